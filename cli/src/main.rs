@@ -1,0 +1,2 @@
+//! The `inmost` command.
+fn main() {}

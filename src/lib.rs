@@ -1,0 +1,12 @@
+//! Encrypted memory store for AI agents.
+#![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]
+#![allow(dead_code, reason = "layers land one after the other; removed with the last one")]
+
+mod crypto;
+mod limits;
+mod record;
+mod secret;
+mod storage;
+mod tool;
+mod vault;
+mod vfs;

@@ -1,0 +1,37 @@
+//! Every bound of the store, each with its reason.
+
+/// Bytes in one path segment, so that a name is always a small part of a folder node.
+pub(crate) const SEGMENT_BYTES: usize = 255;
+/// Bytes of a canonical path, `/memories/` included; equal to the hosted memory stores, so data can move there.
+pub(crate) const PATH_BYTES: usize = 1_024;
+/// Segments below the root.
+pub(crate) const PATH_DEPTH: usize = 20;
+
+/// Lines `view` is willing to number; the documented limit of the tool.
+pub(crate) const VIEW_LINES: u64 = 999_999;
+/// Characters of file text an unranged `view` shows before it cuts, by default.
+pub(crate) const VIEW_CHARACTERS: usize = 16_000;
+/// Characters of file text a ranged `view` shows before it cuts, by default.
+pub(crate) const RANGED_VIEW_CHARACTERS: usize = 64_000;
+/// Entries of a folder listing before it cuts, by default; the first line is not counted.
+pub(crate) const LISTING_ENTRIES: usize = 1_000;
+
+/// Bytes of one file, by default.
+pub(crate) const FILE_BYTES: u64 = 16 << 20;
+/// Files in one store, by default.
+pub(crate) const STORE_FILES: u64 = 1_000_000;
+/// Bytes of text in one store, by default.
+pub(crate) const STORE_BYTES: u64 = 4 << 30;
+
+/// Bytes of a passphrase after normalisation; a bound so that hostile input cannot cost unbounded hashing.
+pub(crate) const PASSPHRASE_BYTES: usize = 1_024;
+
+/// Plaintext bytes of the largest record; five lengths exist on disk.
+pub(crate) const RECORD_CLASSES: [usize; 5] = [256, 512, 1_024, 2_048, 4_096];
+/// Bytes a sealed value adds to its class: version, nonce, tag.
+pub(crate) const RECORD_FRAME: usize = 1 + 24 + 16;
+/// Bytes (addresses and values) of an engine batch that carries grouped calls. sled reuses log segments it
+/// believes durable before our own sync, so a commit must stay far below what was seen to fail (0.7 MB).
+pub(crate) const BATCH_BYTES: usize = 128 << 10;
+/// Bytes of any engine batch: room for the one rename between two very deep branches.
+pub(crate) const BATCH_BYTES_MAX: usize = 256 << 10;

@@ -1,0 +1,156 @@
+//! Where bytes live.
+//!
+//! [`Storage`] is the place of one store: its two header copies, its lock, its generations. [`Engine`]
+//! is one generation: a flat map from 32-byte addresses to sealed values. Both see ciphertext only
+//! and know nothing of keys; nothing in [`Engine`] is local, so a networked one fits the same seam.
+
+use std::fmt;
+
+/// The engine's key: a keyed hash, so neither order nor grouping of addresses means anything.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub(crate) struct Address(pub(crate) [u8; 32]);
+
+/// One atomic change of a generation.
+#[derive(Default)]
+pub(crate) struct Batch {
+    /// The root as the writer last saw it: its address and the whole value, `None` for a new generation.
+    /// The batch is refused with [`StorageError::Conflict`] when the engine holds something else, so
+    /// two writers can never build on different pasts.
+    pub(crate) expect: Option<(Address, Option<Vec<u8>>)>,
+    /// Values to write, at most one per address.
+    pub(crate) puts: Vec<(Address, Vec<u8>)>,
+    /// Addresses to remove; removing what is absent is no error.
+    pub(crate) deletes: Vec<Address>,
+}
+
+/// One generation of sealed records.
+///
+/// A failed [`apply`](Engine::apply) or [`sync`](Engine::sync) poisons the engine: every later call answers
+/// [`StorageError::Poisoned`], because what a failed write left behind is known only after reopening.
+/// A refused precondition or an oversized batch has written nothing and poisons nothing.
+pub(crate) trait Engine: Send + Sync {
+    /// The values at `addresses`, in their order; `None` where there is none.
+    fn get_many(&self, addresses: &[Address]) -> Result<Vec<Option<Vec<u8>>>, StorageError>;
+
+    /// Up to `limit` records in address order after `after`; a page, not a snapshot.
+    fn scan(
+        &self,
+        after: Option<&Address>,
+        limit: usize,
+    ) -> Result<Vec<(Address, Vec<u8>)>, StorageError>;
+
+    /// Applies the batch as a whole or not at all. Visible to readers when it returns, durable only
+    /// after the next [`sync`](Engine::sync).
+    fn apply(&self, batch: &Batch) -> Result<(), StorageError>;
+
+    /// Makes everything applied so far survive power loss.
+    fn sync(&self) -> Result<(), StorageError>;
+
+    /// Bytes this generation takes on disk.
+    fn size(&self) -> Result<u64, StorageError>;
+
+    /// Syncs and releases every handle and lock.
+    fn close(self: Box<Self>) -> Result<(), StorageError>;
+}
+
+/// The two copies of the header.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum HeaderCopy {
+    /// Written first.
+    A,
+    /// Written second.
+    B,
+}
+
+/// The place of one store. Holding a value of this type is holding the store's lock.
+pub(crate) trait Storage: Send + Sync {
+    /// The bytes of a header copy, `None` if there is no such copy. At most 64 KiB are ever read.
+    fn read_header(&self, copy: HeaderCopy) -> Result<Option<Vec<u8>>, StorageError>;
+
+    /// Replaces a header copy atomically and durably; the old bytes are overwritten, best effort.
+    fn write_header(&self, copy: HeaderCopy, bytes: &[u8]) -> Result<(), StorageError>;
+
+    /// Numbers of the generations present, ascending.
+    fn generations(&self) -> Result<Vec<u64>, StorageError>;
+
+    /// Creates a generation that must not exist yet; durable, empty.
+    fn create_generation(
+        &self,
+        number: u64,
+        engine: EngineKind,
+    ) -> Result<Box<dyn Engine>, StorageError>;
+
+    /// Opens a generation.
+    ///
+    /// # Errors
+    /// [`StorageError::Missing`] if there is none of this number.
+    fn open_generation(
+        &self,
+        number: u64,
+        engine: EngineKind,
+    ) -> Result<Box<dyn Engine>, StorageError>;
+
+    /// Removes a generation and everything in it; absent is no error.
+    fn remove_generation(&self, number: u64) -> Result<(), StorageError>;
+
+    /// Bytes the whole store takes on disk.
+    fn size(&self) -> Result<u64, StorageError>;
+}
+
+/// The engines a store can name in its header.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum EngineKind {
+    /// sled 0.34.7, the default.
+    Sled,
+    /// A map in memory that lives as long as its store.
+    Memory,
+}
+
+/// What storage can answer besides the bytes.
+#[derive(Debug)]
+pub(crate) enum StorageError {
+    /// The root is not what the batch expects.
+    Conflict,
+    /// The engine's files are damaged, in the words of whoever noticed.
+    Corrupt(String),
+    /// Another process holds the store; its process id where known.
+    InUse(Option<u32>),
+    /// The operating system failed.
+    Io(std::io::Error),
+    /// There is nothing at this place.
+    Missing,
+    /// The engine that the store names is not part of this build.
+    NotBuilt,
+    /// A write or sync failed earlier; only reopening tells what is there.
+    Poisoned,
+    /// The disk is full.
+    Full,
+    /// A batch or value beyond the bounds of `limits`; a bug above, refused before it is written.
+    TooLarge,
+}
+
+impl fmt::Display for StorageError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Conflict => f.write_str("the root is not what the batch expects"),
+            Self::Corrupt(what) => write!(f, "the engine's files are damaged: {what}"),
+            Self::InUse(Some(pid)) => write!(f, "process {pid} holds the store"),
+            Self::InUse(None) => f.write_str("another process holds the store"),
+            Self::Io(error) => write!(f, "input/output error: {error}"),
+            Self::Missing => f.write_str("nothing is stored there"),
+            Self::NotBuilt => f.write_str("this build lacks the engine that the store names"),
+            Self::Poisoned => f.write_str("an earlier write failed"),
+            Self::Full => f.write_str("the disk is full"),
+            Self::TooLarge => f.write_str("a batch beyond its bound"),
+        }
+    }
+}
+
+impl std::error::Error for StorageError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Io(error) => Some(error),
+            _ => None,
+        }
+    }
+}

@@ -35,3 +35,21 @@ pub(crate) const RECORD_FRAME: usize = 1 + 24 + 16;
 pub(crate) const BATCH_BYTES: usize = 128 << 10;
 /// Bytes of any engine batch: room for the one rename between two very deep branches.
 pub(crate) const BATCH_BYTES_MAX: usize = 256 << 10;
+
+/// Bytes of text that a file holds in its head; more goes into a rope.
+pub(crate) const FILE_INLINE: usize = 4_000;
+/// A rope that falls below this becomes one record again. The gap keeps a file at the border from changing
+/// its shape with every edit; a file of fewer bytes is always a single record.
+pub(crate) const FILE_INLINE_AGAIN: u64 = 3 << 10;
+/// Bytes of a full chunk of a rope: the largest record less the length of its text.
+pub(crate) const CHUNK_BYTES: usize = 4_066;
+/// A chunk that falls below this merges with a neighbour.
+pub(crate) const CHUNK_BYTES_MIN: usize = 1 << 10;
+/// Bytes of decoded nodes that a session keeps, by default.
+pub(crate) const CACHE_BYTES: usize = 16 << 20;
+
+/// Text that one ordinary call may bring or take away; more is written in steps. With the path to it, it stays
+/// within the part of a batch that calls may use.
+pub(crate) const STAGE_BYTES: usize = 32 << 10;
+/// Bytes of text in one step of a long write: full chunks, within one batch.
+pub(crate) const STAGE_STEP_BYTES: usize = 20 * CHUNK_BYTES;

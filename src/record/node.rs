@@ -1,0 +1,434 @@
+//! The shapes that records hold: root, folders, files, and the nodes of their trees.
+//!
+//! Shapes only: which operation keeps which total right is decided above. Everything here that came from
+//! a user (names, text) is wiped when it is dropped.
+
+use std::fmt;
+use std::ops::AddAssign;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use zeroize::{Zeroize, Zeroizing};
+
+use super::address::{Kind, ObjectId, RecordId};
+use super::codec::{self, CodecError};
+use super::sealed::Tag;
+use super::tree::{Body, Inner, Leaf, Summary};
+
+/// A decoded record body; cheap to clone, and a clone shares the body until one of them changes it.
+#[derive(Clone)]
+pub(crate) enum Node {
+    /// See [`Root`].
+    Root(Arc<Root>),
+    /// See [`Folder`].
+    Folder(Arc<Folder>),
+    /// Inner node of a folder.
+    FolderInner(Arc<Inner<EntryRange>>),
+    /// Leaf of a folder.
+    FolderLeaf(Arc<Entries>),
+    /// See [`File`].
+    File(Arc<File>),
+    /// Inner node of a rope.
+    FileInner(Arc<Inner<TextCount>>),
+    /// Leaf of a rope.
+    Chunk(Arc<Text>),
+}
+
+/// What everything is reached from; always 256 bytes, whatever it says.
+#[derive(Clone, Serialize, Deserialize)]
+pub(crate) struct Root {
+    /// Commits since the store was made.
+    #[serde(with = "codec::fixed")]
+    pub(crate) commit: u64,
+    /// The header revision that belongs to this state.
+    #[serde(with = "codec::fixed")]
+    pub(crate) header_revision: u64,
+    /// Files in the store.
+    #[serde(with = "codec::fixed")]
+    pub(crate) files: u64,
+    /// Bytes of text in the store.
+    #[serde(with = "codec::fixed")]
+    pub(crate) bytes: u64,
+    /// The folder that a user sees as the root.
+    pub(crate) tree: Child,
+    /// The folder that holds what is being written or reaped.
+    pub(crate) system: Child,
+}
+
+/// A reference to the head of an object.
+#[derive(Clone, Copy, Serialize, Deserialize)]
+pub(crate) struct Child {
+    /// The object.
+    pub(crate) id: ObjectId,
+    /// The tag of its head.
+    pub(crate) tag: Tag,
+}
+
+/// The head of a folder.
+#[derive(Clone, Serialize, Deserialize)]
+pub(crate) struct Folder {
+    /// The index that the next tree node of this folder gets.
+    #[serde(with = "codec::fixed")]
+    pub(crate) next_index: u64,
+    /// Sums over what is below.
+    pub(crate) totals: Totals,
+    /// The entries.
+    pub(crate) body: Body<Entries>,
+}
+
+/// Sums over the entries of a folder and all that is below them, kept so that a listing of any folder reads
+/// only what it shows. "Visible" stops at a hidden name.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub(crate) struct Totals {
+    /// Visible entries of the folder itself.
+    #[serde(with = "codec::fixed")]
+    pub(crate) visible_children: u64,
+    /// Visible entries of its visible sub-folders.
+    #[serde(with = "codec::fixed")]
+    pub(crate) visible_grandchildren: u64,
+    /// Bytes of the visible files below.
+    #[serde(with = "codec::fixed")]
+    pub(crate) visible_bytes: u64,
+    /// All files below.
+    #[serde(with = "codec::fixed")]
+    pub(crate) files: u64,
+    /// Bytes of all files below.
+    #[serde(with = "codec::fixed")]
+    pub(crate) bytes: u64,
+}
+
+/// The head of a file.
+#[derive(Clone, Serialize, Deserialize)]
+pub(crate) struct File {
+    /// The index that the next tree node of this file gets.
+    #[serde(with = "codec::fixed")]
+    pub(crate) next_index: u64,
+    /// The text.
+    pub(crate) body: Body<Text>,
+}
+
+/// One name in a folder.
+#[derive(Clone, Serialize, Deserialize)]
+pub(crate) struct Entry {
+    /// The name, in NFC.
+    pub(crate) name: Name,
+    /// The object.
+    pub(crate) id: ObjectId,
+    /// The tag of its head.
+    pub(crate) tag: Tag,
+    /// Folder or file.
+    pub(crate) what: What,
+}
+
+/// What an entry names.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub(crate) enum What {
+    /// A folder; what is to be known of it is in its head.
+    Folder,
+    /// A file, with what a listing shows of it.
+    File(FileInfo),
+}
+
+/// What a folder knows of a file without opening it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub(crate) struct FileInfo {
+    /// Bytes of text.
+    pub(crate) bytes: u64,
+    /// Lines of text.
+    pub(crate) lines: u64,
+    /// When it was created, in milliseconds since 1970.
+    pub(crate) created: u64,
+    /// When its text last changed, in milliseconds since 1970.
+    pub(crate) modified: u64,
+}
+
+/// A name of a folder or file; wiped on drop, never printed.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Name(Zeroizing<String>);
+
+impl Name {
+    /// A copy of `name`.
+    pub(crate) fn new(name: &str) -> Self {
+        Self(Zeroizing::new(name.to_owned()))
+    }
+
+    /// The name itself.
+    pub(crate) fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Name {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Name(..)")
+    }
+}
+
+/// Entries in code-point order of their names.
+#[derive(Clone, Default, Serialize, Deserialize)]
+pub(crate) struct Entries(pub(crate) Vec<Entry>);
+
+/// What an inner node knows of the entries below a child.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub(crate) struct EntryRange {
+    /// How many they are.
+    pub(crate) count: u64,
+    /// The first name.
+    pub(crate) first: Name,
+}
+
+impl Entries {
+    fn children_mut<E>(
+        &mut self,
+        mut visit: impl FnMut(RecordId, &mut Tag) -> Result<(), E>,
+    ) -> Result<(), E> {
+        self.0.iter_mut().try_for_each(|entry| visit(entry.head(), &mut entry.tag))
+    }
+}
+
+impl Summary for EntryRange {
+    type Count = u64;
+
+    fn count(&self) -> u64 {
+        self.count
+    }
+
+    fn join(&mut self, right: &Self) {
+        self.count = self.count.saturating_add(right.count);
+    }
+}
+
+impl Leaf for Entries {
+    type Summary = EntryRange;
+    const INNER: Kind = Kind::FolderInner;
+    const LEAF: Kind = Kind::FolderLeaf;
+
+    fn summary(&self) -> EntryRange {
+        EntryRange {
+            count: u64::try_from(self.0.len()).unwrap_or(u64::MAX),
+            first: self.0.first().map_or_else(|| Name::new(""), |entry| entry.name.clone()),
+        }
+    }
+
+    fn into_node(self) -> Node {
+        Node::FolderLeaf(Arc::new(self))
+    }
+
+    fn inner_into_node(inner: Inner<EntryRange>) -> Node {
+        Node::FolderInner(Arc::new(inner))
+    }
+
+    fn of_node(node: Node) -> Option<Arc<Self>> {
+        if let Node::FolderLeaf(entries) = node { Some(entries) } else { None }
+    }
+
+    fn inner_of_node(node: Node) -> Option<Arc<Inner<EntryRange>>> {
+        if let Node::FolderInner(inner) = node { Some(inner) } else { None }
+    }
+}
+
+/// Text of a file or of a piece of one; wiped on drop, never printed.
+#[derive(Clone, Default, Serialize, Deserialize)]
+pub(crate) struct Text(Zeroizing<String>);
+
+impl Text {
+    /// A copy of `text`, allocated once.
+    pub(crate) fn new(text: &str) -> Self {
+        Self(Zeroizing::new(text.to_owned()))
+    }
+
+    /// The text itself.
+    pub(crate) fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// What an inner node knows of the text below a child.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub(crate) struct TextCount {
+    /// Bytes.
+    pub(crate) bytes: u64,
+    /// `\n` characters.
+    pub(crate) newlines: u64,
+}
+
+impl TextCount {
+    /// Counts a text. Does no I/O.
+    pub(crate) fn of(text: &str) -> Self {
+        let newlines = text.bytes().filter(|byte| *byte == b'\n').count();
+        Self {
+            bytes: u64::try_from(text.len()).unwrap_or(u64::MAX),
+            newlines: u64::try_from(newlines).unwrap_or(u64::MAX),
+        }
+    }
+}
+
+impl AddAssign for TextCount {
+    fn add_assign(&mut self, right: Self) {
+        self.bytes = self.bytes.saturating_add(right.bytes);
+        self.newlines = self.newlines.saturating_add(right.newlines);
+    }
+}
+
+impl From<TextCount> for u64 {
+    fn from(count: TextCount) -> Self {
+        count.bytes
+    }
+}
+
+impl Summary for TextCount {
+    type Count = Self;
+
+    fn count(&self) -> Self {
+        *self
+    }
+
+    fn join(&mut self, right: &Self) {
+        *self += *right;
+    }
+}
+
+impl Leaf for Text {
+    type Summary = TextCount;
+    const INNER: Kind = Kind::FileInner;
+    const LEAF: Kind = Kind::Chunk;
+
+    fn summary(&self) -> TextCount {
+        TextCount::of(self.as_str())
+    }
+
+    fn into_node(self) -> Node {
+        Node::Chunk(Arc::new(self))
+    }
+
+    fn inner_into_node(inner: Inner<TextCount>) -> Node {
+        Node::FileInner(Arc::new(inner))
+    }
+
+    fn of_node(node: Node) -> Option<Arc<Self>> {
+        if let Node::Chunk(text) = node { Some(text) } else { None }
+    }
+
+    fn inner_of_node(node: Node) -> Option<Arc<Inner<TextCount>>> {
+        if let Node::FileInner(inner) = node { Some(inner) } else { None }
+    }
+}
+
+impl From<Root> for Node {
+    fn from(root: Root) -> Self {
+        Self::Root(Arc::new(root))
+    }
+}
+
+impl From<Folder> for Node {
+    fn from(folder: Folder) -> Self {
+        Self::Folder(Arc::new(folder))
+    }
+}
+
+impl From<File> for Node {
+    fn from(file: File) -> Self {
+        Self::File(Arc::new(file))
+    }
+}
+
+impl Node {
+    /// The kind of record this is the body of.
+    pub(crate) fn kind(&self) -> Kind {
+        match self {
+            Self::Root(_) => Kind::Root,
+            Self::Folder(_) => Kind::Folder,
+            Self::FolderInner(_) => Kind::FolderInner,
+            Self::FolderLeaf(_) => Kind::FolderLeaf,
+            Self::File(_) => Kind::File,
+            Self::FileInner(_) => Kind::FileInner,
+            Self::Chunk(_) => Kind::Chunk,
+        }
+    }
+
+    /// Bytes of the encoded body.
+    pub(crate) fn encoded_len(&self) -> Result<usize, CodecError> {
+        match self {
+            Self::Root(body) => codec::encoded_len(&**body),
+            Self::Folder(body) => codec::encoded_len(&**body),
+            Self::FolderInner(body) => codec::encoded_len(&**body),
+            Self::FolderLeaf(body) => codec::encoded_len(&**body),
+            Self::File(body) => codec::encoded_len(&**body),
+            Self::FileInner(body) => codec::encoded_len(&**body),
+            Self::Chunk(body) => codec::encoded_len(&**body),
+        }
+    }
+
+    /// Encodes the body into a buffer of exactly its length.
+    pub(crate) fn encode(&self, buffer: &mut [u8]) -> Result<(), CodecError> {
+        match self {
+            Self::Root(body) => codec::encode(&**body, buffer),
+            Self::Folder(body) => codec::encode(&**body, buffer),
+            Self::FolderInner(body) => codec::encode(&**body, buffer),
+            Self::FolderLeaf(body) => codec::encode(&**body, buffer),
+            Self::File(body) => codec::encode(&**body, buffer),
+            Self::FileInner(body) => codec::encode(&**body, buffer),
+            Self::Chunk(body) => codec::encode(&**body, buffer),
+        }
+    }
+
+    /// Decodes the authenticated body of a record of this kind.
+    pub(crate) fn decode(kind: Kind, body: &[u8]) -> Result<Self, CodecError> {
+        Ok(match kind {
+            Kind::Root => Self::Root(Arc::new(codec::decode(body)?)),
+            Kind::Folder => Self::Folder(Arc::new(codec::decode(body)?)),
+            Kind::FolderInner => Self::FolderInner(Arc::new(codec::decode(body)?)),
+            Kind::FolderLeaf => Self::FolderLeaf(Arc::new(codec::decode(body)?)),
+            Kind::File => Self::File(Arc::new(codec::decode(body)?)),
+            Kind::FileInner => Self::FileInner(Arc::new(codec::decode(body)?)),
+            Kind::Chunk => Self::Chunk(Arc::new(codec::decode(body)?)),
+        })
+    }
+
+    /// Calls `visit` with every reference this node of `object` holds.
+    pub(crate) fn children_mut<E>(
+        &mut self,
+        object: ObjectId,
+        mut visit: impl FnMut(RecordId, &mut Tag) -> Result<(), E>,
+    ) -> Result<(), E> {
+        match self {
+            Self::Root(root) => {
+                let root = Arc::make_mut(root);
+                visit(RecordId::folder(root.tree.id), &mut root.tree.tag)?;
+                visit(RecordId::folder(root.system.id), &mut root.system.tag)
+            }
+            Self::Folder(folder) => match &mut Arc::make_mut(folder).body {
+                Body::Inline(entries) => entries.children_mut(visit),
+                Body::Tree(inner) => inner.children_mut::<Entries, E>(object, visit),
+            },
+            Self::FolderInner(inner) => {
+                Arc::make_mut(inner).children_mut::<Entries, E>(object, visit)
+            }
+            Self::FolderLeaf(entries) => Arc::make_mut(entries).children_mut(visit),
+            Self::File(file) => match &mut Arc::make_mut(file).body {
+                Body::Inline(_) => Ok(()),
+                Body::Tree(inner) => inner.children_mut::<Text, E>(object, visit),
+            },
+            Self::FileInner(inner) => Arc::make_mut(inner).children_mut::<Text, E>(object, visit),
+            Self::Chunk(_) => Ok(()),
+        }
+    }
+}
+
+impl Entry {
+    /// The record that this entry refers to.
+    pub(crate) fn head(&self) -> RecordId {
+        match self.what {
+            What::Folder => RecordId::folder(self.id),
+            What::File(_) => RecordId::file(self.id),
+        }
+    }
+}
+
+impl Drop for Entry {
+    fn drop(&mut self) {
+        // Sizes and times are plaintext too; the name wipes itself.
+        self.id.0.zeroize();
+        self.what = What::Folder;
+    }
+}

@@ -1,0 +1,181 @@
+//! Sealing and opening of single records.
+//!
+//! A value is version, nonce, ciphertext and tag. The associated data names store, generation and address;
+//! the plaintext opens with the record's own name. So a value opens only where it was written.
+
+use serde::{Deserialize, Serialize};
+use zeroize::Zeroizing;
+
+use super::size_class::{self, PREFIX};
+use super::{Flaw, Kind, Node, ObjectId, RecordError, RecordId};
+use crate::crypto::aead::{self, Nonce};
+use crate::crypto::keys::{DataKey, RecordKeys, StoreId};
+use crate::limits::RECORD_FRAME;
+use crate::storage::Address;
+
+/// The authentication tag of a record, as its parent remembers it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Tag(pub(crate) [u8; 16]);
+
+/// A record as the engine holds it.
+pub(crate) struct Sealed {
+    /// Where it goes.
+    pub(crate) address: Address,
+    /// What is stored there.
+    pub(crate) value: Vec<u8>,
+    /// What its parent must remember.
+    pub(crate) tag: Tag,
+}
+
+/// Seals and opens the records of one generation of one store.
+pub(crate) struct Sealer {
+    keys: RecordKeys,
+    store: StoreId,
+    generation: u64,
+}
+
+impl Sealer {
+    /// Derives the record keys of a generation.
+    pub(crate) fn new(data_key: &DataKey, store: StoreId, generation: u64) -> Self {
+        Self { keys: RecordKeys::derive(data_key, &store, generation), store, generation }
+    }
+
+    /// Where a record lives.
+    pub(crate) fn address(&self, id: RecordId) -> Address {
+        Address(self.keys.address(id.kind.code(), &id.object.0, id.index))
+    }
+
+    /// Seals a node under a fresh random nonce.
+    pub(crate) fn seal(&self, id: RecordId, node: &Node) -> Result<Sealed, RecordError> {
+        let length = node.encoded_len().map_err(|_| RecordError::TooLarge)?;
+        let class = size_class::class_of(length).ok_or(RecordError::TooLarge)?;
+        let address = self.address(id);
+
+        // The value is built where it will be stored: the plaintext is encrypted in place, so no copy of
+        // it is left behind. On an early return the buffer is wiped.
+        let mut value = Zeroizing::new(vec![0; class + RECORD_FRAME]);
+        let (header, rest) = value.split_at_mut(HEADER);
+        let (plaintext, tag_bytes) = rest.split_at_mut(class);
+        let (prefix, padded) = plaintext.split_at_mut(PREFIX);
+        write_prefix(prefix, id, length)?;
+        let body = padded.get_mut(..length).ok_or(RecordError::TooLarge)?;
+        node.encode(body).map_err(|_| RecordError::TooLarge)?;
+
+        let (nonce, tag) = self
+            .keys
+            .aead()
+            .seal(&self.associated_data(&address), plaintext)
+            .map_err(|_| RecordError::Randomness)?;
+        let (version, nonce_bytes) = header.split_at_mut(1);
+        version.fill(VERSION);
+        nonce_bytes.copy_from_slice(nonce.as_bytes());
+        tag_bytes.copy_from_slice(tag.as_bytes());
+        Ok(Sealed { address, value: std::mem::take(&mut *value), tag: Tag(*tag.as_bytes()) })
+    }
+
+    /// Opens a value that should be the record `id`, last sealed with tag `expected`.
+    pub(crate) fn open(
+        &self,
+        id: RecordId,
+        value: &[u8],
+        expected: &Tag,
+    ) -> Result<Node, RecordError> {
+        let damaged = |flaw| RecordError::Damaged { kind: id.kind, flaw };
+        let (name, body) = self.open_any(&self.address(id), value).map_err(damaged)?;
+        // Only an authentic record can be stale; what does not authenticate was reported above.
+        if tag_of(value) != Some(*expected) {
+            return Err(damaged(Flaw::Stale));
+        }
+        if name != id {
+            return Err(damaged(Flaw::Malformed));
+        }
+        Node::decode(id.kind, body.as_slice()).map_err(|_| damaged(Flaw::Malformed))
+    }
+
+    /// Opens a value without knowing which record it is: for `check` and the root, which no tag names.
+    pub(crate) fn open_any(
+        &self,
+        address: &Address,
+        value: &[u8],
+    ) -> Result<(RecordId, Body), Flaw> {
+        if !size_class::is_value_len(value.len()) || value.first() != Some(&VERSION) {
+            return Err(Flaw::Frame);
+        }
+        let (nonce, rest) =
+            value.get(1..).and_then(<[u8]>::split_first_chunk::<24>).ok_or(Flaw::Frame)?;
+        let (ciphertext, tag) = rest.split_last_chunk::<16>().ok_or(Flaw::Frame)?;
+        let mut plaintext = Zeroizing::new(ciphertext.to_vec());
+        self.keys
+            .aead()
+            .open(
+                &Nonce::from_bytes(*nonce),
+                &self.associated_data(address),
+                &mut plaintext,
+                &aead::Tag::from_bytes(*tag),
+            )
+            .map_err(|_| Flaw::NotAuthentic)?;
+        let (id, length) = read_prefix(&plaintext).ok_or(Flaw::Malformed)?;
+        if self.address(id) != *address || plaintext.len() < PREFIX + length {
+            return Err(Flaw::Malformed);
+        }
+        Ok((id, Body { plaintext, length }))
+    }
+
+    fn associated_data(&self, address: &Address) -> [u8; AAD] {
+        let mut data = [0; AAD];
+        let parts: [&[u8]; 4] =
+            [LABEL, self.store.as_bytes(), &self.generation.to_le_bytes(), &address.0];
+        for (slot, byte) in data.iter_mut().zip(parts.into_iter().flatten()) {
+            *slot = *byte;
+        }
+        data
+    }
+}
+
+/// The body of an opened record; wiped on drop.
+pub(crate) struct Body {
+    plaintext: Zeroizing<Vec<u8>>,
+    length: usize,
+}
+
+impl Body {
+    /// The encoded node.
+    pub(crate) fn as_slice(&self) -> &[u8] {
+        self.plaintext.get(PREFIX..PREFIX + self.length).unwrap_or_default()
+    }
+}
+
+/// The tag of a stored value: its last 16 bytes.
+pub(crate) fn tag_of(value: &[u8]) -> Option<Tag> {
+    value.last_chunk::<16>().map(|bytes| Tag(*bytes))
+}
+
+fn write_prefix(prefix: &mut [u8], id: RecordId, length: usize) -> Result<(), RecordError> {
+    let length = u16::try_from(length).map_err(|_| RecordError::TooLarge)?;
+    let parts: [&[u8]; 4] =
+        [&[id.kind.code()], &id.object.0, &id.index.to_le_bytes(), &length.to_le_bytes()];
+    for (slot, byte) in prefix.iter_mut().zip(parts.into_iter().flatten()) {
+        *slot = *byte;
+    }
+    Ok(())
+}
+
+fn read_prefix(plaintext: &[u8]) -> Option<(RecordId, usize)> {
+    let (kind, rest) = plaintext.split_first()?;
+    let (object, rest) = rest.split_first_chunk::<16>()?;
+    let (index, rest) = rest.split_first_chunk::<8>()?;
+    let (length, _) = rest.split_first_chunk::<2>()?;
+    let id = RecordId {
+        kind: Kind::from_code(*kind)?,
+        object: ObjectId(*object),
+        index: u64::from_le_bytes(*index),
+    };
+    Some((id, usize::from(u16::from_le_bytes(*length))))
+}
+
+const VERSION: u8 = 1;
+const LABEL: &[u8; 16] = b"inmost/record/v1";
+/// Version and nonce.
+const HEADER: usize = 1 + 24;
+/// Label, store id, generation, address.
+const AAD: usize = 16 + 16 + 8 + 32;

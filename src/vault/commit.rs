@@ -1,0 +1,227 @@
+//! The writer queue: calls in order, groups of them in one batch, one sync a group.
+//!
+//! A call runs under the queue's mutex against the committed state and its group's overlay. If it succeeds, its
+//! changes join the group and it waits. One of those who wait leads: it closes the group, seals it, applies
+//! it and syncs, while later calls already run for the next group. The next group is applied only after this
+//! one is synced, so the engine never holds more than one unsynced batch.
+
+use std::sync::MutexGuard;
+
+use super::error::StoreError;
+use super::overlay::{Overlay, Txn};
+use super::reap;
+use super::session::{Session, State, lock, read, write};
+use crate::limits::{BATCH_BYTES, BATCH_BYTES_MAX};
+use crate::record::ObjectId;
+
+/// The group that is being formed.
+#[derive(Default)]
+pub(super) struct Queue {
+    group: Overlay,
+    /// Groups closed so far, and the number of the one being formed.
+    number: u64,
+    /// An object in the system folder that is being written and must not be reaped.
+    staged: Option<ObjectId>,
+}
+
+/// What those who wait look at.
+#[derive(Default)]
+pub(super) struct Progress {
+    /// Groups of a lower number are durable.
+    durable: u64,
+    /// Somebody is committing.
+    leading: bool,
+}
+
+impl Session {
+    /// Runs one call and makes its changes durable.
+    ///
+    /// `work` may run more than once: when its changes do not fit the group they met, they are dropped, the
+    /// group is committed and the call runs again on the state after it. On an error nothing has changed.
+    pub(crate) fn write<T, E: From<StoreError>>(
+        &self,
+        mut work: impl FnMut(&mut Txn<'_>) -> Result<T, E>,
+    ) -> Result<T, E> {
+        loop {
+            let mut queue = lock(&self.shared.queue);
+            let number = queue.number;
+            let (value, changes) = self.run(&queue.group, &mut work)?;
+            if changes.is_empty() {
+                return Ok(value);
+            }
+            let bytes = queue.group.bytes_with(&changes).map_err(StoreError::from)?;
+            if bytes <= CALLS_BYTES || (queue.group.is_empty() && bytes <= BATCH_BYTES_MAX) {
+                queue.group.merge(changes).map_err(StoreError::from)?;
+                drop(queue);
+                self.wait(number)?;
+                return Ok(value);
+            }
+            if queue.group.is_empty() {
+                return Err(StoreError::TooLarge.into());
+            }
+            drop((queue, changes));
+            self.wait(number)?;
+        }
+    }
+
+    /// Runs work that needs several durable steps in a row with no other writer between them. Readers go on
+    /// and see each step; whatever must not be seen belongs in the system folder until the last.
+    pub(crate) fn exclusive<T, E: From<StoreError>>(
+        &self,
+        work: impl FnOnce(&mut Exclusive<'_>) -> Result<T, E>,
+    ) -> Result<T, E> {
+        let _leader = self.lead();
+        let mut exclusive = Exclusive { session: self, queue: lock(&self.shared.queue) };
+        exclusive.flush()?;
+        let result = work(&mut exclusive);
+        exclusive.queue.staged = None;
+        result
+    }
+
+    fn run<T, E: From<StoreError>>(
+        &self,
+        group: &Overlay,
+        work: &mut impl FnMut(&mut Txn<'_>) -> Result<T, E>,
+    ) -> Result<(T, Overlay), E> {
+        let state = read(&self.shared.state);
+        let mut txn = Txn::new(state.open()?, group);
+        let value = work(&mut txn)?;
+        Ok((value, txn.into_overlay()))
+    }
+
+    /// Waits until the group of this number is durable, and commits it if nobody else does.
+    fn wait(&self, number: u64) -> Result<(), StoreError> {
+        let mut progress = lock(&self.shared.progress);
+        loop {
+            if progress.durable > number {
+                return Ok(());
+            }
+            if !progress.leading {
+                progress.leading = true;
+                drop(progress);
+                let leader = Leader(self);
+                let queue = lock(&self.shared.queue);
+                self.commit(queue)?;
+                drop(leader);
+                progress = lock(&self.shared.progress);
+                continue;
+            }
+            // A failed commit ends the waiting too: the next to lead finds the session halted.
+            progress = self
+                .shared
+                .finished
+                .wait(progress)
+                .unwrap_or_else(std::sync::PoisonError::into_inner);
+        }
+    }
+
+    fn lead(&self) -> Leader<'_> {
+        let mut progress = lock(&self.shared.progress);
+        while progress.leading {
+            progress = self
+                .shared
+                .finished
+                .wait(progress)
+                .unwrap_or_else(std::sync::PoisonError::into_inner);
+        }
+        progress.leading = true;
+        Leader(self)
+    }
+
+    /// Commits the group that has formed. Only the leader may call it.
+    fn commit(&self, mut queue: MutexGuard<'_, Queue>) -> Result<(), StoreError> {
+        self.apply(&mut queue)?;
+        let number = queue.number;
+        drop(queue);
+        self.sync(number)
+    }
+
+    /// Closes, seals and applies the group.
+    fn apply(&self, queue: &mut Queue) -> Result<(), StoreError> {
+        let mut group = std::mem::take(&mut queue.group);
+        queue.number = queue.number.saturating_add(1);
+        let applied = (|| {
+            let sealed = {
+                let state = read(&self.shared.state);
+                let open = state.open()?;
+                if group.is_empty() {
+                    return Ok(());
+                }
+                reap::along(open, &mut group, queue.staged)?;
+                open.seal(group)?
+            };
+            write(&self.shared.state).open_mut()?.apply(sealed)
+        })();
+        applied.map_err(|error| self.halt(error))
+    }
+
+    /// Syncs what was applied, outside every lock that a reader needs, and tells those who wait.
+    fn sync(&self, number: u64) -> Result<(), StoreError> {
+        let synced = {
+            let state = read(&self.shared.state);
+            state.open().and_then(|open| open.engine().sync().map_err(StoreError::from))
+        };
+        synced.map_err(|error| self.halt(error))?;
+        lock(&self.shared.progress).durable = number;
+        self.shared.finished.notify_all();
+        Ok(())
+    }
+
+    /// Stops everything after a failed commit, reads too. The caller that led gets the reason.
+    fn halt(&self, error: StoreError) -> StoreError {
+        let mut state = write(&self.shared.state);
+        if matches!(*state, State::Open(_)) {
+            *state = State::Halted;
+        }
+        error
+    }
+}
+
+/// Leadership; given up when dropped, whatever happened.
+struct Leader<'a>(&'a Session);
+
+impl Drop for Leader<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            // A bug: the group is gone, and whoever waits for it must not be told that it is durable.
+            self.0.halt(StoreError::Halted);
+        }
+        lock(&self.0.shared.progress).leading = false;
+        self.0.shared.finished.notify_all();
+    }
+}
+
+/// The only writer for a while.
+pub(crate) struct Exclusive<'a> {
+    session: &'a Session,
+    queue: MutexGuard<'a, Queue>,
+}
+
+impl Exclusive<'_> {
+    /// Runs `work` and makes its changes durable as one step.
+    pub(crate) fn commit<T, E: From<StoreError>>(
+        &mut self,
+        mut work: impl FnMut(&mut Txn<'_>) -> Result<T, E>,
+    ) -> Result<T, E> {
+        let (value, changes) = self.session.run(&self.queue.group, &mut work)?;
+        if self.queue.group.bytes_with(&changes).map_err(StoreError::from)? > BATCH_BYTES_MAX {
+            return Err(StoreError::TooLarge.into());
+        }
+        self.queue.group.merge(changes).map_err(StoreError::from)?;
+        self.flush()?;
+        Ok(value)
+    }
+
+    /// Keeps an object of the system folder from being reaped until this writer is done.
+    pub(crate) fn stage(&mut self, object: ObjectId) {
+        self.queue.staged = Some(object);
+    }
+
+    fn flush(&mut self) -> Result<(), StoreError> {
+        self.session.apply(&mut self.queue)?;
+        self.session.sync(self.queue.number)
+    }
+}
+
+/// Bytes of a batch that calls may use; the rest is for reaping along the way.
+const CALLS_BYTES: usize = BATCH_BYTES - reap::BYTES;

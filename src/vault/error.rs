@@ -1,0 +1,169 @@
+//! What the application must act on. The model never reads any of it.
+
+use std::fmt;
+
+use crate::record::{Flaw, Kind, RecordError};
+use crate::storage::StorageError;
+
+/// A store could not do what was asked. The application or its user must act; nothing in it names a path
+/// or a text of the memory.
+///
+/// [`Display`](fmt::Display) says what happened, [`advice`](StoreError::advice) what to do.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum StoreError {
+    /// There is a store, or something else, where a new one should go.
+    AlreadyExists,
+    /// The store names an engine that this build does not have.
+    EngineNotBuilt,
+    /// A commit failed; what is on disk is known only after unlocking again.
+    Halted,
+    /// Both copies of the header are damaged or missing.
+    HeaderDamaged,
+    /// Another process holds the store; its process id where known.
+    InUse(Option<u32>),
+    /// The operating system failed.
+    Io(std::io::Error),
+    /// The header asks for more, or less, key derivation than is accepted.
+    KdfOutOfBounds,
+    /// The session was locked.
+    Locked,
+    /// There is no store at this place.
+    NotAStore,
+    /// The operating system gave no randomness.
+    RandomnessFailed,
+    /// The store is older than a state that was already seen.
+    RolledBack {
+        /// The number of the commit, or header revision, that was expected at least.
+        expected: u64,
+        /// The number found.
+        found: u64,
+    },
+    /// The engine failed, in its own words.
+    Storage(String),
+    /// Stored bytes are not what was written there: damage or tampering, which look alike.
+    Tampered {
+        /// What is affected, in general words.
+        what: &'static str,
+        /// What is wrong with it.
+        how: &'static str,
+    },
+    /// One change touches more of the tree than a single durable step may.
+    TooLarge,
+    /// The store is of a format that this version does not know.
+    UnknownFormat(u16),
+    /// The passphrase is not the one of this store.
+    WrongPassphrase,
+}
+
+impl StoreError {
+    /// One sentence that says what to do.
+    #[must_use]
+    pub fn advice(&self) -> &'static str {
+        match self {
+            Self::AlreadyExists => "Choose another place, or open the store that is there.",
+            Self::EngineNotBuilt => "Use a build that includes the engine.",
+            Self::Halted => "Unlock the store again; the last change may or may not be there.",
+            Self::HeaderDamaged => {
+                "Put back the files header.a and header.b from a backup of this store; nothing else holds its keys."
+            }
+            Self::InUse(_) => "Close the other program that uses the store, or wait for it.",
+            Self::Io(_) | Self::Storage(_) => {
+                "Check the disk, its free space and the permissions, then try again."
+            }
+            Self::KdfOutOfBounds => {
+                "If you trust where the store comes from, raise the limits for opening it."
+            }
+            Self::Locked => "Unlock the store with its passphrase.",
+            Self::NotAStore => "Check the path, or create a store there first.",
+            Self::RandomnessFailed => "Try again; if it stays, the operating system is at fault.",
+            Self::RolledBack { .. } => {
+                "Look for a newer copy of the store; a restored backup is the usual cause."
+            }
+            Self::Tampered { .. } => {
+                "Restore a backup; the rest of the store stays readable, and nothing was repaired."
+            }
+            Self::TooLarge => "Split the change, or spread large folders over several.",
+            Self::UnknownFormat(_) => "Use the version that made the store, or a newer one.",
+            Self::WrongPassphrase => "Try again; nothing can open the store without it.",
+        }
+    }
+}
+
+impl fmt::Display for StoreError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::AlreadyExists => f.write_str("There is something at this place already."),
+            Self::EngineNotBuilt => f.write_str("The store uses an engine that this build lacks."),
+            Self::Halted => f.write_str("An earlier write failed, so the session has stopped."),
+            Self::HeaderDamaged => f.write_str("The header of the store is damaged or missing."),
+            Self::InUse(Some(pid)) => write!(f, "The store is in use by process {pid}."),
+            Self::InUse(None) => f.write_str("The store is in use by another process."),
+            Self::Io(error) => write!(f, "The operating system reports: {error}."),
+            Self::KdfOutOfBounds => {
+                f.write_str("The store asks for key derivation outside the accepted bounds.")
+            }
+            Self::Locked => f.write_str("The store is locked."),
+            Self::NotAStore => f.write_str("There is no store at this place."),
+            Self::RandomnessFailed => f.write_str("The operating system gave no randomness."),
+            Self::RolledBack { expected, found } => {
+                write!(
+                    f,
+                    "The store was rolled back: it is at {found}, and {expected} was seen before."
+                )
+            }
+            Self::Storage(what) => write!(f, "The storage engine failed: {what}."),
+            Self::Tampered { what, how } => {
+                write!(f, "The store was damaged or tampered with: {what} {how}.")
+            }
+            Self::TooLarge => f.write_str("The change is too large for one durable step."),
+            Self::UnknownFormat(version) => {
+                write!(f, "The store has format {version}, which this version does not know.")
+            }
+            Self::WrongPassphrase => f.write_str("The passphrase is wrong."),
+        }
+    }
+}
+
+impl std::error::Error for StoreError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Io(error) => Some(error),
+            _ => None,
+        }
+    }
+}
+
+impl From<StorageError> for StoreError {
+    fn from(error: StorageError) -> Self {
+        match error {
+            // Nobody else may write while we hold the lock: someone did.
+            StorageError::Conflict => Self::tampered(Kind::Root, Flaw::Stale),
+            StorageError::InUse(pid) => Self::InUse(pid),
+            StorageError::Io(error) => Self::Io(error),
+            StorageError::Missing => Self::NotAStore,
+            StorageError::NotBuilt => Self::EngineNotBuilt,
+            StorageError::Poisoned => Self::Halted,
+            StorageError::TooLarge => Self::TooLarge,
+            StorageError::Full => Self::Io(std::io::ErrorKind::StorageFull.into()),
+            error @ StorageError::Corrupt(_) => Self::Storage(error.to_string()),
+        }
+    }
+}
+
+impl From<RecordError> for StoreError {
+    fn from(error: RecordError) -> Self {
+        match error {
+            RecordError::Damaged { kind, flaw } => Self::tampered(kind, flaw),
+            RecordError::Randomness => Self::RandomnessFailed,
+            RecordError::Storage(error) => error.into(),
+            RecordError::TooLarge => Self::TooLarge,
+        }
+    }
+}
+
+impl StoreError {
+    pub(crate) fn tampered(kind: Kind, flaw: Flaw) -> Self {
+        Self::Tampered { what: kind.describe(), how: flaw.describe() }
+    }
+}

@@ -1,0 +1,196 @@
+//! An unlocked generation: engine, keys, cache and the committed root.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+
+use super::cache::NodeCache;
+use super::error::StoreError;
+use super::overlay::Overlay;
+use super::{Quotas, SessionOptions};
+use crate::record::node::{Folder, Root, Totals};
+use crate::record::tree::Body;
+use crate::record::{
+    Flaw, Kind, Node, NodeSource, RecordError, RecordId, Sealed, Sealer, Tag, sealed,
+};
+use crate::storage::{Address, Batch, Engine};
+
+/// What exists only while a session is unlocked; dropping it wipes keys and cache.
+pub(crate) struct Open {
+    engine: Box<dyn Engine>,
+    sealer: Sealer,
+    cache: Mutex<NodeCache>,
+    quotas: Quotas,
+    root: Root,
+    root_value: Vec<u8>,
+}
+
+/// A group ready for the engine.
+pub(super) struct SealedGroup {
+    batch: Batch,
+    nodes: Vec<(RecordId, Tag, Node)>,
+    removed: Vec<RecordId>,
+    root: Root,
+    root_value: Vec<u8>,
+}
+
+impl Open {
+    /// Reads and authenticates the root of an engine.
+    pub(super) fn new(
+        engine: Box<dyn Engine>,
+        sealer: Sealer,
+        options: &SessionOptions,
+    ) -> Result<Self, StoreError> {
+        let (root, root_value) = read_root(&*engine, &sealer)?;
+        let cache = Mutex::new(NodeCache::new(options.cache_bytes));
+        Ok(Self { engine, sealer, cache, quotas: options.quotas, root, root_value })
+    }
+
+    pub(crate) fn root(&self) -> &Root {
+        &self.root
+    }
+
+    pub(super) fn quotas(&self) -> &Quotas {
+        &self.quotas
+    }
+
+    pub(super) fn engine(&self) -> &dyn Engine {
+        &*self.engine
+    }
+
+    pub(super) fn into_engine(self) -> Box<dyn Engine> {
+        self.engine
+    }
+
+    /// Seals a group from its leaves to the root, each parent after its children, whose tags it then knows.
+    pub(super) fn seal(&self, group: Overlay) -> Result<SealedGroup, StoreError> {
+        let mut nodes = group.nodes;
+        let mut root = match nodes.remove(&RecordId::ROOT) {
+            Some(Some(Node::Root(root))) => Root::clone(&root),
+            _ => self.root.clone(),
+        };
+        root.commit = root.commit.saturating_add(1);
+        if let Some(Some(Node::Folder(folder))) = nodes.get(&RecordId::folder(root.tree.id)) {
+            root.files = folder.totals.files;
+            root.bytes = folder.totals.bytes;
+        }
+
+        let mut sealing =
+            Sealing { sealer: &self.sealer, dirty: nodes, done: Vec::new(), puts: Vec::new() };
+        let sealed = sealing.seal(RecordId::ROOT, root.into())?;
+        let Sealing { dirty, done, mut puts, .. } = sealing;
+        let root = match done.last() {
+            Some((_, _, Node::Root(root))) => Root::clone(root),
+            _ => return Err(StoreError::tampered(Kind::Root, Flaw::Malformed)),
+        };
+
+        let mut removed = Vec::new();
+        for (id, node) in dirty {
+            // A dirty node that no dirty parent refers to would be lost; better no commit than that.
+            if node.is_some() {
+                return Err(StoreError::tampered(id.kind, Flaw::Stale));
+            }
+            removed.push(id);
+        }
+        let root_value = sealed.value.clone();
+        let root_address = sealed.address;
+        puts.push((sealed.address, sealed.value));
+        let batch = Batch {
+            expect: Some((root_address, Some(self.root_value.clone()))),
+            puts,
+            deletes: removed.iter().map(|id| self.sealer.address(*id)).collect(),
+        };
+        Ok(SealedGroup { batch, nodes: done, removed, root, root_value })
+    }
+
+    /// Applies a sealed group; readers see it from here on.
+    pub(super) fn apply(&mut self, group: SealedGroup) -> Result<(), StoreError> {
+        self.engine.apply(&group.batch)?;
+        self.root = group.root;
+        self.root_value = group.root_value;
+        let cache = self.cache.get_mut().unwrap_or_else(PoisonError::into_inner);
+        for id in group.removed {
+            cache.remove(id);
+        }
+        for (id, tag, node) in group.nodes {
+            let bytes = node.encoded_len().unwrap_or_default();
+            cache.put(id, tag, node, bytes);
+        }
+        Ok(())
+    }
+}
+
+impl NodeSource for Open {
+    fn load(&self, id: RecordId, tag: &Tag) -> Result<Node, RecordError> {
+        // A panic elsewhere cannot leave the cache half changed in a way that matters: an entry is
+        // only ever used for the tag it was stored with.
+        if let Some(node) = self.cache.lock().unwrap_or_else(PoisonError::into_inner).get(id, tag) {
+            return Ok(node);
+        }
+        let values = self.engine.get_many(&[self.sealer.address(id)])?;
+        let Some(Some(value)) = values.into_iter().next() else {
+            return Err(RecordError::Damaged { kind: id.kind, flaw: Flaw::Absent });
+        };
+        let node = self.sealer.open(id, &value, tag)?;
+        let mut cache = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
+        cache.put(id, *tag, node.clone(), value.len());
+        Ok(node)
+    }
+}
+
+/// The first batch of a new generation: a root, an empty tree and an empty system folder.
+pub(super) fn first_batch(sealer: &Sealer, root: Root) -> Result<Batch, StoreError> {
+    let empty = Folder { next_index: 0, totals: Totals::default(), body: Body::empty() };
+    let dirty = [root.tree.id, root.system.id]
+        .into_iter()
+        .map(|id| (RecordId::folder(id), Some(Node::from(empty.clone()))))
+        .collect();
+    let mut sealing = Sealing { sealer, dirty, done: Vec::new(), puts: Vec::new() };
+    let sealed = sealing.seal(RecordId::ROOT, root.into())?;
+    let mut puts = sealing.puts;
+    puts.push((sealed.address, sealed.value));
+    Ok(Batch { expect: Some((sealed.address, None)), puts, deletes: Vec::new() })
+}
+
+fn read_root(engine: &dyn Engine, sealer: &Sealer) -> Result<(Root, Vec<u8>), StoreError> {
+    let address: Address = sealer.address(RecordId::ROOT);
+    let values = engine.get_many(&[address])?;
+    let Some(Some(value)) = values.into_iter().next() else {
+        return Err(StoreError::tampered(Kind::Root, Flaw::Absent));
+    };
+    // No reference names the root's tag; the anchor is what the root is compared with.
+    let tag = sealed::tag_of(&value).ok_or(StoreError::tampered(Kind::Root, Flaw::Frame))?;
+    match sealer.open(RecordId::ROOT, &value, &tag)? {
+        Node::Root(root) => Ok((Root::clone(&root), value)),
+        _ => Err(StoreError::tampered(Kind::Root, Flaw::Malformed)),
+    }
+}
+
+struct Sealing<'a> {
+    sealer: &'a Sealer,
+    dirty: HashMap<RecordId, Option<Node>>,
+    done: Vec<(RecordId, Tag, Node)>,
+    puts: Vec<(Address, Vec<u8>)>,
+}
+
+impl Sealing<'_> {
+    fn seal(&mut self, id: RecordId, mut node: Node) -> Result<Sealed, RecordError> {
+        node.children_mut(id.object, |child, tag| {
+            match self.dirty.get(&child) {
+                None => return Ok(()),
+                Some(None) => {
+                    return Err(RecordError::Damaged { kind: child.kind, flaw: Flaw::Absent });
+                }
+                Some(Some(_)) => {}
+            }
+            if let Some(dirty) = self.dirty.remove(&child).flatten() {
+                let sealed = self.seal(child, dirty)?;
+                *tag = sealed.tag;
+                self.puts.push((sealed.address, sealed.value));
+            }
+            Ok(())
+        })?;
+        let sealed = self.sealer.seal(id, &node)?;
+        self.done.push((id, sealed.tag, node));
+        Ok(sealed)
+    }
+}

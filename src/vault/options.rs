@@ -1,0 +1,64 @@
+//! What an application may set for a session.
+
+use crate::limits;
+
+/// Bounds of what a session stores, and of the memory it uses.
+#[derive(Clone, Debug)]
+#[must_use]
+pub struct SessionOptions {
+    pub(crate) quotas: Quotas,
+    pub(crate) cache_bytes: usize,
+}
+
+/// How much a store may hold.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Quotas {
+    /// Bytes of one file.
+    pub(crate) file_bytes: u64,
+    /// Files.
+    pub(crate) store_files: u64,
+    /// Bytes of text of all files.
+    pub(crate) store_bytes: u64,
+}
+
+impl SessionOptions {
+    /// The defaults: 16 MiB a file, 1,000,000 files, 4 GiB of text, 16 MiB of cache.
+    pub fn new() -> Self {
+        let quotas = Quotas {
+            file_bytes: limits::FILE_BYTES,
+            store_files: limits::STORE_FILES,
+            store_bytes: limits::STORE_BYTES,
+        };
+        Self { quotas, cache_bytes: limits::CACHE_BYTES }
+    }
+
+    /// Bytes that one file may have.
+    pub fn file_bytes(mut self, bytes: u64) -> Self {
+        self.quotas.file_bytes = bytes;
+        self
+    }
+
+    /// Files that the store may have.
+    pub fn store_files(mut self, files: u64) -> Self {
+        self.quotas.store_files = files;
+        self
+    }
+
+    /// Bytes of text that the store may hold.
+    pub fn store_bytes(mut self, bytes: u64) -> Self {
+        self.quotas.store_bytes = bytes;
+        self
+    }
+
+    /// Bytes of decrypted nodes that the session keeps for the next call; wiped when it locks.
+    pub fn cache_bytes(mut self, bytes: usize) -> Self {
+        self.cache_bytes = bytes;
+        self
+    }
+}
+
+impl Default for SessionOptions {
+    fn default() -> Self {
+        Self::new()
+    }
+}

@@ -1,0 +1,112 @@
+//! Changes that are not committed yet.
+//!
+//! A call works on an overlay of its own; when it succeeds the overlay joins that of its group, and when
+//! it fails it is dropped and nothing has happened. Dirty nodes stay decoded until the group is sealed, so
+//! a folder that eight calls touch is sealed once.
+
+use std::collections::HashMap;
+
+use super::open::Open;
+use crate::limits::RECORD_FRAME;
+use crate::record::node::Root;
+use crate::record::{
+    Flaw, Kind, Node, NodeSink, NodeSource, RecordError, RecordId, Tag, size_class,
+};
+
+/// Dirty nodes by record; `None` where a record is removed.
+#[derive(Default)]
+pub(super) struct Overlay {
+    pub(super) nodes: HashMap<RecordId, Option<Node>>,
+    bytes: usize,
+}
+
+impl Overlay {
+    pub(super) fn is_empty(&self) -> bool {
+        self.nodes.is_empty()
+    }
+
+    /// Bytes of the engine batch that this overlay would become after taking in `other`.
+    pub(super) fn bytes_with(&self, other: &Overlay) -> Result<usize, RecordError> {
+        let mut bytes = self.bytes;
+        for (id, node) in &other.nodes {
+            if let Some(replaced) = self.nodes.get(id) {
+                bytes = bytes.saturating_sub(cost(replaced.as_ref())?);
+            }
+            bytes = bytes.saturating_add(cost(node.as_ref())?);
+        }
+        Ok(bytes)
+    }
+
+    /// Takes in a later overlay.
+    pub(super) fn merge(&mut self, other: Overlay) -> Result<(), RecordError> {
+        self.bytes = self.bytes_with(&other)?;
+        self.nodes.extend(other.nodes);
+        Ok(())
+    }
+}
+
+/// One call at work: what it sees is the committed state, then its group's changes, then its own.
+pub(crate) struct Txn<'a> {
+    open: &'a Open,
+    group: &'a Overlay,
+    own: Overlay,
+}
+
+impl<'a> Txn<'a> {
+    pub(super) fn new(open: &'a Open, group: &'a Overlay) -> Self {
+        Self { open, group, own: Overlay::default() }
+    }
+
+    /// The root as this call sees it.
+    pub(crate) fn root(&self) -> Result<Root, RecordError> {
+        match self.pending(RecordId::ROOT) {
+            Some(Some(Node::Root(root))) => Ok(Root::clone(root)),
+            Some(_) => Err(RecordError::Damaged { kind: Kind::Root, flaw: Flaw::Malformed }),
+            None => Ok(self.open.root().clone()),
+        }
+    }
+
+    /// The quotas of the session.
+    pub(crate) fn quotas(&self) -> &super::Quotas {
+        self.open.quotas()
+    }
+
+    pub(super) fn into_overlay(self) -> Overlay {
+        self.own
+    }
+
+    fn pending(&self, id: RecordId) -> Option<&Option<Node>> {
+        self.own.nodes.get(&id).or_else(|| self.group.nodes.get(&id))
+    }
+}
+
+impl NodeSource for Txn<'_> {
+    fn load(&self, id: RecordId, tag: &Tag) -> Result<Node, RecordError> {
+        match self.pending(id) {
+            Some(Some(node)) => Ok(node.clone()),
+            Some(None) => Err(RecordError::Damaged { kind: id.kind, flaw: Flaw::Absent }),
+            None => self.open.load(id, tag),
+        }
+    }
+}
+
+impl NodeSink for Txn<'_> {
+    fn put(&mut self, id: RecordId, node: Node) {
+        self.own.nodes.insert(id, Some(node));
+    }
+
+    fn remove(&mut self, id: RecordId) {
+        self.own.nodes.insert(id, None);
+    }
+}
+
+/// Bytes that a change adds to an engine batch. A removal is charged twice its address: the engine logs it with
+/// a frame of its own.
+fn cost(node: Option<&Node>) -> Result<usize, RecordError> {
+    let Some(node) = node else { return Ok(2 * ADDRESS) };
+    let body = node.encoded_len().map_err(|_| RecordError::TooLarge)?;
+    let class = size_class::class_of(body).ok_or(RecordError::TooLarge)?;
+    Ok(ADDRESS + class + RECORD_FRAME)
+}
+
+const ADDRESS: usize = 32;

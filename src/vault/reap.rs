@@ -1,0 +1,222 @@
+//! Taking apart what was deleted, a bounded piece with every commit.
+//!
+//! A delete moves one entry into the system folder, so that it is one small step whatever hangs below. Later
+//! commits remove a few hundred of those records each; the crash of a long write leaves its pieces there too.
+
+use super::open::Open;
+use super::overlay::{Overlay, Txn};
+use crate::limits::{BATCH_BYTES_MAX, FILE_INLINE_AGAIN};
+use crate::record::node::{Entry, File, Folder, Name, Text, What};
+use crate::record::tree::{Body, Owner};
+use crate::record::{
+    Flaw, Kind, NodeSink, ObjectId, RecordError, RecordId, load_file, load_folder,
+};
+
+/// Bytes that reaping may add to a batch: removals, and the few nodes that shrink.
+pub(super) const BYTES: usize = 32 << 10;
+
+/// Whether anything waits to be reaped.
+pub(super) fn is_due(open: &Open) -> Result<bool, RecordError> {
+    let root = open.root();
+    Ok(load_folder(open, root.system.id, &root.system.tag)?.body.count() > 0)
+}
+
+/// Adds a piece of reaping to a group that is about to be committed.
+pub(super) fn along(
+    open: &Open,
+    group: &mut Overlay,
+    staged: Option<ObjectId>,
+) -> Result<(), RecordError> {
+    let mut txn = Txn::new(open, group);
+    match reap(&mut txn, staged) {
+        Ok(()) => {
+            let changes = txn.into_overlay();
+            if group.bytes_with(&changes)? <= BATCH_BYTES_MAX {
+                group.merge(changes)?;
+            }
+            Ok(())
+        }
+        // A damaged system folder must not keep good changes from being stored.
+        Err(RecordError::Damaged { .. }) => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
+/// Moves an object into the system folder, under a name after all others there.
+pub(crate) fn discard(txn: &mut Txn<'_>, entry: Entry) -> Result<(), RecordError> {
+    let system = txn.root()?.system;
+    let mut folder = Folder::clone(&*load_folder(txn, system.id, &system.tag)?);
+    adopt(txn, system.id, &mut folder, entry)?;
+    txn.put(RecordId::folder(system.id), folder.into());
+    Ok(())
+}
+
+/// Takes the object that was put into the system folder last out again, and answers its entry. Only a writer who
+/// is alone may rely on it being there.
+pub(crate) fn claim(txn: &mut Txn<'_>, object: ObjectId) -> Result<Entry, RecordError> {
+    let system = txn.root()?.system;
+    let mut folder = Folder::clone(&*load_folder(txn, system.id, &system.tag)?);
+    let entry = last(txn, system.id, &folder, object)?;
+    let mut owner = Owner { sink: txn, object: system.id, next_index: &mut folder.next_index };
+    folder.body.remove_entry(&mut owner, entry.name.as_str())?;
+    txn.put(RecordId::folder(system.id), folder.into());
+    Ok(entry)
+}
+
+/// Marks the entry of the object that was put into the system folder last, whose head changes, so that the
+/// commit reaches it.
+pub(crate) fn touch(txn: &mut Txn<'_>, object: ObjectId) -> Result<(), RecordError> {
+    let system = txn.root()?.system;
+    let mut folder = Folder::clone(&*load_folder(txn, system.id, &system.tag)?);
+    let entry = last(txn, system.id, &folder, object)?;
+    let mut owner = Owner { sink: txn, object: system.id, next_index: &mut folder.next_index };
+    folder.body.put_entry(&mut owner, entry)?;
+    txn.put(RecordId::folder(system.id), folder.into());
+    Ok(())
+}
+
+fn last(
+    txn: &Txn<'_>,
+    system: ObjectId,
+    folder: &Folder,
+    object: ObjectId,
+) -> Result<Entry, RecordError> {
+    let entry = folder.body.last_entry(txn, system)?.filter(|entry| entry.id == object);
+    entry.ok_or(RecordError::Damaged { kind: Kind::Folder, flaw: Flaw::Malformed })
+}
+
+fn reap(txn: &mut Txn<'_>, staged: Option<ObjectId>) -> Result<(), RecordError> {
+    let system = txn.root()?.system;
+    let loaded = load_folder(txn, system.id, &system.tag)?;
+    if loaded.body.count() == 0 {
+        return Ok(());
+    }
+    let mut folder = Folder::clone(&*loaded);
+    let mut budget = RECORDS;
+    while budget > 0 {
+        let Some(entry) = folder.body.first_entry(txn, system.id)? else { break };
+        if Some(entry.id) == staged {
+            break;
+        }
+        let rest = match entry.what {
+            What::File(info) => reap_file(txn, &entry, info.bytes, &mut budget),
+            What::Folder => reap_folder(txn, &entry, system.id, &mut folder, &mut budget),
+        };
+        // Garbage that is damaged is forgotten: what still hangs below it is unreachable either way.
+        let finished = match rest {
+            Ok(finished) => finished,
+            Err(RecordError::Damaged { .. }) => true,
+            Err(error) => return Err(error),
+        };
+        let mut owner = Owner { sink: txn, object: system.id, next_index: &mut folder.next_index };
+        if finished {
+            folder.body.remove_entry(&mut owner, entry.name.as_str())?;
+        } else {
+            folder.body.put_entry(&mut owner, entry)?;
+        }
+    }
+    txn.put(RecordId::folder(system.id), folder.into());
+    Ok(())
+}
+
+/// Removes records of a file from its end; answers whether nothing is left of it.
+fn reap_file(
+    txn: &mut Txn<'_>,
+    entry: &Entry,
+    bytes: u64,
+    budget: &mut usize,
+) -> Result<bool, RecordError> {
+    let head = RecordId::file(entry.id);
+    *budget = budget.saturating_sub(1);
+    if bytes >= FILE_INLINE_AGAIN {
+        let mut file = File::clone(&*load_file(txn, entry.id, &entry.tag)?);
+        let leaves = (*budget).max(1);
+        *budget = 0;
+        cut_tail(txn, entry.id, &mut file.body, &mut file.next_index, leaves)?;
+        if u64::from(file.body.count()) > 0 {
+            txn.put(head, file.into());
+            return Ok(false);
+        }
+    }
+    txn.remove(head);
+    Ok(true)
+}
+
+fn cut_tail(
+    txn: &mut Txn<'_>,
+    object: ObjectId,
+    body: &mut Body<Text>,
+    next_index: &mut u64,
+    leaves: usize,
+) -> Result<(), RecordError> {
+    if matches!(body, Body::Inline(_)) {
+        *body = Body::empty();
+        return Ok(());
+    }
+    let start = body.tail(txn, object, leaves)?;
+    let end = u64::from(body.count());
+    body.replace(&mut Owner { sink: txn, object, next_index }, start..end, Vec::new())
+}
+
+/// Removes the last leaf of a folder: its small files at once, whatever is larger by moving it up into the
+/// system folder. Answers whether nothing is left of the folder.
+fn reap_folder(
+    txn: &mut Txn<'_>,
+    entry: &Entry,
+    system: ObjectId,
+    system_folder: &mut Folder,
+    budget: &mut usize,
+) -> Result<bool, RecordError> {
+    let mut folder = Folder::clone(&*load_folder(txn, entry.id, &entry.tag)?);
+    let (before, children) = {
+        let (before, leaf) = folder.body.find(txn, entry.id, |_, refs| refs.len())?;
+        (before, leaf.0.clone())
+    };
+    for child in children {
+        *budget = budget.saturating_sub(1);
+        match child.what {
+            What::File(info) if info.bytes < FILE_INLINE_AGAIN => txn.remove(child.head()),
+            _ => {
+                // A moved entry rewrites a part of the system folder, which costs more than a removal.
+                *budget = budget.saturating_sub(RECORDS / 16);
+                adopt(txn, system, system_folder, child)?;
+            }
+        }
+    }
+    match &mut folder.body {
+        Body::Inline(entries) => entries.0.clear(),
+        body @ Body::Tree(_) => {
+            let end = body.count();
+            let mut owner =
+                Owner { sink: txn, object: entry.id, next_index: &mut folder.next_index };
+            body.replace(&mut owner, before..end, Vec::new())?;
+        }
+    }
+    let head = RecordId::folder(entry.id);
+    if folder.body.count() == 0 {
+        txn.remove(head);
+        return Ok(true);
+    }
+    txn.put(head, folder.into());
+    Ok(false)
+}
+
+/// Appends an entry to the system folder. Names count up, so what comes in lies together at the end and what
+/// is reaped lies together at the beginning.
+fn adopt(
+    txn: &mut Txn<'_>,
+    system: ObjectId,
+    folder: &mut Folder,
+    mut entry: Entry,
+) -> Result<(), RecordError> {
+    let last = folder.body.last_entry(txn, system)?;
+    let number = last
+        .and_then(|last| u64::from_str_radix(last.name.as_str(), 16).ok())
+        .map_or(0, |number| number.saturating_add(1));
+    entry.name = Name::new(&format!("{number:016x}"));
+    let mut owner = Owner { sink: txn, object: system, next_index: &mut folder.next_index };
+    folder.body.put_entry(&mut owner, entry)
+}
+
+/// Records removed with one commit; each is charged 64 bytes of a batch.
+const RECORDS: usize = 192;

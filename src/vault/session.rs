@@ -1,0 +1,143 @@
+//! An unlocked store, shared by any number of threads.
+
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock};
+
+use super::commit::{Progress, Queue};
+use super::error::StoreError;
+use super::open::Open;
+
+/// An unlocked store: a cheap handle that clones and threads share.
+///
+/// Calls from many threads are put in order; each is one atomic step, durable before it is acknowledged,
+/// and several waiting ones share a sync. [`lock`](Session::lock), or dropping the last handle, wipes the
+/// keys and everything that was decrypted.
+#[derive(Clone)]
+pub struct Session {
+    pub(super) shared: Arc<Shared>,
+}
+
+/// The order in which locks are taken: leadership in `progress`, then `queue`, then `state`.
+pub(super) struct Shared {
+    pub(super) state: RwLock<State>,
+    pub(super) queue: Mutex<Queue>,
+    pub(super) progress: Mutex<Progress>,
+    pub(super) finished: Condvar,
+}
+
+/// Whether keys are there to work with.
+pub(super) enum State {
+    /// Unlocked.
+    Open(Box<Open>),
+    /// Locked on purpose.
+    Locked,
+    /// A commit failed: what is on disk is not known, so nothing is answered from memory either.
+    Halted,
+}
+
+impl State {
+    pub(super) fn open(&self) -> Result<&Open, StoreError> {
+        match self {
+            Self::Open(open) => Ok(open),
+            Self::Locked => Err(StoreError::Locked),
+            Self::Halted => Err(StoreError::Halted),
+        }
+    }
+
+    pub(super) fn open_mut(&mut self) -> Result<&mut Open, StoreError> {
+        match self {
+            Self::Open(open) => Ok(open),
+            Self::Locked => Err(StoreError::Locked),
+            Self::Halted => Err(StoreError::Halted),
+        }
+    }
+}
+
+/// What a session can say of itself.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct Status {
+    /// Files in the store.
+    pub files: u64,
+    /// Bytes of text in the store.
+    pub bytes: u64,
+    /// Commits since the store was made.
+    pub commit: u64,
+    /// Bytes that the engine takes on disk.
+    pub disk_bytes: u64,
+}
+
+impl Session {
+    pub(super) fn new(open: Open) -> Self {
+        let shared = Shared {
+            state: RwLock::new(State::Open(Box::new(open))),
+            queue: Mutex::new(Queue::default()),
+            progress: Mutex::new(Progress::default()),
+            finished: Condvar::new(),
+        };
+        Self { shared: Arc::new(shared) }
+    }
+
+    /// Locks the store: calls under way finish, then keys and caches are wiped and the engine is closed.
+    /// Every handle of this session answers [`StoreError::Locked`] from then on.
+    ///
+    /// # Errors
+    /// [`StoreError::Storage`] or [`StoreError::Io`] if the engine did not close cleanly; it is locked all the same,
+    /// and whatever was acknowledged is on disk.
+    pub fn lock(&self) -> Result<(), StoreError> {
+        let end = || std::mem::replace(&mut *write(&self.shared.state), State::Locked);
+        // Whoever waits for a commit gets it first, and no call slips in between.
+        let (before, flushed) = match self.exclusive::<_, StoreError>(|_| Ok(end())) {
+            Ok(before) => (before, Ok(())),
+            Err(error) => (end(), Err(error)),
+        };
+        let State::Open(open) = before else { return Ok(()) };
+        open.into_engine().close()?;
+        flushed
+    }
+
+    /// Whether the session is locked, or halted after a failed commit.
+    #[must_use]
+    pub fn is_locked(&self) -> bool {
+        !matches!(*read(&self.shared.state), State::Open(_))
+    }
+
+    /// Counts and sizes.
+    ///
+    /// # Errors
+    /// [`StoreError::Locked`], [`StoreError::Halted`], or the engine's failure to tell its size.
+    pub fn status(&self) -> Result<Status, StoreError> {
+        self.read(|open| {
+            let root = open.root();
+            Ok(Status {
+                files: root.files,
+                bytes: root.bytes,
+                commit: root.commit,
+                disk_bytes: open.engine().size()?,
+            })
+        })
+    }
+
+    /// Runs `work` on the committed state, which does not change meanwhile.
+    pub(crate) fn read<T, E: From<StoreError>>(
+        &self,
+        work: impl FnOnce(&Open) -> Result<T, E>,
+    ) -> Result<T, E> {
+        let state = read(&self.shared.state);
+        work(state.open()?)
+    }
+}
+
+// A thread that panicked inside a call left nothing half done: its overlay was dropped with it. So the locks it
+// poisoned are as good as ever.
+
+pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+pub(super) fn read<T>(lock: &RwLock<T>) -> std::sync::RwLockReadGuard<'_, T> {
+    lock.read().unwrap_or_else(PoisonError::into_inner)
+}
+
+pub(super) fn write<T>(lock: &RwLock<T>) -> std::sync::RwLockWriteGuard<'_, T> {
+    lock.write().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,106 @@
+//! Deleting and moving files and folders, each as one atomic step whatever hangs below.
+
+use super::edit::{discard, not_a_folder};
+use super::error::FileError;
+use super::folder::{self, Found};
+use super::name::InvalidPath;
+use super::path::MemoryPath;
+use crate::limits::{PATH_BYTES, PATH_DEPTH};
+use crate::record::node::{Entries, Entry, What};
+use crate::record::{NodeSource, RecordError, load_folder};
+use crate::vault::{Session, Txn};
+
+/// Deletes a file, or a folder with everything below it.
+///
+/// # Errors
+/// [`FileError::Root`], [`FileError::NotFound`].
+pub(crate) fn delete(session: &Session, path: &MemoryPath) -> Result<(), FileError> {
+    session.write(|txn| {
+        let root = txn.root()?.tree;
+        let entry = match folder::find(txn, (root.id, root.tag), path)? {
+            Found::Root => return Err(FileError::Root),
+            Found::Missing { .. } => return Err(FileError::NotFound),
+            Found::Entry(entry) => entry,
+        };
+        folder::remove(txn, (root.id, root.tag), path)?;
+        discard(txn, entry)
+    })
+}
+
+/// Moves a file or folder.
+///
+/// # Errors
+/// [`FileError::Root`], [`FileError::NotFound`], [`FileError::AlreadyExists`], [`FileError::IntoItself`],
+/// [`FileError::NotAFolder`], [`FileError::PathBelow`], in this order.
+pub(crate) fn rename(
+    session: &Session,
+    old: &MemoryPath,
+    new: &MemoryPath,
+) -> Result<(), FileError> {
+    session.write(|txn| {
+        let root = txn.root()?.tree;
+        let root = (root.id, root.tag);
+        let entry = match folder::find(txn, root, old)? {
+            Found::Root => return Err(FileError::Root),
+            Found::Missing { .. } => return Err(FileError::NotFound),
+            Found::Entry(entry) => entry,
+        };
+        let target = folder::find(txn, root, new)?;
+        if matches!(target, Found::Root | Found::Entry(_)) {
+            return Err(FileError::AlreadyExists);
+        }
+        if entry.what == What::Folder && new.starts_with(old) {
+            return Err(FileError::IntoItself);
+        }
+        if let Found::Missing { file_at: Some(depth) } = target {
+            return Err(not_a_folder(new, depth));
+        }
+        check_paths_below(txn, &entry, old, new)?;
+        // First in, then out: a folder on the way to both places is never empty in between.
+        folder::put(txn, root, new, (entry.id, entry.tag), entry.what)?;
+        folder::remove(txn, root, old)?;
+        Ok(())
+    })
+}
+
+/// Whether everything below a folder keeps a possible path at its new place. Reads the folders below, but only
+/// if the new path is longer or deeper.
+fn check_paths_below(
+    txn: &Txn<'_>,
+    entry: &Entry,
+    old: &MemoryPath,
+    new: &MemoryPath,
+) -> Result<(), FileError> {
+    let length = new.as_str().len();
+    let depth = new.depth();
+    if entry.what != What::Folder || (length <= old.as_str().len() && depth <= old.depth()) {
+        return Ok(());
+    }
+    check_below(txn, entry, length, depth)
+}
+
+fn check_below(
+    txn: &Txn<'_>,
+    folder: &Entry,
+    length: usize,
+    depth: usize,
+) -> Result<(), FileError> {
+    if depth >= PATH_DEPTH {
+        return Err(FileError::PathBelow(InvalidPath::Deep.describe()));
+    }
+    let head = load_folder(txn, folder.id, &folder.tag)?;
+    let mut folders = Vec::new();
+    head.body.visit::<FileError>(txn, folder.id, 0, &mut |_, leaf: &Entries| {
+        for entry in &leaf.0 {
+            let length = length.saturating_add(1).saturating_add(entry.name.as_str().len());
+            if length > PATH_BYTES {
+                return Err(FileError::PathBelow(InvalidPath::LongPath.describe()));
+            }
+            if entry.what == What::Folder {
+                folders.push((entry.clone(), length));
+            }
+        }
+        Ok(true)
+    })?;
+    folders.iter().try_for_each(|(entry, length)| check_below(txn, entry, *length, depth + 1))
+}

@@ -1,0 +1,100 @@
+//! Why a file operation was refused.
+
+use std::fmt;
+
+use super::path::PathError;
+use crate::record::RecordError;
+use crate::vault::StoreError;
+
+/// A file operation changed nothing, for this reason.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum FileError {
+    /// There is a file or folder at the path, or at the destination.
+    AlreadyExists,
+    /// The text to search for is empty.
+    EmptySearch,
+    /// The file would be larger than this many bytes.
+    FileTooLarge(u64),
+    /// A folder cannot move into itself.
+    IntoItself,
+    /// The path is not one; in general words.
+    InvalidPath(&'static str),
+    /// There is no such line; the file has this many.
+    NoSuchLine(u64),
+    /// The text to search for does not occur.
+    NoMatch,
+    /// There is nothing at the path, or nothing of the kind that was asked for.
+    NotFound,
+    /// This path, which would have to be a folder, is a file.
+    NotAFolder(String),
+    /// Something below a moved folder would have an impossible path; in general words.
+    PathBelow(&'static str),
+    /// The root folder cannot be moved, replaced or deleted.
+    Root,
+    /// The text to search for occurs more than once, starting on these lines.
+    SeveralMatches(Vec<u64>),
+    /// The store itself failed.
+    Store(StoreError),
+    /// The store may not hold so many files.
+    TooManyFiles(u64),
+    /// The store may not hold so many bytes of text.
+    TooMuchText(u64),
+}
+
+impl fmt::Display for FileError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::AlreadyExists => f.write_str("There is something at this path already."),
+            Self::EmptySearch => f.write_str("The text to search for is empty."),
+            Self::FileTooLarge(bytes) => write!(f, "A file may have at most {bytes} bytes."),
+            Self::IntoItself => f.write_str("A folder cannot be moved into itself."),
+            Self::InvalidPath(reason) => write!(f, "The path is not valid: {reason}."),
+            Self::NoSuchLine(lines) => write!(f, "There is no such line: the file has {lines}."),
+            Self::NoMatch => f.write_str("The text to search for does not occur."),
+            Self::NotFound => f.write_str("There is no such file or folder."),
+            Self::NotAFolder(path) => write!(f, "{path} is a file, not a folder."),
+            Self::PathBelow(reason) => {
+                write!(f, "A path below the folder would not be valid: {reason}.")
+            }
+            Self::Root => f.write_str("The root folder cannot be moved, replaced or deleted."),
+            Self::SeveralMatches(_) => f.write_str("The text to search for occurs more than once."),
+            Self::Store(error) => error.fmt(f),
+            Self::TooManyFiles(files) => write!(f, "The store may hold at most {files} files."),
+            Self::TooMuchText(bytes) => {
+                write!(f, "The store may hold at most {bytes} bytes of text.")
+            }
+        }
+    }
+}
+
+impl std::error::Error for FileError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Store(error) => Some(error),
+            _ => None,
+        }
+    }
+}
+
+impl From<StoreError> for FileError {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error)
+    }
+}
+
+impl From<RecordError> for FileError {
+    fn from(error: RecordError) -> Self {
+        Self::Store(error.into())
+    }
+}
+
+impl From<PathError> for FileError {
+    fn from(error: PathError) -> Self {
+        Self::InvalidPath(match error {
+            PathError::Prefix => "it must start with /memories",
+            PathError::Escape => "it would escape /memories",
+            PathError::Invalid(reason) => reason.describe(),
+        })
+    }
+}

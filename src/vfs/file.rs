@@ -1,0 +1,108 @@
+//! Reading one file: its lines, a part of them, or all of it.
+
+use std::sync::Arc;
+
+use zeroize::Zeroizing;
+
+use super::error::FileError;
+use super::folder::{self, Found};
+use super::path::MemoryPath;
+use super::rope;
+use super::search::{self, Occurrences, Searcher};
+use super::text::{self, Extent};
+use crate::record::node::{Entry, File, FileInfo, Root, Text, What};
+use crate::record::{NodeSource, RecordError, load_file};
+
+/// A file that was found, to be read through `source`.
+pub(crate) struct FileView<'s, S> {
+    source: &'s S,
+    entry: Entry,
+    info: FileInfo,
+    head: Arc<File>,
+}
+
+impl<'s, S: NodeSource> FileView<'s, S> {
+    /// The file at a path.
+    ///
+    /// # Errors
+    /// [`FileError::NotFound`] if there is none; a folder is none.
+    pub(crate) fn open(source: &'s S, root: &Root, path: &MemoryPath) -> Result<Self, FileError> {
+        match folder::find(source, (root.tree.id, root.tree.tag), path)? {
+            Found::Entry(entry) => match entry.what {
+                What::File(info) => Self::of_entry(source, entry, info),
+                What::Folder => Err(FileError::NotFound),
+            },
+            Found::Root | Found::Missing { .. } => Err(FileError::NotFound),
+        }
+    }
+
+    pub(super) fn of_entry(source: &'s S, entry: Entry, info: FileInfo) -> Result<Self, FileError> {
+        let head = load_file(source, entry.id, &entry.tag)?;
+        Ok(Self { source, entry, info, head })
+    }
+
+    pub(crate) fn entry(&self) -> &Entry {
+        &self.entry
+    }
+
+    pub(crate) fn info(&self) -> &FileInfo {
+        &self.info
+    }
+
+    pub(crate) fn head(&self) -> &File {
+        &self.head
+    }
+
+    /// The whole text.
+    pub(crate) fn read(&self) -> Result<Zeroizing<String>, RecordError> {
+        rope::read(self.source, self.entry.id, &self.head.body)
+    }
+
+    /// The text of the lines `first` to `last`, counted from 1; it may end early once it is certain that a view
+    /// of `limit` characters is cut.
+    pub(crate) fn lines(
+        &self,
+        first: u64,
+        last: u64,
+        limit: usize,
+    ) -> Result<Zeroizing<String>, RecordError> {
+        lines(self.source, &self.entry, &self.head, (first, last), limit)
+    }
+
+    /// Where a text occurs, read in one pass and without holding the file.
+    ///
+    /// # Errors
+    /// [`FileError::EmptySearch`] for an empty needle.
+    pub(crate) fn search(&self, needle: &str) -> Result<search::Found, FileError> {
+        let mut searcher = Searcher::new(needle).ok_or(FileError::EmptySearch)?;
+        let mut occurrences = Occurrences::default();
+        self.head.body.visit::<RecordError>(self.source, self.entry.id, 0, &mut |_, chunk: &Text| {
+            searcher.feed(chunk.as_str().as_bytes(), |hit| occurrences.add(hit));
+            Ok(true)
+        })?;
+        Ok(occurrences.found())
+    }
+}
+
+/// See [`FileView::lines`]; for a head that is not committed yet.
+pub(super) fn lines(
+    source: &impl NodeSource,
+    entry: &Entry,
+    head: &File,
+    (first, last): (u64, u64),
+    limit: usize,
+) -> Result<Zeroizing<String>, RecordError> {
+    let start = rope::line_start(source, entry.id, &head.body, first)?;
+    let mut wanted = last.saturating_add(1).saturating_sub(first);
+    let mut extent = Extent::default();
+    let mut requested = Zeroizing::new(String::new());
+    head.body.visit::<RecordError>(source, entry.id, start, &mut |before, chunk: &Text| {
+        let skip = usize::try_from(start.saturating_sub(before.bytes)).unwrap_or(usize::MAX);
+        let rest = chunk.as_str().get(skip..).unwrap_or_default();
+        let (piece, newlines) = text::first_lines(rest, wanted);
+        rope::push(&mut requested, piece);
+        wanted = wanted.saturating_sub(newlines);
+        Ok(wanted > 0 && !extent.is_enough_after(piece, limit))
+    })?;
+    Ok(requested)
+}

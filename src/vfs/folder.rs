@@ -1,0 +1,197 @@
+//! Folders: finding what a path names, and putting an entry there or taking it away.
+//!
+//! A change goes down from the root to the folder it concerns and comes back up, correcting the totals of each
+//! folder on the way. Folders that a path needs are made, and a folder that loses its last entry is gone.
+
+use crate::crypto::rng;
+use crate::record::node::{Entry, FileInfo, Folder, Name, Totals, What};
+use crate::record::tree::{Body, Owner};
+use crate::record::{NodeSink, NodeSource, ObjectId, RecordError, RecordId, Tag, load_folder};
+
+use super::path::MemoryPath;
+
+/// What a path leads to.
+pub(crate) enum Found {
+    /// The root, which has no entry.
+    Root,
+    /// A folder or file.
+    Entry(Entry),
+    /// Nothing; the names up to and including a file that stands where a folder would have to be.
+    Missing {
+        /// How many names of the path lead to that file, if there is one.
+        file_at: Option<usize>,
+    },
+}
+
+/// Follows a path from a root folder.
+pub(crate) fn find(
+    source: &impl NodeSource,
+    root: (ObjectId, Tag),
+    path: &MemoryPath,
+) -> Result<Found, RecordError> {
+    let mut folder = root;
+    let mut found = Found::Root;
+    for (depth, name) in path.segments().enumerate() {
+        if matches!(&found, Found::Entry(entry) if entry.what != What::Folder) {
+            return Ok(Found::Missing { file_at: Some(depth) });
+        }
+        let head = load_folder(source, folder.0, &folder.1)?;
+        let Some(entry) = head.body.entry(source, folder.0, name)? else {
+            return Ok(Found::Missing { file_at: None });
+        };
+        folder = (entry.id, entry.tag);
+        found = Found::Entry(entry);
+    }
+    Ok(found)
+}
+
+/// Puts an object at a path, in place of a file that is there; makes the folders that are missing. The tag is
+/// that of the object's head where it came from; a head that changes gets a new one when it is sealed.
+pub(crate) fn put<S: NodeSink>(
+    sink: &mut S,
+    root: (ObjectId, Tag),
+    path: &MemoryPath,
+    object: (ObjectId, Tag),
+    what: What,
+) -> Result<Totals, RecordError> {
+    edit(sink, root, path, &Change::Put(object, what))
+}
+
+/// Takes the entry at a path out of the tree; what it refers to stays as it is.
+pub(crate) fn remove<S: NodeSink>(
+    sink: &mut S,
+    root: (ObjectId, Tag),
+    path: &MemoryPath,
+) -> Result<Totals, RecordError> {
+    edit(sink, root, path, &Change::Remove)
+}
+
+/// Random, so that an id says nothing and never comes twice.
+pub(crate) fn fresh_id() -> Result<ObjectId, RecordError> {
+    rng::array().map(ObjectId).map_err(|_| RecordError::Randomness)
+}
+
+enum Change {
+    Put((ObjectId, Tag), What),
+    Remove,
+}
+
+/// Changes the entry at `path` and answers the totals of the whole tree after it.
+fn edit<S: NodeSink>(
+    sink: &mut S,
+    root: (ObjectId, Tag),
+    path: &MemoryPath,
+    change: &Change,
+) -> Result<Totals, RecordError> {
+    let names: Vec<&str> = path.segments().collect();
+    let mut folder = Folder::clone(&*load_folder(sink, root.0, &root.1)?);
+    edit_below(sink, root.0, &mut folder, &names, change)?;
+    let totals = folder.totals;
+    sink.put(RecordId::folder(root.0), folder.into());
+    Ok(totals)
+}
+
+fn edit_below<S: NodeSink>(
+    sink: &mut S,
+    object: ObjectId,
+    folder: &mut Folder,
+    names: &[&str],
+    change: &Change,
+) -> Result<(), RecordError> {
+    let Some((name, rest)) = names.split_first() else { return Ok(()) };
+    let existing = folder.body.entry(sink, object, name)?;
+    let before = match &existing {
+        Some(entry) => Some(Weight::of(sink, entry)?),
+        None => None,
+    };
+
+    let (entry, after) = if rest.is_empty() {
+        match change {
+            Change::Remove => (None, None),
+            Change::Put((id, tag), what) => {
+                let entry = Entry { name: Name::new(name), id: *id, tag: *tag, what: *what };
+                let weight = Weight::of(sink, &entry)?;
+                (Some(entry), Some(weight))
+            }
+        }
+    } else {
+        let (id, mut child) = match &existing {
+            Some(entry) => (entry.id, Folder::clone(&*load_folder(sink, entry.id, &entry.tag)?)),
+            None => (fresh_id()?, empty()),
+        };
+        edit_below(sink, id, &mut child, rest, change)?;
+        let head = RecordId::folder(id);
+        if child.body.count() == 0 {
+            sink.remove(head);
+            (None, None)
+        } else {
+            let weight = Weight::of_folder(&child.totals);
+            sink.put(head, child.into());
+            let entry = Entry { name: Name::new(name), id, tag: Tag::default(), what: What::Folder };
+            (Some(entry), Some(weight))
+        }
+    };
+
+    let mut owner = Owner { sink, object, next_index: &mut folder.next_index };
+    match entry {
+        Some(entry) => folder.body.put_entry(&mut owner, entry)?,
+        None => folder.body.remove_entry(&mut owner, name)?,
+    }
+    folder.totals.replace(super::name::is_hidden(name), before.as_ref(), after.as_ref());
+    Ok(())
+}
+
+/// What one entry adds to the totals of its folder.
+#[derive(Default)]
+struct Weight {
+    entries: u64,
+    visible_children: u64,
+    visible_bytes: u64,
+    files: u64,
+    bytes: u64,
+}
+
+impl Weight {
+    fn of(source: &impl NodeSource, entry: &Entry) -> Result<Self, RecordError> {
+        match entry.what {
+            What::File(FileInfo { bytes, .. }) => {
+                Ok(Self { entries: 1, visible_children: 0, visible_bytes: bytes, files: 1, bytes })
+            }
+            What::Folder => {
+                Ok(Self::of_folder(&load_folder(source, entry.id, &entry.tag)?.totals))
+            }
+        }
+    }
+
+    fn of_folder(totals: &Totals) -> Self {
+        Self {
+            entries: 1,
+            visible_children: totals.visible_children,
+            visible_bytes: totals.visible_bytes,
+            files: totals.files,
+            bytes: totals.bytes,
+        }
+    }
+}
+
+impl Totals {
+    /// Corrects the totals for one entry that changed from `before` to `after`.
+    fn replace(&mut self, hidden: bool, before: Option<&Weight>, after: Option<&Weight>) {
+        let none = Weight::default();
+        let (before, after) = (before.unwrap_or(&none), after.unwrap_or(&none));
+        let set = |total: &mut u64, less: u64, more: u64| {
+            *total = total.saturating_sub(less).saturating_add(more);
+        };
+        set(&mut self.files, before.files, after.files);
+        set(&mut self.bytes, before.bytes, after.bytes);
+        if !hidden {
+            set(&mut self.visible_children, before.entries, after.entries);
+            set(&mut self.visible_grandchildren, before.visible_children, after.visible_children);
+            set(&mut self.visible_bytes, before.visible_bytes, after.visible_bytes);
+        }
+    }
+}
+
+fn empty() -> Folder {
+    Folder { next_index: 0, totals: Totals::default(), body: Body::empty() }
+}

@@ -1,0 +1,207 @@
+//! The text of one file: a string in the head while it is short, a rope of chunks when it is long.
+//!
+//! One primitive, [`splice`], serves every edit. It rewrites the chunks that the range touches and their path
+//! to the head, so its cost does not grow with the file.
+
+use std::ops::Range;
+
+use zeroize::Zeroizing;
+
+use crate::limits::{CHUNK_BYTES, CHUNK_BYTES_MIN, FILE_INLINE, FILE_INLINE_AGAIN};
+use crate::record::node::{Text, TextCount};
+use crate::record::tree::{Body, Owner, Ref};
+use crate::record::{Flaw, Kind, NodeSink, NodeSource, ObjectId, RecordError};
+
+/// Replaces the bytes of `range` by `text`. Both ends lie on character boundaries within the file.
+pub(crate) fn splice(
+    owner: &mut Owner<'_, impl NodeSink>,
+    body: &mut Body<Text>,
+    range: Range<u64>,
+    text: &str,
+) -> Result<(), RecordError> {
+    if let Body::Inline(old) = body {
+        let new = join(&[before(old, range.start)?, text, after(old, range.end)?]);
+        *body = if new.len() <= FILE_INLINE {
+            Body::Inline(Text::new(&new))
+        } else {
+            Body::build(owner, chunks(&new))?
+        };
+        return Ok(());
+    }
+
+    let total = body.count().bytes;
+    let (first_start, first) = body.find(owner.sink, owner.object, by_bytes(range.start))?;
+    let last_byte = range.end.saturating_sub(1).max(range.start);
+    let (last_start, last) = body.find(owner.sink, owner.object, by_bytes(last_byte))?;
+    let head = before(&first, range.start.saturating_sub(first_start.bytes))?;
+    let tail = after(&last, range.end.saturating_sub(last_start.bytes))?;
+    let mut covered = first_start.bytes..last_start.bytes.saturating_add(TextCount::of(last.as_str()).bytes);
+    let mut new = join(&[head, text, tail]);
+
+    if new.len() < CHUNK_BYTES_MIN {
+        if covered.end < total {
+            let (_, right) = body.find(owner.sink, owner.object, by_bytes(covered.end))?;
+            covered.end = covered.end.saturating_add(TextCount::of(right.as_str()).bytes);
+            new = join(&[&new, right.as_str()]);
+        } else if let Some(byte) = covered.start.checked_sub(1) {
+            let (left_start, left) = body.find(owner.sink, owner.object, by_bytes(byte))?;
+            covered.start = left_start.bytes;
+            new = join(&[left.as_str(), &new]);
+        }
+    }
+    drop((first, last));
+    body.replace(owner, covered, chunks(&new))?;
+    if body.count().bytes < FILE_INLINE_AGAIN {
+        let whole = read(owner.sink, owner.object, body)?;
+        if matches!(body, Body::Tree(_)) {
+            body.replace(owner, 0..body.count().bytes, Vec::new())?;
+        }
+        *body = Body::Inline(Text::new(&whole));
+    }
+    Ok(())
+}
+
+/// Appends text that is long by itself, in full chunks: for writing a file in steps. The body becomes a rope.
+pub(crate) fn append(
+    owner: &mut Owner<'_, impl NodeSink>,
+    body: &mut Body<Text>,
+    text: &str,
+) -> Result<(), RecordError> {
+    if matches!(body, Body::Inline(_)) {
+        *body = Body::build(owner, chunks(text))?;
+        return Ok(());
+    }
+    let end = body.count().bytes;
+    body.replace(owner, end..end, chunks(text))
+}
+
+/// The whole text.
+pub(crate) fn read(
+    source: &impl NodeSource,
+    object: ObjectId,
+    body: &Body<Text>,
+) -> Result<Zeroizing<String>, RecordError> {
+    // A forged count must not size the buffer; what it cannot hold at once is copied to a larger one and wiped.
+    let capacity = usize::try_from(body.count().bytes).unwrap_or(usize::MAX).min(READ_AHEAD);
+    let mut text = Zeroizing::new(String::with_capacity(capacity));
+    body.visit::<RecordError>(source, object, 0, &mut |_, chunk: &Text| {
+        push(&mut text, chunk.as_str());
+        Ok(true)
+    })?;
+    Ok(text)
+}
+
+/// Appends without leaving a copy of the text behind in a buffer that was too small.
+pub(crate) fn push(text: &mut Zeroizing<String>, more: &str) {
+    let needed = text.len().saturating_add(more.len());
+    if needed > text.capacity() {
+        let mut larger = Zeroizing::new(String::with_capacity(needed.max(text.capacity().saturating_mul(2))));
+        larger.push_str(text);
+        *text = larger;
+    }
+    text.push_str(more);
+}
+
+/// The offset at which a line begins, counted from 1; the end of the file for any line past the last.
+pub(crate) fn line_start(
+    source: &impl NodeSource,
+    object: ObjectId,
+    body: &Body<Text>,
+    line: u64,
+) -> Result<u64, RecordError> {
+    let newlines = line.saturating_sub(1);
+    let count = body.count();
+    if newlines == 0 {
+        return Ok(0);
+    }
+    if newlines > count.newlines {
+        return Ok(count.bytes);
+    }
+    let (start, chunk) = body.find(source, object, |mut before, refs| {
+        refs.iter()
+            .take_while(|child| {
+                before += *child.summary();
+                before.newlines < newlines
+            })
+            .count()
+    })?;
+    let inside = nth_newline(chunk.as_str(), newlines.saturating_sub(start.newlines));
+    Ok(start.bytes.saturating_add(inside))
+}
+
+/// Whether the text ends in `\n`; an empty one does not.
+pub(crate) fn is_closed(
+    source: &impl NodeSource,
+    object: ObjectId,
+    body: &Body<Text>,
+) -> Result<bool, RecordError> {
+    let (_, last) = body.find(source, object, |_, refs| refs.len())?;
+    Ok(last.as_str().ends_with('\n'))
+}
+
+/// Lines by the contract's rule: a final `\n` opens no new line.
+pub(crate) fn lines(
+    source: &impl NodeSource,
+    object: ObjectId,
+    body: &Body<Text>,
+) -> Result<u64, RecordError> {
+    let count = body.count();
+    let open = count.bytes > 0 && !is_closed(source, object, body)?;
+    Ok(count.newlines.saturating_add(u64::from(open)))
+}
+
+/// Cuts a text into chunks on character boundaries: full ones, and the last two alike when the last would be
+/// small, so that an insert into a full chunk leaves room on both sides. Does no I/O.
+fn chunks(text: &str) -> Vec<Text> {
+    let mut pieces = Vec::with_capacity(text.len().div_ceil(CHUNK_BYTES));
+    let mut rest = text;
+    while !rest.is_empty() {
+        let want = match rest.len() {
+            length if length <= CHUNK_BYTES => length,
+            length if length < CHUNK_BYTES + CHUNK_BYTES / 2 => length / 2,
+            _ => CHUNK_BYTES,
+        };
+        let cut = (0..=want).rev().find(|at| rest.is_char_boundary(*at)).unwrap_or(rest.len());
+        let Some((piece, after)) = rest.split_at_checked(cut) else { break };
+        pieces.push(Text::new(piece));
+        rest = after;
+    }
+    pieces
+}
+
+fn by_bytes(byte: u64) -> impl Fn(TextCount, &[Ref<TextCount>]) -> usize {
+    move |mut before, refs| {
+        refs.iter()
+            .take_while(|child| {
+                before += *child.summary();
+                before.bytes <= byte
+            })
+            .count()
+    }
+}
+
+/// The offset after the `n`-th `\n`, counted from 1.
+fn nth_newline(text: &str, n: u64) -> u64 {
+    let nth = usize::try_from(n.saturating_sub(1)).unwrap_or(usize::MAX);
+    let found = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').nth(nth);
+    found.map_or(0, |(at, _)| u64::try_from(at).unwrap_or(u64::MAX).saturating_add(1))
+}
+
+fn before(text: &Text, end: u64) -> Result<&str, RecordError> {
+    usize::try_from(end).ok().and_then(|end| text.as_str().get(..end)).ok_or(BROKEN)
+}
+
+fn after(text: &Text, start: u64) -> Result<&str, RecordError> {
+    usize::try_from(start).ok().and_then(|start| text.as_str().get(start..)).ok_or(BROKEN)
+}
+
+fn join(parts: &[&str]) -> Zeroizing<String> {
+    let mut joined = Zeroizing::new(String::with_capacity(parts.iter().map(|part| part.len()).sum()));
+    parts.iter().for_each(|part| joined.push_str(part));
+    joined
+}
+
+/// A position that is none of the text: counts and text disagree.
+const BROKEN: RecordError = RecordError::Damaged { kind: Kind::Chunk, flaw: Flaw::Malformed };
+/// Bytes that are reserved at once for reading a text.
+const READ_AHEAD: usize = 64 << 20;

@@ -1,0 +1,115 @@
+//! Writes that are too long for one durable step.
+//!
+//! The text is written under a new object in the system folder, step by step, and the last small step moves it to its
+//! path. Until then nobody sees it; after a crash it is reaped. An edit that moves much text does
+//! the same with the whole new text of the file.
+
+use zeroize::Zeroizing;
+
+use super::edit::{self, Plan, check_quotas, new_info, set_entry, target};
+use super::error::FileError;
+use super::path::MemoryPath;
+use super::{folder, rope};
+use crate::limits::STAGE_STEP_BYTES;
+use crate::record::node::{Entry, File, FileInfo, Name, What};
+use crate::record::tree::Owner;
+use crate::record::{NodeSink, ObjectId, RecordId, Tag, load_file};
+use crate::vault::{Exclusive, Session, Txn, reap};
+
+/// Writes a long file; the errors are those of [`edit::write`].
+pub(super) fn write(
+    session: &Session,
+    path: &MemoryPath,
+    text: &str,
+    overwrite: bool,
+) -> Result<(), FileError> {
+    session.exclusive(|exclusive| {
+        let before = exclusive.commit(|txn| {
+            let before = target(txn, path, overwrite)?;
+            check_quotas(txn, before.as_ref().map(|(_, info)| info), edit::length(text))?;
+            Ok::<_, FileError>(before)
+        })?;
+        let info = new_info(text, before.as_ref());
+        let id = stage(exclusive, text, info)?;
+        exclusive.commit(|txn| {
+            let staged = reap::claim(txn, id)?;
+            set_entry(txn, path, (id, staged.tag), info, before.clone())
+        })
+    })
+}
+
+/// Makes a planned change by writing the whole new text of the file under a new object.
+pub(super) fn edit<T>(
+    session: &Session,
+    path: &MemoryPath,
+    plan: impl Fn(&Txn<'_>) -> Result<Plan, FileError>,
+    answer: impl Fn(&Txn<'_>, &Plan, &FileInfo, &File) -> Result<T, FileError>,
+) -> Result<T, FileError> {
+    session.exclusive(|exclusive| {
+        let (mut plan, text) = exclusive.commit(|txn| {
+            let plan = plan(txn)?;
+            check_quotas(txn, Some(&plan.info), plan.bytes_after())?;
+            let text = changed(&*rope::read(txn, plan.entry.id, &plan.head.body)?, &plan)?;
+            Ok::<_, FileError>((plan, text))
+        })?;
+        let before = (plan.entry.clone(), plan.info);
+        let info = new_info(&text, Some(&before));
+        let id = stage(exclusive, &text, info)?;
+        plan.entry.id = id;
+        exclusive.commit(|txn| {
+            let staged = reap::claim(txn, id)?;
+            let head = load_file(txn, id, &staged.tag)?;
+            set_entry(txn, path, (id, staged.tag), info, Some(before.clone()))?;
+            answer(txn, &plan, &info, &head)
+        })
+    })
+}
+
+/// Writes the records of a file in steps, under an entry of the system folder.
+fn stage(exclusive: &mut Exclusive<'_>, text: &str, info: FileInfo) -> Result<ObjectId, FileError> {
+    let id = folder::fresh_id()?;
+    exclusive.stage(id);
+    let mut file = edit::empty();
+    let mut rest = text;
+    let mut is_first = true;
+    while is_first || !rest.is_empty() {
+        let (step, after) = rest.split_at_checked(step_length(rest)).unwrap_or((rest, ""));
+        file = exclusive.commit(|txn| {
+            let mut file = file.clone();
+            let mut owner = Owner { sink: txn, object: id, next_index: &mut file.next_index };
+            rope::append(&mut owner, &mut file.body, step)?;
+            txn.put(RecordId::file(id), file.clone().into());
+            if is_first {
+                let name = Name::new("");
+                reap::discard(txn, Entry { name, id, tag: Tag::default(), what: What::File(info) })?;
+            } else {
+                reap::touch(txn, id)?;
+            }
+            Ok::<_, FileError>(file)
+        })?;
+        is_first = false;
+        rest = after;
+    }
+    Ok(id)
+}
+
+/// The largest step on a character boundary; a rest that is only a little longer goes in two alike.
+fn step_length(rest: &str) -> usize {
+    let want = rest.len().min(STAGE_STEP_BYTES);
+    (0..=want).rev().find(|at| rest.is_char_boundary(*at)).unwrap_or(rest.len())
+}
+
+fn changed(text: &str, plan: &Plan) -> Result<Zeroizing<String>, FileError> {
+    let parts = (|| {
+        let start = usize::try_from(plan.range.start).ok()?;
+        let end = usize::try_from(plan.range.end).ok()?;
+        Some((text.get(..start)?, text.get(end..)?))
+    })();
+    let (head, tail) = parts.ok_or(rope::BROKEN)?;
+    let length = head.len().saturating_add(plan.text.len()).saturating_add(tail.len());
+    let mut changed = Zeroizing::new(String::with_capacity(length));
+    changed.push_str(head);
+    changed.push_str(&plan.text);
+    changed.push_str(tail);
+    Ok(changed)
+}

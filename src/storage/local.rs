@@ -6,7 +6,7 @@
 //! either no store or a whole one.
 
 mod lock;
-#[cfg(all(test, unix))]
+#[cfg(test)]
 mod tests;
 
 use std::ffi::OsString;

@@ -10,7 +10,7 @@
 //! build with `panic = "abort"` loses the guard. No other file names sled.
 
 mod repair;
-#[cfg(all(test, unix))]
+#[cfg(test)]
 mod tests;
 
 use std::any::Any;

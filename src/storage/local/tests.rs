@@ -1,3 +1,6 @@
+//! What a folder on disk promises: lock, names, modes, and nothing left half made. Unix only: links, modes.
+#![cfg(unix)]
+
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::process::Command;
 

@@ -1,3 +1,6 @@
+//! What sled is held to, on sound and on damaged files. Unix only: it damages them at given offsets.
+#![cfg(unix)]
+
 use std::collections::HashMap;
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;

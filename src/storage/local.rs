@@ -90,7 +90,13 @@ impl LocalStorage {
         if cfg!(not(unix)) && target.exists() {
             fs::remove_dir(&target)?; // elsewhere a rename does not replace an empty folder
         }
-        fs::rename(&self.folder, &target)?;
+        fs::rename(&self.folder, &target).map_err(|error| match error.kind() {
+            // Taken since we looked; the rename itself replaces nothing but an empty folder.
+            io::ErrorKind::DirectoryNotEmpty | io::ErrorKind::NotADirectory => {
+                io::ErrorKind::AlreadyExists.into()
+            }
+            _ => error,
+        })?;
         self.folder.clone_from(&target);
         self.target = None;
         files::sync_folder(target.parent().unwrap_or(&target))?;

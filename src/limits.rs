@@ -30,6 +30,12 @@ pub(crate) const PASSPHRASE_BYTES: usize = 1_024;
 pub(crate) const RECORD_CLASSES: [usize; 5] = [256, 512, 1_024, 2_048, 4_096];
 /// Bytes a sealed value adds to its class: version, nonce, tag.
 pub(crate) const RECORD_FRAME: usize = 1 + 24 + 16;
+/// Bytes of the longest sealed value. sled keeps pages above 128 KiB in files of their own, which it never
+/// syncs and leaks on overwrite; leaves of 17 such values stay below.
+pub(crate) const RECORD_VALUE_BYTES: usize = {
+    let [.., largest] = RECORD_CLASSES;
+    largest + RECORD_FRAME
+};
 /// Bytes (addresses and values) of an engine batch that carries grouped calls. sled reuses log segments it
 /// believes durable before our own sync, so a commit must stay far below what was seen to fail (0.7 MB).
 pub(crate) const BATCH_BYTES: usize = 128 << 10;
@@ -53,3 +59,6 @@ pub(crate) const CACHE_BYTES: usize = 16 << 20;
 pub(crate) const STAGE_BYTES: usize = 32 << 10;
 /// Bytes of text in one step of a long write: full chunks, within one batch.
 pub(crate) const STAGE_STEP_BYTES: usize = 20 * CHUNK_BYTES;
+
+/// Bytes ever read of a header copy: far above any header, and a huge file in its place costs no more.
+pub(crate) const HEADER_READ_BYTES: u64 = 64 << 10;

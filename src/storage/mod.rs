@@ -4,7 +4,19 @@
 //! is one generation: a flat map from 32-byte addresses to sealed values. Both see ciphertext only
 //! and know nothing of keys; nothing in [`Engine`] is local, so a networked one fits the same seam.
 
-use std::fmt;
+#[cfg(any(test, fuzzing))]
+#[doc(hidden)]
+pub(crate) mod faulty;
+mod files;
+pub(crate) mod local;
+pub(crate) mod memory;
+mod sled;
+#[cfg(test)]
+mod suite;
+
+use std::{fmt, io};
+
+use crate::limits;
 
 /// The engine's key: a keyed hash, so neither order nor grouping of addresses means anything.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -21,6 +33,17 @@ pub(crate) struct Batch {
     pub(crate) puts: Vec<(Address, Vec<u8>)>,
     /// Addresses to remove; removing what is absent is no error.
     pub(crate) deletes: Vec<Address>,
+}
+
+impl Batch {
+    /// Refuses what no engine may be asked to write. Does no I/O.
+    fn check_bounds(&self) -> Result<(), StorageError> {
+        let address = size_of::<Address>();
+        let puts: usize = self.puts.iter().map(|(_, value)| address + value.len()).sum();
+        let within = self.puts.iter().all(|(_, value)| value.len() <= limits::RECORD_VALUE_BYTES)
+            && puts + address * self.deletes.len() <= limits::BATCH_BYTES_MAX;
+        if within { Ok(()) } else { Err(StorageError::TooLarge) }
+    }
 }
 
 /// One generation of sealed records.
@@ -116,7 +139,7 @@ pub(crate) enum StorageError {
     /// Another process holds the store; its process id where known.
     InUse(Option<u32>),
     /// The operating system failed.
-    Io(std::io::Error),
+    Io(io::Error),
     /// There is nothing at this place.
     Missing,
     /// The engine that the store names is not part of this build.
@@ -142,6 +165,15 @@ impl fmt::Display for StorageError {
             Self::Poisoned => f.write_str("an earlier write failed"),
             Self::Full => f.write_str("the disk is full"),
             Self::TooLarge => f.write_str("a batch beyond its bound"),
+        }
+    }
+}
+
+impl From<io::Error> for StorageError {
+    fn from(error: io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Self::Full,
+            _ => Self::Io(error),
         }
     }
 }

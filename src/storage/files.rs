@@ -1,0 +1,115 @@
+//! The rules that every file of a store obeys: readable by its owner alone, a plain file, durable with
+//! its name. What a platform cannot do (modes and folder syncs outside Unix) is left out there.
+
+use std::fs::{self, DirBuilder, File, Metadata, OpenOptions};
+use std::io;
+use std::path::Path;
+
+/// Creates a folder that only its owner can enter, whatever the umask.
+///
+/// # Errors
+/// `AlreadyExists` if anything has that name.
+pub(super) fn create_private_folder(path: &Path) -> io::Result<()> {
+    let mut builder = DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(path)?;
+    make_private(path)
+}
+
+/// Creates a file that only its owner can open, whatever the umask.
+///
+/// # Errors
+/// `AlreadyExists` if anything has that name, a dangling link included.
+pub(super) fn create_private_file(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let file = options.open(path)?;
+    make_private(path)?;
+    Ok(file)
+}
+
+/// Takes every right from group and others: 0700 for a folder, 0600 for a file.
+#[cfg(unix)]
+pub(super) fn make_private(path: &Path) -> io::Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    let metadata = fs::symlink_metadata(path)?;
+    let wanted = match (metadata.is_dir(), metadata.is_file()) {
+        (true, _) => 0o700,
+        (_, true) => 0o600,
+        // A link's mode means nothing, and setting it would reach through to a file that is not ours.
+        _ => return Err(not_plain(path)),
+    };
+    if metadata.permissions().mode() & 0o7777 == wanted {
+        return Ok(());
+    }
+    fs::set_permissions(path, fs::Permissions::from_mode(wanted))
+}
+
+#[cfg(not(unix))]
+pub(super) fn make_private(_: &Path) -> io::Result<()> {
+    Ok(())
+}
+
+/// Opens an existing regular file.
+///
+/// A link, pipe or device in its place is refused before it is opened, since opening a pipe can wait for
+/// ever; that the opened file is the one looked at is checked afterwards.
+pub(super) fn open_plain(path: &Path, options: &OpenOptions) -> io::Result<File> {
+    if !fs::symlink_metadata(path)?.is_file() {
+        return Err(not_plain(path));
+    }
+    let file = options.open(path)?;
+    if names(path, &file)? { Ok(file) } else { Err(not_plain(path)) }
+}
+
+/// Whether `path` is a regular file, the very one that is open as `file`.
+pub(super) fn names(path: &Path, file: &File) -> io::Result<bool> {
+    match fs::symlink_metadata(path) {
+        Ok(named) => Ok(named.is_file() && same_file(&named, &file.metadata()?)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+#[cfg(unix)]
+fn same_file(left: &Metadata, right: &Metadata) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    (left.dev(), left.ino()) == (right.dev(), right.ino())
+}
+
+#[cfg(not(unix))]
+fn same_file(_: &Metadata, right: &Metadata) -> bool {
+    right.is_file()
+}
+
+/// Makes the names in a folder survive power loss.
+pub(super) fn sync_folder(path: &Path) -> io::Result<()> {
+    if cfg!(unix) { File::open(path)?.sync_all() } else { Ok(()) }
+}
+
+/// The lengths of all files below a folder, links not followed.
+pub(super) fn size_below(folder: &Path) -> io::Result<u64> {
+    let mut size = 0_u64;
+    let mut folders = vec![folder.to_path_buf()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder)? {
+            let entry = entry?;
+            match entry.metadata() {
+                Ok(metadata) if metadata.is_dir() => folders.push(entry.path()),
+                Ok(metadata) => size = size.saturating_add(metadata.len()),
+                // Temporary files come and go while the folder is read.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+    Ok(size)
+}
+
+fn not_plain(path: &Path) -> io::Error {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    io::Error::new(io::ErrorKind::InvalidInput, format!("{name} is not a regular file"))
+}

@@ -1,0 +1,290 @@
+//! A store in a folder on a local disk.
+//!
+//! `lock` is held while the store is open, `header.a` and `header.b` are the header copies, and each
+//! generation is a folder `gen-` with its number in 16 hexadecimal digits. Everything is readable by its
+//! owner alone. A new store is built in a hidden sibling folder and renamed into place, so a crash leaves
+//! either no store or a whole one.
+
+mod lock;
+#[cfg(test)]
+mod tests;
+
+use std::ffi::OsString;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf, absolute};
+
+use self::lock::Lock;
+use super::sled::SledEngine;
+use super::{Engine, EngineKind, HeaderCopy, Storage, StorageError, files};
+use crate::limits;
+
+/// An open store folder, or one being created; holds the lock either way.
+pub(crate) struct LocalStorage {
+    folder: PathBuf,
+    /// Where the store is to appear; `None` once it is there.
+    target: Option<PathBuf>,
+    _lock: Lock,
+}
+
+impl LocalStorage {
+    /// Opens the store in a folder. A folder that holds no store is left exactly as it is.
+    ///
+    /// # Errors
+    /// [`StorageError::Missing`] if there is no such folder or it holds neither header nor generation,
+    /// [`StorageError::InUse`] at once if another process has it open.
+    pub(crate) fn open(path: &Path) -> Result<Self, StorageError> {
+        let folder = absolute(path)?;
+        if !holds_store(&folder)? {
+            return Err(StorageError::Missing);
+        }
+        let lock = Lock::take(&folder)?;
+        let storage = Self { folder, target: None, _lock: lock };
+        for copy in [HeaderCopy::A, HeaderCopy::B] {
+            // What a crash interrupted may be a header whose slots were meant to be gone.
+            discard(&storage.draft_path(copy));
+        }
+        Ok(storage)
+    }
+
+    /// Begins a new store: everything is written to a hidden folder beside `path` until
+    /// [`publish`](Self::publish). What an interrupted creation left there is cleared; dropping the storage
+    /// unpublished removes it.
+    ///
+    /// # Errors
+    /// `AlreadyExists` if `path` is anything but absent or an empty folder, `NotFound` if its parent is
+    /// missing, [`StorageError::InUse`] if another process is creating the same store.
+    pub(crate) fn create(path: &Path) -> Result<Self, StorageError> {
+        let target = absolute(path)?;
+        let (Some(parent), Some(name)) = (target.parent(), target.file_name()) else {
+            return Err(io::Error::from(io::ErrorKind::InvalidInput).into());
+        };
+        check_vacant(&target)?;
+        let mut hidden = OsString::from(".");
+        hidden.push(name);
+        hidden.push(".creating");
+        let folder = parent.join(hidden);
+        match files::create_private_folder(&folder) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                if !fs::symlink_metadata(&folder)?.is_dir() {
+                    return Err(error.into());
+                }
+                files::make_private(&folder)?;
+            }
+            created => created?,
+        }
+        let lock = Lock::take(&folder)?;
+        clear_but_lock(&folder)?;
+        Ok(Self { folder, target: Some(target), _lock: lock })
+    }
+
+    /// Moves a new store to its place, durably, and goes on holding it there. Every engine must be closed
+    /// before: they hold paths. A store already in place stays as it is.
+    ///
+    /// # Errors
+    /// `AlreadyExists` if something has taken the place meanwhile; then nothing has changed there.
+    pub(crate) fn publish(mut self) -> Result<Self, StorageError> {
+        let Some(target) = self.target.clone() else { return Ok(self) };
+        files::sync_folder(&self.folder)?;
+        check_vacant(&target)?;
+        if cfg!(not(unix)) && target.exists() {
+            fs::remove_dir(&target)?; // elsewhere a rename does not replace an empty folder
+        }
+        fs::rename(&self.folder, &target).map_err(|error| match error.kind() {
+            // Taken since we looked; the rename itself replaces nothing but an empty folder.
+            io::ErrorKind::DirectoryNotEmpty | io::ErrorKind::NotADirectory => {
+                io::ErrorKind::AlreadyExists.into()
+            }
+            _ => error,
+        })?;
+        self.folder.clone_from(&target);
+        self.target = None;
+        files::sync_folder(target.parent().unwrap_or(&target))?;
+        Ok(self)
+    }
+
+    fn header_path(&self, copy: HeaderCopy) -> PathBuf {
+        self.folder.join(header_name(copy))
+    }
+
+    fn draft_path(&self, copy: HeaderCopy) -> PathBuf {
+        self.folder.join(format!("{}.new", header_name(copy)))
+    }
+
+    fn generation_path(&self, number: u64) -> PathBuf {
+        self.folder.join(format!("{GENERATION_PREFIX}{number:016x}"))
+    }
+}
+
+impl Drop for LocalStorage {
+    /// Leaves nothing of a store that was never published.
+    fn drop(&mut self) {
+        if self.target.is_some() && clear_but_lock(&self.folder).is_ok() {
+            // The lock goes last, while still held: whoever opened it meanwhile sees that its name is gone.
+            let _ = fs::remove_file(self.folder.join(lock::NAME));
+            let _ = fs::remove_dir(&self.folder);
+        }
+    }
+}
+
+impl Storage for LocalStorage {
+    fn read_header(&self, copy: HeaderCopy) -> Result<Option<Vec<u8>>, StorageError> {
+        let file = match files::open_plain(&self.header_path(copy), OpenOptions::new().read(true)) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            file => file?,
+        };
+        let mut bytes = Vec::new();
+        file.take(limits::HEADER_READ_BYTES).read_to_end(&mut bytes)?;
+        Ok(Some(bytes))
+    }
+
+    fn write_header(&self, copy: HeaderCopy, bytes: &[u8]) -> Result<(), StorageError> {
+        let (path, draft) = (self.header_path(copy), self.draft_path(copy));
+        discard(&draft);
+        // Opened before the rename: afterwards the old inode has no name to reach it by.
+        let replaced = files::open_plain(&path, OpenOptions::new().write(true));
+        let written = files::create_private_file(&draft).and_then(|mut file| {
+            file.write_all(bytes)?;
+            file.sync_all()?;
+            fs::rename(&draft, &path)
+        });
+        if let Err(error) = written {
+            discard(&draft);
+            return Err(error.into());
+        }
+        files::sync_folder(&self.folder)?;
+        if let Ok(replaced) = replaced {
+            let _ = overwrite(&replaced);
+        }
+        Ok(())
+    }
+
+    fn generations(&self) -> Result<Vec<u64>, StorageError> {
+        let mut numbers = Vec::new();
+        for entry in fs::read_dir(&self.folder)? {
+            let entry = entry?;
+            if let Some(number) = parse_generation(&entry.file_name().to_string_lossy())
+                && entry.file_type()?.is_dir()
+            {
+                numbers.push(number);
+            }
+        }
+        numbers.sort_unstable();
+        Ok(numbers)
+    }
+
+    fn create_generation(
+        &self,
+        number: u64,
+        engine: EngineKind,
+    ) -> Result<Box<dyn Engine>, StorageError> {
+        match engine {
+            EngineKind::Sled => Ok(Box::new(SledEngine::create(&self.generation_path(number))?)),
+            EngineKind::Memory => Err(StorageError::NotBuilt),
+        }
+    }
+
+    fn open_generation(
+        &self,
+        number: u64,
+        engine: EngineKind,
+    ) -> Result<Box<dyn Engine>, StorageError> {
+        let folder = self.generation_path(number);
+        match fs::symlink_metadata(&folder) {
+            Ok(metadata) if metadata.is_dir() => {}
+            Ok(_) => return Err(StorageError::Missing),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                return Err(StorageError::Missing);
+            }
+            Err(error) => return Err(error.into()),
+        }
+        match engine {
+            EngineKind::Sled => Ok(Box::new(SledEngine::open(&folder)?)),
+            EngineKind::Memory => Err(StorageError::NotBuilt),
+        }
+    }
+
+    fn remove_generation(&self, number: u64) -> Result<(), StorageError> {
+        match fs::remove_dir_all(self.generation_path(number)) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            removed => Ok(removed.and_then(|()| files::sync_folder(&self.folder))?),
+        }
+    }
+
+    fn size(&self) -> Result<u64, StorageError> {
+        Ok(files::size_below(&self.folder)?)
+    }
+}
+
+const GENERATION_PREFIX: &str = "gen-";
+
+fn header_name(copy: HeaderCopy) -> &'static str {
+    match copy {
+        HeaderCopy::A => "header.a",
+        HeaderCopy::B => "header.b",
+    }
+}
+
+/// The number in a generation's folder name, if the name is exactly what we would write. Does no I/O.
+fn parse_generation(name: &str) -> Option<u64> {
+    let number = u64::from_str_radix(name.strip_prefix(GENERATION_PREFIX)?, 16).ok()?;
+    (name == format!("{GENERATION_PREFIX}{number:016x}")).then_some(number)
+}
+
+fn holds_store(folder: &Path) -> io::Result<bool> {
+    let entries = match fs::read_dir(folder) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+        entries => entries?,
+    };
+    for entry in entries {
+        let name = entry?.file_name();
+        let copies = [HeaderCopy::A, HeaderCopy::B].map(header_name);
+        if copies.iter().any(|copy| name == *copy)
+            || parse_generation(&name.to_string_lossy()).is_some()
+        {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// # Errors
+/// `AlreadyExists` unless there is nothing or an empty folder.
+fn check_vacant(target: &Path) -> io::Result<()> {
+    let vacant = match fs::symlink_metadata(target) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => true,
+        metadata => metadata?.is_dir() && fs::read_dir(target)?.next().is_none(),
+    };
+    if vacant { Ok(()) } else { Err(io::ErrorKind::AlreadyExists.into()) }
+}
+
+fn clear_but_lock(folder: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        if entry.file_name() == lock::NAME {
+            continue;
+        }
+        if entry.file_type()?.is_dir() {
+            fs::remove_dir_all(entry.path())?;
+        } else {
+            fs::remove_file(entry.path())?;
+        }
+    }
+    Ok(())
+}
+
+/// Overwrites and removes an unfinished header, best effort.
+fn discard(draft: &Path) {
+    if let Ok(file) = files::open_plain(draft, OpenOptions::new().write(true)) {
+        let _ = overwrite(&file);
+    }
+    let _ = fs::remove_file(draft);
+}
+
+/// Old key slots must not lie readable in free blocks. Best effort: a file system that writes elsewhere
+/// keeps the old block, and SSDs keep what they like.
+fn overwrite(mut file: &File) -> io::Result<()> {
+    let length = file.metadata()?.len().min(limits::HEADER_READ_BYTES);
+    io::copy(&mut io::repeat(0).take(length), &mut file)?;
+    file.sync_data()
+}

@@ -3,3 +3,4 @@
 mod escape;
 pub(crate) mod name;
 pub(crate) mod path;
+pub(crate) mod text;

@@ -3,4 +3,5 @@
 mod escape;
 pub(crate) mod name;
 pub(crate) mod path;
+pub(crate) mod search;
 pub(crate) mod text;

@@ -2,6 +2,9 @@
 
 mod command;
 mod error;
+mod fields;
+mod json;
+mod parse;
 mod result;
 mod wording;
 

@@ -10,3 +10,5 @@ mod storage;
 mod tool;
 mod vault;
 mod vfs;
+
+pub use tool::{Command, Expected, Full, ToolError, ToolResult, ViewRange};

@@ -1,0 +1,215 @@
+//! The six commands as types, for hosts that build them and for the parser of tool calls.
+
+use super::error::ToolError;
+use std::fmt;
+use std::ops::RangeInclusive;
+use zeroize::Zeroize;
+
+/// One call of the memory tool.
+///
+/// Field names are those of the tool. Nothing is checked yet: paths are as the model wrote them. The
+/// strings are wiped on drop, which is why they cannot be moved out; `Debug` shows the command only.
+#[non_exhaustive]
+pub enum Command {
+    /// Shows a file with line numbers, or lists a folder.
+    View {
+        /// A file or folder.
+        path: String,
+        /// Which lines of a file to show, all if absent; ignored for folders.
+        view_range: Option<ViewRange>,
+    },
+    /// Writes a new file.
+    Create {
+        /// Where nothing is yet.
+        path: String,
+        /// Stored byte for byte.
+        file_text: String,
+    },
+    /// Replaces a text that occurs exactly once.
+    StrReplace {
+        /// The file.
+        path: String,
+        /// What to replace; may span lines.
+        old_str: String,
+        /// What to put there; absent deletes `old_str`.
+        new_str: Option<String>,
+    },
+    /// Inserts lines.
+    Insert {
+        /// The file.
+        path: String,
+        /// The line to insert after, from 1; 0 is before the first.
+        insert_line: i64,
+        /// The lines, with or without a final `\n`.
+        insert_text: String,
+    },
+    /// Deletes a file, or a folder with all it holds.
+    Delete {
+        /// The file or folder.
+        path: String,
+    },
+    /// Moves a file or folder.
+    Rename {
+        /// What to move.
+        old_path: String,
+        /// Where nothing is yet.
+        new_path: String,
+    },
+}
+
+impl Command {
+    /// The tool's name for it.
+    pub(crate) fn name(&self) -> &'static str {
+        match self {
+            Self::View { .. } => "view",
+            Self::Create { .. } => "create",
+            Self::StrReplace { .. } => "str_replace",
+            Self::Insert { .. } => "insert",
+            Self::Delete { .. } => "delete",
+            Self::Rename { .. } => "rename",
+        }
+    }
+
+    /// Whether a read-only tool refuses it.
+    pub(crate) fn is_change(&self) -> bool {
+        !matches!(self, Self::View { .. })
+    }
+}
+
+impl Drop for Command {
+    fn drop(&mut self) {
+        match self {
+            Self::View { path, view_range: _ } | Self::Delete { path } => path.zeroize(),
+            Self::Create { path, file_text } => {
+                path.zeroize();
+                file_text.zeroize();
+            }
+            Self::StrReplace { path, old_str, new_str } => {
+                path.zeroize();
+                old_str.zeroize();
+                new_str.zeroize();
+            }
+            Self::Insert { path, insert_line: _, insert_text } => {
+                path.zeroize();
+                insert_text.zeroize();
+            }
+            Self::Rename { old_path, new_path } => {
+                old_path.zeroize();
+                new_path.zeroize();
+            }
+        }
+    }
+}
+
+impl fmt::Debug for Command {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct(self.name()).finish_non_exhaustive()
+    }
+}
+
+/// The lines a `view` asks for.
+///
+/// A model may send anything here, and whether that is a failure depends on what the path turns out
+/// to be. So a range that is none is kept as well, with the words in which to refuse it.
+pub struct ViewRange(Sent);
+
+enum Sent {
+    Lines { start: i64, end: i64 },
+    Anything { compact_json: String },
+}
+
+impl ViewRange {
+    /// Lines `start` to `end`, both counted from 1 and included; an `end` of -1 is the last line.
+    #[must_use]
+    pub fn new(start: i64, end: i64) -> Self {
+        Self(Sent::Lines { start, end })
+    }
+
+    /// What was sent in place of two integers.
+    pub(super) fn unreadable(compact_json: String) -> Self {
+        Self(Sent::Anything { compact_json })
+    }
+
+    /// The lines meant in a file of `total` lines. Empty for an empty file.
+    ///
+    /// # Errors
+    /// `InvalidViewRange` if these are no lines of the file.
+    pub(crate) fn resolve(&self, total: u64) -> Result<RangeInclusive<u64>, ToolError> {
+        self.lines_of(total)
+            .ok_or_else(|| ToolError::InvalidViewRange { sent: self.sent(), lines: total })
+    }
+
+    fn lines_of(&self, total: u64) -> Option<RangeInclusive<u64>> {
+        let Sent::Lines { start, end } = self.0 else { return None };
+        let first = u64::try_from(start.max(1)).ok()?;
+        let last = match end {
+            -1 => total,
+            _ => u64::try_from(end).ok().filter(|end| *end >= first)?.min(total),
+        };
+        // An empty file has one valid range, the empty one.
+        (first <= total.max(1)).then_some(first..=last)
+    }
+
+    fn sent(&self) -> String {
+        match &self.0 {
+            Sent::Lines { start, end } => format!("[{start},{end}]"),
+            Sent::Anything { compact_json } => compact_json.clone(),
+        }
+    }
+}
+
+impl fmt::Debug for ViewRange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ViewRange").finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_range_of_a_file_is_clamped_to_its_lines() {
+        for ((start, end), total, expected) in [
+            ((1, 3), 3, 1..=3),
+            ((2, 2), 3, 2..=2),
+            ((2, -1), 3, 2..=3),
+            ((0, 1), 3, 1..=1),
+            ((-7, 2), 3, 1..=2),
+            ((i64::MIN, i64::MAX), 3, 1..=3),
+            ((3, 100), 3, 3..=3),
+        ] {
+            assert_eq!(ViewRange::new(start, end).resolve(total), Ok(expected), "[{start},{end}]");
+        }
+    }
+
+    #[test]
+    fn an_empty_file_has_only_the_empty_range() {
+        for (start, end) in [(1, -1), (0, 1), (-3, 9), (1, 1), (i64::MIN, i64::MAX)] {
+            let lines = ViewRange::new(start, end).resolve(0).unwrap();
+            assert!(lines.is_empty(), "[{start},{end}]");
+        }
+        for (start, end) in [(2, -1), (2, 2), (1, 0), (1, -2)] {
+            assert!(ViewRange::new(start, end).resolve(0).is_err(), "[{start},{end}]");
+        }
+    }
+
+    #[test]
+    fn a_range_outside_the_file_is_refused_in_its_own_words() {
+        for (start, end) in [(1, 0), (1, -2), (3, 2), (4, 4), (4, -1), (9, 1), (1, i64::MIN)] {
+            let sent = format!("[{start},{end}]");
+            let expected = ToolError::InvalidViewRange { sent, lines: 3 };
+            assert_eq!(ViewRange::new(start, end).resolve(3), Err(expected));
+        }
+        let sent = "{\"a\":1}".to_owned();
+        let expected = ToolError::InvalidViewRange { sent: sent.clone(), lines: 0 };
+        assert_eq!(ViewRange::unreadable(sent).resolve(0), Err(expected));
+    }
+
+    #[test]
+    fn debug_shows_the_command_and_no_content() {
+        let command = Command::Create { path: "/memories/p".into(), file_text: "secret".into() };
+        assert_eq!(format!("{command:?}"), "create { .. }");
+        assert!(command.is_change());
+    }
+}

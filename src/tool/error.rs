@@ -1,0 +1,333 @@
+//! What a model did wrong, or could do differently: the failures a tool result reports.
+//!
+//! A store that is locked or broken is not among them; that is the application's to act on.
+
+use super::wording;
+use crate::vfs::path::{PathError, echo};
+use std::fmt;
+
+/// A failure the model can act on. Quotes only what the model sent, and canonical memory paths.
+///
+/// `Display` is the exact content of the tool result. Paths are quoted with one final `/` removed.
+///
+/// # Security
+/// Quotes may hold memory text: log neither this nor its `Debug`.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum ToolError {
+    /// The input is no call of the memory tool.
+    InvalidInput {
+        /// What is wrong with it; quotes nothing.
+        reason: &'static str,
+    },
+    /// There is no such command; empty if none was sent.
+    UnknownCommand {
+        /// As sent.
+        command: String,
+    },
+    /// A required field is absent or null.
+    MissingParameter {
+        /// The field.
+        field: &'static str,
+        /// The command that needs it.
+        command: &'static str,
+    },
+    /// A field has a type that cannot be read as the expected one.
+    WrongType {
+        /// The field, by the name it was sent under.
+        field: &'static str,
+        /// What it should have been.
+        expected: Expected,
+    },
+    /// The path is not below `/memories`.
+    OutsideRoot {
+        /// As sent.
+        path: String,
+    },
+    /// A segment of the path could lead out of `/memories` if something decoded it.
+    Escape {
+        /// As sent.
+        path: String,
+    },
+    /// The path holds a forbidden character or exceeds a limit.
+    InvalidPath {
+        /// As sent.
+        path: String,
+        /// Which rule it breaks; quotes nothing.
+        reason: String,
+    },
+    /// `view`: the range is no range, or not one of this file.
+    InvalidViewRange {
+        /// As compact JSON.
+        sent: String,
+        /// Lines of the file.
+        lines: u64,
+    },
+    /// `view`: the file has more lines than the tool numbers.
+    TooManyLines {
+        /// As sent.
+        path: String,
+    },
+    /// `view`: there is no such file or folder.
+    NothingToView {
+        /// As sent.
+        path: String,
+    },
+    /// `str_replace`: there is no such file, or it is a folder.
+    NothingToEdit {
+        /// As sent.
+        path: String,
+    },
+    /// `insert`, `delete`, `rename`: there is no such thing to work on.
+    NotFound {
+        /// As sent.
+        path: String,
+    },
+    /// `create`: something is there already.
+    AlreadyExists {
+        /// As sent.
+        path: String,
+    },
+    /// `create`, `rename`: a file stands where a folder is needed.
+    ParentIsFile {
+        /// The canonical path of that file.
+        file: String,
+    },
+    /// `str_replace`: nothing to search for.
+    EmptyOldStr,
+    /// `str_replace`: the text does not occur.
+    NoOccurrence {
+        /// As sent.
+        old_str: String,
+        /// As sent.
+        path: String,
+    },
+    /// `str_replace`: the text occurs more than once.
+    SeveralOccurrences {
+        /// As sent.
+        old_str: String,
+        /// Lines on which an occurrence starts: distinct, ascending, from 1.
+        lines: Vec<u64>,
+    },
+    /// `insert`: the file has no such line.
+    InvalidInsertLine {
+        /// As sent; saturated to 64 bits.
+        insert_line: i64,
+        /// Lines of the file.
+        lines: u64,
+    },
+    /// `delete`: the root always exists.
+    DeleteRoot,
+    /// `rename`: the root stays where it is.
+    RenameRoot,
+    /// `rename`: something is at the destination already.
+    DestinationExists {
+        /// As sent.
+        new_path: String,
+    },
+    /// `rename`: a folder cannot move below itself.
+    IntoItself {
+        /// As sent.
+        old_path: String,
+    },
+    /// The file would be larger than the application allows.
+    FileTooLarge {
+        /// As sent.
+        path: String,
+        /// Bytes a file may have.
+        limit: u64,
+    },
+    /// The store would hold more than the application allows.
+    MemoryFull(Full),
+    /// The application allows no changes.
+    ReadOnly,
+}
+
+/// The type a field should have had.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum Expected {
+    /// A JSON string.
+    String,
+    /// An integer, an integral number, or a string of digits.
+    Integer,
+}
+
+/// Which quota of the whole store is used up.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum Full {
+    /// The number of files it may hold.
+    Files(u64),
+    /// The bytes of text it may hold.
+    Bytes(u64),
+}
+
+impl ToolError {
+    /// The failure of a path that the model sent as `sent`.
+    pub(crate) fn of_path(error: PathError, sent: &str) -> Self {
+        let path = echo(sent).to_owned();
+        match error {
+            PathError::Prefix => Self::OutsideRoot { path },
+            PathError::Escape => Self::Escape { path },
+            PathError::Invalid(invalid) => {
+                Self::InvalidPath { path, reason: wording::path_reason(invalid) }
+            }
+        }
+    }
+}
+
+impl fmt::Display for ToolError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&match self {
+            Self::InvalidInput { reason } => wording::invalid_input(reason),
+            Self::UnknownCommand { command } => wording::unknown_command(command),
+            Self::MissingParameter { field, command } => wording::missing_parameter(field, command),
+            Self::WrongType { field, expected } => wording::wrong_type(field, *expected),
+            Self::OutsideRoot { path } => wording::outside_root(path),
+            Self::Escape { path } => wording::escape(path),
+            Self::InvalidPath { path, reason } => wording::invalid_path(path, reason),
+            Self::InvalidViewRange { sent, lines } => wording::invalid_view_range(sent, *lines),
+            Self::TooManyLines { path } => wording::too_many_lines(path),
+            Self::NothingToView { path } => wording::nothing_to_view(path),
+            Self::NothingToEdit { path } => wording::nothing_to_edit(path),
+            Self::NotFound { path } => wording::not_found(path),
+            Self::AlreadyExists { path } => wording::already_exists(path),
+            Self::ParentIsFile { file } => wording::parent_is_file(file),
+            Self::EmptyOldStr => wording::empty_old_str().to_owned(),
+            Self::NoOccurrence { old_str, path } => wording::no_occurrence(old_str, path),
+            Self::SeveralOccurrences { old_str, lines } => {
+                wording::several_occurrences(old_str, lines)
+            }
+            Self::InvalidInsertLine { insert_line, lines } => {
+                wording::invalid_insert_line(*insert_line, *lines)
+            }
+            Self::DeleteRoot => wording::delete_root().to_owned(),
+            Self::RenameRoot => wording::rename_root().to_owned(),
+            Self::DestinationExists { new_path } => wording::destination_exists(new_path),
+            Self::IntoItself { old_path } => wording::into_itself(old_path),
+            Self::FileTooLarge { path, limit } => wording::file_too_large(path, *limit),
+            Self::MemoryFull(full) => wording::memory_full(*full),
+            Self::ReadOnly => wording::read_only().to_owned(),
+        })
+    }
+}
+
+impl std::error::Error for ToolError {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::vfs::path::MemoryPath;
+
+    #[test]
+    fn failures_read_as_the_contract_has_them() {
+        let path = || "/memories/a".to_owned();
+        let old_str = || "x$".to_owned();
+        for (error, expected) in [
+            (ToolError::InvalidInput { reason: "r" }, "Error: Invalid tool input: r"),
+            (
+                ToolError::UnknownCommand { command: String::new() },
+                "Error: Unknown command: . Valid commands: view, create, str_replace, insert, delete, rename",
+            ),
+            (
+                ToolError::MissingParameter { field: "path", command: "view" },
+                "Error: Missing required parameter `path` for command view",
+            ),
+            (
+                ToolError::WrongType { field: "path", expected: Expected::String },
+                "Error: Invalid parameter `path`: expected a string",
+            ),
+            (
+                ToolError::WrongType { field: "insert_line", expected: Expected::Integer },
+                "Error: Invalid parameter `insert_line`: expected an integer",
+            ),
+            (
+                ToolError::OutsideRoot { path: path() },
+                "Error: Path must start with /memories, got: /memories/a",
+            ),
+            (
+                ToolError::Escape { path: path() },
+                "Error: Path /memories/a would escape /memories directory",
+            ),
+            (
+                ToolError::InvalidPath { path: path(), reason: "r".to_owned() },
+                "Error: Invalid path /memories/a: r",
+            ),
+            (
+                ToolError::InvalidViewRange { sent: "[4,2]".to_owned(), lines: 3 },
+                "Error: Invalid `view_range`: [4,2]. It should be two integers within the lines of the file: [1, 3]",
+            ),
+            (
+                ToolError::TooManyLines { path: path() },
+                "File /memories/a exceeds maximum line limit of 999,999 lines.",
+            ),
+            (
+                ToolError::NothingToView { path: path() },
+                "The path /memories/a does not exist. Please provide a valid path.",
+            ),
+            (
+                ToolError::NothingToEdit { path: path() },
+                "Error: The path /memories/a does not exist. Please provide a valid path.",
+            ),
+            (ToolError::NotFound { path: path() }, "Error: The path /memories/a does not exist"),
+            (ToolError::AlreadyExists { path: path() }, "Error: File /memories/a already exists"),
+            (
+                ToolError::ParentIsFile { file: path() },
+                "Error: /memories/a is a file, not a directory",
+            ),
+            (ToolError::EmptyOldStr, "Error: The `old_str` parameter must not be empty."),
+            (
+                ToolError::NoOccurrence { old_str: old_str(), path: path() },
+                "No replacement was performed, old_str `x$` did not appear verbatim in /memories/a.",
+            ),
+            (
+                ToolError::SeveralOccurrences { old_str: old_str(), lines: vec![1, 30] },
+                "No replacement was performed. Multiple occurrences of old_str `x$` in lines: 1, 30. Please ensure it is unique",
+            ),
+            (
+                ToolError::InvalidInsertLine { insert_line: -1, lines: 2 },
+                "Error: Invalid `insert_line` parameter: -1. It should be within the range of lines of the file: [0, 2]",
+            ),
+            (ToolError::DeleteRoot, "Error: Cannot delete the /memories directory itself"),
+            (ToolError::RenameRoot, "Error: Cannot rename the /memories directory itself"),
+            (
+                ToolError::DestinationExists { new_path: path() },
+                "Error: The destination /memories/a already exists",
+            ),
+            (
+                ToolError::IntoItself { old_path: path() },
+                "Error: Cannot move /memories/a into itself",
+            ),
+            (
+                ToolError::FileTooLarge { path: path(), limit: 16_777_216 },
+                "Error: File /memories/a would exceed the maximum size of 16777216 bytes.",
+            ),
+            (
+                ToolError::MemoryFull(Full::Files(3)),
+                "Error: Memory is full: it may hold at most 3 files",
+            ),
+            (
+                ToolError::MemoryFull(Full::Bytes(9)),
+                "Error: Memory is full: it may hold at most 9 bytes of text",
+            ),
+            (ToolError::ReadOnly, "Error: Memory is read-only."),
+        ] {
+            assert_eq!(error.to_string(), expected);
+        }
+    }
+
+    #[test]
+    fn a_refused_path_is_echoed_without_one_final_slash() {
+        for (sent, expected) in [
+            ("", "Error: Path must start with /memories, got: "),
+            ("/", "Error: Path must start with /memories, got: /"),
+            ("/etc//", "Error: Path must start with /memories, got: /etc/"),
+            ("/memories/../", "Error: Path /memories/.. would escape /memories directory"),
+            ("/memories/%00/", "Error: Invalid path /memories/%00: it contains a NUL character"),
+        ] {
+            let error = MemoryPath::parse(sent).unwrap_err();
+            assert_eq!(ToolError::of_path(error, sent).to_string(), expected);
+        }
+    }
+}

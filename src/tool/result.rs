@@ -1,0 +1,77 @@
+//! What goes back to the model.
+
+use super::error::ToolError;
+use std::fmt;
+use zeroize::Zeroizing;
+
+/// The content of a tool result, and whether it reports a failure.
+///
+/// Wiped on drop unless the content is taken out. `Debug` does not show it.
+pub struct ToolResult {
+    content: Zeroizing<String>,
+    is_error: bool,
+}
+
+impl ToolResult {
+    /// The answer to a call that did what was asked.
+    pub(crate) fn success(content: String) -> Self {
+        Self { content: Zeroizing::new(content), is_error: false }
+    }
+
+    /// The answer to a call after which nothing has changed.
+    pub(crate) fn failure(content: String) -> Self {
+        Self { content: Zeroizing::new(content), is_error: true }
+    }
+
+    /// The text for the model.
+    #[must_use]
+    pub fn content(&self) -> &str {
+        &self.content
+    }
+
+    /// Whether the tool result is to be marked as an error.
+    #[must_use]
+    pub fn is_error(&self) -> bool {
+        self.is_error
+    }
+
+    /// The text for the model, without a copy.
+    ///
+    /// # Security
+    /// From here on wiping it is up to the caller.
+    #[must_use]
+    pub fn into_content(mut self) -> String {
+        std::mem::take(&mut *self.content)
+    }
+}
+
+impl From<ToolError> for ToolResult {
+    fn from(error: ToolError) -> Self {
+        Self::failure(error.to_string())
+    }
+}
+
+impl fmt::Debug for ToolResult {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ToolResult").field("is_error", &self.is_error).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failure_has_the_text_of_its_error() {
+        let result = ToolResult::from(ToolError::ReadOnly);
+        assert!(result.is_error());
+        assert_eq!(result.content(), "Error: Memory is read-only.");
+        assert_eq!(result.into_content(), "Error: Memory is read-only.");
+    }
+
+    #[test]
+    fn debug_shows_no_content() {
+        let result = ToolResult::success("a secret".to_owned());
+        assert_eq!(format!("{result:?}"), "ToolResult { is_error: false, .. }");
+    }
+}

@@ -1,0 +1,296 @@
+//! Every sentence the model can read, and nothing else.
+//!
+//! The strings are the contract's, letter for letter: models were trained on them. Arguments are what
+//! the model sent, canonical paths, or numbers; nothing of the host can get in, because there is no
+//! parameter for it. Some failures begin with `Error: ` and some do not, as the documentation has it.
+
+use super::error::{Expected, Full};
+use crate::limits;
+use crate::vfs::name::InvalidPath;
+use crate::vfs::text::Shown;
+
+/// Why a tool input is no call, for [`invalid_input`].
+pub(super) mod reason {
+    pub(crate) const NOT_JSON: &str = "it is not valid JSON";
+    pub(crate) const NOT_AN_OBJECT: &str = "it is not a JSON object";
+    pub(crate) const UNPAIRED_SURROGATE: &str = "it holds an unpaired surrogate";
+    pub(crate) const ANOTHER_TOOL: &str = "it is a call of another tool, not of memory";
+    pub(crate) const NO_INPUT: &str = "its input is not a JSON object";
+}
+
+// Results.
+
+pub(super) fn folder_header(path: &str) -> String {
+    format!(
+        "Here're the files and directories up to 2 levels deep in {path}, excluding hidden items \
+         and node_modules:"
+    )
+}
+
+pub(super) fn more_entries(hidden: u64) -> String {
+    format!("[{hidden} more entries not shown. View a sub-directory to see them.]")
+}
+
+pub(super) fn file_header(path: &str) -> String {
+    format!("Here's the content of {path} with line numbers:")
+}
+
+/// The line that follows a view of lines `first` to `last` of `total` that shows only part of them.
+pub(super) fn cut_notice(shown: Shown, first: u64, last: u64, total: u64) -> Option<String> {
+    let rest = |next: u64| format!(" Use view_range [{next}, {last}] to see more.");
+    match shown {
+        Shown::All => None,
+        Shown::Lines { last: end } => {
+            let rest = rest(end.saturating_add(1));
+            Some(format!("[Showing lines {first}-{end} of {total}.{rest}]"))
+        }
+        Shown::PartOfFirstLine { characters, shown } => {
+            let rest = if first < last { rest(first.saturating_add(1)) } else { String::new() };
+            Some(format!(
+                "[Line {first} has {characters} characters; showing the first {shown}.{rest}]"
+            ))
+        }
+    }
+}
+
+pub(super) fn created(path: &str) -> String {
+    format!("File created successfully at: {path}")
+}
+
+/// What precedes the numbered lines of a snippet; ends in `\n`, also if no line follows.
+pub(super) fn edited_with_snippet() -> &'static str {
+    "The memory file has been edited. Here is the snippet showing the change (with line numbers):\n"
+}
+
+pub(super) fn inserted(path: &str) -> String {
+    format!("The file {path} has been edited.")
+}
+
+pub(super) fn deleted(path: &str) -> String {
+    format!("Successfully deleted {path}")
+}
+
+pub(super) fn renamed(old_path: &str, new_path: &str) -> String {
+    format!("Successfully renamed {old_path} to {new_path}")
+}
+
+// Failures of the input.
+
+pub(super) fn invalid_input(reason: &str) -> String {
+    format!("Error: Invalid tool input: {reason}")
+}
+
+pub(super) fn unknown_command(command: &str) -> String {
+    format!(
+        "Error: Unknown command: {command}. Valid commands: view, create, str_replace, insert, \
+         delete, rename"
+    )
+}
+
+pub(super) fn missing_parameter(field: &str, command: &str) -> String {
+    format!("Error: Missing required parameter `{field}` for command {command}")
+}
+
+pub(super) fn wrong_type(field: &str, expected: Expected) -> String {
+    let expected = match expected {
+        Expected::String => "a string",
+        Expected::Integer => "an integer",
+    };
+    format!("Error: Invalid parameter `{field}`: expected {expected}")
+}
+
+// Failures of paths.
+
+pub(super) fn outside_root(path: &str) -> String {
+    format!("Error: Path must start with /memories, got: {path}")
+}
+
+pub(super) fn escape(path: &str) -> String {
+    format!("Error: Path {path} would escape /memories directory")
+}
+
+pub(super) fn invalid_path(path: &str, reason: &str) -> String {
+    format!("Error: Invalid path {path}: {reason}")
+}
+
+/// The reason in [`invalid_path`].
+pub(super) fn path_reason(invalid: InvalidPath) -> String {
+    match invalid {
+        InvalidPath::Nul => "it contains a NUL character".to_owned(),
+        InvalidPath::Control => "it contains a control character".to_owned(),
+        InvalidPath::Format => "it contains an invisible format character".to_owned(),
+        InvalidPath::Separator => "it contains a line or paragraph separator".to_owned(),
+        InvalidPath::EmptyName => "it contains an empty name".to_owned(),
+        InvalidPath::LongName => {
+            format!("a name is longer than {} bytes", limits::SEGMENT_BYTES)
+        }
+        InvalidPath::LongPath => format!("it is longer than {} bytes", limits::PATH_BYTES),
+        InvalidPath::Deep => {
+            format!("it is more than {} levels below /memories", limits::PATH_DEPTH)
+        }
+    }
+}
+
+// Failures of commands.
+
+pub(super) fn invalid_view_range(sent: &str, lines: u64) -> String {
+    format!(
+        "Error: Invalid `view_range`: {sent}. It should be two integers within the lines of the \
+         file: [1, {lines}]"
+    )
+}
+
+pub(super) fn too_many_lines(path: &str) -> String {
+    format!("File {path} exceeds maximum line limit of 999,999 lines.")
+}
+
+pub(super) fn nothing_to_view(path: &str) -> String {
+    format!("The path {path} does not exist. Please provide a valid path.")
+}
+
+pub(super) fn nothing_to_edit(path: &str) -> String {
+    format!("Error: The path {path} does not exist. Please provide a valid path.")
+}
+
+pub(super) fn not_found(path: &str) -> String {
+    format!("Error: The path {path} does not exist")
+}
+
+pub(super) fn already_exists(path: &str) -> String {
+    format!("Error: File {path} already exists")
+}
+
+pub(super) fn parent_is_file(file: &str) -> String {
+    format!("Error: {file} is a file, not a directory")
+}
+
+pub(super) fn empty_old_str() -> &'static str {
+    "Error: The `old_str` parameter must not be empty."
+}
+
+pub(super) fn no_occurrence(old_str: &str, path: &str) -> String {
+    format!("No replacement was performed, old_str `{old_str}` did not appear verbatim in {path}.")
+}
+
+pub(super) fn several_occurrences(old_str: &str, lines: &[u64]) -> String {
+    let lines = lines.iter().map(u64::to_string).collect::<Vec<_>>().join(", ");
+    format!(
+        "No replacement was performed. Multiple occurrences of old_str `{old_str}` in lines: \
+         {lines}. Please ensure it is unique"
+    )
+}
+
+pub(super) fn invalid_insert_line(insert_line: i64, lines: u64) -> String {
+    format!(
+        "Error: Invalid `insert_line` parameter: {insert_line}. It should be within the range of \
+         lines of the file: [0, {lines}]"
+    )
+}
+
+pub(super) fn delete_root() -> &'static str {
+    "Error: Cannot delete the /memories directory itself"
+}
+
+pub(super) fn rename_root() -> &'static str {
+    "Error: Cannot rename the /memories directory itself"
+}
+
+pub(super) fn destination_exists(new_path: &str) -> String {
+    format!("Error: The destination {new_path} already exists")
+}
+
+pub(super) fn into_itself(old_path: &str) -> String {
+    format!("Error: Cannot move {old_path} into itself")
+}
+
+pub(super) fn file_too_large(path: &str, limit: u64) -> String {
+    format!("Error: File {path} would exceed the maximum size of {limit} bytes.")
+}
+
+pub(super) fn memory_full(full: Full) -> String {
+    let reason = match full {
+        Full::Files(limit) => format!("it may hold at most {limit} files"),
+        Full::Bytes(limit) => format!("it may hold at most {limit} bytes of text"),
+    };
+    format!("Error: Memory is full: {reason}")
+}
+
+pub(super) fn read_only() -> &'static str {
+    "Error: Memory is read-only."
+}
+
+/// All that the model learns of a store that is locked or broken.
+pub(super) fn unavailable() -> &'static str {
+    "Error: Memory is unavailable."
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn results_are_the_sentences_of_the_contract() {
+        for (sentence, expected) in [
+            (
+                folder_header("/memories/a"),
+                "Here're the files and directories up to 2 levels deep in /memories/a, excluding hidden items and node_modules:",
+            ),
+            (more_entries(7), "[7 more entries not shown. View a sub-directory to see them.]"),
+            (file_header("/memories/a"), "Here's the content of /memories/a with line numbers:"),
+            (created("/memories/a"), "File created successfully at: /memories/a"),
+            (
+                edited_with_snippet().to_owned(),
+                "The memory file has been edited. Here is the snippet showing the change (with line numbers):\n",
+            ),
+            (inserted("/memories/a"), "The file /memories/a has been edited."),
+            (deleted("/memories/a"), "Successfully deleted /memories/a"),
+            (renamed("/memories/a", "/b"), "Successfully renamed /memories/a to /b"),
+            (unavailable().to_owned(), "Error: Memory is unavailable."),
+        ] {
+            assert_eq!(sentence, expected);
+        }
+    }
+
+    #[test]
+    fn a_cut_view_says_what_it_shows_and_how_to_see_more() {
+        let part = Shown::PartOfFirstLine { characters: 20_000, shown: 16_000 };
+        for (shown, first, last, total, expected) in [
+            (Shown::All, 1, 9, 9, None),
+            (
+                Shown::Lines { last: 5 },
+                1,
+                9,
+                9,
+                Some("[Showing lines 1-5 of 9. Use view_range [6, 9] to see more.]"),
+            ),
+            (
+                Shown::Lines { last: 3 },
+                3,
+                7,
+                9,
+                Some("[Showing lines 3-3 of 9. Use view_range [4, 7] to see more.]"),
+            ),
+            (part, 9, 9, 9, Some("[Line 9 has 20000 characters; showing the first 16000.]")),
+            (part, 4, 4, 9, Some("[Line 4 has 20000 characters; showing the first 16000.]")),
+            (
+                part,
+                4,
+                8,
+                9,
+                Some(
+                    "[Line 4 has 20000 characters; showing the first 16000. Use view_range [5, 8] to see more.]",
+                ),
+            ),
+        ] {
+            assert_eq!(cut_notice(shown, first, last, total).as_deref(), expected);
+        }
+    }
+
+    #[test]
+    fn the_numbers_in_sentences_are_those_of_the_limits() {
+        assert_eq!(limits::VIEW_LINES, 999_999);
+        assert_eq!(path_reason(InvalidPath::LongName), "a name is longer than 255 bytes");
+        assert_eq!(path_reason(InvalidPath::LongPath), "it is longer than 1024 bytes");
+        assert_eq!(path_reason(InvalidPath::Deep), "it is more than 20 levels below /memories");
+    }
+}

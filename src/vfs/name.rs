@@ -1,0 +1,78 @@
+//! What single names are made of: the characters they may hold, and which of them listings leave out.
+
+use unicode_properties::{GeneralCategory, UnicodeGeneralCategory};
+
+/// Whether listings leave out this name. It can still be viewed directly.
+pub(crate) fn is_hidden(name: &str) -> bool {
+    name.starts_with('.') || name == "node_modules"
+}
+
+/// What makes a path invalid.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum InvalidPath {
+    /// A NUL, literal or decoded to.
+    Nul,
+    /// Another character of category Cc.
+    Control,
+    /// A character of category Cf other than U+200C and U+200D: invisible, so two names could look the same.
+    Format,
+    /// U+2028 or U+2029.
+    Separator,
+    /// A name of no bytes.
+    EmptyName,
+    /// More than [`SEGMENT_BYTES`](crate::limits::SEGMENT_BYTES) in one name.
+    LongName,
+    /// More than [`PATH_BYTES`](crate::limits::PATH_BYTES) in all.
+    LongPath,
+    /// More than [`PATH_DEPTH`](crate::limits::PATH_DEPTH) names.
+    Deep,
+}
+
+/// Whether a name may hold this character of its NFC form. Does no I/O.
+pub(super) fn check(character: char) -> Result<(), InvalidPath> {
+    match character {
+        '\0' => Err(InvalidPath::Nul),
+        '\u{200C}' | '\u{200D}' => Ok(()), // joiners: scripts and emoji need them in names
+        '\u{2028}' | '\u{2029}' => Err(InvalidPath::Separator),
+        _ => match character.general_category() {
+            GeneralCategory::Control => Err(InvalidPath::Control),
+            GeneralCategory::Format => Err(InvalidPath::Format),
+            _ => Ok(()),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn invisible_and_control_characters_make_a_path_invalid() {
+        for (characters, expected) in [
+            ("\0", InvalidPath::Nul),
+            ("\u{1}\n\t\r\u{1b}\u{7f}\u{80}\u{85}\u{9f}", InvalidPath::Control),
+            ("\u{ad}\u{200B}\u{200E}\u{202E}\u{2060}\u{2066}\u{FEFF}", InvalidPath::Format),
+            ("\u{600}\u{6DD}\u{70F}\u{180E}\u{110BD}\u{1D173}\u{E0041}", InvalidPath::Format),
+            ("\u{2028}\u{2029}", InvalidPath::Separator),
+        ] {
+            for character in characters.chars() {
+                assert_eq!(check(character), Err(expected), "{character:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn joiners_spaces_private_and_unassigned_characters_are_fine() {
+        for character in
+            "\u{200C}\u{200D} \u{a0}\u{3000}\u{FE0F}\u{E000}\u{378}\u{FFFF}aé中😀".chars()
+        {
+            assert_eq!(check(character), Ok(()), "{character:?}");
+        }
+    }
+
+    #[test]
+    fn dot_names_and_node_modules_are_hidden() {
+        assert!(is_hidden(".git") && is_hidden("...") && is_hidden("node_modules"));
+        assert!(!is_hidden("a.b") && !is_hidden("node_modules2") && !is_hidden("Node_modules"));
+    }
+}

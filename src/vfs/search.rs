@@ -1,0 +1,228 @@
+//! Exact search through a file that arrives in pieces.
+//!
+//! Knuth-Morris-Pratt, because it needs no look back into earlier pieces, finds overlapping hits, and
+//! is linear for every needle: restarting a substring finder after each hit is quadratic for `aaaa…`,
+//! and the needle comes from a model.
+
+use zeroize::Zeroizing;
+
+/// Finds every place where a text occurs, overlapping ones included.
+pub(crate) struct Searcher<'n> {
+    needle: &'n [u8],
+    /// For each prefix of the needle, the length of the longest shorter prefix that also ends it. Shows how the
+    /// needle repeats, so it is wiped; four bytes an entry, as a needle may be as large as a file.
+    borders: Zeroizing<Vec<u32>>,
+    needle_newlines: u64,
+    /// Bytes of the needle that the text read so far ends in.
+    matched: usize,
+    bytes_read: u64,
+    newlines_read: u64,
+}
+
+/// One place where the needle occurs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Hit {
+    /// Bytes of the file before it.
+    pub(crate) offset: u64,
+    /// The line on which it starts, from 1.
+    pub(crate) line: u64,
+}
+
+impl<'n> Searcher<'n> {
+    /// A search from the start of a file; `None` for a needle that is empty, or of 4 GiB and more.
+    pub(crate) fn new(needle: &'n str) -> Option<Self> {
+        let needle = needle.as_bytes();
+        let borders = borders(needle)?;
+        let needle_newlines = needle.iter().map(|byte| u64::from(*byte == b'\n')).sum();
+        let (bytes_read, newlines_read) = (0, 0);
+        Some(Self { needle, borders, needle_newlines, matched: 0, bytes_read, newlines_read })
+    }
+
+    /// Reads the next piece, cut anywhere, and reports the hits that end in it by ascending offset.
+    pub(crate) fn feed(&mut self, piece: &[u8], mut on_hit: impl FnMut(Hit)) {
+        for byte in piece {
+            self.bytes_read = self.bytes_read.saturating_add(1);
+            self.newlines_read = self.newlines_read.saturating_add(u64::from(*byte == b'\n'));
+            self.matched = step(self.needle, &self.borders, self.matched, *byte);
+            if self.matched == self.needle.len() {
+                on_hit(self.hit());
+            }
+        }
+    }
+
+    /// The hit that ends at the last byte read: what was read ends in the needle.
+    fn hit(&self) -> Hit {
+        let length = u64::try_from(self.needle.len()).unwrap_or(u64::MAX);
+        Hit {
+            offset: self.bytes_read.saturating_sub(length),
+            line: self.newlines_read.saturating_sub(self.needle_newlines).saturating_add(1),
+        }
+    }
+}
+
+/// What an edit must know about the hits of its `old_str`.
+#[derive(Default)]
+pub(crate) struct Occurrences {
+    first: Option<Hit>,
+    several: bool,
+    lines: Vec<u64>,
+}
+
+/// The answer of [`Occurrences`].
+#[derive(PartialEq, Eq, Debug)]
+pub(crate) enum Found {
+    /// It does not occur.
+    Nowhere,
+    /// It occurs exactly once.
+    Once(Hit),
+    /// It occurs more than once, starting on these lines: distinct, ascending, possibly a single one.
+    Several(Vec<u64>),
+}
+
+impl Occurrences {
+    /// Takes the next hit, in the order of [`Searcher::feed`].
+    pub(crate) fn add(&mut self, hit: Hit) {
+        self.several = self.first.is_some();
+        self.first.get_or_insert(hit);
+        if self.lines.last() != Some(&hit.line) {
+            self.lines.push(hit.line);
+        }
+    }
+
+    /// None, one or several.
+    pub(crate) fn found(self) -> Found {
+        match self.first {
+            None => Found::Nowhere,
+            Some(hit) if !self.several => Found::Once(hit),
+            Some(_) => Found::Several(self.lines),
+        }
+    }
+}
+
+fn borders(needle: &[u8]) -> Option<Zeroizing<Vec<u32>>> {
+    let (_, rest) = needle.split_first()?;
+    u32::try_from(needle.len()).ok()?;
+    let mut borders = Zeroizing::new(Vec::with_capacity(needle.len()));
+    borders.push(0);
+    let mut matched = 0;
+    for byte in rest {
+        matched = step(needle, &borders, matched, *byte);
+        borders.push(u32::try_from(matched).ok()?);
+    }
+    Some(borders)
+}
+
+/// How much of the needle is matched after one more byte. Falls back at most as often as it went
+/// forward before, so a whole text costs at most two comparisons a byte.
+fn step(needle: &[u8], borders: &[u32], mut matched: usize, byte: u8) -> usize {
+    loop {
+        if needle.get(matched) == Some(&byte) {
+            return matched.saturating_add(1);
+        }
+        let Some(shorter) = matched.checked_sub(1).and_then(|last| borders.get(last)) else {
+            return 0;
+        };
+        matched = usize::try_from(*shorter).unwrap_or(0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::{Duration, Instant};
+
+    fn hits(text: &str, needle: &str, piece: usize) -> Vec<Hit> {
+        let mut found = Vec::new();
+        let mut searcher = Searcher::new(needle).unwrap();
+        for piece in text.as_bytes().chunks(piece) {
+            searcher.feed(piece, |hit| found.push(hit));
+        }
+        found
+    }
+
+    fn hits_by_trying_everywhere(text: &str, needle: &str) -> Vec<Hit> {
+        let bytes = text.as_bytes();
+        let newlines = |at| text.get(..at).unwrap().matches('\n').count();
+        (0..bytes.len())
+            .filter(|at| bytes[*at..].starts_with(needle.as_bytes()))
+            .map(|at| Hit {
+                offset: u64::try_from(at).unwrap(),
+                line: u64::try_from(newlines(at)).unwrap() + 1,
+            })
+            .collect()
+    }
+
+    fn texts(alphabet: &[char], lengths: std::ops::RangeInclusive<usize>) -> Vec<String> {
+        lengths
+            .flat_map(|length| {
+                (0..alphabet.len().pow(u32::try_from(length).unwrap())).map(move |mut number| {
+                    (0..length)
+                        .map(|_| {
+                            let character = alphabet[number % alphabet.len()];
+                            number /= alphabet.len();
+                            character
+                        })
+                        .collect()
+                })
+            })
+            .collect()
+    }
+
+    #[test]
+    fn every_hit_is_found_in_every_small_text_however_it_is_cut() {
+        for needle in texts(&['a', 'b', '\n'], 1..=4) {
+            for text in texts(&['a', 'b', '\n'], 0..=6) {
+                let expected = hits_by_trying_everywhere(&text, &needle);
+                for piece in [1, 2, 3, 100] {
+                    assert_eq!(hits(&text, &needle, piece), expected, "{needle:?} in {text:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_hit_across_pieces_of_a_character_has_its_offset_and_line() {
+        let text = "eins\nzwölf\nzwölf";
+        let expected = [Hit { offset: 5, line: 2 }, Hit { offset: 12, line: 3 }];
+        for piece in 1..text.len() {
+            assert_eq!(hits(text, "zwölf", piece), expected);
+        }
+        assert_eq!(hits(text, "s\nzwölf\nz", 4), [Hit { offset: 3, line: 1 }]);
+    }
+
+    #[test]
+    fn nothing_special_is_special() {
+        assert_eq!(hits("a$1^.*\\n", "$1^.*\\n", 3), [Hit { offset: 1, line: 1 }]);
+        assert_eq!(hits("a\0b\r\n", "\0b\r", 1), [Hit { offset: 1, line: 1 }]);
+    }
+
+    #[test]
+    fn an_empty_needle_is_no_search() {
+        assert!(Searcher::new("").is_none());
+    }
+
+    fn found(text: &str, needle: &str) -> Found {
+        let mut occurrences = Occurrences::default();
+        Searcher::new(needle).unwrap().feed(text.as_bytes(), |hit| occurrences.add(hit));
+        occurrences.found()
+    }
+
+    #[test]
+    fn occurrences_are_none_one_or_several_with_distinct_lines() {
+        assert_eq!(found("abc", "x"), Found::Nowhere);
+        assert_eq!(found("a\nbc", "c"), Found::Once(Hit { offset: 3, line: 2 }));
+        assert_eq!(found("aaa", "aa"), Found::Several(vec![1]));
+        assert_eq!(found("a a\nb\na\n", "a"), Found::Several(vec![1, 3]));
+        assert_eq!(found("\n\n\n", "\n\n"), Found::Several(vec![1, 2]));
+    }
+
+    #[test]
+    fn hostile_repetition_costs_linear_time() {
+        let started = Instant::now();
+        let text = "a".repeat(4 << 20);
+        let half = "a".repeat(2 << 20);
+        assert_eq!(hits(&text, &half, 4_096).len(), (2 << 20) + 1);
+        assert_eq!(hits(&text, &(half + "b"), 4_096).len(), 0);
+        assert!(started.elapsed() < Duration::from_secs(2), "two searches of 4 MiB");
+    }
+}

@@ -10,3 +10,6 @@ mod storage;
 mod tool;
 mod vault;
 mod vfs;
+
+pub use crypto::kdf::{KdfCost, KdfLimits, KdfOutOfBounds};
+pub use crypto::passphrase::{Passphrase, PassphraseError};

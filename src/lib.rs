@@ -11,4 +11,9 @@ mod tool;
 mod vault;
 mod vfs;
 
+pub use crypto::kdf::{KdfCost, KdfLimits, KdfOutOfBounds};
+pub use crypto::passphrase::{Passphrase, PassphraseError};
 pub use tool::{Command, Expected, Full, ToolError, ToolResult, ViewRange};
+pub use tool::{MemoryTool, MemoryToolBuilder};
+pub use vault::{Session, SessionOptions, Status, StoreError};
+pub use vfs::{Entry, EntryKind, FileError, FileText, Files};

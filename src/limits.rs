@@ -1,5 +1,7 @@
 //! Every bound of the store, each with its reason.
 
+use std::ops::RangeInclusive;
+
 /// Bytes in one path segment, so that a name is always a small part of a folder node.
 pub(crate) const SEGMENT_BYTES: usize = 255;
 /// Bytes of a canonical path, `/memories/` included; equal to the hosted memory stores, so data can move there.
@@ -25,6 +27,21 @@ pub(crate) const STORE_BYTES: u64 = 4 << 30;
 
 /// Bytes of a passphrase after normalisation; a bound so that hostile input cannot cost unbounded hashing.
 pub(crate) const PASSPHRASE_BYTES: usize = 1_024;
+/// Bytes of a passphrase as typed, so that normalising is bounded too. Text shrinks at most 3.5 times on the
+/// way to NFC (U+1FBE, U+0308, U+0301: seven bytes to two), so this refuses nothing that would fit.
+pub(crate) const PASSPHRASE_RAW_BYTES: usize = 4 * PASSPHRASE_BYTES;
+
+/// KiB of memory that Argon2id may ask for. Below 19 MiB guessing gets cheap (the least that OWASP advises);
+/// above 1 GiB opening a store can exhaust a phone or a small server.
+pub(crate) const KDF_MEMORY_KIB: RangeInclusive<u32> = 19 << 10..=1 << 20;
+/// Passes of Argon2id: one pass has known shortcuts (RFC 9106, 7.2), and beyond 32 memory is the better price.
+pub(crate) const KDF_PASSES: RangeInclusive<u32> = 2..=32;
+/// Lanes of Argon2id: a constant of the store, not of the machine it is opened on, so few.
+pub(crate) const KDF_LANES: RangeInclusive<u32> = 1..=16;
+/// KiB x passes of one keyslot, 2 GiB-passes: seconds, not minutes, on the slowest machine that has the memory.
+pub(crate) const KDF_SLOT_WORK: u64 = 2 << 20;
+/// KiB x passes of one unlock over all slots it tries: without it, eight slots multiply the bound above.
+pub(crate) const KDF_UNLOCK_WORK: u64 = 4 << 20;
 
 /// Plaintext bytes of the largest record; five lengths exist on disk.
 pub(crate) const RECORD_CLASSES: [usize; 5] = [256, 512, 1_024, 2_048, 4_096];

@@ -1,1 +1,185 @@
-//! Wiped buffers.
+//! Bytes that are wiped when they go out of use.
+//!
+//! A secret is made in place on the heap, never grows, is read only through `expose`, and is overwritten
+//! before its memory is given back. None of the types here can be printed, compared with `==`, cloned
+//! or serialized. They say nothing about swap or core dumps: that needs locked memory, which would
+//! replace the `Box` in [`SecretBytes`] and nothing else.
+
+use subtle::ConstantTimeEq;
+use zeroize::{Zeroize, Zeroizing, zeroize_stack};
+
+/// A secret of `N` bytes.
+pub(crate) struct SecretBytes<const N: usize>(Box<Zeroizing<[u8; N]>>);
+
+impl<const N: usize> SecretBytes<N> {
+    /// Makes a secret in place: `fill` sees `N` zeros where the secret is going to stay.
+    pub(crate) fn init_with(fill: impl FnOnce(&mut [u8; N])) -> Self {
+        let mut secret = Self(Box::new(Zeroizing::new([0; N])));
+        fill(&mut secret.0);
+        secret
+    }
+
+    /// Makes a secret in place; whatever `fill` wrote before it failed is wiped.
+    pub(crate) fn try_init_with<E>(
+        fill: impl FnOnce(&mut [u8; N]) -> Result<(), E>,
+    ) -> Result<Self, E> {
+        let mut secret = Self(Box::new(Zeroizing::new([0; N])));
+        fill(&mut secret.0)?;
+        Ok(secret)
+    }
+
+    /// The bytes themselves; every use of a secret goes through here.
+    pub(crate) fn expose(&self) -> &[u8; N] {
+        &self.0
+    }
+
+    /// Compares in a time that does not depend on the content.
+    pub(crate) fn ct_eq(&self, other: &Self) -> bool {
+        self.expose().as_slice().ct_eq(other.expose().as_slice()).into()
+    }
+}
+
+/// A secret whose length is known only when it is complete, in memory of a size fixed beforehand.
+///
+/// Its memory never moves, so growing leaves no copy behind.
+pub(crate) struct SecretVec(Zeroizing<Vec<u8>>);
+
+impl SecretVec {
+    /// An empty secret with room for `bytes` bytes.
+    pub(crate) fn with_capacity(bytes: usize) -> Self {
+        Self(Zeroizing::new(Vec::with_capacity(bytes)))
+    }
+
+    /// Appends `more`, or changes nothing and answers [`Full`].
+    pub(crate) fn append(&mut self, more: &[u8]) -> Result<(), Full> {
+        if more.len() > self.0.capacity() - self.0.len() {
+            return Err(Full);
+        }
+        self.0.extend_from_slice(more);
+        Ok(())
+    }
+
+    /// The bytes themselves.
+    pub(crate) fn expose(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+/// A [`SecretVec`] has no room for what was to be appended.
+#[derive(Debug)]
+pub(crate) struct Full;
+
+/// Runs `work`, then overwrites the stack it used.
+///
+/// Primitives keep schedules, state and key blocks in local variables and mostly leave them there.
+/// [`STACK_BYTES`] is several times what Argon2, the hungriest of them, was seen to use.
+pub(crate) fn on_wiped_stack<R>(work: impl FnOnce() -> R) -> R {
+    // Not inlined, so that the frames of `work` lie where the wipe below goes.
+    #[inline(never)]
+    fn call<R>(work: impl FnOnce() -> R) -> R {
+        work()
+    }
+    let answer = call(work);
+    zeroize_stack::<STACK_BYTES>();
+    answer
+}
+
+/// Overwrites bytes that are not held by one of the types above.
+pub(crate) fn wipe(bytes: &mut [u8]) {
+    bytes.zeroize();
+}
+
+/// Stack that [`on_wiped_stack`] overwrites; it must also fit the small stacks of embedding threads.
+pub(crate) const STACK_BYTES: usize = 32 << 10;
+
+/// Fails to compile if `$type` implements `$bound`.
+#[cfg(test)]
+macro_rules! assert_not_impl {
+    ($type:ty: $($bound:path),+) => {
+        $({
+            // With one impl the path below is unambiguous; with both, inference fails.
+            trait Ambiguous<A> {
+                fn probe() {}
+            }
+            impl<T: ?Sized> Ambiguous<()> for T {}
+            struct Forbidden;
+            impl<T: ?Sized + $bound> Ambiguous<Forbidden> for T {}
+            <$type as Ambiguous<_>>::probe();
+        })+
+    };
+}
+
+/// Fails to compile if `$type` has a trait through which a secret could leave unnoticed.
+#[cfg(test)]
+macro_rules! assert_leaks_nowhere {
+    ($($type:ty),+ $(,)?) => {
+        $(crate::secret::assert_not_impl!(
+            $type: std::fmt::Debug, std::fmt::Display, Clone, PartialEq, std::hash::Hash, serde::Serialize
+        );)+
+    };
+}
+
+#[cfg(test)]
+pub(crate) use {assert_leaks_nowhere, assert_not_impl};
+
+/// Reads this process's own memory, where freed bytes can be seen without unsafe code; `None` where
+/// there is no memory any more.
+#[cfg(all(test, target_os = "linux"))]
+pub(crate) fn peek(address: usize, length: usize) -> Option<Vec<u8>> {
+    use std::os::unix::fs::FileExt;
+    let mut bytes = vec![0; length];
+    let memory = std::fs::File::open("/proc/self/mem").ok()?;
+    memory.read_exact_at(&mut bytes, u64::try_from(address).ok()?).ok()?;
+    Some(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn secrets_have_no_trait_that_leaks() {
+        assert_leaks_nowhere!(SecretBytes<32>, SecretVec);
+    }
+
+    #[test]
+    fn a_secret_is_made_in_place_and_compares_by_content() {
+        let one = SecretBytes::<4>::init_with(|bytes| bytes.copy_from_slice(b"abcd"));
+        let same = SecretBytes::<4>::init_with(|bytes| bytes.copy_from_slice(b"abcd"));
+        let other = SecretBytes::<4>::init_with(|bytes| bytes.copy_from_slice(b"abce"));
+        assert_eq!(one.expose(), b"abcd");
+        assert!(one.ct_eq(&same) && !one.ct_eq(&other));
+    }
+
+    #[test]
+    fn a_failure_while_filling_is_passed_on() {
+        assert_eq!(SecretBytes::<4>::try_init_with(|_| Err("no")).err(), Some("no"));
+    }
+
+    #[test]
+    fn a_full_secret_neither_moves_nor_changes() {
+        let mut secret = SecretVec::with_capacity(4);
+        secret.append(b"abc").unwrap();
+        let place = secret.expose().as_ptr();
+        assert!(secret.append(b"de").is_err());
+        secret.append(b"d").unwrap();
+        assert_eq!((secret.expose(), secret.expose().as_ptr()), (b"abcd".as_slice(), place));
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn nothing_of_a_secret_is_left_where_it_was() {
+        let fixed = SecretBytes::<2048>::init_with(|bytes| bytes.fill(0xa7));
+        let mut grown = SecretVec::with_capacity(2048);
+        grown.append(&[0xa7; 2048]).unwrap();
+        let places = [fixed.expose().as_ptr().addr(), grown.expose().as_ptr().addr()];
+        for place in places {
+            assert_eq!(peek(place, 2048), Some(vec![0xa7; 2048]), "the probe works");
+        }
+        drop((fixed, grown));
+        for place in places {
+            let left = peek(place, 2048).unwrap_or_default();
+            assert!(!left.windows(8).any(|window| window == [0xa7; 8]));
+        }
+    }
+}

@@ -1,1 +1,25 @@
-//! The crypto layer.
+//! Keys, and what is done with them: derivation, sealing, randomness.
+//!
+//! Every primitive is used in one place and one way: Argon2id in [`kdf`], BLAKE2b in [`prf`],
+//! XChaCha20-Poly1305 in [`aead`], the operating system's generator in [`rng`]. [`keys`] gives each
+//! key a type of its own, so that a key fits only the purpose it was derived for. Nothing here knows
+//! what the keys protect or where it is stored.
+
+pub(crate) mod aead;
+pub(crate) mod kdf;
+pub(crate) mod keys;
+pub(crate) mod passphrase;
+pub(crate) mod prf;
+pub(crate) mod rng;
+
+/// Bytes of a published vector.
+#[cfg(test)]
+pub(crate) fn unhex(text: &str) -> Vec<u8> {
+    let digits: Vec<u8> = text
+        .chars()
+        .filter(|char| !char.is_whitespace())
+        .map(|char| u8::try_from(char.to_digit(16).unwrap()).unwrap())
+        .collect();
+    assert!(digits.len().is_multiple_of(2));
+    digits.chunks(2).map(|pair| pair[0] << 4 | pair[1]).collect()
+}

@@ -9,7 +9,8 @@ use zeroize::Zeroizing;
 use super::size_class::{self, PREFIX};
 use super::{Flaw, Kind, Node, ObjectId, RecordError, RecordId};
 use crate::crypto::aead::{self, Nonce};
-use crate::crypto::keys::{DataKey, RecordKeys, StoreId};
+use crate::crypto::keys::{DataKey, RecordKeys};
+use crate::crypto::prf::StoreId;
 use crate::limits::RECORD_FRAME;
 use crate::storage::Address;
 
@@ -68,9 +69,9 @@ impl Sealer {
             .map_err(|_| RecordError::Randomness)?;
         let (version, nonce_bytes) = header.split_at_mut(1);
         version.fill(VERSION);
-        nonce_bytes.copy_from_slice(nonce.as_bytes());
-        tag_bytes.copy_from_slice(tag.as_bytes());
-        Ok(Sealed { address, value: std::mem::take(&mut *value), tag: Tag(*tag.as_bytes()) })
+        nonce_bytes.copy_from_slice(&nonce.0);
+        tag_bytes.copy_from_slice(&tag.0);
+        Ok(Sealed { address, value: std::mem::take(&mut *value), tag: Tag(tag.0) })
     }
 
     /// Opens a value that should be the record `id`, last sealed with tag `expected`.
@@ -107,12 +108,7 @@ impl Sealer {
         let mut plaintext = Zeroizing::new(ciphertext.to_vec());
         self.keys
             .aead()
-            .open(
-                &Nonce::from_bytes(*nonce),
-                &self.associated_data(address),
-                &mut plaintext,
-                &aead::Tag::from_bytes(*tag),
-            )
+            .open(&Nonce(*nonce), &self.associated_data(address), &mut plaintext, &aead::Tag(*tag))
             .map_err(|_| Flaw::NotAuthentic)?;
         let (id, length) = read_prefix(&plaintext).ok_or(Flaw::Malformed)?;
         if self.address(id) != *address || plaintext.len() < PREFIX + length {
@@ -123,8 +119,7 @@ impl Sealer {
 
     fn associated_data(&self, address: &Address) -> [u8; AAD] {
         let mut data = [0; AAD];
-        let parts: [&[u8]; 4] =
-            [LABEL, self.store.as_bytes(), &self.generation.to_le_bytes(), &address.0];
+        let parts: [&[u8]; 4] = [LABEL, &self.store.0, &self.generation.to_le_bytes(), &address.0];
         for (slot, byte) in data.iter_mut().zip(parts.into_iter().flatten()) {
             *slot = *byte;
         }

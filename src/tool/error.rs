@@ -170,9 +170,7 @@ impl ToolError {
         match error {
             PathError::Prefix => Self::OutsideRoot { path },
             PathError::Escape => Self::Escape { path },
-            PathError::Invalid(invalid) => {
-                Self::InvalidPath { path, reason: wording::path_reason(invalid) }
-            }
+            PathError::Invalid(invalid) => Self::InvalidPath { path, reason: invalid.describe() },
         }
     }
 }

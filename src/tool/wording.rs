@@ -5,8 +5,6 @@
 //! parameter for it. Some failures begin with `Error: ` and some do not, as the documentation has it.
 
 use super::error::{Expected, Full};
-use crate::limits;
-use crate::vfs::name::InvalidPath;
 use crate::vfs::text::Shown;
 
 /// Why a tool input is no call, for [`invalid_input`].
@@ -114,23 +112,6 @@ pub(super) fn invalid_path(path: &str, reason: &str) -> String {
 }
 
 /// The reason in [`invalid_path`].
-pub(super) fn path_reason(invalid: InvalidPath) -> String {
-    match invalid {
-        InvalidPath::Nul => "it contains a NUL character".to_owned(),
-        InvalidPath::Control => "it contains a control character".to_owned(),
-        InvalidPath::Format => "it contains an invisible format character".to_owned(),
-        InvalidPath::Separator => "it contains a line or paragraph separator".to_owned(),
-        InvalidPath::EmptyName => "it contains an empty name".to_owned(),
-        InvalidPath::LongName => {
-            format!("a name is longer than {} bytes", limits::SEGMENT_BYTES)
-        }
-        InvalidPath::LongPath => format!("it is longer than {} bytes", limits::PATH_BYTES),
-        InvalidPath::Deep => {
-            format!("it is more than {} levels below /memories", limits::PATH_DEPTH)
-        }
-    }
-}
-
 // Failures of commands.
 
 pub(super) fn invalid_view_range(sent: &str, lines: u64) -> String {
@@ -289,8 +270,5 @@ mod tests {
     #[test]
     fn the_numbers_in_sentences_are_those_of_the_limits() {
         assert_eq!(limits::VIEW_LINES, 999_999);
-        assert_eq!(path_reason(InvalidPath::LongName), "a name is longer than 255 bytes");
-        assert_eq!(path_reason(InvalidPath::LongPath), "it is longer than 1024 bytes");
-        assert_eq!(path_reason(InvalidPath::Deep), "it is more than 20 levels below /memories");
     }
 }

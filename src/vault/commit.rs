@@ -204,6 +204,9 @@ impl Exclusive<'_> {
         mut work: impl FnMut(&mut Txn<'_>) -> Result<T, E>,
     ) -> Result<T, E> {
         let (value, changes) = self.session.run(&self.queue.group, &mut work)?;
+        if changes.is_empty() {
+            return Ok(value);
+        }
         if self.queue.group.bytes_with(&changes).map_err(StoreError::from)? > BATCH_BYTES_MAX {
             return Err(StoreError::TooLarge.into());
         }

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::crypto::rng::RandomnessFailed;
 use crate::record::{Flaw, Kind, RecordError};
 use crate::storage::StorageError;
 
@@ -165,5 +166,11 @@ impl From<RecordError> for StoreError {
 impl StoreError {
     pub(crate) fn tampered(kind: Kind, flaw: Flaw) -> Self {
         Self::Tampered { what: kind.describe(), how: flaw.describe() }
+    }
+}
+
+impl From<RandomnessFailed> for StoreError {
+    fn from(_: RandomnessFailed) -> Self {
+        Self::RandomnessFailed
     }
 }

@@ -2,6 +2,7 @@
 
 mod cache;
 mod commit;
+mod create;
 mod error;
 mod open;
 mod options;

@@ -12,11 +12,13 @@ use crate::record::tree::Body;
 use crate::record::{
     Flaw, Kind, Node, NodeSource, RecordError, RecordId, Sealed, Sealer, Tag, sealed,
 };
-use crate::storage::{Address, Batch, Engine};
+use crate::storage::{Address, Batch, Engine, Storage};
 
 /// What exists only while a session is unlocked; dropping it wipes keys and cache.
 pub(crate) struct Open {
+    // Before the storage, which holds the lock of the store: dropped first.
     engine: Box<dyn Engine>,
+    storage: Box<dyn Storage>,
     sealer: Sealer,
     cache: Mutex<NodeCache>,
     quotas: Quotas,
@@ -36,13 +38,14 @@ pub(super) struct SealedGroup {
 impl Open {
     /// Reads and authenticates the root of an engine.
     pub(super) fn new(
+        storage: Box<dyn Storage>,
         engine: Box<dyn Engine>,
         sealer: Sealer,
         options: &SessionOptions,
     ) -> Result<Self, StoreError> {
         let (root, root_value) = read_root(&*engine, &sealer)?;
         let cache = Mutex::new(NodeCache::new(options.cache_bytes));
-        Ok(Self { engine, sealer, cache, quotas: options.quotas, root, root_value })
+        Ok(Self { engine, storage, sealer, cache, quotas: options.quotas, root, root_value })
     }
 
     pub(crate) fn root(&self) -> &Root {
@@ -57,8 +60,12 @@ impl Open {
         &*self.engine
     }
 
-    pub(super) fn into_engine(self) -> Box<dyn Engine> {
-        self.engine
+    /// Closes the engine, then gives up the lock of the store; keys and cache are wiped whatever happens.
+    pub(super) fn close(self) -> Result<(), StoreError> {
+        let Self { engine, storage, .. } = self;
+        let closed = engine.close();
+        drop(storage);
+        Ok(closed?)
     }
 
     /// Seals a group from its leaves to the root, each parent after its children, whose tags it then knows.

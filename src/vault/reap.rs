@@ -63,16 +63,16 @@ pub(crate) fn claim(txn: &mut Txn<'_>, object: ObjectId) -> Result<Entry, Record
     Ok(entry)
 }
 
-/// Marks the entry of the object that was put into the system folder last, whose head changes, so that the
-/// commit reaches it.
-pub(crate) fn touch(txn: &mut Txn<'_>, object: ObjectId) -> Result<(), RecordError> {
+/// Marks the entry of the object that was put into the system folder last, whose head is about to change, so that
+/// the commit reaches it; answers the entry.
+pub(crate) fn touch(txn: &mut Txn<'_>, object: ObjectId) -> Result<Entry, RecordError> {
     let system = txn.root()?.system;
     let mut folder = Folder::clone(&*load_folder(txn, system.id, &system.tag)?);
     let entry = last(txn, system.id, &folder, object)?;
     let mut owner = Owner { sink: txn, object: system.id, next_index: &mut folder.next_index };
-    folder.body.put_entry(&mut owner, entry)?;
+    folder.body.put_entry(&mut owner, entry.clone())?;
     txn.put(RecordId::folder(system.id), folder.into());
-    Ok(())
+    Ok(entry)
 }
 
 fn last(

@@ -91,7 +91,7 @@ impl Session {
             Err(error) => (end(), Err(error)),
         };
         let State::Open(open) = before else { return Ok(()) };
-        open.into_engine().close()?;
+        open.close()?;
         flushed
     }
 

@@ -7,7 +7,7 @@ use super::name::InvalidPath;
 use super::path::MemoryPath;
 use crate::limits::{PATH_BYTES, PATH_DEPTH};
 use crate::record::node::{Entries, Entry, What};
-use crate::record::{NodeSource, RecordError, load_folder};
+use crate::record::load_folder;
 use crate::vault::{Session, Txn};
 
 /// Deletes a file, or a folder with everything below it.

@@ -19,7 +19,7 @@ pub enum FileError {
     /// A folder cannot move into itself.
     IntoItself,
     /// The path is not one; in general words.
-    InvalidPath(&'static str),
+    InvalidPath(String),
     /// There is no such line; the file has this many.
     NoSuchLine(u64),
     /// The text to search for does not occur.
@@ -29,7 +29,7 @@ pub enum FileError {
     /// This path, which would have to be a folder, is a file.
     NotAFolder(String),
     /// Something below a moved folder would have an impossible path; in general words.
-    PathBelow(&'static str),
+    PathBelow(String),
     /// The root folder cannot be moved, replaced or deleted.
     Root,
     /// The text to search for occurs more than once, starting on these lines.
@@ -92,8 +92,8 @@ impl From<RecordError> for FileError {
 impl From<PathError> for FileError {
     fn from(error: PathError) -> Self {
         Self::InvalidPath(match error {
-            PathError::Prefix => "it must start with /memories",
-            PathError::Escape => "it would escape /memories",
+            PathError::Prefix => "it must start with /memories".to_owned(),
+            PathError::Escape => "it would escape /memories".to_owned(),
             PathError::Invalid(reason) => reason.describe(),
         })
     }

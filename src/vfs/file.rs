@@ -11,7 +11,7 @@ use super::rope;
 use super::search::{self, Occurrences, Searcher};
 use super::text::{self, Extent};
 use crate::record::node::{Entry, File, FileInfo, Root, Text, What};
-use crate::record::{NodeSource, RecordError, load_file};
+use crate::record::{NodeSource, ObjectId, RecordError, load_file};
 
 /// A file that was found, to be read through `source`.
 pub(crate) struct FileView<'s, S> {
@@ -28,15 +28,17 @@ impl<'s, S: NodeSource> FileView<'s, S> {
     /// [`FileError::NotFound`] if there is none; a folder is none.
     pub(crate) fn open(source: &'s S, root: &Root, path: &MemoryPath) -> Result<Self, FileError> {
         match folder::find(source, (root.tree.id, root.tree.tag), path)? {
-            Found::Entry(entry) => match entry.what {
-                What::File(info) => Self::of_entry(source, entry, info),
-                What::Folder => Err(FileError::NotFound),
-            },
+            Found::Entry(entry) => Self::of_entry(source, entry),
             Found::Root | Found::Missing { .. } => Err(FileError::NotFound),
         }
     }
 
-    pub(super) fn of_entry(source: &'s S, entry: Entry, info: FileInfo) -> Result<Self, FileError> {
+    /// The file of an entry.
+    ///
+    /// # Errors
+    /// [`FileError::NotFound`] if it is a folder's.
+    pub(crate) fn of_entry(source: &'s S, entry: Entry) -> Result<Self, FileError> {
+        let What::File(info) = entry.what else { return Err(FileError::NotFound) };
         let head = load_file(source, entry.id, &entry.tag)?;
         Ok(Self { source, entry, info, head })
     }
@@ -66,7 +68,18 @@ impl<'s, S: NodeSource> FileView<'s, S> {
         last: u64,
         limit: usize,
     ) -> Result<Zeroizing<String>, RecordError> {
-        lines(self.source, &self.entry, &self.head, (first, last), limit)
+        lines(self.source, self.entry.id, &self.head, (first, last), limit)
+    }
+
+    /// The offset after a line; 0 for line 0.
+    pub(crate) fn offset_after(&self, line: u64) -> Result<u64, RecordError> {
+        rope::line_start(self.source, self.entry.id, &self.head.body, line.saturating_add(1))
+    }
+
+    /// Whether the file has a last line without its `\n`.
+    pub(crate) fn is_unclosed(&self) -> Result<bool, RecordError> {
+        let closed = rope::is_closed(self.source, self.entry.id, &self.head.body)?;
+        Ok(self.info.bytes > 0 && !closed)
     }
 
     /// Where a text occurs, read in one pass and without holding the file.
@@ -76,10 +89,15 @@ impl<'s, S: NodeSource> FileView<'s, S> {
     pub(crate) fn search(&self, needle: &str) -> Result<search::Found, FileError> {
         let mut searcher = Searcher::new(needle).ok_or(FileError::EmptySearch)?;
         let mut occurrences = Occurrences::default();
-        self.head.body.visit::<RecordError>(self.source, self.entry.id, 0, &mut |_, chunk: &Text| {
-            searcher.feed(chunk.as_str().as_bytes(), |hit| occurrences.add(hit));
-            Ok(true)
-        })?;
+        self.head.body.visit::<RecordError>(
+            self.source,
+            self.entry.id,
+            0,
+            &mut |_, chunk: &Text| {
+                searcher.feed(chunk.as_str().as_bytes(), |hit| occurrences.add(hit));
+                Ok(true)
+            },
+        )?;
         Ok(occurrences.found())
     }
 }
@@ -87,16 +105,16 @@ impl<'s, S: NodeSource> FileView<'s, S> {
 /// See [`FileView::lines`]; for a head that is not committed yet.
 pub(super) fn lines(
     source: &impl NodeSource,
-    entry: &Entry,
+    object: ObjectId,
     head: &File,
     (first, last): (u64, u64),
     limit: usize,
 ) -> Result<Zeroizing<String>, RecordError> {
-    let start = rope::line_start(source, entry.id, &head.body, first)?;
+    let start = rope::line_start(source, object, &head.body, first)?;
     let mut wanted = last.saturating_add(1).saturating_sub(first);
     let mut extent = Extent::default();
     let mut requested = Zeroizing::new(String::new());
-    head.body.visit::<RecordError>(source, entry.id, start, &mut |before, chunk: &Text| {
+    head.body.visit::<RecordError>(source, object, start, &mut |before, chunk: &Text| {
         let skip = usize::try_from(start.saturating_sub(before.bytes)).unwrap_or(usize::MAX);
         let rest = chunk.as_str().get(skip..).unwrap_or_default();
         let (piece, newlines) = text::first_lines(rest, wanted);

@@ -127,7 +127,8 @@ fn edit_below<S: NodeSink>(
         } else {
             let weight = Weight::of_folder(&child.totals);
             sink.put(head, child.into());
-            let entry = Entry { name: Name::new(name), id, tag: Tag::default(), what: What::Folder };
+            let entry =
+                Entry { name: Name::new(name), id, tag: Tag::default(), what: What::Folder };
             (Some(entry), Some(weight))
         }
     };
@@ -157,9 +158,7 @@ impl Weight {
             What::File(FileInfo { bytes, .. }) => {
                 Ok(Self { entries: 1, visible_children: 0, visible_bytes: bytes, files: 1, bytes })
             }
-            What::Folder => {
-                Ok(Self::of_folder(&load_folder(source, entry.id, &entry.tag)?.totals))
-            }
+            What::Folder => Ok(Self::of_folder(&load_folder(source, entry.id, &entry.tag)?.totals)),
         }
     }
 

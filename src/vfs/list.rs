@@ -2,6 +2,7 @@
 
 use super::error::FileError;
 use super::folder::{self, Found};
+use super::listing::Item;
 use super::name::is_hidden;
 use super::path::MemoryPath;
 use crate::record::node::{Entries, Entry, Root, What};
@@ -23,18 +24,6 @@ pub(crate) struct Listing {
     pub(crate) bytes: u64,
     /// Visible entries one and two levels below.
     pub(crate) entries: u64,
-}
-
-/// One visible entry of a listing.
-pub(crate) struct Item<'a> {
-    /// The folder in between, for an entry two levels below.
-    pub(crate) folder: Option<&'a str>,
-    /// The name.
-    pub(crate) name: &'a str,
-    /// Whether it is a folder.
-    pub(crate) is_folder: bool,
-    /// Bytes of the file, or of all visible files below the folder.
-    pub(crate) bytes: u64,
 }
 
 /// What is at a path.

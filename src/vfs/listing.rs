@@ -6,9 +6,11 @@
 use super::path::MemoryPath;
 
 /// One line below the first of a listing.
-pub(crate) struct Entry<'a> {
-    /// Where it is, from the viewed folder: `name` or `folder/name`.
-    pub(crate) relative: &'a str,
+pub(crate) struct Item<'a> {
+    /// The folder in between, for an entry two levels below the viewed one.
+    pub(crate) folder: Option<&'a str>,
+    /// The name.
+    pub(crate) name: &'a str,
     /// A folder's line ends in `/`.
     pub(crate) is_folder: bool,
     /// Bytes of the file, or of all visible files below the folder.
@@ -21,9 +23,12 @@ pub(crate) fn push_first_line(folder: &MemoryPath, bytes: u64, out: &mut String)
 }
 
 /// Appends `\n` and the line of something below the viewed folder.
-pub(crate) fn push_entry(folder: &MemoryPath, entry: &Entry<'_>, out: &mut String) {
-    let end = if entry.is_folder { "/" } else { "" };
-    push(out, &["\n", &size(entry.bytes), "\t", folder.as_str(), "/", entry.relative, end]);
+pub(crate) fn push_item(viewed: &MemoryPath, item: &Item<'_>, out: &mut String) {
+    push(out, &["\n", &size(item.bytes), "\t", viewed.as_str(), "/"]);
+    if let Some(folder) = item.folder {
+        push(out, &[folder, "/"]);
+    }
+    push(out, &[item.name, if item.is_folder { "/" } else { "" }]);
 }
 
 /// A size as `du -h` would show it: `0B` to `1023B`, then one decimal of `K`, `M` or `G`.

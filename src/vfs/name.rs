@@ -1,5 +1,6 @@
 //! What single names are made of: the characters they may hold, and which of them listings leave out.
 
+use crate::limits;
 use unicode_properties::{GeneralCategory, UnicodeGeneralCategory};
 
 /// Whether listings leave out this name. It can still be viewed directly.
@@ -28,6 +29,22 @@ pub(crate) enum InvalidPath {
     Deep,
 }
 
+impl InvalidPath {
+    /// A phrase that says which rule is broken; quotes nothing.
+    pub(crate) fn describe(self) -> String {
+        match self {
+            Self::Nul => "it contains a NUL character".to_owned(),
+            Self::Control => "it contains a control character".to_owned(),
+            Self::Format => "it contains an invisible format character".to_owned(),
+            Self::Separator => "it contains a line or paragraph separator".to_owned(),
+            Self::EmptyName => "it contains an empty name".to_owned(),
+            Self::LongName => format!("a name is longer than {} bytes", limits::SEGMENT_BYTES),
+            Self::LongPath => format!("it is longer than {} bytes", limits::PATH_BYTES),
+            Self::Deep => format!("it is more than {} levels below /memories", limits::PATH_DEPTH),
+        }
+    }
+}
+
 /// Whether a name may hold this character of its NFC form. Does no I/O.
 pub(super) fn check(character: char) -> Result<(), InvalidPath> {
     match character {
@@ -45,6 +62,13 @@ pub(super) fn check(character: char) -> Result<(), InvalidPath> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_numbers_in_reasons_are_those_of_the_limits() {
+        assert_eq!(InvalidPath::LongName.describe(), "a name is longer than 255 bytes");
+        assert_eq!(InvalidPath::LongPath.describe(), "it is longer than 1024 bytes");
+        assert_eq!(InvalidPath::Deep.describe(), "it is more than 20 levels below /memories");
+    }
 
     #[test]
     fn invisible_and_control_characters_make_a_path_invalid() {

@@ -35,7 +35,8 @@ pub(crate) fn splice(
     let (last_start, last) = body.find(owner.sink, owner.object, by_bytes(last_byte))?;
     let head = before(&first, range.start.saturating_sub(first_start.bytes))?;
     let tail = after(&last, range.end.saturating_sub(last_start.bytes))?;
-    let mut covered = first_start.bytes..last_start.bytes.saturating_add(TextCount::of(last.as_str()).bytes);
+    let mut covered =
+        first_start.bytes..last_start.bytes.saturating_add(TextCount::of(last.as_str()).bytes);
     let mut new = join(&[head, text, tail]);
 
     if new.len() < CHUNK_BYTES_MIN {
@@ -95,7 +96,8 @@ pub(crate) fn read(
 pub(crate) fn push(text: &mut Zeroizing<String>, more: &str) {
     let needed = text.len().saturating_add(more.len());
     if needed > text.capacity() {
-        let mut larger = Zeroizing::new(String::with_capacity(needed.max(text.capacity().saturating_mul(2))));
+        let mut larger =
+            Zeroizing::new(String::with_capacity(needed.max(text.capacity().saturating_mul(2))));
         larger.push_str(text);
         *text = larger;
     }
@@ -196,12 +198,14 @@ fn after(text: &Text, start: u64) -> Result<&str, RecordError> {
 }
 
 fn join(parts: &[&str]) -> Zeroizing<String> {
-    let mut joined = Zeroizing::new(String::with_capacity(parts.iter().map(|part| part.len()).sum()));
+    let mut joined =
+        Zeroizing::new(String::with_capacity(parts.iter().map(|part| part.len()).sum()));
     parts.iter().for_each(|part| joined.push_str(part));
     joined
 }
 
 /// A position that is none of the text: counts and text disagree.
-const BROKEN: RecordError = RecordError::Damaged { kind: Kind::Chunk, flaw: Flaw::Malformed };
+pub(super) const BROKEN: RecordError =
+    RecordError::Damaged { kind: Kind::Chunk, flaw: Flaw::Malformed };
 /// Bytes that are reserved at once for reading a text.
 const READ_AHEAD: usize = 64 << 20;

@@ -69,23 +69,23 @@ pub(super) fn edit<T>(
 fn stage(exclusive: &mut Exclusive<'_>, text: &str, info: FileInfo) -> Result<ObjectId, FileError> {
     let id = folder::fresh_id()?;
     exclusive.stage(id);
-    let mut file = edit::empty();
     let mut rest = text;
     let mut is_first = true;
     while is_first || !rest.is_empty() {
         let (step, after) = rest.split_at_checked(step_length(rest)).unwrap_or((rest, ""));
-        file = exclusive.commit(|txn| {
-            let mut file = file.clone();
-            let mut owner = Owner { sink: txn, object: id, next_index: &mut file.next_index };
-            rope::append(&mut owner, &mut file.body, step)?;
-            txn.put(RecordId::file(id), file.clone().into());
-            if is_first {
+        exclusive.commit(|txn| {
+            let mut file = if is_first {
                 let name = Name::new("");
                 reap::discard(txn, Entry { name, id, tag: Tag::default(), what: What::File(info) })?;
+                edit::empty()
             } else {
-                reap::touch(txn, id)?;
-            }
-            Ok::<_, FileError>(file)
+                let entry = reap::touch(txn, id)?;
+                File::clone(&*load_file(txn, id, &entry.tag)?)
+            };
+            let mut owner = Owner { sink: txn, object: id, next_index: &mut file.next_index };
+            rope::append(&mut owner, &mut file.body, step)?;
+            txn.put(RecordId::file(id), file.into());
+            Ok::<_, FileError>(())
         })?;
         is_first = false;
         rest = after;
@@ -93,7 +93,7 @@ fn stage(exclusive: &mut Exclusive<'_>, text: &str, info: FileInfo) -> Result<Ob
     Ok(id)
 }
 
-/// The largest step on a character boundary; a rest that is only a little longer goes in two alike.
+/// The largest step on a character boundary.
 fn step_length(rest: &str) -> usize {
     let want = rest.len().min(STAGE_STEP_BYTES);
     (0..=want).rev().find(|at| rest.is_char_boundary(*at)).unwrap_or(rest.len())

@@ -16,6 +16,18 @@ pub(crate) fn count_newlines(text: &str) -> u64 {
     text.bytes().map(|byte| u64::from(byte == b'\n')).sum()
 }
 
+/// The first `lines` lines of a text, or all of it, and the number of `\n` among them.
+pub(crate) fn first_lines(text: &str, lines: u64) -> (&str, u64) {
+    let mut newlines = 0;
+    for (at, byte) in text.bytes().enumerate() {
+        if newlines == lines {
+            return (text.get(..at).unwrap_or(text), newlines);
+        }
+        newlines += u64::from(byte == b'\n');
+    }
+    (text, newlines)
+}
+
 /// Whether the text has a last line without its `\n`.
 pub(crate) fn is_unclosed(text: &str) -> bool {
     !text.is_empty() && !text.ends_with('\n')

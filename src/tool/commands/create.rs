@@ -1,0 +1,17 @@
+//! `create`.
+
+use super::{Context, failure, parse};
+use crate::tool::memory_tool::Failure;
+use crate::tool::wording;
+use crate::vfs::edit;
+use crate::vfs::path::echo;
+
+impl Context<'_> {
+    pub(super) fn create(&self, sent: &str, text: &str) -> Result<String, Failure> {
+        let path = parse(sent)?;
+        self.writable()?;
+        edit::write(self.session, &path, text, self.options.create_overwrites)
+            .map_err(|error| failure(error, sent))?;
+        Ok(wording::created(echo(sent)))
+    }
+}

@@ -1,0 +1,20 @@
+//! `delete`.
+
+use super::{Context, failure, parse};
+use crate::tool::error::ToolError;
+use crate::tool::memory_tool::Failure;
+use crate::tool::wording;
+use crate::vfs::path::echo;
+use crate::vfs::{FileError, arrange};
+
+impl Context<'_> {
+    pub(super) fn delete(&self, sent: &str) -> Result<String, Failure> {
+        let path = parse(sent)?;
+        self.writable()?;
+        arrange::delete(self.session, &path).map_err(|error| match error {
+            FileError::Root => ToolError::DeleteRoot.into(),
+            error => failure(error, sent),
+        })?;
+        Ok(wording::deleted(echo(sent)))
+    }
+}

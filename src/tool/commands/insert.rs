@@ -1,0 +1,22 @@
+//! `insert`.
+
+use super::{Context, failure, parse};
+use crate::tool::error::ToolError;
+use crate::tool::memory_tool::Failure;
+use crate::tool::wording;
+use crate::vfs::path::echo;
+use crate::vfs::{FileError, edit};
+
+impl Context<'_> {
+    pub(super) fn insert(&self, sent: &str, line: i64, text: &str) -> Result<String, Failure> {
+        let path = parse(sent)?;
+        self.writable()?;
+        edit::insert(self.session, &path, line, text).map_err(|error| match error {
+            FileError::NoSuchLine(lines) => {
+                ToolError::InvalidInsertLine { insert_line: line, lines }.into()
+            }
+            error => failure(error, sent),
+        })?;
+        Ok(wording::inserted(echo(sent)))
+    }
+}

@@ -1,0 +1,28 @@
+//! `rename`.
+
+use super::{Context, failure, parse};
+use crate::tool::error::ToolError;
+use crate::tool::memory_tool::Failure;
+use crate::tool::wording;
+use crate::vfs::path::echo;
+use crate::vfs::{FileError, arrange};
+
+impl Context<'_> {
+    pub(super) fn rename(&self, old_sent: &str, new_sent: &str) -> Result<String, Failure> {
+        let old = parse(old_sent)?;
+        let new = parse(new_sent)?;
+        self.writable()?;
+        arrange::rename(self.session, &old, &new).map_err(|error| match error {
+            FileError::Root => ToolError::RenameRoot.into(),
+            FileError::NotFound => failure(FileError::NotFound, old_sent),
+            FileError::AlreadyExists => {
+                ToolError::DestinationExists { new_path: echo(new_sent).to_owned() }.into()
+            }
+            FileError::IntoItself => {
+                ToolError::IntoItself { old_path: echo(old_sent).to_owned() }.into()
+            }
+            error => failure(error, new_sent),
+        })?;
+        Ok(wording::renamed(echo(old_sent), echo(new_sent)))
+    }
+}

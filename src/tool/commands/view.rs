@@ -1,0 +1,78 @@
+//! `view`.
+
+use super::{Context, failure, numbered, parse};
+use crate::limits::VIEW_LINES;
+use crate::tool::command::ViewRange;
+use crate::tool::error::ToolError;
+use crate::tool::memory_tool::Failure;
+use crate::tool::wording;
+use crate::vault::Open;
+use crate::vfs::FileError;
+use crate::vfs::file::FileView;
+use crate::vfs::list::{self, Kind, Listing};
+use crate::vfs::listing;
+use crate::vfs::path::{MemoryPath, echo};
+
+impl Context<'_> {
+    pub(super) fn view(&self, sent: &str, range: Option<&ViewRange>) -> Result<String, Failure> {
+        let path = parse(sent)?;
+        self.session.read(|open| {
+            let found = list::find(open, open.root(), &path).map_err(|error| match error {
+                FileError::NotFound => {
+                    ToolError::NothingToView { path: echo(sent).to_owned() }.into()
+                }
+                error => failure(error, sent),
+            })?;
+            match found {
+                Kind::Folder(folder) => self.view_folder(open, &path, &folder),
+                Kind::File(entry) => {
+                    let view =
+                        FileView::of_entry(open, entry).map_err(|error| failure(error, sent))?;
+                    self.view_file(&view, &path, sent, range)
+                }
+            }
+        })
+    }
+
+    fn view_folder(
+        &self,
+        open: &Open,
+        path: &MemoryPath,
+        folder: &Listing,
+    ) -> Result<String, Failure> {
+        let mut content = wording::folder_header(path.as_str());
+        listing::push_first_line(path, folder.bytes, &mut content);
+        let limit = self.options.listing_entries;
+        folder.show(open, limit, |item| listing::push_item(path, item, &mut content))?;
+        let limit = u64::try_from(limit).unwrap_or(u64::MAX);
+        if let Some(hidden) = folder.entries.checked_sub(limit).filter(|hidden| *hidden > 0) {
+            content.push('\n');
+            content.push_str(&wording::more_entries(hidden));
+        }
+        Ok(content)
+    }
+
+    fn view_file(
+        &self,
+        view: &FileView<'_, Open>,
+        path: &MemoryPath,
+        sent: &str,
+        range: Option<&ViewRange>,
+    ) -> Result<String, Failure> {
+        let total = view.info().lines;
+        if total > VIEW_LINES {
+            return Err(ToolError::TooManyLines { path: echo(sent).to_owned() }.into());
+        }
+        let (lines, limit) = match range {
+            None => (1..=total, self.options.view_characters),
+            Some(range) => (range.resolve(total)?, self.options.ranged_view_characters),
+        };
+        let header = wording::file_header(path.as_str());
+        if lines.is_empty() {
+            return Ok(header);
+        }
+        let (first, last) = lines.into_inner();
+        let requested = view.lines(first, last, limit)?;
+        Ok(numbered(&header, &requested, (first, last, total), limit))
+    }
+}

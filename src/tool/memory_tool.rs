@@ -1,0 +1,154 @@
+//! The tool itself: one call in, one answer out.
+
+use super::command::Command;
+use super::commands;
+use super::error::ToolError;
+use super::parse::{self, Parsed};
+use super::result::ToolResult;
+use super::wording;
+use crate::limits;
+use crate::vault::{Session, StoreError};
+
+/// Claude's memory tool (`memory_20250818`) on an unlocked store.
+///
+/// Shared between threads as it is; parallel calls lose nothing.
+///
+/// ```
+/// # fn main() -> Result<(), inmost::StoreError> {
+/// let memory = inmost::MemoryTool::new(inmost::Session::in_memory()?);
+/// let result = memory.call(r#"{"command": "view", "path": "/memories"}"#)?;
+/// assert!(!result.is_error());
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct MemoryTool {
+    session: Session,
+    options: Options,
+}
+
+/// What an application may set for a tool.
+#[derive(Clone, Copy)]
+pub(super) struct Options {
+    pub(super) read_only: bool,
+    pub(super) create_overwrites: bool,
+    pub(super) view_characters: usize,
+    pub(super) ranged_view_characters: usize,
+    pub(super) listing_entries: usize,
+}
+
+/// Builds a [`MemoryTool`] with other than the default options.
+#[must_use]
+pub struct MemoryToolBuilder(MemoryTool);
+
+impl MemoryTool {
+    /// The tool with the documented defaults.
+    #[must_use]
+    pub fn new(session: Session) -> Self {
+        Self::builder(session).build()
+    }
+
+    /// Starts from the defaults.
+    pub fn builder(session: Session) -> MemoryToolBuilder {
+        let options = Options {
+            read_only: false,
+            create_overwrites: false,
+            view_characters: limits::VIEW_CHARACTERS,
+            ranged_view_characters: limits::RANGED_VIEW_CHARACTERS,
+            listing_entries: limits::LISTING_ENTRIES,
+        };
+        MemoryToolBuilder(Self { session, options })
+    }
+
+    /// Answers a call given as JSON: the `input` of a `tool_use` block, or the whole block.
+    ///
+    /// What the model did wrong is an `Ok` with [`is_error`](ToolResult::is_error) set.
+    ///
+    /// # Errors
+    /// Only what the application must act on, when the store is locked or fails; the model is then told
+    /// [`StoreError::for_model`].
+    pub fn call(&self, json: &str) -> Result<ToolResult, StoreError> {
+        let Parsed { command, .. } = parse::parse(json);
+        match command {
+            Ok(command) => self.run(&command),
+            Err(error) => Ok(error.into()),
+        }
+    }
+
+    /// Answers a typed call.
+    ///
+    /// # Errors
+    /// As for [`call`](MemoryTool::call).
+    pub fn run(&self, command: &Command) -> Result<ToolResult, StoreError> {
+        match commands::run(&self.session, &self.options, command) {
+            Ok(result) => Ok(result),
+            Err(Failure::Tool(error)) => Ok(error.into()),
+            Err(Failure::Store(error)) => Err(error),
+        }
+    }
+}
+
+impl MemoryToolBuilder {
+    /// Whether every change is refused; off by default.
+    pub fn read_only(mut self, read_only: bool) -> Self {
+        self.0.options.read_only = read_only;
+        self
+    }
+
+    /// Whether `create` replaces a file that is there; off by default.
+    pub fn create_overwrites(mut self, overwrites: bool) -> Self {
+        self.0.options.create_overwrites = overwrites;
+        self
+    }
+
+    /// Characters of file text that a `view` without a range shows before it cuts; 16,000 by default.
+    pub fn view_characters(mut self, characters: usize) -> Self {
+        self.0.options.view_characters = characters;
+        self
+    }
+
+    /// Characters that a `view` with a range, or the snippet of an edit, shows before it cuts; 64,000 by default.
+    pub fn ranged_view_characters(mut self, characters: usize) -> Self {
+        self.0.options.ranged_view_characters = characters;
+        self
+    }
+
+    /// Entries that a listing shows before it cuts, the first line not counted; 1,000 by default.
+    pub fn listing_entries(mut self, entries: usize) -> Self {
+        self.0.options.listing_entries = entries;
+        self
+    }
+
+    /// The tool.
+    #[must_use]
+    pub fn build(self) -> MemoryTool {
+        self.0
+    }
+}
+
+impl StoreError {
+    /// What the model reads in place of this error; the same for all of them, since the reason is none of its
+    /// business.
+    #[must_use]
+    pub fn for_model(&self) -> ToolResult {
+        ToolResult::failure(wording::unavailable().to_owned())
+    }
+}
+
+/// Why a call has no result yet: the model's doing, or the store's.
+pub(super) enum Failure {
+    Tool(ToolError),
+    Store(StoreError),
+}
+
+impl From<ToolError> for Failure {
+    fn from(error: ToolError) -> Self {
+        Self::Tool(error)
+    }
+}
+
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error)
+    }
+}

@@ -1,0 +1,57 @@
+//! New generations, and stores that exist only in memory.
+
+use super::error::StoreError;
+use super::open::{self, Open};
+use super::{Session, SessionOptions};
+use crate::crypto::keys::DataKey;
+use crate::crypto::prf::StoreId;
+use crate::crypto::rng;
+use crate::record::node::{Child, Root};
+use crate::record::{ObjectId, Sealer, Tag};
+use crate::storage::memory::MemoryStorage;
+use crate::storage::{Engine, EngineKind, Storage};
+
+impl Session {
+    /// An unlocked store that lives in memory and is gone with its last handle; for tests and for agents that
+    /// must leave nothing behind.
+    ///
+    /// # Errors
+    /// [`StoreError::RandomnessFailed`].
+    pub fn in_memory() -> Result<Self, StoreError> {
+        SessionOptions::new().in_memory()
+    }
+}
+
+impl SessionOptions {
+    /// See [`Session::in_memory`].
+    ///
+    /// # Errors
+    /// [`StoreError::RandomnessFailed`].
+    pub fn in_memory(&self) -> Result<Session, StoreError> {
+        let storage = MemoryStorage::default();
+        let engine = storage.create_generation(FIRST_GENERATION, EngineKind::Memory)?;
+        let store = StoreId(rng::array()?);
+        let sealer = Sealer::new(&DataKey::generate()?, store, FIRST_GENERATION);
+        begin(&*engine, &sealer, FIRST_REVISION)?;
+        Ok(Session::new(Open::new(Box::new(storage), engine, sealer, self)?))
+    }
+}
+
+/// Writes the first records of a store: a root, an empty tree, an empty system folder.
+pub(super) fn begin(
+    engine: &dyn Engine,
+    sealer: &Sealer,
+    header_revision: u64,
+) -> Result<(), StoreError> {
+    let child = || Ok::<_, StoreError>(Child { id: ObjectId(rng::array()?), tag: Tag::default() });
+    let root =
+        Root { commit: 1, header_revision, files: 0, bytes: 0, tree: child()?, system: child()? };
+    engine.apply(&open::first_batch(sealer, root)?)?;
+    engine.sync()?;
+    Ok(())
+}
+
+/// The number of a store's first generation.
+pub(super) const FIRST_GENERATION: u64 = 1;
+/// The revision of a store's first header.
+pub(super) const FIRST_REVISION: u64 = 1;

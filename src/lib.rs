@@ -11,5 +11,5 @@ mod tool;
 mod vault;
 mod vfs;
 
-pub use crypto::kdf::{KdfCost, KdfLimits, KdfOutOfBounds};
+pub use crypto::cost::{KdfCost, KdfLimits, KdfOutOfBounds};
 pub use crypto::passphrase::{Passphrase, PassphraseError};

@@ -2,6 +2,8 @@
 
 #[cfg(test)]
 mod fixtures;
+#[cfg(test)]
+mod format_example;
 pub(crate) mod header;
 pub(crate) mod label;
 mod layout;

@@ -196,7 +196,7 @@ impl Slot {
         match self {
             Self::Free(noise) => put::<{ at::NOISE }, _, _>(&mut bytes, noise),
             Self::Used(slot) => {
-                let [memory, passes, lanes] = slot.cost_fields();
+                let [memory, passes, lanes] = cost_fields(slot.cost);
                 put::<{ at::KIND }, _, _>(&mut bytes, &[slot.kind.code()]);
                 put::<{ at::MEMORY }, _, _>(&mut bytes, &memory);
                 put::<{ at::PASSES }, _, _>(&mut bytes, &passes);
@@ -280,10 +280,6 @@ impl KeySlot {
         let (label, created_ms) = self.label.open(&aad, key)?;
         let cost = self.cost.map(AdmittedCost::cost);
         Ok(SlotDescription { number: place.number, kind: self.kind, cost, label, created_ms })
-    }
-
-    fn cost_fields(&self) -> [[u8; 4]; 3] {
-        cost_fields(self.cost)
     }
 }
 

@@ -11,9 +11,10 @@ mod tool;
 mod vault;
 mod vfs;
 
-pub use crypto::kdf::{KdfCost, KdfLimits, KdfOutOfBounds};
+pub use crypto::cost::{KdfCost, KdfLimits, KdfOutOfBounds};
 pub use crypto::passphrase::{Passphrase, PassphraseError};
-pub use tool::{Command, Expected, Full, ToolError, ToolResult, ViewRange};
-pub use tool::{MemoryTool, MemoryToolBuilder};
-pub use vault::{Session, SessionOptions, Status, StoreError};
+pub use tool::{
+    Command, Expected, Full, MemoryTool, MemoryToolBuilder, ToolError, ToolResult, ViewRange,
+};
+pub use vault::{Session, SessionOptions, Status, StoreError, Vault, VaultOptions};
 pub use vfs::{Entry, EntryKind, FileError, FileText, Files};

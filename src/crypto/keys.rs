@@ -8,7 +8,7 @@
 //! data key ────┴─> record key, address key
 //! ```
 //!
-//! Arrows are outputs of [`prf`](crate::crypto::prf), dots are sealing; master and data keys are random.
+//! Arrows are outputs of [`prf`], dots are sealing; master and data keys are random.
 
 use crate::crypto::aead::{AeadKey, NotAuthentic, SealedKey};
 use crate::crypto::prf::{self, Keyed, PrfKey, Role, StoreId};

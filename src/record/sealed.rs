@@ -9,7 +9,7 @@ use zeroize::Zeroizing;
 use super::size_class::{self, PREFIX};
 use super::{Flaw, Kind, Node, ObjectId, RecordError, RecordId};
 use crate::crypto::aead::{self, Nonce};
-use crate::crypto::keys::{DataKey, RecordKeys};
+use crate::crypto::keys::RecordKeys;
 use crate::crypto::prf::StoreId;
 use crate::limits::RECORD_FRAME;
 use crate::storage::Address;
@@ -36,9 +36,9 @@ pub(crate) struct Sealer {
 }
 
 impl Sealer {
-    /// Derives the record keys of a generation.
-    pub(crate) fn new(data_key: &DataKey, store: StoreId, generation: u64) -> Self {
-        Self { keys: RecordKeys::derive(data_key, &store, generation), store, generation }
+    /// With the record keys of this generation of this store.
+    pub(crate) fn new(keys: RecordKeys, store: StoreId, generation: u64) -> Self {
+        Self { keys, store, generation }
     }
 
     /// Where a record lives.

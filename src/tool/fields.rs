@@ -49,26 +49,13 @@ impl<'j> Fields<'j> {
     /// Empty if there is none.
     pub(super) fn command_name(&self) -> Result<Zeroizing<String>, ToolError> {
         let Some(raw) = self.present("command") else { return Ok(Zeroizing::default()) };
-        if json::has_unpaired_surrogate(raw) {
-            return Err(ToolError::InvalidInput { reason: reason::UNPAIRED_SURROGATE });
-        }
         let wrong = ToolError::WrongType { field: "command", expected: Expected::String };
         json::string(raw).ok_or(wrong)
     }
 
-    /// The fields as those of `command`, which uses `used`. No text has an unpaired surrogate, and such input
-    /// is refused as a whole, before any field is found missing; what is not used is not looked at.
-    pub(super) fn call(
-        &self,
-        command: &'static str,
-        used: &[Field],
-    ) -> Result<Call<'_, 'j>, ToolError> {
-        let call = Call { fields: self, command };
-        let mut sent = used.iter().filter_map(|field| call.sent(*field));
-        if sent.any(|(_, raw)| json::has_unpaired_surrogate(raw)) {
-            return Err(ToolError::InvalidInput { reason: reason::UNPAIRED_SURROGATE });
-        }
-        Ok(call)
+    /// The fields as those of `command`.
+    pub(super) fn call(&self, command: &'static str) -> Call<'_, 'j> {
+        Call { fields: self, command }
     }
 }
 

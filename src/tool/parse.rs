@@ -24,12 +24,20 @@ pub(crate) fn parse(json: &str) -> Parsed {
         Ok(fields) => fields,
         Err(error) => return Parsed { tool_use_id: None, command: Err(error) },
     };
-    if fields.is_block() {
-        let tool_use_id = fields.present("id").and_then(json::string).map(|mut id| take(&mut *id));
-        Parsed { tool_use_id, command: fields.input().and_then(|input| input.command()) }
+    let tool_use_id = if fields.is_block() {
+        fields.present("id").and_then(json::string).map(|mut id| take(&mut *id))
     } else {
-        Parsed { tool_use_id: None, command: fields.command() }
-    }
+        None
+    };
+    // No text has an unpaired surrogate, so input with one is refused as a whole, used or not.
+    let command = if json::has_unpaired_surrogate(json) {
+        Err(ToolError::InvalidInput { reason: reason::UNPAIRED_SURROGATE })
+    } else if fields.is_block() {
+        fields.input().and_then(|input| input.command())
+    } else {
+        fields.command()
+    };
+    Parsed { tool_use_id, command }
 }
 
 const PATH: Field = Field::named("path");
@@ -49,9 +57,6 @@ impl<'j> Fields<'j> {
 
     /// The input of a block, if the block is meant for this tool.
     fn input(&self) -> Result<Fields<'j>, ToolError> {
-        if self.present("id").is_some_and(json::has_unpaired_surrogate) {
-            return Err(ToolError::InvalidInput { reason: reason::UNPAIRED_SURROGATE });
-        }
         if !self.is("name", "memory") {
             return Err(ToolError::InvalidInput { reason: reason::ANOTHER_TOOL });
         }
@@ -63,36 +68,36 @@ impl<'j> Fields<'j> {
         let name = self.command_name()?;
         match name.as_str() {
             "view" => {
-                let call = self.call("view", &[PATH, VIEW_RANGE])?;
+                let call = self.call("view");
                 let mut path = call.string(PATH)?;
                 let view_range = call.view_range(VIEW_RANGE);
                 Ok(Command::View { path: take(&mut path), view_range })
             }
             "create" => {
-                let call = self.call("create", &[PATH, FILE_TEXT])?;
+                let call = self.call("create");
                 let (mut path, mut text) = (call.string(PATH)?, call.string(FILE_TEXT)?);
                 Ok(Command::Create { path: take(&mut path), file_text: take(&mut text) })
             }
             "str_replace" => {
-                let call = self.call("str_replace", &[PATH, OLD_STR, NEW_STR])?;
+                let call = self.call("str_replace");
                 let (mut path, mut old_str) = (call.string(PATH)?, call.string(OLD_STR)?);
                 let new_str = call.optional_string(NEW_STR)?.map(|mut text| take(&mut *text));
                 let (path, old_str) = (take(&mut *path), take(&mut *old_str));
                 Ok(Command::StrReplace { path, old_str, new_str })
             }
             "insert" => {
-                let call = self.call("insert", &[PATH, INSERT_LINE, INSERT_TEXT])?;
+                let call = self.call("insert");
                 let (mut path, insert_line) = (call.string(PATH)?, call.integer(INSERT_LINE)?);
                 let mut text = call.string(INSERT_TEXT)?;
                 let (path, insert_text) = (take(&mut *path), take(&mut *text));
                 Ok(Command::Insert { path, insert_line, insert_text })
             }
             "delete" => {
-                let mut path = self.call("delete", &[PATH])?.string(PATH)?;
+                let mut path = self.call("delete").string(PATH)?;
                 Ok(Command::Delete { path: take(&mut path) })
             }
             "rename" => {
-                let call = self.call("rename", &[OLD_PATH, NEW_PATH])?;
+                let call = self.call("rename");
                 let (mut old_path, mut new_path) = (call.string(OLD_PATH)?, call.string(NEW_PATH)?);
                 let (old_path, new_path) = (take(&mut *old_path), take(&mut *new_path));
                 Ok(Command::Rename { old_path, new_path })
@@ -212,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unpaired_surrogate_counts_before_anything_else_but_only_where_it_is_used() {
+    fn an_unpaired_surrogate_counts_before_anything_else_wherever_it_is() {
         let invalid = "Error: Invalid tool input: it holds an unpaired surrogate";
         expect(&[
             (r#"{"command":"\ud800"}"#, invalid),
@@ -221,11 +226,8 @@ mod tests {
             (r#"{"command":"create","path":1,"file_text":"\ud800x"}"#, invalid),
             (r#"{"command":"view","path":"p","view_range":["\ud800"]}"#, invalid),
             (r#"{"command":"insert","path":"p","insert_line":1,"new_str":"\ud800"}"#, invalid),
-            (r#"{"command":"view","path":"p","note":"\ud800"}"#, r#"view "p""#),
-            (
-                r#"{"command":"insert","path":"p","insert_line":1,"insert_text":"","new_str":"\ud800"}"#,
-                r#"insert "p" 1 """#,
-            ),
+            (r#"{"command":"view","path":"p","note":"\ud800"}"#, invalid),
+            (r#"{"command":"nothing","note":["\udfff"]}"#, invalid),
         ]);
     }
 

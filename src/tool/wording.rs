@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn the_numbers_in_sentences_are_those_of_the_limits() {
-        assert_eq!(limits::VIEW_LINES, 999_999);
+    fn the_number_in_the_sentence_is_that_of_the_limit() {
+        assert_eq!(crate::limits::VIEW_LINES, 999_999);
     }
 }

@@ -215,6 +215,18 @@ impl Exclusive<'_> {
         Ok(value)
     }
 
+    /// Makes a durable step of reaping alone; answers whether more is left to do.
+    pub(crate) fn reap(&mut self) -> Result<bool, StoreError> {
+        self.queue.group = {
+            let state = read(&self.session.shared.state);
+            let mut group = Overlay::default();
+            reap::along(state.open()?, &mut group, self.queue.staged)?;
+            group
+        };
+        self.flush()?;
+        self.session.read(|open| Ok(reap::is_due(open)?))
+    }
+
     /// Keeps an object of the system folder from being reaped until this writer is done.
     pub(crate) fn stage(&mut self, object: ObjectId) {
         self.queue.staged = Some(object);

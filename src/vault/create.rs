@@ -1,9 +1,9 @@
-//! New generations, and stores that exist only in memory.
+//! The first records of a store, and stores that exist only in memory.
 
 use super::error::StoreError;
 use super::open::{self, Open};
 use super::{Session, SessionOptions};
-use crate::crypto::keys::DataKey;
+use crate::crypto::keys::{DataKey, RecordKeys};
 use crate::crypto::prf::StoreId;
 use crate::crypto::rng;
 use crate::record::node::{Child, Root};
@@ -31,9 +31,10 @@ impl SessionOptions {
         let storage = MemoryStorage::default();
         let engine = storage.create_generation(FIRST_GENERATION, EngineKind::Memory)?;
         let store = StoreId(rng::array()?);
-        let sealer = Sealer::new(&DataKey::generate()?, store, FIRST_GENERATION);
+        let keys = RecordKeys::derive(&DataKey::generate()?, &store, FIRST_GENERATION);
+        let sealer = Sealer::new(keys, store, FIRST_GENERATION);
         begin(&*engine, &sealer, FIRST_REVISION)?;
-        Ok(Session::new(Open::new(Box::new(storage), engine, sealer, self)?))
+        Ok(Session::new(Open::new(Box::new(storage), engine, sealer, None, self)?))
     }
 }
 

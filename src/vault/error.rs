@@ -2,6 +2,9 @@
 
 use std::fmt;
 
+use super::header::HeaderError;
+use crate::crypto::cost::KdfOutOfBounds;
+use crate::crypto::kdf::KdfFailed;
 use crate::crypto::rng::RandomnessFailed;
 use crate::record::{Flaw, Kind, RecordError};
 use crate::storage::StorageError;
@@ -26,11 +29,13 @@ pub enum StoreError {
     /// The operating system failed.
     Io(std::io::Error),
     /// The header asks for more, or less, key derivation than is accepted.
-    KdfOutOfBounds,
+    KdfOutOfBounds(KdfOutOfBounds),
     /// The session was locked.
     Locked,
     /// There is no store at this place.
     NotAStore,
+    /// There is not enough memory to derive the key.
+    OutOfMemory,
     /// The operating system gave no randomness.
     RandomnessFailed,
     /// The store is older than a state that was already seen.
@@ -52,7 +57,13 @@ pub enum StoreError {
     /// One change touches more of the tree than a single durable step may.
     TooLarge,
     /// The store is of a format that this version does not know.
-    UnknownFormat(u16),
+    #[non_exhaustive]
+    UnknownFormat {
+        /// The version of the format.
+        version: u16,
+        /// Flags of that version, of which at least one is unknown if the version is not.
+        flags: u32,
+    },
     /// The passphrase is not the one of this store.
     WrongPassphrase,
 }
@@ -72,11 +83,12 @@ impl StoreError {
             Self::Io(_) | Self::Storage(_) => {
                 "Check the disk, its free space and the permissions, then try again."
             }
-            Self::KdfOutOfBounds => {
+            Self::KdfOutOfBounds(_) => {
                 "If you trust where the store comes from, raise the limits for opening it."
             }
             Self::Locked => "Unlock the store with its passphrase.",
             Self::NotAStore => "Check the path, or create a store there first.",
+            Self::OutOfMemory => "Close other programs, or unlock on a machine with more memory.",
             Self::RandomnessFailed => "Try again; if it stays, the operating system is at fault.",
             Self::RolledBack { .. } => {
                 "Look for a newer copy of the store; a restored backup is the usual cause."
@@ -85,7 +97,7 @@ impl StoreError {
                 "Restore a backup; the rest of the store stays readable, and nothing was repaired."
             }
             Self::TooLarge => "Split the change, or spread large folders over several.",
-            Self::UnknownFormat(_) => "Use the version that made the store, or a newer one.",
+            Self::UnknownFormat { .. } => "Use the version that made the store, or a newer one.",
             Self::WrongPassphrase => "Try again; nothing can open the store without it.",
         }
     }
@@ -101,11 +113,12 @@ impl fmt::Display for StoreError {
             Self::InUse(Some(pid)) => write!(f, "The store is in use by process {pid}."),
             Self::InUse(None) => f.write_str("The store is in use by another process."),
             Self::Io(error) => write!(f, "The operating system reports: {error}."),
-            Self::KdfOutOfBounds => {
-                f.write_str("The store asks for key derivation outside the accepted bounds.")
+            Self::KdfOutOfBounds(bounds) => {
+                write!(f, "The cost of unlocking is out of bounds: {bounds}.")
             }
             Self::Locked => f.write_str("The store is locked."),
             Self::NotAStore => f.write_str("There is no store at this place."),
+            Self::OutOfMemory => f.write_str("There is not enough memory to derive the key."),
             Self::RandomnessFailed => f.write_str("The operating system gave no randomness."),
             Self::RolledBack { expected, found } => {
                 write!(
@@ -118,8 +131,11 @@ impl fmt::Display for StoreError {
                 write!(f, "The store was damaged or tampered with: {what} {how}.")
             }
             Self::TooLarge => f.write_str("The change is too large for one durable step."),
-            Self::UnknownFormat(version) => {
+            Self::UnknownFormat { version, flags: 0 } => {
                 write!(f, "The store has format {version}, which this version does not know.")
+            }
+            Self::UnknownFormat { flags, .. } => {
+                write!(f, "The store uses features that this version does not know: {flags:#x}.")
             }
             Self::WrongPassphrase => f.write_str("The passphrase is wrong."),
         }
@@ -174,3 +190,29 @@ impl From<RandomnessFailed> for StoreError {
         Self::RandomnessFailed
     }
 }
+
+impl From<HeaderError> for StoreError {
+    fn from(error: HeaderError) -> Self {
+        match error {
+            HeaderError::Damaged(_) => Self::HeaderDamaged,
+            HeaderError::EngineNotBuilt(_) => Self::EngineNotBuilt,
+            HeaderError::KdfFailed(KdfFailed::OutOfMemory(_)) => Self::OutOfMemory,
+            HeaderError::KdfFailed(KdfFailed::Refused) => {
+                Self::Tampered { what: "the header", how: "asks for impossible key derivation" }
+            }
+            HeaderError::KdfOutOfBounds(bounds) => Self::KdfOutOfBounds(bounds),
+            HeaderError::NotAStore => Self::NotAStore,
+            HeaderError::Randomness(_) => Self::RandomnessFailed,
+            HeaderError::Tampered(what) => Self::Tampered { what, how: "does not authenticate" },
+            HeaderError::UnknownFlags(flags) => Self::UnknownFormat { version: FORMAT, flags },
+            HeaderError::UnknownFormat(version) => Self::UnknownFormat { version, flags: 0 },
+            HeaderError::WrongCredential => Self::WrongPassphrase,
+            HeaderError::SlotsFull | HeaderError::NoSuchSlot(_) | HeaderError::LastSlot => {
+                Self::Tampered { what: "the header", how: "has no such keyslot" }
+            }
+        }
+    }
+}
+
+/// The format that this version writes.
+const FORMAT: u16 = 1;

@@ -1,14 +1,24 @@
-//! The store as a whole: locked and unlocked, its commits and what they leave behind.
+//! The store as a whole: locked and unlocked, its header and keyslots, its commits and what they leave behind.
 
 mod cache;
 mod commit;
 mod create;
 mod error;
+#[cfg(test)]
+mod fixtures;
+#[cfg(test)]
+mod format_example;
+mod header;
+mod label;
+mod layout;
 mod open;
 mod options;
 mod overlay;
 pub(crate) mod reap;
 mod session;
+mod slots;
+mod unlock;
+mod unlocked;
 
 pub(crate) use commit::Exclusive;
 pub use error::StoreError;
@@ -17,3 +27,4 @@ pub(crate) use options::Quotas;
 pub use options::SessionOptions;
 pub(crate) use overlay::Txn;
 pub use session::{Session, Status};
+pub use unlock::{Vault, VaultOptions};

@@ -6,6 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use super::cache::NodeCache;
 use super::error::StoreError;
 use super::overlay::Overlay;
+use super::unlocked::Unlocked;
 use super::{Quotas, SessionOptions};
 use crate::record::node::{Folder, Root, Totals};
 use crate::record::tree::Body;
@@ -20,6 +21,8 @@ pub(crate) struct Open {
     engine: Box<dyn Engine>,
     storage: Box<dyn Storage>,
     sealer: Sealer,
+    /// The header in use; none for a store that has none.
+    keys: Option<Unlocked>,
     cache: Mutex<NodeCache>,
     quotas: Quotas,
     root: Root,
@@ -41,11 +44,12 @@ impl Open {
         storage: Box<dyn Storage>,
         engine: Box<dyn Engine>,
         sealer: Sealer,
+        keys: Option<Unlocked>,
         options: &SessionOptions,
     ) -> Result<Self, StoreError> {
         let (root, root_value) = read_root(&*engine, &sealer)?;
         let cache = Mutex::new(NodeCache::new(options.cache_bytes));
-        Ok(Self { engine, storage, sealer, cache, quotas: options.quotas, root, root_value })
+        Ok(Self { engine, storage, sealer, keys, cache, quotas: options.quotas, root, root_value })
     }
 
     pub(crate) fn root(&self) -> &Root {
@@ -54,6 +58,10 @@ impl Open {
 
     pub(super) fn quotas(&self) -> &Quotas {
         &self.quotas
+    }
+
+    pub(super) fn storage(&self) -> &dyn Storage {
+        &*self.storage
     }
 
     pub(super) fn engine(&self) -> &dyn Engine {

@@ -66,6 +66,14 @@ impl<'a> Txn<'a> {
         }
     }
 
+    /// Binds the state after this call to a revision of the header.
+    pub(crate) fn set_header_revision(&mut self, revision: u64) -> Result<(), RecordError> {
+        let mut root = self.root()?;
+        root.header_revision = revision;
+        self.put(RecordId::ROOT, root.into());
+        Ok(())
+    }
+
     /// The quotas of the session.
     pub(crate) fn quotas(&self) -> &super::Quotas {
         self.open.quotas()

@@ -6,8 +6,8 @@ use super::folder::{self, Found};
 use super::name::InvalidPath;
 use super::path::MemoryPath;
 use crate::limits::{PATH_BYTES, PATH_DEPTH};
-use crate::record::node::{Entries, Entry, What};
 use crate::record::load_folder;
+use crate::record::node::{Entries, Entry, What};
 use crate::vault::{Session, Txn};
 
 /// Deletes a file, or a folder with everything below it.

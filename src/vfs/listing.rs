@@ -136,8 +136,10 @@ mod tests {
         let folder = MemoryPath::parse("/memories/a").unwrap();
         let mut out = "header".to_owned();
         push_first_line(&folder, 1_536, &mut out);
-        push_entry(&folder, &Entry { relative: "b", is_folder: true, bytes: 0 }, &mut out);
-        push_entry(&folder, &Entry { relative: "b/c", is_folder: false, bytes: 7 }, &mut out);
+        let below = Item { folder: None, name: "b", is_folder: true, bytes: 0 };
+        push_item(&folder, &below, &mut out);
+        let two_below = Item { folder: Some("b"), name: "c", is_folder: false, bytes: 7 };
+        push_item(&folder, &two_below, &mut out);
         assert_eq!(out, "header\n1.5K\t/memories/a\n0B\t/memories/a/b/\n7B\t/memories/a/b/c");
     }
 }

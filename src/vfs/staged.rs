@@ -76,7 +76,10 @@ fn stage(exclusive: &mut Exclusive<'_>, text: &str, info: FileInfo) -> Result<Ob
         exclusive.commit(|txn| {
             let mut file = if is_first {
                 let name = Name::new("");
-                reap::discard(txn, Entry { name, id, tag: Tag::default(), what: What::File(info) })?;
+                reap::discard(
+                    txn,
+                    Entry { name, id, tag: Tag::default(), what: What::File(info) },
+                )?;
                 edit::empty()
             } else {
                 let entry = reap::touch(txn, id)?;

@@ -1,0 +1,105 @@
+//! What an owner calls a keyslot, stored sealed in the slot.
+//!
+//! The plaintext is the time of enrolment in milliseconds since 1970 (8 bytes, little-endian), the
+//! label's length (1) and the label, padded with zeros (63): every sealed label has the same length.
+
+use zeroize::Zeroizing;
+
+use crate::crypto::aead::{Nonce, Tag};
+use crate::crypto::keys::LabelKey;
+use crate::vault::header::HeaderError;
+use crate::vault::layout::{field, put};
+
+/// What an owner calls a keyslot: at most 63 bytes of text, stored sealed.
+pub(crate) struct SlotLabel(Zeroizing<String>);
+
+impl SlotLabel {
+    /// A label.
+    ///
+    /// # Errors
+    /// [`LabelTooLong`] beyond 63 bytes.
+    pub(crate) fn parse(text: &str) -> Result<Self, LabelTooLong> {
+        if text.len() > LABEL_BYTES {
+            return Err(LabelTooLong);
+        }
+        Ok(Self(Zeroizing::new(text.to_owned())))
+    }
+
+    /// The label as text.
+    pub(crate) fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// A label of more than 63 bytes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("a label has at most 63 bytes")]
+pub(crate) struct LabelTooLong;
+
+/// A label and its time, sealed.
+#[derive(Clone)]
+pub(super) struct SealedLabel {
+    nonce: Nonce,
+    ciphertext: [u8; LABEL_PLAINTEXT],
+    tag: Tag,
+}
+
+impl SealedLabel {
+    /// Seals a label and the time it is from.
+    pub(super) fn seal(
+        aad: &[u8],
+        label: &SlotLabel,
+        created_ms: u64,
+        key: &LabelKey,
+    ) -> Result<Self, HeaderError> {
+        let text = label.as_str().as_bytes();
+        let mut plaintext = Zeroizing::new([0; LABEL_PLAINTEXT]);
+        let length = u8::try_from(text.len()).map_err(|_| HeaderError::Tampered(LABEL))?;
+        let parts = created_ms.to_le_bytes().into_iter().chain([length]);
+        let parts = parts.chain(text.iter().copied());
+        plaintext.iter_mut().zip(parts).for_each(|(to, from)| *to = from);
+        let (nonce, tag) = key.aead().seal(aad, plaintext.as_mut_slice())?;
+        Ok(Self { nonce, ciphertext: *plaintext, tag })
+    }
+
+    /// The label and its time. Whatever is not as [`seal`](Self::seal) makes it is refused, although it did authenticate.
+    pub(super) fn open(&self, aad: &[u8], key: &LabelKey) -> Result<(SlotLabel, u64), HeaderError> {
+        let tampered = HeaderError::Tampered(LABEL);
+        let mut plaintext = Zeroizing::new(self.ciphertext);
+        key.aead()
+            .open(&self.nonce, aad, plaintext.as_mut_slice(), &self.tag)
+            .map_err(|_| tampered)?;
+        let created_ms = u64::from_le_bytes(field::<0, _, _>(&plaintext));
+        let [length] = field::<8, _, _>(&plaintext);
+        let text = plaintext.get(9..).unwrap_or_default();
+        let (text, padding) = text.split_at_checked(usize::from(length)).ok_or(tampered)?;
+        if padding.iter().any(|byte| *byte != 0) {
+            return Err(tampered);
+        }
+        let text = std::str::from_utf8(text).map_err(|_| tampered)?;
+        Ok((SlotLabel::parse(text).map_err(|_| tampered)?, created_ms))
+    }
+
+    /// Nonce, ciphertext, tag.
+    pub(super) fn encode(&self) -> [u8; SEALED_LABEL_BYTES] {
+        let mut bytes = [0; SEALED_LABEL_BYTES];
+        put::<0, _, _>(&mut bytes, &self.nonce.0);
+        put::<24, _, _>(&mut bytes, &self.ciphertext);
+        put::<96, _, _>(&mut bytes, &self.tag.0);
+        bytes
+    }
+
+    /// The inverse of [`encode`](Self::encode).
+    pub(super) fn decode(bytes: &[u8; SEALED_LABEL_BYTES]) -> Self {
+        Self {
+            nonce: Nonce(field::<0, _, _>(bytes)),
+            ciphertext: field::<24, _, _>(bytes),
+            tag: Tag(field::<96, _, _>(bytes)),
+        }
+    }
+}
+
+const LABEL_BYTES: usize = 63;
+const LABEL_PLAINTEXT: usize = 8 + 1 + LABEL_BYTES;
+const SEALED_LABEL_BYTES: usize = 24 + LABEL_PLAINTEXT + 16;
+const LABEL: &str = "a keyslot's label";

@@ -1,0 +1,281 @@
+//! Creating, finding and unlocking a store on disk.
+
+use std::path::Path;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use super::create::{FIRST_GENERATION, begin};
+use super::error::StoreError;
+use super::header::{Header, HeaderError};
+use super::label::SlotLabel;
+use super::open::Open;
+use super::slots::{Credential, Enrolment};
+use super::unlocked::{NewHeader, Unlocked};
+use super::{Session, SessionOptions};
+use crate::crypto::cost::{KdfCost, KdfLimits};
+use crate::crypto::passphrase::Passphrase;
+use crate::crypto::prf::StoreId;
+use crate::record::Sealer;
+use crate::record::{Flaw, Kind};
+use crate::storage::local::LocalStorage;
+use crate::storage::{Engine, EngineKind, HeaderCopy, Storage, StorageError};
+
+/// A locked store. It can only be unlocked: no method reads what is in it.
+///
+/// Holding one is holding the store: no other process can open it meanwhile.
+pub struct Vault {
+    storage: Box<dyn Storage>,
+    /// What can be read of the header, the higher revision first.
+    headers: Vec<(HeaderCopy, Header)>,
+    session: SessionOptions,
+    limits: KdfLimits,
+}
+
+/// How stores are created and opened.
+#[derive(Clone, Debug, Default)]
+#[must_use]
+pub struct VaultOptions {
+    cost: KdfCost,
+    limits: KdfLimits,
+    session: SessionOptions,
+}
+
+impl Vault {
+    /// Finds the store in a folder and takes hold of it, with the default options.
+    ///
+    /// # Errors
+    /// See [`VaultOptions::open`].
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, StoreError> {
+        VaultOptions::new().open(path)
+    }
+
+    /// Creates a store in a new folder and unlocks it, with the default options.
+    ///
+    /// # Errors
+    /// See [`VaultOptions::create`].
+    pub fn create(path: impl AsRef<Path>, passphrase: &Passphrase) -> Result<Session, StoreError> {
+        VaultOptions::new().create(path, passphrase)
+    }
+
+    /// Unlocks the store.
+    ///
+    /// Costs one key derivation for each keyslot that is tried. What a crash has left to do is done here: a stale copy
+    /// of the header is renewed, an unfinished generation removed, and some of what was deleted reaped.
+    ///
+    /// # Errors
+    /// [`StoreError::WrongPassphrase`], [`StoreError::KdfOutOfBounds`], [`StoreError::RolledBack`], [`StoreError::Tampered`],
+    /// [`StoreError::Storage`], [`StoreError::Io`]. The store is let go; open it again for another try.
+    pub fn unlock(self, passphrase: &Passphrase) -> Result<Session, StoreError> {
+        self.unlock_with(&Credential::Passphrase(passphrase))
+    }
+
+    pub(super) fn unlock_with(self, credential: &Credential<'_>) -> Result<Session, StoreError> {
+        let (copy, keys) = self.unlock_header(credential)?;
+        let Self { storage, headers, session, .. } = self;
+        let header = keys.header();
+        // The engine runs recovery on its files when it opens them, so it comes after the header has
+        // authenticated.
+        let engine =
+            storage.open_generation(header.generation(), header.engine()).map_err(|error| {
+                match error {
+                    StorageError::Missing => StoreError::tampered(Kind::Root, Flaw::Absent),
+                    error => error.into(),
+                }
+            })?;
+        let bytes = *header.bytes();
+        let (revision, generation) = (header.revision(), header.generation());
+        let sealer = sealer(&keys);
+        let open = Open::new(storage, engine, sealer, Some(keys), &session)?;
+
+        let behind = revision.checked_sub(open.root().header_revision);
+        if !matches!(behind, Some(0 | 1)) {
+            let expected = open.root().header_revision;
+            return Err(StoreError::RolledBack { expected, found: revision });
+        }
+        let other = other(copy);
+        if !headers.iter().any(|(copy, header)| *copy == other && *header.bytes() == bytes) {
+            open.storage().write_header(other, &bytes)?;
+        }
+        for stale in open.storage().generations()? {
+            if stale != generation {
+                open.storage().remove_generation(stale)?;
+            }
+        }
+        let session = Session::new(open);
+        session.settle(behind == Some(1), revision)?;
+        Ok(session)
+    }
+
+    /// Tries the copies of the header, the higher revision first. A copy that differs in nothing is not tried twice.
+    fn unlock_header(
+        &self,
+        credential: &Credential<'_>,
+    ) -> Result<(HeaderCopy, Unlocked), StoreError> {
+        let mut tried: Vec<&Header> = Vec::new();
+        let mut costs = Vec::new();
+        let mut failure = HeaderError::WrongCredential;
+        for (copy, header) in &self.headers {
+            if tried.iter().any(|other| other.bytes() == header.bytes()) {
+                continue;
+            }
+            // The bound is on the whole unlock, however many copies it takes.
+            costs.extend(header.unlock_costs(credential.kind()));
+            self.limits.admit_unlock(costs.iter().copied()).map_err(StoreError::KdfOutOfBounds)?;
+            match header.unlock(credential) {
+                Ok(keys) => return Ok((*copy, keys)),
+                Err(HeaderError::WrongCredential) => {}
+                Err(error) => failure = error,
+            }
+            tried.push(header);
+        }
+        Err(failure.into())
+    }
+}
+
+impl VaultOptions {
+    /// The defaults.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// What guessing the passphrase of a new store is to cost.
+    pub fn kdf_cost(mut self, cost: KdfCost) -> Self {
+        self.cost = cost;
+        self
+    }
+
+    /// What unlocking may cost; a header that asks for more is refused before anything is paid.
+    pub fn kdf_limits(mut self, limits: KdfLimits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// Quotas and cache of the session.
+    pub fn session(mut self, options: SessionOptions) -> Self {
+        self.session = options;
+        self
+    }
+
+    /// Finds the store in a folder and takes hold of it. A folder without a store is left as it is.
+    ///
+    /// # Errors
+    /// [`StoreError::NotAStore`], [`StoreError::InUse`], [`StoreError::HeaderDamaged`] if neither copy of the header can
+    /// be read, [`StoreError::UnknownFormat`], [`StoreError::EngineNotBuilt`], [`StoreError::KdfOutOfBounds`],
+    /// [`StoreError::Io`].
+    pub fn open(&self, path: impl AsRef<Path>) -> Result<Vault, StoreError> {
+        self.open_storage(Box::new(LocalStorage::open(path.as_ref())?))
+    }
+
+    /// Creates a store in a folder that does not exist yet, or is empty, and unlocks it. A crash leaves a whole
+    /// store or none.
+    ///
+    /// # Errors
+    /// [`StoreError::AlreadyExists`], [`StoreError::KdfOutOfBounds`], [`StoreError::RandomnessFailed`], [`StoreError::Io`].
+    pub fn create(
+        &self,
+        path: impl AsRef<Path>,
+        passphrase: &Passphrase,
+    ) -> Result<Session, StoreError> {
+        let storage = LocalStorage::create(path.as_ref()).map_err(occupied)?;
+        let keys = self.fill(&storage, EngineKind::Sled, passphrase)?;
+        let storage = storage.publish().map_err(occupied)?;
+        let header = keys.header();
+        let engine = storage.open_generation(header.generation(), header.engine())?;
+        let sealer = sealer(&keys);
+        Ok(Session::new(Open::new(Box::new(storage), engine, sealer, Some(keys), &self.session)?))
+    }
+
+    /// Writes a new store: generation and root first, then the header, without which the rest is nothing.
+    pub(super) fn fill(
+        &self,
+        storage: &dyn Storage,
+        engine: EngineKind,
+        passphrase: &Passphrase,
+    ) -> Result<Unlocked, StoreError> {
+        let label = SlotLabel::parse(FIRST_LABEL).map_err(|_| StoreError::HeaderDamaged)?;
+        let enrolment = Enrolment {
+            credential: Credential::Passphrase(passphrase),
+            cost: self.cost,
+            label: &label,
+            now_ms: now(),
+        };
+        let store = StoreId::generate()?;
+        let generation = FIRST_GENERATION;
+        let keys = NewHeader { store, engine, generation, enrolment }.create(&self.limits)?;
+        let records: Box<dyn Engine> = storage.create_generation(generation, engine)?;
+        begin(&*records, &sealer(&keys), keys.header().revision())?;
+        records.close()?;
+        for copy in [HeaderCopy::A, HeaderCopy::B] {
+            storage.write_header(copy, keys.header().bytes())?;
+        }
+        Ok(keys)
+    }
+
+    pub(super) fn open_storage(&self, storage: Box<dyn Storage>) -> Result<Vault, StoreError> {
+        let mut headers = Vec::new();
+        let mut failure = None;
+        for copy in [HeaderCopy::A, HeaderCopy::B] {
+            let Some(bytes) = storage.read_header(copy)? else { continue };
+            match Header::parse(&bytes, &self.limits) {
+                Ok(header) => headers.push((copy, header)),
+                // A copy that is no header at all says less than one that is a header of another kind.
+                Err(HeaderError::NotAStore | HeaderError::Damaged(_)) => {}
+                Err(error) => failure = Some(error),
+            }
+        }
+        if headers.is_empty() {
+            // Generations without a header are a store that lost it, never an empty one; so is a file of that
+            // name that is no header.
+            return Err(failure.map_or(StoreError::HeaderDamaged, StoreError::from));
+        }
+        headers.sort_by_key(|(_, header)| std::cmp::Reverse(header.revision()));
+        Ok(Vault { storage, headers, session: self.session.clone(), limits: self.limits.clone() })
+    }
+}
+
+impl Session {
+    /// Finishes what a crash has interrupted.
+    fn settle(&self, header_is_ahead: bool, revision: u64) -> Result<(), StoreError> {
+        if header_is_ahead {
+            self.exclusive(|exclusive| {
+                exclusive.commit(|txn| txn.set_header_revision(revision).map_err(StoreError::from))
+            })?;
+        }
+        for _ in 0..REAP_ROUNDS {
+            if !self.read(|open| Ok::<_, StoreError>(super::reap::is_due(open)?))? {
+                break;
+            }
+            self.exclusive(|exclusive| exclusive.reap())?;
+        }
+        Ok(())
+    }
+}
+
+fn sealer(keys: &Unlocked) -> Sealer {
+    Sealer::new(keys.record_keys(), keys.header().store(), keys.header().generation())
+}
+
+fn other(copy: HeaderCopy) -> HeaderCopy {
+    match copy {
+        HeaderCopy::A => HeaderCopy::B,
+        HeaderCopy::B => HeaderCopy::A,
+    }
+}
+
+fn occupied(error: StorageError) -> StoreError {
+    match error {
+        StorageError::Io(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
+            StoreError::AlreadyExists
+        }
+        error => error.into(),
+    }
+}
+
+fn now() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// What the first keyslot is called.
+const FIRST_LABEL: &str = "first passphrase";
+/// Durable steps of reaping that an unlock makes at most; the rest goes along with later commits.
+const REAP_ROUNDS: usize = 16;

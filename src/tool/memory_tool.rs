@@ -68,11 +68,12 @@ impl MemoryTool {
     /// Only what the application must act on, when the store is locked or fails; the model is then told
     /// [`StoreError::for_model`].
     pub fn call(&self, json: &str) -> Result<ToolResult, StoreError> {
-        let Parsed { command, .. } = parse::parse(json);
-        match command {
-            Ok(command) => self.run(&command),
-            Err(error) => Ok(error.into()),
-        }
+        let Parsed { tool_use_id, command } = parse::parse(json);
+        let result = match command {
+            Ok(command) => self.run(&command)?,
+            Err(error) => error.into(),
+        };
+        Ok(result.with_tool_use_id(tool_use_id))
     }
 
     /// Answers a typed call.

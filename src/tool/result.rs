@@ -10,17 +10,30 @@ use zeroize::Zeroizing;
 pub struct ToolResult {
     content: Zeroizing<String>,
     is_error: bool,
+    tool_use_id: Option<String>,
 }
 
 impl ToolResult {
     /// The answer to a call that did what was asked.
     pub(crate) fn success(content: String) -> Self {
-        Self { content: Zeroizing::new(content), is_error: false }
+        Self { content: Zeroizing::new(content), is_error: false, tool_use_id: None }
     }
 
     /// The answer to a call after which nothing has changed.
     pub(crate) fn failure(content: String) -> Self {
-        Self { content: Zeroizing::new(content), is_error: true }
+        Self { content: Zeroizing::new(content), is_error: true, tool_use_id: None }
+    }
+
+    /// As the answer to the `tool_use` block of this id.
+    pub(crate) fn with_tool_use_id(mut self, id: Option<String>) -> Self {
+        self.tool_use_id = id;
+        self
+    }
+
+    /// The id of the `tool_use` block that this answers, if a whole block was sent and had one.
+    #[must_use]
+    pub fn tool_use_id(&self) -> Option<&str> {
+        self.tool_use_id.as_deref()
     }
 
     /// The text for the model.

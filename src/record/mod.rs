@@ -10,6 +10,8 @@ pub(crate) mod codec;
 pub(crate) mod entries;
 mod error;
 pub(crate) mod node;
+#[cfg(test)]
+pub(crate) mod plain;
 pub(crate) mod sealed;
 pub(crate) mod size_class;
 pub(crate) mod tree;

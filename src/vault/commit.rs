@@ -159,7 +159,11 @@ impl Session {
     fn sync(&self, number: u64) -> Result<(), StoreError> {
         let synced = {
             let state = read(&self.shared.state);
-            state.open().and_then(|open| open.engine().sync().map_err(StoreError::from))
+            state.open().and_then(|open| {
+                open.engine().sync()?;
+                open.remember();
+                Ok(())
+            })
         };
         synced.map_err(|error| self.halt(error))?;
         lock(&self.shared.progress).durable = number;

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
+use super::anchor::{Anchor, AnchorStatus, Mark};
 use super::cache::NodeCache;
 use super::error::StoreError;
 use super::overlay::Overlay;
@@ -23,6 +24,7 @@ pub(crate) struct Open {
     sealer: Sealer,
     /// The header in use; none for a store that has none.
     keys: Option<Unlocked>,
+    anchor: Option<Anchor>,
     cache: Mutex<NodeCache>,
     quotas: Quotas,
     root: Root,
@@ -49,7 +51,18 @@ impl Open {
     ) -> Result<Self, StoreError> {
         let (root, root_value) = read_root(&*engine, &sealer)?;
         let cache = Mutex::new(NodeCache::new(options.cache_bytes));
-        Ok(Self { engine, storage, sealer, keys, cache, quotas: options.quotas, root, root_value })
+        let anchor = None;
+        Ok(Self {
+            engine,
+            storage,
+            sealer,
+            keys,
+            anchor,
+            cache,
+            quotas: options.quotas,
+            root,
+            root_value,
+        })
     }
 
     pub(crate) fn root(&self) -> &Root {
@@ -58,6 +71,27 @@ impl Open {
 
     pub(super) fn quotas(&self) -> &Quotas {
         &self.quotas
+    }
+
+    /// Starts to keep an anchor.
+    pub(super) fn keep_anchor(&mut self, anchor: Anchor) {
+        self.anchor = Some(anchor);
+    }
+
+    pub(super) fn anchor_status(&self) -> AnchorStatus {
+        self.anchor.as_ref().map_or(AnchorStatus::None, Anchor::status)
+    }
+
+    /// What the anchor says of the committed state.
+    pub(super) fn mark(&self) -> Option<Mark> {
+        Mark::of(self.root.commit, self.keys.as_ref()?.header().generation(), &self.root_value)
+    }
+
+    /// Tells the anchor of the committed state, which must be durable.
+    pub(super) fn remember(&self) {
+        if let (Some(anchor), Some(mark)) = (&self.anchor, self.mark()) {
+            anchor.remember(&*self.storage, &mark);
+        }
     }
 
     pub(super) fn storage(&self) -> &dyn Storage {

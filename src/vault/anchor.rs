@@ -142,6 +142,15 @@ impl Anchor {
         self.failing.store(!(local && external), Ordering::Relaxed);
     }
 
+    /// As [`remember`](Self::remember), and in both slots, so that nothing is left of roots before.
+    pub(super) fn renew(&self, storage: &dyn Storage, mark: &Mark) {
+        let bytes = mark.encode(&self.key, &self.store);
+        for slot in [AnchorSlot::Even, AnchorSlot::Odd] {
+            let _ = storage.write_anchor(slot, &bytes);
+        }
+        self.remember(storage, mark);
+    }
+
     pub(super) fn status(&self) -> AnchorStatus {
         if self.failing.load(Ordering::Relaxed) {
             AnchorStatus::Failing

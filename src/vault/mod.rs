@@ -16,6 +16,7 @@ mod open;
 mod options;
 mod overlay;
 pub(crate) mod reap;
+mod rewrite;
 mod session;
 mod slots;
 mod unlock;

@@ -318,7 +318,7 @@ fn other(copy: HeaderCopy) -> HeaderCopy {
     }
 }
 
-fn occupied(error: StorageError) -> StoreError {
+pub(super) fn occupied(error: StorageError) -> StoreError {
     match error {
         StorageError::Io(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
             StoreError::AlreadyExists

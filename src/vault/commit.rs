@@ -159,7 +159,11 @@ impl Session {
     fn sync(&self, number: u64) -> Result<(), StoreError> {
         let synced = {
             let state = read(&self.shared.state);
-            state.open().and_then(|open| open.engine().sync().map_err(StoreError::from))
+            state.open().and_then(|open| {
+                open.engine().sync()?;
+                open.remember();
+                Ok(())
+            })
         };
         synced.map_err(|error| self.halt(error))?;
         lock(&self.shared.progress).durable = number;
@@ -168,7 +172,7 @@ impl Session {
     }
 
     /// Stops everything after a failed commit, reads too. The caller that led gets the reason.
-    fn halt(&self, error: StoreError) -> StoreError {
+    pub(super) fn halt(&self, error: StoreError) -> StoreError {
         let mut state = write(&self.shared.state);
         if matches!(*state, State::Open(_)) {
             *state = State::Halted;
@@ -213,6 +217,10 @@ impl Exclusive<'_> {
         self.queue.group.merge(changes).map_err(StoreError::from)?;
         self.flush()?;
         Ok(value)
+    }
+
+    pub(super) fn session(&self) -> &'_ Session {
+        self.session
     }
 
     /// Makes a durable step of reaping alone; answers whether more is left to do.

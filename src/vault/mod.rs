@@ -1,5 +1,6 @@
 //! The store as a whole: locked and unlocked, its header and keyslots, its commits and what they leave behind.
 
+mod anchor;
 mod cache;
 mod commit;
 mod create;
@@ -17,11 +18,13 @@ mod open;
 mod options;
 mod overlay;
 pub(crate) mod reap;
+mod rewrite;
 mod session;
 mod slots;
 mod unlock;
 mod unlocked;
 
+pub use anchor::{AnchorStatus, FreshnessAnchor};
 pub(crate) use commit::Exclusive;
 pub use error::StoreError;
 pub(crate) use open::Open;

@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock};
 
+use super::anchor::AnchorStatus;
 use super::commit::{Progress, Queue};
 use super::error::StoreError;
 use super::open::Open;
@@ -64,6 +65,8 @@ pub struct Status {
     pub commit: u64,
     /// Bytes that the engine takes on disk.
     pub disk_bytes: u64,
+    /// How far the freshness of the store is known.
+    pub anchor: AnchorStatus,
 }
 
 impl Session {
@@ -113,6 +116,7 @@ impl Session {
                 bytes: root.bytes,
                 commit: root.commit,
                 disk_bytes: open.engine().size()?,
+                anchor: open.anchor_status(),
             })
         })
     }

@@ -153,7 +153,10 @@ fn a_large_deletion_makes_a_compaction_due_and_a_purge_settles_it() {
     let session = create(&path);
     fill(&session);
     assert!(!session.compaction_due().unwrap());
-    session.files().write("/memories/huge.txt", &"sixteen million bytes\n".repeat(700_000)).unwrap();
+    session
+        .files()
+        .write("/memories/huge.txt", &"sixteen million bytes\n".repeat(700_000))
+        .unwrap();
     assert!(!session.compaction_due().unwrap());
     session.files().remove("/memories/huge.txt").unwrap();
     // What was deleted is reaped along with later commits.

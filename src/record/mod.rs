@@ -9,6 +9,10 @@ pub(crate) mod address;
 pub(crate) mod codec;
 pub(crate) mod entries;
 mod error;
+#[cfg(test)]
+mod format_example;
+#[cfg(test)]
+pub(crate) mod format_page;
 pub(crate) mod node;
 #[cfg(test)]
 pub(crate) mod plain;

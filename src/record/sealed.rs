@@ -138,7 +138,7 @@ impl Sealer {
         Ok((id, Body { plaintext, length }))
     }
 
-    fn associated_data(&self, address: &Address) -> [u8; AAD] {
+    pub(super) fn associated_data(&self, address: &Address) -> [u8; AAD] {
         let mut data = [0; AAD];
         let parts: [&[u8]; 4] = [LABEL, &self.store.0, &self.generation.to_le_bytes(), &address.0];
         for (slot, byte) in data.iter_mut().zip(parts.into_iter().flatten()) {

@@ -138,6 +138,10 @@ impl Open {
         }
     }
 
+    pub(super) fn sealer(&self) -> &Sealer {
+        &self.sealer
+    }
+
     pub(super) fn storage(&self) -> &dyn Storage {
         &*self.storage
     }

@@ -17,6 +17,7 @@ pub use tool::{
     Command, Expected, Full, MemoryTool, MemoryToolBuilder, ToolError, ToolResult, ViewRange,
 };
 pub use vault::{
-    AnchorStatus, FreshnessAnchor, Session, SessionOptions, Status, StoreError, Vault, VaultOptions,
+    AnchorStatus, CheckReport, FreshnessAnchor, Problem, Session, SessionOptions, Status,
+    StoreError, Vault, VaultOptions,
 };
 pub use vfs::{Entry, EntryKind, FileError, FileText, Files};

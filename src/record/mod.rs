@@ -18,6 +18,7 @@ pub(crate) mod node;
 pub(crate) mod plain;
 pub(crate) mod sealed;
 pub(crate) mod size_class;
+pub(crate) mod totals;
 pub(crate) mod tree;
 
 pub(crate) use address::{Kind, ObjectId, RecordId};

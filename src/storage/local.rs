@@ -163,7 +163,7 @@ impl Storage for LocalStorage {
     }
 
     fn read_anchor(&self) -> Result<Vec<Vec<u8>>, StorageError> {
-        self.anchor.read(&self.folder)
+        AnchorFile::read(&self.folder)
     }
 
     fn write_anchor(&self, slot: AnchorSlot, bytes: &[u8]) -> Result<(), StorageError> {

@@ -136,7 +136,7 @@ impl Anchor {
     /// which is no alarm.
     pub(super) fn remember(&self, storage: &dyn Storage, mark: &Mark) {
         let bytes = mark.encode(&self.key, &self.store);
-        let slot = if mark.commit % 2 == 0 { AnchorSlot::Even } else { AnchorSlot::Odd };
+        let slot = if mark.commit.is_multiple_of(2) { AnchorSlot::Even } else { AnchorSlot::Odd };
         let local = storage.write_anchor(slot, &bytes).is_ok();
         let external = self.external.as_ref().is_none_or(|external| external.save(&bytes).is_ok());
         self.failing.store(!(local && external), Ordering::Relaxed);

@@ -2,6 +2,7 @@
 
 mod anchor;
 mod cache;
+mod check;
 mod commit;
 mod create;
 mod error;
@@ -25,6 +26,7 @@ mod unlock;
 mod unlocked;
 
 pub use anchor::{AnchorStatus, FreshnessAnchor};
+pub use check::{CheckReport, Problem};
 pub(crate) use commit::Exclusive;
 pub use error::StoreError;
 pub(crate) use open::Open;

@@ -90,7 +90,7 @@ impl Open {
         root_value: Vec<u8>,
     ) -> Box<dyn Engine> {
         match (next.keys, &mut self.keys) {
-            (NextKeys::Same(header), Some(keys)) => keys.adopt(header),
+            (NextKeys::Same(header), Some(keys)) => keys.adopt(*header),
             (NextKeys::Same(_), None) => {}
             (NextKeys::Rotated(rotated), keys) => *keys = Some(*rotated),
         }
@@ -138,6 +138,10 @@ impl Open {
         }
     }
 
+    pub(super) fn sealer(&self) -> &Sealer {
+        &self.sealer
+    }
+
     pub(super) fn storage(&self) -> &dyn Storage {
         &*self.storage
     }
@@ -167,10 +171,10 @@ impl Open {
             root.bytes = folder.totals.bytes;
         }
 
-        let mut sealing =
+        let mut work =
             Sealing { sealer: &self.sealer, dirty: nodes, done: Vec::new(), puts: Vec::new() };
-        let sealed = sealing.seal(RecordId::ROOT, root.into())?;
-        let Sealing { dirty, done, mut puts, .. } = sealing;
+        let sealed = work.seal(RecordId::ROOT, root.into())?;
+        let Sealing { dirty, done, mut puts, .. } = work;
         let root = match done.last() {
             Some((_, _, Node::Root(root))) => Root::clone(root),
             _ => return Err(StoreError::tampered(Kind::Root, Flaw::Malformed)),
@@ -233,11 +237,11 @@ pub(super) fn first_batch(sealer: &Sealer, root: Root) -> Result<Batch, StoreErr
         .into_iter()
         .map(|id| (RecordId::folder(id), Some(Node::from(empty.clone()))))
         .collect();
-    let mut sealing = Sealing { sealer, dirty, done: Vec::new(), puts: Vec::new() };
-    let sealed = sealing.seal(RecordId::ROOT, root.into())?;
-    let mut puts = sealing.puts;
-    puts.push((sealed.address, sealed.value));
-    Ok(Batch { expect: Some((sealed.address, None)), puts, deletes: Vec::new() })
+    let mut work = Sealing { sealer, dirty, done: Vec::new(), puts: Vec::new() };
+    let top = work.seal(RecordId::ROOT, root.into())?;
+    let mut puts = work.puts;
+    puts.push((top.address, top.value));
+    Ok(Batch { expect: Some((top.address, None)), puts, deletes: Vec::new() })
 }
 
 /// Reads a record and checks that it is the one a reference means; answers the length of its value too.

@@ -167,7 +167,7 @@ pub(super) struct Next {
 /// Where the new header comes from.
 pub(super) enum NextKeys {
     /// The same master key and slots.
-    Same(NextHeader),
+    Same(Box<NextHeader>),
     /// A new master key with one slot.
     Rotated(Box<Unlocked>),
 }
@@ -178,7 +178,7 @@ impl Next {
         let store = keys.header().store();
         let sealer = Sealer::new(RecordKeys::derive(&data_key, &store, number), store, number);
         let header = keys.next_generation(number, engine, data_key)?;
-        Ok(Self { keys: NextKeys::Same(header), sealer, generation: number, engine })
+        Ok(Self { keys: NextKeys::Same(Box::new(header)), sealer, generation: number, engine })
     }
 
     fn revision(&self) -> u64 {

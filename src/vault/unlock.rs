@@ -290,11 +290,8 @@ impl Session {
                 Ok::<(), StoreError>(())
             })?;
         }
-        for _ in 0..REAP_ROUNDS {
-            if !self.read(|open| Ok::<_, StoreError>(super::reap::is_due(open)?))? {
-                break;
-            }
-            self.exclusive(|exclusive| exclusive.reap())?;
+        if self.read(|open| Ok::<_, StoreError>(super::reap::is_due(open)?))? {
+            self.exclusive(|exclusive| (0..REAP_ROUNDS).try_for_each(|_| exclusive.reap()))?;
         }
         Ok(())
     }

@@ -12,6 +12,8 @@ pub(crate) mod listing;
 pub(crate) mod name;
 pub(crate) mod path;
 mod rope;
+#[cfg(test)]
+mod samples;
 pub(crate) mod search;
 mod staged;
 pub(crate) mod text;

@@ -75,6 +75,24 @@ impl MemoryStorage {
         }
     }
 
+    /// Another place with the same content, to be damaged in this one's stead.
+    #[cfg(test)]
+    pub(crate) fn fork(&self) -> Self {
+        let place = self.place();
+        let generations = place.generations.iter().map(|(number, generation)| {
+            let records = locked(generation).records.clone();
+            (*number, Arc::new(Mutex::new(Generation { records, ..Generation::default() })))
+        });
+        let copy = Place {
+            header_a: place.header_a.clone(),
+            header_b: place.header_b.clone(),
+            anchor_even: place.anchor_even.clone(),
+            anchor_odd: place.anchor_odd.clone(),
+            generations: generations.collect(),
+        };
+        Self(Arc::new(Mutex::new(copy)))
+    }
+
     fn place(&self) -> MutexGuard<'_, Place> {
         locked(&self.0)
     }

@@ -223,7 +223,7 @@ impl VaultOptions {
     }
 
     /// Writes a new store: generation and root first, then the header, without which the rest is nothing.
-    pub(super) fn fill(
+    pub(crate) fn fill(
         &self,
         storage: &dyn Storage,
         engine: EngineKind,
@@ -248,7 +248,7 @@ impl VaultOptions {
         Ok(keys)
     }
 
-    pub(super) fn open_storage(&self, storage: Box<dyn Storage>) -> Result<Vault, StoreError> {
+    pub(crate) fn open_storage(&self, storage: Box<dyn Storage>) -> Result<Vault, StoreError> {
         let mut headers = Vec::new();
         let mut failure = None;
         for copy in [HeaderCopy::A, HeaderCopy::B] {

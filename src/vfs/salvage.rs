@@ -269,3 +269,6 @@ fn malformed(id: RecordId) -> RecordError {
 fn hex(object: ObjectId) -> String {
     object.0.iter().map(|byte| format!("{byte:02x}")).collect()
 }
+
+#[cfg(test)]
+mod tests;

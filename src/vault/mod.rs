@@ -17,6 +17,8 @@ mod overlay;
 pub(crate) mod reap;
 mod session;
 mod slots;
+#[cfg(test)]
+pub(crate) mod tests;
 mod unlock;
 mod unlocked;
 

@@ -42,46 +42,47 @@ pub(super) fn along(
     }
 }
 
-/// Moves an object into the system folder, under a name after all others there.
-pub(crate) fn discard(txn: &mut Txn<'_>, entry: Entry) -> Result<(), RecordError> {
+/// Moves an object into the system folder, under a name after all others there; answers that name.
+pub(crate) fn discard(txn: &mut Txn<'_>, entry: Entry) -> Result<Name, RecordError> {
     let system = txn.root()?.system;
     let mut folder = Folder::clone(&*load_folder(txn, system.id, &system.tag)?);
-    adopt(txn, system.id, &mut folder, entry)?;
+    let name = adopt(txn, system.id, &mut folder, entry)?;
     txn.put(RecordId::folder(system.id), folder.into());
-    Ok(())
+    Ok(name)
 }
 
-/// Takes the object that was put into the system folder last out again, and answers its entry. Only a writer who
-/// is alone may rely on it being there.
-pub(crate) fn claim(txn: &mut Txn<'_>, object: ObjectId) -> Result<Entry, RecordError> {
+/// Takes an object out of the system folder again, and answers its entry. Only a writer who is alone may rely on it
+/// being there.
+pub(crate) fn claim(txn: &mut Txn<'_>, name: &Name) -> Result<Entry, RecordError> {
     let system = txn.root()?.system;
     let mut folder = Folder::clone(&*load_folder(txn, system.id, &system.tag)?);
-    let entry = last(txn, system.id, &folder, object)?;
+    let entry = staged_entry(txn, system.id, &folder, name)?;
     let mut owner = Owner { sink: txn, object: system.id, next_index: &mut folder.next_index };
     folder.body.remove_entry(&mut owner, entry.name.as_str())?;
     txn.put(RecordId::folder(system.id), folder.into());
     Ok(entry)
 }
 
-/// Marks the entry of the object that was put into the system folder last, whose head is about to change, so that
-/// the commit reaches it; answers the entry.
-pub(crate) fn touch(txn: &mut Txn<'_>, object: ObjectId) -> Result<Entry, RecordError> {
+/// Marks the entry of an object in the system folder whose head is about to change, so that the commit reaches it;
+/// answers the entry.
+pub(crate) fn touch(txn: &mut Txn<'_>, name: &Name) -> Result<Entry, RecordError> {
     let system = txn.root()?.system;
     let mut folder = Folder::clone(&*load_folder(txn, system.id, &system.tag)?);
-    let entry = last(txn, system.id, &folder, object)?;
+    let entry = staged_entry(txn, system.id, &folder, name)?;
     let mut owner = Owner { sink: txn, object: system.id, next_index: &mut folder.next_index };
     folder.body.put_entry(&mut owner, entry.clone())?;
     txn.put(RecordId::folder(system.id), folder.into());
     Ok(entry)
 }
 
-fn last(
+/// Found by its name: what reaping moves into the system folder meanwhile comes after it.
+fn staged_entry(
     txn: &Txn<'_>,
     system: ObjectId,
     folder: &Folder,
-    object: ObjectId,
+    name: &Name,
 ) -> Result<Entry, RecordError> {
-    let entry = folder.body.last_entry(txn, system)?.filter(|entry| entry.id == object);
+    let entry = folder.body.entry(txn, system, name.as_str())?;
     entry.ok_or(RecordError::Damaged { kind: Kind::Folder, flaw: Flaw::Malformed })
 }
 
@@ -201,21 +202,23 @@ fn reap_folder(
     Ok(false)
 }
 
-/// Appends an entry to the system folder. Names count up, so what comes in lies together at the end and what
+/// Appends an entry to the system folder and answers its name. Names count up, so what comes in lies together at the end and what
 /// is reaped lies together at the beginning.
 fn adopt(
     txn: &mut Txn<'_>,
     system: ObjectId,
     folder: &mut Folder,
     mut entry: Entry,
-) -> Result<(), RecordError> {
+) -> Result<Name, RecordError> {
     let last = folder.body.last_entry(txn, system)?;
     let number = last
         .and_then(|last| u64::from_str_radix(last.name.as_str(), 16).ok())
         .map_or(0, |number| number.saturating_add(1));
-    entry.name = Name::new(&format!("{number:016x}"));
+    let name = Name::new(&format!("{number:016x}"));
+    entry.name = name.clone();
     let mut owner = Owner { sink: txn, object: system, next_index: &mut folder.next_index };
-    folder.body.put_entry(&mut owner, entry)
+    folder.body.put_entry(&mut owner, entry)?;
+    Ok(name)
 }
 
 /// Records removed with one commit; each is charged 64 bytes of a batch.

@@ -14,6 +14,8 @@ pub(crate) mod path;
 mod rope;
 pub(crate) mod search;
 mod staged;
+#[cfg(test)]
+mod tests;
 pub(crate) mod text;
 
 pub use error::FileError;

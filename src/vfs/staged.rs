@@ -78,26 +78,26 @@ fn stage(
         let name = Name::new("");
         let place =
             reap::discard(txn, Entry { name, id, tag: Tag::default(), what: What::File(info) })?;
-        put_step(txn, id, edit::empty(), step)?;
+        let mut file = edit::empty();
+        let mut owner = Owner { sink: txn, object: id, next_index: &mut file.next_index };
+        // Not appended: an edit may leave little of a long file, and what is short must be a single record.
+        rope::splice(&mut owner, &mut file.body, 0..0, step)?;
+        txn.put(RecordId::file(id), file.into());
         Ok::<_, FileError>(place)
     })?;
     while !rest.is_empty() {
         let (step, after) = next_step(rest);
         exclusive.commit(|txn| {
             let entry = reap::touch(txn, &place)?;
-            let file = File::clone(&*load_file(txn, id, &entry.tag)?);
-            put_step(txn, id, file, step)
+            let mut file = File::clone(&*load_file(txn, id, &entry.tag)?);
+            let mut owner = Owner { sink: txn, object: id, next_index: &mut file.next_index };
+            rope::append(&mut owner, &mut file.body, step)?;
+            txn.put(RecordId::file(id), file.into());
+            Ok::<_, FileError>(())
         })?;
         rest = after;
     }
     Ok((id, place))
-}
-
-fn put_step(txn: &mut Txn<'_>, id: ObjectId, mut file: File, step: &str) -> Result<(), FileError> {
-    let mut owner = Owner { sink: txn, object: id, next_index: &mut file.next_index };
-    rope::append(&mut owner, &mut file.body, step)?;
-    txn.put(RecordId::file(id), file.into());
-    Ok(())
 }
 
 /// The largest step on a character boundary, and the rest.

@@ -99,6 +99,7 @@ fn reap(txn: &mut Txn<'_>, staged: Option<ObjectId>) -> Result<(), RecordError> 
         if Some(entry.id) == staged {
             break;
         }
+        budget -= 1;
         let rest = match entry.what {
             What::File(info) => reap_file(txn, &entry, info.bytes, &mut budget),
             What::Folder => reap_folder(txn, &entry, system.id, &mut folder, &mut budget),
@@ -128,12 +129,9 @@ fn reap_file(
     budget: &mut usize,
 ) -> Result<bool, RecordError> {
     let head = RecordId::file(entry.id);
-    *budget = budget.saturating_sub(1);
     if bytes >= FILE_INLINE_AGAIN {
         let mut file = File::clone(&*load_file(txn, entry.id, &entry.tag)?);
-        let leaves = (*budget).max(1);
-        *budget = 0;
-        cut_tail(txn, entry.id, &mut file.body, &mut file.next_index, leaves)?;
+        cut_tail(txn, entry.id, &mut file, budget)?;
         if u64::from(file.body.count()) > 0 {
             txn.put(head, file.into());
             return Ok(false);
@@ -146,15 +144,17 @@ fn reap_file(
 fn cut_tail(
     txn: &mut Txn<'_>,
     object: ObjectId,
-    body: &mut Body<Text>,
-    next_index: &mut u64,
-    leaves: usize,
+    file: &mut File,
+    budget: &mut usize,
 ) -> Result<(), RecordError> {
+    let File { next_index, body } = file;
     if matches!(body, Body::Inline(_)) {
-        *body = Body::empty();
+        *body = Body::<Text>::empty();
         return Ok(());
     }
-    let start = body.tail(txn, object, leaves)?;
+    let (start, leaves) = body.tail(txn, object, (*budget).max(1))?;
+    // At least one, so that an odd tree ends the step rather than going round in it.
+    *budget = budget.saturating_sub(leaves.max(1));
     let end = u64::from(body.count());
     body.replace(&mut Owner { sink: txn, object, next_index }, start..end, Vec::new())
 }

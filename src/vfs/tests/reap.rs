@@ -51,3 +51,18 @@ fn a_file_that_shrinks_in_one_edit_leaves_nothing_behind() {
     drop(session);
     store.assert_tidy("after the last commit");
 }
+
+/// Calls that share a commit leave more behind than one long file each; reaping one of them a commit fell behind
+/// for ever.
+#[test]
+fn reaping_keeps_up_with_many_files_of_middle_length() {
+    let store = TestStore::create();
+    let session = store.unlock().unwrap();
+    for number in 0..100 {
+        session.files().write(&format!("/memories/d/{number}"), &text("x", 5_000)).unwrap();
+    }
+    session.files().remove("/memories/d").unwrap();
+    make_commits(&session, 20);
+    drop(session);
+    store.assert_tidy("after the last commit");
+}

@@ -215,7 +215,7 @@ impl Exclusive<'_> {
         Ok(value)
     }
 
-    /// Makes a durable step of reaping alone; answers whether more is left to do.
+    /// Makes a durable step of reaping alone; answers whether more can be done.
     pub(crate) fn reap(&mut self) -> Result<bool, StoreError> {
         self.queue.group = {
             let state = read(&self.session.shared.state);
@@ -223,6 +223,9 @@ impl Exclusive<'_> {
             reap::along(state.open()?, &mut group, self.queue.staged)?;
             group
         };
+        if self.queue.group.is_empty() {
+            return Ok(false);
+        }
         self.flush()?;
         self.session.read(|open| Ok(reap::is_due(open)?))
     }

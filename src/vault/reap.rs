@@ -15,10 +15,14 @@ use crate::record::{
 /// Bytes that reaping may add to a batch: removals, and the few nodes that shrink.
 pub(super) const BYTES: usize = 32 << 10;
 
-/// Whether anything waits to be reaped.
+/// Whether anything waits to be reaped. Behind a damaged system folder nothing can be.
 pub(super) fn is_due(open: &Open) -> Result<bool, RecordError> {
-    let root = open.root();
-    Ok(load_folder(open, root.system.id, &root.system.tag)?.body.count() > 0)
+    let system = open.root().system;
+    match load_folder(open, system.id, &system.tag) {
+        Ok(folder) => Ok(folder.body.count() > 0),
+        Err(RecordError::Damaged { .. }) => Ok(false),
+        Err(error) => Err(error),
+    }
 }
 
 /// Adds a piece of reaping to a group that is about to be committed.
@@ -27,18 +31,27 @@ pub(super) fn along(
     group: &mut Overlay,
     staged: Option<ObjectId>,
 ) -> Result<(), RecordError> {
-    let mut txn = Txn::new(open, group);
-    match reap(&mut txn, staged) {
-        Ok(()) => {
-            let changes = txn.into_overlay();
-            if group.bytes_with(&changes)? <= BATCH_BYTES_MAX {
-                group.merge(changes)?;
-            }
-            Ok(())
-        }
+    let changes = match piece(open, group, staged) {
+        Ok(changes) => changes,
         // A damaged system folder must not keep good changes from being stored.
-        Err(RecordError::Damaged { .. }) => Ok(()),
-        Err(error) => Err(error),
+        Err(RecordError::Damaged { .. }) => return Ok(()),
+        Err(error) => return Err(error),
+    };
+    if group.bytes_with(&changes)? <= BATCH_BYTES_MAX {
+        group.merge(changes)?;
+    }
+    Ok(())
+}
+
+fn piece(open: &Open, group: &Overlay, staged: Option<ObjectId>) -> Result<Overlay, RecordError> {
+    let mut txn = Txn::new(open, group);
+    let Some(damaged) = reap(&mut txn, staged, None)? else { return Ok(txn.into_overlay()) };
+    // What was changed of the damaged object before the damage showed would be in the commit without anything that
+    // refers to it. So once more, up to that object.
+    let mut txn = Txn::new(open, group);
+    match reap(&mut txn, staged, Some(damaged))? {
+        None => Ok(txn.into_overlay()),
+        Some(_) => Ok(Overlay::default()),
     }
 }
 
@@ -86,11 +99,17 @@ fn staged_entry(
     entry.ok_or(RecordError::Damaged { kind: Kind::Folder, flaw: Flaw::Malformed })
 }
 
-fn reap(txn: &mut Txn<'_>, staged: Option<ObjectId>) -> Result<(), RecordError> {
+/// Reaps from the beginning of the system folder. Stops at garbage that is `damaged`, which is known from the call
+/// before, and forgets it: what still hangs below is unreachable either way. Answers what turns out to be damaged.
+fn reap(
+    txn: &mut Txn<'_>,
+    staged: Option<ObjectId>,
+    damaged: Option<ObjectId>,
+) -> Result<Option<ObjectId>, RecordError> {
     let system = txn.root()?.system;
     let loaded = load_folder(txn, system.id, &system.tag)?;
     if loaded.body.count() == 0 {
-        return Ok(());
+        return Ok(None);
     }
     let mut folder = Folder::clone(&*loaded);
     let mut budget = RECORDS;
@@ -100,15 +119,23 @@ fn reap(txn: &mut Txn<'_>, staged: Option<ObjectId>) -> Result<(), RecordError> 
             break;
         }
         budget -= 1;
-        let rest = match entry.what {
-            What::File(info) => reap_file(txn, &entry, info.bytes, &mut budget),
-            What::Folder => reap_folder(txn, &entry, system.id, &mut folder, &mut budget),
-        };
-        // Garbage that is damaged is forgotten: what still hangs below it is unreachable either way.
-        let finished = match rest {
-            Ok(finished) => finished,
-            Err(RecordError::Damaged { .. }) => true,
-            Err(error) => return Err(error),
+        let finished = if Some(entry.id) == damaged {
+            budget = 0;
+            if txn.is_pending(entry.head()) {
+                // Nodes of it are in this commit and need a parent; it is forgotten with the next.
+                break;
+            }
+            true
+        } else {
+            let rest = match entry.what {
+                What::File(info) => reap_file(txn, &entry, info.bytes, &mut budget),
+                What::Folder => reap_folder(txn, &entry, system.id, &mut folder, &mut budget),
+            };
+            match rest {
+                Ok(finished) => finished,
+                Err(RecordError::Damaged { .. }) => return Ok(Some(entry.id)),
+                Err(error) => return Err(error),
+            }
         };
         let mut owner = Owner { sink: txn, object: system.id, next_index: &mut folder.next_index };
         if finished {
@@ -118,7 +145,7 @@ fn reap(txn: &mut Txn<'_>, staged: Option<ObjectId>) -> Result<(), RecordError> 
         }
     }
     txn.put(RecordId::folder(system.id), folder.into());
-    Ok(())
+    Ok(None)
 }
 
 /// Removes records of a file from its end; answers whether nothing is left of it.

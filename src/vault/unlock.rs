@@ -240,11 +240,12 @@ impl Session {
                 exclusive.commit(|txn| txn.set_header_revision(revision).map_err(StoreError::from))
             })?;
         }
+        let mut is_due = self.read(|open| Ok::<_, StoreError>(super::reap::is_due(open)?))?;
         for _ in 0..REAP_ROUNDS {
-            if !self.read(|open| Ok::<_, StoreError>(super::reap::is_due(open)?))? {
+            if !is_due {
                 break;
             }
-            self.exclusive(|exclusive| exclusive.reap())?;
+            is_due = self.exclusive(|exclusive| exclusive.reap())?;
         }
         Ok(())
     }

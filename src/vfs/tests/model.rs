@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::record::tree::Owner;
 use crate::record::{NodeSink, RecordId, Tag};
 use crate::vault::tests::store::TestStore;
-use crate::vault::{Session, Txn};
+use crate::vault::{Session, StoreError, Txn};
 use crate::vfs::error::FileError;
 use crate::vfs::files::EntryKind;
 use crate::vfs::folder::{self, Found};
@@ -183,4 +183,12 @@ pub(super) fn make_commits(session: &Session, count: usize) {
         session.files().write("/memories/commit", &number.to_string()).unwrap();
     }
     session.files().remove("/memories/commit").unwrap();
+}
+
+/// What was found tampered with, and how, if that is the error.
+pub(super) fn tampered(error: &FileError) -> Option<(&'static str, &'static str)> {
+    match error {
+        FileError::Store(StoreError::Tampered { what, how }) => Some((what, how)),
+        _ => None,
+    }
 }

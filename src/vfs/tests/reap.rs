@@ -1,6 +1,7 @@
 //! What a delete or a long write leaves behind is taken away, all of it, and is in nobody's way meanwhile.
 
-use super::model::{Call, Model, dump, make_commits, text};
+use super::model::{Call, Model, dump, make_commits, put, tampered, text};
+use crate::record::{Kind, Node, RecordId};
 use crate::vault::tests::store::TestStore;
 
 /// Long files in folders wait to be reaped while another long file is written: the pieces that reaping moves
@@ -65,4 +66,58 @@ fn reaping_keeps_up_with_many_files_of_middle_length() {
     make_commits(&session, 20);
     drop(session);
     store.assert_tidy("after the last commit");
+}
+
+/// Damage in what is only waiting to be reaped left half a change of it in the next commit, which was then refused,
+/// and the session with it.
+#[test]
+fn damaged_garbage_is_forgotten_and_stops_no_commit() {
+    let store = TestStore::create();
+    let session = store.unlock().unwrap();
+    session.files().write("/memories/kept", "kept").unwrap();
+    for part in 0..4 {
+        let paths = (0..100).map(|file| format!("/memories/d/{part}{file:02}{}", "n".repeat(240)));
+        session.write(|txn| paths.clone().try_for_each(|path| put(txn, &path, "text"))).unwrap();
+    }
+    drop(session);
+    let nodes = store.records_of(Kind::FolderInner);
+    assert!(nodes.len() > 9, "not a deep tree");
+    for node in nodes.into_iter().chain(store.records_of(Kind::FolderLeaf)) {
+        let store = store.duplicate();
+        let address = store.address(node);
+        store.tamper(|records| *records.get_mut(&address).unwrap().last_mut().unwrap() ^= 1);
+        let session = store.unlock().unwrap();
+        session.files().remove("/memories/d").unwrap();
+        make_commits(&session, 30);
+        drop(session);
+        let session = store.unlock().unwrap();
+        let kept = Model::from([("/memories/kept".to_owned(), "kept".to_owned())]);
+        assert_eq!(dump(&session).unwrap(), kept);
+        let waiting = store.reachable().len();
+        assert_eq!(waiting, 4, "only root, two folders and the file: {node:?}");
+    }
+}
+
+/// The folder of what is to be reaped was read at unlock, and its damage refused the whole store.
+#[test]
+fn a_store_opens_and_takes_changes_when_its_system_folder_is_damaged() {
+    let store = TestStore::create();
+    let session = store.unlock().unwrap();
+    session.files().write("/memories/a", "one").unwrap();
+    session.files().write("/memories/long", &text("long", 9_000)).unwrap();
+    drop(session);
+    let Some(Node::Root(root)) = store.reachable().remove(&RecordId::ROOT) else { unreachable!() };
+    let address = store.address(RecordId::folder(root.system.id));
+    store.tamper(|records| *records.get_mut(&address).unwrap().last_mut().unwrap() ^= 1);
+
+    let session = store.unlock().unwrap();
+    let files = session.files();
+    files.write("/memories/a", "two").unwrap();
+    files.write("/memories/b", "three").unwrap();
+    assert_eq!(files.read("/memories/a").unwrap().as_str(), "two");
+    // What would have to go there is refused, and nothing else is.
+    let refused = files.remove("/memories/long").err().unwrap();
+    assert_eq!(tampered(&refused), Some(("a folder", "does not authenticate")));
+    assert_eq!(files.read("/memories/long").unwrap().as_str(), text("long", 9_000));
+    files.remove("/memories/b").unwrap();
 }

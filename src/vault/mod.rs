@@ -22,6 +22,8 @@ mod repair;
 mod rewrite;
 mod session;
 mod slots;
+#[cfg(test)]
+pub(crate) mod tests;
 mod unlock;
 mod unlocked;
 

@@ -68,12 +68,25 @@ impl MemoryTool {
     /// Only what the application must act on, when the store is locked or fails; the model is then told
     /// [`StoreError::for_model`].
     pub fn call(&self, json: &str) -> Result<ToolResult, StoreError> {
-        let Parsed { tool_use_id, command } = parse::parse(json);
-        let result = match command {
-            Ok(command) => self.run(&command)?,
-            Err(error) => error.into(),
+        match self.answer(json.as_bytes()) {
+            (result, None) => Ok(result),
+            (_, Some(error)) => Err(error),
+        }
+    }
+
+    /// Answers a call given as JSON in any case: where [`call`](MemoryTool::call) fails, with what the
+    /// model is told then, and the error beside it. For a host that passes on whatever comes.
+    ///
+    /// Bytes that are not UTF-8 are not JSON, which the model is told.
+    #[must_use]
+    pub fn answer(&self, json: &[u8]) -> (ToolResult, Option<StoreError>) {
+        let Parsed { tool_use_id, command } = parse::parse_bytes(json);
+        let (result, failed) = match command.map(|command| self.run(&command)) {
+            Ok(Ok(result)) => (result, None),
+            Ok(Err(error)) => (error.for_model(), Some(error)),
+            Err(error) => (error.into(), None),
         };
-        Ok(result.with_tool_use_id(tool_use_id))
+        (result.with_tool_use_id(tool_use_id), failed)
     }
 
     /// Answers a typed call.

@@ -128,6 +128,10 @@ impl From<StoreError> for Failure {
             StoreError::Storage(words) if words.contains(['/', '\\']) => {
                 "The storage engine failed: its files are damaged.".to_owned()
             }
+            // So may the system's error in the words of the engine.
+            StoreError::Io(error) if error.raw_os_error().is_none() => {
+                format!("The operating system reports: {}.", error.kind())
+            }
             error => error.to_string(),
         };
         let advice = match &error {
@@ -225,11 +229,14 @@ mod tests {
 
     #[test]
     fn the_engines_words_are_not_repeated_when_they_hold_a_path() {
-        let told = |words: &str| match Failure::from(StoreError::Storage(words.into())) {
+        let told = |error: StoreError| match Failure::from(error) {
             Failure::Told { what, .. } => what.into_owned(),
             _ => String::new(),
         };
-        assert!(told("crc mismatch").contains("crc mismatch"));
-        assert!(!told("cannot open \"/home/ada/store/db\"").contains("ada"));
+        let words = "cannot open \"/home/ada/store/db\"";
+        assert!(told(StoreError::Storage("crc mismatch".into())).contains("crc mismatch"));
+        assert!(!told(StoreError::Storage(words.into())).contains("ada"));
+        let error = io::Error::new(io::ErrorKind::PermissionDenied, words);
+        assert_eq!(told(StoreError::Io(error)), "The operating system reports: permission denied.");
     }
 }

@@ -9,6 +9,8 @@ use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::str::FromStr;
+use std::sync::Arc;
 
 use inmost::Passphrase;
 use zeroize::Zeroizing;
@@ -27,7 +29,7 @@ pub(crate) struct PassphraseArgs {
 
     /// Read it from an open file descriptor
     #[arg(long = "passphrase-fd", value_name = "N", help_heading = HEADING)]
-    fd: Option<u32>,
+    fd: Option<Descriptor>,
 
     /// Read it from the output of a shell command, such as a password manager's
     #[arg(long = "passphrase-command", value_name = "COMMAND", help_heading = HEADING)]
@@ -36,6 +38,23 @@ pub(crate) struct PassphraseArgs {
 
 const HEADING: &str =
     "Passphrase: the first that is given, else INMOST_PASSPHRASE, else you are asked";
+
+/// A descriptor that this process was started with, opened while the command line is read: a number that is
+/// not open then would soon be that of a file of our own.
+#[derive(Clone)]
+struct Descriptor {
+    number: u32,
+    file: Arc<File>,
+}
+
+impl FromStr for Descriptor {
+    type Err = io::Error;
+
+    fn from_str(number: &str) -> io::Result<Self> {
+        let number = number.parse().map_err(|_| io::Error::other("not a number"))?;
+        Ok(Self { number, file: Arc::new(open_descriptor(number)?) })
+    }
+}
 
 /// What the command does with standard input.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -49,9 +68,9 @@ pub(crate) enum Input {
 impl PassphraseArgs {
     /// Refuses to read both the passphrase and something else from standard input. Does no I/O.
     pub(crate) fn check(&self, input: Input) -> Result<(), Failure> {
-        let wants_input = match (&self.file, self.fd) {
+        let wants_input = match (&self.file, &self.fd) {
             (Some(file), _) => file == Path::new("-"),
-            (None, fd) => fd == Some(0),
+            (None, fd) => fd.as_ref().is_some_and(|fd| fd.number == 0),
         };
         if wants_input && input == Input::Taken {
             return Err(Failure::usage(
@@ -89,9 +108,9 @@ impl PassphraseArgs {
             };
             return Ok(Some(from_file("The passphrase file cannot be read", read)?));
         }
-        if let Some(number) = self.fd {
+        if let Some(fd) = &self.fd {
             let what = "The file descriptor of the passphrase cannot be read";
-            return Ok(Some(from_file(what, open_descriptor(number).and_then(read))?));
+            return Ok(Some(from_file(what, read(&*fd.file))?));
         }
         if let Some(command) = &self.command {
             return Ok(Some(without_line_end(run(command, input)?)));
@@ -128,8 +147,8 @@ fn from_file(what: &'static str, read: io::Result<Wiped>) -> Result<Wiped, Failu
     Ok(without_line_end(text))
 }
 
-/// A new handle on a descriptor that this process was started with, by the name the system gives it: to
-/// take the number itself would need unsafe code.
+/// A new handle on a descriptor, by the name the system gives it: to take the number itself would need
+/// unsafe code.
 fn open_descriptor(number: u32) -> io::Result<File> {
     if cfg!(target_os = "linux") {
         return File::open(format!("/proc/self/fd/{number}"));
@@ -210,11 +229,13 @@ mod tests {
         }
     }
 
+    #[cfg(unix)]
     #[test]
     fn only_a_command_that_leaves_standard_input_alone_lets_it_give_the_passphrase() {
-        let args = |file: Option<&str>, fd| PassphraseArgs {
+        let null = || Arc::new(File::open("/dev/null").unwrap());
+        let args = |file: Option<&str>, fd: Option<u32>| PassphraseArgs {
             file: file.map(PathBuf::from),
-            fd,
+            fd: fd.map(|number| Descriptor { number, file: null() }),
             command: None,
         };
         for (args, wants_input) in [

@@ -58,7 +58,7 @@ impl Exit {
             // A session halts after a failed write.
             StoreError::Io(_) | StoreError::Halted => Self::Io,
             StoreError::EngineNotBuilt | StoreError::UnknownFormat { .. } => Self::UnknownFormat,
-            StoreError::RolledBack { .. } => Self::RolledBack,
+            StoreError::RolledBack { .. } | StoreError::HeaderRolledBack { .. } => Self::RolledBack,
             StoreError::KdfOutOfBounds(_) => Self::KdfOutOfBounds,
             StoreError::Locked => Self::Locked,
             // `AlreadyExists` too: the command was well formed, only the place is taken.
@@ -218,6 +218,7 @@ mod tests {
             (StoreError::OutOfMemory, Exit::Other),
             (StoreError::RandomnessFailed, Exit::Other),
             (StoreError::RolledBack { expected: 2, found: 1 }, Exit::RolledBack),
+            (StoreError::HeaderRolledBack { expected: 2, found: 1 }, Exit::RolledBack),
             (StoreError::Storage("words".into()), Exit::Damaged),
             (StoreError::Tampered { what: "a file", how: "is absent" }, Exit::Damaged),
             (StoreError::TooLarge, Exit::Other),

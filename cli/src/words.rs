@@ -1,4 +1,7 @@
 //! Passphrases of random words: the only place of the program that draws randomness.
+//!
+//! The words are those of the long list of the Electronic Frontier Foundation (Joseph Bonneau, 2016), licensed
+//! CC BY 3.0 US: <https://www.eff.org/deeplinks/2016/07/new-wordlists-random-passphrases>.
 
 use diceware_wordlists::EFF_LONG_WORDLIST;
 

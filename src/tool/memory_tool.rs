@@ -166,3 +166,33 @@ impl From<StoreError> for Failure {
         Self::Store(error)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BLOCK: &str = r#"{"type": "tool_use", "id": "toolu_1", "name": "memory",
+        "input": {"command": "view", "path": "/memories"}}"#;
+
+    #[test]
+    fn a_locked_store_is_answered_with_the_id_of_the_block_and_reported() {
+        let session = Session::in_memory().unwrap();
+        let memory = MemoryTool::new(session.clone());
+        let (result, failed) = memory.answer(BLOCK.as_bytes());
+        assert!(!result.is_error() && failed.is_none());
+        session.lock();
+        let (result, failed) = memory.answer(BLOCK.as_bytes());
+        assert_eq!(result.content(), "Error: Memory is unavailable.");
+        assert_eq!(result.tool_use_id(), Some("toolu_1"));
+        assert!(result.is_error() && matches!(failed, Some(StoreError::Locked)));
+        assert!(matches!(memory.call(BLOCK), Err(StoreError::Locked)));
+    }
+
+    #[test]
+    fn bytes_that_are_no_text_are_no_json() {
+        let memory = MemoryTool::new(Session::in_memory().unwrap());
+        let (result, failed) = memory.answer(b"{\"command\": \"view\xff\"}");
+        assert_eq!(result.content(), "Error: Invalid tool input: it is not valid JSON");
+        assert!(result.is_error() && failed.is_none());
+    }
+}

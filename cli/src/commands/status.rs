@@ -2,6 +2,8 @@
 
 use std::fmt::Write;
 
+use inmost::AnchorStatus;
+
 use crate::args::StoreArgs;
 use crate::exit::Failure;
 use crate::passphrase::Input;
@@ -30,6 +32,17 @@ impl Status {
             let (memory, passes, lanes) = (cost.memory_kib() >> 10, cost.passes(), cost.lanes());
             line("passphrase", format!("Argon2id, {memory} MiB, {passes} passes, {lanes} lanes"));
         }
+        line("freshness", freshness(status.anchor).to_owned());
         super::print(text.as_bytes())
+    }
+}
+
+/// Whether an older state, put back, would be noticed.
+fn freshness(anchor: AnchorStatus) -> &'static str {
+    match anchor {
+        AnchorStatus::Active => "known: the store is not older than what was seen last",
+        AnchorStatus::WasMissing => "unknown: its anchor was missing and has been written anew",
+        AnchorStatus::Failing => "unknown: its anchor cannot be written",
+        _ => "unknown",
     }
 }

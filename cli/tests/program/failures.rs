@@ -125,6 +125,16 @@ fn an_unknown_format_flag_or_engine_is_15() {
 }
 
 #[test]
+fn a_store_that_was_turned_back_is_16() {
+    let place = Place::with_files(&[("/memories/a", "old")]);
+    let log = place.store().join("gen-0000000000000001/db");
+    let before = fs::read(&log).unwrap();
+    place.run(["write", "/memories/a"], "new").expect(0);
+    fs::write(&log, before).unwrap();
+    place.run(["cat", "/memories/a"], "").expect_failure(16, "rolled back");
+}
+
+#[test]
 fn a_cost_out_of_bounds_is_17() {
     let place = Place::vacant();
     for option in [["--kdf-memory-mib", "18"], ["--kdf-passes", "1"], ["--kdf-passes", "33"]] {

@@ -173,7 +173,7 @@ fn a_passphrase_is_text_of_bounded_length() {
     init(b"\n").expect_failure(2, "at least one character");
     init(b"caf\xe9").expect_failure(2, "UTF-8");
     init(&[b'a'; 1_025]).expect_failure(2, "at most 1,024 bytes");
-    init(&[b'a'; 100_000]).expect_failure(14, "too long");
+    init(&vec![b'a'; 100_000]).expect_failure(14, "too long");
     assert!(!place.store().exists());
     init(&[b'a'; 1_024]).expect(0);
 }

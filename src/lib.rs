@@ -20,4 +20,4 @@ pub use vault::{
     AnchorStatus, CheckReport, FreshnessAnchor, Problem, Session, SessionOptions, Status,
     StoreError, Vault, VaultOptions,
 };
-pub use vfs::{Entry, EntryKind, FileError, FileText, Files};
+pub use vfs::{Entry, EntryKind, FileError, FileText, Files, Lost, SalvageReport};

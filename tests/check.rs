@@ -10,7 +10,8 @@ fn a_store_with_a_past_is_clean() {
     let files = session.files();
     let mut random = 7_u64;
     for round in 0..400_u64 {
-        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        random =
+            random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         let number = (random >> 33) % 60;
         let path = match number % 5 {
             0 => format!("/memories/.hidden/{number}"),

@@ -12,11 +12,15 @@ pub(crate) mod listing;
 pub(crate) mod name;
 pub(crate) mod path;
 mod rope;
+mod salvage;
 #[cfg(test)]
 mod samples;
 pub(crate) mod search;
 mod staged;
+#[cfg(test)]
+mod tests;
 pub(crate) mod text;
 
 pub use error::FileError;
 pub use files::{Entry, EntryKind, FileText, Files};
+pub use salvage::{Lost, SalvageReport};

@@ -1,3 +1,4 @@
 //! The store as a whole, from its header down, against tampering and interruptions.
 
 pub(crate) mod store;
+pub(crate) mod watched;

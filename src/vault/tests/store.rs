@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::convert::Infallible;
 
+use super::watched::{Watch, WatchedStorage};
 use crate::crypto::cost::KdfLimits;
 use crate::crypto::passphrase::Passphrase;
 use crate::record::node::Entries;
@@ -44,6 +45,15 @@ impl TestStore {
     /// Unlocks the store through another storage that leads to this one.
     pub(crate) fn unlock_on(&self, storage: impl Storage + 'static) -> Result<Session, StoreError> {
         options().open_storage(Box::new(storage))?.unlock(&passphrase())
+    }
+
+    /// Unlocks the store under watch.
+    pub(crate) fn unlock_watched(&self) -> (Session, Watch) {
+        let watch = Watch::default();
+        let storage = WatchedStorage { inner: self.memory.clone(), watch: watch.clone() };
+        let session = self.unlock_on(storage).unwrap();
+        watch.reset();
+        (session, watch)
     }
 
     /// One copy of the header, which must be there.

@@ -2,5 +2,7 @@
 
 mod batches;
 mod commit;
+mod faults;
 mod model;
 mod reap;
+mod tamper;

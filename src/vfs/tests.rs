@@ -3,6 +3,8 @@
 mod batches;
 mod commit;
 mod faults;
+mod lock;
 mod model;
+mod odd;
 mod reap;
 mod tamper;

@@ -3,7 +3,7 @@
 
 use super::model::{Call, Model, dump, make_commits, text};
 use crate::storage::faulty::{Fault, Faults, FaultyStorage};
-use crate::vault::tests::store::TestStore;
+use crate::vault::tests::store::{TestStore, unlock_on};
 use crate::vault::{Session, StoreError};
 use crate::vfs::error::FileError;
 
@@ -72,7 +72,7 @@ impl State {
     fn unlock(&self) -> (Session, Faults) {
         let storage = FaultyStorage::new(self.store.memory.clone());
         let faults = storage.faults();
-        (self.store.unlock_on(storage).unwrap(), faults)
+        (unlock_on(storage).unwrap(), faults)
     }
 
     /// What is there after the call that failed must be `self.model` with or without it.

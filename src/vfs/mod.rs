@@ -12,6 +12,7 @@ pub(crate) mod listing;
 pub(crate) mod name;
 pub(crate) mod path;
 mod rope;
+mod salvage;
 pub(crate) mod search;
 mod staged;
 #[cfg(test)]
@@ -20,3 +21,4 @@ pub(crate) mod text;
 
 pub use error::FileError;
 pub use files::{Entry, EntryKind, FileText, Files};
+pub use salvage::{Lost, SalvageReport};

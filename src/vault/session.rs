@@ -5,6 +5,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock};
 use super::commit::{Progress, Queue};
 use super::error::StoreError;
 use super::open::Open;
+use crate::secret::{Protections, protections};
 
 /// An unlocked store: a cheap handle that clones and threads share.
 ///
@@ -64,6 +65,8 @@ pub struct Status {
     pub commit: u64,
     /// Bytes that the engine takes on disk.
     pub disk_bytes: u64,
+    /// What keeps the keys from swap and dumps.
+    pub protections: Protections,
 }
 
 impl Session {
@@ -113,6 +116,7 @@ impl Session {
                 bytes: root.bytes,
                 commit: root.commit,
                 disk_bytes: open.engine().size()?,
+                protections: protections(),
             })
         })
     }

@@ -17,5 +17,8 @@ pub use secret::{Protections, harden_process, protections};
 pub use tool::{
     Command, Expected, Full, MemoryTool, MemoryToolBuilder, ToolError, ToolResult, ViewRange,
 };
-pub use vault::{Session, SessionOptions, Status, StoreError, Vault, VaultOptions};
-pub use vfs::{Entry, EntryKind, FileError, FileText, Files};
+pub use vault::{
+    AnchorStatus, CheckReport, FreshnessAnchor, Problem, Session, SessionOptions, Status,
+    StoreError, Vault, VaultOptions,
+};
+pub use vfs::{Entry, EntryKind, FileError, FileText, Files, Lost, SalvageReport};

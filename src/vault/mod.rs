@@ -1,6 +1,8 @@
 //! The store as a whole: locked and unlocked, its header and keyslots, its commits and what they leave behind.
 
+mod anchor;
 mod cache;
+mod check;
 mod commit;
 mod create;
 mod error;
@@ -14,17 +16,23 @@ mod layout;
 mod open;
 mod options;
 mod overlay;
+mod raw;
 pub(crate) mod reap;
+mod repair;
+mod rewrite;
 mod session;
 mod slots;
 mod unlock;
 mod unlocked;
 
+pub use anchor::{AnchorStatus, FreshnessAnchor};
+pub use check::{CheckReport, Problem};
 pub(crate) use commit::Exclusive;
 pub use error::StoreError;
 pub(crate) use open::Open;
 pub(crate) use options::Quotas;
 pub use options::SessionOptions;
 pub(crate) use overlay::Txn;
+pub(crate) use raw::RawStore;
 pub use session::{Session, Status};
 pub use unlock::{Vault, VaultOptions};

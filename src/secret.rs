@@ -10,6 +10,7 @@ mod protections;
 pub use protections::{Protections, harden_process, protections};
 
 use std::fmt::{self, Write};
+use std::hint::black_box;
 
 use locked::Slot;
 use subtle::ConstantTimeEq;
@@ -105,7 +106,19 @@ pub(crate) fn on_wiped_stack<const BYTES: usize, R>(work: impl FnOnce() -> R) ->
     }
     let answer = call(work);
     zeroize_stack::<BYTES>();
+    overwrite_registers();
     answer
+}
+
+/// Copies zeros, as a C library copies what is too long for single moves: through as many vector registers as it ever
+/// uses. They keep what went through them last, a key perhaps, and a core dump shows them. Best effort, as there is
+/// no way to name a register in safe code.
+#[inline(never)]
+fn overwrite_registers() {
+    let zeros = black_box([0_u8; 512]);
+    let mut copy = black_box([1_u8; 512]);
+    copy.copy_from_slice(&zeros);
+    black_box(&copy);
 }
 
 /// Appends to a text without leaving a copy of it behind in a buffer that was too small.

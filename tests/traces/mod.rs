@@ -33,6 +33,13 @@ pub(crate) struct Needle {
     window: usize,
 }
 
+impl Needle {
+    /// The bytes of the first needle in this form.
+    pub(crate) fn form(needles: Vec<Self>, form: &str) -> Vec<u8> {
+        needles.into_iter().find(|needle| needle.form == form).unwrap().bytes
+    }
+}
+
 /// Every form in which a text could be stored.
 pub(crate) fn of_text(name: &str, text: &str) -> Vec<Needle> {
     let composed: String = text.nfc().collect();
@@ -55,6 +62,11 @@ pub(crate) fn of_text(name: &str, text: &str) -> Vec<Needle> {
         needles.extend(of_bytes(name, text.as_bytes()));
     }
     needles
+}
+
+/// The words of these labels.
+pub(crate) fn of_words(labels: &[String]) -> Vec<Needle> {
+    labels.iter().flat_map(|label| of_text(label, &word(label))).collect()
 }
 
 /// Bytes as they are, in hexadecimal, and in base64 whatever stands before them.

@@ -27,12 +27,22 @@ pub(crate) enum Order {
     Read = b'r',
     /// List the folder of this path.
     List = b'l',
+    /// Check, purge and back up the store.
+    Upkeep = b'p',
+    /// Hand out all files of a copy of the store, which this passphrase opens.
+    Salvage = b's',
     /// Lock the session and keep its handles.
     Lock = b'k',
     /// Drop the session with all its handles.
     Drop = b'd',
     /// Leave these bytes lying about.
     Leak = b'n',
+    /// Say what protects the process.
+    Protections = b'o',
+    /// Harden the process, and say what protects it.
+    Harden = b'h',
+    /// Die so that a core dump is due.
+    Abort = b'a',
 }
 
 /// The variable that makes a process the child, and says where its store is.
@@ -85,6 +95,27 @@ impl Host<'_> {
             }
             return;
         }
+        if order == Order::Salvage as u8 {
+            let passphrase = Passphrase::from_bytes(payload).unwrap();
+            let vault = Vault::open(format!("{}.backup", self.store)).unwrap();
+            let mut files = 0;
+            let save = |_: &str, _: &str| {
+                files += 1;
+                Ok::<(), inmost::StoreError>(())
+            };
+            let report = vault.salvage(&passphrase, save).unwrap();
+            assert!(report.lost.is_empty());
+            return send(&files.to_string());
+        }
+        if order == Order::Protections as u8 {
+            return send(&format!("{:?}", inmost::protections()));
+        }
+        if order == Order::Harden as u8 {
+            return send(&format!("{:?}", inmost::harden_process()));
+        }
+        if order == Order::Abort as u8 {
+            std::process::abort();
+        }
         if order == Order::Leak as u8 {
             Box::leak(payload.into_boxed_slice());
             return send("leaked");
@@ -114,8 +145,14 @@ impl Host<'_> {
                 send(entries.first().map_or("", |entry| &entry.name));
                 entries.iter_mut().for_each(|entry| entry.name.zeroize());
             }
+            order if order == Order::Upkeep as u8 => {
+                assert!(session.check(|_| {}).unwrap().is_clean());
+                session.backup(format!("{}.backup", self.store), |_| {}).unwrap();
+                session.purge(|_| {}).unwrap();
+                send("done");
+            }
             order if order == Order::Lock as u8 => {
-                session.lock().unwrap();
+                session.lock();
                 send("locked");
             }
             _ => panic!("no such order"),

@@ -7,6 +7,8 @@ mod commit;
 mod create;
 mod error;
 #[cfg(test)]
+mod export;
+#[cfg(test)]
 mod fixtures;
 #[cfg(test)]
 mod format_example;
@@ -22,6 +24,8 @@ mod repair;
 mod rewrite;
 mod session;
 mod slots;
+#[cfg(test)]
+pub(crate) mod tests;
 mod unlock;
 mod unlocked;
 

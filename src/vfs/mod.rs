@@ -15,6 +15,8 @@ mod rope;
 mod salvage;
 pub(crate) mod search;
 mod staged;
+#[cfg(test)]
+mod tests;
 pub(crate) mod text;
 
 pub use error::FileError;

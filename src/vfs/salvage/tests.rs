@@ -108,7 +108,7 @@ fn whatever_record_is_damaged_the_rest_is_found_kept_and_saved() {
             bad[middle] ^= 1;
             bad
         });
-        let storage = storage.fork();
+        let storage = storage.duplicate();
         damage(&storage, *address, bad);
 
         let (saved, lost) = salvage(&storage);

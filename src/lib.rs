@@ -13,6 +13,7 @@ mod vfs;
 
 pub use crypto::cost::{KdfCost, KdfLimits, KdfOutOfBounds};
 pub use crypto::passphrase::{Passphrase, PassphraseError};
+pub use secret::{Protections, harden_process, protections};
 pub use tool::{
     Command, Expected, Full, MemoryTool, MemoryToolBuilder, ToolError, ToolResult, ViewRange,
 };

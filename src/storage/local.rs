@@ -17,6 +17,8 @@ use std::path::{Path, PathBuf, absolute};
 
 use self::anchor::AnchorFile;
 use self::lock::Lock;
+#[cfg(feature = "redb")]
+use super::redb::RedbEngine;
 use super::sled::SledEngine;
 use super::{AnchorSlot, Engine, EngineKind, HeaderCopy, Storage, StorageError, files};
 use crate::limits;
@@ -189,10 +191,7 @@ impl Storage for LocalStorage {
         number: u64,
         engine: EngineKind,
     ) -> Result<Box<dyn Engine>, StorageError> {
-        match engine {
-            EngineKind::Sled => Ok(Box::new(SledEngine::create(&self.generation_path(number))?)),
-            EngineKind::Memory => Err(StorageError::NotBuilt),
-        }
+        create_engine(&self.generation_path(number), engine)
     }
 
     fn open_generation(
@@ -209,10 +208,7 @@ impl Storage for LocalStorage {
             }
             Err(error) => return Err(error.into()),
         }
-        match engine {
-            EngineKind::Sled => Ok(Box::new(SledEngine::open(&folder)?)),
-            EngineKind::Memory => Err(StorageError::NotBuilt),
-        }
+        open_engine(&folder, engine)
     }
 
     fn remove_generation(&self, number: u64) -> Result<(), StorageError> {
@@ -225,6 +221,24 @@ impl Storage for LocalStorage {
     fn size(&self) -> Result<u64, StorageError> {
         Ok(files::size_below(&self.folder)?)
     }
+}
+
+fn create_engine(folder: &Path, engine: EngineKind) -> Result<Box<dyn Engine>, StorageError> {
+    Ok(match engine {
+        EngineKind::Sled => Box::new(SledEngine::create(folder)?),
+        #[cfg(feature = "redb")]
+        EngineKind::Redb => Box::new(RedbEngine::create(folder)?),
+        _ => return Err(StorageError::NotBuilt),
+    })
+}
+
+fn open_engine(folder: &Path, engine: EngineKind) -> Result<Box<dyn Engine>, StorageError> {
+    Ok(match engine {
+        EngineKind::Sled => Box::new(SledEngine::open(folder)?),
+        #[cfg(feature = "redb")]
+        EngineKind::Redb => Box::new(RedbEngine::open(folder)?),
+        _ => return Err(StorageError::NotBuilt),
+    })
 }
 
 const GENERATION_PREFIX: &str = "gen-";

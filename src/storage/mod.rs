@@ -134,7 +134,7 @@ pub(crate) trait Storage: Send + Sync {
     /// Removes a generation and everything in it; absent is no error.
     fn remove_generation(&self, number: u64) -> Result<(), StorageError>;
 
-    /// Bytes the whole store takes on disk.
+    /// Bytes the whole store takes on disk, less what is only set aside for a full one.
     fn size(&self) -> Result<u64, StorageError>;
 
     /// Whether the disk has run full and changes are down to what was kept back for that: then nothing that

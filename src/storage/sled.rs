@@ -70,6 +70,13 @@ impl SledEngine {
         Self::start(folder)
     }
 
+    /// Opens an existing generation without its snapshots, so that the new one has the room of the old. They
+    /// hold nothing but an index of the log; building it anew takes time.
+    pub(super) fn open_without_snapshots(folder: &Path) -> Result<Self, StorageError> {
+        repair::remove_snapshots(folder)?;
+        Self::open(folder)
+    }
+
     fn start(folder: &Path) -> Result<Self, StorageError> {
         let handle = Handle::open(folder)?;
         // The first pages of a new database are still in sled's buffer.

@@ -299,7 +299,11 @@ impl Session {
                 Ok::<(), StoreError>(())
             })?;
         }
-        if self.read(|open| Ok::<_, StoreError>(super::reap::is_due(open)?))? {
+        // On a full disk the little room that is left is for what the application asks for.
+        let can_reap = |open: &Open| {
+            Ok::<_, StoreError>(!open.storage().is_short_of_room() && super::reap::is_due(open)?)
+        };
+        if self.read(can_reap)? {
             self.exclusive(|exclusive| (0..REAP_ROUNDS).try_for_each(|_| exclusive.reap()))?;
         }
         Ok(())

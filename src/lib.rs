@@ -19,6 +19,6 @@ pub use tool::{
 };
 pub use vault::{
     AnchorStatus, CheckReport, FreshnessAnchor, Problem, Session, SessionOptions, Status,
-    StoreError, Vault, VaultOptions,
+    StorageEngine, StoreError, Vault, VaultOptions,
 };
 pub use vfs::{Entry, EntryKind, FileError, FileText, Files, Lost, SalvageReport};

@@ -56,7 +56,7 @@ impl Exit {
             }
             StoreError::InUse(_) => Self::InUse,
             // A session halts after a failed write.
-            StoreError::Io(_) | StoreError::Halted => Self::Io,
+            StoreError::Io(_) | StoreError::DiskFull | StoreError::Halted => Self::Io,
             StoreError::EngineNotBuilt | StoreError::UnknownFormat { .. } => Self::UnknownFormat,
             StoreError::RolledBack { .. } | StoreError::HeaderRolledBack { .. } => Self::RolledBack,
             StoreError::KdfOutOfBounds(_) => Self::KdfOutOfBounds,

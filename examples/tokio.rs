@@ -37,7 +37,7 @@ async fn agents(store: PathBuf) -> Result<(), Box<dyn Error>> {
 
     let view = r#"{"command": "view", "path": "/memories/notes.txt"}"#;
     println!("{}", call(&memory, view.into()).await?.content());
-    spawn_blocking(move || session.lock()).await??;
+    spawn_blocking(move || session.lock()).await?;
     Ok(())
 }
 

@@ -6,7 +6,8 @@
 //! - [`Vault`] is a locked store in a folder; [`Vault::create`] makes one and [`Vault::unlock`] gives a [`Session`].
 //!   [`VaultOptions`] sets what guessing and unlocking may cost.
 //! - [`Session`] is an unlocked store, a cheap handle that threads share. [`Session::lock`] wipes the keys;
-//!   [`Session::in_memory`] is a store that leaves nothing behind. [`SessionOptions`] sets quotas.
+//!   [`Session::purge`], [`Session::backup`] and [`Session::check`] look after it; [`Session::in_memory`] leaves nothing
+//!   behind. [`SessionOptions`] sets quotas.
 //! - [`MemoryTool`] answers an agent: JSON in, the exact text for the model out. [`Command`] is a call as a type.
 //! - [`Files`] is for hosts that are not agents: read, write, list; its errors are [`FileError`].
 //! - [`ToolError`] is what a model can act on, [`StoreError`] what the application must; neither becomes the other.
@@ -18,12 +19,12 @@
 //! use inmost::{MemoryTool, Passphrase, Vault};
 //!
 //! let passphrase = Passphrase::new("correct horse battery staple")?;
-//! # Vault::create(&path, &passphrase)?.lock()?;
+//! # Vault::create(&path, &passphrase)?.lock();
 //! let session = Vault::open(&path)?.unlock(&passphrase)?;
 //! let memory = MemoryTool::new(session.clone());
 //! let result = memory.call(r#"{"command": "view", "path": "/memories"}"#)?;
 //! assert!(result.content().ends_with("\n0B\t/memories"));
-//! session.lock()?;
+//! session.lock();
 //! # Ok(())
 //! # }
 //! ```
@@ -31,10 +32,10 @@
 //! # Caution
 //!
 //! Whoever forgets the passphrase has lost the store. While a session is unlocked, its content is within reach of
-//! whoever controls the process, and what an agent reads goes to its model. Old ciphertext outlives a deletion, and
-//! a whole store can be put back to an older state unnoticed. Nobody outside the project has reviewed this code;
-//! SECURITY.md says what may be relied on. Calls block, for the disk or for key derivation: in an asynchronous
-//! program they belong on a thread for blocking work.
+//! whoever controls the process, and what an agent reads goes to its model. Old ciphertext outlives a deletion until
+//! the next purge, and a whole folder that is put back from an older copy is noticed only with a [`FreshnessAnchor`].
+//! Nobody outside the project has reviewed this code; SECURITY.md says what may be relied on. Calls block, for the
+//! disk or for key derivation: in an asynchronous program they belong on a thread for blocking work.
 #![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]
 #![allow(dead_code, reason = "layers land one after the other; removed with the last one")]
 
@@ -57,7 +58,10 @@ pub use tool::{
 };
 
 // Stores, locked and unlocked.
-pub use vault::{Session, SessionOptions, Status, StoreError, Vault, VaultOptions};
+pub use vault::{
+    AnchorStatus, CheckReport, FreshnessAnchor, Problem, Session, SessionOptions, Status,
+    StoreError, Vault, VaultOptions,
+};
 
 // Files, for hosts that are not agents.
 pub use vfs::{Entry, EntryKind, FileError, FileText, Files};

@@ -188,7 +188,7 @@ fn the_model_of_a_locked_store_reads_one_sentence_and_the_application_the_reason
     let calls = json!([view_root("toolu_1")]);
     let (api, requests) = serve(vec![message("tool_use", &calls), message("end_turn", &end)]);
     let (session, memory) = memory();
-    session.lock().unwrap();
+    session.lock();
     let mut reasons = Vec::new();
     let mut report = |error: &StoreError| reasons.push(error.to_string());
     agent_loop::run(&api, &memory, "Plan the garden.", &mut report).unwrap();

@@ -12,6 +12,7 @@ mod error;
 pub(crate) mod node;
 pub(crate) mod sealed;
 pub(crate) mod size_class;
+pub(crate) mod totals;
 pub(crate) mod tree;
 
 pub(crate) use address::{Kind, ObjectId, RecordId};

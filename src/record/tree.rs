@@ -219,6 +219,16 @@ impl<S: Summary> Inner<S> {
         count
     }
 
+    /// The children: what their records are called, the tag they should have, what should be below them.
+    pub(crate) fn children<L: Leaf<Summary = S>>(
+        &self,
+        object: ObjectId,
+    ) -> impl Iterator<Item = (RecordId, &Tag, &S)> {
+        self.refs.iter().map(move |child| {
+            (child_id::<L>(object, self.level, child.index), &child.tag, &child.summary)
+        })
+    }
+
     /// Calls `visit` with every child.
     pub(super) fn children_mut<L: Leaf<Summary = S>, E>(
         &mut self,

@@ -6,7 +6,7 @@ use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::{Address, Batch, Engine, EngineKind, HeaderCopy, Storage, StorageError};
+use super::{Address, AnchorSlot, Batch, Engine, EngineKind, HeaderCopy, Storage, StorageError};
 
 /// What goes wrong, once, at one operation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -139,6 +139,15 @@ impl<S: Storage> Storage for FaultyStorage<S> {
 
     fn write_header(&self, copy: HeaderCopy, bytes: &[u8]) -> Result<(), StorageError> {
         self.faults.run(|| self.inner.write_header(copy, bytes))
+    }
+
+    fn read_anchor(&self) -> Result<Vec<Vec<u8>>, StorageError> {
+        self.faults.check_alive()?;
+        self.inner.read_anchor()
+    }
+
+    fn write_anchor(&self, slot: AnchorSlot, bytes: &[u8]) -> Result<(), StorageError> {
+        self.faults.run(|| self.inner.write_anchor(slot, bytes))
     }
 
     fn generations(&self) -> Result<Vec<u64>, StorageError> {

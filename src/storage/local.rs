@@ -1,10 +1,11 @@
 //! A store in a folder on a local disk.
 //!
-//! `lock` is held while the store is open, `header.a` and `header.b` are the header copies, and each
+//! `lock` is held while the store is open, `header.a` and `header.b` are the header copies, `anchor` is the anchor, and each
 //! generation is a folder `gen-` with its number in 16 hexadecimal digits. Everything is readable by its
 //! owner alone. A new store is built in a hidden sibling folder and renamed into place, so a crash leaves
 //! either no store or a whole one.
 
+mod anchor;
 mod lock;
 #[cfg(test)]
 mod tests;
@@ -14,9 +15,10 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf, absolute};
 
+use self::anchor::AnchorFile;
 use self::lock::Lock;
 use super::sled::SledEngine;
-use super::{Engine, EngineKind, HeaderCopy, Storage, StorageError, files};
+use super::{AnchorSlot, Engine, EngineKind, HeaderCopy, Storage, StorageError, files};
 use crate::limits;
 
 /// An open store folder, or one being created; holds the lock either way.
@@ -24,6 +26,7 @@ pub(crate) struct LocalStorage {
     folder: PathBuf,
     /// Where the store is to appear; `None` once it is there.
     target: Option<PathBuf>,
+    anchor: AnchorFile,
     _lock: Lock,
 }
 
@@ -39,7 +42,7 @@ impl LocalStorage {
             return Err(StorageError::Missing);
         }
         let lock = Lock::take(&folder)?;
-        let storage = Self { folder, target: None, _lock: lock };
+        let storage = Self { folder, target: None, anchor: AnchorFile::default(), _lock: lock };
         for copy in [HeaderCopy::A, HeaderCopy::B] {
             // What a crash interrupted may be a header whose slots were meant to be gone.
             discard(&storage.draft_path(copy));
@@ -75,7 +78,7 @@ impl LocalStorage {
         }
         let lock = Lock::take(&folder)?;
         clear_but_lock(&folder)?;
-        Ok(Self { folder, target: Some(target), _lock: lock })
+        Ok(Self { folder, target: Some(target), anchor: AnchorFile::default(), _lock: lock })
     }
 
     /// Moves a new store to its place, durably, and goes on holding it there. Every engine must be closed
@@ -157,6 +160,14 @@ impl Storage for LocalStorage {
             let _ = overwrite(&replaced);
         }
         Ok(())
+    }
+
+    fn read_anchor(&self) -> Result<Vec<Vec<u8>>, StorageError> {
+        AnchorFile::read(&self.folder)
+    }
+
+    fn write_anchor(&self, slot: AnchorSlot, bytes: &[u8]) -> Result<(), StorageError> {
+        self.anchor.write(&self.folder, slot, bytes)
     }
 
     fn generations(&self) -> Result<Vec<u64>, StorageError> {

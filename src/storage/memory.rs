@@ -9,7 +9,7 @@ use std::io;
 use std::ops::Bound;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::{Address, Batch, Engine, EngineKind, HeaderCopy, Storage, StorageError};
+use super::{Address, AnchorSlot, Batch, Engine, EngineKind, HeaderCopy, Storage, StorageError};
 use crate::limits;
 
 /// A place in memory. Clones are handles of one place and none of them locks the others out; a generation
@@ -21,6 +21,8 @@ pub(crate) struct MemoryStorage(Arc<Mutex<Place>>);
 struct Place {
     header_a: Option<Vec<u8>>,
     header_b: Option<Vec<u8>>,
+    anchor_even: Option<Vec<u8>>,
+    anchor_odd: Option<Vec<u8>>,
     generations: BTreeMap<u64, Arc<Mutex<Generation>>>,
 }
 
@@ -87,6 +89,21 @@ impl Storage for MemoryStorage {
 
     fn write_header(&self, copy: HeaderCopy, bytes: &[u8]) -> Result<(), StorageError> {
         *self.place().header(copy) = Some(bytes.to_vec());
+        Ok(())
+    }
+
+    fn read_anchor(&self) -> Result<Vec<Vec<u8>>, StorageError> {
+        let place = self.place();
+        Ok([&place.anchor_even, &place.anchor_odd].into_iter().flatten().cloned().collect())
+    }
+
+    fn write_anchor(&self, slot: AnchorSlot, bytes: &[u8]) -> Result<(), StorageError> {
+        let mut place = self.place();
+        let held = match slot {
+            AnchorSlot::Even => &mut place.anchor_even,
+            AnchorSlot::Odd => &mut place.anchor_odd,
+        };
+        *held = Some(bytes.to_vec());
         Ok(())
     }
 

@@ -85,6 +85,15 @@ pub(crate) enum HeaderCopy {
     B,
 }
 
+/// The slots of the anchor, written in turn, so that a torn write leaves the other whole.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum AnchorSlot {
+    /// For commits of an even number.
+    Even,
+    /// For the others.
+    Odd,
+}
+
 /// The place of one store. Holding a value of this type is holding the store's lock.
 pub(crate) trait Storage: Send + Sync {
     /// The bytes of a header copy, `None` if there is no such copy. At most 64 KiB are ever read.
@@ -92,6 +101,12 @@ pub(crate) trait Storage: Send + Sync {
 
     /// Replaces a header copy atomically and durably; the old bytes are overwritten, best effort.
     fn write_header(&self, copy: HeaderCopy, bytes: &[u8]) -> Result<(), StorageError>;
+
+    /// What the two slots of the anchor hold, of those that there are; at most 4 KiB each.
+    fn read_anchor(&self) -> Result<Vec<Vec<u8>>, StorageError>;
+
+    /// Writes one slot of the anchor, at most 4 KiB. Not synced.
+    fn write_anchor(&self, slot: AnchorSlot, bytes: &[u8]) -> Result<(), StorageError>;
 
     /// Numbers of the generations present, ascending.
     fn generations(&self) -> Result<Vec<u64>, StorageError>;

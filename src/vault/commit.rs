@@ -159,7 +159,11 @@ impl Session {
     fn sync(&self, number: u64) -> Result<(), StoreError> {
         let synced = {
             let state = read(&self.shared.state);
-            state.open().and_then(|open| open.engine().sync().map_err(StoreError::from))
+            state.open().and_then(|open| {
+                open.engine().sync()?;
+                open.remember();
+                Ok(())
+            })
         };
         synced.map_err(|error| self.halt(error))?;
         lock(&self.shared.progress).durable = number;
@@ -168,7 +172,7 @@ impl Session {
     }
 
     /// Stops everything after a failed commit, reads too. The caller that led gets the reason.
-    fn halt(&self, error: StoreError) -> StoreError {
+    pub(super) fn halt(&self, error: StoreError) -> StoreError {
         let mut state = write(&self.shared.state);
         if matches!(*state, State::Open(_)) {
             *state = State::Halted;
@@ -215,16 +219,21 @@ impl Exclusive<'_> {
         Ok(value)
     }
 
-    /// Makes a durable step of reaping alone; answers whether more is left to do.
-    pub(crate) fn reap(&mut self) -> Result<bool, StoreError> {
-        self.queue.group = {
-            let state = read(&self.session.shared.state);
-            let mut group = Overlay::default();
-            reap::along(state.open()?, &mut group, self.queue.staged)?;
-            group
-        };
-        self.flush()?;
-        self.session.read(|open| Ok(reap::is_due(open)?))
+    pub(super) fn session(&self) -> &'_ Session {
+        self.session
+    }
+
+    /// Makes a durable step of reaping alone, if there is anything to reap.
+    pub(crate) fn reap(&mut self) -> Result<(), StoreError> {
+        let mut group = Overlay::default();
+        self.session.read(|open| {
+            reap::along(open, &mut group, self.queue.staged).map_err(StoreError::from)
+        })?;
+        if group.is_empty() {
+            return Ok(());
+        }
+        self.queue.group.merge(group)?;
+        self.flush()
     }
 
     /// Keeps an object of the system folder from being reaped until this writer is done.

@@ -24,6 +24,14 @@ pub enum StoreError {
     Halted,
     /// Both copies of the header are damaged or missing.
     HeaderDamaged,
+    /// The header is older, or newer, than the records it belongs to: it was put back from a copy. A removed passphrase
+    /// could be alive again in it.
+    HeaderRolledBack {
+        /// The revision that the records name.
+        expected: u64,
+        /// The revision of the header.
+        found: u64,
+    },
     /// Another process holds the store; its process id where known.
     InUse(Option<u32>),
     /// The operating system failed.
@@ -40,7 +48,7 @@ pub enum StoreError {
     RandomnessFailed,
     /// The store is older than a state that was already seen.
     RolledBack {
-        /// The number of the commit, or header revision, that was expected at least.
+        /// The number of the commit that was expected at least.
         expected: u64,
         /// The number found.
         found: u64,
@@ -79,6 +87,9 @@ impl StoreError {
             Self::HeaderDamaged => {
                 "Put back the files header.a and header.b from a backup of this store; nothing else holds its keys."
             }
+            Self::HeaderRolledBack { .. } => {
+                "Put back the newest header.a and header.b, or a whole backup of the store."
+            }
             Self::InUse(_) => "Close the other program that uses the store, or wait for it.",
             Self::Io(_) | Self::Storage(_) => {
                 "Check the disk, its free space and the permissions, then try again."
@@ -110,6 +121,12 @@ impl fmt::Display for StoreError {
             Self::EngineNotBuilt => f.write_str("The store uses an engine that this build lacks."),
             Self::Halted => f.write_str("An earlier write failed, so the session has stopped."),
             Self::HeaderDamaged => f.write_str("The header of the store is damaged or missing."),
+            Self::HeaderRolledBack { expected, found } => {
+                write!(
+                    f,
+                    "The header was rolled back: it has revision {found}, its records {expected}."
+                )
+            }
             Self::InUse(Some(pid)) => write!(f, "The store is in use by process {pid}."),
             Self::InUse(None) => f.write_str("The store is in use by another process."),
             Self::Io(error) => write!(f, "The operating system reports: {error}."),

@@ -1,6 +1,8 @@
 //! The store as a whole: locked and unlocked, its header and keyslots, its commits and what they leave behind.
 
+mod anchor;
 mod cache;
+mod check;
 mod commit;
 mod create;
 mod error;
@@ -15,11 +17,14 @@ mod open;
 mod options;
 mod overlay;
 pub(crate) mod reap;
+mod rewrite;
 mod session;
 mod slots;
 mod unlock;
 mod unlocked;
 
+pub use anchor::{AnchorStatus, FreshnessAnchor};
+pub use check::{CheckReport, Problem};
 pub(crate) use commit::Exclusive;
 pub use error::StoreError;
 pub(crate) use open::Open;

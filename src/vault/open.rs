@@ -3,9 +3,11 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
+use super::anchor::{Anchor, AnchorStatus, Mark};
 use super::cache::NodeCache;
 use super::error::StoreError;
 use super::overlay::Overlay;
+use super::rewrite::{Next, NextKeys};
 use super::unlocked::Unlocked;
 use super::{Quotas, SessionOptions};
 use crate::record::node::{Folder, Root, Totals};
@@ -23,7 +25,9 @@ pub(crate) struct Open {
     sealer: Sealer,
     /// The header in use; none for a store that has none.
     keys: Option<Unlocked>,
+    anchor: Option<Anchor>,
     cache: Mutex<NodeCache>,
+    cache_bytes: usize,
     quotas: Quotas,
     root: Root,
     root_value: Vec<u8>,
@@ -49,7 +53,19 @@ impl Open {
     ) -> Result<Self, StoreError> {
         let (root, root_value) = read_root(&*engine, &sealer)?;
         let cache = Mutex::new(NodeCache::new(options.cache_bytes));
-        Ok(Self { engine, storage, sealer, keys, cache, quotas: options.quotas, root, root_value })
+        let anchor = None;
+        Ok(Self {
+            engine,
+            storage,
+            sealer,
+            keys,
+            anchor,
+            cache,
+            cache_bytes: options.cache_bytes,
+            quotas: options.quotas,
+            root,
+            root_value,
+        })
     }
 
     pub(crate) fn root(&self) -> &Root {
@@ -58,6 +74,72 @@ impl Open {
 
     pub(super) fn quotas(&self) -> &Quotas {
         &self.quotas
+    }
+
+    /// The header in use; `None` for a store in memory.
+    pub(super) fn keys(&self) -> Option<&Unlocked> {
+        self.keys.as_ref()
+    }
+
+    /// Goes on with another generation, of the same content; answers the engine of the old one.
+    pub(super) fn replace(
+        &mut self,
+        engine: Box<dyn Engine>,
+        next: Next,
+        root: Root,
+        root_value: Vec<u8>,
+    ) -> Box<dyn Engine> {
+        match (next.keys, &mut self.keys) {
+            (NextKeys::Same(header), Some(keys)) => keys.adopt(*header),
+            (NextKeys::Same(_), None) => {}
+            (NextKeys::Rotated(rotated), keys) => *keys = Some(*rotated),
+        }
+        self.sealer = next.sealer;
+        self.root = root;
+        self.root_value = root_value;
+        // Tags are new, so nothing in it is of use any more.
+        self.cache = Mutex::new(NodeCache::new(self.cache_bytes));
+        std::mem::replace(&mut self.engine, engine)
+    }
+
+    /// Loads a node that is not going to be needed again, so that it does not push out what is.
+    pub(super) fn load_once(&self, id: RecordId, tag: &Tag) -> Result<Node, RecordError> {
+        if let Some(node) = self.cache.lock().unwrap_or_else(PoisonError::into_inner).get(id, tag) {
+            return Ok(node);
+        }
+        fetch(&*self.engine, &self.sealer, id, tag).map(|(node, _)| node)
+    }
+
+    /// Starts to keep an anchor.
+    pub(super) fn keep_anchor(&mut self, anchor: Anchor) {
+        self.anchor = Some(anchor);
+    }
+
+    pub(super) fn anchor_status(&self) -> AnchorStatus {
+        self.anchor.as_ref().map_or(AnchorStatus::None, Anchor::status)
+    }
+
+    /// What the anchor says of the committed state.
+    pub(super) fn mark(&self) -> Option<Mark> {
+        Mark::of(self.root.commit, self.keys.as_ref()?.header().generation(), &self.root_value)
+    }
+
+    /// Tells the anchor of the committed state, which must be durable.
+    pub(super) fn remember(&self) {
+        if let (Some(anchor), Some(mark)) = (&self.anchor, self.mark()) {
+            anchor.remember(&*self.storage, &mark);
+        }
+    }
+
+    /// As [`remember`](Self::remember), and leaves nothing of earlier states in the anchor.
+    pub(super) fn renew_anchor(&self) {
+        if let (Some(anchor), Some(mark)) = (&self.anchor, self.mark()) {
+            anchor.renew(&*self.storage, &mark);
+        }
+    }
+
+    pub(super) fn sealer(&self) -> &Sealer {
+        &self.sealer
     }
 
     pub(super) fn storage(&self) -> &dyn Storage {
@@ -89,10 +171,10 @@ impl Open {
             root.bytes = folder.totals.bytes;
         }
 
-        let mut sealing =
+        let mut work =
             Sealing { sealer: &self.sealer, dirty: nodes, done: Vec::new(), puts: Vec::new() };
-        let sealed = sealing.seal(RecordId::ROOT, root.into())?;
-        let Sealing { dirty, done, mut puts, .. } = sealing;
+        let sealed = work.seal(RecordId::ROOT, root.into())?;
+        let Sealing { dirty, done, mut puts, .. } = work;
         let root = match done.last() {
             Some((_, _, Node::Root(root))) => Root::clone(root),
             _ => return Err(StoreError::tampered(Kind::Root, Flaw::Malformed)),
@@ -141,13 +223,9 @@ impl NodeSource for Open {
         if let Some(node) = self.cache.lock().unwrap_or_else(PoisonError::into_inner).get(id, tag) {
             return Ok(node);
         }
-        let values = self.engine.get_many(&[self.sealer.address(id)])?;
-        let Some(Some(value)) = values.into_iter().next() else {
-            return Err(RecordError::Damaged { kind: id.kind, flaw: Flaw::Absent });
-        };
-        let node = self.sealer.open(id, &value, tag)?;
+        let (node, bytes) = fetch(&*self.engine, &self.sealer, id, tag)?;
         let mut cache = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
-        cache.put(id, *tag, node.clone(), value.len());
+        cache.put(id, *tag, node.clone(), bytes);
         Ok(node)
     }
 }
@@ -159,14 +237,31 @@ pub(super) fn first_batch(sealer: &Sealer, root: Root) -> Result<Batch, StoreErr
         .into_iter()
         .map(|id| (RecordId::folder(id), Some(Node::from(empty.clone()))))
         .collect();
-    let mut sealing = Sealing { sealer, dirty, done: Vec::new(), puts: Vec::new() };
-    let sealed = sealing.seal(RecordId::ROOT, root.into())?;
-    let mut puts = sealing.puts;
-    puts.push((sealed.address, sealed.value));
-    Ok(Batch { expect: Some((sealed.address, None)), puts, deletes: Vec::new() })
+    let mut work = Sealing { sealer, dirty, done: Vec::new(), puts: Vec::new() };
+    let top = work.seal(RecordId::ROOT, root.into())?;
+    let mut puts = work.puts;
+    puts.push((top.address, top.value));
+    Ok(Batch { expect: Some((top.address, None)), puts, deletes: Vec::new() })
 }
 
-fn read_root(engine: &dyn Engine, sealer: &Sealer) -> Result<(Root, Vec<u8>), StoreError> {
+/// Reads a record and checks that it is the one a reference means; answers the length of its value too.
+pub(super) fn fetch(
+    engine: &dyn Engine,
+    sealer: &Sealer,
+    id: RecordId,
+    tag: &Tag,
+) -> Result<(Node, usize), RecordError> {
+    let values = engine.get_many(&[sealer.address(id)])?;
+    let Some(Some(value)) = values.into_iter().next() else {
+        return Err(RecordError::Damaged { kind: id.kind, flaw: Flaw::Absent });
+    };
+    Ok((sealer.open(id, &value, tag)?, value.len()))
+}
+
+pub(super) fn read_root(
+    engine: &dyn Engine,
+    sealer: &Sealer,
+) -> Result<(Root, Vec<u8>), StoreError> {
     let address: Address = sealer.address(RecordId::ROOT);
     let values = engine.get_many(&[address])?;
     let Some(Some(value)) = values.into_iter().next() else {

@@ -74,6 +74,14 @@ impl<'a> Txn<'a> {
         Ok(())
     }
 
+    /// Makes the number of the next commit larger than `commit`.
+    pub(crate) fn skip_commits(&mut self, commit: u64) -> Result<(), RecordError> {
+        let mut root = self.root()?;
+        root.commit = root.commit.max(commit);
+        self.put(RecordId::ROOT, root.into());
+        Ok(())
+    }
+
     /// The quotas of the session.
     pub(crate) fn quotas(&self) -> &super::Quotas {
         self.open.quotas()

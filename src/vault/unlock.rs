@@ -1,8 +1,10 @@
 //! Creating, finding and unlocking a store on disk.
 
 use std::path::Path;
+use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use super::anchor::{self, Anchor, FreshnessAnchor};
 use super::create::{FIRST_GENERATION, begin};
 use super::error::StoreError;
 use super::header::{Header, HeaderError};
@@ -26,17 +28,17 @@ pub struct Vault {
     storage: Box<dyn Storage>,
     /// What can be read of the header, the higher revision first.
     headers: Vec<(HeaderCopy, Header)>,
-    session: SessionOptions,
-    limits: KdfLimits,
+    options: VaultOptions,
 }
 
 /// How stores are created and opened.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 #[must_use]
 pub struct VaultOptions {
     cost: KdfCost,
     limits: KdfLimits,
     session: SessionOptions,
+    freshness: Option<Arc<dyn FreshnessAnchor>>,
 }
 
 impl Vault {
@@ -65,12 +67,28 @@ impl Vault {
     /// [`StoreError::WrongPassphrase`], [`StoreError::KdfOutOfBounds`], [`StoreError::RolledBack`], [`StoreError::Tampered`],
     /// [`StoreError::Storage`], [`StoreError::Io`]. The store is let go; open it again for another try.
     pub fn unlock(self, passphrase: &Passphrase) -> Result<Session, StoreError> {
-        self.unlock_with(&Credential::Passphrase(passphrase))
+        self.unlock_with(&Credential::Passphrase(passphrase), Rollback::Refuse)
     }
 
-    pub(super) fn unlock_with(self, credential: &Credential<'_>) -> Result<Session, StoreError> {
+    /// Unlocks a store that [`unlock`](Vault::unlock) calls rolled back, and goes on from its older state. For when a
+    /// person knows why: a restored backup, a copy, a second device.
+    ///
+    /// The next commit gets a number above everything that was seen, so this is needed once.
+    ///
+    /// # Errors
+    /// As [`unlock`](Vault::unlock); a header that is older than its records is refused here too, since it could bring a
+    /// removed keyslot back.
+    pub fn unlock_accepting_rollback(self, passphrase: &Passphrase) -> Result<Session, StoreError> {
+        self.unlock_with(&Credential::Passphrase(passphrase), Rollback::Accept)
+    }
+
+    pub(super) fn unlock_with(
+        self,
+        credential: &Credential<'_>,
+        rollback: Rollback,
+    ) -> Result<Session, StoreError> {
         let (copy, keys) = self.unlock_header(credential)?;
-        let Self { storage, headers, session, .. } = self;
+        let Self { storage, headers, options } = self;
         let header = keys.header();
         // The engine runs recovery on its files when it opens them, so it comes after the header has
         // authenticated.
@@ -83,14 +101,23 @@ impl Vault {
             })?;
         let bytes = *header.bytes();
         let (revision, generation) = (header.revision(), header.generation());
+        let mut anchor = Anchor::new(&keys, options.freshness.clone());
+        let seen = anchor.newest(&*storage);
         let sealer = sealer(&keys);
-        let open = Open::new(storage, engine, sealer, Some(keys), &session)?;
+        let mut open = Open::new(storage, engine, sealer, Some(keys), &options.session)?;
 
         let behind = revision.checked_sub(open.root().header_revision);
         if !matches!(behind, Some(0 | 1)) {
             let expected = open.root().header_revision;
-            return Err(StoreError::RolledBack { expected, found: revision });
+            return Err(StoreError::HeaderRolledBack { expected, found: revision });
         }
+        let fresh = open.mark().map_or(Ok(()), |found| anchor::check(&found, seen.as_ref()));
+        let skip = match (fresh, rollback) {
+            (Ok(()), _) => None,
+            (Err(_), Rollback::Accept) => seen.map(|seen| seen.commit),
+            (Err(error), Rollback::Refuse) => return Err(error),
+        };
+        open.keep_anchor(anchor);
         let other = other(copy);
         if !headers.iter().any(|(copy, header)| *copy == other && *header.bytes() == bytes) {
             open.storage().write_header(other, &bytes)?;
@@ -101,7 +128,7 @@ impl Vault {
             }
         }
         let session = Session::new(open);
-        session.settle(behind == Some(1), revision)?;
+        session.settle((behind == Some(1)).then_some(revision), skip)?;
         Ok(session)
     }
 
@@ -119,7 +146,10 @@ impl Vault {
             }
             // The bound is on the whole unlock, however many copies it takes.
             costs.extend(header.unlock_costs(credential.kind()));
-            self.limits.admit_unlock(costs.iter().copied()).map_err(StoreError::KdfOutOfBounds)?;
+            self.options
+                .limits
+                .admit_unlock(costs.iter().copied())
+                .map_err(StoreError::KdfOutOfBounds)?;
             match header.unlock(credential) {
                 Ok(keys) => return Ok((*copy, keys)),
                 Err(HeaderError::WrongCredential) => {}
@@ -155,6 +185,12 @@ impl VaultOptions {
         self
     }
 
+    /// Where else the newest commit is remembered, to notice that the whole store was put back from an older copy.
+    pub fn freshness_anchor(mut self, anchor: Arc<dyn FreshnessAnchor>) -> Self {
+        self.freshness = Some(anchor);
+        self
+    }
+
     /// Finds the store in a folder and takes hold of it. A folder without a store is left as it is.
     ///
     /// # Errors
@@ -181,7 +217,11 @@ impl VaultOptions {
         let header = keys.header();
         let engine = storage.open_generation(header.generation(), header.engine())?;
         let sealer = sealer(&keys);
-        Ok(Session::new(Open::new(Box::new(storage), engine, sealer, Some(keys), &self.session)?))
+        let anchor = Anchor::new(&keys, self.freshness.clone());
+        let mut open = Open::new(Box::new(storage), engine, sealer, Some(keys), &self.session)?;
+        open.keep_anchor(anchor);
+        open.remember();
+        Ok(Session::new(open))
     }
 
     /// Writes a new store: generation and root first, then the header, without which the rest is nothing.
@@ -228,26 +268,40 @@ impl VaultOptions {
             return Err(failure.map_or(StoreError::HeaderDamaged, StoreError::from));
         }
         headers.sort_by_key(|(_, header)| std::cmp::Reverse(header.revision()));
-        Ok(Vault { storage, headers, session: self.session.clone(), limits: self.limits.clone() })
+        Ok(Vault { storage, headers, options: self.clone() })
     }
 }
 
 impl Session {
     /// Finishes what a crash has interrupted.
-    fn settle(&self, header_is_ahead: bool, revision: u64) -> Result<(), StoreError> {
-        if header_is_ahead {
+    fn settle(&self, revision: Option<u64>, skip: Option<u64>) -> Result<(), StoreError> {
+        if revision.is_some() || skip.is_some() {
             self.exclusive(|exclusive| {
-                exclusive.commit(|txn| txn.set_header_revision(revision).map_err(StoreError::from))
+                exclusive.commit(|txn| {
+                    revision.map_or(Ok(()), |revision| txn.set_header_revision(revision))?;
+                    skip.map_or(Ok(()), |commit| txn.skip_commits(commit))?;
+                    Ok::<(), StoreError>(())
+                })
+            })?;
+        } else {
+            // Also what makes a missing anchor anew.
+            self.read(|open| {
+                open.remember();
+                Ok::<(), StoreError>(())
             })?;
         }
-        for _ in 0..REAP_ROUNDS {
-            if !self.read(|open| Ok::<_, StoreError>(super::reap::is_due(open)?))? {
-                break;
-            }
-            self.exclusive(|exclusive| exclusive.reap())?;
+        if self.read(|open| Ok::<_, StoreError>(super::reap::is_due(open)?))? {
+            self.exclusive(|exclusive| (0..REAP_ROUNDS).try_for_each(|_| exclusive.reap()))?;
         }
         Ok(())
     }
+}
+
+/// What to do with a store that is older than its anchor.
+#[derive(Clone, Copy)]
+pub(super) enum Rollback {
+    Accept,
+    Refuse,
 }
 
 fn sealer(keys: &Unlocked) -> Sealer {
@@ -261,7 +315,7 @@ fn other(copy: HeaderCopy) -> HeaderCopy {
     }
 }
 
-fn occupied(error: StorageError) -> StoreError {
+pub(super) fn occupied(error: StorageError) -> StoreError {
     match error {
         StorageError::Io(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
             StoreError::AlreadyExists

@@ -200,7 +200,9 @@ fn after(text: &Text, start: u64) -> Result<&str, RecordError> {
 fn join(parts: &[&str]) -> Zeroizing<String> {
     let mut joined =
         Zeroizing::new(String::with_capacity(parts.iter().map(|part| part.len()).sum()));
-    parts.iter().for_each(|part| joined.push_str(part));
+    for part in parts {
+        joined.push_str(part);
+    }
     joined
 }
 

@@ -49,7 +49,7 @@ pub(super) fn edit<T>(
         let (mut plan, text) = exclusive.commit(|txn| {
             let plan = plan(txn)?;
             check_quotas(txn, Some(&plan.info), plan.bytes_after())?;
-            let text = changed(&*rope::read(txn, plan.entry.id, &plan.head.body)?, &plan)?;
+            let text = changed(&rope::read(txn, plan.entry.id, &plan.head.body)?, &plan)?;
             Ok::<_, FileError>((plan, text))
         })?;
         let before = (plan.entry.clone(), plan.info);

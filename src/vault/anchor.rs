@@ -1,0 +1,178 @@
+//! The anchor: what the newest commit was, kept outside the engine.
+//!
+//! An engine whose log lost its end recovers to an older state and reports success; a whole folder can be put back
+//! from a copy. Neither shows in the records, which authenticate. So after each synced commit its number and the nonce
+//! and tag of its root are written beside the header, under a MAC. A store behind its anchor was rolled back; a store
+//! ahead of it lost power between the two, which is normal.
+//!
+//! The anchor in the store's own folder detects accidents: whoever can put the store back can put it back too. An
+//! application that keeps the same value elsewhere, through [`FreshnessAnchor`], detects that as well.
+
+use std::error::Error;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use super::error::StoreError;
+use super::unlocked::Unlocked;
+use crate::crypto::keys::AnchorKey;
+use crate::crypto::prf::StoreId;
+use crate::storage::{AnchorSlot, Storage};
+
+/// A place outside the store that remembers the newest commit, kept by the application.
+///
+/// It need not be secret, only harder to turn back than the store: another disk, a keyring, a server. One value
+/// belongs to one store.
+pub trait FreshnessAnchor: Send + Sync {
+    /// The value that was saved last; `None` if none ever was.
+    ///
+    /// # Errors
+    /// Whatever keeps it from being read. The store opens all the same, and [`Status`](super::Status) says so.
+    fn load(&self) -> Result<Option<Vec<u8>>, Box<dyn Error + Send + Sync>>;
+
+    /// Keeps a value, of 88 bytes, in place of the last. Called after every durable commit, by one thread at a time.
+    ///
+    /// # Errors
+    /// Whatever keeps it from being saved. The commit stands, and [`Status`](super::Status) says so.
+    fn save(&self, value: &[u8]) -> Result<(), Box<dyn Error + Send + Sync>>;
+}
+
+/// How far the freshness of a store is known.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum AnchorStatus {
+    /// The anchor was there when the store was unlocked, and is written with every commit.
+    Active,
+    /// There was none, or none that could be read, when the store was unlocked; it is written from now on.
+    WasMissing,
+    /// It could not be written, or the application's anchor could not be used.
+    Failing,
+    /// The store is in memory and has none.
+    None,
+}
+
+/// What an anchor says of one commit.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) struct Mark {
+    pub(super) commit: u64,
+    generation: u64,
+    nonce: [u8; 24],
+    tag: [u8; 16],
+}
+
+impl Mark {
+    /// The mark of a commit whose root is stored as `root_value`.
+    pub(super) fn of(commit: u64, generation: u64, root_value: &[u8]) -> Option<Self> {
+        let nonce = *root_value.get(1..)?.first_chunk::<24>()?;
+        let tag = *root_value.last_chunk::<16>()?;
+        Some(Self { commit, generation, nonce, tag })
+    }
+
+    fn encode(&self, key: &AnchorKey, store: &StoreId) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(MARK_BYTES);
+        bytes.extend(self.commit.to_le_bytes());
+        bytes.extend(self.generation.to_le_bytes());
+        bytes.extend(self.nonce);
+        bytes.extend(self.tag);
+        let mac = key.mac(store, &[&bytes]);
+        bytes.extend(mac);
+        bytes
+    }
+
+    fn decode(bytes: &[u8], key: &AnchorKey, store: &StoreId) -> Option<Self> {
+        let (body, rest) = bytes.split_at_checked(MARK_BYTES - 32)?;
+        if !key.verify(store, &[body], rest.first_chunk::<32>()?) {
+            return None;
+        }
+        let (commit, body) = body.split_first_chunk::<8>()?;
+        let (generation, body) = body.split_first_chunk::<8>()?;
+        let (nonce, body) = body.split_first_chunk::<24>()?;
+        Some(Self {
+            commit: u64::from_le_bytes(*commit),
+            generation: u64::from_le_bytes(*generation),
+            nonce: *nonce,
+            tag: *body.first_chunk::<16>()?,
+        })
+    }
+}
+
+/// Reads and writes the anchors of one unlocked store.
+pub(super) struct Anchor {
+    key: AnchorKey,
+    store: StoreId,
+    external: Option<Arc<dyn FreshnessAnchor>>,
+    was_missing: bool,
+    failing: AtomicBool,
+}
+
+impl Anchor {
+    pub(super) fn new(keys: &Unlocked, external: Option<Arc<dyn FreshnessAnchor>>) -> Self {
+        let (key, store) = (keys.anchor_key(), keys.header().store());
+        Self { key, store, external, was_missing: false, failing: AtomicBool::new(false) }
+    }
+
+    /// The newest commit that any anchor knows of. What cannot be read counts as missing: the anchor must not be one
+    /// more thing whose damage makes a store unusable.
+    pub(super) fn newest(&mut self, storage: &dyn Storage) -> Option<Mark> {
+        let local = storage.read_anchor().unwrap_or_default();
+        let marks = local.iter().filter_map(|bytes| Mark::decode(bytes, &self.key, &self.store));
+        let newest = marks.max_by_key(|mark| mark.commit);
+        self.was_missing = newest.is_none();
+        let external = self.external.as_ref().and_then(|external| match external.load() {
+            Ok(Some(value)) => {
+                let mark = Mark::decode(&value, &self.key, &self.store);
+                self.failing.fetch_or(mark.is_none(), Ordering::Relaxed);
+                mark
+            }
+            Ok(None) => None,
+            Err(_) => {
+                self.failing.store(true, Ordering::Relaxed);
+                None
+            }
+        });
+        newest.into_iter().chain(external).max_by_key(|mark| mark.commit)
+    }
+
+    /// Remembers a commit that is durable. Not synced: if power fails first, the store is ahead of its anchor,
+    /// which is no alarm.
+    pub(super) fn remember(&self, storage: &dyn Storage, mark: &Mark) {
+        let bytes = mark.encode(&self.key, &self.store);
+        let slot = if mark.commit.is_multiple_of(2) { AnchorSlot::Even } else { AnchorSlot::Odd };
+        let local = storage.write_anchor(slot, &bytes).is_ok();
+        let external = self.external.as_ref().is_none_or(|external| external.save(&bytes).is_ok());
+        self.failing.store(!(local && external), Ordering::Relaxed);
+    }
+
+    /// As [`remember`](Self::remember), and in both slots, so that nothing is left of roots before.
+    pub(super) fn renew(&self, storage: &dyn Storage, mark: &Mark) {
+        let bytes = mark.encode(&self.key, &self.store);
+        for slot in [AnchorSlot::Even, AnchorSlot::Odd] {
+            let _ = storage.write_anchor(slot, &bytes);
+        }
+        self.remember(storage, mark);
+    }
+
+    pub(super) fn status(&self) -> AnchorStatus {
+        if self.failing.load(Ordering::Relaxed) {
+            AnchorStatus::Failing
+        } else if self.was_missing {
+            AnchorStatus::WasMissing
+        } else {
+            AnchorStatus::Active
+        }
+    }
+}
+
+/// Whether a store whose newest commit has the mark `found` may be believed after `seen`.
+pub(super) fn check(found: &Mark, seen: Option<&Mark>) -> Result<(), StoreError> {
+    match seen {
+        Some(seen)
+            if seen.commit > found.commit || (seen.commit == found.commit && seen != found) =>
+        {
+            Err(StoreError::RolledBack { expected: seen.commit, found: found.commit })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Commit, generation, nonce, tag, MAC.
+const MARK_BYTES: usize = 8 + 8 + 24 + 16 + 32;

@@ -1,0 +1,361 @@
+//! Writing the whole store anew: one routine for real deletion, a new data key, compaction, backup and a change of
+//! engine.
+//!
+//! Under a fresh data key, the live records go into a new generation in the order of their addresses, so that the new
+//! log shows nothing of what was written when or together. Only when that generation is synced and read back
+//! are the headers written, and only then is the old one removed: at every moment one of the two is whole. Writers
+//! wait; readers go on with the old generation until the new one takes its place.
+
+use std::path::Path;
+
+use super::anchor::{Anchor, Mark};
+use super::commit::Exclusive;
+use super::create::FIRST_GENERATION;
+use super::error::StoreError;
+use super::open::{self, Open};
+use super::session::{Session, read, write};
+use super::unlocked::{NextHeader, Unlocked};
+use crate::crypto::keys::{DataKey, RecordKeys};
+use crate::limits::{BATCH_BYTES, FILE_INLINE_AGAIN};
+use crate::record::node::{Folder, Root, Totals};
+use crate::record::tree::Body;
+use crate::record::{Node, RecordId, Sealed, Sealer, Tag};
+use crate::storage::local::LocalStorage;
+use crate::storage::memory::MemoryStorage;
+use crate::storage::{Address, Batch, Engine, EngineKind, HeaderCopy, Storage};
+
+impl Session {
+    /// Writes the store anew under a fresh data key and removes the old records: what was deleted or overwritten is gone
+    /// from the store's files, and the space it took is free.
+    ///
+    /// `progress` is told the number of records written so far. Writers wait meanwhile, readers do not. A store in
+    /// memory has nothing to purge.
+    ///
+    /// # Errors
+    /// [`StoreError::Tampered`] if a live record is damaged; [`StoreError::Io`], [`StoreError::Storage`]. Nothing has changed
+    /// then, unless the session is halted: in that case the next unlock finds either the old or the new state.
+    ///
+    /// # Security
+    /// Old ciphertext may survive in free blocks, snapshots and copies. It opens only with an old copy of the header
+    /// and a credential that was valid for it. Backups are not purged.
+    pub fn purge(&self, mut progress: impl FnMut(u64)) -> Result<(), StoreError> {
+        self.exclusive(|exclusive| exclusive.rewrite(None, &mut progress))
+    }
+
+    /// Writes a consistent copy of the store to a new folder. It opens with the same credentials, holds the same state,
+    /// and has a data key of its own. Writers wait meanwhile, readers do not.
+    ///
+    /// # Errors
+    /// [`StoreError::AlreadyExists`]; [`StoreError::Tampered`] if a live record is damaged; [`StoreError::Io`]. Then there is no
+    /// copy, and this store is as it was. A store in memory has no header to copy: [`StoreError::NotAStore`].
+    ///
+    /// # Security
+    /// A purge of this store does not reach its backups, and a keyslot removed here still opens them.
+    pub fn backup(
+        &self,
+        path: impl AsRef<Path>,
+        mut progress: impl FnMut(u64),
+    ) -> Result<(), StoreError> {
+        self.exclusive(|_| {
+            let storage = LocalStorage::create(path.as_ref()).map_err(super::unlock::occupied)?;
+            self.read(|open| {
+                let keys = open.keys().ok_or(StoreError::NotAStore)?;
+                let engine = keys.header().engine();
+                let next = Next::generation(keys, FIRST_GENERATION, engine)?;
+                let commit = open.root().commit;
+                let written = write_generation(open, &storage, &next, commit, &mut progress)?;
+                written.engine.close()?;
+                let mark = Mark::of(commit, FIRST_GENERATION, &written.root_value);
+                if let Some(mark) = mark {
+                    Anchor::new(keys, None).remember(&storage, &mark);
+                }
+                write_headers(&storage, &next)
+            })?;
+            storage.publish().map_err(super::unlock::occupied)?;
+            Ok(())
+        })
+    }
+
+    /// Whether the store takes much more room than what it holds, so that [`purge`](Session::purge) is worth it: more than
+    /// three times the live bytes plus 8 MiB.
+    ///
+    /// # Errors
+    /// [`StoreError::Locked`], [`StoreError::Halted`], or the engine's failure to read.
+    pub fn compaction_due(&self) -> Result<bool, StoreError> {
+        self.read(|open| {
+            let disk = open.storage().size()?;
+            // Text alone is less than what is live; usually that settles it without reading anything.
+            if disk <= worth(open.root().bytes) {
+                return Ok(false);
+            }
+            let mut live = 0_u64;
+            let mut after = None;
+            loop {
+                let page = open.engine().scan(after.as_ref(), PAGE)?;
+                let Some((last, _)) = page.last() else { return Ok(disk > worth(live)) };
+                after = Some(*last);
+                live = page.iter().fold(live, |live, (address, value)| {
+                    live.saturating_add(length(&address.0)).saturating_add(length(value))
+                });
+            }
+        })
+    }
+}
+
+impl Exclusive<'_> {
+    /// Moves the store to a new generation, on another engine if one is named.
+    pub(super) fn rewrite(
+        &mut self,
+        engine: Option<EngineKind>,
+        progress: &mut dyn FnMut(u64),
+    ) -> Result<(), StoreError> {
+        self.replace_generation(progress, |keys, number| {
+            Next::generation(keys, number, engine.unwrap_or(keys.header().engine()))
+        })
+    }
+
+    /// Writes a new generation, makes the header name it, and goes on with it.
+    pub(super) fn replace_generation(
+        &mut self,
+        progress: &mut dyn FnMut(u64),
+        next: impl FnOnce(&Unlocked, u64) -> Result<Next, StoreError>,
+    ) -> Result<(), StoreError> {
+        let session = self.session();
+        let state = read(&session.shared.state);
+        let open = state.open()?;
+        let Some(keys) = open.keys() else { return Ok(()) };
+        let old = keys.header().generation();
+        let newest = open.storage().generations()?.into_iter().max().unwrap_or(old).max(old);
+        let number = newest.checked_add(1).ok_or(StoreError::TooLarge)?;
+        let next = next(keys, number)?;
+        let commit = open.root().commit.saturating_add(1);
+        let written = match write_generation(open, open.storage(), &next, commit, progress) {
+            Ok(written) => written,
+            Err(error) => {
+                // What was begun is of no use; if it cannot be removed now, the next unlock does it.
+                let _ = open.storage().remove_generation(number);
+                return Err(error);
+            }
+        };
+        let switched = write_headers(open.storage(), &next);
+        drop(state);
+        switched.map_err(|error| session.halt(error))?;
+
+        let before = {
+            let mut state = write(&session.shared.state);
+            let open = state.open_mut()?;
+            open.replace(written.engine, next, written.root, written.root_value)
+        };
+        // The new generation is durable and named; closing and removing the old one can fail without harm.
+        let _ = before.close();
+        session.read(|open| {
+            open.renew_anchor();
+            let _ = open.storage().remove_generation(old);
+            Ok(())
+        })
+    }
+}
+
+/// The header that a new generation belongs to, and the keys of its records.
+pub(super) struct Next {
+    pub(super) keys: NextKeys,
+    pub(super) sealer: Sealer,
+    generation: u64,
+    engine: EngineKind,
+}
+
+/// Where the new header comes from.
+pub(super) enum NextKeys {
+    /// The same master key and slots.
+    Same(Box<NextHeader>),
+    /// A new master key with one slot.
+    Rotated(Box<Unlocked>),
+}
+
+impl Next {
+    fn generation(keys: &Unlocked, number: u64, engine: EngineKind) -> Result<Self, StoreError> {
+        let data_key = DataKey::generate()?;
+        let store = keys.header().store();
+        let sealer = Sealer::new(RecordKeys::derive(&data_key, &store, number), store, number);
+        let header = keys.next_generation(number, engine, data_key)?;
+        Ok(Self { keys: NextKeys::Same(Box::new(header)), sealer, generation: number, engine })
+    }
+
+    fn revision(&self) -> u64 {
+        match &self.keys {
+            NextKeys::Same(header) => header.revision(),
+            NextKeys::Rotated(keys) => keys.header().revision(),
+        }
+    }
+
+    fn header(&self) -> &[u8] {
+        match &self.keys {
+            NextKeys::Same(header) => header.bytes(),
+            NextKeys::Rotated(keys) => keys.header().bytes(),
+        }
+    }
+}
+
+struct Written {
+    engine: Box<dyn Engine>,
+    root: Root,
+    root_value: Vec<u8>,
+}
+
+fn write_headers(storage: &dyn Storage, next: &Next) -> Result<(), StoreError> {
+    for copy in [HeaderCopy::A, HeaderCopy::B] {
+        storage.write_header(copy, next.header())?;
+    }
+    Ok(())
+}
+
+/// Writes the live records under new keys, in address order, and reads them all back.
+///
+/// Sealing goes from the leaves to the root, which is the order of the tree and would show in the log. So sealed
+/// records are collected first, in memory if they are few and else in a generation of their own, and copied from there in
+/// order.
+fn write_generation(
+    open: &Open,
+    storage: &dyn Storage,
+    next: &Next,
+    commit: u64,
+    progress: &mut dyn FnMut(u64),
+) -> Result<Written, StoreError> {
+    let size =
+        open.root().bytes.saturating_add(open.root().files.saturating_mul(FILE_INLINE_AGAIN));
+    let in_memory = MemoryStorage::default();
+    let scratch_number = next.generation.checked_add(1).ok_or(StoreError::TooLarge)?;
+    let (place, kind): (&dyn Storage, _) = if size <= COLLECTED_IN_MEMORY {
+        (&in_memory, EngineKind::Memory)
+    } else {
+        storage.remove_generation(scratch_number)?;
+        (storage, next.engine)
+    };
+    let scratch = place.create_generation(scratch_number, kind)?;
+    let mut copy = Copy {
+        open,
+        sealer: &next.sealer,
+        into: &*scratch,
+        puts: Vec::new(),
+        bytes: 0,
+        records: 0,
+    };
+    let copied = copy.root(commit, next.revision());
+    let records = copy.records;
+    let engine = copied.and_then(|()| {
+        let engine = storage.create_generation(next.generation, next.engine)?;
+        sort(&*scratch, &*engine, progress)?;
+        Ok(engine)
+    });
+    let _ = scratch.close();
+    place.remove_generation(scratch_number)?;
+    let engine = engine?;
+
+    let (root, root_value) = open::read_root(&*engine, &next.sealer)?;
+    let mut check = Check { engine: &*engine, sealer: &next.sealer, records: 1 };
+    check.below(RecordId::ROOT, root.clone().into())?;
+    if check.records != records {
+        return Err(StoreError::Storage("the new generation lacks records".to_owned()));
+    }
+    Ok(Written { engine, root, root_value })
+}
+
+/// Copies records from one engine to another in the order of their addresses.
+fn sort(
+    from: &dyn Engine,
+    into: &dyn Engine,
+    progress: &mut dyn FnMut(u64),
+) -> Result<(), StoreError> {
+    let mut after: Option<Address> = None;
+    let mut records = 0_u64;
+    loop {
+        let page = from.scan(after.as_ref(), PAGE)?;
+        let Some((last, _)) = page.last() else { return Ok(()) };
+        after = Some(*last);
+        records = records.saturating_add(u64::try_from(page.len()).unwrap_or_default());
+        into.apply(&Batch { expect: None, puts: page, deletes: Vec::new() })?;
+        into.sync()?;
+        progress(records);
+    }
+}
+
+/// Seals the live tree under other keys.
+struct Copy<'a> {
+    open: &'a Open,
+    sealer: &'a Sealer,
+    into: &'a dyn Engine,
+    puts: Vec<(Address, Vec<u8>)>,
+    bytes: usize,
+    records: u64,
+}
+
+impl Copy<'_> {
+    fn root(&mut self, commit: u64, header_revision: u64) -> Result<(), StoreError> {
+        let mut root = Root { commit, header_revision, ..self.open.root().clone() };
+        root.tree.tag = self.node(RecordId::folder(root.tree.id), &root.tree.tag)?;
+        // Whatever the system folder holds was deleted or never finished.
+        let empty = Folder { next_index: 0, totals: Totals::default(), body: Body::empty() };
+        let sealed = self.sealer.seal(RecordId::folder(root.system.id), &empty.into())?;
+        root.system.tag = self.put(sealed)?;
+        let sealed = self.sealer.seal(RecordId::ROOT, &root.into())?;
+        self.put(sealed)?;
+        self.flush()
+    }
+
+    fn node(&mut self, id: RecordId, tag: &Tag) -> Result<Tag, StoreError> {
+        let mut node = self.open.load_once(id, tag)?;
+        node.children_mut(id.object, |child, tag| {
+            *tag = self.node(child, tag)?;
+            Ok::<(), StoreError>(())
+        })?;
+        let sealed = self.sealer.seal(id, &node)?;
+        self.put(sealed)
+    }
+
+    fn put(&mut self, sealed: Sealed) -> Result<Tag, StoreError> {
+        self.records = self.records.saturating_add(1);
+        self.bytes += sealed.address.0.len() + sealed.value.len();
+        self.puts.push((sealed.address, sealed.value));
+        if self.bytes > BATCH_BYTES / 2 {
+            self.flush()?;
+        }
+        Ok(sealed.tag)
+    }
+
+    fn flush(&mut self) -> Result<(), StoreError> {
+        self.bytes = 0;
+        let puts = std::mem::take(&mut self.puts);
+        self.into.apply(&Batch { expect: None, puts, deletes: Vec::new() })?;
+        Ok(self.into.sync()?)
+    }
+}
+
+/// Reads a tree from its root and counts its records.
+struct Check<'a> {
+    engine: &'a dyn Engine,
+    sealer: &'a Sealer,
+    records: u64,
+}
+
+impl Check<'_> {
+    fn below(&mut self, id: RecordId, mut node: Node) -> Result<(), StoreError> {
+        node.children_mut(id.object, |child, tag| {
+            let (node, _) = open::fetch(self.engine, self.sealer, child, tag)?;
+            self.records = self.records.saturating_add(1);
+            self.below(child, node)
+        })
+    }
+}
+
+fn worth(live: u64) -> u64 {
+    live.saturating_mul(3).saturating_add(8 << 20)
+}
+
+fn length(bytes: &[u8]) -> u64 {
+    u64::try_from(bytes.len()).unwrap_or(u64::MAX)
+}
+
+/// Records read at once; as many of the largest fit a batch.
+const PAGE: usize = 30;
+/// Bytes of a store that is collected in memory to be sorted.
+const COLLECTED_IN_MEMORY: u64 = 64 << 20;

@@ -1,0 +1,109 @@
+//! The memory tool contract, checked from the outside: calls go in as the model sends them, and
+//! what comes back is compared string for string.
+//!
+//! Most of it is transcripts (`transcripts/*.txt`, format in the README beside them). The modules
+//! below hold what a transcript cannot say: threads, a locked store, millions of lines, loops over
+//! every command. `transcripts/COVERAGE.md` maps each sentence of the contract to its test.
+//! Durability, damage and what lies on disk are not tested here.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::string_slice,
+    reason = "a test that meets the unexpected should stop there and say so"
+)]
+
+#[path = "contract/availability.rs"]
+mod availability;
+#[path = "contract/coverage.rs"]
+mod coverage;
+#[path = "contract/failures.rs"]
+mod failures;
+#[path = "contract/insert_rule.rs"]
+mod insert_rule;
+#[path = "contract/lines.rs"]
+mod lines;
+#[path = "contract/listing.rs"]
+mod listing;
+#[path = "contract/parallel.rs"]
+mod parallel;
+#[path = "contract/paths.rs"]
+mod paths;
+#[path = "contract/quotas.rs"]
+mod quotas;
+#[path = "contract/store.rs"]
+mod store;
+#[path = "contract/transcript.rs"]
+mod transcript;
+
+/// One test per transcript, named after its file, and the list of them for the test that no file
+/// is left out.
+macro_rules! transcripts {
+    ($($name:ident)+) => {
+        $(
+            #[test]
+            fn $name() {
+                let text = include_str!(concat!("transcripts/", stringify!($name), ".txt"));
+                transcript::play(concat!(stringify!($name), ".txt"), text);
+            }
+        )+
+
+        const LISTED: &[&str] = &[$(concat!(stringify!($name), ".txt")),+];
+    };
+}
+
+transcripts! {
+    create
+    create_overwrites
+    delete
+    input
+    input_fields
+    input_integers
+    insert
+    insert_refused
+    known_slips
+    order_of_checks
+    order_of_quotas
+    path_accepted
+    path_echo
+    path_escape
+    path_final_slash
+    path_invalid
+    path_limits
+    path_prefix
+    path_unicode
+    quota_file_bytes
+    quota_store_bytes
+    quota_store_files
+    read_only
+    rename
+    rename_limits
+    rename_refused
+    session
+    str_replace
+    str_replace_cut
+    str_replace_refused
+    text
+    view_cut
+    view_cut_configured
+    view_file
+    view_folder
+    view_folder_cut
+    view_folder_hidden
+    view_folder_order
+    view_folder_sizes
+    view_range
+}
+
+#[test]
+fn every_transcript_in_the_folder_is_listed() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/transcripts");
+    let mut found: Vec<String> = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "txt"))
+        .map(|path| path.file_name().unwrap().to_str().unwrap().to_owned())
+        .collect();
+    found.sort();
+    assert_eq!(found, LISTED, "the macro lists the transcripts in alphabetical order");
+}

@@ -1,0 +1,100 @@
+//! Helpers of the contract's programmatic tests: calls from values, answers as text, and a dump of
+//! the whole tree, all through the tool alone.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use inmost::{MemoryTool, Session};
+use serde_json::{Value, json};
+
+pub(crate) fn new_tool() -> MemoryTool {
+    MemoryTool::new(Session::in_memory().unwrap())
+}
+
+/// A tool that cuts nothing, for reading back what another tool on the same session wrote.
+pub(crate) fn reader(session: &Session) -> MemoryTool {
+    MemoryTool::builder(session.clone())
+        .view_characters(1_000_000_000)
+        .ranged_view_characters(1_000_000_000)
+        .listing_entries(1_000_000)
+        .build()
+}
+
+/// The content of a call that must succeed.
+pub(crate) fn done(tool: &MemoryTool, call: &Value) -> String {
+    let result = tool.call(&call.to_string()).unwrap();
+    assert!(!result.is_error(), "{} for {}", result.content(), start_of(call));
+    result.content().to_owned()
+}
+
+/// The content of a call that must fail.
+pub(crate) fn refused(tool: &MemoryTool, call: &Value) -> String {
+    let result = tool.call(&call.to_string()).unwrap();
+    assert!(result.is_error(), "{} for {}", result.content(), start_of(call));
+    result.content().to_owned()
+}
+
+fn start_of(call: &Value) -> String {
+    call.to_string().chars().take(300).collect()
+}
+
+pub(crate) fn create(tool: &MemoryTool, path: &str, text: &str) {
+    let content = done(tool, &json!({"command": "create", "path": path, "file_text": text}));
+    assert_eq!(content, format!("File created successfully at: {path}"));
+}
+
+/// The lines of a successful file view, without header, numbers or notice.
+pub(crate) fn lines(tool: &MemoryTool, path: &str) -> Vec<String> {
+    let content = done(tool, &json!({"command": "view", "path": path}));
+    let mut shown = content.split('\n');
+    let header = format!("Here's the content of {path} with line numbers:");
+    assert_eq!(shown.next(), Some(header.as_str()));
+    shown.map(|line| line.split_once('\t').unwrap().1.to_owned()).collect()
+}
+
+/// The exact text of a file below the root, from its lines and the bytes its folder lists: a view
+/// alone does not tell whether the last line is closed. Only for files below 1,024 bytes.
+pub(crate) fn text(tool: &MemoryTool, name: &str) -> String {
+    let path = format!("/memories/{name}");
+    let mut text = lines(tool, &path).join("\n");
+    let listing = done(tool, &json!({"command": "view", "path": "/memories"}));
+    let entry = listing.lines().find_map(|line| line.strip_suffix(&format!("\t{path}")));
+    let bytes: usize = entry.unwrap().strip_suffix('B').unwrap().parse().unwrap();
+    // An empty file and a file of one empty line differ in their number of lines, so the sum
+    // below is never short by more than the final newline.
+    if text.len() < bytes {
+        text.push('\n');
+    }
+    assert_eq!(text.len(), bytes, "bytes of {path}");
+    text
+}
+
+/// Everything the tool shows of the tree: every folder's listing and every file's view, from the
+/// root down, and from each of `hidden`, which listings leave out.
+pub(crate) fn dump(tool: &MemoryTool, hidden: &[&str]) -> BTreeMap<String, String> {
+    let mut seen = BTreeMap::new();
+    for path in [&["/memories"], hidden].concat() {
+        dump_below(tool, path, &mut seen);
+    }
+    seen
+}
+
+fn dump_below(tool: &MemoryTool, path: &str, seen: &mut BTreeMap<String, String>) {
+    let result = tool.call(&json!({"command": "view", "path": path}).to_string()).unwrap();
+    let content = result.content().to_owned();
+    if content.starts_with("Here're the files") {
+        for line in content.lines().skip(2) {
+            dump_below(tool, line.split_once('\t').unwrap().1.trim_end_matches('/'), seen);
+        }
+    }
+    seen.insert(path.to_owned(), content);
+}
+
+/// `n` lines, each holding its own number.
+pub(crate) fn numbered(n: usize) -> String {
+    let mut text = String::new();
+    for line in 1..=n {
+        writeln!(text, "{line}").unwrap();
+    }
+    text
+}

@@ -1,0 +1,231 @@
+//! Reads and plays a transcript: calls and the answers the contract gives them, run in order
+//! against one fresh in-memory store. The format is described in `tests/transcripts/README.md`;
+//! a file that strays from it is refused, so that what a reviewer sees is what is compared.
+
+use std::str::FromStr;
+
+use inmost::{MemoryTool, SessionOptions};
+
+/// A call and the one answer it must get.
+pub(crate) struct Step {
+    pub(crate) line: usize,
+    pub(crate) call: String,
+    pub(crate) is_error: bool,
+    pub(crate) content: String,
+}
+
+pub(crate) struct Transcript {
+    /// Name and value; the value is empty for a switch.
+    options: Vec<(String, String)>,
+    pub(crate) steps: Vec<Step>,
+}
+
+/// Plays a whole transcript and reports every answer that differs, not only the first: later
+/// steps often show what the earlier difference was.
+pub(crate) fn play(name: &str, text: &str) {
+    let transcript = Transcript::parse(name, text);
+    let tool = transcript.tool();
+    let mut differences = Vec::new();
+    for step in &transcript.steps {
+        let result = tool.call(&step.call).unwrap_or_else(|_| {
+            panic!("{name}:{}: the store failed on {}", step.line, excerpt(&step.call))
+        });
+        if result.is_error() != step.is_error || !matches(&step.content, result.content()) {
+            differences.push(format!(
+                "{name}:{}: {}\n{}\n{}",
+                step.line,
+                excerpt(&step.call),
+                described("expected", step.is_error, &step.content),
+                described("got", result.is_error(), result.content()),
+            ));
+        }
+    }
+    assert!(differences.is_empty(), "{}", differences.join("\n\n"));
+}
+
+/// Whether `content` is what `expected` asks for: equal, or equal around the one `{reason}`.
+pub(crate) fn matches(expected: &str, content: &str) -> bool {
+    let Some((before, after)) = expected.split_once("{reason}") else {
+        return content == expected;
+    };
+    content.strip_prefix(before).and_then(|rest| rest.strip_suffix(after)).is_some_and(is_a_reason)
+}
+
+/// Free text that can be shown to a model: it says something, on one line, and names no path but
+/// those of the memory tree.
+fn is_a_reason(text: &str) -> bool {
+    let elsewhere = text.replace("/memories/", "").replace("/memories", "");
+    !text.trim().is_empty() && !text.contains(['\n', '\r']) && !elsewhere.contains(['/', '\\'])
+}
+
+impl Transcript {
+    pub(crate) fn parse(name: &str, text: &str) -> Self {
+        let mut transcript = Self { options: Vec::new(), steps: Vec::new() };
+        let mut answered = true;
+        for (index, line) in text.lines().enumerate() {
+            let at = format!("{name}:{}", index + 1);
+            assert!(line.chars().all(|c| matches!(c, ' '..='~')), "{at}: printable ASCII only");
+            assert_eq!(line.trim_end(), line, "{at}: a blank at the end needs the quoted form");
+            let mut rest = line.chars();
+            match rest.next() {
+                None | Some('#') => {}
+                Some('@') => {
+                    assert!(
+                        transcript.steps.is_empty(),
+                        "{at}: options come before the first call"
+                    );
+                    transcript.options.push(option(&at, line));
+                }
+                Some('>') => {
+                    assert!(answered, "{at}: the call before has no answer");
+                    let call = body(&at, rest.as_str());
+                    transcript.steps.push(Step {
+                        line: index + 1,
+                        call,
+                        is_error: false,
+                        content: String::new(),
+                    });
+                    answered = false;
+                }
+                Some(mark @ ('<' | '!')) => {
+                    let step = transcript.steps.last_mut();
+                    let step = step.unwrap_or_else(|| panic!("{at}: an answer without a call"));
+                    step.answer(&at, mark == '!', &body(&at, rest.as_str()), !answered);
+                    answered = true;
+                }
+                Some(_) => panic!("{at}: not a comment, option, call or answer"),
+            }
+        }
+        assert!(answered, "{name}: the last call has no answer");
+        transcript
+    }
+
+    fn tool(&self) -> MemoryTool {
+        let mut session = SessionOptions::new();
+        for (name, value) in &self.options {
+            session = match name.as_str() {
+                "file_bytes" => session.file_bytes(number(value)),
+                "store_files" => session.store_files(number(value)),
+                "store_bytes" => session.store_bytes(number(value)),
+                _ => session,
+            };
+        }
+        let mut tool = MemoryTool::builder(session.in_memory().unwrap());
+        for (name, value) in &self.options {
+            tool = match name.as_str() {
+                "read_only" => tool.read_only(true),
+                "create_overwrites" => tool.create_overwrites(true),
+                "view_characters" => tool.view_characters(number(value)),
+                "ranged_view_characters" => tool.ranged_view_characters(number(value)),
+                "listing_entries" => tool.listing_entries(number(value)),
+                "file_bytes" | "store_files" | "store_bytes" => tool,
+                _ => panic!("unknown option {name}"),
+            };
+        }
+        tool.build()
+    }
+}
+
+impl Step {
+    /// Adds one line of the answer; the lines of one answer are joined by `\n`.
+    fn answer(&mut self, at: &str, is_error: bool, line: &str, first: bool) {
+        if first {
+            self.is_error = is_error;
+        } else {
+            assert_eq!(self.is_error, is_error, "{at}: one answer, one kind of line");
+            self.content.push('\n');
+        }
+        self.content.push_str(line);
+    }
+}
+
+fn option(at: &str, line: &str) -> (String, String) {
+    let text = line.strip_prefix("@option ").unwrap_or_else(|| panic!("{at}: not an option"));
+    let (name, value) = text.split_once('=').unwrap_or((text, ""));
+    (name.to_owned(), value.to_owned())
+}
+
+fn number<T: FromStr>(value: &str) -> T {
+    value.parse().unwrap_or_else(|_| panic!("{value:?} is not a number"))
+}
+
+/// The text of a line after its mark: nothing, a blank and plain text, or a JSON string.
+fn body(at: &str, rest: &str) -> String {
+    if rest.is_empty() {
+        return String::new();
+    }
+    if rest.starts_with('"') {
+        let expanded = expand(at, rest);
+        return serde_json::from_str(&expanded)
+            .unwrap_or_else(|error| panic!("{at}: not a JSON string: {error}"));
+    }
+    let plain = rest.strip_prefix(' ').unwrap_or_else(|| panic!("{at}: a blank after the mark"));
+    assert!(!plain.starts_with(' '), "{at}: a blank at the start needs the quoted form");
+    expand(at, plain)
+}
+
+/// Replaces each `$repeat(N, "text")` by N copies of the text, before anything else is read.
+fn expand(at: &str, line: &str) -> String {
+    let mut expanded = String::new();
+    let mut rest = line;
+    while let Some((before, macro_call)) = rest.split_once("$repeat(") {
+        let (count, tail) = macro_call
+            .split_once(", \"")
+            .unwrap_or_else(|| panic!("{at}: $repeat takes a number and a text"));
+        let (text, after) =
+            tail.split_once("\")").unwrap_or_else(|| panic!("{at}: $repeat is not closed"));
+        expanded.push_str(before);
+        expanded.push_str(&text.repeat(number(count)));
+        rest = after;
+    }
+    expanded + rest
+}
+
+fn described(what: &str, is_error: bool, content: &str) -> String {
+    let kind = if is_error { "error" } else { "success" };
+    format!("  {what:>8}: {kind} of {} bytes {}", content.len(), excerpt(content))
+}
+
+/// Text as a Rust literal, cut in the middle when it is long.
+fn excerpt(text: &str) -> String {
+    const KEPT: usize = 700;
+    let count = text.chars().count();
+    if count <= 2 * KEPT {
+        return format!("{text:?}");
+    }
+    let start: String = text.chars().take(KEPT).collect();
+    let end: String = text.chars().skip(count - KEPT).collect();
+    format!("{start:?} ... {end:?}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn repeat_is_expanded_before_the_line_is_read() {
+        let text = "> $repeat(3, \"ab\")-$repeat(0, \"x\")\n<\"$repeat(2, \"\\t\")\"\n";
+        let transcript = Transcript::parse("t", text);
+        assert_eq!(transcript.steps[0].call, "ababab-");
+        assert_eq!(transcript.steps[0].content, "\t\t");
+    }
+
+    #[test]
+    fn lines_of_an_answer_are_joined() {
+        let transcript = Transcript::parse("t", "> a\n< b\n<\n<\"c \"\n\n>\"d\\n\"\n! e\n");
+        assert_eq!(transcript.steps[0].content, "b\n\nc ");
+        assert!(!transcript.steps[0].is_error);
+        assert_eq!(transcript.steps[1].call, "d\n");
+        assert!(transcript.steps[1].is_error);
+    }
+
+    #[test]
+    fn a_reason_is_one_line_that_names_no_foreign_path() {
+        assert!(matches("Error: {reason}!", "Error: too long!"));
+        assert!(matches("Error: {reason}", "Error: 1,024 bytes, `/memories/` included"));
+        assert!(!matches("Error: {reason}", "Error: "));
+        assert!(!matches("Error: {reason}", "Error: a\nb"));
+        assert!(!matches("Error: {reason}", "Error: cannot open /tmp/x"));
+        assert!(!matches("Error: {reason}!", "Error: too long"));
+    }
+}

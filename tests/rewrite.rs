@@ -1,0 +1,172 @@
+//! Purge and backup on a real folder: what was deleted is gone from every file, what is live is all there.
+
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+use std::collections::HashSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use inmost::{KdfCost, MemoryTool, Passphrase, Session, StoreError, Vault, VaultOptions};
+
+fn passphrase() -> Passphrase {
+    Passphrase::new("correct horse battery staple").unwrap()
+}
+
+fn create(path: &Path) -> Session {
+    VaultOptions::new().kdf_cost(KdfCost::new(19 << 10, 2, 1)).create(path, &passphrase()).unwrap()
+}
+
+fn unlock(path: &Path) -> Session {
+    Vault::open(path).unwrap().unlock(&passphrase()).unwrap()
+}
+
+/// Every run of 48 bytes in any file below `folder` that looks sealed: random bytes rarely repeat, and the engine's own
+/// frames and the zeros between them do.
+fn runs(folder: &Path) -> HashSet<Vec<u8>> {
+    let mut runs = HashSet::new();
+    for file in files(folder) {
+        let bytes = fs::read(file).unwrap();
+        runs.extend(
+            bytes
+                .windows(48)
+                .map(<[u8]>::to_vec)
+                .filter(|run| run.iter().collect::<HashSet<_>>().len() > 34),
+        );
+    }
+    runs
+}
+
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() { found.extend(files(&path)) } else { found.push(path) }
+    }
+    found
+}
+
+fn fill(session: &Session) {
+    let files = session.files();
+    for number in 0..40 {
+        files
+            .write(
+                &format!("/memories/notes/{number}.md"),
+                &format!("note {number}\n").repeat(number),
+            )
+            .unwrap();
+    }
+    files.write("/memories/long.txt", &"a long line of text\n".repeat(20_000)).unwrap();
+    files.write("/memories/doomed.txt", &"this is to be forgotten\n".repeat(100)).unwrap();
+}
+
+fn dump(session: &Session, folder: &str, into: &mut Vec<(String, String)>) {
+    for entry in session.files().list(folder).unwrap() {
+        let path = format!("{folder}/{}", entry.name);
+        if matches!(entry.kind, inmost::EntryKind::Folder) {
+            dump(session, &path, into);
+        } else {
+            into.push((path.clone(), session.files().read(&path).unwrap().as_str().to_owned()));
+        }
+    }
+}
+
+fn contents(session: &Session) -> Vec<(String, String)> {
+    let mut all = Vec::new();
+    dump(session, "/memories", &mut all);
+    all
+}
+
+#[test]
+fn a_purge_leaves_no_old_record_and_every_live_file() {
+    let place = tempfile::tempdir().unwrap();
+    let path = place.path().join("store");
+    let session = create(&path);
+    fill(&session);
+    session.files().remove("/memories/doomed.txt").unwrap();
+    let before = contents(&session);
+    let commit = session.status().unwrap().commit;
+    session.lock();
+    let old = runs(&path);
+
+    let session = unlock(&path);
+    let mut reported = 0;
+    session.purge(|records| reported = records).unwrap();
+    assert!(reported > 100, "progress said {reported} records");
+    assert_eq!(contents(&session), before);
+    assert!(session.status().unwrap().commit > commit);
+    session.files().write("/memories/after.txt", "goes on\n").unwrap();
+    session.lock();
+
+    // The sealed keyslot and the store id are meant to stay.
+    let header = fs::read(path.join("header.a")).unwrap();
+    let kept: HashSet<Vec<u8>> = header.windows(48).map(<[u8]>::to_vec).collect();
+    let now = runs(&path);
+    let survivors = now.intersection(&old).filter(|run| !kept.contains(*run));
+    assert_eq!(survivors.count(), 0, "runs of old bytes");
+
+    let session = unlock(&path);
+    assert_eq!(contents(&session).len(), before.len() + 1);
+}
+
+#[test]
+fn readers_go_on_and_writers_wait_during_a_purge() {
+    let place = tempfile::tempdir().unwrap();
+    let session = create(&place.path().join("store"));
+    fill(&session);
+    let memory = MemoryTool::new(session.clone());
+    std::thread::scope(|scope| {
+        let purge = scope.spawn(|| session.purge(|_| {}));
+        for number in 0..50 {
+            let view = memory.call(r#"{"command":"view","path":"/memories/notes/7.md"}"#).unwrap();
+            assert!(!view.is_error(), "{}", view.content());
+            let call = format!(
+                r#"{{"command":"create","path":"/memories/new/{number}","file_text":"x"}}"#
+            );
+            assert!(!memory.call(&call).unwrap().is_error());
+        }
+        purge.join().unwrap().unwrap();
+    });
+    assert_eq!(session.files().list("/memories/new").unwrap().len(), 50);
+}
+
+#[test]
+fn a_backup_opens_with_the_same_passphrase_and_shares_no_record_with_its_source() {
+    let place = tempfile::tempdir().unwrap();
+    let (path, copy) = (place.path().join("store"), place.path().join("copy"));
+    let session = create(&path);
+    fill(&session);
+    session.backup(&copy, |_| {}).unwrap();
+    let before = contents(&session);
+    session.files().write("/memories/later.txt", "not in the backup\n").unwrap();
+    assert!(matches!(session.backup(&copy, |_| {}), Err(StoreError::AlreadyExists)));
+    let restored = unlock(&copy);
+    assert_eq!(contents(&restored), before);
+    restored.files().write("/memories/own.txt", "a store of its own\n").unwrap();
+    restored.lock();
+    session.lock();
+    assert_eq!(contents(&unlock(&path)).len(), before.len() + 1);
+}
+
+#[test]
+fn a_large_deletion_makes_a_compaction_due_and_a_purge_settles_it() {
+    let place = tempfile::tempdir().unwrap();
+    let path = place.path().join("store");
+    let session = create(&path);
+    fill(&session);
+    assert!(!session.compaction_due().unwrap());
+    session
+        .files()
+        .write("/memories/huge.txt", &"sixteen million bytes\n".repeat(700_000))
+        .unwrap();
+    assert!(!session.compaction_due().unwrap());
+    session.files().remove("/memories/huge.txt").unwrap();
+    // What was deleted is reaped along with later commits.
+    for number in 0..40 {
+        session.files().write("/memories/notes/last.md", &number.to_string()).unwrap();
+    }
+    assert!(session.compaction_due().unwrap());
+    let before = session.status().unwrap().disk_bytes;
+    session.purge(|_| {}).unwrap();
+    assert!(!session.compaction_due().unwrap());
+    assert!(session.status().unwrap().disk_bytes < before / 4);
+}

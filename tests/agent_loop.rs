@@ -2,6 +2,8 @@
 //!
 //! What runs here is `examples/agent_loop.rs` itself, not a copy.
 
+#![allow(clippy::unwrap_used, reason = "a test that meets the unexpected should stop there")]
+
 #[path = "../examples/agent_loop.rs"]
 #[allow(dead_code, reason = "its main and what only main calls")]
 mod agent_loop;
@@ -98,7 +100,7 @@ fn memory() -> (Session, MemoryTool) {
 }
 
 fn run(api: &Api, memory: &MemoryTool) -> Result<String, LoopError> {
-    agent_loop::run(api, memory, "Plan the garden.", &mut |error| panic!("{error}"))
+    agent_loop::run(api, memory, "Plan the garden.", &mut |error| unreachable!("{error}"))
 }
 
 #[test]

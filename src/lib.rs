@@ -4,10 +4,10 @@
 //! # Which type for which need
 //!
 //! - [`Vault`] is a locked store in a folder; [`Vault::create`] makes one and [`Vault::unlock`] gives a [`Session`].
-//!   [`VaultOptions`] sets what guessing and unlocking may cost.
+//!   [`VaultOptions`] sets what guessing and unlocking may cost; [`Vault::salvage`] is for a store too damaged to unlock.
 //! - [`Session`] is an unlocked store, a cheap handle that threads share. [`Session::lock`] wipes the keys;
-//!   [`Session::purge`], [`Session::backup`] and [`Session::check`] look after it; [`Session::in_memory`] leaves nothing
-//!   behind. [`SessionOptions`] sets quotas.
+//!   [`Session::purge`], [`Session::backup`], [`Session::check`] and [`Session::repair`] look after it;
+//!   [`Session::in_memory`] leaves nothing behind. [`SessionOptions`] sets quotas.
 //! - [`MemoryTool`] answers an agent: JSON in, the exact text for the model out. [`Command`] is a call as a type.
 //! - [`Files`] is for hosts that are not agents: read, write, list; its errors are [`FileError`].
 //! - [`ToolError`] is what a model can act on, [`StoreError`] what the application must; neither becomes the other.
@@ -64,7 +64,7 @@ pub use vault::{
 };
 
 // Files, for hosts that are not agents.
-pub use vfs::{Entry, EntryKind, FileError, FileText, Files};
+pub use vfs::{Entry, EntryKind, FileError, FileText, Files, Lost, SalvageReport};
 
 /// The README's example, run as a test.
 #[cfg(doctest)]

@@ -16,10 +16,14 @@ mod layout;
 mod open;
 mod options;
 mod overlay;
+mod raw;
 pub(crate) mod reap;
+mod repair;
 mod rewrite;
 mod session;
 mod slots;
+#[cfg(test)]
+pub(crate) mod tests;
 mod unlock;
 mod unlocked;
 
@@ -31,5 +35,6 @@ pub(crate) use open::Open;
 pub(crate) use options::Quotas;
 pub use options::SessionOptions;
 pub(crate) use overlay::Txn;
+pub(crate) use raw::RawStore;
 pub use session::{Session, Status};
 pub use unlock::{Vault, VaultOptions};

@@ -92,13 +92,7 @@ impl Vault {
         let header = keys.header();
         // The engine runs recovery on its files when it opens them, so it comes after the header has
         // authenticated.
-        let engine =
-            storage.open_generation(header.generation(), header.engine()).map_err(|error| {
-                match error {
-                    StorageError::Missing => StoreError::tampered(Kind::Root, Flaw::Absent),
-                    error => error.into(),
-                }
-            })?;
+        let engine = open_records(&*storage, header)?;
         let bytes = *header.bytes();
         let (revision, generation) = (header.revision(), header.generation());
         let mut anchor = Anchor::new(&keys, options.freshness.clone());
@@ -132,8 +126,12 @@ impl Vault {
         Ok(session)
     }
 
+    pub(super) fn into_storage(self) -> Box<dyn Storage> {
+        self.storage
+    }
+
     /// Tries the copies of the header, the higher revision first. A copy that differs in nothing is not tried twice.
-    fn unlock_header(
+    pub(super) fn unlock_header(
         &self,
         credential: &Credential<'_>,
     ) -> Result<(HeaderCopy, Unlocked), StoreError> {
@@ -225,7 +223,7 @@ impl VaultOptions {
     }
 
     /// Writes a new store: generation and root first, then the header, without which the rest is nothing.
-    pub(super) fn fill(
+    pub(crate) fn fill(
         &self,
         storage: &dyn Storage,
         engine: EngineKind,
@@ -250,7 +248,7 @@ impl VaultOptions {
         Ok(keys)
     }
 
-    pub(super) fn open_storage(&self, storage: Box<dyn Storage>) -> Result<Vault, StoreError> {
+    pub(crate) fn open_storage(&self, storage: Box<dyn Storage>) -> Result<Vault, StoreError> {
         let mut headers = Vec::new();
         let mut failure = None;
         for copy in [HeaderCopy::A, HeaderCopy::B] {
@@ -304,7 +302,18 @@ pub(super) enum Rollback {
     Refuse,
 }
 
-fn sealer(keys: &Unlocked) -> Sealer {
+/// Opens the generation that a header names; without it the store has lost its records.
+pub(super) fn open_records(
+    storage: &dyn Storage,
+    header: &Header,
+) -> Result<Box<dyn Engine>, StoreError> {
+    storage.open_generation(header.generation(), header.engine()).map_err(|error| match error {
+        StorageError::Missing => StoreError::tampered(Kind::Root, Flaw::Absent),
+        error => error.into(),
+    })
+}
+
+pub(super) fn sealer(keys: &Unlocked) -> Sealer {
     Sealer::new(keys.record_keys(), keys.header().store(), keys.header().generation())
 }
 

@@ -62,16 +62,12 @@ pub(crate) fn splice(
     Ok(())
 }
 
-/// Appends text that is long by itself, in full chunks: for writing a file in steps. The body becomes a rope.
+/// Appends text to a rope, in full chunks: for writing a file in steps.
 pub(crate) fn append(
     owner: &mut Owner<'_, impl NodeSink>,
     body: &mut Body<Text>,
     text: &str,
 ) -> Result<(), RecordError> {
-    if matches!(body, Body::Inline(_)) {
-        *body = Body::build(owner, chunks(text))?;
-        return Ok(());
-    }
     let end = body.count().bytes;
     body.replace(owner, end..end, chunks(text))
 }

@@ -140,8 +140,9 @@ fn a_deep_tree_is_found_by_position_and_taken_down_from_its_end() {
     let mut steps = 0;
     while !matches!(body, Body::Inline(_)) {
         let end: u64 = body.count().into();
-        let start = body.tail(&nodes, OBJECT, 64).unwrap();
-        assert!(start < end && end - start <= 64 * 4);
+        let (start, leaves) = body.tail(&nodes, OBJECT, 64).unwrap();
+        assert!((1..=64).contains(&leaves));
+        assert_eq!(end - start, u64::try_from(leaves * 4).unwrap());
         let mut owner = Owner { sink: &mut nodes, object: OBJECT, next_index: &mut next_index };
         body.replace(&mut owner, start..end, Vec::new()).unwrap();
         steps += 1;

@@ -176,7 +176,7 @@ impl AdmittedCost {
     }
 
     /// KiB of memory times passes.
-    fn work(self) -> u64 {
+    pub(crate) fn work(self) -> u64 {
         u64::from(self.0.memory_kib) * u64::from(self.0.passes)
     }
 }

@@ -178,3 +178,6 @@ fn entry_size(entry: &Entry) -> Result<usize, RecordError> {
 const LEAF: usize = NODE_BYTES - 3;
 /// Bytes of entries in a folder's head: less the head's own fields, of which there are 52 bytes.
 const INLINE: usize = NODE_BYTES - 64;
+
+#[cfg(test)]
+mod tests;

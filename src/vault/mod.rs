@@ -7,6 +7,8 @@ mod commit;
 mod create;
 mod error;
 #[cfg(test)]
+mod export;
+#[cfg(test)]
 mod fixtures;
 #[cfg(test)]
 mod format_example;

@@ -8,8 +8,10 @@ use super::cache::NodeCache;
 use super::error::StoreError;
 use super::overlay::Overlay;
 use super::rewrite::{Next, NextKeys};
+use super::slots::SlotKind;
 use super::unlocked::Unlocked;
 use super::{Quotas, SessionOptions};
+use crate::crypto::cost::{AdmittedCost, KdfCost};
 use crate::record::node::{Folder, Root, Totals};
 use crate::record::tree::Body;
 use crate::record::{
@@ -74,6 +76,12 @@ impl Open {
 
     pub(super) fn quotas(&self) -> &Quotas {
         &self.quotas
+    }
+
+    /// What the cheapest keyslot with a passphrase costs to try; none without a header.
+    pub(super) fn kdf_cost(&self) -> Option<KdfCost> {
+        let costs = self.keys.as_ref()?.header().unlock_costs(SlotKind::Passphrase);
+        costs.min_by_key(|cost| cost.work()).map(AdmittedCost::cost)
     }
 
     /// The header in use; `None` for a store in memory.

@@ -6,6 +6,7 @@ use super::anchor::AnchorStatus;
 use super::commit::{Progress, Queue};
 use super::error::StoreError;
 use super::open::Open;
+use crate::crypto::cost::KdfCost;
 
 /// An unlocked store: a cheap handle that clones and threads share.
 ///
@@ -65,6 +66,8 @@ pub struct Status {
     pub commit: u64,
     /// Bytes that the engine takes on disk.
     pub disk_bytes: u64,
+    /// What one guess at a passphrase of the store costs, where it is cheapest; none in memory.
+    pub kdf_cost: Option<KdfCost>,
     /// How far the freshness of the store is known.
     pub anchor: AnchorStatus,
 }
@@ -110,6 +113,7 @@ impl Session {
                 bytes: root.bytes,
                 commit: root.commit,
                 disk_bytes: open.engine().size()?,
+                kdf_cost: open.kdf_cost(),
                 anchor: open.anchor_status(),
             })
         })

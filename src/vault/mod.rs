@@ -35,7 +35,7 @@ pub(crate) use commit::Exclusive;
 pub use error::StoreError;
 pub(crate) use open::Open;
 pub(crate) use options::Quotas;
-pub use options::SessionOptions;
+pub use options::{SessionOptions, StorageEngine};
 pub(crate) use overlay::Txn;
 pub(crate) use raw::RawStore;
 pub use session::{Session, Status};

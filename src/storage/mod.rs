@@ -10,6 +10,8 @@ pub(crate) mod faulty;
 mod files;
 pub(crate) mod local;
 pub(crate) mod memory;
+#[cfg(test)]
+pub(crate) mod recording;
 mod sled;
 #[cfg(test)]
 mod suite;

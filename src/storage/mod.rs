@@ -11,6 +11,8 @@ mod files;
 mod guard;
 pub(crate) mod local;
 pub(crate) mod memory;
+#[cfg(test)]
+pub(crate) mod recording;
 #[cfg(feature = "redb")]
 mod redb;
 mod sled;

@@ -2,6 +2,8 @@
 
 mod command;
 mod commands;
+#[cfg(test)]
+mod engine_tests;
 mod error;
 mod fields;
 mod json;

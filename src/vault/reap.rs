@@ -15,10 +15,15 @@ use crate::record::{
 /// Bytes that reaping may add to a batch: removals, and the few nodes that shrink.
 pub(super) const BYTES: usize = 32 << 10;
 
-/// Whether anything waits to be reaped.
+/// Whether anything waits to be reaped. Not if the system folder is damaged: nobody misses what it held, so that is no
+/// reason to refuse the rest of the store.
 pub(super) fn is_due(open: &Open) -> Result<bool, RecordError> {
     let root = open.root();
-    Ok(load_folder(open, root.system.id, &root.system.tag)?.body.count() > 0)
+    match load_folder(open, root.system.id, &root.system.tag) {
+        Ok(system) => Ok(system.body.count() > 0),
+        Err(RecordError::Damaged { .. }) => Ok(false),
+        Err(error) => Err(error),
+    }
 }
 
 /// Adds a piece of reaping to a group that is about to be committed.

@@ -8,6 +8,8 @@ mod error;
 mod fixtures;
 #[cfg(test)]
 mod format_example;
+#[cfg(feature = "fuzzing")]
+pub(crate) mod fuzz;
 mod header;
 mod label;
 mod layout;

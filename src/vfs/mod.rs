@@ -11,7 +11,7 @@ pub(crate) mod list;
 pub(crate) mod listing;
 pub(crate) mod name;
 pub(crate) mod path;
-mod rope;
+pub(crate) mod rope;
 pub(crate) mod search;
 mod staged;
 pub(crate) mod text;

@@ -40,6 +40,9 @@
 #![allow(dead_code, reason = "layers land one after the other; removed with the last one")]
 
 mod crypto;
+#[cfg(feature = "fuzzing")]
+#[doc(hidden)]
+pub mod fuzzing;
 mod limits;
 mod record;
 mod secret;

@@ -8,7 +8,7 @@ mod error;
 mod fields;
 mod json;
 mod memory_tool;
-mod parse;
+pub(crate) mod parse;
 mod result;
 mod wording;
 

@@ -280,7 +280,7 @@ impl Fields {
     }
 
     /// The inverse of [`decode`](Self::decode), still without MAC and checksum.
-    fn encode(&self) -> Box<[u8; HEADER_BYTES]> {
+    pub(super) fn encode(&self) -> Box<[u8; HEADER_BYTES]> {
         let mut bytes = Box::new([0; HEADER_BYTES]);
         put::<{ at::MAGIC }, _, _>(&mut bytes, &MAGIC);
         put::<{ at::VERSION }, _, _>(&mut bytes, &VERSION.to_le_bytes());

@@ -12,6 +12,8 @@ mod export;
 mod fixtures;
 #[cfg(test)]
 mod format_example;
+#[cfg(feature = "fuzzing")]
+pub(crate) mod fuzz;
 mod header;
 mod label;
 mod layout;

@@ -100,6 +100,9 @@ impl Vault {
         let seen = anchor.newest(&*storage);
         let sealer = sealer(&keys);
         let mut open = Open::new(storage, engine, sealer, Some(keys), &options.session)?;
+        // A process may have died between applying its last batch and syncing it. No power cut may take back
+        // what is shown from here on.
+        open.engine().sync()?;
 
         let behind = revision.checked_sub(open.root().header_revision);
         if !matches!(behind, Some(0 | 1)) {

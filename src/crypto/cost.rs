@@ -139,6 +139,19 @@ impl KdfLimits {
     pub(crate) fn of_tests() -> Self {
         Self { memory_kib: (8, 1 << 20), passes: (1, 32), ..Self::default() }
     }
+
+    /// Limits within which key derivation costs next to nothing, however a forged header turns it. As above:
+    /// nothing public can name it, and it exists only with the feature that builds the fuzz targets.
+    #[cfg(feature = "fuzzing")]
+    pub(crate) fn of_fuzzing() -> Self {
+        Self {
+            memory_kib: (8, 64),
+            passes: (1, 3),
+            lanes: (1, 4),
+            slot_work: 128,
+            unlock_work: 256,
+        }
+    }
 }
 
 /// The key derivation that a store or an application asks for is outside the limits.

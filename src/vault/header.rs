@@ -28,7 +28,7 @@ use crate::crypto::kdf::KdfFailed;
 use crate::crypto::keys::{DataKey, HeaderMacKey, MasterKey, WrapKey};
 use crate::crypto::prf::{self, StoreId};
 use crate::crypto::rng::RandomnessFailed;
-use crate::secret::on_wiped_stack;
+use crate::secret::{DEEP, on_wiped_stack};
 use crate::storage::EngineKind;
 use crate::vault::layout::{field, is_zero, put};
 use crate::vault::slots::{
@@ -82,7 +82,7 @@ impl Header {
     /// [`Tampered`](HeaderError::Tampered) if a slot knows the credential and still something does not
     /// authenticate; [`KdfFailed`](HeaderError::KdfFailed).
     pub(crate) fn unlock(&self, credential: &Credential) -> Result<Unlocked, HeaderError> {
-        on_wiped_stack(|| {
+        on_wiped_stack::<DEEP, _>(|| {
             self.fields.check_unlock_cost(credential.kind(), &self.limits)?;
             for (place, slot) in self.fields.places() {
                 let Some(slot) = slot.used() else { continue };
@@ -280,7 +280,7 @@ impl Fields {
     }
 
     /// The inverse of [`decode`](Self::decode), still without MAC and checksum.
-    fn encode(&self) -> Box<[u8; HEADER_BYTES]> {
+    pub(super) fn encode(&self) -> Box<[u8; HEADER_BYTES]> {
         let mut bytes = Box::new([0; HEADER_BYTES]);
         put::<{ at::MAGIC }, _, _>(&mut bytes, &MAGIC);
         put::<{ at::VERSION }, _, _>(&mut bytes, &VERSION.to_le_bytes());
@@ -341,12 +341,16 @@ fn data_key_aad(store: StoreId, generation: u64, engine: EngineKind) -> Vec<u8> 
 const fn code_of(engine: EngineKind) -> u8 {
     match engine {
         EngineKind::Sled => 1,
+        EngineKind::Redb => 2,
         EngineKind::Memory => 255,
     }
 }
 
+/// The engine of a code, if this build has it.
 fn engine_of(code: u8) -> Option<EngineKind> {
-    [EngineKind::Sled, EngineKind::Memory].into_iter().find(|engine| code_of(*engine) == code)
+    [EngineKind::Sled, EngineKind::Redb, EngineKind::Memory]
+        .into_iter()
+        .find(|engine| code_of(*engine) == code && engine.is_built())
 }
 
 /// Offsets within the header.

@@ -12,6 +12,8 @@ mod export;
 mod fixtures;
 #[cfg(test)]
 mod format_example;
+#[cfg(feature = "fuzzing")]
+pub(crate) mod fuzz;
 mod header;
 mod label;
 mod layout;
@@ -35,7 +37,7 @@ pub(crate) use commit::Exclusive;
 pub use error::StoreError;
 pub(crate) use open::Open;
 pub(crate) use options::Quotas;
-pub use options::SessionOptions;
+pub use options::{SessionOptions, StorageEngine};
 pub(crate) use overlay::Txn;
 pub(crate) use raw::RawStore;
 pub use session::{Session, Status};

@@ -290,7 +290,7 @@ pub(super) struct Place {
 }
 
 /// What a credential's secret gives in one place.
-struct SlotSecrets {
+pub(super) struct SlotSecrets {
     kek: Kek,
     commitment: Commitment,
 }

@@ -107,8 +107,9 @@ impl TestStore {
         found
     }
 
-    /// Every record is reached from the root, none is left over, and nothing waits to be reaped.
+    /// There is one generation, every record of it is reached from the root, and nothing waits to be reaped.
     pub(crate) fn assert_tidy(&self, context: &str) {
+        assert_eq!(self.memory.generations().unwrap(), [self.generation()], "{context}");
         let reachable = self.reachable();
         assert_eq!(self.values().len(), reachable.len(), "records without a parent: {context}");
         let Some(Node::Root(root)) = reachable.get(&RecordId::ROOT) else { unreachable!() };

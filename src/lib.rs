@@ -12,11 +12,14 @@ mod vault;
 mod vfs;
 
 pub use crypto::cost::{KdfCost, KdfLimits, KdfOutOfBounds};
+pub use crypto::keys::{Keyfile, RawKey, RecoveryKey};
 pub use crypto::passphrase::{Passphrase, PassphraseError};
 pub use tool::{
     Command, Expected, Full, MemoryTool, MemoryToolBuilder, ToolError, ToolResult, ViewRange,
 };
 pub use vault::{
-    AnchorStatus, FreshnessAnchor, Session, SessionOptions, Status, StoreError, Vault, VaultOptions,
+    AnchorStatus, Credential, FreshnessAnchor, KeyfileBytes, KeyfileError, LabelError, NewSlot,
+    RecoveryKeyError, RecoveryKeyText, Session, SessionOptions, SlotInfo, SlotKind, SlotLabel,
+    Status, StoreError, Vault, VaultOptions,
 };
 pub use vfs::{Entry, EntryKind, FileError, FileText, Files};

@@ -4,14 +4,14 @@ use std::collections::HashMap;
 
 use crate::crypto::cost::{KdfCost, KdfLimits};
 use crate::crypto::kdf::{self, Salt};
-use crate::crypto::keys::{DataKey, Keyfile, MasterKey, PasswordKey, RecordKeys};
+use crate::crypto::keys::{DataKey, Keyfile, MasterKey, PasswordKey, RecordKeys, RecoveryKey};
 use crate::crypto::passphrase::Passphrase;
 use crate::crypto::prf::{self, PrfKey, Role, StoreId};
 use crate::crypto::unhex;
 use crate::secret::SecretBytes;
 use crate::storage::EngineKind;
+use crate::vault::credential::Credential;
 use crate::vault::header::Header;
-use crate::vault::slots::Credential;
 
 /// Lines of the form `name = hex`, a longer value going on in indented lines, of the sections in question.
 struct Page(HashMap<String, String>);
@@ -21,8 +21,8 @@ impl Page {
         let mut values = HashMap::new();
         let mut last: Option<String> = None;
         let sections = include_str!("../../docs/FORMAT.md").split("\n## ");
-        let ours =
-            sections.filter(|text| text.starts_with("Keys\n") || text.starts_with("Header\n"));
+        let names = ["Keys\n", "Credentials outside the store\n", "Header\n"];
+        let ours = sections.filter(|text| names.iter().any(|name| text.starts_with(name)));
         for line in ours.flat_map(str::lines) {
             let is_hex =
                 |text: &str| !text.is_empty() && text.chars().all(|c| c.is_ascii_hexdigit());
@@ -98,6 +98,21 @@ fn the_keys_are_those_of_the_page() {
     expect("address key", &|| output(&data, Role::AddressKey, &store, &generation));
     let records = RecordKeys::derive(&data, &store, 1);
     expect("address", &|| records.address(1, &page.array("object id"), 2).to_vec());
+}
+
+#[test]
+fn keyfile_and_recovery_key_have_the_forms_of_the_page() {
+    let page = Page::read();
+    let keyfile = Keyfile::new(page.secret("keyfile"));
+    assert_eq!(keyfile.to_bytes().expose(), page.bytes("keyfile file"));
+    let read = Keyfile::parse(&page.bytes("keyfile file")).unwrap();
+    assert_eq!(read.expose(), &page.array("keyfile"));
+    let key = RecoveryKey::new(page.secret("recovery key"));
+    let lines = include_str!("../../docs/FORMAT.md").lines();
+    let text =
+        lines.filter_map(|line| line.strip_prefix("recovery key text    : ")).next().unwrap();
+    assert_eq!(key.to_text().expose(), text);
+    assert_eq!(RecoveryKey::parse(text).unwrap().expose(), key.expose());
 }
 
 /// The header of the page, put together by the offsets of the page.

@@ -1,8 +1,8 @@
 use super::*;
 use crate::secret::assert_leaks_nowhere;
+use crate::vault::credential::{Credential, SlotKind};
 use crate::vault::fixtures::{STORE, Secrets, TINY, created_with, enrol};
 use crate::vault::label::SlotLabel;
-use crate::vault::slots::{Credential, SlotKind};
 
 fn unlocks(header: &[u8; HEADER_BYTES], credential: Credential) -> bool {
     let header = Header::parse(header, &KdfLimits::of_tests()).unwrap();
@@ -19,7 +19,7 @@ fn address(unlocked: &Unlocked) -> [u8; 32] {
 
 #[test]
 fn what_is_unlocked_has_no_trait_that_leaks() {
-    assert_leaks_nowhere!(Unlocked, NextHeader, SlotLabel, SlotDescription);
+    assert_leaks_nowhere!(Unlocked, NextHeader, SlotLabel, SlotInfo);
 }
 
 #[test]

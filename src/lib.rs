@@ -18,8 +18,8 @@ pub use tool::{
     Command, Expected, Full, MemoryTool, MemoryToolBuilder, ToolError, ToolResult, ViewRange,
 };
 pub use vault::{
-    AnchorStatus, Credential, FreshnessAnchor, KeyfileBytes, KeyfileError, LabelError, NewSlot,
-    RecoveryKeyError, RecoveryKeyText, Session, SessionOptions, SlotInfo, SlotKind, SlotLabel,
-    Status, StoreError, Vault, VaultOptions,
+    AnchorStatus, CheckReport, Credential, FreshnessAnchor, KeyfileBytes, KeyfileError, LabelError,
+    NewSlot, Problem, RecoveryKeyError, RecoveryKeyText, Session, SessionOptions, SlotInfo,
+    SlotKind, SlotLabel, Status, StoreError, Vault, VaultOptions,
 };
-pub use vfs::{Entry, EntryKind, FileError, FileText, Files};
+pub use vfs::{Entry, EntryKind, FileError, FileText, Files, Lost, SalvageReport};

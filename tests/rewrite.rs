@@ -85,7 +85,7 @@ fn a_purge_leaves_no_old_record_and_every_live_file() {
     session.files().remove("/memories/doomed.txt").unwrap();
     let before = contents(&session);
     let commit = session.status().unwrap().commit;
-    session.lock().unwrap();
+    session.lock();
     let old = runs(&path);
 
     let session = unlock(&path);
@@ -95,7 +95,7 @@ fn a_purge_leaves_no_old_record_and_every_live_file() {
     assert_eq!(contents(&session), before);
     assert!(session.status().unwrap().commit > commit);
     session.files().write("/memories/after.txt", "goes on\n").unwrap();
-    session.lock().unwrap();
+    session.lock();
 
     // The sealed keyslot and the store id are meant to stay.
     let header = fs::read(path.join("header.a")).unwrap();
@@ -142,8 +142,8 @@ fn a_backup_opens_with_the_same_passphrase_and_shares_no_record_with_its_source(
     let restored = unlock(&copy);
     assert_eq!(contents(&restored), before);
     restored.files().write("/memories/own.txt", "a store of its own\n").unwrap();
-    restored.lock().unwrap();
-    session.lock().unwrap();
+    restored.lock();
+    session.lock();
     assert_eq!(contents(&unlock(&path)).len(), before.len() + 1);
 }
 

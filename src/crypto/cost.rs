@@ -194,7 +194,7 @@ impl AdmittedCost {
     }
 
     /// KiB of memory times passes.
-    fn work(self) -> u64 {
+    pub(crate) fn work(self) -> u64 {
         self.0.work()
     }
 }

@@ -66,6 +66,18 @@ impl Body<Entries> {
         })
     }
 
+    /// A body of these entries, which are in order.
+    pub(crate) fn of_entries(
+        owner: &mut Owner<'_, impl NodeSink>,
+        entries: Vec<Entry>,
+    ) -> Result<Self, RecordError> {
+        let entries = Entries(entries);
+        if size_of(&entries)? <= INLINE {
+            return Ok(Self::Inline(entries));
+        }
+        Self::build(owner, split(entries)?)
+    }
+
     /// Changes the leaf that holds `name`, or would, and restores the shape of the tree around it.
     fn edit_leaf(
         &mut self,
@@ -166,3 +178,6 @@ fn entry_size(entry: &Entry) -> Result<usize, RecordError> {
 const LEAF: usize = NODE_BYTES - 3;
 /// Bytes of entries in a folder's head: less the head's own fields, of which there are 52 bytes.
 const INLINE: usize = NODE_BYTES - 64;
+
+#[cfg(test)]
+mod tests;

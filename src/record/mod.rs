@@ -9,9 +9,16 @@ pub(crate) mod address;
 pub(crate) mod codec;
 pub(crate) mod entries;
 mod error;
+#[cfg(test)]
+mod format_example;
+#[cfg(test)]
+pub(crate) mod format_page;
 pub(crate) mod node;
+#[cfg(test)]
+pub(crate) mod plain;
 pub(crate) mod sealed;
 pub(crate) mod size_class;
+pub(crate) mod totals;
 pub(crate) mod tree;
 
 pub(crate) use address::{Kind, ObjectId, RecordId};

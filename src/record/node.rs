@@ -67,7 +67,7 @@ pub(crate) struct Child {
 /// The head of a folder.
 #[derive(Clone, Serialize, Deserialize)]
 pub(crate) struct Folder {
-    /// The index that the next tree node of this folder gets.
+    /// The last index given to a tree node of this folder; the next gets one more.
     #[serde(with = "codec::fixed")]
     pub(crate) next_index: u64,
     /// Sums over what is below.
@@ -100,7 +100,7 @@ pub(crate) struct Totals {
 /// The head of a file.
 #[derive(Clone, Serialize, Deserialize)]
 pub(crate) struct File {
-    /// The index that the next tree node of this file gets.
+    /// The last index given to a tree node of this file; the next gets one more.
     #[serde(with = "codec::fixed")]
     pub(crate) next_index: u64,
     /// The text.

@@ -8,9 +8,10 @@ use zeroize::Zeroizing;
 
 use super::size_class::{self, PREFIX};
 use super::{Flaw, Kind, Node, ObjectId, RecordError, RecordId};
-use crate::crypto::aead::{self, Nonce};
+use crate::crypto::aead::{self, AeadKey, Nonce};
 use crate::crypto::keys::RecordKeys;
 use crate::crypto::prf::StoreId;
+use crate::crypto::rng::RandomnessFailed;
 use crate::limits::RECORD_FRAME;
 use crate::storage::Address;
 
@@ -48,6 +49,29 @@ impl Sealer {
 
     /// Seals a node under a fresh random nonce.
     pub(crate) fn seal(&self, id: RecordId, node: &Node) -> Result<Sealed, RecordError> {
+        self.seal_by(id, node, |key, aad, plaintext| key.seal(aad, plaintext))
+    }
+
+    /// Seals a node under a nonce of the caller's choice, for known answers; see
+    /// [`AeadKey::dangerous_seal_with_nonce`].
+    #[cfg(test)]
+    pub(crate) fn dangerous_seal_with_nonce(
+        &self,
+        id: RecordId,
+        node: &Node,
+        nonce: Nonce,
+    ) -> Result<Sealed, RecordError> {
+        self.seal_by(id, node, |key, aad, plaintext| {
+            Ok((nonce, key.dangerous_seal_with_nonce(&nonce, aad, plaintext)))
+        })
+    }
+
+    fn seal_by(
+        &self,
+        id: RecordId,
+        node: &Node,
+        seal: impl FnOnce(&AeadKey, &[u8], &mut [u8]) -> Result<(Nonce, aead::Tag), RandomnessFailed>,
+    ) -> Result<Sealed, RecordError> {
         let length = node.encoded_len().map_err(|_| RecordError::TooLarge)?;
         let class = size_class::class_of(length).ok_or(RecordError::TooLarge)?;
         let address = self.address(id);
@@ -62,10 +86,7 @@ impl Sealer {
         let body = padded.get_mut(..length).ok_or(RecordError::TooLarge)?;
         node.encode(body).map_err(|_| RecordError::TooLarge)?;
 
-        let (nonce, tag) = self
-            .keys
-            .aead()
-            .seal(&self.associated_data(&address), plaintext)
+        let (nonce, tag) = seal(self.keys.aead(), &self.associated_data(&address), plaintext)
             .map_err(|_| RecordError::Randomness)?;
         let (version, nonce_bytes) = header.split_at_mut(1);
         version.fill(VERSION);
@@ -117,7 +138,7 @@ impl Sealer {
         Ok((id, Body { plaintext, length }))
     }
 
-    fn associated_data(&self, address: &Address) -> [u8; AAD] {
+    pub(super) fn associated_data(&self, address: &Address) -> [u8; AAD] {
         let mut data = [0; AAD];
         let parts: [&[u8]; 4] = [LABEL, &self.store.0, &self.generation.to_le_bytes(), &address.0];
         for (slot, byte) in data.iter_mut().zip(parts.into_iter().flatten()) {
@@ -174,3 +195,6 @@ const LABEL: &[u8; 16] = b"inmost/record/v1";
 const HEADER: usize = 1 + 24;
 /// Label, store id, generation, address.
 const AAD: usize = 16 + 16 + 8 + 32;
+
+#[cfg(test)]
+mod tests;

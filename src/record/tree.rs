@@ -171,15 +171,15 @@ impl<L: Leaf> Body<L> {
         }
     }
 
-    /// The position from which at most `leaves` leaves remain; 0 for an inline body. For taking a tree down
-    /// from its end in steps of bounded size, without opening a leaf.
+    /// The position from which at most `leaves` leaves remain, and how many they are; 0 and none for an inline body.
+    /// For taking a tree down from its end in steps of bounded size, without opening a leaf.
     pub(crate) fn tail(
         &self,
         source: &impl NodeSource,
         object: ObjectId,
         leaves: usize,
-    ) -> Result<u64, RecordError> {
-        let Self::Tree(top) = self else { return Ok(0) };
+    ) -> Result<(u64, usize), RecordError> {
+        let Self::Tree(top) = self else { return Ok((0, 0)) };
         let mut node = top;
         let mut end: u64 = self.count().into();
         let mut held;
@@ -191,7 +191,7 @@ impl<L: Leaf> Body<L> {
         for leaf in node.refs.iter().rev().take(leaves) {
             end = end.saturating_sub(leaf.summary.count().into());
         }
-        Ok(end)
+        Ok((end, node.refs.len().min(leaves)))
     }
 
     /// The only leaf of a tree that has but one: such a tree may fit the head again.
@@ -217,6 +217,16 @@ impl<S: Summary> Inner<S> {
             count += child.summary.count();
         }
         count
+    }
+
+    /// The children: what their records are called, the tag they should have, what should be below them.
+    pub(crate) fn children<L: Leaf<Summary = S>>(
+        &self,
+        object: ObjectId,
+    ) -> impl Iterator<Item = (RecordId, &Tag, &S)> {
+        self.refs.iter().map(move |child| {
+            (child_id::<L>(object, self.level, child.index), &child.tag, &child.summary)
+        })
     }
 
     /// Calls `visit` with every child.

@@ -163,7 +163,7 @@ impl Storage for LocalStorage {
     }
 
     fn read_anchor(&self) -> Result<Vec<Vec<u8>>, StorageError> {
-        self.anchor.read(&self.folder)
+        AnchorFile::read(&self.folder)
     }
 
     fn write_anchor(&self, slot: AnchorSlot, bytes: &[u8]) -> Result<(), StorageError> {
@@ -244,7 +244,12 @@ fn parse_generation(name: &str) -> Option<u64> {
 
 fn holds_store(folder: &Path) -> io::Result<bool> {
     let entries = match fs::read_dir(folder) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+        // A plain file is no store either.
+        Err(error)
+            if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) =>
+        {
+            return Ok(false);
+        }
         entries => entries?,
     };
     for entry in entries {

@@ -75,6 +75,40 @@ impl MemoryStorage {
         }
     }
 
+    /// Another place with the same bytes, as a backup or a thief would have it.
+    #[cfg(test)]
+    pub(crate) fn duplicate(&self) -> Self {
+        let place = self.place();
+        let generations = place.generations.iter().map(|(number, generation)| {
+            let records = locked(generation).records.clone();
+            (*number, Arc::new(Mutex::new(Generation { records, ..Generation::default() })))
+        });
+        let copy = Place {
+            header_a: place.header_a.clone(),
+            header_b: place.header_b.clone(),
+            anchor_even: place.anchor_even.clone(),
+            anchor_odd: place.anchor_odd.clone(),
+            generations: generations.collect(),
+        };
+        Self(Arc::new(Mutex::new(copy)))
+    }
+
+    /// What someone with access to the medium can do, also under an engine that is open.
+    #[cfg(test)]
+    pub(crate) fn tamper<T>(
+        &self,
+        generation: u64,
+        change: impl FnOnce(&mut BTreeMap<Address, Vec<u8>>) -> T,
+    ) -> T {
+        change(&mut locked(&self.place().generations[&generation]).records)
+    }
+
+    /// See [`tamper`](Self::tamper); for a copy of the header.
+    #[cfg(test)]
+    pub(crate) fn tamper_header(&self, copy: HeaderCopy, bytes: Option<&[u8]>) {
+        *self.place().header(copy) = bytes.map(<[u8]>::to_vec);
+    }
+
     fn place(&self) -> MutexGuard<'_, Place> {
         locked(&self.0)
     }

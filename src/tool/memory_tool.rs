@@ -68,12 +68,25 @@ impl MemoryTool {
     /// Only what the application must act on, when the store is locked or fails; the model is then told
     /// [`StoreError::for_model`].
     pub fn call(&self, json: &str) -> Result<ToolResult, StoreError> {
-        let Parsed { tool_use_id, command } = parse::parse(json);
-        let result = match command {
-            Ok(command) => self.run(&command)?,
-            Err(error) => error.into(),
+        match self.answer(json.as_bytes()) {
+            (result, None) => Ok(result),
+            (_, Some(error)) => Err(error),
+        }
+    }
+
+    /// Answers a call given as JSON in any case: where [`call`](MemoryTool::call) fails, with what the
+    /// model is told then, and the error beside it. For a host that passes on whatever comes.
+    ///
+    /// Bytes that are not UTF-8 are not JSON, which the model is told.
+    #[must_use]
+    pub fn answer(&self, json: &[u8]) -> (ToolResult, Option<StoreError>) {
+        let Parsed { tool_use_id, command } = parse::parse_bytes(json);
+        let (result, failed) = match command.map(|command| self.run(&command)) {
+            Ok(Ok(result)) => (result, None),
+            Ok(Err(error)) => (error.for_model(), Some(error)),
+            Err(error) => (error.into(), None),
         };
-        Ok(result.with_tool_use_id(tool_use_id))
+        (result.with_tool_use_id(tool_use_id), failed)
     }
 
     /// Answers a typed call.
@@ -151,5 +164,35 @@ impl From<ToolError> for Failure {
 impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Self {
         Self::Store(error)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BLOCK: &str = r#"{"type": "tool_use", "id": "toolu_1", "name": "memory",
+        "input": {"command": "view", "path": "/memories"}}"#;
+
+    #[test]
+    fn a_locked_store_is_answered_with_the_id_of_the_block_and_reported() {
+        let session = Session::in_memory().unwrap();
+        let memory = MemoryTool::new(session.clone());
+        let (result, failed) = memory.answer(BLOCK.as_bytes());
+        assert!(!result.is_error() && failed.is_none());
+        session.lock();
+        let (result, failed) = memory.answer(BLOCK.as_bytes());
+        assert_eq!(result.content(), "Error: Memory is unavailable.");
+        assert_eq!(result.tool_use_id(), Some("toolu_1"));
+        assert!(result.is_error() && matches!(failed, Some(StoreError::Locked)));
+        assert!(matches!(memory.call(BLOCK), Err(StoreError::Locked)));
+    }
+
+    #[test]
+    fn bytes_that_are_no_text_are_no_json() {
+        let memory = MemoryTool::new(Session::in_memory().unwrap());
+        let (result, failed) = memory.answer(b"{\"command\": \"view\xff\"}");
+        assert_eq!(result.content(), "Error: Invalid tool input: it is not valid JSON");
+        assert!(result.is_error() && failed.is_none());
     }
 }

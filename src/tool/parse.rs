@@ -40,6 +40,17 @@ pub(crate) fn parse(json: &str) -> Parsed {
     Parsed { tool_use_id, command }
 }
 
+/// Parses bytes, which are JSON only if they are UTF-8 (RFC 8259, section 8.1). Does no I/O.
+pub(crate) fn parse_bytes(json: &[u8]) -> Parsed {
+    match std::str::from_utf8(json) {
+        Ok(json) => parse(json),
+        Err(_) => Parsed {
+            tool_use_id: None,
+            command: Err(ToolError::InvalidInput { reason: reason::NOT_JSON }),
+        },
+    }
+}
+
 const PATH: Field = Field::named("path");
 const VIEW_RANGE: Field = Field::named("view_range");
 const FILE_TEXT: Field = Field::named("file_text");

@@ -111,7 +111,6 @@ pub(super) fn invalid_path(path: &str, reason: &str) -> String {
     format!("Error: Invalid path {path}: {reason}")
 }
 
-/// The reason in [`invalid_path`].
 // Failures of commands.
 
 pub(super) fn invalid_view_range(sent: &str, lines: u64) -> String {

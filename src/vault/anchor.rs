@@ -78,7 +78,7 @@ impl Mark {
         if self.commit.is_multiple_of(2) { AnchorSlot::Even } else { AnchorSlot::Odd }
     }
 
-    fn encode(&self, key: &AnchorKey, store: &StoreId) -> Vec<u8> {
+    pub(super) fn encode(&self, key: &AnchorKey, store: &StoreId) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(MARK_BYTES);
         bytes.extend(self.commit.to_le_bytes());
         bytes.extend(self.generation.to_le_bytes());
@@ -89,7 +89,7 @@ impl Mark {
         bytes
     }
 
-    fn decode(bytes: &[u8], key: &AnchorKey, store: &StoreId) -> Option<Self> {
+    pub(super) fn decode(bytes: &[u8], key: &AnchorKey, store: &StoreId) -> Option<Self> {
         let (body, rest) = bytes.split_at_checked(MARK_BYTES - 32)?;
         if !key.verify(store, &[body], rest.first_chunk::<32>()?) {
             return None;

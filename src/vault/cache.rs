@@ -7,7 +7,7 @@ use std::collections::HashMap;
 
 use crate::record::{Node, RecordId, Tag};
 
-/// A bounded cache in two generations: when the young one is half the bound, it becomes the old one and
+/// A bounded cache in two generations: when the young one would outgrow half the bound, it becomes the old one and
 /// the old one is dropped. An entry that is used in the old one moves to the young.
 pub(super) struct NodeCache {
     bound: usize,
@@ -23,7 +23,7 @@ struct Cached {
 }
 
 impl NodeCache {
-    /// A cache of about this many bytes.
+    /// A cache of at most this many bytes.
     pub(super) fn new(bound: usize) -> Self {
         Self { bound, young: HashMap::new(), young_bytes: 0, old: HashMap::new() }
     }
@@ -39,14 +39,18 @@ impl NodeCache {
         Some(node)
     }
 
-    /// Remembers a node whose body has this many bytes.
+    /// Remembers a node whose body has this many bytes, unless half the bound is too little for it.
     pub(super) fn put(&mut self, id: RecordId, tag: Tag, node: Node, bytes: usize) {
         self.remove(id);
-        if self.young_bytes > self.bound / 2 {
+        let added = bytes.saturating_add(OVERHEAD);
+        if added > self.bound / 2 {
+            return;
+        }
+        if self.young_bytes.saturating_add(added) > self.bound / 2 {
             self.old = std::mem::take(&mut self.young);
             self.young_bytes = 0;
         }
-        self.young_bytes = self.young_bytes.saturating_add(bytes).saturating_add(OVERHEAD);
+        self.young_bytes = self.young_bytes.saturating_add(added);
         self.young.insert(id, Cached { tag, node, bytes });
     }
 
@@ -87,6 +91,13 @@ mod tests {
     }
 
     #[test]
+    fn a_bound_of_nothing_keeps_nothing() {
+        let mut cache = NodeCache::new(0);
+        cache.put(id(1), Tag([1; 16]), node(), 1);
+        assert!(cache.get(id(1), &Tag([1; 16])).is_none());
+    }
+
+    #[test]
     fn the_bound_holds_and_what_is_used_stays() {
         let mut cache = NodeCache::new(10_000);
         for index in 0..1_000 {
@@ -98,7 +109,7 @@ mod tests {
                 .chain(cache.old.values())
                 .map(|cached| cached.bytes + OVERHEAD)
                 .sum();
-            assert!(bytes <= 10_000 + 2 * (100 + OVERHEAD));
+            assert!(bytes <= 10_000);
         }
     }
 }

@@ -223,16 +223,17 @@ impl Exclusive<'_> {
         self.session
     }
 
-    /// Makes a durable step of reaping alone; answers whether more is left to do.
-    pub(crate) fn reap(&mut self) -> Result<bool, StoreError> {
-        self.queue.group = {
-            let state = read(&self.session.shared.state);
-            let mut group = Overlay::default();
-            reap::along(state.open()?, &mut group, self.queue.staged)?;
-            group
-        };
-        self.flush()?;
-        self.session.read(|open| Ok(reap::is_due(open)?))
+    /// Makes a durable step of reaping alone, if there is anything to reap.
+    pub(crate) fn reap(&mut self) -> Result<(), StoreError> {
+        let mut group = Overlay::default();
+        self.session.read(|open| {
+            reap::along(open, &mut group, self.queue.staged).map_err(StoreError::from)
+        })?;
+        if group.is_empty() {
+            return Ok(());
+        }
+        self.queue.group.merge(group)?;
+        self.flush()
     }
 
     /// Keeps an object of the system folder from being reaped until this writer is done.

@@ -1,60 +1,16 @@
 //! The examples of docs/FORMAT.md, computed and opened again from the numbers on that page.
 
-use std::collections::HashMap;
-
 use crate::crypto::cost::{KdfCost, KdfLimits};
 use crate::crypto::kdf::{self, Salt};
 use crate::crypto::keys::{DataKey, Keyfile, MasterKey, PasswordKey, RecordKeys, RecoveryKey};
 use crate::crypto::passphrase::Passphrase;
 use crate::crypto::prf::{self, PrfKey, Role, StoreId};
 use crate::crypto::unhex;
-use crate::secret::SecretBytes;
+use crate::record::format_page::Page;
 use crate::storage::EngineKind;
+use crate::vault::anchor::Mark;
 use crate::vault::credential::Credential;
 use crate::vault::header::Header;
-
-/// Lines of the form `name = hex`, a longer value going on in indented lines, of the sections in question.
-struct Page(HashMap<String, String>);
-
-impl Page {
-    fn read() -> Self {
-        let mut values = HashMap::new();
-        let mut last: Option<String> = None;
-        let sections = include_str!("../../docs/FORMAT.md").split("\n## ");
-        let names = ["Keys\n", "Credentials outside the store\n", "Header\n"];
-        let ours = sections.filter(|text| names.iter().any(|name| text.starts_with(name)));
-        for line in ours.flat_map(str::lines) {
-            let is_hex =
-                |text: &str| !text.is_empty() && text.chars().all(|c| c.is_ascii_hexdigit());
-            if let Some((name, hex)) = line.split_once(" = ").filter(|(_, hex)| is_hex(hex)) {
-                values.insert(name.trim().to_owned(), hex.to_owned());
-                last = Some(name.trim().to_owned());
-            } else if let Some(name) =
-                last.take_if(|_| line.starts_with("  ") && is_hex(line.trim()))
-            {
-                values.entry(name.clone()).or_default().push_str(line.trim());
-                last = Some(name);
-            }
-        }
-        Self(values)
-    }
-
-    fn bytes(&self, name: &str) -> Vec<u8> {
-        unhex(self.0.get(name).unwrap_or_else(|| panic!("FORMAT.md gives no {name}")))
-    }
-
-    fn array<const N: usize>(&self, name: &str) -> [u8; N] {
-        self.bytes(name).try_into().unwrap()
-    }
-
-    fn secret(&self, name: &str) -> SecretBytes<32> {
-        SecretBytes::init_with(|bytes| *bytes = self.array(name))
-    }
-
-    fn store(&self) -> StoreId {
-        StoreId(self.array("store id"))
-    }
-}
 
 /// Typed with a combining diaeresis and accent, as some systems do.
 fn passphrase() -> Passphrase {
@@ -154,4 +110,13 @@ fn the_header_of_the_page_unlocks() {
     assert_eq!(address.as_slice(), page.bytes("address"));
     let [slot] = unlocked.slots().unwrap().try_into().ok().unwrap();
     assert_eq!((slot.label.as_str(), slot.created_ms), ("laptop", 1_700_000_000_123));
+}
+
+#[test]
+fn the_anchor_of_the_page_follows_from_its_root_record() {
+    let page = Page::read();
+    let key = MasterKey::new(page.secret("master key")).anchor_key(&page.store());
+    let mark = Mark::of(7, 1, &page.bytes("root value")).unwrap();
+    assert_eq!(mark.encode(&key, &page.store()), page.bytes("anchor slot"));
+    assert!(Mark::decode(&page.bytes("anchor slot"), &key, &page.store()) == Some(mark));
 }

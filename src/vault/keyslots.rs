@@ -12,7 +12,7 @@ use super::credential::{Credential, Enrolment, NewSlot, SlotKind};
 use super::error::StoreError;
 use super::header::HeaderError;
 use super::label::SlotLabel;
-use super::rewrite::{self, Next};
+use super::rewrite::{self, Next, strict};
 use super::session::{Session, write};
 use super::unlock::now;
 use super::unlocked::{NextHeader, Unlocked};
@@ -100,7 +100,7 @@ impl Session {
         let mut dropped = Vec::new();
         self.exclusive(|exclusive| {
             exclusive.session().slots()?;
-            exclusive.replace_generation(&mut progress, |keys, generation| {
+            exclusive.replace_generation(&mut progress, &mut strict, |keys, generation| {
                 let (rotated, rest) = rotated(keys, generation, keep)?;
                 dropped = rest;
                 Ok(Next::rotated(rotated))

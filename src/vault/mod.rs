@@ -2,10 +2,13 @@
 
 mod anchor;
 mod cache;
+mod check;
 mod commit;
 mod create;
 mod credential;
 mod error;
+#[cfg(test)]
+mod export;
 #[cfg(test)]
 mod fixtures;
 #[cfg(test)]
@@ -18,16 +21,21 @@ mod layout;
 mod open;
 mod options;
 mod overlay;
+mod raw;
 pub(crate) mod reap;
 mod recovery;
+mod repair;
 mod rewrite;
 mod session;
 mod slots;
+#[cfg(test)]
+pub(crate) mod tests;
 mod trials;
 mod unlock;
 mod unlocked;
 
 pub use anchor::{AnchorStatus, FreshnessAnchor};
+pub use check::{CheckReport, Problem};
 pub(crate) use commit::Exclusive;
 pub use credential::{Credential, NewSlot, SlotKind};
 pub use error::StoreError;
@@ -38,6 +46,7 @@ pub(crate) use open::Open;
 pub(crate) use options::Quotas;
 pub use options::SessionOptions;
 pub(crate) use overlay::Txn;
+pub(crate) use raw::RawStore;
 pub use recovery::{RecoveryKeyError, RecoveryKeyText};
 pub use session::{Session, Status};
 pub use unlock::{Vault, VaultOptions};

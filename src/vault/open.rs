@@ -5,11 +5,13 @@ use std::sync::{Mutex, PoisonError};
 
 use super::anchor::{Anchor, AnchorStatus, Mark};
 use super::cache::NodeCache;
+use super::credential::SlotKind;
 use super::error::StoreError;
 use super::overlay::Overlay;
 use super::rewrite::{Next, NextKeys};
 use super::unlocked::{NextHeader, Unlocked};
 use super::{Quotas, SessionOptions};
+use crate::crypto::cost::{AdmittedCost, KdfCost};
 use crate::record::node::{Folder, Root, Totals};
 use crate::record::tree::Body;
 use crate::record::{
@@ -76,6 +78,12 @@ impl Open {
         &self.quotas
     }
 
+    /// What the cheapest keyslot with a passphrase costs to try; none without a header.
+    pub(super) fn kdf_cost(&self) -> Option<KdfCost> {
+        let costs = self.keys.as_ref()?.header().unlock_costs(SlotKind::Passphrase);
+        costs.min_by_key(|cost| cost.work()).map(AdmittedCost::cost)
+    }
+
     /// The header in use; `None` for a store in memory.
     pub(super) fn keys(&self) -> Option<&Unlocked> {
         self.keys.as_ref()
@@ -90,7 +98,7 @@ impl Open {
         root_value: Vec<u8>,
     ) -> Box<dyn Engine> {
         match (next.keys, &mut self.keys) {
-            (NextKeys::Same(header), Some(keys)) => keys.adopt(header),
+            (NextKeys::Same(header), Some(keys)) => keys.adopt(*header),
             (NextKeys::Same(_), None) => {}
             (NextKeys::Rotated(rotated), keys) => {
                 self.anchor = self.anchor.as_ref().map(|anchor| anchor.succeeded_by(&rotated));
@@ -156,6 +164,10 @@ impl Open {
         }
     }
 
+    pub(super) fn sealer(&self) -> &Sealer {
+        &self.sealer
+    }
+
     pub(super) fn storage(&self) -> &dyn Storage {
         &*self.storage
     }
@@ -185,10 +197,10 @@ impl Open {
             root.bytes = folder.totals.bytes;
         }
 
-        let mut sealing =
+        let mut work =
             Sealing { sealer: &self.sealer, dirty: nodes, done: Vec::new(), puts: Vec::new() };
-        let sealed = sealing.seal(RecordId::ROOT, root.into())?;
-        let Sealing { dirty, done, mut puts, .. } = sealing;
+        let sealed = work.seal(RecordId::ROOT, root.into())?;
+        let Sealing { dirty, done, mut puts, .. } = work;
         let root = match done.last() {
             Some((_, _, Node::Root(root))) => Root::clone(root),
             _ => return Err(StoreError::tampered(Kind::Root, Flaw::Malformed)),
@@ -251,11 +263,11 @@ pub(super) fn first_batch(sealer: &Sealer, root: Root) -> Result<Batch, StoreErr
         .into_iter()
         .map(|id| (RecordId::folder(id), Some(Node::from(empty.clone()))))
         .collect();
-    let mut sealing = Sealing { sealer, dirty, done: Vec::new(), puts: Vec::new() };
-    let sealed = sealing.seal(RecordId::ROOT, root.into())?;
-    let mut puts = sealing.puts;
-    puts.push((sealed.address, sealed.value));
-    Ok(Batch { expect: Some((sealed.address, None)), puts, deletes: Vec::new() })
+    let mut work = Sealing { sealer, dirty, done: Vec::new(), puts: Vec::new() };
+    let top = work.seal(RecordId::ROOT, root.into())?;
+    let mut puts = work.puts;
+    puts.push((top.address, top.value));
+    Ok(Batch { expect: Some((top.address, None)), puts, deletes: Vec::new() })
 }
 
 /// Reads a record and checks that it is the one a reference means; answers the length of its value too.

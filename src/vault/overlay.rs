@@ -91,6 +91,11 @@ impl<'a> Txn<'a> {
         self.own
     }
 
+    /// Whether the calls before this one, which are not committed yet, change this record.
+    pub(super) fn is_pending(&self, id: RecordId) -> bool {
+        self.group.nodes.contains_key(&id)
+    }
+
     fn pending(&self, id: RecordId) -> Option<&Option<Node>> {
         self.own.nodes.get(&id).or_else(|| self.group.nodes.get(&id))
     }

@@ -15,10 +15,14 @@ use crate::record::{
 /// Bytes that reaping may add to a batch: removals, and the few nodes that shrink.
 pub(super) const BYTES: usize = 32 << 10;
 
-/// Whether anything waits to be reaped.
+/// Whether anything waits to be reaped. Behind a damaged system folder nothing can be.
 pub(super) fn is_due(open: &Open) -> Result<bool, RecordError> {
-    let root = open.root();
-    Ok(load_folder(open, root.system.id, &root.system.tag)?.body.count() > 0)
+    let system = open.root().system;
+    match load_folder(open, system.id, &system.tag) {
+        Ok(folder) => Ok(folder.body.count() > 0),
+        Err(RecordError::Damaged { .. }) => Ok(false),
+        Err(error) => Err(error),
+    }
 }
 
 /// Adds a piece of reaping to a group that is about to be committed.
@@ -27,69 +31,85 @@ pub(super) fn along(
     group: &mut Overlay,
     staged: Option<ObjectId>,
 ) -> Result<(), RecordError> {
-    let mut txn = Txn::new(open, group);
-    match reap(&mut txn, staged) {
-        Ok(()) => {
-            let changes = txn.into_overlay();
-            if group.bytes_with(&changes)? <= BATCH_BYTES_MAX {
-                group.merge(changes)?;
-            }
-            Ok(())
-        }
+    let changes = match piece(open, group, staged) {
+        Ok(changes) => changes,
         // A damaged system folder must not keep good changes from being stored.
-        Err(RecordError::Damaged { .. }) => Ok(()),
-        Err(error) => Err(error),
+        Err(RecordError::Damaged { .. }) => return Ok(()),
+        Err(error) => return Err(error),
+    };
+    if group.bytes_with(&changes)? <= BATCH_BYTES_MAX {
+        group.merge(changes)?;
     }
-}
-
-/// Moves an object into the system folder, under a name after all others there.
-pub(crate) fn discard(txn: &mut Txn<'_>, entry: Entry) -> Result<(), RecordError> {
-    let system = txn.root()?.system;
-    let mut folder = Folder::clone(&*load_folder(txn, system.id, &system.tag)?);
-    adopt(txn, system.id, &mut folder, entry)?;
-    txn.put(RecordId::folder(system.id), folder.into());
     Ok(())
 }
 
-/// Takes the object that was put into the system folder last out again, and answers its entry. Only a writer who
-/// is alone may rely on it being there.
-pub(crate) fn claim(txn: &mut Txn<'_>, object: ObjectId) -> Result<Entry, RecordError> {
+fn piece(open: &Open, group: &Overlay, staged: Option<ObjectId>) -> Result<Overlay, RecordError> {
+    let mut txn = Txn::new(open, group);
+    let Some(damaged) = reap(&mut txn, staged, None)? else { return Ok(txn.into_overlay()) };
+    // What was changed of the damaged object before the damage showed would be in the commit without anything that
+    // refers to it. So once more, up to that object.
+    let mut txn = Txn::new(open, group);
+    match reap(&mut txn, staged, Some(damaged))? {
+        None => Ok(txn.into_overlay()),
+        Some(_) => Ok(Overlay::default()),
+    }
+}
+
+/// Moves an object into the system folder, under a name after all others there; answers that name.
+pub(crate) fn discard(txn: &mut Txn<'_>, entry: Entry) -> Result<Name, RecordError> {
     let system = txn.root()?.system;
     let mut folder = Folder::clone(&*load_folder(txn, system.id, &system.tag)?);
-    let entry = last(txn, system.id, &folder, object)?;
+    let name = adopt(txn, system.id, &mut folder, entry)?;
+    txn.put(RecordId::folder(system.id), folder.into());
+    Ok(name)
+}
+
+/// Takes an object out of the system folder again, and answers its entry. Only a writer who is alone may rely on it
+/// being there.
+pub(crate) fn claim(txn: &mut Txn<'_>, name: &Name) -> Result<Entry, RecordError> {
+    let system = txn.root()?.system;
+    let mut folder = Folder::clone(&*load_folder(txn, system.id, &system.tag)?);
+    let entry = staged_entry(txn, system.id, &folder, name)?;
     let mut owner = Owner { sink: txn, object: system.id, next_index: &mut folder.next_index };
     folder.body.remove_entry(&mut owner, entry.name.as_str())?;
     txn.put(RecordId::folder(system.id), folder.into());
     Ok(entry)
 }
 
-/// Marks the entry of the object that was put into the system folder last, whose head is about to change, so that
-/// the commit reaches it; answers the entry.
-pub(crate) fn touch(txn: &mut Txn<'_>, object: ObjectId) -> Result<Entry, RecordError> {
+/// Marks the entry of an object in the system folder whose head is about to change, so that the commit reaches it;
+/// answers the entry.
+pub(crate) fn touch(txn: &mut Txn<'_>, name: &Name) -> Result<Entry, RecordError> {
     let system = txn.root()?.system;
     let mut folder = Folder::clone(&*load_folder(txn, system.id, &system.tag)?);
-    let entry = last(txn, system.id, &folder, object)?;
+    let entry = staged_entry(txn, system.id, &folder, name)?;
     let mut owner = Owner { sink: txn, object: system.id, next_index: &mut folder.next_index };
     folder.body.put_entry(&mut owner, entry.clone())?;
     txn.put(RecordId::folder(system.id), folder.into());
     Ok(entry)
 }
 
-fn last(
+/// Found by its name: what reaping moves into the system folder meanwhile comes after it.
+fn staged_entry(
     txn: &Txn<'_>,
     system: ObjectId,
     folder: &Folder,
-    object: ObjectId,
+    name: &Name,
 ) -> Result<Entry, RecordError> {
-    let entry = folder.body.last_entry(txn, system)?.filter(|entry| entry.id == object);
+    let entry = folder.body.entry(txn, system, name.as_str())?;
     entry.ok_or(RecordError::Damaged { kind: Kind::Folder, flaw: Flaw::Malformed })
 }
 
-fn reap(txn: &mut Txn<'_>, staged: Option<ObjectId>) -> Result<(), RecordError> {
+/// Reaps from the beginning of the system folder. Stops at garbage that is `damaged`, which is known from the call
+/// before, and forgets it: what still hangs below is unreachable either way. Answers what turns out to be damaged.
+fn reap(
+    txn: &mut Txn<'_>,
+    staged: Option<ObjectId>,
+    damaged: Option<ObjectId>,
+) -> Result<Option<ObjectId>, RecordError> {
     let system = txn.root()?.system;
     let loaded = load_folder(txn, system.id, &system.tag)?;
     if loaded.body.count() == 0 {
-        return Ok(());
+        return Ok(None);
     }
     let mut folder = Folder::clone(&*loaded);
     let mut budget = RECORDS;
@@ -98,15 +118,24 @@ fn reap(txn: &mut Txn<'_>, staged: Option<ObjectId>) -> Result<(), RecordError> 
         if Some(entry.id) == staged {
             break;
         }
-        let rest = match entry.what {
-            What::File(info) => reap_file(txn, &entry, info.bytes, &mut budget),
-            What::Folder => reap_folder(txn, &entry, system.id, &mut folder, &mut budget),
-        };
-        // Garbage that is damaged is forgotten: what still hangs below it is unreachable either way.
-        let finished = match rest {
-            Ok(finished) => finished,
-            Err(RecordError::Damaged { .. }) => true,
-            Err(error) => return Err(error),
+        budget -= 1;
+        let finished = if Some(entry.id) == damaged {
+            budget = 0;
+            if txn.is_pending(entry.head()) {
+                // Nodes of it are in this commit and need a parent; it is forgotten with the next.
+                break;
+            }
+            true
+        } else {
+            let rest = match entry.what {
+                What::File(info) => reap_file(txn, &entry, info.bytes, &mut budget),
+                What::Folder => reap_folder(txn, &entry, system.id, &mut folder, &mut budget),
+            };
+            match rest {
+                Ok(finished) => finished,
+                Err(RecordError::Damaged { .. }) => return Ok(Some(entry.id)),
+                Err(error) => return Err(error),
+            }
         };
         let mut owner = Owner { sink: txn, object: system.id, next_index: &mut folder.next_index };
         if finished {
@@ -116,7 +145,7 @@ fn reap(txn: &mut Txn<'_>, staged: Option<ObjectId>) -> Result<(), RecordError> 
         }
     }
     txn.put(RecordId::folder(system.id), folder.into());
-    Ok(())
+    Ok(None)
 }
 
 /// Removes records of a file from its end; answers whether nothing is left of it.
@@ -127,12 +156,9 @@ fn reap_file(
     budget: &mut usize,
 ) -> Result<bool, RecordError> {
     let head = RecordId::file(entry.id);
-    *budget = budget.saturating_sub(1);
     if bytes >= FILE_INLINE_AGAIN {
         let mut file = File::clone(&*load_file(txn, entry.id, &entry.tag)?);
-        let leaves = (*budget).max(1);
-        *budget = 0;
-        cut_tail(txn, entry.id, &mut file.body, &mut file.next_index, leaves)?;
+        cut_tail(txn, entry.id, &mut file, budget)?;
         if u64::from(file.body.count()) > 0 {
             txn.put(head, file.into());
             return Ok(false);
@@ -145,15 +171,17 @@ fn reap_file(
 fn cut_tail(
     txn: &mut Txn<'_>,
     object: ObjectId,
-    body: &mut Body<Text>,
-    next_index: &mut u64,
-    leaves: usize,
+    file: &mut File,
+    budget: &mut usize,
 ) -> Result<(), RecordError> {
+    let File { next_index, body } = file;
     if matches!(body, Body::Inline(_)) {
-        *body = Body::empty();
+        *body = Body::<Text>::empty();
         return Ok(());
     }
-    let start = body.tail(txn, object, leaves)?;
+    let (start, leaves) = body.tail(txn, object, (*budget).max(1))?;
+    // At least one, so that an odd tree ends the step rather than going round in it.
+    *budget = budget.saturating_sub(leaves.max(1));
     let end = u64::from(body.count());
     body.replace(&mut Owner { sink: txn, object, next_index }, start..end, Vec::new())
 }
@@ -201,21 +229,23 @@ fn reap_folder(
     Ok(false)
 }
 
-/// Appends an entry to the system folder. Names count up, so what comes in lies together at the end and what
+/// Appends an entry to the system folder and answers its name. Names count up, so what comes in lies together at the end and what
 /// is reaped lies together at the beginning.
 fn adopt(
     txn: &mut Txn<'_>,
     system: ObjectId,
     folder: &mut Folder,
     mut entry: Entry,
-) -> Result<(), RecordError> {
+) -> Result<Name, RecordError> {
     let last = folder.body.last_entry(txn, system)?;
     let number = last
         .and_then(|last| u64::from_str_radix(last.name.as_str(), 16).ok())
         .map_or(0, |number| number.saturating_add(1));
-    entry.name = Name::new(&format!("{number:016x}"));
+    let name = Name::new(&format!("{number:016x}"));
+    entry.name = name.clone();
     let mut owner = Owner { sink: txn, object: system, next_index: &mut folder.next_index };
-    folder.body.put_entry(&mut owner, entry)
+    folder.body.put_entry(&mut owner, entry)?;
+    Ok(name)
 }
 
 /// Records removed with one commit; each is charged 64 bytes of a batch.

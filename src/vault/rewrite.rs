@@ -63,7 +63,8 @@ impl Session {
                 let engine = keys.header().engine();
                 let next = Next::generation(keys, FIRST_GENERATION, engine)?;
                 let commit = open.root().commit;
-                let written = write_generation(open, &storage, &next, commit, &mut progress)?;
+                let copy: CopyTree<'_> = &mut strict;
+                let written = write_generation(open, &storage, &next, commit, copy, &mut progress)?;
                 written.engine.close()?;
                 let mark = Mark::of(commit, FIRST_GENERATION, &written.root_value);
                 if let Some(mark) = mark {
@@ -109,7 +110,7 @@ impl Exclusive<'_> {
         engine: Option<EngineKind>,
         progress: &mut dyn FnMut(u64),
     ) -> Result<(), StoreError> {
-        self.replace_generation(progress, |keys, number| {
+        self.replace_generation(progress, &mut strict, |keys, number| {
             Next::generation(keys, number, engine.unwrap_or(keys.header().engine()))
         })
     }
@@ -118,6 +119,7 @@ impl Exclusive<'_> {
     pub(super) fn replace_generation(
         &mut self,
         progress: &mut dyn FnMut(u64),
+        copy: CopyTree<'_>,
         next: impl FnOnce(&Unlocked, u64) -> Result<Next, StoreError>,
     ) -> Result<(), StoreError> {
         let session = self.session();
@@ -129,7 +131,7 @@ impl Exclusive<'_> {
         let number = newest.checked_add(1).ok_or(StoreError::TooLarge)?;
         let next = next(keys, number)?;
         let commit = open.root().commit.saturating_add(1);
-        let written = match write_generation(open, open.storage(), &next, commit, progress) {
+        let written = match write_generation(open, open.storage(), &next, commit, copy, progress) {
             Ok(written) => written,
             Err(error) => {
                 // What was begun is of no use; if it cannot be removed now, the next unlock does it.
@@ -170,18 +172,22 @@ pub(super) struct Next {
 /// Where the new header comes from.
 pub(super) enum NextKeys {
     /// The same master key and slots.
-    Same(NextHeader),
+    Same(Box<NextHeader>),
     /// A new master key with one slot.
     Rotated(Box<Unlocked>),
 }
 
 impl Next {
-    fn generation(keys: &Unlocked, number: u64, engine: EngineKind) -> Result<Self, StoreError> {
+    pub(super) fn generation(
+        keys: &Unlocked,
+        number: u64,
+        engine: EngineKind,
+    ) -> Result<Self, StoreError> {
         let data_key = DataKey::generate()?;
         let store = keys.header().store();
         let sealer = Sealer::new(RecordKeys::derive(&data_key, &store, number), store, number);
         let header = keys.next_generation(number, engine, data_key)?;
-        Ok(Self { keys: NextKeys::Same(header), sealer, generation: number, engine })
+        Ok(Self { keys: NextKeys::Same(Box::new(header)), sealer, generation: number, engine })
     }
 
     /// The generation that a rotated header names.
@@ -231,6 +237,7 @@ fn write_generation(
     storage: &dyn Storage,
     next: &Next,
     commit: u64,
+    copy_tree: CopyTree<'_>,
     progress: &mut dyn FnMut(u64),
 ) -> Result<Written, StoreError> {
     let size =
@@ -252,7 +259,7 @@ fn write_generation(
         bytes: 0,
         records: 0,
     };
-    let copied = copy.root(commit, next.revision());
+    let copied = copy.root(commit, next.revision(), copy_tree);
     let records = copy.records;
     let engine = copied.and_then(|()| {
         let engine = storage.create_generation(next.generation, next.engine)?;
@@ -291,10 +298,20 @@ fn sort(
     }
 }
 
+/// Copies the tree below the root folder, and answers the new tag of that folder and the root's new totals.
+pub(super) type CopyTree<'f> =
+    &'f mut dyn FnMut(&mut Copy<'_>, &Root) -> Result<(Tag, u64, u64), StoreError>;
+
+/// The whole tree as it is; whatever is damaged is an error.
+pub(super) fn strict(copy: &mut Copy<'_>, root: &Root) -> Result<(Tag, u64, u64), StoreError> {
+    let tag = copy.node(RecordId::folder(root.tree.id), &root.tree.tag)?;
+    Ok((tag, root.files, root.bytes))
+}
+
 /// Seals the live tree under other keys.
-struct Copy<'a> {
-    open: &'a Open,
-    sealer: &'a Sealer,
+pub(super) struct Copy<'a> {
+    pub(super) open: &'a Open,
+    pub(super) sealer: &'a Sealer,
     into: &'a dyn Engine,
     puts: Vec<(Address, Vec<u8>)>,
     bytes: usize,
@@ -302,9 +319,16 @@ struct Copy<'a> {
 }
 
 impl Copy<'_> {
-    fn root(&mut self, commit: u64, header_revision: u64) -> Result<(), StoreError> {
+    fn root(
+        &mut self,
+        commit: u64,
+        header_revision: u64,
+        copy_tree: CopyTree<'_>,
+    ) -> Result<(), StoreError> {
         let mut root = Root { commit, header_revision, ..self.open.root().clone() };
-        root.tree.tag = self.node(RecordId::folder(root.tree.id), &root.tree.tag)?;
+        let (tag, files, bytes) = copy_tree(self, &root)?;
+        root = Root { files, bytes, ..root };
+        root.tree.tag = tag;
         // Whatever the system folder holds was deleted or never finished.
         let empty = Folder { next_index: 0, totals: Totals::default(), body: Body::empty() };
         let sealed = self.sealer.seal(RecordId::folder(root.system.id), &empty.into())?;
@@ -314,7 +338,8 @@ impl Copy<'_> {
         self.flush()
     }
 
-    fn node(&mut self, id: RecordId, tag: &Tag) -> Result<Tag, StoreError> {
+    /// Copies a node and everything below it.
+    pub(super) fn node(&mut self, id: RecordId, tag: &Tag) -> Result<Tag, StoreError> {
         let mut node = self.open.load_once(id, tag)?;
         node.children_mut(id.object, |child, tag| {
             *tag = self.node(child, tag)?;
@@ -324,7 +349,7 @@ impl Copy<'_> {
         self.put(sealed)
     }
 
-    fn put(&mut self, sealed: Sealed) -> Result<Tag, StoreError> {
+    pub(super) fn put(&mut self, sealed: Sealed) -> Result<Tag, StoreError> {
         self.records = self.records.saturating_add(1);
         self.bytes += sealed.address.0.len() + sealed.value.len();
         self.puts.push((sealed.address, sealed.value));

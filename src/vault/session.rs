@@ -6,6 +6,7 @@ use super::anchor::AnchorStatus;
 use super::commit::{Progress, Queue};
 use super::error::StoreError;
 use super::open::Open;
+use crate::crypto::cost::KdfCost;
 
 /// An unlocked store: a cheap handle that clones and threads share.
 ///
@@ -65,6 +66,8 @@ pub struct Status {
     pub commit: u64,
     /// Bytes that the engine takes on disk.
     pub disk_bytes: u64,
+    /// What one guess at a passphrase of the store costs, where it is cheapest; none in memory.
+    pub kdf_cost: Option<KdfCost>,
     /// How far the freshness of the store is known.
     pub anchor: AnchorStatus,
 }
@@ -82,20 +85,14 @@ impl Session {
 
     /// Locks the store: calls under way finish, then keys and caches are wiped and the engine is closed.
     /// Every handle of this session answers [`StoreError::Locked`] from then on.
-    ///
-    /// # Errors
-    /// [`StoreError::Storage`] or [`StoreError::Io`] if the engine did not close cleanly; it is locked all the same,
-    /// and whatever was acknowledged is on disk.
-    pub fn lock(&self) -> Result<(), StoreError> {
+    pub fn lock(&self) {
         let end = || std::mem::replace(&mut *write(&self.shared.state), State::Locked);
         // Whoever waits for a commit gets it first, and no call slips in between.
-        let (before, flushed) = match self.exclusive::<_, StoreError>(|_| Ok(end())) {
-            Ok(before) => (before, Ok(())),
-            Err(error) => (end(), Err(error)),
-        };
-        let State::Open(open) = before else { return Ok(()) };
-        open.close()?;
-        flushed
+        let before = self.exclusive::<_, StoreError>(|_| Ok(end())).unwrap_or_else(|_| end());
+        if let State::Open(open) = before {
+            // What was acknowledged is synced already, so a close that fails loses nothing.
+            let _ = open.close();
+        }
     }
 
     /// Whether the session is locked, or halted after a failed commit.
@@ -116,6 +113,7 @@ impl Session {
                 bytes: root.bytes,
                 commit: root.commit,
                 disk_bytes: open.engine().size()?,
+                kdf_cost: open.kdf_cost(),
                 anchor: open.anchor_status(),
             })
         })

@@ -118,13 +118,7 @@ impl Vault {
         let header = keys.header();
         // The engine runs recovery on its files when it opens them, so it comes after the header has
         // authenticated.
-        let engine =
-            storage.open_generation(header.generation(), header.engine()).map_err(|error| {
-                match error {
-                    StorageError::Missing => StoreError::tampered(Kind::Root, Flaw::Absent),
-                    error => error.into(),
-                }
-            })?;
+        let engine = open_records(&*storage, header)?;
         let bytes = *header.bytes();
         let (revision, generation) = (header.revision(), header.generation());
         let mut anchor = Anchor::new(&keys, options.freshness.clone());
@@ -162,8 +156,12 @@ impl Vault {
         Ok(session)
     }
 
+    pub(super) fn into_storage(self) -> Box<dyn Storage> {
+        self.storage
+    }
+
     /// Tries the copies of the header, the higher revision first.
-    fn unlock_header(
+    pub(super) fn unlock_header(
         &self,
         credential: &Credential<'_>,
     ) -> Result<(HeaderCopy, Unlocked), StoreError> {
@@ -251,7 +249,7 @@ impl VaultOptions {
     }
 
     /// Writes a new store: generation and root first, then the header, without which the rest is nothing.
-    pub(super) fn fill<'a>(
+    pub(crate) fn fill<'a>(
         &self,
         storage: &dyn Storage,
         engine: EngineKind,
@@ -270,7 +268,7 @@ impl VaultOptions {
         Ok(keys)
     }
 
-    pub(super) fn open_storage(&self, storage: Box<dyn Storage>) -> Result<Vault, StoreError> {
+    pub(crate) fn open_storage(&self, storage: Box<dyn Storage>) -> Result<Vault, StoreError> {
         let mut headers = Vec::new();
         let mut failure = None;
         for copy in [HeaderCopy::A, HeaderCopy::B] {
@@ -310,11 +308,8 @@ impl Session {
                 Ok::<(), StoreError>(())
             })?;
         }
-        for _ in 0..REAP_ROUNDS {
-            if !self.read(|open| Ok::<_, StoreError>(super::reap::is_due(open)?))? {
-                break;
-            }
-            self.exclusive(|exclusive| exclusive.reap())?;
+        if self.read(|open| Ok::<_, StoreError>(super::reap::is_due(open)?))? {
+            self.exclusive(|exclusive| (0..REAP_ROUNDS).try_for_each(|_| exclusive.reap()))?;
         }
         Ok(())
     }
@@ -327,7 +322,18 @@ pub(super) enum Rollback {
     Refuse,
 }
 
-fn sealer(keys: &Unlocked) -> Sealer {
+/// Opens the generation that a header names; without it the store has lost its records.
+pub(super) fn open_records(
+    storage: &dyn Storage,
+    header: &Header,
+) -> Result<Box<dyn Engine>, StoreError> {
+    storage.open_generation(header.generation(), header.engine()).map_err(|error| match error {
+        StorageError::Missing => StoreError::tampered(Kind::Root, Flaw::Absent),
+        error => error.into(),
+    })
+}
+
+pub(super) fn sealer(keys: &Unlocked) -> Sealer {
     Sealer::new(keys.record_keys(), keys.header().store(), keys.header().generation())
 }
 

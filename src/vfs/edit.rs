@@ -258,7 +258,7 @@ pub(super) fn set_entry(
 pub(super) fn discard(txn: &mut Txn<'_>, entry: Entry) -> Result<(), FileError> {
     match entry.what {
         What::File(info) if info.bytes < FILE_INLINE_AGAIN => txn.remove(entry.head()),
-        _ => reap::discard(txn, entry)?,
+        _ => drop(reap::discard(txn, entry)?),
     }
     Ok(())
 }

@@ -4,7 +4,7 @@
 //! folder on the way. Folders that a path needs are made, and a folder that loses its last entry is gone.
 
 use crate::crypto::rng;
-use crate::record::node::{Entry, FileInfo, Folder, Name, Totals, What};
+use crate::record::node::{Entry, Folder, Name, Totals, What};
 use crate::record::tree::{Body, Owner};
 use crate::record::{NodeSink, NodeSource, ObjectId, RecordError, RecordId, Tag, load_folder};
 
@@ -101,17 +101,17 @@ fn edit_below<S: NodeSink>(
     let Some((name, rest)) = names.split_first() else { return Ok(()) };
     let existing = folder.body.entry(sink, object, name)?;
     let before = match &existing {
-        Some(entry) => Some(Weight::of(sink, entry)?),
-        None => None,
+        Some(entry) => Totals::of_entry(sink, entry)?,
+        None => Totals::default(),
     };
 
     let (entry, after) = if rest.is_empty() {
         match change {
-            Change::Remove => (None, None),
+            Change::Remove => (None, Totals::default()),
             Change::Put((id, tag), what) => {
                 let entry = Entry { name: Name::new(name), id: *id, tag: *tag, what: *what };
-                let weight = Weight::of(sink, &entry)?;
-                (Some(entry), Some(weight))
+                let added = Totals::of_entry(sink, &entry)?;
+                (Some(entry), added)
             }
         }
     } else {
@@ -123,13 +123,12 @@ fn edit_below<S: NodeSink>(
         let head = RecordId::folder(id);
         if child.body.count() == 0 {
             sink.remove(head);
-            (None, None)
+            (None, Totals::default())
         } else {
-            let weight = Weight::of_folder(&child.totals);
+            let name = Name::new(name);
+            let added = Totals::of_folder(&name, &child.totals);
             sink.put(head, child.into());
-            let entry =
-                Entry { name: Name::new(name), id, tag: Tag::default(), what: What::Folder };
-            (Some(entry), Some(weight))
+            (Some(Entry { name, id, tag: Tag::default(), what: What::Folder }), added)
         }
     };
 
@@ -138,57 +137,8 @@ fn edit_below<S: NodeSink>(
         Some(entry) => folder.body.put_entry(&mut owner, entry)?,
         None => folder.body.remove_entry(&mut owner, name)?,
     }
-    folder.totals.replace(super::name::is_hidden(name), before.as_ref(), after.as_ref());
+    folder.totals = folder.totals.minus(&before).plus(&after);
     Ok(())
-}
-
-/// What one entry adds to the totals of its folder.
-#[derive(Default)]
-struct Weight {
-    entries: u64,
-    visible_children: u64,
-    visible_bytes: u64,
-    files: u64,
-    bytes: u64,
-}
-
-impl Weight {
-    fn of(source: &impl NodeSource, entry: &Entry) -> Result<Self, RecordError> {
-        match entry.what {
-            What::File(FileInfo { bytes, .. }) => {
-                Ok(Self { entries: 1, visible_children: 0, visible_bytes: bytes, files: 1, bytes })
-            }
-            What::Folder => Ok(Self::of_folder(&load_folder(source, entry.id, &entry.tag)?.totals)),
-        }
-    }
-
-    fn of_folder(totals: &Totals) -> Self {
-        Self {
-            entries: 1,
-            visible_children: totals.visible_children,
-            visible_bytes: totals.visible_bytes,
-            files: totals.files,
-            bytes: totals.bytes,
-        }
-    }
-}
-
-impl Totals {
-    /// Corrects the totals for one entry that changed from `before` to `after`.
-    fn replace(&mut self, hidden: bool, before: Option<&Weight>, after: Option<&Weight>) {
-        let none = Weight::default();
-        let (before, after) = (before.unwrap_or(&none), after.unwrap_or(&none));
-        let set = |total: &mut u64, less: u64, more: u64| {
-            *total = total.saturating_sub(less).saturating_add(more);
-        };
-        set(&mut self.files, before.files, after.files);
-        set(&mut self.bytes, before.bytes, after.bytes);
-        if !hidden {
-            set(&mut self.visible_children, before.entries, after.entries);
-            set(&mut self.visible_grandchildren, before.visible_children, after.visible_children);
-            set(&mut self.visible_bytes, before.visible_bytes, after.visible_bytes);
-        }
-    }
 }
 
 fn empty() -> Folder {

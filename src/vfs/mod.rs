@@ -12,9 +12,13 @@ pub(crate) mod listing;
 pub(crate) mod name;
 pub(crate) mod path;
 mod rope;
+mod salvage;
 pub(crate) mod search;
 mod staged;
+#[cfg(test)]
+mod tests;
 pub(crate) mod text;
 
 pub use error::FileError;
 pub use files::{Entry, EntryKind, FileText, Files};
+pub use salvage::{Lost, SalvageReport};

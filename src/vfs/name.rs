@@ -3,10 +3,7 @@
 use crate::limits;
 use unicode_properties::{GeneralCategory, UnicodeGeneralCategory};
 
-/// Whether listings leave out this name. It can still be viewed directly.
-pub(crate) fn is_hidden(name: &str) -> bool {
-    name.starts_with('.') || name == "node_modules"
-}
+pub(crate) use crate::record::totals::is_hidden;
 
 /// What makes a path invalid.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

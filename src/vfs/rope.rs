@@ -21,11 +21,7 @@ pub(crate) fn splice(
 ) -> Result<(), RecordError> {
     if let Body::Inline(old) = body {
         let new = join(&[before(old, range.start)?, text, after(old, range.end)?]);
-        *body = if new.len() <= FILE_INLINE {
-            Body::Inline(Text::new(&new))
-        } else {
-            Body::build(owner, chunks(&new))?
-        };
+        *body = whole(owner, &new)?;
         return Ok(());
     }
 
@@ -62,17 +58,28 @@ pub(crate) fn splice(
     Ok(())
 }
 
-/// Appends text that is long by itself, in full chunks: for writing a file in steps. The body becomes a rope.
+/// The body of a file of this text.
+fn whole(owner: &mut Owner<'_, impl NodeSink>, text: &str) -> Result<Body<Text>, RecordError> {
+    if text.len() <= FILE_INLINE {
+        return Ok(Body::Inline(Text::new(text)));
+    }
+    Body::build(owner, chunks(text))
+}
+
+/// Appends text that is long by itself, in full chunks: for writing a file in steps.
 pub(crate) fn append(
     owner: &mut Owner<'_, impl NodeSink>,
     body: &mut Body<Text>,
     text: &str,
 ) -> Result<(), RecordError> {
-    if matches!(body, Body::Inline(_)) {
-        *body = Body::build(owner, chunks(text))?;
+    if let Body::Inline(old) = body {
+        *body = whole(owner, &join(&[old.as_str(), text]))?;
         return Ok(());
     }
     let end = body.count().bytes;
+    if text.len() < CHUNK_BYTES_MIN {
+        return splice(owner, body, end..end, text);
+    }
     body.replace(owner, end..end, chunks(text))
 }
 
@@ -200,7 +207,9 @@ fn after(text: &Text, start: u64) -> Result<&str, RecordError> {
 fn join(parts: &[&str]) -> Zeroizing<String> {
     let mut joined =
         Zeroizing::new(String::with_capacity(parts.iter().map(|part| part.len()).sum()));
-    parts.iter().for_each(|part| joined.push_str(part));
+    for part in parts {
+        joined.push_str(part);
+    }
     joined
 }
 
@@ -209,3 +218,6 @@ pub(super) const BROKEN: RecordError =
     RecordError::Damaged { kind: Kind::Chunk, flaw: Flaw::Malformed };
 /// Bytes that are reserved at once for reading a text.
 const READ_AHEAD: usize = 64 << 20;
+
+#[cfg(test)]
+mod tests;

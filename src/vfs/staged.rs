@@ -30,9 +30,9 @@ pub(super) fn write(
             Ok::<_, FileError>(before)
         })?;
         let info = new_info(text, before.as_ref());
-        let id = stage(exclusive, text, info)?;
+        let (id, place) = stage(exclusive, text, info)?;
         exclusive.commit(|txn| {
-            let staged = reap::claim(txn, id)?;
+            let staged = reap::claim(txn, &place)?;
             set_entry(txn, path, (id, staged.tag), info, before.clone())
         })
     })
@@ -49,15 +49,15 @@ pub(super) fn edit<T>(
         let (mut plan, text) = exclusive.commit(|txn| {
             let plan = plan(txn)?;
             check_quotas(txn, Some(&plan.info), plan.bytes_after())?;
-            let text = changed(&*rope::read(txn, plan.entry.id, &plan.head.body)?, &plan)?;
+            let text = changed(&rope::read(txn, plan.entry.id, &plan.head.body)?, &plan)?;
             Ok::<_, FileError>((plan, text))
         })?;
         let before = (plan.entry.clone(), plan.info);
         let info = new_info(&text, Some(&before));
-        let id = stage(exclusive, &text, info)?;
+        let (id, place) = stage(exclusive, &text, info)?;
         plan.entry.id = id;
         exclusive.commit(|txn| {
-            let staged = reap::claim(txn, id)?;
+            let staged = reap::claim(txn, &place)?;
             let head = load_file(txn, id, &staged.tag)?;
             set_entry(txn, path, (id, staged.tag), info, Some(before.clone()))?;
             answer(txn, &plan, &info, &head)
@@ -65,41 +65,46 @@ pub(super) fn edit<T>(
     })
 }
 
-/// Writes the records of a file in steps, under an entry of the system folder.
-fn stage(exclusive: &mut Exclusive<'_>, text: &str, info: FileInfo) -> Result<ObjectId, FileError> {
+/// Writes the records of a file in steps, under an entry of the system folder, whose name it answers.
+fn stage(
+    exclusive: &mut Exclusive<'_>,
+    text: &str,
+    info: FileInfo,
+) -> Result<(ObjectId, Name), FileError> {
     let id = folder::fresh_id()?;
     exclusive.stage(id);
-    let mut rest = text;
-    let mut is_first = true;
-    while is_first || !rest.is_empty() {
-        let (step, after) = rest.split_at_checked(step_length(rest)).unwrap_or((rest, ""));
+    let (step, mut rest) = next_step(text);
+    let place = exclusive.commit(|txn| {
+        let name = Name::new("");
+        let place =
+            reap::discard(txn, Entry { name, id, tag: Tag::default(), what: What::File(info) })?;
+        let mut file = edit::empty();
+        let mut owner = Owner { sink: txn, object: id, next_index: &mut file.next_index };
+        // Not appended: an edit may leave little of a long file, and what is short must be a single record.
+        rope::splice(&mut owner, &mut file.body, 0..0, step)?;
+        txn.put(RecordId::file(id), file.into());
+        Ok::<_, FileError>(place)
+    })?;
+    while !rest.is_empty() {
+        let (step, after) = next_step(rest);
         exclusive.commit(|txn| {
-            let mut file = if is_first {
-                let name = Name::new("");
-                reap::discard(
-                    txn,
-                    Entry { name, id, tag: Tag::default(), what: What::File(info) },
-                )?;
-                edit::empty()
-            } else {
-                let entry = reap::touch(txn, id)?;
-                File::clone(&*load_file(txn, id, &entry.tag)?)
-            };
+            let entry = reap::touch(txn, &place)?;
+            let mut file = File::clone(&*load_file(txn, id, &entry.tag)?);
             let mut owner = Owner { sink: txn, object: id, next_index: &mut file.next_index };
             rope::append(&mut owner, &mut file.body, step)?;
             txn.put(RecordId::file(id), file.into());
             Ok::<_, FileError>(())
         })?;
-        is_first = false;
         rest = after;
     }
-    Ok(id)
+    Ok((id, place))
 }
 
-/// The largest step on a character boundary.
-fn step_length(rest: &str) -> usize {
-    let want = rest.len().min(STAGE_STEP_BYTES);
-    (0..=want).rev().find(|at| rest.is_char_boundary(*at)).unwrap_or(rest.len())
+/// The largest step on a character boundary, and the rest.
+fn next_step(text: &str) -> (&str, &str) {
+    let want = text.len().min(STAGE_STEP_BYTES);
+    let length = (0..=want).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(text.len());
+    text.split_at_checked(length).unwrap_or((text, ""))
 }
 
 fn changed(text: &str, plan: &Plan) -> Result<Zeroizing<String>, FileError> {

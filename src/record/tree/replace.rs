@@ -203,7 +203,9 @@ fn pack<L: Leaf>(
         let refs: Vec<_> = rest.by_ref().take(length).collect();
         let Some((first, others)) = refs.split_first() else { continue };
         let mut summary = first.summary.clone();
-        others.iter().for_each(|other| summary.join(&other.summary));
+        for other in others {
+            summary.join(&other.summary);
+        }
         let index = reuse.next().unwrap_or_else(|| fresh_index(owner.next_index));
         let id = RecordId { kind: L::INNER, object: owner.object, index };
         owner.sink.put(id, L::inner_into_node(Inner { level, refs }));

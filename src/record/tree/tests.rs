@@ -1,43 +1,8 @@
 //! The tree against a plain list.
 
-use std::collections::HashMap;
-
 use super::*;
-use crate::record::NodeSink;
 use crate::record::node::Text;
-
-/// Nodes without encryption: what is removed or never written is damage.
-#[derive(Default)]
-struct Plain(HashMap<RecordId, Node>);
-
-impl NodeSource for Plain {
-    fn load(&self, id: RecordId, _tag: &Tag) -> Result<Node, RecordError> {
-        self.0.get(&id).cloned().ok_or(RecordError::Damaged { kind: id.kind, flaw: Flaw::Absent })
-    }
-}
-
-impl NodeSink for Plain {
-    fn put(&mut self, id: RecordId, node: Node) {
-        assert!(node.encoded_len().unwrap() <= 4_069);
-        self.0.insert(id, node);
-    }
-
-    fn remove(&mut self, id: RecordId) {
-        assert!(self.0.remove(&id).is_some(), "removed what is not there");
-    }
-}
-
-const OBJECT: ObjectId = ObjectId([7; 16]);
-
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, bound: usize) -> usize {
-        self.0 =
-            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        usize::try_from(self.0 >> 33).unwrap() % bound
-    }
-}
+use crate::record::plain::{OBJECT, Plain, Random};
 
 fn contents(body: &Body<Text>, nodes: &Plain) -> Vec<String> {
     let mut leaves = Vec::new();
@@ -88,7 +53,7 @@ fn replaced_runs_read_like_a_plain_list() {
             assert_eq!(body.count(), crate::record::node::TextCount::of(&text));
         }
         let reachable = count_nodes(&body, &nodes);
-        assert_eq!(nodes.0.len(), reachable, "nodes that nothing refers to");
+        assert_eq!(nodes.len(), reachable, "nodes that nothing refers to");
     }
 }
 
@@ -140,13 +105,14 @@ fn a_deep_tree_is_found_by_position_and_taken_down_from_its_end() {
     let mut steps = 0;
     while !matches!(body, Body::Inline(_)) {
         let end: u64 = body.count().into();
-        let start = body.tail(&nodes, OBJECT, 64).unwrap();
-        assert!(start < end && end - start <= 64 * 4);
+        let (start, leaves) = body.tail(&nodes, OBJECT, 64).unwrap();
+        assert!((1..=64).contains(&leaves));
+        assert_eq!(end - start, u64::try_from(leaves * 4).unwrap());
         let mut owner = Owner { sink: &mut nodes, object: OBJECT, next_index: &mut next_index };
         body.replace(&mut owner, start..end, Vec::new()).unwrap();
         steps += 1;
     }
-    assert!(nodes.0.is_empty());
+    assert_eq!(nodes.len(), 0);
     assert!(steps < 300);
 }
 

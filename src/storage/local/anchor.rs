@@ -13,7 +13,7 @@ pub(super) struct AnchorFile(Mutex<Option<File>>);
 
 impl AnchorFile {
     /// What the slots hold; empty if there is no file.
-    pub(super) fn read(&self, folder: &Path) -> Result<Vec<Vec<u8>>, StorageError> {
+    pub(super) fn read(folder: &Path) -> Result<Vec<Vec<u8>>, StorageError> {
         let file = match files::open_plain(&folder.join(NAME), OpenOptions::new().read(true)) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
             file => file?,

@@ -27,18 +27,18 @@ pub(super) fn run(
     options: &Options,
     command: &Command,
 ) -> Result<ToolResult, Failure> {
-    let context = Context { session, options };
+    let call = Context { session, options };
     let content = match command {
-        Command::View { path, view_range } => context.view(path, view_range.as_ref())?,
-        Command::Create { path, file_text } => context.create(path, file_text)?,
+        Command::View { path, view_range } => call.view(path, view_range.as_ref())?,
+        Command::Create { path, file_text } => call.create(path, file_text)?,
         Command::StrReplace { path, old_str, new_str } => {
-            context.str_replace(path, old_str, new_str.as_deref().unwrap_or_default())?
+            call.str_replace(path, old_str, new_str.as_deref().unwrap_or_default())?
         }
         Command::Insert { path, insert_line, insert_text } => {
-            context.insert(path, *insert_line, insert_text)?
+            call.insert(path, *insert_line, insert_text)?
         }
-        Command::Delete { path } => context.delete(path)?,
-        Command::Rename { old_path, new_path } => context.rename(old_path, new_path)?,
+        Command::Delete { path } => call.delete(path)?,
+        Command::Rename { old_path, new_path } => call.rename(old_path, new_path)?,
     };
     Ok(ToolResult::success(content))
 }

@@ -35,7 +35,7 @@ impl Store {
         for (path, text) in files() {
             session.files().write(&path, &text).unwrap();
         }
-        session.lock().unwrap();
+        session.lock();
         store
     }
 
@@ -56,7 +56,7 @@ impl Store {
         match self.unlock(credential) {
             Ok(session) => {
                 assert_whole(&session);
-                session.lock().unwrap();
+                session.lock();
                 true
             }
             Err(StoreError::WrongPassphrase | StoreError::WrongKey(_)) => false,
@@ -119,7 +119,7 @@ fn every_kind_opens_what_it_was_added_to_and_nothing_else_does() {
         for credential in right.all().into_iter().filter(|other| other.kind() != first.kind()) {
             session.add_slot(&tiny(credential)).unwrap();
         }
-        session.lock().unwrap();
+        session.lock();
         assert!(right.all().into_iter().all(|credential| store.opens(credential)));
         assert!(!wrong.all().into_iter().any(|credential| store.opens(credential)));
     }
@@ -178,7 +178,7 @@ fn a_ninth_slot_is_refused_and_nothing_has_changed() {
     assert_whole(&session);
     session.remove_slot(5).unwrap();
     assert_eq!(session.add_slot(&tiny(three.raw())).unwrap(), 5);
-    session.lock().unwrap();
+    session.lock();
     assert!(one.all().into_iter().all(|credential| store.opens(credential)));
     assert!(store.opens(three.raw()) && !store.opens(two.keyfile()));
 }
@@ -197,7 +197,7 @@ fn a_removed_credential_is_refused_and_the_last_slot_stays() {
         assert!(matches!(refused, Err(StoreError::NoSuchSlot(number)) if number == missing));
     }
     assert!(matches!(session.remove_slot(1), Err(StoreError::LastSlot)));
-    session.lock().unwrap();
+    session.lock();
     assert!(!store.opens(secrets.passphrase()) && store.opens(secrets.raw()));
 }
 
@@ -209,7 +209,7 @@ fn a_header_put_back_with_a_removed_slot_is_refused() {
     session.add_slot(&tiny(secrets.raw())).unwrap();
     let before = store.headers();
     session.remove_slot(0).unwrap();
-    session.lock().unwrap();
+    session.lock();
     let [old, _] = before.clone();
     let [new, _] = store.headers();
     store.put_back(&before);
@@ -242,7 +242,7 @@ fn a_change_of_passphrase_writes_the_root_and_nothing_else() {
     let session = store.unlock(old.passphrase()).unwrap();
     session.replace_slot(0, &tiny(new.passphrase())).unwrap();
     assert_whole(&session);
-    session.lock().unwrap();
+    session.lock();
     let after = store.records();
     assert!(before.len() > 8 && before.keys().eq(after.keys()));
     assert_eq!(before.iter().filter(|(address, value)| after[address] != **value).count(), 1);
@@ -281,7 +281,7 @@ fn a_rotation_keeps_one_credential_and_every_file() {
     let created = session.slots().unwrap()[1].created();
     session.files().write("/memories/doomed", "deleted before").unwrap();
     session.files().remove("/memories/doomed").unwrap();
-    session.lock().unwrap();
+    session.lock();
     let (before, headers) = (store.records(), store.headers());
 
     let session = store.unlock(secrets.passphrase()).unwrap();
@@ -297,7 +297,7 @@ fn a_rotation_keeps_one_credential_and_every_file() {
     assert!(slots[0].is_in_hand());
     assert_eq!(session.status().unwrap().anchor, AnchorStatus::Active);
     session.files().write("/memories/later", "goes on").unwrap();
-    session.lock().unwrap();
+    session.lock();
 
     let after = store.records();
     assert!(before.keys().all(|address| !after.contains_key(address)));
@@ -309,7 +309,7 @@ fn a_rotation_keeps_one_credential_and_every_file() {
     let session = store.unlock(secrets.keyfile()).unwrap();
     assert_eq!(session.status().unwrap().anchor, AnchorStatus::Active, "it was renewed");
     assert_eq!(session.files().read("/memories/later").unwrap().as_str(), "goes on");
-    session.lock().unwrap();
+    session.lock();
 
     // The old header names a generation that is gone.
     store.put_back(&headers);
@@ -326,7 +326,7 @@ fn a_rotation_for_a_credential_that_opens_nothing_is_refused() {
     let refused = session.rotate(right.raw(), |_| {});
     assert!(matches!(refused, Err(StoreError::WrongKey(SlotKind::RawKey))));
     assert_whole(&session);
-    session.lock().unwrap();
+    session.lock();
     assert!(store.opens(right.passphrase()));
 }
 
@@ -382,7 +382,7 @@ fn faulty_change(change: Change, operation: u64, fault: Fault) -> (Store, bool, 
     let store = Store::create(one.passphrase());
     let session = store.unlock(one.passphrase()).unwrap();
     session.add_slot(&tiny(one.raw())).unwrap();
-    session.lock().unwrap();
+    session.lock();
     let storage = FaultyStorage::new(store.memory.clone());
     let faults = storage.faults();
     let session = store.unlock_on(storage, one.passphrase()).unwrap();
@@ -452,7 +452,7 @@ fn after_a_fault_at_any_operation_no_credential_finds_a_false_rollback() {
             assert_eq!(store.memory.generations().unwrap().len(), 1, "{case}");
             let session = store.unlock(one.raw()).unwrap();
             assert_eq!(session.status().unwrap().anchor, AnchorStatus::Active, "{case}");
-            session.lock().unwrap();
+            session.lock();
         });
     }
 }
@@ -545,7 +545,7 @@ fn a_store_from_before_its_rotation_is_refused_by_the_anchor_of_the_application(
     let old = store.records();
     let session = store.unlock(secrets.passphrase()).unwrap();
     session.rotate(secrets.passphrase(), |_| {}).unwrap();
-    session.lock().unwrap();
+    session.lock();
     assert_eq!(kept.value.lock().unwrap().as_ref().unwrap().len(), 88);
     assert!(store.opens(secrets.passphrase()));
 
@@ -561,7 +561,7 @@ fn a_store_from_before_its_rotation_is_refused_by_the_anchor_of_the_application(
     let refused = store.unlock(secrets.passphrase()).err().unwrap();
     assert!(matches!(refused, StoreError::ForeignAnchor), "{refused}");
     let vault = store.options.open_storage(Box::new(store.memory.clone())).unwrap();
-    vault.unlock_accepting_rollback(secrets.passphrase()).unwrap().lock().unwrap();
+    vault.unlock_accepting_rollback(secrets.passphrase()).unwrap().lock();
     assert!(store.opens(secrets.passphrase()), "accepted once");
 }
 
@@ -601,11 +601,11 @@ fn a_rotation_that_the_anchor_of_the_application_missed_needs_a_word() {
     *kept.failing.lock().unwrap() = true;
     session.rotate(secrets.raw(), |_| {}).unwrap();
     assert_eq!(session.status().unwrap().anchor, AnchorStatus::Failing);
-    session.lock().unwrap();
+    session.lock();
     *kept.failing.lock().unwrap() = false;
     assert!(matches!(store.unlock(secrets.raw()), Err(StoreError::ForeignAnchor)));
     let vault = store.options.open_storage(Box::new(store.memory.clone())).unwrap();
-    vault.unlock_accepting_rollback(secrets.raw()).unwrap().lock().unwrap();
+    vault.unlock_accepting_rollback(secrets.raw()).unwrap().lock();
     assert!(store.opens(secrets.raw()));
 }
 
@@ -694,7 +694,7 @@ fn a_vault_tells_what_to_ask_for() {
     let store = Store::create(secrets.keyfile());
     let session = store.unlock(secrets.keyfile()).unwrap();
     session.add_slot(&tiny(secrets.raw())).unwrap();
-    session.lock().unwrap();
+    session.lock();
     let vault = store.options.open_storage(Box::new(store.memory.clone())).unwrap();
     assert_eq!(vault.slot_kinds(), [SlotKind::PassphraseAndKeyfile, SlotKind::RawKey]);
 }
@@ -731,7 +731,7 @@ fn times_of_a_change_of_passphrase_and_of_a_rotation() {
                 time("replace_slot", &mut || session.replace_slot(0, &slot).unwrap());
             }
             time("rotate", &mut || drop(session.rotate(&new, |_| {}).unwrap()));
-            session.lock().unwrap();
+            session.lock();
         }
     }
 }
@@ -748,18 +748,18 @@ fn all_four_kinds_open_a_store_on_disk() {
     session.add_slot(&tiny((&passphrase, &keyfile).into())).unwrap();
     session.add_slot(&NewSlot::new(&recovery)).unwrap();
     session.add_slot(&NewSlot::new(&passphrase).kdf_cost(TINY)).unwrap();
-    session.lock().unwrap();
+    session.lock();
 
     let keyfile = Keyfile::parse(keyfile.to_bytes().expose()).unwrap();
     let recovery = RecoveryKey::parse(recovery.to_text().expose()).unwrap();
     let raw = RawKey::from_bytes(raw.expose());
     let open = || options.open(&path).unwrap();
-    open().unlock(&passphrase).unwrap().lock().unwrap();
-    open().unlock_with((&passphrase, &keyfile)).unwrap().lock().unwrap();
-    open().unlock_with(&recovery).unwrap().lock().unwrap();
+    open().unlock(&passphrase).unwrap().lock();
+    open().unlock_with((&passphrase, &keyfile)).unwrap().lock();
+    open().unlock_with(&recovery).unwrap().lock();
     let session = open().unlock_with(&raw).unwrap();
     assert_eq!(numbers(&session.rotate(&recovery, |_| {}).unwrap()), [0, 1, 3]);
-    session.lock().unwrap();
+    session.lock();
     assert!(matches!(open().unlock_with(&raw), Err(StoreError::WrongKey(SlotKind::RawKey))));
-    open().unlock_with(&recovery).unwrap().lock().unwrap();
+    open().unlock_with(&recovery).unwrap().lock();
 }

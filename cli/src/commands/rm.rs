@@ -1,0 +1,22 @@
+//! `inmost rm`
+
+use crate::args::StoreArgs;
+use crate::exit::Failure;
+use crate::passphrase::Input;
+
+/// Delete a file of the memory, or a folder with everything below it
+#[derive(clap::Args)]
+#[command(after_help = "Example:\n  inmost rm --store notes.inmost /memories/old")]
+pub(crate) struct Rm {
+    #[command(flatten)]
+    store: StoreArgs,
+
+    /// The file or folder
+    path: String,
+}
+
+impl Rm {
+    pub(crate) fn run(&self) -> Result<(), Failure> {
+        self.store.with_store(Input::Free, |store| Ok(store.remove(&self.path)?))
+    }
+}

@@ -1,0 +1,114 @@
+//! What the keys do while a passphrase is typed unseen. Does no I/O.
+#![cfg(unix)]
+
+use crate::wiped::Wiped;
+
+/// A line that is being typed, byte by byte as a terminal sends keys.
+pub(crate) struct LineEditor {
+    line: Wiped,
+    sequence: Sequence,
+}
+
+/// What a key has done.
+#[derive(PartialEq, Eq, Debug)]
+pub(crate) enum Step {
+    Go,
+    Done,
+    Cancelled,
+}
+
+/// Where in the sequence of an arrow or function key we are. Unseen, it must not become text.
+enum Sequence {
+    None,
+    Escape,
+    Parameters,
+}
+
+impl LineEditor {
+    pub(crate) fn new() -> Self {
+        Self { line: Wiped::with_capacity(USUAL_BYTES), sequence: Sequence::None }
+    }
+
+    pub(crate) fn key(&mut self, byte: u8) -> Step {
+        match (&self.sequence, byte) {
+            (_, 0x03 | 0x1c) => return Step::Cancelled,
+            (_, b'\r' | b'\n') => return Step::Done,
+            (Sequence::None, _) => {}
+            (Sequence::Escape, b'[' | b'O') => {
+                self.sequence = Sequence::Parameters;
+                return Step::Go;
+            }
+            (Sequence::Parameters, 0x20..=0x3f) => return Step::Go,
+            (Sequence::Escape | Sequence::Parameters, _) => {
+                self.sequence = Sequence::None;
+                return Step::Go;
+            }
+        }
+        match byte {
+            0x04 if self.line.expose().is_empty() => return Step::Cancelled,
+            0x08 | 0x7f => self.erase(),
+            0x15 => self.line.clear(),
+            0x1b => self.sequence = Sequence::Escape,
+            // A tab is text; no other control character can be typed on purpose.
+            b'\t' => self.line.append(&[byte]),
+            0x00..=0x1f => {}
+            _ => self.line.append(&[byte]),
+        }
+        Step::Go
+    }
+
+    pub(crate) fn into_line(self) -> Wiped {
+        self.line
+    }
+
+    /// Removes the last character: its continuation bytes, then its first byte.
+    fn erase(&mut self) {
+        while let Some(byte) = self.line.pop() {
+            if byte & 0b1100_0000 != 0b1000_0000 {
+                break;
+            }
+        }
+    }
+}
+
+/// Room for what people type; a longer line moves once, and is wiped where it was.
+const USUAL_BYTES: usize = 1 << 10;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The line that these keys make, if they complete one.
+    fn typed(keys: &str) -> Option<String> {
+        let mut editor = LineEditor::new();
+        for byte in keys.bytes() {
+            match editor.key(byte) {
+                Step::Go => {}
+                Step::Done => return String::from_utf8(editor.into_line().into_vec()).ok(),
+                Step::Cancelled => return None,
+            }
+        }
+        None
+    }
+
+    #[test]
+    fn keys_make_a_line() {
+        for (keys, line) in [
+            ("\r", Some("")),
+            ("word\n", Some("word")),
+            ("a b\tc\r", Some("a b\tc")),
+            ("wrod\u{7f}\u{8}\u{8}ord\r", Some("word")),
+            ("é😀\u{7f}ü\r", Some("éü")),
+            ("\u{7f}\u{7f}a\r", Some("a")),
+            ("nothing of this\u{15}word\r", Some("word")),
+            ("wo\u{1b}[D\u{1b}OA\u{1b}[1;5C\u{1b}xrd\r", Some("word")),
+            ("wo\u{4}\u{1}rd\r", Some("word")),
+            ("word\u{3}", None),
+            ("word\u{1c}", None),
+            ("\u{4}", None),
+            ("wo\u{1b}[\u{3}", None),
+        ] {
+            assert_eq!(typed(keys).as_deref(), line, "{keys:?}");
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! Lines of bounded length, each as soon as it is there.
+
+use std::io::{self, Read};
+
+use crate::wiped::{Chunk, Wiped};
+
+/// Reads lines. A line that is too long is skipped without being held.
+pub(crate) struct Lines<R> {
+    reader: R,
+    chunk: Chunk,
+    line: Wiped,
+    most: usize,
+}
+
+/// One line, without its line feed.
+#[derive(PartialEq, Eq, Debug)]
+pub(crate) enum Line<'a> {
+    Whole(&'a [u8]),
+    TooLong,
+}
+
+impl<R: Read> Lines<R> {
+    /// Lines of at most `most` bytes.
+    pub(crate) fn new(reader: R, most: usize) -> Self {
+        Self { reader, chunk: Chunk::new(), line: Wiped::new(), most }
+    }
+
+    /// The next line, or `None` at the end. The last one needs no line feed.
+    pub(crate) fn next(&mut self) -> io::Result<Option<Line<'_>>> {
+        self.line.clear();
+        let mut is_too_long = false;
+        let mut is_empty = true;
+        loop {
+            let unread = self.chunk.fill(&mut self.reader)?;
+            if unread.is_empty() {
+                if is_empty {
+                    return Ok(None);
+                }
+                break;
+            }
+            is_empty = false;
+            let end = unread.iter().position(|byte| *byte == b'\n');
+            let piece = unread.get(..end.unwrap_or(unread.len())).unwrap_or_default();
+            if self.line.expose().len().saturating_add(piece.len()) > self.most {
+                is_too_long = true;
+                self.line = Wiped::new();
+            }
+            if !is_too_long {
+                self.line.append(piece);
+            }
+            let taken = piece.len();
+            self.chunk.consume(taken.saturating_add(usize::from(end.is_some())));
+            if end.is_some() {
+                break;
+            }
+        }
+        Ok(Some(if is_too_long { Line::TooLong } else { Line::Whole(self.line.expose()) }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Gives its bytes a few at a time, as a pipe does.
+    struct Slow<'a>(&'a [u8], usize);
+
+    impl Read for Slow<'_> {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            let (now, later) = self.0.split_at(self.0.len().min(self.1));
+            buffer[..now.len()].copy_from_slice(now);
+            self.0 = later;
+            Ok(now.len())
+        }
+    }
+
+    fn lines(text: &str, most: usize, step: usize) -> Vec<Option<String>> {
+        let mut lines = Lines::new(Slow(text.as_bytes(), step), most);
+        let mut found = Vec::new();
+        while let Some(line) = lines.next().unwrap() {
+            found.push(match line {
+                Line::Whole(line) => Some(String::from_utf8(line.to_vec()).unwrap()),
+                Line::TooLong => None,
+            });
+        }
+        found
+    }
+
+    #[test]
+    fn lines_are_split_whatever_the_reads_give() {
+        for step in [1, 2, 3, 5, 100] {
+            for (text, expected) in [
+                ("", vec![]),
+                ("\n", vec![""]),
+                ("a", vec!["a"]),
+                ("a\n", vec!["a"]),
+                ("a\n\nbc\r\nd", vec!["a", "", "bc\r", "d"]),
+            ] {
+                let expected: Vec<_> = expected.into_iter().map(|l| Some(l.to_owned())).collect();
+                assert_eq!(lines(text, 10, step), expected, "{text:?} by {step}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_line_that_is_too_long_is_reported_once_and_the_rest_goes_on() {
+        for step in [1, 2, 3, 7, 100] {
+            let found = lines("123\n1234\n12345678901\nab\n1234", 3, step);
+            assert_eq!(found, [Some("123".into()), None, None, Some("ab".into()), None]);
+        }
+    }
+}

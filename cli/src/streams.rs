@@ -1,0 +1,29 @@
+//! Standard input and output without the buffers of the standard library, which nobody wipes.
+
+use std::io::{self, Read, Write};
+
+/// Standard input.
+#[cfg(unix)]
+pub(crate) fn input() -> io::Result<impl Read> {
+    use std::os::fd::AsFd;
+    Ok(std::fs::File::from(io::stdin().as_fd().try_clone_to_owned()?))
+}
+
+/// Standard output; what is written is on its way at once.
+#[cfg(unix)]
+pub(crate) fn output() -> io::Result<impl Write> {
+    use std::os::fd::AsFd;
+    Ok(std::fs::File::from(io::stdout().as_fd().try_clone_to_owned()?))
+}
+
+/// Standard input; elsewhere only the standard library's own knows a console's encoding.
+#[cfg(not(unix))]
+pub(crate) fn input() -> io::Result<impl Read> {
+    Ok(io::stdin().lock())
+}
+
+/// Standard output.
+#[cfg(not(unix))]
+pub(crate) fn output() -> io::Result<impl Write> {
+    Ok(io::LineWriter::new(io::stdout().lock()))
+}

@@ -1,0 +1,137 @@
+//! Bytes on their way between the store and a stream: they grow without leaving copies, and are wiped.
+
+use std::io::{self, Read, Write};
+
+use zeroize::{Zeroize, Zeroizing};
+
+/// Bytes that are overwritten before their memory is given back, also when they outgrow it.
+///
+/// A `Vec` alone leaves its old content behind whenever it moves to a larger place.
+pub(crate) struct Wiped(Zeroizing<Vec<u8>>);
+
+impl Wiped {
+    pub(crate) fn new() -> Self {
+        Self(Zeroizing::new(Vec::new()))
+    }
+
+    pub(crate) fn with_capacity(bytes: usize) -> Self {
+        Self(Zeroizing::new(Vec::with_capacity(bytes)))
+    }
+
+    pub(crate) fn expose(&self) -> &[u8] {
+        &self.0
+    }
+
+    pub(crate) fn append(&mut self, more: &[u8]) {
+        let needed = self.0.len().saturating_add(more.len());
+        if needed > self.0.capacity() {
+            let mut larger = Self::with_capacity(needed.max(self.0.capacity().saturating_mul(2)));
+            larger.0.extend_from_slice(&self.0);
+            *self = larger;
+        }
+        self.0.extend_from_slice(more);
+    }
+
+    /// Forgets the content and keeps the memory.
+    pub(crate) fn clear(&mut self) {
+        self.0.zeroize();
+    }
+
+    /// Removes the last byte.
+    pub(crate) fn pop(&mut self) -> Option<u8> {
+        self.0.pop()
+    }
+
+    /// The bytes themselves, for someone who wipes them.
+    pub(crate) fn into_vec(mut self) -> Vec<u8> {
+        std::mem::take(&mut *self.0)
+    }
+
+    /// All that `reader` gives, or `None` if that is more than `most` bytes.
+    pub(crate) fn read(mut reader: impl Read, most: usize) -> io::Result<Option<Self>> {
+        let mut bytes = Self::new();
+        let mut chunk = Chunk::new();
+        loop {
+            let more = chunk.fill(&mut reader)?;
+            let len = more.len();
+            if len == 0 {
+                return Ok(Some(bytes));
+            }
+            if bytes.0.len().saturating_add(len) > most {
+                return Ok(None);
+            }
+            bytes.append(more);
+            chunk.consume(len);
+        }
+    }
+}
+
+impl Write for Wiped {
+    fn write(&mut self, more: &[u8]) -> io::Result<usize> {
+        self.append(more);
+        Ok(more.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Where a read puts what it gets; wiped too.
+pub(crate) struct Chunk {
+    bytes: Zeroizing<Vec<u8>>,
+    at: usize,
+    end: usize,
+}
+
+impl Chunk {
+    pub(crate) fn new() -> Self {
+        Self { bytes: Zeroizing::new(vec![0; CHUNK_BYTES]), at: 0, end: 0 }
+    }
+
+    /// What was read and not consumed, after one read if that is nothing; nothing at the end.
+    pub(crate) fn fill(&mut self, reader: &mut impl Read) -> io::Result<&[u8]> {
+        while self.at >= self.end {
+            match reader.read(&mut self.bytes) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+                Ok(0) => break,
+                Ok(bytes) => (self.at, self.end) = (0, bytes),
+            }
+        }
+        Ok(self.bytes.get(self.at..self.end).unwrap_or_default())
+    }
+
+    pub(crate) fn consume(&mut self, bytes: usize) {
+        self.at = self.at.saturating_add(bytes);
+    }
+}
+
+/// Bytes read at a time: what a pipe holds on Linux.
+const CHUNK_BYTES: usize = 64 << 10;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_appended_is_there_after_growing() {
+        let mut bytes = Wiped::with_capacity(1);
+        for piece in ["a", "bc", "", "defgh"] {
+            bytes.append(piece.as_bytes());
+        }
+        assert_eq!(bytes.expose(), b"abcdefgh");
+        assert_eq!(bytes.pop(), Some(b'h'));
+        bytes.clear();
+        assert_eq!(bytes.expose(), b"");
+        assert_eq!(bytes.pop(), None);
+    }
+
+    #[test]
+    fn reading_stops_at_the_bound() {
+        let read = |bytes: u64, most| Wiped::read(io::repeat(7).take(bytes), most).unwrap();
+        assert_eq!(read(200_000, 200_000).unwrap().expose().len(), 200_000);
+        assert!(read(200_001, 200_000).is_none());
+        assert_eq!(read(0, 0).unwrap().expose(), b"");
+    }
+}

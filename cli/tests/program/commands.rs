@@ -1,0 +1,186 @@
+//! Each command does what its help says.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
+use crate::inmost::{CHEAP, PASSPHRASE, Place, run};
+
+const COMMANDS: [&str; 8] = ["init", "call", "ls", "cat", "write", "rm", "mv", "status"];
+
+#[test]
+fn every_command_has_help_with_an_example() {
+    let place = Place::vacant();
+    for command in COMMANDS {
+        let help = run(&mut place.bare_command([command, "--help"]), b"").expect(0).out;
+        assert!(help.contains("Example"), "{help}");
+        let example = help.split("Example").last().unwrap();
+        assert!(example.contains(&format!("inmost {command} ")), "{help}");
+        assert!(help.contains("--store <DIR>") && help.contains("INMOST_STORE"), "{help}");
+        for source in ["--passphrase-file", "--passphrase-fd", "--passphrase-command"] {
+            assert!(help.contains(source), "{source}: {help}");
+        }
+    }
+    let help = run(&mut place.bare_command(["--help"]), b"").expect(0).out;
+    assert!(COMMANDS.iter().all(|command| help.contains(&format!("\n  {command} "))), "{help}");
+    assert!(help.contains("Example"), "{help}");
+}
+
+#[test]
+fn the_version_is_told() {
+    let version = run(&mut Place::vacant().bare_command(["--version"]), b"").expect(0).out;
+    assert_eq!(version, format!("inmost {}\n", env!("CARGO_PKG_VERSION")));
+}
+
+#[test]
+fn init_makes_a_store_that_is_its_owners_alone() {
+    let place = Place::vacant();
+    let out = place.run(["init"].iter().chain(&CHEAP), "").expect(0).out;
+    assert!(out.contains(&place.store().display().to_string()), "{out}");
+    assert!(out.contains("forgotten"), "{out}");
+    let mode = fs::metadata(place.store()).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o700);
+    place.run(["ls"], "").expect(0);
+}
+
+#[test]
+fn init_leaves_what_is_there_as_it_is() {
+    let place = Place::with_files(&[("/memories/a", "kept")]);
+    place.run(["init"].iter().chain(&CHEAP), "").expect_failure(1, "something at this place");
+    assert_eq!(place.cat("/memories/a"), "kept");
+
+    let place = Place::vacant();
+    fs::create_dir(place.store()).unwrap();
+    fs::write(place.store().join("letter"), "mine").unwrap();
+    place.run(["init"].iter().chain(&CHEAP), "").expect_failure(1, "something at this place");
+    assert_eq!(fs::read_dir(place.store()).unwrap().count(), 1);
+    assert_eq!(fs::read_dir(place.beside("")).unwrap().count(), 1);
+}
+
+#[test]
+fn text_is_kept_byte_for_byte() {
+    let place = Place::with_store();
+    for text in ["", "one line", "two\r\nlines\n\n", "\u{feff}tab\tnul\0 é 😀"] {
+        place.run(["write", "/memories/a/text"], text).expect(0);
+        assert_eq!(place.cat("/memories/a/text"), text);
+    }
+    let long = "0123456789abcdef".repeat(1 << 16);
+    place.run(["write", "/memories/long"], &long).expect(0);
+    assert_eq!(place.cat("/memories/long"), long);
+}
+
+#[test]
+fn what_is_not_utf_8_is_not_written() {
+    let place = Place::with_store();
+    let mut write = place.command(["write", "/memories/a"]);
+    run(&mut write, b"caf\xe9").expect_failure(1, "not UTF-8");
+    place.run(["cat", "/memories/a"], "").expect_failure(1, "no such file");
+}
+
+#[test]
+fn a_text_beyond_the_limit_is_not_written() {
+    let place = Place::with_store();
+    let long = "x".repeat((16 << 20) + 1);
+    place.run(["write", "/memories/a"], &long).expect_failure(1, "16777216 bytes");
+    place.run(["ls", "/memories/a"], "").expect_failure(1, "no such file");
+}
+
+#[test]
+fn ls_shows_entries_in_order_and_folders_with_a_slash() {
+    let place = Place::with_files(&[
+        ("/memories/b.md", "12345"),
+        ("/memories/a/one", "1"),
+        ("/memories/a/two", "22"),
+        ("/memories/.hidden", ""),
+    ]);
+    let out = place.run(["ls"], "").expect(0).out;
+    assert_eq!(out, "         0  .hidden\n         3  a/\n         5  b.md\n");
+    let out = place.run(["ls", "/memories/a"], "").expect(0).out;
+    assert_eq!(out, "         1  one\n         2  two\n");
+    assert_eq!(place.run(["ls", "/memories/a/two"], "").expect(0).out, "         2  two\n");
+}
+
+#[test]
+fn rm_and_mv_work_on_files_and_folders() {
+    let place = Place::with_files(&[("/memories/a/one", "1"), ("/memories/a/two", "2")]);
+    place.run(["mv", "/memories/a", "/memories/b/c"], "").expect(0);
+    assert_eq!(place.cat("/memories/b/c/two"), "2");
+    place.run(["rm", "/memories/b/c/one"], "").expect(0);
+    place.run(["mv", "/memories/b/c/two", "/memories/two"], "").expect(0);
+    assert_eq!(place.run(["ls"], "").expect(0).out, "         1  two\n");
+    place.run(["write", "/memories/x/y"], "").expect(0);
+    place.run(["rm", "/memories/x"], "").expect(0);
+    assert_eq!(place.run(["ls"], "").expect(0).out, "         1  two\n");
+}
+
+#[test]
+fn file_commands_refuse_what_cannot_be() {
+    let place = Place::with_files(&[("/memories/a", "1"), ("/memories/b/c", "2")]);
+    for (args, code, what) in [
+        (&["cat", "/memories/none"][..], 1, "no such file"),
+        (&["cat", "/memories/b"], 1, "no such file"),
+        (&["cat", "/etc/passwd"], 2, "must start with /memories"),
+        (&["cat", "/memories/../a"], 2, "would escape"),
+        (&["ls", "/memories/none"], 1, "no such file"),
+        (&["rm", "/memories"], 1, "root folder"),
+        (&["rm", "/memories/none"], 1, "no such file"),
+        (&["mv", "/memories/a", "/memories/b/c"], 1, "something at this path"),
+        (&["mv", "/memories/b", "/memories/b/d"], 1, "into itself"),
+        (&["mv", "/memories/b", "/memories/a/b"], 1, "/memories/a is a file"),
+        (&["mv", "/memories/none", "/memories/d"], 1, "no such file"),
+        (&["write", "/memories/b"], 1, "something at this path"),
+        (&["write", "/memories/a/b"], 1, "/memories/a is a file"),
+    ] {
+        place.run(args, "").expect_failure(code, what);
+    }
+    assert_eq!(place.cat("/memories/a"), "1");
+    assert_eq!(place.cat("/memories/b/c"), "2");
+}
+
+#[test]
+fn status_counts() {
+    let place = Place::with_files(&[("/memories/a", "12345"), ("/memories/b", "é")]);
+    let out = place.run(["status"], "").expect(0).out;
+    let value = |name: &str| {
+        let line = out.lines().find(|line| line.starts_with(name)).unwrap();
+        line[12..].to_owned()
+    };
+    assert_eq!(value("store"), place.store().display().to_string());
+    assert_eq!(value("files"), "2");
+    assert_eq!(value("text"), "7 bytes");
+    assert_eq!(value("commits"), "3"); // the making of the store is the first
+    assert_eq!(value("passphrase"), "Argon2id, 19 MiB, 2 passes, 4 lanes");
+    assert!(value("on disk").trim_end_matches(" bytes").parse::<u64>().unwrap() > 0);
+}
+
+#[test]
+fn a_reader_that_has_enough_is_no_failure() {
+    let place = Place::with_files(&[("/memories/a", &"x".repeat(1 << 20))]);
+    let mut child = place
+        .command(["cat", "/memories/a"])
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    crate::inmost::Ended::of(child.wait_with_output().unwrap()).expect(0);
+}
+
+#[test]
+fn the_store_is_the_one_given_or_the_variables_or_the_platforms() {
+    let place = Place::vacant();
+    let init = |option: Option<&str>, variable: Option<&str>| {
+        let mut command = place.bare_command(["init"].iter().chain(&CHEAP));
+        command.env("INMOST_PASSPHRASE", PASSPHRASE);
+        command.args(option.iter().flat_map(|name| ["--store", name]));
+        command.envs(variable.map(|name| ("INMOST_STORE", name)));
+        run(&mut command, b"").expect(0);
+    };
+    init(None, None);
+    assert!(place.beside("data/inmost/memory/header.a").exists());
+    let mode = fs::metadata(place.beside("data/inmost")).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o700);
+    init(None, Some("from-variable"));
+    assert!(place.beside("from-variable/header.a").exists());
+    init(Some("given"), Some("not-this"));
+    assert!(place.beside("given/header.a").exists() && !place.beside("not-this").exists());
+}

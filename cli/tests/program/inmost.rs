@@ -1,0 +1,176 @@
+//! Running the program on a store of its own.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use tempfile::TempDir;
+
+/// What opens every store of these tests.
+pub(crate) const PASSPHRASE: &str = "correct horse";
+
+/// The least that is accepted, so that tests are quick.
+pub(crate) const CHEAP: [&str; 4] = ["--kdf-memory-mib", "19", "--kdf-passes", "2"];
+
+/// A place for one store, gone when the test ends.
+pub(crate) struct Place {
+    folder: TempDir,
+}
+
+impl Place {
+    /// With nothing there.
+    pub(crate) fn vacant() -> Self {
+        Self { folder: TempDir::new().unwrap() }
+    }
+
+    /// With an empty store.
+    pub(crate) fn with_store() -> Self {
+        let place = Self::vacant();
+        place.run(["init"].iter().chain(&CHEAP), "").expect(0);
+        place
+    }
+
+    /// With a store that holds these files.
+    pub(crate) fn with_files(files: &[(&str, &str)]) -> Self {
+        let place = Self::vacant();
+        let calls: String = files.iter().map(|(path, text)| create(path, text)).collect();
+        place.run(["call", "--create"].iter().chain(&CHEAP), &calls).expect(0);
+        place
+    }
+
+    pub(crate) fn store(&self) -> PathBuf {
+        self.folder.path().join("store")
+    }
+
+    /// A place beside the store.
+    pub(crate) fn beside(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// The program on this store, with the passphrase in the environment.
+    pub(crate) fn command<S: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = S>) -> Command {
+        let mut command = self.bare_command(args);
+        command.arg("--store").arg(self.store()).env("INMOST_PASSPHRASE", PASSPHRASE);
+        command
+    }
+
+    /// The program, told nothing but its arguments.
+    pub(crate) fn bare_command<S: AsRef<OsStr>>(
+        &self,
+        args: impl IntoIterator<Item = S>,
+    ) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_inmost"));
+        command
+            .args(args)
+            .env_remove("INMOST_PASSPHRASE")
+            .env_remove("INMOST_STORE")
+            .env("RUST_BACKTRACE", "1")
+            .env("HOME", self.folder.path())
+            .env("XDG_DATA_HOME", self.folder.path().join("data"))
+            .current_dir(self.folder.path());
+        command
+    }
+
+    pub(crate) fn run<S: AsRef<OsStr>>(
+        &self,
+        args: impl IntoIterator<Item = S>,
+        input: &str,
+    ) -> Ended {
+        run(&mut self.command(args), input.as_bytes())
+    }
+
+    /// What `cat` prints of a file.
+    pub(crate) fn cat(&self, path: &str) -> String {
+        self.run(["cat", path], "").expect(0).out
+    }
+
+    /// Changes both copies of the header, or one.
+    pub(crate) fn change_headers(&self, names: &[&str], change: impl Fn(&mut Vec<u8>)) {
+        for name in names {
+            let path = self.store().join(name);
+            let mut bytes = fs::read(&path).unwrap();
+            change(&mut bytes);
+            fs::write(&path, bytes).unwrap();
+        }
+    }
+
+    /// Every file of the store's folder.
+    pub(crate) fn files_on_disk(&self) -> Vec<PathBuf> {
+        let mut found = Vec::new();
+        walk(&self.store(), &mut found);
+        found
+    }
+}
+
+fn walk(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() { walk(&path, found) } else { found.push(path) }
+    }
+}
+
+/// How a run ended.
+#[derive(Debug)]
+pub(crate) struct Ended {
+    pub(crate) code: Option<i32>,
+    pub(crate) out: String,
+    pub(crate) err: String,
+}
+
+impl Ended {
+    pub(crate) fn of(output: Output) -> Self {
+        Self {
+            code: output.status.code(),
+            out: String::from_utf8(output.stdout).unwrap(),
+            err: String::from_utf8(output.stderr).unwrap(),
+        }
+    }
+
+    /// Checks the exit code, and that a failure says two lines and success none.
+    #[track_caller]
+    pub(crate) fn expect(self, code: i32) -> Self {
+        assert_eq!(self.code, Some(code), "{self:?}");
+        let lines: Vec<_> = self.err.lines().collect();
+        if code == 0 {
+            assert!(lines.is_empty(), "{self:?}");
+        } else {
+            assert_eq!(lines.len(), 2, "{self:?}");
+            assert!(lines[0].starts_with("inmost: "), "{self:?}");
+        }
+        self
+    }
+
+    /// Checks the code and what happened.
+    #[track_caller]
+    pub(crate) fn expect_failure(self, code: i32, what: &str) -> Self {
+        let ended = self.expect(code);
+        assert!(ended.err.contains(what), "{what:?} in {ended:?}");
+        ended
+    }
+}
+
+/// Runs to the end with this on standard input.
+pub(crate) fn run(command: &mut Command, input: &[u8]) -> Ended {
+    let mut child = command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    std::thread::scope(|scope| {
+        // The program may end without reading it all.
+        scope.spawn(move || {
+            let _ = stdin.write_all(input);
+        });
+        Ended::of(child.wait_with_output().unwrap())
+    })
+}
+
+/// A call that creates a file, as a line.
+pub(crate) fn create(path: &str, text: &str) -> String {
+    let call = serde_json::json!({ "command": "create", "path": path, "file_text": text });
+    format!("{call}\n")
+}

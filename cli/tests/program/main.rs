@@ -1,0 +1,16 @@
+//! The program as others see it: arguments, streams and exit codes.
+#![cfg(unix)]
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::string_slice,
+    reason = "a test that meets the unexpected should stop there and say so"
+)]
+
+mod call;
+mod commands;
+mod failures;
+mod first_session;
+mod inmost;
+mod passphrase;
+mod terminal;

@@ -1,0 +1,185 @@
+//! Every source of the passphrase, and which goes first.
+
+use std::fs;
+use std::process::Command;
+
+use crate::inmost::{CHEAP, Ended, PASSPHRASE, Place, run};
+
+/// `ls` of the place with these arguments, the passphrase in none of them yet.
+fn ls(place: &Place, args: &[&str]) -> Command {
+    let mut command = place.bare_command(["ls"].iter().chain(args));
+    command.arg("--store").arg(place.store());
+    command
+}
+
+/// The same through a shell, which sets up descriptors.
+fn shell(place: &Place, script: &str) -> Ended {
+    let mut command = place.bare_command::<&str>([]);
+    let program = command.get_program().to_owned();
+    let mut shell = Command::new("sh");
+    shell.args(["-c", script]).env("INMOST", program).env("STORE", place.store());
+    shell.current_dir(place.beside("")).env_remove("INMOST_PASSPHRASE").env_remove("INMOST_STORE");
+    command = shell;
+    run(&mut command, b"")
+}
+
+fn with_file(text: &str) -> Place {
+    let place = Place::with_store();
+    fs::write(place.beside("file"), text).unwrap();
+    place
+}
+
+#[test]
+fn a_file_gives_it_without_its_line_end() {
+    for end in ["", "\n", "\r\n"] {
+        let place = with_file(&format!("{PASSPHRASE}{end}"));
+        run(&mut ls(&place, &["--passphrase-file", "file"]), b"").expect(0);
+    }
+    for end in ["\n\n", " ", " \n", "\r"] {
+        let place = with_file(&format!("{PASSPHRASE}{end}"));
+        run(&mut ls(&place, &["--passphrase-file", "file"]), b"").expect(11);
+    }
+}
+
+#[test]
+fn standard_input_gives_it_where_it_is_free() {
+    let place = Place::with_store();
+    let dash = ["--passphrase-file", "-"];
+    let text = format!("{PASSPHRASE}\n");
+    run(&mut ls(&place, &dash), text.as_bytes()).expect(0);
+    run(&mut ls(&place, &["--passphrase-fd", "0"]), text.as_bytes()).expect(0);
+    let view = r#"{"command": "view", "path": "/memories"}"#;
+    let mut call = place.bare_command(["call", view].iter().chain(&dash));
+    run(call.arg("--store").arg(place.store()), text.as_bytes()).expect(0);
+}
+
+#[test]
+fn standard_input_does_not_give_it_where_it_is_taken() {
+    let place = Place::with_store();
+    for command in [&["call"][..], &["write", "/memories/a"]] {
+        for source in [["--passphrase-file", "-"], ["--passphrase-fd", "0"]] {
+            let mut command = place.bare_command(command.iter().chain(&source));
+            command.arg("--store").arg(place.store());
+            run(&mut command, b"correct horse\n").expect_failure(2, "Standard input cannot give");
+        }
+    }
+}
+
+#[test]
+fn a_descriptor_gives_it() {
+    let place = with_file("correct horse\n");
+    shell(&place, r#""$INMOST" ls --store "$STORE" --passphrase-fd 3 3< file"#).expect(0);
+    let pipe =
+        r#"printf 'correct horse\r\n' | "$INMOST" ls --store "$STORE" --passphrase-fd 4 4<&0"#;
+    shell(&place, pipe).expect(0);
+}
+
+/// The program once opened the descriptor after the store, whose lock file then had that number: it took the
+/// process id in there for the passphrase.
+#[test]
+fn a_descriptor_that_is_not_open_is_a_usage_error() {
+    let place = Place::with_store();
+    for number in 3..8 {
+        let script =
+            format!("\"$INMOST\" ls --store \"$STORE\" --passphrase-fd {number} {number}<&-");
+        shell(&place, &script).expect_failure(2, "--passphrase-fd");
+    }
+    run(&mut ls(&place, &["--passphrase-fd", "x"]), b"").expect_failure(2, "not a number");
+}
+
+#[test]
+fn a_command_gives_it() {
+    let place = Place::with_store();
+    run(&mut ls(&place, &["--passphrase-command", "echo 'correct horse'"]), b"").expect(0);
+    run(&mut ls(&place, &["--passphrase-command", "printf 'correct '; printf horse"]), b"")
+        .expect(0);
+    run(&mut ls(&place, &["--passphrase-command", "cat"]), b"correct horse").expect(0);
+}
+
+#[test]
+fn a_command_that_fails_is_not_believed() {
+    let place = Place::with_store();
+    let command = ["--passphrase-command", "echo 'correct horse'; exit 3"];
+    let ended = run(&mut ls(&place, &command), b"");
+    ended.expect_failure(1, "passphrase command failed: exit status: 3");
+    run(&mut ls(&place, &["--passphrase-command", "yes"]), b"").expect_failure(1, "too long");
+}
+
+#[test]
+fn a_command_does_not_eat_the_calls() {
+    let place = Place::with_store();
+    let mut call =
+        place.bare_command(["call", "--passphrase-command", "cat; echo 'correct horse'"]);
+    call.arg("--store").arg(place.store());
+    let ended = run(&mut call, b"{\"command\": \"view\", \"path\": \"/memories\"}\n").expect(0);
+    assert_eq!(ended.out.lines().count(), 1);
+}
+
+#[test]
+fn the_environment_gives_it_as_it_is() {
+    let place = Place::with_store();
+    run(ls(&place, &[]).env("INMOST_PASSPHRASE", PASSPHRASE), b"").expect(0);
+    run(ls(&place, &[]).env("INMOST_PASSPHRASE", "correct horse\n"), b"").expect(11);
+    let empty = run(ls(&place, &[]).env("INMOST_PASSPHRASE", ""), b"");
+    empty.expect_failure(2, "at least one character");
+}
+
+#[test]
+fn the_first_source_counts() {
+    let place = with_file(PASSPHRASE);
+    fs::write(place.beside("wrong"), "wrong").unwrap();
+    let command_with = |args: &[&str], variable: &str| {
+        let mut command = ls(&place, args);
+        command.env("INMOST_PASSPHRASE", variable);
+        command
+    };
+    let (right, wrong) = ("echo 'correct horse'", "echo wrong");
+    let fd = |place: &Place, rest: &str, file: &str| {
+        let script = format!(
+            "INMOST_PASSPHRASE=wrong \"$INMOST\" ls --store \"$STORE\" --passphrase-fd 3 {rest} 3< {file}"
+        );
+        shell(place, &script)
+    };
+    // Whatever goes first is right and the rest wrong, then the other way round.
+    let args = ["--passphrase-file", "file", "--passphrase-fd", "2", "--passphrase-command", wrong];
+    run(&mut command_with(&args, "wrong"), b"").expect(0);
+    let args = ["--passphrase-command", right, "--passphrase-file", "wrong"];
+    run(&mut command_with(&args, PASSPHRASE), b"").expect(11);
+    fd(&place, "--passphrase-command 'echo wrong'", "file").expect(0);
+    fd(&place, "--passphrase-command 'echo correct horse'", "wrong").expect(11);
+    run(&mut command_with(&["--passphrase-command", right], "wrong"), b"").expect(0);
+    run(&mut command_with(&["--passphrase-command", wrong], PASSPHRASE), b"").expect(11);
+}
+
+#[test]
+fn no_source_and_no_terminal_is_a_usage_error() {
+    let place = Place::with_store();
+    let mut detached = Command::new("setsid");
+    let command = ls(&place, &[]);
+    detached.arg("--wait").arg(command.get_program()).args(command.get_args());
+    detached.env_remove("INMOST_PASSPHRASE");
+    run(&mut detached, b"").expect_failure(2, "No passphrase was given");
+}
+
+#[test]
+fn a_passphrase_is_text_of_bounded_length() {
+    let place = Place::vacant();
+    let init = |text: &[u8]| {
+        let mut command =
+            place.bare_command(["init", "--passphrase-file", "-"].iter().chain(&CHEAP));
+        command.arg("--store").arg(place.store());
+        run(&mut command, text)
+    };
+    init(b"\n").expect_failure(2, "at least one character");
+    init(b"caf\xe9").expect_failure(2, "UTF-8");
+    init(&[b'a'; 1_025]).expect_failure(2, "at most 1,024 bytes");
+    init(&vec![b'a'; 100_000]).expect_failure(14, "too long");
+    assert!(!place.store().exists());
+    init(&[b'a'; 1_024]).expect(0);
+}
+
+#[test]
+fn the_passphrase_is_never_an_argument() {
+    let place = Place::with_store();
+    run(&mut ls(&place, &["--passphrase", PASSPHRASE]), b"").expect(2);
+}

@@ -1,0 +1,196 @@
+//! The conversation with a person, on a terminal of its own.
+#![cfg(target_os = "linux")]
+
+use std::fs::File;
+use std::io::{Read, Write};
+use std::os::fd::OwnedFd;
+use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use rustix::pty::{OpenptFlags, grantpt, ioctl_tiocgptpeer, openpt, unlockpt};
+use rustix::termios::{LocalModes, tcgetattr};
+
+use crate::inmost::{CHEAP, PASSPHRASE, Place};
+
+/// A terminal with the program on it, and a person in front.
+struct Conversation {
+    child: Child,
+    keyboard: File,
+    terminal: OwnedFd,
+    screen: Arc<Mutex<String>>,
+    read_to: usize,
+}
+
+impl Conversation {
+    fn start(command: &Command) -> Self {
+        let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
+        let person = openpt(flags).unwrap();
+        grantpt(&person).unwrap();
+        unlockpt(&person).unwrap();
+        let terminal = ioctl_tiocgptpeer(&person, flags).unwrap();
+        let stdio = || Stdio::from(terminal.try_clone().unwrap());
+        // A session of its own, so that this is the terminal of the process.
+        let child = Command::new("setsid")
+            .args(["--ctty", "--wait"])
+            .arg(command.get_program())
+            .args(command.get_args())
+            .env_remove("INMOST_PASSPHRASE")
+            .env_remove("INMOST_STORE")
+            .stdin(stdio())
+            .stdout(stdio())
+            .stderr(stdio())
+            .spawn()
+            .unwrap();
+        let keyboard = File::from(person);
+        let screen = Arc::new(Mutex::new(String::new()));
+        let (mut output, shown) = (keyboard.try_clone().unwrap(), Arc::clone(&screen));
+        std::thread::spawn(move || {
+            let mut chunk = [0; 4_096];
+            while let Ok(bytes @ 1..) = output.read(&mut chunk) {
+                shown.lock().unwrap().push_str(&String::from_utf8_lossy(&chunk[..bytes]));
+            }
+        });
+        Self { child, keyboard, terminal, screen, read_to: 0 }
+    }
+
+    /// Waits until this is on the screen, and returns what came since the last wait.
+    #[track_caller]
+    fn until(&mut self, text: &str) -> String {
+        let deadline = Instant::now() + Duration::from_secs(30);
+        loop {
+            let screen = self.screen.lock().unwrap().clone();
+            let new = &screen[self.read_to..];
+            if let Some(at) = new.find(text) {
+                let shown = new[..at + text.len()].to_owned();
+                self.read_to += shown.len();
+                return shown;
+            }
+            assert!(Instant::now() < deadline, "no {text:?} on the screen: {screen:?}");
+            std::thread::yield_now();
+        }
+    }
+
+    fn type_in(&mut self, keys: &str) {
+        self.keyboard.write_all(keys.as_bytes()).unwrap();
+    }
+
+    fn echoes(&self) -> bool {
+        let modes = tcgetattr(&self.terminal).unwrap().local_modes;
+        assert_eq!(modes.contains(LocalModes::ECHO), modes.contains(LocalModes::ISIG));
+        modes.contains(LocalModes::ECHO)
+    }
+
+    #[track_caller]
+    fn expect_end(&mut self, code: i32) -> String {
+        assert_eq!(self.child.wait().unwrap().code(), Some(code), "{:?}", self.screen.lock());
+        assert!(self.echoes(), "the terminal stays silent");
+        self.screen.lock().unwrap().clone()
+    }
+}
+
+fn bare(place: &Place, args: &[&str]) -> Command {
+    let mut command = place.bare_command(args);
+    command.arg("--store").arg(place.store());
+    command
+}
+
+#[test]
+fn a_person_is_asked_and_nothing_is_shown() {
+    let place = Place::with_files(&[("/memories/a.md", "12")]);
+    let mut talk = Conversation::start(&bare(&place, &["ls"]));
+    talk.until("Passphrase: ");
+    assert!(!talk.echoes());
+    talk.type_in("korrect\u{15}correct horsf\u{7f}e\r");
+    talk.until("2  a.md");
+    let screen = talk.expect_end(0);
+    assert!(!screen.contains("horse") && !screen.contains("korrect"), "{screen:?}");
+}
+
+#[test]
+fn giving_up_leaves_the_terminal_as_it_was() {
+    let place = Place::with_store();
+    for key in ["\u{3}", "\u{1c}", "\u{4}"] {
+        let mut talk = Conversation::start(&bare(&place, &["ls"]));
+        talk.until("Passphrase: ");
+        if key != "\u{4}" {
+            talk.type_in("half a pass");
+        }
+        talk.type_in(key);
+        talk.until("No passphrase was typed.");
+        let screen = talk.expect_end(1);
+        assert!(!screen.contains("half"), "{screen:?}");
+    }
+}
+
+#[test]
+fn calls_on_standard_input_leave_the_terminal_for_the_passphrase() {
+    let place = Place::with_store();
+    std::fs::write(place.beside("in"), "{\"command\": \"view\", \"path\": \"/memories\"}\n")
+        .unwrap();
+    let inner = bare(&place, &["call"]);
+    let mut shell = Command::new("sh");
+    shell.args(["-c", "exec \"$@\" < \"$0\""]).arg(place.beside("in"));
+    shell.arg(inner.get_program()).args(inner.get_args());
+    let mut talk = Conversation::start(&shell);
+    talk.until("Passphrase: ");
+    talk.type_in("correct horse\r");
+    talk.until("\"is_error\":false");
+    talk.expect_end(0);
+}
+
+#[test]
+fn a_new_passphrase_is_asked_for_twice_and_measured() {
+    let place = Place::vacant();
+    let args: Vec<_> = ["init"].into_iter().chain(CHEAP).collect();
+    let mut talk = Conversation::start(&bare(&place, &args));
+    talk.until("six random words): ");
+    talk.type_in("password\r");
+    let shown = talk.until("choose another): ");
+    assert!(shown.contains("Strength: 0 of 4"), "{shown:?}");
+    talk.type_in("\r");
+    talk.until("six random words): ");
+    talk.type_in("correct horse\r");
+    let shown = talk.until("choose another): ");
+    assert!(shown.contains("Strength: ") && shown.contains(" guesses"), "{shown:?}");
+    talk.type_in("correct house\r");
+    talk.until("The two are not the same.");
+    talk.until("six random words): ");
+    talk.type_in("correct horse\r");
+    talk.until("choose another): ");
+    talk.type_in("correct horse\r");
+    talk.until("Made a store at");
+    let screen = talk.expect_end(0);
+    assert!(!screen.contains("horse") && !screen.contains("house"), "{screen:?}");
+    assert_eq!(PASSPHRASE, "correct horse");
+    place.run(["ls"], "").expect(0);
+}
+
+#[test]
+fn six_random_words_are_shown_once_and_open_the_store() {
+    let place = Place::vacant();
+    let args: Vec<_> = ["call", "--create"].into_iter().chain(CHEAP).collect();
+    let mut talk = Conversation::start(&bare(&place, &args));
+    talk.until("six random words): ");
+    talk.type_in("\r");
+    let shown = talk.until("choose another): ");
+    let words = shown.lines().find(|line| line.split_whitespace().count() == 6).unwrap();
+    let words = words.trim().to_owned();
+    talk.type_in(&format!("{words}\r"));
+    talk.until("\n");
+    talk.type_in("{\"command\": \"view\", \"path\": \"/memories\"}\n");
+    talk.until("\"is_error\":false");
+    talk.type_in("\u{4}");
+    let screen = talk.expect_end(0);
+    assert_eq!(screen.matches(&words).count(), 1, "{screen:?}");
+    let mut ls = place.command(["ls"]);
+    crate::inmost::run(ls.env("INMOST_PASSPHRASE", &words), b"").expect(0);
+}
+
+#[test]
+fn a_place_that_is_taken_is_told_before_anyone_chooses_a_passphrase() {
+    let place = Place::with_store();
+    let mut talk = Conversation::start(&bare(&place, &["init"]));
+    let screen = talk.expect_end(1);
+    assert!(!screen.contains("Passphrase"), "{screen:?}");
+}

@@ -1,0 +1,324 @@
+//! Reading everything and comparing it with what refers to it.
+//!
+//! Changes nothing. A reference that fails condemns only what hangs below it, so the walk goes on beside it, and every
+//! problem is reported with the names that lead to it.
+
+use std::collections::HashSet;
+
+use super::error::StoreError;
+use super::open::{self, Open};
+use super::session::Session;
+use crate::record::node::{Entries, Entry, FileInfo, Text, TextCount, Totals, What};
+use crate::record::tree::{Body, Inner, Leaf, Summary};
+use crate::record::{Kind, Node, ObjectId, RecordError, RecordId, Tag};
+use crate::storage::Address;
+
+/// What a check found.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct CheckReport {
+    /// Records read.
+    pub records: u64,
+    /// Files reached.
+    pub files: u64,
+    /// Bytes of text reached.
+    pub bytes: u64,
+    /// Intact records that nothing refers to: harmless, and gone with the next purge.
+    pub orphans: u64,
+    /// What is wrong, in the order in which it was found.
+    pub problems: Vec<Problem>,
+}
+
+/// One thing that is wrong with a store.
+#[derive(Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Problem {
+    /// The names that lead to it from the root; empty for what no name leads to.
+    pub names: Vec<String>,
+    /// What it concerns, in general words.
+    pub what: &'static str,
+    /// What is wrong.
+    pub how: &'static str,
+}
+
+impl Session {
+    /// Authenticates every record, walks the whole tree, compares tags, counts and totals, and looks for records that
+    /// nothing refers to. Changes nothing; writers wait meanwhile.
+    ///
+    /// `progress` is told the number of records read so far; each is read twice.
+    ///
+    /// # Errors
+    /// [`StoreError::Locked`], [`StoreError::Halted`], [`StoreError::Io`], [`StoreError::Storage`]. Damage is no error here
+    /// but the content of the report.
+    ///
+    /// # Security
+    /// The report holds names.
+    pub fn check(&self, progress: impl FnMut(u64)) -> Result<CheckReport, StoreError> {
+        self.read(|open| {
+            let mut check = Check {
+                open,
+                report: CheckReport::default(),
+                reached: HashSet::new(),
+                seen: 0,
+                progress,
+            };
+            check.tree()?;
+            check.records()?;
+            Ok(check.report)
+        })
+    }
+}
+
+struct Check<'a, P> {
+    open: &'a Open,
+    report: CheckReport,
+    reached: HashSet<Address>,
+    seen: u64,
+    progress: P,
+}
+
+/// What was found below a reference; `None` if a part of it could not be read.
+type Found<T> = Option<T>;
+
+impl<P: FnMut(u64)> Check<'_, P> {
+    fn tree(&mut self) -> Result<(), StoreError> {
+        let root = self.open.root().clone();
+        self.reached.insert(self.open.sealer().address(RecordId::ROOT));
+        let mut names = Vec::new();
+        let totals = self.folder(&mut names, root.tree.id, &root.tree.tag, true)?;
+        if totals.is_some_and(|totals| (totals.files, totals.bytes) != (root.files, root.bytes)) {
+            self.problem(&names, Kind::Root, "does not have the totals of its tree");
+        }
+        // What is being reaped keeps no totals.
+        self.folder(&mut names, root.system.id, &root.system.tag, false)?;
+        Ok(())
+    }
+
+    /// Authenticates the records that the walk did not reach.
+    fn records(&mut self) -> Result<(), StoreError> {
+        let mut after = None;
+        loop {
+            let page = self.open.engine().scan(after.as_ref(), PAGE)?;
+            let Some((last, _)) = page.last() else { return Ok(()) };
+            after = Some(*last);
+            for (address, value) in page {
+                self.step();
+                self.report.records = self.report.records.saturating_add(1);
+                if self.reached.contains(&address) {
+                    continue;
+                }
+                match self.open.sealer().open_any(&address, &value) {
+                    Ok(_) => self.report.orphans = self.report.orphans.saturating_add(1),
+                    Err(flaw) => self.report.problems.push(Problem {
+                        names: Vec::new(),
+                        what: "a record that nothing refers to",
+                        how: flaw.describe(),
+                    }),
+                }
+            }
+        }
+    }
+
+    /// Walks a folder and answers its totals as they should be.
+    fn folder(
+        &mut self,
+        names: &mut Vec<String>,
+        object: ObjectId,
+        tag: &Tag,
+        keeps_totals: bool,
+    ) -> Result<Found<Totals>, StoreError> {
+        let Some(Node::Folder(folder)) = self.load(names, RecordId::folder(object), tag)? else {
+            return Ok(None);
+        };
+        let totals = self.entries(names, object, &folder.body, keeps_totals)?;
+        if keeps_totals && totals.is_some_and(|totals| totals != folder.totals) {
+            self.problem(names, Kind::Folder, "does not have the totals of what it holds");
+        }
+        Ok(totals)
+    }
+
+    fn entries(
+        &mut self,
+        names: &mut Vec<String>,
+        object: ObjectId,
+        body: &Body<Entries>,
+        keeps_totals: bool,
+    ) -> Result<Found<Totals>, StoreError> {
+        match body {
+            Body::Inline(entries) => self.leaf(names, entries, keeps_totals),
+            Body::Tree(inner) => self.inner(names, object, inner, keeps_totals),
+        }
+    }
+
+    fn inner(
+        &mut self,
+        names: &mut Vec<String>,
+        object: ObjectId,
+        inner: &Inner<<Entries as Leaf>::Summary>,
+        keeps_totals: bool,
+    ) -> Result<Found<Totals>, StoreError> {
+        let mut sum = Some(Totals::default());
+        for (id, tag, summary) in inner.children::<Entries>(object) {
+            let below = match self.load(names, id, tag)? {
+                Some(Node::FolderLeaf(entries)) => {
+                    if entries.summary() != *summary {
+                        self.problem(names, Kind::FolderInner, MISCOUNT);
+                    }
+                    self.leaf(names, &entries, keeps_totals)?
+                }
+                Some(Node::FolderInner(inner)) => {
+                    self.inner(names, object, &inner, keeps_totals)?
+                }
+                _ => None,
+            };
+            sum = sum.zip(below).map(|(sum, below)| sum.plus(&below));
+        }
+        Ok(sum)
+    }
+
+    fn leaf(
+        &mut self,
+        names: &mut Vec<String>,
+        entries: &Entries,
+        keeps_totals: bool,
+    ) -> Result<Found<Totals>, StoreError> {
+        if !entries.0.is_sorted_by(|left, right| left.name.as_str() < right.name.as_str()) {
+            self.problem(names, Kind::FolderLeaf, "has names out of order");
+        }
+        let mut sum = Some(Totals::default());
+        for entry in &entries.0 {
+            names.push(entry.name.as_str().to_owned());
+            let below = self.entry(names, entry, keeps_totals);
+            names.pop();
+            sum = sum.zip(below?).map(|(sum, below)| sum.plus(&below));
+        }
+        Ok(sum)
+    }
+
+    /// Walks what an entry refers to and answers what it adds to the totals of its folder.
+    fn entry(
+        &mut self,
+        names: &mut Vec<String>,
+        entry: &Entry,
+        keeps_totals: bool,
+    ) -> Result<Found<Totals>, StoreError> {
+        let added = match entry.what {
+            What::Folder => {
+                let below = self.folder(names, entry.id, &entry.tag, keeps_totals)?;
+                below.map(|below| Totals::of_folder(&entry.name, &below))
+            }
+            What::File(info) => {
+                let whole = self.file(names, entry, &info, keeps_totals)?;
+                whole.then(|| Totals::of_file(&entry.name, info.bytes))
+            }
+        };
+        Ok(added)
+    }
+
+    fn file(
+        &mut self,
+        names: &mut Vec<String>,
+        entry: &Entry,
+        info: &FileInfo,
+        is_whole: bool,
+    ) -> Result<bool, StoreError> {
+        let Some(Node::File(file)) = self.load(names, entry.head(), &entry.tag)? else {
+            return Ok(false);
+        };
+        let mut is_closed = false;
+        let count = match &file.body {
+            Body::Inline(text) => {
+                is_closed = text.as_str().ends_with('\n');
+                Some(text.summary())
+            }
+            Body::Tree(inner) => self.rope(names, entry.id, inner, &mut is_closed)?,
+        };
+        let Some(count) = count else { return Ok(false) };
+        let lines = count.newlines.saturating_add(u64::from(count.bytes > 0 && !is_closed));
+        // A file that is being taken apart is shorter than its entry says.
+        if is_whole {
+            if (count.bytes, lines) != (info.bytes, info.lines) {
+                self.problem(names, Kind::File, "does not have the size its folder says");
+            }
+            self.report.files = self.report.files.saturating_add(1);
+            self.report.bytes = self.report.bytes.saturating_add(count.bytes);
+        }
+        Ok(true)
+    }
+
+    fn rope(
+        &mut self,
+        names: &mut Vec<String>,
+        object: ObjectId,
+        inner: &Inner<TextCount>,
+        is_closed: &mut bool,
+    ) -> Result<Found<TextCount>, StoreError> {
+        let mut sum = Some(TextCount::default());
+        for (id, tag, summary) in inner.children::<Text>(object) {
+            let below = match self.load(names, id, tag)? {
+                Some(Node::Chunk(text)) => {
+                    *is_closed = text.as_str().ends_with('\n');
+                    Some(text.summary())
+                }
+                Some(Node::FileInner(inner)) => self.rope(names, object, &inner, is_closed)?,
+                _ => None,
+            };
+            if below.is_some_and(|below| below != summary.count()) {
+                self.problem(names, Kind::FileInner, MISCOUNT);
+            }
+            sum = sum.zip(below).map(|(mut sum, below)| {
+                sum += below;
+                sum
+            });
+        }
+        Ok(sum)
+    }
+
+    /// Reads a record from the engine, whatever the cache has.
+    fn load(
+        &mut self,
+        names: &[String],
+        id: RecordId,
+        tag: &Tag,
+    ) -> Result<Option<Node>, StoreError> {
+        self.step();
+        self.reached.insert(self.open.sealer().address(id));
+        match open::fetch(self.open.engine(), self.open.sealer(), id, tag) {
+            Ok((node, _)) => Ok(Some(node)),
+            Err(RecordError::Damaged { kind, flaw }) => {
+                self.problem(names, kind, flaw.describe());
+                Ok(None)
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn problem(&mut self, names: &[String], kind: Kind, how: &'static str) {
+        let names = names.to_vec();
+        self.report.problems.push(Problem { names, what: kind.describe(), how });
+    }
+
+    fn step(&mut self) {
+        self.seen = self.seen.saturating_add(1);
+        (self.progress)(self.seen);
+    }
+}
+
+impl std::fmt::Debug for Problem {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        // Names are what the store hides.
+        write!(f, "{} {} at depth {}", self.what, self.how, self.names.len())
+    }
+}
+
+impl CheckReport {
+    /// Whether nothing is wrong.
+    #[must_use]
+    pub fn is_clean(&self) -> bool {
+        self.problems.is_empty()
+    }
+}
+
+/// Records read at once.
+const PAGE: usize = 64;
+const MISCOUNT: &str = "counts what it refers to wrongly";

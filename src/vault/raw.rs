@@ -1,0 +1,93 @@
+//! The records of a store whose tree cannot be trusted: by their names, or one after the other.
+
+use super::credential::Credential;
+use super::error::StoreError;
+use super::open;
+use super::unlock::{Vault, open_records, sealer};
+use crate::record::node::Root;
+use crate::record::{Node, NodeSource, RecordError, RecordId, Sealer, Tag, sealed};
+use crate::storage::{Address, Engine, Storage};
+
+/// An unlocked store without a session: nothing is cached, nothing is changed.
+pub(crate) struct RawStore {
+    engine: Box<dyn Engine>,
+    sealer: Sealer,
+    _storage: Box<dyn Storage>,
+}
+
+impl Vault {
+    /// Unlocks the header and opens the engine, and believes nothing else.
+    pub(crate) fn open_raw(self, credential: &Credential<'_>) -> Result<RawStore, StoreError> {
+        let (_, keys) = self.unlock_header(credential)?;
+        let storage = self.into_storage();
+        let engine = open_records(&*storage, keys.header())?;
+        Ok(RawStore { engine, sealer: sealer(&keys), _storage: storage })
+    }
+}
+
+impl RawStore {
+    /// The root, if it can be read.
+    pub(crate) fn root(&self) -> Result<Root, RawError> {
+        open::read_root(&*self.engine, &self.sealer).map(|(root, _)| root).map_err(|_| RawError)
+    }
+
+    /// Visits every record that authenticates, with the tag it has.
+    pub(crate) fn scan(
+        &self,
+        visit: &mut impl FnMut(RecordId, Tag, &Node),
+    ) -> Result<(), StoreError> {
+        let mut after: Option<Address> = None;
+        loop {
+            let page = match self.engine.scan(after.as_ref(), PAGE) {
+                Ok(page) => page,
+                // A page that the engine cannot read is skipped: addresses are spread evenly, so a step to the next
+                // multiple of 2^248 leaves out little.
+                Err(_) => match next_prefix(after) {
+                    Some(address) => {
+                        after = Some(address);
+                        continue;
+                    }
+                    None => return Ok(()),
+                },
+            };
+            let Some((last, _)) = page.last() else { return Ok(()) };
+            after = Some(*last);
+            for (address, value) in page {
+                let Ok((id, body)) = self.sealer.open_any(&address, &value) else { continue };
+                let Some(tag) = sealed::tag_of(&value) else { continue };
+                if let Ok(node) = Node::decode(id.kind, body.as_slice()) {
+                    visit(id, tag, &node);
+                }
+            }
+        }
+    }
+}
+
+impl NodeSource for RawStore {
+    fn load(&self, id: RecordId, tag: &Tag) -> Result<Node, RecordError> {
+        open::fetch(&*self.engine, &self.sealer, id, tag).map(|(node, _)| node)
+    }
+}
+
+/// The root cannot be read.
+pub(crate) struct RawError;
+
+impl From<RawError> for RecordError {
+    fn from(_: RawError) -> Self {
+        Self::Damaged { kind: crate::record::Kind::Root, flaw: crate::record::Flaw::Absent }
+    }
+}
+
+/// The first address after `after` whose first byte is larger.
+fn next_prefix(after: Option<Address>) -> Option<Address> {
+    let mut bytes = [0; 32];
+    let (first, _) = bytes.split_first_mut()?;
+    *first = match after {
+        None => 1,
+        Some(Address([byte, ..])) => byte.checked_add(1)?,
+    };
+    Some(Address(bytes))
+}
+
+/// Records read at once.
+const PAGE: usize = 16;

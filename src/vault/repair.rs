@@ -1,0 +1,200 @@
+//! Dropping, on purpose, what no longer authenticates.
+//!
+//! The rewrite, but for damage: a file that cannot be read whole is left out, and so is a folder whose head cannot be
+//! read; of a folder that lost a part of its entries the rest is kept. Totals are made anew from what is there.
+
+use std::collections::HashMap;
+
+use super::check::Problem;
+use super::error::StoreError;
+use super::open;
+use super::rewrite::{Copy, Next};
+use super::session::Session;
+use crate::record::node::{Entries, Entry, Folder, Root, Totals, What};
+use crate::record::tree::{Body, Inner, Leaf, Owner};
+use crate::record::{
+    Flaw, Kind, Node, NodeSink, NodeSource, ObjectId, RecordError, RecordId, Tag, load_folder,
+};
+
+impl Session {
+    /// Writes the store anew without what is damaged, and answers what was dropped. Everything else is kept, and the
+    /// old records are gone as after a [`purge`](Session::purge): make a copy of the folder first if anything in it may
+    /// still be of use.
+    ///
+    /// [`check`](Session::check) tells beforehand what would be dropped. `progress` is told the number of records written.
+    ///
+    /// # Errors
+    /// [`StoreError::Tampered`] if the root folder itself cannot be read: then salvage is what is left. Those of
+    /// [`purge`](Session::purge).
+    pub fn repair(&self, mut progress: impl FnMut(u64)) -> Result<Vec<Problem>, StoreError> {
+        let mut dropped = Vec::new();
+        self.exclusive(|exclusive| {
+            let mut copy = |copy: &mut Copy<'_>, root: &Root| {
+                dropped.clear();
+                Repair { copy, dropped: &mut dropped }.root(root)
+            };
+            exclusive.replace_generation(&mut progress, &mut copy, |keys, number| {
+                Next::generation(keys, number, keys.header().engine())
+            })
+        })?;
+        Ok(dropped)
+    }
+}
+
+struct Repair<'a, 'c> {
+    copy: &'a mut Copy<'c>,
+    dropped: &'a mut Vec<Problem>,
+}
+
+impl Repair<'_, '_> {
+    fn root(&mut self, root: &Root) -> Result<(Tag, u64, u64), StoreError> {
+        let head = load_folder(&Fresh(self.copy), root.tree.id, &root.tree.tag)?;
+        let (tag, totals, _) = self.rebuild(&mut Vec::new(), root.tree.id, &head)?;
+        Ok((tag, totals.files, totals.bytes))
+    }
+
+    /// Copies what is readable of a folder; `None` if nothing of it is left.
+    fn folder(
+        &mut self,
+        names: &mut Vec<String>,
+        entry: &Entry,
+    ) -> Result<Option<(Tag, Totals)>, StoreError> {
+        let head = match load_folder(&Fresh(self.copy), entry.id, &entry.tag) {
+            Ok(head) => head,
+            Err(error) => return self.drop_damaged(names, error).map(|()| None),
+        };
+        let (tag, totals, entries) = self.rebuild(names, entry.id, &head)?;
+        Ok((entries > 0).then_some((tag, totals)))
+    }
+
+    fn rebuild(
+        &mut self,
+        names: &mut Vec<String>,
+        object: ObjectId,
+        head: &Folder,
+    ) -> Result<(Tag, Totals, usize), StoreError> {
+        let mut found = Vec::new();
+        match &head.body {
+            Body::Inline(entries) => found.clone_from(&entries.0),
+            Body::Tree(inner) => self.collect(names, object, inner, &mut found)?,
+        }
+        let mut totals = Totals::default();
+        let mut kept = Vec::with_capacity(found.len());
+        for mut entry in found {
+            names.push(entry.name.as_str().to_owned());
+            let copied = match entry.what {
+                What::Folder => self
+                    .folder(names, &entry)?
+                    .map(|(tag, below)| (tag, Totals::of_folder(&entry.name, &below))),
+                What::File(info) => self
+                    .file(names, &entry)?
+                    .map(|tag| (tag, Totals::of_file(&entry.name, info.bytes))),
+            };
+            names.pop();
+            if let Some((tag, added)) = copied {
+                totals = totals.plus(&added);
+                entry.tag = tag;
+                kept.push(entry);
+            }
+        }
+        let entries = kept.len();
+        if entries == 0 && !names.is_empty() {
+            return Ok((Tag::default(), totals, 0));
+        }
+        let mut nodes = Nodes::default();
+        let mut next_index = head.next_index;
+        let mut owner = Owner { sink: &mut nodes, object, next_index: &mut next_index };
+        let body = Body::of_entries(&mut owner, kept)?;
+        let tag = self.seal(
+            &mut nodes,
+            RecordId::folder(object),
+            Folder { next_index, totals, body }.into(),
+        )?;
+        Ok((tag, totals, entries))
+    }
+
+    /// The entries of every part of a folder that can be read.
+    fn collect(
+        &mut self,
+        names: &[String],
+        object: ObjectId,
+        inner: &Inner<<Entries as Leaf>::Summary>,
+        found: &mut Vec<Entry>,
+    ) -> Result<(), StoreError> {
+        for (id, tag, _) in inner.children::<Entries>(object) {
+            match Fresh(self.copy).load(id, tag) {
+                Ok(Node::FolderLeaf(entries)) => found.extend(entries.0.iter().cloned()),
+                Ok(Node::FolderInner(inner)) => self.collect(names, object, &inner, found)?,
+                Ok(_) => self.drop_damaged(
+                    names,
+                    RecordError::Damaged { kind: Kind::FolderInner, flaw: Flaw::Malformed },
+                )?,
+                Err(error) => self.drop_damaged(names, error)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Copies a file if it can be read whole.
+    fn file(&mut self, names: &[String], entry: &Entry) -> Result<Option<Tag>, StoreError> {
+        // Read once before anything is written: half a file must not be left in the new generation.
+        match readable(&Fresh(self.copy), entry.head(), &entry.tag) {
+            Ok(()) => self.copy.node(entry.head(), &entry.tag).map(Some),
+            Err(error) => self.drop_damaged(names, error).map(|()| None),
+        }
+    }
+
+    fn seal(&mut self, nodes: &mut Nodes, id: RecordId, mut node: Node) -> Result<Tag, StoreError> {
+        node.children_mut(id.object, |child, tag| {
+            if let Some(below) = nodes.0.remove(&child) {
+                *tag = self.seal(nodes, child, below)?;
+            }
+            Ok::<(), StoreError>(())
+        })?;
+        let sealed = self.copy.sealer.seal(id, &node)?;
+        self.copy.put(sealed)
+    }
+
+    fn drop_damaged(&mut self, names: &[String], error: RecordError) -> Result<(), StoreError> {
+        let RecordError::Damaged { kind, flaw } = error else { return Err(error.into()) };
+        let (names, what, how) = (names.to_vec(), kind.describe(), flaw.describe());
+        self.dropped.push(Problem { names, what, how });
+        Ok(())
+    }
+}
+
+fn readable(source: &Fresh<'_, '_>, id: RecordId, tag: &Tag) -> Result<(), RecordError> {
+    let mut node = source.load(id, tag)?;
+    node.children_mut(id.object, |child, tag| readable(source, child, tag))
+}
+
+/// The records as they are in the engine, whatever the cache has.
+struct Fresh<'a, 'c>(&'a Copy<'c>);
+
+impl NodeSource for Fresh<'_, '_> {
+    fn load(&self, id: RecordId, tag: &Tag) -> Result<Node, RecordError> {
+        let open = self.0.open;
+        open::fetch(open.engine(), open.sealer(), id, tag).map(|(node, _)| node)
+    }
+}
+
+/// New nodes of one folder, until they are sealed.
+#[derive(Default)]
+struct Nodes(HashMap<RecordId, Node>);
+
+impl NodeSource for Nodes {
+    fn load(&self, id: RecordId, _tag: &Tag) -> Result<Node, RecordError> {
+        let absent = RecordError::Damaged { kind: id.kind, flaw: Flaw::Absent };
+        self.0.get(&id).cloned().ok_or(absent)
+    }
+}
+
+impl NodeSink for Nodes {
+    fn put(&mut self, id: RecordId, node: Node) {
+        self.0.insert(id, node);
+    }
+
+    fn remove(&mut self, id: RecordId) {
+        self.0.remove(&id);
+    }
+}

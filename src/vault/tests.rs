@@ -1,0 +1,3 @@
+//! The store as a whole, from its header down, against tampering and interruptions.
+
+pub(crate) mod store;

@@ -1,0 +1,194 @@
+//! Calls on a store, and the same calls on a plain map of paths to texts.
+
+use std::collections::BTreeMap;
+
+use crate::record::tree::Owner;
+use crate::record::{NodeSink, RecordId, Tag};
+use crate::vault::tests::store::TestStore;
+use crate::vault::{Session, StoreError, Txn};
+use crate::vfs::error::FileError;
+use crate::vfs::files::EntryKind;
+use crate::vfs::folder::{self, Found};
+use crate::vfs::path::MemoryPath;
+use crate::vfs::{edit, rope};
+
+/// The text of every file by its path.
+pub(super) type Model = BTreeMap<String, String>;
+
+/// One atomic change.
+#[derive(Clone, Debug)]
+pub(super) enum Call {
+    /// Writes a file, in place of one that is there.
+    Write(&'static str, String),
+    /// Inserts whole lines after a line of a file that ends in a newline.
+    Insert(&'static str, usize, String),
+    /// Replaces the only occurrence of a text.
+    Replace(&'static str, String, String),
+    /// Makes many small files in one folder.
+    Fill(&'static str, std::ops::Range<usize>),
+    /// Removes many small files of one folder.
+    Clear(&'static str, std::ops::Range<usize>),
+    /// Removes a file or folder.
+    Remove(&'static str),
+    /// Moves a file or folder.
+    Rename(&'static str, &'static str),
+    /// Changes the header.
+    Header,
+}
+
+impl Call {
+    /// Makes the call.
+    pub(super) fn make(&self, store: &TestStore, session: &Session) -> Result<(), FileError> {
+        let files = session.files();
+        match self {
+            Self::Write(path, text) => files.write(path, text),
+            Self::Insert(path, line, text) => {
+                edit::insert(session, &parse(path), i64::try_from(*line).unwrap(), text)
+            }
+            Self::Replace(path, old, new) => {
+                edit::replace(session, &parse(path), old, new, 1_000).map(drop)
+            }
+            Self::Fill(folder, numbers) => session.write(|txn| {
+                numbers.clone().try_for_each(|number| {
+                    put(txn, &numbered(folder, number), &number.to_string()).map(drop)
+                })
+            }),
+            Self::Clear(folder, numbers) => session.write(|txn| {
+                numbers.clone().try_for_each(|number| take(txn, &numbered(folder, number)))
+            }),
+            Self::Remove(path) => files.remove(path),
+            Self::Rename(old, new) => files.rename(old, new),
+            Self::Header => Ok(store.change_header(session)?),
+        }
+    }
+
+    /// Makes the call on the model.
+    pub(super) fn apply(&self, model: &mut Model) {
+        match self {
+            Self::Write(path, text) => drop(model.insert((*path).to_owned(), text.clone())),
+            Self::Insert(path, line, text) => {
+                let old = &model[*path];
+                let at: usize = old.split_inclusive('\n').take(*line).map(str::len).sum();
+                let new = [&old[..at], text, &old[at..]].concat();
+                model.insert((*path).to_owned(), new);
+            }
+            Self::Replace(path, old, new) => {
+                let text = model.get_mut(*path).unwrap();
+                assert_eq!(text.matches(old.as_str()).count(), 1);
+                *text = text.replacen(old.as_str(), new, 1);
+            }
+            Self::Fill(folder, numbers) => model.extend(
+                numbers.clone().map(|number| (numbered(folder, number), number.to_string())),
+            ),
+            Self::Clear(folder, numbers) => {
+                for number in numbers.clone() {
+                    model.remove(&numbered(folder, number)).unwrap();
+                }
+            }
+            Self::Remove(path) => model.retain(|other, _| below(other, path).is_none()),
+            Self::Rename(old, new) => {
+                let moved = std::mem::take(model).into_iter().map(|(path, text)| {
+                    let path =
+                        below(&path, old).map_or(path.clone(), |rest| format!("{new}{rest}"));
+                    (path, text)
+                });
+                *model = moved.collect();
+            }
+            Self::Header => {}
+        }
+    }
+}
+
+/// The rest of `path` if it is `folder` or lies below it.
+fn below<'p>(path: &'p str, folder: &str) -> Option<&'p str> {
+    path.strip_prefix(folder).filter(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+/// The path of one of many files; their names differ in length.
+pub(super) fn numbered(folder: &str, number: usize) -> String {
+    format!("{folder}/{number:03}-{}", "n".repeat(number % 40))
+}
+
+/// A path that is known to be one.
+pub(super) fn parse(path: &str) -> MemoryPath {
+    MemoryPath::parse(path).ok().unwrap()
+}
+
+/// Puts a file into a change that does more than that. No quota is asked.
+pub(super) fn put(txn: &mut Txn<'_>, path: &str, text: &str) -> Result<(), FileError> {
+    let id = folder::fresh_id()?;
+    let mut file = edit::empty();
+    let mut owner = Owner { sink: txn, object: id, next_index: &mut file.next_index };
+    rope::splice(&mut owner, &mut file.body, 0..0, text)?;
+    txn.put(RecordId::file(id), file.into());
+    edit::set_entry(txn, &parse(path), (id, Tag::default()), edit::new_info(text, None), None)
+}
+
+/// Takes a file away in a change that does more than that.
+fn take(txn: &mut Txn<'_>, path: &str) -> Result<(), FileError> {
+    let root = txn.root()?.tree;
+    let root = (root.id, root.tag);
+    let Found::Entry(entry) = folder::find(txn, root, &parse(path))? else {
+        return Err(FileError::NotFound);
+    };
+    folder::remove(txn, root, &parse(path))?;
+    edit::discard(txn, entry)
+}
+
+/// Everything in the store, read through the front door.
+pub(super) fn dump(session: &Session) -> Result<Model, FileError> {
+    fn walk(session: &Session, folder: &str, model: &mut Model) -> Result<u64, FileError> {
+        let mut sum = 0;
+        for entry in session.files().list(folder)? {
+            let path = format!("{folder}/{}", entry.name);
+            let bytes = match entry.kind {
+                EntryKind::Folder => walk(session, &path, model)?,
+                EntryKind::File { lines, .. } => {
+                    let text = session.files().read(&path)?.as_str().to_owned();
+                    assert_eq!(lines, super::super::text::count_lines(&text), "{path}");
+                    let bytes = u64::try_from(text.len()).unwrap();
+                    model.insert(path.clone(), text);
+                    bytes
+                }
+            };
+            assert_eq!(entry.bytes, bytes, "the folder's total: {path}");
+            sum += bytes;
+        }
+        Ok(sum)
+    }
+    let mut model = Model::new();
+    let bytes = walk(session, "/memories", &mut model)?;
+    let status = session.status()?;
+    let files = u64::try_from(model.len()).unwrap();
+    assert_eq!((status.files, status.bytes), (files, bytes), "the root's totals");
+    Ok(model)
+}
+
+/// Text of about this many bytes; no line comes twice in a text or in texts of another name.
+pub(super) fn text(name: &str, bytes: usize) -> String {
+    let lines = (0..).map(|number| format!("{name} {number} žluťoučký kůň\n"));
+    let mut text = String::with_capacity(bytes + 80);
+    for line in lines {
+        if text.len() >= bytes {
+            break;
+        }
+        text.push_str(&line);
+    }
+    text
+}
+
+/// Commits that change one small file, so that reaping goes on.
+pub(super) fn make_commits(session: &Session, count: usize) {
+    for number in 0..count {
+        session.files().write("/memories/commit", &number.to_string()).unwrap();
+    }
+    session.files().remove("/memories/commit").unwrap();
+}
+
+/// What was found tampered with, and how, if that is the error.
+pub(super) fn tampered(error: &FileError) -> Option<(&'static str, &'static str)> {
+    match error {
+        FileError::Store(StoreError::Tampered { what, how }) => Some((what, how)),
+        _ => None,
+    }
+}

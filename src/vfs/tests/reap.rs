@@ -1,0 +1,123 @@
+//! What a delete or a long write leaves behind is taken away, all of it, and is in nobody's way meanwhile.
+
+use super::model::{Call, Model, dump, make_commits, put, tampered, text};
+use crate::record::{Kind, Node, RecordId};
+use crate::vault::tests::store::TestStore;
+
+/// Long files in folders wait to be reaped while another long file is written: the pieces that reaping moves
+/// into the system folder came after the file that was being staged there, which was then not found again.
+#[test]
+fn a_long_write_goes_well_while_folders_are_reaped() {
+    let store = TestStore::create();
+    let session = store.unlock().unwrap();
+    let files = session.files();
+    for folder in 0..20 {
+        for file in 0..3 {
+            files.write(&format!("/memories/d/{folder}/{file}"), &text("x", 5_000)).unwrap();
+        }
+    }
+    files.remove("/memories/d").unwrap();
+    let long = text("long", 300_000);
+    files.write("/memories/long", &long).unwrap();
+    assert_eq!(files.read("/memories/long").unwrap().as_str(), long);
+    make_commits(&session, 100);
+    drop(session);
+    store.assert_tidy("after the last commit");
+}
+
+/// An edit that takes away most of a file wrote the little that is left as a rope, of which a later delete,
+/// taking it for a single record, left the chunks behind.
+#[test]
+fn a_file_that_shrinks_in_one_edit_leaves_nothing_behind() {
+    let store = TestStore::create();
+    let session = store.unlock().unwrap();
+    let long = text("long", 50_000);
+    let mut model = Model::new();
+    for call in [
+        Call::Write("/memories/a", format!("head\n{long}tail\n")),
+        Call::Replace("/memories/a", long.clone(), String::new()),
+        Call::Write("/memories/b", format!("head\n{long}tail\n")),
+        Call::Replace("/memories/b", long.clone(), text("rest", 3_500)),
+        Call::Write("/memories/c", long.clone()),
+        Call::Replace("/memories/c", long, String::new()),
+    ] {
+        call.make(&store, &session).unwrap();
+        call.apply(&mut model);
+        assert_eq!(dump(&session).unwrap(), model);
+    }
+    for path in ["/memories/a", "/memories/b", "/memories/c"] {
+        session.files().remove(path).unwrap();
+    }
+    make_commits(&session, 9);
+    drop(session);
+    store.assert_tidy("after the last commit");
+}
+
+/// Calls that share a commit leave more behind than one long file each; reaping one of them a commit fell behind
+/// for ever.
+#[test]
+fn reaping_keeps_up_with_many_files_of_middle_length() {
+    let store = TestStore::create();
+    let session = store.unlock().unwrap();
+    for number in 0..100 {
+        session.files().write(&format!("/memories/d/{number}"), &text("x", 5_000)).unwrap();
+    }
+    session.files().remove("/memories/d").unwrap();
+    make_commits(&session, 20);
+    drop(session);
+    store.assert_tidy("after the last commit");
+}
+
+/// Damage in what is only waiting to be reaped left half a change of it in the next commit, which was then refused,
+/// and the session with it.
+#[test]
+fn damaged_garbage_is_forgotten_and_stops_no_commit() {
+    let store = TestStore::create();
+    let session = store.unlock().unwrap();
+    session.files().write("/memories/kept", "kept").unwrap();
+    for part in 0..4 {
+        let paths = (0..100).map(|file| format!("/memories/d/{part}{file:02}{}", "n".repeat(240)));
+        session.write(|txn| paths.clone().try_for_each(|path| put(txn, &path, "text"))).unwrap();
+    }
+    drop(session);
+    let nodes = store.records_of(Kind::FolderInner);
+    assert!(nodes.len() > 9, "not a deep tree");
+    for node in nodes.into_iter().chain(store.records_of(Kind::FolderLeaf)) {
+        let store = store.duplicate();
+        let address = store.address(node);
+        store.tamper(|records| *records.get_mut(&address).unwrap().last_mut().unwrap() ^= 1);
+        let session = store.unlock().unwrap();
+        session.files().remove("/memories/d").unwrap();
+        make_commits(&session, 30);
+        drop(session);
+        let session = store.unlock().unwrap();
+        let kept = Model::from([("/memories/kept".to_owned(), "kept".to_owned())]);
+        assert_eq!(dump(&session).unwrap(), kept);
+        let waiting = store.reachable().len();
+        assert_eq!(waiting, 4, "only root, two folders and the file: {node:?}");
+    }
+}
+
+/// The folder of what is to be reaped was read at unlock, and its damage refused the whole store.
+#[test]
+fn a_store_opens_and_takes_changes_when_its_system_folder_is_damaged() {
+    let store = TestStore::create();
+    let session = store.unlock().unwrap();
+    session.files().write("/memories/a", "one").unwrap();
+    session.files().write("/memories/long", &text("long", 9_000)).unwrap();
+    drop(session);
+    let Some(Node::Root(root)) = store.reachable().remove(&RecordId::ROOT) else { unreachable!() };
+    let address = store.address(RecordId::folder(root.system.id));
+    store.tamper(|records| *records.get_mut(&address).unwrap().last_mut().unwrap() ^= 1);
+
+    let session = store.unlock().unwrap();
+    let files = session.files();
+    files.write("/memories/a", "two").unwrap();
+    files.write("/memories/b", "three").unwrap();
+    assert_eq!(files.read("/memories/a").unwrap().as_str(), "two");
+    // What would have to go there is refused, and nothing else is.
+    let refused = files.remove("/memories/long").err().unwrap();
+    assert_eq!(tampered(&refused), Some(("a folder", "does not authenticate")));
+    assert_eq!(files.read("/memories/long").unwrap().as_str(), text("long", 9_000));
+    files.remove("/memories/b").unwrap();
+}

@@ -1,0 +1,401 @@
+#!/usr/bin/env python3
+"""Reads a whole store, independently: written from docs/FORMAT.md alone, with other people's primitives.
+
+It takes a header copy, the records of a generation and a passphrase, and prints every file as JSON. Everything that the
+document lets a reader verify is verified, also where the program itself looks only at what it reaches. The first mismatch
+ends it with a reason on standard error and exit code 1.
+
+The records are a raw export: for each, address {32}, length of the value {2}, value.
+"""
+
+import argparse
+import hashlib
+import json
+import struct
+import sys
+import unicodedata
+
+from argon2.low_level import ARGON2_VERSION, Type, core, ffi
+from nacl.bindings import crypto_aead_xchacha20poly1305_ietf_decrypt
+from nacl.exceptions import CryptoError
+
+ROOT, FOLDER, FOLDER_INNER, FOLDER_LEAF, FILE, FILE_INNER, CHUNK = range(1, 8)
+CLASSES = (256, 512, 1024, 2048, 4096)
+PASSPHRASE = 1
+
+
+class Bad(Exception):
+    """The bytes are not a store of this format, or not an unharmed one."""
+
+
+def check(condition, reason):
+    if not condition:
+        raise Bad(reason)
+
+
+# --- Keys -----------------------------------------------------------------------------------------------------------------
+
+
+def prf(key, role, store, message=b""):
+    return hashlib.blake2b(message, digest_size=32, key=key, salt=store, person=role.ljust(16, b"\0")).digest()
+
+
+def argon2id(passphrase, salt, store, memory, passes, lanes):
+    """The high-level interface of argon2-cffi offers no associated data, its C context does."""
+    out = ffi.new("uint8_t[]", 32)
+    inputs = [ffi.new("uint8_t[]", data) for data in (passphrase, salt, store)]  # each with a zero at its end
+    context = ffi.new("argon2_context *", {
+        "out": out, "outlen": 32, "version": ARGON2_VERSION,
+        "pwd": inputs[0], "pwdlen": len(passphrase), "salt": inputs[1], "saltlen": len(salt),
+        "secret": ffi.NULL, "secretlen": 0, "ad": inputs[2], "adlen": len(store),
+        "t_cost": passes, "m_cost": memory, "lanes": lanes, "threads": lanes,
+        "allocate_cbk": ffi.NULL, "free_cbk": ffi.NULL, "flags": 0,
+    })  # fmt: skip
+    check(core(context, Type.ID.value) == 0, "Argon2id refuses its parameters")
+    return bytes(ffi.buffer(out))
+
+
+def unseal(key, aad, sealed, what):
+    """What is stored as nonce, ciphertext, tag."""
+    try:
+        return crypto_aead_xchacha20poly1305_ietf_decrypt(sealed[24:], aad, sealed[:24], key)
+    except CryptoError:
+        raise Bad(f"{what} does not authenticate") from None
+
+
+# --- Header ---------------------------------------------------------------------------------------------------------------
+
+
+class Header:
+    def __init__(self, data):
+        check(data[:8] == b"\x89INMOST\n", "no magic: this is no store")
+        check(data[8:10] == b"\1\0", "unknown format version")
+        check(len(data) == 4096, "the header is not 4,096 bytes long")
+        checksum = hashlib.blake2b(data[:4064], digest_size=32, person=b"inmost/1 check\0\0").digest()
+        check(data[4064:] == checksum, "the header's checksum does not fit")
+        check(data[12:16] == bytes(4), "unknown flags")
+        check(data[10] in (1, 2, 255), "unknown engine")
+        check(not any(data[11:12] + data[120:128] + data[2176:4032]), "the header's padding is not zero")
+        self.data = data
+        self.engine = data[10]
+        self.store = data[16:32]
+        self.revision, self.generation = struct.unpack("<QQ", data[32:48])
+        self.slots = [data[at : at + 256] for at in range(128, 2176, 256)]
+        for slot in self.slots:
+            self.check_slot(slot)
+        check(any(slot[0] for slot in self.slots), "no keyslot is in use")
+
+    @staticmethod
+    def check_slot(slot):
+        kind = slot[0]
+        check(kind <= 4, "unknown kind of keyslot")
+        if kind == 0:
+            return
+        check(not any(slot[1:4] + slot[248:]), "a keyslot's padding is not zero")
+        memory, passes, lanes = struct.unpack("<III", slot[4:16])
+        if kind in (3, 4):
+            check((memory, passes, lanes) == (0, 0, 0), "a keyslot without key derivation has a cost")
+            return
+        check(19456 <= memory <= 1048576 and 2 <= passes <= 32, "the cost of key derivation is out of bounds")
+        check(1 <= lanes <= min(16, memory // 8), "the lanes of key derivation are out of bounds")
+        check(memory * passes <= 2097152, "the work of key derivation is out of bounds")
+
+    def data_key(self, passphrase):
+        """Opens the first slot that the passphrase fits, verifies the header, and opens the data key."""
+        costs = [struct.unpack("<II", slot[4:12]) for slot in self.slots if slot[0] == PASSPHRASE]
+        check(sum(memory * passes for memory, passes in costs) <= 4194304, "unlocking would cost too much")
+        for number, slot in enumerate(self.slots):
+            if slot[0] != PASSPHRASE:
+                continue
+            pdk = argon2id(passphrase, slot[16:32], self.store, *struct.unpack("<III", slot[4:16]))
+            place = bytes([number, PASSPHRASE])
+            if prf(pdk, b"inmost/1 commit", self.store, place) != slot[32:64]:
+                continue
+            aad = b"inmost/1 slot".ljust(16, b"\0") + self.store + place + slot[4:32]
+            self.master = unseal(prf(pdk, b"inmost/1 kek", self.store, place), aad, slot[64:136], "the master key")
+            mac = prf(self.master_key(b"inmost/1 hdr-key"), b"inmost/1 hdr-mac", self.store, self.data[:4032])
+            check(mac == self.data[4032:4064], "the header's MAC does not fit")
+            self.check_labels()
+            aad = b"inmost/1 datakey" + self.store + self.data[40:48] + self.data[10:11]
+            return unseal(self.master_key(b"inmost/1 wrap"), aad, self.data[48:120], "the data key")
+        raise Bad("the passphrase fits no keyslot")
+
+    def master_key(self, role):
+        return prf(self.master, role, self.store)
+
+    def check_labels(self):
+        for number, slot in enumerate(self.slots):
+            if slot[0]:
+                aad = b"inmost/1 label".ljust(16, b"\0") + self.store + bytes([number, slot[0]]) + slot[16:32]
+                label = unseal(self.master_key(b"inmost/1 label"), aad, slot[136:248], "a keyslot's label")
+                length = label[8]
+                check(length <= 63 and not any(label[9 + length :]), "a keyslot's label is malformed")
+                label[9 : 9 + length].decode()
+
+
+# --- Records --------------------------------------------------------------------------------------------------------------
+
+
+class Body:
+    """A cursor in the body of a record."""
+
+    def __init__(self, data):
+        self.data = data
+        self.at = 0
+
+    def take(self, n):
+        check(self.at + n <= len(self.data), "a body ends early")
+        self.at += n
+        return self.data[self.at - n : self.at]
+
+    def fixed(self):
+        return struct.unpack("<Q", self.take(8))[0]
+
+    def byte(self):
+        return self.take(1)[0]
+
+    def form(self):
+        form = self.byte()
+        check(form <= 1, "unknown form")
+        return form
+
+    def number(self):
+        first = self.byte()
+        if first < 251:
+            return first
+        check(first <= 253, "unknown marker of a number")
+        width, least = {251: (2, 251), 252: (4, 1 << 16), 253: (8, 1 << 32)}[first]
+        value = int.from_bytes(self.take(width), "little")
+        check(value >= least, "a number is longer than it has to be")
+        return value
+
+    def text(self):
+        try:
+            return self.take(self.number()).decode()
+        except UnicodeDecodeError:
+            raise Bad("a text is not UTF-8") from None
+
+    def list(self, item):
+        return [item() for _ in range(self.number())]
+
+    def end(self):
+        check(self.at == len(self.data), "a body has bytes left over")
+
+    # Parts that more than one kind of record has.
+
+    def entry(self):
+        entry = {"name": self.text(), "id": self.take(16), "tag": self.take(16), "file": None}
+        if self.form():
+            entry["file"] = dict(zip(("bytes", "lines", "created", "modified"), (self.number() for _ in range(4))))
+        return entry
+
+    def folder_reference(self):
+        return {"index": self.number(), "tag": self.take(16), "count": (self.number(),), "first": self.text()}
+
+    def file_reference(self):
+        return {"index": self.number(), "tag": self.take(16), "count": (self.number(), self.number()), "first": None}
+
+    def inner(self, reference):
+        return self.byte(), self.list(reference)
+
+
+class Store:
+    def __init__(self, header, passphrase, records):
+        data_key = header.data_key(passphrase)
+        self.header = header
+        self.store = header.store
+        generation = struct.pack("<Q", header.generation)
+        self.record_key = prf(data_key, b"inmost/1 record", self.store, generation)
+        self.address_key = prf(data_key, b"inmost/1 adr-key", self.store, generation)
+        self.aad = b"inmost/record/v1" + self.store + generation
+        self.records = records
+        self.reached = set()
+        self.files = []
+
+    def load(self, kind, object_id, index, tag):
+        """The body of a record, once everything is verified that can be without knowing what it means."""
+        name = struct.pack("<B16sQ", kind, object_id, index)
+        what = f"record {name.hex()}"
+        address = prf(self.address_key, b"inmost/1 address", self.store, name)
+        check(address in self.records, f"{what} is missing")
+        check(address not in self.reached, f"{what} is referred to twice")
+        self.reached.add(address)
+        value = self.records[address]
+        check(len(value) - 41 in CLASSES, f"{what} has an impossible length")
+        check(value[0] == 1, f"{what} has an unknown version")
+        plaintext = unseal(self.record_key, self.aad + address, value[1:], what)
+        check(tag is None or value[-16:] == tag, f"{what} is not the version its parent refers to")
+        check(plaintext[:25] == name, f"{what} says it is another")
+        length = struct.unpack("<H", plaintext[25:27])[0]
+        check(length <= len(plaintext) - 27, f"{what} has a body longer than itself")
+        check(len(plaintext) == min(size for size in CLASSES if length + 27 <= size), f"{what} has the wrong class")
+        check(not any(plaintext[27 + length :]), f"{what} has padding that is not zero")
+        if kind in (FOLDER, FOLDER_INNER, FOLDER_LEAF, FILE_INNER):
+            check(len(plaintext) <= 2048, f"{what} is larger than a node")
+        return Body(plaintext[27 : 27 + length])
+
+    # Trees. `below` answers the leaves under a node, after comparing what its references say with what is there.
+
+    def leaves(self, shape, object_id, last_index, node):
+        level, references = node
+        inner_kind, leaf_kind, reference_of, leaf_of, count_of, first_of = shape
+        check(level >= 1 and references, "an inner node without children or level")
+        found = []
+        for reference in references:
+            check(1 <= reference["index"] <= last_index, "an index that was never given out")
+            if level == 1:
+                body = self.load(leaf_kind, object_id, reference["index"], reference["tag"])
+                below = [leaf_of(body)]
+                body.end()
+                check(below[0], "an empty leaf")
+            else:
+                body = self.load(inner_kind, object_id, reference["index"], reference["tag"])
+                child = body.inner(reference_of(body))
+                body.end()
+                check(child[0] == level - 1, "levels do not count down")
+                below = self.leaves(shape, object_id, last_index, child)
+            counts = tuple(map(sum, zip(*map(count_of, below))))
+            check(counts == reference["count"], "a reference counts something else than is below it")
+            check(first_of(below[0]) == reference["first"], "a reference names another first entry")
+            found += below
+        return found
+
+    FOLDER_SHAPE = (
+        FOLDER_INNER, FOLDER_LEAF, lambda body: body.folder_reference, lambda body: body.list(body.entry),
+        lambda leaf: (len(leaf),), lambda leaf: leaf[0]["name"],
+    )  # fmt: skip
+    FILE_SHAPE = (
+        FILE_INNER, CHUNK, lambda body: body.file_reference, lambda body: body.text(),
+        lambda leaf: (len(leaf.encode()), leaf.count("\n")), lambda leaf: None,
+    )  # fmt: skip
+
+    def read_folder(self, object_id, tag, path, system=False):
+        """Reads everything below a folder; answers its totals as computed."""
+        body = self.load(FOLDER, object_id, 0, tag)
+        last_index = body.fixed()
+        stored = tuple(body.fixed() for _ in range(5))
+        if body.form():
+            leaves = self.leaves(self.FOLDER_SHAPE, object_id, last_index, body.inner(body.folder_reference))
+            entries = [entry for leaf in leaves for entry in leaf]
+        else:
+            entries = body.list(body.entry)
+        body.end()
+        names = [entry["name"].encode() for entry in entries]
+        check(names == sorted(set(names)), "entries are not in order")
+        check(entries or len(path) <= 1, "an empty folder")
+        totals = [0] * 5
+        for entry in entries:
+            name = entry["name"]
+            check_name(name, system)
+            if entry["file"]:
+                self.read_file(entry, path + [name], system)
+                weight = (1, 0, entry["file"]["bytes"], 1, entry["file"]["bytes"])
+            else:
+                below = self.read_folder(entry["id"], entry["tag"], path + [name], system)
+                weight = (1, below[0], below[2], below[3], below[4])
+            shown = not (name.startswith(".") or name == "node_modules")
+            for at in range(5):
+                totals[at] += weight[at] if shown or at >= 3 else 0
+        if system:
+            check(len(path) > 1 or stored == (0,) * 5, "the system folder has totals")
+        else:
+            check(stored == tuple(totals), f"totals {stored} of a folder are not {tuple(totals)}")
+        return totals
+
+    def read_file(self, entry, path, system):
+        body = self.load(FILE, entry["id"], 0, entry["tag"])
+        last_index = body.fixed()
+        if body.form():
+            chunks = self.leaves(self.FILE_SHAPE, entry["id"], last_index, body.inner(body.file_reference))
+            text = "".join(chunks)
+        else:
+            text = body.text()
+        body.end()
+        if system:
+            return
+        info = entry["file"]
+        check(len(text.encode()) == info["bytes"], "a file has another length than its entry says")
+        lines = text.count("\n") + (text != "" and not text.endswith("\n"))
+        check(lines == info["lines"], "a file has another number of lines than its entry says")
+        path = "/".join(path)
+        check(len(path.encode()) <= 1024 and path.count("/") <= 21, "a path is too long or too deep")
+        self.files.append({"path": path, **info, "text": text})
+
+    def read(self):
+        body = self.load(ROOT, bytes(16), 0, None)
+        self.commit, revision, files, size = (body.fixed() for _ in range(4))
+        tree, tree_tag, system, system_tag = (body.take(16) for _ in range(4))
+        body.end()
+        check(self.header.revision - revision in (0, 1), "the header is not the root's")
+        totals = self.read_folder(tree, tree_tag, ["/memories"])
+        check((files, size) == tuple(totals[3:]), "the root counts something else than the tree")
+        self.read_folder(system, system_tag, ["system"], system=True)
+        check(self.reached == self.records.keys(), "there are records that nothing refers to")
+
+    def check_anchor(self, data):
+        check(len(data) == 8192, "the anchor is not 8,192 bytes long")
+        key = self.header.master_key(b"inmost/1 anc-key")
+        address = prf(self.address_key, b"inmost/1 address", self.store, struct.pack("<B16sQ", ROOT, bytes(16), 0))
+        root = self.records[address]
+        marks = []
+        for number, slot in enumerate((data[:4096], data[4096:])):
+            check(not any(slot[88:]), "the anchor's padding is not zero")
+            if prf(key, b"inmost/1 anc-mac", self.store, slot[:56]) == slot[56:88]:
+                commit, generation = struct.unpack("<QQ", slot[:16])
+                marks.append((commit, generation, slot[16:40], slot[40:56]))
+            else:
+                check(not any(slot), f"slot {number} of the anchor does not authenticate")
+        check(marks, "the anchor is empty")
+        newest = max(marks)
+        found = (self.commit, self.header.generation, root[1:25], root[-16:])
+        check(newest[0] < found[0] or newest == found, "the store is older than its anchor")
+
+
+def check_name(name, system):
+    if system:
+        check(len(name) == 16 and all(digit in "0123456789abcdef" for digit in name), "a name in the system folder")
+        return
+    check(1 <= len(name.encode()) <= 255, "a name is empty or too long")
+    check(unicodedata.is_normalized("NFC", name), "a name is not NFC")
+    check(name not in (".", "..") and not set(name) & set("/\\\0\u2028\u2029"), "a name could lead elsewhere")
+    for character in name:
+        category = unicodedata.category(character)
+        check(category != "Cc" and (category != "Cf" or character in "\u200c\u200d"), "an invisible character")
+
+
+def read_records(data):
+    records = {}
+    at = 0
+    while at < len(data):
+        check(at + 34 <= len(data), "the export ends early")
+        address, length = data[at : at + 32], struct.unpack("<H", data[at + 32 : at + 34])[0]
+        check(address not in records, "the export has an address twice")
+        records[address] = data[at + 34 : at + 34 + length]
+        check(len(records[address]) == length, "the export ends early")
+        at += 34 + length
+    return records
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--header", required=True, help="a header copy")
+    parser.add_argument("--records", required=True, help="the raw export of a generation")
+    parser.add_argument("--anchor", help="the anchor file, to be checked too")
+    parser.add_argument("--passphrase-file", required=True, help="a file whose whole content is the passphrase")
+    arguments = parser.parse_args()
+    contents = {name: open(path, "rb").read() for name, path in vars(arguments).items() if path}
+    try:
+        passphrase = unicodedata.normalize("NFC", contents["passphrase_file"].decode()).encode()
+        check(1 <= len(passphrase) <= 1024, "the passphrase is empty or too long")
+        store = Store(Header(contents["header"]), passphrase, read_records(contents["records"]))
+        store.read()
+        if "anchor" in contents:
+            store.check_anchor(contents["anchor"])
+    except Bad as reason:
+        sys.exit(f"inmost_reader: {reason}")
+    json.dump(store.files, sys.stdout, ensure_ascii=False, indent=1)
+    print()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,4 +1,41 @@
-//! Encrypted memory store for AI agents.
+//! Encrypted memory store for AI agents: Claude's memory tool (`memory_20250818`) on an unlocked store, and nothing
+//! readable on disk.
+//!
+//! # Which type for which need
+//!
+//! - [`Vault`] is a locked store in a folder; [`Vault::create`] makes one and [`Vault::unlock`] gives a [`Session`].
+//!   [`VaultOptions`] sets what guessing and unlocking may cost; [`Vault::salvage`] is for a store too damaged to unlock.
+//! - [`Session`] is an unlocked store, a cheap handle that threads share. [`Session::lock`] wipes the keys;
+//!   [`Session::purge`], [`Session::backup`], [`Session::check`] and [`Session::repair`] look after it;
+//!   [`Session::in_memory`] leaves nothing behind. [`SessionOptions`] sets quotas.
+//! - [`MemoryTool`] answers an agent: JSON in, the exact text for the model out. [`Command`] is a call as a type.
+//! - [`Files`] is for hosts that are not agents: read, write, list; its errors are [`FileError`].
+//! - [`ToolError`] is what a model can act on, [`StoreError`] what the application must; neither becomes the other.
+//!
+//! ```
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let folder = tempfile::tempdir()?;
+//! # let path = folder.path().join("claude.inmost");
+//! use inmost::{MemoryTool, Passphrase, Vault};
+//!
+//! let passphrase = Passphrase::new("correct horse battery staple")?;
+//! # Vault::create(&path, &passphrase)?.lock();
+//! let session = Vault::open(&path)?.unlock(&passphrase)?;
+//! let memory = MemoryTool::new(session.clone());
+//! let result = memory.call(r#"{"command": "view", "path": "/memories"}"#)?;
+//! assert!(result.content().ends_with("\n0B\t/memories"));
+//! session.lock();
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # Caution
+//!
+//! Whoever forgets the passphrase has lost the store. While a session is unlocked, its content is within reach of
+//! whoever controls the process, and what an agent reads goes to its model. Old ciphertext outlives a deletion until
+//! the next purge, and a whole folder that is put back from an older copy is noticed only with a [`FreshnessAnchor`].
+//! Nobody outside the project has reviewed this code; SECURITY.md says what may be relied on. Calls block, for the
+//! disk or for key derivation: in an asynchronous program they belong on a thread for blocking work.
 #![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]
 #![allow(dead_code, reason = "layers land one after the other; removed with the last one")]
 
@@ -11,15 +48,35 @@ mod tool;
 mod vault;
 mod vfs;
 
+// Passphrases, and what guessing them costs.
 pub use crypto::cost::{KdfCost, KdfLimits, KdfOutOfBounds};
-pub use crypto::keys::{Keyfile, RawKey, RecoveryKey};
 pub use crypto::passphrase::{Passphrase, PassphraseError};
+
+// What else opens a store, and the keyslots.
+pub use crypto::keys::{Keyfile, RawKey, RecoveryKey};
+pub use vault::{
+    Credential, KeyfileBytes, KeyfileError, LabelError, NewSlot, RecoveryKeyError, RecoveryKeyText,
+    SlotInfo, SlotKind, SlotLabel,
+};
+
+// The memory tool.
 pub use tool::{
     Command, Expected, Full, MemoryTool, MemoryToolBuilder, ToolError, ToolResult, ViewRange,
 };
+
+// Stores, locked and unlocked.
 pub use vault::{
-    AnchorStatus, CheckReport, Credential, FreshnessAnchor, KeyfileBytes, KeyfileError, LabelError,
-    NewSlot, Problem, RecoveryKeyError, RecoveryKeyText, Session, SessionOptions, SlotInfo,
-    SlotKind, SlotLabel, Status, StoreError, Vault, VaultOptions,
+    AnchorStatus, CheckReport, FreshnessAnchor, Problem, Session, SessionOptions, Status,
+    StorageEngine, StoreError, Vault, VaultOptions,
 };
+
+// How far keys are kept out of swap and core dumps.
+pub use secret::{Protections, harden_process, protections};
+
+// Files, for hosts that are not agents.
 pub use vfs::{Entry, EntryKind, FileError, FileText, Files, Lost, SalvageReport};
+
+/// The README's example, run as a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

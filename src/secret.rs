@@ -1,21 +1,29 @@
 //! Bytes that are wiped when they go out of use.
 //!
-//! A secret is made in place on the heap, never grows, is read only through `expose`, and is overwritten
-//! before its memory is given back. None of the types here can be printed, compared with `==`, cloned
-//! or serialized. They say nothing about swap or core dumps: that needs locked memory, which would
-//! replace the `Box` in [`SecretBytes`] and nothing else.
+//! A secret is made in place, never moves or grows, is read only through `expose`, and is overwritten
+//! before its memory is given back. That memory is locked and left out of core dumps where the system
+//! allows it ([`Protections`]). None of the types here can be printed, compared with `==`, cloned or serialized.
 
+mod locked;
+mod protections;
+
+pub use protections::{Protections, harden_process, protections};
+
+use std::fmt::{self, Write};
+use std::hint::black_box;
+
+use locked::Slot;
 use subtle::ConstantTimeEq;
 use zeroize::{Zeroize, Zeroizing, zeroize_stack};
 
 /// A secret of `N` bytes.
-pub(crate) struct SecretBytes<const N: usize>(Box<Zeroizing<[u8; N]>>);
+pub(crate) struct SecretBytes<const N: usize>(Slot<[u8; N]>);
 
 impl<const N: usize> SecretBytes<N> {
     /// Makes a secret in place: `fill` sees `N` zeros where the secret is going to stay.
     pub(crate) fn init_with(fill: impl FnOnce(&mut [u8; N])) -> Self {
-        let mut secret = Self(Box::new(Zeroizing::new([0; N])));
-        fill(&mut secret.0);
+        let mut secret = Self(Slot::zeroed());
+        fill(secret.0.get_mut());
         secret
     }
 
@@ -23,14 +31,14 @@ impl<const N: usize> SecretBytes<N> {
     pub(crate) fn try_init_with<E>(
         fill: impl FnOnce(&mut [u8; N]) -> Result<(), E>,
     ) -> Result<Self, E> {
-        let mut secret = Self(Box::new(Zeroizing::new([0; N])));
-        fill(&mut secret.0)?;
+        let mut secret = Self(Slot::zeroed());
+        fill(secret.0.get_mut())?;
         Ok(secret)
     }
 
     /// The bytes themselves; every use of a secret goes through here.
     pub(crate) fn expose(&self) -> &[u8; N] {
-        &self.0
+        self.0.get()
     }
 
     /// Compares in a time that does not depend on the content.
@@ -42,26 +50,43 @@ impl<const N: usize> SecretBytes<N> {
 /// A secret whose length is known only when it is complete, in memory of a size fixed beforehand.
 ///
 /// Its memory never moves, so growing leaves no copy behind.
-pub(crate) struct SecretVec(Zeroizing<Vec<u8>>);
+pub(crate) struct SecretVec {
+    memory: Slot<[u8]>,
+    length: usize,
+}
 
 impl SecretVec {
     /// An empty secret with room for `bytes` bytes.
     pub(crate) fn with_capacity(bytes: usize) -> Self {
-        Self(Zeroizing::new(Vec::with_capacity(bytes)))
+        Self { memory: Slot::zeros(bytes), length: 0 }
     }
 
     /// Appends `more`, or changes nothing and answers [`Full`].
     pub(crate) fn append(&mut self, more: &[u8]) -> Result<(), Full> {
-        if more.len() > self.0.capacity() - self.0.len() {
-            return Err(Full);
-        }
-        self.0.extend_from_slice(more);
+        let end = self.length.checked_add(more.len()).ok_or(Full)?;
+        self.memory.get_mut().get_mut(self.length..end).ok_or(Full)?.copy_from_slice(more);
+        self.length = end;
         Ok(())
     }
 
     /// The bytes themselves.
     pub(crate) fn expose(&self) -> &[u8] {
-        &self.0
+        self.memory.get().get(..self.length).unwrap_or_default()
+    }
+}
+
+/// A value that stands for a secret, such as the state of a primitive after it has taken in its key.
+pub(crate) struct SecretValue<T>(Slot<T>);
+
+impl<T> SecretValue<T> {
+    /// Holds what `make` makes, and wipes the stack on which it was made.
+    pub(crate) fn make(make: impl FnOnce() -> T) -> Self {
+        on_wiped_stack::<SHALLOW, _>(|| Self(Slot::holding(make())))
+    }
+
+    /// The value itself.
+    pub(crate) fn expose(&self) -> &T {
+        self.0.get()
     }
 }
 
@@ -69,19 +94,65 @@ impl SecretVec {
 #[derive(Debug)]
 pub(crate) struct Full;
 
-/// Runs `work`, then overwrites the stack it used.
+/// Runs `work`, then overwrites `BYTES` of the stack it used: [`SHALLOW`] for a primitive, [`DEEP`] for the way
+/// from a credential to keys.
 ///
 /// Primitives keep schedules, state and key blocks in local variables and mostly leave them there.
-/// [`STACK_BYTES`] is several times what Argon2, the hungriest of them, was seen to use.
-pub(crate) fn on_wiped_stack<R>(work: impl FnOnce() -> R) -> R {
+pub(crate) fn on_wiped_stack<const BYTES: usize, R>(work: impl FnOnce() -> R) -> R {
     // Not inlined, so that the frames of `work` lie where the wipe below goes.
     #[inline(never)]
     fn call<R>(work: impl FnOnce() -> R) -> R {
         work()
     }
     let answer = call(work);
-    zeroize_stack::<STACK_BYTES>();
+    zeroize_stack::<BYTES>();
+    overwrite_registers();
     answer
+}
+
+/// Copies zeros, as a C library copies what is too long for single moves: through as many vector registers as it ever
+/// uses. They keep what went through them last, a key perhaps, and a core dump shows them. Best effort, as there is
+/// no way to name a register in safe code.
+#[inline(never)]
+fn overwrite_registers() {
+    let zeros = black_box([0_u8; 512]);
+    let mut copy = black_box([1_u8; 512]);
+    copy.copy_from_slice(&zeros);
+    black_box(&copy);
+}
+
+/// Appends to a text without leaving a copy of it behind in a buffer that was too small.
+pub(crate) fn append(text: &mut Zeroizing<String>, more: &str) {
+    let needed = text.len().saturating_add(more.len());
+    if needed > text.capacity() {
+        let mut larger =
+            Zeroizing::new(String::with_capacity(needed.max(text.capacity().saturating_mul(2))));
+        larger.push_str(text);
+        *text = larger;
+    }
+    text.push_str(more);
+}
+
+/// Formats into a buffer of final size: `format!` grows its own, and leaves what it has outgrown behind.
+pub(crate) fn format(arguments: fmt::Arguments<'_>) -> Zeroizing<String> {
+    struct Length(usize);
+    impl fmt::Write for Length {
+        fn write_str(&mut self, text: &str) -> fmt::Result {
+            self.0 = self.0.saturating_add(text.len());
+            Ok(())
+        }
+    }
+    let mut length = Length(0);
+    // Neither can fail: none of our types refuses to be shown.
+    let _ = length.write_fmt(arguments);
+    let mut text = Zeroizing::new(String::with_capacity(length.0));
+    let _ = text.write_fmt(arguments);
+    text
+}
+
+/// The parts of a text in one piece, allocated once.
+pub(crate) fn join(parts: &[&str]) -> Zeroizing<String> {
+    Zeroizing::new(parts.concat())
 }
 
 /// Overwrites bytes that are not held by one of the types above.
@@ -89,8 +160,12 @@ pub(crate) fn wipe(bytes: &mut [u8]) {
     bytes.zeroize();
 }
 
-/// Stack that [`on_wiped_stack`] overwrites; it must also fit the small stacks of embedding threads.
-pub(crate) const STACK_BYTES: usize = 32 << 10;
+/// Stack of a single use of the AEAD or the hash, with room for unoptimised builds. Wiping it is paid for every
+/// record, and costs a tenth of sealing the smallest.
+pub(crate) const SHALLOW: usize = 4 << 10;
+/// Several times what Argon2, the hungriest of the primitives, was seen to use; it must also fit the small stacks
+/// of embedding threads.
+pub(crate) const DEEP: usize = 32 << 10;
 
 /// Fails to compile if `$type` implements `$bound`.
 #[cfg(test)]
@@ -139,7 +214,7 @@ mod tests {
 
     #[test]
     fn secrets_have_no_trait_that_leaks() {
-        assert_leaks_nowhere!(SecretBytes<32>, SecretVec);
+        assert_leaks_nowhere!(SecretBytes<32>, SecretVec, SecretValue<u8>);
     }
 
     #[test]
@@ -164,6 +239,22 @@ mod tests {
         assert!(secret.append(b"de").is_err());
         secret.append(b"d").unwrap();
         assert_eq!((secret.expose(), secret.expose().as_ptr()), (b"abcd".as_slice(), place));
+    }
+
+    #[test]
+    fn text_is_formatted_in_one_allocation_of_its_length() {
+        let text = format(format_args!("{} is {:>4}", "a".repeat(100), 7));
+        assert_eq!(
+            (text.as_str(), text.capacity()),
+            (format!("{} is    7", "a".repeat(100)).as_str(), 108)
+        );
+    }
+
+    #[test]
+    fn appending_keeps_the_text() {
+        let mut text = Zeroizing::new(String::new());
+        (0..100).for_each(|number| append(&mut text, &number.to_string()));
+        assert_eq!(*text, (0..100).map(|number| number.to_string()).collect::<String>());
     }
 
     #[cfg(target_os = "linux")]

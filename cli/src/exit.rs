@@ -56,7 +56,7 @@ impl Exit {
             }
             StoreError::InUse(_) => Self::InUse,
             // A session halts after a failed write.
-            StoreError::Io(_) | StoreError::Halted => Self::Io,
+            StoreError::Io(_) | StoreError::DiskFull | StoreError::Halted => Self::Io,
             StoreError::EngineNotBuilt | StoreError::UnknownFormat { .. } => Self::UnknownFormat,
             StoreError::RolledBack { .. } | StoreError::HeaderRolledBack { .. } => Self::RolledBack,
             StoreError::KdfOutOfBounds(_) => Self::KdfOutOfBounds,
@@ -234,7 +234,7 @@ mod tests {
             Failure::Told { what, .. } => what.into_owned(),
             _ => String::new(),
         };
-        let words = "cannot open \"/home/ada/store/db\"";
+        let words = "cannot open \"/data/ada/store/db\"";
         assert!(told(StoreError::Storage("crc mismatch".into())).contains("crc mismatch"));
         assert!(!told(StoreError::Storage(words.into())).contains("ada"));
         let error = io::Error::new(io::ErrorKind::PermissionDenied, words);

@@ -10,7 +10,7 @@ use chacha20poly1305::{AeadInOut, KeyInit, XChaCha20Poly1305};
 use subtle::ConstantTimeEq;
 
 use crate::crypto::rng::{self, RandomnessFailed};
-use crate::secret::{SecretBytes, wipe};
+use crate::secret::{SHALLOW, SecretBytes, on_wiped_stack, wipe};
 
 /// The number used once; public.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -66,9 +66,11 @@ impl AeadKey {
         buffer: &mut [u8],
         tag: &Tag,
     ) -> Result<(), NotAuthentic> {
-        self.cipher()
-            .decrypt_inout_detached((&nonce.0).into(), aad, buffer.into(), (&tag.0).into())
-            .map_err(|_| NotAuthentic)
+        on_wiped_stack::<SHALLOW, _>(|| {
+            self.cipher()
+                .decrypt_inout_detached((&nonce.0).into(), aad, buffer.into(), (&tag.0).into())
+                .map_err(|_| NotAuthentic)
+        })
     }
 
     /// Seals a key of 32 bytes. No copy of it is left in the clear.
@@ -119,11 +121,13 @@ impl AeadKey {
         aad: &[u8],
         buffer: &mut [u8],
     ) -> Result<Tag, RandomnessFailed> {
-        self.cipher()
-            .encrypt_inout_detached((&nonce.0).into(), aad, buffer.into())
-            .map(|tag| Tag(tag.into()))
-            // Only said of 256 GiB, where the keystream ends; refusing under another name is enough.
-            .map_err(|_| RandomnessFailed)
+        on_wiped_stack::<SHALLOW, _>(|| {
+            self.cipher()
+                .encrypt_inout_detached((&nonce.0).into(), aad, buffer.into())
+                .map(|tag| Tag(tag.into()))
+                // Only said of 256 GiB, where the keystream ends; refusing under another name is enough.
+                .map_err(|_| RandomnessFailed)
+        })
     }
 
     /// Made for each message from the one place that holds the key; its own copy is wiped on drop.

@@ -11,7 +11,7 @@ use crate::crypto::keys::PasswordKey;
 use crate::crypto::passphrase::Passphrase;
 use crate::crypto::prf::StoreId;
 use crate::crypto::rng::{self, RandomnessFailed};
-use crate::secret::{SecretBytes, on_wiped_stack};
+use crate::secret::{DEEP, SecretBytes, on_wiped_stack};
 
 /// Makes equal passphrases give different keys; fresh for every slot and every change of one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -50,7 +50,7 @@ pub(crate) fn derive(
     store: &StoreId,
 ) -> Result<PasswordKey, KdfFailed> {
     let mut memory = WorkingMemory::allocate(cost.cost().memory_kib())?;
-    on_wiped_stack(|| {
+    on_wiped_stack::<DEEP, _>(|| {
         SecretBytes::try_init_with(|key| {
             argon2id(cost.cost(), &store.0)?
                 .hash_password_into_with_memory(
@@ -97,7 +97,7 @@ mod tests {
     use super::*;
     use crate::crypto::cost::KdfLimits;
     use crate::crypto::unhex;
-    use crate::secret::{STACK_BYTES, assert_leaks_nowhere, peek};
+    use crate::secret::{DEEP, assert_leaks_nowhere, peek};
 
     const CHEAP: KdfCost = KdfCost::new(19_456, 2, 1);
 
@@ -218,7 +218,7 @@ mod tests {
         let mut memory = WorkingMemory::allocate(32).unwrap();
         let unwiped = stack_after(move || tiny_argon2id(&mut memory));
         assert!(left(&unwiped) > 1_024, "the probe works");
-        assert!(used(&unwiped).unwrap() < STACK_BYTES / 2, "the wipe reaches far enough");
+        assert!(used(&unwiped).unwrap() < DEEP / 2, "the wipe reaches far enough");
         let wiped = stack_after(|| drop(key_of("a", KdfCost::new(32, 1, 1), 0, 0)));
         assert!(
             left(&wiped) < 64,

@@ -13,7 +13,7 @@ use subtle::ConstantTimeEq;
 use zeroize::Zeroizing;
 
 use crate::crypto::rng::{self, RandomnessFailed};
-use crate::secret::{SecretBytes, wipe};
+use crate::secret::{SHALLOW, SecretBytes, SecretValue, on_wiped_stack, wipe};
 
 /// Identity of a store: public, random, for life.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -126,17 +126,19 @@ pub(crate) fn mac(key: &impl PrfKey, role: Role, store: &StoreId, message: &[&[u
 
 /// A key and role whose set-up is paid once: half the time of [`mac`] for a short message.
 ///
-/// The state stands for the key: who has it can compute every output. It is boxed and wiped on drop.
-pub(crate) struct Keyed(Box<Blake2bVarCore>);
+/// The state stands for the key: who has it can compute every output. So it is held like one.
+pub(crate) struct Keyed(SecretValue<Blake2bVarCore>);
 
 impl Keyed {
     /// Prepares outputs of `role` under `key`.
     pub(crate) fn new(key: &impl PrfKey, role: Role, store: &StoreId) -> Self {
-        let (mut core, mut buffer) = start(key.expose_key(), &store.0, role.personal(), 32);
-        let mut key_block = buffer.pad_with_zeros();
-        core.update_blocks(std::slice::from_ref(&key_block));
-        wipe(&mut key_block);
-        Self(Box::new(core))
+        Self(SecretValue::make(|| {
+            let (mut core, mut buffer) = start(key.expose_key(), &store.0, role.personal(), 32);
+            let mut key_block = buffer.pad_with_zeros();
+            core.update_blocks(std::slice::from_ref(&key_block));
+            wipe(&mut key_block);
+            core
+        }))
     }
 
     /// Equal to [`mac`].
@@ -144,7 +146,9 @@ impl Keyed {
         // Without a message the key block is the last one and has to be hashed as such.
         const { assert!(N > 0) };
         let mut out = [0; 32];
-        finish(Blake2bVarCore::clone(&self.0), Buffer::default(), &[message], &mut out);
+        on_wiped_stack::<SHALLOW, _>(|| {
+            finish(Blake2bVarCore::clone(self.0.expose()), Buffer::default(), &[message], &mut out);
+        });
         out
     }
 }
@@ -163,8 +167,10 @@ pub(crate) fn ct_eq(one: &[u8; 32], other: &[u8; 32]) -> bool {
 
 /// BLAKE2b of any output length up to 64 bytes; no key if `key` is empty.
 fn blake2b(key: &[u8], salt: &[u8; 16], personal: &[u8; 16], message: &[&[u8]], out: &mut [u8]) {
-    let (core, buffer) = start(key, salt, personal, out.len());
-    finish(core, buffer, message, out);
+    on_wiped_stack::<SHALLOW, _>(|| {
+        let (core, buffer) = start(key, salt, personal, out.len());
+        finish(core, buffer, message, out);
+    });
 }
 
 /// The state before the message: a key is hashed as a first block of its own, padded with zeros. It

@@ -42,8 +42,8 @@ impl Example {
             let id = RecordId { kind, object: ObjectId([object; 16]), index };
             let node = Node::decode(kind, &example.body(name)).unwrap();
             let nonce = Nonce([nonce; 24]);
-            let sealed = example.sealer.dangerous_seal_with_nonce(id, &node, nonce).unwrap();
-            example.records.push((id, sealed));
+            let record = example.sealer.dangerous_seal_with_nonce(id, &node, nonce).unwrap();
+            example.records.push((id, record));
         }
         example
     }

@@ -49,7 +49,7 @@ impl Sealer {
 
     /// Seals a node under a fresh random nonce.
     pub(crate) fn seal(&self, id: RecordId, node: &Node) -> Result<Sealed, RecordError> {
-        self.seal_by(id, node, |key, aad, plaintext| key.seal(aad, plaintext))
+        self.seal_by(id, node, AeadKey::seal)
     }
 
     /// Seals a node under a nonce of the caller's choice, for known answers; see

@@ -181,6 +181,10 @@ impl<S: Storage> Storage for FaultyStorage<S> {
         self.faults.check_alive()?;
         self.inner.size()
     }
+
+    fn is_short_of_room(&self) -> bool {
+        self.inner.is_short_of_room()
+    }
 }
 
 struct FaultyEngine {

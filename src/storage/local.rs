@@ -1,11 +1,13 @@
 //! A store in a folder on a local disk.
 //!
-//! `lock` is held while the store is open, `header.a` and `header.b` are the header copies, `anchor` is the anchor, and each
-//! generation is a folder `gen-` with its number in 16 hexadecimal digits. Everything is readable by its
+//! `lock` is held while the store is open, `header.a` and `header.b` are the header copies, `anchor` is the anchor, `ballast`
+//! is room for a full disk, and each generation is a folder `gen-` with its number in 16 hexadecimal digits. Everything is readable by its
 //! owner alone. A new store is built in a hidden sibling folder and renamed into place, so a crash leaves
 //! either no store or a whole one.
 
 mod anchor;
+mod ballast;
+mod frugal;
 mod lock;
 #[cfg(test)]
 mod tests;
@@ -14,9 +16,14 @@ use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf, absolute};
+use std::sync::Arc;
 
 use self::anchor::AnchorFile;
+use self::ballast::Ballast;
+use self::frugal::Frugal;
 use self::lock::Lock;
+#[cfg(feature = "redb")]
+use super::redb::RedbEngine;
 use super::sled::SledEngine;
 use super::{AnchorSlot, Engine, EngineKind, HeaderCopy, Storage, StorageError, files};
 use crate::limits;
@@ -27,6 +34,7 @@ pub(crate) struct LocalStorage {
     /// Where the store is to appear; `None` once it is there.
     target: Option<PathBuf>,
     anchor: AnchorFile,
+    ballast: Arc<Ballast>,
     _lock: Lock,
 }
 
@@ -42,7 +50,9 @@ impl LocalStorage {
             return Err(StorageError::Missing);
         }
         let lock = Lock::take(&folder)?;
-        let storage = Self { folder, target: None, anchor: AnchorFile::default(), _lock: lock };
+        let ballast = Arc::new(Ballast::of(&folder));
+        let anchor = AnchorFile::default();
+        let storage = Self { folder, target: None, anchor, ballast, _lock: lock };
         for copy in [HeaderCopy::A, HeaderCopy::B] {
             // What a crash interrupted may be a header whose slots were meant to be gone.
             discard(&storage.draft_path(copy));
@@ -78,7 +88,12 @@ impl LocalStorage {
         }
         let lock = Lock::take(&folder)?;
         clear_but_lock(&folder)?;
-        Ok(Self { folder, target: Some(target), anchor: AnchorFile::default(), _lock: lock })
+        let ballast = Arc::new(Ballast::of(&folder));
+        let anchor = AnchorFile::default();
+        let storage = Self { folder, target: Some(target), anchor, ballast, _lock: lock };
+        // First of all: where there is no room for it, there is none for a store.
+        storage.ballast.make()?;
+        Ok(storage)
     }
 
     /// Moves a new store to its place, durably, and goes on holding it there. Every engine must be closed
@@ -101,9 +116,31 @@ impl LocalStorage {
             _ => error,
         })?;
         self.folder.clone_from(&target);
+        self.ballast = Arc::new(Ballast::of(&target));
         self.target = None;
         files::sync_folder(target.parent().unwrap_or(&target))?;
         Ok(self)
+    }
+
+    fn replace_header(&self, copy: HeaderCopy, bytes: &[u8]) -> Result<(), StorageError> {
+        let (path, draft) = (self.header_path(copy), self.draft_path(copy));
+        discard(&draft);
+        // Opened before the rename: afterwards the old inode has no name to reach it by.
+        let replaced = files::open_plain(&path, OpenOptions::new().write(true));
+        let written = files::create_private_file(&draft).and_then(|mut file| {
+            file.write_all(bytes)?;
+            file.sync_all()?;
+            fs::rename(&draft, &path)
+        });
+        if let Err(error) = written {
+            discard(&draft);
+            return Err(error.into());
+        }
+        files::sync_folder(&self.folder)?;
+        if let Ok(replaced) = replaced {
+            let _ = overwrite(&replaced);
+        }
+        Ok(())
     }
 
     fn header_path(&self, copy: HeaderCopy) -> PathBuf {
@@ -142,24 +179,13 @@ impl Storage for LocalStorage {
     }
 
     fn write_header(&self, copy: HeaderCopy, bytes: &[u8]) -> Result<(), StorageError> {
-        let (path, draft) = (self.header_path(copy), self.draft_path(copy));
-        discard(&draft);
-        // Opened before the rename: afterwards the old inode has no name to reach it by.
-        let replaced = files::open_plain(&path, OpenOptions::new().write(true));
-        let written = files::create_private_file(&draft).and_then(|mut file| {
-            file.write_all(bytes)?;
-            file.sync_all()?;
-            fs::rename(&draft, &path)
-        });
-        if let Err(error) = written {
-            discard(&draft);
-            return Err(error.into());
+        match self.replace_header(copy, bytes) {
+            Err(StorageError::Full) => {
+                self.ballast.keep(self.ballast.held().saturating_sub(HEADER_ROOM));
+                self.replace_header(copy, bytes)
+            }
+            written => written,
         }
-        files::sync_folder(&self.folder)?;
-        if let Ok(replaced) = replaced {
-            let _ = overwrite(&replaced);
-        }
-        Ok(())
     }
 
     fn read_anchor(&self) -> Result<Vec<Vec<u8>>, StorageError> {
@@ -189,10 +215,8 @@ impl Storage for LocalStorage {
         number: u64,
         engine: EngineKind,
     ) -> Result<Box<dyn Engine>, StorageError> {
-        match engine {
-            EngineKind::Sled => Ok(Box::new(SledEngine::create(&self.generation_path(number))?)),
-            EngineKind::Memory => Err(StorageError::NotBuilt),
-        }
+        let engine = create_engine(&self.generation_path(number), engine)?;
+        Ok(Box::new(Frugal::new(engine, Arc::clone(&self.ballast))))
     }
 
     fn open_generation(
@@ -209,10 +233,19 @@ impl Storage for LocalStorage {
             }
             Err(error) => return Err(error.into()),
         }
-        match engine {
-            EngineKind::Sled => Ok(Box::new(SledEngine::open(&folder)?)),
-            EngineKind::Memory => Err(StorageError::NotBuilt),
-        }
+        let opened = match open_engine(&folder, engine) {
+            Err(StorageError::Full) => {
+                self.ballast.keep(0);
+                open_engine(&folder, engine).or_else(|error| match error {
+                    StorageError::Full => open_in_no_room(&folder, engine),
+                    error => Err(error),
+                })?
+            }
+            opened => opened?,
+        };
+        // What is there can be read either way; without the ballast it is hard to change.
+        let _ = self.ballast.make();
+        Ok(Box::new(Frugal::new(opened, Arc::clone(&self.ballast))))
     }
 
     fn remove_generation(&self, number: u64) -> Result<(), StorageError> {
@@ -223,10 +256,45 @@ impl Storage for LocalStorage {
     }
 
     fn size(&self) -> Result<u64, StorageError> {
-        Ok(files::size_below(&self.folder)?)
+        let ballast =
+            fs::symlink_metadata(self.folder.join(ballast::NAME)).map_or(0, |it| it.len());
+        Ok(files::size_below(&self.folder)?.saturating_sub(ballast))
+    }
+
+    fn is_short_of_room(&self) -> bool {
+        !self.ballast.is_whole()
     }
 }
 
+fn create_engine(folder: &Path, engine: EngineKind) -> Result<Box<dyn Engine>, StorageError> {
+    Ok(match engine {
+        EngineKind::Sled => Box::new(SledEngine::create(folder)?),
+        #[cfg(feature = "redb")]
+        EngineKind::Redb => Box::new(RedbEngine::create(folder)?),
+        _ => return Err(StorageError::NotBuilt),
+    })
+}
+
+fn open_engine(folder: &Path, engine: EngineKind) -> Result<Box<dyn Engine>, StorageError> {
+    Ok(match engine {
+        EngineKind::Sled => Box::new(SledEngine::open(folder)?),
+        #[cfg(feature = "redb")]
+        EngineKind::Redb => Box::new(RedbEngine::open(folder)?),
+        _ => return Err(StorageError::NotBuilt),
+    })
+}
+
+/// The last resort on a full disk: room that the engine itself can do without.
+fn open_in_no_room(folder: &Path, engine: EngineKind) -> Result<Box<dyn Engine>, StorageError> {
+    match engine {
+        EngineKind::Sled => Ok(Box::new(SledEngine::open_without_snapshots(folder)?)),
+        _ => Err(StorageError::Full),
+    }
+}
+
+/// Bytes of the ballast given up to replace a header copy on a full disk: far more than a block and the file
+/// system's own.
+const HEADER_ROOM: u64 = 64 << 10;
 const GENERATION_PREFIX: &str = "gen-";
 
 fn header_name(copy: HeaderCopy) -> &'static str {

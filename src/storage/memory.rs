@@ -268,7 +268,7 @@ impl Drop for MemoryEngine {
 fn check_kind(engine: EngineKind) -> Result<(), StorageError> {
     match engine {
         EngineKind::Memory => Ok(()),
-        EngineKind::Sled => Err(StorageError::NotBuilt),
+        EngineKind::Sled | EngineKind::Redb => Err(StorageError::NotBuilt),
     }
 }
 

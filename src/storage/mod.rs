@@ -8,8 +8,11 @@
 #[doc(hidden)]
 pub(crate) mod faulty;
 mod files;
+mod guard;
 pub(crate) mod local;
 pub(crate) mod memory;
+#[cfg(feature = "redb")]
+mod redb;
 mod sled;
 #[cfg(test)]
 mod suite;
@@ -131,8 +134,14 @@ pub(crate) trait Storage: Send + Sync {
     /// Removes a generation and everything in it; absent is no error.
     fn remove_generation(&self, number: u64) -> Result<(), StorageError>;
 
-    /// Bytes the whole store takes on disk.
+    /// Bytes the whole store takes on disk, less what is only set aside for a full one.
     fn size(&self) -> Result<u64, StorageError>;
+
+    /// Whether the disk has run full and changes are down to what was kept back for that: then nothing that
+    /// can wait should be written.
+    fn is_short_of_room(&self) -> bool {
+        false
+    }
 }
 
 /// The engines a store can name in its header.
@@ -140,8 +149,20 @@ pub(crate) trait Storage: Send + Sync {
 pub(crate) enum EngineKind {
     /// sled 0.34.7, the default.
     Sled,
+    /// redb 4, behind the feature of that name.
+    Redb,
     /// A map in memory that lives as long as its store.
     Memory,
+}
+
+impl EngineKind {
+    /// Whether this build has the engine. Does no I/O.
+    pub(crate) const fn is_built(self) -> bool {
+        match self {
+            Self::Sled | Self::Memory => true,
+            Self::Redb => cfg!(feature = "redb"),
+        }
+    }
 }
 
 /// What storage can answer besides the bytes.

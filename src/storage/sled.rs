@@ -13,17 +13,16 @@ mod repair;
 #[cfg(test)]
 mod tests;
 
-use std::any::Any;
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
 use std::ops::Bound;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use super::guard::guarded;
 use super::{Address, Batch, Engine, StorageError, files};
 
 /// One generation in a folder of its own.
@@ -69,6 +68,13 @@ impl SledEngine {
         drop(claim);
         files::make_private(folder)?;
         Self::start(folder)
+    }
+
+    /// Opens an existing generation without its snapshots, so that the new one has the room of the old. They
+    /// hold nothing but an index of the log; building it anew takes time.
+    pub(super) fn open_without_snapshots(folder: &Path) -> Result<Self, StorageError> {
+        repair::remove_snapshots(folder)?;
+        Self::open(folder)
     }
 
     fn start(folder: &Path) -> Result<Self, StorageError> {
@@ -199,7 +205,7 @@ impl Handle {
         // Whoever needs the outcome has synced before; sled's own flush on drop says nothing.
         let _ = guarded(|| {
             drop(db);
-            Ok(())
+            Ok::<_, sled::Error>(())
         });
     }
 }
@@ -213,27 +219,6 @@ impl Drop for Handle {
 /// How long an earlier holder of sled's lock may take to let go: sled drops its file in the background.
 const LOCK_WAIT: Duration = Duration::from_secs(1);
 const LOCK_POLL: Duration = Duration::from_millis(5);
-
-/// Characters kept of a panic message: some of sled's print a whole tree.
-const MESSAGE_CHARACTERS: usize = 200;
-
-/// Runs a call into sled. On damaged files sled panics on the calling thread, in reads too; its locks
-/// survive that, and what a panicking write left behind is never used again, so unwinding is safe.
-fn guarded<T>(call: impl FnOnce() -> Result<T, sled::Error>) -> Result<T, StorageError> {
-    match catch_unwind(AssertUnwindSafe(call)) {
-        Ok(result) => result.map_err(StorageError::from),
-        Err(panic) => Err(StorageError::Corrupt(panic_message(panic.as_ref()))),
-    }
-}
-
-fn panic_message(panic: &(dyn Any + Send)) -> String {
-    let message = match (panic.downcast_ref::<String>(), panic.downcast_ref::<&str>()) {
-        (Some(message), _) => message.as_str(),
-        (_, Some(message)) => message,
-        _ => "panic without a message",
-    };
-    message.chars().take(MESSAGE_CHARACTERS).collect()
-}
 
 impl From<sled::Error> for StorageError {
     fn from(error: sled::Error) -> Self {

@@ -19,10 +19,19 @@ struct Place {
 
 impl Place {
     fn sled() -> Self {
+        Self::on_disk(EngineKind::Sled)
+    }
+
+    #[cfg(feature = "redb")]
+    fn redb() -> Self {
+        Self::on_disk(EngineKind::Redb)
+    }
+
+    fn on_disk(kind: EngineKind) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let storage = LocalStorage::create(&folder.path().join("store")).unwrap();
         let storage = Box::new(storage.publish().unwrap());
-        Self { storage, kind: EngineKind::Sled, _folder: Some(folder) }
+        Self { storage, kind, _folder: Some(folder) }
     }
 
     fn memory() -> Self {
@@ -36,12 +45,12 @@ impl Place {
     }
 
     /// A store on disk in which the fault with this count waits.
-    fn faulty_sled(operation: u64, fault: Fault) -> Self {
+    fn faulty_on_disk(kind: EngineKind, operation: u64, fault: Fault) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let storage = LocalStorage::create(&folder.path().join("store")).unwrap();
         let storage = FaultyStorage::new(storage.publish().unwrap());
         storage.faults().set(operation, fault);
-        Self { storage: Box::new(storage), kind: EngineKind::Sled, _folder: Some(folder) }
+        Self { storage: Box::new(storage), kind, _folder: Some(folder) }
     }
 
     fn create(&self, number: u64) -> Box<dyn Engine> {
@@ -56,6 +65,8 @@ impl Place {
 macro_rules! run_everywhere {
     ($($behaviour:ident)*) => {
         run_everywhere!(@ sled $($behaviour)*);
+        #[cfg(feature = "redb")]
+        run_everywhere!(@ redb $($behaviour)*);
         run_everywhere!(@ memory $($behaviour)*);
         run_everywhere!(@ faulty $($behaviour)*);
     };
@@ -287,7 +298,7 @@ fn generations_share_nothing(place: &Place) {
 
 fn an_engine_that_is_not_built_is_named(place: &Place) {
     let other = match place.kind {
-        EngineKind::Sled => EngineKind::Memory,
+        EngineKind::Sled | EngineKind::Redb => EngineKind::Memory,
         EngineKind::Memory => EngineKind::Sled,
     };
     let created = place.storage.create_generation(1, other);
@@ -309,8 +320,10 @@ fn size_grows_with_the_records(place: &Place) {
 
 #[test]
 fn an_engine_on_disk_behind_a_fault_answers_only_poisoned() {
-    for fault in [Fault::Refused, Fault::Unreported] {
-        let place = Place::faulty_sled(2, fault);
+    let kinds = [EngineKind::Sled, EngineKind::Redb].into_iter().filter(|kind| kind.is_built());
+    let faults = [Fault::Refused, Fault::Unreported];
+    for (kind, fault) in kinds.flat_map(|kind| faults.map(|fault| (kind, fault))) {
+        let place = Place::faulty_on_disk(kind, 2, fault);
         let engine = place.create(1);
         assert!(matches!(engine.apply(&puts([(1, vec![1])])), Err(StorageError::Io(_))));
         assert!(matches!(engine.get_many(&[address(1)]), Err(StorageError::Poisoned)));

@@ -3,7 +3,7 @@
 use super::error::ToolError;
 use std::fmt;
 use std::ops::RangeInclusive;
-use zeroize::Zeroize;
+use zeroize::{Zeroize, Zeroizing};
 
 /// One call of the memory tool.
 ///
@@ -115,7 +115,7 @@ pub struct ViewRange(Sent);
 
 enum Sent {
     Lines { start: i64, end: i64 },
-    Anything { compact_json: String },
+    Anything { compact_json: Zeroizing<String> },
 }
 
 impl ViewRange {
@@ -126,7 +126,7 @@ impl ViewRange {
     }
 
     /// What was sent in place of two integers.
-    pub(super) fn unreadable(compact_json: String) -> Self {
+    pub(super) fn unreadable(compact_json: Zeroizing<String>) -> Self {
         Self(Sent::Anything { compact_json })
     }
 
@@ -153,7 +153,7 @@ impl ViewRange {
     fn sent(&self) -> String {
         match &self.0 {
             Sent::Lines { start, end } => format!("[{start},{end}]"),
-            Sent::Anything { compact_json } => compact_json.clone(),
+            Sent::Anything { compact_json } => compact_json.as_str().to_owned(),
         }
     }
 }
@@ -203,7 +203,7 @@ mod tests {
         }
         let sent = "{\"a\":1}".to_owned();
         let expected = ToolError::InvalidViewRange { sent: sent.clone(), lines: 0 };
-        assert_eq!(ViewRange::unreadable(sent).resolve(0), Err(expected));
+        assert_eq!(ViewRange::unreadable(sent.into()).resolve(0), Err(expected));
     }
 
     #[test]

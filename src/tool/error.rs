@@ -5,13 +5,15 @@
 use super::wording;
 use crate::vfs::path::{PathError, echo};
 use std::fmt;
+use zeroize::{Zeroize, Zeroizing};
 
 /// A failure the model can act on. Quotes only what the model sent, and canonical memory paths.
 ///
 /// `Display` is the exact content of the tool result. Paths are quoted with one final `/` removed.
 ///
 /// # Security
-/// Quotes may hold memory text: log neither this nor its `Debug`.
+/// Quotes may hold memory text: log neither this nor its `Debug`. They are wiped on drop, which is why they cannot be
+/// moved out.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum ToolError {
@@ -175,9 +177,10 @@ impl ToolError {
     }
 }
 
-impl fmt::Display for ToolError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&match self {
+impl ToolError {
+    /// The exact content of the tool result.
+    pub(crate) fn sentence(&self) -> Zeroizing<String> {
+        match self {
             Self::InvalidInput { reason } => wording::invalid_input(reason),
             Self::UnknownCommand { command } => wording::unknown_command(command),
             Self::MissingParameter { field, command } => wording::missing_parameter(field, command),
@@ -192,7 +195,7 @@ impl fmt::Display for ToolError {
             Self::NotFound { path } => wording::not_found(path),
             Self::AlreadyExists { path } => wording::already_exists(path),
             Self::ParentIsFile { file } => wording::parent_is_file(file),
-            Self::EmptyOldStr => wording::empty_old_str().to_owned(),
+            Self::EmptyOldStr => wording::empty_old_str().to_owned().into(),
             Self::NoOccurrence { old_str, path } => wording::no_occurrence(old_str, path),
             Self::SeveralOccurrences { old_str, lines } => {
                 wording::several_occurrences(old_str, lines)
@@ -200,14 +203,56 @@ impl fmt::Display for ToolError {
             Self::InvalidInsertLine { insert_line, lines } => {
                 wording::invalid_insert_line(*insert_line, *lines)
             }
-            Self::DeleteRoot => wording::delete_root().to_owned(),
-            Self::RenameRoot => wording::rename_root().to_owned(),
+            Self::DeleteRoot => wording::delete_root().to_owned().into(),
+            Self::RenameRoot => wording::rename_root().to_owned().into(),
             Self::DestinationExists { new_path } => wording::destination_exists(new_path),
             Self::IntoItself { old_path } => wording::into_itself(old_path),
             Self::FileTooLarge { path, limit } => wording::file_too_large(path, *limit),
             Self::MemoryFull(full) => wording::memory_full(*full),
-            Self::ReadOnly => wording::read_only().to_owned(),
-        })
+            Self::ReadOnly => wording::read_only().to_owned().into(),
+        }
+    }
+}
+
+impl fmt::Display for ToolError {
+    /// In one piece, so that whoever makes a string of it can wipe all there is.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.sentence())
+    }
+}
+
+impl Drop for ToolError {
+    fn drop(&mut self) {
+        match self {
+            Self::UnknownCommand { command: text }
+            | Self::OutsideRoot { path: text }
+            | Self::Escape { path: text }
+            | Self::InvalidPath { path: text, reason: _ }
+            | Self::InvalidViewRange { sent: text, lines: _ }
+            | Self::TooManyLines { path: text }
+            | Self::NothingToView { path: text }
+            | Self::NothingToEdit { path: text }
+            | Self::NotFound { path: text }
+            | Self::AlreadyExists { path: text }
+            | Self::ParentIsFile { file: text }
+            | Self::SeveralOccurrences { old_str: text, lines: _ }
+            | Self::DestinationExists { new_path: text }
+            | Self::IntoItself { old_path: text }
+            | Self::FileTooLarge { path: text, limit: _ } => text.zeroize(),
+            Self::NoOccurrence { old_str, path } => {
+                old_str.zeroize();
+                path.zeroize();
+            }
+            Self::InvalidInput { .. }
+            | Self::MissingParameter { .. }
+            | Self::WrongType { .. }
+            | Self::EmptyOldStr
+            | Self::InvalidInsertLine { .. }
+            | Self::DeleteRoot
+            | Self::RenameRoot
+            | Self::MemoryFull(_)
+            | Self::ReadOnly => {}
+        }
     }
 }
 

@@ -39,7 +39,7 @@ impl<'j> Fields<'j> {
     }
 
     pub(super) fn present(&self, name: &str) -> Option<&'j RawValue> {
-        self.0.get(name).copied().filter(|raw| raw.get() != "null")
+        self.0.get(name).filter(|raw| raw.get() != "null")
     }
 
     pub(super) fn is(&self, name: &str, value: &str) -> bool {

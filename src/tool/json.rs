@@ -5,12 +5,21 @@
 //! enough from the start: `serde_json` unescapes in a buffer that grows and is not wiped, and the text
 //! of a memory must not stay behind in freed memory.
 
+use serde::Deserializer;
+use serde::de::{MapAccess, Visitor};
 use serde_json::value::RawValue;
-use std::collections::BTreeMap;
+use std::fmt;
 use zeroize::Zeroizing;
 
-/// The values of an object by name; of duplicate names the last.
-pub(super) type Object<'j> = BTreeMap<String, &'j RawValue>;
+/// The values of an object by name.
+pub(super) struct Object<'j>(Vec<(Zeroizing<String>, &'j RawValue)>);
+
+impl<'j> Object<'j> {
+    /// The value of this name; of duplicate names the last.
+    pub(super) fn get(&self, name: &str) -> Option<&'j RawValue> {
+        self.0.iter().rev().find(|(other, _)| other.as_str() == name).map(|(_, value)| *value)
+    }
+}
 
 /// Why a text is no object.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -26,7 +35,38 @@ pub(super) fn object(json: &str) -> Result<Object<'_>, NoObject> {
     if !json.trim_start_matches([' ', '\t', '\n', '\r']).starts_with('{') {
         return Err(NoObject::NotAnObject);
     }
-    serde_json::from_str(json).map_err(|_| NoObject::NotJson)
+    raw_fields(json)
+        .and_then(|fields| {
+            fields.into_iter().map(|(name, raw)| Some((string(name)?, raw))).collect()
+        })
+        .map(Object)
+        .ok_or(NoObject::NotJson)
+}
+
+fn raw_fields(json: &str) -> Option<Vec<(&RawValue, &RawValue)>> {
+    let mut deserializer = serde_json::Deserializer::from_str(json);
+    let fields = deserializer.deserialize_map(RawFields).ok()?;
+    deserializer.end().ok()?;
+    Some(fields)
+}
+
+/// Takes names as raw as values: `serde_json` would unescape them in a buffer that is not wiped.
+struct RawFields;
+
+impl<'j> Visitor<'j> for RawFields {
+    type Value = Vec<(&'j RawValue, &'j RawValue)>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'j>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        let mut fields = Vec::new();
+        while let Some(field) = map.next_entry()? {
+            fields.push(field);
+        }
+        Ok(fields)
+    }
 }
 
 /// Whether a string somewhere in this JSON has a surrogate escape without its other half.
@@ -57,14 +97,16 @@ pub(super) fn integer(raw: &RawValue) -> Option<i64> {
 
 /// The two integers that `raw` is a list of.
 pub(super) fn two_integers(raw: &RawValue) -> Option<(i64, i64)> {
+    // Not asked whether it is a list: of a string that is none, `serde_json` makes an error that quotes it.
+    raw.get().strip_prefix('[')?;
     let items: Vec<&RawValue> = serde_json::from_str(raw.get()).ok()?;
     let [start, end] = items.as_slice() else { return None };
     Some((integer(start)?, integer(end)?))
 }
 
 /// What was sent, without the white space between tokens.
-pub(super) fn compact(raw: &RawValue) -> String {
-    let mut text = String::with_capacity(raw.get().len());
+pub(super) fn compact(raw: &RawValue) -> Zeroizing<String> {
+    let mut text = Zeroizing::new(String::with_capacity(raw.get().len()));
     let mut in_string = false;
     let mut escaped = false;
     for character in raw.get().chars() {
@@ -292,15 +334,14 @@ mod tests {
             (r#""1, 2""#, r#""1, 2""#),
             ("[\"\u{a0} é\" , true]", "[\"\u{a0} é\",true]"),
         ] {
-            assert_eq!(compact(&raw(json)), expected);
+            assert_eq!(*compact(&raw(json)), expected);
         }
     }
 
     #[test]
     fn the_last_of_duplicate_names_wins() {
         let object = object(r#" {"a": 1, "\u0061": [2]} "#).unwrap();
-        assert_eq!(object.len(), 1);
-        assert_eq!(object["a"].get(), "[2]");
+        assert_eq!(object.get("a").map(RawValue::get), Some("[2]"));
     }
 
     #[test]

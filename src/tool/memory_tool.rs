@@ -145,7 +145,7 @@ impl StoreError {
     /// business.
     #[must_use]
     pub fn for_model(&self) -> ToolResult {
-        ToolResult::failure(wording::unavailable().to_owned())
+        ToolResult::failure(wording::unavailable().to_owned().into())
     }
 }
 

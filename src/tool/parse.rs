@@ -135,7 +135,9 @@ mod tests {
             Command::View { path, view_range: None } => format!("view {path:?}"),
             Command::View { path, view_range: Some(range) } => match range.resolve(100) {
                 Ok(lines) => format!("view {path:?} {lines:?}"),
-                Err(ToolError::InvalidViewRange { sent, .. }) => format!("view {path:?} ! {sent}"),
+                Err(ToolError::InvalidViewRange { ref sent, .. }) => {
+                    format!("view {path:?} ! {sent}")
+                }
                 Err(other) => panic!("{other}"),
             },
             Command::Create { path, file_text } => format!("create {path:?} {file_text:?}"),

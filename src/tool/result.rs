@@ -15,13 +15,13 @@ pub struct ToolResult {
 
 impl ToolResult {
     /// The answer to a call that did what was asked.
-    pub(crate) fn success(content: String) -> Self {
-        Self { content: Zeroizing::new(content), is_error: false, tool_use_id: None }
+    pub(crate) fn success(content: Zeroizing<String>) -> Self {
+        Self { content, is_error: false, tool_use_id: None }
     }
 
     /// The answer to a call after which nothing has changed.
-    pub(crate) fn failure(content: String) -> Self {
-        Self { content: Zeroizing::new(content), is_error: true, tool_use_id: None }
+    pub(crate) fn failure(content: Zeroizing<String>) -> Self {
+        Self { content, is_error: true, tool_use_id: None }
     }
 
     /// As the answer to the `tool_use` block of this id.
@@ -60,7 +60,7 @@ impl ToolResult {
 
 impl From<ToolError> for ToolResult {
     fn from(error: ToolError) -> Self {
-        Self::failure(error.to_string())
+        Self::failure(error.sentence())
     }
 }
 
@@ -84,7 +84,7 @@ mod tests {
 
     #[test]
     fn debug_shows_no_content() {
-        let result = ToolResult::success("a secret".to_owned());
+        let result = ToolResult::success("a secret".to_owned().into());
         assert_eq!(format!("{result:?}"), "ToolResult { is_error: false, .. }");
     }
 }

@@ -2,10 +2,12 @@
 //!
 //! The strings are the contract's, letter for letter: models were trained on them. Arguments are what
 //! the model sent, canonical paths, or numbers; nothing of the host can get in, because there is no
-//! parameter for it. Some failures begin with `Error: ` and some do not, as the documentation has it.
+//! parameter for it. What quotes a text or a path is wiped on drop. Some failures begin with `Error: ` and some do not, as the documentation has it.
 
 use super::error::{Expected, Full};
+use crate::secret;
 use crate::vfs::text::Shown;
+use zeroize::Zeroizing;
 
 /// Why a tool input is no call, for [`invalid_input`].
 pub(super) mod reason {
@@ -16,21 +18,26 @@ pub(super) mod reason {
     pub(crate) const NO_INPUT: &str = "its input is not a JSON object";
 }
 
+/// `format!`, into a buffer that leaves no copy and is wiped.
+macro_rules! sentence {
+    ($($arguments:tt)+) => { secret::format(format_args!($($arguments)+)) };
+}
+
 // Results.
 
-pub(super) fn folder_header(path: &str) -> String {
-    format!(
+pub(super) fn folder_header(path: &str) -> Zeroizing<String> {
+    sentence!(
         "Here're the files and directories up to 2 levels deep in {path}, excluding hidden items \
          and node_modules:"
     )
 }
 
-pub(super) fn more_entries(hidden: u64) -> String {
-    format!("[{hidden} more entries not shown. View a sub-directory to see them.]")
+pub(super) fn more_entries(hidden: u64) -> Zeroizing<String> {
+    sentence!("[{hidden} more entries not shown. View a sub-directory to see them.]")
 }
 
-pub(super) fn file_header(path: &str) -> String {
-    format!("Here's the content of {path} with line numbers:")
+pub(super) fn file_header(path: &str) -> Zeroizing<String> {
+    sentence!("Here's the content of {path} with line numbers:")
 }
 
 /// The line that follows a view of lines `first` to `last` of `total` that shows only part of them.
@@ -51,8 +58,8 @@ pub(super) fn cut_notice(shown: Shown, first: u64, last: u64, total: u64) -> Opt
     }
 }
 
-pub(super) fn created(path: &str) -> String {
-    format!("File created successfully at: {path}")
+pub(super) fn created(path: &str) -> Zeroizing<String> {
+    sentence!("File created successfully at: {path}")
 }
 
 /// What precedes the numbered lines of a snippet; ends in `\n`, also if no line follows.
@@ -60,108 +67,110 @@ pub(super) fn edited_with_snippet() -> &'static str {
     "The memory file has been edited. Here is the snippet showing the change (with line numbers):\n"
 }
 
-pub(super) fn inserted(path: &str) -> String {
-    format!("The file {path} has been edited.")
+pub(super) fn inserted(path: &str) -> Zeroizing<String> {
+    sentence!("The file {path} has been edited.")
 }
 
-pub(super) fn deleted(path: &str) -> String {
-    format!("Successfully deleted {path}")
+pub(super) fn deleted(path: &str) -> Zeroizing<String> {
+    sentence!("Successfully deleted {path}")
 }
 
-pub(super) fn renamed(old_path: &str, new_path: &str) -> String {
-    format!("Successfully renamed {old_path} to {new_path}")
+pub(super) fn renamed(old_path: &str, new_path: &str) -> Zeroizing<String> {
+    sentence!("Successfully renamed {old_path} to {new_path}")
 }
 
 // Failures of the input.
 
-pub(super) fn invalid_input(reason: &str) -> String {
-    format!("Error: Invalid tool input: {reason}")
+pub(super) fn invalid_input(reason: &str) -> Zeroizing<String> {
+    sentence!("Error: Invalid tool input: {reason}")
 }
 
-pub(super) fn unknown_command(command: &str) -> String {
-    format!(
+pub(super) fn unknown_command(command: &str) -> Zeroizing<String> {
+    sentence!(
         "Error: Unknown command: {command}. Valid commands: view, create, str_replace, insert, \
          delete, rename"
     )
 }
 
-pub(super) fn missing_parameter(field: &str, command: &str) -> String {
-    format!("Error: Missing required parameter `{field}` for command {command}")
+pub(super) fn missing_parameter(field: &str, command: &str) -> Zeroizing<String> {
+    sentence!("Error: Missing required parameter `{field}` for command {command}")
 }
 
-pub(super) fn wrong_type(field: &str, expected: Expected) -> String {
+pub(super) fn wrong_type(field: &str, expected: Expected) -> Zeroizing<String> {
     let expected = match expected {
         Expected::String => "a string",
         Expected::Integer => "an integer",
     };
-    format!("Error: Invalid parameter `{field}`: expected {expected}")
+    sentence!("Error: Invalid parameter `{field}`: expected {expected}")
 }
 
 // Failures of paths.
 
-pub(super) fn outside_root(path: &str) -> String {
-    format!("Error: Path must start with /memories, got: {path}")
+pub(super) fn outside_root(path: &str) -> Zeroizing<String> {
+    sentence!("Error: Path must start with /memories, got: {path}")
 }
 
-pub(super) fn escape(path: &str) -> String {
-    format!("Error: Path {path} would escape /memories directory")
+pub(super) fn escape(path: &str) -> Zeroizing<String> {
+    sentence!("Error: Path {path} would escape /memories directory")
 }
 
-pub(super) fn invalid_path(path: &str, reason: &str) -> String {
-    format!("Error: Invalid path {path}: {reason}")
+pub(super) fn invalid_path(path: &str, reason: &str) -> Zeroizing<String> {
+    sentence!("Error: Invalid path {path}: {reason}")
 }
 
 // Failures of commands.
 
-pub(super) fn invalid_view_range(sent: &str, lines: u64) -> String {
-    format!(
+pub(super) fn invalid_view_range(sent: &str, lines: u64) -> Zeroizing<String> {
+    sentence!(
         "Error: Invalid `view_range`: {sent}. It should be two integers within the lines of the \
          file: [1, {lines}]"
     )
 }
 
-pub(super) fn too_many_lines(path: &str) -> String {
-    format!("File {path} exceeds maximum line limit of 999,999 lines.")
+pub(super) fn too_many_lines(path: &str) -> Zeroizing<String> {
+    sentence!("File {path} exceeds maximum line limit of 999,999 lines.")
 }
 
-pub(super) fn nothing_to_view(path: &str) -> String {
-    format!("The path {path} does not exist. Please provide a valid path.")
+pub(super) fn nothing_to_view(path: &str) -> Zeroizing<String> {
+    sentence!("The path {path} does not exist. Please provide a valid path.")
 }
 
-pub(super) fn nothing_to_edit(path: &str) -> String {
-    format!("Error: The path {path} does not exist. Please provide a valid path.")
+pub(super) fn nothing_to_edit(path: &str) -> Zeroizing<String> {
+    sentence!("Error: The path {path} does not exist. Please provide a valid path.")
 }
 
-pub(super) fn not_found(path: &str) -> String {
-    format!("Error: The path {path} does not exist")
+pub(super) fn not_found(path: &str) -> Zeroizing<String> {
+    sentence!("Error: The path {path} does not exist")
 }
 
-pub(super) fn already_exists(path: &str) -> String {
-    format!("Error: File {path} already exists")
+pub(super) fn already_exists(path: &str) -> Zeroizing<String> {
+    sentence!("Error: File {path} already exists")
 }
 
-pub(super) fn parent_is_file(file: &str) -> String {
-    format!("Error: {file} is a file, not a directory")
+pub(super) fn parent_is_file(file: &str) -> Zeroizing<String> {
+    sentence!("Error: {file} is a file, not a directory")
 }
 
 pub(super) fn empty_old_str() -> &'static str {
     "Error: The `old_str` parameter must not be empty."
 }
 
-pub(super) fn no_occurrence(old_str: &str, path: &str) -> String {
-    format!("No replacement was performed, old_str `{old_str}` did not appear verbatim in {path}.")
+pub(super) fn no_occurrence(old_str: &str, path: &str) -> Zeroizing<String> {
+    sentence!(
+        "No replacement was performed, old_str `{old_str}` did not appear verbatim in {path}."
+    )
 }
 
-pub(super) fn several_occurrences(old_str: &str, lines: &[u64]) -> String {
+pub(super) fn several_occurrences(old_str: &str, lines: &[u64]) -> Zeroizing<String> {
     let lines = lines.iter().map(u64::to_string).collect::<Vec<_>>().join(", ");
-    format!(
+    sentence!(
         "No replacement was performed. Multiple occurrences of old_str `{old_str}` in lines: \
          {lines}. Please ensure it is unique"
     )
 }
 
-pub(super) fn invalid_insert_line(insert_line: i64, lines: u64) -> String {
-    format!(
+pub(super) fn invalid_insert_line(insert_line: i64, lines: u64) -> Zeroizing<String> {
+    sentence!(
         "Error: Invalid `insert_line` parameter: {insert_line}. It should be within the range of \
          lines of the file: [0, {lines}]"
     )
@@ -175,24 +184,24 @@ pub(super) fn rename_root() -> &'static str {
     "Error: Cannot rename the /memories directory itself"
 }
 
-pub(super) fn destination_exists(new_path: &str) -> String {
-    format!("Error: The destination {new_path} already exists")
+pub(super) fn destination_exists(new_path: &str) -> Zeroizing<String> {
+    sentence!("Error: The destination {new_path} already exists")
 }
 
-pub(super) fn into_itself(old_path: &str) -> String {
-    format!("Error: Cannot move {old_path} into itself")
+pub(super) fn into_itself(old_path: &str) -> Zeroizing<String> {
+    sentence!("Error: Cannot move {old_path} into itself")
 }
 
-pub(super) fn file_too_large(path: &str, limit: u64) -> String {
-    format!("Error: File {path} would exceed the maximum size of {limit} bytes.")
+pub(super) fn file_too_large(path: &str, limit: u64) -> Zeroizing<String> {
+    sentence!("Error: File {path} would exceed the maximum size of {limit} bytes.")
 }
 
-pub(super) fn memory_full(full: Full) -> String {
+pub(super) fn memory_full(full: Full) -> Zeroizing<String> {
     let reason = match full {
         Full::Files(limit) => format!("it may hold at most {limit} files"),
         Full::Bytes(limit) => format!("it may hold at most {limit} bytes of text"),
     };
-    format!("Error: Memory is full: {reason}")
+    sentence!("Error: Memory is full: {reason}")
 }
 
 pub(super) fn read_only() -> &'static str {
@@ -219,15 +228,15 @@ mod tests {
             (file_header("/memories/a"), "Here's the content of /memories/a with line numbers:"),
             (created("/memories/a"), "File created successfully at: /memories/a"),
             (
-                edited_with_snippet().to_owned(),
+                edited_with_snippet().to_owned().into(),
                 "The memory file has been edited. Here is the snippet showing the change (with line numbers):\n",
             ),
             (inserted("/memories/a"), "The file /memories/a has been edited."),
             (deleted("/memories/a"), "Successfully deleted /memories/a"),
             (renamed("/memories/a", "/b"), "Successfully renamed /memories/a to /b"),
-            (unavailable().to_owned(), "Error: Memory is unavailable."),
+            (unavailable().to_owned().into(), "Error: Memory is unavailable."),
         ] {
-            assert_eq!(sentence, expected);
+            assert_eq!(*sentence, expected);
         }
     }
 

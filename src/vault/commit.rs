@@ -8,7 +8,7 @@
 use std::sync::MutexGuard;
 
 use super::error::StoreError;
-use super::overlay::{Overlay, Txn};
+use super::overlay::{Overlay, ROOT_BYTES, Txn};
 use super::reap;
 use super::session::{Session, State, lock, read, write};
 use crate::limits::{BATCH_BYTES, BATCH_BYTES_MAX};
@@ -50,7 +50,7 @@ impl Session {
                 return Ok(value);
             }
             let bytes = queue.group.bytes_with(&changes).map_err(StoreError::from)?;
-            if bytes <= CALLS_BYTES || (queue.group.is_empty() && bytes <= BATCH_BYTES_MAX) {
+            if bytes <= CALLS_BYTES || (queue.group.is_empty() && bytes <= LONE_CALL_BYTES) {
                 queue.group.merge(changes).map_err(StoreError::from)?;
                 drop(queue);
                 self.wait(number)?;
@@ -211,7 +211,7 @@ impl Exclusive<'_> {
         if changes.is_empty() {
             return Ok(value);
         }
-        if self.queue.group.bytes_with(&changes).map_err(StoreError::from)? > BATCH_BYTES_MAX {
+        if self.queue.group.bytes_with(&changes).map_err(StoreError::from)? > LONE_CALL_BYTES {
             return Err(StoreError::TooLarge.into());
         }
         self.queue.group.merge(changes).map_err(StoreError::from)?;
@@ -248,4 +248,6 @@ impl Exclusive<'_> {
 }
 
 /// Bytes of a batch that calls may use; the rest is for reaping along the way.
-const CALLS_BYTES: usize = BATCH_BYTES - reap::BYTES;
+const CALLS_BYTES: usize = BATCH_BYTES - reap::BYTES - ROOT_BYTES;
+/// Bytes of a call that has a batch to itself.
+const LONE_CALL_BYTES: usize = BATCH_BYTES_MAX - ROOT_BYTES;

@@ -19,6 +19,9 @@ use crate::storage::StorageError;
 pub enum StoreError {
     /// There is a store, or something else, where a new one should go.
     AlreadyExists,
+    /// The disk is full. Nothing that was acknowledged is lost; the store can be unlocked and read, and things in it can
+    /// be deleted.
+    DiskFull,
     /// The store names an engine that this build does not have.
     EngineNotBuilt,
     /// A commit failed; what is on disk is known only after unlocking again.
@@ -96,6 +99,9 @@ impl StoreError {
     pub fn advice(&self) -> &'static str {
         match self {
             Self::AlreadyExists => "Choose another place, or open the store that is there.",
+            Self::DiskFull => {
+                "Free some room on the disk, or delete something in the store, then unlock it again; nothing that was saved is lost."
+            }
             Self::EngineNotBuilt => "Use a build that includes the engine.",
             Self::Halted => "Unlock the store again; the last change may or may not be there.",
             Self::ForeignAnchor => {
@@ -143,6 +149,7 @@ impl fmt::Display for StoreError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::AlreadyExists => f.write_str("There is something at this place already."),
+            Self::DiskFull => f.write_str("The disk is full."),
             Self::EngineNotBuilt => f.write_str("The store uses an engine that this build lacks."),
             Self::Halted => f.write_str("An earlier write failed, so the session has stopped."),
             Self::ForeignAnchor => {
@@ -215,7 +222,7 @@ impl From<StorageError> for StoreError {
             StorageError::NotBuilt => Self::EngineNotBuilt,
             StorageError::Poisoned => Self::Halted,
             StorageError::TooLarge => Self::TooLarge,
-            StorageError::Full => Self::Io(std::io::ErrorKind::StorageFull.into()),
+            StorageError::Full => Self::DiskFull,
             error @ StorageError::Corrupt(_) => Self::Storage(error.to_string()),
         }
     }

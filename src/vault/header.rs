@@ -339,12 +339,16 @@ fn data_key_aad(store: StoreId, generation: u64, engine: EngineKind) -> Vec<u8> 
 const fn code_of(engine: EngineKind) -> u8 {
     match engine {
         EngineKind::Sled => 1,
+        EngineKind::Redb => 2,
         EngineKind::Memory => 255,
     }
 }
 
+/// The engine of a code, if this build has it.
 fn engine_of(code: u8) -> Option<EngineKind> {
-    [EngineKind::Sled, EngineKind::Memory].into_iter().find(|engine| code_of(*engine) == code)
+    [EngineKind::Sled, EngineKind::Redb, EngineKind::Memory]
+        .into_iter()
+        .find(|engine| code_of(*engine) == code && engine.is_built())
 }
 
 /// Offsets within the header.

@@ -15,7 +15,7 @@
 use crate::crypto::keys::Keyfile;
 use crate::crypto::prf;
 use crate::crypto::rng;
-use crate::secret::{SecretBytes, on_wiped_stack};
+use crate::secret::{DEEP, SecretBytes, on_wiped_stack};
 use crate::vault::error::StoreError;
 use crate::vault::layout::{field, is_zero, put};
 
@@ -47,7 +47,7 @@ impl Keyfile {
             None => return Err(KeyfileError::Damaged),
         }
         let bytes: &[u8; KEYFILE_BYTES] = bytes.try_into().map_err(|_| KeyfileError::Damaged)?;
-        on_wiped_stack(|| {
+        on_wiped_stack::<DEEP, _>(|| {
             if checksum(bytes) != field::<{ at::CHECKSUM }, 32, _>(bytes)
                 || !is_zero::<{ at::ZERO }, { at::SECRET }, _>(bytes)
             {
@@ -63,7 +63,7 @@ impl Keyfile {
     /// The content of the file.
     #[must_use]
     pub fn to_bytes(&self) -> KeyfileBytes {
-        on_wiped_stack(|| {
+        on_wiped_stack::<DEEP, _>(|| {
             KeyfileBytes(SecretBytes::init_with(|bytes| {
                 put::<{ at::MAGIC }, _, _>(bytes, &MAGIC);
                 put::<{ at::VERSION }, _, _>(bytes, &VERSION.to_le_bytes());

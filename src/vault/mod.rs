@@ -44,7 +44,7 @@ pub use keyslots::SlotInfo;
 pub use label::{LabelError, SlotLabel};
 pub(crate) use open::Open;
 pub(crate) use options::Quotas;
-pub use options::SessionOptions;
+pub use options::{SessionOptions, StorageEngine};
 pub(crate) use overlay::Txn;
 pub(crate) use raw::RawStore;
 pub use recovery::{RecoveryKeyError, RecoveryKeyText};

@@ -1,6 +1,28 @@
-//! What an application may set for a session.
+//! What an application may set for a store and for a session.
 
 use crate::limits;
+use crate::storage::EngineKind;
+
+/// What keeps the records of a store on disk. Every store names its own, so this is chosen once.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
+pub enum StorageEngine {
+    /// sled 0.34.7, in every build.
+    #[default]
+    Sled,
+    /// redb 4, in builds with the feature `redb`. Any other answers
+    /// [`StoreError::EngineNotBuilt`](crate::StoreError::EngineNotBuilt).
+    Redb,
+}
+
+impl StorageEngine {
+    pub(crate) fn kind(self) -> EngineKind {
+        match self {
+            Self::Sled => EngineKind::Sled,
+            Self::Redb => EngineKind::Redb,
+        }
+    }
+}
 
 /// Bounds of what a session stores, and of the memory it uses.
 #[derive(Clone, Debug)]

@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 
 use super::open::Open;
-use crate::limits::RECORD_FRAME;
+use crate::limits::{RECORD_CLASSES, RECORD_FRAME};
 use crate::record::node::Root;
 use crate::record::{
     Flaw, Kind, Node, NodeSink, NodeSource, RecordError, RecordId, Tag, size_class,
@@ -25,7 +25,7 @@ impl Overlay {
         self.nodes.is_empty()
     }
 
-    /// Bytes of the engine batch that this overlay would become after taking in `other`.
+    /// Bytes of the engine batch that this overlay would become after taking in `other`, without the root.
     pub(super) fn bytes_with(&self, other: &Overlay) -> Result<usize, RecordError> {
         let mut bytes = self.bytes;
         for (id, node) in &other.nodes {
@@ -130,4 +130,9 @@ fn cost(node: Option<&Node>) -> Result<usize, RecordError> {
     Ok(ADDRESS + class + RECORD_FRAME)
 }
 
+/// Bytes of the root, which goes with every batch and into no overlay before it is sealed.
+pub(super) const ROOT_BYTES: usize = {
+    let [smallest, ..] = RECORD_CLASSES;
+    ADDRESS + smallest + RECORD_FRAME
+};
 const ADDRESS: usize = 32;

@@ -4,8 +4,8 @@
 //! commits remove a few hundred of those records each; the crash of a long write leaves its pieces there too.
 
 use super::open::Open;
-use super::overlay::{Overlay, Txn};
-use crate::limits::{BATCH_BYTES_MAX, FILE_INLINE_AGAIN};
+use super::overlay::{Overlay, ROOT_BYTES, Txn};
+use crate::limits::{BATCH_BYTES, FILE_INLINE_AGAIN};
 use crate::record::node::{Entry, File, Folder, Name, Text, What};
 use crate::record::tree::{Body, Owner};
 use crate::record::{
@@ -37,7 +37,8 @@ pub(super) fn along(
         Err(RecordError::Damaged { .. }) => return Ok(()),
         Err(error) => return Err(error),
     };
-    if group.bytes_with(&changes)? <= BATCH_BYTES_MAX {
+    // A large call is reason to wait, not to make its batch larger still.
+    if group.bytes_with(&changes)? <= BATCH_BYTES - ROOT_BYTES {
         group.merge(changes)?;
     }
     Ok(())

@@ -20,7 +20,7 @@
 
 use crate::crypto::keys::RecoveryKey;
 use crate::crypto::rng;
-use crate::secret::{SecretBytes, SecretVec, on_wiped_stack};
+use crate::secret::{DEEP, SecretBytes, SecretVec, on_wiped_stack};
 use crate::vault::error::StoreError;
 
 impl RecoveryKey {
@@ -52,7 +52,7 @@ impl RecoveryKey {
         if text.len() > 8 * TEXT_BYTES {
             return Err(RecoveryKeyError::WrongLength);
         }
-        on_wiped_stack(|| {
+        on_wiped_stack::<DEEP, _>(|| {
             let symbols = parse_symbols(text)?;
             Ok(Self::new(SecretBytes::init_with(|key| unpack(symbols.expose(), key))))
         })
@@ -65,7 +65,7 @@ impl RecoveryKey {
     /// a file beside the store.
     #[must_use]
     pub fn to_text(&self) -> RecoveryKeyText {
-        on_wiped_stack(|| {
+        on_wiped_stack::<DEEP, _>(|| {
             let mut text = SecretVec::with_capacity(TEXT_BYTES);
             for number in 0..GROUPS {
                 let data: [u8; DATA] =

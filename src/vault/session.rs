@@ -7,6 +7,7 @@ use super::commit::{Progress, Queue};
 use super::error::StoreError;
 use super::open::Open;
 use crate::crypto::cost::KdfCost;
+use crate::secret::{Protections, protections};
 
 /// An unlocked store: a cheap handle that clones and threads share.
 ///
@@ -66,6 +67,8 @@ pub struct Status {
     pub commit: u64,
     /// Bytes that the engine takes on disk.
     pub disk_bytes: u64,
+    /// What keeps the keys from swap and dumps.
+    pub protections: Protections,
     /// What one guess at a passphrase of the store costs, where it is cheapest; none in memory.
     pub kdf_cost: Option<KdfCost>,
     /// How far the freshness of the store is known.
@@ -113,6 +116,7 @@ impl Session {
                 bytes: root.bytes,
                 commit: root.commit,
                 disk_bytes: open.engine().size()?,
+                protections: protections(),
                 kdf_cost: open.kdf_cost(),
                 anchor: open.anchor_status(),
             })

@@ -1,3 +1,6 @@
 //! The store as a whole, from its header down, against tampering and interruptions.
 
+mod header;
 pub(crate) mod store;
+mod unlock;
+pub(crate) mod watched;

@@ -6,7 +6,7 @@
 use crate::crypto::cost::KdfOutOfBounds;
 use crate::crypto::keys::MasterKey;
 use crate::crypto::prf::StoreId;
-use crate::secret::on_wiped_stack;
+use crate::secret::{DEEP, on_wiped_stack};
 use crate::vault::credential::{Credential, SlotKind};
 use crate::vault::header::{Header, HeaderError};
 use crate::vault::slots::{Place, SLOT_BYTES, Slot};
@@ -21,7 +21,7 @@ pub(crate) fn unlock_first(
     credential: &Credential<'_>,
 ) -> Result<(usize, Unlocked), HeaderError> {
     admit(headers, credential.kind())?;
-    on_wiped_stack(|| {
+    on_wiped_stack::<DEEP, _>(|| {
         let mut trials = Trials::default();
         let mut failure = HeaderError::WrongCredential;
         for (index, header) in headers.iter().enumerate() {

@@ -14,7 +14,7 @@ use super::open::Open;
 use super::rewrite::write_headers;
 use super::trials;
 use super::unlocked::{NewHeader, Unlocked};
-use super::{Session, SessionOptions};
+use super::{Session, SessionOptions, StorageEngine};
 use crate::crypto::cost::{KdfCost, KdfLimits};
 use crate::crypto::passphrase::Passphrase;
 use crate::crypto::prf::StoreId;
@@ -41,6 +41,7 @@ pub struct VaultOptions {
     limits: KdfLimits,
     session: SessionOptions,
     freshness: Option<Arc<dyn FreshnessAnchor>>,
+    engine: StorageEngine,
 }
 
 impl Vault {
@@ -191,6 +192,12 @@ impl VaultOptions {
         self
     }
 
+    /// What a new store keeps its records in; sled unless told otherwise. An existing one says itself.
+    pub fn engine(mut self, engine: StorageEngine) -> Self {
+        self.engine = engine;
+        self
+    }
+
     /// Quotas and cache of the session.
     pub fn session(mut self, options: SessionOptions) -> Self {
         self.session = options;
@@ -217,7 +224,8 @@ impl VaultOptions {
     /// store or none.
     ///
     /// # Errors
-    /// [`StoreError::AlreadyExists`], [`StoreError::KdfOutOfBounds`], [`StoreError::RandomnessFailed`], [`StoreError::Io`].
+    /// [`StoreError::AlreadyExists`], [`StoreError::EngineNotBuilt`], [`StoreError::KdfOutOfBounds`],
+    /// [`StoreError::RandomnessFailed`], [`StoreError::Io`].
     pub fn create(
         &self,
         path: impl AsRef<Path>,
@@ -235,8 +243,11 @@ impl VaultOptions {
         path: impl AsRef<Path>,
         credential: impl Into<Credential<'a>>,
     ) -> Result<Session, StoreError> {
+        if !self.engine.kind().is_built() {
+            return Err(StoreError::EngineNotBuilt);
+        }
         let storage = LocalStorage::create(path.as_ref()).map_err(occupied)?;
-        let keys = self.fill(&storage, EngineKind::Sled, credential)?;
+        let keys = self.fill(&storage, self.engine.kind(), credential)?;
         let storage = storage.publish().map_err(occupied)?;
         let header = keys.header();
         let engine = storage.open_generation(header.generation(), header.engine())?;
@@ -308,7 +319,11 @@ impl Session {
                 Ok::<(), StoreError>(())
             })?;
         }
-        if self.read(|open| Ok::<_, StoreError>(super::reap::is_due(open)?))? {
+        // On a full disk the little room that is left is for what the application asks for.
+        let can_reap = |open: &Open| {
+            Ok::<_, StoreError>(!open.storage().is_short_of_room() && super::reap::is_due(open)?)
+        };
+        if self.read(can_reap)? {
             self.exclusive(|exclusive| (0..REAP_ROUNDS).try_for_each(|_| exclusive.reap()))?;
         }
         Ok(())

@@ -6,7 +6,7 @@
 use crate::crypto::cost::KdfLimits;
 use crate::crypto::keys::{AnchorKey, DataKey, MasterKey, RecordKeys};
 use crate::crypto::prf::StoreId;
-use crate::secret::on_wiped_stack;
+use crate::secret::{DEEP, on_wiped_stack};
 use crate::storage::EngineKind;
 use crate::vault::credential::Enrolment;
 use crate::vault::header::{Fields, HEADER_BYTES, Header, HeaderError, SLOTS};
@@ -40,7 +40,7 @@ impl NewHeader<'_> {
         data_key: DataKey,
         limits: &KdfLimits,
     ) -> Result<Unlocked, HeaderError> {
-        on_wiped_stack(|| {
+        on_wiped_stack::<DEEP, _>(|| {
             let master = MasterKey::generate()?;
             let Self { store, engine, generation, ref enrolment } = *self;
             let wrap_key = master.wrap_key(&store);
@@ -213,7 +213,7 @@ impl Unlocked {
     }
 
     fn seal_slot(&self, place: &Place, enrolment: &Enrolment) -> Result<Slot, HeaderError> {
-        on_wiped_stack(|| {
+        on_wiped_stack::<DEEP, _>(|| {
             KeySlot::seal(place, enrolment, &self.master, &self.header.limits).map(Slot::Used)
         })
     }

@@ -7,6 +7,7 @@ use zeroize::Zeroizing;
 
 use super::error::FileError;
 use super::file::{self, FileView};
+use super::files::FileText;
 use super::folder::{self, Found};
 use super::path::MemoryPath;
 use super::search;
@@ -211,7 +212,7 @@ pub(super) fn not_a_folder(path: &MemoryPath, depth: usize) -> FileError {
     for _ in depth..path.depth() {
         file = file.parent().unwrap_or_else(MemoryPath::root);
     }
-    FileError::NotAFolder(file.as_str().to_owned())
+    FileError::NotAFolder(FileText::new(file.as_str()))
 }
 
 /// Whether a file may grow, or come to be, with this many bytes. What shrinks is always allowed, so that a store

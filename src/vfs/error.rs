@@ -2,8 +2,10 @@
 
 use std::fmt;
 
+use super::files::FileText;
 use super::path::PathError;
 use crate::record::RecordError;
+use crate::secret;
 use crate::vault::StoreError;
 
 /// A file operation changed nothing, for this reason.
@@ -27,7 +29,7 @@ pub enum FileError {
     /// There is nothing at the path, or nothing of the kind that was asked for.
     NotFound,
     /// This path, which would have to be a folder, is a file.
-    NotAFolder(String),
+    NotAFolder(FileText),
     /// Something below a moved folder would have an impossible path; in general words.
     PathBelow(String),
     /// The root folder cannot be moved, replaced or deleted.
@@ -53,7 +55,11 @@ impl fmt::Display for FileError {
             Self::NoSuchLine(lines) => write!(f, "There is no such line: the file has {lines}."),
             Self::NoMatch => f.write_str("The text to search for does not occur."),
             Self::NotFound => f.write_str("There is no such file or folder."),
-            Self::NotAFolder(path) => write!(f, "{path} is a file, not a folder."),
+            // In one piece, so that whoever makes a string of it can wipe all there is.
+            Self::NotAFolder(path) => f.write_str(&secret::format(format_args!(
+                "{} is a file, not a folder.",
+                path.as_str()
+            ))),
             Self::PathBelow(reason) => {
                 write!(f, "A path below the folder would not be valid: {reason}.")
             }

@@ -12,6 +12,7 @@ use super::search::{self, Occurrences, Searcher};
 use super::text::{self, Extent};
 use crate::record::node::{Entry, File, FileInfo, Root, Text, What};
 use crate::record::{NodeSource, ObjectId, RecordError, load_file};
+use crate::secret;
 
 /// A file that was found, to be read through `source`.
 pub(crate) struct FileView<'s, S> {
@@ -118,7 +119,7 @@ pub(super) fn lines(
         let skip = usize::try_from(start.saturating_sub(before.bytes)).unwrap_or(usize::MAX);
         let rest = chunk.as_str().get(skip..).unwrap_or_default();
         let (piece, newlines) = text::first_lines(rest, wanted);
-        rope::push(&mut requested, piece);
+        secret::append(&mut requested, piece);
         wanted = wanted.saturating_sub(newlines);
         Ok(wanted > 0 && !extent.is_enough_after(piece, limit))
     })?;

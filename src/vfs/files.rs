@@ -27,7 +27,7 @@ pub struct Files<'s> {
     session: &'s Session,
 }
 
-/// Text that was read; wiped on drop, never printed by `Debug`.
+/// Text or a path of the memory; wiped on drop, never printed by `Debug`.
 pub struct FileText(Zeroizing<String>);
 
 /// One name in a folder.
@@ -127,6 +127,11 @@ impl Files<'_> {
 }
 
 impl FileText {
+    /// A copy of `text`.
+    pub(super) fn new(text: &str) -> Self {
+        Self(Zeroizing::new(text.to_owned()))
+    }
+
     /// The text.
     #[must_use]
     pub fn as_str(&self) -> &str {

@@ -4,6 +4,8 @@
 //! its header and its last line are sentences and live with the tool.
 
 use super::path::MemoryPath;
+use crate::secret;
+use zeroize::Zeroizing;
 
 /// One line below the first of a listing.
 pub(crate) struct Item<'a> {
@@ -18,12 +20,12 @@ pub(crate) struct Item<'a> {
 }
 
 /// Appends `\n` and the line of the viewed folder itself, which does not end in `/`.
-pub(crate) fn push_first_line(folder: &MemoryPath, bytes: u64, out: &mut String) {
+pub(crate) fn push_first_line(folder: &MemoryPath, bytes: u64, out: &mut Zeroizing<String>) {
     push(out, &["\n", &size(bytes), "\t", folder.as_str()]);
 }
 
 /// Appends `\n` and the line of something below the viewed folder.
-pub(crate) fn push_item(viewed: &MemoryPath, item: &Item<'_>, out: &mut String) {
+pub(crate) fn push_item(viewed: &MemoryPath, item: &Item<'_>, out: &mut Zeroizing<String>) {
     push(out, &["\n", &size(item.bytes), "\t", viewed.as_str(), "/"]);
     if let Some(folder) = item.folder {
         push(out, &[folder, "/"]);
@@ -64,9 +66,9 @@ fn one_decimal(tenths: u128, letter: char) -> String {
     format!("{}.{}{letter}", tenths / 10, tenths % 10)
 }
 
-fn push(out: &mut String, parts: &[&str]) {
+fn push(out: &mut Zeroizing<String>, parts: &[&str]) {
     for part in parts {
-        out.push_str(part);
+        secret::append(out, part);
     }
 }
 
@@ -134,12 +136,12 @@ mod tests {
     #[test]
     fn only_folders_below_the_viewed_one_end_in_a_slash() {
         let folder = MemoryPath::parse("/memories/a").unwrap();
-        let mut out = "header".to_owned();
+        let mut out = Zeroizing::new("header".to_owned());
         push_first_line(&folder, 1_536, &mut out);
         let below = Item { folder: None, name: "b", is_folder: true, bytes: 0 };
         push_item(&folder, &below, &mut out);
         let two_below = Item { folder: Some("b"), name: "c", is_folder: false, bytes: 7 };
         push_item(&folder, &two_below, &mut out);
-        assert_eq!(out, "header\n1.5K\t/memories/a\n0B\t/memories/a/b/\n7B\t/memories/a/b/c");
+        assert_eq!(*out, "header\n1.5K\t/memories/a\n0B\t/memories/a/b/\n7B\t/memories/a/b/c");
     }
 }

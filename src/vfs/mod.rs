@@ -13,6 +13,8 @@ pub(crate) mod name;
 pub(crate) mod path;
 mod rope;
 mod salvage;
+#[cfg(test)]
+mod samples;
 pub(crate) mod search;
 mod staged;
 #[cfg(test)]

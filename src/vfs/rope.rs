@@ -11,6 +11,7 @@ use crate::limits::{CHUNK_BYTES, CHUNK_BYTES_MIN, FILE_INLINE, FILE_INLINE_AGAIN
 use crate::record::node::{Text, TextCount};
 use crate::record::tree::{Body, Owner, Ref};
 use crate::record::{Flaw, Kind, NodeSink, NodeSource, ObjectId, RecordError};
+use crate::secret::{self, join};
 
 /// Replaces the bytes of `range` by `text`. Both ends lie on character boundaries within the file.
 pub(crate) fn splice(
@@ -93,22 +94,10 @@ pub(crate) fn read(
     let capacity = usize::try_from(body.count().bytes).unwrap_or(usize::MAX).min(READ_AHEAD);
     let mut text = Zeroizing::new(String::with_capacity(capacity));
     body.visit::<RecordError>(source, object, 0, &mut |_, chunk: &Text| {
-        push(&mut text, chunk.as_str());
+        secret::append(&mut text, chunk.as_str());
         Ok(true)
     })?;
     Ok(text)
-}
-
-/// Appends without leaving a copy of the text behind in a buffer that was too small.
-pub(crate) fn push(text: &mut Zeroizing<String>, more: &str) {
-    let needed = text.len().saturating_add(more.len());
-    if needed > text.capacity() {
-        let mut larger =
-            Zeroizing::new(String::with_capacity(needed.max(text.capacity().saturating_mul(2))));
-        larger.push_str(text);
-        *text = larger;
-    }
-    text.push_str(more);
 }
 
 /// The offset at which a line begins, counted from 1; the end of the file for any line past the last.
@@ -202,15 +191,6 @@ fn before(text: &Text, end: u64) -> Result<&str, RecordError> {
 
 fn after(text: &Text, start: u64) -> Result<&str, RecordError> {
     usize::try_from(start).ok().and_then(|start| text.as_str().get(start..)).ok_or(BROKEN)
-}
-
-fn join(parts: &[&str]) -> Zeroizing<String> {
-    let mut joined =
-        Zeroizing::new(String::with_capacity(parts.iter().map(|part| part.len()).sum()));
-    for part in parts {
-        joined.push_str(part);
-    }
-    joined
 }
 
 /// A position that is none of the text: counts and text disagree.

@@ -11,6 +11,7 @@ use crate::record::tree::{Body, Inner, Leaf};
 use crate::record::{
     Flaw, Node, NodeSource, ObjectId, RecordError, RecordId, Tag, load_file, load_folder,
 };
+use crate::secret;
 use crate::vault::{Credential, RawStore, StoreError, Vault};
 
 /// What a salvage could not save.
@@ -173,7 +174,7 @@ impl<F> Salvage<'_, F> {
         F: FnMut(&str, &str) -> Result<(), E>,
     {
         for entry in entries {
-            let path = format!("{path}/{}", entry.name.as_str());
+            let path = secret::format(format_args!("{path}/{}", entry.name.as_str()));
             match entry.what {
                 What::Folder => self.folder(&path, entry.id, &entry.tag)?,
                 What::File(_) => self.file(&path, entry.id, &entry.tag)?,

@@ -1,4 +1,10 @@
 //! What a store of files keeps through faults, crashes, crowds and tampering.
 
+mod batches;
+mod commit;
+mod faults;
+mod lock;
 mod model;
+mod odd;
 mod reap;
+mod tamper;

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Reads a whole store, independently: written from docs/FORMAT.md alone, with other people's primitives.
+"""Reads a whole store independently: by docs/FORMAT.md and nothing else, with other people's primitives.
 
 It takes a header copy, the records of a generation and a passphrase, and prints every file as JSON. Everything that the
 document lets a reader verify is verified, also where the program itself looks only at what it reaches. The first mismatch
@@ -286,7 +286,7 @@ class Store:
         totals = [0] * 5
         for entry in entries:
             name = entry["name"]
-            check_name(name, system)
+            check_name(name, system and len(path) == 1)
             if entry["file"]:
                 self.read_file(entry, path + [name], system)
                 weight = (1, 0, entry["file"]["bytes"], 1, entry["file"]["bytes"])

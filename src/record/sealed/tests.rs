@@ -42,18 +42,18 @@ fn a_record_opens_as_what_was_sealed() {
     let sealer = sealer();
     for (bytes, class) in [(0, 256), (228, 256), (229, 512), (900, 1_024), (4_066, 4_096)] {
         let body = "x".repeat(bytes);
-        let sealed = sealer.seal(chunk(3), &node(&body)).unwrap();
-        assert_eq!(sealed.value.len(), class + RECORD_FRAME);
-        assert_eq!(sealed.address, sealer.address(chunk(3)));
-        assert_eq!(tag_of(&sealed.value), Some(sealed.tag));
-        assert_eq!(text(sealer.open(chunk(3), &sealed.value, &sealed.tag).unwrap()), body);
+        let record = sealer.seal(chunk(3), &node(&body)).unwrap();
+        assert_eq!(record.value.len(), class + RECORD_FRAME);
+        assert_eq!(record.address, sealer.address(chunk(3)));
+        assert_eq!(tag_of(&record.value), Some(record.tag));
+        assert_eq!(text(sealer.open(chunk(3), &record.value, &record.tag).unwrap()), body);
     }
 }
 
 #[test]
 fn a_body_that_fits_no_class_is_not_sealed() {
-    let sealed = sealer().seal(chunk(3), &node(&"x".repeat(4_067)));
-    assert!(matches!(sealed.err(), Some(RecordError::TooLarge)));
+    let record = sealer().seal(chunk(3), &node(&"x".repeat(4_067)));
+    assert!(matches!(record.err(), Some(RecordError::TooLarge)));
 }
 
 #[test]
@@ -78,7 +78,7 @@ fn another_state_of_a_record_is_stale() {
 
 #[test]
 fn a_record_of_another_store_generation_or_key_does_not_authenticate() {
-    let sealed = sealer().seal(chunk(3), &node("text")).unwrap();
+    let record = sealer().seal(chunk(3), &node("text")).unwrap();
     let other_store = StoreId([6; 16]);
     for other in [
         Sealer::new(keys(1, other_store, 1), other_store, 1),
@@ -88,7 +88,7 @@ fn a_record_of_another_store_generation_or_key_does_not_authenticate() {
         Sealer::new(keys(1, STORE, 1), other_store, 1),
         Sealer::new(keys(1, STORE, 1), STORE, 2),
     ] {
-        let opened = other.open(chunk(3), &sealed.value, &sealed.tag);
+        let opened = other.open(chunk(3), &record.value, &record.tag);
         assert_eq!(flaw(opened), Flaw::NotAuthentic);
     }
 }
@@ -96,21 +96,21 @@ fn a_record_of_another_store_generation_or_key_does_not_authenticate() {
 #[test]
 fn every_flipped_bit_and_every_cut_is_refused() {
     let sealer = sealer();
-    let sealed = sealer.seal(chunk(3), &node("text")).unwrap();
-    for at in 0..sealed.value.len() {
-        let mut value = sealed.value.clone();
+    let record = sealer.seal(chunk(3), &node("text")).unwrap();
+    for at in 0..record.value.len() {
+        let mut value = record.value.clone();
         value[at] ^= 1 << (at % 8);
         let expected = if at == 0 { Flaw::Frame } else { Flaw::NotAuthentic };
-        assert_eq!(flaw(sealer.open(chunk(3), &value, &sealed.tag)), expected, "byte {at}");
+        assert_eq!(flaw(sealer.open(chunk(3), &value, &record.tag)), expected, "byte {at}");
     }
-    for length in 0..sealed.value.len() {
-        let cut = &sealed.value[..length];
-        assert_eq!(flaw(sealer.open(chunk(3), cut, &sealed.tag)), Flaw::Frame, "{length} bytes");
+    for length in 0..record.value.len() {
+        let cut = &record.value[..length];
+        assert_eq!(flaw(sealer.open(chunk(3), cut, &record.tag)), Flaw::Frame, "{length} bytes");
     }
     for class in RECORD_CLASSES.into_iter().skip(1) {
-        let mut longer = sealed.value.clone();
+        let mut longer = record.value.clone();
         longer.resize(class + RECORD_FRAME, 0);
-        assert_eq!(flaw(sealer.open(chunk(3), &longer, &sealed.tag)), Flaw::NotAuthentic);
+        assert_eq!(flaw(sealer.open(chunk(3), &longer, &record.tag)), Flaw::NotAuthentic);
     }
 }
 
@@ -154,8 +154,8 @@ fn an_authentic_record_that_says_it_is_another_is_malformed() {
 #[test]
 fn a_record_says_what_it_is_to_whoever_finds_it() {
     let sealer = sealer();
-    let sealed = sealer.seal(chunk(3), &node("text")).unwrap();
-    let (id, body) = sealer.open_any(&sealed.address, &sealed.value).unwrap();
+    let record = sealer.seal(chunk(3), &node("text")).unwrap();
+    let (id, body) = sealer.open_any(&record.address, &record.value).unwrap();
     assert_eq!(id, chunk(3));
     assert_eq!(body.as_slice(), b"\x04text");
 }

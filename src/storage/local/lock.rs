@@ -61,10 +61,19 @@ fn open_or_create(path: &Path) -> io::Result<File> {
 }
 
 fn write_pid(mut file: &File) -> io::Result<()> {
-    file.set_len(0)?;
+    // In one piece with its line end, so that a reader can tell a whole number from a part; and written over
+    // what is there before that is cut, because on a full disk a new block may not be had.
+    let text = format!("{}\n", std::process::id());
     file.rewind()?;
-    // In one piece with its line end, so that a reader can tell a whole number from a part.
-    file.write_all(format!("{}\n", std::process::id()).as_bytes())
+    match file.write_all(text.as_bytes()) {
+        // Only the message to others is the poorer for it.
+        Err(error) if is_full(&error) => file.set_len(0),
+        written => written.and_then(|()| file.set_len(file.stream_position()?)),
+    }
+}
+
+fn is_full(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
 }
 
 fn read_pid(file: &File) -> Option<u32> {

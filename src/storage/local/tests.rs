@@ -66,7 +66,7 @@ fn a_store_appears_whole_or_not_at_all() {
     let storage = storage.publish().unwrap().publish().unwrap();
 
     assert_eq!(names_in(parent.path()), ["my.store"]);
-    assert_eq!(names_in(&path), ["gen-0000000000000001", "header.a", "lock"]);
+    assert_eq!(names_in(&path), ["ballast", "gen-0000000000000001", "header.a", "lock"]);
     assert!(matches!(LocalStorage::open(&path), Err(StorageError::InUse(Some(_)))));
     assert_eq!(storage.read_header(HeaderCopy::A).unwrap().unwrap(), b"header a");
     let engine = storage.open_generation(1, EngineKind::Sled).unwrap();
@@ -93,7 +93,7 @@ fn an_interrupted_creation_is_begun_again() {
     fs::write(stale.join("header.a"), b"half").unwrap();
     fs::write(stale.join("lock"), b"1\n").unwrap();
     let storage = LocalStorage::create(&path).unwrap();
-    assert_eq!(names_in(&stale), ["lock"]);
+    assert_eq!(names_in(&stale), ["ballast", "lock"]);
     assert!(storage.generations().unwrap().is_empty());
     storage.publish().unwrap();
 }
@@ -211,7 +211,7 @@ fn a_replaced_header_is_overwritten() {
     storage.write_header(HeaderCopy::A, b"another").unwrap();
     assert_eq!(fs::read(&second_name).unwrap(), [0; 8]);
     assert_eq!(storage.read_header(HeaderCopy::A).unwrap().unwrap(), b"another");
-    assert_eq!(names_in(&path), ["gen-0000000000000001", "header.a", "lock"]);
+    assert_eq!(names_in(&path), ["ballast", "gen-0000000000000001", "header.a", "lock"]);
 }
 
 #[test]
@@ -220,7 +220,7 @@ fn an_unfinished_header_is_cleared_at_the_next_open() {
     drop(published(&path));
     fs::write(path.join("header.a.new"), b"half").unwrap();
     let storage = LocalStorage::open(&path).unwrap();
-    assert_eq!(names_in(&path), ["gen-0000000000000001", "header.a", "lock"]);
+    assert_eq!(names_in(&path), ["ballast", "gen-0000000000000001", "header.a", "lock"]);
     assert_eq!(storage.read_header(HeaderCopy::A).unwrap().unwrap(), b"header a");
 }
 

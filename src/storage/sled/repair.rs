@@ -62,6 +62,17 @@ pub(super) fn before_open(folder: &Path) -> Result<(), StorageError> {
     Ok(())
 }
 
+/// Deletes every snapshot.
+pub(super) fn remove_snapshots(folder: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        if entry.file_name().to_string_lossy().starts_with(SNAPSHOT_PREFIX) {
+            fs::remove_file(entry.path())?;
+        }
+    }
+    files::sync_folder(folder)
+}
+
 /// sled reads the snapshot whose name sorts last and no other.
 fn newest_is_sound(snapshots: &mut [PathBuf]) -> io::Result<bool> {
     snapshots.sort();

@@ -10,6 +10,7 @@ use tempfile::TempDir;
 
 use super::*;
 use crate::limits;
+use crate::storage::guard::MESSAGE_CHARACTERS;
 use crate::storage::suite::{address, puts};
 
 /// Every value an address was ever given, oldest first.

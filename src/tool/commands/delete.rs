@@ -6,9 +6,10 @@ use crate::tool::memory_tool::Failure;
 use crate::tool::wording;
 use crate::vfs::path::echo;
 use crate::vfs::{FileError, arrange};
+use zeroize::Zeroizing;
 
 impl Context<'_> {
-    pub(super) fn delete(&self, sent: &str) -> Result<String, Failure> {
+    pub(super) fn delete(&self, sent: &str) -> Result<Zeroizing<String>, Failure> {
         let path = parse(sent)?;
         self.writable()?;
         arrange::delete(self.session, &path).map_err(|error| match error {

@@ -6,9 +6,15 @@ use crate::tool::memory_tool::Failure;
 use crate::tool::wording;
 use crate::vfs::path::echo;
 use crate::vfs::{FileError, edit};
+use zeroize::Zeroizing;
 
 impl Context<'_> {
-    pub(super) fn insert(&self, sent: &str, line: i64, text: &str) -> Result<String, Failure> {
+    pub(super) fn insert(
+        &self,
+        sent: &str,
+        line: i64,
+        text: &str,
+    ) -> Result<Zeroizing<String>, Failure> {
         let path = parse(sent)?;
         self.writable()?;
         edit::insert(self.session, &path, line, text).map_err(|error| match error {

@@ -20,6 +20,7 @@ use crate::vault::{Session, StoreError};
 use crate::vfs::FileError;
 use crate::vfs::path::{MemoryPath, echo};
 use crate::vfs::text::{self, Cut, Shown};
+use zeroize::Zeroizing;
 
 /// Runs a command.
 pub(super) fn run(
@@ -62,19 +63,19 @@ fn parse(sent: &str) -> Result<MemoryPath, ToolError> {
 
 /// The failures that read the same in every command; `sent` is the path they quote.
 fn failure(error: FileError, sent: &str) -> Failure {
-    let path = echo(sent).to_owned();
+    let path = || echo(sent).to_owned();
     let error = match error {
-        FileError::AlreadyExists => ToolError::AlreadyExists { path },
-        FileError::FileTooLarge(limit) => ToolError::FileTooLarge { path, limit },
+        FileError::AlreadyExists => ToolError::AlreadyExists { path: path() },
+        FileError::FileTooLarge(limit) => ToolError::FileTooLarge { path: path(), limit },
         FileError::InvalidPath(reason) | FileError::PathBelow(reason) => {
-            ToolError::InvalidPath { path, reason }
+            ToolError::InvalidPath { path: path(), reason }
         }
-        FileError::NotAFolder(file) => ToolError::ParentIsFile { file },
+        FileError::NotAFolder(file) => ToolError::ParentIsFile { file: file.as_str().to_owned() },
         FileError::TooManyFiles(files) => ToolError::MemoryFull(Full::Files(files)),
         FileError::TooMuchText(bytes) => ToolError::MemoryFull(Full::Bytes(bytes)),
         FileError::Store(error) => return error.into(),
         // The rest is answered by the command itself; nothing of it reaches this point.
-        _ => ToolError::NotFound { path },
+        _ => ToolError::NotFound { path: path() },
     };
     error.into()
 }
@@ -85,7 +86,7 @@ fn numbered(
     requested: &str,
     (first, last, total): (u64, u64, u64),
     limit: usize,
-) -> String {
+) -> Zeroizing<String> {
     let Cut { text, shown } = text::cut(requested, first, limit);
     let notice = match shown {
         Shown::All => None,
@@ -94,7 +95,7 @@ fn numbered(
     let notice = notice.unwrap_or_default();
     // One allocation of final size: a copy that growth left behind would not be wiped.
     let capacity = header.len() + text::numbered_size(text) + notice.len() + 2;
-    let mut content = String::with_capacity(capacity);
+    let mut content = Zeroizing::new(String::with_capacity(capacity));
     content.push_str(header);
     if !text.is_empty() {
         if !content.ends_with('\n') {

@@ -6,9 +6,14 @@ use crate::tool::memory_tool::Failure;
 use crate::tool::wording;
 use crate::vfs::path::echo;
 use crate::vfs::{FileError, arrange};
+use zeroize::Zeroizing;
 
 impl Context<'_> {
-    pub(super) fn rename(&self, old_sent: &str, new_sent: &str) -> Result<String, Failure> {
+    pub(super) fn rename(
+        &self,
+        old_sent: &str,
+        new_sent: &str,
+    ) -> Result<Zeroizing<String>, Failure> {
         let old = parse(old_sent)?;
         let new = parse(new_sent)?;
         self.writable()?;

@@ -6,9 +6,15 @@ use crate::tool::memory_tool::Failure;
 use crate::tool::wording;
 use crate::vfs::path::echo;
 use crate::vfs::{FileError, edit};
+use zeroize::Zeroizing;
 
 impl Context<'_> {
-    pub(super) fn str_replace(&self, sent: &str, old: &str, new: &str) -> Result<String, Failure> {
+    pub(super) fn str_replace(
+        &self,
+        sent: &str,
+        old: &str,
+        new: &str,
+    ) -> Result<Zeroizing<String>, Failure> {
         let path = parse(sent)?;
         self.writable()?;
         let limit = self.options.ranged_view_characters;

@@ -2,6 +2,7 @@
 
 use super::{Context, failure, numbered, parse};
 use crate::limits::VIEW_LINES;
+use crate::secret;
 use crate::tool::command::ViewRange;
 use crate::tool::error::ToolError;
 use crate::tool::memory_tool::Failure;
@@ -12,9 +13,14 @@ use crate::vfs::file::FileView;
 use crate::vfs::list::{self, Kind, Listing};
 use crate::vfs::listing;
 use crate::vfs::path::{MemoryPath, echo};
+use zeroize::Zeroizing;
 
 impl Context<'_> {
-    pub(super) fn view(&self, sent: &str, range: Option<&ViewRange>) -> Result<String, Failure> {
+    pub(super) fn view(
+        &self,
+        sent: &str,
+        range: Option<&ViewRange>,
+    ) -> Result<Zeroizing<String>, Failure> {
         let path = parse(sent)?;
         self.session.read(|open| {
             let found = list::find(open, open.root(), &path).map_err(|error| match error {
@@ -39,15 +45,15 @@ impl Context<'_> {
         open: &Open,
         path: &MemoryPath,
         folder: &Listing,
-    ) -> Result<String, Failure> {
+    ) -> Result<Zeroizing<String>, Failure> {
         let mut content = wording::folder_header(path.as_str());
         listing::push_first_line(path, folder.bytes, &mut content);
         let limit = self.options.listing_entries;
         folder.show(open, limit, |item| listing::push_item(path, item, &mut content))?;
         let limit = u64::try_from(limit).unwrap_or(u64::MAX);
         if let Some(hidden) = folder.entries.checked_sub(limit).filter(|hidden| *hidden > 0) {
-            content.push('\n');
-            content.push_str(&wording::more_entries(hidden));
+            secret::append(&mut content, "\n");
+            secret::append(&mut content, &wording::more_entries(hidden));
         }
         Ok(content)
     }
@@ -58,7 +64,7 @@ impl Context<'_> {
         path: &MemoryPath,
         sent: &str,
         range: Option<&ViewRange>,
-    ) -> Result<String, Failure> {
+    ) -> Result<Zeroizing<String>, Failure> {
         let total = view.info().lines;
         if total > VIEW_LINES {
             return Err(ToolError::TooManyLines { path: echo(sent).to_owned() }.into());

@@ -4,9 +4,10 @@
 use std::collections::{BTreeMap, HashMap};
 use std::convert::Infallible;
 
+use super::watched::{Watch, WatchedStorage};
 use crate::crypto::cost::KdfLimits;
 use crate::crypto::passphrase::Passphrase;
-use crate::record::node::Entries;
+use crate::record::node::Root;
 use crate::record::{Kind, Node, RecordId, Sealer, Tag, sealed};
 use crate::storage::memory::MemoryStorage;
 use crate::storage::{Address, EngineKind, HeaderCopy, Storage};
@@ -38,12 +39,16 @@ impl TestStore {
 
     /// Unlocks the store without a cache, so that every read reaches the engine.
     pub(crate) fn unlock(&self) -> Result<Session, StoreError> {
-        self.unlock_on(self.memory.clone())
+        unlock_on(self.memory.clone())
     }
 
-    /// Unlocks the store through another storage that leads to this one.
-    pub(crate) fn unlock_on(&self, storage: impl Storage + 'static) -> Result<Session, StoreError> {
-        options().open_storage(Box::new(storage))?.unlock(&passphrase())
+    /// Unlocks the store under watch.
+    pub(crate) fn unlock_watched(&self) -> (Session, Watch) {
+        let watch = Watch::default();
+        let storage = WatchedStorage { inner: self.memory.clone(), watch: watch.clone() };
+        let session = unlock_on(storage).unwrap();
+        watch.reset();
+        (session, watch)
     }
 
     /// One copy of the header, which must be there.
@@ -113,37 +118,19 @@ impl TestStore {
         assert_eq!(system.body.count(), 0, "something waits to be reaped: {context}");
     }
 
+    /// The root.
+    pub(crate) fn root(&self) -> Root {
+        match self.reachable().remove(&RecordId::ROOT) {
+            Some(Node::Root(root)) => Root::clone(&root),
+            _ => unreachable!(),
+        }
+    }
+
     /// The records of a kind that the root leads to.
     pub(crate) fn records_of(&self, kind: Kind) -> Vec<RecordId> {
         let mut ids: Vec<_> = self.reachable().into_keys().filter(|id| id.kind == kind).collect();
         ids.sort_by_key(|id| (id.object.0, id.index));
         ids
-    }
-
-    /// The object at the end of these names.
-    pub(crate) fn object(&self, names: &[&str]) -> RecordId {
-        let nodes = self.reachable();
-        let Some(Node::Root(root)) = nodes.get(&RecordId::ROOT) else { unreachable!() };
-        let mut id = RecordId::folder(root.tree.id);
-        for name in names {
-            let in_leaf = |entries: &Entries| {
-                entries.0.iter().find(|entry| entry.name.as_str() == *name).map(|e| e.head())
-            };
-            let inline = match &nodes[&id] {
-                Node::Folder(folder) => match &folder.body {
-                    crate::record::tree::Body::Inline(entries) => in_leaf(entries),
-                    crate::record::tree::Body::Tree(_) => None,
-                },
-                _ => panic!("no folder"),
-            };
-            let leaves = nodes.iter().filter(|(leaf, _)| leaf.object == id.object);
-            let mut stored = leaves.filter_map(|(_, node)| match node {
-                Node::FolderLeaf(entries) => in_leaf(entries),
-                _ => None,
-            });
-            id = inline.or_else(|| stored.next()).unwrap_or_else(|| panic!("no {name}"));
-        }
-        id
     }
 
     /// A header one revision on, as a changed passphrase gives it; not written.
@@ -166,6 +153,11 @@ impl TestStore {
             exclusive.commit(|txn| Ok::<_, StoreError>(txn.set_header_revision(next.revision())?))
         })
     }
+}
+
+/// Unlocks the test store that this storage leads to.
+pub(crate) fn unlock_on(storage: impl Storage + 'static) -> Result<Session, StoreError> {
+    options().open_storage(Box::new(storage))?.unlock(&passphrase())
 }
 
 /// How test stores are made and opened.

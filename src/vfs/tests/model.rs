@@ -69,7 +69,8 @@ impl Call {
             Self::Insert(path, line, text) => {
                 let old = &model[*path];
                 let at: usize = old.split_inclusive('\n').take(*line).map(str::len).sum();
-                let new = [&old[..at], text, &old[at..]].concat();
+                let (head, tail) = old.split_at(at);
+                let new = [head, text, tail].concat();
                 model.insert((*path).to_owned(), new);
             }
             Self::Replace(path, old, new) => {

@@ -1,7 +1,7 @@
 //! What a delete or a long write leaves behind is taken away, all of it, and is in nobody's way meanwhile.
 
 use super::model::{Call, Model, dump, make_commits, put, tampered, text};
-use crate::record::{Kind, Node, RecordId};
+use crate::record::{Kind, RecordId};
 use crate::vault::tests::store::TestStore;
 
 /// Long files in folders wait to be reaped while another long file is written: the pieces that reaping moves
@@ -106,8 +106,7 @@ fn a_store_opens_and_takes_changes_when_its_system_folder_is_damaged() {
     session.files().write("/memories/a", "one").unwrap();
     session.files().write("/memories/long", &text("long", 9_000)).unwrap();
     drop(session);
-    let Some(Node::Root(root)) = store.reachable().remove(&RecordId::ROOT) else { unreachable!() };
-    let address = store.address(RecordId::folder(root.system.id));
+    let address = store.address(RecordId::folder(store.root().system.id));
     store.tamper(|records| *records.get_mut(&address).unwrap().last_mut().unwrap() ^= 1);
 
     let session = store.unlock().unwrap();

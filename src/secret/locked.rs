@@ -1,0 +1,308 @@
+//! Memory for secrets: pages that are not swapped out, not in core dumps and not in forked children.
+//!
+//! One pool serves the process. Its pages are cut into granules; a [`Slot`] is a run of them, wiped before it
+//! is given back. Pages stay for the next secret, so the pool is as large as its fullest moment: a page
+//! holds the keys of several sessions.
+//!
+//! Best effort: where the system refuses, secrets are held in the same way without the protection, and
+//! [`status`] says so. Nothing here fails, short of memory running out.
+//!
+//! This is the only module with unsafe code.
+#![allow(unsafe_code, reason = "placing values in pages of our own, and mlock and madvise on them")]
+
+use std::ptr::{self, NonNull};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::{process, slice};
+
+use zeroize::Zeroize;
+
+/// A value that lives in the pool until it is dropped.
+pub(super) struct Slot<T: ?Sized> {
+    value: NonNull<T>,
+    home: Run,
+}
+
+/// Granules of a chunk that belong to one slot.
+struct Run {
+    start: NonNull<u8>,
+    chunk: usize,
+    first: usize,
+    granules: usize,
+    /// The process that has the pages.
+    owner: u32,
+}
+
+// SAFETY: a slot owns its granules alone, like a `Box` its allocation.
+unsafe impl<T: ?Sized + Send> Send for Slot<T> {}
+// SAFETY: as above; a shared slot gives out shared references only.
+unsafe impl<T: ?Sized + Sync> Sync for Slot<T> {}
+
+impl<const N: usize> Slot<[u8; N]> {
+    /// `N` zeros.
+    pub(super) fn zeroed() -> Self {
+        let home = pool().take(N);
+        Self { value: home.start.cast(), home }
+    }
+}
+
+impl Slot<[u8]> {
+    /// As many zeros.
+    pub(super) fn zeros(length: usize) -> Self {
+        let home = pool().take(length);
+        Self { value: NonNull::slice_from_raw_parts(home.start, length), home }
+    }
+}
+
+impl<T> Slot<T> {
+    /// A value that was made elsewhere; wiping what is left of it there is up to the caller.
+    pub(super) fn holding(value: T) -> Self {
+        const { assert!(align_of::<T>() <= GRANULE) };
+        let home = pool().take(size_of::<T>());
+        let place = home.start.cast::<T>();
+        // SAFETY: the run is ours, has room for a `T`, and begins at a granule, which is aligned for it.
+        unsafe { place.write(value) };
+        Self { value: place, home }
+    }
+}
+
+impl<T: ?Sized> Slot<T> {
+    /// The value.
+    pub(super) fn get(&self) -> &T {
+        // SAFETY: `value` points to a valid `T` (zeros are valid bytes) in granules that nothing else uses
+        // until the slot is dropped.
+        unsafe { self.value.as_ref() }
+    }
+
+    /// The value, to be changed.
+    pub(super) fn get_mut(&mut self) -> &mut T {
+        // SAFETY: as above, and the slot is borrowed exclusively.
+        unsafe { self.value.as_mut() }
+    }
+}
+
+impl<T: ?Sized> Drop for Slot<T> {
+    fn drop(&mut self) {
+        // A forked child has the slot but not its pages.
+        if self.home.owner != process::id() {
+            return;
+        }
+        // SAFETY: the value is valid and is not used again.
+        unsafe { ptr::drop_in_place(self.value.as_ptr()) };
+        // SAFETY: the run was taken with this length, its pages are never unmapped, and all of its bytes are
+        // initialised: zeros when it was taken, plain bytes or a `T` since.
+        let bytes = unsafe {
+            slice::from_raw_parts_mut(self.home.start.as_ptr(), self.home.granules * GRANULE)
+        };
+        bytes.zeroize();
+        pool().give_back(&self.home);
+    }
+}
+
+/// What the system granted for the pages of the pool.
+#[derive(Clone, Copy)]
+pub(super) struct Granted {
+    /// All of them stay in memory.
+    pub(super) locked: bool,
+    /// All of them are left out of core dumps.
+    pub(super) undumped: bool,
+}
+
+/// What holds for every secret of this process; before the first one, what would hold for it.
+pub(super) fn status() -> Granted {
+    drop(Slot::<[u8; GRANULE]>::zeroed());
+    let all = Granted { locked: true, undumped: true };
+    pool().chunks.iter().fold(all, |all, chunk| Granted {
+        locked: all.locked && chunk.granted.locked,
+        undumped: all.undumped && chunk.granted.undumped,
+    })
+}
+
+/// All pages, each held by the process until it ends.
+struct Pool {
+    owner: u32,
+    chunks: Vec<Chunk>,
+}
+
+/// Consecutive pages.
+struct Chunk {
+    start: NonNull<u8>,
+    /// Which granules belong to a slot. The others are zero.
+    used: Vec<bool>,
+    granted: Granted,
+}
+
+// SAFETY: the pointer is that of pages which live as long as the process; they are reached through slots only.
+unsafe impl Send for Chunk {}
+
+fn pool() -> MutexGuard<'static, Pool> {
+    static POOL: Mutex<Pool> = Mutex::new(Pool { owner: 0, chunks: Vec::new() });
+    // The bookkeeping is never left half changed: it calls nothing that panics in between.
+    let mut pool = POOL.lock().unwrap_or_else(PoisonError::into_inner);
+    let process = process::id();
+    if pool.owner != process {
+        // The first use, or a forked child, in which the pages of its parent do not exist.
+        pool.owner = process;
+        pool.chunks.clear();
+    }
+    pool
+}
+
+impl Pool {
+    /// A run of at least `bytes` zeros.
+    fn take(&mut self, bytes: usize) -> Run {
+        let granules = bytes.div_ceil(GRANULE).max(1);
+        for (number, chunk) in self.chunks.iter_mut().enumerate() {
+            if let Some(first) = chunk.room_for(granules) {
+                let start = chunk.take(first, granules);
+                return Run { start, chunk: number, first, granules, owner: self.owner };
+            }
+        }
+        let mut chunk = Chunk::map(granules).unwrap_or_else(|| Chunk::of_heap(granules));
+        let start = chunk.take(0, granules);
+        self.chunks.push(chunk);
+        Run { start, chunk: self.chunks.len() - 1, first: 0, granules, owner: self.owner }
+    }
+
+    /// Takes back a run that has been wiped.
+    fn give_back(&mut self, run: &Run) {
+        if let Some(chunk) = self.chunks.get_mut(run.chunk) {
+            let granules = chunk.used.iter_mut().skip(run.first).take(run.granules);
+            granules.for_each(|used| *used = false);
+        }
+    }
+}
+
+impl Chunk {
+    /// The first of so many free granules in a row.
+    fn room_for(&self, granules: usize) -> Option<usize> {
+        self.used.windows(granules).position(|run| run.iter().all(|used| !used))
+    }
+
+    /// Marks a run that is free as used, and answers where it begins.
+    fn take(&mut self, first: usize, granules: usize) -> NonNull<u8> {
+        self.used.iter_mut().skip(first).take(granules).for_each(|used| *used = true);
+        assert!(first < self.used.len(), "a run begins in its chunk");
+        // SAFETY: just checked.
+        unsafe { self.start.add(first * GRANULE) }
+    }
+
+    /// Fresh pages with at least so many granules, as well protected as the system allows.
+    #[cfg(unix)]
+    fn map(granules: usize) -> Option<Self> {
+        use rustix::mm::{self, MapFlags, ProtFlags};
+
+        let length = (granules * GRANULE).next_multiple_of(rustix::param::page_size());
+        let access = ProtFlags::READ | ProtFlags::WRITE;
+        // SAFETY: a private mapping at a place of the system's choice touches nothing that exists.
+        let start =
+            unsafe { mm::mmap_anonymous(ptr::null_mut(), length, access, MapFlags::PRIVATE) };
+        let start = start.ok()?;
+        // SAFETY: these are exactly the pages mapped above. Locking them changes no byte.
+        let locked = unsafe { mm::mlock(start, length) }.is_ok();
+        let undumped = Self::hide(start, length);
+        let granted = Granted { locked, undumped };
+        Some(Self {
+            start: NonNull::new(start.cast())?,
+            used: vec![false; length / GRANULE],
+            granted,
+        })
+    }
+
+    #[cfg(not(unix))]
+    fn map(_: usize) -> Option<Self> {
+        None
+    }
+
+    /// Keeps pages from core dumps and forked children; answers for the dumps.
+    ///
+    /// A child gets no such pages at all (`DONTFORK`) rather than zeroed ones (`WIPEONFORK`): it would go on
+    /// with keys of zeros, and seal with them. So a session that is used in a forked child ends the child.
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    fn hide(start: *mut std::ffi::c_void, length: usize) -> bool {
+        use rustix::mm::{Advice, madvise};
+
+        // SAFETY: the pages are ours. The advice concerns a child's copy, and a child never uses it: `Run::owner`.
+        let _ = unsafe { madvise(start, length, Advice::LinuxDontFork) };
+        // SAFETY: the pages are ours. The advice changes no byte.
+        unsafe { madvise(start, length, Advice::LinuxDontDump) }.is_ok()
+    }
+
+    #[cfg(all(unix, not(any(target_os = "linux", target_os = "android"))))]
+    fn hide(_: *mut std::ffi::c_void, _: usize) -> bool {
+        false
+    }
+
+    /// Ordinary memory, where there are no pages to be had. It is never freed, as pages are not.
+    fn of_heap(granules: usize) -> Self {
+        let memory = Box::leak(vec![Granule([0; GRANULE]); granules].into_boxed_slice());
+        let granted = Granted { locked: false, undumped: false };
+        Self { start: NonNull::from(memory).cast(), used: vec![false; granules], granted }
+    }
+}
+
+#[derive(Clone)]
+#[repr(align(64))]
+struct Granule([u8; GRANULE]);
+
+/// Bytes of a granule: a key, or the longest kind of one, and a cache line.
+const GRANULE: usize = 64;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slots_do_not_overlap_and_come_back_zeroed() {
+        let mut slots: Vec<_> = (0..200_u8).map(|_| Slot::<[u8; 96]>::zeroed()).collect();
+        for (value, slot) in (1..).zip(&mut slots) {
+            assert_eq!(*slot.get(), [0; 96]);
+            slot.get_mut().fill(value);
+        }
+        for (value, slot) in (1..).zip(&slots) {
+            assert_eq!(*slot.get(), [value; 96]);
+        }
+        drop(slots);
+        assert!((0..200).all(|_| *Slot::<[u8; 96]>::zeroed().get() == [0; 96]));
+    }
+
+    #[test]
+    fn a_slot_may_be_larger_than_a_page() {
+        let mut large = Slot::zeros(100_000);
+        large.get_mut().fill(1);
+        assert_eq!(large.get(), [1; 100_000]);
+    }
+
+    #[test]
+    fn a_value_is_dropped_where_it_lies() {
+        let value = std::sync::Arc::new(());
+        let slot = Slot::holding((std::sync::Arc::clone(&value), 7));
+        assert_eq!(slot.get().1, 7);
+        drop(slot);
+        assert_eq!(std::sync::Arc::strong_count(&value), 1);
+    }
+
+    #[test]
+    fn threads_share_the_pool() {
+        std::thread::scope(|scope| {
+            for value in 0..8_u8 {
+                scope.spawn(move || {
+                    for _ in 0..2_000 {
+                        let mut slot = Slot::<[u8; 64]>::zeroed();
+                        assert_eq!(*slot.get(), [0; 64]);
+                        slot.get_mut().fill(value);
+                        std::thread::yield_now();
+                        assert_eq!(*slot.get(), [value; 64]);
+                    }
+                });
+            }
+        });
+    }
+
+    #[test]
+    fn ordinary_memory_serves_where_there_are_no_pages() {
+        let chunk = Chunk::of_heap(3);
+        assert_eq!((chunk.used.len(), chunk.start.addr().get() % GRANULE), (3, 0));
+        assert_eq!((chunk.room_for(3), chunk.room_for(4)), (Some(0), None));
+        assert!(!chunk.granted.locked && !chunk.granted.undumped);
+    }
+}

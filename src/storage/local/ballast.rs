@@ -1,0 +1,141 @@
+//! Room set aside for a full disk: the file `ballast`, 2 MiB of noise, given up when there is no other room.
+//!
+//! Opening a store writes before it can read: sled fills the segment it appends to and writes a snapshot, so
+//! on a full disk it would not open at all. And deleting, the way out, writes before it frees anything. The
+//! ballast gives room for both: half of it is kept for the next opening, and the rest is for changes that
+//! add no record ([`Frugal`](super::frugal::Frugal)), given up piece by piece right before each and taken
+//! back afterwards as far as it was not used, so that nobody else gets it.
+//!
+//! Best effort: a copy of a store may lack the file, and a link or folder of that name is left alone.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use crate::storage::{StorageError, files};
+
+pub(super) const NAME: &str = "ballast";
+/// Bytes of a whole ballast: what opening takes, twice.
+const BYTES: u64 = 2 << 20;
+/// Bytes kept for the next opening: a segment of sled's log (512 KiB), and as much again for its snapshot and
+/// the file system's own needs.
+pub(super) const OPENING_BYTES: u64 = 1 << 20;
+/// Bytes written at once.
+const PIECE: usize = 64 << 10;
+/// Bytes that a ballast lacks at least if it is not whole.
+const BLOCK: u64 = 4 << 10;
+
+pub(super) struct Ballast {
+    path: PathBuf,
+    held: Mutex<u64>,
+}
+
+impl Ballast {
+    /// The ballast of a store as it is.
+    pub(super) fn of(folder: &Path) -> Self {
+        let path = folder.join(NAME);
+        let held = Mutex::new(held_by(&path));
+        Self { path, held }
+    }
+
+    /// Bytes of disk that it keeps.
+    pub(super) fn held(&self) -> u64 {
+        *self.lock()
+    }
+
+    /// Whether nothing of it had to be given up, or it was made whole again.
+    pub(super) fn is_whole(&self) -> bool {
+        self.held() >= BYTES
+    }
+
+    /// Makes it whole, or as much of it as there is room for.
+    ///
+    /// # Errors
+    /// [`StorageError::Full`] if it is not whole.
+    pub(super) fn make(&self) -> Result<(), StorageError> {
+        let mut held = self.lock();
+        if *held >= BYTES {
+            return Ok(());
+        }
+        let grown = grow(&self.path, *held);
+        if grown.is_err() {
+            let _ = cut(&self.path, BYTES - BLOCK);
+        }
+        *held = held_by(&self.path);
+        Ok(grown?)
+    }
+
+    /// Gives up all but this many bytes; never stays whole.
+    pub(super) fn keep(&self, bytes: u64) {
+        let mut held = self.lock();
+        let _ = cut(&self.path, bytes.min(BYTES - BLOCK));
+        *held = held_by(&self.path);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, u64> {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The bytes on disk behind a file, 0 if there is none. A sparse copy of it keeps no room.
+fn held_by(path: &Path) -> u64 {
+    match fs::symlink_metadata(path) {
+        Ok(metadata) if metadata.is_file() => {
+            #[cfg(unix)]
+            let on_disk = std::os::unix::fs::MetadataExt::blocks(&metadata).saturating_mul(512);
+            #[cfg(not(unix))]
+            let on_disk = u64::MAX;
+            metadata.len().min(on_disk)
+        }
+        _ => 0,
+    }
+}
+
+fn grow(path: &Path, held: u64) -> io::Result<()> {
+    let mut file = match files::open_plain(path, OpenOptions::new().write(true)) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => files::create_private_file(path)?,
+        file => file?,
+    };
+    file.set_len(held)?;
+    file.seek(SeekFrom::Start(held))?;
+    let mut noise = BufReader::with_capacity(PIECE, Noise(held).take(BYTES.saturating_sub(held)));
+    loop {
+        let piece = noise.fill_buf()?;
+        if piece.is_empty() {
+            return file.sync_all();
+        }
+        file.write_all(piece)?;
+        let written = piece.len();
+        noise.consume(written);
+    }
+}
+
+/// Shortens the file, and waits until the disk has the room back.
+fn cut(path: &Path, bytes: u64) -> io::Result<()> {
+    let file: File = files::open_plain(path, OpenOptions::new().write(true))?;
+    if file.metadata()?.len() > bytes {
+        file.set_len(bytes)?;
+        file.sync_all()?;
+    }
+    Ok(())
+}
+
+/// Bytes that do not compress, since some file systems would store zeros in no room at all. (Knuth's MMIX
+/// generator; no secret.)
+struct Noise(u64);
+
+impl Read for Noise {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        for bytes in buffer.chunks_mut(4) {
+            self.0 = self
+                .0
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            for (to, from) in bytes.iter_mut().zip(self.0.to_be_bytes()) {
+                *to = from;
+            }
+        }
+        Ok(buffer.len())
+    }
+}

@@ -1,0 +1,200 @@
+//! A storage that counts batches and syncs, holds a sync back, or panics on demand.
+
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+
+use crate::storage::memory::MemoryStorage;
+use crate::storage::{
+    Address, AnchorSlot, Batch, Engine, EngineKind, HeaderCopy, Storage, StorageError,
+};
+
+/// What the engine of a [`WatchedStorage`] was asked for.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub(crate) struct Seen {
+    /// Batches applied.
+    pub(crate) batches: usize,
+    /// Syncs begun.
+    pub(crate) syncs: usize,
+    /// Bytes of addresses and values in the largest batch.
+    pub(crate) largest: usize,
+    /// Records in the largest batch by their number.
+    pub(crate) most: usize,
+}
+
+/// Where an engine is to panic.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Panics {
+    /// Before anything is applied.
+    BeforeApply,
+    /// When the batch is applied.
+    AfterApply,
+    /// In the sync.
+    InSync,
+}
+
+/// The handle on a [`WatchedStorage`].
+#[derive(Clone, Default)]
+pub(crate) struct Watch(Arc<(Mutex<State>, Condvar)>);
+
+#[derive(Default)]
+struct State {
+    seen: Seen,
+    held: bool,
+    panics: Option<Panics>,
+}
+
+impl Watch {
+    /// What was seen since the last [`reset`](Self::reset).
+    pub(crate) fn seen(&self) -> Seen {
+        self.state().seen
+    }
+
+    /// Begins to count anew.
+    pub(crate) fn reset(&self) {
+        self.state().seen = Seen::default();
+    }
+
+    /// Lets every sync wait.
+    pub(crate) fn hold(&self) {
+        self.state().held = true;
+    }
+
+    /// Lets syncs go on.
+    pub(crate) fn release(&self) {
+        self.state().held = false;
+        self.0.1.notify_all();
+    }
+
+    /// Waits until a sync has begun.
+    pub(crate) fn wait_for_sync(&self) {
+        let mut state = self.state();
+        while state.seen.syncs == 0 {
+            state = self.wait(state);
+        }
+    }
+
+    /// Lets the engine panic, once.
+    pub(crate) fn panic_at(&self, at: Panics) {
+        self.state().panics = Some(at);
+    }
+
+    fn panic_if(&self, at: Panics) {
+        let panics = self.state().panics.take_if(|panics| *panics == at);
+        assert!(panics.is_none(), "a panic that a test asked for");
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn wait<'s>(&self, state: MutexGuard<'s, State>) -> MutexGuard<'s, State> {
+        self.0.1.wait(state).unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A storage in memory under watch.
+pub(crate) struct WatchedStorage {
+    /// Where it leads.
+    pub(crate) inner: MemoryStorage,
+    /// Who watches.
+    pub(crate) watch: Watch,
+}
+
+impl Storage for WatchedStorage {
+    fn read_header(&self, copy: HeaderCopy) -> Result<Option<Vec<u8>>, StorageError> {
+        self.inner.read_header(copy)
+    }
+
+    fn write_header(&self, copy: HeaderCopy, bytes: &[u8]) -> Result<(), StorageError> {
+        self.inner.write_header(copy, bytes)
+    }
+
+    fn read_anchor(&self) -> Result<Vec<Vec<u8>>, StorageError> {
+        self.inner.read_anchor()
+    }
+
+    fn write_anchor(&self, slot: AnchorSlot, bytes: &[u8]) -> Result<(), StorageError> {
+        self.inner.write_anchor(slot, bytes)
+    }
+
+    fn generations(&self) -> Result<Vec<u64>, StorageError> {
+        self.inner.generations()
+    }
+
+    fn create_generation(
+        &self,
+        number: u64,
+        engine: EngineKind,
+    ) -> Result<Box<dyn Engine>, StorageError> {
+        let inner = self.inner.create_generation(number, engine)?;
+        Ok(Box::new(WatchedEngine { inner, watch: self.watch.clone() }))
+    }
+
+    fn open_generation(
+        &self,
+        number: u64,
+        engine: EngineKind,
+    ) -> Result<Box<dyn Engine>, StorageError> {
+        let inner = self.inner.open_generation(number, engine)?;
+        Ok(Box::new(WatchedEngine { inner, watch: self.watch.clone() }))
+    }
+
+    fn remove_generation(&self, number: u64) -> Result<(), StorageError> {
+        self.inner.remove_generation(number)
+    }
+
+    fn size(&self) -> Result<u64, StorageError> {
+        self.inner.size()
+    }
+}
+
+struct WatchedEngine {
+    inner: Box<dyn Engine>,
+    watch: Watch,
+}
+
+impl Engine for WatchedEngine {
+    fn get_many(&self, addresses: &[Address]) -> Result<Vec<Option<Vec<u8>>>, StorageError> {
+        self.inner.get_many(addresses)
+    }
+
+    fn scan(
+        &self,
+        after: Option<&Address>,
+        limit: usize,
+    ) -> Result<Vec<(Address, Vec<u8>)>, StorageError> {
+        self.inner.scan(after, limit)
+    }
+
+    fn apply(&self, batch: &Batch) -> Result<(), StorageError> {
+        self.watch.panic_if(Panics::BeforeApply);
+        let puts: usize = batch.puts.iter().map(|(_, value)| 32 + value.len()).sum();
+        let mut state = self.watch.state();
+        state.seen.batches += 1;
+        state.seen.largest = state.seen.largest.max(puts + 32 * batch.deletes.len());
+        state.seen.most = state.seen.most.max(batch.puts.len() + batch.deletes.len());
+        drop(state);
+        self.inner.apply(batch)?;
+        self.watch.panic_if(Panics::AfterApply);
+        Ok(())
+    }
+
+    fn sync(&self) -> Result<(), StorageError> {
+        let mut state = self.watch.state();
+        state.seen.syncs += 1;
+        self.watch.0.1.notify_all();
+        while state.held {
+            state = self.watch.wait(state);
+        }
+        drop(state);
+        self.watch.panic_if(Panics::InSync);
+        self.inner.sync()
+    }
+
+    fn size(&self) -> Result<u64, StorageError> {
+        self.inner.size()
+    }
+
+    fn close(self: Box<Self>) -> Result<(), StorageError> {
+        self.inner.close()
+    }
+}

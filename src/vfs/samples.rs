@@ -1,0 +1,211 @@
+//! Stores for readers that are not this crate: the reader in Python, and later versions of this crate.
+//!
+//! Scripts under tests/ run these tests with a folder to write to. Inside the crate they can see sealed records, so
+//! that nothing has to be public for them.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use super::edit;
+use super::files::EntryKind;
+use super::path::MemoryPath;
+use crate::crypto::cost::KdfCost;
+use crate::crypto::passphrase::Passphrase;
+use crate::vault::{Session, Vault, VaultOptions};
+
+/// Typed with combining characters, and not in ASCII.
+const PASSPHRASE: &str = "Zoe\u{308}\u{2019}s cafe\u{301} \u{1F512}";
+
+/// `INMOST_SAMPLE`, the folder to write to; it must not exist yet.
+fn folder() -> PathBuf {
+    let folder =
+        PathBuf::from(std::env::var_os("INMOST_SAMPLE").expect("INMOST_SAMPLE names a folder"));
+    fs::create_dir(&folder).unwrap();
+    fs::write(folder.join("passphrase"), PASSPHRASE).unwrap();
+    folder
+}
+
+fn create(folder: &Path) -> Session {
+    let passphrase = Passphrase::new(PASSPHRASE).unwrap();
+    let options = VaultOptions::new().kdf_cost(KdfCost::new(19 << 10, 2, 1));
+    options.create(folder.join("store"), &passphrase).unwrap()
+}
+
+fn unlock(folder: &Path) -> Session {
+    Vault::open(folder.join("store"))
+        .unwrap()
+        .unlock(&Passphrase::new(PASSPHRASE).unwrap())
+        .unwrap()
+}
+
+/// Writes `records.bin`, the sealed records as they are, and `files.json`, what they mean to this crate.
+fn export(session: &Session, folder: &Path) {
+    let mut records = Vec::new();
+    for (address, value) in session.records() {
+        records.extend(address.0);
+        records.extend(u16::try_from(value.len()).unwrap().to_le_bytes());
+        records.extend(value);
+    }
+    fs::write(folder.join("records.bin"), records).unwrap();
+    let mut files = Vec::new();
+    walk(session, "/memories", &mut files);
+    let json = serde_json::to_string_pretty(&files).unwrap();
+    fs::write(folder.join("files.json"), json + "\n").unwrap();
+}
+
+fn walk(session: &Session, folder: &str, files: &mut Vec<Value>) {
+    for entry in session.files().list(folder).unwrap() {
+        let path = format!("{folder}/{}", entry.name);
+        match entry.kind {
+            EntryKind::Folder => walk(session, &path, files),
+            EntryKind::File { lines, created, modified } => {
+                let text = session.files().read(&path).unwrap();
+                files.push(json!({
+                    "path": path, "bytes": entry.bytes, "lines": lines,
+                    "created": created, "modified": modified, "text": text.as_str(),
+                }));
+            }
+        }
+    }
+}
+
+/// Copies what the header and anchor are at this moment.
+fn copy_outside(folder: &Path, to: &Path) {
+    for name in ["header.a", "header.b", "anchor"] {
+        fs::copy(folder.join("store").join(name), to.join(name)).unwrap();
+    }
+}
+
+/// Text of about this many bytes, no two lines alike.
+fn text(bytes: usize) -> String {
+    let mut text = String::new();
+    for line in 1.. {
+        if text.len() >= bytes {
+            break;
+        }
+        let word = ["tea", "caf\u{e9}", "\u{1F375}\u{FE0F}", "茶"][line % 4];
+        text.extend([&format!("line {line}: "), word, "\n"]);
+    }
+    text
+}
+
+fn path(text: &str) -> MemoryPath {
+    MemoryPath::parse(text).unwrap()
+}
+
+/// Every shape of folder and file, after every kind of change.
+fn fill(session: &Session) {
+    let files = session.files();
+    for (path, text) in [
+        ("/memories/empty", String::new()),
+        ("/memories/one-byte", "x".to_owned()),
+        ("/memories/open-end.txt", "two lines\nand no end".to_owned()),
+        ("/memories/small.md", text(700)),
+        ("/memories/5k.md", text(5_000)),
+        ("/memories/300k.md", text(300_000)),
+        ("/memories/600k.md", text(600_000)),
+        ("/memories/1m.md", text(1_000_000)),
+        ("/memories/one long line", "\u{e4}".repeat(20_000)),
+        ("/memories/Gr\u{fc}\u{df}e/\u{8336}/\u{1F375}\u{FE0F}.md", text(100)),
+        ("/memories/a\u{200D}b/\u{10FFFD}", text(100)),
+        ("/memories/.hidden", text(50)),
+        ("/memories/visible/.hidden/below/deep.md", text(4_000)),
+        ("/memories/visible/node_modules/x/y.js", text(90)),
+        ("/memories/to-be-overwritten", text(9_000)),
+    ] {
+        files.write(path, &text).unwrap();
+    }
+    let deep: Vec<String> = (0..20).map(|level| level.to_string()).collect();
+    files.write(&format!("/memories/{}", deep.join("/")), "at the bottom").unwrap();
+    for number in 0..500 {
+        files.write(&format!("/memories/many/note {number:03}"), &text(number)).unwrap();
+    }
+    for number in 0..70 {
+        files.write(&format!("/memories/long names/{number:\u{e9}>120}"), "").unwrap();
+    }
+}
+
+fn change(session: &Session) {
+    let files = session.files();
+    files.write("/memories/to-be-overwritten", "overwritten").unwrap();
+    files.write("/memories/doomed/a/b", &text(40_000)).unwrap();
+    for number in 0..60 {
+        files.write(&format!("/memories/doomed/{number}/file"), &text(3_500)).unwrap();
+    }
+    for at in [0, 1, 7_000, 9_000, 17_000] {
+        edit::insert(session, &path("/memories/300k.md"), at, "inserted\n").unwrap();
+    }
+    edit::insert(session, &path("/memories/300k.md"), 5_000, &text(5_000)).unwrap();
+    edit::insert(session, &path("/memories/1m.md"), 30_000, &text(9_000)).unwrap();
+    edit::insert(session, &path("/memories/5k.md"), 3, &text(40_000)).unwrap();
+    edit::replace(session, &path("/memories/300k.md"), "line 4000:", "replaced:", 100).unwrap();
+    let all_but_ends = text(600_000).get(5..599_000).unwrap().to_owned();
+    edit::replace(session, &path("/memories/600k.md"), &all_but_ends, "", 100).unwrap();
+    edit::replace(session, &path("/memories/one-byte"), "x", "", 100).unwrap();
+    for number in (0..500).step_by(3) {
+        files.remove(&format!("/memories/many/note {number:03}")).unwrap();
+    }
+    for number in 20..60 {
+        files.remove(&format!("/memories/long names/{number:\u{e9}>120}")).unwrap();
+    }
+    files.rename("/memories/small.md", "/memories/moved/away/\u{fc}.md").unwrap();
+    files.rename("/memories/many", "/memories/moved/many").unwrap();
+    files.rename("/memories/visible/.hidden", "/memories/shown").unwrap();
+    files.remove("/memories/doomed").unwrap();
+}
+
+#[test]
+#[ignore = "run by tests/reader/run.sh"]
+fn write_the_store_for_the_independent_reader() {
+    let folder = folder();
+    let session = create(&folder);
+    fill(&session);
+    change(&session);
+    // Much of what was deleted is still there.
+    export(&session, &folder);
+    session.lock();
+    copy_outside(&folder, &folder);
+
+    let session = unlock(&folder);
+    session.purge(|_| {}).unwrap();
+    session.files().write("/memories/after", "the purge").unwrap();
+    let purged = folder.join("purged");
+    fs::create_dir(&purged).unwrap();
+    export(&session, &purged);
+    session.lock();
+    copy_outside(&folder, &purged);
+}
+
+/// As small as it can be with every shape but inner nodes of a file, for which it would take 300 KB.
+#[test]
+#[ignore = "run by tests/golden/make.sh"]
+fn write_the_golden_store() {
+    let folder = folder();
+    let session = create(&folder);
+    let files = session.files();
+    for (path, text) in [
+        ("/memories/empty", String::new()),
+        ("/memories/open-end.txt", "two lines\nand no end".to_owned()),
+        ("/memories/small.md", text(700)),
+        ("/memories/8k.md", text(8_000)),
+        ("/memories/Gr\u{fc}\u{df}e/\u{8336}/\u{1F375}\u{FE0F}.md", text(100)),
+        ("/memories/.hidden/below.md", text(50)),
+        ("/memories/node_modules/x.js", text(50)),
+        ("/memories/doomed.md", text(9_000)),
+    ] {
+        files.write(path, &text).unwrap();
+    }
+    for number in 0..36 {
+        files.write(&format!("/memories/long names/{number:x>255}"), "").unwrap();
+    }
+    edit::insert(&session, &path("/memories/8k.md"), 300, "inserted\n").unwrap();
+    files.rename("/memories/small.md", "/memories/moved/\u{fc}.md").unwrap();
+    files.remove("/memories/doomed.md").unwrap();
+    // Leaves a small log, of a second generation.
+    session.purge(|_| {}).unwrap();
+    files.write("/memories/empty", "no more").unwrap();
+    export(&session, &folder);
+    session.lock();
+}

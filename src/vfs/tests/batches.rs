@@ -1,0 +1,123 @@
+//! How large the engine's batches get.
+
+use super::model::{Call, dump, make_commits, parse, put, text};
+use crate::limits::{BATCH_BYTES, BATCH_BYTES_MAX, PATH_DEPTH};
+use crate::vault::tests::store::TestStore;
+use crate::vault::{Session, StoreError};
+use crate::vfs::edit;
+use crate::vfs::error::FileError;
+
+#[test]
+fn no_batch_of_ordinary_work_exceeds_its_bound() {
+    let store = TestStore::create();
+    let (session, watch) = store.unlock_watched();
+    let files = session.files();
+    let long = text("long", (16 << 20) - 100_000);
+    files.write("/memories/long", &long).unwrap();
+    edit::insert(&session, &parse("/memories/long"), 200_000, &text("new", 30_000)).unwrap();
+    edit::insert(&session, &parse("/memories/long"), 100_000, &text("far", 60_000)).unwrap();
+    files.write("/memories/long", "short").unwrap();
+    for part in 0..25 {
+        Call::Fill("/memories/d", 200 * part..200 * (part + 1)).make(&store, &session).unwrap();
+    }
+    for number in 0..40 {
+        files.write(&format!("/memories/d/{number}/long"), &text("x", 6_000)).unwrap();
+    }
+    files.rename("/memories/d", "/memories/e/f").unwrap();
+    files.remove("/memories/e").unwrap();
+    make_commits(&session, 80);
+    let seen = watch.seen();
+    assert!(seen.largest <= BATCH_BYTES, "{seen:?}");
+    assert_eq!(dump(&session).unwrap().len(), 1);
+    drop(session);
+    store.assert_tidy("at the end");
+}
+
+/// The root that goes with every batch was not counted: a change that filled the bound to within its 329 bytes was
+/// refused by the engine, and the session halted.
+#[test]
+fn a_call_at_the_bound_is_taken_or_refused_and_stops_nothing() {
+    let store = TestStore::create();
+    let long = text("long", 200_000);
+    let call = |session: &Session, files: usize, last: usize| {
+        session.write(|txn| {
+            put(txn, "/memories/long", &long)?;
+            (0..files).try_for_each(|file| put(txn, &format!("/memories/d/{file}"), ""))?;
+            put(txn, "/memories/last", &"x".repeat(last))
+        })
+    };
+    let fits = |files| call(&store.duplicate().unlock().unwrap(), files, 0).is_ok();
+    let (mut least, mut most) = (0, 1_000);
+    while most - least > 1 {
+        let middle = usize::midpoint(least, most);
+        *(if fits(middle) { &mut least } else { &mut most }) = middle;
+    }
+    let mut refused = 0;
+    for files in least - 4..least + 4 {
+        for last in [0, 300, 600, 1_200, 2_500] {
+            let store = store.duplicate();
+            let (session, watch) = store.unlock_watched();
+            match call(&session, files, last) {
+                Ok(()) => assert!(watch.seen().largest <= BATCH_BYTES_MAX),
+                Err(FileError::Store(StoreError::TooLarge)) => refused += 1,
+                Err(error) => panic!("{error}"),
+            }
+            session.files().write("/memories/next", "x").unwrap();
+        }
+    }
+    assert!((1..40).contains(&refused));
+}
+
+/// Two branches as deep as a path may be, with enough long names at each level that every folder is a tree.
+fn deep_branches(names: usize) -> (TestStore, [String; 2]) {
+    let store = TestStore::create();
+    let session = store.unlock().unwrap();
+    let paths = ["a", "b"].map(|name| {
+        let mut folder = "/memories".to_owned();
+        for depth in 1..PATH_DEPTH {
+            folder = format!("{folder}/{name}");
+            for part in 0..names.div_ceil(80) {
+                let paths = (part * 80..names.min((part + 1) * 80))
+                    .map(|number| format!("{folder}/{}{number:04}", "n".repeat(240)));
+                session
+                    .write(|txn| paths.clone().try_for_each(|path| put(txn, &path, "")))
+                    .unwrap_or_else(|error| panic!("level {depth}: {error}"));
+            }
+        }
+        folder
+    });
+    (store, paths)
+}
+
+/// A rename between the two touches a head, inner nodes and a leaf of 38 folders.
+#[test]
+fn a_rename_between_deep_branches_stays_within_its_bound() {
+    let (store, [from, to]) = deep_branches(60);
+    let session = store.unlock().unwrap();
+    let files = session.files();
+    files.write(&format!("{from}/moved"), "x").unwrap();
+    drop(session);
+    let (session, watch) = store.unlock_watched();
+    session.files().rename(&format!("{from}/moved"), &format!("{to}/moved")).unwrap();
+    let seen = watch.seen();
+    assert_eq!(seen.batches, 1);
+    assert!(seen.largest > BATCH_BYTES, "not the tree that this is about: {seen:?}");
+    assert!(seen.largest <= BATCH_BYTES_MAX, "{seen:?}");
+    assert_eq!(session.files().read(&format!("{to}/moved")).unwrap().as_str(), "x");
+}
+
+/// The largest rename and edit that there are, with 500 long names at each of 2 x 19 levels. Run it with
+/// `cargo test --release --lib deepest -- --ignored --nocapture`.
+#[test]
+#[ignore = "makes 19,000 files"]
+fn a_change_in_the_deepest_branches_is_taken_or_refused() {
+    let (store, [from, to]) = deep_branches(500);
+    let (session, watch) = store.unlock_watched();
+    session.files().write(&format!("{from}/moved"), &text("x", 30_000)).unwrap();
+    println!("create: {:?}", watch.seen());
+    watch.reset();
+    let moved = session.files().rename(&format!("{from}/moved"), &format!("{to}/moved"));
+    println!("rename: {moved:?}, {:?}", watch.seen());
+    assert!(watch.seen().largest <= BATCH_BYTES_MAX);
+    session.files().write(&format!("{from}/next"), "x").unwrap();
+}

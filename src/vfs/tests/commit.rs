@@ -1,0 +1,183 @@
+//! Calls from many threads share commits, and none of them pays for another.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+use super::model::{Model, dump, put, text};
+use crate::vault::tests::store::TestStore;
+use crate::vault::tests::watched::{Panics, Seen};
+use crate::vault::{Session, StoreError};
+use crate::vfs::error::FileError;
+
+/// A call that makes one file and counts how often it was worked out. Whoever has counted is in a group before the
+/// queue is free again.
+fn make(session: &Session, path: &str, text: &str, runs: &AtomicUsize) -> Result<(), FileError> {
+    session.write(|txn| {
+        let made = put(txn, path, text);
+        runs.fetch_add(1, Ordering::SeqCst);
+        made
+    })
+}
+
+fn wait_for(runs: &AtomicUsize, count: usize) {
+    while runs.load(Ordering::SeqCst) < count {
+        thread::yield_now();
+    }
+}
+
+fn is_halted<T>(result: &Result<T, FileError>) -> bool {
+    matches!(result, Err(FileError::Store(StoreError::Halted)))
+}
+
+#[test]
+fn calls_that_wait_together_share_a_commit_and_survive_a_crash() {
+    let store = TestStore::create();
+    let (session, watch) = store.unlock_watched();
+    let runs = AtomicUsize::new(0);
+    watch.hold();
+    thread::scope(|scope| {
+        scope.spawn(|| make(&session, "/memories/first", "x", &runs).unwrap());
+        watch.wait_for_sync();
+        for number in 0..8 {
+            let (session, runs) = (&session, &runs);
+            scope.spawn(move || {
+                make(session, &format!("/memories/d/{number}"), "x", runs).unwrap();
+            });
+        }
+        wait_for(&runs, 9);
+        assert_eq!(watch.seen().batches, 1, "one batch at a time");
+        watch.release();
+    });
+    let Seen { batches, syncs, .. } = watch.seen();
+    assert_eq!((batches, syncs), (2, 2));
+
+    store.memory.crash();
+    drop(session);
+    assert_eq!(dump(&store.unlock().unwrap()).unwrap().len(), 9);
+    store.assert_tidy("after the crash");
+}
+
+#[test]
+fn what_is_acknowledged_from_many_threads_survives_a_crash() {
+    let store = TestStore::create();
+    let session = store.unlock().unwrap();
+    thread::scope(|scope| {
+        for number in 0..8 {
+            let session = &session;
+            scope.spawn(move || {
+                for file in 0..25 {
+                    let path = format!("/memories/{number}/{file}");
+                    session.files().write(&path, &text("x", 10 * file)).unwrap();
+                }
+            });
+        }
+    });
+    store.memory.crash();
+    assert!(is_halted(&session.files().write("/memories/late", "x")));
+    assert!(is_halted(&session.files().list("/memories")));
+    drop(session);
+    assert_eq!(dump(&store.unlock().unwrap()).unwrap().len(), 200);
+}
+
+#[test]
+fn a_failing_call_takes_nothing_with_it() {
+    let store = TestStore::create();
+    let (session, watch) = store.unlock_watched();
+    let runs = AtomicUsize::new(0);
+    watch.hold();
+    thread::scope(|scope| {
+        scope.spawn(|| make(&session, "/memories/first", "x", &runs).unwrap());
+        watch.wait_for_sync();
+        scope.spawn(|| make(&session, "/memories/good", "x", &runs).unwrap());
+        wait_for(&runs, 2);
+        let failed = session.write(|txn| {
+            put(txn, "/memories/good", "overwritten")?;
+            put(txn, "/memories/bad", "x")?;
+            Err::<(), _>(FileError::NoMatch)
+        });
+        assert!(matches!(failed, Err(FileError::NoMatch)), "and it waits for nobody");
+        let panicked = catch_unwind(AssertUnwindSafe(|| {
+            session.write(|txn| -> Result<(), FileError> {
+                put(txn, "/memories/bad", "x")?;
+                panic!("a panic that a test asked for")
+            })
+        }));
+        assert!(panicked.is_err());
+        scope.spawn(|| make(&session, "/memories/other", "x", &runs).unwrap());
+        wait_for(&runs, 3);
+        watch.release();
+    });
+    assert_eq!(watch.seen().batches, 2);
+    let expected = ["first", "good", "other"].map(|name| (format!("/memories/{name}"), "x".into()));
+    assert_eq!(dump(&session).unwrap(), Model::from(expected));
+}
+
+#[test]
+fn a_call_that_does_not_fit_the_group_waits_and_is_worked_out_again() {
+    let store = TestStore::create();
+    let (session, watch) = store.unlock_watched();
+    let (runs, again) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    let long = text("x", 60_000);
+    watch.hold();
+    thread::scope(|scope| {
+        scope.spawn(|| make(&session, "/memories/first", "x", &runs).unwrap());
+        watch.wait_for_sync();
+        scope.spawn(|| make(&session, "/memories/one", &long, &runs).unwrap());
+        wait_for(&runs, 2);
+        scope.spawn(|| make(&session, "/memories/two", &long, &again).unwrap());
+        wait_for(&again, 1);
+        watch.release();
+    });
+    assert_eq!((runs.into_inner(), again.into_inner()), (2, 2));
+    assert_eq!(watch.seen().batches, 3);
+    assert_eq!(dump(&session).unwrap().len(), 3);
+}
+
+#[test]
+fn a_panic_in_the_engine_acknowledges_nothing_and_halts() {
+    for at in [Panics::BeforeApply, Panics::AfterApply] {
+        let store = TestStore::create();
+        let (session, watch) = store.unlock_watched();
+        session.files().write("/memories/kept", "x").unwrap();
+        watch.reset();
+        let runs = AtomicUsize::new(0);
+        watch.hold();
+        thread::scope(|scope| {
+            scope.spawn(|| make(&session, "/memories/first", "x", &runs).unwrap());
+            watch.wait_for_sync();
+            let calls: Vec<_> = (0..4)
+                .map(|number| {
+                    let (session, runs) = (&session, &runs);
+                    scope.spawn(move || make(session, &format!("/memories/{number}"), "x", runs))
+                })
+                .collect();
+            wait_for(&runs, 5);
+            watch.panic_at(at);
+            watch.release();
+            let results: Vec<_> = calls.into_iter().map(thread::ScopedJoinHandle::join).collect();
+            assert_eq!(results.iter().filter(|result| result.is_err()).count(), 1, "the leader");
+            assert!(results.into_iter().flatten().all(|result| is_halted(&result)));
+        });
+        assert!(is_halted(&session.files().read("/memories/kept")));
+        drop(session);
+        store.memory.crash();
+        let mut model = dump(&store.unlock().unwrap()).unwrap();
+        assert_eq!(model.remove("/memories/first").as_deref(), Some("x"), "was acknowledged");
+        assert_eq!(model, Model::from([("/memories/kept".to_owned(), "x".to_owned())]));
+    }
+}
+
+#[test]
+fn a_panic_while_syncing_acknowledges_nothing_and_halts() {
+    let store = TestStore::create();
+    let (session, watch) = store.unlock_watched();
+    watch.panic_at(Panics::InSync);
+    let call = catch_unwind(AssertUnwindSafe(|| session.files().write("/memories/a", "x")));
+    assert!(call.is_err());
+    assert!(is_halted(&session.files().read("/memories/a")));
+    assert!(is_halted(&session.files().write("/memories/b", "x")));
+    drop(session);
+    store.memory.crash();
+    assert!(dump(&store.unlock().unwrap()).unwrap().is_empty());
+}

@@ -1,0 +1,193 @@
+//! A fault at every change of the engine that a call makes: the session halts, and what is there after reopening
+//! is the state before the call or the state after it.
+
+use super::model::{Call, Model, dump, make_commits, text};
+use crate::storage::faulty::{Fault, Faults, FaultyStorage};
+use crate::vault::tests::store::{TestStore, unlock_on};
+use crate::vault::{Session, StoreError};
+use crate::vfs::error::FileError;
+
+/// What goes wrong, and whether the machine loses what was not synced as well.
+const MODES: [(Fault, bool); 6] = [
+    (Fault::Refused, false),
+    (Fault::Refused, true),
+    (Fault::Unreported, false),
+    (Fault::Unreported, true),
+    (Fault::Stopped, false),
+    (Fault::Stopped, true),
+];
+
+/// Every kind of change, small and long, in an order in which each finds what it needs.
+fn script() -> Vec<Call> {
+    let long = text("long", 150_000);
+    let line = |number: usize| long.split_inclusive('\n').nth(number).unwrap().to_owned();
+    vec![
+        Call::Write("/memories/a", "one\n".to_owned()),
+        Call::Write("/memories/d/a", "two\n".to_owned()),
+        Call::Insert("/memories/a", 1, "three\n".to_owned()),
+        Call::Replace("/memories/a", "one\n".to_owned(), "1\n".to_owned()),
+        Call::Write("/memories/d/long", long.clone()),
+        Call::Insert("/memories/d/long", 2_000, text("more", 9_000)),
+        Call::Replace("/memories/d/long", line(3_000), text("other", 5_000)),
+        Call::Replace("/memories/d/long", line(10), String::new()),
+        Call::Insert("/memories/a", 0, text("much", 40_000)),
+        Call::Header,
+        Call::Fill("/memories/d", 0..100),
+        Call::Fill("/memories/d", 100..200),
+        Call::Fill("/memories/d", 200..300),
+        Call::Write("/memories/d/150", "between\n".to_owned()),
+        Call::Rename("/memories/d", "/memories/x/y/z"),
+        Call::Write("/memories/x/y/z/150", "changed\n".to_owned()),
+        Call::Clear("/memories/x/y/z", 0..100),
+        Call::Clear("/memories/x/y/z", 100..200),
+        Call::Clear("/memories/x/y/z", 200..299),
+        Call::Rename("/memories/x/y/z/299-nnnnnnnnnnnnnnnnnnn", "/memories/x/y/only"),
+        Call::Write("/memories/x/y/z/long", "short again\n".to_owned()),
+        Call::Header,
+        Call::Fill("/memories/x/big", 0..150),
+        Call::Write("/memories/x/big/0/long", text("garbage", 20_000)),
+        Call::Write("/memories/x/big/1/long", text("garbage", 9_000)),
+        Call::Remove("/memories/x"),
+        Call::Write("/memories/staged", text("staged", 200_000)),
+        Call::Replace("/memories/staged", text("staged", 200_000), "nothing\n".to_owned()),
+        Call::Remove("/memories/a"),
+    ]
+}
+
+/// A store and what is in it.
+struct State {
+    store: TestStore,
+    model: Model,
+}
+
+impl State {
+    fn new() -> Self {
+        Self { store: TestStore::create(), model: Model::new() }
+    }
+
+    fn duplicate(&self) -> Self {
+        Self { store: self.store.duplicate(), model: self.model.clone() }
+    }
+
+    fn unlock(&self) -> (Session, Faults) {
+        let storage = FaultyStorage::new(self.store.memory.clone());
+        let faults = storage.faults();
+        (unlock_on(storage).unwrap(), faults)
+    }
+
+    /// What is there after the call that failed must be `self.model` with or without it.
+    fn check_after(&self, call: &Call, crashed: bool, context: &str) {
+        if crashed {
+            self.store.memory.crash();
+        }
+        let session = self.store.unlock().unwrap_or_else(|error| panic!("{error}: {context}"));
+        let found = dump(&session).unwrap_or_else(|error| panic!("{error}: {context}"));
+        let mut after = self.model.clone();
+        call.apply(&mut after);
+        assert!(found == self.model || found == after, "neither before nor after: {context}");
+        make_commits(&session, 3);
+        drop(session);
+        self.store.assert_tidy(context);
+    }
+}
+
+fn is_halted<T>(result: &Result<T, FileError>) -> bool {
+    matches!(result, Err(FileError::Store(StoreError::Halted)))
+}
+
+/// After a failed commit nothing is answered from memory. A header that could not be written is no commit.
+fn check_halted(session: &Session, call: &Call, context: &str) {
+    if !matches!(call, Call::Header) {
+        assert!(is_halted(&session.files().read("/memories/a")), "reads: {context}");
+        assert!(is_halted(&session.files().list("/memories")), "lists: {context}");
+        assert!(is_halted(&session.files().write("/memories/b", "x")), "writes: {context}");
+        assert!(session.is_locked(), "{context}");
+    }
+}
+
+/// Every change of the engine by every call fails in every way, each on a store of its own. Answers the faults tried.
+fn try_every_fault_of_each_call() -> usize {
+    let mut state = State::new();
+    let mut tried = 0;
+    for (number, call) in script().into_iter().enumerate() {
+        let before = state.duplicate();
+        let (session, faults) = state.unlock();
+        let first = faults.operations() + 1;
+        call.make(&state.store, &session).unwrap_or_else(|error| panic!("{number}: {error}"));
+        let last = faults.operations();
+        drop(session);
+        for operation in first..=last {
+            for (fault, crashed) in MODES {
+                let context = format!("call {number}, operation {operation}, {fault:?} {crashed}");
+                let state = before.duplicate();
+                let (session, faults) = state.unlock();
+                faults.set(operation, fault);
+                let result = call.make(&state.store, &session);
+                assert!(result.is_err(), "acknowledged: {context}");
+                check_halted(&session, &call, &context);
+                drop(session);
+                state.check_after(&call, crashed, &context);
+                tried += 1;
+            }
+        }
+        call.apply(&mut state.model);
+    }
+    tried
+}
+
+/// The whole script in one session, with a fault at every `step`-th change of the engine.
+fn try_faults_of_the_whole(step: u64, modes: impl Fn(u64) -> Vec<(Fault, bool)>) -> usize {
+    let run = |state: &mut State, session: &Session| {
+        script().into_iter().find(|call| match call.make(&state.store, session) {
+            Ok(()) => {
+                call.apply(&mut state.model);
+                false
+            }
+            Err(_) => true,
+        })
+    };
+    let mut whole = State::new();
+    let (session, faults) = whole.unlock();
+    assert!(run(&mut whole, &session).is_none());
+    assert_eq!(dump(&session).unwrap(), whole.model);
+    drop(session);
+    whole.store.assert_tidy("without a fault");
+
+    let mut tried = 0;
+    for operation in (1..=faults.operations()).step_by(usize::try_from(step).unwrap()) {
+        for (fault, crashed) in modes(operation) {
+            let context = format!("operation {operation}, {fault:?}, {crashed}");
+            let mut state = State::new();
+            let (session, faults) = state.unlock();
+            faults.set(operation, fault);
+            let failed = run(&mut state, &session).unwrap_or_else(|| panic!("no fault: {context}"));
+            check_halted(&session, &failed, &context);
+            drop(session);
+            state.check_after(&failed, crashed, &context);
+            tried += 1;
+        }
+    }
+    tried
+}
+
+#[test]
+fn a_fault_at_any_change_leaves_the_state_before_or_after_the_call() {
+    let tried = try_every_fault_of_each_call();
+    println!("{tried} faults");
+    assert!(tried > 400);
+}
+
+#[test]
+fn a_fault_in_a_long_session_loses_no_acknowledged_call() {
+    let tried = try_faults_of_the_whole(3, |operation| {
+        vec![MODES[usize::try_from(operation / 3).unwrap() % MODES.len()]]
+    });
+    println!("{tried} faults");
+}
+
+/// Run it with `cargo test --release --lib every_fault_of_a_long -- --ignored --nocapture`.
+#[test]
+#[ignore = "replays the whole script some 600 times"]
+fn every_fault_of_a_long_session_loses_no_acknowledged_call() {
+    println!("{} faults", try_faults_of_the_whole(1, |_| MODES.to_vec()));
+}

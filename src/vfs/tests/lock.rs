@@ -1,0 +1,76 @@
+//! Locking under a crowd, and letting go without it.
+
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+use super::model::{Model, dump, text};
+use crate::vault::StoreError;
+use crate::vault::tests::store::TestStore;
+use crate::vfs::error::FileError;
+
+fn is_locked<T>(result: &Result<T, FileError>) -> bool {
+    matches!(result, Err(FileError::Store(StoreError::Locked)))
+}
+
+#[test]
+fn a_lock_keeps_what_was_acknowledged_and_answers_locked_to_the_rest() {
+    for round in 0..6 {
+        let store = TestStore::create();
+        let session = store.unlock().unwrap();
+        let acknowledged = Mutex::new(Model::new());
+        let count = AtomicUsize::new(0);
+        let write = |writer: usize, bytes: usize| {
+            for number in 0.. {
+                let path = format!("/memories/{writer}/{number}");
+                let text = text(&path, bytes);
+                match session.files().write(&path, &text) {
+                    Ok(()) => drop(acknowledged.lock().unwrap().insert(path, text)),
+                    refused => return assert!(is_locked(&refused), "{refused:?}"),
+                }
+                count.fetch_add(1, Ordering::SeqCst);
+            }
+        };
+        let read = || {
+            loop {
+                match session.files().list("/memories") {
+                    Ok(entries) => assert!(entries.len() <= 5),
+                    refused => return assert!(is_locked(&refused), "{refused:?}"),
+                }
+            }
+        };
+        thread::scope(|scope| {
+            for writer in 0..4 {
+                scope.spawn(move || write(writer, 100));
+            }
+            scope.spawn(|| write(4, 90_000));
+            scope.spawn(read);
+            while count.load(Ordering::SeqCst) < 10 * round + 1 {
+                thread::yield_now();
+            }
+            session.clone().lock();
+            assert!(session.is_locked());
+            // The store is let go although handles of the session are still in use.
+            drop(store.unlock().unwrap());
+        });
+        assert!(is_locked(&session.files().read("/memories/0/0")));
+        session.lock();
+        store.memory.crash();
+        let found = dump(&store.unlock().unwrap()).unwrap();
+        assert!(found == acknowledged.into_inner().unwrap(), "round {round}");
+        store.assert_tidy("after the lock");
+    }
+}
+
+#[test]
+fn a_session_that_is_dropped_lets_go_and_loses_nothing() {
+    let store = TestStore::create();
+    let session = store.unlock().unwrap();
+    session.files().write("/memories/a", "x").unwrap();
+    assert!(matches!(store.unlock().err(), Some(StoreError::InUse(_))));
+    drop(session);
+    store.memory.crash();
+    let session = store.unlock().unwrap();
+    assert_eq!(dump(&session).unwrap(), BTreeMap::from([("/memories/a".into(), "x".into())]));
+}

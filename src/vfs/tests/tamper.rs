@@ -1,0 +1,292 @@
+//! Every kind of record, tampered with in every way, at rest and under an unlocked session: what hangs below is
+//! refused with one exact error, and what hangs elsewhere stays as it is.
+
+use super::model::{dump, parse, put, tampered, text};
+use crate::record::{Kind, RecordId};
+use crate::storage::Address;
+use crate::vault::tests::store::TestStore;
+use crate::vault::{Session, StoreError};
+use crate::vfs::edit;
+use crate::vfs::error::FileError;
+
+/// What is done to a record.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Attack {
+    FlipVersion,
+    FlipNonce,
+    FlipCiphertext,
+    FlipPadding,
+    FlipTag,
+    CutOneByte,
+    CutToClass,
+    CutAll,
+    ExtendOneByte,
+    ExtendToClass,
+    Delete,
+    SwapWithAnother,
+    CopyOfAnother,
+    PutBackOlder,
+    FromAnotherStore,
+}
+
+impl Attack {
+    const ALL: [Self; 15] = [
+        Self::FlipVersion,
+        Self::FlipNonce,
+        Self::FlipCiphertext,
+        Self::FlipPadding,
+        Self::FlipTag,
+        Self::CutOneByte,
+        Self::CutToClass,
+        Self::CutAll,
+        Self::ExtendOneByte,
+        Self::ExtendToClass,
+        Self::Delete,
+        Self::SwapWithAnother,
+        Self::CopyOfAnother,
+        Self::PutBackOlder,
+        Self::FromAnotherStore,
+    ];
+
+    /// What the error says of the record.
+    fn how(self) -> &'static str {
+        match self {
+            Self::FlipVersion | Self::CutOneByte | Self::CutAll | Self::ExtendOneByte => {
+                "has an impossible length or version"
+            }
+            Self::Delete => "is missing",
+            Self::PutBackOlder => "is not the version its parent refers to",
+            _ => "does not authenticate",
+        }
+    }
+
+    /// Whether it applies to a record of this length; only some lengths have a neighbour.
+    fn fits(self, length: usize) -> bool {
+        match self {
+            Self::CutToClass => length > 297,
+            Self::ExtendToClass => length < 4_137,
+            _ => true,
+        }
+    }
+}
+
+/// A store, what it was before its last changes, and another one.
+struct Scene {
+    now: TestStore,
+    before: TestStore,
+    foreign: TestStore,
+}
+
+const KEPT: &str = "/memories/kept";
+const SMALL: &str = "/memories/small/file";
+const LONG: &str = "/memories/long";
+const DEEP: &str = "/memories/big/000";
+
+impl Scene {
+    fn new() -> Self {
+        let now = filled();
+        let before = now.duplicate();
+        let session = now.unlock().unwrap();
+        edit::replace(&session, &parse(SMALL), "small", "tiny", 100).unwrap();
+        edit::insert(&session, &parse(LONG), 0, "a line\n").unwrap();
+        edit::insert(&session, &parse(DEEP), 0, "a line\n").unwrap();
+        edit::insert(&session, &parse(KEPT), 0, "a line\n").unwrap();
+        drop(session);
+        Self { now, before, foreign: filled() }
+    }
+
+    /// Does to `store` what an attacker might, at the record `victim`.
+    fn attack(&self, store: &TestStore, attack: Attack, victim: RecordId) {
+        let at = store.address(victim);
+        let older = self.before.values().get(&at).cloned();
+        let foreign = self.foreign.values().into_values();
+        store.tamper(|records| {
+            let value = records.get_mut(&at).unwrap();
+            let length = value.len();
+            let other = |records: &std::collections::BTreeMap<Address, Vec<u8>>| {
+                let same = |value: &Vec<u8>| value.len() == length;
+                let found = records.iter().find(|(other, value)| **other != at && same(value));
+                found.map(|(address, value)| (*address, value.clone())).unwrap()
+            };
+            match attack {
+                Attack::FlipVersion => value[0] ^= 1,
+                Attack::FlipNonce => value[24] ^= 0x80,
+                Attack::FlipCiphertext => value[25] ^= 1,
+                Attack::FlipPadding => value[length - 17] ^= 1,
+                Attack::FlipTag => value[length - 16] ^= 0x10,
+                Attack::CutOneByte => value.truncate(length - 1),
+                Attack::CutToClass => value.truncate((length - 41) / 2 + 41),
+                Attack::CutAll => value.clear(),
+                Attack::ExtendOneByte => value.push(0),
+                Attack::ExtendToClass => value.resize((length - 41) * 2 + 41, 0),
+                Attack::Delete => drop(records.remove(&at)),
+                Attack::SwapWithAnother => {
+                    let (address, theirs) = other(records);
+                    let ours = records.insert(at, theirs).unwrap();
+                    records.insert(address, ours);
+                }
+                Attack::CopyOfAnother => drop(records.insert(at, other(records).1)),
+                Attack::PutBackOlder => {
+                    let older = older.unwrap();
+                    assert_ne!(*value, older, "{victim:?} did not change");
+                    *value = older;
+                }
+                Attack::FromAnotherStore => {
+                    *value = { foreign }.find(|value| value.len() == length).unwrap();
+                }
+            }
+        });
+    }
+
+    /// The record of this kind that reading `path` opens and that changed last.
+    fn victim(&self, kind: Kind, path: &str) -> RecordId {
+        let (values, before) = (self.now.values(), self.before.values());
+        let candidates = self.now.records_of(kind).into_iter().filter(|id| {
+            let at = self.now.address(*id);
+            before.get(&at).is_some_and(|older| *older != values[&at])
+        });
+        let mut needed = candidates.filter(|id| {
+            let store = self.now.duplicate();
+            let at = store.address(*id);
+            store.tamper(|records| records.remove(&at));
+            store.unlock().unwrap().files().read(path).is_err()
+                && store.unlock().unwrap().files().read(KEPT).is_ok()
+        });
+        needed.next().unwrap_or_else(|| panic!("no {kind:?} on the way to {path}"))
+    }
+}
+
+fn filled() -> TestStore {
+    let store = TestStore::create();
+    let session = store.unlock().unwrap();
+    let files = session.files();
+    files.write(KEPT, &text("kept", 2_000)).unwrap();
+    files.write(SMALL, "small\n").unwrap();
+    files.write("/memories/small/other", &text("other", 1_800)).unwrap();
+    files.write("/memories/small/third", &text("third", 900)).unwrap();
+    files.write("/memories/small/fourth", &text("fourth", 400)).unwrap();
+    files.write(LONG, &text("long", 500_000)).unwrap();
+    for part in 0..2 {
+        let names = (0..60).map(|name| format!("/memories/big/{part}{name:02}{}", "n".repeat(240)));
+        session.write(|txn| names.clone().try_for_each(|path| put(txn, &path, "x\n"))).unwrap();
+    }
+    files.write(DEEP, "first\n").unwrap();
+    store
+}
+
+/// The call fails with this, the model is told nothing, and the session goes on.
+fn check<T>(result: Result<T, FileError>, kind: Kind, attack: Attack, context: &str) {
+    let error = result.err().unwrap_or_else(|| panic!("accepted: {context}"));
+    assert_eq!(tampered(&error), Some((kind.describe(), attack.how())), "{context}");
+    let FileError::Store(error) = error else { unreachable!() };
+    assert_eq!(error.for_model().content(), "Error: Memory is unavailable.");
+}
+
+fn check_session(session: &Session, path: &str, kind: Kind, attack: Attack, context: &str) {
+    check(session.files().read(path), kind, attack, context);
+    check(edit::replace(session, &parse(path), "not there", "", 9), kind, attack, context);
+    for other in [KEPT, SMALL, LONG, DEEP].into_iter().filter(|other| *other != path) {
+        let is_swapped = attack == Attack::SwapWithAnother;
+        if let Err(error) = session.files().read(other) {
+            assert!(is_swapped && tampered(&error).is_some(), "{other}: {context}");
+        }
+    }
+    if attack != Attack::SwapWithAnother {
+        session.files().write(KEPT, "still written to\n").unwrap();
+        assert_eq!(session.files().read(KEPT).unwrap().as_str(), "still written to\n");
+    }
+}
+
+#[test]
+fn a_tampered_record_is_refused_and_what_hangs_elsewhere_is_not() {
+    let scene = Scene::new();
+    let victims = [
+        (Kind::Folder, SMALL),
+        (Kind::FolderInner, DEEP),
+        (Kind::FolderLeaf, DEEP),
+        (Kind::File, SMALL),
+        (Kind::File, LONG),
+        (Kind::FileInner, LONG),
+        (Kind::Chunk, LONG),
+    ];
+    let mut cases = 0;
+    for (kind, path) in victims {
+        let victim = scene.victim(kind, path);
+        let length = scene.now.values()[&scene.now.address(victim)].len();
+        for attack in Attack::ALL.into_iter().filter(|attack| attack.fits(length)) {
+            let context = format!("{kind:?} of {path}, {attack:?}");
+            let store = scene.now.duplicate();
+            scene.attack(&store, attack, victim);
+            let session = store.unlock().unwrap_or_else(|error| panic!("{error}: {context}"));
+            check_session(&session, path, kind, attack, &format!("{context} at rest"));
+
+            let store = scene.now.duplicate();
+            let session = store.unlock().unwrap();
+            session.files().read(path).unwrap();
+            scene.attack(&store, attack, victim);
+            check_session(&session, path, kind, attack, &format!("{context} while unlocked"));
+            cases += 2;
+        }
+    }
+    println!("{cases} cases");
+}
+
+#[test]
+fn a_tampered_root_is_refused_at_unlock() {
+    let scene = Scene::new();
+    for attack in Attack::ALL.into_iter().filter(|attack| attack.fits(297)) {
+        let store = scene.now.duplicate();
+        scene.attack(&store, attack, RecordId::ROOT);
+        if attack == Attack::PutBackOlder {
+            // Authentic by itself. It leads to nothing, because what it refers to has changed since.
+            let refused = store.unlock().map_err(FileError::from);
+            let refused = refused.and_then(|session| session.files().read(KEPT).map(drop));
+            let is_refused = matches!(
+                refused,
+                Err(FileError::Store(StoreError::RolledBack { .. } | StoreError::Tampered { .. }))
+            );
+            assert!(is_refused);
+            continue;
+        }
+        let refused = store.unlock().err().map(FileError::from);
+        check(refused.map_or(Ok(()), Err), Kind::Root, attack, &format!("{attack:?}"));
+    }
+}
+
+/// The root in use is the one in memory. Another one in the engine is noticed before anything is written over it.
+#[test]
+fn a_root_tampered_with_under_a_session_stops_the_next_commit() {
+    let scene = Scene::new();
+    for attack in Attack::ALL.into_iter().filter(|attack| attack.fits(297)) {
+        let store = scene.now.duplicate();
+        let session = store.unlock().unwrap();
+        scene.attack(&store, attack, RecordId::ROOT);
+        let evidence = store.values();
+        if attack != Attack::SwapWithAnother {
+            session.files().read(KEPT).unwrap();
+        }
+        let refused = session.files().write("/memories/new", "x").err().unwrap();
+        let stale = Some(("the root record", "is not the version its parent refers to"));
+        assert_eq!(tampered(&refused), stale, "{attack:?}");
+        let halted = session.files().read(KEPT);
+        assert!(matches!(halted, Err(FileError::Store(StoreError::Halted))));
+        assert!(store.values() == evidence, "nothing was written: {attack:?}");
+    }
+}
+
+#[test]
+fn a_record_that_nothing_refers_to_changes_nothing() {
+    let scene = Scene::new();
+    let (store, foreign) = (&scene.now, scene.foreign.values());
+    let expected = dump(&store.unlock().unwrap()).unwrap();
+    let own = store.values()[&store.address(RecordId::ROOT)].clone();
+    store.tamper(|records| {
+        records.insert(Address([0; 32]), foreign.values().next().unwrap().clone());
+        records.insert(Address([0x7f; 32]), own);
+        records.insert(Address([0xff; 32]), Vec::new());
+    });
+    let session = store.unlock().unwrap();
+    assert!(dump(&session).unwrap() == expected);
+    session.files().write("/memories/new", "x").unwrap();
+    assert!(dump(&session).unwrap().len() == expected.len() + 1);
+}

@@ -1,0 +1,251 @@
+//! What lies on disk: no word of what was stored, five lengths and nothing else, nothing that two stores share, and
+//! files that only their owner can open.
+//!
+//! A child process uses a store in every way, among folders of its own for temporary files, home and work.
+#![cfg(unix)]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::string_slice,
+    clippy::as_conversions,
+    reason = "a test that meets the unexpected should stop there and say so"
+)]
+
+#[path = "at_rest/calls.rs"]
+mod calls;
+mod host;
+mod traces;
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use host::child::{self, Order};
+use host::{Run, WAYS};
+use traces::{Needle, Search, of_text, of_words, word};
+
+/// Not a test: what the other tests start.
+#[test]
+fn the_child() {
+    if let Ok(store) = std::env::var(child::STORE) {
+        child::serve(&store);
+    }
+}
+
+/// Does everything with a store that there is to do, and answers all that must not be found.
+fn use_everything(run: &mut Run) -> Vec<Needle> {
+    let mut needles = of_text("label", "first passphrase");
+    needles.extend(run.secrets());
+    for (_, way) in WAYS {
+        needles.extend(of_words(&way(run)));
+    }
+    assert_eq!(run.tell(Order::Upkeep, ""), "done");
+    needles.extend(run.secrets());
+    let wrong = format!("{} and more", word("wrong"));
+    assert_eq!(run.tell(Order::Lock, ""), "locked");
+    run.tell(Order::Drop, "");
+    assert_eq!(run.tell(Order::Unlock, &wrong), "The passphrase is wrong.");
+    assert_eq!(run.tell(Order::Unlock, &run.passphrase.clone()), "unlocked");
+    needles.extend(of_words(&host::files(run)));
+    run.tell(Order::Drop, "");
+    needles.extend(of_text("wrong passphrase", &wrong));
+    needles
+}
+
+/// All files and folders below a folder.
+fn below(folder: &Path) -> Vec<PathBuf> {
+    let mut all = Vec::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            all.extend(below(&path));
+        }
+        all.push(path);
+    }
+    all
+}
+
+fn files_below(folder: &Path) -> Vec<PathBuf> {
+    below(folder).into_iter().filter(|path| path.is_file()).collect()
+}
+
+#[test]
+fn nothing_that_was_stored_is_on_disk_in_any_form() {
+    let mut run = Run::start();
+    let search = Search::new(use_everything(&mut run));
+    let files = files_below(run.folder());
+    assert!(files.len() > 8, "store and backup: {files:?}");
+    for file in &files {
+        assert_eq!(search.traces(&fs::read(file).unwrap()), [], "{}", file.display());
+        assert_eq!(search.traces(file.to_str().unwrap().as_bytes()), [], "{}", file.display());
+    }
+    for folder in ["tmp", "home", "work"] {
+        assert_eq!(below(&run.folder().join(folder)), [] as [PathBuf; 0]);
+    }
+    // The search would find it.
+    let base64 = Needle::form(of_words(&["name".into()]), "base64");
+    fs::write(run.folder().join("planted"), base64).unwrap();
+    let planted = fs::read(run.folder().join("planted")).unwrap();
+    assert_eq!(search.traces(&planted).len(), 1);
+}
+
+/// The records of a store as its engine holds them.
+fn records(store: &Path) -> Vec<(Vec<u8>, Vec<u8>)> {
+    let generations: Vec<_> = fs::read_dir(store)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.file_name().unwrap().to_str().unwrap().starts_with("gen-"))
+        .collect();
+    let [generation] = generations.as_slice() else { panic!("{generations:?}") };
+    let db = sled::Config::new().path(generation).flush_every_ms(None).open().unwrap();
+    assert_eq!(db.tree_names().len(), 1, "everything is in one tree");
+    let records = db.iter().map(|record| record.unwrap());
+    records.map(|(address, value)| (address.to_vec(), value.to_vec())).collect()
+}
+
+#[test]
+fn records_have_one_of_five_lengths() {
+    let mut run = Run::start();
+    use_everything(&mut run);
+    let mut lengths = BTreeMap::new();
+    for (address, value) in records(&run.store()) {
+        assert_eq!(address.len(), 32);
+        *lengths.entry(value.len()).or_insert(0) += 1;
+    }
+    let five = BTreeSet::from([297, 553, 1_065, 2_089, 4_137]);
+    assert!(lengths.keys().all(|length| five.contains(length)), "{lengths:?}");
+    assert!(lengths.len() >= 4, "too few to tell: {lengths:?}");
+    // What is too long for the engine's log it would put into files of their own.
+    for file in files_below(&run.store()) {
+        assert!(!file.to_str().unwrap().contains("blobs"), "{}", file.display());
+    }
+}
+
+/// Every run of 16 bytes.
+fn windows(bytes: &[u8]) -> HashSet<&[u8]> {
+    bytes.windows(16).collect()
+}
+
+#[test]
+fn two_stores_made_by_the_same_calls_share_nothing() {
+    let mut runs = [Run::start(), Run::start()];
+    for run in &mut runs {
+        for (_, way) in WAYS {
+            way(run);
+        }
+        run.tell(Order::Drop, "");
+    }
+    let [one, other] = &runs;
+
+    // What we put into the engine: nothing at all in common.
+    let sealed = |run: &Run| records(&run.store()).into_iter().flat_map(|(a, v)| [a, v]).collect();
+    let (first, second): (Vec<Vec<u8>>, Vec<Vec<u8>>) = (sealed(one), sealed(other));
+    assert!(first.len() > 100, "{}", first.len());
+    let seen: HashSet<&[u8]> = first.iter().flat_map(|bytes| bytes.windows(16)).collect();
+    let shared = second.iter().flat_map(|bytes| bytes.windows(16)).filter(|w| seen.contains(w));
+    assert_eq!(shared.count(), 0);
+
+    // All files, byte by byte.
+    let all = |run: &Run| -> Vec<(PathBuf, Vec<u8>)> {
+        let files = files_below(&run.store());
+        files.into_iter().map(|file| (file.clone(), fs::read(file).unwrap())).collect()
+    };
+    let (first, second) = (all(one), all(other));
+    let mut seen: HashSet<&[u8]> = HashSet::new();
+    for (_, bytes) in &first {
+        seen.extend(windows(bytes));
+    }
+    let mut shared = Vec::new();
+    for (file, bytes) in &second {
+        let name = file.strip_prefix(other.store()).unwrap();
+        for (at, window) in bytes.windows(16).enumerate() {
+            if seen.contains(window) && !may_be_shared(name, at, window) {
+                shared.push(format!("{} at {at}: {window:02x?}", name.display()));
+            }
+        }
+    }
+    assert!(shared.is_empty(), "{} of them:\n{}", shared.len(), shared.join("\n"));
+}
+
+/// What two stores may have in common: runs of which sealed bytes cannot be more than a small part.
+fn may_be_shared(file: &Path, at: usize, window: &[u8]) -> bool {
+    // Unused space is zeros or ones, and so is most of the frame that the engine puts around a batch. Sealed bytes look
+    // like that once in 500 million windows.
+    if window.iter().filter(|byte| matches!(byte, 0 | 0xff)).count() >= 6 {
+        return true;
+    }
+    match file.to_str().unwrap() {
+        // The clear fields: magic, version, engine and flags; revision and generation; kind and cost of a slot.
+        "header.a" | "header.b" => {
+            at == 0 || (32 - 8..48).contains(&at) || (113..144).contains(&at)
+        }
+        // The engine's first frames, with the name of its only tree, before any record.
+        name if name.ends_with("/db") => at < 96,
+        // The engine's settings.
+        name => name.ends_with("/conf"),
+    }
+}
+
+#[test]
+fn only_the_owner_can_open_anything_whatever_the_umask() {
+    for umask in ["000", "022", "777"] {
+        let launcher = format!("umask {umask}; exec \"$0\" \"$@\"");
+        let mut run = Run::start_with(&["sh", "-c", &launcher]);
+        host::files(&mut run);
+        assert_eq!(run.tell(Order::Upkeep, ""), "done");
+        for store in [run.store(), run.folder().join("store.backup")] {
+            let all = below(&store);
+            assert!(all.len() > 4, "{all:?}");
+            for path in all.iter().chain([&store]) {
+                let mode = fs::metadata(path).unwrap().permissions().mode() & 0o7777;
+                let expected = if path.is_dir() { 0o700 } else { 0o600 };
+                assert_eq!(mode, expected, "umask {umask}: {mode:o} {}", path.display());
+            }
+        }
+    }
+}
+
+/// Run by `tests/at_rest_strace.sh`.
+#[test]
+#[ignore = "needs strace, which the script beside it installs"]
+fn nothing_that_is_written_shows_what_is_stored_and_nothing_is_written_elsewhere() {
+    let log = tempfile::NamedTempFile::new().unwrap();
+    let launcher = [&calls::STRACE[..], &["-o", log.path().to_str().unwrap()]].concat();
+    let mut run = Run::start_with(&launcher);
+    let search = Search::new(use_everything(&mut run));
+    run.finish();
+    let calls = calls::parse(&fs::read_to_string(log.path()).unwrap());
+
+    let mut opened = BTreeSet::new();
+    for path in &calls.opened_for_writing {
+        let path =
+            if path.is_absolute() { path.clone() } else { run.folder().join("work").join(path) };
+        assert!(
+            path.starts_with(run.folder()) || path == Path::new("/dev/null"),
+            "{}",
+            path.display()
+        );
+        assert_eq!(search.traces(path.to_str().unwrap().as_bytes()), []);
+        opened.insert(path);
+    }
+    assert!(opened.len() > 8, "{opened:?}");
+    assert_eq!(calls.shared_mappings, 0, "what is written through a mapping would not be seen");
+    let bytes: usize = calls.written.iter().map(|(_, bytes)| bytes.len()).sum();
+    eprintln!("{} files, {} writes, {bytes} bytes", opened.len(), calls.written.len());
+    assert!(bytes > 1 << 20, "{bytes}");
+    for (file, bytes) in &calls.written {
+        // What the host tells its parent, which has to know what it asked for.
+        if !file.starts_with("pipe:") {
+            assert_eq!(search.traces(bytes), [], "{file}");
+        }
+    }
+    let told: Vec<u8> = calls
+        .written
+        .iter()
+        .filter(|(file, _)| file.starts_with("pipe:"))
+        .flat_map(|(_, bytes)| bytes.clone())
+        .collect();
+    assert!(!search.traces(&told).is_empty(), "the search works, the log is whole");
+}

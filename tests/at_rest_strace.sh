@@ -1,0 +1,14 @@
+#!/bin/sh
+# Records every file that a process opens for writing and every byte that it writes while it uses a store in every way,
+# and looks for what it was given to keep: the test of tests/at_rest.rs that is left out by default.
+set -eu
+cd "$(dirname "$0")/.."
+if ! command -v strace >/dev/null; then
+    if [ "$(id -u)" != 0 ]; then
+        echo "strace is not installed, and only root can install it" >&2
+        exit 1
+    fi
+    apt-get -qq update
+    apt-get -qq install -y strace
+fi
+exec cargo test --package inmost --test at_rest -- --ignored --nocapture nothing_that_is_written

@@ -1,0 +1,232 @@
+//! A full disk: a clear error, nothing lost, and a store that still opens, reads and deletes.
+//!
+//! Needs root and `mount`; elsewhere it says loudly that it was skipped. Linux only.
+#![cfg(target_os = "linux")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test that meets the unexpected should stop there and say so"
+)]
+
+use std::collections::BTreeMap;
+use std::fs::{self, File, OpenOptions};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use inmost::{
+    FileError, KdfCost, Passphrase, Session, StorageEngine, StoreError, Vault, VaultOptions,
+};
+use tempfile::TempDir;
+
+const CHEAP: KdfCost = KdfCost::new(19 << 10, 2, 1);
+
+/// A small file system of its own, unmounted when dropped.
+struct Disk(TempDir);
+
+impl Disk {
+    fn tmpfs() -> Option<Self> {
+        let folder = tempfile::tempdir().unwrap();
+        let mounted =
+            run("mount", &["-t", "tmpfs", "-o", "size=12m", "inmost-test"], folder.path());
+        Self::of(folder, mounted)
+    }
+
+    /// Journalled, so that freed room is not at once room again.
+    fn ext4() -> Option<Self> {
+        let folder = tempfile::tempdir().unwrap();
+        let image = folder.path().join("image");
+        File::create(&image).unwrap().set_len(24 << 20).unwrap();
+        let target = folder.path().join("disk");
+        fs::create_dir(&target).unwrap();
+        let mounted = run("mkfs.ext4", &["-q", "-F", "-m", "0"], &image)
+            && run("mount", &["-o", "loop", image.to_str().unwrap()], &target);
+        Self::of(folder, mounted)
+    }
+
+    fn of(folder: TempDir, mounted: bool) -> Option<Self> {
+        if !mounted {
+            eprintln!("SKIPPED: a full disk needs root and mount, so nothing was tested");
+            return None;
+        }
+        Some(Self(folder))
+    }
+
+    fn root(&self) -> PathBuf {
+        let inner = self.0.path().join("disk");
+        if inner.is_dir() { inner } else { self.0.path().to_path_buf() }
+    }
+
+    /// Leaves no block free.
+    fn fill(&self) {
+        let mut file =
+            OpenOptions::new().append(true).create(true).open(self.root().join("filler")).unwrap();
+        for piece in [1 << 20, 64 << 10, 4 << 10, 1] {
+            while file.write_all(&vec![7; piece]).is_ok() {}
+        }
+        let _ = file.sync_all();
+    }
+
+    fn make_room(&self) {
+        fs::remove_file(self.root().join("filler")).unwrap();
+        File::open(self.root()).unwrap().sync_all().unwrap();
+    }
+}
+
+impl Drop for Disk {
+    fn drop(&mut self) {
+        run("umount", &[], &self.root());
+    }
+}
+
+fn run(program: &str, arguments: &[&str], last: &Path) -> bool {
+    Command::new(program).args(arguments).arg(last).output().is_ok_and(|it| it.status.success())
+}
+
+fn passphrase() -> Passphrase {
+    Passphrase::new("a passphrase for tests").unwrap()
+}
+
+fn unlocked(store: &Path) -> Session {
+    Vault::open(store).unwrap().unlock(&passphrase()).unwrap()
+}
+
+fn text(number: usize) -> String {
+    format!("{number} ").repeat(500)
+}
+
+/// Files by name that were acknowledged.
+type Files = BTreeMap<String, String>;
+
+fn assert_all_there(session: &Session, files: &Files) {
+    for (path, text) in files {
+        assert_eq!(session.files().read(path).unwrap().as_str(), text, "{path}");
+    }
+    assert_eq!(session.files().list("/memories").unwrap().len(), files.len());
+}
+
+/// Writes until the disk is full; answers what was acknowledged.
+fn write_until_full(session: &Session, files: &mut Files, prefix: &str) {
+    for number in 0..10_000 {
+        let path = format!("/memories/{prefix}{number:05}.txt");
+        match session.files().write(&path, &text(number)) {
+            Ok(()) => files.insert(path, text(number)),
+            Err(FileError::Store(StoreError::DiskFull)) => return,
+            Err(error) => panic!("another error: {error}"),
+        };
+    }
+    panic!("the disk never got full");
+}
+
+fn a_full_disk_loses_nothing(disk: &Disk, engine: StorageEngine) {
+    let store = disk.root().join("store");
+    let options = VaultOptions::new().kdf_cost(CHEAP).engine(engine);
+    let session = options.create(&store, &passphrase()).unwrap();
+    let mut files = Files::new();
+    for number in 0..40 {
+        let path = format!("/memories/first{number:05}.txt");
+        session.files().write(&path, &text(number)).unwrap();
+        files.insert(path, text(number));
+    }
+
+    disk.fill();
+    write_until_full(&session, &mut files, "second");
+    let halted = session.files().read("/memories/first00000.txt");
+    assert!(matches!(halted, Err(FileError::Store(StoreError::Halted))));
+    drop(session);
+
+    // Every further try fails and takes nothing from the next.
+    for round in 0..12 {
+        disk.fill();
+        let session = unlocked(&store);
+        assert_all_there(&session, &files);
+        if round % 3 == 0 {
+            session.lock();
+            continue;
+        }
+        write_until_full(&session, &mut files, &format!("round{round}"));
+    }
+
+    disk.fill();
+    let session = unlocked(&store);
+    for path in files.keys().take(20).cloned().collect::<Vec<_>>() {
+        session.files().remove(&path).unwrap();
+        files.remove(&path);
+    }
+    assert_all_there(&session, &files);
+    drop(session);
+    assert_all_there(&unlocked(&store), &files);
+
+    disk.make_room();
+    let session = unlocked(&store);
+    for number in 0..20 {
+        let path = format!("/memories/third{number:05}.txt");
+        session.files().write(&path, &text(number)).unwrap();
+        files.insert(path, text(number));
+    }
+    assert_eq!(fs::metadata(store.join("ballast")).unwrap().len(), 2 << 20);
+    session.lock();
+    assert_all_there(&unlocked(&store), &files);
+}
+
+fn no_store_begins_on_a_full_disk(disk: &Disk, engine: StorageEngine) {
+    disk.fill();
+    let store = disk.root().join("store");
+    let options = VaultOptions::new().kdf_cost(CHEAP).engine(engine);
+    assert!(matches!(options.create(&store, &passphrase()), Err(StoreError::DiskFull)));
+    disk.make_room();
+    assert_eq!(fs::read_dir(disk.root()).unwrap().filter(|it| !is_of_the_disk(it)).count(), 0);
+    options.create(&store, &passphrase()).unwrap();
+}
+
+/// A copy of a store may lack the ballast. Then the room of sled's own snapshots is the last there is.
+fn a_lost_ballast_loses_nothing(disk: &Disk, engine: StorageEngine) {
+    let store = disk.root().join("store");
+    let options = VaultOptions::new().kdf_cost(CHEAP).engine(engine);
+    let session = options.create(&store, &passphrase()).unwrap();
+    let mut files = Files::new();
+    disk.fill();
+    write_until_full(&session, &mut files, "some");
+    drop(session);
+    fs::remove_file(store.join("ballast")).unwrap();
+    disk.fill();
+    match Vault::open(&store).unwrap().unlock(&passphrase()) {
+        Ok(session) => assert_all_there(&session, &files),
+        Err(StoreError::DiskFull) => assert_eq!(engine, StorageEngine::Sled),
+        Err(error) => panic!("another error: {error}"),
+    }
+    disk.make_room();
+    assert_all_there(&unlocked(&store), &files);
+    assert_eq!(fs::metadata(store.join("ballast")).unwrap().len(), 2 << 20);
+}
+
+fn is_of_the_disk(entry: &std::io::Result<fs::DirEntry>) -> bool {
+    entry.as_ref().is_ok_and(|entry| entry.file_name() == "lost+found")
+}
+
+macro_rules! on_disks {
+    ($($name:ident: $disk:ident, $engine:ident, $behaviour:ident;)*) => {$(
+        #[test]
+        fn $name() {
+            if let Some(disk) = Disk::$disk() {
+                $behaviour(&disk, StorageEngine::$engine);
+            }
+        }
+    )*};
+}
+
+on_disks! {
+    sled_loses_nothing_on_a_full_tmpfs: tmpfs, Sled, a_full_disk_loses_nothing;
+    sled_loses_nothing_on_a_full_ext4: ext4, Sled, a_full_disk_loses_nothing;
+    sled_loses_nothing_without_its_ballast: tmpfs, Sled, a_lost_ballast_loses_nothing;
+    sled_begins_nothing_on_a_full_disk: ext4, Sled, no_store_begins_on_a_full_disk;
+}
+
+#[cfg(feature = "redb")]
+on_disks! {
+    redb_loses_nothing_on_a_full_tmpfs: tmpfs, Redb, a_full_disk_loses_nothing;
+    redb_loses_nothing_on_a_full_ext4: ext4, Redb, a_full_disk_loses_nothing;
+    redb_loses_nothing_without_its_ballast: ext4, Redb, a_lost_ballast_loses_nothing;
+    redb_begins_nothing_on_a_full_disk: ext4, Redb, no_store_begins_on_a_full_disk;
+}

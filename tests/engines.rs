@@ -1,0 +1,112 @@
+//! Stores on either engine, through the public API: choosing one, and what damage to its file comes to.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test that meets the unexpected should stop there and say so"
+)]
+
+use inmost::{KdfCost, Passphrase, StorageEngine, VaultOptions};
+
+const CHEAP: KdfCost = KdfCost::new(19 << 10, 2, 1);
+
+fn passphrase() -> Passphrase {
+    Passphrase::new("a passphrase for tests").unwrap()
+}
+
+fn options(engine: StorageEngine) -> VaultOptions {
+    VaultOptions::new().kdf_cost(CHEAP).engine(engine)
+}
+
+#[cfg(not(feature = "redb"))]
+#[test]
+fn a_store_on_redb_needs_a_build_with_redb() {
+    use inmost::StoreError;
+
+    let folder = tempfile::tempdir().unwrap();
+    let store = folder.path().join("store");
+    let created = options(StorageEngine::Redb).create(&store, &passphrase());
+    assert!(matches!(created, Err(StoreError::EngineNotBuilt)));
+    assert!(!store.exists());
+}
+
+#[cfg(feature = "redb")]
+mod redb {
+    use std::fs;
+    use std::path::{Path, PathBuf};
+
+    use inmost::{FileError, StoreError, Vault};
+
+    use super::*;
+
+    fn text(number: usize) -> String {
+        format!("{number:04} ").repeat(300)
+    }
+
+    fn path(number: usize) -> String {
+        format!("/memories/file{number:04}.txt")
+    }
+
+    const FILES: usize = 40;
+
+    fn filled(store: &Path) -> PathBuf {
+        let session = options(StorageEngine::Redb).create(store, &passphrase()).unwrap();
+        for number in 0..FILES {
+            session.files().write(&path(number), &text(number)).unwrap();
+        }
+        session.lock();
+        store.join("gen-0000000000000001/redb")
+    }
+
+    #[test]
+    fn a_store_on_redb_names_its_engine_itself() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = folder.path().join("store");
+        assert!(filled(&store).is_file());
+        let session = Vault::open(&store).unwrap().unlock(&passphrase()).unwrap();
+        for number in 0..FILES {
+            assert_eq!(session.files().read(&path(number)).unwrap().as_str(), text(number));
+        }
+    }
+
+    /// redb checks no page it reads, so a flipped bit in a value reaches us. It must end there.
+    #[test]
+    fn a_bit_flipped_in_a_value_is_tampering_and_never_another_text() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = folder.path().join("store");
+        let database = filled(&store);
+        let whole = fs::read(&database).unwrap();
+        let (mut right, mut tampered, mut unopened) = (0, 0, 0);
+        // A fixed sequence: failures repeat. (Knuth's MMIX generator.)
+        let mut random = 1_u64;
+        for _ in 0..60 {
+            random = random
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            let mut damaged = whole.clone();
+            // The pages in use lie in front; most of the rest of the file has never been written.
+            let at = usize::try_from(random >> 33).unwrap() % (whole.len() / 4);
+            damaged[at] ^= 1 << (random >> 61);
+            fs::write(&database, damaged).unwrap();
+            let session = match Vault::open(&store).unwrap().unlock(&passphrase()) {
+                Ok(session) => session,
+                Err(StoreError::Tampered { .. } | StoreError::Storage(_)) => {
+                    unopened += 1;
+                    continue;
+                }
+                Err(error) => panic!("another error: {error}"),
+            };
+            for number in 0..FILES {
+                match session.files().read(&path(number)) {
+                    Ok(read) => assert_eq!(read.as_str(), text(number)),
+                    Err(FileError::Store(StoreError::Tampered { .. })) => tampered += 1,
+                    Err(FileError::Store(StoreError::Storage(_))) => unopened += 1,
+                    Err(error) => panic!("another error: {error}"),
+                }
+                right += 1;
+            }
+        }
+        println!("{right} reads, {tampered} tampered with, {unopened} errors of the engine");
+        assert!(tampered > 0, "no flip has hit a value");
+    }
+}

@@ -1,0 +1,92 @@
+//! Stores of every format ever released, as they lie on disk, open and hold what they held.
+
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use inmost::{AnchorStatus, EntryKind, Passphrase, Session, Vault};
+use serde_json::{Value, json};
+
+fn golden() -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
+    let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let mut versions: Vec<PathBuf> = entries.filter(|path| path.is_dir()).collect();
+    versions.sort();
+    assert!(!versions.is_empty());
+    versions
+}
+
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir(to).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let path = entry.unwrap().path();
+        let to = to.join(path.file_name().unwrap());
+        if path.is_dir() {
+            copy(&path, &to);
+        } else {
+            fs::copy(&path, to).unwrap();
+        }
+    }
+}
+
+fn unlock(store: &Path, version: &Path) -> Session {
+    let passphrase = fs::read_to_string(version.join("passphrase")).unwrap();
+    Vault::open(store).unwrap().unlock(&Passphrase::new(&passphrase).unwrap()).unwrap()
+}
+
+fn walk(session: &Session, folder: &str, files: &mut Vec<Value>) {
+    for entry in session.files().list(folder).unwrap() {
+        let path = format!("{folder}/{}", entry.name);
+        match entry.kind {
+            EntryKind::Folder => walk(session, &path, files),
+            EntryKind::File { lines, created, modified, .. } => files.push(json!({
+                "path": path, "bytes": entry.bytes, "lines": lines, "created": created,
+                "modified": modified, "text": session.files().read(&path).unwrap().as_str(),
+            })),
+            kind => unreachable!("{kind:?}"),
+        }
+    }
+}
+
+fn files(session: &Session) -> Vec<Value> {
+    let mut files = Vec::new();
+    walk(session, "/memories", &mut files);
+    files
+}
+
+#[test]
+fn every_golden_store_holds_what_it_held() {
+    for version in golden() {
+        let expected = fs::read(version.join("files.json")).unwrap();
+        let expected: Vec<Value> = serde_json::from_slice(&expected).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let store = folder.path().join("store");
+        copy(&version.join("store"), &store);
+
+        let session = unlock(&store, &version);
+        assert_eq!(files(&session), expected, "{}", version.display());
+        assert_eq!(session.status().unwrap().anchor, AnchorStatus::Active);
+        let report = session.check(|_| {}).unwrap();
+        assert!(report.problems.is_empty(), "{:?}", report.problems);
+        assert_eq!(report.orphans, 0);
+    }
+}
+
+#[test]
+fn every_golden_store_can_be_changed_and_purged() {
+    for version in golden() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = folder.path().join("store");
+        copy(&version.join("store"), &store);
+
+        let session = unlock(&store, &version);
+        let before = files(&session).len();
+        session.files().write("/memories/new/file", "new").unwrap();
+        session.purge(|_| {}).unwrap();
+        session.lock();
+        let session = unlock(&store, &version);
+        assert_eq!(files(&session).len(), before + 1);
+        assert_eq!(session.files().read("/memories/new/file").unwrap().as_str(), "new");
+    }
+}

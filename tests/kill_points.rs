@@ -1,0 +1,236 @@
+//! SIGKILL before every single change of a file that creating, opening, writing and closing a store makes.
+//!
+//! A preloaded library (`lab/shim.c`) counts the changes. Short form: some points of each scenario. Long form,
+//! every point: `INMOST_LONG=1`, see `lab/kill_points.sh`. Linux with a C compiler only; elsewhere it says
+//! loudly that it was skipped.
+#![cfg(target_os = "linux")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test that meets the unexpected should stop there and say so"
+)]
+
+use std::fs;
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use inmost::{KdfCost, Passphrase, Session, StorageEngine, StoreError, Vault, VaultOptions};
+use tempfile::TempDir;
+
+const CHEAP: KdfCost = KdfCost::new(19 << 10, 2, 1);
+/// Tell the child where its store is, which engine to choose, and where to note what was acknowledged.
+const STORE: &str = "INMOST_TEST_STORE";
+const ENGINE: &str = "INMOST_TEST_ENGINE";
+const ACKNOWLEDGED: &str = "INMOST_TEST_ACKNOWLEDGED";
+/// Points of each scenario in the short form.
+const POINTS: u64 = 10;
+
+fn passphrase() -> Passphrase {
+    Passphrase::new("a passphrase for tests").unwrap()
+}
+
+fn unlock(store: &Path) -> Result<Session, StoreError> {
+    Vault::open(store)?.unlock(&passphrase())
+}
+
+fn text(number: usize) -> String {
+    format!("{number} ").repeat(200 * (number % 8))
+}
+
+fn path(number: usize) -> String {
+    format!("/memories/folder/{number:03}.txt")
+}
+
+/// Files that a child writes, each acknowledged before the next.
+const WRITES: std::ops::Range<usize> = 100..104;
+/// Files that are there before.
+const BEFORE: std::ops::Range<usize> = 0..20;
+
+/// The child: creates or opens the store, writes, deletes, closes. Alone it has nothing to do.
+#[test]
+fn child_uses_a_store() {
+    let Ok(store) = std::env::var(STORE) else { return };
+    let acknowledged = std::env::var(ACKNOWLEDGED).unwrap();
+    let session = match std::env::var(ENGINE).as_deref() {
+        Ok("sled") => create(Path::new(&store), StorageEngine::Sled),
+        Ok(_) => create(Path::new(&store), StorageEngine::Redb),
+        Err(_) => unlock(Path::new(&store)).unwrap(),
+    };
+    let mut done = Vec::new();
+    fs::write(&acknowledged, &done).unwrap();
+    for number in WRITES {
+        session.files().write(&path(number), &text(number)).unwrap();
+        done.push(b'w');
+        fs::write(&acknowledged, &done).unwrap();
+    }
+    let _ = session.files().remove(&path(0));
+    session.lock();
+}
+
+fn create(store: &Path, engine: StorageEngine) -> Session {
+    VaultOptions::new().kdf_cost(CHEAP).engine(engine).create(store, &passphrase()).unwrap()
+}
+
+struct Lab {
+    folder: TempDir,
+    shim: PathBuf,
+}
+
+impl Lab {
+    fn new() -> Option<Self> {
+        // What is killed is a process and not the machine, so memory is disk enough, and faster.
+        let memory = Path::new("/dev/shm");
+        let folder =
+            if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() };
+        let folder = folder.unwrap();
+        let shim = folder.path().join("shim.so");
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/lab/shim.c");
+        let built = Command::new("cc")
+            .args(["-O2", "-shared", "-fPIC", "-o"])
+            .arg(&shim)
+            .arg(source)
+            .arg("-ldl")
+            .status();
+        if !built.is_ok_and(|status| status.success()) {
+            eprintln!("SKIPPED: no C compiler, so nothing was killed");
+            return None;
+        }
+        Some(Self { folder, shim })
+    }
+
+    fn disk(&self) -> PathBuf {
+        self.folder.path().join("disk")
+    }
+
+    fn store(&self) -> PathBuf {
+        self.disk().join("store")
+    }
+
+    fn log(&self) -> PathBuf {
+        self.folder.path().join("log")
+    }
+
+    /// Puts a copy of `base` in place of the store; without one there is none.
+    fn reset(&self, base: Option<&Path>) {
+        let _ = fs::remove_dir_all(self.disk());
+        let _ = fs::remove_file(self.folder.path().join("acknowledged"));
+        fs::create_dir(self.disk()).unwrap();
+        if let Some(base) = base {
+            let copied = Command::new("cp").arg("-a").arg(base).arg(self.store()).status();
+            assert!(copied.unwrap().success());
+        }
+    }
+
+    /// Runs the child; answers whether it was killed.
+    fn run(&self, engine: Option<StorageEngine>, kill_at: Option<u64>) -> bool {
+        let mut child = Command::new(std::env::current_exe().unwrap());
+        child
+            .args(["--exact", "child_uses_a_store"])
+            .env("LD_PRELOAD", &self.shim)
+            .env("SHIM_DIR", self.disk())
+            .env("SHIM_KILL_AT", kill_at.map_or("-1".into(), |at| at.to_string()))
+            .env("SHIM_LOG", self.log())
+            .env(STORE, self.store())
+            .env(ACKNOWLEDGED, self.folder.path().join("acknowledged"));
+        match engine {
+            Some(StorageEngine::Sled) => child.env(ENGINE, "sled"),
+            Some(_) => child.env(ENGINE, "redb"),
+            None => child.env_remove(ENGINE),
+        };
+        let _ = fs::remove_file(self.log());
+        let output = child.output().unwrap();
+        let killed = output.status.signal() == Some(9);
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(killed || output.status.success(), "at {kill_at:?}: {text}");
+        killed
+    }
+
+    /// What the child was told, `None` if it never had a store.
+    fn acknowledged(&self) -> Option<usize> {
+        fs::read(self.folder.path().join("acknowledged")).ok().map(|done| done.len())
+    }
+
+    /// Every point in the long form, some in the short one; answers how many there are.
+    fn at_points(&self, base: Option<&Path>, engine: Option<StorageEngine>) -> u64 {
+        self.reset(base);
+        assert!(!self.run(engine, None));
+        let all: u64 = fs::read_to_string(self.log()).unwrap().lines().count().try_into().unwrap();
+        assert!(all > 10, "the shim saw only {all} changes");
+        let step = if std::env::var_os("INMOST_LONG").is_some() { 1 } else { all.div_ceil(POINTS) };
+        let mut kills = 0;
+        for point in (0..all).step_by(step.try_into().unwrap()) {
+            self.reset(base);
+            kills += u64::from(self.run(engine, Some(point)));
+            self.assert_whole(base.is_some(), point);
+        }
+        println!("{kills} kills, {all} points, every store opened");
+        assert!(kills > 0);
+        all
+    }
+
+    fn assert_whole(&self, existed: bool, point: u64) {
+        let acknowledged = self.acknowledged();
+        let last = fs::read_to_string(self.log()).unwrap().lines().last().map(str::to_owned);
+        let session = match unlock(&self.store()) {
+            Ok(session) => session,
+            Err(StoreError::NotAStore) if !existed && acknowledged.is_none() => {
+                create(&self.store(), StorageEngine::Sled).lock();
+                return;
+            }
+            Err(error) => panic!("killed at {point} ({last:?}): {error}"),
+        };
+        let read = |session: &Session, number| {
+            let read = session.files().read(&path(number));
+            read.map(|read| read.as_str().to_owned()).map_err(|error| error.to_string())
+        };
+        let assert_there = |session: &Session| {
+            // The first file is deleted at the end.
+            for number in BEFORE.filter(|number| existed && *number != 0) {
+                assert_eq!(read(session, number), Ok(text(number)), "killed at {point} ({last:?})");
+            }
+            for number in WRITES.take(acknowledged.unwrap_or(0)) {
+                assert_eq!(read(session, number), Ok(text(number)), "killed at {point} ({last:?})");
+            }
+        };
+        assert_there(&session);
+        session.files().write(&path(200), &text(7)).unwrap();
+        session.lock();
+        let session = unlock(&self.store()).unwrap();
+        assert_there(&session);
+        assert_eq!(read(&session, 200), Ok(text(7)));
+    }
+}
+
+fn kill_everywhere(engine: StorageEngine) {
+    let Some(lab) = Lab::new() else { return };
+    lab.at_points(None, Some(engine));
+
+    let closed = lab.folder.path().join("closed");
+    let session = create(&closed, engine);
+    for number in BEFORE {
+        session.files().write(&path(number), &text(number)).unwrap();
+    }
+    session.lock();
+    drop(session);
+    let all = lab.at_points(Some(&closed), None);
+
+    // Opening after a kill is another path: recovery, and for redb a repair.
+    lab.reset(Some(&closed));
+    assert!(lab.run(None, Some(all / 3 * 2)), "killed too late");
+    let killed = lab.folder.path().join("killed");
+    fs::rename(lab.store(), &killed).unwrap();
+    lab.at_points(Some(&killed), None);
+}
+
+#[test]
+fn a_kill_at_any_change_leaves_a_store_on_sled_that_opens() {
+    kill_everywhere(StorageEngine::Sled);
+}
+
+#[cfg(feature = "redb")]
+#[test]
+fn a_kill_at_any_change_leaves_a_store_on_redb_that_opens() {
+    kill_everywhere(StorageEngine::Redb);
+}

@@ -1,0 +1,423 @@
+//! The layers of the library, kept by reading its sources: a module names only lower ones.
+//!
+//! Sources are read as tokens, so comments, documentation and strings do not count, and code inside macro
+//! calls and under `#[cfg(test)]` does. Not seen: a path that a macro puts together from single identifiers.
+
+#![allow(clippy::unwrap_used, reason = "a test that meets the unexpected should stop there")]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use proc_macro2::{Delimiter, Ident, Span, TokenStream, TokenTree};
+
+/// Top-level modules, lowest first; those of one row do not name each other.
+const LAYERS: [&[&str]; 8] = [
+    &["secret", "limits"],
+    &["crypto"],
+    &["storage"],
+    &["record"],
+    &["vault"],
+    &["vfs"],
+    &["tool"],
+    &["fuzzing"],
+];
+
+/// What a layer may not know of although it lies lower: engines see sealed bytes and no keys.
+const BLIND: [(&str, &str); 1] = [("storage", "crypto")];
+
+/// Crates that only one place names, by the beginning of the path of its files below `src/`.
+const CONFINED: [(&str, &str); 7] = [
+    ("argon2", "crypto/"),
+    ("bincode", "record/codec.rs"),
+    ("blake2", "crypto/"),
+    ("chacha20poly1305", "crypto/"),
+    ("getrandom", "crypto/rng.rs"),
+    ("redb", "storage/redb"),
+    ("sled", "storage/sled"),
+];
+
+#[test]
+fn every_module_names_only_lower_layers() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut complaints = Vec::new();
+    let sources = sources(&root);
+    assert!(sources.len() > 20, "the sources are elsewhere");
+    for path in sources {
+        let name = path.strip_prefix(&root).unwrap().to_str().unwrap().replace('\\', "/");
+        complaints.extend(check(&name, &fs::read_to_string(&path).unwrap()));
+    }
+    assert!(complaints.is_empty(), "\n{}\n", complaints.join("\n"));
+}
+
+#[test]
+fn the_program_reaches_nothing_but_the_public_api() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("cli/src");
+    for path in sources(&root) {
+        let complaints = check_foreign(&fs::read_to_string(&path).unwrap());
+        assert!(complaints.is_empty(), "{}: {complaints:?}", path.display());
+    }
+}
+
+#[test]
+fn planted_violations_are_found() {
+    for (name, source, expected) in [
+        ("crypto/kdf.rs", "use crate::vault::Session;", "up to vault"),
+        ("crypto/mod.rs", "use crate::{limits, secret::{SecretBytes}, record};", "up to record"),
+        ("crypto/kdf.rs", "fn f() { let x = crate :: tool :: call(); }", "up to tool"),
+        ("secret.rs", "use crate::limits::PATH_BYTES;", "sideways to limits"),
+        ("limits.rs", "use super::secret::wipe;", "sideways to secret"),
+        ("record/tree/replace.rs", "use super::super::super::vault::Open;", "up to vault"),
+        ("record/mod.rs", "use super::vfs::path;", "up to vfs"),
+        ("record/codec.rs", "use super::super::{vfs, limits};", "up to vfs"),
+        ("vault/open.rs", "#[cfg(test)] mod tests { use crate::tool::MemoryTool; }", "up to tool"),
+        (
+            "vault/open.rs",
+            "mod tests { mod more { use super::super::super::super::vfs; } }",
+            "up to vfs",
+        ),
+        ("vault/open.rs", "macro_rules! m { () => { $crate::vfs::edit() } }", "up to vfs"),
+        ("vault/open.rs", "fn f() { assert!(crate::vfs::name::ok()); }", "up to vfs"),
+        ("vault/open.rs", "type T = Vec<crate::tool::Command>;", "up to tool"),
+        ("vault/open.rs", "pub(in crate::vfs) struct S;", "up to vfs"),
+        ("storage/mod.rs", "use crate::crypto::keys::DataKey;", "storage knows nothing of crypto"),
+        ("vault/open.rs", "use crate::MemoryTool;", "MemoryTool is in no layer"),
+        ("vault/open.rs", "use crate::*;", "the whole crate"),
+        ("vault/open.rs", "use super::super::*;", "the whole crate"),
+        ("vault/open.rs", "use crate as everything;", "the whole crate"),
+        ("vault/open.rs", "use crate::{self as everything};", "the whole crate"),
+        ("vault/open.rs", "extern crate self as inmost;", "the whole crate"),
+        ("vault/open.rs", "#[path = \"../tool/parse.rs\"] mod parse;", "a file by its path"),
+        (
+            "vault/open.rs",
+            "#[cfg_attr(test, path = \"../tool/parse.rs\")] mod parse;",
+            "a file by its path",
+        ),
+        ("vault/open.rs", "include!(\"../tool/parse.rs\");", "a file by its path"),
+        ("storage/local.rs", "use sled::Db;", "sled is named outside storage/sled"),
+        ("storage/local.rs", "fn f(db: &::sled::Db) {}", "sled is named outside storage/sled"),
+        (
+            "storage/local.rs",
+            "use {std::fs, sled as engine};",
+            "sled is named outside storage/sled",
+        ),
+        ("storage/local.rs", "extern crate sled;", "sled is named outside storage/sled"),
+        ("record/node.rs", "use bincode::config;", "bincode is named outside record/codec.rs"),
+        ("crypto/keys.rs", "fn f() { getrandom::fill(b); }", "getrandom is named outside"),
+        ("vault/slots.rs", "use argon2::Argon2;", "argon2 is named outside crypto/"),
+        ("helpers.rs", "", "helpers is in no layer"),
+    ] {
+        let complaints = check(name, source);
+        assert_eq!(complaints.len(), 1, "{name}: {source}: {complaints:?}");
+        assert!(complaints[0].contains(expected), "{name}: {source}: {complaints:?}");
+    }
+    assert_eq!(check_foreign("#[path = \"../../src/vault/mod.rs\"] mod vault;").len(), 1);
+    assert_eq!(check_foreign("use inmost::fuzzing::model;").len(), 1);
+    let lines = check("secret.rs", "\n\nuse crate::tool;\nuse crate::vfs;\n");
+    assert_eq!(lines, ["src/secret.rs:3: up to tool", "src/secret.rs:4: up to vfs"]);
+}
+
+#[test]
+fn what_is_allowed_is_not_complained_of() {
+    for (name, source) in [
+        ("lib.rs", "mod tool; pub use tool::MemoryTool; use crate::vault;"),
+        ("tool/mod.rs", "use crate::{limits, vault::{Session, StoreError}, vfs};"),
+        ("fuzzing.rs", "use crate::tool; use crate::{crypto, storage};"),
+        (
+            "crypto/kdf.rs",
+            "//! See [`crate::vault`].\n/* crate::tool */ const S: &str = \"crate::tool\";",
+        ),
+        (
+            "crypto/kdf.rs",
+            "pub(crate) fn f() {} pub(super) fn g() {} pub(in crate::crypto) fn h() {}",
+        ),
+        (
+            "record/tree/replace.rs",
+            "use super::super::codec; use super::super::{node, RecordError};",
+        ),
+        ("vault/header.rs", "mod tests { use super::super::slots::Slot; use super::*; }"),
+        ("storage/mod.rs", "mod sled; mod local { use super::sled::SledEngine; } fn sled() {}"),
+        ("storage/sled.rs", "use sled::Db; fn f() -> ::sled::Db {}"),
+        ("storage/sled/tests.rs", "use sled::Config;"),
+        ("record/codec.rs", "use bincode::serde; use super::super::limits;"),
+        ("vfs/path.rs", "fn f(crate_: u8) { let x = Self::vault; a.tool; b::tool::c(); }"),
+    ] {
+        assert_eq!(check(name, source), [""; 0], "{name}: {source}");
+    }
+}
+
+/// What is wrong with a source file of the library; `name` is its path below `src/`.
+fn check(name: &str, source: &str) -> Vec<String> {
+    let mut module: Vec<String> =
+        name.trim_end_matches(".rs").split('/').map(str::to_owned).collect();
+    if matches!(module.last().map(String::as_str), Some("mod" | "lib")) {
+        module.pop();
+    }
+    // The list of modules and of what is public.
+    let Some(layer) = module.first().cloned() else { return Vec::new() };
+    if rank(&layer).is_none() {
+        return vec![format!("src/{name}: {layer} is in no layer; give it a row in LAYERS")];
+    }
+    let mut complaints = Vec::new();
+    for named in names_in(source, module) {
+        let complaint = match &named.what {
+            What::Root(target) => points_wrong(&layer, target),
+            What::WholeCrate => Some("names the whole crate".to_owned()),
+            What::File => Some("takes in a file by its path".to_owned()),
+            What::Crate(krate) => CONFINED
+                .iter()
+                .find(|(confined, home)| confined == krate && !name.starts_with(home))
+                .map(|(_, home)| format!("{krate} is named outside {home}")),
+        };
+        complaints.extend(complaint.map(|what| format!("src/{name}:{}: {what}", named.line)));
+    }
+    complaints
+}
+
+/// What is wrong with a source file of another package.
+fn check_foreign(source: &str) -> Vec<String> {
+    let mut complaints = Vec::new();
+    for named in names_in(source, Vec::new()) {
+        if matches!(named.what, What::File) {
+            complaints.push(format!("{}: takes in a file by its path", named.line));
+        }
+    }
+    if source.contains("inmost::fuzzing") {
+        complaints.push("uses what is there for fuzz targets only".to_owned());
+    }
+    complaints
+}
+
+fn points_wrong(layer: &str, target: &str) -> Option<String> {
+    let Some(height) = rank(target) else {
+        return Some(format!("{target} is in no layer; name it by the module it is from"));
+    };
+    if target == layer {
+        return None;
+    }
+    if BLIND.contains(&(layer, target)) {
+        return Some(format!("{layer} knows nothing of {target}"));
+    }
+    match height.cmp(&rank(layer)?) {
+        std::cmp::Ordering::Less => None,
+        std::cmp::Ordering::Equal => Some(format!("sideways to {target}")),
+        std::cmp::Ordering::Greater => Some(format!("up to {target}")),
+    }
+}
+
+fn rank(module: &str) -> Option<usize> {
+    LAYERS.iter().position(|row| row.contains(&module))
+}
+
+/// Something that a source file names.
+struct Named {
+    what: What,
+    line: usize,
+}
+
+enum What {
+    /// A path from the root of this crate, by its first segment.
+    Root(String),
+    /// The root of this crate itself, through which everything can be reached.
+    WholeCrate,
+    /// A path that begins with something else: another crate, or what is in scope under that name.
+    Crate(String),
+    /// Source text from a file that is not where its module says.
+    File,
+}
+
+fn names_in(source: &str, module: Vec<String>) -> Vec<Named> {
+    let tokens: TokenStream = source.parse().unwrap();
+    let mut reader = Reader { module, names: Vec::new() };
+    reader.read(tokens, &Prefix::None);
+    reader.names
+}
+
+/// What the paths in a group go on from.
+enum Prefix {
+    /// Nothing: ordinary code.
+    None,
+    /// Nothing, and each is a path: `use {a, b}`.
+    Bare,
+    /// The root of this crate: `use crate::{a, b}`.
+    Root,
+    /// Something that was judged by its first segment.
+    Judged,
+}
+
+struct Reader {
+    /// The module that the tokens are in.
+    module: Vec<String>,
+    names: Vec<Named>,
+}
+
+impl Reader {
+    fn read(&mut self, tokens: TokenStream, prefix: &Prefix) {
+        let tokens: Vec<TokenTree> = tokens.into_iter().collect();
+        let mut at = 0;
+        while let Some(token) = tokens.get(at) {
+            let before = at.checked_sub(1).and_then(|before| tokens.get(before));
+            at += 1;
+            match token {
+                TokenTree::Group(group) => {
+                    if is_sign(before, '#') && sets_path(group.stream()) {
+                        self.name(What::File, group.span());
+                    }
+                    let depth = self.module.len();
+                    self.module.extend(inline_module(&tokens, at));
+                    let bare = is_word(before, "use");
+                    let prefix = if bare { Prefix::Bare } else { Prefix::None };
+                    self.read(group.stream(), &prefix);
+                    self.module.truncate(depth);
+                }
+                TokenTree::Ident(word) if !is_declared(before) => {
+                    let explicit = matches!(prefix, Prefix::Bare) || is_word(before, "use");
+                    at = match (word.to_string().as_str(), tokens.get(at)) {
+                        ("include", sign) if is_sign(sign, '!') => {
+                            self.name(What::File, word.span());
+                            at
+                        }
+                        ("extern", Some(TokenTree::Ident(krate))) if krate == "crate" => {
+                            at + 1 + self.extern_crate(tokens.get(at + 1))
+                        }
+                        _ => self.path(word, &tokens, at, prefix, explicit),
+                    };
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Reads a path from its first segment on; answers where it ends. A single segment counts as a path where it is
+    /// `explicit` that it is one.
+    fn path(
+        &mut self,
+        first: &Ident,
+        tokens: &[TokenTree],
+        mut at: usize,
+        prefix: &Prefix,
+        explicit: bool,
+    ) -> usize {
+        let mut segments = vec![first.to_string()];
+        let mut group = None;
+        let begin = at - 1;
+        while is_sign(tokens.get(at), ':') && is_sign(tokens.get(at + 1), ':') {
+            match tokens.get(at + 2) {
+                Some(TokenTree::Ident(segment)) => segments.push(segment.to_string()),
+                Some(TokenTree::Group(list)) if list.delimiter() == Delimiter::Brace => {
+                    group = Some(list.stream());
+                }
+                sign if is_sign(sign, '*') => {}
+                _ => break,
+            }
+            at += 3;
+        }
+        let end = at;
+        if is_word(tokens.get(at), "as") {
+            at += 2; // the new name names nothing
+        }
+        if matches!(prefix, Prefix::Judged) {
+            return at;
+        }
+
+        let below = self.resolve(&segments, prefix);
+        match below.as_deref() {
+            None if explicit || end > begin + 1 => {
+                self.name(What::Crate(segments.swap_remove(0)), first.span());
+            }
+            None => {}
+            Some([module, ..]) => self.name(What::Root(module.clone()), first.span()),
+            // What a group holds is named from the root.
+            Some([]) if group.is_some() => {}
+            Some([]) if is_visibility(tokens, begin, end) => {}
+            Some([]) => self.name(What::WholeCrate, first.span()),
+        }
+        if let Some(group) = group {
+            let root = below.is_some_and(|path| path.is_empty());
+            self.read(group, if root { &Prefix::Root } else { &Prefix::Judged });
+        }
+        at
+    }
+
+    /// Reads what follows `extern crate`; answers how many tokens that is.
+    fn extern_crate(&mut self, name: Option<&TokenTree>) -> usize {
+        let Some(TokenTree::Ident(name)) = name else { return 0 };
+        let what = if name == "self" { What::WholeCrate } else { What::Crate(name.to_string()) };
+        self.name(what, name.span());
+        1
+    }
+
+    /// A path as one from the root of this crate; `None` if it begins elsewhere.
+    fn resolve(&self, segments: &[String], prefix: &Prefix) -> Option<Vec<String>> {
+        let mut segments = segments.iter().map(String::as_str).peekable();
+        let mut path = match (prefix, *segments.peek()?) {
+            (Prefix::Root, _) | (_, "crate") => Vec::new(),
+            (_, "super" | "self") => self.module.clone(),
+            _ => return None,
+        };
+        segments.next_if(|first| matches!(*first, "crate" | "self"));
+        while segments.next_if_eq(&"super").is_some() {
+            path.pop();
+        }
+        path.extend(segments.map(str::to_owned));
+        Some(path)
+    }
+
+    fn name(&mut self, what: What, span: Span) {
+        self.names.push(Named { what, line: span.start().line });
+    }
+}
+
+/// Whether an attribute is `path = "..."`, or sets it under a condition.
+fn sets_path(attribute: TokenStream) -> bool {
+    let tokens: Vec<TokenTree> = attribute.into_iter().collect();
+    tokens.windows(2).any(|pair| is_word(pair.first(), "path") && is_sign(pair.get(1), '='))
+        || tokens.into_iter().any(|token| match token {
+            TokenTree::Group(group) => sets_path(group.stream()),
+            _ => false,
+        })
+}
+
+/// The name of the module whose body ends just before `at`: `mod name { ... }`.
+fn inline_module(tokens: &[TokenTree], at: usize) -> Option<String> {
+    let [.., keyword, TokenTree::Ident(name), TokenTree::Group(_)] = tokens.get(..at)? else {
+        return None;
+    };
+    is_word(Some(keyword), "mod").then(|| name.to_string())
+}
+
+/// Whether what follows is a name being given, or the rest of something that was read already.
+fn is_declared(before: Option<&TokenTree>) -> bool {
+    match before {
+        Some(TokenTree::Ident(word)) => word == "mod" || word == "fn",
+        Some(TokenTree::Punct(sign)) => sign.as_char() == '.',
+        _ => false,
+    }
+}
+
+fn is_sign(token: Option<&TokenTree>, sign: char) -> bool {
+    matches!(token, Some(TokenTree::Punct(punct)) if punct.as_char() == sign)
+}
+
+fn is_word(token: Option<&TokenTree>, word: &str) -> bool {
+    matches!(token, Some(TokenTree::Ident(ident)) if ident == word)
+}
+
+/// Whether a path is all that its parentheses hold: `pub(crate)`, `pub(in super::super)`.
+fn is_visibility(tokens: &[TokenTree], begin: usize, end: usize) -> bool {
+    let opened = begin == 0 || begin == 1 && is_word(tokens.first(), "in");
+    opened && end == tokens.len()
+}
+
+fn sources(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            found.extend(sources(&path));
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            found.push(path);
+        }
+    }
+    found.sort();
+    found
+}

@@ -1,0 +1,89 @@
+//! One process at a time: the second is told at once, by the holder's process id, and a killed holder leaves
+//! nothing that a hand would have to remove.
+#![cfg(unix)]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test that meets the unexpected should stop there and say so"
+)]
+
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use inmost::{KdfCost, Passphrase, Session, StorageEngine, StoreError, Vault, VaultOptions};
+
+const CHEAP: KdfCost = KdfCost::new(19 << 10, 2, 1);
+/// Names the store to the child.
+const STORE: &str = "INMOST_TEST_STORE";
+
+fn passphrase() -> Passphrase {
+    Passphrase::new("a passphrase for tests").unwrap()
+}
+
+fn unlocked(store: &Path) -> Session {
+    Vault::open(store).unwrap().unlock(&passphrase()).unwrap()
+}
+
+/// The child: opens the store, writes into it without end, says when the first is done. Alone it has nothing to do.
+#[test]
+fn child_writes_until_it_is_killed() {
+    let Ok(store) = std::env::var(STORE) else { return };
+    let session = unlocked(Path::new(&store));
+    for number in 0_u64.. {
+        session.files().write("/memories/busy.txt", &format!("{number}")).unwrap();
+        if number == 0 {
+            println!("\nbusy");
+        }
+    }
+}
+
+fn busy_child(store: &Path) -> Child {
+    let mut child = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "child_writes_until_it_is_killed", "--nocapture"])
+        .env(STORE, store)
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    assert!(lines.map_while(Result::ok).any(|line| line == "busy"), "the child has failed");
+    child
+}
+
+fn a_holder_is_named_and_leaves_nothing_behind(engine: StorageEngine) {
+    let folder = tempfile::tempdir().unwrap();
+    let store = folder.path().join("store");
+    let options = VaultOptions::new().kdf_cost(CHEAP).engine(engine);
+    let session = options.create(&store, &passphrase()).unwrap();
+    session.files().write("/memories/kept.txt", "kept").unwrap();
+    session.lock();
+    for _ in 0..5 {
+        let mut child = busy_child(&store);
+
+        let asked = Instant::now();
+        let refused = Vault::open(&store);
+        assert!(asked.elapsed() < Duration::from_secs(1));
+        let Err(StoreError::InUse(pid)) = refused else { panic!("two processes hold one store") };
+        assert_eq!(pid, Some(child.id()));
+
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let session = unlocked(&store);
+        assert_eq!(session.files().read("/memories/kept.txt").unwrap().as_str(), "kept");
+        session.files().read("/memories/busy.txt").unwrap().as_str().parse::<u64>().unwrap();
+        session.lock();
+    }
+}
+
+#[test]
+fn a_holder_on_sled_is_named_and_leaves_nothing_behind() {
+    a_holder_is_named_and_leaves_nothing_behind(StorageEngine::Sled);
+}
+
+#[cfg(feature = "redb")]
+#[test]
+fn a_holder_on_redb_is_named_and_leaves_nothing_behind() {
+    a_holder_is_named_and_leaves_nothing_behind(StorageEngine::Redb);
+}

@@ -55,6 +55,13 @@ mod vfs;
 pub use crypto::cost::{KdfCost, KdfLimits, KdfOutOfBounds};
 pub use crypto::passphrase::{Passphrase, PassphraseError};
 
+// What else opens a store, and the keyslots.
+pub use crypto::keys::{Keyfile, RawKey, RecoveryKey};
+pub use vault::{
+    Credential, KeyfileBytes, KeyfileError, LabelError, NewSlot, RecoveryKeyError, RecoveryKeyText,
+    SlotInfo, SlotKind, SlotLabel,
+};
+
 // The memory tool.
 pub use tool::{
     Command, Expected, Full, MemoryTool, MemoryToolBuilder, ToolError, ToolResult, ViewRange,

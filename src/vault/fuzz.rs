@@ -3,10 +3,10 @@
 //! Exists with the feature `fuzzing` only. [`KdfLimits::of_fuzzing`] is what makes it cheap; nothing public hands it
 //! out, so no application can open such a store, not even one built with the feature.
 
+pub(crate) use super::credential::{Credential, Enrolment};
 use super::error::StoreError;
 pub(crate) use super::header::{HEADER_BYTES, Header, HeaderError};
 pub(crate) use super::label::SlotLabel;
-pub(crate) use super::slots::{Credential, Enrolment};
 pub(crate) use super::unlocked::{NewHeader, Unlocked};
 use super::{Session, SessionOptions, VaultOptions};
 use crate::crypto::cost::{KdfCost, KdfLimits};

@@ -11,10 +11,10 @@ use crate::record::node::Root;
 use crate::record::{Kind, Node, RecordId, Sealer, Tag, sealed};
 use crate::storage::memory::MemoryStorage;
 use crate::storage::{Address, EngineKind, HeaderCopy, Storage};
+use crate::vault::credential::{Credential, Enrolment};
 use crate::vault::fixtures::TINY;
 use crate::vault::header::{HEADER_BYTES, Header};
 use crate::vault::label::SlotLabel;
-use crate::vault::slots::{Credential, Enrolment};
 use crate::vault::unlocked::{NextHeader, Unlocked};
 use crate::vault::{Session, SessionOptions, StoreError, VaultOptions};
 

@@ -8,6 +8,7 @@ mod create;
 mod error;
 #[cfg(test)]
 mod export;
+mod file_anchor;
 #[cfg(test)]
 mod fixtures;
 #[cfg(test)]
@@ -33,6 +34,7 @@ pub use anchor::{AnchorStatus, FreshnessAnchor};
 pub use check::{CheckReport, Problem};
 pub(crate) use commit::Exclusive;
 pub use error::StoreError;
+pub use file_anchor::FileAnchor;
 pub(crate) use open::Open;
 pub(crate) use options::Quotas;
 pub use options::{SessionOptions, StorageEngine};

@@ -83,6 +83,8 @@ pub(crate) enum Failure {
     ReaderGone,
     /// The same, but a call was carried out whose answer nobody has read.
     AnswerLost,
+    /// A process of ours has ended with this code, and has said itself why.
+    Ended(u8),
 }
 
 impl Failure {
@@ -137,6 +139,9 @@ impl From<StoreError> for Failure {
         let advice = match &error {
             StoreError::NotAStore => "Check the path, or make a store there with `inmost init`.",
             StoreError::Storage(_) => "Restore a backup of the store.",
+            StoreError::RolledBack { .. } => {
+                "If you know why, because it is a backup or a copy, use `inmost accept-rollback`."
+            }
             error => error.advice(),
         };
         Self::new(Exit::of(&error), what, advice)

@@ -11,7 +11,7 @@ use crate::args::{KdfArgs, StoreArgs};
 use crate::exit::{Exit, Failure};
 use crate::passphrase::Input;
 use crate::progress::Progress;
-use crate::{shown, store, streams};
+use crate::{shown, store};
 
 /// Get out of a damaged store whatever can still be read
 ///
@@ -53,7 +53,9 @@ impl Salvage {
         let mut count = 0_u64..;
         let mut tell = move || progress.tell(count.next().unwrap_or_default());
         let (report, renamed) = if self.plain {
-            streams::warn("What is saved is not encrypted any more.");
+            super::print(
+                b"What is saved is not encrypted: whoever can read the files can read it.\n",
+            )?;
             let mut folder = PlainFolder::new(&self.to);
             let report = vault.salvage(&passphrase, |path, text| {
                 tell();

@@ -40,6 +40,9 @@
 #![allow(dead_code, reason = "layers land one after the other; removed with the last one")]
 
 mod crypto;
+#[cfg(feature = "fuzzing")]
+#[doc(hidden)]
+pub mod fuzzing;
 mod limits;
 mod record;
 mod secret;
@@ -51,6 +54,13 @@ mod vfs;
 // Passphrases, and what guessing them costs.
 pub use crypto::cost::{KdfCost, KdfLimits, KdfOutOfBounds};
 pub use crypto::passphrase::{Passphrase, PassphraseError};
+
+// What else opens a store, and the keyslots.
+pub use crypto::keys::{Keyfile, RawKey, RecoveryKey};
+pub use vault::{
+    Credential, KeyfileBytes, KeyfileError, LabelError, NewSlot, RecoveryKeyError, RecoveryKeyText,
+    SlotInfo, SlotKind, SlotLabel,
+};
 
 // The memory tool.
 pub use tool::{

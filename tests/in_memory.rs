@@ -182,7 +182,6 @@ fn a_core_dump_has_text_but_no_keys_and_a_hardened_process_makes_none() {
         eprintln!("SKIPPED: core dumps go elsewhere on this system: {pattern}");
         return;
     }
-    let unlimited = ["sh", "-c", "ulimit -c unlimited 2>/dev/null; exec \"$0\" \"$@\""];
     // What a crash finds in registers and on stacks depends on what was done last.
     let lasts: [(&str, host::Way); 4] = [
         ("unlock", |_| Vec::new()),

@@ -25,15 +25,16 @@ const LAYERS: [&[&str]; 8] = [
 /// What a layer may not know of although it lies lower: engines see sealed bytes and no keys.
 const BLIND: [(&str, &str); 1] = [("storage", "crypto")];
 
-/// Crates that only one place names, by the beginning of the path of its files below `src/`.
-const CONFINED: [(&str, &str); 7] = [
-    ("argon2", "crypto/"),
-    ("bincode", "record/codec.rs"),
-    ("blake2", "crypto/"),
-    ("chacha20poly1305", "crypto/"),
-    ("getrandom", "crypto/rng.rs"),
-    ("redb", "storage/redb"),
-    ("sled", "storage/sled"),
+/// Crates that only one place names, by the beginnings of the paths of its files below `src/`.
+const CONFINED: [(&str, &[&str]); 7] = [
+    ("argon2", &["crypto/"]),
+    ("bincode", &["record/codec.rs"]),
+    // The example of docs/FORMAT.md is computed beside our own code, not with it.
+    ("blake2", &["crypto/", "record/format_example.rs"]),
+    ("chacha20poly1305", &["crypto/"]),
+    ("getrandom", &["crypto/rng.rs"]),
+    ("redb", &["storage/redb"]),
+    ("sled", &["storage/sled"]),
 ];
 
 #[test]
@@ -165,8 +166,9 @@ fn check(name: &str, source: &str) -> Vec<String> {
             What::File => Some("takes in a file by its path".to_owned()),
             What::Crate(krate) => CONFINED
                 .iter()
-                .find(|(confined, home)| confined == krate && !name.starts_with(home))
-                .map(|(_, home)| format!("{krate} is named outside {home}")),
+                .find(|(confined, _)| confined == krate)
+                .filter(|(_, homes)| !homes.iter().any(|home| name.starts_with(home)))
+                .map(|(_, homes)| format!("{krate} is named outside {}", homes.join(", "))),
         };
         complaints.extend(complaint.map(|what| format!("src/{name}:{}: {what}", named.line)));
     }

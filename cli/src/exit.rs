@@ -58,7 +58,10 @@ impl Exit {
             // A session halts after a failed write.
             StoreError::Io(_) | StoreError::DiskFull | StoreError::Halted => Self::Io,
             StoreError::EngineNotBuilt | StoreError::UnknownFormat { .. } => Self::UnknownFormat,
-            StoreError::RolledBack { .. } | StoreError::HeaderRolledBack { .. } => Self::RolledBack,
+            // A foreign anchor may be a slip, or a store from before its keys were rotated: the worse counts.
+            StoreError::RolledBack { .. }
+            | StoreError::HeaderRolledBack { .. }
+            | StoreError::ForeignAnchor => Self::RolledBack,
             StoreError::KdfOutOfBounds(_) => Self::KdfOutOfBounds,
             StoreError::Locked => Self::Locked,
             // `AlreadyExists` too: the command was well formed, only the place is taken.
@@ -213,6 +216,7 @@ mod tests {
         for (error, exit) in [
             (StoreError::AlreadyExists, Exit::Other),
             (StoreError::EngineNotBuilt, Exit::UnknownFormat),
+            (StoreError::ForeignAnchor, Exit::RolledBack),
             (StoreError::Halted, Exit::Io),
             (StoreError::HeaderDamaged, Exit::Damaged),
             (StoreError::InUse(None), Exit::InUse),

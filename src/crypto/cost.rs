@@ -42,6 +42,18 @@ impl KdfCost {
     pub const fn lanes(self) -> u32 {
         self.lanes
     }
+
+    /// Whether a guess costs less than by today's default, counting memory times passes: then the passphrase is worth
+    /// enrolling anew.
+    #[must_use]
+    pub fn is_below_default(self) -> bool {
+        self.work() < Self::default().work()
+    }
+
+    /// KiB of memory times passes.
+    fn work(self) -> u64 {
+        u64::from(self.memory_kib) * u64::from(self.passes)
+    }
 }
 
 impl Default for KdfCost {
@@ -133,11 +145,30 @@ impl KdfLimits {
         KdfOutOfBounds::check("KiB of memory times passes in all", work, (0, self.unlock_work))
     }
 
+    /// The most memory of one keyslot with this many passes, in KiB.
+    pub(crate) fn most_memory_kib(&self, passes: u32) -> u32 {
+        let most = self.slot_work / u64::from(passes.max(1));
+        u32::try_from(most).unwrap_or(u32::MAX).min(self.memory_kib.1)
+    }
+
     /// Limits that let unit tests pay next to nothing. Only tests of this crate can name it, so no
     /// build of the library accepts such a store.
     #[cfg(test)]
     pub(crate) fn of_tests() -> Self {
         Self { memory_kib: (8, 1 << 20), passes: (1, 32), ..Self::default() }
+    }
+
+    /// Limits within which key derivation costs next to nothing, however a forged header turns it. As above:
+    /// nothing public can name it, and it exists only with the feature that builds the fuzz targets.
+    #[cfg(feature = "fuzzing")]
+    pub(crate) fn of_fuzzing() -> Self {
+        Self {
+            memory_kib: (8, 64),
+            passes: (1, 3),
+            lanes: (1, 4),
+            slot_work: 128,
+            unlock_work: 256,
+        }
     }
 }
 
@@ -177,7 +208,7 @@ impl AdmittedCost {
 
     /// KiB of memory times passes.
     pub(crate) fn work(self) -> u64 {
-        u64::from(self.0.memory_kib) * u64::from(self.0.passes)
+        self.0.work()
     }
 }
 

@@ -17,10 +17,10 @@ use crate::secret::SecretBytes;
 
 /// Declares keys that are only good for deriving from.
 macro_rules! prf_keys {
-    ($($(#[$doc:meta])* $name:ident($bytes:literal);)+) => {
+    ($($(#[$doc:meta])* $vis:vis $name:ident($bytes:literal);)+) => {
         $(
             $(#[$doc])*
-            pub(crate) struct $name(SecretBytes<$bytes>);
+            $vis struct $name(SecretBytes<$bytes>);
 
             impl $name {
                 /// This kind of key from its secret.
@@ -45,30 +45,51 @@ macro_rules! prf_keys {
 
 prf_keys! {
     /// What Argon2id makes of a passphrase.
-    PasswordKey(32);
+    pub(crate) PasswordKey(32);
     /// A [`PasswordKey`] followed by a [`Keyfile`]: both are needed, neither can be guessed alone.
-    PasswordAndKeyfile(64);
-    /// 256 random bits that a person keeps on paper.
-    RecoveryKey(32);
-    /// 256 random bits that an application keeps, for instance in the system's keyring.
-    RawKey(32);
+    pub(crate) PasswordAndKeyfile(64);
+    /// 256 random bits that a person keeps on paper, for the day the passphrase is forgotten.
+    pub RecoveryKey(32);
+    /// 256 random bits that an application keeps, for instance in the system's keyring. Never made from text: what a
+    /// person can type is a [`Passphrase`](crate::Passphrase), and guessing that must cost something.
+    pub RawKey(32);
     /// The root of a store's keys, sealed in every keyslot. Never used but to derive.
-    MasterKey(32);
+    pub(crate) MasterKey(32);
     /// The root of one generation's keys. Exists only in the header, sealed under the master key.
-    DataKey(32);
+    pub(crate) DataKey(32);
     /// Authenticates whole headers.
-    HeaderMacKey(32);
+    pub(crate) HeaderMacKey(32);
     /// Authenticates the anchor.
-    AnchorKey(32);
+    pub(crate) AnchorKey(32);
 }
 
-/// 32 random bytes in a file, combined with a passphrase.
-pub(crate) struct Keyfile(SecretBytes<32>);
+/// 32 random bytes in a file, which opens a store together with a passphrase: neither is enough alone.
+pub struct Keyfile(SecretBytes<32>);
 
 impl Keyfile {
-    /// A keyfile from its content.
+    /// A keyfile from its secret.
     pub(crate) fn new(secret: SecretBytes<32>) -> Self {
         Self(secret)
+    }
+
+    /// Its secret.
+    pub(crate) fn expose(&self) -> &[u8; 32] {
+        self.0.expose()
+    }
+}
+
+impl RecoveryKey {
+    /// The key itself.
+    pub(crate) fn expose(&self) -> &[u8; 32] {
+        self.0.expose()
+    }
+}
+
+impl RawKey {
+    /// The key itself, for the place where the application keeps it.
+    #[must_use]
+    pub fn expose(&self) -> &[u8; 32] {
+        self.0.expose()
     }
 }
 

@@ -6,6 +6,7 @@
 //! what the keys protect or where it is stored.
 
 pub(crate) mod aead;
+mod calibrate;
 pub(crate) mod cost;
 pub(crate) mod kdf;
 pub(crate) mod keys;

@@ -269,7 +269,7 @@ mod tests {
     fn a_slot_may_be_larger_than_a_page() {
         let mut large = Slot::zeros(100_000);
         large.get_mut().fill(1);
-        assert_eq!(large.get(), [1; 100_000]);
+        assert_eq!(large.get(), vec![1; 100_000]);
     }
 
     #[test]

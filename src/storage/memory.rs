@@ -68,7 +68,7 @@ impl Generation {
 impl MemoryStorage {
     /// Power loss: what was applied since the last sync is gone, and engines that are still open answer
     /// [`StorageError::Poisoned`].
-    #[cfg(any(test, fuzzing))]
+    #[cfg(any(test, feature = "fuzzing"))]
     pub(crate) fn crash(&self) {
         for generation in self.place().generations.values() {
             locked(generation).crash();
@@ -107,6 +107,18 @@ impl MemoryStorage {
     #[cfg(test)]
     pub(crate) fn tamper_header(&self, copy: HeaderCopy, bytes: Option<&[u8]>) {
         *self.place().header(copy) = bytes.map(<[u8]>::to_vec);
+    }
+
+    /// The stored values of a generation, to be looked at and changed behind the engine's back.
+    #[cfg(feature = "fuzzing")]
+    pub(crate) fn with_records<T>(
+        &self,
+        generation: u64,
+        work: impl FnOnce(&mut BTreeMap<Address, Vec<u8>>) -> T,
+    ) -> Option<T> {
+        let generation = self.place().generations.get(&generation).cloned()?;
+        let mut held = locked(&generation);
+        Some(work(&mut held.records))
     }
 
     fn place(&self) -> MutexGuard<'_, Place> {

@@ -4,13 +4,15 @@
 //! is one generation: a flat map from 32-byte addresses to sealed values. Both see ciphertext only
 //! and know nothing of keys; nothing in [`Engine`] is local, so a networked one fits the same seam.
 
-#[cfg(any(test, fuzzing))]
+#[cfg(any(test, feature = "fuzzing"))]
 #[doc(hidden)]
 pub(crate) mod faulty;
 pub(crate) mod files;
 mod guard;
 pub(crate) mod local;
 pub(crate) mod memory;
+#[cfg(test)]
+pub(crate) mod recording;
 #[cfg(feature = "redb")]
 mod redb;
 mod sled;

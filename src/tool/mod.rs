@@ -2,11 +2,13 @@
 
 mod command;
 mod commands;
+#[cfg(test)]
+mod engine_tests;
 mod error;
 mod fields;
 mod json;
 mod memory_tool;
-mod parse;
+pub(crate) mod parse;
 mod result;
 mod wording;
 

@@ -7,6 +7,11 @@
 //!
 //! The anchor in the store's own folder detects accidents: whoever can put the store back can put it back too. An
 //! application that keeps the same value elsewhere, through [`FreshnessAnchor`], detects that as well.
+//!
+//! A rotation changes the key of that MAC. Before a header names the new keys, the new state's mark is written under
+//! them beside the old one's: whichever header a crash leaves finds a mark of its own. So an external value
+//! with no mark under the store's keys is refused: the store may be from before a rotation, in the hands of whoever the
+//! rotation was to shut out. In the local file it is only a missing anchor, as after any damage.
 
 use std::error::Error;
 use std::sync::Arc;
@@ -23,13 +28,15 @@ use crate::storage::{AnchorSlot, Storage};
 /// It need not be secret, only harder to turn back than the store: another disk, a keyring, a server. One value
 /// belongs to one store.
 pub trait FreshnessAnchor: Send + Sync {
-    /// The value that was saved last; `None` if none ever was.
+    /// The value that was saved last; `None` if none ever was. A value of another store, or of other keys, does not let
+    /// the store open ([`StoreError::ForeignAnchor`]).
     ///
     /// # Errors
     /// Whatever keeps it from being read. The store opens all the same, and [`Status`](super::Status) says so.
     fn load(&self) -> Result<Option<Vec<u8>>, Box<dyn Error + Send + Sync>>;
 
-    /// Keeps a value, of 88 bytes, in place of the last. Called after every durable commit, by one thread at a time.
+    /// Keeps a value, of 88 bytes, or 176 during a rotation of the keys, in place of the last. Called after every durable
+    /// commit, by one thread at a time.
     ///
     /// # Errors
     /// Whatever keeps it from being saved. The commit stands, and [`Status`](super::Status) says so.
@@ -67,6 +74,10 @@ impl Mark {
         Some(Self { commit, generation, nonce, tag })
     }
 
+    fn slot(&self) -> AnchorSlot {
+        if self.commit.is_multiple_of(2) { AnchorSlot::Even } else { AnchorSlot::Odd }
+    }
+
     pub(super) fn encode(&self, key: &AnchorKey, store: &StoreId) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(MARK_BYTES);
         bytes.extend(self.commit.to_le_bytes());
@@ -101,26 +112,47 @@ pub(super) struct Anchor {
     store: StoreId,
     external: Option<Arc<dyn FreshnessAnchor>>,
     was_missing: bool,
+    foreign: bool,
     failing: AtomicBool,
 }
 
 impl Anchor {
     pub(super) fn new(keys: &Unlocked, external: Option<Arc<dyn FreshnessAnchor>>) -> Self {
         let (key, store) = (keys.anchor_key(), keys.header().store());
-        Self { key, store, external, was_missing: false, failing: AtomicBool::new(false) }
+        let failing = AtomicBool::new(false);
+        Self { key, store, external, was_missing: false, foreign: false, failing }
+    }
+
+    /// The anchor of the same store under the keys that it is going to have.
+    pub(super) fn succeeded_by(&self, keys: &Unlocked) -> Self {
+        Self { was_missing: self.was_missing, ..Self::new(keys, self.external.clone()) }
+    }
+
+    /// Writes the mark of a state that is going to be, and leaves that of the present one in its place.
+    pub(super) fn announce(&self, storage: &dyn Storage, now: &Mark, next: &Self, then: &Mark) {
+        let announced = next.encode(then);
+        // The number of a commit is one above the last, so this is the slot that the present mark is not in.
+        let local = storage.write_anchor(then.slot(), &announced).is_ok();
+        let both = [self.encode(now), announced].concat();
+        let external = self.external.as_ref().is_none_or(|external| external.save(&both).is_ok());
+        self.failing.store(!(local && external), Ordering::Relaxed);
+    }
+
+    /// Whether the value that the application keeps was written under other keys.
+    pub(super) fn is_foreign(&self) -> bool {
+        self.foreign
     }
 
     /// The newest commit that any anchor knows of. What cannot be read counts as missing: the anchor must not be one
     /// more thing whose damage makes a store unusable.
     pub(super) fn newest(&mut self, storage: &dyn Storage) -> Option<Mark> {
         let local = storage.read_anchor().unwrap_or_default();
-        let marks = local.iter().filter_map(|bytes| Mark::decode(bytes, &self.key, &self.store));
-        let newest = marks.max_by_key(|mark| mark.commit);
+        let newest = self.newest_of(local.iter().map(Vec::as_slice));
         self.was_missing = newest.is_none();
-        let external = self.external.as_ref().and_then(|external| match external.load() {
+        let external = self.external.clone().and_then(|external| match external.load() {
             Ok(Some(value)) => {
-                let mark = Mark::decode(&value, &self.key, &self.store);
-                self.failing.fetch_or(mark.is_none(), Ordering::Relaxed);
+                let mark = self.newest_of(value.chunks(MARK_BYTES));
+                self.foreign = mark.is_none();
                 mark
             }
             Ok(None) => None,
@@ -135,20 +167,29 @@ impl Anchor {
     /// Remembers a commit that is durable. Not synced: if power fails first, the store is ahead of its anchor,
     /// which is no alarm.
     pub(super) fn remember(&self, storage: &dyn Storage, mark: &Mark) {
-        let bytes = mark.encode(&self.key, &self.store);
-        let slot = if mark.commit.is_multiple_of(2) { AnchorSlot::Even } else { AnchorSlot::Odd };
-        let local = storage.write_anchor(slot, &bytes).is_ok();
+        let bytes = self.encode(mark);
+        let local = storage.write_anchor(mark.slot(), &bytes).is_ok();
         let external = self.external.as_ref().is_none_or(|external| external.save(&bytes).is_ok());
         self.failing.store(!(local && external), Ordering::Relaxed);
     }
 
     /// As [`remember`](Self::remember), and in both slots, so that nothing is left of roots before.
     pub(super) fn renew(&self, storage: &dyn Storage, mark: &Mark) {
-        let bytes = mark.encode(&self.key, &self.store);
+        let bytes = self.encode(mark);
         for slot in [AnchorSlot::Even, AnchorSlot::Odd] {
             let _ = storage.write_anchor(slot, &bytes);
         }
         self.remember(storage, mark);
+    }
+
+    fn encode(&self, mark: &Mark) -> Vec<u8> {
+        mark.encode(&self.key, &self.store)
+    }
+
+    fn newest_of<'v>(&self, values: impl Iterator<Item = &'v [u8]>) -> Option<Mark> {
+        values
+            .filter_map(|bytes| Mark::decode(bytes, &self.key, &self.store))
+            .max_by_key(|mark| mark.commit)
     }
 
     pub(super) fn status(&self) -> AnchorStatus {

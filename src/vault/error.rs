@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use super::credential::SlotKind;
 use super::header::HeaderError;
 use crate::crypto::cost::KdfOutOfBounds;
 use crate::crypto::kdf::KdfFailed;
@@ -25,6 +26,8 @@ pub enum StoreError {
     EngineNotBuilt,
     /// A commit failed; what is on disk is known only after unlocking again.
     Halted,
+    /// The freshness anchor that the application keeps was written with other keys than the store has.
+    ForeignAnchor,
     /// Both copies of the header are damaged or missing.
     HeaderDamaged,
     /// The header is older, or newer, than the records it belongs to: it was put back from a copy. A removed passphrase
@@ -35,14 +38,20 @@ pub enum StoreError {
         /// The revision of the header.
         found: u64,
     },
+    /// The store lives in memory; it has neither header nor keyslots.
+    InMemory,
     /// Another process holds the store; its process id where known.
     InUse(Option<u32>),
     /// The operating system failed.
     Io(std::io::Error),
     /// The header asks for more, or less, key derivation than is accepted.
     KdfOutOfBounds(KdfOutOfBounds),
+    /// The store has one keyslot left, without which nobody could open it again.
+    LastSlot,
     /// The session was locked.
     Locked,
+    /// No keyslot of this number is in use.
+    NoSuchSlot(u8),
     /// There is no store at this place.
     NotAStore,
     /// There is not enough memory to derive the key.
@@ -56,6 +65,8 @@ pub enum StoreError {
         /// The number found.
         found: u64,
     },
+    /// All eight keyslots are in use.
+    SlotsFull,
     /// The engine failed, in its own words.
     Storage(String),
     /// Stored bytes are not what was written there: damage or tampering, which look alike.
@@ -75,6 +86,9 @@ pub enum StoreError {
         /// Flags of that version, of which at least one is unknown if the version is not.
         flags: u32,
     },
+    /// No keyslot of this kind opens with the credential: what [`WrongPassphrase`](StoreError::WrongPassphrase) is for a
+    /// credential that is not a passphrase alone.
+    WrongKey(SlotKind),
     /// The passphrase is not the one of this store.
     WrongPassphrase,
 }
@@ -90,12 +104,16 @@ impl StoreError {
             }
             Self::EngineNotBuilt => "Use a build that includes the engine.",
             Self::Halted => "Unlock the store again; the last change may or may not be there.",
+            Self::ForeignAnchor => {
+                "Look for a newer copy of the store: this one may be from before its keys were rotated. Or give the anchor of this store."
+            }
             Self::HeaderDamaged => {
                 "Put back the files header.a and header.b from a backup of this store; nothing else holds its keys."
             }
             Self::HeaderRolledBack { .. } => {
                 "Put back the newest header.a and header.b, or a whole backup of the store."
             }
+            Self::InMemory => "Create a store in a folder to give it keyslots.",
             Self::InUse(_) => "Close the other program that uses the store, or wait for it.",
             Self::Io(_) | Self::Storage(_) => {
                 "Check the disk, its free space and the permissions, then try again."
@@ -103,18 +121,25 @@ impl StoreError {
             Self::KdfOutOfBounds(_) => {
                 "If you trust where the store comes from, raise the limits for opening it."
             }
+            Self::LastSlot => "Add another keyslot first, or replace this one.",
             Self::Locked => "Unlock the store with its passphrase.",
             Self::NotAStore => "Check the path, or create a store there first.",
+            Self::NoSuchSlot(_) => "List the keyslots to see which are in use.",
             Self::OutOfMemory => "Close other programs, or unlock on a machine with more memory.",
             Self::RandomnessFailed => "Try again; if it stays, the operating system is at fault.",
             Self::RolledBack { .. } => {
                 "Look for a newer copy of the store; a restored backup is the usual cause."
             }
+            Self::SlotsFull => "Remove or replace a keyslot that is no longer needed.",
             Self::Tampered { .. } => {
                 "Restore a backup; the rest of the store stays readable, and nothing was repaired."
             }
             Self::TooLarge => "Split the change, or spread large folders over several.",
             Self::UnknownFormat { .. } => "Use the version that made the store, or a newer one.",
+            Self::WrongKey(SlotKind::PassphraseAndKeyfile) => {
+                "Check that it is the keyfile of this store, then try the passphrase again."
+            }
+            Self::WrongKey(_) => "Check that the key is one of this store and was not replaced.",
             Self::WrongPassphrase => "Try again; nothing can open the store without it.",
         }
     }
@@ -127,6 +152,9 @@ impl fmt::Display for StoreError {
             Self::DiskFull => f.write_str("The disk is full."),
             Self::EngineNotBuilt => f.write_str("The store uses an engine that this build lacks."),
             Self::Halted => f.write_str("An earlier write failed, so the session has stopped."),
+            Self::ForeignAnchor => {
+                f.write_str("The freshness anchor was written with other keys than this store has.")
+            }
             Self::HeaderDamaged => f.write_str("The header of the store is damaged or missing."),
             Self::HeaderRolledBack { expected, found } => {
                 write!(
@@ -134,13 +162,16 @@ impl fmt::Display for StoreError {
                     "The header was rolled back: it has revision {found}, its records {expected}."
                 )
             }
+            Self::InMemory => f.write_str("A store in memory has no keyslots."),
             Self::InUse(Some(pid)) => write!(f, "The store is in use by process {pid}."),
             Self::InUse(None) => f.write_str("The store is in use by another process."),
             Self::Io(error) => write!(f, "The operating system reports: {error}."),
             Self::KdfOutOfBounds(bounds) => {
                 write!(f, "The cost of unlocking is out of bounds: {bounds}.")
             }
+            Self::LastSlot => f.write_str("The last keyslot cannot be removed."),
             Self::Locked => f.write_str("The store is locked."),
+            Self::NoSuchSlot(number) => write!(f, "Keyslot {number} is not in use."),
             Self::NotAStore => f.write_str("There is no store at this place."),
             Self::OutOfMemory => f.write_str("There is not enough memory to derive the key."),
             Self::RandomnessFailed => f.write_str("The operating system gave no randomness."),
@@ -150,6 +181,7 @@ impl fmt::Display for StoreError {
                     "The store was rolled back: it is at {found}, and {expected} was seen before."
                 )
             }
+            Self::SlotsFull => f.write_str("All eight keyslots are in use."),
             Self::Storage(what) => write!(f, "The storage engine failed: {what}."),
             Self::Tampered { what, how } => {
                 write!(f, "The store was damaged or tampered with: {what} {how}.")
@@ -161,6 +193,10 @@ impl fmt::Display for StoreError {
             Self::UnknownFormat { flags, .. } => {
                 write!(f, "The store uses features that this version does not know: {flags:#x}.")
             }
+            Self::WrongKey(SlotKind::PassphraseAndKeyfile) => {
+                f.write_str("The passphrase or the keyfile is wrong.")
+            }
+            Self::WrongKey(kind) => write!(f, "No keyslot opens with this {kind}."),
             Self::WrongPassphrase => f.write_str("The passphrase is wrong."),
         }
     }
@@ -204,6 +240,15 @@ impl From<RecordError> for StoreError {
 }
 
 impl StoreError {
+    /// Why an unlock with a credential of this kind failed.
+    pub(super) fn of_unlock(error: HeaderError, kind: SlotKind) -> Self {
+        match (error, kind) {
+            (HeaderError::WrongCredential, SlotKind::Passphrase) => Self::WrongPassphrase,
+            (HeaderError::WrongCredential, kind) => Self::WrongKey(kind),
+            (error, _) => error.into(),
+        }
+    }
+
     pub(crate) fn tampered(kind: Kind, flaw: Flaw) -> Self {
         Self::Tampered { what: kind.describe(), how: flaw.describe() }
     }
@@ -231,9 +276,9 @@ impl From<HeaderError> for StoreError {
             HeaderError::UnknownFlags(flags) => Self::UnknownFormat { version: FORMAT, flags },
             HeaderError::UnknownFormat(version) => Self::UnknownFormat { version, flags: 0 },
             HeaderError::WrongCredential => Self::WrongPassphrase,
-            HeaderError::SlotsFull | HeaderError::NoSuchSlot(_) | HeaderError::LastSlot => {
-                Self::Tampered { what: "the header", how: "has no such keyslot" }
-            }
+            HeaderError::SlotsFull => Self::SlotsFull,
+            HeaderError::NoSuchSlot(number) => Self::NoSuchSlot(number),
+            HeaderError::LastSlot => Self::LastSlot,
         }
     }
 }

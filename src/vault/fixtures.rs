@@ -6,9 +6,9 @@ use crate::crypto::passphrase::Passphrase;
 use crate::crypto::prf::{self, StoreId};
 use crate::secret::SecretBytes;
 use crate::storage::EngineKind;
+use crate::vault::credential::{Credential, Enrolment};
 use crate::vault::header::HEADER_BYTES;
 use crate::vault::label::SlotLabel;
-use crate::vault::slots::{Credential, Enrolment};
 use crate::vault::unlocked::{NewHeader, Unlocked};
 
 pub(super) const TINY: KdfCost = KdfCost::new(8, 1, 1);

@@ -2,15 +2,15 @@
 
 use crate::crypto::cost::{KdfCost, KdfLimits};
 use crate::crypto::kdf::{self, Salt};
-use crate::crypto::keys::{DataKey, Keyfile, MasterKey, PasswordKey, RecordKeys};
+use crate::crypto::keys::{DataKey, Keyfile, MasterKey, PasswordKey, RecordKeys, RecoveryKey};
 use crate::crypto::passphrase::Passphrase;
 use crate::crypto::prf::{self, PrfKey, Role, StoreId};
 use crate::crypto::unhex;
 use crate::record::format_page::Page;
 use crate::storage::EngineKind;
 use crate::vault::anchor::Mark;
+use crate::vault::credential::Credential;
 use crate::vault::header::Header;
-use crate::vault::slots::Credential;
 
 /// Typed with a combining diaeresis and accent, as some systems do.
 fn passphrase() -> Passphrase {
@@ -54,6 +54,21 @@ fn the_keys_are_those_of_the_page() {
     expect("address key", &|| output(&data, Role::AddressKey, &store, &generation));
     let records = RecordKeys::derive(&data, &store, 1);
     expect("address", &|| records.address(1, &page.array("object id"), 2).to_vec());
+}
+
+#[test]
+fn keyfile_and_recovery_key_have_the_forms_of_the_page() {
+    let page = Page::read();
+    let keyfile = Keyfile::new(page.secret("keyfile"));
+    assert_eq!(keyfile.to_bytes().expose(), page.bytes("keyfile file"));
+    let read = Keyfile::parse(&page.bytes("keyfile file")).unwrap();
+    assert_eq!(read.expose(), &page.array("keyfile"));
+    let key = RecoveryKey::new(page.secret("recovery key"));
+    let lines = include_str!("../../docs/FORMAT.md").lines();
+    let text =
+        lines.filter_map(|line| line.strip_prefix("recovery key text    : ")).next().unwrap();
+    assert_eq!(key.to_text().expose(), text);
+    assert_eq!(RecoveryKey::parse(text).unwrap().expose(), key.expose());
 }
 
 /// The header of the page, put together by the offsets of the page.

@@ -28,12 +28,11 @@ use crate::crypto::kdf::KdfFailed;
 use crate::crypto::keys::{DataKey, HeaderMacKey, MasterKey, WrapKey};
 use crate::crypto::prf::{self, StoreId};
 use crate::crypto::rng::RandomnessFailed;
-use crate::secret::{DEEP, on_wiped_stack};
 use crate::storage::EngineKind;
+use crate::vault::credential::{Credential, SlotKind};
 use crate::vault::layout::{field, is_zero, put};
-use crate::vault::slots::{
-    Credential, Place, SLOT_BYTES, Slot, SlotKind, decode_sealed_key, encode_sealed_key,
-};
+use crate::vault::slots::{Place, SLOT_BYTES, Slot, decode_sealed_key, encode_sealed_key};
+use crate::vault::trials;
 use crate::vault::unlocked::Unlocked;
 
 /// Keyslots of a store: enough for a person's devices and a paper key, few enough to try all at unlock.
@@ -74,7 +73,8 @@ impl Header {
         Ok(Self { fields, bytes: Box::new(*bytes), limits: *limits })
     }
 
-    /// Opens the store's keys with a credential, which is tried on each slot of its kind in turn.
+    /// Opens the store's keys with a credential, which is tried on each slot of its kind in turn. Of both copies of a
+    /// header [`unlock_first`](crate::vault::trials::unlock_first) does the same.
     ///
     /// # Errors
     /// [`KdfOutOfBounds`](HeaderError::KdfOutOfBounds) before anything is paid, if trying all of these
@@ -82,25 +82,15 @@ impl Header {
     /// [`Tampered`](HeaderError::Tampered) if a slot knows the credential and still something does not
     /// authenticate; [`KdfFailed`](HeaderError::KdfFailed).
     pub(crate) fn unlock(&self, credential: &Credential) -> Result<Unlocked, HeaderError> {
-        on_wiped_stack::<DEEP, _>(|| {
-            self.fields.check_unlock_cost(credential.kind(), &self.limits)?;
-            for (place, slot) in self.fields.places() {
-                let Some(slot) = slot.used() else { continue };
-                if let Some(master) = slot.open(&place, credential)? {
-                    return self.unlock_with(master);
-                }
-            }
-            Err(HeaderError::WrongCredential)
-        })
+        trials::unlock_first(&[self], credential).map(|(_, keys)| keys)
     }
 
-    fn unlock_with(&self, master: MasterKey) -> Result<Unlocked, HeaderError> {
-        self.authenticate(&master)?;
-        let data_key = self
-            .fields
+    /// The data key, if the whole header is authentic under this master key.
+    pub(super) fn open_data_key(&self, master: &MasterKey) -> Result<DataKey, HeaderError> {
+        self.authenticate(master)?;
+        self.fields
             .open_data_key(&master.wrap_key(&self.fields.store))
-            .ok_or(HeaderError::Tampered("the data key"))?;
-        Ok(Unlocked::of_authentic(self.clone(), master, data_key))
+            .ok_or(HeaderError::Tampered("the data key"))
     }
 
     /// Verifies the MAC over the whole header; also how the other copy is checked without paying again.
@@ -119,6 +109,20 @@ impl Header {
     /// The bytes as they are stored.
     pub(crate) fn bytes(&self) -> &[u8; HEADER_BYTES] {
         &self.bytes
+    }
+
+    /// Whether the header's own limits let it be unlocked, also while `other` is still in the place of one copy: a store
+    /// that cannot be unlocked must not come into being.
+    pub(super) fn check_unlock(&self, other: Option<&Self>) -> Result<(), KdfOutOfBounds> {
+        let headers: Vec<&Self> = std::iter::once(self).chain(other).collect();
+        SlotKind::ALL.into_iter().try_for_each(|kind| trials::admit(&headers, kind))
+    }
+
+    /// The kinds of slot that are in use, each once. Nothing in it is authentic.
+    pub(crate) fn kinds(&self) -> Vec<SlotKind> {
+        let used =
+            |kind| self.fields.slots.iter().filter_map(Slot::used).any(|slot| slot.kind == kind);
+        SlotKind::ALL.into_iter().filter(|kind| used(*kind)).collect()
     }
 
     /// What a try of all slots of one kind costs.
@@ -152,16 +156,14 @@ impl Header {
         key: &HeaderMacKey,
         limits: &KdfLimits,
     ) -> Result<Self, HeaderError> {
-        // A store that its own limits would not let unlock must not come into being.
-        for kind in SlotKind::ALL {
-            fields.check_unlock_cost(kind, limits)?;
-        }
         let mut bytes = fields.encode();
         let mac = key.mac(&fields.store, before::<{ at::MAC }>(&bytes));
         put::<{ at::MAC }, _, _>(&mut bytes, &mac);
         let checksum = prf::checksum(before::<{ at::CHECKSUM }>(&bytes));
         put::<{ at::CHECKSUM }, _, _>(&mut bytes, &checksum);
-        Ok(Self { fields, bytes, limits: *limits })
+        let header = Self { fields, bytes, limits: *limits };
+        header.check_unlock(None)?;
+        Ok(header)
     }
 }
 
@@ -243,10 +245,6 @@ impl Fields {
         (0..).zip(&self.slots).map(move |(number, slot)| (Place { store, number }, slot))
     }
 
-    fn check_unlock_cost(&self, kind: SlotKind, limits: &KdfLimits) -> Result<(), KdfOutOfBounds> {
-        limits.admit_unlock(self.unlock_costs(kind))
-    }
-
     fn unlock_costs(&self, kind: SlotKind) -> impl Iterator<Item = AdmittedCost> {
         let slots = self.slots.iter().filter_map(Slot::used);
         slots.filter(move |slot| slot.kind == kind).filter_map(|slot| slot.cost)
@@ -280,7 +278,7 @@ impl Fields {
     }
 
     /// The inverse of [`decode`](Self::decode), still without MAC and checksum.
-    fn encode(&self) -> Box<[u8; HEADER_BYTES]> {
+    pub(super) fn encode(&self) -> Box<[u8; HEADER_BYTES]> {
         let mut bytes = Box::new([0; HEADER_BYTES]);
         put::<{ at::MAGIC }, _, _>(&mut bytes, &MAGIC);
         put::<{ at::VERSION }, _, _>(&mut bytes, &VERSION.to_le_bytes());

@@ -7,34 +7,52 @@ use zeroize::Zeroizing;
 
 use crate::crypto::aead::{Nonce, Tag};
 use crate::crypto::keys::LabelKey;
+use crate::vault::credential::SlotKind;
 use crate::vault::header::HeaderError;
 use crate::vault::layout::{field, put};
 
-/// What an owner calls a keyslot: at most 63 bytes of text, stored sealed.
-pub(crate) struct SlotLabel(Zeroizing<String>);
+/// What an owner calls a keyslot: at most 63 bytes of text in one line, stored sealed.
+pub struct SlotLabel(Zeroizing<String>);
 
 impl SlotLabel {
     /// A label.
     ///
     /// # Errors
-    /// [`LabelTooLong`] beyond 63 bytes.
-    pub(crate) fn parse(text: &str) -> Result<Self, LabelTooLong> {
+    /// [`LabelError`].
+    pub fn parse(text: &str) -> Result<Self, LabelError> {
         if text.len() > LABEL_BYTES {
-            return Err(LabelTooLong);
+            return Err(LabelError::TooLong);
+        }
+        // It is going to be shown in a terminal, which control characters command.
+        if text.chars().any(char::is_control) {
+            return Err(LabelError::ControlCharacter);
         }
         Ok(Self(Zeroizing::new(text.to_owned())))
     }
 
+    /// What a slot of this kind is called if nobody says otherwise.
+    pub(super) fn of_kind(kind: SlotKind) -> Self {
+        Self(Zeroizing::new(kind.to_string()))
+    }
+
     /// The label as text.
-    pub(crate) fn as_str(&self) -> &str {
+    #[must_use]
+    pub fn as_str(&self) -> &str {
         &self.0
     }
 }
 
-/// A label of more than 63 bytes.
+/// Why a text is no label.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("a label has at most 63 bytes")]
-pub(crate) struct LabelTooLong;
+#[non_exhaustive]
+pub enum LabelError {
+    /// More than 63 bytes.
+    #[error("a label has at most 63 bytes")]
+    TooLong,
+    /// A line end, a tab or the like.
+    #[error("a label has no control characters")]
+    ControlCharacter,
+}
 
 /// A label and its time, sealed.
 #[derive(Clone)]

@@ -5,11 +5,11 @@ use std::sync::{Mutex, PoisonError};
 
 use super::anchor::{Anchor, AnchorStatus, Mark};
 use super::cache::NodeCache;
+use super::credential::SlotKind;
 use super::error::StoreError;
 use super::overlay::Overlay;
 use super::rewrite::{Next, NextKeys};
-use super::slots::SlotKind;
-use super::unlocked::Unlocked;
+use super::unlocked::{NextHeader, Unlocked};
 use super::{Quotas, SessionOptions};
 use crate::crypto::cost::{AdmittedCost, KdfCost};
 use crate::record::node::{Folder, Root, Totals};
@@ -74,6 +74,12 @@ impl Open {
         &self.root
     }
 
+    /// Where a record is stored, to be changed there.
+    #[cfg(feature = "fuzzing")]
+    pub(crate) fn address(&self, id: RecordId) -> Address {
+        self.sealer.address(id)
+    }
+
     pub(super) fn quotas(&self) -> &Quotas {
         &self.quotas
     }
@@ -100,7 +106,10 @@ impl Open {
         match (next.keys, &mut self.keys) {
             (NextKeys::Same(header), Some(keys)) => keys.adopt(*header),
             (NextKeys::Same(_), None) => {}
-            (NextKeys::Rotated(rotated), keys) => *keys = Some(*rotated),
+            (NextKeys::Rotated(rotated), keys) => {
+                self.anchor = self.anchor.as_ref().map(|anchor| anchor.succeeded_by(&rotated));
+                *keys = Some(*rotated);
+            }
         }
         self.sealer = next.sealer;
         self.root = root;
@@ -143,6 +152,21 @@ impl Open {
     pub(super) fn renew_anchor(&self) {
         if let (Some(anchor), Some(mark)) = (&self.anchor, self.mark()) {
             anchor.renew(&*self.storage, &mark);
+        }
+    }
+
+    /// Prepares the anchor for a state under other keys, before the header names them.
+    pub(super) fn announce(&self, next: &Unlocked, commit: u64, root_value: &[u8]) {
+        let mark = Mark::of(commit, next.header().generation(), root_value);
+        if let (Some(anchor), Some(now), Some(then)) = (&self.anchor, self.mark(), mark) {
+            anchor.announce(&*self.storage, &now, &anchor.succeeded_by(next), &then);
+        }
+    }
+
+    /// Goes on with a header of the same keys and generation.
+    pub(super) fn adopt_header(&mut self, next: NextHeader) {
+        if let Some(keys) = &mut self.keys {
+            keys.adopt(next);
         }
     }
 

@@ -1,10 +1,9 @@
 //! The records of a store whose tree cannot be trusted: by their names, or one after the other.
 
+use super::credential::Credential;
 use super::error::StoreError;
 use super::open;
-use super::slots::Credential;
 use super::unlock::{Vault, open_records, sealer};
-use crate::crypto::passphrase::Passphrase;
 use crate::record::node::Root;
 use crate::record::{Node, NodeSource, RecordError, RecordId, Sealer, Tag, sealed};
 use crate::storage::{Address, Engine, Storage};
@@ -18,8 +17,8 @@ pub(crate) struct RawStore {
 
 impl Vault {
     /// Unlocks the header and opens the engine, and believes nothing else.
-    pub(crate) fn open_raw(self, passphrase: &Passphrase) -> Result<RawStore, StoreError> {
-        let (_, keys) = self.unlock_header(&Credential::Passphrase(passphrase))?;
+    pub(crate) fn open_raw(self, credential: &Credential<'_>) -> Result<RawStore, StoreError> {
+        let (_, keys) = self.unlock_header(credential)?;
         let storage = self.into_storage();
         let engine = open_records(&*storage, keys.header())?;
         Ok(RawStore { engine, sealer: sealer(&keys), _storage: storage })

@@ -64,7 +64,7 @@ impl Session {
     ///
     /// # Errors
     /// [`StoreError::AlreadyExists`]; [`StoreError::Tampered`] if a live record is damaged; [`StoreError::Io`]. Then there is no
-    /// copy, and this store is as it was. A store in memory has no header to copy: [`StoreError::NotAStore`].
+    /// copy, and this store is as it was. A store in memory has no header to copy: [`StoreError::InMemory`].
     ///
     /// # Security
     /// A purge of this store does not reach its backups, and a keyslot removed here still opens them.
@@ -76,7 +76,7 @@ impl Session {
         self.exclusive(|_| {
             let storage = LocalStorage::create(path.as_ref()).map_err(super::unlock::occupied)?;
             self.read(|open| {
-                let keys = open.keys().ok_or(StoreError::NotAStore)?;
+                let keys = open.keys().ok_or(StoreError::InMemory)?;
                 let engine = keys.header().engine();
                 let next = Next::generation(keys, FIRST_GENERATION, engine)?;
                 let commit = open.root().commit;
@@ -87,7 +87,7 @@ impl Session {
                 if let Some(mark) = mark {
                     Anchor::new(keys, None).remember(&storage, &mark);
                 }
-                write_headers(&storage, &next)
+                write_headers(&storage, next.header())
             })?;
             storage.publish().map_err(super::unlock::occupied)?;
             Ok(())
@@ -156,7 +156,10 @@ impl Exclusive<'_> {
                 return Err(error);
             }
         };
-        let switched = write_headers(open.storage(), &next);
+        if let NextKeys::Rotated(keys) = &next.keys {
+            open.announce(keys, commit, &written.root_value);
+        }
+        let switched = write_headers(open.storage(), next.header());
         drop(state);
         switched.map_err(|error| session.halt(error))?;
 
@@ -204,6 +207,14 @@ impl Next {
         Ok(Self { keys: NextKeys::Same(Box::new(header)), sealer, generation: number, engine })
     }
 
+    /// The generation that a rotated header names.
+    pub(super) fn rotated(keys: Unlocked) -> Self {
+        let header = keys.header();
+        let (generation, engine) = (header.generation(), header.engine());
+        let sealer = Sealer::new(keys.record_keys(), header.store(), generation);
+        Self { keys: NextKeys::Rotated(Box::new(keys)), sealer, generation, engine }
+    }
+
     fn revision(&self) -> u64 {
         match &self.keys {
             NextKeys::Same(header) => header.revision(),
@@ -225,9 +236,10 @@ struct Written {
     root_value: Vec<u8>,
 }
 
-fn write_headers(storage: &dyn Storage, next: &Next) -> Result<(), StoreError> {
+/// Writes a header to copy A, and when that is durable to copy B: one of the two is whole at any moment.
+pub(super) fn write_headers(storage: &dyn Storage, header: &[u8]) -> Result<(), StoreError> {
     for copy in [HeaderCopy::A, HeaderCopy::B] {
-        storage.write_header(copy, next.header())?;
+        storage.write_header(copy, header)?;
     }
     Ok(())
 }

@@ -20,105 +20,17 @@
 use crate::crypto::aead::{Nonce, SealedKey, Tag};
 use crate::crypto::cost::{AdmittedCost, KdfCost, KdfLimits};
 use crate::crypto::kdf::{self, KdfFailed, Salt};
-use crate::crypto::keys::{
-    Commitment, CredentialSecret, Kek, Keyfile, LabelKey, MasterKey, RawKey, RecoveryKey,
-};
-use crate::crypto::passphrase::Passphrase;
+use crate::crypto::keys::{Commitment, CredentialSecret, Kek, LabelKey, MasterKey};
 use crate::crypto::prf::StoreId;
 use crate::crypto::rng::{self, RandomnessFailed};
+use crate::vault::credential::{Credential, Enrolment, SlotKind};
 use crate::vault::header::HeaderError;
-use crate::vault::label::{SealedLabel, SlotLabel};
+use crate::vault::keyslots::SlotInfo;
+use crate::vault::label::SealedLabel;
 use crate::vault::layout::{field, is_zero, put};
 
 /// Bytes of one keyslot.
 pub(super) const SLOT_BYTES: usize = 256;
-
-/// What opens a store.
-#[derive(Clone, Copy)]
-pub(crate) enum Credential<'a> {
-    /// Text that a person remembers.
-    Passphrase(&'a Passphrase),
-    /// Such text and a file that must be there as well.
-    PassphraseAndKeyfile(&'a Passphrase, &'a Keyfile),
-    /// A random key on paper.
-    RecoveryKey(&'a RecoveryKey),
-    /// A random key that the application keeps.
-    RawKey(&'a RawKey),
-}
-
-impl Credential<'_> {
-    /// The only kind of slot this credential is tried on.
-    pub(crate) fn kind(&self) -> SlotKind {
-        match self {
-            Self::Passphrase(_) => SlotKind::Passphrase,
-            Self::PassphraseAndKeyfile(..) => SlotKind::PassphraseAndKeyfile,
-            Self::RecoveryKey(_) => SlotKind::RecoveryKey,
-            Self::RawKey(_) => SlotKind::RawKey,
-        }
-    }
-}
-
-/// Which kind of credential a slot is for.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum SlotKind {
-    /// A passphrase.
-    Passphrase,
-    /// A passphrase and a keyfile.
-    PassphraseAndKeyfile,
-    /// A recovery key.
-    RecoveryKey,
-    /// A raw key of the application.
-    RawKey,
-}
-
-impl SlotKind {
-    /// All of them.
-    pub(crate) const ALL: [Self; 4] =
-        [Self::Passphrase, Self::PassphraseAndKeyfile, Self::RecoveryKey, Self::RawKey];
-
-    const fn code(self) -> u8 {
-        match self {
-            Self::Passphrase => 1,
-            Self::PassphraseAndKeyfile => 2,
-            Self::RecoveryKey => 3,
-            Self::RawKey => 4,
-        }
-    }
-
-    fn from_code(code: u8) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| kind.code() == code)
-    }
-
-    const fn has_passphrase(self) -> bool {
-        matches!(self, Self::Passphrase | Self::PassphraseAndKeyfile)
-    }
-}
-
-/// A credential that is to get a slot.
-pub(crate) struct Enrolment<'a> {
-    /// The credential.
-    pub(crate) credential: Credential<'a>,
-    /// What guessing its passphrase is to cost; of no meaning where there is none.
-    pub(crate) cost: KdfCost,
-    /// What the owner calls it.
-    pub(crate) label: &'a SlotLabel,
-    /// Now, in milliseconds since 1970.
-    pub(crate) now_ms: u64,
-}
-
-/// What is known of a used slot once the store is unlocked.
-pub(crate) struct SlotDescription {
-    /// From 0 to 7.
-    pub(crate) number: u8,
-    /// What it is for.
-    pub(crate) kind: SlotKind,
-    /// What guessing its passphrase costs, if it has one.
-    pub(crate) cost: Option<KdfCost>,
-    /// What its owner calls it.
-    pub(crate) label: SlotLabel,
-    /// When it was enrolled, in milliseconds since 1970.
-    pub(crate) created_ms: u64,
-}
 
 /// One of the eight places.
 #[derive(Clone)]
@@ -271,15 +183,12 @@ impl KeySlot {
     }
 
     /// Opens the label.
-    pub(super) fn describe(
-        &self,
-        place: &Place,
-        key: &LabelKey,
-    ) -> Result<SlotDescription, HeaderError> {
+    pub(super) fn describe(&self, place: &Place, key: &LabelKey) -> Result<SlotInfo, HeaderError> {
         let aad = label_aad(place, self.kind, &self.salt);
         let (label, created_ms) = self.label.open(&aad, key)?;
         let cost = self.cost.map(AdmittedCost::cost);
-        Ok(SlotDescription { number: place.number, kind: self.kind, cost, label, created_ms })
+        let number = place.number;
+        Ok(SlotInfo { number, kind: self.kind, cost, label, created_ms, in_hand: false })
     }
 }
 
@@ -290,7 +199,7 @@ pub(super) struct Place {
 }
 
 /// What a credential's secret gives in one place.
-struct SlotSecrets {
+pub(super) struct SlotSecrets {
     kek: Kek,
     commitment: Commitment,
 }

@@ -1,5 +1,6 @@
 //! The store as a whole, from its header down, against tampering and interruptions.
 
+mod anchor;
 mod header;
 pub(crate) mod store;
 mod unlock;

@@ -6,11 +6,13 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::anchor::{self, Anchor, FreshnessAnchor};
 use super::create::{FIRST_GENERATION, begin};
+use super::credential::{Credential, Enrolment, SlotKind};
 use super::error::StoreError;
 use super::header::{Header, HeaderError};
 use super::label::SlotLabel;
 use super::open::Open;
-use super::slots::{Credential, Enrolment};
+use super::rewrite::write_headers;
+use super::trials;
 use super::unlocked::{NewHeader, Unlocked};
 use super::{Session, SessionOptions, StorageEngine};
 use crate::crypto::cost::{KdfCost, KdfLimits};
@@ -82,7 +84,28 @@ impl Vault {
     /// [`StoreError::WrongPassphrase`], [`StoreError::KdfOutOfBounds`], [`StoreError::RolledBack`], [`StoreError::Tampered`],
     /// [`StoreError::Storage`], [`StoreError::Io`]. The store is let go; open it again for another try.
     pub fn unlock(self, passphrase: &Passphrase) -> Result<Session, StoreError> {
-        self.unlock_with(&Credential::Passphrase(passphrase), Rollback::Refuse)
+        self.unlock_with(passphrase)
+    }
+
+    /// Unlocks the store with any kind of credential: `&passphrase`, `(&passphrase, &keyfile)`, `&recovery_key`,
+    /// `&raw_key`. It is tried on the keyslots of its kind.
+    ///
+    /// # Errors
+    /// As [`unlock`](Vault::unlock), and [`StoreError::WrongKey`] where the credential is no passphrase alone.
+    pub fn unlock_with<'a>(
+        self,
+        credential: impl Into<Credential<'a>>,
+    ) -> Result<Session, StoreError> {
+        self.unlock_by(&credential.into(), Rollback::Refuse)
+    }
+
+    /// The kinds of credential that the store has keyslots for, to know what to ask for.
+    ///
+    /// # Security
+    /// Read from a header that is not authenticated yet; whoever can write to the store can make it say anything.
+    #[must_use]
+    pub fn slot_kinds(&self) -> Vec<SlotKind> {
+        self.headers.first().map(|(_, header)| header.kinds()).unwrap_or_default()
     }
 
     /// Unlocks a store that [`unlock`](Vault::unlock) calls rolled back, and goes on from its older state. For when a
@@ -93,11 +116,14 @@ impl Vault {
     /// # Errors
     /// As [`unlock`](Vault::unlock); a header that is older than its records is refused here too, since it could bring a
     /// removed keyslot back.
-    pub fn unlock_accepting_rollback(self, passphrase: &Passphrase) -> Result<Session, StoreError> {
-        self.unlock_with(&Credential::Passphrase(passphrase), Rollback::Accept)
+    pub fn unlock_accepting_rollback<'a>(
+        self,
+        credential: impl Into<Credential<'a>>,
+    ) -> Result<Session, StoreError> {
+        self.unlock_by(&credential.into(), Rollback::Accept)
     }
 
-    pub(super) fn unlock_with(
+    fn unlock_by(
         self,
         credential: &Credential<'_>,
         rollback: Rollback,
@@ -114,13 +140,20 @@ impl Vault {
         let seen = anchor.newest(&*storage);
         let sealer = sealer(&keys);
         let mut open = Open::new(storage, engine, sealer, Some(keys), &options.session)?;
+        // A process may have died between applying its last batch and syncing it. No power cut may take back
+        // what is shown from here on.
+        open.engine().sync()?;
 
         let behind = revision.checked_sub(open.root().header_revision);
         if !matches!(behind, Some(0 | 1)) {
             let expected = open.root().header_revision;
             return Err(StoreError::HeaderRolledBack { expected, found: revision });
         }
-        let fresh = open.mark().map_or(Ok(()), |found| anchor::check(&found, seen.as_ref()));
+        let fresh = if anchor.is_foreign() {
+            Err(StoreError::ForeignAnchor)
+        } else {
+            open.mark().map_or(Ok(()), |found| anchor::check(&found, seen.as_ref()))
+        };
         let skip = match (fresh, rollback) {
             (Ok(()), _) => None,
             (Err(_), Rollback::Accept) => seen.map(|seen| seen.commit),
@@ -145,32 +178,16 @@ impl Vault {
         self.storage
     }
 
-    /// Tries the copies of the header, the higher revision first. A copy that differs in nothing is not tried twice.
+    /// Tries the copies of the header, the higher revision first.
     pub(super) fn unlock_header(
         &self,
         credential: &Credential<'_>,
     ) -> Result<(HeaderCopy, Unlocked), StoreError> {
-        let mut tried: Vec<&Header> = Vec::new();
-        let mut costs = Vec::new();
-        let mut failure = HeaderError::WrongCredential;
-        for (copy, header) in &self.headers {
-            if tried.iter().any(|other| other.bytes() == header.bytes()) {
-                continue;
-            }
-            // The bound is on the whole unlock, however many copies it takes.
-            costs.extend(header.unlock_costs(credential.kind()));
-            self.options
-                .limits
-                .admit_unlock(costs.iter().copied())
-                .map_err(StoreError::KdfOutOfBounds)?;
-            match header.unlock(credential) {
-                Ok(keys) => return Ok((*copy, keys)),
-                Err(HeaderError::WrongCredential) => {}
-                Err(error) => failure = error,
-            }
-            tried.push(header);
-        }
-        Err(failure.into())
+        let headers: Vec<&Header> = self.headers.iter().map(|(_, header)| header).collect();
+        let (index, keys) = trials::unlock_first(&headers, credential)
+            .map_err(|error| StoreError::of_unlock(error, credential.kind()))?;
+        let (copy, _) = self.headers.get(index).ok_or(StoreError::HeaderDamaged)?;
+        Ok((*copy, keys))
     }
 }
 
@@ -231,11 +248,23 @@ impl VaultOptions {
         path: impl AsRef<Path>,
         passphrase: &Passphrase,
     ) -> Result<Session, StoreError> {
+        self.create_with(path, passphrase)
+    }
+
+    /// As [`create`](VaultOptions::create), for any kind of credential.
+    ///
+    /// # Errors
+    /// As [`create`](VaultOptions::create).
+    pub fn create_with<'a>(
+        &self,
+        path: impl AsRef<Path>,
+        credential: impl Into<Credential<'a>>,
+    ) -> Result<Session, StoreError> {
         if !self.engine.kind().is_built() {
             return Err(StoreError::EngineNotBuilt);
         }
         let storage = LocalStorage::create(path.as_ref()).map_err(occupied)?;
-        let keys = self.fill(&storage, self.engine.kind(), passphrase)?;
+        let keys = self.fill(&storage, self.engine.kind(), credential)?;
         let storage = storage.publish().map_err(occupied)?;
         let header = keys.header();
         let engine = storage.open_generation(header.generation(), header.engine())?;
@@ -248,28 +277,22 @@ impl VaultOptions {
     }
 
     /// Writes a new store: generation and root first, then the header, without which the rest is nothing.
-    pub(crate) fn fill(
+    pub(crate) fn fill<'a>(
         &self,
         storage: &dyn Storage,
         engine: EngineKind,
-        passphrase: &Passphrase,
+        credential: impl Into<Credential<'a>>,
     ) -> Result<Unlocked, StoreError> {
-        let label = SlotLabel::parse(FIRST_LABEL).map_err(|_| StoreError::HeaderDamaged)?;
-        let enrolment = Enrolment {
-            credential: Credential::Passphrase(passphrase),
-            cost: self.cost,
-            label: &label,
-            now_ms: now(),
-        };
+        let credential = credential.into();
+        let label = SlotLabel::of_kind(credential.kind());
+        let enrolment = Enrolment { credential, cost: self.cost, label: &label, now_ms: now() };
         let store = StoreId::generate()?;
         let generation = FIRST_GENERATION;
         let keys = NewHeader { store, engine, generation, enrolment }.create(&self.limits)?;
         let records: Box<dyn Engine> = storage.create_generation(generation, engine)?;
         begin(&*records, &sealer(&keys), keys.header().revision())?;
         records.close()?;
-        for copy in [HeaderCopy::A, HeaderCopy::B] {
-            storage.write_header(copy, keys.header().bytes())?;
-        }
+        write_headers(storage, keys.header().bytes())?;
         Ok(keys)
     }
 
@@ -362,12 +385,11 @@ pub(super) fn occupied(error: StorageError) -> StoreError {
     }
 }
 
-fn now() -> u64 {
+/// Milliseconds since 1970.
+pub(super) fn now() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// What the first keyslot is called.
-const FIRST_LABEL: &str = "first passphrase";
 /// Durable steps of reaping that an unlock makes at most; the rest goes along with later commits.
 const REAP_ROUNDS: usize = 16;

@@ -8,8 +8,10 @@ use crate::crypto::keys::{AnchorKey, DataKey, MasterKey, RecordKeys};
 use crate::crypto::prf::StoreId;
 use crate::secret::{DEEP, on_wiped_stack};
 use crate::storage::EngineKind;
+use crate::vault::credential::Enrolment;
 use crate::vault::header::{Fields, HEADER_BYTES, Header, HeaderError, SLOTS};
-use crate::vault::slots::{Enrolment, KeySlot, Place, Slot, SlotDescription};
+use crate::vault::keyslots::SlotInfo;
+use crate::vault::slots::{KeySlot, Place, Slot};
 
 /// The first header of a store.
 pub(crate) struct NewHeader<'a> {
@@ -55,7 +57,7 @@ impl NewHeader<'_> {
                 slots,
             };
             let header = Header::seal(fields, &master.header_mac_key(&store), limits)?;
-            Ok(Unlocked { header, master, data_key })
+            Ok(Unlocked { header, in_hand: Some(place.number), master, data_key })
         })
     }
 }
@@ -63,14 +65,21 @@ impl NewHeader<'_> {
 /// The keys of a store and the header they came from, authentic.
 pub(crate) struct Unlocked {
     header: Header,
+    /// The slot of the credential that opened it, while it has one.
+    in_hand: Option<u8>,
     master: MasterKey,
     data_key: DataKey,
 }
 
 impl Unlocked {
-    /// For [`Header::unlock_with`] only, which has verified the MAC.
-    pub(super) fn of_authentic(header: Header, master: MasterKey, data_key: DataKey) -> Self {
-        Self { header, master, data_key }
+    /// Only for what [`Header::open_data_key`] has found authentic, opened through slot `number`.
+    pub(super) fn of_authentic(
+        header: Header,
+        number: u8,
+        master: MasterKey,
+        data_key: DataKey,
+    ) -> Self {
+        Self { header, in_hand: Some(number), master, data_key }
     }
 
     /// The header in use.
@@ -97,13 +106,15 @@ impl Unlocked {
     ///
     /// # Errors
     /// [`HeaderError::Tampered`] if a label does not open.
-    pub(crate) fn slots(&self) -> Result<Vec<SlotDescription>, HeaderError> {
+    pub(crate) fn slots(&self) -> Result<Vec<SlotInfo>, HeaderError> {
         let key = self.master.label_key(&self.header.store());
-        self.header
-            .fields
-            .places()
-            .filter_map(|(place, slot)| slot.used().map(|slot| slot.describe(&place, &key)))
-            .collect()
+        let used =
+            self.header.fields.places().filter_map(|(place, slot)| Some((place, slot.used()?)));
+        used.map(|(place, slot)| {
+            let in_hand = self.in_hand == Some(place.number);
+            Ok(SlotInfo { in_hand, ..slot.describe(&place, &key)? })
+        })
+        .collect()
     }
 
     /// Enrols a credential in the first free slot, and says in which.
@@ -178,12 +189,15 @@ impl Unlocked {
         enrolment: Enrolment,
     ) -> Result<Self, HeaderError> {
         let header = NewHeader { store: self.header.store(), engine, generation, enrolment };
-        header.seal(self.next_revision()?, data_key, &self.header.limits)
+        let rotated = header.seal(self.next_revision()?, data_key, &self.header.limits)?;
+        rotated.header.check_unlock(Some(&self.header))?;
+        Ok(rotated)
     }
 
     /// Goes on with a header that has been written.
     pub(crate) fn adopt(&mut self, next: NextHeader) {
         self.header = next.header;
+        self.in_hand = self.in_hand.filter(|number| self.used_place(*number).is_ok());
         if let Some(data_key) = next.data_key {
             self.data_key = data_key;
         }
@@ -214,7 +228,9 @@ impl Unlocked {
     fn seal_next(&self, mut fields: Fields) -> Result<Header, HeaderError> {
         fields.revision = self.next_revision()?;
         let key = self.master.header_mac_key(&fields.store);
-        Header::seal(fields, &key, &self.header.limits)
+        let header = Header::seal(fields, &key, &self.header.limits)?;
+        header.check_unlock(Some(&self.header))?;
+        Ok(header)
     }
 
     fn next_revision(&self) -> Result<u64, HeaderError> {

@@ -104,7 +104,7 @@ impl<'s, S: NodeSource> FileView<'s, S> {
 }
 
 /// See [`FileView::lines`]; for a head that is not committed yet.
-pub(super) fn lines(
+pub(crate) fn lines(
     source: &impl NodeSource,
     object: ObjectId,
     head: &File,

@@ -11,7 +11,7 @@ pub(crate) mod list;
 pub(crate) mod listing;
 pub(crate) mod name;
 pub(crate) mod path;
-mod rope;
+pub(crate) mod rope;
 mod salvage;
 #[cfg(test)]
 mod samples;

@@ -6,14 +6,13 @@
 use std::collections::{HashMap, HashSet};
 
 use super::rope;
-use crate::crypto::passphrase::Passphrase;
 use crate::record::node::{Entries, Entry, Text, What};
 use crate::record::tree::{Body, Inner, Leaf};
 use crate::record::{
     Flaw, Node, NodeSource, ObjectId, RecordError, RecordId, Tag, load_file, load_folder,
 };
 use crate::secret;
-use crate::vault::{RawStore, StoreError, Vault};
+use crate::vault::{Credential, RawStore, StoreError, Vault};
 
 /// What a salvage could not save.
 #[derive(Clone, PartialEq, Eq)]
@@ -41,18 +40,18 @@ pub struct SalvageReport {
 
 impl Vault {
     /// Hands every file that still authenticates to `save`, with a path and its text, and tells what is missing. Changes
-    /// nothing in the store; asks for the header and the passphrase, and for nothing else to be intact.
+    /// nothing in the store; asks for the header and a credential, and for nothing else to be intact.
     ///
     /// Files that no readable folder leads to come with a path below `/memories/salvaged`.
     ///
     /// # Errors
     /// Those of [`Vault::unlock`] that concern the header and the engine, and what `save` answers.
-    pub fn salvage<E: From<StoreError>>(
+    pub fn salvage<'a, E: From<StoreError>>(
         self,
-        passphrase: &Passphrase,
+        credential: impl Into<Credential<'a>>,
         save: impl FnMut(&str, &str) -> Result<(), E>,
     ) -> Result<SalvageReport, E> {
-        let raw = self.open_raw(passphrase)?;
+        let raw = self.open_raw(&credential.into())?;
         let mut salvage =
             Salvage { raw: &raw, save, report: SalvageReport::default(), reached: HashSet::new() };
         salvage.along_the_tree()?;

@@ -143,7 +143,9 @@ impl Host<'_> {
             order if order == Order::List as u8 => {
                 let mut entries = session.files().list(text).unwrap();
                 send(entries.first().map_or("", |entry| &entry.name));
-                entries.iter_mut().for_each(|entry| entry.name.zeroize());
+                for entry in &mut entries {
+                    entry.name.zeroize();
+                }
             }
             order if order == Order::Upkeep as u8 => {
                 assert!(session.check(|_| {}).unwrap().is_clean());

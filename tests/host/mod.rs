@@ -129,7 +129,7 @@ impl Drop for Run {
 pub(crate) struct Words(Vec<String>);
 
 impl Words {
-    fn new(&mut self, label: &str) -> String {
+    fn add(&mut self, label: &str) -> String {
         self.0.push(label.to_owned());
         word(label)
     }
@@ -151,13 +151,13 @@ pub(crate) const WAYS: [(&str, Way); 7] = [
 /// Calls as a model makes them.
 pub(crate) fn calls(run: &mut Run) -> Vec<String> {
     let mut words = Words::default();
-    let (name, text) = (words.new("name"), words.new("text"));
+    let (name, text) = (words.add("name"), words.add("text"));
     let path = format!("/memories/{name}.md");
     let create = r#"{"command":"create","file_text":"first\n"#;
     run.call(&format!(r#"{create}{text}\n\u0041 last\n","path":"{path}"}}"#));
     let answer = run.call(&format!(r#"{{"command":"view","path":"{path}"}}"#));
     assert!(answer.contains(&text), "{answer}");
-    let (new, line) = (words.new("new text"), words.new("line"));
+    let (new, line) = (words.add("new text"), words.add("line"));
     let replace = format!(r#"{{"command":"str_replace","path":"{path}","old_str":"{text}""#);
     let answer = run.call(&format!(r#"{replace},"new_str":"{new}"}}"#));
     assert!(answer.contains(&new), "{answer}");
@@ -172,7 +172,7 @@ pub(crate) fn calls(run: &mut Run) -> Vec<String> {
 /// Many names in a folder, and names that are normalised.
 fn listing(run: &mut Run) -> Vec<String> {
     let mut words = Words::default();
-    let (folder, accents, name) = (words.new("folder"), words.new("accents"), words.new("name"));
+    let (folder, accents, name) = (words.add("folder"), words.add("accents"), words.add("name"));
     run.call(&format!(
         r#"{{"type":"tool_use","id":"toolu_1","name":"memory","input":{{"command":"create",
         "path":"/memories/{folder}/sub/{accents}\u0065\u0301.md","file_text":""}}}}"#
@@ -189,7 +189,7 @@ fn listing(run: &mut Run) -> Vec<String> {
 
 fn moving(run: &mut Run) -> Vec<String> {
     let mut words = Words::default();
-    let (folder, name, moved) = (words.new("folder"), words.new("name"), words.new("moved"));
+    let (folder, name, moved) = (words.add("folder"), words.add("name"), words.add("moved"));
     let create = format!(r#"{{"command":"create","path":"/memories/{folder}/{name}/file""#);
     run.call(&format!(r#"{create},"file_text":"x"}}"#));
     let rename = format!(r#"{{"command":"rename","old_path":"/memories/{folder}/{name}""#);
@@ -201,7 +201,7 @@ fn moving(run: &mut Run) -> Vec<String> {
 /// A file that is a rope, edited across its chunks and in bulk.
 fn long_file(run: &mut Run) -> Vec<String> {
     let mut words = Words::default();
-    let (rope, edit, bulk) = (words.new("rope"), words.new("edit"), words.new("bulk"));
+    let (rope, edit, bulk) = (words.add("rope"), words.add("edit"), words.add("bulk"));
     let text = long(&rope).replace('\n', "\\n");
     let create = r#"{"command":"create","path":"/memories/rope","file_text":""#;
     run.call(&format!(r#"{create}{text}"}}"#));
@@ -223,7 +223,7 @@ fn long(mark: &str) -> String {
 /// What goes wrong quotes what was sent.
 fn failures(run: &mut Run) -> Vec<String> {
     let mut words = Words::default();
-    let (wrong, old, file) = (words.new("wrong path"), words.new("old text"), words.new("file"));
+    let (wrong, old, file) = (words.add("wrong path"), words.add("old text"), words.add("file"));
     let path = format!("/memories/{file}");
     let create = format!(r#"{{"command":"create","path":"{path}""#);
     run.call(&format!(r#"{create},"file_text":"{old} {old}"}}"#));
@@ -250,7 +250,7 @@ fn failures(run: &mut Run) -> Vec<String> {
 /// Input that is no call, and fields that no command has.
 fn no_calls(run: &mut Run) -> Vec<String> {
     let mut words = Words::default();
-    let field = words.new("field");
+    let field = words.add("field");
     for call in [
         format!(r#"{{"command":"{field}","path":"/memories"}}"#),
         format!(r#"{{"command":"view","path":"/memories","{field}":"{field}"}}"#),
@@ -268,7 +268,7 @@ fn no_calls(run: &mut Run) -> Vec<String> {
 /// Files as a host that is no agent uses them.
 pub(crate) fn files(run: &mut Run) -> Vec<String> {
     let mut words = Words::default();
-    let (text, name) = (words.new("typed text"), words.new("typed name"));
+    let (text, name) = (words.add("typed text"), words.add("typed name"));
     let path = format!("/memories/{name}");
     assert_eq!(run.tell(Order::Write, &format!("{path}\0{}", long(&text))), "written");
     assert_eq!(run.tell(Order::Read, &path), long(&text));

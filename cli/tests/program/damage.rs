@@ -117,8 +117,8 @@ fn salvage_writes_plain_files_only_when_asked() {
 fn salvage_with_a_wrong_passphrase_or_to_a_wrong_place_makes_nothing() {
     let place = Place::with_files(&[("/memories/a", "1")]);
     let to = place.beside("saved");
-    let mut salvage = place.command(["salvage", "--to"]);
-    salvage.arg(&to).env("INMOST_PASSPHRASE", "another");
+    let mut salvage = place.command(["salvage", "--to", to.to_str().unwrap()]);
+    salvage.env("INMOST_PASSPHRASE", "another");
     run(&mut salvage, b"").expect(11);
     assert!(!to.exists());
     let inside = place.store().join("saved");

@@ -87,6 +87,17 @@ fn an_anchor_that_could_tell_nothing_is_refused() {
 }
 
 #[test]
+fn the_anchor_of_another_store_is_refused_and_left_as_it_is() {
+    let place = Place::with_store();
+    let mut init = place.bare_command(["init", "--store", "other", "--anchor", "newest"]);
+    init.env("INMOST_PASSPHRASE", "x").args(CHEAP);
+    run(&mut init, b"").expect(0);
+    let before = fs::read(place.beside("newest")).unwrap();
+    place.run(["ls", "--anchor", "newest"], "").expect_failure(16, "other keys");
+    assert_eq!(fs::read(place.beside("newest")).unwrap(), before);
+}
+
+#[test]
 fn an_anchor_that_cannot_be_written_is_told_and_stops_nothing() {
     let place = Place::with_files(&[("/memories/a", "kept")]);
     fs::create_dir(place.beside("newest")).unwrap();

@@ -1,8 +1,8 @@
 use super::*;
 use crate::crypto::cost::KdfCost;
+use crate::vault::credential::Enrolment;
 use crate::vault::fixtures::{Secrets, TINY, created_with, enrol, with_checksum};
 use crate::vault::label::SlotLabel;
-use crate::vault::slots::Enrolment;
 
 const SLOT: usize = at::SLOTS;
 

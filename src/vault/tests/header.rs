@@ -151,7 +151,7 @@ fn an_older_revision_in_one_copy_is_renewed_and_in_both_is_a_rollback() {
     ] {
         let store = store.duplicate();
         put(&store, [a, b]);
-        let expected = format!("Some(RolledBack {{ expected: 3, found: {found} }})");
+        let expected = format!("Some(HeaderRolledBack {{ expected: 3, found: {found} }})");
         assert_eq!(refusal(&store), expected);
         let kept = [store.header(HeaderCopy::A), store.header(HeaderCopy::B)];
         assert_eq!(kept, [*a, *b], "nothing was repaired");
@@ -170,13 +170,13 @@ fn a_header_one_ahead_is_settled_and_two_ahead_is_a_rollback() {
         assert_eq!(store.header(HeaderCopy::A), second);
         assert_eq!(store.root().header_revision, 2);
         put(&store, [&first; 2]);
-        assert_eq!(refusal(&store), "Some(RolledBack { expected: 2, found: 1 })");
+        assert_eq!(refusal(&store), "Some(HeaderRolledBack { expected: 2, found: 1 })");
     }
     put(&store, [&second; 2]);
     let third = *store.next_header().bytes();
     for b in [&first, &second, &third] {
         put(&store, [&third, b]);
-        assert_eq!(refusal(&store), "Some(RolledBack { expected: 1, found: 3 })");
+        assert_eq!(refusal(&store), "Some(HeaderRolledBack { expected: 1, found: 3 })");
     }
 }
 

@@ -11,10 +11,10 @@ use crate::record::node::Root;
 use crate::record::{Kind, Node, RecordId, Sealer, Tag, sealed};
 use crate::storage::memory::MemoryStorage;
 use crate::storage::{Address, EngineKind, HeaderCopy, Storage};
+use crate::vault::credential::{Credential, Enrolment};
 use crate::vault::fixtures::TINY;
 use crate::vault::header::{HEADER_BYTES, Header};
 use crate::vault::label::SlotLabel;
-use crate::vault::slots::{Credential, Enrolment};
 use crate::vault::unlocked::{NextHeader, Unlocked};
 use crate::vault::{Session, SessionOptions, StoreError, VaultOptions};
 
@@ -107,8 +107,9 @@ impl TestStore {
         found
     }
 
-    /// Every record is reached from the root, none is left over, and nothing waits to be reaped.
+    /// There is one generation, every record of it is reached from the root, and nothing waits to be reaped.
     pub(crate) fn assert_tidy(&self, context: &str) {
+        assert_eq!(self.memory.generations().unwrap(), [self.generation()], "{context}");
         let reachable = self.reachable();
         assert_eq!(self.values().len(), reachable.len(), "records without a parent: {context}");
         let Some(Node::Root(root)) = reachable.get(&RecordId::ROOT) else { unreachable!() };

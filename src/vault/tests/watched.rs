@@ -3,7 +3,9 @@
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use crate::storage::memory::MemoryStorage;
-use crate::storage::{Address, Batch, Engine, EngineKind, HeaderCopy, Storage, StorageError};
+use crate::storage::{
+    Address, AnchorSlot, Batch, Engine, EngineKind, HeaderCopy, Storage, StorageError,
+};
 
 /// What the engine of a [`WatchedStorage`] was asked for.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
@@ -104,6 +106,14 @@ impl Storage for WatchedStorage {
 
     fn write_header(&self, copy: HeaderCopy, bytes: &[u8]) -> Result<(), StorageError> {
         self.inner.write_header(copy, bytes)
+    }
+
+    fn read_anchor(&self) -> Result<Vec<Vec<u8>>, StorageError> {
+        self.inner.read_anchor()
+    }
+
+    fn write_anchor(&self, slot: AnchorSlot, bytes: &[u8]) -> Result<(), StorageError> {
+        self.inner.write_anchor(slot, bytes)
     }
 
     fn generations(&self) -> Result<Vec<u64>, StorageError> {

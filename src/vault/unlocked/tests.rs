@@ -1,8 +1,12 @@
 use super::*;
-use crate::secret::assert_leaks_nowhere;
+use crate::record::Sealer;
+use crate::secret::{assert_leaks_nowhere, assert_not_impl};
+use crate::vault::anchor::Anchor;
+use crate::vault::credential::{Credential, SlotKind};
 use crate::vault::fixtures::{STORE, Secrets, TINY, created_with, enrol};
 use crate::vault::label::SlotLabel;
-use crate::vault::slots::{Credential, SlotKind};
+use crate::vault::slots::SlotSecrets;
+use crate::vault::{Open, RawStore, Session, Vault};
 
 fn unlocks(header: &[u8; HEADER_BYTES], credential: Credential) -> bool {
     let header = Header::parse(header, &KdfLimits::of_tests()).unwrap();
@@ -19,7 +23,10 @@ fn address(unlocked: &Unlocked) -> [u8; 32] {
 
 #[test]
 fn what_is_unlocked_has_no_trait_that_leaks() {
-    assert_leaks_nowhere!(Unlocked, NextHeader, SlotLabel, SlotDescription);
+    assert_leaks_nowhere!(Unlocked, NextHeader, SlotLabel, SlotInfo, SlotSecrets);
+    assert_leaks_nowhere!(Anchor, Sealer, Open, RawStore, Vault);
+    // A session is a handle, so it clones.
+    assert_not_impl!(Session: std::fmt::Debug, PartialEq, serde::Serialize);
 }
 
 #[test]

@@ -49,13 +49,13 @@ fn a_lock_keeps_what_was_acknowledged_and_answers_locked_to_the_rest() {
             while count.load(Ordering::SeqCst) < 10 * round + 1 {
                 thread::yield_now();
             }
-            session.clone().lock().unwrap();
+            session.clone().lock();
             assert!(session.is_locked());
             // The store is let go although handles of the session are still in use.
             drop(store.unlock().unwrap());
         });
         assert!(is_locked(&session.files().read("/memories/0/0")));
-        session.lock().unwrap();
+        session.lock();
         store.memory.crash();
         let found = dump(&store.unlock().unwrap()).unwrap();
         assert!(found == acknowledged.into_inner().unwrap(), "round {round}");

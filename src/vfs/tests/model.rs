@@ -34,6 +34,8 @@ pub(super) enum Call {
     Rename(&'static str, &'static str),
     /// Changes the header.
     Header,
+    /// Writes the whole store anew.
+    Purge,
 }
 
 impl Call {
@@ -59,6 +61,7 @@ impl Call {
             Self::Remove(path) => files.remove(path),
             Self::Rename(old, new) => files.rename(old, new),
             Self::Header => Ok(store.change_header(session)?),
+            Self::Purge => Ok(session.purge(|_| {})?),
         }
     }
 
@@ -95,7 +98,7 @@ impl Call {
                 });
                 *model = moved.collect();
             }
-            Self::Header => {}
+            Self::Header | Self::Purge => {}
         }
     }
 }

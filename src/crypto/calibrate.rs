@@ -1,0 +1,170 @@
+//! Making guessing as dear as its owner is ready to wait for.
+
+use std::time::{Duration, Instant};
+
+use crate::crypto::cost::{KdfCost, KdfLimits};
+use crate::crypto::kdf::{self, Salt};
+use crate::crypto::passphrase::Passphrase;
+use crate::crypto::prf::StoreId;
+
+impl KdfCost {
+    /// A cost that takes about `target` on this machine, as it is now: the default with its memory raised. Passes are
+    /// never raised, since memory is what an attacker's hardware is short of; and nothing goes below the default,
+    /// however short the target.
+    ///
+    /// The memory stays within a quarter of this machine's (of what its control group may use; 256 MiB where neither can
+    /// be told) and within the default [`KdfLimits`], which allow 682 MiB at three passes.
+    ///
+    /// It is measured, by deriving keys as an unlock does, in about three times the target. The fastest of two runs
+    /// counts, so that other work on the machine does not pass for a dear guess. A store is opened elsewhere too: a
+    /// slower machine takes longer, and one with less memory may not open it at all.
+    #[must_use]
+    pub fn calibrate(target: Duration) -> Self {
+        let quarter = ram_kib().map_or(UNKNOWN_QUARTER_KIB, |ram| ram / 4);
+        let limits = KdfLimits::default();
+        let admitted = limits.most_memory_kib(Self::default().passes());
+        approach(target, admitted.min(u32::try_from(quarter).unwrap_or(u32::MAX)), |cost| {
+            measure(cost, &limits)
+        })
+    }
+}
+
+/// Raises the memory of the default cost step by step. `measure` answers nothing where a cost cannot be paid. Does no
+/// I/O.
+fn approach(
+    target: Duration,
+    most_kib: u32,
+    mut measure: impl FnMut(KdfCost) -> Option<Duration>,
+) -> KdfCost {
+    let least = KdfCost::default();
+    let with = |memory_kib| KdfCost::new(memory_kib, least.passes(), least.lanes());
+    let mut cost = least;
+    for _ in 0..STEPS {
+        let Some(took) = measure(cost) else {
+            // It was too much for the machine as it is; half of it is not.
+            return with((cost.memory_kib() / 2).max(least.memory_kib()));
+        };
+        // A first short measurement says little of a long one, so no step is long.
+        let factor = (target.as_secs_f64() / took.as_secs_f64().max(1e-6)).min(STEP);
+        let memory = scaled(cost.memory_kib(), factor);
+        let next = with(memory.min(most_kib).max(least.memory_kib()));
+        let settled = next.memory_kib().abs_diff(cost.memory_kib()) <= cost.memory_kib() / 16;
+        cost = next;
+        if settled {
+            break;
+        }
+    }
+    cost
+}
+
+/// In whole MiB.
+#[allow(
+    clippy::as_conversions,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a float becomes an integer no other way; the conversion saturates"
+)]
+fn scaled(kib: u32, factor: f64) -> u32 {
+    (f64::from(kib) * factor) as u32 / 1_024 * 1_024
+}
+
+fn measure(cost: KdfCost, limits: &KdfLimits) -> Option<Duration> {
+    let admitted = limits.admit(cost).ok()?;
+    let passphrase = Passphrase::new("measured").ok()?;
+    (0..RUNS)
+        .map(|run| {
+            let begin = Instant::now();
+            kdf::derive(&passphrase, admitted, &Salt([run; 16]), &StoreId([run; 16])).ok()?;
+            Some(begin.elapsed())
+        })
+        .collect::<Option<Vec<_>>>()?
+        .into_iter()
+        .min()
+}
+
+/// Memory that this process can count on, in KiB.
+fn ram_kib() -> Option<u64> {
+    let installed =
+        std::fs::read_to_string("/proc/meminfo").ok().and_then(|text| parse_meminfo(&text));
+    let allowed = std::fs::read_to_string("/sys/fs/cgroup/memory.max").ok();
+    let allowed =
+        allowed.and_then(|text| text.trim().parse::<u64>().ok()).map(|bytes| bytes / 1_024);
+    installed.into_iter().chain(allowed).min()
+}
+
+fn parse_meminfo(text: &str) -> Option<u64> {
+    let total = text.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
+    total.trim().strip_suffix("kB")?.trim().parse().ok()
+}
+
+/// The fastest of this many runs counts.
+const RUNS: u8 = 2;
+/// Measurements at most, of which the last two take the target.
+const STEPS: usize = 5;
+/// The most that one measurement raises the memory.
+const STEP: f64 = 4.0;
+/// A quarter of the memory of a machine that does not say how much it has.
+const UNKNOWN_QUARTER_KIB: u64 = 256 << 10;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A machine on which a MiB takes this long, all passes together.
+    fn machine(per_mib: Duration) -> impl FnMut(KdfCost) -> Option<Duration> {
+        move |cost| Some(per_mib * (cost.memory_kib() / 1_024))
+    }
+
+    fn mib(seconds: u64, most: u32, machine: impl FnMut(KdfCost) -> Option<Duration>) -> u32 {
+        let cost = approach(Duration::from_secs(seconds), most << 10, machine);
+        assert_eq!((cost.passes(), cost.lanes()), (3, 4), "only the memory is raised");
+        cost.memory_kib() / 1_024
+    }
+
+    #[test]
+    fn memory_is_raised_to_the_target() {
+        let millisecond = Duration::from_millis(1);
+        assert_eq!(mib(1, 682, machine(millisecond * 2)), 500);
+        assert_eq!(mib(1, 682, machine(millisecond * 10)), 100);
+        // What does not fit in the cache takes longer, so that the first measurement misleads.
+        let cached = |cost: KdfCost| {
+            let per_mib = if cost.memory_kib() <= 64 << 10 { 1 } else { 4 };
+            Some(millisecond * per_mib * (cost.memory_kib() / 1_024))
+        };
+        assert_eq!(mib(1, 682, cached), 250);
+    }
+
+    #[test]
+    fn it_stays_between_the_default_and_what_there_is() {
+        let fast = Duration::from_micros(1);
+        assert_eq!(mib(1, 300, machine(fast)), 300);
+        assert_eq!(mib(0, 300, machine(fast)), 64);
+        assert_eq!(mib(1, 16, machine(fast)), 64);
+        assert_eq!(mib(1, 682, machine(Duration::from_secs(1))), 64);
+    }
+
+    #[test]
+    fn a_machine_that_lacks_the_memory_gets_less() {
+        let mut small = machine(Duration::from_millis(1));
+        let short = move |cost: KdfCost| small(cost).filter(|_| cost.memory_kib() <= 150 << 10);
+        assert_eq!(mib(1, 682, short), 128);
+        assert_eq!(mib(1, 682, |_| None), 64);
+    }
+
+    #[test]
+    fn the_memory_of_a_machine_is_read_as_linux_tells_it() {
+        let text = "MemFree:  1 kB\nMemTotal:       16316412 kB\nMemAvailable: 2 kB\n";
+        assert_eq!(parse_meminfo(text), Some(16_316_412));
+        assert_eq!(parse_meminfo("MemTotal: lots\n"), None);
+        if cfg!(target_os = "linux") {
+            assert!(ram_kib().unwrap() > 64 << 10);
+        }
+    }
+
+    #[test]
+    fn a_short_target_gives_the_default_and_is_admitted() {
+        let cost = KdfCost::calibrate(Duration::ZERO);
+        assert_eq!(cost, KdfCost::default());
+        assert!(KdfLimits::default().admit(cost).is_ok());
+    }
+}

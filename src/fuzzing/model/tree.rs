@@ -1,0 +1,141 @@
+//! What is stored, without a word of the tool: files by canonical path, folders as what their paths imply.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// What the application has set.
+#[derive(Clone, Debug)]
+pub(in crate::fuzzing) struct Rules {
+    pub(in crate::fuzzing) read_only: bool,
+    pub(in crate::fuzzing) create_overwrites: bool,
+    pub(in crate::fuzzing) view_characters: usize,
+    pub(in crate::fuzzing) ranged_view_characters: usize,
+    pub(in crate::fuzzing) listing_entries: usize,
+    pub(in crate::fuzzing) file_bytes: usize,
+    pub(in crate::fuzzing) store_files: usize,
+    pub(in crate::fuzzing) store_bytes: usize,
+}
+
+/// The memory.
+#[derive(Clone, Debug)]
+pub(in crate::fuzzing) struct Memory {
+    pub(in crate::fuzzing) files: BTreeMap<String, Arc<str>>,
+    pub(in crate::fuzzing) rules: Rules,
+}
+
+/// Why nothing was changed.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(in crate::fuzzing) enum Why {
+    Exists,
+    FileTooLarge(usize),
+    IntoItself,
+    Missing,
+    ParentIsFile(String),
+    PathBelow,
+    Root,
+    TooManyFiles,
+    TooMuchText,
+}
+
+impl Memory {
+    pub(in crate::fuzzing) fn new(rules: Rules) -> Self {
+        Self { files: BTreeMap::new(), rules }
+    }
+
+    pub(in crate::fuzzing) fn is_folder(&self, path: &str) -> bool {
+        path == ROOT || self.below(path).next().is_some()
+    }
+
+    /// Files below a folder, by the rest of their paths.
+    pub(in crate::fuzzing) fn below(&self, folder: &str) -> impl Iterator<Item = (&str, &str)> {
+        let start = format!("{folder}/");
+        self.files.iter().filter_map(move |(path, text)| {
+            let rest = path.strip_prefix(&start)?;
+            Some((rest, &**text))
+        })
+    }
+
+    pub(in crate::fuzzing) fn bytes(&self) -> usize {
+        self.files.values().map(|text| text.len()).sum()
+    }
+
+    /// Writes a file.
+    pub(in crate::fuzzing) fn put(
+        &mut self,
+        path: &str,
+        text: &str,
+        overwrite: bool,
+    ) -> Result<(), Why> {
+        if self.is_folder(path) || (self.files.contains_key(path) && !overwrite) {
+            return Err(Why::Exists);
+        }
+        self.check_parents(path)?;
+        self.change(path, text)
+    }
+
+    /// Sets the text of a file within the quotas.
+    pub(in crate::fuzzing) fn change(&mut self, path: &str, text: &str) -> Result<(), Why> {
+        let old = self.files.get(path).map(|text| text.len());
+        if text.len() > self.rules.file_bytes {
+            return Err(Why::FileTooLarge(self.rules.file_bytes));
+        }
+        if old.is_none() && self.files.len() >= self.rules.store_files {
+            return Err(Why::TooManyFiles);
+        }
+        if self.bytes() - old.unwrap_or(0) + text.len() > self.rules.store_bytes {
+            return Err(Why::TooMuchText);
+        }
+        self.files.insert(path.to_owned(), text.into());
+        Ok(())
+    }
+
+    /// Removes a file, or a folder with all below it.
+    pub(in crate::fuzzing) fn remove(&mut self, path: &str) -> Result<(), Why> {
+        self.check_there(path)?;
+        let start = format!("{path}/");
+        self.files.retain(|file, _| file != path && !file.starts_with(&start));
+        Ok(())
+    }
+
+    /// Moves a file, or a folder with all below it.
+    pub(in crate::fuzzing) fn move_to(&mut self, old: &str, new: &str) -> Result<(), Why> {
+        self.check_there(old)?;
+        if self.files.contains_key(new) || self.is_folder(new) {
+            return Err(Why::Exists);
+        }
+        if self.is_folder(old) && new.starts_with(&format!("{old}/")) {
+            return Err(Why::IntoItself);
+        }
+        self.check_parents(new)?;
+        let moved: Vec<(String, String)> = self
+            .files
+            .keys()
+            .filter(|file| *file == old || file.starts_with(&format!("{old}/")))
+            .map(|file| (file.clone(), format!("{new}{}", &file[old.len()..])))
+            .collect();
+        if moved.iter().any(|(_, path)| path.len() > 1_024 || path.matches('/').count() > 21) {
+            return Err(Why::PathBelow);
+        }
+        for (from, to) in moved {
+            let text = self.files.remove(&from).unwrap();
+            self.files.insert(to, text);
+        }
+        Ok(())
+    }
+
+    fn check_there(&self, path: &str) -> Result<(), Why> {
+        if path == ROOT {
+            return Err(Why::Root);
+        }
+        let is_there = self.files.contains_key(path) || self.is_folder(path);
+        if is_there { Ok(()) } else { Err(Why::Missing) }
+    }
+
+    fn check_parents(&self, path: &str) -> Result<(), Why> {
+        let ends = path.match_indices('/').map(|(at, _)| at);
+        let file = ends.map(|end| &path[..end]).find(|parent| self.files.contains_key(*parent));
+        file.map_or(Ok(()), |file| Err(Why::ParentIsFile(file.to_owned())))
+    }
+}
+
+pub(in crate::fuzzing) const ROOT: &str = "/memories";

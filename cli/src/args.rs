@@ -3,10 +3,13 @@
 use std::path::PathBuf;
 
 use clap::error::ErrorKind;
-use clap::{Parser, Subcommand};
-use inmost::KdfCost;
+use clap::{Parser, Subcommand, ValueEnum};
+use inmost::{KdfCost, StorageEngine};
 
-use crate::commands::{call, cat, init, ls, mv, rm, status, write};
+use crate::commands::{
+    accept_rollback, backup, call, cat, check, compact, destroy, init, ls, migrate, mv, purge,
+    repair, rm, salvage, status, write,
+};
 use crate::exit::Failure;
 use crate::passphrase::PassphraseArgs;
 
@@ -37,17 +40,60 @@ pub(crate) enum Command {
     Rm(rm::Rm),
     Mv(mv::Mv),
     Status(status::Status),
+    Check(check::Check),
+    Repair(repair::Repair),
+    Salvage(salvage::Salvage),
+    Backup(backup::Backup),
+    Purge(purge::Purge),
+    Compact(compact::Compact),
+    Migrate(migrate::Migrate),
+    AcceptRollback(accept_rollback::AcceptRollback),
+    Destroy(destroy::Destroy),
+}
+
+/// Which store.
+#[derive(clap::Args)]
+pub(crate) struct PlaceArgs {
+    /// Folder of the store; if not given, `inmost/memory` in the data folder of this platform
+    #[arg(long = "store", value_name = "DIR", env = "INMOST_STORE", hide_env_values = true)]
+    pub(crate) folder: Option<PathBuf>,
 }
 
 /// Which store, and what opens it.
 #[derive(clap::Args)]
 pub(crate) struct StoreArgs {
-    /// Folder of the store; if not given, `inmost/memory` in the data folder of this platform
-    #[arg(long = "store", value_name = "DIR", env = "INMOST_STORE", hide_env_values = true)]
-    pub(crate) folder: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) place: PlaceArgs,
+
+    /// File outside the store that remembers its newest commit, so that an older copy of the whole store is
+    /// noticed; for this store alone, and made if it is not there
+    #[arg(long, value_name = "FILE", env = "INMOST_ANCHOR", hide_env_values = true)]
+    pub(crate) anchor: Option<PathBuf>,
+
+    /// Do not offer to compact the store, as is done at a terminal when it takes far more room than it needs
+    #[arg(long)]
+    pub(crate) no_compact_offer: bool,
 
     #[command(flatten)]
     pub(crate) passphrase: PassphraseArgs,
+}
+
+/// What can keep the records of a store.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum EngineName {
+    /// sled 0.34.7, in every build
+    Sled,
+    /// redb 4, in builds with the feature `redb`
+    Redb,
+}
+
+impl EngineName {
+    pub(crate) fn engine(self) -> StorageEngine {
+        match self {
+            Self::Sled => StorageEngine::Sled,
+            Self::Redb => StorageEngine::Redb,
+        }
+    }
 }
 
 /// What guessing the passphrase of a new store is to cost.

@@ -1,6 +1,6 @@
 //! `inmost init`
 
-use crate::args::{KdfArgs, StoreArgs};
+use crate::args::{EngineName, KdfArgs, StoreArgs};
 use crate::exit::Failure;
 
 /// Make a new store
@@ -17,11 +17,15 @@ pub(crate) struct Init {
 
     #[command(flatten)]
     kdf: KdfArgs,
+
+    /// What keeps its records
+    #[arg(long, value_name = "ENGINE", default_value = "sled")]
+    engine: EngineName,
 }
 
 impl Init {
     pub(crate) fn run(&self) -> Result<(), Failure> {
-        let place = self.store.make_store(&self.kdf)?;
+        let place = self.store.make_store(&self.kdf, self.engine)?;
         let text = format!(
             "Made a store at {}\nIf its passphrase is forgotten, nothing can open it.\n",
             place.display()

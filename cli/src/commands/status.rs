@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use inmost::AnchorStatus;
+use inmost::{AnchorStatus, StorageEngine};
 
 use crate::args::StoreArgs;
 use crate::exit::Failure;
@@ -28,12 +28,21 @@ impl Status {
         line("text", format!("{} bytes", status.bytes));
         line("commits", status.commit.to_string());
         line("on disk", format!("{} bytes", status.disk_bytes));
+        line("engine", engine(status.engine).to_owned());
         if let Some(cost) = status.kdf_cost {
             let (memory, passes, lanes) = (cost.memory_kib() >> 10, cost.passes(), cost.lanes());
             line("passphrase", format!("Argon2id, {memory} MiB, {passes} passes, {lanes} lanes"));
         }
         line("freshness", freshness(status.anchor).to_owned());
         super::print(text.as_bytes())
+    }
+}
+
+fn engine(engine: Option<StorageEngine>) -> &'static str {
+    match engine {
+        Some(StorageEngine::Sled) => "sled",
+        Some(StorageEngine::Redb) => "redb",
+        _ => "none",
     }
 }
 

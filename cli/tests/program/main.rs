@@ -9,8 +9,12 @@
 
 mod call;
 mod commands;
+mod damage;
+mod destroy;
 mod failures;
 mod first_session;
+mod freshness;
 mod inmost;
 mod passphrase;
+mod rewrite;
 mod terminal;

@@ -251,3 +251,23 @@ fn a_kill_at_any_change_leaves_a_store_on_sled_that_opens() {
 fn a_kill_at_any_change_leaves_a_store_on_redb_that_opens() {
     kill_everywhere(StorageEngine::Redb);
 }
+
+/// No anchor was ever synced, and a system may keep a write to itself for half a minute: whoever lost power soon
+/// after creating a store was told that its anchor was missing.
+#[test]
+fn the_first_anchor_of_a_session_is_synced_and_no_other() {
+    let Some(lab) = Lab::new() else { return };
+    for engine in [Some(StorageEngine::Sled), None] {
+        if engine.is_some() {
+            lab.reset(None);
+        }
+        assert!(!lab.run(engine, None));
+        let log = fs::read_to_string(lab.log()).unwrap();
+        let of_anchor = log.lines().filter(|line| line.contains("/store/anchor "));
+        let calls: Vec<_> = of_anchor.filter_map(|line| line.split(' ').nth(1)).collect();
+        let synced = calls.iter().position(|call| *call == "fdatasync").unwrap();
+        assert_eq!(calls[synced - 1], "write", "{calls:?}");
+        assert!(calls[synced + 1..].iter().all(|call| *call == "write"), "{calls:?}");
+        assert!(calls.len() > synced + WRITES.len(), "{calls:?}");
+    }
+}

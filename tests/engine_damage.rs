@@ -222,7 +222,9 @@ fn overwrite(path: &Path, at: u64, length: u64, change: impl Fn(u8) -> u8) {
     let mut bytes = Vec::new();
     file.seek(SeekFrom::Start(at)).unwrap();
     Read::by_ref(&mut file).take(length).read_to_end(&mut bytes).unwrap();
-    bytes.iter_mut().for_each(|byte| *byte = change(*byte));
+    for byte in &mut bytes {
+        *byte = change(*byte);
+    }
     file.seek(SeekFrom::Start(at)).unwrap();
     file.write_all(&bytes).unwrap();
 }
@@ -243,19 +245,15 @@ fn outcome(store: &Path, base: &Base) -> String {
         Err(error) => panic!("opening answers {error:?}"),
     };
     let mut found = Texts::new();
-    match collect(&session, "/memories", &mut found) {
-        Err(error) => {
-            for (path, text) in &found {
-                assert!(base.texts.get(path) == Some(text), "{path} has another text");
-            }
-            format!("read: {error}")
+    if let Err(error) = collect(&session, "/memories", &mut found) {
+        for (path, text) in &found {
+            assert!(base.texts.get(path) == Some(text), "{path} has another text");
         }
-        Ok(()) => {
-            assert!(found == base.texts, "opened without an error, and is another store");
-            let report = session.check(|_| {}).unwrap();
-            if report.is_clean() { "right".into() } else { "right, check: problems".into() }
-        }
+        return format!("read: {error}");
     }
+    assert!(found == base.texts, "opened without an error, and is another store");
+    let report = session.check(|_| {}).unwrap();
+    if report.is_clean() { "right".into() } else { "right, check: problems".into() }
 }
 
 /// Errors of folders and files are collected; what can be read must be right.

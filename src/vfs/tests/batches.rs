@@ -38,7 +38,7 @@ fn no_batch_of_ordinary_work_exceeds_its_bound() {
 fn the_longest_file_is_created_in_batches_within_the_bound_each_synced() {
     let store = TestStore::create();
     let (session, watch) = store.unlock_watched();
-    let long = text("long", 16 << 20);
+    let long = text("long", (16 << 20) - 100);
     watch.reset();
     session.files().write("/memories/long", &long).unwrap();
     let seen = watch.seen();

@@ -24,7 +24,7 @@ const BYTES: u64 = 2 << 20;
 pub(super) const OPENING_BYTES: u64 = 1 << 20;
 /// Bytes written at once.
 const PIECE: usize = 64 << 10;
-/// Bytes left over when it could not be made whole, for others on the disk.
+/// Bytes that it lacks at least while the disk is full.
 const BLOCK: u64 = 4 << 10;
 
 pub(super) struct Ballast {
@@ -84,7 +84,8 @@ impl Ballast {
     /// Gives up all but this many bytes, because the disk is full.
     pub(super) fn keep(&self, bytes: u64) {
         let mut state = self.state();
-        let _ = cut(&self.path, bytes);
+        // At least a block less than whole: that is how the next opening knows, and tries to make it whole.
+        let _ = cut(&self.path, bytes.min(BYTES - BLOCK));
         *state = State { held: held_by(&self.path), short: true };
     }
 

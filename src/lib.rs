@@ -37,7 +37,6 @@
 //! Nobody outside the project has reviewed this code; SECURITY.md says what may be relied on. Calls block, for the
 //! disk or for key derivation: in an asynchronous program they belong on a thread for blocking work.
 #![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]
-#![allow(dead_code, reason = "layers land one after the other; removed with the last one")]
 
 mod crypto;
 #[cfg(feature = "fuzzing")]

@@ -13,6 +13,7 @@ use std::fmt::{self, Write};
 use std::hint::black_box;
 
 use locked::Slot;
+#[cfg(test)]
 use subtle::ConstantTimeEq;
 use zeroize::{Zeroize, Zeroizing, zeroize_stack};
 
@@ -42,6 +43,7 @@ impl<const N: usize> SecretBytes<N> {
     }
 
     /// Compares in a time that does not depend on the content.
+    #[cfg(test)]
     pub(crate) fn ct_eq(&self, other: &Self) -> bool {
         self.expose().as_slice().ct_eq(other.expose().as_slice()).into()
     }

@@ -7,6 +7,7 @@
 //! an attacker could gain from that, a commitment is compared before anything is opened.
 
 use chacha20poly1305::{AeadInOut, KeyInit, XChaCha20Poly1305};
+#[cfg(test)]
 use subtle::ConstantTimeEq;
 
 use crate::crypto::rng::{self, RandomnessFailed};
@@ -22,6 +23,7 @@ pub(crate) struct Tag(pub(crate) [u8; 16]);
 
 impl Tag {
     /// Compares in a time that does not depend on the content.
+    #[cfg(test)]
     pub(crate) fn ct_eq(&self, other: &Self) -> bool {
         self.0.as_slice().ct_eq(other.0.as_slice()).into()
     }

@@ -24,11 +24,13 @@ macro_rules! prf_keys {
 
             impl $name {
                 /// This kind of key from its secret.
+                #[allow(dead_code, reason = "some kinds are only ever derived")]
                 pub(crate) fn new(secret: SecretBytes<$bytes>) -> Self {
                     Self(secret)
                 }
 
                 #[cfg(test)]
+                #[allow(dead_code, reason = "not every kind of key is looked at")]
                 pub(crate) fn expose_for_tests(&self) -> Vec<u8> {
                     self.0.expose().to_vec()
                 }

@@ -218,20 +218,6 @@ impl Sketch {
             }
         }
     }
-
-    pub(super) fn path(&self) -> &str {
-        match self {
-            Self::Part { path, .. } | Self::FromEnd { path, .. } => path,
-            Self::Whole(call) => match call {
-                Call::View { path, .. }
-                | Call::Create { path, .. }
-                | Call::StrReplace { path, .. }
-                | Call::Insert { path, .. }
-                | Call::Delete { path }
-                | Call::Rename { old: path, .. } => path,
-            },
-        }
-    }
 }
 
 impl Call {

@@ -334,6 +334,7 @@ impl From<File> for Node {
 
 impl Node {
     /// The kind of record this is the body of.
+    #[cfg(any(test, feature = "fuzzing"))]
     pub(crate) fn kind(&self) -> Kind {
         match self {
             Self::Root(_) => Kind::Root,

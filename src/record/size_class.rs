@@ -8,6 +8,7 @@ use crate::limits::{RECORD_CLASSES, RECORD_FRAME};
 pub(crate) const PREFIX: usize = 1 + 16 + 8 + 2;
 
 /// The largest body that fits a record.
+#[cfg(any(test, feature = "fuzzing"))]
 pub(crate) const BODY_BYTES: usize = body_bytes(4_096);
 /// The largest body of a node of the counted tree, and of a folder that holds its entries itself.
 pub(crate) const NODE_BYTES: usize = body_bytes(2_048);

@@ -54,12 +54,14 @@ impl Faults {
     }
 
     /// Lets the next operation fail.
+    #[cfg(test)]
     pub(crate) fn set_next(&self, fault: Fault) {
         let mut plan = self.plan();
         plan.fault = Some((plan.operations + 1, fault));
     }
 
     /// The error that faults answer instead of an I/O error, a full disk say.
+    #[cfg(test)]
     pub(crate) fn answer(&self, error: fn() -> StorageError) {
         self.plan().error = error;
     }
@@ -121,6 +123,7 @@ impl<S: Storage> FaultyStorage<S> {
     }
 
     /// The storage underneath, free of faults.
+    #[cfg(test)]
     pub(crate) fn into_inner(self) -> S {
         self.inner
     }

@@ -54,6 +54,7 @@ impl Generation {
         self.unsynced.push((address, replaced));
     }
 
+    #[cfg(any(test, feature = "fuzzing"))]
     fn crash(&mut self) {
         for (address, replaced) in std::mem::take(&mut self.unsynced).into_iter().rev() {
             match replaced {

@@ -69,11 +69,6 @@ impl Command {
             Self::Rename { .. } => "rename",
         }
     }
-
-    /// Whether a read-only tool refuses it.
-    pub(crate) fn is_change(&self) -> bool {
-        !matches!(self, Self::View { .. })
-    }
 }
 
 impl Drop for Command {
@@ -210,6 +205,5 @@ mod tests {
     fn debug_shows_the_command_and_no_content() {
         let command = Command::Create { path: "/memories/p".into(), file_text: "secret".into() };
         assert_eq!(format!("{command:?}"), "create { .. }");
-        assert!(command.is_change());
     }
 }

@@ -88,6 +88,7 @@ impl Unlocked {
     }
 
     /// The master key: to verify the other copy of the header.
+    #[cfg(any(test, feature = "fuzzing"))]
     pub(crate) fn master(&self) -> &MasterKey {
         &self.master
     }

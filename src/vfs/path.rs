@@ -89,6 +89,7 @@ impl MemoryPath {
     ///
     /// # Errors
     /// As for [`parse`](Self::parse), for a name that is no single segment or a path beyond the limits.
+    #[cfg(any(test, feature = "fuzzing"))]
     pub(crate) fn join(&self, name: &str) -> Result<Self, PathError> {
         match meaning(name) {
             Meaning::Escape => return Err(PathError::Escape),
@@ -113,6 +114,7 @@ impl MemoryPath {
     }
 
     /// The last segment; `None` for the root.
+    #[cfg(any(test, feature = "fuzzing"))]
     pub(crate) fn name(&self) -> Option<&str> {
         self.below_root().rsplit_once('/').map(|(_, name)| name)
     }
@@ -128,6 +130,7 @@ impl MemoryPath {
     }
 
     /// Whether this is the root.
+    #[cfg(any(test, feature = "fuzzing"))]
     pub(crate) fn is_root(&self) -> bool {
         self.below_root().is_empty()
     }

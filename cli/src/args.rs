@@ -1,14 +1,15 @@
 //! The command line.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::error::ErrorKind;
 use clap::{Parser, Subcommand};
-use inmost::KdfCost;
+use inmost::{KdfCost, NewSlot};
 
-use crate::commands::{call, cat, init, ls, mv, rm, status, write};
+use crate::commands::{call, cat, init, ls, mv, passwd, rm, rotate, slot, status, write};
+use crate::credential::CredentialArgs;
 use crate::exit::Failure;
-use crate::passphrase::PassphraseArgs;
 
 /// An encrypted memory store for AI agents.
 ///
@@ -37,34 +38,66 @@ pub(crate) enum Command {
     Rm(rm::Rm),
     Mv(mv::Mv),
     Status(status::Status),
+    Passwd(passwd::Passwd),
+    Slot(slot::Slot),
+    Rotate(rotate::Rotate),
 }
 
 /// Which store, and what opens it.
 #[derive(clap::Args)]
 pub(crate) struct StoreArgs {
+    #[command(flatten)]
+    pub(crate) place: PlaceArgs,
+
+    /// Unlock with the recovery key instead of the passphrase: it is what the sources give, or what you are asked for
+    #[arg(long, conflicts_with = "keyfile")]
+    pub(crate) recovery: bool,
+}
+
+/// The same without `--recovery`, which to some commands is something else.
+#[derive(clap::Args)]
+pub(crate) struct PlaceArgs {
     /// Folder of the store; if not given, `inmost/memory` in the data folder of this platform
     #[arg(long = "store", value_name = "DIR", env = "INMOST_STORE", hide_env_values = true)]
     pub(crate) folder: Option<PathBuf>,
 
     #[command(flatten)]
-    pub(crate) passphrase: PassphraseArgs,
+    pub(crate) credential: CredentialArgs,
 }
 
-/// What guessing the passphrase of a new store is to cost.
+/// What guessing a new passphrase is to cost.
 #[derive(clap::Args)]
 pub(crate) struct KdfArgs {
-    /// Memory in MiB that one guess at the passphrase of the new store takes [default: 64]
+    /// Memory in MiB that one guess at the new passphrase takes [default: 64]
     #[arg(long, value_name = "N")]
     pub(crate) kdf_memory_mib: Option<u32>,
 
     /// Passes over that memory [default: 3]
     #[arg(long, value_name = "N")]
     pub(crate) kdf_passes: Option<u32>,
+
+    /// Raise the memory until unlocking takes this long here, within a quarter of this machine's memory
+    #[arg(long, value_name = "SECONDS", value_parser = parse_seconds,
+          conflicts_with_all = ["kdf_memory_mib", "kdf_passes"])]
+    pub(crate) calibrate: Option<Duration>,
 }
 
 impl KdfArgs {
+    /// Whether anything is asked for.
+    pub(crate) fn is_given(&self) -> bool {
+        self.kdf_memory_mib.is_some() || self.kdf_passes.is_some() || self.calibrate.is_some()
+    }
+
+    /// The slot, at the cost that is asked for, if any is.
+    pub(crate) fn apply<'a>(&self, slot: NewSlot<'a>) -> NewSlot<'a> {
+        if self.is_given() { slot.kdf_cost(self.cost()) } else { slot }
+    }
+
     /// As asked for; the library decides whether it is acceptable.
     pub(crate) fn cost(&self) -> KdfCost {
+        if let Some(target) = self.calibrate {
+            return KdfCost::calibrate(target);
+        }
         let usual = KdfCost::default();
         // Saturation is beyond every bound, so it is refused as what it is.
         let memory = self.kdf_memory_mib.map(|mib| mib.saturating_mul(1 << 10));
@@ -74,6 +107,12 @@ impl KdfArgs {
             usual.lanes(),
         )
     }
+}
+
+/// More than a minute is a slip: it would be waited for at every unlock.
+fn parse_seconds(text: &str) -> Result<Duration, &'static str> {
+    let seconds = text.parse().ok().filter(|seconds| (0.0..=60.0).contains(seconds));
+    seconds.map(Duration::from_secs_f64).ok_or("a number of seconds up to 60")
 }
 
 /// The command that was asked for; `None` if help or version was, which is then printed.
@@ -114,10 +153,18 @@ mod tests {
 
     #[test]
     fn a_cost_beyond_all_numbers_stays_beyond_all_bounds() {
-        let args = KdfArgs { kdf_memory_mib: Some(u32::MAX), kdf_passes: None };
+        let args = KdfArgs { kdf_memory_mib: Some(u32::MAX), kdf_passes: None, calibrate: None };
         assert_eq!(args.cost(), KdfCost::new(u32::MAX, 3, 4));
-        let args = KdfArgs { kdf_memory_mib: Some(19), kdf_passes: Some(2) };
+        let args = KdfArgs { kdf_memory_mib: Some(19), kdf_passes: Some(2), calibrate: None };
         assert_eq!(args.cost(), KdfCost::new(19_456, 2, 4));
+    }
+
+    #[test]
+    fn a_time_to_wait_is_a_number_of_seconds_up_to_a_minute() {
+        assert_eq!(parse_seconds("0.5"), Ok(Duration::from_millis(500)));
+        for text in ["-1", "61", "inf", "NaN", "1s", ""] {
+            assert!(parse_seconds(text).is_err(), "{text}");
+        }
     }
 
     #[test]

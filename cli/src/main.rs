@@ -5,6 +5,7 @@
 
 mod args;
 mod commands;
+mod credential;
 mod exit;
 mod line_editor;
 mod lines;

@@ -9,7 +9,8 @@ use inmost::{
     VaultOptions,
 };
 
-use crate::args::{KdfArgs, StoreArgs};
+use crate::args::{KdfArgs, PlaceArgs, StoreArgs};
+use crate::credential::{By, Secret};
 use crate::exit::{Exit, Failure};
 use crate::passphrase::Input;
 
@@ -65,8 +66,21 @@ impl StoreArgs {
         input: Input,
         work: impl FnOnce(&OpenStore) -> Result<T, Failure>,
     ) -> Result<T, Failure> {
-        self.passphrase.check(input)?;
-        work_on(self.unlock(&self.place()?, input)?, work)
+        self.place.credential.passphrase.check(input)?;
+        let (store, _) = self.place.unlock(&self.place.path()?, input, self.by())?;
+        work_on(store, work)
+    }
+
+    /// The same, for work on the keyslots; it gets what opened the store as well.
+    pub(crate) fn with_keys<T>(
+        &self,
+        work: impl FnOnce(&Session, &Secret) -> Result<T, Failure>,
+    ) -> Result<T, Failure> {
+        self.place.with_keys(self.by(), work)
+    }
+
+    fn by(&self) -> By {
+        By::recovery(self.recovery)
     }
 
     /// The same, on a store that is made first if there is none.
@@ -76,24 +90,51 @@ impl StoreArgs {
         input: Input,
         work: impl FnOnce(&OpenStore) -> Result<T, Failure>,
     ) -> Result<T, Failure> {
-        self.passphrase.check(input)?;
-        let place = self.place()?;
-        let store = match self.unlock(&place, input) {
-            Err(Failure::Told { exit: Exit::NotAStore, .. }) => self.create(&place, kdf, input)?,
-            unlocked => unlocked?,
+        self.place.credential.passphrase.check(input)?;
+        let path = self.place.path()?;
+        let store = match self.place.unlock(&path, input, self.by()) {
+            Err(Failure::Told { exit: Exit::NotAStore, .. }) if self.recovery => {
+                return Err(Failure::usage(
+                    "A new store needs a passphrase.",
+                    "Leave out --recovery; `inmost slot add --recovery` makes a key for it.",
+                ));
+            }
+            Err(Failure::Told { exit: Exit::NotAStore, .. }) => {
+                self.place.create(&path, kdf, input)?
+            }
+            unlocked => unlocked?.0,
         };
         work_on(store, work)
     }
 
-    /// Makes a store, and says where.
-    pub(crate) fn make_store(&self, kdf: &KdfArgs) -> Result<PathBuf, Failure> {
-        let place = self.place()?;
-        work_on(self.create(&place, kdf, Input::Free)?, |_| Ok(()))?;
-        Ok(place)
+    /// Where the store is.
+    pub(crate) fn path(&self) -> Result<PathBuf, Failure> {
+        self.place.path()
+    }
+}
+
+impl PlaceArgs {
+    /// See [`StoreArgs::with_keys`].
+    pub(crate) fn with_keys<T>(
+        &self,
+        by: By,
+        work: impl FnOnce(&Session, &Secret) -> Result<T, Failure>,
+    ) -> Result<T, Failure> {
+        let (store, secret) = self.unlock(&self.path()?, Input::Free, by)?;
+        work_on(store, |store| work(&store.session, &secret))
+    }
+
+    /// Makes a store, and works on it.
+    pub(crate) fn make_store<T>(
+        &self,
+        kdf: &KdfArgs,
+        work: impl FnOnce(&Session) -> Result<T, Failure>,
+    ) -> Result<T, Failure> {
+        work_on(self.create(&self.path()?, kdf, Input::Free)?, |store| work(&store.session))
     }
 
     /// Where the store is.
-    pub(crate) fn place(&self) -> Result<PathBuf, Failure> {
+    pub(crate) fn path(&self) -> Result<PathBuf, Failure> {
         if let Some(folder) = &self.folder {
             return Ok(folder.clone());
         }
@@ -107,10 +148,10 @@ impl StoreArgs {
     }
 
     /// The place is looked at before anyone is asked for a passphrase in vain.
-    fn unlock(&self, place: &Path, input: Input) -> Result<OpenStore, Failure> {
+    fn unlock(&self, place: &Path, input: Input, by: By) -> Result<(OpenStore, Secret), Failure> {
         let vault = Vault::open(place)?;
-        let passphrase = self.passphrase.of_store(input)?;
-        Ok(OpenStore::new(vault.unlock(&passphrase)?))
+        let secret = self.credential.of_store(input, by)?;
+        Ok((OpenStore::new(vault.unlock_with(secret.credential())?), secret))
     }
 
     fn create(&self, place: &Path, kdf: &KdfArgs, input: Input) -> Result<OpenStore, Failure> {
@@ -119,9 +160,9 @@ impl StoreArgs {
             make_data_folder(place)?;
         }
         check_parent(place)?;
-        let passphrase = self.passphrase.of_new_store(input)?;
+        let secret = self.credential.of_new_store(input)?;
         let options = VaultOptions::new().kdf_cost(kdf.cost());
-        Ok(OpenStore::new(options.create(place, &passphrase)?))
+        Ok(OpenStore::new(options.create_with(place, secret.credential())?))
     }
 }
 

@@ -5,7 +5,10 @@ pub(crate) mod cat;
 pub(crate) mod init;
 pub(crate) mod ls;
 pub(crate) mod mv;
+pub(crate) mod passwd;
 pub(crate) mod rm;
+pub(crate) mod rotate;
+pub(crate) mod slot;
 pub(crate) mod status;
 pub(crate) mod write;
 
@@ -24,6 +27,9 @@ pub(crate) fn run(command: &Command) -> Result<(), Failure> {
         Command::Rm(rm) => rm.run(),
         Command::Mv(mv) => mv.run(),
         Command::Status(status) => status.run(),
+        Command::Passwd(passwd) => passwd.run(),
+        Command::Slot(slot) => slot.run(),
+        Command::Rotate(rotate) => rotate.run(),
     }
 }
 

@@ -19,7 +19,7 @@ pub(crate) struct Status {
 impl Status {
     pub(crate) fn run(&self) -> Result<(), Failure> {
         let status = self.store.with_store(Input::Free, |store| Ok(store.status()?))?;
-        let mut text = format!("store       {}\n", self.store.place()?.display());
+        let mut text = format!("store       {}\n", self.store.path()?.display());
         let mut line = |name: &str, value: String| {
             // Writing to a string cannot fail.
             let _ = writeln!(text, "{name:<11} {value}");
@@ -31,6 +31,9 @@ impl Status {
         if let Some(cost) = status.kdf_cost {
             let (memory, passes, lanes) = (cost.memory_kib() >> 10, cost.passes(), cost.lanes());
             line("passphrase", format!("Argon2id, {memory} MiB, {passes} passes, {lanes} lanes"));
+            if cost.is_below_default() {
+                line("", "below today's default; `inmost passwd` raises it".to_owned());
+            }
         }
         line("freshness", freshness(status.anchor).to_owned());
         super::print(text.as_bytes())

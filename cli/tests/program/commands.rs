@@ -5,7 +5,8 @@ use std::os::unix::fs::PermissionsExt;
 
 use crate::inmost::{CHEAP, PASSPHRASE, Place, run};
 
-const COMMANDS: [&str; 8] = ["init", "call", "ls", "cat", "write", "rm", "mv", "status"];
+const COMMANDS: [&str; 10] =
+    ["init", "call", "ls", "cat", "write", "rm", "mv", "status", "passwd", "rotate"];
 
 #[test]
 fn every_command_has_help_with_an_example() {

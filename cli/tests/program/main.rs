@@ -12,5 +12,6 @@ mod commands;
 mod failures;
 mod first_session;
 mod inmost;
+mod keyslots;
 mod passphrase;
 mod terminal;

@@ -6,7 +6,7 @@
 //! - [`Vault`] is a locked store in a folder; [`Vault::create`] makes one and [`Vault::unlock`] gives a [`Session`].
 //!   [`VaultOptions`] sets what guessing and unlocking may cost; [`Vault::salvage`] is for a store too damaged to unlock.
 //! - [`Session`] is an unlocked store, a cheap handle that threads share. [`Session::lock`] wipes the keys;
-//!   [`Session::purge`], [`Session::backup`], [`Session::check`] and [`Session::repair`] look after it;
+//!   [`Session::purge`], [`Session::backup`], [`Session::migrate`], [`Session::check`] and [`Session::repair`] look after it;
 //!   [`Session::in_memory`] leaves nothing behind. [`SessionOptions`] sets quotas.
 //! - [`MemoryTool`] answers an agent: JSON in, the exact text for the model out. [`Command`] is a call as a type.
 //! - [`Files`] is for hosts that are not agents: read, write, list; its errors are [`FileError`].
@@ -33,7 +33,7 @@
 //!
 //! Whoever forgets the passphrase has lost the store. While a session is unlocked, its content is within reach of
 //! whoever controls the process, and what an agent reads goes to its model. Old ciphertext outlives a deletion until
-//! the next purge, and a whole folder that is put back from an older copy is noticed only with a [`FreshnessAnchor`].
+//! the next purge, and a whole folder that is put back from an older copy is noticed only with a [`FreshnessAnchor`] such as [`FileAnchor`].
 //! Nobody outside the project has reviewed this code; SECURITY.md says what may be relied on. Calls block, for the
 //! disk or for key derivation: in an asynchronous program they belong on a thread for blocking work.
 #![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]
@@ -69,8 +69,8 @@ pub use tool::{
 
 // Stores, locked and unlocked.
 pub use vault::{
-    AnchorStatus, CheckReport, FreshnessAnchor, Problem, Session, SessionOptions, Status,
-    StorageEngine, StoreError, Vault, VaultOptions,
+    AnchorStatus, CheckReport, FileAnchor, FreshnessAnchor, Problem, Session, SessionOptions,
+    Status, StorageEngine, StoreError, Vault, VaultOptions,
 };
 
 // How far keys are kept out of swap and core dumps.

@@ -4,10 +4,13 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::error::ErrorKind;
-use clap::{Parser, Subcommand};
-use inmost::{KdfCost, NewSlot};
+use clap::{Parser, Subcommand, ValueEnum};
+use inmost::{KdfCost, NewSlot, StorageEngine};
 
-use crate::commands::{call, cat, init, ls, mv, passwd, rm, rotate, slot, status, write};
+use crate::commands::{
+    accept_rollback, backup, call, cat, check, compact, destroy, init, ls, migrate, mv, passwd,
+    purge, repair, rm, rotate, salvage, slot, status, write,
+};
 use crate::credential::CredentialArgs;
 use crate::exit::Failure;
 
@@ -41,13 +44,30 @@ pub(crate) enum Command {
     Passwd(passwd::Passwd),
     Slot(slot::Slot),
     Rotate(rotate::Rotate),
+    Check(check::Check),
+    Repair(repair::Repair),
+    Salvage(salvage::Salvage),
+    Backup(backup::Backup),
+    Purge(purge::Purge),
+    Compact(compact::Compact),
+    Migrate(migrate::Migrate),
+    AcceptRollback(accept_rollback::AcceptRollback),
+    Destroy(destroy::Destroy),
+}
+
+/// Which store.
+#[derive(clap::Args)]
+pub(crate) struct PlaceArgs {
+    /// Folder of the store; if not given, `inmost/memory` in the data folder of this platform
+    #[arg(long = "store", value_name = "DIR", env = "INMOST_STORE", hide_env_values = true)]
+    pub(crate) folder: Option<PathBuf>,
 }
 
 /// Which store, and what opens it.
 #[derive(clap::Args)]
 pub(crate) struct StoreArgs {
     #[command(flatten)]
-    pub(crate) place: PlaceArgs,
+    pub(crate) open: OpenArgs,
 
     /// Unlock with the recovery key instead of the passphrase: it is what the sources give, or what you are asked for
     #[arg(long, conflicts_with = "keyfile")]
@@ -56,13 +76,39 @@ pub(crate) struct StoreArgs {
 
 /// The same without `--recovery`, which to some commands is something else.
 #[derive(clap::Args)]
-pub(crate) struct PlaceArgs {
-    /// Folder of the store; if not given, `inmost/memory` in the data folder of this platform
-    #[arg(long = "store", value_name = "DIR", env = "INMOST_STORE", hide_env_values = true)]
-    pub(crate) folder: Option<PathBuf>,
+pub(crate) struct OpenArgs {
+    #[command(flatten)]
+    pub(crate) place: PlaceArgs,
+
+    /// File outside the store that remembers its newest commit, so that an older copy of the whole store is
+    /// noticed; for this store alone, and made if it is not there
+    #[arg(long, value_name = "FILE", env = "INMOST_ANCHOR", hide_env_values = true)]
+    pub(crate) anchor: Option<PathBuf>,
+
+    /// Do not offer to compact the store, as is done at a terminal when it takes far more room than it needs
+    #[arg(long)]
+    pub(crate) no_compact_offer: bool,
 
     #[command(flatten)]
     pub(crate) credential: CredentialArgs,
+}
+
+/// What can keep the records of a store.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum EngineName {
+    /// sled 0.34.7, in every build
+    Sled,
+    /// redb 4, in builds with the feature `redb`
+    Redb,
+}
+
+impl EngineName {
+    pub(crate) fn engine(self) -> StorageEngine {
+        match self {
+            Self::Sled => StorageEngine::Sled,
+            Self::Redb => StorageEngine::Redb,
+        }
+    }
 }
 
 /// What guessing a new passphrase is to cost.

@@ -58,6 +58,7 @@ impl Exit {
             // A session halts after a failed write.
             StoreError::Io(_) | StoreError::DiskFull | StoreError::Halted => Self::Io,
             StoreError::EngineNotBuilt | StoreError::UnknownFormat { .. } => Self::UnknownFormat,
+            // A foreign anchor may be a slip, or a store from before its keys were rotated: the worse counts.
             StoreError::RolledBack { .. }
             | StoreError::HeaderRolledBack { .. }
             | StoreError::ForeignAnchor => Self::RolledBack,
@@ -85,6 +86,8 @@ pub(crate) enum Failure {
     ReaderGone,
     /// The same, but a call was carried out whose answer nobody has read.
     AnswerLost,
+    /// A process of ours has ended with this code, and has said itself why.
+    Ended(u8),
 }
 
 impl Failure {
@@ -139,6 +142,9 @@ impl From<StoreError> for Failure {
         let advice = match &error {
             StoreError::NotAStore => "Check the path, or make a store there with `inmost init`.",
             StoreError::Storage(_) => "Restore a backup of the store.",
+            StoreError::RolledBack { .. } => {
+                "If you know why, because it is a backup or a copy, use `inmost accept-rollback`."
+            }
             error => error.advice(),
         };
         Self::new(Exit::of(&error), what, advice)
@@ -230,6 +236,7 @@ mod tests {
         for (error, exit) in [
             (StoreError::AlreadyExists, Exit::Other),
             (StoreError::EngineNotBuilt, Exit::UnknownFormat),
+            (StoreError::ForeignAnchor, Exit::RolledBack),
             (StoreError::Halted, Exit::Io),
             (StoreError::HeaderDamaged, Exit::Damaged),
             (StoreError::InUse(None), Exit::InUse),

@@ -5,12 +5,17 @@
 
 mod args;
 mod commands;
+mod compact_offer;
+mod confined;
+mod confirm;
 mod credential;
 mod exit;
 mod line_editor;
 mod lines;
 mod new_passphrase;
 mod passphrase;
+mod progress;
+mod shown;
 mod store;
 mod streams;
 mod terminal;
@@ -31,6 +36,7 @@ fn main() -> ExitCode {
     let exit = match ended {
         Ok(()) | Err(Failure::ReaderGone) => Exit::Ok,
         Err(Failure::AnswerLost) => Exit::Other,
+        Err(Failure::Ended(code)) => return ExitCode::from(code),
         Err(Failure::Told { exit, what, advice }) => {
             // There is nowhere left to say that standard error is gone too.
             let _ = write!(std::io::stderr().lock(), "inmost: {what}\n{advice}\n");

@@ -146,16 +146,16 @@ impl PassphraseArgs {
 #[derive(clap::Args)]
 pub(crate) struct NewPassphraseArgs {
     /// Read the new passphrase from a file
-    #[arg(long, value_name = "FILE", help_heading = NEW_HEADING)]
-    new_passphrase_file: Option<PathBuf>,
+    #[arg(id = "new_passphrase_file", long = "new-passphrase-file", value_name = "FILE", help_heading = NEW_HEADING)]
+    file: Option<PathBuf>,
 
     /// Read it from an open file descriptor
-    #[arg(long, value_name = "N", help_heading = NEW_HEADING)]
-    new_passphrase_fd: Option<Descriptor>,
+    #[arg(id = "new_passphrase_fd", long = "new-passphrase-fd", value_name = "N", help_heading = NEW_HEADING)]
+    fd: Option<Descriptor>,
 
     /// Read it from the output of a shell command
-    #[arg(long, value_name = "COMMAND", help_heading = NEW_HEADING)]
-    new_passphrase_command: Option<OsString>,
+    #[arg(id = "new_passphrase_command", long = "new-passphrase-command", value_name = "COMMAND", help_heading = NEW_HEADING)]
+    command: Option<OsString>,
 }
 
 const NEW_HEADING: &str = "New passphrase: the first that is given, else you are asked";
@@ -165,9 +165,9 @@ impl NewPassphraseArgs {
     /// store, so it is the old one.
     pub(crate) fn choose(&self) -> Result<Passphrase, Failure> {
         let sources = PassphraseArgs {
-            file: self.new_passphrase_file.clone(),
-            fd: self.new_passphrase_fd.clone(),
-            command: self.new_passphrase_command.clone(),
+            file: self.file.clone(),
+            fd: self.fd.clone(),
+            command: self.command.clone(),
         };
         match sources.named(Input::Free)? {
             Some(text) => parse(text),

@@ -1,6 +1,17 @@
 //! Standard input and output without the buffers of the standard library, which nobody wipes.
 
-use std::io::{self, Read, Write};
+use std::io::{self, IsTerminal, Read, Write};
+
+/// Whether a person sits in front: all three streams are a terminal, so whatever else reads from it does not.
+pub(crate) fn is_attended() -> bool {
+    io::stdin().is_terminal() && io::stdout().is_terminal() && io::stderr().is_terminal()
+}
+
+/// One line about what went on all the same.
+pub(crate) fn warn(what: &str) {
+    // There is nowhere left to say that standard error is gone.
+    let _ = writeln!(io::stderr().lock(), "inmost: warning: {what}");
+}
 
 /// Standard input.
 #[cfg(unix)]

@@ -52,6 +52,25 @@ mod unix {
             write(&self.0, text)
         }
 
+        /// A line that is typed as any other; `None` at its end.
+        pub(crate) fn ask_openly(&mut self, question: &str) -> Result<Option<String>, Failure> {
+            self.say(question)?;
+            let mut line = Vec::new();
+            loop {
+                let mut byte = [0];
+                match self.0.read(&mut byte) {
+                    Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                    Err(error) => return Err(failed(&error)),
+                    Ok(0) => return Ok(None),
+                    Ok(_) => {}
+                }
+                match byte {
+                    [b'\n'] => return Ok(String::from_utf8(line).ok()),
+                    [byte] => line.push(byte),
+                }
+            }
+        }
+
         /// A line that is typed unseen.
         ///
         /// # Errors
@@ -145,6 +164,13 @@ mod elsewhere {
 
         pub(crate) fn show(&mut self, text: &[u8]) -> Result<(), Failure> {
             io::stderr().write_all(text).map_err(|error| failed(&error))
+        }
+
+        pub(crate) fn ask_openly(&mut self, question: &str) -> Result<Option<String>, Failure> {
+            self.say(question)?;
+            let mut line = String::new();
+            let read = io::stdin().read_line(&mut line).map_err(|error| failed(&error))?;
+            Ok((read > 0).then(|| line.trim_end_matches(['\r', '\n']).to_owned()))
         }
 
         pub(crate) fn ask(&mut self, question: &str) -> Result<Wiped, Failure> {

@@ -1,8 +1,9 @@
 //! The rules that every file of a store obeys: readable by its owner alone, a plain file, durable with
 //! its name. What a platform cannot do (modes and folder syncs outside Unix) is left out there.
 
+use std::ffi::OsString;
 use std::fs::{self, DirBuilder, File, Metadata, OpenOptions};
-use std::io;
+use std::io::{self, Read, Write};
 use std::path::Path;
 
 /// Creates a folder that only its owner can enter, whatever the umask.
@@ -63,6 +64,53 @@ pub(super) fn open_plain(path: &Path, options: &OpenOptions) -> io::Result<File>
     }
     let file = options.open(path)?;
     if names(path, &file)? { Ok(file) } else { Err(not_plain(path)) }
+}
+
+/// The bytes of a small regular file; `None` if there is none.
+///
+/// # Errors
+/// `FileTooLarge` beyond `most` bytes.
+pub(crate) fn read_small(path: &Path, most: u64) -> io::Result<Option<Vec<u8>>> {
+    let file = match open_plain(path, OpenOptions::new().read(true)) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        file => file?,
+    };
+    if file.metadata()?.len() > most {
+        return Err(io::ErrorKind::FileTooLarge.into());
+    }
+    let mut bytes = Vec::new();
+    file.take(most).read_to_end(&mut bytes)?;
+    Ok(Some(bytes))
+}
+
+/// Replaces a file, or makes it, durably: after a crash it is the old one or the new one, whole. What is written
+/// first is a hidden sibling with `.new` at the end of its name.
+///
+/// # Errors
+/// `InvalidInput` if the path names no file.
+pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?;
+    let mut hidden = OsString::from(".");
+    hidden.push(name);
+    hidden.push(".new");
+    let draft = path.with_file_name(hidden);
+    match fs::remove_file(&draft) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    let written = create_private_file(&draft).and_then(|mut file| {
+        file.write_all(bytes)?;
+        file.sync_all()?;
+        fs::rename(&draft, path)
+    });
+    if written.is_err() {
+        let _ = fs::remove_file(&draft);
+        return written;
+    }
+    match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => sync_folder(folder),
+        _ => sync_folder(Path::new(".")),
+    }
 }
 
 /// Whether `path` is a regular file, the very one that is open as `file`.

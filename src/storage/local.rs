@@ -122,6 +122,44 @@ impl LocalStorage {
         Ok(self)
     }
 
+    /// Removes the store: first both header copies are overwritten and synced, without which nothing else can be opened,
+    /// then the rest goes, the headers' names last, so that what a crash leaves is still known for a store. Files
+    /// that are not the store's stay, and then its folder too.
+    ///
+    /// # Errors
+    /// The operating system's. Once the first header is overwritten there is no way back.
+    pub(crate) fn destroy(self) -> Result<(), StorageError> {
+        for copy in [HeaderCopy::A, HeaderCopy::B] {
+            match files::open_plain(&self.header_path(copy), OpenOptions::new().write(true)) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                opened => overwrite(&opened?)?,
+            }
+        }
+        for number in self.generations()? {
+            self.remove_generation(number)?;
+        }
+        for name in [anchor::NAME, ballast::NAME] {
+            remove_if_there(&self.folder.join(name))?;
+        }
+        for copy in [HeaderCopy::A, HeaderCopy::B] {
+            remove_if_there(&self.header_path(copy))?;
+        }
+        files::sync_folder(&self.folder)?;
+        // The lock goes while still held: whoever opened it meanwhile sees that its name is gone.
+        remove_if_there(&self.folder.join(lock::NAME))?;
+        match fs::remove_dir(&self.folder) {
+            // Something of somebody else is in it, or the place is a link to it.
+            Err(error)
+                if matches!(
+                    error.kind(),
+                    io::ErrorKind::DirectoryNotEmpty | io::ErrorKind::NotADirectory
+                ) => {}
+            removed => removed?,
+        }
+        files::sync_folder(self.folder.parent().unwrap_or(&self.folder))?;
+        Ok(())
+    }
+
     fn replace_header(&self, copy: HeaderCopy, bytes: &[u8]) -> Result<(), StorageError> {
         let (path, draft) = (self.header_path(copy), self.draft_path(copy));
         discard(&draft);
@@ -355,6 +393,13 @@ fn clear_but_lock(folder: &Path) -> io::Result<()> {
         }
     }
     Ok(())
+}
+
+fn remove_if_there(path: &Path) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        removed => removed,
+    }
 }
 
 /// Overwrites and removes an unfinished header, best effort.

@@ -7,7 +7,7 @@
 #[cfg(any(test, feature = "fuzzing"))]
 #[doc(hidden)]
 pub(crate) mod faulty;
-mod files;
+pub(crate) mod files;
 mod guard;
 pub(crate) mod local;
 pub(crate) mod memory;

@@ -9,6 +9,7 @@ mod credential;
 mod error;
 #[cfg(test)]
 mod export;
+mod file_anchor;
 #[cfg(test)]
 mod fixtures;
 #[cfg(test)]
@@ -41,6 +42,7 @@ pub use check::{CheckReport, Problem};
 pub(crate) use commit::Exclusive;
 pub use credential::{Credential, NewSlot, SlotKind};
 pub use error::StoreError;
+pub use file_anchor::FileAnchor;
 pub use keyfile::{KeyfileBytes, KeyfileError};
 pub use keyslots::SlotInfo;
 pub use label::{LabelError, SlotLabel};

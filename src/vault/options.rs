@@ -22,6 +22,14 @@ impl StorageEngine {
             Self::Redb => EngineKind::Redb,
         }
     }
+
+    pub(crate) fn of(kind: EngineKind) -> Option<Self> {
+        match kind {
+            EngineKind::Sled => Some(Self::Sled),
+            EngineKind::Redb => Some(Self::Redb),
+            EngineKind::Memory => None,
+        }
+    }
 }
 
 /// Bounds of what a session stores, and of the memory it uses.

@@ -38,17 +38,14 @@ impl RawStore {
     ) -> Result<(), StoreError> {
         let mut after: Option<Address> = None;
         loop {
-            let page = match self.engine.scan(after.as_ref(), PAGE) {
-                Ok(page) => page,
+            let Ok(page) = self.engine.scan(after.as_ref(), PAGE) else {
                 // A page that the engine cannot read is skipped: addresses are spread evenly, so a step to the next
-                // multiple of 2^248 leaves out little.
-                Err(_) => match next_prefix(after) {
-                    Some(address) => {
-                        after = Some(address);
-                        continue;
-                    }
-                    None => return Ok(()),
-                },
+                // first byte leaves out little.
+                after = next_prefix(after);
+                if after.is_none() {
+                    return Ok(());
+                }
+                continue;
             };
             let Some((last, _)) = page.last() else { return Ok(()) };
             after = Some(*last);

@@ -13,6 +13,7 @@ use super::commit::Exclusive;
 use super::create::FIRST_GENERATION;
 use super::error::StoreError;
 use super::open::{self, Open};
+use super::options::StorageEngine;
 use super::session::{Session, read, write};
 use super::unlocked::{NextHeader, Unlocked};
 use crate::crypto::keys::{DataKey, RecordKeys};
@@ -40,6 +41,22 @@ impl Session {
     /// and a credential that was valid for it. Backups are not purged.
     pub fn purge(&self, mut progress: impl FnMut(u64)) -> Result<(), StoreError> {
         self.exclusive(|exclusive| exclusive.rewrite(None, &mut progress))
+    }
+
+    /// Moves the store to another engine: a [`purge`](Session::purge) whose new records are kept in it. Moving to the
+    /// engine that the store has is a purge and no more.
+    ///
+    /// # Errors
+    /// [`StoreError::EngineNotBuilt`], and then nothing was begun; those of [`purge`](Session::purge).
+    pub fn migrate(
+        &self,
+        engine: StorageEngine,
+        mut progress: impl FnMut(u64),
+    ) -> Result<(), StoreError> {
+        if !engine.kind().is_built() {
+            return Err(StoreError::EngineNotBuilt);
+        }
+        self.exclusive(|exclusive| exclusive.rewrite(Some(engine.kind()), &mut progress))
     }
 
     /// Writes a consistent copy of the store to a new folder. It opens with the same credentials, holds the same state,

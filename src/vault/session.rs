@@ -6,6 +6,7 @@ use super::anchor::AnchorStatus;
 use super::commit::{Progress, Queue};
 use super::error::StoreError;
 use super::open::Open;
+use super::options::StorageEngine;
 use crate::crypto::cost::KdfCost;
 use crate::secret::{Protections, protections};
 
@@ -67,6 +68,8 @@ pub struct Status {
     pub commit: u64,
     /// Bytes that the engine takes on disk.
     pub disk_bytes: u64,
+    /// What the records are kept in; none in memory.
+    pub engine: Option<StorageEngine>,
     /// What keeps the keys from swap and dumps.
     pub protections: Protections,
     /// What one guess at a passphrase of the store costs, where it is cheapest; none in memory.
@@ -116,6 +119,7 @@ impl Session {
                 bytes: root.bytes,
                 commit: root.commit,
                 disk_bytes: open.engine().size()?,
+                engine: open.keys().and_then(|keys| StorageEngine::of(keys.header().engine())),
                 protections: protections(),
                 kdf_cost: open.kdf_cost(),
                 anchor: open.anchor_status(),

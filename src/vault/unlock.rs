@@ -61,6 +61,20 @@ impl Vault {
         VaultOptions::new().create(path, passphrase)
     }
 
+    /// Removes the store in a folder for good: both copies of its header, which alone hold its keys, are overwritten and
+    /// synced before anything else is removed. Asks for no passphrase, and for nothing to be intact. Files in the folder
+    /// that are not the store's stay, and the folder with them.
+    ///
+    /// # Errors
+    /// [`StoreError::NotAStore`] and [`StoreError::InUse`], and then nothing was touched; [`StoreError::Io`].
+    ///
+    /// # Security
+    /// An SSD, a snapshot or a copy-on-write file system may keep the overwritten bytes, and backups are stores of their
+    /// own.
+    pub fn destroy(path: impl AsRef<Path>) -> Result<(), StoreError> {
+        Ok(LocalStorage::open(path.as_ref())?.destroy()?)
+    }
+
     /// Unlocks the store.
     ///
     /// Costs one key derivation for each keyslot that is tried. What a crash has left to do is done here: a stale copy

@@ -4,9 +4,10 @@
 //! it is: folders and files that no readable folder leads to are found by their own names, even if the root is gone.
 
 use std::collections::{HashMap, HashSet};
+use std::fmt::Write;
 
 use super::rope;
-use crate::record::node::{Entries, Entry, Text, What};
+use crate::record::node::{Entries, Entry, What};
 use crate::record::tree::{Body, Inner, Leaf};
 use crate::record::{
     Flaw, Node, NodeSource, ObjectId, RecordError, RecordId, Tag, load_file, load_folder,
@@ -55,7 +56,7 @@ impl Vault {
         let mut salvage =
             Salvage { raw: &raw, save, report: SalvageReport::default(), reached: HashSet::new() };
         salvage.along_the_tree()?;
-        salvage.from_the_records()?;
+        salvage.what_nothing_leads_to()?;
         Ok(salvage.report)
     }
 }
@@ -81,7 +82,7 @@ impl<F> Salvage<'_, F> {
         self.folder("/memories", root.tree.id, &root.tree.tag)
     }
 
-    fn from_the_records<E: From<StoreError>>(&mut self) -> Result<(), E>
+    fn what_nothing_leads_to<E: From<StoreError>>(&mut self) -> Result<(), E>
     where
         F: FnMut(&str, &str) -> Result<(), E>,
     {
@@ -196,7 +197,7 @@ impl<F> Salvage<'_, F> {
             return Ok(());
         }
         let text = load_file(self.raw, object, tag)
-            .and_then(|head| rope::read(self.raw, object, &head.body as &Body<Text>));
+            .and_then(|head| rope::read(self.raw, object, &head.body));
         match text {
             Ok(text) => {
                 (self.save)(path, &text)?;
@@ -267,7 +268,12 @@ fn malformed(id: RecordId) -> RecordError {
 }
 
 fn hex(object: ObjectId) -> String {
-    object.0.iter().map(|byte| format!("{byte:02x}")).collect()
+    let mut text = String::with_capacity(32);
+    for byte in object.0 {
+        // Writing to a String cannot fail.
+        let _ = write!(text, "{byte:02x}");
+    }
+    text
 }
 
 #[cfg(test)]

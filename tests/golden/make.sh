@@ -12,7 +12,7 @@ trap 'rm -rf "$sample"' EXIT
 INMOST_SAMPLE=$sample/new cargo test --quiet --lib -- --ignored --exact vfs::samples::write_the_golden_store
 rm -rf "$version"
 mv "$sample/new" "$version"
-# A process id, and an empty folder that git would not keep.
-rm -f "$version/store/lock"
+# A process id, room without meaning, and an empty folder that git would not keep.
+rm -f "$version/store/lock" "$version/store/ballast"
 rmdir "$version"/store/gen-*/blobs
 du -sh "$version"

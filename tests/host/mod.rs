@@ -217,7 +217,8 @@ fn long_file(run: &mut Run) -> Vec<String> {
 
 /// 60 KB: written in steps.
 fn long(mark: &str) -> String {
-    (0..1_000).map(|line| format!("{mark} {line} and some more of it, up to here\n")).collect()
+    let line = |number| format!("{mark} {number} and some more of it, up to here\n");
+    (0..1_000).map(line).collect::<Vec<_>>().concat()
 }
 
 /// What goes wrong quotes what was sent.

@@ -56,7 +56,7 @@ impl Call {
         if self.create {
             self.store.with_store_or_new(&self.kdf, input, |store| self.answer_all(store))
         } else {
-            self.store.with_store(input, |store| self.answer_all(store))
+            self.store.with_store_as_it_is(input, |store| self.answer_all(store))
         }
     }
 

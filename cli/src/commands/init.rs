@@ -3,7 +3,7 @@
 use inmost::{RecoveryKey, Session};
 
 use super::slot;
-use crate::args::{KdfArgs, PlaceArgs};
+use crate::args::{EngineName, KdfArgs, OpenArgs};
 use crate::exit::Failure;
 use crate::passphrase;
 use crate::wiped::Wiped;
@@ -18,10 +18,14 @@ use crate::wiped::Wiped;
     inmost init --store notes.inmost --passphrase-command 'pass show inmost' --recovery")]
 pub(crate) struct Init {
     #[command(flatten)]
-    place: PlaceArgs,
+    open: OpenArgs,
 
     #[command(flatten)]
     kdf: KdfArgs,
+
+    /// What keeps its records
+    #[arg(long, value_name = "ENGINE", default_value = "sled")]
+    engine: EngineName,
 
     /// Print a recovery key, once, for the day the passphrase is forgotten
     #[arg(long)]
@@ -30,13 +34,14 @@ pub(crate) struct Init {
 
 impl Init {
     pub(crate) fn run(&self) -> Result<(), Failure> {
-        let text = self.place.make_store(&self.kdf, |session| self.describe(session))?;
+        let text =
+            self.open.make_store(&self.kdf, self.engine, |session| self.describe(session))?;
         super::print(text.expose())
     }
 
     fn describe(&self, session: &Session) -> Result<Wiped, Failure> {
         let mut text = Wiped::new();
-        let place = self.place.path()?;
+        let place = self.open.place()?;
         text.append(format!("Made a store at {}\n", place.display()).as_bytes());
         if self.recovery || self.is_wanted()? {
             let key = RecoveryKey::generate()?;
@@ -51,11 +56,11 @@ impl Init {
 
     /// Asks whoever has just typed the passphrase.
     fn is_wanted(&self) -> Result<bool, Failure> {
-        if !self.place.credential.passphrase.asks() {
+        if !self.open.credential.passphrase.asks() {
             return Ok(false);
         }
-        let question = "Print a recovery key for the day it is forgotten? (y, or Enter for none): ";
-        let answer = passphrase::terminal()?.ask(question)?;
-        Ok(matches!(answer.expose(), b"y" | b"Y" | b"yes"))
+        let question = "Print a recovery key for the day it is forgotten? [y/N] ";
+        let answer = passphrase::terminal()?.ask_openly(question)?;
+        Ok(matches!(answer.as_deref(), Some("y" | "Y" | "yes")))
     }
 }

@@ -1,19 +1,33 @@
 //! The commands, one file each: what can be said on the command line, and what is then done.
 
+pub(crate) mod accept_rollback;
+pub(crate) mod backup;
 pub(crate) mod call;
 pub(crate) mod cat;
+pub(crate) mod check;
+pub(crate) mod compact;
+pub(crate) mod destroy;
 pub(crate) mod init;
 pub(crate) mod ls;
+pub(crate) mod migrate;
 pub(crate) mod mv;
 pub(crate) mod passwd;
+pub(crate) mod purge;
+pub(crate) mod repair;
 pub(crate) mod rm;
 pub(crate) mod rotate;
+pub(crate) mod salvage;
 pub(crate) mod slot;
 pub(crate) mod status;
 pub(crate) mod write;
 
-use crate::args::Command;
+use inmost::StoreError;
+
+use crate::args::{Command, StoreArgs};
 use crate::exit::Failure;
+use crate::passphrase::Input;
+use crate::progress::Progress;
+use crate::store::OpenStore;
 use crate::streams;
 
 /// Carries out a command.
@@ -27,10 +41,34 @@ pub(crate) fn run(command: &Command) -> Result<(), Failure> {
         Command::Rm(rm) => rm.run(),
         Command::Mv(mv) => mv.run(),
         Command::Status(status) => status.run(),
+        Command::Check(check) => check.run(),
+        Command::Repair(repair) => repair.run(),
+        Command::Salvage(salvage) => salvage.run(),
+        Command::Backup(backup) => backup.run(),
+        Command::Purge(purge) => purge.run(),
+        Command::Compact(compact) => compact.run(),
+        Command::Migrate(migrate) => migrate.run(),
+        Command::AcceptRollback(accept_rollback) => accept_rollback.run(),
+        Command::Destroy(destroy) => destroy.run(),
         Command::Passwd(passwd) => passwd.run(),
         Command::Slot(slot) => slot.run(),
         Command::Rotate(rotate) => rotate.run(),
     }
+}
+
+/// Writes a store anew in one of the ways that there are, and says what that did to its size.
+fn rewrite(
+    args: &StoreArgs,
+    verb: &str,
+    work: impl FnOnce(&OpenStore, &mut dyn FnMut(u64)) -> Result<(), StoreError>,
+) -> Result<(), Failure> {
+    let (before, after) = args.with_store_as_it_is(Input::Free, |store| {
+        let before = store.status()?.disk_bytes;
+        let mut progress = Progress::new("records written");
+        work(store, &mut |records| progress.tell(records))?;
+        Ok((before, store.status()?.disk_bytes))
+    })?;
+    print(format!("The store was {verb}: {before} bytes before, {after} now.\n").as_bytes())
 }
 
 /// Writes to standard output.

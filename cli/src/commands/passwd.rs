@@ -95,7 +95,7 @@ impl Passwd {
             return Ok(None);
         }
         // The one in hand has just been proven to be the right one.
-        let in_hand = if slot.is_in_hand() { self.store.place.credential.keyfile()? } else { None };
+        let in_hand = if slot.is_in_hand() { self.store.open.credential.keyfile()? } else { None };
         in_hand.map(Some).ok_or_else(|| {
             Failure::usage(
                 format!("Keyslot {} needs a keyfile besides its passphrase.", slot.number()),

@@ -6,7 +6,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use clap::Subcommand;
 use inmost::{NewSlot, RecoveryKey, SlotInfo, SlotLabel};
 
-use crate::args::{KdfArgs, PlaceArgs, StoreArgs};
+use crate::args::{KdfArgs, OpenArgs, StoreArgs};
 use crate::credential::{self, By, Secret};
 use crate::exit::Failure;
 use crate::passphrase::NewPassphraseArgs;
@@ -70,7 +70,7 @@ impl List {
     inmost slot add --store notes.inmost --label tablet --new-keyfile /media/stick/inmost.key")]
 struct Add {
     #[command(flatten)]
-    place: PlaceArgs,
+    open: OpenArgs,
 
     /// Unlock with the recovery key that there is already, instead of the passphrase
     #[arg(long, conflicts_with = "keyfile")]
@@ -98,7 +98,7 @@ struct Add {
 
 impl Add {
     fn run(&self) -> Result<(), Failure> {
-        let text = self.place.with_keys(By::recovery(self.by_recovery), |session, _| {
+        let text = self.open.with_keys(By::recovery(self.by_recovery), |session, _| {
             if self.recovery {
                 let key = RecoveryKey::generate()?;
                 session.add_slot(&self.labelled(NewSlot::new(&key))?)?;

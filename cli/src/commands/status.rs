@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use inmost::AnchorStatus;
+use inmost::{AnchorStatus, StorageEngine};
 
 use crate::args::StoreArgs;
 use crate::exit::Failure;
@@ -19,7 +19,7 @@ pub(crate) struct Status {
 impl Status {
     pub(crate) fn run(&self) -> Result<(), Failure> {
         let status = self.store.with_store(Input::Free, |store| Ok(store.status()?))?;
-        let mut text = format!("store       {}\n", self.store.path()?.display());
+        let mut text = format!("store       {}\n", self.store.place()?.display());
         let mut line = |name: &str, value: String| {
             // Writing to a string cannot fail.
             let _ = writeln!(text, "{name:<11} {value}");
@@ -28,6 +28,7 @@ impl Status {
         line("text", format!("{} bytes", status.bytes));
         line("commits", status.commit.to_string());
         line("on disk", format!("{} bytes", status.disk_bytes));
+        line("engine", engine(status.engine).to_owned());
         if let Some(cost) = status.kdf_cost {
             let (memory, passes, lanes) = (cost.memory_kib() >> 10, cost.passes(), cost.lanes());
             line("passphrase", format!("Argon2id, {memory} MiB, {passes} passes, {lanes} lanes"));
@@ -37,6 +38,14 @@ impl Status {
         }
         line("freshness", freshness(status.anchor).to_owned());
         super::print(text.as_bytes())
+    }
+}
+
+fn engine(engine: Option<StorageEngine>) -> &'static str {
+    match engine {
+        Some(StorageEngine::Sled) => "sled",
+        Some(StorageEngine::Redb) => "redb",
+        _ => "none",
     }
 }
 

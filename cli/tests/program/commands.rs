@@ -5,8 +5,27 @@ use std::os::unix::fs::PermissionsExt;
 
 use crate::inmost::{CHEAP, PASSPHRASE, Place, run};
 
-const COMMANDS: [&str; 10] =
-    ["init", "call", "ls", "cat", "write", "rm", "mv", "status", "passwd", "rotate"];
+const COMMANDS: [&str; 19] = [
+    "init",
+    "call",
+    "ls",
+    "cat",
+    "write",
+    "rm",
+    "mv",
+    "status",
+    "passwd",
+    "rotate",
+    "check",
+    "repair",
+    "salvage",
+    "backup",
+    "purge",
+    "compact",
+    "migrate",
+    "accept-rollback",
+    "destroy",
+];
 
 #[test]
 fn every_command_has_help_with_an_example() {
@@ -17,6 +36,11 @@ fn every_command_has_help_with_an_example() {
         let example = help.split("Example").last().unwrap();
         assert!(example.contains(&format!("inmost {command} ")), "{help}");
         assert!(help.contains("--store <DIR>") && help.contains("INMOST_STORE"), "{help}");
+        if command == "destroy" {
+            assert!(!help.contains("passphrase-file"), "it needs none: {help}");
+            continue;
+        }
+        assert!(help.contains("--anchor <FILE>") && help.contains("INMOST_ANCHOR"), "{help}");
         for source in ["--passphrase-file", "--passphrase-fd", "--passphrase-command"] {
             assert!(help.contains(source), "{source}: {help}");
         }
@@ -141,6 +165,7 @@ fn file_commands_refuse_what_cannot_be() {
 fn status_counts() {
     let place = Place::with_files(&[("/memories/a", "12345"), ("/memories/b", "é")]);
     let out = place.run(["status"], "").expect(0).out;
+    assert!(out.contains("engine      sled\n"), "{out}");
     let value = |name: &str| {
         let line = out.lines().find(|line| line.starts_with(name)).unwrap();
         line[12..].to_owned()

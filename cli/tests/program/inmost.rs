@@ -66,6 +66,7 @@ impl Place {
             .args(args)
             .env_remove("INMOST_PASSPHRASE")
             .env_remove("INMOST_STORE")
+            .env_remove("INMOST_ANCHOR")
             .env("RUST_BACKTRACE", "1")
             .env("HOME", self.folder.path())
             .env("XDG_DATA_HOME", self.folder.path().join("data"))
@@ -96,11 +97,43 @@ impl Place {
         }
     }
 
+    /// Copies the store as it lies there, as a person would.
+    pub(crate) fn copy_store(&self, name: &str) {
+        copy(&self.store(), &self.beside(name));
+    }
+
+    /// Puts a copy in the place of the store.
+    pub(crate) fn put_back(&self, name: &str) {
+        fs::remove_dir_all(self.store()).unwrap();
+        copy(&self.beside(name), &self.store());
+    }
+
+    /// Changes one byte of the longest record, behind the back of the engine's own checksums.
+    pub(crate) fn damage_longest_record(&self) {
+        let generation = self.store().join("gen-0000000000000001");
+        let records = sled::open(generation).unwrap();
+        let all = records.iter().map(Result::unwrap);
+        let (address, value) = all.max_by_key(|(_, value)| value.len()).unwrap();
+        let mut damaged = value.to_vec();
+        damaged[100] ^= 1;
+        records.insert(address, damaged).unwrap();
+        records.flush().unwrap();
+    }
+
     /// Every file of the store's folder.
     pub(crate) fn files_on_disk(&self) -> Vec<PathBuf> {
         let mut found = Vec::new();
         walk(&self.store(), &mut found);
         found
+    }
+}
+
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir(to).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let path = entry.unwrap().path();
+        let to = to.join(path.file_name().unwrap());
+        if path.is_dir() { copy(&path, &to) } else { assert!(fs::copy(&path, &to).is_ok()) }
     }
 }
 

@@ -9,9 +9,13 @@
 
 mod call;
 mod commands;
+mod damage;
+mod destroy;
 mod failures;
 mod first_session;
+mod freshness;
 mod inmost;
 mod keyslots;
 mod passphrase;
+mod rewrite;
 mod terminal;

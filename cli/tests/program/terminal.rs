@@ -37,6 +37,7 @@ impl Conversation {
             .args(command.get_args())
             .env_remove("INMOST_PASSPHRASE")
             .env_remove("INMOST_STORE")
+            .env_remove("INMOST_ANCHOR")
             .stdin(stdio())
             .stdout(stdio())
             .stderr(stdio())
@@ -159,7 +160,7 @@ fn a_new_passphrase_is_asked_for_twice_and_measured() {
     talk.type_in("correct horse\r");
     talk.until("choose another): ");
     talk.type_in("correct horse\r");
-    talk.until("Enter for none): ");
+    talk.until("[y/N] ");
     talk.type_in("\r");
     talk.until("Made a store at");
     let screen = talk.expect_end(0);
@@ -177,7 +178,7 @@ fn init_offers_a_recovery_key_that_opens_the_store() {
         talk.until("): ");
         talk.type_in("correct horse\r");
     }
-    talk.until("Enter for none): ");
+    talk.until("[y/N] ");
     talk.type_in("y\r");
     talk.until("Recovery key:");
     let screen = talk.expect_end(0);
@@ -222,4 +223,58 @@ fn a_place_that_is_taken_is_told_before_anyone_chooses_a_passphrase() {
     let mut talk = Conversation::start(&bare(&place, &["init"]));
     let screen = talk.expect_end(1);
     assert!(!screen.contains("Passphrase"), "{screen:?}");
+}
+
+#[test]
+fn a_person_types_yes_or_nothing_is_dropped() {
+    let place = Place::with_files(&[("/memories/a", &"long\n".repeat(600)), ("/memories/b", "")]);
+    place.damage_longest_record();
+    for (typed, code) in [("no\r", 1), ("yes\r", 0)] {
+        let mut talk = Conversation::start(&bare(&place, &["repair"]));
+        talk.until("Passphrase: ");
+        talk.type_in("correct horse\r");
+        talk.until("Type yes to drop it: ");
+        talk.type_in(typed);
+        talk.expect_end(code);
+    }
+    place.run(["check"], "").expect(0);
+}
+
+#[test]
+fn a_person_types_the_name_of_what_they_destroy() {
+    let place = Place::with_store();
+    for (typed, code) in [("yes\r", 1), ("\u{4}", 1), ("store\r", 0)] {
+        let mut talk = Conversation::start(&bare(&place, &["destroy"]));
+        talk.until("Type the name of the folder, store, to do it: ");
+        talk.type_in(typed);
+        talk.expect_end(code);
+    }
+    assert!(!place.store().exists());
+}
+
+#[test]
+fn a_person_is_offered_to_compact_a_store_that_takes_too_much_room() {
+    let place = Place::with_files(&[("/memories/kept", "kept")]);
+    place.run(["write", "/memories/a"], &"0123456789abcde\n".repeat(12 << 16)).expect(0);
+    place.run(["rm", "/memories/a"], "").expect(0);
+    let cat = ["cat", "/memories/kept"];
+    for (options, typed) in [
+        (&["--no-compact-offer"][..], None),
+        (&[], Some("\r")),
+        (&[], Some("y\r")),
+        // It is smaller now.
+        (&[], None),
+    ] {
+        let mut talk = Conversation::start(&bare(&place, &[&cat[..], options].concat()));
+        talk.until("Passphrase: ");
+        talk.type_in("correct horse\r");
+        if let Some(typed) = typed {
+            talk.until("Compact it now? [y/N] ");
+            talk.type_in(typed);
+        }
+        talk.until("kept");
+        let screen = talk.expect_end(0);
+        assert_eq!(screen.contains("Compact it now?"), typed.is_some(), "{screen:?}");
+        assert_eq!(screen.contains(" bytes now."), typed == Some("y\r"), "{screen:?}");
+    }
 }

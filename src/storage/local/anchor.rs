@@ -59,6 +59,6 @@ fn open(path: &Path) -> io::Result<File> {
     }
 }
 
-const NAME: &str = "anchor";
+pub(super) const NAME: &str = "anchor";
 /// Bytes from one slot to the next.
 const SLOT: u64 = 4_096;

@@ -1,0 +1,124 @@
+//! `inmost check`
+
+use inmost::{CheckReport, Problem};
+use serde::Serialize;
+
+use crate::args::StoreArgs;
+use crate::exit::{Exit, Failure};
+use crate::passphrase::Input;
+use crate::progress::Progress;
+use crate::{confined, shown};
+
+/// Read and authenticate everything in a store, and tell what is wrong
+///
+/// Walks the whole tree, compares what refers to what, and looks for records that nothing refers to. Repairs
+/// nothing. Ends with 12 if anything is wrong; each problem is a line with its path.
+#[derive(clap::Args)]
+#[command(after_help = "Examples:\n  \
+    inmost check --store notes.inmost\n  \
+    inmost check --store from-elsewhere.inmost --isolated")]
+pub(crate) struct Check {
+    #[command(flatten)]
+    store: StoreArgs,
+
+    /// Open the store in a process of its own with at most 2 GiB of memory: for a store of unknown origin
+    #[arg(long)]
+    isolated: bool,
+
+    /// Print the report as one line of JSON
+    #[arg(long)]
+    json: bool,
+
+    #[arg(long = confined::OPTION, hide = true)]
+    confined: bool,
+}
+
+impl Check {
+    pub(crate) fn run(&self) -> Result<(), Failure> {
+        if self.confined {
+            confined::limit_memory()?;
+        } else if self.isolated {
+            return confined::run();
+        }
+        let report = self.store.with_store_as_it_is(Input::Free, |store| {
+            let mut progress = Progress::new("records read");
+            Ok(store.check(|records| progress.tell(records))?)
+        })?;
+        let text = if self.json { as_json(&report)? } else { as_text(&report) };
+        super::print(text.as_bytes())?;
+        if report.is_clean() { Ok(()) } else { Err(wrong(&report.problems)) }
+    }
+}
+
+/// One line for each problem, for this command and `repair`.
+pub(super) fn lines(problems: &[Problem]) -> String {
+    let line = |problem: &Problem| {
+        let path = shown::path_of(&problem.names);
+        format!("{path}: {} {}\n", problem.what, problem.how)
+    };
+    problems.iter().map(line).collect()
+}
+
+fn as_text(report: &CheckReport) -> String {
+    let problems = lines(&report.problems);
+    let (records, files) = (report.records, shown::count(report.files, "file", "files"));
+    let records = shown::count(records, "record", "records");
+    let mut text = format!("{problems}Read {records}: {files}, {} bytes of text.\n", report.bytes);
+    if report.orphans > 0 {
+        let orphans = shown::count(report.orphans, "record", "records");
+        text.push_str(&format!(
+            "{orphans} that nothing refers to: harmless, and gone with the next purge.\n"
+        ));
+    }
+    if report.is_clean() {
+        text.push_str("Nothing is wrong.\n");
+    }
+    text
+}
+
+/// The same for programs.
+#[derive(Serialize)]
+struct Report {
+    clean: bool,
+    records: u64,
+    files: u64,
+    bytes: u64,
+    orphans: u64,
+    problems: Vec<Line>,
+}
+
+#[derive(Serialize)]
+struct Line {
+    path: String,
+    what: &'static str,
+    how: &'static str,
+}
+
+fn as_json(report: &CheckReport) -> Result<String, Failure> {
+    let problems = report.problems.iter().map(|problem| Line {
+        path: shown::path_of(&problem.names),
+        what: problem.what,
+        how: problem.how,
+    });
+    let report = Report {
+        clean: report.is_clean(),
+        records: report.records,
+        files: report.files,
+        bytes: report.bytes,
+        orphans: report.orphans,
+        problems: problems.collect(),
+    };
+    // Neither the strings nor the numbers can fail.
+    let line = serde_json::to_string(&report).map_err(|error| Failure::output(&error.into()))?;
+    Ok(line + "\n")
+}
+
+pub(super) fn wrong(problems: &[Problem]) -> Failure {
+    let number = u64::try_from(problems.len()).unwrap_or(u64::MAX);
+    let what = shown::count(number, "thing is", "things are");
+    Failure::new(
+        Exit::Damaged,
+        format!("{what} wrong with the store."),
+        "Restore a backup; or drop what is damaged with `inmost repair`, or get the rest out with `inmost salvage`.",
+    )
+}

@@ -1,0 +1,60 @@
+//! `inmost repair`
+
+use super::check;
+use crate::args::StoreArgs;
+use crate::confirm;
+use crate::exit::Failure;
+use crate::passphrase::Input;
+use crate::progress::Progress;
+use crate::store::OpenStore;
+
+/// Drop what is damaged from a store
+///
+/// Checks the store, lists what is wrong, and asks. Then the store is written anew without what cannot be read:
+/// a file that lost a part of its text, a folder that cannot be read. Everything else is kept.
+///
+/// What is dropped is gone. Copy the folder of the store first if anything in it may still be of use.
+#[derive(clap::Args)]
+#[command(after_help = "Example:\n  inmost repair --store notes.inmost")]
+pub(crate) struct Repair {
+    #[command(flatten)]
+    store: StoreArgs,
+
+    /// Do it without being asked
+    #[arg(long)]
+    yes: bool,
+}
+
+impl Repair {
+    pub(crate) fn run(&self) -> Result<(), Failure> {
+        self.store.with_store_as_it_is(Input::Free, |store| self.repair(store))
+    }
+
+    fn repair(&self, store: &OpenStore) -> Result<(), Failure> {
+        let report = examine(store)?;
+        if report.is_clean() {
+            return super::print(b"Nothing is wrong, so nothing was done.\n");
+        }
+        let found = check::lines(&report.problems);
+        super::print(format!("{found}What cannot be read of this would be dropped.\n").as_bytes())?;
+        confirm::ask(self.yes, "Type yes to drop it: ", "yes")?;
+
+        let mut progress = Progress::new("records written");
+        let dropped = store.repair(|records| progress.tell(records))?;
+        drop(progress);
+        let lines = check::lines(&dropped);
+        let lines = lines.lines().map(|line| format!("dropped {line}\n"));
+        super::print(lines.collect::<String>().as_bytes())?;
+        let left = examine(store)?;
+        if left.is_clean() {
+            return super::print(b"The store was repaired; nothing is wrong with it now.\n");
+        }
+        super::print(check::lines(&left.problems).as_bytes())?;
+        Err(check::wrong(&left.problems))
+    }
+}
+
+fn examine(store: &OpenStore) -> Result<inmost::CheckReport, Failure> {
+    let mut progress = Progress::new("records read");
+    Ok(store.check(|records| progress.tell(records))?)
+}

@@ -1,0 +1,138 @@
+//! What is saved, as plain files. A path of the memory becomes one below the folder, whatever it says.
+
+use std::fs::{self, DirBuilder, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Component, Path, PathBuf};
+
+use super::Renamed;
+use crate::exit::{Exit, Failure};
+
+/// A new folder, made with its first file.
+pub(super) struct PlainFolder<'a> {
+    folder: &'a Path,
+    renamed: Vec<Renamed>,
+}
+
+impl<'a> PlainFolder<'a> {
+    /// In a folder that is not there, or empty.
+    pub(super) fn new(folder: &'a Path) -> Self {
+        Self { folder, renamed: Vec::new() }
+    }
+
+    /// Never overwrites a file. One whose name the file system does not take gets a number for a name.
+    pub(super) fn save(&mut self, path: &str, text: &str) -> Result<(), Failure> {
+        make_folder(self.folder).map_err(|error| failed(&error))?;
+        if relative(path).is_some_and(|place| self.write(&place, text).is_ok()) {
+            return Ok(());
+        }
+        let name = format!("renamed-{}", self.renamed.len());
+        let place = Path::new("salvaged").join(&name);
+        self.write(&place, text).map_err(|error| failed(&error))?;
+        let to = self.folder.join(place).display().to_string();
+        self.renamed.push(Renamed { from: path.to_owned(), to });
+        Ok(())
+    }
+
+    pub(super) fn into_renamed(self) -> Vec<Renamed> {
+        self.renamed
+    }
+
+    fn write(&self, place: &Path, text: &str) -> io::Result<()> {
+        let place = self.folder.join(place);
+        if let Some(folder) = place.parent() {
+            make_folder(folder)?;
+        }
+        let mut options = OpenOptions::new();
+        options.write(true).create_new(true);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        let mut file = options.open(&place)?;
+        let written = file.write_all(text.as_bytes()).and_then(|()| file.sync_all());
+        if written.is_err() {
+            // Half a file is not to be taken for one that was saved.
+            let _ = fs::remove_file(&place);
+        }
+        written
+    }
+}
+
+fn make_folder(folder: &Path) -> io::Result<()> {
+    let mut builder = DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(folder)
+}
+
+/// The path below the folder; `None` if any of its names could lead elsewhere. Does no I/O.
+///
+/// # Security
+/// A store can be crafted: its names are not to be trusted here, whoever has checked them before.
+fn relative(path: &str) -> Option<PathBuf> {
+    let mut place = PathBuf::new();
+    for name in path.strip_prefix("/memories/")?.split('/') {
+        let mut parts = Path::new(name).components();
+        match (parts.next(), parts.next()) {
+            (Some(Component::Normal(part)), None) if part == name => place.push(part),
+            _ => return None,
+        }
+        // Separators, drives and streams of other systems.
+        if name.contains(['\\', ':', '\0']) && cfg!(not(unix)) {
+            return None;
+        }
+    }
+    Some(place)
+}
+
+fn failed(error: &io::Error) -> Failure {
+    let what = format!("What was saved cannot be written: {}.", error.kind());
+    Failure::new(Exit::Io, what, "Check the disk and its free space, then try again elsewhere.")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_path_leads_out_of_the_folder() {
+        for path in [
+            "/memories/../a",
+            "/memories/a/../../b",
+            "/memories//etc/passwd",
+            "/memories/./a",
+            "/memories/a/",
+            "/memories/",
+            "/memories",
+            "/etc/passwd",
+            "a",
+            "",
+        ] {
+            assert_eq!(relative(path), None, "{path}");
+        }
+        assert_eq!(relative("/memories/a/.b..c"), Some(PathBuf::from("a/.b..c")));
+    }
+
+    #[test]
+    fn what_cannot_have_its_name_gets_another_and_overwrites_nothing() {
+        let home = tempfile::tempdir().unwrap();
+        let folder = home.path().join("saved");
+        let mut plain = PlainFolder::new(&folder);
+        let long = format!("/memories/{}", "n".repeat(300));
+        for (path, text) in [
+            ("/memories/a", "1"),
+            ("/memories/a", "2"),
+            ("/memories/a/b", "3"),
+            ("/memories/../out", "4"),
+            (&long, "5"),
+        ] {
+            plain.save(path, text).unwrap();
+        }
+        let read = |name: &str| fs::read_to_string(folder.join(name)).unwrap();
+        assert_eq!(read("a"), "1");
+        for (number, text) in ["2", "3", "4", "5"].into_iter().enumerate() {
+            assert_eq!(read(&format!("salvaged/renamed-{number}")), text);
+        }
+        assert_eq!(plain.into_renamed().len(), 4);
+        assert_eq!(fs::read_dir(home.path()).unwrap().count(), 1);
+    }
+}

@@ -1,0 +1,167 @@
+//! What check says of damage, what repair drops, what salvage saves, and what a crafted store cannot do.
+
+use std::fs;
+
+use crate::inmost::{CHEAP, Ended, Place, run};
+
+/// A store of which the file `/memories/a/long` is damaged and nothing else.
+fn damaged() -> Place {
+    let long = "long\n".repeat(600);
+    let place = Place::with_files(&[
+        ("/memories/a/long", &long),
+        ("/memories/a/short", "kept"),
+        ("/memories/b", "kept too"),
+    ]);
+    place.damage_longest_record();
+    place
+}
+
+#[test]
+fn a_store_that_is_whole_checks_as_such() {
+    let place = Place::with_files(&[("/memories/a", "12345")]);
+    let out = place.run(["check"], "").expect(0).out;
+    assert!(
+        out.contains(": 1 file, 5 bytes of text.") && out.contains("Nothing is wrong"),
+        "{out}"
+    );
+    let out = place.run(["check", "--json"], "").expect(0).out;
+    let report: serde_json::Value = serde_json::from_str(&out).unwrap();
+    assert_eq!(report["clean"], true);
+    assert_eq!(report["files"], 1);
+    assert_eq!(report["problems"], serde_json::json!([]));
+    let out = place.run(["repair"], "").expect(0).out;
+    assert!(out.contains("nothing was done"), "{out}");
+}
+
+#[test]
+fn check_names_what_is_damaged_and_changes_nothing() {
+    let place = damaged();
+    let ended = place.run(["check"], "").expect_failure(12, "1 thing is wrong");
+    assert!(ended.out.starts_with("/memories/a/long: "), "{ended:?}");
+    let ended = place.run(["check", "--json"], "").expect(12);
+    let report: serde_json::Value = serde_json::from_str(&ended.out).unwrap();
+    assert_eq!(report["clean"], false);
+    assert_eq!(report["problems"][0]["path"], "/memories/a/long");
+    place.run(["cat", "/memories/a/long"], "").expect(12);
+    assert_eq!(place.cat("/memories/a/short"), "kept");
+}
+
+#[test]
+fn repair_drops_what_is_damaged_and_only_when_it_is_confirmed() {
+    let place = damaged();
+    let ended = place.run(["repair"], "yes\n").expect_failure(2, "has to be confirmed");
+    assert!(ended.out.contains("/memories/a/long: "), "{ended:?}");
+    place.run(["check"], "").expect(12);
+
+    let out = place.run(["repair", "--yes"], "").expect(0).out;
+    assert!(out.contains("dropped /memories/a/long: ") && out.contains("was repaired"), "{out}");
+    place.run(["check"], "").expect(0);
+    assert_eq!(place.run(["ls", "/memories/a"], "").expect(0).out, "         4  short\n");
+    assert_eq!(place.cat("/memories/b"), "kept too");
+}
+
+fn salvage(place: &Place, more: &[&str]) -> Ended {
+    let to = place.beside("saved");
+    let mut args = vec!["salvage", "--to", to.to_str().unwrap()];
+    args.extend(more);
+    place.run(args, "")
+}
+
+#[test]
+fn salvage_saves_the_rest_to_a_store_and_says_what_is_missing() {
+    let place = damaged();
+    let ended = salvage(&place, &CHEAP).expect_failure(12, "1 thing is missing");
+    assert!(ended.out.contains("missing /memories/a/long: "), "{ended:?}");
+    assert!(ended.out.contains("Saved 2 files with 12 bytes"), "{ended:?}");
+    // The store itself is as damaged as before.
+    place.run(["check"], "").expect(12);
+    salvage(&place, &CHEAP).expect_failure(1, "something at this place");
+    fs::remove_dir_all(place.store()).unwrap();
+    place.put_saved_in_place();
+    place.run(["check"], "").expect(0);
+    assert_eq!(place.cat("/memories/a/short"), "kept");
+    assert_eq!(place.cat("/memories/b"), "kept too");
+}
+
+impl Place {
+    fn put_saved_in_place(&self) {
+        fs::rename(self.beside("saved"), self.store()).unwrap();
+    }
+}
+
+#[test]
+fn salvage_of_a_store_that_is_whole_misses_nothing() {
+    let place = Place::with_files(&[("/memories/a", "1")]);
+    salvage(&place, &CHEAP).expect(0);
+    let place = Place::with_store();
+    let out = salvage(&place, &[]).expect(0).out;
+    assert!(out.contains("No file"), "{out}");
+    assert!(!place.beside("saved").exists());
+}
+
+#[test]
+fn salvage_writes_plain_files_only_when_asked() {
+    use std::os::unix::fs::PermissionsExt;
+    let place = damaged();
+    let ended = salvage(&place, &["--plain"]).expect(12);
+    assert!(ended.out.contains("not encrypted"), "{ended:?}");
+    let saved = place.beside("saved");
+    assert_eq!(fs::read_to_string(saved.join("a/short")).unwrap(), "kept");
+    assert_eq!(fs::read_to_string(saved.join("b")).unwrap(), "kept too");
+    assert!(!saved.join("a/long").exists());
+    assert_eq!(fs::metadata(&saved).unwrap().permissions().mode() & 0o777, 0o700);
+    assert_eq!(fs::metadata(saved.join("b")).unwrap().permissions().mode() & 0o777, 0o600);
+}
+
+#[test]
+fn salvage_with_a_wrong_passphrase_or_to_a_wrong_place_makes_nothing() {
+    let place = Place::with_files(&[("/memories/a", "1")]);
+    let to = place.beside("saved");
+    let mut salvage = place.command(["salvage", "--to", to.to_str().unwrap()]);
+    salvage.env("INMOST_PASSPHRASE", "another");
+    run(&mut salvage, b"").expect(11);
+    assert!(!to.exists());
+    let inside = place.store().join("saved");
+    place.run(["salvage", "--to", inside.to_str().unwrap()], "").expect_failure(2, "itself");
+    place.run(["salvage", "--to", "not/there"], "").expect(14);
+}
+
+#[test]
+fn an_isolated_check_says_what_any_check_does() {
+    let place = damaged();
+    let ended = place.run(["check", "--isolated"], "").expect_failure(12, "1 thing is wrong");
+    assert!(ended.out.starts_with("/memories/a/long: "), "{ended:?}");
+    let place = Place::with_files(&[("/memories/a", "1")]);
+    place.run(["check", "--isolated"], "").expect(0);
+    let mut check = place.command(["check", "--isolated", "--passphrase-file", "-"]);
+    run(&mut check, b"correct horse\n").expect(0);
+    let mut check = place.command(["check", "--isolated"]);
+    run(check.env("INMOST_PASSPHRASE", "another"), b"").expect_failure(11, "passphrase is wrong");
+    Place::vacant().run(["check", "--isolated"], "").expect(10);
+}
+
+/// Twelve bytes with the engine's own checksum that make it ask for some 32 GiB: it ends the process, which cannot be
+/// caught in it.
+#[test]
+fn a_store_made_to_exhaust_memory_ends_a_child_and_is_12() {
+    let place = Place::with_files(&[("/memories/a", "1")]);
+    let generation = place.store().join("gen-0000000000000001");
+    for entry in fs::read_dir(&generation).unwrap() {
+        let path = entry.unwrap().path();
+        if path.file_name().unwrap().to_str().unwrap().starts_with("snap.") {
+            fs::remove_file(path).unwrap();
+        }
+    }
+    // Of page 2^29, in segment 0, of no length: "freed".
+    let body = [4, 0, 0, 251, 0, 0, 0, 0x20];
+    let mut log = fs::read(generation.join("db")).unwrap();
+    log[20..24].copy_from_slice(&(!crc32(&body)).to_le_bytes());
+    log[24..32].copy_from_slice(&body);
+    fs::write(generation.join("db"), log).unwrap();
+    place.run(["check", "--isolated"], "").expect_failure(12, "ask for too much");
+}
+
+fn crc32(bytes: &[u8]) -> u32 {
+    let step = |crc: u32, _| (crc >> 1) ^ if crc & 1 == 1 { 0xedb8_8320 } else { 0 };
+    !bytes.iter().fold(!0, |crc, byte| (0..8).fold(crc ^ u32::from(*byte), step))
+}

@@ -1,0 +1,83 @@
+//! A store is destroyed only on purpose, and then it is gone.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::process::Stdio;
+
+use crate::inmost::{Place, create};
+
+#[test]
+fn a_store_is_destroyed_without_its_passphrase_but_not_without_a_word() {
+    let place = Place::with_files(&[("/memories/a", "1")]);
+    place.run(["destroy"], "store\n").expect_failure(2, "has to be confirmed");
+    assert_eq!(place.cat("/memories/a"), "1");
+
+    let out = place.run(["destroy", "--yes"], "").expect(0).out;
+    assert!(out.contains("Destroyed the store at"), "{out}");
+    assert!(!place.store().exists());
+    place.run(["destroy", "--yes"], "").expect_failure(10, "no store at this place");
+}
+
+/// The old blocks are looked at through a second name of the same file, as undeleting would.
+#[test]
+fn both_copies_of_the_header_are_overwritten_first() {
+    let place = Place::with_store();
+    for name in ["header.a", "header.b"] {
+        fs::hard_link(place.store().join(name), place.beside(name)).unwrap();
+    }
+    place.run(["destroy", "--yes"], "").expect(0);
+    for name in ["header.a", "header.b"] {
+        let bytes = fs::read(place.beside(name)).unwrap();
+        assert_eq!(bytes.len(), 4_096);
+        assert!(bytes.iter().all(|byte| *byte == 0), "{name}");
+    }
+}
+
+#[test]
+fn what_is_no_store_is_left_and_so_is_what_is_not_the_stores() {
+    let place = Place::vacant();
+    fs::create_dir(place.store()).unwrap();
+    fs::write(place.store().join("letter"), "mine").unwrap();
+    place.run(["destroy", "--yes"], "").expect_failure(10, "no store at this place");
+    assert!(place.store().join("letter").exists());
+
+    let place = Place::with_store();
+    fs::write(place.store().join("letter"), "mine").unwrap();
+    let out = place.run(["destroy", "--yes"], "").expect(0).out;
+    assert!(out.contains("Other files"), "{out}");
+    let left: Vec<_> =
+        fs::read_dir(place.store()).unwrap().map(|it| it.unwrap().file_name()).collect();
+    assert_eq!(left, ["letter"]);
+}
+
+#[test]
+fn a_store_that_lost_its_header_can_be_destroyed() {
+    let place = Place::with_store();
+    for name in ["header.a", "header.b"] {
+        fs::remove_file(place.store().join(name)).unwrap();
+    }
+    place.run(["destroy", "--yes"], "").expect(0);
+    assert!(!place.store().exists());
+}
+
+#[test]
+fn a_store_in_use_is_not_destroyed() {
+    let place = Place::with_store();
+    let mut holder = place
+        .command(["call"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut calls = holder.stdin.take().unwrap();
+    let mut answers = BufReader::new(holder.stdout.take().unwrap());
+    let mut answer = String::new();
+    calls.write_all(create("/memories/a", "kept").as_bytes()).unwrap();
+    answers.read_line(&mut answer).unwrap();
+    let pid = holder.id().to_string();
+    place.run(["destroy", "--yes"], "").expect_failure(13, &pid);
+    drop(calls);
+    assert!(holder.wait().unwrap().success());
+    assert_eq!(place.cat("/memories/a"), "kept");
+}

@@ -1,0 +1,107 @@
+//! A store that is older than what was seen of it does not open unless a person says so.
+
+use std::fs;
+
+use crate::inmost::{CHEAP, Place, run};
+
+const WRITE: [&str; 2] = ["write", "/memories/a"];
+
+/// The line that names both commit numbers.
+const BOTH: &str = "it is at 2, and 4 was seen before";
+
+#[test]
+fn a_whole_store_put_back_is_noticed_by_an_anchor_elsewhere_and_can_be_accepted() {
+    let place = Place::vacant();
+    let anchor = ["--anchor", "newest"];
+    place.run(["init"].iter().chain(&CHEAP).chain(&anchor), "").expect(0);
+    place.run(WRITE.iter().chain(&anchor), "first").expect(0);
+    place.copy_store("copy");
+    place.run(WRITE.iter().chain(&anchor), "second").expect(0);
+    place.run(WRITE.iter().chain(&anchor), "third").expect(0);
+    place.put_back("copy");
+
+    let cat = ["cat", "/memories/a"];
+    place.run(cat.iter().chain(&anchor), "").expect_failure(16, BOTH);
+    let mut by_variable = place.command(cat);
+    run(by_variable.env("INMOST_ANCHOR", "newest"), b"").expect_failure(16, BOTH);
+
+    let accept = ["accept-rollback"];
+    let asked = place.run(accept.iter().chain(&anchor), "yes\n").expect_failure(2, "confirmed");
+    let numbers = "The store is at commit 2, and commit 4 was seen before.";
+    assert!(asked.out.contains(numbers), "{asked:?}");
+    for cause in ["restored backup", "second device", "plain copy"] {
+        assert!(asked.out.contains(cause), "{asked:?}");
+    }
+    place.run(cat.iter().chain(&anchor), "").expect(16);
+
+    place.run(accept.iter().chain(&anchor).chain(&["--yes"]), "").expect(0);
+    assert_eq!(place.run(cat.iter().chain(&anchor), "").expect(0).out, "first");
+    place.run(WRITE.iter().chain(&anchor), "fourth").expect(0);
+    assert_eq!(place.run(cat.iter().chain(&anchor), "").expect(0).out, "fourth");
+    let again = place.run(accept.iter().chain(&anchor), "").expect(0).out;
+    assert!(again.contains("nothing to accept"), "{again}");
+
+    // The state that was given up is older now, however new it once was.
+    place.put_back("copy");
+    place.run(cat.iter().chain(&anchor), "").expect(16);
+}
+
+#[test]
+fn records_put_back_are_noticed_by_the_anchor_beside_them() {
+    let place = Place::with_files(&[("/memories/a", "first")]);
+    place.copy_store("copy");
+    place.run(WRITE, "second").expect(0);
+    place.run(WRITE, "third").expect(0);
+    let anchor = fs::read(place.store().join("anchor")).unwrap();
+    place.put_back("copy");
+    fs::write(place.store().join("anchor"), anchor).unwrap();
+    place.run(["cat", "/memories/a"], "").expect_failure(16, BOTH);
+    place.run(["accept-rollback", "--yes"], "").expect(0);
+    assert_eq!(place.cat("/memories/a"), "first");
+}
+
+/// As the README says: without an anchor elsewhere nothing tells a whole copy from the store.
+#[test]
+fn a_whole_store_put_back_is_not_noticed_without_an_anchor_elsewhere() {
+    let place = Place::with_files(&[("/memories/a", "first")]);
+    place.copy_store("copy");
+    place.run(WRITE, "second").expect(0);
+    place.put_back("copy");
+    assert_eq!(place.cat("/memories/a"), "first");
+}
+
+#[test]
+fn an_anchor_that_could_tell_nothing_is_refused() {
+    let place = Place::with_store();
+    let inside = place.store().join("newest");
+    let inside = inside.to_str().unwrap();
+    place.run(["ls", "--anchor", inside], "").expect_failure(2, "in the folder of the store");
+    place.run(["ls", "--anchor", "not/there"], "").expect_failure(2, "is not there");
+    // One of another store would be overwritten, and that store's past forgotten.
+    fs::write(place.beside("newest"), "of another store").unwrap();
+    let mut init = place.bare_command(["init", "--store", "other", "--anchor", "newest"]);
+    init.env("INMOST_PASSPHRASE", "x").args(CHEAP);
+    run(&mut init, b"").expect_failure(2, "another store's");
+    assert!(!place.beside("other").exists());
+    assert_eq!(fs::read(place.beside("newest")).unwrap(), b"of another store");
+}
+
+#[test]
+fn the_anchor_of_another_store_is_refused_and_left_as_it_is() {
+    let place = Place::with_store();
+    let mut init = place.bare_command(["init", "--store", "other", "--anchor", "newest"]);
+    init.env("INMOST_PASSPHRASE", "x").args(CHEAP);
+    run(&mut init, b"").expect(0);
+    let before = fs::read(place.beside("newest")).unwrap();
+    place.run(["ls", "--anchor", "newest"], "").expect_failure(16, "other keys");
+    assert_eq!(fs::read(place.beside("newest")).unwrap(), before);
+}
+
+#[test]
+fn an_anchor_that_cannot_be_written_is_told_and_stops_nothing() {
+    let place = Place::with_files(&[("/memories/a", "kept")]);
+    fs::create_dir(place.beside("newest")).unwrap();
+    let ended = place.run(["cat", "/memories/a", "--anchor", "newest"], "");
+    assert_eq!((ended.code, ended.out.as_str()), (Some(0), "kept"));
+    assert!(ended.err.starts_with("inmost: warning: "), "{ended:?}");
+}

@@ -1,0 +1,130 @@
+//! The store written anew: purged, compacted, copied, moved to another engine.
+
+use std::fs;
+
+use crate::inmost::{CHEAP, Place, run};
+
+/// 12 MiB that were there, and a little that still is.
+fn mostly_deleted() -> Place {
+    let place = Place::with_files(&[("/memories/kept", "kept")]);
+    place.run(["write", "/memories/a"], &"0123456789abcde\n".repeat(12 << 16)).expect(0);
+    place.run(["rm", "/memories/a"], "").expect(0);
+    place
+}
+
+fn size(place: &Place) -> u64 {
+    let is_ballast = |path: &std::path::Path| path.file_name().unwrap() == "ballast";
+    let files = place.files_on_disk();
+    files
+        .iter()
+        .filter(|path| !is_ballast(path))
+        .map(|path| fs::metadata(path).unwrap().len())
+        .sum()
+}
+
+#[test]
+fn purge_and_compact_free_the_room_and_keep_what_is_live() {
+    for command in ["purge", "compact"] {
+        let place = mostly_deleted();
+        let before = size(&place);
+        let out = place.run([command], "").expect(0).out;
+        assert!(out.contains(" bytes before, ") && out.contains(" now."), "{out}");
+        assert!(before > 12 << 20 && size(&place) < 2 << 20, "{before} to {}", size(&place));
+        assert!(!place.store().join("gen-0000000000000001").exists());
+        assert_eq!(place.cat("/memories/kept"), "kept");
+        place.run(["check"], "").expect(0);
+    }
+}
+
+#[test]
+fn nobody_is_offered_a_compaction_where_nobody_is() {
+    let place = mostly_deleted();
+    let before = size(&place);
+    place.run(["ls"], "y\n").expect(0);
+    assert!(size(&place) >= before);
+}
+
+#[test]
+fn a_backup_opens_with_the_same_passphrase_and_holds_the_same() {
+    let place = Place::with_files(&[("/memories/a", "kept")]);
+    let to = place.beside("copy");
+    let out = place.run(["backup", to.to_str().unwrap()], "").expect(0).out;
+    assert!(out.contains("Copied 1 file to"), "{out}");
+    place.run(["backup", to.to_str().unwrap()], "").expect_failure(1, "something at this place");
+    place.run(["rm", "/memories/a"], "").expect(0);
+    place.put_back("copy");
+    assert_eq!(place.cat("/memories/a"), "kept");
+    place.run(["check"], "").expect(0);
+
+    let inside = place.store().join("copy");
+    place.run(["backup", inside.to_str().unwrap()], "").expect_failure(2, "itself");
+    place.run(["backup", "not/there"], "").expect(14);
+}
+
+#[test]
+fn a_damaged_store_is_neither_copied_nor_rewritten() {
+    let place = Place::with_files(&[("/memories/a", &"long\n".repeat(600))]);
+    place.damage_longest_record();
+    for args in
+        [&["backup", "copy"][..], &["purge"], &["compact"], &["migrate", "--engine", "sled"]]
+    {
+        place.run(args, "").expect_failure(12, "tampered with");
+    }
+    assert!(!place.beside("copy").exists());
+    assert!(place.store().join("gen-0000000000000001").exists());
+}
+
+#[test]
+fn moving_to_the_engine_it_has_is_a_purge() {
+    let place = Place::with_files(&[("/memories/a", "kept")]);
+    place.run(["migrate", "--engine", "sled"], "").expect(0);
+    assert_eq!(place.cat("/memories/a"), "kept");
+    place.run(["migrate"], "").expect(2);
+    place.run(["migrate", "--engine", "paper"], "").expect(2);
+}
+
+#[cfg(not(feature = "redb"))]
+#[test]
+fn an_engine_that_this_build_lacks_is_15_and_nothing_is_begun() {
+    let place = Place::vacant();
+    let init = ["init", "--engine", "redb"];
+    place.run(init.iter().chain(&CHEAP), "").expect_failure(15, "engine");
+    assert!(!place.store().exists());
+    let place = Place::with_files(&[("/memories/a", "kept")]);
+    place.run(["migrate", "--engine", "redb"], "").expect_failure(15, "engine");
+    assert_eq!(place.cat("/memories/a"), "kept");
+}
+
+#[cfg(feature = "redb")]
+#[test]
+fn a_store_moves_from_one_engine_to_the_other_and_back() {
+    let place = Place::vacant();
+    place.run(["init", "--engine", "redb"].iter().chain(&CHEAP), "").expect(0);
+    place.run(["write", "/memories/a"], "kept").expect(0);
+    for engine in ["redb", "sled", "redb"] {
+        place.run(["migrate", "--engine", engine], "").expect(0);
+        let out = place.run(["status"], "").expect(0).out;
+        assert!(out.contains(&format!("engine      {engine}\n")), "{out}");
+        assert_eq!(place.cat("/memories/a"), "kept");
+        place.run(["check"], "").expect(0);
+    }
+}
+
+#[test]
+fn a_missing_store_is_10_for_every_one_of_them() {
+    let place = Place::vacant();
+    for args in [
+        &["check"][..],
+        &["repair"],
+        &["purge"],
+        &["compact"],
+        &["migrate", "--engine", "sled"],
+        &["backup", "copy"],
+        &["salvage", "--to", "saved"],
+        &["accept-rollback"],
+        &["destroy"],
+    ] {
+        run(&mut place.command(args), b"").expect_failure(10, "no store at this place");
+    }
+    assert_eq!(fs::read_dir(place.beside("")).unwrap().count(), 0);
+}

@@ -18,7 +18,10 @@ if [ ${#targets[@]} -eq 0 ]; then
 fi
 
 fuzz=(cargo fuzz)
-if [ "$sanitizer" != none ]; then
+if [ "$sanitizer" = none ]; then
+    # Beside the other builds, so that one does not undo the other.
+    export CARGO_TARGET_DIR=$PWD/target/none
+else
     if cargo +nightly --version >/dev/null 2>&1; then
         fuzz=(cargo +nightly fuzz)
     else

@@ -42,6 +42,7 @@ struct Run {
     /// Every root that we have written; it is stored at the address beside.
     roots: HashSet<Vec<u8>>,
     root: Address,
+    commit: u64,
     header: Vec<u8>,
     is_header_touched: bool,
     is_lost: bool,
@@ -59,6 +60,7 @@ impl Run {
             past: Vec::new(),
             roots: HashSet::new(),
             root: Address([0; 32]),
+            commit: 0,
             header,
             is_header_touched: false,
             is_lost: false,
@@ -114,7 +116,11 @@ impl Run {
             self.past.remove(1);
         }
         let now = self.records(|records| records.clone()).unwrap();
-        self.roots.extend(now.get(&self.root).cloned());
+        let commit = self.store.session().status().map(|status| status.commit).unwrap_or_default();
+        if std::mem::replace(&mut self.commit, commit) != commit {
+            // Nothing is committed over a root that was changed, so the one that is there now is ours.
+            self.roots.extend(now.get(&self.root).cloned());
+        }
         self.past.push(now);
     }
 
@@ -143,6 +149,7 @@ impl Run {
         self.is_header_touched = false;
         let tag = tree_tag(&self.store).unwrap();
         self.memory = self.states.get(&tag).cloned().expect("a state that never was");
+        self.remember();
     }
 
     fn attack(&mut self, input: &mut Input<'_>) {

@@ -300,7 +300,7 @@ impl Storage for LocalStorage {
     }
 
     fn is_short_of_room(&self) -> bool {
-        !self.ballast.is_whole()
+        self.ballast.is_short()
     }
 }
 

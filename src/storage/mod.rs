@@ -110,7 +110,7 @@ pub(crate) trait Storage: Send + Sync {
     /// What the two slots of the anchor hold, of those that there are; at most 4 KiB each.
     fn read_anchor(&self) -> Result<Vec<Vec<u8>>, StorageError>;
 
-    /// Writes one slot of the anchor, at most 4 KiB. Not synced.
+    /// Writes one slot of the anchor, at most 4 KiB. Only the first write is synced.
     fn write_anchor(&self, slot: AnchorSlot, bytes: &[u8]) -> Result<(), StorageError>;
 
     /// Numbers of the generations present, ascending.

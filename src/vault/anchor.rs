@@ -164,7 +164,7 @@ impl Anchor {
         newest.into_iter().chain(external).max_by_key(|mark| mark.commit)
     }
 
-    /// Remembers a commit that is durable. Not synced: if power fails first, the store is ahead of its anchor,
+    /// Remembers a commit that is durable. Not synced but for the first of a session: if power fails first, the store is ahead of its anchor,
     /// which is no alarm.
     pub(super) fn remember(&self, storage: &dyn Storage, mark: &Mark) {
         let bytes = self.encode(mark);

@@ -64,9 +64,8 @@ fn keyfile_and_recovery_key_have_the_forms_of_the_page() {
     let read = Keyfile::parse(&page.bytes("keyfile file")).unwrap();
     assert_eq!(read.expose(), &page.array("keyfile"));
     let key = RecoveryKey::new(page.secret("recovery key"));
-    let lines = include_str!("../../docs/FORMAT.md").lines();
-    let text =
-        lines.filter_map(|line| line.strip_prefix("recovery key text    : ")).next().unwrap();
+    let mut lines = include_str!("../../docs/FORMAT.md").lines();
+    let text = lines.find_map(|line| line.strip_prefix("recovery key text    : ")).unwrap();
     assert_eq!(key.to_text().expose(), text);
     assert_eq!(RecoveryKey::parse(text).unwrap().expose(), key.expose());
 }

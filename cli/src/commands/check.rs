@@ -66,9 +66,8 @@ fn as_text(report: &CheckReport) -> String {
     let mut text = format!("{problems}Read {records}: {files}, {} bytes of text.\n", report.bytes);
     if report.orphans > 0 {
         let orphans = shown::count(report.orphans, "record", "records");
-        text.push_str(&format!(
-            "{orphans} that nothing refers to: harmless, and gone with the next purge.\n"
-        ));
+        text.push_str(&orphans);
+        text.push_str(" that nothing refers to: harmless, and gone with the next purge.\n");
     }
     if report.is_clean() {
         text.push_str("Nothing is wrong.\n");

@@ -137,25 +137,21 @@ fn create(place: &Path, credential: Credential<'_>, kdf: &KdfArgs) -> Result<Ses
 }
 
 fn told(report: &SalvageReport, renamed: &[Renamed], to: &Path) -> String {
-    let mut text = String::new();
+    let mut lines = Vec::new();
     for lost in &report.lost {
         let path = if lost.path.is_empty() { "/memories" } else { &lost.path };
-        text.push_str(&format!("missing {}: {} {}\n", shown::path(path), lost.what, lost.how));
+        lines.push(format!("missing {}: {} {}\n", shown::path(path), lost.what, lost.how));
     }
     for Renamed { from, to } in renamed {
-        text.push_str(&format!("renamed {} to {}\n", shown::path(from), shown::path(to)));
+        lines.push(format!("renamed {} to {}\n", shown::path(from), shown::path(to)));
     }
-    let files = shown::count(report.files, "file", "files");
-    if report.files == 0 {
-        text.push_str("No file could be saved, so nothing was made.\n");
+    let (files, to) = (shown::count(report.files, "file", "files"), to.display());
+    lines.push(if report.files == 0 {
+        "No file could be saved, so nothing was made.\n".to_owned()
     } else {
-        text.push_str(&format!(
-            "Saved {files} with {} bytes of text to {}\n",
-            report.bytes,
-            to.display()
-        ));
-    }
-    text
+        format!("Saved {files} with {} bytes of text to {to}\n", report.bytes)
+    });
+    lines.concat()
 }
 
 fn missing(report: &SalvageReport) -> Failure {

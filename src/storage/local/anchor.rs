@@ -24,7 +24,8 @@ impl AnchorFile {
         Ok(bytes.chunks(slot).map(<[u8]>::to_vec).collect())
     }
 
-    /// Writes a slot without syncing it.
+    /// Writes a slot. The first write of a session is synced and the others are not: without it, a power cut within
+    /// the half minute that a system may keep a write to itself would leave a new store with no anchor at all.
     pub(super) fn write(
         &self,
         folder: &Path,
@@ -32,27 +33,34 @@ impl AnchorFile {
         bytes: &[u8],
     ) -> Result<(), StorageError> {
         let mut held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_first = held.is_none();
         let file = match &mut *held {
             Some(file) => file,
-            empty => empty.insert(open(&folder.join(NAME))?),
+            empty => empty.insert(open(folder)?),
         };
         let at = match slot {
             AnchorSlot::Even => 0,
             AnchorSlot::Odd => SLOT,
         };
         file.seek(SeekFrom::Start(at))?;
-        Ok(file.write_all(bytes)?)
+        file.write_all(bytes)?;
+        if is_first {
+            file.sync_data()?;
+        }
+        Ok(())
     }
 }
 
 /// Opens the file, and makes it at its full size first if it is not there, so that writing a slot never has to
 /// allocate.
-fn open(path: &Path) -> io::Result<File> {
-    match files::open_plain(path, OpenOptions::new().write(true)) {
+fn open(folder: &Path) -> io::Result<File> {
+    let path = folder.join(NAME);
+    match files::open_plain(&path, OpenOptions::new().write(true)) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            let mut file = files::create_private_file(path)?;
+            let mut file = files::create_private_file(&path)?;
             io::copy(&mut io::repeat(0).take(2 * SLOT), &mut file)?;
             file.sync_all()?;
+            files::sync_folder(folder)?;
             Ok(file)
         }
         opened => opened,

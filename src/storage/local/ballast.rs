@@ -9,6 +9,7 @@
 //! Best effort: a copy of a store may lack the file, and a link or folder of that name is left alone.
 
 use std::fs::{self, File, OpenOptions};
+use std::hash::{BuildHasher, RandomState};
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -23,58 +24,73 @@ const BYTES: u64 = 2 << 20;
 pub(super) const OPENING_BYTES: u64 = 1 << 20;
 /// Bytes written at once.
 const PIECE: usize = 64 << 10;
-/// Bytes that a ballast lacks at least if it is not whole.
+/// Bytes that it lacks at least while the disk is full.
 const BLOCK: u64 = 4 << 10;
 
 pub(super) struct Ballast {
     path: PathBuf,
-    held: Mutex<u64>,
+    state: Mutex<State>,
+}
+
+struct State {
+    /// Bytes of disk that it keeps.
+    held: u64,
+    /// The disk was found full, and it was not made whole since.
+    short: bool,
 }
 
 impl Ballast {
     /// The ballast of a store as it is.
     pub(super) fn of(folder: &Path) -> Self {
         let path = folder.join(NAME);
-        let held = Mutex::new(held_by(&path));
-        Self { path, held }
+        let held = held_by(&path);
+        Self { path, state: Mutex::new(State { held, short: false }) }
     }
 
     /// Bytes of disk that it keeps.
     pub(super) fn held(&self) -> u64 {
-        *self.lock()
+        self.state().held
     }
 
-    /// Whether nothing of it had to be given up, or it was made whole again.
-    pub(super) fn is_whole(&self) -> bool {
-        self.held() >= BYTES
+    /// Whether the disk is full, as far as is known.
+    pub(super) fn is_short(&self) -> bool {
+        self.state().short
     }
 
     /// Makes it whole, or as much of it as there is room for.
     ///
     /// # Errors
-    /// [`StorageError::Full`] if it is not whole.
+    /// [`StorageError::Full`] if there is not enough room. Where it cannot be made for another reason, the store
+    /// goes without.
     pub(super) fn make(&self) -> Result<(), StorageError> {
-        let mut held = self.lock();
-        if *held >= BYTES {
+        let mut state = self.state();
+        if !state.short && state.held >= BYTES {
             return Ok(());
         }
-        let grown = grow(&self.path, *held);
-        if grown.is_err() {
-            let _ = cut(&self.path, BYTES - BLOCK);
+        match grow(&self.path, state.held).map_err(StorageError::from) {
+            Err(StorageError::Full) => {
+                let _ = cut(&self.path, BYTES - BLOCK);
+                *state = State { held: held_by(&self.path), short: true };
+                Err(StorageError::Full)
+            }
+            made => {
+                // Not asked of the file system again: some do not tell what they keep.
+                *state = State { held: made.map_or(0, |()| BYTES), short: false };
+                Ok(())
+            }
         }
-        *held = held_by(&self.path);
-        Ok(grown?)
     }
 
-    /// Gives up all but this many bytes; never stays whole.
+    /// Gives up all but this many bytes, because the disk is full.
     pub(super) fn keep(&self, bytes: u64) {
-        let mut held = self.lock();
+        let mut state = self.state();
+        // At least a block less than whole: that is how the next opening knows, and tries to make it whole.
         let _ = cut(&self.path, bytes.min(BYTES - BLOCK));
-        *held = held_by(&self.path);
+        *state = State { held: held_by(&self.path), short: true };
     }
 
-    fn lock(&self) -> MutexGuard<'_, u64> {
-        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -99,7 +115,7 @@ fn grow(path: &Path, held: u64) -> io::Result<()> {
     };
     file.set_len(held)?;
     file.seek(SeekFrom::Start(held))?;
-    let mut noise = BufReader::with_capacity(PIECE, Noise(held).take(BYTES.saturating_sub(held)));
+    let mut noise = BufReader::with_capacity(PIECE, Noise::new().take(BYTES.saturating_sub(held)));
     loop {
         let piece = noise.fill_buf()?;
         if piece.is_empty() {
@@ -121,9 +137,15 @@ fn cut(path: &Path, bytes: u64) -> io::Result<()> {
     Ok(())
 }
 
-/// Bytes that do not compress, since some file systems would store zeros in no room at all. (Knuth's MMIX
-/// generator; no secret.)
+/// Bytes that neither compress nor repeat in another ballast, since some file systems would store those in no
+/// room at all. Nothing about them is secret. (Knuth's MMIX generator.)
 struct Noise(u64);
+
+impl Noise {
+    fn new() -> Self {
+        Self(RandomState::new().hash_one(()))
+    }
+}
 
 impl Read for Noise {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {

@@ -66,7 +66,7 @@ impl Engine for Frugal {
     }
 
     fn apply(&self, batch: &Batch) -> Result<(), StorageError> {
-        if self.ballast.make().is_err() {
+        if self.ballast.is_short() && self.ballast.make().is_err() {
             self.spare(batch)?;
         }
         self.note(self.inner.apply(batch))

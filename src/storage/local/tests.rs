@@ -259,3 +259,39 @@ fn everything_is_private() {
         }
     }
 }
+
+#[test]
+fn a_store_goes_without_a_ballast_that_cannot_be_made() {
+    let (parent, path) = parent_and_path();
+    drop(published(&path));
+    let victim = parent.path().join("victim");
+    fs::write(&victim, b"precious").unwrap();
+    fs::remove_file(path.join("ballast")).unwrap();
+    symlink(&victim, path.join("ballast")).unwrap();
+    let storage = LocalStorage::open(&path).unwrap();
+    let engine = storage.open_generation(1, EngineKind::Sled).unwrap();
+    assert!(!storage.is_short_of_room());
+    engine.apply(&Batch { puts: vec![(Address([1; 32]), vec![1])], ..Batch::default() }).unwrap();
+    engine.close().unwrap();
+    assert_eq!(fs::read(&victim).unwrap(), b"precious");
+}
+
+#[test]
+fn a_lost_or_sparse_ballast_is_made_again() {
+    use std::os::unix::fs::MetadataExt;
+
+    let (_parent, path) = parent_and_path();
+    drop(published(&path));
+    let ballast = path.join("ballast");
+    let whole = fs::metadata(&ballast).unwrap().blocks();
+    fs::remove_file(&ballast).unwrap();
+    for sparse in [false, true] {
+        if sparse {
+            File::create(&ballast).unwrap().set_len(2 << 20).unwrap();
+        }
+        let storage = LocalStorage::open(&path).unwrap();
+        storage.open_generation(1, EngineKind::Sled).unwrap().close().unwrap();
+        assert_eq!(fs::metadata(&ballast).unwrap().blocks(), whole);
+        fs::remove_file(&ballast).unwrap();
+    }
+}

@@ -33,6 +33,21 @@ fn no_batch_of_ordinary_work_exceeds_its_bound() {
     store.assert_tidy("at the end");
 }
 
+/// What the longest file costs: printed for whoever asks, with `--nocapture`.
+#[test]
+fn the_longest_file_is_created_in_batches_within_the_bound_each_synced() {
+    let store = TestStore::create();
+    let (session, watch) = store.unlock_watched();
+    let long = text("long", (16 << 20) - 100);
+    watch.reset();
+    session.files().write("/memories/long", &long).unwrap();
+    let seen = watch.seen();
+    println!("create of {} bytes: {seen:?}", long.len());
+    assert!(seen.largest <= BATCH_BYTES, "{seen:?}");
+    assert_eq!(seen.batches, seen.syncs);
+    assert!(seen.batches > long.len() / BATCH_BYTES);
+}
+
 /// The root that goes with every batch was not counted: a change that filled the bound to within its 329 bytes was
 /// refused by the engine, and the session halted.
 #[test]

@@ -1,0 +1,80 @@
+//! The worker and the checker of the lab.
+//!
+//! - `lab-worker work STORE ACK`: several threads call the tool until killed; an answered call is a line of ACK.
+//! - `lab-worker check STORE ACK`: opens the store and compares it with ACK; prints `RESULT` and a word.
+//! - `lab-worker kill STORE ACK KILLS`: kills `work` at random moments and has it verify the store each time.
+//! - `lab-worker calls STORE THREADS CALLS`: makes calls, to count what they cost.
+
+mod kill;
+mod plan;
+mod verify;
+mod work;
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use inmost::MemoryTool;
+use serde_json::json;
+
+use crate::plan::Settings;
+use crate::verify::{Acknowledged, Wrong};
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let settings = Settings::of_environment();
+    let done = match arguments[..] {
+        ["work", store, ack] => work::work(Path::new(store), Path::new(ack), settings),
+        ["check", store, ack] => check(Path::new(store), Path::new(ack), &settings),
+        ["kill", store, ack, kills] => {
+            let kills = kills.parse().expect("a number of kills");
+            return kill::kill(Path::new(store), Path::new(ack), kills);
+        }
+        ["calls", store, threads, calls] => {
+            let [threads, calls] = [threads, calls].map(|it| it.parse().expect("a number"));
+            make_calls(Path::new(store), threads, calls);
+            Ok(())
+        }
+        _ => panic!("see the head of main.rs"),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(Wrong(what, how)) => {
+            println!("RESULT {what} {how}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn check(store: &Path, ack: &Path, settings: &Settings) -> Result<(), Wrong> {
+    let acknowledged = Acknowledged::read(ack);
+    let Some(session) = verify::unlock(store, &acknowledged)? else {
+        println!("RESULT ok none yet");
+        return Ok(());
+    };
+    verify::verify(&session, settings, &acknowledged)?;
+    verify::verify_writable(store, session)?;
+    println!("RESULT ok");
+    Ok(())
+}
+
+/// Each thread creates small files and edits them in turn.
+fn make_calls(store: &Path, threads: usize, calls: usize) {
+    let session = work::create(store);
+    std::thread::scope(|scope| {
+        for thread in 0..threads {
+            let tool = MemoryTool::new(session.clone());
+            scope.spawn(move || {
+                for call in 0..calls / threads {
+                    let path = format!("/memories/{thread}/{}", call / 2);
+                    work::answer(&tool, &if call % 2 == 0 {
+                        json!({"command": "create", "path": path, "file_text": "a note\n"})
+                    } else {
+                        json!({"command": "insert", "path": path, "insert_line": 0, "insert_text": "more\n"})
+                    });
+                }
+            });
+        }
+    });
+    session.lock();
+}

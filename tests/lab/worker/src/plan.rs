@@ -1,0 +1,217 @@
+//! What each thread does, and what its folder holds after any number of steps.
+//!
+//! A plan depends on nothing but the settings, the thread and the number of the round, so whoever knows the last
+//! acknowledged step knows what must be there. Every round ends with an empty folder.
+
+use std::collections::BTreeMap;
+
+/// Path to text, of all files below the folder of one thread.
+pub type Files = BTreeMap<String, String>;
+
+/// How much work a round is.
+#[derive(Clone, Copy)]
+pub struct Settings {
+    pub threads: u64,
+    /// Bytes of the longest file.
+    pub long: usize,
+    /// Files of the folder that is deleted as a whole.
+    pub fill: u64,
+    /// Milliseconds between purges.
+    pub purge_every: u64,
+}
+
+impl Settings {
+    pub fn of_environment() -> Self {
+        let number = |name: &str, usual: u64| {
+            std::env::var(name).map_or(usual, |value| value.parse().expect(name))
+        };
+        Self {
+            threads: number("LAB_THREADS", 5),
+            long: number("LAB_LONG", 16 << 20) as usize,
+            fill: number("LAB_FILL", 120),
+            purge_every: number("LAB_PURGE_MS", 2500),
+        }
+    }
+}
+
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Copy, Default)]
+pub struct Position {
+    pub round: u64,
+    pub step: usize,
+}
+
+pub enum Step {
+    Create(String, String),
+    Insert(String, usize, String),
+    Replace(String, String, String),
+    Delete(String),
+    Rename(String, String),
+    Purge,
+}
+
+impl Step {
+    pub fn make_in(&self, files: &mut Files) {
+        match self {
+            Self::Create(path, text) => {
+                files.insert(path.clone(), text.clone());
+            }
+            Self::Insert(path, line, text) => {
+                let old = &files[path];
+                let at = old.split_inclusive('\n').take(*line).map(str::len).sum();
+                files.insert(path.clone(), [&old[..at], text, &old[at..]].concat());
+            }
+            Self::Replace(path, old, new) => {
+                let text = files[path].replacen(old, new, 1);
+                files.insert(path.clone(), text);
+            }
+            Self::Delete(path) => {
+                let below = format!("{path}/");
+                files.retain(|name, _| name != path && !name.starts_with(&below));
+            }
+            Self::Rename(from, to) => {
+                let below = format!("{from}/");
+                for (name, text) in std::mem::take(files) {
+                    let name = match name.strip_prefix(&below) {
+                        Some(rest) => format!("{to}/{rest}"),
+                        None if name == *from => to.clone(),
+                        None => name,
+                    };
+                    files.insert(name, text);
+                }
+            }
+            Self::Purge => {}
+        }
+    }
+}
+
+pub fn folder(thread: u64) -> String {
+    format!("/memories/t{thread}")
+}
+
+/// The steps of one round. Thread 0 has the longest files, thread 1 purges, the others do what agents do.
+pub fn round(settings: &Settings, thread: u64, round: u64) -> Vec<Step> {
+    let mut plan = Plan { random: Random::of(thread, round), steps: Vec::new(), texts: 0 };
+    let folder = format!("{}/{round}", folder(thread));
+    match thread {
+        0 => plan.long_files(&folder, settings.long),
+        1 => plan.purges(&folder),
+        _ => plan.notes(&folder, settings.fill),
+    }
+    plan.steps.push(Step::Delete(folder));
+    plan.steps
+}
+
+struct Plan {
+    random: Random,
+    steps: Vec<Step>,
+    texts: u64,
+}
+
+impl Plan {
+    fn long_files(&mut self, folder: &str, long: usize) {
+        let path = |name: &str| format!("{folder}/{name}");
+        let mark = self.create(&path("longest"), long);
+        self.replace(&path("longest"), &mark, long / LINE / 2);
+        self.steps.push(Step::Rename(path("longest"), path("renamed")));
+        self.create(&path("note"), 700);
+        self.steps.push(Step::Delete(path("renamed")));
+        let mark = self.create(&path("long"), long / 4);
+        self.insert(&path("long"), long / 4 / LINE / 2, 30_000);
+        self.replace(&path("long"), &mark, 3);
+        self.insert(&path("long"), 0, 200);
+    }
+
+    fn purges(&mut self, folder: &str) {
+        self.create(&format!("{folder}/before"), 9_000);
+        self.steps.push(Step::Purge);
+        self.create(&format!("{folder}/after"), 3_000);
+    }
+
+    fn notes(&mut self, folder: &str, fill: u64) {
+        let path = |name: &str| format!("{folder}/{name}");
+        let size = self.random.below(3_000) + 300;
+        let note = self.create(&path("note"), size);
+        let lines = self.random.below(4_000) + 2_500;
+        let journal = self.create(&path("journal"), lines * LINE);
+        for number in 0..fill {
+            let size = if number % 10 == 9 { 40_000 } else { self.random.below(9_000) };
+            self.create(&path(&format!("many/{number}")), size);
+            if number % 5 == 4 {
+                let line = self.random.below(lines / 2);
+                self.insert(&path("journal"), line, 100 + line % 3_000);
+            }
+            if number % 7 == 6 {
+                // Every line is replaced at most once: its mark goes with it.
+                self.replace(&path("journal"), &journal, (number / 7) as usize);
+            }
+        }
+        self.replace(&path("note"), &note, 1);
+        self.steps.push(Step::Rename(path("many"), path("moved")));
+        self.steps.push(Step::Delete(path(&format!("moved/{}", fill / 2))));
+        self.steps.push(Step::Delete(path("moved")));
+    }
+
+    /// Answers the mark by which [`replace`](Self::replace) finds the lines of this text.
+    fn create(&mut self, path: &str, bytes: usize) -> String {
+        let (mark, text) = self.text(bytes);
+        self.steps.push(Step::Create(path.to_owned(), text));
+        mark
+    }
+
+    fn insert(&mut self, path: &str, line: usize, bytes: usize) {
+        let (_, text) = self.text(bytes);
+        self.steps.push(Step::Insert(path.to_owned(), line, text));
+    }
+
+    fn replace(&mut self, path: &str, mark: &str, line: usize) {
+        self.texts += 1;
+        let new = format!("edit {}", self.texts);
+        self.steps.push(Step::Replace(path.to_owned(), format!("{mark}:{line:06} "), new));
+    }
+
+    /// Whole lines, exactly as many bytes as asked for, never none.
+    fn text(&mut self, bytes: usize) -> (String, String) {
+        self.texts += 1;
+        let mark = format!("{:08x}.{}", self.random.next() as u32, self.texts);
+        let mut text = String::with_capacity(bytes + LINE);
+        let mut number = 0;
+        while text.len() + LINE <= bytes {
+            let from = text.len();
+            text.push_str(&format!("{mark}:{number:06} {:016x} ", self.random.next()));
+            let padding = LINE - 1 - (text.len() - from);
+            text.extend(std::iter::repeat_n('.', padding));
+            text.push('\n');
+            number += 1;
+        }
+        if text.len() < bytes.max(1) {
+            let padding = bytes.max(1) - 1 - text.len();
+            text.extend(std::iter::repeat_n('~', padding));
+            text.push('\n');
+        }
+        (mark, text)
+    }
+}
+
+/// Bytes of a line.
+const LINE: usize = 64;
+
+/// SplitMix64.
+pub struct Random(u64);
+
+impl Random {
+    pub fn of(first: u64, second: u64) -> Self {
+        Self(first.wrapping_mul(0xd134_2543_de82_ef95) ^ second.wrapping_mul(0xaf25_1af3_b0f0_25b5))
+    }
+
+    pub fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+
+    pub fn below(&mut self, end: usize) -> usize {
+        (self.next() % end as u64) as usize
+    }
+}

@@ -1,17 +1,18 @@
 //! The command line.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::error::ErrorKind;
 use clap::{Parser, Subcommand, ValueEnum};
-use inmost::{KdfCost, StorageEngine};
+use inmost::{KdfCost, NewSlot, StorageEngine};
 
 use crate::commands::{
-    accept_rollback, backup, call, cat, check, compact, destroy, init, ls, migrate, mv, purge,
-    repair, rm, salvage, status, write,
+    accept_rollback, backup, call, cat, check, compact, destroy, init, ls, migrate, mv, passwd,
+    purge, repair, rm, rotate, salvage, slot, status, write,
 };
+use crate::credential::CredentialArgs;
 use crate::exit::Failure;
-use crate::passphrase::PassphraseArgs;
 
 /// An encrypted memory store for AI agents.
 ///
@@ -40,6 +41,9 @@ pub(crate) enum Command {
     Rm(rm::Rm),
     Mv(mv::Mv),
     Status(status::Status),
+    Passwd(passwd::Passwd),
+    Slot(slot::Slot),
+    Rotate(rotate::Rotate),
     Check(check::Check),
     Repair(repair::Repair),
     Salvage(salvage::Salvage),
@@ -63,6 +67,17 @@ pub(crate) struct PlaceArgs {
 #[derive(clap::Args)]
 pub(crate) struct StoreArgs {
     #[command(flatten)]
+    pub(crate) open: OpenArgs,
+
+    /// Unlock with the recovery key instead of the passphrase: it is what the sources give, or what you are asked for
+    #[arg(long, conflicts_with = "keyfile")]
+    pub(crate) recovery: bool,
+}
+
+/// The same without `--recovery`, which to some commands is something else.
+#[derive(clap::Args)]
+pub(crate) struct OpenArgs {
+    #[command(flatten)]
     pub(crate) place: PlaceArgs,
 
     /// File outside the store that remembers its newest commit, so that an older copy of the whole store is
@@ -75,7 +90,7 @@ pub(crate) struct StoreArgs {
     pub(crate) no_compact_offer: bool,
 
     #[command(flatten)]
-    pub(crate) passphrase: PassphraseArgs,
+    pub(crate) credential: CredentialArgs,
 }
 
 /// What can keep the records of a store.
@@ -96,21 +111,39 @@ impl EngineName {
     }
 }
 
-/// What guessing the passphrase of a new store is to cost.
+/// What guessing a new passphrase is to cost.
 #[derive(clap::Args)]
 pub(crate) struct KdfArgs {
-    /// Memory in MiB that one guess at the passphrase of the new store takes [default: 64]
+    /// Memory in MiB that one guess at the new passphrase takes [default: 64]
     #[arg(long, value_name = "N")]
     pub(crate) kdf_memory_mib: Option<u32>,
 
     /// Passes over that memory [default: 3]
     #[arg(long, value_name = "N")]
     pub(crate) kdf_passes: Option<u32>,
+
+    /// Raise the memory until unlocking takes this long here, within a quarter of this machine's memory
+    #[arg(long, value_name = "SECONDS", value_parser = parse_seconds,
+          conflicts_with_all = ["kdf_memory_mib", "kdf_passes"])]
+    pub(crate) calibrate: Option<Duration>,
 }
 
 impl KdfArgs {
+    /// Whether anything is asked for.
+    pub(crate) fn is_given(&self) -> bool {
+        self.kdf_memory_mib.is_some() || self.kdf_passes.is_some() || self.calibrate.is_some()
+    }
+
+    /// The slot, at the cost that is asked for, if any is.
+    pub(crate) fn apply<'a>(&self, slot: NewSlot<'a>) -> NewSlot<'a> {
+        if self.is_given() { slot.kdf_cost(self.cost()) } else { slot }
+    }
+
     /// As asked for; the library decides whether it is acceptable.
     pub(crate) fn cost(&self) -> KdfCost {
+        if let Some(target) = self.calibrate {
+            return KdfCost::calibrate(target);
+        }
         let usual = KdfCost::default();
         // Saturation is beyond every bound, so it is refused as what it is.
         let memory = self.kdf_memory_mib.map(|mib| mib.saturating_mul(1 << 10));
@@ -120,6 +153,12 @@ impl KdfArgs {
             usual.lanes(),
         )
     }
+}
+
+/// More than a minute is a slip: it would be waited for at every unlock.
+fn parse_seconds(text: &str) -> Result<Duration, &'static str> {
+    let seconds = text.parse().ok().filter(|seconds| (0.0..=60.0).contains(seconds));
+    seconds.map(Duration::from_secs_f64).ok_or("a number of seconds up to 60")
 }
 
 /// The command that was asked for; `None` if help or version was, which is then printed.
@@ -160,10 +199,18 @@ mod tests {
 
     #[test]
     fn a_cost_beyond_all_numbers_stays_beyond_all_bounds() {
-        let args = KdfArgs { kdf_memory_mib: Some(u32::MAX), kdf_passes: None };
+        let args = KdfArgs { kdf_memory_mib: Some(u32::MAX), kdf_passes: None, calibrate: None };
         assert_eq!(args.cost(), KdfCost::new(u32::MAX, 3, 4));
-        let args = KdfArgs { kdf_memory_mib: Some(19), kdf_passes: Some(2) };
+        let args = KdfArgs { kdf_memory_mib: Some(19), kdf_passes: Some(2), calibrate: None };
         assert_eq!(args.cost(), KdfCost::new(19_456, 2, 4));
+    }
+
+    #[test]
+    fn a_time_to_wait_is_a_number_of_seconds_up_to_a_minute() {
+        assert_eq!(parse_seconds("0.5"), Ok(Duration::from_millis(500)));
+        for text in ["-1", "61", "inf", "NaN", "1s", ""] {
+            assert!(parse_seconds(text).is_err(), "{text}");
+        }
     }
 
     #[test]

@@ -6,7 +6,7 @@
 //! | 1 | any other failure, such as a file of the memory that is not there |
 //! | 2 | the command line cannot be understood or carried out as it is |
 //! | 10 | there is no store at this place |
-//! | 11 | the passphrase is wrong |
+//! | 11 | the passphrase, keyfile or recovery key is wrong |
 //! | 12 | the store is damaged or was tampered with |
 //! | 13 | another process uses the store |
 //! | 14 | the operating system failed to read or write |
@@ -20,7 +20,7 @@
 use std::borrow::Cow;
 use std::io;
 
-use inmost::{FileError, PassphraseError, StoreError};
+use inmost::{FileError, KeyfileError, LabelError, PassphraseError, RecoveryKeyError, StoreError};
 
 /// The exit codes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -49,7 +49,7 @@ impl Exit {
     fn of(error: &StoreError) -> Self {
         match error {
             StoreError::NotAStore => Self::NotAStore,
-            StoreError::WrongPassphrase => Self::WrongPassphrase,
+            StoreError::WrongPassphrase | StoreError::WrongKey(_) => Self::WrongPassphrase,
             // The engine fails in its own words only over its own files: they are damaged.
             StoreError::HeaderDamaged | StoreError::Tampered { .. } | StoreError::Storage(_) => {
                 Self::Damaged
@@ -184,8 +184,28 @@ impl From<PassphraseError> for Failure {
     }
 }
 
+impl From<RecoveryKeyError> for Failure {
+    fn from(error: RecoveryKeyError) -> Self {
+        Self::usage(format!("This is no recovery key: {error}."), "Compare it with the paper.")
+    }
+}
+
+impl From<KeyfileError> for Failure {
+    fn from(error: KeyfileError) -> Self {
+        Self::usage(format!("The keyfile cannot be used: {error}."), "Check which file it is.")
+    }
+}
+
+impl From<LabelError> for Failure {
+    fn from(error: LabelError) -> Self {
+        Self::usage(format!("This is no label: {error}."), "Choose a shorter, plain one.")
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use inmost::SlotKind;
+
     use super::*;
 
     #[test]
@@ -232,6 +252,12 @@ mod tests {
             (StoreError::Tampered { what: "a file", how: "is absent" }, Exit::Damaged),
             (StoreError::TooLarge, Exit::Other),
             (StoreError::WrongPassphrase, Exit::WrongPassphrase),
+            (StoreError::WrongKey(SlotKind::RecoveryKey), Exit::WrongPassphrase),
+            (StoreError::ForeignAnchor, Exit::RolledBack),
+            (StoreError::SlotsFull, Exit::Other),
+            (StoreError::NoSuchSlot(7), Exit::Other),
+            (StoreError::LastSlot, Exit::Other),
+            (StoreError::InMemory, Exit::Other),
         ] {
             assert_eq!(Exit::of(&error), exit, "{error:?}");
         }

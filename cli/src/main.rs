@@ -8,6 +8,7 @@ mod commands;
 mod compact_offer;
 mod confined;
 mod confirm;
+mod credential;
 mod exit;
 mod line_editor;
 mod lines;

@@ -10,7 +10,7 @@ use crate::words;
 /// Asks until a passphrase was typed twice. Nothing typed asks for one of random words.
 pub(crate) fn choose(terminal: &mut Terminal) -> Result<Wiped, Failure> {
     terminal.say(
-        "Choose a passphrase for the new store. If it is forgotten, nothing opens the store.\n",
+        "Choose a passphrase. If it is forgotten, and there is no recovery key, nothing opens the store.\n",
     )?;
     loop {
         let typed = terminal.ask("Passphrase (or Enter for six random words): ")?;

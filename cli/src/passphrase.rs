@@ -12,7 +12,7 @@ use std::process::{Command, Stdio};
 use std::str::FromStr;
 use std::sync::Arc;
 
-use inmost::Passphrase;
+use inmost::{Passphrase, RecoveryKey};
 use zeroize::Zeroizing;
 
 use crate::exit::{Exit, Failure};
@@ -97,8 +97,31 @@ impl PassphraseArgs {
         }
     }
 
+    /// A recovery key, from the sources that are named or from a person; what the environment holds is a passphrase.
+    pub(crate) fn recovery_key(&self, input: Input) -> Result<RecoveryKey, Failure> {
+        let text = match self.named(input)? {
+            Some(text) => text,
+            None => terminal()?.ask("Recovery key: ")?,
+        };
+        let text = std::str::from_utf8(text.expose()).map_err(|_| {
+            Failure::usage("This is no recovery key.", "Check what it is taken from.")
+        })?;
+        Ok(RecoveryKey::parse(text)?)
+    }
+
+    /// Whether a person is going to be asked.
+    pub(crate) fn asks(&self) -> bool {
+        let is_named = self.file.is_some() || self.fd.is_some() || self.command.is_some();
+        !is_named && std::env::var_os(VARIABLE).is_none()
+    }
+
     /// What the first source gives, if there is one.
     fn given(&self, input: Input) -> Result<Option<Wiped>, Failure> {
+        Ok(self.named(input)?.or_else(from_environment))
+    }
+
+    /// What the first source that the invocation names gives.
+    fn named(&self, input: Input) -> Result<Option<Wiped>, Failure> {
         self.check(input)?;
         if let Some(path) = &self.file {
             let read = if path == Path::new("-") {
@@ -115,7 +138,41 @@ impl PassphraseArgs {
         if let Some(command) = &self.command {
             return Ok(Some(without_line_end(run(command, input)?)));
         }
-        Ok(from_environment())
+        Ok(None)
+    }
+}
+
+/// Where a passphrase that is to replace or join another comes from.
+#[derive(clap::Args)]
+pub(crate) struct NewPassphraseArgs {
+    /// Read the new passphrase from a file
+    #[arg(id = "new_passphrase_file", long = "new-passphrase-file", value_name = "FILE", help_heading = NEW_HEADING)]
+    file: Option<PathBuf>,
+
+    /// Read it from an open file descriptor
+    #[arg(id = "new_passphrase_fd", long = "new-passphrase-fd", value_name = "N", help_heading = NEW_HEADING)]
+    fd: Option<Descriptor>,
+
+    /// Read it from the output of a shell command
+    #[arg(id = "new_passphrase_command", long = "new-passphrase-command", value_name = "COMMAND", help_heading = NEW_HEADING)]
+    command: Option<OsString>,
+}
+
+const NEW_HEADING: &str = "New passphrase: the first that is given, else you are asked";
+
+impl NewPassphraseArgs {
+    /// The new passphrase; a person chooses it now if no source is named. Never that of the environment: it opened the
+    /// store, so it is the old one.
+    pub(crate) fn choose(&self) -> Result<Passphrase, Failure> {
+        let sources = PassphraseArgs {
+            file: self.file.clone(),
+            fd: self.fd.clone(),
+            command: self.command.clone(),
+        };
+        match sources.named(Input::Free)? {
+            Some(text) => parse(text),
+            None => parse(new_passphrase::choose(&mut terminal()?)?),
+        }
     }
 }
 
@@ -123,7 +180,7 @@ fn parse(text: Wiped) -> Result<Passphrase, Failure> {
     Ok(Passphrase::from_bytes(text.into_vec())?)
 }
 
-fn terminal() -> Result<Terminal, Failure> {
+pub(crate) fn terminal() -> Result<Terminal, Failure> {
     Terminal::open().map_err(|_| {
         Failure::usage(
             "No passphrase was given, and there is no terminal to ask for it.",

@@ -7,11 +7,12 @@ use std::sync::Arc;
 
 use etcetera::BaseStrategy;
 use inmost::{
-    AnchorStatus, CheckReport, Entry, FileAnchor, FileError, FileText, MemoryTool, Passphrase,
-    Problem, Session, Status, StorageEngine, StoreError, ToolResult, Vault, VaultOptions,
+    AnchorStatus, CheckReport, Entry, FileAnchor, FileError, FileText, MemoryTool, Problem,
+    Session, Status, StorageEngine, StoreError, ToolResult, Vault, VaultOptions,
 };
 
-use crate::args::{EngineName, KdfArgs, PlaceArgs, StoreArgs};
+use crate::args::{EngineName, KdfArgs, OpenArgs, PlaceArgs, StoreArgs};
+use crate::credential::{By, Secret};
 use crate::exit::{Exit, Failure};
 use crate::passphrase::Input;
 use crate::{compact_offer, streams};
@@ -98,7 +99,7 @@ impl StoreArgs {
         work: impl FnOnce(&OpenStore) -> Result<T, Failure>,
     ) -> Result<T, Failure> {
         self.with_store_as_it_is(input, |store| {
-            if !self.no_compact_offer && input == Input::Free {
+            if !self.open.no_compact_offer && input == Input::Free {
                 compact_offer::make(store)?;
             }
             work(store)
@@ -111,8 +112,16 @@ impl StoreArgs {
         input: Input,
         work: impl FnOnce(&OpenStore) -> Result<T, Failure>,
     ) -> Result<T, Failure> {
-        self.passphrase.check(input)?;
-        work_on(self.unlock(&self.place()?, input)?, work)
+        self.open.credential.passphrase.check(input)?;
+        work_on(self.open.unlock(&self.place()?, input, self.by())?.0, work)
+    }
+
+    /// The same, for work on the keyslots; it gets what opened the store as well.
+    pub(crate) fn with_keys<T>(
+        &self,
+        work: impl FnOnce(&Session, &Secret) -> Result<T, Failure>,
+    ) -> Result<T, Failure> {
+        self.open.with_keys(self.by(), work)
     }
 
     /// The same, on a store that is made first if there is none.
@@ -122,36 +131,67 @@ impl StoreArgs {
         input: Input,
         work: impl FnOnce(&OpenStore) -> Result<T, Failure>,
     ) -> Result<T, Failure> {
-        self.passphrase.check(input)?;
+        self.open.credential.passphrase.check(input)?;
         let place = self.place()?;
-        let store = match self.unlock(&place, input) {
-            Err(Failure::Told { exit: Exit::NotAStore, .. }) => {
-                self.create(&place, kdf, EngineName::Sled, input)?
+        let store = match self.open.unlock(&place, input, self.by()) {
+            Err(Failure::Told { exit: Exit::NotAStore, .. }) if self.recovery => {
+                return Err(Failure::usage(
+                    "A new store needs a passphrase.",
+                    "Leave out --recovery; `inmost slot add --recovery` makes a key for it.",
+                ));
             }
-            unlocked => unlocked?,
+            Err(Failure::Told { exit: Exit::NotAStore, .. }) => {
+                self.open.create(&place, kdf, EngineName::Sled, input)?
+            }
+            unlocked => unlocked?.0,
         };
         work_on(store, work)
     }
 
-    /// Makes a store, and says where.
-    pub(crate) fn make_store(&self, kdf: &KdfArgs, engine: EngineName) -> Result<PathBuf, Failure> {
-        let place = self.place()?;
-        work_on(self.create(&place, kdf, engine, Input::Free)?, |_| Ok(()))?;
-        Ok(place)
-    }
-
-    /// Takes hold of the store, and asks for its passphrase.
-    pub(crate) fn open(&self, input: Input) -> Result<(Vault, Passphrase), Failure> {
-        self.passphrase.check(input)?;
+    /// Takes hold of the store, and asks for what opens it.
+    pub(crate) fn open(&self, input: Input) -> Result<(Vault, Secret), Failure> {
+        self.open.credential.passphrase.check(input)?;
         let vault = self.vault()?;
-        let passphrase = self.passphrase.of_store(input)?;
-        Ok((vault, passphrase))
+        let secret = self.open.credential.of_store(input, self.by())?;
+        Ok((vault, secret))
     }
 
     /// Takes hold of the store. The place is looked at before anyone is asked for a passphrase in vain.
     pub(crate) fn vault(&self) -> Result<Vault, Failure> {
         let place = self.place()?;
-        Ok(self.options(&place)?.open(&place)?)
+        Ok(self.open.options(&place)?.open(&place)?)
+    }
+
+    /// Where the store is.
+    pub(crate) fn place(&self) -> Result<PathBuf, Failure> {
+        self.open.place()
+    }
+
+    fn by(&self) -> By {
+        By::recovery(self.recovery)
+    }
+}
+
+impl OpenArgs {
+    /// See [`StoreArgs::with_keys`].
+    pub(crate) fn with_keys<T>(
+        &self,
+        by: By,
+        work: impl FnOnce(&Session, &Secret) -> Result<T, Failure>,
+    ) -> Result<T, Failure> {
+        let (store, secret) = self.unlock(&self.place()?, Input::Free, by)?;
+        work_on(store, |store| work(&store.session, &secret))
+    }
+
+    /// Makes a store, and works on it.
+    pub(crate) fn make_store<T>(
+        &self,
+        kdf: &KdfArgs,
+        engine: EngineName,
+        work: impl FnOnce(&Session) -> Result<T, Failure>,
+    ) -> Result<T, Failure> {
+        let store = self.create(&self.place()?, kdf, engine, Input::Free)?;
+        work_on(store, |store| work(&store.session))
     }
 
     /// Where the store is.
@@ -166,14 +206,14 @@ impl StoreArgs {
         Ok(options.freshness_anchor(Arc::new(FileAnchor::new(anchor))))
     }
 
-    fn unlock(&self, place: &Path, input: Input) -> Result<OpenStore, Failure> {
+    fn unlock(&self, place: &Path, input: Input, by: By) -> Result<(OpenStore, Secret), Failure> {
         let vault = self.options(place)?.open(place)?;
-        let passphrase = self.passphrase.of_store(input)?;
-        let store = OpenStore::new(vault.unlock(&passphrase)?);
+        let secret = self.credential.of_store(input, by)?;
+        let store = OpenStore::new(vault.unlock_with(secret.credential())?);
         if self.anchor.is_some() && store.status()?.anchor == AnchorStatus::Failing {
             streams::warn("The file given as anchor cannot be read or written.");
         }
-        Ok(store)
+        Ok((store, secret))
     }
 
     fn create(
@@ -195,8 +235,8 @@ impl StoreArgs {
                 "Give each store an anchor of its own, or remove the file.",
             ));
         }
-        let passphrase = self.passphrase.of_new_store(input)?;
-        Ok(OpenStore::new(options.create(place, &passphrase)?))
+        let secret = self.credential.of_new_store(input)?;
+        Ok(OpenStore::new(options.create_with(place, secret.credential())?))
     }
 }
 

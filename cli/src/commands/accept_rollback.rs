@@ -26,19 +26,20 @@ pub(crate) struct AcceptRollback {
 
 impl AcceptRollback {
     pub(crate) fn run(&self) -> Result<(), Failure> {
-        let (vault, passphrase) = self.store.open(Input::Free)?;
-        let (expected, found) = match vault.unlock(&passphrase) {
+        let (vault, secret) = self.store.open(Input::Free)?;
+        let explanation = match vault.unlock_with(secret.credential()) {
             Ok(session) => {
                 session.lock();
                 let text = b"The store is not older than what was seen of it: nothing to accept.\n";
                 return super::print(text);
             }
-            Err(StoreError::RolledBack { expected, found }) => (expected, found),
+            Err(StoreError::RolledBack { expected, found }) => explanation(expected, found),
+            Err(StoreError::ForeignAnchor) => FOREIGN.to_owned(),
             Err(error) => return Err(error.into()),
         };
-        super::print(explanation(expected, found).as_bytes())?;
+        super::print(explanation.as_bytes())?;
         confirm::ask(self.yes, "Type yes to go on with the older state: ", "yes")?;
-        self.store.vault()?.unlock_accepting_rollback(&passphrase)?.lock();
+        self.store.vault()?.unlock_accepting_rollback(secret.credential())?.lock();
         super::print(b"The store is accepted as it is, and opens again.\n")
     }
 }
@@ -61,3 +62,8 @@ fn explanation(expected: u64, found: u64) -> String {
          If it is none of these, the disk lost data, or somebody put an older state in place.\n"
     )
 }
+
+const FOREIGN: &str = "The file given as anchor was written with other keys than the store has.\n\
+    This is harmless if it is the anchor of another store, or if `inmost rotate` was run without it.\n\
+    If it is neither, the store is from before its keys were rotated: whoever they were changed for can read it,\n\
+    and all that is written to it from now on.\n";

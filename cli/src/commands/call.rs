@@ -46,7 +46,7 @@ pub(crate) struct Call {
 
 impl Call {
     pub(crate) fn run(&self) -> Result<(), Failure> {
-        if !self.create && (self.kdf.kdf_memory_mib.is_some() || self.kdf.kdf_passes.is_some()) {
+        if !self.create && self.kdf.is_given() {
             return Err(Failure::usage(
                 "The cost of key derivation can only be chosen for a new store.",
                 "Leave it out, or add --create.",

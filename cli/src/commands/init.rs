@@ -1,19 +1,24 @@
 //! `inmost init`
 
-use crate::args::{EngineName, KdfArgs, StoreArgs};
+use inmost::{RecoveryKey, Session};
+
+use super::slot;
+use crate::args::{EngineName, KdfArgs, OpenArgs};
 use crate::exit::Failure;
+use crate::passphrase;
+use crate::wiped::Wiped;
 
 /// Make a new store
 ///
-/// Asks for its passphrase twice, or makes one of six random words, unless another source gives it. A store
-/// that is there is never touched.
+/// Asks for its passphrase twice, or makes one of six random words, unless another source gives it; and
+/// whether there is to be a recovery key. A store that is there is never touched.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  \
-    inmost init --store notes.inmost\n  \
-    inmost init --store notes.inmost --passphrase-command 'pass show inmost' --kdf-memory-mib 256")]
+    inmost init --store notes.inmost --calibrate 1\n  \
+    inmost init --store notes.inmost --passphrase-command 'pass show inmost' --recovery")]
 pub(crate) struct Init {
     #[command(flatten)]
-    store: StoreArgs,
+    open: OpenArgs,
 
     #[command(flatten)]
     kdf: KdfArgs,
@@ -21,15 +26,41 @@ pub(crate) struct Init {
     /// What keeps its records
     #[arg(long, value_name = "ENGINE", default_value = "sled")]
     engine: EngineName,
+
+    /// Print a recovery key, once, for the day the passphrase is forgotten
+    #[arg(long)]
+    recovery: bool,
 }
 
 impl Init {
     pub(crate) fn run(&self) -> Result<(), Failure> {
-        let place = self.store.make_store(&self.kdf, self.engine)?;
-        let text = format!(
-            "Made a store at {}\nIf its passphrase is forgotten, nothing can open it.\n",
-            place.display()
-        );
-        super::print(text.as_bytes())
+        let text =
+            self.open.make_store(&self.kdf, self.engine, |session| self.describe(session))?;
+        super::print(text.expose())
+    }
+
+    fn describe(&self, session: &Session) -> Result<Wiped, Failure> {
+        let mut text = Wiped::new();
+        let place = self.open.place()?;
+        text.append(format!("Made a store at {}\n", place.display()).as_bytes());
+        if self.recovery || self.is_wanted()? {
+            let key = RecoveryKey::generate()?;
+            session.add_slot(&inmost::NewSlot::new(&key))?;
+            text.append(slot::on_paper(&key).expose());
+        } else {
+            text.append(b"If its passphrase is forgotten, nothing can open it.\n");
+            text.append(b"`inmost slot add --recovery` makes a key for that day.\n");
+        }
+        Ok(text)
+    }
+
+    /// Asks whoever has just typed the passphrase.
+    fn is_wanted(&self) -> Result<bool, Failure> {
+        if !self.open.credential.passphrase.asks() {
+            return Ok(false);
+        }
+        let question = "Print a recovery key for the day it is forgotten? [y/N] ";
+        let answer = passphrase::terminal()?.ask_openly(question)?;
+        Ok(matches!(answer.as_deref(), Some("y" | "Y" | "yes")))
     }
 }

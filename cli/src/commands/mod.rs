@@ -11,10 +11,13 @@ pub(crate) mod init;
 pub(crate) mod ls;
 pub(crate) mod migrate;
 pub(crate) mod mv;
+pub(crate) mod passwd;
 pub(crate) mod purge;
 pub(crate) mod repair;
 pub(crate) mod rm;
+pub(crate) mod rotate;
 pub(crate) mod salvage;
+pub(crate) mod slot;
 pub(crate) mod status;
 pub(crate) mod write;
 
@@ -47,6 +50,9 @@ pub(crate) fn run(command: &Command) -> Result<(), Failure> {
         Command::Migrate(migrate) => migrate.run(),
         Command::AcceptRollback(accept_rollback) => accept_rollback.run(),
         Command::Destroy(destroy) => destroy.run(),
+        Command::Passwd(passwd) => passwd.run(),
+        Command::Slot(slot) => slot.run(),
+        Command::Rotate(rotate) => rotate.run(),
     }
 }
 

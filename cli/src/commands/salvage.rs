@@ -4,7 +4,7 @@ mod plain;
 
 use std::path::{Path, PathBuf};
 
-use inmost::{FileError, Passphrase, SalvageReport, Session, SessionOptions, VaultOptions};
+use inmost::{Credential, FileError, SalvageReport, Session, SessionOptions, VaultOptions};
 
 use self::plain::PlainFolder;
 use crate::args::{KdfArgs, StoreArgs};
@@ -15,8 +15,8 @@ use crate::{shown, store};
 
 /// Get out of a damaged store whatever can still be read
 ///
-/// Needs the passphrase and one intact copy of the header. What is saved goes into a new store with the same
-/// passphrase; files whose folder is lost come to lie in /memories/salvaged. The damaged store stays as it is.
+/// Needs the passphrase, or the recovery key, and one intact copy of the header. What is saved goes into a new store that the same
+/// opens; files whose folder is lost come to lie in /memories/salvaged. The damaged store stays as it is.
 /// Ends with 12 if anything is missing; each thing missing is a line with its path.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  \
@@ -31,7 +31,7 @@ pub(crate) struct Salvage {
     to: PathBuf,
 
     /// Write plain files, readable by anyone who can read your files, instead of a store
-    #[arg(long, conflicts_with_all = ["kdf_memory_mib", "kdf_passes"])]
+    #[arg(long, conflicts_with_all = ["kdf_memory_mib", "kdf_passes", "calibrate"])]
     plain: bool,
 
     #[command(flatten)]
@@ -48,7 +48,7 @@ impl Salvage {
                 "Choose a place elsewhere.",
             ));
         }
-        let (vault, passphrase) = self.store.open(Input::Free)?;
+        let (vault, secret) = self.store.open(Input::Free)?;
         let mut progress = Progress::new("files saved");
         let mut count = 0_u64..;
         let mut tell = move || progress.tell(count.next().unwrap_or_default());
@@ -57,14 +57,14 @@ impl Salvage {
                 b"What is saved is not encrypted: whoever can read the files can read it.\n",
             )?;
             let mut folder = PlainFolder::new(&self.to);
-            let report = vault.salvage(&passphrase, |path, text| {
+            let report = vault.salvage(secret.credential(), |path, text| {
                 tell();
                 folder.save(path, text)
             })?;
             (report, folder.into_renamed())
         } else {
-            let mut target = NewStore::new(&self.to, &passphrase, &self.kdf);
-            let report = vault.salvage(&passphrase, |path, text| {
+            let mut target = NewStore::new(&self.to, secret.credential(), &self.kdf);
+            let report = vault.salvage(secret.credential(), |path, text| {
                 tell();
                 target.save(path, text)
             });
@@ -80,7 +80,7 @@ impl Salvage {
 /// The store that what is saved goes into; made with the first file, so that a wrong passphrase leaves none.
 struct NewStore<'a> {
     place: &'a Path,
-    passphrase: &'a Passphrase,
+    credential: Credential<'a>,
     kdf: &'a KdfArgs,
     session: Option<Session>,
     renamed: Vec<Renamed>,
@@ -93,14 +93,14 @@ struct Renamed {
 }
 
 impl<'a> NewStore<'a> {
-    fn new(place: &'a Path, passphrase: &'a Passphrase, kdf: &'a KdfArgs) -> Self {
-        Self { place, passphrase, kdf, session: None, renamed: Vec::new() }
+    fn new(place: &'a Path, credential: Credential<'a>, kdf: &'a KdfArgs) -> Self {
+        Self { place, credential, kdf, session: None, renamed: Vec::new() }
     }
 
     fn save(&mut self, path: &str, text: &str) -> Result<(), Failure> {
         let session = match &self.session {
             Some(session) => session,
-            None => self.session.insert(create(self.place, self.passphrase, self.kdf)?),
+            None => self.session.insert(create(self.place, self.credential, self.kdf)?),
         };
         match session.files().write(path, text) {
             // A folder that nothing leads to lies deeper now than it did, so its paths can be too long; and
@@ -128,12 +128,12 @@ impl<'a> NewStore<'a> {
     }
 }
 
-fn create(place: &Path, passphrase: &Passphrase, kdf: &KdfArgs) -> Result<Session, Failure> {
+fn create(place: &Path, credential: Credential<'_>, kdf: &KdfArgs) -> Result<Session, Failure> {
     // The application may have allowed the damaged store more than the usual.
     let most = u64::MAX;
     let quotas = SessionOptions::new().file_bytes(most).store_files(most).store_bytes(most);
     let options = VaultOptions::new().kdf_cost(kdf.cost()).session(quotas);
-    Ok(options.create(place, passphrase)?)
+    Ok(options.create_with(place, credential)?)
 }
 
 fn told(report: &SalvageReport, renamed: &[Renamed], to: &Path) -> String {

@@ -32,6 +32,9 @@ impl Status {
         if let Some(cost) = status.kdf_cost {
             let (memory, passes, lanes) = (cost.memory_kib() >> 10, cost.passes(), cost.lanes());
             line("passphrase", format!("Argon2id, {memory} MiB, {passes} passes, {lanes} lanes"));
+            if cost.is_below_default() {
+                line("", "below today's default; `inmost passwd` raises it".to_owned());
+            }
         }
         line("freshness", freshness(status.anchor).to_owned());
         super::print(text.as_bytes())

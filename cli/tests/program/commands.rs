@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 
 use crate::inmost::{CHEAP, PASSPHRASE, Place, run};
 
-const COMMANDS: [&str; 17] = [
+const COMMANDS: [&str; 19] = [
     "init",
     "call",
     "ls",
@@ -14,6 +14,8 @@ const COMMANDS: [&str; 17] = [
     "rm",
     "mv",
     "status",
+    "passwd",
+    "rotate",
     "check",
     "repair",
     "salvage",

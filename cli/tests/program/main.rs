@@ -15,6 +15,7 @@ mod failures;
 mod first_session;
 mod freshness;
 mod inmost;
+mod keyslots;
 mod passphrase;
 mod rewrite;
 mod terminal;

@@ -160,11 +160,40 @@ fn a_new_passphrase_is_asked_for_twice_and_measured() {
     talk.type_in("correct horse\r");
     talk.until("choose another): ");
     talk.type_in("correct horse\r");
+    talk.until("[y/N] ");
+    talk.type_in("\r");
     talk.until("Made a store at");
     let screen = talk.expect_end(0);
     assert!(!screen.contains("horse") && !screen.contains("house"), "{screen:?}");
     assert_eq!(PASSPHRASE, "correct horse");
     place.run(["ls"], "").expect(0);
+}
+
+#[test]
+fn init_offers_a_recovery_key_that_opens_the_store() {
+    let place = Place::vacant();
+    let args: Vec<_> = ["init"].into_iter().chain(CHEAP).collect();
+    let mut talk = Conversation::start(&bare(&place, &args));
+    for _ in 0..2 {
+        talk.until("): ");
+        talk.type_in("correct horse\r");
+    }
+    talk.until("[y/N] ");
+    talk.type_in("y\r");
+    talk.until("Recovery key:");
+    let screen = talk.expect_end(0);
+    let key = screen.lines().map(str::trim).find(|line| line.len() == 77).unwrap().to_owned();
+
+    let mut talk = Conversation::start(&bare(&place, &["ls", "--recovery"]));
+    talk.until("Recovery key: ");
+    assert!(!talk.echoes());
+    talk.type_in(&format!("{}\r", key.to_lowercase().replace('-', " ")));
+    talk.expect_end(0);
+    let mut talk = Conversation::start(&bare(&place, &["ls", "--recovery"]));
+    talk.until("Recovery key: ");
+    talk.type_in(&format!("{}\r", key.replacen('-', "!", 1)));
+    talk.until("group 2");
+    talk.expect_end(2);
 }
 
 #[test]

@@ -6,7 +6,7 @@ use super::ops::{FilesCall, Op, PlannedFault, Setup};
 use super::store::Store;
 use crate::vault::StoreError;
 use crate::vfs::EntryKind;
-use crate::{FileError, Files};
+use crate::vfs::{FileError, Files};
 
 pub(super) fn run(data: &[u8]) {
     let mut input = Input::new(data);
@@ -42,7 +42,7 @@ impl Run {
 
     fn step(&mut self, operation: &Op) {
         // A change that fails leaves the memory as it was or as it should have become; nothing else is right.
-        let before = self.store.is_fault_ahead().then(|| self.memory.clone());
+        let before = self.store.may_fail().then(|| self.memory.clone());
         let done = match operation {
             Op::Fill { folder, first, count, long, text } => {
                 for at in 0..*count {
@@ -72,30 +72,27 @@ impl Run {
             }
             Op::Tool(_) | Op::Files(_) => apply(&self.store, &mut self.memory, operation),
         };
-        if let Err(error) = done {
-            self.recover(&error, before);
-        }
+        self.settle(done, before);
     }
 
     /// As one step of a longer operation: a fault must not blur which of the steps were done.
     fn write_one(&mut self, path: &str, text: &str) {
-        let before = self.store.is_fault_ahead().then(|| self.memory.clone());
+        let before = self.store.may_fail().then(|| self.memory.clone());
         let call = FilesCall::Write { path: path.to_owned(), text: text.to_owned() };
-        if let Err(error) = apply(&self.store, &mut self.memory, &Op::Files(call)) {
-            self.recover(&error, before);
-        }
+        let done = apply(&self.store, &mut self.memory, &Op::Files(call));
+        self.settle(done, before);
     }
 
-    /// Opens the store again after a fault has struck.
-    fn recover(&mut self, error: &StoreError, before: Option<Memory>) {
-        let Some(planned) = self.store.struck() else { panic!("it failed by itself: {error}") };
-        let before = before.unwrap();
-        assert!(self.store.session().is_locked(), "a failed commit halts the session");
-        assert!(self.store.session().status().is_err());
+    /// Opens the store again if a fault has struck. A call that failed was made or not; one that did not, since a
+    /// fault in the anchor fails nothing, was made.
+    fn settle(&mut self, done: Result<(), StoreError>, before: Option<Memory>) {
+        let Some(planned) = self.store.struck() else {
+            return done.unwrap_or_else(|error| panic!("it failed by itself: {error}"));
+        };
         self.store.crash(planned.power);
         self.reopen(None);
-        if self.store.contents().unwrap() != self.memory.files {
-            self.memory = before;
+        if done.is_err() && self.store.contents().unwrap() != self.memory.files {
+            self.memory = before.unwrap();
         }
         self.store.check(&self.memory);
     }
@@ -164,7 +161,7 @@ fn apply_files(files: &Files<'_>, memory: &mut Memory, call: &FilesCall) -> Resu
         }
         FilesCall::List { path } => {
             let listed = files.list(path).map(|entries| {
-                let line = |entry: &crate::Entry| {
+                let line = |entry: &crate::vfs::Entry| {
                     let is_folder = entry.kind == EntryKind::Folder;
                     format!("{} {} {is_folder}\n", entry.name, entry.bytes)
                 };

@@ -10,9 +10,9 @@ use crate::record::node::{Entries, Entry, Node, Totals, What};
 use crate::record::{NodeSource, ObjectId, RecordError, RecordId, Tag, load_folder};
 use crate::storage::faulty::{Faults, FaultyStorage};
 use crate::storage::memory::MemoryStorage;
+use crate::tool::{MemoryTool, ToolResult};
 use crate::vault::{Open, Session, SessionOptions, StoreError, fuzz};
-use crate::vfs::EntryKind;
-use crate::{FileError, MemoryTool, ToolResult};
+use crate::vfs::{EntryKind, FileError};
 
 /// A place, and what is open on it.
 pub(super) struct Store {
@@ -100,9 +100,9 @@ impl Store {
         (handles.faults.operations() >= at).then_some(planned)
     }
 
-    /// Whether a fault is still to come.
-    pub(super) fn is_fault_ahead(&self) -> bool {
-        self.handles().planned.is_some() && self.struck().is_none()
+    /// Whether a fault is planned.
+    pub(super) fn may_fail(&self) -> bool {
+        self.handles().planned.is_some()
     }
 
     fn handles(&self) -> &Handles {

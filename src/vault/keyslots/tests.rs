@@ -510,8 +510,8 @@ fn a_failed_change_halts_the_session() {
             break;
         }
     }
-    // Both copies, the root's batch and its sync, and the sync of what other calls had written; not the anchor.
-    assert_eq!(halted, 5);
+    // Both copies, the root's batch and its sync; not the anchor.
+    assert_eq!(halted, 4);
 }
 
 /// An application's anchor; a failing one keeps what it has.

@@ -232,6 +232,8 @@ impl From<sled::Error> for StorageError {
                 Self::Corrupt(error.to_string())
             }
             sled::Error::Io(error) => error.into(),
+            // In its own words this is an offset that is not known and a backtrace that is empty.
+            sled::Error::Corruption { .. } => Self::Corrupt("a checksum is wrong".into()),
             error => Self::Corrupt(error.to_string()),
         }
     }

@@ -43,7 +43,7 @@ pub struct Problem {
 
 impl Session {
     /// Authenticates every record, walks the whole tree, compares tags, counts and totals, and looks for records that
-    /// nothing refers to. Changes nothing; writers wait meanwhile.
+    /// nothing refers to. Changes nothing; writers wait meanwhile, readers do not.
     ///
     /// `progress` is told the number of records read so far; each is read twice.
     ///
@@ -54,17 +54,20 @@ impl Session {
     /// # Security
     /// The report holds names.
     pub fn check(&self, progress: impl FnMut(u64)) -> Result<CheckReport, StoreError> {
-        self.read(|open| {
-            let mut check = Check {
-                open,
-                report: CheckReport::default(),
-                reached: HashSet::new(),
-                seen: 0,
-                progress,
-            };
-            check.tree()?;
-            check.records()?;
-            Ok(check.report)
+        // As the only writer: one that waited for the state would keep new readers waiting too.
+        self.exclusive(|_| {
+            self.read(|open| {
+                let mut check = Check {
+                    open,
+                    report: CheckReport::default(),
+                    reached: HashSet::new(),
+                    seen: 0,
+                    progress,
+                };
+                check.tree()?;
+                check.records()?;
+                Ok(check.report)
+            })
         })
     }
 }

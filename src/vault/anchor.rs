@@ -36,7 +36,7 @@ pub trait FreshnessAnchor: Send + Sync {
     fn load(&self) -> Result<Option<Vec<u8>>, Box<dyn Error + Send + Sync>>;
 
     /// Keeps a value, of 88 bytes, or 176 during a rotation of the keys, in place of the last. Called after every durable
-    /// commit, by one thread at a time.
+    /// commit, by one thread at a time, which holds the session: a call to the session from here would wait for ever.
     ///
     /// # Errors
     /// Whatever keeps it from being saved. The commit stands, and [`Status`](super::Status) says so.

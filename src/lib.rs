@@ -31,7 +31,8 @@
 //!
 //! # Caution
 //!
-//! Whoever forgets the passphrase has lost the store. While a session is unlocked, its content is within reach of
+//! Whoever forgets the passphrase, and made no recovery key, has lost the store. While a session is unlocked, its
+//! content is within reach of
 //! whoever controls the process, and what an agent reads goes to its model. Old ciphertext outlives a deletion until
 //! the next purge, and a whole folder that is put back from an older copy is noticed only with a [`FreshnessAnchor`] such as [`FileAnchor`].
 //! Nobody outside the project has reviewed this code; SECURITY.md says what may be relied on. Calls block, for the

@@ -16,7 +16,7 @@ use crate::exit::Failure;
 
 /// An encrypted memory store for AI agents.
 ///
-/// Nothing readable is on disk; whoever forgets the passphrase has lost the store.
+/// Nothing readable is on disk; whoever forgets the passphrase, and has no recovery key, has lost the store.
 #[derive(Parser)]
 #[command(
     name = "inmost",

@@ -113,6 +113,9 @@ pub(super) struct Anchor {
     external: Option<Arc<dyn FreshnessAnchor>>,
     was_missing: bool,
     foreign: bool,
+    /// The application's anchor could not be read. Then it is not written either in this session: its value may be newer
+    /// than the store, and is the only thing that would tell.
+    unread: bool,
     failing: AtomicBool,
 }
 
@@ -120,12 +123,14 @@ impl Anchor {
     pub(super) fn new(keys: &Unlocked, external: Option<Arc<dyn FreshnessAnchor>>) -> Self {
         let (key, store) = (keys.anchor_key(), keys.header().store());
         let failing = AtomicBool::new(false);
-        Self { key, store, external, was_missing: false, foreign: false, failing }
+        let (was_missing, foreign, unread) = (false, false, false);
+        Self { key, store, external, was_missing, foreign, unread, failing }
     }
 
     /// The anchor of the same store under the keys that it is going to have.
     pub(super) fn succeeded_by(&self, keys: &Unlocked) -> Self {
-        Self { was_missing: self.was_missing, ..Self::new(keys, self.external.clone()) }
+        let Self { was_missing, unread, .. } = *self;
+        Self { was_missing, unread, ..Self::new(keys, self.external.clone()) }
     }
 
     /// Writes the mark of a state that is going to be, and leaves that of the present one in its place.
@@ -155,17 +160,21 @@ impl Anchor {
                 self.foreign = mark.is_none();
                 mark
             }
-            Ok(None) => None,
+            Ok(None) => {
+                self.was_missing = true;
+                None
+            }
             Err(_) => {
-                self.failing.store(true, Ordering::Relaxed);
+                self.unread = true;
+                self.external = None;
                 None
             }
         });
         newest.into_iter().chain(external).max_by_key(|mark| mark.commit)
     }
 
-    /// Remembers a commit that is durable. Not synced but for the first of a session: if power fails first, the store is ahead of its anchor,
-    /// which is no alarm.
+    /// Remembers a commit that is durable. Not synced but for the first of a session: if power fails first, the store
+    /// is ahead of its anchor, which is no alarm.
     pub(super) fn remember(&self, storage: &dyn Storage, mark: &Mark) {
         let bytes = self.encode(mark);
         let local = storage.write_anchor(mark.slot(), &bytes).is_ok();
@@ -193,7 +202,7 @@ impl Anchor {
     }
 
     pub(super) fn status(&self) -> AnchorStatus {
-        if self.failing.load(Ordering::Relaxed) {
+        if self.unread || self.failing.load(Ordering::Relaxed) {
             AnchorStatus::Failing
         } else if self.was_missing {
             AnchorStatus::WasMissing

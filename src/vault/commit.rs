@@ -99,7 +99,7 @@ impl Session {
             if !progress.leading {
                 progress.leading = true;
                 drop(progress);
-                let leader = Leader(self);
+                let leader = Leader::of(self);
                 let queue = lock(&self.shared.queue);
                 self.commit(queue)?;
                 drop(leader);
@@ -125,7 +125,7 @@ impl Session {
                 .unwrap_or_else(std::sync::PoisonError::into_inner);
         }
         progress.leading = true;
-        Leader(self)
+        Leader::of(self)
     }
 
     /// Commits the group that has formed. Only the leader may call it.
@@ -182,16 +182,26 @@ impl Session {
 }
 
 /// Leadership; given up when dropped, whatever happened.
-struct Leader<'a>(&'a Session);
+struct Leader<'a> {
+    session: &'a Session,
+    /// A thread may call from a destructor while it unwinds for a reason of its own.
+    was_panicking: bool,
+}
+
+impl<'a> Leader<'a> {
+    fn of(session: &'a Session) -> Self {
+        Self { session, was_panicking: std::thread::panicking() }
+    }
+}
 
 impl Drop for Leader<'_> {
     fn drop(&mut self) {
-        if std::thread::panicking() {
+        if std::thread::panicking() && !self.was_panicking {
             // A bug: the group is gone, and whoever waits for it must not be told that it is durable.
-            self.0.halt(StoreError::Halted);
+            self.session.halt(StoreError::Halted);
         }
-        lock(&self.0.shared.progress).leading = false;
-        self.0.shared.finished.notify_all();
+        lock(&self.session.shared.progress).leading = false;
+        self.session.shared.finished.notify_all();
     }
 }
 

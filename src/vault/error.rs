@@ -108,7 +108,7 @@ impl StoreError {
                 "Look for a newer copy of the store: this one may be from before its keys were rotated. Or give the anchor of this store."
             }
             Self::HeaderDamaged => {
-                "Put back the files header.a and header.b from a backup of this store; nothing else holds its keys."
+                "Put back header.a and header.b from an earlier copy of this very folder, or use a backup as a whole; nothing else holds its keys."
             }
             Self::HeaderRolledBack { .. } => {
                 "Put back the newest header.a and header.b, or a whole backup of the store."
@@ -119,7 +119,7 @@ impl StoreError {
                 "Check the disk, its free space and the permissions, then try again."
             }
             Self::KdfOutOfBounds(_) => {
-                "If you trust where the store comes from, raise the limits for opening it."
+                "Choose other costs; a store that asks for these opens only where its limits are raised on purpose."
             }
             Self::LastSlot => "Add another keyslot first, or replace this one.",
             Self::Locked => "Unlock the store with its passphrase.",
@@ -140,7 +140,9 @@ impl StoreError {
                 "Check that it is the keyfile of this store, then try the passphrase again."
             }
             Self::WrongKey(_) => "Check that the key is one of this store and was not replaced.",
-            Self::WrongPassphrase => "Try again; nothing can open the store without it.",
+            Self::WrongPassphrase => {
+                "Try again, or use another key of the store, such as its recovery key."
+            }
         }
     }
 }

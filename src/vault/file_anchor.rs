@@ -45,6 +45,12 @@ impl FreshnessAnchor for FileAnchor {
     }
 
     fn save(&self, value: &[u8]) -> Result<(), Box<dyn Error + Send + Sync>> {
+        // A path that was mistyped must not cost what lies there: only what could be an anchor is replaced.
+        if let Some(held) = files::read_small(&self.path, MOST_BYTES)?
+            && !matches!(held.len(), 0 | 88 | 176)
+        {
+            return Err("the file is no anchor".into());
+        }
         Ok(files::replace(&self.path, value)?)
     }
 }
@@ -66,7 +72,7 @@ mod tests {
         assert!(anchor.load().unwrap().is_none());
         // What a crash in the middle of a save leaves is in nobody's way.
         fs::write(folder.path().join(".anchor.new"), "half").unwrap();
-        for value in [b"first".as_slice(), b"second"] {
+        for value in [[1; 88].as_slice(), &[2; 176], &[3; 88]] {
             anchor.save(value).unwrap();
             assert_eq!(anchor.load().unwrap().as_deref(), Some(value));
         }
@@ -81,7 +87,11 @@ mod tests {
         assert!(FileAnchor::new(&path).load().is_err());
         assert!(FileAnchor::new(folder.path()).load().is_err());
         assert!(FileAnchor::new(folder.path()).save(b"value").is_err());
+        assert!(FileAnchor::new(&path).save(&[1; 88]).is_err());
         assert_eq!(fs::metadata(&path).unwrap().len(), 4_097);
+        fs::write(&path, "a text that is dear to somebody").unwrap();
+        assert!(FileAnchor::new(&path).save(&[1; 88]).is_err());
+        assert_eq!(fs::read(&path).unwrap(), b"a text that is dear to somebody");
         assert!(FileAnchor::new(folder.path().join("not/there")).save(b"value").is_err());
     }
 }

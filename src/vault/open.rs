@@ -86,7 +86,9 @@ impl Open {
 
     /// What the cheapest keyslot with a passphrase costs to try; none without a header.
     pub(super) fn kdf_cost(&self) -> Option<KdfCost> {
-        let costs = self.keys.as_ref()?.header().unlock_costs(SlotKind::Passphrase);
+        let header = self.keys.as_ref()?.header();
+        let costs = header.unlock_costs(SlotKind::Passphrase);
+        let costs = costs.chain(header.unlock_costs(SlotKind::PassphraseAndKeyfile));
         costs.min_by_key(|cost| cost.work()).map(AdmittedCost::cost)
     }
 

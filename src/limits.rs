@@ -47,17 +47,18 @@ pub(crate) const KDF_UNLOCK_WORK: u64 = 4 << 20;
 pub(crate) const RECORD_CLASSES: [usize; 5] = [256, 512, 1_024, 2_048, 4_096];
 /// Bytes a sealed value adds to its class: version, nonce, tag.
 pub(crate) const RECORD_FRAME: usize = 1 + 24 + 16;
-/// Bytes of the longest sealed value. sled keeps pages above 128 KiB in files of their own, which it never
-/// syncs and leaks on overwrite; leaves of 17 such values stay below.
+/// Bytes of the longest sealed value. sled keeps pages above a quarter of a segment (512 KiB) in files of their own,
+/// which it never syncs and leaks on overwrite; leaves of 17 such values stay below.
 pub(crate) const RECORD_VALUE_BYTES: usize = {
     let [.., largest] = RECORD_CLASSES;
     largest + RECORD_FRAME
 };
-/// Bytes (addresses and values) of an engine batch that carries grouped calls. sled reuses log segments it
-/// believes durable before our own sync, so a commit must stay far below what was seen to fail (0.7 MB).
-pub(crate) const BATCH_BYTES: usize = 128 << 10;
-/// Bytes of any engine batch: room for the one rename between two very deep branches.
-pub(crate) const BATCH_BYTES_MAX: usize = 256 << 10;
+/// Records that an engine batch changes, the root among them. sled reuses segments of its log that it believes durable
+/// before our own sync, so what it writes for one batch must stay below a segment. What that is depends on the number
+/// of its pages that are touched, each with up to 17 records, far more than on the length of the values.
+pub(crate) const BATCH_RECORDS: usize = 31;
+/// Records of any engine batch: room for the one rename between two very deep branches.
+pub(crate) const BATCH_RECORDS_MAX: usize = 128;
 
 /// Bytes of text that a file holds in its head; more goes into a rope.
 pub(crate) const FILE_INLINE: usize = 4_000;

@@ -99,7 +99,12 @@ fn records(store: &Path) -> Vec<(Vec<u8>, Vec<u8>)> {
         .filter(|path| path.file_name().unwrap().to_str().unwrap().starts_with("gen-"))
         .collect();
     let [generation] = generations.as_slice() else { panic!("{generations:?}") };
-    let db = sled::Config::new().path(generation).flush_every_ms(None).open().unwrap();
+    let db = sled::Config::new()
+        .segment_size(2 << 20)
+        .path(generation)
+        .flush_every_ms(None)
+        .open()
+        .unwrap();
     assert_eq!(db.tree_names().len(), 1, "everything is in one tree");
     let records = db.iter().map(|record| record.unwrap());
     records.map(|(address, value)| (address.to_vec(), value.to_vec())).collect()

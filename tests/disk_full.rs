@@ -165,7 +165,7 @@ fn a_full_disk_loses_nothing(disk: &Disk, engine: StorageEngine) {
         session.files().write(&path, &text(number)).unwrap();
         files.insert(path, text(number));
     }
-    assert_eq!(fs::metadata(store.join("ballast")).unwrap().len(), 2 << 20);
+    assert_eq!(fs::metadata(store.join("ballast")).unwrap().len(), 5 << 20);
     session.lock();
     assert_all_there(&unlocked(&store), &files);
 }
@@ -198,7 +198,7 @@ fn a_lost_ballast_loses_nothing(disk: &Disk, engine: StorageEngine) {
     }
     disk.make_room();
     assert_all_there(&unlocked(&store), &files);
-    assert_eq!(fs::metadata(store.join("ballast")).unwrap().len(), 2 << 20);
+    assert_eq!(fs::metadata(store.join("ballast")).unwrap().len(), 5 << 20);
 }
 
 fn is_of_the_disk(entry: &std::io::Result<fs::DirEntry>) -> bool {

@@ -43,10 +43,8 @@ pub(crate) struct Batch {
 impl Batch {
     /// Refuses what no engine may be asked to write. Does no I/O.
     fn check_bounds(&self) -> Result<(), StorageError> {
-        let address = size_of::<Address>();
-        let puts: usize = self.puts.iter().map(|(_, value)| address + value.len()).sum();
         let within = self.puts.iter().all(|(_, value)| value.len() <= limits::RECORD_VALUE_BYTES)
-            && puts + address * self.deletes.len() <= limits::BATCH_BYTES_MAX;
+            && self.puts.len().saturating_add(self.deletes.len()) <= limits::BATCH_RECORDS_MAX;
         if within { Ok(()) } else { Err(StorageError::TooLarge) }
     }
 }

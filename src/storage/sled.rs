@@ -5,6 +5,10 @@
 //! every call into it runs inside a guard that turns a panic into [`StorageError::Corrupt`], a sync ends
 //! with `fdatasync` on a second handle of its log, and a failed write ends the use of the handle.
 //!
+//! sled reuses a segment of its log as soon as it has handed what replaces it to the operating system, which is
+//! before our sync. So what it writes between two syncs has to stay below one segment: batches of few records,
+//! and segments of four times the usual length. (The lab lost stores with the usual one.)
+//!
 //! Not promised: that a damaged end of the log is noticed (sled recovers to an older state and reports
 //! success; the anchor above notices), or that a crafted store cannot make sled allocate without bound. A
 //! build with `panic = "abort"` loses the guard. No other file names sled.
@@ -186,6 +190,7 @@ impl Handle {
             sled::Config::new()
                 .path(folder)
                 .cache_capacity(Self::CACHE_BYTES)
+                .segment_size(repair::SEGMENT_BYTES)
                 .flush_every_ms(None)
                 .open()
         };

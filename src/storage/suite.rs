@@ -153,20 +153,16 @@ fn a_batch_on_another_past_is_refused_and_changes_nothing(place: &Place) {
     assert_eq!(all(&*engine), [(root, b"root 2".to_vec())]);
 }
 
-/// Values that with their addresses make a batch of exactly `bytes`.
-fn batch_of(bytes: usize) -> Batch {
-    let whole = limits::RECORD_VALUE_BYTES;
-    let count = bytes / (32 + whole);
-    let rest = bytes - count * (32 + whole) - 32;
-    let lengths = std::iter::repeat_n(whole, count).chain([rest]);
-    puts((0_u32..).zip(lengths.map(|length| vec![7; length])))
+/// A batch of so many of the longest records.
+fn batch_of(records: usize) -> Batch {
+    puts((0_u32..).zip(std::iter::repeat_n(vec![7; limits::RECORD_VALUE_BYTES], records)))
 }
 
 fn an_oversized_batch_is_refused_and_changes_nothing(place: &Place) {
     let engine = place.create(1);
-    let crowded = batch_of(limits::BATCH_BYTES_MAX + 1);
+    let crowded = batch_of(limits::BATCH_RECORDS_MAX + 1);
     let long = puts([(1, vec![0; limits::RECORD_VALUE_BYTES + 1])]);
-    let deletes = (0..9_000).map(address).collect();
+    let deletes = (0..=limits::BATCH_RECORDS_MAX).map(|it| address(it as u32)).collect();
     let deleting = Batch { deletes, ..Batch::default() };
     for batch in [crowded, long, deleting] {
         assert!(matches!(engine.apply(&batch), Err(StorageError::TooLarge)));
@@ -177,7 +173,7 @@ fn an_oversized_batch_is_refused_and_changes_nothing(place: &Place) {
 
 fn a_batch_at_its_bound_is_accepted(place: &Place) {
     let engine = place.create(1);
-    let batch = batch_of(limits::BATCH_BYTES_MAX);
+    let batch = batch_of(limits::BATCH_RECORDS_MAX);
     commit(&*engine, &batch);
     assert_eq!(all(&*engine), batch.puts);
 }

@@ -8,10 +8,10 @@
 use std::sync::MutexGuard;
 
 use super::error::StoreError;
-use super::overlay::{Overlay, ROOT_BYTES, Txn};
+use super::overlay::{Overlay, Txn};
 use super::reap;
 use super::session::{Session, State, lock, read, write};
-use crate::limits::{BATCH_BYTES, BATCH_BYTES_MAX};
+use crate::limits::{BATCH_RECORDS, BATCH_RECORDS_MAX};
 use crate::record::ObjectId;
 
 /// The group that is being formed.
@@ -49,8 +49,9 @@ impl Session {
             if changes.is_empty() {
                 return Ok(value);
             }
-            let bytes = queue.group.bytes_with(&changes).map_err(StoreError::from)?;
-            if bytes <= CALLS_BYTES || (queue.group.is_empty() && bytes <= LONE_CALL_BYTES) {
+            let records = queue.group.records_with(&changes);
+            if records <= CALLS_RECORDS || (queue.group.is_empty() && records <= BATCH_RECORDS_MAX)
+            {
                 queue.group.merge(changes).map_err(StoreError::from)?;
                 drop(queue);
                 self.wait(number)?;
@@ -221,7 +222,7 @@ impl Exclusive<'_> {
         if changes.is_empty() {
             return Ok(value);
         }
-        if self.queue.group.bytes_with(&changes).map_err(StoreError::from)? > LONE_CALL_BYTES {
+        if self.queue.group.records_with(&changes) > BATCH_RECORDS_MAX {
             return Err(StoreError::TooLarge.into());
         }
         self.queue.group.merge(changes).map_err(StoreError::from)?;
@@ -261,7 +262,5 @@ impl Exclusive<'_> {
     }
 }
 
-/// Bytes of a batch that calls may use; the rest is for reaping along the way.
-const CALLS_BYTES: usize = BATCH_BYTES - reap::BYTES - ROOT_BYTES;
-/// Bytes of a call that has a batch to itself.
-const LONE_CALL_BYTES: usize = BATCH_BYTES_MAX - ROOT_BYTES;
+/// Records of a batch that calls may use, with the root; the rest is for reaping along the way.
+const CALLS_RECORDS: usize = BATCH_RECORDS - reap::RESERVED;

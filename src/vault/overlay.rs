@@ -7,7 +7,6 @@
 use std::collections::HashMap;
 
 use super::open::Open;
-use crate::limits::{RECORD_CLASSES, RECORD_FRAME};
 use crate::record::node::Root;
 use crate::record::{
     Flaw, Kind, Node, NodeSink, NodeSource, RecordError, RecordId, Tag, size_class,
@@ -17,7 +16,6 @@ use crate::record::{
 #[derive(Default)]
 pub(super) struct Overlay {
     pub(super) nodes: HashMap<RecordId, Option<Node>>,
-    bytes: usize,
 }
 
 impl Overlay {
@@ -25,21 +23,20 @@ impl Overlay {
         self.nodes.is_empty()
     }
 
-    /// Bytes of the engine batch that this overlay would become after taking in `other`, without the root.
-    pub(super) fn bytes_with(&self, other: &Overlay) -> Result<usize, RecordError> {
-        let mut bytes = self.bytes;
-        for (id, node) in &other.nodes {
-            if let Some(replaced) = self.nodes.get(id) {
-                bytes = bytes.saturating_sub(cost(replaced.as_ref())?);
-            }
-            bytes = bytes.saturating_add(cost(node.as_ref())?);
-        }
-        Ok(bytes)
+    /// Records of the engine batch that this overlay would become after taking in `other`, with the root, which goes with
+    /// every batch and into no overlay before it is sealed.
+    pub(super) fn records_with(&self, other: &Overlay) -> usize {
+        let new = |id: &&RecordId| **id != RecordId::ROOT && !self.nodes.contains_key(*id);
+        let own = self.nodes.keys().filter(|id| **id != RecordId::ROOT).count();
+        1 + own + other.nodes.keys().filter(new).count()
     }
 
-    /// Takes in a later overlay.
+    /// Takes in a later overlay, or nothing of it if it holds what no record can.
     pub(super) fn merge(&mut self, other: Overlay) -> Result<(), RecordError> {
-        self.bytes = self.bytes_with(&other)?;
+        for node in other.nodes.values().flatten() {
+            let body = node.encoded_len().map_err(|_| RecordError::TooLarge)?;
+            size_class::class_of(body).ok_or(RecordError::TooLarge)?;
+        }
         self.nodes.extend(other.nodes);
         Ok(())
     }
@@ -120,19 +117,3 @@ impl NodeSink for Txn<'_> {
         self.own.nodes.insert(id, None);
     }
 }
-
-/// Bytes that a change adds to an engine batch. A removal is charged twice its address: the engine logs it with
-/// a frame of its own.
-fn cost(node: Option<&Node>) -> Result<usize, RecordError> {
-    let Some(node) = node else { return Ok(2 * ADDRESS) };
-    let body = node.encoded_len().map_err(|_| RecordError::TooLarge)?;
-    let class = size_class::class_of(body).ok_or(RecordError::TooLarge)?;
-    Ok(ADDRESS + class + RECORD_FRAME)
-}
-
-/// Bytes of the root, which goes with every batch and into no overlay before it is sealed.
-pub(super) const ROOT_BYTES: usize = {
-    let [smallest, ..] = RECORD_CLASSES;
-    ADDRESS + smallest + RECORD_FRAME
-};
-const ADDRESS: usize = 32;

@@ -4,16 +4,18 @@
 //! commits remove a few hundred of those records each; the crash of a long write leaves its pieces there too.
 
 use super::open::Open;
-use super::overlay::{Overlay, ROOT_BYTES, Txn};
-use crate::limits::{BATCH_BYTES, FILE_INLINE_AGAIN};
-use crate::record::node::{Entry, File, Folder, Name, Text, What};
+use super::overlay::{Overlay, Txn};
+use crate::limits::{BATCH_RECORDS, FILE_INLINE_AGAIN};
+use crate::record::node::{Entries, Entry, File, Folder, Name, Text, What};
 use crate::record::tree::{Body, Owner};
 use crate::record::{
     Flaw, Kind, NodeSink, ObjectId, RecordError, RecordId, load_file, load_folder,
 };
 
-/// Bytes that reaping may add to a batch: removals, and the few nodes that shrink.
-pub(super) const BYTES: usize = 32 << 10;
+/// Records of a batch that are left to reaping.
+pub(super) const RESERVED: usize = UPKEEP + 4;
+/// Records that reaping changes beside those it removes: the few nodes that shrink.
+const UPKEEP: usize = 8;
 
 /// Whether anything waits to be reaped. Behind a damaged system folder nothing can be.
 pub(super) fn is_due(open: &Open) -> Result<bool, RecordError> {
@@ -38,19 +40,23 @@ pub(super) fn along(
         Err(error) => return Err(error),
     };
     // A large call is reason to wait, not to make its batch larger still.
-    if group.bytes_with(&changes)? <= BATCH_BYTES - ROOT_BYTES {
+    if group.records_with(&changes) <= BATCH_RECORDS {
         group.merge(changes)?;
     }
     Ok(())
 }
 
 fn piece(open: &Open, group: &Overlay, staged: Option<ObjectId>) -> Result<Overlay, RecordError> {
+    let taken = group.records_with(&Overlay::default()).saturating_add(UPKEEP);
+    let budget = BATCH_RECORDS.saturating_sub(taken);
     let mut txn = Txn::new(open, group);
-    let Some(damaged) = reap(&mut txn, staged, None)? else { return Ok(txn.into_overlay()) };
+    let Some(damaged) = reap(&mut txn, staged, None, budget)? else {
+        return Ok(txn.into_overlay());
+    };
     // What was changed of the damaged object before the damage showed would be in the commit without anything that
     // refers to it. So once more, up to that object.
     let mut txn = Txn::new(open, group);
-    match reap(&mut txn, staged, Some(damaged))? {
+    match reap(&mut txn, staged, Some(damaged), budget)? {
         None => Ok(txn.into_overlay()),
         Some(_) => Ok(Overlay::default()),
     }
@@ -106,6 +112,7 @@ fn reap(
     txn: &mut Txn<'_>,
     staged: Option<ObjectId>,
     damaged: Option<ObjectId>,
+    mut budget: usize,
 ) -> Result<Option<ObjectId>, RecordError> {
     let system = txn.root()?.system;
     let loaded = load_folder(txn, system.id, &system.tag)?;
@@ -113,7 +120,7 @@ fn reap(
         return Ok(None);
     }
     let mut folder = Folder::clone(&*loaded);
-    let mut budget = RECORDS;
+    let mut changed = false;
     while budget > 0 {
         let Some(entry) = folder.body.first_entry(txn, system.id)? else { break };
         if Some(entry.id) == staged {
@@ -138,6 +145,7 @@ fn reap(
                 Err(error) => return Err(error),
             }
         };
+        changed = true;
         let mut owner = Owner { sink: txn, object: system.id, next_index: &mut folder.next_index };
         if finished {
             folder.body.remove_entry(&mut owner, entry.name.as_str())?;
@@ -145,7 +153,9 @@ fn reap(
             folder.body.put_entry(&mut owner, entry)?;
         }
     }
-    txn.put(RecordId::folder(system.id), folder.into());
+    if changed {
+        txn.put(RecordId::folder(system.id), folder.into());
+    }
     Ok(None)
 }
 
@@ -187,7 +197,7 @@ fn cut_tail(
     body.replace(&mut Owner { sink: txn, object, next_index }, start..end, Vec::new())
 }
 
-/// Removes the last leaf of a folder: its small files at once, whatever is larger by moving it up into the
+/// Removes entries from the end of a folder: small files at once, whatever is larger by moving it up into the
 /// system folder. Answers whether nothing is left of the folder.
 fn reap_folder(
     txn: &mut Txn<'_>,
@@ -197,28 +207,31 @@ fn reap_folder(
     budget: &mut usize,
 ) -> Result<bool, RecordError> {
     let mut folder = Folder::clone(&*load_folder(txn, entry.id, &entry.tag)?);
-    let (before, children) = {
+    let (before, mut children) = {
         let (before, leaf) = folder.body.find(txn, entry.id, |_, refs| refs.len())?;
         (before, leaf.0.clone())
     };
-    for child in children {
+    // At least one, so that every step gets on.
+    let kept = children.len().saturating_sub((*budget).max(1));
+    for child in children.drain(kept..) {
         *budget = budget.saturating_sub(1);
         match child.what {
             What::File(info) if info.bytes < FILE_INLINE_AGAIN => txn.remove(child.head()),
             _ => {
-                // A moved entry rewrites a part of the system folder, which costs more than a removal.
-                *budget = budget.saturating_sub(RECORDS / 16);
+                // A moved entry rewrites a part of the system folder.
+                *budget = budget.saturating_sub(1);
                 adopt(txn, system, system_folder, child)?;
             }
         }
     }
     match &mut folder.body {
-        Body::Inline(entries) => entries.0.clear(),
+        Body::Inline(entries) => entries.0.truncate(kept),
         body @ Body::Tree(_) => {
             let end = body.count();
             let mut owner =
                 Owner { sink: txn, object: entry.id, next_index: &mut folder.next_index };
-            body.replace(&mut owner, before..end, Vec::new())?;
+            let leaves = if kept == 0 { Vec::new() } else { vec![Entries(children)] };
+            body.replace(&mut owner, before..end, leaves)?;
         }
     }
     let head = RecordId::folder(entry.id);
@@ -248,6 +261,3 @@ fn adopt(
     folder.body.put_entry(&mut owner, entry)?;
     Ok(name)
 }
-
-/// Records removed with one commit; each is charged 64 bytes of a batch.
-const RECORDS: usize = 192;

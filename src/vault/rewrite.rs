@@ -17,7 +17,7 @@ use super::options::StorageEngine;
 use super::session::{Session, read, write};
 use super::unlocked::{NextHeader, Unlocked};
 use crate::crypto::keys::{DataKey, RecordKeys};
-use crate::limits::{BATCH_BYTES, FILE_INLINE_AGAIN};
+use crate::limits::{BATCH_RECORDS, FILE_INLINE_AGAIN};
 use crate::record::node::{Folder, Root, Totals};
 use crate::record::tree::Body;
 use crate::record::{Node, RecordId, Sealed, Sealer, Tag};
@@ -95,27 +95,20 @@ impl Session {
     }
 
     /// Whether the store takes much more room than what it holds, so that [`purge`](Session::purge) is worth it: more than
-    /// three times the live bytes plus 8 MiB.
+    /// three times the live bytes plus 8 MiB. What is live is estimated from the number of files and their length; no
+    /// record is read.
     ///
     /// # Errors
-    /// [`StoreError::Locked`], [`StoreError::Halted`], or the engine's failure to read.
+    /// [`StoreError::Locked`], [`StoreError::Halted`], or a failure to list the engine's files.
     pub fn compaction_due(&self) -> Result<bool, StoreError> {
         self.read(|open| {
-            let disk = open.storage().size()?;
-            // Text alone is less than what is live; usually that settles it without reading anything.
-            if disk <= worth(open.root().bytes) {
-                return Ok(false);
-            }
-            let mut live = 0_u64;
-            let mut after = None;
-            loop {
-                let page = open.engine().scan(after.as_ref(), PAGE)?;
-                let Some((last, _)) = page.last() else { return Ok(disk > worth(live)) };
-                after = Some(*last);
-                live = page.iter().fold(live, |live, (address, value)| {
-                    live.saturating_add(length(&address.0)).saturating_add(length(value))
-                });
-            }
+            let root = open.root();
+            // From the totals: reading every record would cost more than the question is worth, and would count what
+            // still waits to be reaped. A record is an eighth longer than its text, half a KiB where the text is short.
+            let text = root.bytes.saturating_add(root.bytes / 8);
+            let live = text.saturating_add(root.files.saturating_mul(512));
+            let worth = live.saturating_mul(3).saturating_add(8 << 20);
+            Ok(open.storage().size()? > worth)
         })
     }
 }
@@ -268,14 +261,8 @@ fn write_generation(
         (storage, next.engine)
     };
     let scratch = place.create_generation(scratch_number, kind)?;
-    let mut copy = Copy {
-        open,
-        sealer: &next.sealer,
-        into: &*scratch,
-        puts: Vec::new(),
-        bytes: 0,
-        records: 0,
-    };
+    let mut copy =
+        Copy { open, sealer: &next.sealer, into: &*scratch, puts: Vec::new(), records: 0 };
     let copied = copy.root(commit, next.revision(), copy_tree);
     let records = copy.records;
     let engine = copied.and_then(|()| {
@@ -331,7 +318,6 @@ pub(super) struct Copy<'a> {
     pub(super) sealer: &'a Sealer,
     into: &'a dyn Engine,
     puts: Vec<(Address, Vec<u8>)>,
-    bytes: usize,
     records: u64,
 }
 
@@ -368,16 +354,14 @@ impl Copy<'_> {
 
     pub(super) fn put(&mut self, sealed: Sealed) -> Result<Tag, StoreError> {
         self.records = self.records.saturating_add(1);
-        self.bytes += sealed.address.0.len() + sealed.value.len();
         self.puts.push((sealed.address, sealed.value));
-        if self.bytes > BATCH_BYTES / 2 {
+        if self.puts.len() >= BATCH_RECORDS {
             self.flush()?;
         }
         Ok(sealed.tag)
     }
 
     fn flush(&mut self) -> Result<(), StoreError> {
-        self.bytes = 0;
         let puts = std::mem::take(&mut self.puts);
         self.into.apply(&Batch { expect: None, puts, deletes: Vec::new() })?;
         Ok(self.into.sync()?)
@@ -401,15 +385,7 @@ impl Check<'_> {
     }
 }
 
-fn worth(live: u64) -> u64 {
-    live.saturating_mul(3).saturating_add(8 << 20)
-}
-
-fn length(bytes: &[u8]) -> u64 {
-    u64::try_from(bytes.len()).unwrap_or(u64::MAX)
-}
-
-/// Records read at once; as many of the largest fit a batch.
-const PAGE: usize = 30;
+/// Records read at once and written in one batch.
+const PAGE: usize = BATCH_RECORDS;
 /// Bytes of a store that is collected in memory to be sorted.
 const COLLECTED_IN_MEMORY: u64 = 64 << 20;

@@ -86,6 +86,8 @@ fn stage(
         Ok::<_, FileError>(place)
     })?;
     while !rest.is_empty() {
+        // A step leaves no room for reaping along the way: without its own, long files would come faster than they go.
+        exclusive.reap()?;
         let (step, after) = next_step(rest);
         exclusive.commit(|txn| {
             let entry = reap::touch(txn, &place)?;

@@ -195,13 +195,13 @@ fn the_cost_is_for_new_stores_alone() {
 #[test]
 fn a_store_that_fails_answers_the_model_and_ends_with_its_own_code() {
     let place = Place::with_store();
-    // No file may grow beyond 1 MiB, so the second call cannot be written.
-    let script = "trap '' XFSZ; ulimit -f 2048; exec \"$@\"";
+    // No file may grow beyond 3 MiB, so the second call cannot be written.
+    let script = "trap '' XFSZ; ulimit -f 6144; exec \"$@\"";
     let inner = place.command(["call"]);
     let mut command = std::process::Command::new("sh");
     command.args(["-c", script, "sh"]).arg(inner.get_program()).args(inner.get_args());
     command.env("INMOST_PASSPHRASE", crate::inmost::PASSPHRASE);
-    let long = "x".repeat(3 << 20);
+    let long = "x".repeat(8 << 20);
     let block = json!({
         "type": "tool_use",
         "id": "toolu_2",

@@ -111,7 +111,7 @@ impl Place {
     /// Changes one byte of the longest record, behind the back of the engine's own checksums.
     pub(crate) fn damage_longest_record(&self) {
         let generation = self.store().join("gen-0000000000000001");
-        let records = sled::open(generation).unwrap();
+        let records = sled::Config::new().path(generation).segment_size(2 << 20).open().unwrap();
         let all = records.iter().map(Result::unwrap);
         let (address, value) = all.max_by_key(|(_, value)| value.len()).unwrap();
         let mut damaged = value.to_vec();

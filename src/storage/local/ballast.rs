@@ -1,4 +1,4 @@
-//! Room set aside for a full disk: the file `ballast`, 2 MiB of noise, given up when there is no other room.
+//! Room set aside for a full disk: the file `ballast`, 5 MiB of noise, given up when there is no other room.
 //!
 //! Opening a store writes before it can read: sled fills the segment it appends to and writes a snapshot, so
 //! on a full disk it would not open at all. And deleting, the way out, writes before it frees anything. The
@@ -18,10 +18,10 @@ use crate::storage::{StorageError, files};
 
 pub(super) const NAME: &str = "ballast";
 /// Bytes of a whole ballast: what opening takes, twice.
-const BYTES: u64 = 2 << 20;
-/// Bytes kept for the next opening: a segment of sled's log (512 KiB), and as much again for its snapshot and
-/// the file system's own needs.
-pub(super) const OPENING_BYTES: u64 = 1 << 20;
+const BYTES: u64 = 2 * OPENING_BYTES;
+/// Bytes kept for the next opening: a segment of sled's log (2 MiB), and half a MiB for its snapshot and the file
+/// system's own needs.
+pub(super) const OPENING_BYTES: u64 = 5 << 19;
 /// Bytes written at once.
 const PIECE: usize = 64 << 10;
 /// Bytes that it lacks at least while the disk is full.

@@ -19,8 +19,12 @@ pub(super) const SNAPSHOT_PREFIX: &str = "snap.";
 /// would keep the store from ever opening again.
 pub(super) const UNFINISHED_SUFFIX: &str = ".generating";
 
+/// Bytes of a segment of the log. A batch of 31 records makes sled write 200 KB on average, and 1.2 MB was the most
+/// seen of 30,000 batches: it writes whole pages anew, and with every change it may move a page out of the way.
+pub(super) const SEGMENT_BYTES: usize = 2 << 20;
+
 /// What sled 0.34.7 writes into `conf` for the configuration we use, before the checksum.
-const CONFIGURATION_TEXT: &[u8] = b"segment_size: 524288\nuse_compression: false\nversion: 0.34\n";
+const CONFIGURATION_TEXT: &[u8] = b"segment_size: 2097152\nuse_compression: false\nversion: 0.34\n";
 
 /// Deletes unfinished and damaged snapshots and a damaged `conf`.
 ///

@@ -1,7 +1,7 @@
 //! How large the engine's batches get.
 
 use super::model::{Call, dump, make_commits, parse, put, text};
-use crate::limits::{BATCH_BYTES, BATCH_BYTES_MAX, PATH_DEPTH};
+use crate::limits::{BATCH_RECORDS, BATCH_RECORDS_MAX, CHUNK_BYTES, PATH_DEPTH};
 use crate::vault::tests::store::TestStore;
 use crate::vault::{Session, StoreError};
 use crate::vfs::edit;
@@ -17,17 +17,17 @@ fn no_batch_of_ordinary_work_exceeds_its_bound() {
     edit::insert(&session, &parse("/memories/long"), 200_000, &text("new", 30_000)).unwrap();
     edit::insert(&session, &parse("/memories/long"), 100_000, &text("far", 60_000)).unwrap();
     files.write("/memories/long", "short").unwrap();
-    for part in 0..25 {
-        Call::Fill("/memories/d", 200 * part..200 * (part + 1)).make(&store, &session).unwrap();
+    for part in 0..334 {
+        Call::Fill("/memories/d", 15 * part..15 * (part + 1)).make(&store, &session).unwrap();
     }
     for number in 0..40 {
         files.write(&format!("/memories/d/{number}/long"), &text("x", 6_000)).unwrap();
     }
     files.rename("/memories/d", "/memories/e/f").unwrap();
     files.remove("/memories/e").unwrap();
-    make_commits(&session, 80);
+    make_commits(&session, 1_000);
     let seen = watch.seen();
-    assert!(seen.largest <= BATCH_BYTES, "{seen:?}");
+    assert!(seen.most <= BATCH_RECORDS, "{seen:?}");
     assert_eq!(dump(&session).unwrap().len(), 1);
     drop(session);
     store.assert_tidy("at the end");
@@ -43,13 +43,13 @@ fn the_longest_file_is_created_in_batches_within_the_bound_each_synced() {
     session.files().write("/memories/long", &long).unwrap();
     let seen = watch.seen();
     println!("create of {} bytes: {seen:?}", long.len());
-    assert!(seen.largest <= BATCH_BYTES, "{seen:?}");
+    assert!(seen.most <= BATCH_RECORDS, "{seen:?}");
     assert_eq!(seen.batches, seen.syncs);
-    assert!(seen.batches > long.len() / BATCH_BYTES);
+    assert!(seen.batches > long.len() / (BATCH_RECORDS * CHUNK_BYTES));
 }
 
-/// The root that goes with every batch was not counted: a change that filled the bound to within its 329 bytes was
-/// refused by the engine, and the session halted.
+/// The root that goes with every batch was not counted: a change that just filled the bound was refused by the engine, and
+/// the session halted.
 #[test]
 fn a_call_at_the_bound_is_taken_or_refused_and_stops_nothing() {
     let store = TestStore::create();
@@ -73,7 +73,7 @@ fn a_call_at_the_bound_is_taken_or_refused_and_stops_nothing() {
             let store = store.duplicate();
             let (session, watch) = store.unlock_watched();
             match call(&session, files, last) {
-                Ok(()) => assert!(watch.seen().largest <= BATCH_BYTES_MAX),
+                Ok(()) => assert!(watch.seen().most <= BATCH_RECORDS_MAX),
                 Err(FileError::Store(StoreError::TooLarge)) => refused += 1,
                 Err(error) => panic!("{error}"),
             }
@@ -91,8 +91,8 @@ fn deep_branches(names: usize) -> (TestStore, [String; 2]) {
         let mut folder = "/memories".to_owned();
         for depth in 1..PATH_DEPTH {
             folder = format!("{folder}/{name}");
-            for part in 0..names.div_ceil(80) {
-                let paths = (part * 80..names.min((part + 1) * 80))
+            for part in 0..names.div_ceil(20) {
+                let paths = (part * 20..names.min((part + 1) * 20))
                     .map(|number| format!("{folder}/{}{number:04}", "n".repeat(240)));
                 session
                     .write(|txn| paths.clone().try_for_each(|path| put(txn, &path, "")))
@@ -116,8 +116,8 @@ fn a_rename_between_deep_branches_stays_within_its_bound() {
     session.files().rename(&format!("{from}/moved"), &format!("{to}/moved")).unwrap();
     let seen = watch.seen();
     assert_eq!(seen.batches, 1);
-    assert!(seen.largest > BATCH_BYTES, "not the tree that this is about: {seen:?}");
-    assert!(seen.largest <= BATCH_BYTES_MAX, "{seen:?}");
+    assert!(seen.most > BATCH_RECORDS, "not the tree that this is about: {seen:?}");
+    assert!(seen.most <= BATCH_RECORDS_MAX, "{seen:?}");
     assert_eq!(session.files().read(&format!("{to}/moved")).unwrap().as_str(), "x");
 }
 
@@ -133,6 +133,6 @@ fn a_change_in_the_deepest_branches_is_taken_or_refused() {
     watch.reset();
     let moved = session.files().rename(&format!("{from}/moved"), &format!("{to}/moved"));
     println!("rename: {moved:?}, {:?}", watch.seen());
-    assert!(watch.seen().largest <= BATCH_BYTES_MAX);
+    assert!(watch.seen().most <= BATCH_RECORDS_MAX);
     session.files().write(&format!("{from}/next"), "x").unwrap();
 }

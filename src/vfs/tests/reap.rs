@@ -63,7 +63,7 @@ fn reaping_keeps_up_with_many_files_of_middle_length() {
         session.files().write(&format!("/memories/d/{number}"), &text("x", 5_000)).unwrap();
     }
     session.files().remove("/memories/d").unwrap();
-    make_commits(&session, 20);
+    make_commits(&session, 40);
     drop(session);
     store.assert_tidy("after the last commit");
 }
@@ -75,8 +75,8 @@ fn damaged_garbage_is_forgotten_and_stops_no_commit() {
     let store = TestStore::create();
     let session = store.unlock().unwrap();
     session.files().write("/memories/kept", "kept").unwrap();
-    for part in 0..4 {
-        let paths = (0..100).map(|file| format!("/memories/d/{part}{file:02}{}", "n".repeat(240)));
+    for part in 0..5 {
+        let paths = (0..80).map(|file| format!("/memories/d/{part}{file:02}{}", "n".repeat(240)));
         session.write(|txn| paths.clone().try_for_each(|path| put(txn, &path, "text"))).unwrap();
     }
     drop(session);

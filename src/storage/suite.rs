@@ -162,7 +162,7 @@ fn an_oversized_batch_is_refused_and_changes_nothing(place: &Place) {
     let engine = place.create(1);
     let crowded = batch_of(limits::BATCH_RECORDS_MAX + 1);
     let long = puts([(1, vec![0; limits::RECORD_VALUE_BYTES + 1])]);
-    let deletes = (0..=limits::BATCH_RECORDS_MAX).map(|it| address(it as u32)).collect();
+    let deletes = (0..).map(address).take(limits::BATCH_RECORDS_MAX + 1).collect();
     let deleting = Batch { deletes, ..Batch::default() };
     for batch in [crowded, long, deleting] {
         assert!(matches!(engine.apply(&batch), Err(StorageError::TooLarge)));

@@ -14,7 +14,7 @@ pub(crate) mod wire_path;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
-use inmost::{MemoryTool, Session};
+use inmost::{FileError, MemoryTool, Session};
 
 use self::facts::{Answer, Entry, Problem, Report, Slot, Status, Text};
 use self::local::Local;
@@ -58,8 +58,14 @@ impl OpenStore {
     }
 
     pub(crate) fn read(&self, path: &str) -> Result<Text, Failure> {
+        self.find(path)?.ok_or_else(|| FileError::NotFound.into())
+    }
+
+    /// The text of a file that need not be there.
+    pub(crate) fn find(&self, path: &str) -> Result<Option<Text>, Failure> {
         match self.ask_quietly(&Request::Read { path: path.to_owned() }, &[])? {
-            (Reply::Text, text) => Ok(Text(text.into_text().ok_or_else(unexpected)?)),
+            (Reply::Text, text) => text.into_text().map(Text).map(Some).ok_or_else(unexpected),
+            (Reply::Missing, _) => Ok(None),
             _ => Err(unexpected()),
         }
     }

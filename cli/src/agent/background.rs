@@ -64,6 +64,8 @@ pub(crate) fn start(
 }
 
 fn spawn() -> io::Result<Child> {
+    // What a shell has open for its own purposes, a lock or the end of a pipe, must not stay open for hours.
+    close_fds::set_fds_cloexec(3, &[]);
     Command::new(std::env::current_exe()?)
         .arg(COMMAND)
         // What lives on for hours must not have it in its environment.

@@ -1,7 +1,7 @@
 //! A store that this process holds. Whoever asks, a command here or one that is connected to this process, is answered
 //! by the same code.
 
-use inmost::{MemoryTool, NewSlot, Session, SlotLabel};
+use inmost::{FileError, MemoryTool, NewSlot, Session, SlotLabel};
 
 use super::request::{NewKey, Reply, Request};
 use super::restrictions::Restrictions;
@@ -52,10 +52,14 @@ impl Local {
                 content = Wiped::from(result.into_content().into_bytes());
                 Reply::Answer { is_error, tool_use_id, failure: failed.map(Failure::from) }
             }
-            Request::Read { path } => {
-                content.append(files.read(path)?.as_str().as_bytes());
-                Reply::Text
-            }
+            Request::Read { path } => match files.read(path) {
+                Ok(text) => {
+                    content.append(text.as_str().as_bytes());
+                    Reply::Text
+                }
+                Err(FileError::NotFound) => Reply::Missing,
+                Err(error) => return Err(error.into()),
+            },
             Request::Write { path } => {
                 files.write(path, text(bytes)?)?;
                 Reply::Done

@@ -80,6 +80,8 @@ pub(crate) enum Reply {
     },
     /// The text.
     Text,
+    /// There is no such file.
+    Missing,
     Entries(Vec<Entry>),
     Status(Status),
     IsDue(bool),

@@ -428,6 +428,30 @@ fn the_passphrase_is_not_in_the_environment_of_the_agent() {
     }
 }
 
+#[test]
+fn nothing_that_a_shell_has_open_stays_open_in_the_agent() {
+    let place = Place::with_store();
+    let inner = place.command(["unlock"]);
+    let mut shell = Command::new("sh");
+    shell.args(["-c", "exec 7>held; flock 7; \"$@\"", "sh"]).current_dir(place.beside(""));
+    shell.arg(inner.get_program()).args(inner.get_args());
+    shell.env("INMOST_PASSPHRASE", PASSPHRASE).env("XDG_RUNTIME_DIR", place.runtime());
+    run(&mut shell, b"").expect(0);
+    let agent = place.agent().unwrap();
+    for descriptor in fs::read_dir(format!("/proc/{agent}/fd")).unwrap() {
+        let leads_to = fs::read_link(descriptor.unwrap().path()).unwrap();
+        assert_ne!(leads_to, place.beside("held"));
+    }
+}
+
+#[test]
+fn the_hidden_command_is_for_the_program_alone() {
+    let place = Place::with_store();
+    run(&mut place.bare_command(["agent"]), b"{}").expect_failure(2, "for the program itself");
+    let help = run(&mut place.bare_command(["--help"]), b"").expect(0).out;
+    assert!(!help.contains("\n  agent"), "{help}");
+}
+
 // ---- what is sent by others than the program
 
 /// A frame: docs of `cli/src/agent/frame.rs`.

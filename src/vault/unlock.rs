@@ -169,7 +169,7 @@ impl Vault {
                 open.storage().remove_generation(stale)?;
             }
         }
-        let session = Session::new(open);
+        let session = Session::with(open, &options.session)?;
         session.settle((behind == Some(1)).then_some(revision), skip)?;
         Ok(session)
     }
@@ -273,7 +273,7 @@ impl VaultOptions {
         let mut open = Open::new(Box::new(storage), engine, sealer, Some(keys), &self.session)?;
         open.keep_anchor(anchor);
         open.remember();
-        Ok(Session::new(open))
+        Session::with(open, &self.session)
     }
 
     /// Writes a new store: generation and root first, then the header, without which the rest is nothing.

@@ -34,7 +34,7 @@ pub(crate) fn connect(
         version: VERSION,
         purpose: Purpose::Work,
         folder: address::identity(store).ok(),
-        restrictions: restrictions.clone(),
+        restrictions: Some(restrictions.clone()),
     };
     let anchor = anchor.map(wire_path::encode).transpose()?.unwrap_or_default();
     let Some((stream, welcome)) = greet(store, &hello, &anchor)? else { return Ok(None) };
@@ -54,12 +54,8 @@ pub(crate) fn connect(
 
 /// Has the agent of this store lock it, and waits until the process is gone; whether there was one.
 pub(crate) fn lock(store: &Path) -> Result<bool, Failure> {
-    let hello = Hello {
-        version: VERSION,
-        purpose: Purpose::Lock,
-        folder: None,
-        restrictions: Restrictions::default(),
-    };
+    let hello =
+        Hello { version: VERSION, purpose: Purpose::Lock, folder: None, restrictions: None };
     match greet(store, &hello, &[])? {
         None => Ok(false),
         Some((_, Welcome::Refused(failure))) => Err(failure),

@@ -93,8 +93,8 @@ impl Agent {
         if !anchor.is_empty() && anchor != self.anchor {
             return Err(Welcome::Refused(other_anchor()));
         }
-        let local =
-            Local::new(self.session.clone(), &hello.restrictions).map_err(Welcome::Refused)?;
+        let restrictions = hello.restrictions.clone().unwrap_or_default();
+        let local = Local::new(self.session.clone(), &restrictions).map_err(Welcome::Refused)?;
         match self.state.connect(process) {
             Ok(connected) => Ok((connected, local)),
             Err(NotNow::Ending) => Err(Welcome::Ending),

@@ -25,7 +25,7 @@ pub(super) struct Hello {
     pub(super) folder: Option<Folder>,
     /// What the connection is restricted to from now on, for good.
     #[serde(default)]
-    pub(super) restrictions: Restrictions,
+    pub(super) restrictions: Option<Restrictions>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]

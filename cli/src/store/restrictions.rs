@@ -6,7 +6,10 @@ use serde::{Deserialize, Serialize};
 use crate::exit::Failure;
 
 /// What the memory tool may do. By default everything, on the whole memory, as the tool's contract has it.
+///
+/// One that is not known refuses: a restriction that is passed over is none.
 #[derive(Clone, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct Restrictions {
     /// Changes are refused.
     pub(crate) read_only: bool,

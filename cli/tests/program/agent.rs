@@ -560,6 +560,8 @@ fn clients_beyond_the_limit_are_told() {
 fn a_restricted_connection_reaches_what_it_may_and_no_more() {
     let place = Place::with_files(&[("/memories/a", "kept")]);
     place.unlock(&[]);
+    let (_, said) = greet(&place, &json!({ "version": 1, "restrictions": { "write_once": true } }));
+    assert!(said["Refused"].is_object(), "what is not known is not passed over: {said}");
     let restricted = json!({ "version": 1, "restrictions": {
         "read_only": true, "subtree": null, "create_overwrites": false } });
     let (mut stream, said) = greet(&place, &restricted);

@@ -12,6 +12,7 @@ use super::{Limits, server};
 use crate::credential::{Secret, SecretShape};
 use crate::exit::Failure;
 use crate::passphrase::VARIABLE;
+use crate::store::facts::Freshness;
 use crate::store::wire_path;
 use crate::streams;
 use crate::wiped::Wiped;
@@ -31,17 +32,18 @@ struct Order {
 /// What it answers.
 #[derive(Serialize, Deserialize)]
 enum Outcome {
-    Ready,
+    Ready(Freshness),
     Failed(Failure),
 }
 
-/// Starts an agent and waits until commands can connect to it, or it has failed.
+/// Starts an agent and waits until commands can connect to it, or it has failed. Answers how far the freshness of the store
+/// is known.
 pub(crate) fn start(
     store: &Path,
     anchor: Option<&Path>,
     limits: Limits,
     secret: &Secret,
-) -> Result<(), Failure> {
+) -> Result<Freshness, Failure> {
     let order = Order {
         // The process goes to another folder.
         store: wire_path::encode(store)?,
@@ -51,8 +53,8 @@ pub(crate) fn start(
     };
     let mut child = spawn().map_err(|error| failed(&error))?;
     let outcome = talk(&mut child, &order, secret);
-    if let Ok(Some(Outcome::Ready)) = outcome {
-        return Ok(());
+    if let Ok(Some(Outcome::Ready(freshness))) = outcome {
+        return Ok(freshness);
     }
     // It is about to end.
     let _ = child.wait();
@@ -116,9 +118,10 @@ fn serve(order: &Order, secret: Wiped, listener: &mut Option<impl Write>) -> Res
     let parsed = Secret::from_bytes(order.shape, secret.expose())?;
     // Wiped now: this function returns when the store is locked.
     drop(secret);
-    server::start_here(&store, anchor.as_deref(), order.limits, parsed, || {
+    server::start_here(&store, anchor.as_deref(), order.limits, parsed, |freshness| {
         if let Some(mut output) = listener.take() {
-            frame::write(&mut output, &Outcome::Ready, &[]).map_err(|error| failed(&error))?;
+            frame::write(&mut output, &Outcome::Ready(freshness), &[])
+                .map_err(|error| failed(&error))?;
         }
         detach().map_err(|error| failed(&error))
     })

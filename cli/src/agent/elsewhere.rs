@@ -6,6 +6,7 @@ use super::{AgentFacts, Limits};
 use crate::credential::Secret;
 use crate::exit::Failure;
 use crate::store::Restrictions;
+use crate::store::facts::Freshness;
 use crate::store::request::{Reply, Request};
 use crate::wiped::Wiped;
 
@@ -43,7 +44,12 @@ pub(crate) fn lock(_: &Path) -> Result<bool, Failure> {
     Ok(false)
 }
 
-pub(crate) fn start(_: &Path, _: Option<&Path>, _: Limits, _: &Secret) -> Result<(), Failure> {
+pub(crate) fn start(
+    _: &Path,
+    _: Option<&Path>,
+    _: Limits,
+    _: &Secret,
+) -> Result<Freshness, Failure> {
     Err(unsupported())
 }
 
@@ -52,7 +58,7 @@ pub(crate) fn start_here(
     _: Option<&Path>,
     _: Limits,
     _: Secret,
-    _: impl FnOnce() -> Result<(), Failure>,
+    _: impl FnOnce(Freshness) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     Err(unsupported())
 }

@@ -19,10 +19,12 @@ use super::state::State;
 use super::{Limits, address};
 use crate::credential::Secret;
 use crate::exit::Failure;
+use crate::store::facts::Freshness;
 use crate::store::opening::vault_options;
 use crate::store::wire_path;
 
-/// Unlocks the store and serves it until it is to be locked. `ready` is told when commands can connect.
+/// Unlocks the store and serves it until it is to be locked. `ready` is told when commands can connect, and how
+/// far the freshness of the store is known.
 ///
 /// # Errors
 /// If the store cannot be unlocked, or `ready` fails. Then nothing is left behind.
@@ -31,7 +33,7 @@ pub(crate) fn start_here(
     anchor: Option<&Path>,
     limits: Limits,
     secret: Secret,
-    ready: impl FnOnce() -> Result<(), Failure>,
+    ready: impl FnOnce(Freshness) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     // Whatever this process makes is its user's alone, whoever started it.
     umask(Mode::RWXG | Mode::RWXO);
@@ -52,7 +54,8 @@ pub(crate) fn start_here(
         anchor: anchor.map(wire_path::encode).transpose()?.unwrap_or_default(),
         state: State::new(limits, waker),
     });
-    let served = ready().and_then(|()| {
+    let freshness = agent.session.status()?.anchor.into();
+    let served = ready(freshness).and_then(|()| {
         listen(&agent, &socket.listener, &mut woken).map_err(|error| unusable(&error))
     });
     agent.state.end();

@@ -52,7 +52,10 @@ impl Unlock {
         let secret = self.store.secret(Input::Free)?;
         let (place, anchor) = (self.store.place()?, self.store.open.anchor.as_deref());
         if self.foreground {
-            let told = || super::print(unlocked(limits).as_bytes());
+            let told = |freshness| {
+                self.store.open.warn_of_anchor(freshness);
+                super::print(unlocked(limits).as_bytes())
+            };
             return agent::start_here(&place, anchor, limits, secret, told);
         }
         let patience = Instant::now() + PATIENCE;
@@ -65,7 +68,7 @@ impl Unlock {
                     _ => return Err(failure),
                 },
                 started => {
-                    started?;
+                    self.store.open.warn_of_anchor(started?);
                     return super::print(unlocked(limits).as_bytes());
                 }
             }

@@ -105,12 +105,7 @@ impl From<inmost::Status> for Status {
                 _ => None,
             },
             kdf_cost: status.kdf_cost.map(Cost::from),
-            freshness: match status.anchor {
-                AnchorStatus::Active => Freshness::Known,
-                AnchorStatus::WasMissing => Freshness::AnchorWasMissing,
-                AnchorStatus::Failing => Freshness::AnchorFailing,
-                _ => Freshness::Unknown,
-            },
+            freshness: status.anchor.into(),
             protections: status.protections.into(),
         }
     }
@@ -123,6 +118,17 @@ pub(crate) enum Freshness {
     AnchorWasMissing,
     AnchorFailing,
     Unknown,
+}
+
+impl From<AnchorStatus> for Freshness {
+    fn from(anchor: AnchorStatus) -> Self {
+        match anchor {
+            AnchorStatus::Active => Self::Known,
+            AnchorStatus::WasMissing => Self::AnchorWasMissing,
+            AnchorStatus::Failing => Self::AnchorFailing,
+            _ => Self::Unknown,
+        }
+    }
 }
 
 /// What keeps the keys of the process that has the store from swap, dumps and other processes.

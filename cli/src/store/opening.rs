@@ -65,7 +65,7 @@ impl StoreArgs {
         let secret = self.open.credential.of_store(Input::Free, self.by())?;
         let store = match held {
             Held::Agent(connection) => OpenStore::through(connection),
-            Held::Here(vault) => unlock(vault, &secret, &Restrictions::default())?,
+            Held::Here(vault) => self.open.unlock(vault, &secret, &Restrictions::default())?,
         };
         work_on(store, |store| work(store, &secret))
     }
@@ -161,17 +161,15 @@ impl OpenArgs {
         restrictions: &Restrictions,
     ) -> Result<OpenStore, Failure> {
         self.credential.passphrase.check(input)?;
-        let store = match self.hold(place, restrictions)? {
-            Held::Agent(connection) => OpenStore::through(connection),
-            // The place was looked at before anyone is asked for a passphrase in vain.
+        match self.hold(place, restrictions)? {
+            Held::Agent(connection) => Ok(OpenStore::through(connection)),
             Held::Here(vault) => {
-                unlock(vault, &self.credential.of_store(input, by)?, restrictions)?
+                // The place was looked at before anyone is asked for a passphrase in vain; and what opened the store
+                // does not lie in memory as long as the work takes.
+                let secret = self.credential.of_store(input, by)?;
+                self.unlock(vault, &secret, restrictions)
             }
-        };
-        if self.anchor.is_some() && store.status()?.freshness == Freshness::AnchorFailing {
-            streams::warn("The file given as anchor cannot be read or written.");
         }
-        Ok(store)
     }
 
     /// Another process may be about to let go of the store, or to hand it to a key agent.
@@ -186,6 +184,31 @@ impl OpenArgs {
                 Err(StoreError::InUse(_)) if Instant::now() < patience => thread::sleep(PAUSE),
                 opened => return Ok(Held::Here(opened?)),
             }
+        }
+    }
+
+    fn unlock(
+        &self,
+        vault: Vault,
+        secret: &Secret,
+        restrictions: &Restrictions,
+    ) -> Result<OpenStore, Failure> {
+        let session = vault.unlock_with(secret.credential())?;
+        self.warn_of_anchor(session.status()?.anchor.into());
+        OpenStore::here(session, restrictions)
+    }
+
+    /// Tells what a person has to hear about the anchor of a store that was just unlocked.
+    pub(crate) fn warn_of_anchor(&self, freshness: Freshness) {
+        match freshness {
+            Freshness::AnchorFailing if self.anchor.is_some() => {
+                streams::warn("The file given as anchor cannot be read or written.");
+            }
+            // Only once: from now on there is one again.
+            Freshness::AnchorWasMissing => streams::warn(
+                "What would tell of an older copy of the store was not there (its anchor); it is made anew.",
+            ),
+            _ => {}
         }
     }
 
@@ -225,14 +248,6 @@ impl PlaceArgs {
             _ => StoreError::InUse(process).into(),
         }
     }
-}
-
-fn unlock(
-    vault: Vault,
-    secret: &Secret,
-    restrictions: &Restrictions,
-) -> Result<OpenStore, Failure> {
-    OpenStore::here(vault.unlock_with(secret.credential())?, restrictions)
 }
 
 /// How a store is opened, here and in the key agent.

@@ -396,6 +396,11 @@ fn an_anchor_that_it_was_not_unlocked_with_is_refused() {
     place.unlock(&[]);
     place.run(["ls", "--anchor", "newest"], "").expect_failure(2, "without this anchor");
     place.lock();
+    fs::create_dir(place.beside("folder")).unwrap();
+    let ended = place.run(["unlock", "--anchor", "folder"], "");
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    assert!(ended.err.starts_with("inmost: warning: The file given as anchor"), "{ended:?}");
+    place.lock();
     place.unlock(&["--anchor", "newest"]);
     place.run(["write", "/memories/a", "--anchor", "newest"], "text").expect(0);
     place.lock();

@@ -202,14 +202,23 @@ fn from_file(what: &'static str, read: io::Result<Wiped>) -> Result<Wiped, Failu
 }
 
 /// A new handle on a descriptor, by the name the system gives it: to take the number itself would need
-/// unsafe code.
+/// unsafe code. Of a file it reads from the beginning, and a socket has no such name.
+#[cfg(unix)]
 fn open_descriptor(number: u32) -> io::Result<File> {
-    if cfg!(target_os = "linux") {
-        return File::open(format!("/proc/self/fd/{number}"));
-    }
-    if cfg!(unix) {
-        return File::open(format!("/dev/fd/{number}"));
-    }
+    use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
+    use std::os::unix::fs::OpenOptionsExt;
+
+    let folder = if cfg!(target_os = "linux") { "/proc/self/fd" } else { "/dev/fd" };
+    let mut options = File::options();
+    // To open a named pipe anew waits for somebody to write, who may have written already and be gone.
+    let wait = OFlags::NONBLOCK.bits().cast_signed();
+    let file = options.read(true).custom_flags(wait).open(format!("{folder}/{number}"))?;
+    fcntl_setfl(&file, fcntl_getfl(&file)?.difference(OFlags::NONBLOCK))?;
+    Ok(file)
+}
+
+#[cfg(not(unix))]
+fn open_descriptor(_number: u32) -> io::Result<File> {
     Err(io::Error::new(io::ErrorKind::Unsupported, "this system has no numbered descriptors"))
 }
 

@@ -160,7 +160,10 @@ impl fmt::Display for StoreError {
             }
             Self::HeaderDamaged => f.write_str("The header of the store is damaged or missing."),
             Self::HeaderRolledBack { expected, found } if expected == found => {
-                write!(f, "The header was rolled back: it is another one of revision {found}.")
+                write!(
+                    f,
+                    "The header was rolled back: its records name another of revision {found}."
+                )
             }
             Self::HeaderRolledBack { expected, found } => {
                 write!(

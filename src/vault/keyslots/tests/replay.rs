@@ -63,7 +63,14 @@ fn a_discarded_header_does_not_bring_a_removed_slot_back() {
     // In one place it is no more use, and keeps nobody out who has a slot in the right one only.
     store.put_back(&[kept, after[1].clone()]);
     let refused = store.unlock(one.raw()).err().unwrap();
-    assert!(matches!(refused, StoreError::HeaderRolledBack { .. }), "{refused}");
+    assert!(
+        matches!(refused, StoreError::HeaderRolledBack { expected: 4, found: 4 }),
+        "{refused:?}"
+    );
+    assert_eq!(
+        refused.to_string(),
+        "The header was rolled back: its records name another of revision 4."
+    );
     assert!(store.opens(one.passphrase()));
     assert_eq!(store.headers(), after);
     assert!(!store.opens(one.raw()));

@@ -31,12 +31,13 @@ pub enum StoreError {
     ForeignAnchor,
     /// Both copies of the header are damaged or missing.
     HeaderDamaged,
-    /// The header is older, or newer, than the records it belongs to: it was put back from a copy. A removed passphrase
-    /// could be alive again in it.
+    /// The header is not the one that the records name, nor what a crash leaves of the next change: it was put back from
+    /// a copy. A removed passphrase could be alive again in it.
     HeaderRolledBack {
         /// The revision that the records name.
         expected: u64,
-        /// The revision of the header.
+        /// The revision of the header. It may be the same: two headers of one revision exist where a change was cut short
+        /// and discarded.
         found: u64,
     },
     /// The store lives in memory; it has neither header nor keyslots.
@@ -178,6 +179,12 @@ impl fmt::Display for StoreError {
                 "The store was written anew, but its old records could not be removed: {why}"
             ),
             Self::HeaderDamaged => f.write_str("The header of the store is damaged or missing."),
+            Self::HeaderRolledBack { expected, found } if expected == found => {
+                write!(
+                    f,
+                    "The header was rolled back: its records name another of revision {found}."
+                )
+            }
             Self::HeaderRolledBack { expected, found } => {
                 write!(
                     f,

@@ -20,7 +20,7 @@ use crate::crypto::keys::{DataKey, RecordKeys};
 use crate::limits::{BATCH_RECORDS, FILE_INLINE_AGAIN};
 use crate::record::node::{Folder, Root, Totals};
 use crate::record::tree::Body;
-use crate::record::{Node, RecordId, Sealed, Sealer, Tag};
+use crate::record::{HeaderId, Node, RecordId, Sealed, Sealer, Tag};
 use crate::storage::local::LocalStorage;
 use crate::storage::memory::MemoryStorage;
 use crate::storage::{Address, Batch, Engine, EngineKind, HeaderCopy, Storage};
@@ -214,10 +214,10 @@ impl Next {
         Self { keys: NextKeys::Rotated(Box::new(keys)), sealer, generation, engine }
     }
 
-    fn revision(&self) -> u64 {
+    fn header_id(&self) -> HeaderId {
         match &self.keys {
-            NextKeys::Same(header) => header.revision(),
-            NextKeys::Rotated(keys) => keys.header().revision(),
+            NextKeys::Same(header) => header.id(),
+            NextKeys::Rotated(keys) => keys.header().id(),
         }
     }
 
@@ -269,7 +269,7 @@ fn write_generation(
     let scratch = place.create_generation(scratch_number, kind)?;
     let mut copy =
         Copy { open, sealer: &next.sealer, into: &*scratch, puts: Vec::new(), records: 0 };
-    let copied = copy.root(commit, next.revision(), copy_tree);
+    let copied = copy.root(commit, next.header_id(), copy_tree);
     let records = copy.records;
     let engine = copied.and_then(|()| {
         let engine = storage.create_generation(next.generation, next.engine)?;
@@ -331,10 +331,10 @@ impl Copy<'_> {
     fn root(
         &mut self,
         commit: u64,
-        header_revision: u64,
+        header: HeaderId,
         copy_tree: CopyTree<'_>,
     ) -> Result<(), StoreError> {
-        let mut root = Root { commit, header_revision, ..self.open.root().clone() };
+        let mut root = Root { commit, header, ..self.open.root().clone() };
         let (tag, files, bytes) = copy_tree(self, &root)?;
         root = Root { files, bytes, ..root };
         root.tree.tag = tag;

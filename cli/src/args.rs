@@ -8,8 +8,8 @@ use clap::{Parser, Subcommand, ValueEnum};
 use inmost::{KdfCost, NewSlot, StorageEngine};
 
 use crate::commands::{
-    accept_rollback, backup, call, cat, check, compact, destroy, init, ls, migrate, mv, passwd,
-    purge, repair, rm, rotate, salvage, slot, status, write,
+    accept_rollback, backup, call, cat, check, compact, completions, destroy, grep, init, ls, man,
+    migrate, mv, passwd, purge, repair, rm, rotate, salvage, slot, stats, status, write,
 };
 use crate::credential::CredentialArgs;
 use crate::exit::Failure;
@@ -40,6 +40,8 @@ pub(crate) enum Command {
     Write(write::Write),
     Rm(rm::Rm),
     Mv(mv::Mv),
+    Grep(grep::Grep),
+    Stats(stats::Stats),
     Status(status::Status),
     Passwd(passwd::Passwd),
     Slot(slot::Slot),
@@ -53,6 +55,8 @@ pub(crate) enum Command {
     Migrate(migrate::Migrate),
     AcceptRollback(accept_rollback::AcceptRollback),
     Destroy(destroy::Destroy),
+    Completions(completions::Completions),
+    Man(man::Man),
 }
 
 /// Which store.

@@ -6,9 +6,12 @@ pub(crate) mod call;
 pub(crate) mod cat;
 pub(crate) mod check;
 pub(crate) mod compact;
+pub(crate) mod completions;
 pub(crate) mod destroy;
+pub(crate) mod grep;
 pub(crate) mod init;
 pub(crate) mod ls;
+pub(crate) mod man;
 pub(crate) mod migrate;
 pub(crate) mod mv;
 pub(crate) mod passwd;
@@ -18,6 +21,7 @@ pub(crate) mod rm;
 pub(crate) mod rotate;
 pub(crate) mod salvage;
 pub(crate) mod slot;
+pub(crate) mod stats;
 pub(crate) mod status;
 pub(crate) mod write;
 
@@ -40,6 +44,8 @@ pub(crate) fn run(command: &Command) -> Result<(), Failure> {
         Command::Write(write) => write.run(),
         Command::Rm(rm) => rm.run(),
         Command::Mv(mv) => mv.run(),
+        Command::Grep(grep) => grep.run(),
+        Command::Stats(stats) => stats.run(),
         Command::Status(status) => status.run(),
         Command::Check(check) => check.run(),
         Command::Repair(repair) => repair.run(),
@@ -50,6 +56,8 @@ pub(crate) fn run(command: &Command) -> Result<(), Failure> {
         Command::Migrate(migrate) => migrate.run(),
         Command::AcceptRollback(accept_rollback) => accept_rollback.run(),
         Command::Destroy(destroy) => destroy.run(),
+        Command::Completions(completions) => completions.run(),
+        Command::Man(man) => man.run(),
         Command::Passwd(passwd) => passwd.run(),
         Command::Slot(slot) => slot.run(),
         Command::Rotate(rotate) => rotate.run(),

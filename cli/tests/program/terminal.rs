@@ -14,7 +14,7 @@ use rustix::termios::{LocalModes, tcgetattr};
 use crate::inmost::{CHEAP, PASSPHRASE, Place};
 
 /// A terminal with the program on it, and a person in front.
-struct Conversation {
+pub(crate) struct Conversation {
     child: Child,
     keyboard: File,
     terminal: OwnedFd,
@@ -23,7 +23,7 @@ struct Conversation {
 }
 
 impl Conversation {
-    fn start(command: &Command) -> Self {
+    pub(crate) fn start(command: &Command) -> Self {
         let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
         let person = openpt(flags).unwrap();
         grantpt(&person).unwrap();
@@ -31,7 +31,8 @@ impl Conversation {
         let terminal = ioctl_tiocgptpeer(&person, flags).unwrap();
         let stdio = || Stdio::from(terminal.try_clone().unwrap());
         // A session of its own, so that this is the terminal of the process.
-        let child = Command::new("setsid")
+        let mut session = Command::new("setsid");
+        session
             .args(["--ctty", "--wait"])
             .arg(command.get_program())
             .args(command.get_args())
@@ -40,9 +41,14 @@ impl Conversation {
             .env_remove("INMOST_ANCHOR")
             .stdin(stdio())
             .stdout(stdio())
-            .stderr(stdio())
-            .spawn()
-            .unwrap();
+            .stderr(stdio());
+        for (name, value) in command.get_envs() {
+            match value {
+                Some(value) => session.env(name, value),
+                None => session.env_remove(name),
+            };
+        }
+        let child = session.spawn().unwrap();
         let keyboard = File::from(person);
         let screen = Arc::new(Mutex::new(String::new()));
         let (mut output, shown) = (keyboard.try_clone().unwrap(), Arc::clone(&screen));
@@ -57,7 +63,7 @@ impl Conversation {
 
     /// Waits until this is on the screen, and returns what came since the last wait.
     #[track_caller]
-    fn until(&mut self, text: &str) -> String {
+    pub(crate) fn until(&mut self, text: &str) -> String {
         let deadline = Instant::now() + Duration::from_secs(30);
         loop {
             let screen = self.screen.lock().unwrap().clone();
@@ -72,7 +78,7 @@ impl Conversation {
         }
     }
 
-    fn type_in(&mut self, keys: &str) {
+    pub(crate) fn type_in(&mut self, keys: &str) {
         self.keyboard.write_all(keys.as_bytes()).unwrap();
     }
 
@@ -83,14 +89,14 @@ impl Conversation {
     }
 
     #[track_caller]
-    fn expect_end(&mut self, code: i32) -> String {
+    pub(crate) fn expect_end(&mut self, code: i32) -> String {
         assert_eq!(self.child.wait().unwrap().code(), Some(code), "{:?}", self.screen.lock());
         assert!(self.echoes(), "the terminal stays silent");
         self.screen.lock().unwrap().clone()
     }
 }
 
-fn bare(place: &Place, args: &[&str]) -> Command {
+pub(crate) fn bare(place: &Place, args: &[&str]) -> Command {
     let mut command = place.bare_command(args);
     command.arg("--store").arg(place.store());
     command
@@ -103,7 +109,7 @@ fn a_person_is_asked_and_nothing_is_shown() {
     talk.until("Passphrase: ");
     assert!(!talk.echoes());
     talk.type_in("korrect\u{15}correct horsf\u{7f}e\r");
-    talk.until("2  a.md");
+    talk.until("a.md");
     let screen = talk.expect_end(0);
     assert!(!screen.contains("horse") && !screen.contains("korrect"), "{screen:?}");
 }

@@ -8,8 +8,8 @@ use clap::{Parser, Subcommand, ValueEnum};
 use inmost::{KdfCost, NewSlot, StorageEngine};
 
 use crate::commands::{
-    accept_rollback, backup, call, cat, check, compact, completions, destroy, grep, init, ls, man,
-    migrate, mv, passwd, purge, repair, rm, rotate, salvage, slot, stats, status, write,
+    accept_rollback, backup, call, cat, check, compact, completions, destroy, edit, grep, init, ls,
+    man, migrate, mv, passwd, purge, repair, rm, rotate, salvage, slot, stats, status, write,
 };
 use crate::credential::CredentialArgs;
 use crate::exit::Failure;
@@ -38,6 +38,7 @@ pub(crate) enum Command {
     Ls(ls::Ls),
     Cat(cat::Cat),
     Write(write::Write),
+    Edit(edit::Edit),
     Rm(rm::Rm),
     Mv(mv::Mv),
     Grep(grep::Grep),

@@ -16,6 +16,7 @@ mod line_editor;
 mod lines;
 mod new_passphrase;
 mod passphrase;
+mod plain;
 mod progress;
 mod shown;
 mod store;

@@ -28,6 +28,12 @@ impl OpenStore {
         Self { tool: MemoryTool::new(session.clone()), session }
     }
 
+    /// An empty one that leaves nothing behind.
+    #[cfg(test)]
+    pub(crate) fn in_memory() -> Self {
+        Self::new(Session::in_memory().unwrap())
+    }
+
     /// Answers a call of the memory tool in any case; the error is why no further one can be.
     pub(crate) fn answer(&self, json: &[u8]) -> (ToolResult, Option<StoreError>) {
         self.tool.answer(json)

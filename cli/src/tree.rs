@@ -62,6 +62,16 @@ pub(crate) fn walk_files(
     })
 }
 
+/// Whether there is a folder at the path.
+pub(crate) fn is_folder(store: &OpenStore, path: &str) -> Result<bool, FileError> {
+    let path = canonical(path);
+    match store.list(&path) {
+        Ok(entries) => Ok(!is_file(store, &path, &entries)),
+        Err(FileError::NotFound) => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
 fn start(store: &OpenStore, from: &str) -> Result<Vec<Found>, FileError> {
     let entries = store.list(from)?;
     if is_file(store, from, &entries) {

@@ -8,6 +8,7 @@ pub(crate) mod check;
 pub(crate) mod compact;
 pub(crate) mod completions;
 pub(crate) mod destroy;
+pub(crate) mod edit;
 pub(crate) mod grep;
 pub(crate) mod init;
 pub(crate) mod ls;
@@ -42,6 +43,7 @@ pub(crate) fn run(command: &Command) -> Result<(), Failure> {
         Command::Ls(ls) => ls.run(),
         Command::Cat(cat) => cat.run(),
         Command::Write(write) => write.run(),
+        Command::Edit(edit) => edit.run(),
         Command::Rm(rm) => rm.run(),
         Command::Mv(mv) => mv.run(),
         Command::Grep(grep) => grep.run(),

@@ -6,12 +6,13 @@ use std::os::unix::fs::PermissionsExt;
 use crate::inmost::{CHEAP, PASSPHRASE, Place, run};
 
 /// Every command that works on a store, but for `slot`, which has commands of its own.
-pub(crate) const COMMANDS: [&str; 21] = [
+pub(crate) const COMMANDS: [&str; 22] = [
     "init",
     "call",
     "ls",
     "cat",
     "write",
+    "edit",
     "rm",
     "mv",
     "grep",

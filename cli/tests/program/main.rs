@@ -11,6 +11,7 @@ mod call;
 mod commands;
 mod damage;
 mod destroy;
+mod edit;
 mod failures;
 mod first_session;
 mod freshness;

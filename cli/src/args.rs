@@ -8,8 +8,9 @@ use clap::{Parser, Subcommand, ValueEnum};
 use inmost::{KdfCost, NewSlot, StorageEngine};
 
 use crate::commands::{
-    accept_rollback, backup, call, cat, check, compact, completions, destroy, edit, grep, init, ls,
-    man, migrate, mv, passwd, purge, repair, rm, rotate, salvage, slot, stats, status, write,
+    accept_rollback, backup, call, cat, check, compact, completions, destroy, edit, export, grep,
+    import, init, ls, man, migrate, mv, passwd, purge, repair, rm, rotate, salvage, slot, stats,
+    status, write,
 };
 use crate::credential::CredentialArgs;
 use crate::exit::Failure;
@@ -43,6 +44,8 @@ pub(crate) enum Command {
     Mv(mv::Mv),
     Grep(grep::Grep),
     Stats(stats::Stats),
+    Import(import::Import),
+    Export(export::Export),
     Status(status::Status),
     Passwd(passwd::Passwd),
     Slot(slot::Slot),

@@ -23,6 +23,7 @@ mod store;
 mod streams;
 mod style;
 mod terminal;
+mod transfer;
 mod tree;
 mod wiped;
 mod words;

@@ -9,7 +9,9 @@ pub(crate) mod compact;
 pub(crate) mod completions;
 pub(crate) mod destroy;
 pub(crate) mod edit;
+pub(crate) mod export;
 pub(crate) mod grep;
+pub(crate) mod import;
 pub(crate) mod init;
 pub(crate) mod ls;
 pub(crate) mod man;
@@ -48,6 +50,8 @@ pub(crate) fn run(command: &Command) -> Result<(), Failure> {
         Command::Mv(mv) => mv.run(),
         Command::Grep(grep) => grep.run(),
         Command::Stats(stats) => stats.run(),
+        Command::Import(import) => import.run(),
+        Command::Export(export) => export.run(),
         Command::Status(status) => status.run(),
         Command::Check(check) => check.run(),
         Command::Repair(repair) => repair.run(),
@@ -82,7 +86,7 @@ fn rewrite(
 }
 
 /// Writes to standard output.
-fn print(bytes: &[u8]) -> Result<(), Failure> {
+pub(crate) fn print(bytes: &[u8]) -> Result<(), Failure> {
     use std::io::Write;
     let print = || {
         let mut output = streams::output()?;

@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use crate::inmost::{CHEAP, PASSPHRASE, Place, run};
 
 /// Every command that works on a store, but for `slot`, which has commands of its own.
-pub(crate) const COMMANDS: [&str; 22] = [
+pub(crate) const COMMANDS: [&str; 24] = [
     "init",
     "call",
     "ls",
@@ -17,6 +17,8 @@ pub(crate) const COMMANDS: [&str; 22] = [
     "mv",
     "grep",
     "stats",
+    "import",
+    "export",
     "status",
     "passwd",
     "rotate",

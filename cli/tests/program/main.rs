@@ -23,3 +23,4 @@ mod passphrase;
 mod reading;
 mod rewrite;
 mod terminal;
+mod transfer;

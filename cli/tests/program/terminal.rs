@@ -48,6 +48,9 @@ impl Conversation {
                 None => session.env_remove(name),
             };
         }
+        if let Some(folder) = command.get_current_dir() {
+            session.current_dir(folder);
+        }
         let child = session.spawn().unwrap();
         let keyboard = File::from(person);
         let screen = Arc::new(Mutex::new(String::new()));

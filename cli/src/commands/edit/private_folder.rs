@@ -2,7 +2,7 @@
 
 use std::fs::{self, DirBuilder, OpenOptions};
 use std::io::{self, Read, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 use crate::exit::{Exit, Failure};
@@ -27,8 +27,7 @@ impl PrivateFolder {
         let folder = make()?;
         let file = folder.join(format!("memory{}", ending(path)));
         let private = Self { folder, file, is_kept: false };
-        let mut options = OpenOptions::new();
-        let file = options.write(true).create_new(true).mode(0o600).open(&private.file);
+        let file = plain::create(&private.file);
         file.and_then(|mut file| file.write_all(text.as_bytes())).map_err(|error| {
             let advice = "Make room in the file system in memory.";
             Failure::io("The text cannot be handed to the editor", &error, advice)

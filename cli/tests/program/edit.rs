@@ -304,10 +304,10 @@ fn vim_keeps_no_copy_whatever_its_settings_are() {
     talk.until("written");
     talk.type_in(":wq\r");
     let screen = talk.expect_end(0);
+    desk.expect_clean();
     assert!(!screen.contains("warning"), "{screen:?}");
     let expected = format!("{CANARY}\n{CANARY}\nlast line without end\nadded");
     assert_eq!(desk.place.cat("/memories/a.txt"), expected);
-    desk.expect_clean();
 }
 
 #[test]
@@ -319,8 +319,8 @@ fn nano_keeps_no_copy_whatever_its_settings_are() {
     talk.until("Wrote");
     talk.type_in("\u{18}");
     talk.expect_end(0);
-    assert_eq!(desk.place.cat("/memories/a.txt"), format!("added {CANARY}"));
     desk.expect_clean();
+    assert_eq!(desk.place.cat("/memories/a.txt"), format!("added {CANARY}"));
 }
 
 #[test]
@@ -333,6 +333,6 @@ fn emacs_keeps_no_copy_whatever_its_settings_are() {
     talk.until("Wrote");
     talk.type_in("\u{18}\u{3}");
     talk.expect_end(0);
-    assert_eq!(desk.place.cat("/memories/a.txt"), format!("{CANARY}added\n"));
     desk.expect_clean();
+    assert_eq!(desk.place.cat("/memories/a.txt"), format!("{CANARY}added\n"));
 }

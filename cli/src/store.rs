@@ -39,24 +39,34 @@ impl OpenStore {
         self.tool.answer(json)
     }
 
-    pub(crate) fn read(&self, path: &str) -> Result<FileText, FileError> {
-        self.session.files().read(path)
+    pub(crate) fn read(&self, path: &str) -> Result<FileText, Failure> {
+        self.find(path)?.ok_or_else(|| FileError::NotFound.into())
     }
 
-    pub(crate) fn write(&self, path: &str, text: &str) -> Result<(), FileError> {
-        self.session.files().write(path, text)
+    /// The text of a file that need not be there.
+    pub(crate) fn find(&self, path: &str) -> Result<Option<FileText>, Failure> {
+        if_there(self.session.files().read(path))
     }
 
-    pub(crate) fn list(&self, path: &str) -> Result<Vec<Entry>, FileError> {
-        self.session.files().list(path)
+    pub(crate) fn write(&self, path: &str, text: &str) -> Result<(), Failure> {
+        Ok(self.session.files().write(path, text)?)
     }
 
-    pub(crate) fn remove(&self, path: &str) -> Result<(), FileError> {
-        self.session.files().remove(path)
+    /// The entries of a folder that need not be there; of a file, itself alone.
+    pub(crate) fn find_entries(&self, path: &str) -> Result<Option<Vec<Entry>>, Failure> {
+        if_there(self.session.files().list(path))
     }
 
-    pub(crate) fn rename(&self, old: &str, new: &str) -> Result<(), FileError> {
-        self.session.files().rename(old, new)
+    pub(crate) fn list(&self, path: &str) -> Result<Vec<Entry>, Failure> {
+        self.find_entries(path)?.ok_or_else(|| FileError::NotFound.into())
+    }
+
+    pub(crate) fn remove(&self, path: &str) -> Result<(), Failure> {
+        Ok(self.session.files().remove(path)?)
+    }
+
+    pub(crate) fn rename(&self, old: &str, new: &str) -> Result<(), Failure> {
+        Ok(self.session.files().rename(old, new)?)
     }
 
     pub(crate) fn status(&self) -> Result<Status, StoreError> {
@@ -269,6 +279,14 @@ fn work_on<T>(
     let done = work(&store);
     store.close();
     done
+}
+
+fn if_there<T>(found: Result<T, FileError>) -> Result<Option<T>, Failure> {
+    match found {
+        Ok(found) => Ok(Some(found)),
+        Err(FileError::NotFound) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
 }
 
 /// An anchor that is put back together with its store tells nothing.

@@ -2,7 +2,7 @@
 //!
 //! It is no snapshot: what another user of the store deletes meanwhile may be missing, and is no failure.
 
-use inmost::{Entry, EntryKind, FileError, FileText};
+use inmost::{Entry, EntryKind, FileText};
 use unicode_normalization::UnicodeNormalization;
 
 use crate::exit::Failure;
@@ -33,11 +33,8 @@ pub(crate) fn walk(
     let mut waiting = start(store, &canonical(from))?;
     while let Some(found) = waiting.pop() {
         if found.is_folder() && found.depth < deepest {
-            match store.list(&found.path) {
-                Ok(entries) => waiting.extend(in_folder(&found.path, found.depth + 1, entries)),
-                Err(FileError::NotFound) => continue,
-                Err(error) => return Err(error.into()),
-            }
+            let Some(entries) = store.find_entries(&found.path)? else { continue };
+            waiting.extend(in_folder(&found.path, found.depth + 1, entries));
         }
         visit(found)?;
     }
@@ -54,25 +51,18 @@ pub(crate) fn walk_files(
         if found.is_folder() {
             return Ok(());
         }
-        match store.read(&found.path) {
-            Ok(text) => visit(&found, &text),
-            Err(FileError::NotFound) => Ok(()),
-            Err(error) => Err(error.into()),
-        }
+        store.find(&found.path)?.map_or(Ok(()), |text| visit(&found, &text))
     })
 }
 
 /// Whether there is a folder at the path.
-pub(crate) fn is_folder(store: &OpenStore, path: &str) -> Result<bool, FileError> {
+pub(crate) fn is_folder(store: &OpenStore, path: &str) -> Result<bool, Failure> {
     let path = canonical(path);
-    match store.list(&path) {
-        Ok(entries) => Ok(!is_file(store, &path, &entries)),
-        Err(FileError::NotFound) => Ok(false),
-        Err(error) => Err(error),
-    }
+    let entries = store.find_entries(&path)?;
+    Ok(entries.is_some_and(|entries| !is_file(store, &path, &entries)))
 }
 
-fn start(store: &OpenStore, from: &str) -> Result<Vec<Found>, FileError> {
+fn start(store: &OpenStore, from: &str) -> Result<Vec<Found>, Failure> {
     let entries = store.list(from)?;
     if is_file(store, from, &entries) {
         let found = |entry| Found { path: from.to_owned(), depth: 0, entry };
@@ -99,7 +89,7 @@ fn is_file(store: &OpenStore, path: &str, entries: &[Entry]) -> bool {
     let [entry] = entries else { return false };
     entry.kind != EntryKind::Folder
         && path.rsplit('/').next() == Some(&entry.name)
-        && store.list(&format!("{path}/{}", entry.name)).is_err()
+        && !matches!(store.find_entries(&format!("{path}/{}", entry.name)), Ok(Some(_)))
 }
 
 /// A path as the store writes it, if it is one at all. Does no I/O.

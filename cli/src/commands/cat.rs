@@ -35,7 +35,7 @@ pub(crate) struct Cat {
 
 impl Cat {
     pub(crate) fn run(&self) -> Result<(), Failure> {
-        let text = self.store.with_store(Input::Free, |store| Ok(store.read(&self.path)?))?;
+        let text = self.store.with_store(Input::Free, |store| store.read(&self.path))?;
         let (first, part) = match self.lines {
             None => (1, text.as_str()),
             Some(range) => (range.from, range.of(text.as_str())?),

@@ -4,8 +4,6 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use inmost::FileError;
-
 use crate::args::StoreArgs;
 use crate::exit::{Exit, Failure};
 use crate::passphrase::Input;
@@ -109,10 +107,8 @@ impl Export {
             let below = path.strip_prefix(&from).and_then(|below| below.strip_prefix('/'));
             // A file that is exported alone keeps its name.
             let below = below.or_else(|| path.rsplit('/').next()).unwrap_or_default();
-            let text = match store.read(path) {
-                Err(FileError::NotFound) => continue,
-                text => text?,
-            };
+            // Deleted by another meanwhile.
+            let Some(text) = store.find(path)? else { continue };
             report.add(path, &self.write(below, text.as_str())?)?;
         }
         Ok(report)

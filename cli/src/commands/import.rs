@@ -5,11 +5,9 @@ mod folder;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-use inmost::FileError;
-
 use self::folder::Folder;
 use crate::args::StoreArgs;
-use crate::exit::Failure;
+use crate::exit::{Exit, Failure};
 use crate::passphrase::Input;
 use crate::plain::{self, MOST_BYTES};
 use crate::store::OpenStore;
@@ -71,7 +69,8 @@ impl Import {
     }
 
     fn copy(&self, store: &OpenStore, folder: Folder) -> Result<Report, Failure> {
-        check_target(store, &self.to)?;
+        // Better heard once than for each file.
+        store.find_entries(&self.to)?;
         let mut report = Report::new(self.json, folder.files.len(), "files read");
         for (file, reason) in folder.refused {
             report.add(&file, &Outcome::Refused(reason))?;
@@ -98,28 +97,23 @@ impl Import {
         let Ok(text) = std::str::from_utf8(bytes.expose()) else {
             return Ok(refused("it is not UTF-8"));
         };
-        match store.read(path) {
-            Ok(there) if there.as_str() == text => return Ok(Outcome::Same),
-            Ok(_) if !self.overwrite => {
+        let there = match store.find(path) {
+            Err(failure) => return refusal(failure),
+            Ok(there) => there,
+        };
+        match there {
+            Some(there) if there.as_str() == text => return Ok(Outcome::Same),
+            Some(_) if !self.overwrite => {
                 return Ok(refused(
                     "the memory has a file there that differs; --overwrite replaces it",
                 ));
             }
-            Ok(_) | Err(FileError::NotFound) => {}
-            Err(error) => return refusal(error),
+            _ => {}
         }
         match store.write(path, text) {
             Ok(()) => Ok(Outcome::Copied { bytes: text.len() }),
-            Err(error) => refusal(error),
+            Err(failure) => refusal(failure),
         }
-    }
-}
-
-/// Better heard once than for each file.
-fn check_target(store: &OpenStore, to: &str) -> Result<(), Failure> {
-    match store.list(to) {
-        Ok(_) | Err(FileError::NotFound) => Ok(()),
-        Err(error) => Err(error.into()),
     }
 }
 
@@ -127,17 +121,12 @@ fn refused(reason: &str) -> Outcome {
     Outcome::Refused(reason.to_owned())
 }
 
-/// What concerns this file alone is no reason to leave out the others.
-fn refusal(error: FileError) -> Result<Outcome, Failure> {
-    match error {
-        FileError::AlreadyExists => Ok(refused("the memory has a folder there")),
-        FileError::InvalidPath(reason) => {
-            Ok(Outcome::Refused(format!("its path is not valid: {reason}")))
+/// What concerns this file alone is no reason to leave out the others: what the memory cannot hold, or no path can be.
+fn refusal(failure: Failure) -> Result<Outcome, Failure> {
+    match failure {
+        Failure::Told { exit: Exit::Usage | Exit::Other, what, .. } => {
+            Ok(Outcome::Refused(what.into_owned()))
         }
-        FileError::NotAFolder(_) => Ok(refused("the memory has a file where its folder would be")),
-        FileError::FileTooLarge(bytes) => {
-            Ok(Outcome::Refused(format!("it has more than {bytes} bytes")))
-        }
-        error => Err(error.into()),
+        failure => Err(failure),
     }
 }

@@ -10,7 +10,7 @@ use crate::tree;
 
 /// Lets the editor work on the file, and writes what it has changed.
 pub(super) fn edit(store: &OpenStore, path: &str, editor: &Editor) -> Result<(), Failure> {
-    let before = read(store, path)?;
+    let before = store.find(path)?;
     if before.is_none() && tree::is_folder(store, path)? {
         return Err(FileError::AlreadyExists.into());
     }
@@ -36,15 +36,6 @@ fn not_text() -> Failure {
     )
 }
 
-/// The file, or `None` if there is no file.
-fn read(store: &OpenStore, path: &str) -> Result<Option<FileText>, FileError> {
-    match store.read(path) {
-        Ok(text) => Ok(Some(text)),
-        Err(FileError::NotFound) => Ok(None),
-        Err(error) => Err(error),
-    }
-}
-
 fn text(file: Option<&FileText>) -> &str {
     file.map_or("", FileText::as_str)
 }
@@ -57,7 +48,7 @@ fn save(
     before: Option<&FileText>,
     after: &str,
 ) -> Result<(), Failure> {
-    let now = read(store, path)?;
+    let now = store.find(path)?;
     if now.as_ref().map(FileText::as_str) != before.map(FileText::as_str) {
         return Err(Failure::new(
             Exit::Other,
@@ -65,7 +56,7 @@ fn save(
             "Look at both.",
         ));
     }
-    Ok(store.write(path, after)?)
+    store.write(path, after)
 }
 
 #[cfg(test)]
@@ -83,16 +74,16 @@ mod tests {
     fn a_file_that_was_changed_meanwhile_is_not_overwritten() {
         let (store, path) = (OpenStore::in_memory(), "/memories/a");
         assert_eq!(told(save(&store, path, None, "new")), "");
-        let before = read(&store, path).unwrap();
+        let before = store.find(path).unwrap();
         assert_eq!(told(save(&store, path, before.as_ref(), "newer")), "");
 
         // Changed, made and deleted by another.
         for stale in [before.as_ref(), None] {
             assert!(told(save(&store, path, stale, "mine")).contains("changed in the store"));
         }
-        let before = read(&store, path).unwrap();
+        let before = store.find(path).unwrap();
         store.remove(path).unwrap();
         assert!(told(save(&store, path, before.as_ref(), "mine")).contains("changed in the store"));
-        assert!(read(&store, path).unwrap().is_none());
+        assert!(store.find(path).unwrap().is_none());
     }
 }

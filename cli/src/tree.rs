@@ -2,11 +2,11 @@
 //!
 //! It is no snapshot: what another user of the store deletes meanwhile may be missing, and is no failure.
 
-use inmost::{Entry, EntryKind, FileText};
 use unicode_normalization::UnicodeNormalization;
 
 use crate::exit::Failure;
 use crate::store::OpenStore;
+use crate::store::facts::{Entry, EntryKind, Text};
 
 /// A file or folder, and where it is.
 pub(crate) struct Found {
@@ -45,7 +45,7 @@ pub(crate) fn walk(
 pub(crate) fn walk_files(
     store: &OpenStore,
     from: &str,
-    mut visit: impl FnMut(&Found, &FileText) -> Result<(), Failure>,
+    mut visit: impl FnMut(&Found, &Text) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     walk(store, from, usize::MAX, |found| {
         if found.is_folder() {

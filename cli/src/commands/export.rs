@@ -8,10 +8,10 @@ use crate::args::StoreArgs;
 use crate::exit::{Exit, Failure};
 use crate::passphrase::Input;
 use crate::plain::{self, MOST_BYTES};
-use crate::store::OpenStore;
+use crate::store::{OpenStore, place};
 use crate::transfer::{Outcome, Report};
 use crate::wiped::Wiped;
-use crate::{confirm, store, tree};
+use crate::{confirm, tree};
 
 /// Write the memory to a folder of plain files, which anyone who can read your files can read
 ///
@@ -64,8 +64,8 @@ impl Export {
     }
 
     fn check_place(&self) -> Result<(), Failure> {
-        store::check_parent(&self.plain)?;
-        if store::is_inside(&self.plain, &self.store.place()?) {
+        place::check_parent(&self.plain)?;
+        if place::is_inside(&self.plain, &self.store.place()?) {
             return Err(Failure::usage(
                 "The plain files would be in the folder of the store itself.",
                 "Choose a place elsewhere.",

@@ -2,13 +2,13 @@
 
 use std::io::{self, IsTerminal};
 
-use inmost::FileText;
 use regex::{Regex, RegexBuilder};
 use serde::Serialize;
 
 use crate::args::StoreArgs;
 use crate::exit::Failure;
 use crate::passphrase::Input;
+use crate::store::facts::Text;
 use crate::style::{Piece, Style};
 use crate::tree::{self, Found};
 use crate::wiped::Wiped;
@@ -99,7 +99,7 @@ struct Search<'a> {
 
 impl Search<'_> {
     /// What to print of a file; `None` if nothing was found in it.
-    fn file(&self, file: &Found, text: &FileText) -> Result<Option<Wiped>, Failure> {
+    fn file(&self, file: &Found, text: &Text) -> Result<Option<Wiped>, Failure> {
         let mut hits =
             (1..).zip(lines(text.as_str())).filter(|(_, line)| self.pattern.is_match(line));
         let Some(first) = hits.next() else { return Ok(None) };

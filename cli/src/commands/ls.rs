@@ -1,11 +1,11 @@
 //! `inmost ls`
 
-use inmost::EntryKind;
 use serde::Serialize;
 
 use crate::args::StoreArgs;
 use crate::exit::Failure;
 use crate::passphrase::Input;
+use crate::store::facts::EntryKind;
 use crate::style::{Piece, Style};
 use crate::tree::{self, Found};
 use crate::wiped::Wiped;
@@ -92,7 +92,7 @@ fn changes(all: &[Found]) -> Vec<Option<u64>> {
             let below = newest.drain(found.depth + 1..).flatten().max();
             let changed = match found.entry.kind {
                 EntryKind::File { modified, .. } => Some(modified),
-                _ => below,
+                EntryKind::Folder => below,
             };
             if let Some(level) = newest.get_mut(found.depth) {
                 *level = (*level).max(changed);
@@ -124,7 +124,7 @@ impl<'a> Line<'a> {
             EntryKind::File { lines, created, modified, .. } => {
                 ("file", Some((lines, created, modified)))
             }
-            _ => ("folder", None),
+            EntryKind::Folder => ("folder", None),
         };
         Self {
             path: &found.path,

@@ -13,6 +13,7 @@ pub(crate) mod export;
 pub(crate) mod grep;
 pub(crate) mod import;
 pub(crate) mod init;
+pub(crate) mod lock;
 pub(crate) mod ls;
 pub(crate) mod man;
 pub(crate) mod migrate;
@@ -26,10 +27,10 @@ pub(crate) mod salvage;
 pub(crate) mod slot;
 pub(crate) mod stats;
 pub(crate) mod status;
+pub(crate) mod unlock;
 pub(crate) mod write;
 
-use inmost::StoreError;
-
+use crate::agent;
 use crate::args::{Command, StoreArgs};
 use crate::exit::Failure;
 use crate::passphrase::Input;
@@ -53,6 +54,9 @@ pub(crate) fn run(command: &Command) -> Result<(), Failure> {
         Command::Import(import) => import.run(),
         Command::Export(export) => export.run(),
         Command::Status(status) => status.run(),
+        Command::Unlock(unlock) => unlock.run(),
+        Command::Lock(lock) => lock.run(),
+        Command::Agent => agent::run(),
         Command::Check(check) => check.run(),
         Command::Repair(repair) => repair.run(),
         Command::Salvage(salvage) => salvage.run(),
@@ -74,7 +78,7 @@ pub(crate) fn run(command: &Command) -> Result<(), Failure> {
 fn rewrite(
     args: &StoreArgs,
     verb: &str,
-    work: impl FnOnce(&OpenStore, &mut dyn FnMut(u64)) -> Result<(), StoreError>,
+    work: impl FnOnce(&OpenStore, &mut dyn FnMut(u64)) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     let (before, after) = args.with_store_as_it_is(Input::Free, |store| {
         let before = store.status()?.disk_bytes;

@@ -2,12 +2,12 @@
 
 use std::fmt::Write;
 
-use inmost::EntryKind;
 use serde::Serialize;
 
 use crate::args::StoreArgs;
 use crate::exit::Failure;
 use crate::passphrase::Input;
+use crate::store::facts::EntryKind;
 use crate::tree::{self, Found};
 use crate::wiped::Wiped;
 use crate::{clock, json_line, shown};

@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use crate::inmost::{CHEAP, PASSPHRASE, Place, run};
 
 /// Every command that works on a store, but for `slot`, which has commands of its own.
-pub(crate) const COMMANDS: [&str; 24] = [
+pub(crate) const COMMANDS: [&str; 26] = [
     "init",
     "call",
     "ls",
@@ -20,6 +20,8 @@ pub(crate) const COMMANDS: [&str; 24] = [
     "import",
     "export",
     "status",
+    "unlock",
+    "lock",
     "passwd",
     "rotate",
     "check",
@@ -42,7 +44,7 @@ fn every_command_has_help_with_an_example() {
         let example = help.split("Example").last().unwrap();
         assert!(example.contains(&format!("inmost {command} ")), "{help}");
         assert!(help.contains("--store <DIR>") && help.contains("INMOST_STORE"), "{help}");
-        if command == "destroy" {
+        if ["destroy", "lock"].contains(&command) {
             assert!(!help.contains("passphrase-file"), "it needs none: {help}");
             continue;
         }

@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
+use crate::conversation::{Conversation, bare};
 use crate::inmost::{Ended, PASSPHRASE, Place, run};
-use crate::terminal::{Conversation, bare};
 
 const CANARY: &str = "xylophonequartzcanary";
 
@@ -203,6 +203,28 @@ fn a_text_that_cannot_be_written_is_kept_in_memory() {
         fs::remove_dir_all(folder.path()).unwrap();
     }
     assert_eq!(desk.place.cat("/memories/a"), "one\n");
+}
+
+#[test]
+fn a_file_that_was_changed_in_the_store_meanwhile_is_not_overwritten_and_the_text_kept() {
+    let desk = Desk::new(&[("/memories/a", "one\n")]);
+    desk.place.unlock(&[]);
+    let program = desk.place.bare_command::<&str>([]).get_program().to_owned();
+    let script =
+        "echo mine >> \"$1\"; echo theirs | \"$INMOST\" write --store \"$STORE\" /memories/a";
+    let mut command = desk.command("/memories/a", script);
+    command.env("INMOST", program).env("STORE", desk.place.store());
+    // The agent is found in the folder for sockets, which is on a disk here.
+    command.env("XDG_RUNTIME_DIR", desk.place.runtime());
+    let ended = run(&mut command, b"");
+    assert_eq!(ended.code, Some(1), "{ended:?}");
+    assert!(ended.err.contains("changed in the store meanwhile"), "{ended:?}");
+    assert_eq!(desk.place.cat("/memories/a"), "theirs\n");
+    let kept = ended.err.split_once("kept in memory, in ").unwrap().1.split_once(": ").unwrap().0;
+    assert_eq!(fs::read_to_string(kept).unwrap(), "one\nmine\n");
+    let folder = Path::new(kept).parent().unwrap();
+    assert!(folder.starts_with("/dev/shm"), "{kept}");
+    fs::remove_dir_all(folder).unwrap();
 }
 
 /// Where the text would reach a disk, nobody edits.

@@ -7,8 +7,10 @@
     reason = "a test that meets the unexpected should stop there and say so"
 )]
 
+mod agent;
 mod call;
 mod commands;
+mod conversation;
 mod damage;
 mod destroy;
 mod edit;
@@ -24,3 +26,6 @@ mod reading;
 mod rewrite;
 mod terminal;
 mod transfer;
+
+/// Every command opens its store itself here; `tests/with_agent` runs the same tests the other way.
+pub(crate) const WITH_AGENT: bool = false;

@@ -121,8 +121,8 @@ fn stats_tell_what_a_memory_is_made_of() {
 #[cfg(target_os = "linux")]
 mod at_a_terminal {
     use super::Place;
+    use crate::conversation::{Conversation, bare};
     use crate::inmost::PASSPHRASE;
-    use crate::terminal::{Conversation, bare};
 
     fn screen(place: &Place, args: &[&str], variables: &[(&str, &str)]) -> String {
         let mut command = bare(place, args);

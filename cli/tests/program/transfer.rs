@@ -160,9 +160,9 @@ fn what_cannot_be_imported_at_all_is_told_at_once() {
 fn a_person_sees_a_bar_while_files_are_read() {
     let place = Place::with_store();
     plain(&place, "in", &[("a", b"1"), ("b", b"2")]);
-    let mut command = crate::terminal::bare(&place, &["import", "in"]);
+    let mut command = crate::conversation::bare(&place, &["import", "in"]);
     command.env("INMOST_PASSPHRASE", crate::inmost::PASSPHRASE);
-    let mut talk = crate::terminal::Conversation::start(&command);
+    let mut talk = crate::conversation::Conversation::start(&command);
     talk.until("of 2: 1 files read");
     talk.until("Imported 2 files");
     talk.expect_end(0);
@@ -174,9 +174,9 @@ fn a_person_is_warned_and_asked_before_anything_is_written_unencrypted() {
     let place = Place::with_files(&[("/memories/a", "1")]);
     let out = place.beside("out");
     for (typed, code) in [("\r", 1), ("no\r", 1), ("yes\r", 0)] {
-        let mut command = crate::terminal::bare(&place, &["export", "out"]);
+        let mut command = crate::conversation::bare(&place, &["export", "out"]);
         command.env("INMOST_PASSPHRASE", crate::inmost::PASSPHRASE);
-        let mut talk = crate::terminal::Conversation::start(&command);
+        let mut talk = crate::conversation::Conversation::start(&command);
         let shown = talk.until("Type yes to go on: ");
         assert!(shown.contains("is not encrypted"), "{shown:?}");
         assert!(!out.exists());

@@ -1,18 +1,17 @@
 //! One file, from the store to the editor and back.
 
-use inmost::{FileError, FileText};
-
 use super::editor::{Editor, Signals};
 use super::private_folder::PrivateFolder;
 use crate::exit::{Exit, Failure};
 use crate::store::OpenStore;
+use crate::store::facts::Text;
 use crate::tree;
 
 /// Lets the editor work on the file, and writes what it has changed.
 pub(super) fn edit(store: &OpenStore, path: &str, editor: &Editor) -> Result<(), Failure> {
     let before = store.find(path)?;
     if before.is_none() && tree::is_folder(store, path)? {
-        return Err(FileError::AlreadyExists.into());
+        return Err(inmost::FileError::AlreadyExists.into());
     }
     // Before there is anything that a signal could leave behind.
     let mut signals = Signals::watch()?;
@@ -36,20 +35,15 @@ fn not_text() -> Failure {
     )
 }
 
-fn text(file: Option<&FileText>) -> &str {
-    file.map_or("", FileText::as_str)
+fn text(file: Option<&Text>) -> &str {
+    file.map_or("", Text::as_str)
 }
 
 /// Writes the text, unless the file is no longer what it was. Two who both save at the very same moment can still
 /// overtake each other: the store has no write that depends on what is there.
-fn save(
-    store: &OpenStore,
-    path: &str,
-    before: Option<&FileText>,
-    after: &str,
-) -> Result<(), Failure> {
+fn save(store: &OpenStore, path: &str, before: Option<&Text>, after: &str) -> Result<(), Failure> {
     let now = store.find(path)?;
-    if now.as_ref().map(FileText::as_str) != before.map(FileText::as_str) {
+    if now.as_ref().map(Text::as_str) != before.map(Text::as_str) {
         return Err(Failure::new(
             Exit::Other,
             "The file was changed in the store meanwhile, so the edited text was not written.",

@@ -39,6 +39,12 @@ impl OpenStore {
         Ok(Self(Holder::Here(Local::new(session, restrictions)?)))
     }
 
+    /// An empty one that leaves nothing behind.
+    #[cfg(test)]
+    pub(crate) fn in_memory() -> Self {
+        Self::here(Session::in_memory().unwrap(), &Restrictions::default()).unwrap()
+    }
+
     fn through(connection: Connection) -> Self {
         Self(Holder::Agent(Mutex::new(connection)))
     }
@@ -75,8 +81,14 @@ impl OpenStore {
     }
 
     pub(crate) fn list(&self, path: &str) -> Result<Vec<Entry>, Failure> {
+        self.find_entries(path)?.ok_or_else(|| FileError::NotFound.into())
+    }
+
+    /// The entries of a folder that need not be there; of a file, itself alone.
+    pub(crate) fn find_entries(&self, path: &str) -> Result<Option<Vec<Entry>>, Failure> {
         match self.ask_quietly(&Request::List { path: path.to_owned() }, &[])? {
-            (Reply::Entries(entries), _) => Ok(entries),
+            (Reply::Entries(entries), _) => Ok(Some(entries)),
+            (Reply::Missing, _) => Ok(None),
             _ => Err(unexpected()),
         }
     }

@@ -80,7 +80,7 @@ pub(crate) enum Reply {
     },
     /// The text.
     Text,
-    /// There is no such file.
+    /// There is no such file or folder.
     Missing,
     Entries(Vec<Entry>),
     Status(Status),

@@ -131,6 +131,12 @@ impl Place {
         self.run(["cat", path], "").expect(0).out
     }
 
+    /// What `ls` shows below a folder.
+    pub(crate) fn names(&self, path: &str) -> Vec<String> {
+        let out = self.run(["ls", path], "").expect(0).out;
+        out.lines().map(|line| line.split_whitespace().nth(2).unwrap().to_owned()).collect()
+    }
+
     /// Changes both copies of the header, or one.
     pub(crate) fn change_headers(&self, names: &[&str], change: impl Fn(&mut Vec<u8>)) {
         self.lock();

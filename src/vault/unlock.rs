@@ -134,7 +134,7 @@ impl Vault {
         // authenticated.
         let engine = open_records(&*storage, &header)?;
         let mut anchor = Anchor::new(&keys, options.freshness.clone());
-        let seen = anchor.newest(&*storage, generation);
+        let seen = anchor.newest(&*storage, header.generation());
         let sealer = sealer(&keys);
         let mut open = Open::new(storage, engine, sealer, Some(keys), &options.session)?;
         // A process may have died between applying its last batch and syncing it. No power cut may take back

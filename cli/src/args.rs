@@ -8,8 +8,8 @@ use clap::{Parser, Subcommand, ValueEnum};
 use inmost::{KdfCost, NewSlot, StorageEngine};
 
 use crate::commands::{
-    accept_rollback, backup, call, cat, check, compact, destroy, init, ls, migrate, mv, passwd,
-    purge, repair, rm, rotate, salvage, slot, status, write,
+    accept_rollback, backup, call, cat, check, compact, destroy, init, ls, mcp, migrate, mv,
+    passwd, purge, repair, rm, rotate, salvage, slot, status, write,
 };
 use crate::credential::CredentialArgs;
 use crate::exit::Failure;
@@ -35,6 +35,7 @@ pub(crate) struct Args {
 pub(crate) enum Command {
     Init(init::Init),
     Call(call::Call),
+    Mcp(mcp::Mcp),
     Ls(ls::Ls),
     Cat(cat::Cat),
     Write(write::Write),

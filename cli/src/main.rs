@@ -10,8 +10,10 @@ mod confined;
 mod confirm;
 mod credential;
 mod exit;
+mod limits;
 mod line_editor;
 mod lines;
+mod mcp;
 mod new_passphrase;
 mod passphrase;
 mod progress;
@@ -22,7 +24,6 @@ mod terminal;
 mod wiped;
 mod words;
 
-use std::io::Write;
 use std::panic::{self, PanicHookInfo};
 use std::path::Path;
 use std::process::ExitCode;
@@ -38,8 +39,7 @@ fn main() -> ExitCode {
         Err(Failure::AnswerLost) => Exit::Other,
         Err(Failure::Ended(code)) => return ExitCode::from(code),
         Err(Failure::Told { exit, what, advice }) => {
-            // There is nowhere left to say that standard error is gone too.
-            let _ = write!(std::io::stderr().lock(), "inmost: {what}\n{advice}\n");
+            streams::complain(&what, &advice);
             exit
         }
     };

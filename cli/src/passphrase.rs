@@ -25,15 +25,15 @@ use crate::{new_passphrase, streams};
 pub(crate) struct PassphraseArgs {
     /// Read it from a file; `-` is standard input, where the command does not need that itself
     #[arg(long = "passphrase-file", value_name = "FILE", help_heading = HEADING)]
-    file: Option<PathBuf>,
+    pub(crate) file: Option<PathBuf>,
 
     /// Read it from an open file descriptor
     #[arg(long = "passphrase-fd", value_name = "N", help_heading = HEADING)]
-    fd: Option<Descriptor>,
+    pub(crate) fd: Option<Descriptor>,
 
     /// Read it from the output of a shell command, such as a password manager's
     #[arg(long = "passphrase-command", value_name = "COMMAND", help_heading = HEADING)]
-    command: Option<OsString>,
+    pub(crate) command: Option<OsString>,
 }
 
 const HEADING: &str =
@@ -42,7 +42,7 @@ const HEADING: &str =
 /// A descriptor that this process was started with, opened while the command line is read: a number that is
 /// not open then would soon be that of a file of our own.
 #[derive(Clone)]
-struct Descriptor {
+pub(crate) struct Descriptor {
     number: u32,
     file: Arc<File>,
 }
@@ -63,6 +63,8 @@ pub(crate) enum Input {
     Free,
     /// It reads its own matter from there.
     Taken,
+    /// The same, and another program started it, whose terminal is not ours to ask on.
+    Unattended,
 }
 
 impl PassphraseArgs {
@@ -72,7 +74,7 @@ impl PassphraseArgs {
             (Some(file), _) => file == Path::new("-"),
             (None, fd) => fd.as_ref().is_some_and(|fd| fd.number == 0),
         };
-        if wants_input && input == Input::Taken {
+        if wants_input && input != Input::Free {
             return Err(Failure::usage(
                 "Standard input cannot give the passphrase: this command reads it for itself.",
                 "Use another source: a file, --passphrase-fd, --passphrase-command or INMOST_PASSPHRASE.",
@@ -85,7 +87,7 @@ impl PassphraseArgs {
     pub(crate) fn of_store(&self, input: Input) -> Result<Passphrase, Failure> {
         match self.given(input)? {
             Some(text) => parse(text),
-            None => parse(terminal()?.ask("Passphrase: ")?),
+            None => parse(ask(input, "Passphrase: ")?),
         }
     }
 
@@ -101,7 +103,7 @@ impl PassphraseArgs {
     pub(crate) fn recovery_key(&self, input: Input) -> Result<RecoveryKey, Failure> {
         let text = match self.named(input)? {
             Some(text) => text,
-            None => terminal()?.ask("Recovery key: ")?,
+            None => ask(input, "Recovery key: ")?,
         };
         let text = std::str::from_utf8(text.expose()).map_err(|_| {
             Failure::usage("This is no recovery key.", "Check what it is taken from.")
@@ -178,6 +180,18 @@ impl NewPassphraseArgs {
 
 fn parse(text: Wiped) -> Result<Passphrase, Failure> {
     Ok(Passphrase::from_bytes(text.into_vec())?)
+}
+
+/// Asks a person, if one is there.
+fn ask(input: Input, prompt: &str) -> Result<Wiped, Failure> {
+    if input == Input::Unattended {
+        return Err(Failure::new(
+            Exit::Locked,
+            "The store is locked: no passphrase was given, and nobody can be asked.",
+            "Start the program with --passphrase-command, --passphrase-file or INMOST_PASSPHRASE.",
+        ));
+    }
+    terminal()?.ask(prompt)
 }
 
 pub(crate) fn terminal() -> Result<Terminal, Failure> {

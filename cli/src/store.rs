@@ -8,29 +8,29 @@ use std::sync::Arc;
 use etcetera::BaseStrategy;
 use inmost::{
     AnchorStatus, CheckReport, Entry, FileAnchor, FileError, FileText, MemoryTool, Problem,
-    Session, Status, StorageEngine, StoreError, ToolResult, Vault, VaultOptions,
+    Session, Status, StorageEngine, StoreError, Vault, VaultOptions,
 };
 
 use crate::args::{EngineName, KdfArgs, OpenArgs, PlaceArgs, StoreArgs};
 use crate::credential::{By, Secret};
 use crate::exit::{Exit, Failure};
+use crate::limits::LimitArgs;
 use crate::passphrase::Input;
 use crate::{compact_offer, streams};
 
 /// An unlocked store. Commands know nothing else of it, so that it need not be this process that holds it.
 pub(crate) struct OpenStore {
     session: Session,
-    tool: MemoryTool,
 }
 
 impl OpenStore {
     fn new(session: Session) -> Self {
-        Self { tool: MemoryTool::new(session.clone()), session }
+        Self { session }
     }
 
-    /// Answers a call of the memory tool in any case; the error is why no further one can be.
-    pub(crate) fn answer(&self, json: &[u8]) -> (ToolResult, Option<StoreError>) {
-        self.tool.answer(json)
+    /// The memory tool for an agent that is let in so far.
+    pub(crate) fn tool(&self, limits: &LimitArgs) -> Result<MemoryTool, Failure> {
+        limits.tool(self.session.clone())
     }
 
     pub(crate) fn read(&self, path: &str) -> Result<FileText, FileError> {

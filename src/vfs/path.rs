@@ -45,6 +45,7 @@ pub(crate) enum PathError {
 
 impl MemoryPath {
     /// The root of the store, which always exists.
+    #[cfg(any(test, feature = "fuzzing"))]
     pub(crate) fn root() -> Self {
         Self::top(&Subtree::default())
     }

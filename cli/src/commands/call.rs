@@ -3,12 +3,13 @@
 use std::ffi::OsString;
 use std::io::Write;
 
-use inmost::{StoreError, ToolError, ToolResult};
+use inmost::{MemoryTool, StoreError, ToolError, ToolResult};
 use serde::Serialize;
 
 use crate::args::{KdfArgs, StoreArgs};
 use crate::exit::Failure;
-use crate::lines::{Line, Lines};
+use crate::limits::LimitArgs;
+use crate::lines::{LINE_BYTES, Line, Lines};
 use crate::passphrase::Input;
 use crate::store::OpenStore;
 use crate::streams;
@@ -24,7 +25,8 @@ use crate::wiped::Wiped;
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  \
     inmost call --store notes.inmost '{\"command\": \"view\", \"path\": \"/memories\"}'\n  \
-    inmost call --store notes.inmost --create < session.jsonl")]
+    inmost call --store notes.inmost --create < session.jsonl\n  \
+    inmost call --store notes.inmost --subtree /memories/project-x < session.jsonl")]
 pub(crate) struct Call {
     #[command(flatten)]
     store: StoreArgs,
@@ -35,6 +37,9 @@ pub(crate) struct Call {
 
     #[command(flatten)]
     kdf: KdfArgs,
+
+    #[command(flatten)]
+    limits: LimitArgs,
 
     /// Print the content of the answers alone
     #[arg(long)]
@@ -52,6 +57,7 @@ impl Call {
                 "Leave it out, or add --create.",
             ));
         }
+        self.limits.check()?;
         let input = if self.json.is_some() { Input::Free } else { Input::Taken };
         if self.create {
             self.store.with_store_or_new(&self.kdf, input, |store| self.answer_all(store))
@@ -61,16 +67,17 @@ impl Call {
     }
 
     fn answer_all(&self, store: &OpenStore) -> Result<(), Failure> {
+        let tool = store.tool(&self.limits)?;
         let mut output = streams::output().map_err(|error| Failure::output(&error))?;
         if let Some(json) = &self.json {
-            return self.answer(store, json.as_encoded_bytes(), &mut output);
+            return self.answer(&tool, json.as_encoded_bytes(), &mut output);
         }
         let input = streams::input().map_err(|error| Failure::input(&error))?;
         let mut lines = Lines::new(input, LINE_BYTES);
         while let Some(line) = lines.next().map_err(|error| Failure::input(&error))? {
             match line {
                 Line::Whole(line) if line.iter().all(u8::is_ascii_whitespace) => {}
-                Line::Whole(line) => self.answer(store, line, &mut output)?,
+                Line::Whole(line) => self.answer(&tool, line, &mut output)?,
                 Line::TooLong => self.tell(&too_long(), &mut output)?,
             }
         }
@@ -80,11 +87,11 @@ impl Call {
     /// Answers one call. When the store fails, the model is told before the program ends.
     fn answer(
         &self,
-        store: &OpenStore,
+        tool: &MemoryTool,
         json: &[u8],
         output: &mut impl Write,
     ) -> Result<(), Failure> {
-        let (result, failed): (ToolResult, Option<StoreError>) = store.answer(json);
+        let (result, failed): (ToolResult, Option<StoreError>) = tool.answer(json);
         let told = self.tell(&result, output);
         match failed {
             Some(error) => Err(error.into()),
@@ -128,9 +135,6 @@ struct Answer<'a> {
 fn too_long() -> ToolResult {
     ToolError::InvalidInput { reason: "it is longer than 64 MiB" }.into()
 }
-
-/// Bytes of a line that are read as one call: four times the longest file, so that its JSON fits.
-const LINE_BYTES: usize = 64 << 20;
 
 /// Room for the names of the fields, an id and some escapes; a buffer that grows all the same is wiped.
 const FRAME_BYTES: usize = 256;

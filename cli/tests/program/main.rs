@@ -16,6 +16,8 @@ mod first_session;
 mod freshness;
 mod inmost;
 mod keyslots;
+mod limits;
+mod mcp;
 mod passphrase;
 mod rewrite;
 mod terminal;

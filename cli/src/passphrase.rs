@@ -10,7 +10,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::str::FromStr;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use inmost::{Passphrase, RecoveryKey};
 use zeroize::Zeroizing;
@@ -45,6 +45,21 @@ const HEADING: &str =
 pub(crate) struct Descriptor {
     number: u32,
     file: Arc<File>,
+    /// What it gave: a pipe gives it once, and a server may have to open its store again.
+    text: Arc<Mutex<Option<Wiped>>>,
+}
+
+impl Descriptor {
+    fn read(&self) -> io::Result<Wiped> {
+        let mut text = self.text.lock().unwrap_or_else(PoisonError::into_inner);
+        let text = match &mut *text {
+            Some(text) => text,
+            none => none.insert(read(&*self.file)?),
+        };
+        let mut copy = Wiped::with_capacity(text.expose().len());
+        copy.append(text.expose());
+        Ok(copy)
+    }
 }
 
 impl FromStr for Descriptor {
@@ -52,7 +67,7 @@ impl FromStr for Descriptor {
 
     fn from_str(number: &str) -> io::Result<Self> {
         let number = number.parse().map_err(|_| io::Error::other("not a number"))?;
-        Ok(Self { number, file: Arc::new(open_descriptor(number)?) })
+        Ok(Self { number, file: Arc::new(open_descriptor(number)?), text: Arc::default() })
     }
 }
 
@@ -135,7 +150,7 @@ impl PassphraseArgs {
         }
         if let Some(fd) = &self.fd {
             let what = "The file descriptor of the passphrase cannot be read";
-            return Ok(Some(from_file(what, read(&*fd.file))?));
+            return Ok(Some(from_file(what, fd.read())?));
         }
         if let Some(command) = &self.command {
             return Ok(Some(without_line_end(run(command, input)?)));
@@ -306,7 +321,7 @@ mod tests {
         let null = || Arc::new(File::open("/dev/null").unwrap());
         let args = |file: Option<&str>, fd: Option<u32>| PassphraseArgs {
             file: file.map(PathBuf::from),
-            fd: fd.map(|number| Descriptor { number, file: null() }),
+            fd: fd.map(|number| Descriptor { number, file: null(), text: Arc::default() }),
             command: None,
         };
         for (args, wants_input) in [

@@ -114,12 +114,8 @@ impl ServerHandler for Server {
             return Err(ErrorData::internal_error("The request was cancelled.", None));
         };
         let is_error = result.is_error();
-        let content = vec![ContentBlock::text(result.into_content())];
-        let result = if is_error {
-            CallToolResult::error(content)
-        } else {
-            CallToolResult::success(content)
-        };
-        Ok(result.into())
+        let text = vec![ContentBlock::text(result.into_content())];
+        let answer = if is_error { CallToolResult::error } else { CallToolResult::success };
+        Ok(answer(text).into())
     }
 }

@@ -4,7 +4,7 @@
 //! report success. So every outcome has to be one of these: the right text everywhere; an error; or, for an older
 //! state, [`StoreError::RolledBack`] with both numbers. Never a panic, another text, or a store with less in it.
 //! Short form: 30 places. Long form, with a table:
-//! `cargo test --release --test engine_damage -- --ignored --nocapture`.
+//! `cargo test --release --features redb --test engine_damage -- --ignored --nocapture`.
 
 #![allow(
     clippy::unwrap_used,
@@ -19,7 +19,9 @@ use std::io::{Read, Seek, SeekFrom, Write};
 use std::panic::{self, AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
-use inmost::{EntryKind, KdfCost, Passphrase, Session, StoreError, Vault, VaultOptions};
+use inmost::{
+    EntryKind, KdfCost, Passphrase, Session, StorageEngine, StoreError, Vault, VaultOptions,
+};
 use tempfile::TempDir;
 
 const CHEAP: KdfCost = KdfCost::new(19 << 10, 2, 1);
@@ -41,7 +43,7 @@ struct Base {
 }
 
 impl Base {
-    fn new() -> Self {
+    fn new(engine: StorageEngine) -> Self {
         let memory = Path::new("/dev/shm");
         let folder =
             if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() };
@@ -49,7 +51,8 @@ impl Base {
         let path = folder.path().join("base");
         let mut texts = Texts::new();
         let mut commit = 0;
-        VaultOptions::new().kdf_cost(CHEAP).create(&path, &passphrase()).unwrap().lock();
+        let options = VaultOptions::new().kdf_cost(CHEAP).engine(engine);
+        options.create(&path, &passphrase()).unwrap().lock();
         for round in 0..4 {
             let session = unlock(&path).unwrap();
             for number in 0..25 {
@@ -138,10 +141,12 @@ fn generation(store: &Path) -> PathBuf {
 fn damage(store: &Path, random: &mut Random) -> String {
     let files = engine_files(store);
     // Most bytes are in the log, so most damage is, too; a quarter of it is elsewhere.
-    let log = files.iter().find(|path| path.ends_with("db")).unwrap();
+    let log = files.iter().find(|path| path.ends_with("db") || path.ends_with("redb")).unwrap();
     let others: Vec<_> = files.iter().filter(|path| *path != log).collect();
     let file = match random.below(4) {
-        0 => others[usize::try_from(random.below(others.len().try_into().unwrap())).unwrap()],
+        0 if !others.is_empty() => {
+            others[usize::try_from(random.below(others.len().try_into().unwrap())).unwrap()]
+        }
         _ => log,
     };
     let length = fs::metadata(file).unwrap().len();
@@ -279,15 +284,17 @@ fn collect(session: &Session, folder: &str, found: &mut Texts) -> Result<(), Str
     failed.map_or(Ok(()), Err)
 }
 
-fn run(seeds: std::ops::Range<u64>) -> BTreeMap<(String, String), u64> {
+fn run(engine: StorageEngine, seeds: std::ops::Range<u64>) -> BTreeMap<(String, String), u64> {
     // The engine panics on some damage, and the library turns that into an error; no need to read of it.
     let usual = panic::take_hook();
     panic::set_hook(Box::new(move |info| {
-        if !info.location().is_some_and(|location| location.file().contains("sled")) {
+        if !info.location().is_some_and(|location| {
+            ["sled", "redb"].iter().any(|engine| location.file().contains(engine))
+        }) {
             usual(info);
         }
     }));
-    let base = Base::new();
+    let base = Base::new(engine);
     let mut table = BTreeMap::new();
     for seed in seeds {
         let store = base.copy();
@@ -301,7 +308,7 @@ fn run(seeds: std::ops::Range<u64>) -> BTreeMap<(String, String), u64> {
 
 #[test]
 fn damage_to_the_engines_files_is_an_error_or_leaves_the_right_text() {
-    let table = run(0..30);
+    let table = run(StorageEngine::Sled, 0..30);
     assert_eq!(table.values().sum::<u64>(), 30);
     assert!(table.keys().any(|(_, outcome)| outcome == "right"));
     assert!(table.keys().any(|(_, outcome)| outcome == "RolledBack"), "{table:?}");
@@ -310,7 +317,26 @@ fn damage_to_the_engines_files_is_an_error_or_leaves_the_right_text() {
 #[test]
 #[ignore = "1,000 places take minutes; the short form is above"]
 fn damage_at_a_thousand_places_is_an_error_or_leaves_the_right_text() {
-    for ((what, outcome), count) in run(1_000..2_000) {
+    print(&run(StorageEngine::Sled, 1_000..2_000));
+}
+
+fn print(table: &BTreeMap<(String, String), u64>) {
+    for ((what, outcome), count) in table {
         println!("{count:5}  {what:24}  {outcome}");
     }
+}
+
+#[cfg(feature = "redb")]
+#[test]
+fn damage_to_the_files_of_redb_is_an_error_or_leaves_the_right_text() {
+    let table = run(StorageEngine::Redb, 0..30);
+    assert_eq!(table.values().sum::<u64>(), 30);
+    assert!(table.keys().any(|(_, outcome)| outcome == "right"));
+}
+
+#[cfg(feature = "redb")]
+#[test]
+#[ignore = "1,000 places take minutes; the short form is above"]
+fn damage_at_a_thousand_places_of_redb_is_an_error_or_leaves_the_right_text() {
+    print(&run(StorageEngine::Redb, 1_000..2_000));
 }

@@ -122,6 +122,19 @@ fn dropping_a_session_leaves_neither_keys_nor_text() {
 }
 
 #[test]
+fn an_idle_lock_leaves_neither_keys_nor_text() {
+    let Some(mut run) = start() else { return };
+    let labels = host::files(&mut run);
+    run.restart();
+    assert_eq!(run.tell(Order::UnlockWhileUsed, &run.passphrase.clone()), "unlocked");
+    let path = format!("/memories/{}", word("typed name"));
+    assert_eq!(run.tell(Order::Read, &path), word("typed text"));
+    assert_eq!(run.tell(Order::Await, ""), "locked");
+    assert_clean(&traces_in(&run, run.secrets()), "after an idle lock");
+    assert_clean(&traces_in(&run, of_words(&labels)), "after an idle lock");
+}
+
+#[test]
 fn a_failed_unlock_leaves_nothing() {
     let Some(mut run) = start() else { return };
     let secrets = run.secrets();

@@ -113,7 +113,10 @@ impl StoreArgs {
         work: impl FnOnce(&OpenStore) -> Result<T, Failure>,
     ) -> Result<T, Failure> {
         self.open.credential.passphrase.check(input)?;
-        work_on(self.open.unlock(&self.place()?, input, self.by())?.0, work)
+        // Not in one expression: what opened the store would then lie in memory as long as the work takes.
+        let (store, secret) = self.open.unlock(&self.place()?, input, self.by())?;
+        drop(secret);
+        work_on(store, work)
     }
 
     /// The same, for work on the keyslots; it gets what opened the store as well.
@@ -210,8 +213,15 @@ impl OpenArgs {
         let vault = self.options(place)?.open(place)?;
         let secret = self.credential.of_store(input, by)?;
         let store = OpenStore::new(vault.unlock_with(secret.credential())?);
-        if self.anchor.is_some() && store.status()?.anchor == AnchorStatus::Failing {
-            streams::warn("The file given as anchor cannot be read or written.");
+        match store.status()?.anchor {
+            AnchorStatus::Failing if self.anchor.is_some() => {
+                streams::warn("The file given as anchor cannot be read or written.");
+            }
+            // Only once: from now on there is one again.
+            AnchorStatus::WasMissing => streams::warn(
+                "What would tell of an older copy of the store was not there (its anchor); it is made anew.",
+            ),
+            _ => {}
         }
         Ok((store, secret))
     }

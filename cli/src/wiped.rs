@@ -102,8 +102,13 @@ impl Chunk {
         Ok(self.bytes.get(self.at..self.end).unwrap_or_default())
     }
 
+    /// Wipes what has been taken over.
     pub(crate) fn consume(&mut self, bytes: usize) {
-        self.at = self.at.saturating_add(bytes);
+        let end = self.at.saturating_add(bytes).min(self.end);
+        if let Some(consumed) = self.bytes.get_mut(self.at..end) {
+            consumed.zeroize();
+        }
+        self.at = end;
     }
 }
 

@@ -19,7 +19,7 @@ pub struct Setup {
 
 /// One operation.
 ///
-/// A new one (a rewrite of the generation, a change of passphrase) is a variant here, a way to read it in
+/// A new one (a change of passphrase) is a variant here, a way to read it in
 /// [`Op::read`], and an arm in `stateful::Run::step`.
 #[derive(Clone, Debug)]
 pub enum Op {
@@ -41,6 +41,9 @@ pub enum Op {
     /// Lets a write from now on fail.
     #[doc(hidden)]
     Fail(PlannedFault),
+    /// Rewrites the generation.
+    #[doc(hidden)]
+    Purge,
     /// Takes away what is not synced, with the process that held the store.
     #[doc(hidden)]
     LosePower,
@@ -156,7 +159,8 @@ impl Op {
                 let fault = input.one_in(3).then(|| PlannedFault::read(input));
                 Self::Reopen { cache_bytes, fault }
             }
-            36..=38 => Self::Fail(PlannedFault::read(input)),
+            36 | 37 => Self::Fail(PlannedFault::read(input)),
+            38 => Self::Purge,
             _ => Self::LosePower,
         }
     }

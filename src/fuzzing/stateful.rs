@@ -70,6 +70,7 @@ impl Run {
                 self.reopen(*fault);
                 Ok(())
             }
+            Op::Purge => self.store.session().purge(|_| {}),
             Op::Tool(_) | Op::Files(_) => apply(&self.store, &mut self.memory, operation),
         };
         self.settle(done, before);

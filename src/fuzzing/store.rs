@@ -8,6 +8,7 @@ use super::ops::{PlannedFault, Setup};
 use crate::crypto::passphrase::Passphrase;
 use crate::record::node::{Entries, Entry, Node, Totals, What};
 use crate::record::{NodeSource, ObjectId, RecordError, RecordId, Tag, load_folder};
+use crate::storage::Storage;
 use crate::storage::faulty::{Faults, FaultyStorage};
 use crate::storage::memory::MemoryStorage;
 use crate::tool::{MemoryTool, ToolResult};
@@ -159,7 +160,9 @@ impl Store {
                 Ok::<_, StoreError>((reached.len(), system.body.count() > 0))
             })
             .unwrap();
-        let stored = self.place.with_records(fuzz::FIRST_GENERATION, |records| records.len());
+        let generations = self.place.generations().unwrap();
+        let [generation] = generations[..] else { panic!("generations {generations:?}") };
+        let stored = self.place.with_records(generation, |records| records.len());
         if !reaping {
             assert_eq!(stored, Some(reached), "records that nothing refers to");
         }

@@ -84,7 +84,8 @@ impl Run {
                 self.cache_bytes = *cache_bytes;
                 self.reopen();
             }
-            Op::Lock | Op::Fail(_) | Op::LosePower => self.reopen(),
+            // A rewrite of damaged records is the tamper matrix's; here the addresses must stay what they are.
+            Op::Lock | Op::Fail(_) | Op::LosePower | Op::Purge => self.reopen(),
         }
     }
 

@@ -42,6 +42,7 @@ impl Session {
         &self,
         mut work: impl FnMut(&mut Txn<'_>) -> Result<T, E>,
     ) -> Result<T, E> {
+        let _call = self.shared.idle.begin();
         loop {
             let mut queue = lock(&self.shared.queue);
             let number = queue.number;
@@ -71,6 +72,7 @@ impl Session {
         &self,
         work: impl FnOnce(&mut Exclusive<'_>) -> Result<T, E>,
     ) -> Result<T, E> {
+        let _call = self.shared.idle.begin();
         let _leader = self.lead();
         let mut exclusive = Exclusive { session: self, queue: lock(&self.shared.queue) };
         exclusive.flush()?;

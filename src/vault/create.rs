@@ -34,7 +34,7 @@ impl SessionOptions {
         let keys = RecordKeys::derive(&DataKey::generate()?, &store, FIRST_GENERATION);
         let sealer = Sealer::new(keys, store, FIRST_GENERATION);
         begin(&*engine, &sealer, FIRST_REVISION)?;
-        Ok(Session::new(Open::new(Box::new(storage), engine, sealer, None, self)?))
+        Session::with(Open::new(Box::new(storage), engine, sealer, None, self)?, self)
     }
 }
 

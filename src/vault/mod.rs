@@ -17,6 +17,7 @@ mod format_example;
 #[cfg(feature = "fuzzing")]
 pub(crate) mod fuzz;
 mod header;
+mod idle;
 mod keyfile;
 mod keyslots;
 mod label;

@@ -1,5 +1,7 @@
 //! What an application may set for a store and for a session.
 
+use std::time::Duration;
+
 use crate::limits;
 use crate::storage::EngineKind;
 
@@ -38,6 +40,7 @@ impl StorageEngine {
 pub struct SessionOptions {
     pub(crate) quotas: Quotas,
     pub(crate) cache_bytes: usize,
+    pub(crate) idle_lock: Option<Duration>,
 }
 
 /// How much a store may hold.
@@ -59,7 +62,7 @@ impl SessionOptions {
             store_files: limits::STORE_FILES,
             store_bytes: limits::STORE_BYTES,
         };
-        Self { quotas, cache_bytes: limits::CACHE_BYTES }
+        Self { quotas, cache_bytes: limits::CACHE_BYTES, idle_lock: None }
     }
 
     /// Bytes that one file may have.
@@ -83,6 +86,14 @@ impl SessionOptions {
     /// Bytes of decrypted nodes that the session keeps for the next call; wiped when it locks.
     pub fn cache_bytes(mut self, bytes: usize) -> Self {
         self.cache_bytes = bytes;
+        self
+    }
+
+    /// Locks the session by itself once it was not used for so long, by the monotonic or by the wall clock, so that time
+    /// during which the machine was suspended counts; at the latest a second later. A call under way is never cut
+    /// off. Off by default. [`Session::status`](super::Session::status) is no use.
+    pub fn idle_lock(mut self, after: Duration) -> Self {
+        self.idle_lock = Some(after);
         self
     }
 }

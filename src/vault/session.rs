@@ -5,8 +5,9 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock};
 use super::anchor::AnchorStatus;
 use super::commit::{Progress, Queue};
 use super::error::StoreError;
+use super::idle::{self, Idle};
 use super::open::Open;
-use super::options::StorageEngine;
+use super::options::{SessionOptions, StorageEngine};
 use crate::crypto::cost::KdfCost;
 use crate::secret::{Protections, protections};
 
@@ -26,6 +27,7 @@ pub(super) struct Shared {
     pub(super) queue: Mutex<Queue>,
     pub(super) progress: Mutex<Progress>,
     pub(super) finished: Condvar,
+    pub(super) idle: Idle,
 }
 
 /// Whether keys are there to work with.
@@ -85,8 +87,18 @@ impl Session {
             queue: Mutex::new(Queue::default()),
             progress: Mutex::new(Progress::default()),
             finished: Condvar::new(),
+            idle: Idle::new(),
         };
         Self { shared: Arc::new(shared) }
+    }
+
+    /// The session of an open store, which locks itself if the options say so.
+    pub(super) fn with(open: Open, options: &SessionOptions) -> Result<Self, StoreError> {
+        let session = Self::new(open);
+        if let Some(limit) = options.idle_lock {
+            idle::watch(&session, limit).map_err(StoreError::Io)?;
+        }
+        Ok(session)
     }
 
     /// Locks the store: calls under way finish, then keys and caches are wiped and the engine is closed.
@@ -107,23 +119,23 @@ impl Session {
         !matches!(*read(&self.shared.state), State::Open(_))
     }
 
-    /// Counts and sizes.
+    /// Counts and sizes. Asking is no use of the session: [`idle_lock`](super::SessionOptions::idle_lock) comes all the same.
     ///
     /// # Errors
     /// [`StoreError::Locked`], [`StoreError::Halted`], or the engine's failure to tell its size.
     pub fn status(&self) -> Result<Status, StoreError> {
-        self.read(|open| {
-            let root = open.root();
-            Ok(Status {
-                files: root.files,
-                bytes: root.bytes,
-                commit: root.commit,
-                disk_bytes: open.engine().size()?,
-                engine: open.keys().and_then(|keys| StorageEngine::of(keys.header().engine())),
-                protections: protections(),
-                kdf_cost: open.kdf_cost(),
-                anchor: open.anchor_status(),
-            })
+        let state = read(&self.shared.state);
+        let open = state.open()?;
+        let root = open.root();
+        Ok(Status {
+            files: root.files,
+            bytes: root.bytes,
+            commit: root.commit,
+            disk_bytes: open.engine().size()?,
+            engine: open.keys().and_then(|keys| StorageEngine::of(keys.header().engine())),
+            protections: protections(),
+            kdf_cost: open.kdf_cost(),
+            anchor: open.anchor_status(),
         })
     }
 
@@ -132,6 +144,7 @@ impl Session {
         &self,
         work: impl FnOnce(&Open) -> Result<T, E>,
     ) -> Result<T, E> {
+        let _call = self.shared.idle.begin();
         let state = read(&self.shared.state);
         work(state.open()?)
     }

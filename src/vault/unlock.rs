@@ -137,7 +137,7 @@ impl Vault {
         let bytes = *header.bytes();
         let (revision, generation) = (header.revision(), header.generation());
         let mut anchor = Anchor::new(&keys, options.freshness.clone());
-        let seen = anchor.newest(&*storage);
+        let seen = anchor.newest(&*storage, generation);
         let sealer = sealer(&keys);
         let mut open = Open::new(storage, engine, sealer, Some(keys), &options.session)?;
         // A process may have died between applying its last batch and syncing it. No power cut may take back
@@ -169,7 +169,7 @@ impl Vault {
                 open.storage().remove_generation(stale)?;
             }
         }
-        let session = Session::new(open);
+        let session = Session::with(open, &options.session)?;
         session.settle((behind == Some(1)).then_some(revision), skip)?;
         Ok(session)
     }
@@ -242,7 +242,8 @@ impl VaultOptions {
     ///
     /// # Errors
     /// [`StoreError::AlreadyExists`], [`StoreError::EngineNotBuilt`], [`StoreError::KdfOutOfBounds`],
-    /// [`StoreError::RandomnessFailed`], [`StoreError::Io`].
+    /// [`StoreError::ForeignAnchor`] if the freshness anchor has a value already, [`StoreError::RandomnessFailed`],
+    /// [`StoreError::Io`].
     pub fn create(
         &self,
         path: impl AsRef<Path>,
@@ -263,6 +264,10 @@ impl VaultOptions {
         if !self.engine.kind().is_built() {
             return Err(StoreError::EngineNotBuilt);
         }
+        // It would be overwritten, and is the only thing that tells of a rollback of the store it belongs to.
+        if let Some(Ok(Some(_))) = self.freshness.as_ref().map(|anchor| anchor.load()) {
+            return Err(StoreError::ForeignAnchor);
+        }
         let storage = LocalStorage::create(path.as_ref()).map_err(occupied)?;
         let keys = self.fill(&storage, self.engine.kind(), credential)?;
         let storage = storage.publish().map_err(occupied)?;
@@ -273,7 +278,7 @@ impl VaultOptions {
         let mut open = Open::new(Box::new(storage), engine, sealer, Some(keys), &self.session)?;
         open.keep_anchor(anchor);
         open.remember();
-        Ok(Session::new(open))
+        Session::with(open, &self.session)
     }
 
     /// Writes a new store: generation and root first, then the header, without which the rest is nothing.

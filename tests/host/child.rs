@@ -7,8 +7,9 @@
 use std::fs::File;
 use std::io::{Read, Write};
 use std::os::fd::AsFd;
+use std::time::{Duration, Instant};
 
-use inmost::{KdfCost, MemoryTool, Passphrase, Session, Vault, VaultOptions};
+use inmost::{KdfCost, MemoryTool, Passphrase, Session, SessionOptions, Vault, VaultOptions};
 use zeroize::{Zeroize, Zeroizing};
 
 /// What the child is told to do: one byte, the length of what follows in four, and that.
@@ -19,6 +20,10 @@ pub(crate) enum Order {
     Create = b'c',
     /// Unlock the store with this passphrase.
     Unlock = b'u',
+    /// Unlock the store with this passphrase, for as long as it is used.
+    UnlockWhileUsed = b'i',
+    /// Wait until the session has locked itself.
+    Await = b'j',
     /// Answer this tool call.
     Call = b't',
     /// Write a file: its path, a NUL, its text.
@@ -47,6 +52,9 @@ pub(crate) enum Order {
 
 /// The variable that makes a process the child, and says where its store is.
 pub(crate) const STORE: &str = "INMOST_TEST_STORE";
+
+/// Long enough for a few calls, on a busy machine too.
+const IDLE: Duration = Duration::from_secs(1);
 
 /// Serves until the pipe is closed.
 pub(crate) fn serve(store: &str) {
@@ -77,13 +85,19 @@ struct Host<'a> {
 
 impl Host<'_> {
     fn serve(&mut self, order: u8, mut payload: Vec<u8>, send: &mut dyn FnMut(&str)) {
-        if order == Order::Create as u8 || order == Order::Unlock as u8 {
+        let unlock = [Order::Create, Order::Unlock, Order::UnlockWhileUsed];
+        if unlock.iter().any(|it| *it as u8 == order) {
             let passphrase = Passphrase::from_bytes(payload).unwrap();
             let session = if order == Order::Create as u8 {
                 let options = VaultOptions::new().kdf_cost(KdfCost::new(19 << 10, 2, 1));
                 options.create(self.store, &passphrase)
             } else {
-                Vault::open(self.store).and_then(|vault| vault.unlock(&passphrase))
+                let mut session = SessionOptions::new();
+                if order == Order::UnlockWhileUsed as u8 {
+                    session = session.idle_lock(IDLE);
+                }
+                let vault = VaultOptions::new().session(session).open(self.store);
+                vault.and_then(|vault| vault.unlock(&passphrase))
             };
             match session {
                 Ok(session) => {
@@ -106,6 +120,14 @@ impl Host<'_> {
             let report = vault.salvage(&passphrase, save).unwrap();
             assert!(report.lost.is_empty());
             return send(&files.to_string());
+        }
+        if order == Order::Await as u8 {
+            let since = Instant::now();
+            while self.session.as_ref().is_some_and(|session| !session.is_locked()) {
+                assert!(since.elapsed() < 20 * IDLE, "it does not lock");
+                std::thread::sleep(IDLE / 20);
+            }
+            return send("locked");
         }
         if order == Order::Protections as u8 {
             return send(&format!("{:?}", inmost::protections()));

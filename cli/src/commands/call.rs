@@ -18,14 +18,14 @@ use crate::wiped::Wiped;
 /// Answer calls of the memory tool
 ///
 /// A call is the `input` object of a `tool_use` block, or the whole block: one as an argument, or one on
-/// each line of standard input. Each is answered as soon as it is read, with one line of JSON: `content`,
+/// each line of standard input, which is better: every user of the machine can read the arguments of a running program. Each is answered as soon as it is read, with one line of JSON: `content`,
 /// `is_error`, and `tool_use_id` if it came with one.
 ///
 /// Ends with 0 when every call was answered, whatever the answers; a store that fails ends it.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  \
-    inmost call --store notes.inmost '{\"command\": \"view\", \"path\": \"/memories\"}'\n  \
     inmost call --store notes.inmost --create < session.jsonl\n  \
+    inmost call --store notes.inmost '{\"command\": \"view\", \"path\": \"/memories\"}'\n  \
     inmost call --store notes.inmost --subtree /memories/project-x < session.jsonl")]
 pub(crate) struct Call {
     #[command(flatten)]

@@ -11,8 +11,9 @@ use crate::{confined, shown};
 
 /// Read and authenticate everything in a store, and tell what is wrong
 ///
-/// Walks the whole tree, compares what refers to what, and looks for records that nothing refers to. Repairs
-/// nothing. Ends with 12 if anything is wrong; each problem is a line with its path.
+/// Walks the whole tree, compares what refers to what, and looks for records that nothing refers to. No
+/// record is changed; but as with every unlock, a damaged copy of the header is renewed from the good one, a missing anchor is
+/// made anew with a warning, and what an interrupted rewrite left is removed. Ends with 12 if anything is wrong; each problem is a line with its path.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  \
     inmost check --store notes.inmost\n  \

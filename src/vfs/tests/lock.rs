@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
+use std::time::{Duration, Instant};
 
 use super::model::{Model, dump, text};
-use crate::vault::StoreError;
 use crate::vault::tests::store::TestStore;
+use crate::vault::{SessionOptions, StoreError};
 use crate::vfs::error::FileError;
 
 fn is_locked<T>(result: &Result<T, FileError>) -> bool {
@@ -73,4 +74,30 @@ fn a_session_that_is_dropped_lets_go_and_loses_nothing() {
     store.memory.crash();
     let session = store.unlock().unwrap();
     assert_eq!(dump(&session).unwrap(), BTreeMap::from([("/memories/a".into(), "x".into())]));
+}
+
+#[test]
+fn an_idle_session_locks_itself_and_one_in_use_does_not() {
+    let limit = Duration::from_millis(200);
+    let session = SessionOptions::new().idle_lock(limit).in_memory().unwrap();
+    let since = Instant::now();
+    while since.elapsed() < 3 * limit {
+        session.files().list("/memories").unwrap();
+        thread::sleep(limit / 20);
+    }
+    // A purge takes as long as it takes.
+    session
+        .exclusive::<_, StoreError>(|_| {
+            thread::sleep(3 * limit);
+            Ok(())
+        })
+        .unwrap();
+    assert!(!session.is_locked());
+    while !session.is_locked() {
+        assert!(since.elapsed() < 50 * limit, "it does not lock");
+        // Asking how it is does not keep it.
+        let _ = session.status();
+        thread::sleep(limit / 20);
+    }
+    assert!(is_locked(&session.files().read("/memories/a")));
 }

@@ -47,7 +47,16 @@ pub enum Step {
     Delete(String),
     Rename(String, String),
     Purge,
+    /// A second credential gets a keyslot.
+    AddSlot,
+    /// The passphrase is wrapped anew in its keyslot.
+    ReplaceSlot,
+    /// The second credential loses its keyslot.
+    RemoveSlot,
 }
+
+/// Stands among the files of the thread that changes keyslots for the second one: it has to be there or not as they have.
+pub const SLOT: &str = "/memories/t1/<slot>";
 
 impl Step {
     pub fn make_in(&self, files: &mut Files) {
@@ -79,7 +88,13 @@ impl Step {
                     files.insert(name, text);
                 }
             }
-            Self::Purge => {}
+            Self::AddSlot => {
+                files.insert(SLOT.to_owned(), String::new());
+            }
+            Self::RemoveSlot => {
+                files.remove(SLOT);
+            }
+            Self::Purge | Self::ReplaceSlot => {}
         }
     }
 }
@@ -88,7 +103,7 @@ pub fn folder(thread: u64) -> String {
     format!("/memories/t{thread}")
 }
 
-/// The steps of one round. Thread 0 has the longest files, thread 1 purges, the others do what agents do.
+/// The steps of one round. Thread 0 has the longest files, thread 1 purges and changes keyslots, the others do what agents do.
 pub fn round(settings: &Settings, thread: u64, round: u64) -> Vec<Step> {
     let mut plan = Plan { random: Random::of(thread, round), steps: Vec::new(), texts: 0 };
     let folder = format!("{}/{round}", folder(thread));
@@ -123,8 +138,10 @@ impl Plan {
 
     fn purges(&mut self, folder: &str) {
         self.create(&format!("{folder}/before"), 9_000);
+        self.steps.push(Step::AddSlot);
         self.steps.push(Step::Purge);
         self.create(&format!("{folder}/after"), 3_000);
+        self.steps.extend([Step::ReplaceSlot, Step::RemoveSlot]);
     }
 
     fn notes(&mut self, folder: &str, fill: u64) {

@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use inmost::{AnchorStatus, EntryKind, Passphrase, Session, StoreError, Vault};
+use inmost::{AnchorStatus, EntryKind, Passphrase, RawKey, Session, StoreError, Vault};
 
-use crate::plan::{self, Files, Position, Settings};
+use crate::plan::{self, Files, Position, SLOT, Settings};
 
 /// What was acknowledged.
 #[derive(Default)]
@@ -40,6 +40,11 @@ pub fn passphrase() -> Passphrase {
     Passphrase::new("a passphrase for the laboratory").expect("a passphrase")
 }
 
+/// What opens the store while it has a second keyslot.
+pub fn second_key() -> RawKey {
+    RawKey::from_bytes(&[0x5a; 32])
+}
+
 /// Opens the store; `None` if there rightly is none.
 pub fn unlock(store: &Path, acknowledged: &Acknowledged) -> Result<Option<Session>, Wrong> {
     match Vault::open(store).and_then(|vault| vault.unlock(&passphrase())) {
@@ -65,6 +70,10 @@ pub fn verify(
     }
     let mut all = Files::new();
     collect(session, "/memories", &mut all)?;
+    let slots = session.slots().map_err(|error| Wrong("slots", error.to_string()))?;
+    if slots.len() > 1 {
+        all.insert(SLOT.to_owned(), String::new());
+    }
     let mut next = Vec::new();
     for thread in 0..settings.threads {
         let below = format!("{}/", plan::folder(thread));
@@ -77,9 +86,10 @@ pub fn verify(
     }
 }
 
-/// Writes once more, and reads that in a new session.
+/// Writes once more, and reads that in a new session. The second credential opens the store exactly if it has a keyslot.
 pub fn verify_writable(store: &Path, session: Session) -> Result<(), Wrong> {
     let wrong = |error: &dyn std::fmt::Display| Wrong("unusable", error.to_string());
+    let slots = session.slots().map_err(|error| wrong(&error))?.len();
     let anchor = session.status().map_err(|error| wrong(&error))?.anchor;
     if anchor != AnchorStatus::Active {
         return Err(Wrong("anchor", format!("{anchor:?}")));
@@ -87,6 +97,11 @@ pub fn verify_writable(store: &Path, session: Session) -> Result<(), Wrong> {
     session.files().write(EXTRA, "written afterwards\n").map_err(|error| wrong(&error))?;
     session.lock();
     drop(session);
+    let second = Vault::open(store).and_then(|vault| vault.unlock_with(&second_key()));
+    if second.is_ok() != (slots > 1) {
+        return Err(Wrong("slots", format!("there are {slots}, and the second key: {:?}", second.err())));
+    }
+    drop(second);
     let session = Vault::open(store)
         .and_then(|vault| vault.unlock(&passphrase()))
         .map_err(|error| wrong(&error))?;

@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::Path;
 use std::time::Duration;
 
-use inmost::{KdfCost, MemoryTool, Session, VaultOptions};
+use inmost::{KdfCost, MemoryTool, NewSlot, Session, StorageEngine, StoreError, VaultOptions};
 use serde_json::{Value, json};
 
 use crate::plan::{self, Position, Settings, Step};
@@ -42,7 +42,13 @@ pub fn work(store: &Path, ack: &Path, settings: Settings) -> Result<(), Wrong> {
 }
 
 pub fn create(store: &Path) -> Session {
-    let created = VaultOptions::new().kdf_cost(CHEAP).create(store, &verify::passphrase());
+    let engine = match std::env::var("LAB_ENGINE").as_deref() {
+        Ok("redb") => StorageEngine::Redb,
+        Ok("sled") | Err(_) => StorageEngine::Sled,
+        Ok(other) => panic!("LAB_ENGINE is sled or redb, not {other}"),
+    };
+    let options = VaultOptions::new().kdf_cost(CHEAP).engine(engine);
+    let created = options.create(store, &verify::passphrase());
     created.unwrap_or_else(|error| fail("create", &error))
 }
 
@@ -78,8 +84,24 @@ fn make(session: &Session, tool: &MemoryTool, step: &Step) {
         Step::Purge => {
             return session.purge(|_| {}).unwrap_or_else(|error| fail("purge", &error));
         }
+        Step::AddSlot | Step::ReplaceSlot | Step::RemoveSlot => {
+            return change_slots(session, step).unwrap_or_else(|error| fail("slots", &error));
+        }
     };
     answer(tool, &call);
+}
+
+fn change_slots(session: &Session, step: &Step) -> Result<(), StoreError> {
+    let slots = session.slots()?;
+    let [first, ..] = slots.as_slice() else { unreachable!("a store has a keyslot") };
+    match step {
+        Step::AddSlot => session.add_slot(&NewSlot::new(&verify::second_key())).map(drop),
+        Step::ReplaceSlot => {
+            let passphrase = verify::passphrase();
+            session.replace_slot(first.number(), &NewSlot::new(&passphrase).kdf_cost(CHEAP))
+        }
+        _ => slots.iter().skip(1).try_for_each(|slot| session.remove_slot(slot.number())),
+    }
 }
 
 /// Makes one call; anything but success ends the program.

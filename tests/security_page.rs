@@ -1,0 +1,87 @@
+//! SECURITY.md says of each promise which test shows it. Here it is seen to that those tests are there.
+
+#![allow(
+    clippy::unwrap_used,
+    reason = "a test that meets the unexpected should stop there and say so"
+)]
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+/// Names in backquotes that can be nothing but those of tests.
+fn named(page: &str) -> BTreeSet<&str> {
+    let quoted = page.split('`').skip(1).step_by(2);
+    quoted
+        .filter(|name| {
+            name.matches('_').count() > 1
+                && name
+                    .bytes()
+                    .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_')
+        })
+        .collect()
+}
+
+/// The functions below a folder that are marked as tests, or named in a macro that makes tests.
+fn tests(folder: &Path, found: &mut BTreeSet<String>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() && !path.ends_with("target") {
+            tests(&path, found);
+        } else if path.extension().is_some_and(|it| it == "rs") {
+            let source = fs::read_to_string(&path).unwrap();
+            let marked = source.split("#[test]").skip(1);
+            found.extend(marked.filter_map(|after| {
+                let (_, name) = after.split_once("fn ")?;
+                Some(name.split(['(', '<']).next()?.to_owned())
+            }));
+        }
+    }
+}
+
+#[test]
+fn every_test_that_the_security_page_names_is_there() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let page = fs::read_to_string(root.join("SECURITY.md")).unwrap();
+    let mut found = BTreeSet::new();
+    for folder in ["src", "tests", "cli"] {
+        tests(&root.join(folder), &mut found);
+    }
+    let named = named(&page);
+    assert!(named.len() > 30, "{named:?}");
+    let missing: Vec<_> = named.iter().filter(|name| !found.contains(**name)).collect();
+    assert!(missing.is_empty(), "SECURITY.md names tests that do not exist: {missing:?}");
+}
+
+/// Every footnote of the table of adversaries is explained, and every explanation is used.
+#[test]
+fn every_claim_has_its_test() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let page = fs::read_to_string(root.join("SECURITY.md")).unwrap();
+    let (_, table) = page.split_once("| | who |").unwrap();
+    let (claims, rest) = table.split_once("| | shown by |").unwrap();
+    let digits = ['⁰', '¹', '²', '³', '⁴', '⁵', '⁶', '⁷', '⁸', '⁹'];
+    let number = |run: &str| {
+        run.chars().fold(0, |number, digit| {
+            number * 10 + digits.iter().position(|it| *it == digit).unwrap()
+        })
+    };
+    let used: BTreeSet<usize> = claims
+        .split(|it| !digits.contains(&it))
+        .filter(|run| !run.is_empty())
+        .map(number)
+        .collect();
+    let explained: BTreeSet<usize> = rest
+        .lines()
+        .filter_map(|line| line.strip_prefix("| ")?.split(' ').next()?.parse().ok())
+        .collect();
+    assert_eq!(used, explained);
+    assert_eq!(used.len(), used.iter().max().copied().unwrap());
+    for row in claims.lines().filter(|line| line.contains("**yes**")) {
+        for cell in row.split('|').filter(|cell| cell.contains("**yes**")) {
+            let is_explained = cell.chars().any(|it| digits.contains(&it));
+            // Nothing of its victim is in a store that somebody else has made.
+            assert!(is_explained || row.contains("crafted store"), "no test for {cell} in {row}");
+        }
+    }
+}

@@ -1,10 +1,11 @@
 //! The memory tool over the Model Context Protocol, on standard input and output.
 //!
-//! Two threads: the server talks, and a worker of its own has the store, since calls block. Calls are answered in
+//! The server talks, and a worker on a thread of its own has the store, since calls block. Calls are carried out in
 //! the order in which they come. Standard output belongs to the protocol; a person reads standard error.
 
 mod memory_tool;
 mod server;
+mod transport;
 mod worker;
 
 pub(crate) mod client_config;

@@ -10,17 +10,15 @@ use rmcp::model::{
     ServerConfig, Tool,
 };
 use rmcp::service::{RequestContext, ServerInitializeError};
-use rmcp::transport::async_rw::AsyncRwTransport;
-use rmcp::transport::stdio;
 use rmcp::{RoleServer, ServerHandler, ServiceExt};
 use tokio::runtime::Builder;
 use tokio::sync::oneshot;
 
 use super::memory_tool::{self, NAME};
+use super::transport::Stdio;
 use super::worker::Call;
 use crate::exit::{Exit, Failure};
 use crate::limits::LimitArgs;
-use crate::lines::LINE_BYTES;
 use crate::wiped::Wiped;
 
 /// What a client talks to.
@@ -36,18 +34,16 @@ pub(super) fn run(server: Server) -> Result<(), Failure> {
     let runtime = Builder::new_current_thread().enable_all().build().map_err(|error| {
         Failure::io("The server cannot be started", &error, "Close other programs and try again.")
     })?;
+    let stdio = Stdio::open().map_err(|error| Failure::input(&error))?;
     let ended = runtime.block_on(async {
-        let (input, output) = stdio();
-        let transport =
-            AsyncRwTransport::new_server(input, output).with_max_line_length(LINE_BYTES);
-        match server.serve(transport).await {
+        match server.serve(stdio).await {
             Ok(running) => running.waiting().await.map(drop).map_err(io::Error::other),
             Err(ServerInitializeError::ConnectionClosed(_)) => Ok(()),
             // Its words may quote what was sent.
             Err(_) => Err(io::Error::other("no handshake")),
         }
     });
-    // A read of standard input may still be waiting, and would be waited for.
+    // A write that nobody reads would be waited for.
     runtime.shutdown_background();
     ended.map_err(|_| {
         Failure::new(

@@ -84,6 +84,11 @@ fn mistakes_are_results_and_the_server_goes_on() {
     assert_eq!(unknown["error"]["code"], -32601, "{unknown}");
     client.send_line("no json");
     client.send_line("");
+    client.send_line(
+        r#"{"jsonrpc":"2.0","id":77,"method":"tools/call","params":{"name":"memory","arguments":{"command":"\ud800"}}}"#,
+    );
+    let answer = client.next();
+    assert_eq!((&answer["id"], &answer["error"]["code"]), (&json!(77), &json!(-32600)), "{answer}");
     assert!(!client.call(&view("/memories")).1);
     client.end().expect(0);
 }

@@ -3,15 +3,15 @@
 use std::ffi::OsString;
 use std::io::Write;
 
-use inmost::{MemoryTool, StoreError, ToolError, ToolResult};
+use inmost::{ToolError, ToolResult};
 use serde::Serialize;
 
 use crate::args::{KdfArgs, StoreArgs};
 use crate::exit::Failure;
-use crate::limits::LimitArgs;
 use crate::lines::{LINE_BYTES, Line, Lines};
 use crate::passphrase::Input;
-use crate::store::OpenStore;
+use crate::store::facts::Answer;
+use crate::store::{OpenStore, Restrictions};
 use crate::streams;
 use crate::wiped::Wiped;
 
@@ -39,7 +39,7 @@ pub(crate) struct Call {
     kdf: KdfArgs,
 
     #[command(flatten)]
-    limits: LimitArgs,
+    restrictions: Restrictions,
 
     /// Print the content of the answers alone
     #[arg(long)]
@@ -57,27 +57,27 @@ impl Call {
                 "Leave it out, or add --create.",
             ));
         }
-        self.limits.check()?;
+        self.restrictions.check()?;
         let input = if self.json.is_some() { Input::Free } else { Input::Taken };
+        let work = |store: &OpenStore| self.answer_all(store);
         if self.create {
-            self.store.with_store_or_new(&self.kdf, input, |store| self.answer_all(store))
+            self.store.with_store_or_new(&self.kdf, input, &self.restrictions, work)
         } else {
-            self.store.with_store_as_it_is(input, |store| self.answer_all(store))
+            self.store.with_restricted_store(input, &self.restrictions, work)
         }
     }
 
     fn answer_all(&self, store: &OpenStore) -> Result<(), Failure> {
-        let tool = store.tool(&self.limits)?;
         let mut output = streams::output().map_err(|error| Failure::output(&error))?;
         if let Some(json) = &self.json {
-            return self.answer(&tool, json.as_encoded_bytes(), &mut output);
+            return self.answer(store, json.as_encoded_bytes(), &mut output);
         }
         let input = streams::input().map_err(|error| Failure::input(&error))?;
         let mut lines = Lines::new(input, LINE_BYTES);
         while let Some(line) = lines.next().map_err(|error| Failure::input(&error))? {
             match line {
                 Line::Whole(line) if line.iter().all(u8::is_ascii_whitespace) => {}
-                Line::Whole(line) => self.answer(&tool, line, &mut output)?,
+                Line::Whole(line) => self.answer(store, line, &mut output)?,
                 Line::TooLong => self.tell(&too_long(), &mut output)?,
             }
         }
@@ -87,31 +87,31 @@ impl Call {
     /// Answers one call. When the store fails, the model is told before the program ends.
     fn answer(
         &self,
-        tool: &MemoryTool,
+        store: &OpenStore,
         json: &[u8],
         output: &mut impl Write,
     ) -> Result<(), Failure> {
-        let (result, failed): (ToolResult, Option<StoreError>) = tool.answer(json);
-        let told = self.tell(&result, output);
+        let (answer, failed) = store.answer(json);
+        let told = self.tell(&answer, output);
         match failed {
-            Some(error) => Err(error.into()),
+            Some(failure) => Err(failure),
             None => told,
         }
     }
 
     /// Writes an answer in one piece, so that a reader never sees a part of a line for long.
-    fn tell(&self, result: &ToolResult, output: &mut impl Write) -> Result<(), Failure> {
-        let mut line = Wiped::with_capacity(result.content().len().saturating_add(FRAME_BYTES));
+    fn tell(&self, answer: &Answer, output: &mut impl Write) -> Result<(), Failure> {
+        let mut line = Wiped::with_capacity(answer.content().len().saturating_add(FRAME_BYTES));
         if self.text {
-            line.append(result.content().as_bytes());
+            line.append(answer.content().as_bytes());
         } else {
-            let answer = Answer {
-                content: result.content(),
-                is_error: result.is_error(),
-                tool_use_id: result.tool_use_id(),
+            let object = Object {
+                content: answer.content(),
+                is_error: answer.is_error(),
+                tool_use_id: answer.tool_use_id(),
             };
             // Neither the strings nor the buffer can fail.
-            serde_json::to_writer(&mut line, &answer)
+            serde_json::to_writer(&mut line, &object)
                 .map_err(|error| Failure::output(&error.into()))?;
         }
         line.append(b"\n");
@@ -125,15 +125,15 @@ impl Call {
 
 /// An answer as a line of JSON.
 #[derive(Serialize)]
-struct Answer<'a> {
+struct Object<'a> {
     content: &'a str,
     is_error: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     tool_use_id: Option<&'a str>,
 }
 
-fn too_long() -> ToolResult {
-    ToolError::InvalidInput { reason: "it is longer than 64 MiB" }.into()
+fn too_long() -> Answer {
+    ToolResult::from(ToolError::InvalidInput { reason: "it is longer than 64 MiB" }).into()
 }
 
 /// Room for the names of the fields, an id and some escapes; a buffer that grows all the same is wiped.

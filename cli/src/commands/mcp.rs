@@ -2,9 +2,9 @@
 
 use crate::args::StoreArgs;
 use crate::exit::Failure;
-use crate::limits::LimitArgs;
 use crate::mcp::{self, client_config};
 use crate::passphrase::Input;
+use crate::store::Restrictions;
 
 /// Serve the memory tool to an MCP client, on standard input and output
 ///
@@ -22,7 +22,7 @@ pub(crate) struct Mcp {
     store: StoreArgs,
 
     #[command(flatten)]
-    limits: LimitArgs,
+    restrictions: Restrictions,
 
     /// Print the block that tells this client to start the server with the other options given, and end
     #[arg(long, value_name = "CLIENT")]
@@ -31,14 +31,14 @@ pub(crate) struct Mcp {
 
 impl Mcp {
     pub(crate) fn run(&self) -> Result<(), Failure> {
-        self.limits.check()?;
+        self.restrictions.check()?;
         self.store.open.credential.passphrase.check(Input::Unattended)?;
         match self.print_config {
             Some(client) => {
-                let block = client_config::block(client, &self.store, &self.limits)?;
+                let block = client_config::block(client, &self.store, &self.restrictions)?;
                 super::print(block.as_bytes())
             }
-            None => mcp::serve(&self.store, &self.limits),
+            None => mcp::serve(&self.store, &self.restrictions),
         }
     }
 }

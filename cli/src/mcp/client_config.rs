@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 
 use crate::args::StoreArgs;
 use crate::exit::{Exit, Failure};
-use crate::limits::LimitArgs;
 use crate::passphrase::PassphraseArgs;
+use crate::store::Restrictions;
 
 /// The clients whose form is known.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -29,7 +29,7 @@ pub(crate) enum Client {
 pub(crate) fn block(
     client: Client,
     store: &StoreArgs,
-    limits: &LimitArgs,
+    restrictions: &Restrictions,
 ) -> Result<String, Failure> {
     let program = std::env::current_exe().map_err(|error| {
         Failure::io(
@@ -40,7 +40,7 @@ pub(crate) fn block(
     })?;
     let mut args = vec!["mcp".to_owned()];
     args.extend(store_args(store)?);
-    args.extend(limit_args(limits));
+    args.extend(restriction_args(restrictions));
     let text = serde_json::to_string_pretty(&entry(client, &text(program.into())?, &args));
     // Strings alone; they cannot fail.
     Ok(text.unwrap_or_default() + "\n")
@@ -87,15 +87,15 @@ fn passphrase_args(passphrase: &PassphraseArgs) -> Result<Vec<String>, Failure> 
     }
 }
 
-fn limit_args(limits: &LimitArgs) -> Vec<String> {
+fn restriction_args(restrictions: &Restrictions) -> Vec<String> {
     let mut args = Vec::new();
-    if limits.read_only {
+    if restrictions.read_only {
         args.push("--read-only".to_owned());
     }
-    if let Some(folder) = &limits.subtree {
+    if let Some(folder) = &restrictions.subtree {
         args.extend(["--subtree".to_owned(), folder.clone()]);
     }
-    if limits.create_overwrites {
+    if restrictions.create_overwrites {
         args.push("--create-overwrites".to_owned());
     }
     args

@@ -3,35 +3,35 @@
 use rmcp::model::{JsonObject, Tool, ToolAnnotations};
 use serde_json::{Value, json};
 
-use crate::limits::LimitArgs;
+use crate::store::Restrictions;
 
 /// Its name.
 pub(super) const NAME: &str = "memory";
 
 /// What a client is told of the tool. One that may not write is not offered what writes.
-pub(super) fn definition(limits: &LimitArgs) -> Tool {
-    let description = if limits.read_only { READ_ONLY } else { DESCRIPTION };
+pub(super) fn definition(restrictions: &Restrictions) -> Tool {
+    let description = if restrictions.read_only { READ_ONLY } else { DESCRIPTION };
     let annotations = ToolAnnotations::with_title("Memory")
-        .read_only(limits.read_only)
-        .destructive(!limits.read_only)
+        .read_only(restrictions.read_only)
+        .destructive(!restrictions.read_only)
         .idempotent(false)
         .open_world(false);
-    Tool::new(NAME, description, schema(limits)).with_annotations(annotations)
+    Tool::new(NAME, description, schema(restrictions)).with_annotations(annotations)
 }
 
 /// What a model is told of the server.
-pub(super) fn instructions(limits: &LimitArgs) -> &'static str {
-    if limits.read_only { READ_ONLY_INSTRUCTIONS } else { INSTRUCTIONS }
+pub(super) fn instructions(restrictions: &Restrictions) -> &'static str {
+    if restrictions.read_only { READ_ONLY_INSTRUCTIONS } else { INSTRUCTIONS }
 }
 
 /// One flat object, because schemas of tools take no union at the top: which fields a command needs is in their
 /// descriptions, and a call that lacks one is told. Fields that no command has are ignored, so they are allowed.
-fn schema(limits: &LimitArgs) -> JsonObject {
-    let (commands, fields) = if limits.read_only {
+fn schema(restrictions: &Restrictions) -> JsonObject {
+    let (commands, fields) = if restrictions.read_only {
         (json!(["view"]), vec![path("view"), view_range()])
     } else {
         let commands = json!(["view", "create", "str_replace", "insert", "delete", "rename"]);
-        (commands, fields(limits))
+        (commands, fields(restrictions))
     };
     let command = json!({
         "type": "string",
@@ -51,8 +51,8 @@ fn schema(limits: &LimitArgs) -> JsonObject {
 
 type Field = (&'static str, Value);
 
-fn fields(limits: &LimitArgs) -> Vec<Field> {
-    let file_text = if limits.create_overwrites {
+fn fields(restrictions: &Restrictions) -> Vec<Field> {
+    let file_text = if restrictions.create_overwrites {
         "For create, required: the whole text of the file. It replaces a file that is there already."
     } else {
         "For create, required: the whole text of the new file."

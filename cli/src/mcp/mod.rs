@@ -16,15 +16,15 @@ use std::thread;
 
 use crate::args::StoreArgs;
 use crate::exit::Failure;
-use crate::limits::LimitArgs;
+use crate::store::Restrictions;
 
 /// Serves until standard input ends.
-pub(crate) fn serve(store: &StoreArgs, limits: &LimitArgs) -> Result<(), Failure> {
+pub(crate) fn serve(store: &StoreArgs, restrictions: &Restrictions) -> Result<(), Failure> {
     let (calls, to_answer) = mpsc::channel();
     thread::scope(|scope| {
-        let worker = scope.spawn(move || worker::run(store, limits, &to_answer));
+        let worker = scope.spawn(move || worker::run(store, restrictions, &to_answer));
         // The server takes the sending end with it; then the worker finishes its call and closes the store.
-        let ended = server::run(server::Server::new(calls, limits));
+        let ended = server::run(server::Server::new(calls, restrictions));
         worker.join().unwrap_or_else(|fault| panic::resume_unwind(fault));
         ended
     })

@@ -3,7 +3,6 @@
 use std::io;
 use std::sync::mpsc::Sender;
 
-use inmost::{StoreError, ToolResult};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ErrorData,
     Implementation, JsonObject, ListToolsResult, PaginatedRequestParams, ServerCapabilities,
@@ -18,7 +17,8 @@ use super::memory_tool::{self, NAME};
 use super::transport::Stdio;
 use super::worker::Call;
 use crate::exit::{Exit, Failure};
-use crate::limits::LimitArgs;
+use crate::store::Restrictions;
+use crate::store::facts::Answer;
 use crate::wiped::Wiped;
 
 /// What a client talks to.
@@ -55,9 +55,9 @@ pub(super) fn run(server: Server) -> Result<(), Failure> {
 }
 
 impl Server {
-    pub(super) fn new(calls: Sender<Call>, limits: &LimitArgs) -> Self {
-        let tool = memory_tool::definition(limits);
-        Self { calls, tool, instructions: memory_tool::instructions(limits) }
+    pub(super) fn new(calls: Sender<Call>, restrictions: &Restrictions) -> Self {
+        let tool = memory_tool::definition(restrictions);
+        Self { calls, tool, instructions: memory_tool::instructions(restrictions) }
     }
 
     /// Hands a call to the worker; `None` if the client takes it back before it is answered.
@@ -65,17 +65,17 @@ impl Server {
         &self,
         arguments: &JsonObject,
         context: &RequestContext<RoleServer>,
-    ) -> Option<ToolResult> {
+    ) -> Option<Answer> {
         let (answer, answered) = oneshot::channel();
         let mut json = Wiped::new();
         // Neither the buffer nor a map with strings for keys can fail.
         let sent = serde_json::to_writer(&mut json, arguments).is_ok()
             && self.calls.send(Call { json, answer }).is_ok();
         if !sent {
-            return Some(StoreError::Locked.for_model());
+            return Some(Answer::unavailable());
         }
         let answered = context.ct.run_until_cancelled(answered).await?;
-        Some(answered.unwrap_or_else(|_| StoreError::Locked.for_model()))
+        Some(answered.unwrap_or_else(|_| Answer::unavailable()))
     }
 }
 
@@ -105,13 +105,12 @@ impl ServerHandler for Server {
             return Err(ErrorData::invalid_params(format!("Unknown tool: {}", request.name), None));
         }
         let arguments = request.arguments.unwrap_or_default();
-        let Some(result) = self.answer(&arguments, &context).await else {
+        let Some(answer) = self.answer(&arguments, &context).await else {
             // The protocol wants no answer to a cancelled request, and none is sent.
             return Err(ErrorData::internal_error("The request was cancelled.", None));
         };
-        let is_error = result.is_error();
-        let text = vec![ContentBlock::text(result.into_content())];
-        let answer = if is_error { CallToolResult::error } else { CallToolResult::success };
-        Ok(answer(text).into())
+        let result =
+            if answer.is_error() { CallToolResult::error } else { CallToolResult::success };
+        Ok(result(vec![ContentBlock::text(answer.into_content())]).into())
     }
 }

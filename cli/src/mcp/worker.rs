@@ -2,20 +2,20 @@
 
 use std::sync::mpsc::Receiver;
 
-use inmost::{StoreError, ToolResult};
 use tokio::sync::oneshot;
 
 use crate::args::StoreArgs;
 use crate::exit::Failure;
-use crate::limits::LimitArgs;
 use crate::passphrase::Input;
+use crate::store::Restrictions;
+use crate::store::facts::Answer;
 use crate::streams;
 use crate::wiped::Wiped;
 
 /// A call, and where its answer goes.
 pub(super) struct Call {
     pub(super) json: Wiped,
-    pub(super) answer: oneshot::Sender<ToolResult>,
+    pub(super) answer: oneshot::Sender<Answer>,
 }
 
 impl Call {
@@ -24,29 +24,28 @@ impl Call {
         self.answer.is_closed()
     }
 
-    fn answer(self, result: ToolResult) {
+    fn answer(self, answer: Answer) {
         // The client may have cancelled it meanwhile.
-        let _ = self.answer.send(result);
+        let _ = self.answer.send(answer);
     }
 }
 
 /// Answers calls until there can be no more. While the store cannot be opened the model hears that memory is
 /// unavailable, a person hears why, once, and each call tries again.
-pub(super) fn run(store: &StoreArgs, limits: &LimitArgs, calls: &Receiver<Call>) {
+pub(super) fn run(store: &StoreArgs, restrictions: &Restrictions, calls: &Receiver<Call>) {
     let mut complaint = Complaint::default();
     while let Ok(call) = calls.recv() {
         let mut next = Some(call);
-        let ended = store.with_store_as_it_is(Input::Unattended, |store| {
-            let tool = store.tool(limits)?;
+        let ended = store.with_restricted_store(Input::Unattended, restrictions, |store| {
             while let Some(call) = next.take().or_else(|| calls.recv().ok()) {
                 if call.is_cancelled() {
                     continue;
                 }
-                let (result, failed) = tool.answer(call.json.expose());
-                call.answer(result);
+                let (answer, failed) = store.answer(call.json.expose());
+                call.answer(answer);
                 match failed {
                     // What is wrong may be over when the store is opened anew.
-                    Some(error) => return Err(error.into()),
+                    Some(failure) => return Err(failure),
                     None => complaint.settle(),
                 }
             }
@@ -56,7 +55,7 @@ pub(super) fn run(store: &StoreArgs, limits: &LimitArgs, calls: &Receiver<Call>)
             complaint.tell(&failure);
         }
         if let Some(call) = next {
-            call.answer(StoreError::Locked.for_model());
+            call.answer(Answer::unavailable());
         }
     }
 }

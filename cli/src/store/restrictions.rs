@@ -1,12 +1,16 @@
-//! How far an agent is let into a store.
+//! How much of a store an agent gets.
 
 use inmost::{MemoryTool, MemoryToolBuilder, Session};
+use serde::{Deserialize, Serialize};
 
 use crate::exit::Failure;
 
-/// What an agent sees and may change.
-#[derive(clap::Args)]
-pub(crate) struct LimitArgs {
+/// What the memory tool may do. By default everything, on the whole memory, as the tool's contract has it.
+///
+/// One that is not known refuses: a restriction that is passed over is none.
+#[derive(Clone, Default, clap::Args, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Restrictions {
     /// Answer every change with `Error: Memory is read-only.`
     #[arg(long, help_heading = HEADING)]
     pub(crate) read_only: bool,
@@ -22,15 +26,20 @@ pub(crate) struct LimitArgs {
 
 const HEADING: &str = "Limits for the agent";
 
-impl LimitArgs {
+impl Restrictions {
+    /// Whether anything but the tool would reach further than the tool may.
+    pub(crate) fn confine(&self) -> bool {
+        self.read_only || self.subtree.is_some()
+    }
+
     /// Whether they can be kept at all, before anyone is asked for a passphrase in vain.
     pub(crate) fn check(&self) -> Result<(), Failure> {
         self.builder(Session::in_memory()?).map(drop)
     }
 
-    /// The tool within these limits.
-    pub(crate) fn tool(&self, session: Session) -> Result<MemoryTool, Failure> {
-        Ok(self.builder(session)?.build())
+    /// The one place where the tool of a restricted store is made.
+    pub(super) fn tool(&self, session: &Session) -> Result<MemoryTool, Failure> {
+        Ok(self.builder(session.clone())?.build())
     }
 
     fn builder(&self, session: Session) -> Result<MemoryToolBuilder, Failure> {

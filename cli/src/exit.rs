@@ -261,6 +261,7 @@ mod tests {
             (StoreError::NoSuchSlot(7), Exit::Other),
             (StoreError::LastSlot, Exit::Other),
             (StoreError::InMemory, Exit::Other),
+            (StoreError::SubtreeIsFile, Exit::Other),
         ] {
             assert_eq!(Exit::of(&error), exit, "{error:?}");
         }

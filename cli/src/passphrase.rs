@@ -10,7 +10,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::str::FromStr;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use inmost::RecoveryKey;
 use zeroize::Zeroizing;
@@ -26,15 +26,15 @@ use crate::{new_passphrase, streams};
 pub(crate) struct PassphraseArgs {
     /// Read it from a file; `-` is standard input, where the command does not need that itself
     #[arg(long = "passphrase-file", value_name = "FILE", help_heading = HEADING)]
-    file: Option<PathBuf>,
+    pub(crate) file: Option<PathBuf>,
 
     /// Read it from an open file descriptor
     #[arg(long = "passphrase-fd", value_name = "N", help_heading = HEADING)]
-    fd: Option<Descriptor>,
+    pub(crate) fd: Option<Descriptor>,
 
     /// Read it from the output of a shell command, such as a password manager's
     #[arg(long = "passphrase-command", value_name = "COMMAND", help_heading = HEADING)]
-    command: Option<OsString>,
+    pub(crate) command: Option<OsString>,
 }
 
 const HEADING: &str =
@@ -43,9 +43,22 @@ const HEADING: &str =
 /// A descriptor that this process was started with, opened while the command line is read: a number that is
 /// not open then would soon be that of a file of our own.
 #[derive(Clone)]
-struct Descriptor {
+pub(crate) struct Descriptor {
     number: u32,
     file: Arc<File>,
+    /// What it gave: a pipe gives it once, and a server may have to open its store again.
+    text: Arc<Mutex<Option<Wiped>>>,
+}
+
+impl Descriptor {
+    fn read(&self) -> io::Result<Wiped> {
+        let mut text = self.text.lock().unwrap_or_else(PoisonError::into_inner);
+        let text = match &mut *text {
+            Some(text) => text,
+            none => none.insert(read(&*self.file)?),
+        };
+        Ok(Wiped::of(text.expose()))
+    }
 }
 
 impl FromStr for Descriptor {
@@ -53,7 +66,7 @@ impl FromStr for Descriptor {
 
     fn from_str(number: &str) -> io::Result<Self> {
         let number = number.parse().map_err(|_| io::Error::other("not a number"))?;
-        Ok(Self { number, file: Arc::new(open_descriptor(number)?) })
+        Ok(Self { number, file: Arc::new(open_descriptor(number)?), text: Arc::default() })
     }
 }
 
@@ -64,6 +77,8 @@ pub(crate) enum Input {
     Free,
     /// It reads its own matter from there.
     Taken,
+    /// The same, and another program started it, whose terminal is not ours to ask on.
+    Unattended,
 }
 
 impl PassphraseArgs {
@@ -73,7 +88,7 @@ impl PassphraseArgs {
             (Some(file), _) => file == Path::new("-"),
             (None, fd) => fd.as_ref().is_some_and(|fd| fd.number == 0),
         };
-        if wants_input && input == Input::Taken {
+        if wants_input && input != Input::Free {
             return Err(Failure::usage(
                 "Standard input cannot give the passphrase: this command reads it for itself.",
                 "Use another source: a file, --passphrase-fd, --passphrase-command or INMOST_PASSPHRASE.",
@@ -86,7 +101,7 @@ impl PassphraseArgs {
     pub(crate) fn of_store(&self, input: Input) -> Result<Phrase, Failure> {
         match self.given(input)? {
             Some(text) => Phrase::parse(text),
-            None => Phrase::parse(terminal()?.ask("Passphrase: ")?),
+            None => Phrase::parse(ask(input, "Passphrase: ")?),
         }
     }
 
@@ -102,7 +117,7 @@ impl PassphraseArgs {
     pub(crate) fn recovery_key(&self, input: Input) -> Result<RecoveryKey, Failure> {
         let text = match self.named(input)? {
             Some(text) => text,
-            None => terminal()?.ask("Recovery key: ")?,
+            None => ask(input, "Recovery key: ")?,
         };
         let text = std::str::from_utf8(text.expose()).map_err(|_| {
             Failure::usage("This is no recovery key.", "Check what it is taken from.")
@@ -134,7 +149,7 @@ impl PassphraseArgs {
         }
         if let Some(fd) = &self.fd {
             let what = "The file descriptor of the passphrase cannot be read";
-            return Ok(Some(from_file(what, read(&*fd.file))?));
+            return Ok(Some(from_file(what, fd.read())?));
         }
         if let Some(command) = &self.command {
             return Ok(Some(without_line_end(run(command, input)?)));
@@ -175,6 +190,18 @@ impl NewPassphraseArgs {
             None => Phrase::parse(new_passphrase::choose(&mut terminal()?)?),
         }
     }
+}
+
+/// Asks a person, if one is there.
+fn ask(input: Input, prompt: &str) -> Result<Wiped, Failure> {
+    if input == Input::Unattended {
+        return Err(Failure::new(
+            Exit::Locked,
+            "The store is locked: no passphrase was given, and nobody can be asked.",
+            "Run `inmost unlock`, or start the program with a source of the passphrase.",
+        ));
+    }
+    terminal()?.ask(prompt)
 }
 
 pub(crate) fn terminal() -> Result<Terminal, Failure> {
@@ -299,7 +326,7 @@ mod tests {
         let null = || Arc::new(File::open("/dev/null").unwrap());
         let args = |file: Option<&str>, fd: Option<u32>| PassphraseArgs {
             file: file.map(PathBuf::from),
-            fd: fd.map(|number| Descriptor { number, file: null() }),
+            fd: fd.map(|number| Descriptor { number, file: null(), text: Arc::default() }),
             command: None,
         };
         for (args, wants_input) in [

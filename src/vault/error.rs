@@ -77,6 +77,8 @@ pub enum StoreError {
     SlotsFull,
     /// The engine failed, in its own words.
     Storage(String),
+    /// A tool is confined to a folder that is a file, or lies below one: someone else put it there.
+    SubtreeIsFile,
     /// Stored bytes are not what was written there: damage or tampering, which look alike.
     Tampered {
         /// What is affected, in general words.
@@ -145,6 +147,9 @@ impl StoreError {
                 "Look for a newer copy of the store; a restored backup is the usual cause."
             }
             Self::SlotsFull => "Remove or replace a keyslot that is no longer needed.",
+            Self::SubtreeIsFile => {
+                "Rename or remove that file, or confine the tool to another folder."
+            }
             Self::Tampered { .. } => {
                 "Restore a backup; the rest of the store stays readable, and nothing was repaired."
             }
@@ -212,6 +217,9 @@ impl fmt::Display for StoreError {
             }
             Self::SlotsFull => f.write_str("All eight keyslots are in use."),
             Self::Storage(what) => write!(f, "The storage engine failed: {what}."),
+            Self::SubtreeIsFile => {
+                f.write_str("The folder that the memory tool is confined to is a file.")
+            }
             Self::Tampered { what, how } => {
                 write!(f, "The store was damaged or tampered with: {what} {how}.")
             }

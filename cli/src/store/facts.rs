@@ -1,6 +1,6 @@
 //! What a store says of itself and of what it holds, in types of the program: they cross from one process to another.
 
-use inmost::{AnchorStatus, StorageEngine};
+use inmost::{AnchorStatus, StorageEngine, StoreError};
 use serde::{Deserialize, Serialize};
 use zeroize::Zeroizing;
 
@@ -20,6 +20,16 @@ impl Answer {
 
     pub(crate) fn is_error(&self) -> bool {
         self.is_error
+    }
+
+    /// The text for the model, which whoever takes it wipes.
+    pub(crate) fn into_content(mut self) -> String {
+        std::mem::take(&mut *self.content)
+    }
+
+    /// What the model is told when there is no store to ask.
+    pub(crate) fn unavailable() -> Self {
+        StoreError::Locked.for_model().into()
     }
 
     pub(crate) fn tool_use_id(&self) -> Option<&str> {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use etcetera::BaseStrategy;
 use inmost::{
-    AnchorStatus, CheckReport, Entry, FileAnchor, FileError, FileText, MemoryTool, Problem,
+    AnchorStatus, CheckReport, Entry, FileAnchor, FileError, FileText, MemoryTool, RepairReport,
     Session, Status, StorageEngine, StoreError, ToolResult, Vault, VaultOptions,
 };
 
@@ -61,7 +61,7 @@ impl OpenStore {
         self.session.check(progress)
     }
 
-    pub(crate) fn repair(&self, progress: impl FnMut(u64)) -> Result<Vec<Problem>, StoreError> {
+    pub(crate) fn repair(&self, progress: impl FnMut(u64)) -> Result<RepairReport, StoreError> {
         self.session.repair(progress)
     }
 

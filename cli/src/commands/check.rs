@@ -1,6 +1,6 @@
 //! `inmost check`
 
-use inmost::{CheckReport, Problem};
+use inmost::{CheckReport, Problem, RepairReport};
 use serde::Serialize;
 
 use crate::args::StoreArgs;
@@ -21,7 +21,8 @@ pub(crate) struct Check {
     #[command(flatten)]
     store: StoreArgs,
 
-    /// Open the store in a process of its own with at most 2 GiB of memory: for a store of unknown origin
+    /// Open the store in a process of its own, with at most 2 GiB of memory, files not much longer than the store's, and
+    /// limited time: for a store of unknown origin
     #[arg(long)]
     isolated: bool,
 
@@ -36,7 +37,7 @@ pub(crate) struct Check {
 impl Check {
     pub(crate) fn run(&self) -> Result<(), Failure> {
         if self.confined {
-            confined::limit_memory()?;
+            confined::limit(&self.store.place()?)?;
         } else if self.isolated {
             return confined::run();
         }
@@ -46,21 +47,31 @@ impl Check {
         })?;
         let text = if self.json { as_json(&report)? } else { as_text(&report) };
         super::print(text.as_bytes())?;
-        if report.is_clean() { Ok(()) } else { Err(wrong(&report.problems)) }
+        if report.is_clean() { Ok(()) } else { Err(wrong(&report)) }
     }
 }
 
 /// One line for each problem, for this command and `repair`.
-pub(super) fn lines(problems: &[Problem]) -> String {
+pub(super) fn lines(report: &CheckReport) -> String {
+    listed("", &report.problems, report.unlisted)
+}
+
+/// One line for each thing that was dropped.
+pub(super) fn dropped(report: &RepairReport) -> String {
+    listed("dropped ", &report.dropped, report.unlisted)
+}
+
+fn listed(before: &str, problems: &[Problem], unlisted: u64) -> String {
     let line = |problem: &Problem| {
         let path = shown::path_of(&problem.names);
-        format!("{path}: {} {}\n", problem.what, problem.how)
+        format!("{before}{path}: {} {}\n", problem.what, problem.how)
     };
-    problems.iter().map(line).collect()
+    let lines: String = problems.iter().map(line).collect();
+    lines + &shown::unlisted(unlisted)
 }
 
 fn as_text(report: &CheckReport) -> String {
-    let problems = lines(&report.problems);
+    let problems = lines(report);
     let (records, files) = (report.records, shown::count(report.files, "file", "files"));
     let records = shown::count(records, "record", "records");
     let mut text = format!("{problems}Read {records}: {files}, {} bytes of text.\n", report.bytes);
@@ -84,6 +95,7 @@ struct Report {
     bytes: u64,
     orphans: u64,
     problems: Vec<Line>,
+    unlisted: u64,
 }
 
 #[derive(Serialize)]
@@ -106,15 +118,16 @@ fn as_json(report: &CheckReport) -> Result<String, Failure> {
         bytes: report.bytes,
         orphans: report.orphans,
         problems: problems.collect(),
+        unlisted: report.unlisted,
     };
     // Neither the strings nor the numbers can fail.
     let line = serde_json::to_string(&report).map_err(|error| Failure::output(&error.into()))?;
     Ok(line + "\n")
 }
 
-pub(super) fn wrong(problems: &[Problem]) -> Failure {
-    let number = u64::try_from(problems.len()).unwrap_or(u64::MAX);
-    let what = shown::count(number, "thing is", "things are");
+pub(super) fn wrong(report: &CheckReport) -> Failure {
+    let listed = u64::try_from(report.problems.len()).unwrap_or(u64::MAX);
+    let what = shown::count(listed.saturating_add(report.unlisted), "thing is", "things are");
     Failure::new(
         Exit::Damaged,
         format!("{what} wrong with the store."),

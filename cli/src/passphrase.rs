@@ -2,7 +2,7 @@
 //!
 //! The first source that is there is used, in this order, and no other is tried if it fails. It is never an
 //! argument: every user of the machine can read those. Of a file, descriptor or command, one final line
-//! end is not part of the passphrase; nothing else is trimmed.
+//! end is not part of the passphrase, nor is a byte order mark before it; nothing else is trimmed.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -152,7 +152,7 @@ impl PassphraseArgs {
             return Ok(Some(from_file(what, fd.read())?));
         }
         if let Some(command) = &self.command {
-            return Ok(Some(without_line_end(run(command, input)?)));
+            return Ok(Some(bare(run(command, input)?)));
         }
         Ok(None)
     }
@@ -225,7 +225,7 @@ fn from_file(what: &'static str, read: io::Result<Wiped>) -> Result<Wiped, Failu
     let text = read.map_err(|error| {
         Failure::io(what, &error, "Check that it is there and that you may read it.")
     })?;
-    Ok(without_line_end(text))
+    Ok(bare(text))
 }
 
 /// A new handle on a descriptor, by the name the system gives it: to take the number itself would need
@@ -288,7 +288,16 @@ fn from_environment() -> Option<Wiped> {
 /// The variable of the environment that may hold it.
 pub(crate) const VARIABLE: &str = "INMOST_PASSPHRASE";
 
-fn without_line_end(mut text: Wiped) -> Wiped {
+/// U+FEFF in UTF-8.
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
+/// The text of a file: some editors put a mark before it, most a line end after it, and no person sees either.
+fn bare(mut text: Wiped) -> Wiped {
+    if let Some(rest) = text.expose().strip_prefix(BYTE_ORDER_MARK) {
+        let mut unmarked = Wiped::with_capacity(rest.len());
+        unmarked.append(rest);
+        text = unmarked;
+    }
     if text.expose().ends_with(b"\n") {
         text.pop();
         if text.expose().ends_with(b"\r") {
@@ -303,7 +312,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_line_end_is_dropped_and_nothing_else() {
+    fn one_line_end_and_one_mark_are_dropped_and_nothing_else() {
         for (text, expected) in [
             ("a", "a"),
             ("a\n", "a"),
@@ -312,11 +321,15 @@ mod tests {
             ("a\n\n", "a\n"),
             (" a \n", " a "),
             ("\n", ""),
+            ("\u{feff}a\n", "a"),
+            ("\u{feff}", ""),
+            ("\u{feff}\u{feff}a", "\u{feff}a"),
+            ("a\u{feff}", "a\u{feff}"),
             ("", ""),
         ] {
             let mut bytes = Wiped::new();
             bytes.append(text.as_bytes());
-            assert_eq!(without_line_end(bytes).expose(), expected.as_bytes(), "{text:?}");
+            assert_eq!(bare(bytes).expose(), expected.as_bytes(), "{text:?}");
         }
     }
 

@@ -124,7 +124,7 @@ impl StoreError {
                 "See what holds the old generation's files, then unlock the store again, which removes them; see that they are gone."
             }
             Self::HeaderDamaged => {
-                "Put back header.a and header.b from an earlier copy of this very folder, or use a backup as a whole; nothing else holds its keys."
+                "Put back header.a and header.b from an earlier copy of this very folder, from after its last purge; if a keyslot has changed since, only a salvage opens with them. Or use a backup as a whole."
             }
             Self::HeaderRolledBack { .. } => {
                 "Put back the newest header.a and header.b, or a whole backup of the store."

@@ -8,11 +8,12 @@
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use super::commit::Exclusive;
+use super::copy::strict;
 use super::credential::{Credential, Enrolment, NewSlot, SlotKind};
 use super::error::StoreError;
 use super::header::HeaderError;
 use super::label::SlotLabel;
-use super::rewrite::{self, Next, strict};
+use super::rewrite::{self, Next};
 use super::session::{Session, write};
 use super::unlock::now;
 use super::unlocked::{NextHeader, Unlocked};

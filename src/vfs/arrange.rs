@@ -1,13 +1,15 @@
 //! Deleting and moving files and folders, each as one atomic step whatever hangs below.
 
+use std::collections::HashSet;
+
 use super::edit::{discard, not_a_folder};
 use super::error::FileError;
 use super::folder::{self, Found};
 use super::name::InvalidPath;
 use super::path::MemoryPath;
 use super::subtree::Subtree;
-use crate::record::load_folder;
 use crate::record::node::{Entries, Entry, What};
+use crate::record::{Flaw, Kind, ObjectId, RecordError, load_folder};
 use crate::vault::{Session, Txn};
 
 /// Deletes a file, or a folder with everything below it.
@@ -76,11 +78,12 @@ fn check_paths_below(
     if entry.what != What::Folder || (length <= old.as_str().len() && depth <= old.depth()) {
         return Ok(());
     }
-    check_below(txn, new.subtree(), entry, (length, depth))
+    check_below(txn, &mut HashSet::new(), new.subtree(), entry, (length, depth))
 }
 
 fn check_below(
     txn: &Txn<'_>,
+    reached: &mut HashSet<ObjectId>,
     subtree: &Subtree,
     folder: &Entry,
     (length, depth): (usize, usize),
@@ -88,6 +91,10 @@ fn check_below(
     let (most_bytes, most_depth) = (subtree.path_bytes(), subtree.path_depth());
     if depth >= most_depth {
         return Err(FileError::PathBelow(InvalidPath::Deep(most_depth).describe()));
+    }
+    // A forged tree of few folders could have more paths than can be walked.
+    if !reached.insert(folder.id) {
+        return Err(RecordError::Damaged { kind: Kind::Folder, flaw: Flaw::Repeated }.into());
     }
     let head = load_folder(txn, folder.id, &folder.tag)?;
     let mut folders = Vec::new();
@@ -103,7 +110,7 @@ fn check_below(
         }
         Ok(true)
     })?;
-    folders
-        .iter()
-        .try_for_each(|(entry, length)| check_below(txn, subtree, entry, (*length, depth + 1)))
+    folders.iter().try_for_each(|(entry, length)| {
+        check_below(txn, reached, subtree, entry, (*length, depth + 1))
+    })
 }

@@ -196,6 +196,8 @@ pub(crate) struct Report {
     pub(crate) bytes: u64,
     pub(crate) orphans: u64,
     pub(crate) problems: Vec<Problem>,
+    /// Problems found after those.
+    pub(crate) unlisted: u64,
 }
 
 impl Report {
@@ -212,6 +214,24 @@ impl From<inmost::CheckReport> for Report {
             bytes: report.bytes,
             orphans: report.orphans,
             problems: report.problems.into_iter().map(Problem::from).collect(),
+            unlisted: report.unlisted,
+        }
+    }
+}
+
+/// What a repair dropped.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct Dropped {
+    pub(crate) dropped: Vec<Problem>,
+    /// Things dropped after those.
+    pub(crate) unlisted: u64,
+}
+
+impl From<inmost::RepairReport> for Dropped {
+    fn from(report: inmost::RepairReport) -> Self {
+        Self {
+            dropped: report.dropped.into_iter().map(Problem::from).collect(),
+            unlisted: report.unlisted,
         }
     }
 }

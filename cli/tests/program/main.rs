@@ -16,6 +16,7 @@ mod first_session;
 mod freshness;
 mod inmost;
 mod keyslots;
+mod odd_files;
 mod passphrase;
 mod rewrite;
 mod terminal;

@@ -3,7 +3,7 @@
 //! Snapshots and `conf` hold nothing that the log does not: a snapshot is an index that sled rebuilds, and
 //! `conf` is a function of our constants. So both are deleted when they are not what they should be.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
@@ -30,7 +30,7 @@ const CONFIGURATION_TEXT: &[u8] = b"segment_size: 2097152\nuse_compression: fals
 ///
 /// # Errors
 /// [`StorageError::Corrupt`] if something other than plain files and the blob folder lies in the folder:
-/// sled would follow a link and write to what it points to.
+/// sled would follow a link and write to what it points to. [`StorageError::Odd`] if one of the files has other names.
 pub(super) fn before_open(folder: &Path) -> Result<(), StorageError> {
     let mut removed = Vec::new();
     let mut snapshots = Vec::new();
@@ -43,6 +43,7 @@ pub(super) fn before_open(folder: &Path) -> Result<(), StorageError> {
                 "something other than a file among the engine's".into(),
             ));
         }
+        files::refuse_other_names(&entry.path(), &entry.metadata()?)?;
         let name = name.to_string_lossy();
         if !name.starts_with(SNAPSHOT_PREFIX) {
             continue;
@@ -81,7 +82,7 @@ pub(super) fn remove_snapshots(folder: &Path) -> io::Result<()> {
 fn newest_is_sound(snapshots: &mut [PathBuf]) -> io::Result<bool> {
     snapshots.sort();
     let Some(newest) = snapshots.last() else { return Ok(true) };
-    is_sound_snapshot(&mut files::open_plain(newest, OpenOptions::new().read(true))?)
+    is_sound_snapshot(&mut files::open(newest)?)
 }
 
 /// A snapshot is a body, its length in 8 bytes, and the CRC32 of the body in 4, little-endian.
@@ -111,7 +112,7 @@ fn is_sound_snapshot(file: &mut File) -> io::Result<bool> {
 
 /// Whether `conf` is what sled would write; an absent one is, since sled writes it then.
 fn is_expected_configuration(path: &Path) -> io::Result<bool> {
-    let file = match files::open_plain(path, OpenOptions::new().read(true)) {
+    let file = match files::open(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(true),
         file => file?,
     };

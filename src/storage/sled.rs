@@ -13,6 +13,7 @@
 //! success; the anchor above notices), or that a crafted store cannot make sled allocate without bound. A
 //! build with `panic = "abort"` loses the guard. No other file names sled.
 
+mod holes;
 mod repair;
 #[cfg(test)]
 mod tests;
@@ -68,7 +69,8 @@ impl SledEngine {
             }
             claim => claim?,
         };
-        repair::before_open(folder)?;
+        holes::cut(&claim)?;
+        repair::before_open(folder, claim.metadata()?.len())?;
         drop(claim);
         files::make_private(folder)?;
         Self::start(folder)

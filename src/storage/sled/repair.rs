@@ -26,12 +26,12 @@ pub(super) const SEGMENT_BYTES: usize = 2 << 20;
 /// What sled 0.34.7 writes into `conf` for the configuration we use, before the checksum.
 const CONFIGURATION_TEXT: &[u8] = b"segment_size: 2097152\nuse_compression: false\nversion: 0.34\n";
 
-/// Deletes unfinished and damaged snapshots and a damaged `conf`.
+/// Deletes unfinished and damaged snapshots and a damaged `conf`. `log_bytes` is the length of the log.
 ///
 /// # Errors
 /// [`StorageError::Corrupt`] if something other than plain files and the blob folder lies in the folder:
 /// sled would follow a link and write to what it points to. [`StorageError::Odd`] if one of the files has other names.
-pub(super) fn before_open(folder: &Path) -> Result<(), StorageError> {
+pub(super) fn before_open(folder: &Path, log_bytes: u64) -> Result<(), StorageError> {
     let mut removed = Vec::new();
     let mut snapshots = Vec::new();
     for entry in fs::read_dir(folder)? {
@@ -51,7 +51,7 @@ pub(super) fn before_open(folder: &Path) -> Result<(), StorageError> {
         let list = if name.ends_with(UNFINISHED_SUFFIX) { &mut removed } else { &mut snapshots };
         list.push(entry.path());
     }
-    if !newest_is_sound(&mut snapshots)? {
+    if !newest_is_sound(&mut snapshots, log_bytes)? {
         removed.append(&mut snapshots);
     }
     let configuration = folder.join(CONFIGURATION);
@@ -79,10 +79,17 @@ pub(super) fn remove_snapshots(folder: &Path) -> io::Result<()> {
 }
 
 /// sled reads the snapshot whose name sorts last and no other.
-fn newest_is_sound(snapshots: &mut [PathBuf]) -> io::Result<bool> {
+fn newest_is_sound(snapshots: &mut [PathBuf], log_bytes: u64) -> io::Result<bool> {
     snapshots.sort();
     let Some(newest) = snapshots.last() else { return Ok(true) };
-    is_sound_snapshot(&mut files::open(newest)?)
+    let mut newest = files::open(newest)?;
+    // It has some 20 bytes for each message in the log that is still of use, and a message takes more than that. What
+    // is longer is none, and reading it could take for ever.
+    let most = log_bytes.max(u64::try_from(SEGMENT_BYTES).unwrap_or(u64::MAX));
+    if newest.metadata()?.len() > most {
+        return Ok(false);
+    }
+    is_sound_snapshot(&mut newest)
 }
 
 /// A snapshot is a body, its length in 8 bytes, and the CRC32 of the body in 4, little-endian.

@@ -21,9 +21,10 @@ use std::borrow::Cow;
 use std::io;
 
 use inmost::{FileError, KeyfileError, LabelError, PassphraseError, RecoveryKeyError, StoreError};
+use serde::{Deserialize, Serialize};
 
 /// The exit codes.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(crate) enum Exit {
     Ok = 0,
     Other = 1,
@@ -72,7 +73,7 @@ impl Exit {
 }
 
 /// Why the program ends before its work is done.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum Failure {
     /// Somebody has to know.
     Told {

@@ -3,6 +3,7 @@
 //! It uses the library's public API alone. Every way to fail ends in [`exit::Failure`]: two lines on standard
 //! error and an exit code.
 
+mod agent;
 mod args;
 mod commands;
 mod compact_offer;
@@ -31,6 +32,8 @@ use std::sync::{Mutex, PoisonError};
 use exit::{Exit, Failure};
 
 fn main() -> ExitCode {
+    // Before anything secret is here. What the system refuses, `inmost status` tells.
+    let _ = inmost::harden_process();
     panic::set_hook(Box::new(remember_place));
     let ended = panic::catch_unwind(run).unwrap_or_else(|_| Err(fault()));
     let exit = match ended {

@@ -1,5 +1,7 @@
 //! Text for people: paths of the memory and counts. Does no I/O.
 
+use std::time::Duration;
+
 /// A path with whatever could command a terminal written out: a damaged store may hold any name.
 pub(crate) fn path(path: &str) -> String {
     let mut shown = String::with_capacity(path.len());
@@ -23,9 +25,40 @@ pub(crate) fn count(number: u64, one: &str, many: &str) -> String {
     format!("{number} {}", if number == 1 { one } else { many })
 }
 
+/// A length of time in its two largest units, such as `1 h 30 min`.
+pub(crate) fn duration(time: Duration) -> String {
+    let units = [(86_400, "d"), (3_600, "h"), (60, "min"), (1, "s")];
+    let mut rest = time.as_secs();
+    let mut parts = Vec::new();
+    for (seconds, unit) in units {
+        let number = rest / seconds;
+        rest %= seconds;
+        if number > 0 {
+            parts.push(format!("{number} {unit}"));
+        }
+    }
+    parts.truncate(2);
+    if parts.is_empty() { "0 s".to_owned() } else { parts.join(" ") }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_length_of_time_has_its_two_largest_units() {
+        for (seconds, shown) in [
+            (0, "0 s"),
+            (59, "59 s"),
+            (60, "1 min"),
+            (899, "14 min 59 s"),
+            (28_800, "8 h"),
+            (28_799, "7 h 59 min"),
+            (90_061, "1 d 1 h"),
+        ] {
+            assert_eq!(duration(Duration::from_secs(seconds)), shown);
+        }
+    }
 
     #[test]
     fn what_could_command_a_terminal_is_written_out() {

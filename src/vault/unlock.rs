@@ -138,7 +138,7 @@ impl Vault {
         let bytes = *header.bytes();
         let (revision, generation) = (header.revision(), header.generation());
         let mut anchor = Anchor::new(&keys, options.freshness.clone());
-        let seen = anchor.newest(&*storage);
+        let seen = anchor.newest(&*storage, generation);
         let sealer = sealer(&keys);
         let mut open = Open::new(storage, engine, sealer, Some(keys), &options.session)?;
         // A process may have died between applying its last batch and syncing it. No power cut may take back
@@ -248,7 +248,8 @@ impl VaultOptions {
     ///
     /// # Errors
     /// [`StoreError::AlreadyExists`], [`StoreError::EngineNotBuilt`], [`StoreError::KdfOutOfBounds`],
-    /// [`StoreError::RandomnessFailed`], [`StoreError::OddFile`], [`StoreError::Io`].
+    /// [`StoreError::ForeignAnchor`] if the freshness anchor has a value already, [`StoreError::RandomnessFailed`],
+    /// [`StoreError::OddFile`], [`StoreError::Io`].
     pub fn create(
         &self,
         path: impl AsRef<Path>,
@@ -268,6 +269,10 @@ impl VaultOptions {
     ) -> Result<Session, StoreError> {
         if !self.engine.kind().is_built() {
             return Err(StoreError::EngineNotBuilt);
+        }
+        // It would be overwritten, and is the only thing that tells of a rollback of the store it belongs to.
+        if let Some(Ok(Some(_))) = self.freshness.as_ref().map(|anchor| anchor.load()) {
+            return Err(StoreError::ForeignAnchor);
         }
         let storage = LocalStorage::create(path.as_ref()).map_err(occupied)?;
         let keys = self.fill(&storage, self.engine.kind(), credential)?;

@@ -17,7 +17,7 @@ pub(crate) struct Cat {
 
 impl Cat {
     pub(crate) fn run(&self) -> Result<(), Failure> {
-        let text = self.store.with_store(Input::Free, |store| Ok(store.read(&self.path)?))?;
+        let text = self.store.with_store(Input::Free, |store| store.read(&self.path))?;
         super::print(text.as_str().as_bytes())
     }
 }

@@ -1,18 +1,19 @@
 //! `inmost check`
 
-use inmost::{CheckReport, Problem};
 use serde::Serialize;
 
 use crate::args::StoreArgs;
 use crate::exit::{Exit, Failure};
 use crate::passphrase::Input;
 use crate::progress::Progress;
+use crate::store::facts::{Problem, Report};
 use crate::{confined, shown};
 
 /// Read and authenticate everything in a store, and tell what is wrong
 ///
-/// Walks the whole tree, compares what refers to what, and looks for records that nothing refers to. Repairs
-/// nothing. Ends with 12 if anything is wrong; each problem is a line with its path.
+/// Walks the whole tree, compares what refers to what, and looks for records that nothing refers to. No
+/// record is changed; but as with every unlock, a damaged copy of the header is renewed from the good one, a missing anchor is
+/// made anew with a warning, and what an interrupted rewrite left is removed. Ends with 12 if anything is wrong; each problem is a line with its path.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  \
     inmost check --store notes.inmost\n  \
@@ -38,11 +39,13 @@ impl Check {
         if self.confined {
             confined::limit_memory()?;
         } else if self.isolated {
+            // An agent would read it instead of the child.
+            drop(self.store.vault()?);
             return confined::run();
         }
         let report = self.store.with_store_as_it_is(Input::Free, |store| {
             let mut progress = Progress::new("records read");
-            Ok(store.check(|records| progress.tell(records))?)
+            store.check(|records| progress.tell(records))
         })?;
         let text = if self.json { as_json(&report)? } else { as_text(&report) };
         super::print(text.as_bytes())?;
@@ -59,7 +62,7 @@ pub(super) fn lines(problems: &[Problem]) -> String {
     problems.iter().map(line).collect()
 }
 
-fn as_text(report: &CheckReport) -> String {
+fn as_text(report: &Report) -> String {
     let problems = lines(&report.problems);
     let (records, files) = (report.records, shown::count(report.files, "file", "files"));
     let records = shown::count(records, "record", "records");
@@ -77,29 +80,29 @@ fn as_text(report: &CheckReport) -> String {
 
 /// The same for programs.
 #[derive(Serialize)]
-struct Report {
+struct Object<'a> {
     clean: bool,
     records: u64,
     files: u64,
     bytes: u64,
     orphans: u64,
-    problems: Vec<Line>,
+    problems: Vec<Line<'a>>,
 }
 
 #[derive(Serialize)]
-struct Line {
+struct Line<'a> {
     path: String,
-    what: &'static str,
-    how: &'static str,
+    what: &'a str,
+    how: &'a str,
 }
 
-fn as_json(report: &CheckReport) -> Result<String, Failure> {
+fn as_json(report: &Report) -> Result<String, Failure> {
     let problems = report.problems.iter().map(|problem| Line {
         path: shown::path_of(&problem.names),
-        what: problem.what,
-        how: problem.how,
+        what: &problem.what,
+        how: &problem.how,
     });
-    let report = Report {
+    let object = Object {
         clean: report.is_clean(),
         records: report.records,
         files: report.files,
@@ -108,7 +111,7 @@ fn as_json(report: &CheckReport) -> Result<String, Failure> {
         problems: problems.collect(),
     };
     // Neither the strings nor the numbers can fail.
-    let line = serde_json::to_string(&report).map_err(|error| Failure::output(&error.into()))?;
+    let line = serde_json::to_string(&object).map_err(|error| Failure::output(&error.into()))?;
     Ok(line + "\n")
 }
 

@@ -1,10 +1,9 @@
 //! `inmost ls`
 
-use inmost::EntryKind;
-
 use crate::args::StoreArgs;
 use crate::exit::Failure;
 use crate::passphrase::Input;
+use crate::store::facts::EntryKind;
 use crate::wiped::Wiped;
 
 /// List a folder of the memory
@@ -23,7 +22,7 @@ pub(crate) struct Ls {
 
 impl Ls {
     pub(crate) fn run(&self) -> Result<(), Failure> {
-        let entries = self.store.with_store(Input::Free, |store| Ok(store.list(&self.path)?))?;
+        let entries = self.store.with_store(Input::Free, |store| store.list(&self.path))?;
         let mut text = Wiped::new();
         for entry in entries {
             let slash = if entry.kind == EntryKind::Folder { "/" } else { "" };

@@ -8,6 +8,7 @@ pub(crate) mod check;
 pub(crate) mod compact;
 pub(crate) mod destroy;
 pub(crate) mod init;
+pub(crate) mod lock;
 pub(crate) mod ls;
 pub(crate) mod migrate;
 pub(crate) mod mv;
@@ -19,10 +20,10 @@ pub(crate) mod rotate;
 pub(crate) mod salvage;
 pub(crate) mod slot;
 pub(crate) mod status;
+pub(crate) mod unlock;
 pub(crate) mod write;
 
-use inmost::StoreError;
-
+use crate::agent;
 use crate::args::{Command, StoreArgs};
 use crate::exit::Failure;
 use crate::passphrase::Input;
@@ -41,6 +42,9 @@ pub(crate) fn run(command: &Command) -> Result<(), Failure> {
         Command::Rm(rm) => rm.run(),
         Command::Mv(mv) => mv.run(),
         Command::Status(status) => status.run(),
+        Command::Unlock(unlock) => unlock.run(),
+        Command::Lock(lock) => lock.run(),
+        Command::Agent => agent::run(),
         Command::Check(check) => check.run(),
         Command::Repair(repair) => repair.run(),
         Command::Salvage(salvage) => salvage.run(),
@@ -60,7 +64,7 @@ pub(crate) fn run(command: &Command) -> Result<(), Failure> {
 fn rewrite(
     args: &StoreArgs,
     verb: &str,
-    work: impl FnOnce(&OpenStore, &mut dyn FnMut(u64)) -> Result<(), StoreError>,
+    work: impl FnOnce(&OpenStore, &mut dyn FnMut(u64)) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     let (before, after) = args.with_store_as_it_is(Input::Free, |store| {
         let before = store.status()?.disk_bytes;

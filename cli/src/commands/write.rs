@@ -39,7 +39,7 @@ impl Write {
                     "Convert it first, for example with iconv; nothing was written.",
                 )
             })?;
-            Ok(store.write(&self.path, text)?)
+            store.write(&self.path, text)
         })
     }
 }

@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 
 use crate::inmost::{CHEAP, PASSPHRASE, Place, run};
 
-const COMMANDS: [&str; 19] = [
+const COMMANDS: [&str; 21] = [
     "init",
     "call",
     "ls",
@@ -14,6 +14,8 @@ const COMMANDS: [&str; 19] = [
     "rm",
     "mv",
     "status",
+    "unlock",
+    "lock",
     "passwd",
     "rotate",
     "check",
@@ -36,7 +38,7 @@ fn every_command_has_help_with_an_example() {
         let example = help.split("Example").last().unwrap();
         assert!(example.contains(&format!("inmost {command} ")), "{help}");
         assert!(help.contains("--store <DIR>") && help.contains("INMOST_STORE"), "{help}");
-        if command == "destroy" {
+        if ["destroy", "lock"].contains(&command) {
             assert!(!help.contains("passphrase-file"), "it needs none: {help}");
             continue;
         }

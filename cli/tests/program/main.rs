@@ -7,6 +7,7 @@
     reason = "a test that meets the unexpected should stop there and say so"
 )]
 
+mod agent;
 mod call;
 mod commands;
 mod damage;
@@ -20,3 +21,6 @@ mod odd_files;
 mod passphrase;
 mod rewrite;
 mod terminal;
+
+/// Every command opens its store itself here; `tests/with_agent` runs the same tests the other way.
+pub(crate) const WITH_AGENT: bool = false;

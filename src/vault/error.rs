@@ -61,6 +61,9 @@ pub enum StoreError {
     NotAStore,
     /// There is not enough memory to derive the key.
     OutOfMemory,
+    /// What has the name of one of the store's files is none that is safe to use, a link to another file above all.
+    /// It was left as it is. In words, without a path.
+    OddFile(String),
     /// The operating system gave no randomness.
     RandomnessFailed,
     /// The store is older than a state that was already seen.
@@ -141,6 +144,9 @@ impl StoreError {
             Self::Locked => "Unlock the store with its passphrase.",
             Self::NotAStore => "Check the path, or create a store there first.",
             Self::NoSuchSlot(_) => "List the keyslots to see which are in use.",
+            Self::OddFile(_) => {
+                "Do not trust the folder if it came from somebody else; otherwise move that aside, or make a copy of the store that shares no files with it."
+            }
             Self::OutOfMemory => "Close other programs, or unlock on a machine with more memory.",
             Self::RandomnessFailed => "Try again; if it stays, the operating system is at fault.",
             Self::RolledBack { .. } => {
@@ -207,6 +213,9 @@ impl fmt::Display for StoreError {
             Self::Locked => f.write_str("The store is locked."),
             Self::NoSuchSlot(number) => write!(f, "Keyslot {number} is not in use."),
             Self::NotAStore => f.write_str("There is no store at this place."),
+            Self::OddFile(what) => {
+                write!(f, "A file of the store is not what it should be: {what}.")
+            }
             Self::OutOfMemory => f.write_str("There is not enough memory to derive the key."),
             Self::RandomnessFailed => f.write_str("The operating system gave no randomness."),
             Self::RolledBack { expected, found } => {
@@ -256,6 +265,7 @@ impl From<StorageError> for StoreError {
             StorageError::InUse(pid) => Self::InUse(pid),
             StorageError::Io(error) => Self::Io(error),
             StorageError::Missing => Self::NotAStore,
+            StorageError::Odd(odd) => Self::OddFile(odd.to_string()),
             StorageError::NotBuilt => Self::EngineNotBuilt,
             StorageError::Poisoned => Self::Halted,
             StorageError::TooLarge => Self::TooLarge,

@@ -65,7 +65,8 @@ impl Vault {
     /// that are not the store's stay, and the folder with them.
     ///
     /// # Errors
-    /// [`StoreError::NotAStore`] and [`StoreError::InUse`], and then nothing was touched; [`StoreError::Io`].
+    /// [`StoreError::NotAStore`] and [`StoreError::InUse`], and then nothing was touched; [`StoreError::Io`] and
+    /// [`StoreError::OddFile`] for what could not be overwritten or removed, when everything else is gone.
     ///
     /// # Security
     /// An SSD, a snapshot or a copy-on-write file system may keep the overwritten bytes, and backups are stores of their
@@ -160,7 +161,12 @@ impl Vault {
         open.keep_anchor(anchor);
         let other = other(copy);
         if !headers.iter().any(|(copy, kept)| *copy == other && kept.bytes() == header.bytes()) {
-            open.storage().write_header(other, header.bytes())?;
+            match open.storage().write_header(other, header.bytes()) {
+                // There is no keyslot to renew in a folder, and whose it is nobody knows. It keeps nobody from
+                // reading; what changes a keyslot fails over it.
+                Err(StorageError::Odd(_)) => {}
+                renewed => renewed?,
+            }
         }
         for stale in open.storage().generations()? {
             if stale != header.generation() {
@@ -230,7 +236,7 @@ impl VaultOptions {
     /// # Errors
     /// [`StoreError::NotAStore`], [`StoreError::InUse`], [`StoreError::HeaderDamaged`] if neither copy of the header can
     /// be read, [`StoreError::UnknownFormat`], [`StoreError::EngineNotBuilt`], [`StoreError::KdfOutOfBounds`],
-    /// [`StoreError::Io`].
+    /// [`StoreError::OddFile`], [`StoreError::Io`].
     pub fn open(&self, path: impl AsRef<Path>) -> Result<Vault, StoreError> {
         self.open_storage(Box::new(LocalStorage::open(path.as_ref())?))
     }
@@ -241,7 +247,7 @@ impl VaultOptions {
     /// # Errors
     /// [`StoreError::AlreadyExists`], [`StoreError::EngineNotBuilt`], [`StoreError::KdfOutOfBounds`],
     /// [`StoreError::ForeignAnchor`] if the freshness anchor has a value already, [`StoreError::RandomnessFailed`],
-    /// [`StoreError::Io`].
+    /// [`StoreError::OddFile`], [`StoreError::Io`].
     pub fn create(
         &self,
         path: impl AsRef<Path>,

@@ -23,6 +23,7 @@ mod keyslots;
 mod limits;
 mod manual;
 mod mcp;
+mod odd_files;
 mod passphrase;
 mod reading;
 mod rewrite;

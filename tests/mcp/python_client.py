@@ -32,7 +32,8 @@ async def session_without_handshake(server: StdioServerParameters, errors: Path)
 
 
 def parameters(server: dict) -> StdioServerParameters:
-    return StdioServerParameters(command=server["command"], args=server["args"], env=ENVIRONMENT)
+    env = ENVIRONMENT | server["env"]
+    return StdioServerParameters(command=server["command"], args=server["args"], env=env)
 
 
 async def call(client, arguments: dict) -> tuple[str, bool]:
@@ -68,12 +69,44 @@ async def unavailable(store: Store, options: list[str], reason: str) -> None:
     check(f"the reason: {told}", reason in told, True)
 
 
+VIEW = {"command": "view", "path": "/memories"}
+EMPTY = (SESSION[0][1], False)
+
+
+async def with_key_agent(store: Store) -> None:
+    """Two servers without a passphrase on one store that a key agent holds, and then holds no more."""
+    one, other = store.folder / "one", store.folder / "other"
+    async with (
+        session_with_handshake(parameters(store.server("--subtree", "/memories/x")), one) as first,
+        session_without_handshake(parameters(store.server("--subtree", "/memories/y")), other) as second,
+    ):
+        check("before it is unlocked", await call(first, VIEW), UNAVAILABLE)
+        store.unlock()
+        try:
+            check("after", await call(first, VIEW), EMPTY)
+            create = {"command": "create", "path": "/memories/a", "file_text": "1"}
+            created = ("File created successfully at: /memories/a", False)
+            told = await asyncio.gather(call(first, create), call(second, create))
+            check("two servers at once", told, [created, created])
+            store.lock()
+            for client in (first, second):
+                check("a store locked in mid-session", await call(client, VIEW), UNAVAILABLE)
+            store.unlock()
+            for client in (first, second):
+                listing = EMPTY[0].replace("0B", "1B") + "\n1B\t/memories/a"
+                check("unlocked again", await call(client, VIEW), (listing, False))
+        finally:
+            store.lock()
+
+
 async def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         store = Store(sys.argv[1], folder)
         for connect in (session_with_handshake, session_without_handshake):
             await all_commands(store, connect)
             print(f"{connect.__name__}: {len(SESSION)} calls answered as expected")
+        await with_key_agent(store)
+        print("a key agent: two servers at once, a store locked in mid-session and unlocked again")
         await unavailable(store, [], "nobody can be asked")
         print("a locked store: unavailable, and the reason told once")
         await unavailable(store, ["--passphrase-file", store.wrong], "The passphrase is wrong.")

@@ -19,6 +19,9 @@ class Store:
     def __init__(self, program: str, folder: str):
         self.program = program
         self.folder = Path(folder)
+        runtime = self.folder / "runtime"
+        runtime.mkdir(mode=0o700)
+        self.environment = ENVIRONMENT | {"XDG_RUNTIME_DIR": str(runtime)}
         self.right = self._file("right", PASSPHRASE)
         self.wrong = self._file("wrong", "battery staple")
         cheap = ["--kdf-memory-mib", "19", "--kdf-passes", "2"]
@@ -31,6 +34,13 @@ class Store:
     def server(self, *options: str) -> dict:
         return self.block(*options)["mcpServers"]["inmost"]
 
+    def unlock(self) -> None:
+        """Has a key agent hold the store."""
+        self._run("unlock", *self.unlocked())
+
+    def lock(self) -> None:
+        self._run("lock")
+
     def unlocked(self) -> list[str]:
         return ["--passphrase-file", self.right]
 
@@ -41,7 +51,7 @@ class Store:
 
     def _run(self, command: str, *options: str) -> str:
         args = [self.program, command, "--store", str(self.folder / "store"), *options]
-        return subprocess.run(args, env=ENVIRONMENT, check=True, capture_output=True, text=True).stdout
+        return subprocess.run(args, env=self.environment, check=True, capture_output=True, text=True).stdout
 
 
 def check(what: str, told: object, expected: object) -> None:

@@ -8,14 +8,15 @@ use crate::store::Restrictions;
 
 /// Serve the memory tool to an MCP client, on standard input and output
 ///
-/// The client starts this command; --print-config tells it how. The store is opened at the first call, by the sources
-/// of the passphrase alone: nobody is ever asked. While it cannot be opened every call is answered with
-/// `Error: Memory is unavailable.`, the reason is on standard error, and each call tries again.
+/// The client starts this command; --print-config tells it how. The store is opened at the first call, through the key
+/// agent if `inmost unlock` left one, else by the sources of the passphrase: nobody is ever asked. While it cannot be
+/// opened every call is answered with `Error: Memory is unavailable.`, the reason is on standard error, and each call
+/// tries again.
 ///
 /// Ends when standard input does.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  \
-    inmost mcp --store notes.inmost --passphrase-command 'pass show notes' --print-config claude-code\n  \
+    inmost mcp --store notes.inmost --print-config claude-code\n  \
     inmost mcp --store notes.inmost --passphrase-file secret --subtree /memories/project-x")]
 pub(crate) struct Mcp {
     #[command(flatten)]

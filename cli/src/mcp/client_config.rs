@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::args::StoreArgs;
 use crate::exit::{Exit, Failure};
@@ -41,19 +41,37 @@ pub(crate) fn block(
     let mut args = vec!["mcp".to_owned()];
     args.extend(store_args(store)?);
     args.extend(restriction_args(restrictions));
-    let text = serde_json::to_string_pretty(&entry(client, &text(program.into())?, &args));
+    let entry = entry(client, &text(program.into())?, &args, &environment()?);
+    let text = serde_json::to_string_pretty(&entry);
     // Strings alone; they cannot fail.
     Ok(text.unwrap_or_default() + "\n")
 }
 
-fn entry(client: Client, program: &str, args: &[String]) -> Value {
-    let plain = json!({ "command": program, "args": args });
-    let typed = json!({ "type": "stdio", "command": program, "args": args });
-    match client {
-        Client::ClaudeCode => json!({ "mcpServers": { "inmost": typed } }),
-        Client::ClaudeDesktop | Client::Generic => json!({ "mcpServers": { "inmost": plain } }),
-        Client::Vscode => json!({ "servers": { "inmost": typed } }),
+fn entry(client: Client, program: &str, args: &[String], env: &Map<String, Value>) -> Value {
+    let mut server = Map::new();
+    if matches!(client, Client::ClaudeCode | Client::Vscode) {
+        server.insert("type".to_owned(), "stdio".into());
     }
+    server.insert("command".to_owned(), program.into());
+    server.insert("args".to_owned(), args.into());
+    if !env.is_empty() {
+        server.insert("env".to_owned(), env.clone().into());
+    }
+    match client {
+        Client::Vscode => json!({ "servers": { "inmost": server } }),
+        _ => json!({ "mcpServers": { "inmost": server } }),
+    }
+}
+
+/// The variables that tell where a key agent is. Many clients start a server with few of their own.
+fn environment() -> Result<Map<String, Value>, Failure> {
+    let mut env = Map::new();
+    for name in ["XDG_RUNTIME_DIR", "TMPDIR"] {
+        if let Some(value) = std::env::var_os(name) {
+            env.insert(name.to_owned(), text(value)?.into());
+        }
+    }
+    Ok(env)
 }
 
 fn store_args(store: &StoreArgs) -> Result<Vec<String>, Failure> {

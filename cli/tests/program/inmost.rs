@@ -122,7 +122,8 @@ impl Place {
     pub(crate) fn shell(&self, script: &str) -> Command {
         let mut command = Command::new("sh");
         command.args(["-c", script]).env_remove("INMOST_PASSPHRASE");
-        command.env("HOME", self.folder.path()).current_dir(self.folder.path());
+        command.env("HOME", self.folder.path()).env("XDG_RUNTIME_DIR", self.runtime());
+        command.current_dir(self.folder.path());
         command
     }
 

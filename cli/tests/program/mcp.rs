@@ -2,6 +2,8 @@
 
 mod client;
 mod config;
+#[cfg(target_os = "linux")]
+mod key_agent;
 
 use serde_json::{Value, json};
 

@@ -25,6 +25,8 @@ fn the_block_for_each_client_starts_the_server() {
         let servers = block[key].as_object().unwrap();
         assert_eq!((block.as_object().unwrap().len(), servers.len()), (1, 1), "{block}");
         let server = &servers["inmost"];
+        let runtime = place.runtime().to_str().unwrap().to_owned();
+        assert_eq!(server["env"]["XDG_RUNTIME_DIR"], runtime, "clients do not pass it on");
         assert_eq!(server.get("type"), typed.then(|| json!("stdio")).as_ref(), "{block}");
         let args = server["args"].as_array().unwrap().iter().map(|arg| arg.as_str().unwrap());
         let mut command = Command::new(server["command"].as_str().unwrap());

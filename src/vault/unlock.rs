@@ -161,7 +161,7 @@ impl Vault {
             (Err(error), Rollback::Refuse) => return Err(error),
         };
         open.keep_anchor(anchor);
-        let other = other(copy);
+        let other = copy.other();
         if !headers.iter().any(|(copy, header)| *copy == other && *header.bytes() == bytes) {
             match open.storage().write_header(other, &bytes) {
                 // There is no keyslot to renew in a folder, and whose it is nobody knows. It keeps nobody from
@@ -378,13 +378,6 @@ pub(super) fn open_records(
 
 pub(super) fn sealer(keys: &Unlocked) -> Sealer {
     Sealer::new(keys.record_keys(), keys.header().store(), keys.header().generation())
-}
-
-fn other(copy: HeaderCopy) -> HeaderCopy {
-    match copy {
-        HeaderCopy::A => HeaderCopy::B,
-        HeaderCopy::B => HeaderCopy::A,
-    }
 }
 
 pub(super) fn occupied(error: StorageError) -> StoreError {

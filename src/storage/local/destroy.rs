@@ -27,7 +27,9 @@ impl LocalStorage {
         }
         match self.generations() {
             Ok(numbers) => {
-                numbers.iter().for_each(|&number| attempt(self.remove_generation(number)))
+                for number in numbers {
+                    attempt(self.remove_generation(number));
+                }
             }
             Err(error) => attempt(Err(error)),
         }

@@ -9,8 +9,9 @@ use inmost::{KdfCost, StorageEngine};
 use serde::{Deserialize, Serialize};
 
 use crate::commands::{
-    accept_rollback, backup, call, cat, check, compact, destroy, init, lock, ls, migrate, mv,
-    passwd, purge, repair, rm, rotate, salvage, slot, status, unlock, write,
+    accept_rollback, backup, call, cat, check, compact, completions, destroy, edit, export, grep,
+    import, init, lock, ls, man, mcp, migrate, mv, passwd, purge, repair, rm, rotate, salvage,
+    slot, stats, status, unlock, write,
 };
 use crate::credential::CredentialArgs;
 use crate::exit::Failure;
@@ -36,11 +37,17 @@ pub(crate) struct Args {
 pub(crate) enum Command {
     Init(init::Init),
     Call(call::Call),
+    Mcp(mcp::Mcp),
     Ls(ls::Ls),
     Cat(cat::Cat),
     Write(write::Write),
+    Edit(edit::Edit),
     Rm(rm::Rm),
     Mv(mv::Mv),
+    Grep(grep::Grep),
+    Stats(stats::Stats),
+    Import(import::Import),
+    Export(export::Export),
     Status(status::Status),
     Unlock(unlock::Unlock),
     Lock(lock::Lock),
@@ -56,6 +63,8 @@ pub(crate) enum Command {
     Migrate(migrate::Migrate),
     AcceptRollback(accept_rollback::AcceptRollback),
     Destroy(destroy::Destroy),
+    Completions(completions::Completions),
+    Man(man::Man),
     /// What `unlock` leaves in the background
     #[command(hide = true)]
     Agent,

@@ -3,7 +3,7 @@
 //! | code | means |
 //! |---|---|
 //! | 0 | done |
-//! | 1 | any other failure, such as a file of the memory that is not there |
+//! | 1 | any other failure, such as a file of the memory that is not there; for `grep`, nothing was found |
 //! | 2 | the command line cannot be understood or carried out as it is |
 //! | 10 | there is no store at this place |
 //! | 11 | the passphrase, keyfile or recovery key is wrong |
@@ -88,6 +88,8 @@ pub(crate) enum Failure {
     ReaderGone,
     /// The same, but a call was carried out whose answer nobody has read.
     AnswerLost,
+    /// A search has found nothing: that is an answer, and the code alone says it.
+    NothingFound,
     /// A process of ours has ended with this code, and has said itself why.
     Ended(u8),
 }
@@ -261,6 +263,7 @@ mod tests {
             (StoreError::NoSuchSlot(7), Exit::Other),
             (StoreError::LastSlot, Exit::Other),
             (StoreError::InMemory, Exit::Other),
+            (StoreError::SubtreeIsFile, Exit::Other),
         ] {
             assert_eq!(Exit::of(&error), exit, "{error:?}");
         }

@@ -5,25 +5,31 @@
 
 mod agent;
 mod args;
+mod clock;
 mod commands;
 mod compact_offer;
 mod confined;
 mod confirm;
 mod credential;
 mod exit;
+mod json_line;
 mod line_editor;
 mod lines;
+mod mcp;
 mod new_passphrase;
 mod passphrase;
+mod plain;
 mod progress;
 mod shown;
 mod store;
 mod streams;
+mod style;
 mod terminal;
+mod transfer;
+mod tree;
 mod wiped;
 mod words;
 
-use std::io::Write;
 use std::panic::{self, PanicHookInfo};
 use std::path::Path;
 use std::process::ExitCode;
@@ -38,11 +44,10 @@ fn main() -> ExitCode {
     let ended = panic::catch_unwind(run).unwrap_or_else(|_| Err(fault()));
     let exit = match ended {
         Ok(()) | Err(Failure::ReaderGone) => Exit::Ok,
-        Err(Failure::AnswerLost) => Exit::Other,
+        Err(Failure::AnswerLost | Failure::NothingFound) => Exit::Other,
         Err(Failure::Ended(code)) => return ExitCode::from(code),
         Err(Failure::Told { exit, what, advice }) => {
-            // There is nowhere left to say that standard error is gone too.
-            let _ = write!(std::io::stderr().lock(), "inmost: {what}\n{advice}\n");
+            streams::complain(&what, &advice);
             exit
         }
     };

@@ -16,7 +16,7 @@ use std::sync::{Mutex, PoisonError};
 
 use inmost::{FileError, MemoryTool, Session};
 
-use self::facts::{Answer, Entry, Problem, Report, Slot, Status, Text};
+use self::facts::{Answer, Dropped, Entry, Report, Slot, Status, Text};
 use self::local::Local;
 use self::request::{NewKey, Reply, Request};
 pub(crate) use self::restrictions::Restrictions;
@@ -37,6 +37,12 @@ enum Holder {
 impl OpenStore {
     fn here(session: Session, restrictions: &Restrictions) -> Result<Self, Failure> {
         Ok(Self(Holder::Here(Local::new(session, restrictions)?)))
+    }
+
+    /// An empty one that leaves nothing behind.
+    #[cfg(test)]
+    pub(crate) fn in_memory() -> Self {
+        Self::here(Session::in_memory().unwrap(), &Restrictions::default()).unwrap()
     }
 
     fn through(connection: Connection) -> Self {
@@ -75,8 +81,14 @@ impl OpenStore {
     }
 
     pub(crate) fn list(&self, path: &str) -> Result<Vec<Entry>, Failure> {
+        self.find_entries(path)?.ok_or_else(|| FileError::NotFound.into())
+    }
+
+    /// The entries of a folder that need not be there; of a file, itself alone.
+    pub(crate) fn find_entries(&self, path: &str) -> Result<Option<Vec<Entry>>, Failure> {
         match self.ask_quietly(&Request::List { path: path.to_owned() }, &[])? {
-            (Reply::Entries(entries), _) => Ok(entries),
+            (Reply::Entries(entries), _) => Ok(Some(entries)),
+            (Reply::Missing, _) => Ok(None),
             _ => Err(unexpected()),
         }
     }
@@ -119,9 +131,9 @@ impl OpenStore {
         }
     }
 
-    pub(crate) fn repair(&self, progress: impl FnMut(u64)) -> Result<Vec<Problem>, Failure> {
+    pub(crate) fn repair(&self, progress: impl FnMut(u64)) -> Result<Dropped, Failure> {
         match self.ask(&Request::Repair, &[], progress)? {
-            (Reply::Problems(problems), _) => Ok(problems),
+            (Reply::Dropped(dropped), _) => Ok(dropped),
             _ => Err(unexpected()),
         }
     }

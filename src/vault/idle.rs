@@ -65,7 +65,7 @@ pub(super) fn watch(session: &Session, limit: Duration) -> io::Result<()> {
     thread
         .spawn(move || {
             while is_in_use(&shared, limit) {
-                thread::sleep(pause)
+                thread::sleep(pause);
             }
         })
         .map(drop)

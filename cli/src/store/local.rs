@@ -64,9 +64,11 @@ impl Local {
                 files.write(path, text(bytes)?)?;
                 Reply::Done
             }
-            Request::List { path } => {
-                Reply::Entries(files.list(path)?.into_iter().map(Into::into).collect())
-            }
+            Request::List { path } => match files.list(path) {
+                Ok(entries) => Reply::Entries(entries.into_iter().map(Into::into).collect()),
+                Err(FileError::NotFound) => Reply::Missing,
+                Err(error) => return Err(error.into()),
+            },
             Request::Remove { path } => {
                 files.remove(path)?;
                 Reply::Done
@@ -78,9 +80,7 @@ impl Local {
             Request::Status => Reply::Status(session.status()?.into()),
             Request::CompactionDue => Reply::IsDue(session.compaction_due()?),
             Request::Check => Reply::Report(session.check(progress)?.into()),
-            Request::Repair => {
-                Reply::Problems(session.repair(progress)?.into_iter().map(Into::into).collect())
-            }
+            Request::Repair => Reply::Dropped(session.repair(progress)?.into()),
             Request::Purge => {
                 session.purge(progress)?;
                 Reply::Done

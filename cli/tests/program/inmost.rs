@@ -118,6 +118,15 @@ impl Place {
         command
     }
 
+    /// A shell script, in the place of the program.
+    pub(crate) fn shell(&self, script: &str) -> Command {
+        let mut command = Command::new("sh");
+        command.args(["-c", script]).env_remove("INMOST_PASSPHRASE");
+        command.env("HOME", self.folder.path()).env("XDG_RUNTIME_DIR", self.runtime());
+        command.current_dir(self.folder.path());
+        command
+    }
+
     pub(crate) fn run<S: AsRef<OsStr>>(
         &self,
         args: impl IntoIterator<Item = S>,
@@ -129,6 +138,12 @@ impl Place {
     /// What `cat` prints of a file.
     pub(crate) fn cat(&self, path: &str) -> String {
         self.run(["cat", path], "").expect(0).out
+    }
+
+    /// What `ls` shows below a folder.
+    pub(crate) fn names(&self, path: &str) -> Vec<String> {
+        let out = self.run(["ls", path], "").expect(0).out;
+        out.lines().map(|line| line.split_whitespace().nth(2).unwrap().to_owned()).collect()
     }
 
     /// Changes both copies of the header, or one.

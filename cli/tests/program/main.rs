@@ -10,17 +10,25 @@
 mod agent;
 mod call;
 mod commands;
+mod conversation;
 mod damage;
 mod destroy;
+mod edit;
 mod failures;
 mod first_session;
 mod freshness;
+mod grep;
 mod inmost;
 mod keyslots;
+mod limits;
+mod manual;
+mod mcp;
 mod odd_files;
 mod passphrase;
+mod reading;
 mod rewrite;
 mod terminal;
+mod transfer;
 
 /// Every command opens its store itself here; `tests/with_agent` runs the same tests the other way.
 pub(crate) const WITH_AGENT: bool = false;

@@ -15,18 +15,26 @@
 mod call;
 #[path = "../program/commands.rs"]
 mod commands;
+#[path = "../program/conversation.rs"]
+mod conversation;
 #[path = "../program/damage.rs"]
 mod damage;
 #[path = "../program/first_session.rs"]
 mod first_session;
 #[path = "../program/freshness.rs"]
 mod freshness;
+#[path = "../program/grep.rs"]
+mod grep;
 #[path = "../program/inmost.rs"]
 mod inmost;
 #[path = "../program/keyslots.rs"]
 mod keyslots;
+#[path = "../program/reading.rs"]
+mod reading;
 #[path = "../program/rewrite.rs"]
 mod rewrite;
+#[path = "../program/transfer.rs"]
+mod transfer;
 
 /// Every store of these tests is unlocked by an agent as soon as it is made.
 pub(crate) const WITH_AGENT: bool = true;

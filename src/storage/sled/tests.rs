@@ -173,10 +173,10 @@ fn a_snapshot_longer_than_the_log_is_deleted_unread() {
     let body = vec![0x55; usize::try_from(log).unwrap().max(repair::SEGMENT_BYTES)];
     let length = u64::try_from(body.len()).unwrap().to_le_bytes();
     let checksum = crc32fast::hash(&body).to_le_bytes();
-    let long = folder.join("snap.FFFFFFFFFFFFFFFF");
-    fs::write(&long, [&body[..], &length, &checksum].concat()).unwrap();
+    let endless = folder.join("snap.FFFFFFFFFFFFFFFF");
+    fs::write(&endless, [&body[..], &length, &checksum].concat()).unwrap();
     assert_complete(&SledEngine::open(&folder).unwrap(), &history);
-    assert!(!long.exists());
+    assert!(!endless.exists());
 }
 
 #[test]

@@ -190,7 +190,8 @@ fn a_store_is_destroyed_around_what_is_odd_in_it() {
         }
         assert_eq!(io::read_to_string(header).unwrap(), "\0".repeat(8), "{name}, {what}");
         let left = if what == "folder" { vec![name] } else { Vec::new() };
-        assert_eq!(path.exists().then(|| names_in(&path)).unwrap_or_default(), left);
+        let found = if path.exists() { names_in(&path) } else { Vec::default() };
+        assert_eq!(found, left);
         assert!(matches!(LocalStorage::open(&path), Err(StorageError::Missing)));
         victim.assert_unharmed();
     }

@@ -90,6 +90,16 @@ pub(crate) enum HeaderCopy {
     B,
 }
 
+impl HeaderCopy {
+    /// The other of the two.
+    pub(crate) const fn other(self) -> Self {
+        match self {
+            Self::A => Self::B,
+            Self::B => Self::A,
+        }
+    }
+}
+
 /// The slots of the anchor, written in turn, so that a torn write leaves the other whole.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum AnchorSlot {

@@ -159,7 +159,7 @@ impl Vault {
             (Err(error), Rollback::Refuse) => return Err(error),
         };
         open.keep_anchor(anchor);
-        let other = other(copy);
+        let other = copy.other();
         if !headers.iter().any(|(copy, kept)| *copy == other && kept.bytes() == header.bytes()) {
             match open.storage().write_header(other, header.bytes()) {
                 // There is no keyslot to renew in a folder, and whose it is nobody knows. It keeps nobody from
@@ -376,13 +376,6 @@ pub(super) fn open_records(
 
 pub(super) fn sealer(keys: &Unlocked) -> Sealer {
     Sealer::new(keys.record_keys(), keys.header().store(), keys.header().generation())
-}
-
-fn other(copy: HeaderCopy) -> HeaderCopy {
-    match copy {
-        HeaderCopy::A => HeaderCopy::B,
-        HeaderCopy::B => HeaderCopy::A,
-    }
 }
 
 pub(super) fn occupied(error: StorageError) -> StoreError {

@@ -15,6 +15,8 @@
 #[path = "at_rest/calls.rs"]
 mod calls;
 mod host;
+#[path = "at_rest/program.rs"]
+mod program;
 mod traces;
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
@@ -253,4 +255,40 @@ fn nothing_that_is_written_shows_what_is_stored_and_nothing_is_written_elsewhere
         .flat_map(|(_, bytes)| bytes.clone())
         .collect();
     assert!(!search.traces(&told).is_empty(), "the search works, the log is whole");
+}
+
+/// The same of the program, command by command. Run by `tests/at_rest_strace.sh`, which builds it.
+#[test]
+#[ignore = "needs strace and the program, which the script beside it brings"]
+fn the_program_writes_nothing_that_shows_what_is_stored_and_nothing_elsewhere() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut program = program::Program::of(folder.path()).expect(program::PROGRAM);
+    let search = Search::new(program.use_everything());
+    let folder = folder.path();
+    let is_told = |file: &str| file.starts_with("pipe:") || file.starts_with("/dev/");
+    for path in &program.calls.opened_for_writing {
+        let path = if path.is_absolute() { path.clone() } else { folder.join("work").join(path) };
+        assert!(path.starts_with(folder) || path.starts_with("/dev"), "{}", path.display());
+        assert_eq!(search.traces(path.to_str().unwrap().as_bytes()), []);
+    }
+    assert_eq!(program.calls.shared_mappings, 0, "what is written so would not be seen");
+    let mut told = Vec::new();
+    let mut bytes = 0;
+    for (file, written) in &program.calls.written {
+        if is_told(file) {
+            told.extend_from_slice(written);
+        } else {
+            bytes += written.len();
+            assert_eq!(search.traces(written), [], "{file}");
+        }
+    }
+    eprintln!("{} writes, {bytes} bytes in files", program.calls.written.len());
+    assert!(bytes > 1 << 20, "{bytes}");
+    assert!(!search.traces(&told).is_empty(), "the search works, the log is whole");
+    for file in files_below(folder) {
+        assert_eq!(search.traces(&fs::read(&file).unwrap()), [], "{}", file.display());
+    }
+    for name in ["tmp", "home", "work"] {
+        assert_eq!(below(&folder.join(name)), [] as [PathBuf; 0]);
+    }
 }

@@ -11,4 +11,7 @@ if ! command -v strace >/dev/null; then
     apt-get -qq update
     apt-get -qq install -y strace
 fi
-exec cargo test --package inmost --test at_rest -- --ignored --nocapture nothing_that_is_written
+cargo build --quiet --package inmost-cli
+INMOST_TEST_PROGRAM=$(cargo metadata --format-version 1 --no-deps | sed 's/.*"target_directory":"\([^"]*\)".*/\1/')/debug/inmost
+export INMOST_TEST_PROGRAM
+exec cargo test --package inmost --test at_rest -- --ignored --nocapture

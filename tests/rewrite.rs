@@ -167,3 +167,37 @@ fn a_large_deletion_makes_a_compaction_due_and_a_purge_settles_it() {
     assert!(!session.compaction_due().unwrap());
     assert!(session.status().unwrap().disk_bytes < before / 4);
 }
+
+/// A purge that could not remove the old records said that it was done.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_purge_that_leaves_the_old_records_says_so() {
+    let place = tempfile::tempdir().unwrap();
+    let path = place.path().join("store");
+    let session = create(&path);
+    fill(&session);
+    let old = path.join("gen-0000000000000001");
+    // What cannot be removed: a folder that something is mounted on. (An immutable file needs a file system that knows it.)
+    let blobs = old.join("blobs");
+    let mount = |program: &str, arguments: &[&str]| {
+        std::process::Command::new(program)
+            .args(arguments)
+            .output()
+            .is_ok_and(|run| run.status.success())
+    };
+    let at = blobs.to_str().unwrap();
+    if !mount("mount", &["-t", "tmpfs", "none", at]) {
+        eprintln!("SKIPPED: this system does not let the test mount anything");
+        return;
+    }
+    let purged = session.purge(|_| {});
+    let still_there = old.exists();
+    let before = contents(&session);
+    session.lock();
+    assert!(mount("umount", &[at]));
+    assert!(matches!(purged, Err(StoreError::OldRecordsRemain(_))), "{purged:?}");
+    assert!(still_there);
+    let session = unlock(&path);
+    assert_eq!(contents(&session), before);
+    assert!(!old.exists(), "the next unlock removes it");
+}

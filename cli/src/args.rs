@@ -5,11 +5,13 @@ use std::time::Duration;
 
 use clap::error::ErrorKind;
 use clap::{Parser, Subcommand, ValueEnum};
-use inmost::{KdfCost, NewSlot, StorageEngine};
+use inmost::{KdfCost, StorageEngine};
+use serde::{Deserialize, Serialize};
 
 use crate::commands::{
-    accept_rollback, backup, call, cat, check, compact, destroy, init, ls, migrate, mv, passwd,
-    purge, repair, rm, rotate, salvage, slot, status, write,
+    accept_rollback, backup, call, cat, check, compact, completions, destroy, edit, export, grep,
+    import, init, lock, ls, man, migrate, mv, passwd, purge, repair, rm, rotate, salvage, slot,
+    stats, status, unlock, write,
 };
 use crate::credential::CredentialArgs;
 use crate::exit::Failure;
@@ -38,9 +40,16 @@ pub(crate) enum Command {
     Ls(ls::Ls),
     Cat(cat::Cat),
     Write(write::Write),
+    Edit(edit::Edit),
     Rm(rm::Rm),
     Mv(mv::Mv),
+    Grep(grep::Grep),
+    Stats(stats::Stats),
+    Import(import::Import),
+    Export(export::Export),
     Status(status::Status),
+    Unlock(unlock::Unlock),
+    Lock(lock::Lock),
     Passwd(passwd::Passwd),
     Slot(slot::Slot),
     Rotate(rotate::Rotate),
@@ -53,6 +62,11 @@ pub(crate) enum Command {
     Migrate(migrate::Migrate),
     AcceptRollback(accept_rollback::AcceptRollback),
     Destroy(destroy::Destroy),
+    Completions(completions::Completions),
+    Man(man::Man),
+    /// What `unlock` leaves in the background
+    #[command(hide = true)]
+    Agent,
 }
 
 /// Which store.
@@ -94,7 +108,7 @@ pub(crate) struct OpenArgs {
 }
 
 /// What can keep the records of a store.
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
 pub(crate) enum EngineName {
     /// sled 0.34.7, in every build
     Sled,
@@ -134,9 +148,9 @@ impl KdfArgs {
         self.kdf_memory_mib.is_some() || self.kdf_passes.is_some() || self.calibrate.is_some()
     }
 
-    /// The slot, at the cost that is asked for, if any is.
-    pub(crate) fn apply<'a>(&self, slot: NewSlot<'a>) -> NewSlot<'a> {
-        if self.is_given() { slot.kdf_cost(self.cost()) } else { slot }
+    /// The cost that is asked for, if any is.
+    pub(crate) fn asked(&self) -> Option<KdfCost> {
+        self.is_given().then(|| self.cost())
     }
 
     /// As asked for; the library decides whether it is acceptable.

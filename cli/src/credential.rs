@@ -4,38 +4,107 @@ use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use inmost::{Credential, Keyfile, NewSlot, Passphrase, RecoveryKey};
+use inmost::{Credential, Keyfile, Passphrase, RecoveryKey};
+use serde::{Deserialize, Serialize};
 
-use crate::exit::Failure;
+use crate::exit::{Exit, Failure};
 use crate::passphrase::{Input, PassphraseArgs};
 use crate::wiped::Wiped;
 
 /// A credential in hand.
 pub(crate) enum Secret {
-    Passphrase(Passphrase),
-    WithKeyfile(Passphrase, Keyfile),
+    Passphrase(Phrase),
+    WithKeyfile(Phrase, Keyfile),
     RecoveryKey(RecoveryKey),
 }
 
 impl Secret {
     pub(crate) fn credential(&self) -> Credential<'_> {
         match self {
-            Self::Passphrase(passphrase) => passphrase.into(),
-            Self::WithKeyfile(passphrase, keyfile) => (passphrase, keyfile).into(),
+            Self::Passphrase(phrase) => (&phrase.passphrase).into(),
+            Self::WithKeyfile(phrase, keyfile) => (&phrase.passphrase, keyfile).into(),
             Self::RecoveryKey(key) => key.into(),
         }
     }
 
-    pub(crate) fn slot(&self) -> NewSlot<'_> {
-        NewSlot::new(self.credential())
-    }
-
     /// A passphrase, and the keyfile that is needed besides it.
-    pub(crate) fn of(passphrase: Passphrase, keyfile: Option<Keyfile>) -> Self {
+    pub(crate) fn of(passphrase: Phrase, keyfile: Option<Keyfile>) -> Self {
         match keyfile {
             Some(keyfile) => Self::WithKeyfile(passphrase, keyfile),
             None => Self::Passphrase(passphrase),
         }
+    }
+
+    /// What is needed besides its bytes to make it again.
+    pub(crate) fn shape(&self) -> SecretShape {
+        match self {
+            Self::Passphrase(_) => SecretShape::Passphrase,
+            Self::WithKeyfile(..) => SecretShape::WithKeyfile,
+            Self::RecoveryKey(_) => SecretShape::RecoveryKey,
+        }
+    }
+
+    /// Its bytes, for the process that is to use it.
+    pub(crate) fn to_bytes(&self) -> Wiped {
+        match self {
+            Self::Passphrase(phrase) => Wiped::of(phrase.text.expose()),
+            Self::WithKeyfile(phrase, keyfile) => {
+                let keyfile = keyfile.to_bytes();
+                let mut bytes = Wiped::with_capacity(MOST_BYTES);
+                // A passphrase holds at most 1,024 bytes, so its length takes two.
+                let length = u16::try_from(phrase.text.expose().len()).unwrap_or(u16::MAX);
+                bytes.append(&length.to_be_bytes());
+                bytes.append(phrase.text.expose());
+                bytes.append(keyfile.expose());
+                bytes
+            }
+            Self::RecoveryKey(key) => Wiped::of(key.to_text().expose().as_bytes()),
+        }
+    }
+
+    /// The secret of these bytes.
+    pub(crate) fn from_bytes(shape: SecretShape, bytes: &[u8]) -> Result<Self, Failure> {
+        let phrase = |bytes: &[u8]| Phrase::parse(Wiped::of(bytes));
+        match shape {
+            SecretShape::Passphrase => Ok(Self::Passphrase(phrase(bytes)?)),
+            SecretShape::WithKeyfile => {
+                let (length, rest) = bytes.split_first_chunk().ok_or_else(garbled)?;
+                let length = usize::from(u16::from_be_bytes(*length));
+                let (text, keyfile) = rest.split_at_checked(length).ok_or_else(garbled)?;
+                Ok(Self::WithKeyfile(phrase(text)?, Keyfile::parse(keyfile)?))
+            }
+            SecretShape::RecoveryKey => {
+                let text = std::str::from_utf8(bytes).map_err(|_| garbled())?;
+                Ok(Self::RecoveryKey(RecoveryKey::parse(text)?))
+            }
+        }
+    }
+}
+
+/// Which kind of secret it is.
+#[derive(Clone, Copy, Serialize, Deserialize)]
+pub(crate) enum SecretShape {
+    Passphrase,
+    WithKeyfile,
+    RecoveryKey,
+}
+
+fn garbled() -> Failure {
+    Failure::new(Exit::Other, "The secret was garbled on its way.", "Please report it.")
+}
+
+/// A passphrase, and its text: the process that is to use it may be another.
+pub(crate) struct Phrase {
+    text: Wiped,
+    passphrase: Passphrase,
+}
+
+impl Phrase {
+    /// # Errors
+    /// If the bytes are no passphrase.
+    pub(crate) fn parse(text: Wiped) -> Result<Self, Failure> {
+        let passphrase = Passphrase::from_bytes(text.expose().to_vec())?;
+        Ok(Self { text, passphrase })
     }
 }
 
@@ -141,3 +210,35 @@ fn unwritable(error: &std::io::Error) -> Failure {
 
 /// Longer than any keyfile.
 const MOST_BYTES: usize = 4 << 10;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_secret_survives_the_way_to_another_process() {
+        let phrase = || Phrase::parse(Wiped::of("h\u{f8}rse".as_bytes())).unwrap();
+        let keyfile = Keyfile::generate().unwrap();
+        let key = RecoveryKey::generate().unwrap();
+        for secret in [
+            Secret::Passphrase(phrase()),
+            Secret::WithKeyfile(phrase(), keyfile),
+            Secret::RecoveryKey(key),
+        ] {
+            let bytes = secret.to_bytes();
+            let again = Secret::from_bytes(secret.shape(), bytes.expose()).unwrap();
+            assert_eq!(again.to_bytes().expose(), bytes.expose());
+        }
+    }
+
+    #[test]
+    fn bytes_that_are_cut_off_make_no_secret() {
+        let keyfile = Keyfile::generate().unwrap();
+        let phrase = Phrase::parse(Wiped::of(b"horse")).unwrap();
+        let bytes = Secret::WithKeyfile(phrase, keyfile).to_bytes();
+        for length in [0, 1, 2, 5, 7, 50, bytes.expose().len() - 1] {
+            let cut = &bytes.expose()[..length];
+            assert!(Secret::from_bytes(SecretShape::WithKeyfile, cut).is_err(), "{length}");
+        }
+    }
+}

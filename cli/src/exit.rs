@@ -3,7 +3,7 @@
 //! | code | means |
 //! |---|---|
 //! | 0 | done |
-//! | 1 | any other failure, such as a file of the memory that is not there |
+//! | 1 | any other failure, such as a file of the memory that is not there; for `grep`, nothing was found |
 //! | 2 | the command line cannot be understood or carried out as it is |
 //! | 10 | there is no store at this place |
 //! | 11 | the passphrase, keyfile or recovery key is wrong |
@@ -21,9 +21,10 @@ use std::borrow::Cow;
 use std::io;
 
 use inmost::{FileError, KeyfileError, LabelError, PassphraseError, RecoveryKeyError, StoreError};
+use serde::{Deserialize, Serialize};
 
 /// The exit codes.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(crate) enum Exit {
     Ok = 0,
     Other = 1,
@@ -71,7 +72,7 @@ impl Exit {
 }
 
 /// Why the program ends before its work is done.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum Failure {
     /// Somebody has to know.
     Told {
@@ -86,6 +87,8 @@ pub(crate) enum Failure {
     ReaderGone,
     /// The same, but a call was carried out whose answer nobody has read.
     AnswerLost,
+    /// A search has found nothing: that is an answer, and the code alone says it.
+    NothingFound,
     /// A process of ours has ended with this code, and has said itself why.
     Ended(u8),
 }

@@ -3,22 +3,29 @@
 //! It uses the library's public API alone. Every way to fail ends in [`exit::Failure`]: two lines on standard
 //! error and an exit code.
 
+mod agent;
 mod args;
+mod clock;
 mod commands;
 mod compact_offer;
 mod confined;
 mod confirm;
 mod credential;
 mod exit;
+mod json_line;
 mod line_editor;
 mod lines;
 mod new_passphrase;
 mod passphrase;
+mod plain;
 mod progress;
 mod shown;
 mod store;
 mod streams;
+mod style;
 mod terminal;
+mod transfer;
+mod tree;
 mod wiped;
 mod words;
 
@@ -31,11 +38,13 @@ use std::sync::{Mutex, PoisonError};
 use exit::{Exit, Failure};
 
 fn main() -> ExitCode {
+    // Before anything secret is here. What the system refuses, `inmost status` tells.
+    let _ = inmost::harden_process();
     panic::set_hook(Box::new(remember_place));
     let ended = panic::catch_unwind(run).unwrap_or_else(|_| Err(fault()));
     let exit = match ended {
         Ok(()) | Err(Failure::ReaderGone) => Exit::Ok,
-        Err(Failure::AnswerLost) => Exit::Other,
+        Err(Failure::AnswerLost | Failure::NothingFound) => Exit::Other,
         Err(Failure::Ended(code)) => return ExitCode::from(code),
         Err(Failure::Told { exit, what, advice }) => {
             // There is nowhere left to say that standard error is gone too.

@@ -12,9 +12,10 @@ use std::process::{Command, Stdio};
 use std::str::FromStr;
 use std::sync::Arc;
 
-use inmost::{Passphrase, RecoveryKey};
+use inmost::RecoveryKey;
 use zeroize::Zeroizing;
 
+use crate::credential::Phrase;
 use crate::exit::{Exit, Failure};
 use crate::terminal::Terminal;
 use crate::wiped::Wiped;
@@ -82,18 +83,18 @@ impl PassphraseArgs {
     }
 
     /// The passphrase of a store that is there.
-    pub(crate) fn of_store(&self, input: Input) -> Result<Passphrase, Failure> {
+    pub(crate) fn of_store(&self, input: Input) -> Result<Phrase, Failure> {
         match self.given(input)? {
-            Some(text) => parse(text),
-            None => parse(terminal()?.ask("Passphrase: ")?),
+            Some(text) => Phrase::parse(text),
+            None => Phrase::parse(terminal()?.ask("Passphrase: ")?),
         }
     }
 
     /// The passphrase of a store that is to be made; a person chooses it now.
-    pub(crate) fn of_new_store(&self, input: Input) -> Result<Passphrase, Failure> {
+    pub(crate) fn of_new_store(&self, input: Input) -> Result<Phrase, Failure> {
         match self.given(input)? {
-            Some(text) => parse(text),
-            None => parse(new_passphrase::choose(&mut terminal()?)?),
+            Some(text) => Phrase::parse(text),
+            None => Phrase::parse(new_passphrase::choose(&mut terminal()?)?),
         }
     }
 
@@ -163,21 +164,17 @@ const NEW_HEADING: &str = "New passphrase: the first that is given, else you are
 impl NewPassphraseArgs {
     /// The new passphrase; a person chooses it now if no source is named. Never that of the environment: it opened the
     /// store, so it is the old one.
-    pub(crate) fn choose(&self) -> Result<Passphrase, Failure> {
+    pub(crate) fn choose(&self) -> Result<Phrase, Failure> {
         let sources = PassphraseArgs {
             file: self.file.clone(),
             fd: self.fd.clone(),
             command: self.command.clone(),
         };
         match sources.named(Input::Free)? {
-            Some(text) => parse(text),
-            None => parse(new_passphrase::choose(&mut terminal()?)?),
+            Some(text) => Phrase::parse(text),
+            None => Phrase::parse(new_passphrase::choose(&mut terminal()?)?),
         }
     }
-}
-
-fn parse(text: Wiped) -> Result<Passphrase, Failure> {
-    Ok(Passphrase::from_bytes(text.into_vec())?)
 }
 
 pub(crate) fn terminal() -> Result<Terminal, Failure> {
@@ -205,14 +202,23 @@ fn from_file(what: &'static str, read: io::Result<Wiped>) -> Result<Wiped, Failu
 }
 
 /// A new handle on a descriptor, by the name the system gives it: to take the number itself would need
-/// unsafe code.
+/// unsafe code. Of a file it reads from the beginning, and a socket has no such name.
+#[cfg(unix)]
 fn open_descriptor(number: u32) -> io::Result<File> {
-    if cfg!(target_os = "linux") {
-        return File::open(format!("/proc/self/fd/{number}"));
-    }
-    if cfg!(unix) {
-        return File::open(format!("/dev/fd/{number}"));
-    }
+    use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
+    use std::os::unix::fs::OpenOptionsExt;
+
+    let folder = if cfg!(target_os = "linux") { "/proc/self/fd" } else { "/dev/fd" };
+    let mut options = File::options();
+    // To open a named pipe anew waits for somebody to write, who may have written already and be gone.
+    let wait = OFlags::NONBLOCK.bits().cast_signed();
+    let file = options.read(true).custom_flags(wait).open(format!("{folder}/{number}"))?;
+    fcntl_setfl(&file, fcntl_getfl(&file)?.difference(OFlags::NONBLOCK))?;
+    Ok(file)
+}
+
+#[cfg(not(unix))]
+fn open_descriptor(_number: u32) -> io::Result<File> {
     Err(io::Error::new(io::ErrorKind::Unsupported, "this system has no numbered descriptors"))
 }
 
@@ -252,7 +258,8 @@ fn from_environment() -> Option<Wiped> {
     Some(text)
 }
 
-const VARIABLE: &str = "INMOST_PASSPHRASE";
+/// The variable of the environment that may hold it.
+pub(crate) const VARIABLE: &str = "INMOST_PASSPHRASE";
 
 /// U+FEFF in UTF-8.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";

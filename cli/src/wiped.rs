@@ -18,6 +18,13 @@ impl Wiped {
         Self(Zeroizing::new(Vec::with_capacity(bytes)))
     }
 
+    /// A copy of these bytes.
+    pub(crate) fn of(bytes: &[u8]) -> Self {
+        let mut copy = Self::with_capacity(bytes.len());
+        copy.append(bytes);
+        copy
+    }
+
     pub(crate) fn expose(&self) -> &[u8] {
         &self.0
     }
@@ -47,6 +54,17 @@ impl Wiped {
         std::mem::take(&mut *self.0)
     }
 
+    /// The bytes as text, if they are; no copy is made.
+    pub(crate) fn into_text(self) -> Option<Zeroizing<String>> {
+        match String::from_utf8(self.into_vec()) {
+            Ok(text) => Some(Zeroizing::new(text)),
+            Err(error) => {
+                drop(Self::from(error.into_bytes()));
+                None
+            }
+        }
+    }
+
     /// All that `reader` gives, or `None` if that is more than `most` bytes.
     pub(crate) fn read(mut reader: impl Read, most: usize) -> io::Result<Option<Self>> {
         let mut bytes = Self::new();
@@ -63,6 +81,12 @@ impl Wiped {
             bytes.append(more);
             chunk.consume(len);
         }
+    }
+}
+
+impl From<Vec<u8>> for Wiped {
+    fn from(bytes: Vec<u8>) -> Self {
+        Self(Zeroizing::new(bytes))
     }
 }
 
@@ -102,8 +126,13 @@ impl Chunk {
         Ok(self.bytes.get(self.at..self.end).unwrap_or_default())
     }
 
+    /// Wipes what has been taken over.
     pub(crate) fn consume(&mut self, bytes: usize) {
-        self.at = self.at.saturating_add(bytes);
+        let end = self.at.saturating_add(bytes).min(self.end);
+        if let Some(consumed) = self.bytes.get_mut(self.at..end) {
+            consumed.zeroize();
+        }
+        self.at = end;
     }
 }
 

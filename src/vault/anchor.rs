@@ -133,31 +133,50 @@ impl Anchor {
         Self { was_missing, unread, ..Self::new(keys, self.external.clone()) }
     }
 
-    /// Writes the mark of a state that is going to be, and leaves that of the present one in its place.
-    pub(super) fn announce(&self, storage: &dyn Storage, now: &Mark, next: &Self, then: &Mark) {
+    /// Writes the mark of a state that is going to be under other keys, and leaves that of the present one in its place.
+    ///
+    /// # Errors
+    /// [`StoreError::AnchorUnavailable`] if the application's anchor does not take part. It would call the new state
+    /// foreign, and a copy from before, which opens with the old keys, the newest.
+    pub(super) fn announce(
+        &self,
+        storage: &dyn Storage,
+        now: &Mark,
+        next: &Self,
+        then: &Mark,
+    ) -> Result<(), StoreError> {
         let announced = next.encode(then);
         // The number of a commit is one above the last, so this is the slot that the present mark is not in.
         let local = storage.write_anchor(then.slot(), &announced).is_ok();
         let both = [self.encode(now), announced].concat();
         let external = self.external.as_ref().is_none_or(|external| external.save(&both).is_ok());
         self.failing.store(!(local && external), Ordering::Relaxed);
+        if external && !self.unread { Ok(()) } else { Err(StoreError::AnchorUnavailable) }
     }
 
-    /// Whether the value that the application keeps was written under other keys.
+    /// Whether the value that the application keeps, or the one beside the header, was written under other keys.
     pub(super) fn is_foreign(&self) -> bool {
         self.foreign
     }
 
     /// The newest commit that any anchor knows of. What cannot be read counts as missing: the anchor must not be one
     /// more thing whose damage makes a store unusable.
-    pub(super) fn newest(&mut self, storage: &dyn Storage) -> Option<Mark> {
+    pub(super) fn newest(&mut self, storage: &dyn Storage, generation: u64) -> Option<Mark> {
         let local = storage.read_anchor().unwrap_or_default();
         let newest = self.newest_of(local.iter().map(Vec::as_slice));
         self.was_missing = newest.is_none();
+        // The generation that a mark names can be read without its key. If it is one that may have come after this, then
+        // the header and the records were put back to before a rotation. Anything else is damage.
+        self.foreign = newest.is_none()
+            && local.iter().any(|slot| {
+                let named = slot.get(8..).and_then(|rest| rest.first_chunk::<8>());
+                let after = generation.saturating_add(1)..=generation.saturating_add(ROTATIONS);
+                named.is_some_and(|named| after.contains(&u64::from_le_bytes(*named)))
+            });
         let external = self.external.clone().and_then(|external| match external.load() {
             Ok(Some(value)) => {
                 let mark = self.newest_of(value.chunks(MARK_BYTES));
-                self.foreign = mark.is_none();
+                self.foreign |= mark.is_none();
                 mark
             }
             Ok(None) => {
@@ -223,6 +242,9 @@ pub(super) fn check(found: &Mark, seen: Option<&Mark>) -> Result<(), StoreError>
         _ => Ok(()),
     }
 }
+
+/// Generations that a store may have gone on by since a copy of it was made; random bytes hardly ever name one of them.
+const ROTATIONS: u64 = 1 << 20;
 
 /// Commit, generation, nonce, tag, MAC.
 const MARK_BYTES: usize = 8 + 8 + 24 + 16 + 32;

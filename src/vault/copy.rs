@@ -7,7 +7,7 @@ use super::open::{self, Open};
 use crate::limits::BATCH_RECORDS;
 use crate::record::node::{Folder, Root, Totals};
 use crate::record::tree::Body;
-use crate::record::{Node, Place, Reached, RecordId, Sealed, Sealer, Tag};
+use crate::record::{HeaderId, Node, Place, Reached, RecordId, Sealed, Sealer, Tag};
 use crate::storage::{Address, Batch, Engine};
 
 /// Copies the tree below the root folder, and answers the new tag of that folder and the root's new totals.
@@ -45,10 +45,10 @@ impl<'a> Copy<'a> {
     pub(super) fn root(
         &mut self,
         commit: u64,
-        header_revision: u64,
+        header: HeaderId,
         copy_tree: CopyTree<'_>,
     ) -> Result<(), StoreError> {
-        let mut root = Root { commit, header_revision, ..self.open.root().clone() };
+        let mut root = Root { commit, header, ..self.open.root().clone() };
         let (tag, files, bytes) = copy_tree(self, &root)?;
         root = Root { files, bytes, ..root };
         root.tree.tag = tag;

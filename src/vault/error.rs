@@ -26,20 +26,25 @@ pub enum StoreError {
     EngineNotBuilt,
     /// A commit failed; what is on disk is known only after unlocking again.
     Halted,
-    /// The freshness anchor that the application keeps was written with other keys than the store has.
+    /// The freshness anchor, that of the application or the one beside the header, was written with other keys than the
+    /// store has.
     ForeignAnchor,
     /// Both copies of the header are damaged or missing.
     HeaderDamaged,
-    /// The header is older, or newer, than the records it belongs to: it was put back from a copy. A removed passphrase
-    /// could be alive again in it.
+    /// The header is not the one that the records name, nor what a crash leaves of the next change: it was put back from
+    /// a copy. A removed passphrase could be alive again in it.
     HeaderRolledBack {
         /// The revision that the records name.
         expected: u64,
-        /// The revision of the header.
+        /// The revision of the header. It may be the same: two headers of one revision exist where a change was cut short
+        /// and discarded.
         found: u64,
     },
     /// The store lives in memory; it has neither header nor keyslots.
     InMemory,
+    /// The freshness anchor that the application keeps cannot be read or written, and what was to be done would leave it
+    /// behind for good.
+    AnchorUnavailable,
     /// Another process holds the store; its process id where known.
     InUse(Option<u32>),
     /// The operating system failed.
@@ -65,6 +70,9 @@ pub enum StoreError {
         /// The number found.
         found: u64,
     },
+    /// The store was written anew and goes on with that, but the records from before could not be removed: they are still on
+    /// the disk, under the key that they had.
+    OldRecordsRemain(String),
     /// All eight keyslots are in use.
     SlotsFull,
     /// The engine failed, in its own words.
@@ -106,6 +114,12 @@ impl StoreError {
             Self::Halted => "Unlock the store again; the last change may or may not be there.",
             Self::ForeignAnchor => {
                 "Look for a newer copy of the store: this one may be from before its keys were rotated. Or give the anchor of this store."
+            }
+            Self::AnchorUnavailable => {
+                "Make the anchor reachable, unlock the store again, and repeat this."
+            }
+            Self::OldRecordsRemain(_) => {
+                "See what holds the old generation's files, then unlock the store again, which removes them; see that they are gone."
             }
             Self::HeaderDamaged => {
                 "Put back header.a and header.b from an earlier copy of this very folder, from after its last purge; if a keyslot has changed since, only a salvage opens with them. Or use a backup as a whole."
@@ -157,7 +171,20 @@ impl fmt::Display for StoreError {
             Self::ForeignAnchor => {
                 f.write_str("The freshness anchor was written with other keys than this store has.")
             }
+            Self::AnchorUnavailable => {
+                f.write_str("The freshness anchor cannot be read or written. Nothing has changed.")
+            }
+            Self::OldRecordsRemain(why) => write!(
+                f,
+                "The store was written anew, but its old records could not be removed: {why}"
+            ),
             Self::HeaderDamaged => f.write_str("The header of the store is damaged or missing."),
+            Self::HeaderRolledBack { expected, found } if expected == found => {
+                write!(
+                    f,
+                    "The header was rolled back: its records name another of revision {found}."
+                )
+            }
             Self::HeaderRolledBack { expected, found } => {
                 write!(
                     f,

@@ -159,11 +159,17 @@ impl Open {
     }
 
     /// Prepares the anchor for a state under other keys, before the header names them.
-    pub(super) fn announce(&self, next: &Unlocked, commit: u64, root_value: &[u8]) {
+    pub(super) fn announce(
+        &self,
+        next: &Unlocked,
+        commit: u64,
+        root_value: &[u8],
+    ) -> Result<(), StoreError> {
         let mark = Mark::of(commit, next.header().generation(), root_value);
         if let (Some(anchor), Some(now), Some(then)) = (&self.anchor, self.mark(), mark) {
-            anchor.announce(&*self.storage, &now, &anchor.succeeded_by(next), &then);
+            anchor.announce(&*self.storage, &now, &anchor.succeeded_by(next), &then)?;
         }
+        Ok(())
     }
 
     /// Goes on with a header of the same keys and generation.

@@ -19,8 +19,8 @@ use super::session::{Session, read, write};
 use super::unlocked::{NextHeader, Unlocked};
 use crate::crypto::keys::{DataKey, RecordKeys};
 use crate::limits::{BATCH_RECORDS, FILE_INLINE_AGAIN};
-use crate::record::Sealer;
 use crate::record::node::Root;
+use crate::record::{HeaderId, Sealer};
 use crate::storage::local::LocalStorage;
 use crate::storage::memory::MemoryStorage;
 use crate::storage::{Address, Batch, Engine, EngineKind, HeaderCopy, Storage};
@@ -143,14 +143,13 @@ impl Exclusive<'_> {
         let commit = open.root().commit.saturating_add(1);
         let written = match write_generation(open, open.storage(), &next, commit, copy, progress) {
             Ok(written) => written,
-            Err(error) => {
-                // What was begun is of no use; if it cannot be removed now, the next unlock does it.
-                let _ = open.storage().remove_generation(number);
-                return Err(error);
-            }
+            Err(error) => return Err(abandoned(open, number, error)),
         };
-        if let NextKeys::Rotated(keys) = &next.keys {
-            open.announce(keys, commit, &written.root_value);
+        if let NextKeys::Rotated(keys) = &next.keys
+            && let Err(error) = open.announce(keys, commit, &written.root_value)
+        {
+            let _ = written.engine.close();
+            return Err(abandoned(open, number, error));
         }
         let switched = write_headers(open.storage(), next.header());
         drop(state);
@@ -161,14 +160,21 @@ impl Exclusive<'_> {
             let open = state.open_mut()?;
             open.replace(written.engine, next, written.root, written.root_value)
         };
-        // The new generation is durable and named; closing and removing the old one can fail without harm.
+        // The new generation is durable and named, and the old one is synced: closing it can fail without harm.
         let _ = before.close();
         session.read(|open| {
             open.renew_anchor();
-            let _ = open.storage().remove_generation(old);
-            Ok(())
+            let removed = open.storage().remove_generation(old);
+            removed
+                .map_err(|error| StoreError::OldRecordsRemain(StoreError::from(error).to_string()))
         })
     }
+}
+
+/// What was begun is of no use; if it cannot be removed now, the next unlock does it.
+fn abandoned(open: &Open, number: u64, error: StoreError) -> StoreError {
+    let _ = open.storage().remove_generation(number);
+    error
 }
 
 /// The header that a new generation belongs to, and the keys of its records.
@@ -208,10 +214,10 @@ impl Next {
         Self { keys: NextKeys::Rotated(Box::new(keys)), sealer, generation, engine }
     }
 
-    fn revision(&self) -> u64 {
+    fn header_id(&self) -> HeaderId {
         match &self.keys {
-            NextKeys::Same(header) => header.revision(),
-            NextKeys::Rotated(keys) => keys.header().revision(),
+            NextKeys::Same(header) => header.id(),
+            NextKeys::Rotated(keys) => keys.header().id(),
         }
     }
 
@@ -262,7 +268,7 @@ fn write_generation(
     };
     let scratch = place.create_generation(scratch_number, kind)?;
     let mut copy = Copy::new(open, &next.sealer, &*scratch);
-    let copied = copy.root(commit, next.revision(), copy_tree);
+    let copied = copy.root(commit, next.header_id(), copy_tree);
     let records = copy.records();
     drop(copy);
     let engine = copied.and_then(|()| {

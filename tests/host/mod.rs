@@ -129,9 +129,13 @@ impl Drop for Run {
 pub(crate) struct Words(Vec<String>);
 
 impl Words {
-    fn add(&mut self, label: &str) -> String {
+    pub(crate) fn add(&mut self, label: &str) -> String {
         self.0.push(label.to_owned());
         word(label)
+    }
+
+    pub(crate) fn labels(&self) -> &[String] {
+        &self.0
     }
 }
 

@@ -6,7 +6,7 @@ use crate::args::StoreArgs;
 use crate::exit::Failure;
 use crate::passphrase::Input;
 use crate::progress::Progress;
-use crate::store;
+use crate::store::place;
 
 /// Write a consistent copy of a store to a new folder
 ///
@@ -27,9 +27,9 @@ pub(crate) struct Backup {
 
 impl Backup {
     pub(crate) fn run(&self) -> Result<(), Failure> {
-        store::check_vacant(&self.to)?;
-        store::check_parent(&self.to)?;
-        if store::is_inside(&self.to, &self.store.place()?) {
+        place::check_vacant(&self.to)?;
+        place::check_parent(&self.to)?;
+        if place::is_inside(&self.to, &self.store.place()?) {
             return Err(Failure::usage(
                 "The copy would be in the folder of the store itself.",
                 "Choose a place elsewhere, best on another disk.",

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::io::Write;
 
-use inmost::{StoreError, ToolError, ToolResult};
+use inmost::{ToolError, ToolResult};
 use serde::Serialize;
 
 use crate::args::{KdfArgs, StoreArgs};
@@ -11,20 +11,21 @@ use crate::exit::Failure;
 use crate::lines::{Line, Lines};
 use crate::passphrase::Input;
 use crate::store::OpenStore;
+use crate::store::facts::Answer;
 use crate::streams;
 use crate::wiped::Wiped;
 
 /// Answer calls of the memory tool
 ///
 /// A call is the `input` object of a `tool_use` block, or the whole block: one as an argument, or one on
-/// each line of standard input. Each is answered as soon as it is read, with one line of JSON: `content`,
+/// each line of standard input, which is better: every user of the machine can read the arguments of a running program. Each is answered as soon as it is read, with one line of JSON: `content`,
 /// `is_error`, and `tool_use_id` if it came with one.
 ///
 /// Ends with 0 when every call was answered, whatever the answers; a store that fails ends it.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  \
-    inmost call --store notes.inmost '{\"command\": \"view\", \"path\": \"/memories\"}'\n  \
-    inmost call --store notes.inmost --create < session.jsonl")]
+    inmost call --store notes.inmost --create < session.jsonl\n  \
+    inmost call --store notes.inmost '{\"command\": \"view\", \"path\": \"/memories\"}'")]
 pub(crate) struct Call {
     #[command(flatten)]
     store: StoreArgs,
@@ -84,27 +85,27 @@ impl Call {
         json: &[u8],
         output: &mut impl Write,
     ) -> Result<(), Failure> {
-        let (result, failed): (ToolResult, Option<StoreError>) = store.answer(json);
-        let told = self.tell(&result, output);
+        let (answer, failed) = store.answer(json);
+        let told = self.tell(&answer, output);
         match failed {
-            Some(error) => Err(error.into()),
+            Some(failure) => Err(failure),
             None => told,
         }
     }
 
     /// Writes an answer in one piece, so that a reader never sees a part of a line for long.
-    fn tell(&self, result: &ToolResult, output: &mut impl Write) -> Result<(), Failure> {
-        let mut line = Wiped::with_capacity(result.content().len().saturating_add(FRAME_BYTES));
+    fn tell(&self, answer: &Answer, output: &mut impl Write) -> Result<(), Failure> {
+        let mut line = Wiped::with_capacity(answer.content().len().saturating_add(FRAME_BYTES));
         if self.text {
-            line.append(result.content().as_bytes());
+            line.append(answer.content().as_bytes());
         } else {
-            let answer = Answer {
-                content: result.content(),
-                is_error: result.is_error(),
-                tool_use_id: result.tool_use_id(),
+            let object = Object {
+                content: answer.content(),
+                is_error: answer.is_error(),
+                tool_use_id: answer.tool_use_id(),
             };
             // Neither the strings nor the buffer can fail.
-            serde_json::to_writer(&mut line, &answer)
+            serde_json::to_writer(&mut line, &object)
                 .map_err(|error| Failure::output(&error.into()))?;
         }
         line.append(b"\n");
@@ -118,15 +119,15 @@ impl Call {
 
 /// An answer as a line of JSON.
 #[derive(Serialize)]
-struct Answer<'a> {
+struct Object<'a> {
     content: &'a str,
     is_error: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     tool_use_id: Option<&'a str>,
 }
 
-fn too_long() -> ToolResult {
-    ToolError::InvalidInput { reason: "it is longer than 64 MiB" }.into()
+fn too_long() -> Answer {
+    ToolResult::from(ToolError::InvalidInput { reason: "it is longer than 64 MiB" }).into()
 }
 
 /// Bytes of a line that are read as one call: four times the longest file, so that its JSON fits.

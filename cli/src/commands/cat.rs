@@ -1,15 +1,33 @@
 //! `inmost cat`
 
-use crate::args::StoreArgs;
-use crate::exit::Failure;
-use crate::passphrase::Input;
+use std::io::{self, IsTerminal};
+use std::str::FromStr;
 
-/// Print a file of the memory, byte for byte
+use crate::args::StoreArgs;
+use crate::exit::{Exit, Failure};
+use crate::passphrase::Input;
+use crate::shown;
+use crate::wiped::Wiped;
+
+/// Print a file of the memory
+///
+/// Byte for byte, into a file, a pipe or a pager. On a terminal, control characters other than tabs and line ends are
+/// written out, so that no text can command it.
 #[derive(clap::Args)]
-#[command(after_help = "Example:\n  inmost cat --store notes.inmost /memories/todo.md")]
+#[command(after_help = "Examples:\n  \
+    inmost cat --store notes.inmost /memories/todo.md\n  \
+    inmost cat --store notes.inmost --number --lines 10..20 /memories/log.md | less")]
 pub(crate) struct Cat {
     #[command(flatten)]
     store: StoreArgs,
+
+    /// Print the number of each line before it
+    #[arg(short, long)]
+    number: bool,
+
+    /// Print these lines alone; either end can be left out
+    #[arg(long, value_name = "FROM..TO")]
+    lines: Option<Range>,
 
     /// The file
     path: String,
@@ -17,7 +35,102 @@ pub(crate) struct Cat {
 
 impl Cat {
     pub(crate) fn run(&self) -> Result<(), Failure> {
-        let text = self.store.with_store(Input::Free, |store| Ok(store.read(&self.path)?))?;
-        super::print(text.as_str().as_bytes())
+        let text = self.store.with_store(Input::Free, |store| store.read(&self.path))?;
+        let (first, part) = match self.lines {
+            None => (1, text.as_str()),
+            Some(range) => (range.from, range.of(text.as_str())?),
+        };
+        let safe = io::stdout().is_terminal().then(|| shown::text(part));
+        let part = safe.as_ref().map_or(part.as_bytes(), Wiped::expose);
+        if self.number { super::print(numbered(first, part).expose()) } else { super::print(part) }
+    }
+}
+
+/// The lines with their numbers, in the columns that the memory tool shows them in.
+fn numbered(first: u64, text: &[u8]) -> Wiped {
+    let mut lines = Wiped::with_capacity(text.len());
+    for (number, line) in (first..).zip(text.split_inclusive(|byte| *byte == b'\n')) {
+        lines.append(format!("{number:>6}\t").as_bytes());
+        lines.append(line);
+    }
+    lines
+}
+
+/// Lines from one to another, both included; the first is 1.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Range {
+    from: u64,
+    to: u64,
+}
+
+impl FromStr for Range {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let bad = "write it like 10..20, 10.. or ..20; the first line is 1";
+        let (from, to) = text.split_once("..").ok_or(bad)?;
+        let number = |text: &str, default| match text {
+            "" => Ok(default),
+            text => text.parse().map_err(|_| bad),
+        };
+        let range = Self { from: number(from, 1)?, to: number(to, u64::MAX)? };
+        if range.from == 0 || range.to < range.from { Err(bad) } else { Ok(range) }
+    }
+}
+
+impl Range {
+    /// Does no I/O.
+    fn of(self, text: &str) -> Result<&str, Failure> {
+        let (mut start, mut end, mut lines) = (None, text.len(), 0);
+        let mut at = 0;
+        for line in text.split_inclusive('\n') {
+            lines += 1;
+            if lines == self.from {
+                start = Some(at);
+            }
+            at += line.len();
+            if lines == self.to {
+                end = at;
+            }
+        }
+        let part = start.and_then(|start| text.get(start..end));
+        // All the lines of an empty file are none.
+        if self.from == 1 && lines == 0 { Some("") } else { part }.ok_or_else(|| {
+            Failure::new(
+                Exit::Other,
+                format!("The file ends before line {}: it has {lines}.", self.from),
+                "Choose lines that it has.",
+            )
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_are_lines_with_both_ends() {
+        let of = |range: &str, text: &'static str| range.parse::<Range>().unwrap().of(text);
+        for (range, text, expected) in [
+            ("..", "", ""),
+            ("1..9", "a\r\nb\n", "a\r\nb\n"),
+            ("2..3", "a\nb\nc\nd", "b\nc\n"),
+            ("2..2", "a\nb\nc\nd", "b\n"),
+            ("4..", "a\nb\nc\nd", "d"),
+            ("..1", "a\n\n", "a\n"),
+        ] {
+            assert_eq!(of(range, text).unwrap(), expected, "{range} of {text:?}");
+        }
+        for (range, text) in [("2..", "a\n"), ("3..4", "a\nb"), ("2..", "")] {
+            assert!(of(range, text).is_err(), "{range} of {text:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_range_is_refused() {
+        for range in ["", "3", "0..", "3..2", "a..b", "1..2..3", "-1..2"] {
+            assert!(range.parse::<Range>().is_err(), "{range}");
+        }
     }
 }

@@ -1,18 +1,19 @@
 //! `inmost check`
 
-use inmost::{CheckReport, Problem, RepairReport};
 use serde::Serialize;
 
 use crate::args::StoreArgs;
 use crate::exit::{Exit, Failure};
 use crate::passphrase::Input;
 use crate::progress::Progress;
+use crate::store::facts::{Problem, Repaired, Report};
 use crate::{confined, shown};
 
 /// Read and authenticate everything in a store, and tell what is wrong
 ///
-/// Walks the whole tree, compares what refers to what, and looks for records that nothing refers to. Repairs
-/// nothing. Ends with 12 if anything is wrong; each problem is a line with its path.
+/// Walks the whole tree, compares what refers to what, and looks for records that nothing refers to. No
+/// record is changed; but as with every unlock, a damaged copy of the header is renewed from the good one, a missing anchor is
+/// made anew with a warning, and what an interrupted rewrite left is removed. Ends with 12 if anything is wrong; each problem is a line with its path.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  \
     inmost check --store notes.inmost\n  \
@@ -39,11 +40,13 @@ impl Check {
         if self.confined {
             confined::limit(&self.store.place()?)?;
         } else if self.isolated {
+            // An agent would read it instead of the child.
+            drop(self.store.vault()?);
             return confined::run();
         }
         let report = self.store.with_store_as_it_is(Input::Free, |store| {
             let mut progress = Progress::new("records read");
-            Ok(store.check(|records| progress.tell(records))?)
+            store.check(|records| progress.tell(records))
         })?;
         let text = if self.json { as_json(&report)? } else { as_text(&report) };
         super::print(text.as_bytes())?;
@@ -52,12 +55,12 @@ impl Check {
 }
 
 /// One line for each problem, for this command and `repair`.
-pub(super) fn lines(report: &CheckReport) -> String {
+pub(super) fn lines(report: &Report) -> String {
     listed("", &report.problems, report.unlisted)
 }
 
 /// One line for each thing that was dropped.
-pub(super) fn dropped(report: &RepairReport) -> String {
+pub(super) fn dropped(report: &Repaired) -> String {
     listed("dropped ", &report.dropped, report.unlisted)
 }
 
@@ -70,7 +73,7 @@ fn listed(before: &str, problems: &[Problem], unlisted: u64) -> String {
     lines + &shown::unlisted(unlisted)
 }
 
-fn as_text(report: &CheckReport) -> String {
+fn as_text(report: &Report) -> String {
     let problems = lines(report);
     let (records, files) = (report.records, shown::count(report.files, "file", "files"));
     let records = shown::count(records, "record", "records");
@@ -88,30 +91,30 @@ fn as_text(report: &CheckReport) -> String {
 
 /// The same for programs.
 #[derive(Serialize)]
-struct Report {
+struct Object<'a> {
     clean: bool,
     records: u64,
     files: u64,
     bytes: u64,
     orphans: u64,
-    problems: Vec<Line>,
+    problems: Vec<Line<'a>>,
     unlisted: u64,
 }
 
 #[derive(Serialize)]
-struct Line {
+struct Line<'a> {
     path: String,
-    what: &'static str,
-    how: &'static str,
+    what: &'a str,
+    how: &'a str,
 }
 
-fn as_json(report: &CheckReport) -> Result<String, Failure> {
+fn as_json(report: &Report) -> Result<String, Failure> {
     let problems = report.problems.iter().map(|problem| Line {
         path: shown::path_of(&problem.names),
-        what: problem.what,
-        how: problem.how,
+        what: &problem.what,
+        how: &problem.how,
     });
-    let report = Report {
+    let object = Object {
         clean: report.is_clean(),
         records: report.records,
         files: report.files,
@@ -121,11 +124,11 @@ fn as_json(report: &CheckReport) -> Result<String, Failure> {
         unlisted: report.unlisted,
     };
     // Neither the strings nor the numbers can fail.
-    let line = serde_json::to_string(&report).map_err(|error| Failure::output(&error.into()))?;
+    let line = serde_json::to_string(&object).map_err(|error| Failure::output(&error.into()))?;
     Ok(line + "\n")
 }
 
-pub(super) fn wrong(report: &CheckReport) -> Failure {
+pub(super) fn wrong(report: &Report) -> Failure {
     let listed = u64::try_from(report.problems.len()).unwrap_or(u64::MAX);
     let what = shown::count(listed.saturating_add(report.unlisted), "thing is", "things are");
     Failure::new(

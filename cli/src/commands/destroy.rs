@@ -26,9 +26,10 @@ impl Destroy {
         let place = self.place.place()?;
         match Vault::open(&place) {
             // Whoever cannot take hold of it hears so before they are asked.
-            Err(error @ (StoreError::NotAStore | StoreError::InUse(_) | StoreError::Io(_))) => {
-                return Err(error.into());
+            Err(StoreError::InUse(process)) => {
+                return Err(self.place.in_use(process));
             }
+            Err(error @ (StoreError::NotAStore | StoreError::Io(_))) => return Err(error.into()),
             // A store can be damaged and be destroyed all the same.
             opened => drop(opened),
         }

@@ -1,11 +1,10 @@
 //! `inmost init`
 
-use inmost::{RecoveryKey, Session};
-
 use super::slot;
 use crate::args::{EngineName, KdfArgs, OpenArgs};
 use crate::exit::Failure;
 use crate::passphrase;
+use crate::store::OpenStore;
 use crate::wiped::Wiped;
 
 /// Make a new store
@@ -34,19 +33,16 @@ pub(crate) struct Init {
 
 impl Init {
     pub(crate) fn run(&self) -> Result<(), Failure> {
-        let text =
-            self.open.make_store(&self.kdf, self.engine, |session| self.describe(session))?;
+        let text = self.open.make_store(&self.kdf, self.engine, |store| self.describe(store))?;
         super::print(text.expose())
     }
 
-    fn describe(&self, session: &Session) -> Result<Wiped, Failure> {
+    fn describe(&self, store: &OpenStore) -> Result<Wiped, Failure> {
         let mut text = Wiped::new();
         let place = self.open.place()?;
         text.append(format!("Made a store at {}\n", place.display()).as_bytes());
         if self.recovery || self.is_wanted()? {
-            let key = RecoveryKey::generate()?;
-            session.add_slot(&inmost::NewSlot::new(&key))?;
-            text.append(slot::on_paper(&key).expose());
+            text.append(slot::enrol_recovery_key(store, None)?.expose());
         } else {
             text.append(b"If its passphrase is forgotten, nothing can open it.\n");
             text.append(b"`inmost slot add --recovery` makes a key for that day.\n");

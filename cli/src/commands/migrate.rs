@@ -20,7 +20,6 @@ pub(crate) struct Migrate {
 
 impl Migrate {
     pub(crate) fn run(&self) -> Result<(), Failure> {
-        let engine = self.engine.engine();
-        super::rewrite(&self.store, "moved", |store, progress| store.migrate(engine, progress))
+        super::rewrite(&self.store, "moved", |store, progress| store.migrate(self.engine, progress))
     }
 }

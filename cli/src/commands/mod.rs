@@ -6,9 +6,16 @@ pub(crate) mod call;
 pub(crate) mod cat;
 pub(crate) mod check;
 pub(crate) mod compact;
+pub(crate) mod completions;
 pub(crate) mod destroy;
+pub(crate) mod edit;
+pub(crate) mod export;
+pub(crate) mod grep;
+pub(crate) mod import;
 pub(crate) mod init;
+pub(crate) mod lock;
 pub(crate) mod ls;
+pub(crate) mod man;
 pub(crate) mod migrate;
 pub(crate) mod mv;
 pub(crate) mod passwd;
@@ -18,11 +25,12 @@ pub(crate) mod rm;
 pub(crate) mod rotate;
 pub(crate) mod salvage;
 pub(crate) mod slot;
+pub(crate) mod stats;
 pub(crate) mod status;
+pub(crate) mod unlock;
 pub(crate) mod write;
 
-use inmost::StoreError;
-
+use crate::agent;
 use crate::args::{Command, StoreArgs};
 use crate::exit::Failure;
 use crate::passphrase::Input;
@@ -38,9 +46,17 @@ pub(crate) fn run(command: &Command) -> Result<(), Failure> {
         Command::Ls(ls) => ls.run(),
         Command::Cat(cat) => cat.run(),
         Command::Write(write) => write.run(),
+        Command::Edit(edit) => edit.run(),
         Command::Rm(rm) => rm.run(),
         Command::Mv(mv) => mv.run(),
+        Command::Grep(grep) => grep.run(),
+        Command::Stats(stats) => stats.run(),
+        Command::Import(import) => import.run(),
+        Command::Export(export) => export.run(),
         Command::Status(status) => status.run(),
+        Command::Unlock(unlock) => unlock.run(),
+        Command::Lock(lock) => lock.run(),
+        Command::Agent => agent::run(),
         Command::Check(check) => check.run(),
         Command::Repair(repair) => repair.run(),
         Command::Salvage(salvage) => salvage.run(),
@@ -50,6 +66,8 @@ pub(crate) fn run(command: &Command) -> Result<(), Failure> {
         Command::Migrate(migrate) => migrate.run(),
         Command::AcceptRollback(accept_rollback) => accept_rollback.run(),
         Command::Destroy(destroy) => destroy.run(),
+        Command::Completions(completions) => completions.run(),
+        Command::Man(man) => man.run(),
         Command::Passwd(passwd) => passwd.run(),
         Command::Slot(slot) => slot.run(),
         Command::Rotate(rotate) => rotate.run(),
@@ -60,7 +78,7 @@ pub(crate) fn run(command: &Command) -> Result<(), Failure> {
 fn rewrite(
     args: &StoreArgs,
     verb: &str,
-    work: impl FnOnce(&OpenStore, &mut dyn FnMut(u64)) -> Result<(), StoreError>,
+    work: impl FnOnce(&OpenStore, &mut dyn FnMut(u64)) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     let (before, after) = args.with_store_as_it_is(Input::Free, |store| {
         let before = store.status()?.disk_bytes;
@@ -72,7 +90,7 @@ fn rewrite(
 }
 
 /// Writes to standard output.
-fn print(bytes: &[u8]) -> Result<(), Failure> {
+pub(crate) fn print(bytes: &[u8]) -> Result<(), Failure> {
     use std::io::Write;
     let print = || {
         let mut output = streams::output()?;

@@ -24,6 +24,6 @@ pub(crate) struct Mv {
 
 impl Mv {
     pub(crate) fn run(&self) -> Result<(), Failure> {
-        self.store.with_store(Input::Free, |store| Ok(store.rename(&self.old, &self.new)?))
+        self.store.with_store(Input::Free, |store| store.rename(&self.old, &self.new))
     }
 }

@@ -2,12 +2,15 @@
 
 use std::path::PathBuf;
 
-use inmost::{Keyfile, Session, SlotInfo, SlotKind};
+use inmost::{Keyfile, StoreError};
 
 use crate::args::{KdfArgs, StoreArgs};
 use crate::credential::{self, Secret};
 use crate::exit::{Exit, Failure};
-use crate::passphrase::NewPassphraseArgs;
+use crate::passphrase::{Input, NewPassphraseArgs};
+use crate::store::OpenStore;
+use crate::store::facts::{Cost, Slot};
+use crate::store::request::NewKey;
 
 /// Change the passphrase
 ///
@@ -39,7 +42,7 @@ pub(crate) struct Passwd {
 
 impl Passwd {
     pub(crate) fn run(&self) -> Result<(), Failure> {
-        let number = self.store.with_keys(|session, _| self.change(session))?;
+        let number = self.store.with_store_as_it_is(Input::Free, |store| self.change(store))?;
         let text = format!(
             "Changed the passphrase in keyslot {number}.\n\
              The old one still opens older copies of this store. If somebody else knows it: `inmost rotate`.\n"
@@ -47,29 +50,31 @@ impl Passwd {
         super::print(text.as_bytes())
     }
 
-    fn change(&self, session: &Session) -> Result<u8, Failure> {
-        let slots = session.slots()?;
+    fn change(&self, store: &OpenStore) -> Result<u8, Failure> {
+        let slots = store.slots()?;
         let slot = self.slot_to_change(&slots)?;
         // Everything that can be wrong is, before anyone thinks of a passphrase.
         let keyfile = self.keyfile(slot)?;
         let passphrase = self.new.choose()?;
         let secret = Secret::of(passphrase, keyfile);
-        session.replace_slot(slot.number(), &self.kdf.apply(secret.slot()))?;
-        Ok(slot.number())
+        let cost = self.kdf.asked().map(Cost::from);
+        let key = NewKey { shape: secret.shape(), label: None, cost };
+        store.replace_slot(slot.number, key, &secret)?;
+        Ok(slot.number)
     }
 
-    fn slot_to_change<'s>(&self, slots: &'s [SlotInfo]) -> Result<&'s SlotInfo, Failure> {
+    fn slot_to_change<'s>(&self, slots: &'s [Slot]) -> Result<&'s Slot, Failure> {
         if let Some(number) = self.slot {
-            let named = slots.iter().find(|slot| slot.number() == number);
-            let named = named.ok_or(inmost::StoreError::NoSuchSlot(number))?;
-            if !named.kind().has_passphrase() {
-                let what = format!("Keyslot {number} is for a {}.", named.kind());
+            let named = slots.iter().find(|slot| slot.number == number);
+            let named = named.ok_or(StoreError::NoSuchSlot(number))?;
+            if !named.has_passphrase {
+                let what = format!("Keyslot {number} is for a {}.", named.kind);
                 return Err(Failure::usage(what, "Choose one with a passphrase, or remove it."));
             }
             return Ok(named);
         }
-        let mut with_passphrase = slots.iter().filter(|slot| slot.kind().has_passphrase());
-        if let Some(in_hand) = with_passphrase.clone().find(|slot| slot.is_in_hand()) {
+        let mut with_passphrase = slots.iter().filter(|slot| slot.has_passphrase);
+        if let Some(in_hand) = with_passphrase.clone().find(|slot| slot.is_in_hand) {
             return Ok(in_hand);
         }
         match (with_passphrase.next(), with_passphrase.next()) {
@@ -87,18 +92,19 @@ impl Passwd {
     }
 
     /// A keyslot that needs a keyfile goes on needing one.
-    fn keyfile(&self, slot: &SlotInfo) -> Result<Option<Keyfile>, Failure> {
+    fn keyfile(&self, slot: &Slot) -> Result<Option<Keyfile>, Failure> {
         if let Some(path) = &self.new_keyfile {
             return credential::read_or_make(path).map(Some);
         }
-        if slot.kind() != SlotKind::PassphraseAndKeyfile {
+        if !slot.needs_keyfile {
             return Ok(None);
         }
-        // The one in hand has just been proven to be the right one.
-        let in_hand = if slot.is_in_hand() { self.store.open.credential.keyfile()? } else { None };
+        // The one in hand has just been proven to be the right one; what a key agent has unlocked, the one that is named
+        // is needed for from now on.
+        let in_hand = if slot.is_in_hand { self.store.open.credential.keyfile()? } else { None };
         in_hand.map(Some).ok_or_else(|| {
             Failure::usage(
-                format!("Keyslot {} needs a keyfile besides its passphrase.", slot.number()),
+                format!("Keyslot {} needs a keyfile besides its passphrase.", slot.number),
                 "Name it with --new-keyfile; a new one is made if it is not there.",
             )
         })

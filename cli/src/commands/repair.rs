@@ -7,6 +7,7 @@ use crate::exit::Failure;
 use crate::passphrase::Input;
 use crate::progress::Progress;
 use crate::store::OpenStore;
+use crate::store::facts::Report;
 
 /// Drop what is damaged from a store
 ///
@@ -52,7 +53,7 @@ impl Repair {
     }
 }
 
-fn examine(store: &OpenStore) -> Result<inmost::CheckReport, Failure> {
+fn examine(store: &OpenStore) -> Result<Report, Failure> {
     let mut progress = Progress::new("records read");
-    Ok(store.check(|records| progress.tell(records))?)
+    store.check(|records| progress.tell(records))
 }

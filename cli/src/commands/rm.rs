@@ -17,6 +17,6 @@ pub(crate) struct Rm {
 
 impl Rm {
     pub(crate) fn run(&self) -> Result<(), Failure> {
-        self.store.with_store(Input::Free, |store| Ok(store.remove(&self.path)?))
+        self.store.with_store(Input::Free, |store| store.remove(&self.path))
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::args::StoreArgs;
 use crate::exit::Failure;
+use crate::progress::Progress;
 use crate::wiped::Wiped;
 
 /// Replace every key of the store, for when one may have leaked
@@ -17,9 +18,10 @@ pub(crate) struct Rotate {
 
 impl Rotate {
     pub(crate) fn run(&self) -> Result<(), Failure> {
-        let dropped = self
-            .store
-            .with_keys(|session, secret| Ok(session.rotate(secret.credential(), |_| {})?))?;
+        let dropped = self.store.with_secret(|store, secret| {
+            let mut progress = Progress::new("records written");
+            store.rotate(secret, |records| progress.tell(records))
+        })?;
         let mut text = Wiped::new();
         text.append(
             b"Every key of the store is new. Old copies of it stay readable with the old keys.\n",
@@ -29,7 +31,7 @@ impl Rotate {
         }
         for slot in dropped {
             // Labels hold no control characters.
-            text.append(format!("  {}  {}\n", slot.kind(), slot.label()).as_bytes());
+            text.append(format!("  {}  {}\n", slot.kind, slot.label).as_bytes());
         }
         super::print(text.expose())
     }

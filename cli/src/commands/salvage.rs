@@ -11,7 +11,8 @@ use crate::args::{KdfArgs, StoreArgs};
 use crate::exit::{Exit, Failure};
 use crate::passphrase::Input;
 use crate::progress::Progress;
-use crate::{shown, store};
+use crate::shown;
+use crate::store::place;
 
 /// Get out of a damaged store whatever can still be read
 ///
@@ -45,9 +46,9 @@ pub(crate) struct Salvage {
 
 impl Salvage {
     pub(crate) fn run(&self) -> Result<(), Failure> {
-        store::check_vacant(&self.to)?;
-        store::check_parent(&self.to)?;
-        if store::is_inside(&self.to, &self.store.place()?) {
+        place::check_vacant(&self.to)?;
+        place::check_parent(&self.to)?;
+        if place::is_inside(&self.to, &self.store.place()?) {
             return Err(Failure::usage(
                 "What is saved would be in the folder of the damaged store itself.",
                 "Choose a place elsewhere.",

@@ -1,15 +1,17 @@
 //! `inmost slot`
 
 use std::path::PathBuf;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use clap::Subcommand;
-use inmost::{NewSlot, RecoveryKey, SlotInfo, SlotLabel};
+use inmost::{RecoveryKey, SlotLabel};
 
 use crate::args::{KdfArgs, OpenArgs, StoreArgs};
 use crate::credential::{self, By, Secret};
 use crate::exit::Failure;
-use crate::passphrase::NewPassphraseArgs;
+use crate::passphrase::{Input, NewPassphraseArgs};
+use crate::store::OpenStore;
+use crate::store::facts::{self, Cost};
+use crate::store::request::NewKey;
 use crate::wiped::Wiped;
 
 /// Show and change what opens the store
@@ -52,7 +54,7 @@ struct List {
 
 impl List {
     fn run(&self) -> Result<(), Failure> {
-        let slots = self.store.with_keys(|session, _| Ok(session.slots()?))?;
+        let slots = self.store.with_store_as_it_is(Input::Free, OpenStore::slots)?;
         let mut text = Wiped::new();
         for slot in slots {
             text.append(line(&slot).as_bytes());
@@ -98,28 +100,23 @@ struct Add {
 
 impl Add {
     fn run(&self) -> Result<(), Failure> {
-        let text = self.open.with_keys(By::recovery(self.by_recovery), |session, _| {
+        // Before anyone is asked for anything.
+        self.label.as_deref().map(SlotLabel::parse).transpose()?;
+        let text = self.open.with_store(By::recovery(self.by_recovery), |store| {
             if self.recovery {
-                let key = RecoveryKey::generate()?;
-                session.add_slot(&self.labelled(NewSlot::new(&key))?)?;
-                return Ok(on_paper(&key));
+                return enrol_recovery_key(store, self.label.clone());
             }
             let keyfile = self.new_keyfile.as_deref().map(credential::read_or_make).transpose()?;
             let passphrase = self.new.choose()?;
             let secret = Secret::of(passphrase, keyfile);
-            let number = session.add_slot(&self.labelled(self.kdf.apply(secret.slot()))?)?;
+            let cost = self.kdf.asked().map(Cost::from);
+            let key = NewKey { shape: secret.shape(), label: self.label.clone(), cost };
+            let number = store.add_slot(key, &secret)?;
             let mut text = Wiped::new();
             text.append(format!("Added keyslot {number}.\n").as_bytes());
             Ok(text)
         })?;
         super::print(text.expose())
-    }
-
-    fn labelled<'s>(&self, slot: NewSlot<'s>) -> Result<NewSlot<'s>, Failure> {
-        match &self.label {
-            Some(label) => Ok(slot.label(SlotLabel::parse(label)?)),
-            None => Ok(slot),
-        }
     }
 }
 
@@ -139,7 +136,7 @@ struct Remove {
 impl Remove {
     fn run(&self) -> Result<(), Failure> {
         let number = self.number;
-        self.store.with_keys(|session, _| Ok(session.remove_slot(number)?))?;
+        self.store.with_store_as_it_is(Input::Free, |store| store.remove_slot(number))?;
         let text = format!(
             "Removed keyslot {number}.\n\
              What it was for still opens older copies of this store, and with one of them what is written from now on.\n\
@@ -149,8 +146,20 @@ impl Remove {
     }
 }
 
+/// Makes a recovery key for the store.
+pub(super) fn enrol_recovery_key(
+    store: &OpenStore,
+    label: Option<String>,
+) -> Result<Wiped, Failure> {
+    let key = RecoveryKey::generate()?;
+    let text = on_paper(&key);
+    let secret = Secret::RecoveryKey(key);
+    store.add_slot(NewKey { shape: secret.shape(), label, cost: None }, &secret)?;
+    Ok(text)
+}
+
 /// A recovery key and what to do with it.
-pub(crate) fn on_paper(key: &RecoveryKey) -> Wiped {
+fn on_paper(key: &RecoveryKey) -> Wiped {
     let mut text = Wiped::with_capacity(256);
     text.append(b"Recovery key:\n\n    ");
     text.append(key.to_text().expose().as_bytes());
@@ -158,20 +167,19 @@ pub(crate) fn on_paper(key: &RecoveryKey) -> Wiped {
     text
 }
 
-fn line(slot: &SlotInfo) -> String {
-    let star = if slot.is_in_hand() { '*' } else { ' ' };
-    let cost = slot.kdf_cost().map_or("-".to_owned(), |cost| {
-        format!("{} MiB x {}", cost.memory_kib() >> 10, cost.passes())
-    });
-    let (number, day, kind) = (slot.number(), day(slot.created()), slot.kind());
-    format!("{number}{star} {day}  {kind:<22}  {cost:<12}  {}\n", slot.label())
+fn line(slot: &facts::Slot) -> String {
+    let star = if slot.is_in_hand { '*' } else { ' ' };
+    let cost = slot
+        .cost
+        .map_or("-".to_owned(), |cost| format!("{} MiB x {}", cost.memory_kib >> 10, cost.passes));
+    let (number, day, kind) = (slot.number, day(slot.created), &slot.kind);
+    format!("{number}{star} {day}  {kind:<22}  {cost:<12}  {}\n", slot.label)
 }
 
-/// The day in UTC, as in 2025-03-09. After Howard Hinnant's `civil_from_days`: years begin in March, so that the
+/// The day of so many seconds since 1970 in UTC, as in 2025-03-09. After Howard Hinnant's `civil_from_days`: years begin in March, so that the
 /// leap day is the last of one.
-fn day(time: SystemTime) -> String {
-    let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
-    let days = since.as_secs() / 86_400 + 719_468;
+fn day(seconds: u64) -> String {
+    let days = seconds / 86_400 + 719_468;
     let (era, day_of_era) = (days / 146_097, days % 146_097);
     let year_of_era =
         (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
@@ -185,8 +193,6 @@ fn day(time: SystemTime) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
 
     #[test]
@@ -201,7 +207,7 @@ mod tests {
             (4_107_542_400, "2100-03-01"),
             (253_402_300_799, "9999-12-31"),
         ] {
-            assert_eq!(day(UNIX_EPOCH + Duration::from_secs(seconds)), expected);
+            assert_eq!(day(seconds), expected);
         }
     }
 }

@@ -3,6 +3,7 @@
 use crate::args::StoreArgs;
 use crate::exit::{Exit, Failure};
 use crate::passphrase::Input;
+use crate::plain::MOST_BYTES;
 use crate::streams;
 use crate::wiped::Wiped;
 
@@ -39,10 +40,7 @@ impl Write {
                     "Convert it first, for example with iconv; nothing was written.",
                 )
             })?;
-            Ok(store.write(&self.path, text)?)
+            store.write(&self.path, text)
         })
     }
 }
-
-/// More than any file of a store may have; the store's own limit is told by itself.
-const MOST_BYTES: usize = 64 << 20;

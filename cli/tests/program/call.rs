@@ -92,6 +92,8 @@ fn what_was_answered_outlives_the_process() {
 #[test]
 fn a_store_in_use_is_not_opened_twice() {
     let place = Place::with_store();
+    // By a command, that is: an agent would serve both.
+    place.lock();
     let mut talk = Talk::with(&place);
     talk.ask(VIEW);
     let pid = talk.child.id();
@@ -195,6 +197,7 @@ fn the_cost_is_for_new_stores_alone() {
 #[test]
 fn a_store_that_fails_answers_the_model_and_ends_with_its_own_code() {
     let place = Place::with_store();
+    place.lock();
     // No file may grow beyond 3 MiB, so the second call cannot be written.
     let script = "trap '' XFSZ; ulimit -f 6144; exec \"$@\"";
     let inner = place.command(["call"]);

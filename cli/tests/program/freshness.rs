@@ -89,6 +89,7 @@ fn an_anchor_that_could_tell_nothing_is_refused() {
 #[test]
 fn the_anchor_of_another_store_is_refused_and_left_as_it_is() {
     let place = Place::with_store();
+    place.lock();
     let mut init = place.bare_command(["init", "--store", "other", "--anchor", "newest"]);
     init.env("INMOST_PASSPHRASE", "x").args(CHEAP);
     run(&mut init, b"").expect(0);
@@ -100,6 +101,7 @@ fn the_anchor_of_another_store_is_refused_and_left_as_it_is() {
 #[test]
 fn an_anchor_that_cannot_be_written_is_told_and_stops_nothing() {
     let place = Place::with_files(&[("/memories/a", "kept")]);
+    place.lock();
     fs::create_dir(place.beside("newest")).unwrap();
     let ended = place.run(["cat", "/memories/a", "--anchor", "newest"], "");
     assert_eq!((ended.code, ended.out.as_str()), (Some(0), "kept"));

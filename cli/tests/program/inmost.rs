@@ -14,22 +14,65 @@ pub(crate) const PASSPHRASE: &str = "correct horse";
 /// The least that is accepted, so that tests are quick.
 pub(crate) const CHEAP: [&str; 4] = ["--kdf-memory-mib", "19", "--kdf-passes", "2"];
 
-/// A place for one store, gone when the test ends.
+/// A place for one store, gone when the test ends. So is the key agent that may have it.
 pub(crate) struct Place {
     folder: TempDir,
+    /// For sockets, and for nobody else.
+    runtime: TempDir,
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.lock();
+    }
 }
 
 impl Place {
     /// With nothing there.
     pub(crate) fn vacant() -> Self {
-        Self { folder: TempDir::new().unwrap() }
+        Self { folder: TempDir::new().unwrap(), runtime: TempDir::new().unwrap() }
+    }
+
+    /// The folder for sockets of this place's user.
+    pub(crate) fn runtime(&self) -> PathBuf {
+        self.runtime.path().to_owned()
+    }
+
+    /// Has a key agent hold the store if this run of the tests is to have one.
+    fn unlock_if_wanted(self) -> Self {
+        if crate::WITH_AGENT {
+            self.unlock(&[]);
+        }
+        self
+    }
+
+    /// Has a key agent hold the store; answers its process.
+    pub(crate) fn unlock(&self, args: &[&str]) -> u32 {
+        let out = self.run(["unlock"].iter().chain(args), "").expect(0).out;
+        assert!(out.starts_with("Unlocked. "), "{out}");
+        self.agent().unwrap()
+    }
+
+    /// The process of the key agent, if one has the store.
+    pub(crate) fn agent(&self) -> Option<u32> {
+        let out = self.run(["status"], "").expect(0).out;
+        let line = out.lines().find(|line| line.starts_with("agent")).unwrap();
+        let process = line.strip_prefix("agent       process ")?;
+        Some(process.split(' ').next().unwrap().parse().unwrap())
+    }
+
+    /// Takes the store from the key agent that may have it, as is needed before its files are touched.
+    pub(crate) fn lock(&self) {
+        if self.runtime().join("inmost").exists() {
+            run(self.bare_command(["lock", "--store"]).arg(self.store()), b"");
+        }
     }
 
     /// With an empty store.
     pub(crate) fn with_store() -> Self {
         let place = Self::vacant();
         place.run(["init"].iter().chain(&CHEAP), "").expect(0);
-        place
+        place.unlock_if_wanted()
     }
 
     /// With a store that holds these files.
@@ -37,7 +80,7 @@ impl Place {
         let place = Self::vacant();
         let calls: String = files.iter().map(|(path, text)| create(path, text)).collect();
         place.run(["call", "--create"].iter().chain(&CHEAP), &calls).expect(0);
-        place
+        place.unlock_if_wanted()
     }
 
     pub(crate) fn store(&self) -> PathBuf {
@@ -70,6 +113,7 @@ impl Place {
             .env("RUST_BACKTRACE", "1")
             .env("HOME", self.folder.path())
             .env("XDG_DATA_HOME", self.folder.path().join("data"))
+            .env("XDG_RUNTIME_DIR", self.runtime())
             .current_dir(self.folder.path());
         command
     }
@@ -87,8 +131,15 @@ impl Place {
         self.run(["cat", path], "").expect(0).out
     }
 
+    /// What `ls` shows below a folder.
+    pub(crate) fn names(&self, path: &str) -> Vec<String> {
+        let out = self.run(["ls", path], "").expect(0).out;
+        out.lines().map(|line| line.split_whitespace().nth(2).unwrap().to_owned()).collect()
+    }
+
     /// Changes both copies of the header, or one.
     pub(crate) fn change_headers(&self, names: &[&str], change: impl Fn(&mut Vec<u8>)) {
+        self.lock();
         for name in names {
             let path = self.store().join(name);
             let mut bytes = fs::read(&path).unwrap();
@@ -99,17 +150,20 @@ impl Place {
 
     /// Copies the store as it lies there, as a person would.
     pub(crate) fn copy_store(&self, name: &str) {
+        self.lock();
         copy(&self.store(), &self.beside(name));
     }
 
     /// Puts a copy in the place of the store.
     pub(crate) fn put_back(&self, name: &str) {
+        self.lock();
         fs::remove_dir_all(self.store()).unwrap();
         copy(&self.beside(name), &self.store());
     }
 
     /// Changes one byte of the longest record, behind the back of the engine's own checksums.
     pub(crate) fn damage_longest_record(&self) {
+        self.lock();
         let generation = self.store().join("gen-0000000000000001");
         let records = sled::Config::new().path(generation).segment_size(2 << 20).open().unwrap();
         let all = records.iter().map(Result::unwrap);

@@ -18,6 +18,7 @@ fn with<'a>(args: &[&'a str], more: &[&'a str]) -> Vec<&'a str> {
 
 /// Whether the file can be read with this passphrase, and these arguments.
 fn opens(place: &Place, passphrase: &str, args: &[&str]) -> bool {
+    place.lock();
     let mut cat = place.command(with(&["cat", "/memories/a"], args));
     let ended = run(cat.env("INMOST_PASSPHRASE", passphrase), b"");
     if ended.code == Some(0) {

@@ -7,15 +7,25 @@
     reason = "a test that meets the unexpected should stop there and say so"
 )]
 
+mod agent;
 mod call;
 mod commands;
+mod conversation;
 mod damage;
 mod destroy;
+mod edit;
 mod failures;
 mod first_session;
 mod freshness;
+mod grep;
 mod inmost;
 mod keyslots;
+mod manual;
 mod passphrase;
+mod reading;
 mod rewrite;
 mod terminal;
+mod transfer;
+
+/// Every command opens its store itself here; `tests/with_agent` runs the same tests the other way.
+pub(crate) const WITH_AGENT: bool = false;

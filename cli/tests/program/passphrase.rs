@@ -75,6 +75,10 @@ fn a_descriptor_gives_it() {
     let pipe =
         r#"printf 'correct horse\r\n' | "$INMOST" ls --store "$STORE" --passphrase-fd 4 4<&0"#;
     shell(&place, pipe).expect(0);
+    // A named pipe whose writer is done and gone; the program waited for another one.
+    let named = r#"mkfifo named; printf 'correct horse' > named & exec 5< named; wait
+        exec timeout 20 "$INMOST" ls --store "$STORE" --passphrase-fd 5"#;
+    shell(&place, named).expect(0);
 }
 
 /// The program once opened the descriptor after the store, whose lock file then had that number: it took the

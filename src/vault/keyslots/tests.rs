@@ -9,10 +9,12 @@ use crate::crypto::passphrase::Passphrase;
 use crate::secret::assert_leaks_nowhere;
 use crate::storage::faulty::{Fault, FaultyStorage};
 use crate::storage::memory::MemoryStorage;
-use crate::storage::{Address, EngineKind, HeaderCopy, Storage};
+use crate::storage::{Address, AnchorSlot, EngineKind, HeaderCopy, Storage};
 use crate::vault::fixtures::{Secrets, TINY, with_checksum};
 use crate::vault::header::HEADER_BYTES;
 use crate::vault::{AnchorStatus, FreshnessAnchor, VaultOptions};
+
+mod replay;
 
 /// A store in memory that is unlocked like any other, though for next to nothing.
 struct Store {
@@ -523,6 +525,9 @@ struct Kept {
 
 impl FreshnessAnchor for Kept {
     fn load(&self) -> Result<Option<Vec<u8>>, Box<dyn Error + Send + Sync>> {
+        if *self.failing.lock().unwrap() {
+            return Err("no connection".into());
+        }
         Ok(self.value.lock().unwrap().clone())
     }
 
@@ -537,18 +542,33 @@ impl FreshnessAnchor for Kept {
 
 #[test]
 fn a_store_from_before_its_rotation_is_refused_by_the_anchor_of_the_application() {
-    let secrets = Secrets::new(1);
     let kept = Arc::new(Kept::default());
-    let options = VaultOptions::new().freshness_anchor(kept.clone());
+    put_back_what_was_before_a_rotation(VaultOptions::new().freshness_anchor(kept.clone()), true);
+    assert_eq!(kept.value.lock().unwrap().as_ref().unwrap().len(), 88);
+}
+
+/// It was opened without a word, and the new generation was deleted.
+#[test]
+fn headers_and_records_from_before_a_rotation_are_refused_by_the_anchor_beside_them() {
+    put_back_what_was_before_a_rotation(VaultOptions::new(), false);
+}
+
+fn put_back_what_was_before_a_rotation(options: VaultOptions, even_the_anchor: bool) {
+    let secrets = Secrets::new(1);
     let store = Store::create_by(options, secrets.passphrase());
+    let anchor = store.memory.read_anchor().unwrap();
     let headers = store.headers();
     let old = store.records();
     let session = store.unlock(secrets.passphrase()).unwrap();
     session.rotate(secrets.passphrase(), |_| {}).unwrap();
     session.lock();
-    assert_eq!(kept.value.lock().unwrap().as_ref().unwrap().len(), 88);
     assert!(store.opens(secrets.passphrase()));
 
+    if even_the_anchor {
+        for (slot, bytes) in [AnchorSlot::Even, AnchorSlot::Odd].into_iter().zip(&anchor) {
+            store.memory.write_anchor(slot, bytes).unwrap();
+        }
+    }
     // Everything is put back; whoever has the old keys can also make the old store look newer than it was.
     store.put_back(&headers);
     for generation in store.memory.generations().unwrap() {
@@ -592,20 +612,29 @@ fn an_interrupted_rotation_is_no_rollback_to_the_anchor_of_the_application() {
 }
 
 #[test]
-fn a_rotation_that_the_anchor_of_the_application_missed_needs_a_word() {
+fn a_rotation_that_the_anchor_of_the_application_would_miss_is_refused() {
     let secrets = Secrets::new(1);
     let kept = Arc::new(Kept::default());
     let options = VaultOptions::new().freshness_anchor(kept.clone());
     let store = Store::create_by(options, secrets.raw());
     let session = store.unlock(secrets.raw()).unwrap();
+    let before = store.headers();
     *kept.failing.lock().unwrap() = true;
-    session.rotate(secrets.raw(), |_| {}).unwrap();
-    assert_eq!(session.status().unwrap().anchor, AnchorStatus::Failing);
+    let refused = session.rotate(secrets.raw(), |_| {}).err().unwrap();
+    assert!(matches!(refused, StoreError::AnchorUnavailable), "{refused}");
+    session.files().write("/memories/after", "the session goes on").unwrap();
     session.lock();
+    // One that could not be read when the store was unlocked may come back meanwhile; it is not written then.
+    let session = store.unlock(secrets.raw()).unwrap();
     *kept.failing.lock().unwrap() = false;
-    assert!(matches!(store.unlock(secrets.raw()), Err(StoreError::ForeignAnchor)));
-    let vault = store.options.open_storage(Box::new(store.memory.clone())).unwrap();
-    vault.unlock_accepting_rollback(secrets.raw()).unwrap().lock();
+    let refused = session.rotate(secrets.raw(), |_| {}).err().unwrap();
+    assert!(matches!(refused, StoreError::AnchorUnavailable), "{refused}");
+    session.lock();
+    assert_eq!(store.headers(), before);
+    let session = store.unlock(secrets.raw()).unwrap();
+    assert_eq!(session.status().unwrap().anchor, AnchorStatus::Active);
+    session.rotate(secrets.raw(), |_| {}).unwrap();
+    session.lock();
     assert!(store.opens(secrets.raw()));
 }
 
@@ -762,4 +791,19 @@ fn all_four_kinds_open_a_store_on_disk() {
     session.lock();
     assert!(matches!(open().unlock_with(&raw), Err(StoreError::WrongKey(SlotKind::RawKey))));
     open().unlock_with(&recovery).unwrap().lock();
+}
+
+#[test]
+fn a_new_store_does_not_take_the_anchor_of_another() {
+    let place = tempfile::tempdir().unwrap();
+    let kept = Arc::new(Kept::default());
+    let options = VaultOptions::new().kdf_cost(TINY).kdf_limits(KdfLimits::of_tests());
+    let options = options.freshness_anchor(kept.clone());
+    let raw = RawKey::generate().unwrap();
+    options.create_with(place.path().join("first"), &raw).unwrap().lock();
+    let value = kept.value.lock().unwrap().clone();
+    let refused = options.create_with(place.path().join("second"), &raw).err().unwrap();
+    assert!(matches!(refused, StoreError::ForeignAnchor), "{refused}");
+    assert!(!place.path().join("second").exists());
+    assert_eq!(*kept.value.lock().unwrap(), value);
 }

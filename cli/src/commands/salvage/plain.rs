@@ -1,11 +1,12 @@
 //! What is saved, as plain files. A path of the memory becomes one below the folder, whatever it says.
 
-use std::fs::{self, DirBuilder, OpenOptions};
+use std::fs;
 use std::io::{self, Write};
-use std::path::{Component, Path, PathBuf};
+use std::path::Path;
 
 use super::Renamed;
 use crate::exit::{Exit, Failure};
+use crate::plain::{create, make_folder, relative};
 
 /// A new folder, made with its first file.
 pub(super) struct PlainFolder<'a> {
@@ -22,7 +23,8 @@ impl<'a> PlainFolder<'a> {
     /// Never overwrites a file. One whose name the file system does not take gets a number for a name.
     pub(super) fn save(&mut self, path: &str, text: &str) -> Result<(), Failure> {
         make_folder(self.folder).map_err(|error| failed(&error))?;
-        if relative(path).is_some_and(|place| self.write(&place, text).is_ok()) {
+        let place = path.strip_prefix("/memories/").and_then(relative);
+        if place.is_some_and(|place| self.write(&place, text).is_ok()) {
             return Ok(());
         }
         let name = format!("renamed-{}", self.renamed.len());
@@ -42,11 +44,7 @@ impl<'a> PlainFolder<'a> {
         if let Some(folder) = place.parent() {
             make_folder(folder)?;
         }
-        let mut options = OpenOptions::new();
-        options.write(true).create_new(true);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        let mut file = options.open(&place)?;
+        let mut file = create(&place)?;
         let written = file.write_all(text.as_bytes()).and_then(|()| file.sync_all());
         if written.is_err() {
             // Half a file is not to be taken for one that was saved.
@@ -54,34 +52,6 @@ impl<'a> PlainFolder<'a> {
         }
         written
     }
-}
-
-fn make_folder(folder: &Path) -> io::Result<()> {
-    let mut builder = DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(folder)
-}
-
-/// The path below the folder; `None` if any of its names could lead elsewhere. Does no I/O.
-///
-/// # Security
-/// A store can be crafted: its names are not to be trusted here, whoever has checked them before.
-fn relative(path: &str) -> Option<PathBuf> {
-    let mut place = PathBuf::new();
-    for name in path.strip_prefix("/memories/")?.split('/') {
-        let mut parts = Path::new(name).components();
-        match (parts.next(), parts.next()) {
-            (Some(Component::Normal(part)), None) if part == name => place.push(part),
-            _ => return None,
-        }
-        // Separators, drives and streams of other systems.
-        if name.contains(['\\', ':', '\0']) && cfg!(not(unix)) {
-            return None;
-        }
-    }
-    Some(place)
 }
 
 fn failed(error: &io::Error) -> Failure {
@@ -92,25 +62,6 @@ fn failed(error: &io::Error) -> Failure {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn no_path_leads_out_of_the_folder() {
-        for path in [
-            "/memories/../a",
-            "/memories/a/../../b",
-            "/memories//etc/passwd",
-            "/memories/./a",
-            "/memories/a/",
-            "/memories/",
-            "/memories",
-            "/etc/passwd",
-            "a",
-            "",
-        ] {
-            assert_eq!(relative(path), None, "{path}");
-        }
-        assert_eq!(relative("/memories/a/.b..c"), Some(PathBuf::from("a/.b..c")));
-    }
 
     #[test]
     fn what_cannot_have_its_name_gets_another_and_overwrites_nothing() {

@@ -1,0 +1,105 @@
+//! When the agent locks by itself. Does no I/O.
+//!
+//! Two clocks are asked and the worse counts. The monotonic one stands still while the machine is suspended, so it would
+//! wake up unlocked; the wall clock can be set back, so it alone could be made to wait for ever.
+
+use std::time::{Duration, Instant, SystemTime};
+
+use super::Limits;
+
+/// A moment on both clocks.
+#[derive(Clone, Copy)]
+pub(super) struct Moment {
+    pub(super) monotonic: Instant,
+    pub(super) wall: SystemTime,
+}
+
+impl Moment {
+    pub(super) fn now() -> Self {
+        Self { monotonic: Instant::now(), wall: SystemTime::now() }
+    }
+
+    fn since(self, earlier: Self) -> Duration {
+        let monotonic = self.monotonic.saturating_duration_since(earlier.monotonic);
+        monotonic.max(self.wall.duration_since(earlier.wall).unwrap_or_default())
+    }
+}
+
+/// How long the agent has been there, and how long unused.
+pub(super) struct Clock {
+    limits: Limits,
+    started: Moment,
+    used: Moment,
+}
+
+impl Clock {
+    pub(super) fn start(limits: Limits, now: Moment) -> Self {
+        Self { limits, started: now, used: now }
+    }
+
+    pub(super) fn limits(&self) -> Limits {
+        self.limits
+    }
+
+    /// Something was asked or answered.
+    pub(super) fn touch(&mut self, now: Moment) {
+        self.used = now;
+    }
+
+    /// Until it locks if nothing is asked.
+    pub(super) fn idle_left(&self, now: Moment) -> Duration {
+        self.limits.idle.saturating_sub(now.since(self.used)).min(self.total_left(now))
+    }
+
+    /// Until it locks in any case.
+    pub(super) fn total_left(&self, now: Moment) -> Duration {
+        self.limits.total.saturating_sub(now.since(self.started))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    fn clock(now: Moment) -> Clock {
+        Clock::start(Limits { idle: 10 * SECOND, total: 60 * SECOND }, now)
+    }
+
+    /// A moment so many seconds later on the monotonic and on the wall clock.
+    fn later(start: Moment, monotonic: u64, wall: i64) -> Moment {
+        let by = Duration::from_secs(wall.unsigned_abs());
+        Moment {
+            monotonic: start.monotonic + Duration::from_secs(monotonic),
+            wall: if wall < 0 { start.wall - by } else { start.wall + by },
+        }
+    }
+
+    #[test]
+    fn use_puts_the_idle_time_off_and_never_the_limit() {
+        let start = Moment::now();
+        let mut clock = clock(start);
+        for second in (0..60).step_by(5) {
+            let now = later(start, second, second.try_into().unwrap());
+            assert!(!clock.idle_left(now).is_zero());
+            clock.touch(now);
+        }
+        assert!(clock.idle_left(later(start, 60, 60)).is_zero());
+        assert!(clock.total_left(later(start, 60, 60)).is_zero());
+    }
+
+    #[test]
+    fn time_that_was_slept_through_counts() {
+        let start = Moment::now();
+        assert!(clock(start).idle_left(later(start, 1, 11)).is_zero());
+        assert!(clock(start).total_left(later(start, 1, 61)).is_zero());
+    }
+
+    #[test]
+    fn a_wall_clock_that_is_set_back_gains_nothing() {
+        let start = Moment::now();
+        assert_eq!(clock(start).idle_left(later(start, 4, -3_600)), 6 * SECOND);
+        assert!(clock(start).idle_left(later(start, 10, -3_600)).is_zero());
+    }
+}

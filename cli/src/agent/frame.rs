@@ -1,0 +1,125 @@
+//! What goes over a socket or a pipe: frames of bounded length.
+//!
+//! ```text
+//! u32 length of the head | u32 length of the bytes | head, JSON | bytes
+//! ```
+//!
+//! Numbers are big-endian. Both buffers are wiped, and grow with what has come, so that an announced length costs nothing.
+
+use std::io::{self, Read, Write};
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::wiped::Wiped;
+
+/// The most that a side accepts.
+#[derive(Clone, Copy)]
+pub(super) struct Bounds {
+    pub(super) head: u32,
+    pub(super) bytes: u32,
+}
+
+/// Of what introduces a connection: a path or two.
+pub(super) const HELLO: Bounds = Bounds { head: 64 << 10, bytes: 8 << 10 };
+
+/// Of a request: a line of `inmost call`, or the paths that an argument can hold.
+pub(super) const REQUEST: Bounds = Bounds { head: 2 << 20, bytes: 64 << 20 };
+
+/// Of a reply: a listing of a folder with everything that a store may hold.
+pub(super) const REPLY: Bounds = Bounds { head: 1 << 30, bytes: 1 << 30 };
+
+/// Writes a frame.
+pub(super) fn write(to: &mut impl Write, head: &impl Serialize, bytes: &[u8]) -> io::Result<()> {
+    let mut text = Wiped::new();
+    serde_json::to_writer(&mut text, head)?;
+    let mut front = Wiped::with_capacity(text.expose().len().saturating_add(8));
+    front.append(&length(text.expose())?.to_be_bytes());
+    front.append(&length(bytes)?.to_be_bytes());
+    front.append(text.expose());
+    to.write_all(front.expose())?;
+    to.write_all(bytes)?;
+    to.flush()
+}
+
+/// Reads a frame; `None` where the other side has ended instead.
+pub(super) fn read<H: DeserializeOwned>(
+    from: &mut impl Read,
+    bounds: Bounds,
+) -> io::Result<Option<(H, Wiped)>> {
+    let Some(head) = read_length(from)? else { return Ok(None) };
+    let bytes = read_length(from)?.ok_or(io::ErrorKind::UnexpectedEof)?;
+    if head > bounds.head || bytes > bounds.bytes {
+        return Err(io::Error::new(io::ErrorKind::InvalidData, "a frame is too long"));
+    }
+    let head = exactly(from, head)?;
+    let bytes = exactly(from, bytes)?;
+    // The error of the parser may quote what it was given.
+    let head = serde_json::from_slice(head.expose())
+        .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "a frame is none"))?;
+    Ok(Some((head, bytes)))
+}
+
+fn length(bytes: &[u8]) -> io::Result<u32> {
+    u32::try_from(bytes.len()).map_err(|_| io::ErrorKind::InvalidInput.into())
+}
+
+/// A length, unless the end comes before its first byte.
+fn read_length(from: &mut impl Read) -> io::Result<Option<u32>> {
+    let mut length = [0; 4];
+    let (first, rest) = length.split_at_mut(1);
+    loop {
+        match from.read(first) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+            Ok(0) => return Ok(None),
+            Ok(_) => break,
+        }
+    }
+    from.read_exact(rest)?;
+    Ok(Some(u32::from_be_bytes(length)))
+}
+
+fn exactly(from: &mut impl Read, length: u32) -> io::Result<Wiped> {
+    let missing = || io::Error::from(io::ErrorKind::UnexpectedEof);
+    let most = usize::try_from(length).map_err(|_| missing())?;
+    let read = Wiped::read(from.take(u64::from(length)), most)?.ok_or_else(missing)?;
+    if read.expose().len() == most { Ok(read) } else { Err(missing()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BOUNDS: Bounds = Bounds { head: 10, bytes: 10 };
+
+    fn framed(head: &str, bytes: &[u8]) -> Vec<u8> {
+        let mut frame = Vec::new();
+        write(&mut frame, &head, bytes).unwrap();
+        frame
+    }
+
+    fn parsed(frame: &[u8]) -> io::Result<Option<(String, Vec<u8>)>> {
+        let mut rest = frame;
+        Ok(read(&mut rest, BOUNDS)?.map(|(head, bytes)| (head, bytes.into_vec())))
+    }
+
+    #[test]
+    fn a_frame_arrives_as_it_was_sent() {
+        let sent = framed("ab\"c", b"\0\xff");
+        assert_eq!(parsed(&sent).unwrap(), Some(("ab\"c".to_owned(), b"\0\xff".to_vec())));
+        assert_eq!(parsed(b"").unwrap(), None);
+    }
+
+    #[test]
+    fn what_is_cut_off_too_long_or_no_frame_is_refused() {
+        let sent = framed("abc", b"1234");
+        for length in 1..sent.len() {
+            assert!(parsed(&sent[..length]).is_err(), "{length}");
+        }
+        assert!(parsed(&framed("123456789", b"")).is_err());
+        assert!(parsed(&framed("", b"12345678901")).is_err());
+        assert!(parsed(b"GET / HTTP/1.1\r\n\r\n").is_err());
+        assert!(parsed(b"\0\0\0\x01\0\0\0\0x").is_err());
+    }
+}

@@ -1,0 +1,249 @@
+//! What the threads of the agent share: who is connected, what is under way, and when it ends.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::os::unix::net::UnixStream;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use super::clock::{Clock, Moment};
+use super::{AgentFacts, Limits};
+
+/// Shared by all threads of an agent.
+pub(super) struct State {
+    inner: Mutex<Inner>,
+    /// Told when work ends.
+    finished: Condvar,
+    /// Wakes the thread that waits for connections.
+    waker: UnixStream,
+}
+
+struct Inner {
+    clock: Clock,
+    is_ending: bool,
+    threads: usize,
+    under_way: usize,
+    /// The processes of those that were let in, by the number of their connection.
+    connected: BTreeMap<u64, u32>,
+    next: u64,
+}
+
+impl State {
+    pub(super) fn new(limits: Limits, waker: UnixStream) -> Self {
+        let inner = Inner {
+            clock: Clock::start(limits, Moment::now()),
+            is_ending: false,
+            threads: 0,
+            under_way: 0,
+            connected: BTreeMap::new(),
+            next: 0,
+        };
+        Self { inner: Mutex::new(inner), finished: Condvar::new(), waker }
+    }
+
+    /// Ends the agent: nothing new is begun.
+    pub(super) fn end(&self) {
+        self.lock().is_ending = true;
+        // It looks by itself before long.
+        let _ = (&self.waker).write(&[0]);
+    }
+
+    /// How long the agent goes on if nothing happens; `None` if it is to end.
+    pub(super) fn time_left(&self) -> Option<Duration> {
+        let inner = self.lock();
+        let left = inner.time_left(Moment::now());
+        (!inner.is_ending && !left.is_zero()).then_some(left)
+    }
+
+    /// A place for one more thread.
+    pub(super) fn admit(&self) -> Option<Thread<'_>> {
+        let mut inner = self.lock();
+        let has_room = inner.threads < MOST_THREADS;
+        has_room.then(|| {
+            inner.threads += 1;
+            Thread(self)
+        })
+    }
+
+    /// Lets a client in.
+    pub(super) fn connect(&self, process: u32) -> Result<Connected<'_>, NotNow> {
+        let mut inner = self.lock();
+        if inner.is_ending || inner.time_left(Moment::now()).is_zero() {
+            return Err(NotNow::Ending);
+        }
+        if inner.connected.len() >= MOST_CONNECTED {
+            return Err(NotNow::Full);
+        }
+        let number = inner.next;
+        inner.next += 1;
+        inner.connected.insert(number, process);
+        Ok(Connected { state: self, number })
+    }
+
+    /// Begins the work on a request, unless time is up: a machine that was suspended wakes up with requests that came
+    /// too late. `is_use` puts the idle time off.
+    pub(super) fn begin(&self, is_use: bool) -> Option<Work<'_>> {
+        let mut inner = self.lock();
+        let now = Moment::now();
+        if inner.is_ending || inner.time_left(now).is_zero() {
+            drop(inner);
+            self.end();
+            return None;
+        }
+        if is_use {
+            inner.clock.touch(now);
+        }
+        inner.under_way += 1;
+        Some(Work { state: self, is_use })
+    }
+
+    /// Waits until nothing is under way; whether it came to that in time.
+    pub(super) fn wait_for_work(&self, most: Duration) -> bool {
+        let deadline = Instant::now() + most;
+        let mut inner = self.lock();
+        while inner.under_way > 0 {
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return false;
+            }
+            let waited = self.finished.wait_timeout(inner, left);
+            inner = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+        true
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Inner {
+    /// While something is under way the store is in use, however long it takes.
+    fn time_left(&self, now: Moment) -> Duration {
+        if self.under_way > 0 { self.clock.total_left(now) } else { self.clock.idle_left(now) }
+    }
+}
+
+/// Why a client is not let in.
+pub(super) enum NotNow {
+    Ending,
+    Full,
+}
+
+/// A thread that is there.
+pub(super) struct Thread<'s>(&'s State);
+
+impl Drop for Thread<'_> {
+    fn drop(&mut self) {
+        self.0.lock().threads -= 1;
+    }
+}
+
+/// A client that was let in.
+pub(super) struct Connected<'s> {
+    state: &'s State,
+    number: u64,
+}
+
+impl Connected<'_> {
+    /// What the agent says of itself to this client.
+    pub(super) fn facts(&self) -> AgentFacts {
+        let inner = self.state.lock();
+        let now = Moment::now();
+        let others = inner.connected.iter().filter(|(number, _)| **number != self.number);
+        AgentFacts {
+            process: std::process::id(),
+            connected: others.map(|(_, process)| *process).collect(),
+            limits: inner.clock.limits(),
+            idle_left: inner.clock.idle_left(now),
+            total_left: inner.clock.total_left(now),
+        }
+    }
+}
+
+impl Drop for Connected<'_> {
+    fn drop(&mut self) {
+        self.state.lock().connected.remove(&self.number);
+    }
+}
+
+/// Work on a request.
+pub(super) struct Work<'s> {
+    state: &'s State,
+    is_use: bool,
+}
+
+impl Drop for Work<'_> {
+    fn drop(&mut self) {
+        let mut inner = self.state.lock();
+        inner.under_way -= 1;
+        if self.is_use {
+            inner.clock.touch(Moment::now());
+        }
+        self.state.finished.notify_all();
+    }
+}
+
+/// Clients at a time; every agent of a person and every shell fit many times.
+const MOST_CONNECTED: usize = 64;
+
+/// Those, and others that have not said yet what they want.
+const MOST_THREADS: usize = 96;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn state(idle: Duration, total: Duration) -> State {
+        State::new(Limits { idle, total }, UnixStream::pair().unwrap().0)
+    }
+
+    const SHORT: Duration = Duration::from_millis(50);
+    const LONG: Duration = Duration::from_secs(3_600);
+
+    fn pass(time: Duration) {
+        let start = Instant::now();
+        while start.elapsed() < time {
+            std::thread::yield_now();
+        }
+    }
+
+    #[test]
+    fn a_request_that_takes_longer_than_the_idle_time_is_use() {
+        let state = state(SHORT, LONG);
+        let work = state.begin(true).unwrap();
+        pass(2 * SHORT);
+        assert!(state.time_left().unwrap() > LONG / 2);
+        drop(work);
+        assert!(state.time_left().unwrap() <= SHORT, "the idle time begins when it ends");
+        pass(2 * SHORT);
+        assert!(state.time_left().is_none());
+        assert!(state.begin(true).is_none(), "what comes too late is not begun");
+    }
+
+    #[test]
+    fn nothing_outlasts_the_whole_time() {
+        let state = state(LONG, SHORT);
+        let _work = state.begin(true).unwrap();
+        pass(2 * SHORT);
+        assert!(state.time_left().is_none());
+        assert!(state.begin(true).is_none());
+        assert!(!state.wait_for_work(SHORT), "and work that does not end is not waited for");
+    }
+
+    #[test]
+    fn a_place_is_free_again_when_its_client_has_gone() {
+        let state = state(LONG, LONG);
+        let threads: Vec<_> = (0..MOST_THREADS).map(|_| state.admit().unwrap()).collect();
+        assert!(state.admit().is_none());
+        drop(threads);
+        assert!(state.admit().is_some());
+        let clients: Vec<_> = (0..MOST_CONNECTED).map(|_| state.connect(7).ok().unwrap()).collect();
+        assert!(matches!(state.connect(7), Err(NotNow::Full)));
+        assert_eq!(clients[0].facts().connected, [7; MOST_CONNECTED - 1]);
+        drop(clients);
+        assert!(state.connect(7).is_ok());
+        state.end();
+        assert!(matches!(state.connect(7), Err(NotNow::Ending)));
+    }
+}

@@ -1,0 +1,638 @@
+//! `inmost unlock` and the key agent that it leaves behind.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::inmost::{Ended, PASSPHRASE, Place, create, run};
+
+const VIEW: &str = r#"{"command": "view", "path": "/memories"}"#;
+
+/// The program without a passphrase, and without a terminal to ask for it.
+fn without_passphrase(place: &Place, args: &[&str]) -> Command {
+    let program = place.bare_command(args);
+    let mut command = Command::new("setsid");
+    command.arg("--wait").arg(program.get_program()).args(program.get_args());
+    command.arg("--store").arg(place.store()).current_dir(place.beside(""));
+    command.env_remove("INMOST_PASSPHRASE").env("XDG_RUNTIME_DIR", place.runtime());
+    command
+}
+
+fn ask(place: &Place, args: &[&str], input: &str) -> Ended {
+    run(&mut without_passphrase(place, args), input.as_bytes())
+}
+
+/// Nothing of the process is left but, where nobody waits for it, its entry.
+fn is_gone(process: u32) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+    stat.is_empty() || stat.contains(") Z ")
+}
+
+#[track_caller]
+fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let start = Instant::now();
+    while !is_so() {
+        assert!(start.elapsed() < Duration::from_secs(20), "{what}");
+        thread::sleep(Duration::from_millis(20));
+    }
+}
+
+fn signal(process: u32, name: &str) {
+    assert!(Command::new("kill").args([name, &process.to_string()]).status().unwrap().success());
+}
+
+fn socket(place: &Place) -> PathBuf {
+    let mut sockets = fs::read_dir(place.runtime().join("inmost")).unwrap();
+    sockets.next().unwrap().unwrap().path()
+}
+
+#[test]
+fn commands_need_no_passphrase_while_it_is_unlocked() {
+    let place = Place::with_files(&[("/memories/a", "kept")]);
+    ask(&place, &["cat", "/memories/a"], "").expect_failure(2, "No passphrase was given");
+    let agent = place.unlock(&[]);
+    assert_eq!(ask(&place, &["cat", "/memories/a"], "").expect(0).out, "kept");
+    ask(&place, &["write", "/memories/b"], "text").expect(0);
+    let answer = ask(&place, &["call"], VIEW).expect(0).out;
+    assert!(answer.contains("/memories/b"), "{answer}");
+    for args in [&["check"][..], &["purge"], &["slot", "list"], &["backup", "copy"]] {
+        ask(&place, args, "").expect(0);
+    }
+    assert!(place.beside("copy/header.a").exists(), "the copy is where the command was run");
+
+    let out = ask(&place, &["lock"], "").expect(0).out;
+    assert!(out.starts_with("Locked"), "{out}");
+    assert!(is_gone(agent), "the keys went with their process");
+    assert_eq!(fs::read_dir(place.runtime().join("inmost")).unwrap().count(), 0);
+    ask(&place, &["cat", "/memories/a"], "").expect_failure(2, "No passphrase was given");
+    assert_eq!(place.cat("/memories/b"), "text");
+    let out = ask(&place, &["lock"], "").expect(0).out;
+    assert!(out.contains("was not unlocked"), "{out}");
+}
+
+#[test]
+fn a_wrong_passphrase_unlocks_nothing() {
+    let place = Place::with_store();
+    let mut unlock = place.command(["unlock"]);
+    run(unlock.env("INMOST_PASSPHRASE", "wrong"), b"").expect_failure(11, "passphrase is wrong");
+    assert_eq!(place.agent(), None);
+    assert_eq!(fs::read_dir(place.runtime().join("inmost")).unwrap().count(), 0);
+    let vacant = Place::vacant();
+    vacant.run(["unlock"], "").expect_failure(10, "no store at this place");
+    vacant.run(["lock"], "").expect_failure(10, "no store at this place");
+    place.run(["unlock", "--idle", "soon"], "").expect_failure(2, "a number with s, m, h or d");
+}
+
+#[test]
+fn status_tells_who_has_the_store_and_what_protects_it() {
+    let place = Place::with_store();
+    let protections = "its memory is closed to other processes of the user";
+    let out = place.run(["status"], "").expect(0).out;
+    assert!(out.contains("agent       none"), "{out}");
+    assert!(out.contains(protections) && out.contains("writes no core dump"), "{out}");
+    let agent = place.unlock(&["--idle", "10m", "--for", "2h"]);
+    let mut talk = Talk::with(&place);
+    talk.ask(VIEW);
+    let out = ask(&place, &["status"], "").expect(0).out;
+    assert!(out.contains(&format!("process {agent} holds the store unlocked")), "{out}");
+    assert!(out.contains("9 min ") && out.contains("1 h 59 min in any case"), "{out}");
+    assert!(out.contains(&format!("1 other process: {}", talk.child.id())), "{out}");
+    assert!(out.contains(protections) && out.contains("writes no core dump"), "{out}");
+    talk.end().expect(0);
+}
+
+#[test]
+fn it_locks_when_nothing_is_asked_and_not_because_somebody_is_connected() {
+    let place = Place::with_store();
+    let agent = place.unlock(&["--idle", "3s"]);
+    let mut talk = Talk::with(&place);
+    for _ in 0..8 {
+        thread::sleep(Duration::from_millis(500));
+        assert_eq!(talk.ask(VIEW)["is_error"], false, "use puts it off");
+    }
+    let start = Instant::now();
+    wait_until("it locks", || is_gone(agent));
+    assert!(start.elapsed() > Duration::from_secs(1), "{:?}", start.elapsed());
+    let answer = talk.ask(VIEW);
+    assert_eq!(answer, json!({ "content": "Error: Memory is unavailable.", "is_error": true }));
+    talk.end().expect_failure(18, "locked in the meantime");
+    place.run(["ls"], "").expect(0);
+}
+
+#[test]
+fn looking_at_its_status_does_not_keep_it_unlocked() {
+    let place = Place::with_store();
+    let agent = place.unlock(&["--idle", "4s"]);
+    let start = Instant::now();
+    while start.elapsed() < Duration::from_secs(3) {
+        assert_eq!(place.agent(), Some(agent));
+        thread::sleep(Duration::from_millis(200));
+    }
+    wait_until("it locks", || is_gone(agent));
+    assert!(start.elapsed() < Duration::from_secs(7), "{:?}", start.elapsed());
+}
+
+#[test]
+fn it_locks_after_its_time_however_much_it_is_used() {
+    let place = Place::with_store();
+    let agent = place.unlock(&["--for", "2s"]);
+    let mut talk = Talk::with(&place);
+    let start = Instant::now();
+    while talk.ask(VIEW)["is_error"] == false {
+        assert!(start.elapsed() < Duration::from_secs(10));
+        thread::sleep(Duration::from_millis(100));
+    }
+    wait_until("it ends", || is_gone(agent));
+    talk.end().expect(18);
+}
+
+#[test]
+fn signals_that_end_a_process_lock_it_first() {
+    for name in ["-TERM", "-INT", "-HUP"] {
+        let place = Place::with_files(&[("/memories/a", "kept")]);
+        let agent = place.unlock(&[]);
+        signal(agent, name);
+        wait_until(name, || is_gone(agent));
+        assert_eq!(fs::read_dir(place.runtime().join("inmost")).unwrap().count(), 0);
+        assert_eq!(place.cat("/memories/a"), "kept");
+    }
+}
+
+#[test]
+fn what_a_killed_agent_leaves_is_no_hindrance() {
+    let place = Place::with_files(&[("/memories/a", "kept")]);
+    let first = place.unlock(&[]);
+    let mut talk = Talk::with(&place);
+    talk.ask(&create("/memories/b", "acknowledged"));
+    signal(first, "-KILL");
+    wait_until("it is gone", || is_gone(first));
+    assert!(socket(&place).exists());
+    assert_eq!(talk.ask(VIEW)["content"], "Error: Memory is unavailable.");
+    // It was not even sent, or it was and nobody knows what came of it.
+    let code = talk.end().code;
+    assert!(matches!(code, Some(14 | 18)), "{code:?}");
+    assert_eq!(place.cat("/memories/b"), "acknowledged");
+    ask(&place, &["ls"], "").expect_failure(2, "No passphrase was given");
+    let second = place.unlock(&[]);
+    assert_ne!(first, second);
+    assert_eq!(ask(&place, &["cat", "/memories/a"], "").expect(0).out, "kept");
+}
+
+#[test]
+fn a_call_under_way_is_finished_before_it_locks() {
+    let place = Place::with_store();
+    let agent = place.unlock(&[]);
+    let text = "0123456789abcde\n".repeat(1 << 20);
+    let mut talk = Talk::with(&place);
+    talk.send(&create("/memories/long", &text));
+    // The call is on its way, or its work has begun: in both cases it is done wholly or not at all.
+    wait_until("it has begun", || place.store().join("gen-0000000000000001").exists());
+    place.run(["lock"], "").expect(0);
+    assert!(is_gone(agent));
+    let answer = talk.receive();
+    let there = place.run(["cat", "/memories/long"], "");
+    if answer["is_error"] == false {
+        assert!(there.expect(0).out == text);
+        talk.end().expect(0);
+    } else {
+        there.expect(1);
+        talk.end();
+    }
+    place.run(["check"], "").expect(0);
+}
+
+#[test]
+fn a_lock_waits_for_a_long_request() {
+    let place = Place::with_store();
+    let text = "line of text\n".repeat(1 << 20);
+    let calls: String = (0..4).map(|n| create(&format!("/memories/{n}"), &text)).collect();
+    place.run(["call"], &calls).expect(0);
+    let agent = place.unlock(&[]);
+    let mut purge = without_passphrase(&place, &["purge"]);
+    let mut purge =
+        purge.stdout(Stdio::piped()).stderr(Stdio::piped()).stdin(Stdio::null()).spawn().unwrap();
+    // Two generations lie side by side while it is rewritten.
+    wait_until("it has begun", || {
+        place.store().join("gen-0000000000000002").exists() || purge.try_wait().unwrap().is_some()
+    });
+    place.run(["lock"], "").expect(0);
+    assert!(is_gone(agent));
+    assert!(!place.store().join("gen-0000000000000001").exists(), "it came to its end");
+    // What the command asks afterwards, for the size, may come too late.
+    let code = Ended::of(purge.wait_with_output().unwrap()).code;
+    assert!(matches!(code, Some(0 | 18)), "{code:?}");
+    place.run(["check"], "").expect(0);
+}
+
+#[test]
+fn twenty_clients_at_once_lose_no_edit_and_meet_no_store_in_use() {
+    let place = Place::with_files(&[("/memories/log", "start\n")]);
+    place.unlock(&[]);
+    let all: Vec<_> = (0..20)
+        .map(|client| {
+            let insert = |n| {
+                let text = format!("client {client} edit {n}");
+                let call = json!({
+                    "command": "insert", "path": "/memories/log", "insert_line": 1, "insert_text": text,
+                });
+                call.to_string() + "\n"
+            };
+            let calls: String = (0..10).map(insert).collect();
+            let mut command = without_passphrase(&place, &["call", "--text"]);
+            thread::spawn(move || run(&mut command, calls.as_bytes()))
+        })
+        .collect();
+    for client in all {
+        let out = client.join().unwrap().expect(0).out;
+        assert_eq!(out, "The file /memories/log has been edited.\n".repeat(10));
+    }
+    let text = place.cat("/memories/log");
+    let mut lines: Vec<_> = text.lines().skip(1).collect();
+    lines.sort_unstable();
+    let mut expected: Vec<_> =
+        (0..200).map(|n| format!("client {} edit {}", n / 10, n % 10)).collect();
+    expected.sort_unstable();
+    assert_eq!(lines, expected);
+}
+
+#[test]
+fn of_many_who_unlock_at_once_one_does_and_the_others_hear_it() {
+    let place = Place::with_store();
+    let outs: Vec<_> = thread::scope(|scope| {
+        let all: Vec<_> =
+            (0..4).map(|_| scope.spawn(|| place.run(["unlock"], "").expect(0).out)).collect();
+        all.into_iter().map(|one| one.join().unwrap()).collect()
+    });
+    let first = outs.iter().filter(|out| out.starts_with("Unlocked. ")).count();
+    let others = outs.iter().filter(|out| out.contains("unlocked already, by process")).count();
+    assert_eq!((first, others), (1, 3), "{outs:?}");
+    assert!(place.agent().is_some());
+}
+
+#[test]
+fn in_the_foreground_it_is_the_process_itself() {
+    let place = Place::with_store();
+    let mut child = place
+        .command(["unlock", "--foreground"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut line = String::new();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    assert!(line.starts_with("Unlocked. "), "{line}");
+    assert_eq!(place.agent(), Some(child.id()));
+    signal(child.id(), "-TERM");
+    assert!(child.wait().unwrap().success());
+}
+
+#[test]
+fn the_socket_is_its_users_alone_whatever_the_umask() {
+    for mask in ["000", "022", "777"] {
+        let place = Place::with_store();
+        let inner = place.command(["unlock"]);
+        let mut command = place.bare_command(["--version"]);
+        command = {
+            let mut shell = Command::new("sh");
+            shell.args(["-c", &format!("umask {mask}; exec \"$@\""), "sh"]);
+            shell.arg(inner.get_program()).args(inner.get_args());
+            shell.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
+            shell.env("INMOST_PASSPHRASE", PASSPHRASE);
+            shell
+        };
+        run(&mut command, b"").expect(0);
+        let mode =
+            |path: PathBuf| fs::symlink_metadata(path).unwrap().permissions().mode() & 0o7777;
+        assert_eq!(mode(place.runtime().join("inmost")), 0o700, "{mask}");
+        assert_eq!(mode(socket(&place)), 0o600, "{mask}");
+        ask(&place, &["write", "/memories/a"], "text").expect(0);
+        for file in place.files_on_disk() {
+            assert_eq!(mode(file), 0o600, "{mask}");
+        }
+    }
+}
+
+#[test]
+fn a_folder_for_sockets_that_others_reach_or_that_is_a_link_is_not_used() {
+    let place = Place::with_store();
+    let folder = place.runtime().join("inmost");
+    fs::create_dir(&folder).unwrap();
+    fs::set_permissions(&folder, fs::Permissions::from_mode(0o755)).unwrap();
+    place.run(["unlock"], "").expect_failure(1, "is not yours alone");
+    place.run(["ls"], "").expect(0);
+    fs::remove_dir(&folder).unwrap();
+    let elsewhere = place.beside("elsewhere");
+    fs::create_dir(&elsewhere).unwrap();
+    fs::set_permissions(&elsewhere, fs::Permissions::from_mode(0o700)).unwrap();
+    std::os::unix::fs::symlink(&elsewhere, &folder).unwrap();
+    place.run(["unlock"], "").expect_failure(1, "is not yours alone");
+    place.run(["ls"], "").expect(0);
+    assert_eq!(fs::read_dir(&elsewhere).unwrap().count(), 0);
+}
+
+#[test]
+fn without_a_runtime_folder_it_makes_a_private_one() {
+    let place = Place::with_store();
+    let temporary = place.beside("tmp");
+    fs::create_dir(&temporary).unwrap();
+    let mut unlock = place.command(["unlock"]);
+    run(unlock.env_remove("XDG_RUNTIME_DIR").env("TMPDIR", &temporary), b"").expect(0);
+    let user = fs::metadata(&temporary).unwrap().uid();
+    let folder = temporary.join(format!("inmost-{user}"));
+    assert_eq!(fs::metadata(&folder).unwrap().permissions().mode() & 0o7777, 0o700);
+    let mut lock = place.bare_command(["lock", "--store"]);
+    lock.arg(place.store()).env_remove("XDG_RUNTIME_DIR").env("TMPDIR", &temporary);
+    assert!(run(&mut lock, b"").expect(0).out.starts_with("Locked"));
+}
+
+#[test]
+fn commands_that_need_the_store_itself_say_to_lock_it_first() {
+    let place = Place::with_files(&[("/memories/a", "kept")]);
+    let agent = place.unlock(&[]);
+    for args in [
+        &["salvage", "--to", "saved"][..],
+        &["accept-rollback"],
+        &["destroy", "--yes"],
+        &["check", "--isolated"],
+    ] {
+        let ended = place.run(args, "").expect_failure(13, &format!("key agent, process {agent}"));
+        assert!(ended.err.contains("inmost lock"), "{ended:?}");
+    }
+    assert_eq!(place.cat("/memories/a"), "kept");
+}
+
+#[test]
+fn keyslots_are_changed_through_it_and_it_goes_on() {
+    let place = Place::with_files(&[("/memories/a", "kept")]);
+    let agent = place.unlock(&[]);
+    fs::write(place.beside("new"), "battery staple\n").unwrap();
+    let new = ["--new-passphrase-file", "new", "--kdf-memory-mib", "19", "--kdf-passes", "2"];
+    ask(&place, &[&["passwd"], &new[..]].concat(), "").expect(0);
+    ask(&place, &["slot", "add", "--recovery", "--label", "safe"], "").expect(0);
+    assert_eq!(ask(&place, &["slot", "list"], "").expect(0).out.lines().count(), 2);
+    // What is kept has to be given: the agent has no passphrase.
+    ask(&place, &["rotate"], "").expect_failure(2, "No passphrase was given");
+    place.run(["rotate"], "").expect_failure(11, "passphrase is wrong");
+    let out = ask(&place, &["rotate", "--passphrase-file", "new"], "").expect(0).out;
+    assert!(out.contains("recovery key  safe"), "{out}");
+    assert_eq!(place.agent(), Some(agent));
+    assert_eq!(ask(&place, &["cat", "/memories/a"], "").expect(0).out, "kept");
+    place.lock();
+    place.run(["ls"], "").expect(11);
+    ask(&place, &["ls", "--passphrase-file", "new"], "").expect(0);
+}
+
+#[test]
+fn an_anchor_that_it_was_not_unlocked_with_is_refused() {
+    let place = Place::with_store();
+    place.unlock(&[]);
+    place.run(["ls", "--anchor", "newest"], "").expect_failure(2, "without this anchor");
+    place.lock();
+    fs::create_dir(place.beside("folder")).unwrap();
+    let ended = place.run(["unlock", "--anchor", "folder"], "");
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    assert!(ended.err.starts_with("inmost: warning: The file given as anchor"), "{ended:?}");
+    place.lock();
+    // Makes it, which is told once.
+    place.run(["ls", "--anchor", "newest"], "");
+    place.unlock(&["--anchor", "newest"]);
+    place.run(["write", "/memories/a", "--anchor", "newest"], "text").expect(0);
+    place.lock();
+    place.run(["ls", "--anchor", "newest"], "").expect(0);
+}
+
+#[test]
+fn a_store_that_took_the_place_of_the_unlocked_one_is_not_mistaken_for_it() {
+    let place = Place::with_files(&[("/memories/a", "of the first")]);
+    let agent = place.unlock(&[]);
+    fs::rename(place.store(), place.beside("moved")).unwrap();
+    let init = ["init", "--kdf-memory-mib", "19", "--kdf-passes", "2"];
+    place.run(init, "").expect(0);
+    assert_eq!(place.run(["ls"], "").expect(0).out, "");
+    assert!(is_gone(agent), "nobody could have reached it any more");
+    place.unlock(&[]);
+    assert_eq!(ask(&place, &["ls"], "").expect(0).out, "");
+}
+
+#[test]
+fn the_passphrase_is_not_in_the_environment_of_the_agent() {
+    let place = Place::with_store();
+    let agent = place.unlock(&[]);
+    let environment = fs::read(format!("/proc/{agent}/environ")).unwrap();
+    assert!(!String::from_utf8_lossy(&environment).contains(PASSPHRASE));
+    assert_eq!(fs::read_link(format!("/proc/{agent}/cwd")).unwrap(), PathBuf::from("/"));
+    for descriptor in 0..3 {
+        let leads_to = fs::read_link(format!("/proc/{agent}/fd/{descriptor}")).unwrap();
+        assert_eq!(leads_to, PathBuf::from("/dev/null"));
+    }
+}
+
+#[test]
+fn nothing_that_a_shell_has_open_stays_open_in_the_agent() {
+    let place = Place::with_store();
+    let inner = place.command(["unlock"]);
+    let mut shell = Command::new("sh");
+    shell.args(["-c", "exec 7>held; flock 7; \"$@\"", "sh"]).current_dir(place.beside(""));
+    shell.arg(inner.get_program()).args(inner.get_args());
+    shell.env("INMOST_PASSPHRASE", PASSPHRASE).env("XDG_RUNTIME_DIR", place.runtime());
+    run(&mut shell, b"").expect(0);
+    let agent = place.agent().unwrap();
+    for descriptor in fs::read_dir(format!("/proc/{agent}/fd")).unwrap() {
+        let leads_to = fs::read_link(descriptor.unwrap().path()).unwrap();
+        assert_ne!(leads_to, place.beside("held"));
+    }
+}
+
+#[test]
+fn the_hidden_command_is_for_the_program_alone() {
+    let place = Place::with_store();
+    run(&mut place.bare_command(["agent"]), b"{}").expect_failure(2, "for the program itself");
+    let help = run(&mut place.bare_command(["--help"]), b"").expect(0).out;
+    assert!(!help.contains("\n  agent"), "{help}");
+}
+
+// ---- what is sent by others than the program
+
+/// A frame: docs of `cli/src/agent/frame.rs`.
+fn frame(head: &Value, bytes: &[u8]) -> Vec<u8> {
+    let head = head.to_string();
+    let mut frame = Vec::new();
+    for length in [head.len(), bytes.len()] {
+        frame.extend(u32::try_from(length).unwrap().to_be_bytes());
+    }
+    frame.extend(head.as_bytes());
+    frame.extend(bytes);
+    frame
+}
+
+/// The head and the bytes of the next frame, if there is one.
+fn receive(stream: &mut UnixStream) -> Option<(Value, Vec<u8>)> {
+    stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    let mut lengths = [0; 8];
+    stream.read_exact(&mut lengths).ok()?;
+    let length = |at: usize| u32::from_be_bytes(lengths[at..at + 4].try_into().unwrap());
+    let mut head = vec![0; length(0).try_into().unwrap()];
+    let mut bytes = vec![0; length(4).try_into().unwrap()];
+    stream.read_exact(&mut head).ok()?;
+    stream.read_exact(&mut bytes).ok()?;
+    Some((serde_json::from_slice(&head).unwrap(), bytes))
+}
+
+/// A connection that was let in with this greeting, or what was said to it.
+fn greet(place: &Place, hello: &Value) -> (UnixStream, Value) {
+    let mut stream = UnixStream::connect(socket(place)).unwrap();
+    stream.write_all(&frame(hello, b"")).unwrap();
+    let (said, _) = receive(&mut stream).unwrap();
+    (stream, said)
+}
+
+fn reply(stream: &mut UnixStream, asked: &Value, bytes: &[u8]) -> (Value, Vec<u8>) {
+    stream.write_all(&frame(asked, bytes)).unwrap();
+    receive(stream).unwrap()
+}
+
+#[test]
+fn another_version_is_told_so_and_can_lock() {
+    let place = Place::with_store();
+    let agent = place.unlock(&[]);
+    let (_, said) = greet(&place, &json!({ "version": 2 }));
+    let what = said["Refused"]["Told"]["what"].as_str().unwrap();
+    assert!(what.contains("another version") && what.contains("protocol 2"), "{what}");
+    let (mut stream, said) = greet(&place, &json!({ "version": 2, "purpose": "Lock" }));
+    assert_eq!(said, "Ending");
+    assert_eq!(stream.read(&mut [0]).unwrap(), 0);
+    assert!(is_gone(agent));
+}
+
+#[test]
+fn rubbish_stalled_and_oversized_clients_harm_nobody_else() {
+    let place = Place::with_files(&[("/memories/a", "kept")]);
+    let agent = place.unlock(&[]);
+    let connect = || UnixStream::connect(socket(&place)).unwrap();
+    let mut rubbish = connect();
+    rubbish.write_all(b"GET / HTTP/1.1\r\n\r\n").unwrap();
+    assert!(receive(&mut rubbish).unwrap().0["Refused"].is_object());
+    // As many as there can be of those who never say what they want: their time is up before long.
+    let stalled: Vec<_> = (0..100).map(|_| connect()).collect();
+    wait_until("others come through", || ask(&place, &["cat", "/memories/a"], "").code == Some(0));
+    drop(stalled);
+    // One that was let in and stops in the middle of a request.
+    let (mut half, said) = greet(&place, &json!({ "version": 1 }));
+    assert!(said["Come"].is_object(), "{said}");
+    half.write_all(&frame(&json!({ "Store": "Call" }), &[b'x'; 10_000])[..5_000]).unwrap();
+    // One that announces more than is allowed, one that asks what cannot be asked.
+    let (mut oversized, _) = greet(&place, &json!({ "version": 1 }));
+    oversized.write_all(&[0, 0, 0, 2, 0xff, 0xff, 0xff, 0xff]).unwrap();
+    assert!(receive(&mut oversized).unwrap().0["Failed"].is_object());
+    assert!(receive(&mut oversized).is_none(), "and it is let go");
+    let (mut odd, _) = greet(&place, &json!({ "version": 1 }));
+    assert!(reply(&mut odd, &json!({ "Store": "Fly" }), b"").0["Failed"].is_object());
+    // One that does not take its answers.
+    let (mut deaf, _) = greet(&place, &json!({ "version": 1 }));
+    deaf.set_nonblocking(true).unwrap();
+    let read = frame(&json!({ "Store": { "Read": { "path": "/memories/a" } } }), b"");
+    while deaf.write_all(&read).is_ok() {}
+    assert_eq!(ask(&place, &["cat", "/memories/a"], "").expect(0).out, "kept");
+    assert_eq!(place.agent(), Some(agent));
+    place.run(["lock"], "").expect(0);
+    assert!(is_gone(agent), "nor do they keep it from ending");
+}
+
+#[test]
+fn clients_beyond_the_limit_are_told() {
+    let place = Place::with_store();
+    place.unlock(&[]);
+    let mut all: Vec<_> = (0..64)
+        .map(|_| {
+            let (stream, said) = greet(&place, &json!({ "version": 1 }));
+            assert!(said["Come"].is_object(), "{said}");
+            stream
+        })
+        .collect();
+    place.run(["ls"], "").expect_failure(13, "Too many processes");
+    all.pop();
+    wait_until("there is room again", || place.run(["ls"], "").code == Some(0));
+    place.run(["lock"], "").expect(0);
+}
+
+#[test]
+fn a_restricted_connection_reaches_what_it_may_and_no_more() {
+    let place = Place::with_files(&[("/memories/a", "kept")]);
+    place.unlock(&[]);
+    let (_, said) = greet(&place, &json!({ "version": 1, "restrictions": { "write_once": true } }));
+    assert!(said["Refused"].is_object(), "what is not known is not passed over: {said}");
+    let restricted = json!({ "version": 1, "restrictions": {
+        "read_only": true, "subtree": null, "create_overwrites": false } });
+    let (mut stream, said) = greet(&place, &restricted);
+    assert!(said["Come"].is_object(), "{said}");
+    let call = json!({ "Store": "Call" });
+    let (head, content) = reply(&mut stream, &call, VIEW.as_bytes());
+    assert_eq!(head["Reply"]["Answer"]["is_error"], false);
+    assert!(String::from_utf8(content).unwrap().contains("/memories/a"));
+    let (head, content) = reply(&mut stream, &call, create("/memories/b", "no").as_bytes());
+    assert_eq!(head["Reply"]["Answer"]["is_error"], true);
+    assert_eq!(content, b"Error: Memory is read-only.");
+    for asked in [
+        json!({ "Store": { "Read": { "path": "/memories/a" } } }),
+        json!({ "Store": { "Write": { "path": "/memories/a" } } }),
+        json!({ "Store": { "Remove": { "path": "/memories/a" } } }),
+        json!({ "Store": "Slots" }),
+        json!({ "Store": "Purge" }),
+        json!({ "Store": "Backup" }),
+        json!({ "Store": { "RemoveSlot": { "number": 0 } } }),
+    ] {
+        let (head, content) = reply(&mut stream, &asked, b"");
+        let what = head["Failed"]["Told"]["what"].as_str().unwrap();
+        assert!(what.contains("restricted to calls"), "{asked}: {head}");
+        assert!(content.is_empty());
+    }
+    assert_eq!(place.cat("/memories/a"), "kept");
+    assert_eq!(place.run(["ls"], "").expect(0).out, "         4  a\n");
+}
+
+// ---- a command that stays
+
+/// A running `inmost call` without a passphrase.
+struct Talk {
+    child: Child,
+    answers: BufReader<std::process::ChildStdout>,
+}
+
+impl Talk {
+    fn with(place: &Place) -> Self {
+        let mut command = place.bare_command(["call", "--store"]);
+        command.arg(place.store()).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
+        let answers = BufReader::new(child.stdout.take().unwrap());
+        Self { child, answers }
+    }
+
+    fn send(&mut self, call: &str) {
+        let stdin = self.child.stdin.as_mut().unwrap();
+        // The program may have ended.
+        let _ = writeln!(stdin, "{}", call.trim_end());
+    }
+
+    fn receive(&mut self) -> Value {
+        let mut line = String::new();
+        self.answers.read_line(&mut line).unwrap();
+        serde_json::from_str(&line).unwrap()
+    }
+
+    fn ask(&mut self, call: &str) -> Value {
+        self.send(call);
+        self.receive()
+    }
+
+    fn end(mut self) -> Ended {
+        drop(self.child.stdin.take());
+        Ended::of(self.child.wait_with_output().unwrap())
+    }
+}

@@ -1,0 +1,107 @@
+//! `inmost grep`.
+
+use serde_json::Value;
+
+use crate::inmost::{Ended, Place};
+
+fn notes() -> Place {
+    Place::with_files(&[
+        ("/memories/crlf.md", "Tea\r\nno\r\nmore tea\r\n"),
+        ("/memories/people/ada.md", "Ada\ndrinks tea"),
+        ("/memories/people/.bob", "f(x) = tea\n"),
+        ("/memories/rest", "nothing\n"),
+    ])
+}
+
+fn grep(place: &Place, args: &[&str]) -> Ended {
+    place.run([&["grep"], args].concat(), "")
+}
+
+#[test]
+fn lines_are_found_with_their_place_in_all_files() {
+    let place = notes();
+    assert_eq!(
+        grep(&place, &["tea"]).expect(0).out,
+        "/memories/crlf.md:3:more tea\n\
+         /memories/people/.bob:1:f(x) = tea\n\
+         /memories/people/ada.md:2:drinks tea\n"
+    );
+}
+
+#[test]
+fn the_line_end_is_no_part_of_a_line_and_the_last_line_needs_none() {
+    let place = notes();
+    assert_eq!(
+        grep(&place, &["tea$"]).expect(0).out.lines().count(),
+        3,
+        "before CR LF, before LF and at the end of the file"
+    );
+    assert_eq!(grep(&place, &["-i", "^tea$"]).expect(0).out, "/memories/crlf.md:1:Tea\n");
+    // Three lines, two, one and one: no empty one after the last line feed.
+    assert_eq!(grep(&place, &["^"]).expect(0).out.lines().count(), 7);
+}
+
+#[test]
+fn options_are_those_of_grep() {
+    let place = notes();
+    assert_eq!(
+        grep(&place, &["-ci", "TEA", "/memories/crlf.md"]).expect(0).out,
+        "/memories/crlf.md:2\n"
+    );
+    assert_eq!(
+        grep(&place, &["-l", "tea"]).expect(0).out,
+        "/memories/crlf.md\n/memories/people/.bob\n/memories/people/ada.md\n"
+    );
+    assert_eq!(grep(&place, &["-F", "f(x)"]).expect(0).out, "/memories/people/.bob:1:f(x) = tea\n");
+    assert_eq!(
+        grep(&place, &["Ada|nothing", "/memories/rest", "/memories/people"])
+            .expect(0)
+            .out
+            .lines()
+            .count(),
+        2
+    );
+    grep(&place, &["-lc", "tea"]).expect(2);
+}
+
+#[test]
+fn nothing_found_is_1_in_silence() {
+    let place = notes();
+    for args in [&["absent"][..], &["f(x)"], &["Ada", "/memories/rest"], &["--json", "absent"]] {
+        let ended = grep(&place, args);
+        assert_eq!((ended.code, &*ended.out, &*ended.err), (Some(1), "", ""), "{args:?}");
+    }
+}
+
+#[test]
+fn what_cannot_be_searched_is_told() {
+    let place = notes();
+    grep(&place, &["f("]).expect_failure(2, "unclosed group");
+    grep(&place, &["a", "/memories/none"]).expect_failure(1, "no such file");
+    grep(&place, &["a", "/etc"]).expect_failure(2, "must start with /memories");
+}
+
+#[test]
+fn json_is_an_object_a_line() {
+    let place = notes();
+    let objects = |args: &[&str]| -> Vec<Value> {
+        let out = grep(&place, args).expect(0).out;
+        out.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    };
+    let found = objects(&["--json", "more"]);
+    assert_eq!(
+        found,
+        [serde_json::json!({"path": "/memories/crlf.md", "line": 3, "text": "more tea"})]
+    );
+    let found = objects(&["--json", "-c", "tea", "/memories/people"]);
+    assert_eq!(found[0], serde_json::json!({"path": "/memories/people/.bob", "count": 1}));
+    let found = objects(&["--json", "-l", "more"]);
+    assert_eq!(found, [serde_json::json!({"path": "/memories/crlf.md"})]);
+}
+
+#[test]
+fn damage_is_no_nothing() {
+    let place = Place::with_files(&[("/memories/a", &"long\n".repeat(600))]);
+    place.damage_longest_record();
+    grep(&place, &["absent"]).expect(12);
+}

@@ -1,0 +1,163 @@
+//! `ls`, `cat` and `stats`: what is there, for people and for scripts.
+
+use serde_json::Value;
+
+use crate::inmost::Place;
+
+fn tree() -> Place {
+    Place::with_files(&[
+        ("/memories/b.md", "12345"),
+        ("/memories/a/one", "1"),
+        ("/memories/a/deep/two", "22\n22\n"),
+        ("/memories/.hidden", ""),
+    ])
+}
+
+/// Lines of JSON.
+fn objects(out: &str) -> Vec<Value> {
+    out.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+#[test]
+fn ls_draws_a_tree_with_sizes_and_ages() {
+    let place = tree();
+    let out = place.run(["ls"], "").expect(0).out;
+    let drawn: Vec<_> = out.lines().map(|line| (line[..7].trim(), &line[15..])).collect();
+    assert_eq!(
+        drawn,
+        [
+            ("0B", ".hidden"),
+            ("7B", "a/"),
+            ("6B", "  deep/"),
+            ("6B", "    two"),
+            ("1B", "  one"),
+            ("5B", "b.md"),
+        ]
+    );
+    for line in out.lines() {
+        let age = line[7..13].trim();
+        assert!(age.ends_with('s') || age.ends_with('m'), "made just now: {line:?}");
+    }
+    assert_eq!(place.names("/memories/a//deep/"), ["two"]);
+    assert_eq!(place.names("/memories/a/deep/two"), ["two"]);
+}
+
+#[test]
+fn ls_looks_no_deeper_than_it_is_told() {
+    let place = tree();
+    let out = place.run(["ls", "--depth", "1"], "").expect(0).out;
+    let folder = out.lines().nth(1).unwrap();
+    assert_eq!(folder.split_whitespace().collect::<Vec<_>>(), ["7B", "-", "a/"]);
+    assert_eq!(out.lines().count(), 3);
+    let out = place.run(["ls", "--depth", "2"], "").expect(0).out;
+    assert_eq!(out.lines().count(), 5);
+    place.run(["ls", "--depth", "0"], "").expect(2);
+}
+
+#[test]
+fn ls_json_is_an_object_a_line() {
+    let place = tree();
+    let lines = objects(&place.run(["ls", "--json", "/memories/a"], "").expect(0).out);
+    let paths: Vec<_> = lines.iter().map(|line| line["path"].as_str().unwrap()).collect();
+    assert_eq!(paths, ["/memories/a/deep", "/memories/a/deep/two", "/memories/a/one"]);
+    assert_eq!(lines[0]["kind"], "folder");
+    assert_eq!(lines[0]["modified"], Value::Null);
+    assert_eq!((&lines[1]["kind"], &lines[1]["bytes"]), (&"file".into(), &6.into()));
+    assert_eq!(lines[1]["lines"], 2);
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
+    let age = now.as_millis() - u128::from(lines[1]["modified"].as_u64().unwrap());
+    assert!(age < 600_000, "{age}");
+    assert!(lines[1]["created"].as_u64() <= lines[1]["modified"].as_u64());
+}
+
+/// A listing of a file is the file itself, and so is that of a folder with one file of the folder's name.
+#[test]
+fn a_folder_with_a_file_of_its_name_is_no_file() {
+    let place = Place::with_files(&[("/memories/a/a", "1"), ("/memories/b", "1")]);
+    for (path, found) in [("/memories/a", "/memories/a/a"), ("/memories/b", "/memories/b")] {
+        let lines = objects(&place.run(["ls", "--json", path], "").expect(0).out);
+        assert_eq!(lines.len(), 1);
+        assert_eq!(lines[0]["path"], found);
+    }
+}
+
+#[test]
+fn cat_numbers_lines_and_cuts_them_out() {
+    let place = Place::with_files(&[("/memories/a", "one\r\ntwo\n\nfour")]);
+    let cat = |args: &[&str]| place.run([&["cat", "/memories/a"], args].concat(), "");
+    assert_eq!(cat(&["-n"]).expect(0).out, "     1\tone\r\n     2\ttwo\n     3\t\n     4\tfour");
+    assert_eq!(cat(&["--lines", "2..3"]).expect(0).out, "two\n\n");
+    assert_eq!(cat(&["--lines", "..1"]).expect(0).out, "one\r\n");
+    assert_eq!(cat(&["--lines", "4..99", "--number"]).expect(0).out, "     4\tfour");
+    cat(&["--lines", "5.."]).expect_failure(1, "it has 4");
+    cat(&["--lines", "0..2"]).expect_failure(2, "the first line is 1");
+}
+
+#[test]
+fn stats_tell_what_a_memory_is_made_of() {
+    let place = tree();
+    let lines = objects(&place.run(["stats", "--json"], "").expect(0).out);
+    let [stats] = lines.as_slice() else { panic!("{lines:?}") };
+    for (name, value) in [("files", 4), ("folders", 2), ("bytes", 12), ("lines", 4)] {
+        assert_eq!(stats[name], value, "{name}");
+    }
+    assert!(stats["disk_bytes"].as_u64().unwrap() > 0);
+    assert_eq!(stats["largest"]["path"], "/memories/a/deep/two");
+    assert_eq!(stats["largest"]["bytes"], 6);
+    let modified = |name: &str| stats[name]["modified"].as_u64().unwrap();
+    assert!(modified("oldest") <= modified("newest"));
+
+    let out = place.run(["stats"], "").expect(0).out;
+    assert!(
+        out.contains("files       4\nfolders     2\ntext        12 bytes in 4 lines\n"),
+        "{out}"
+    );
+    assert!(out.contains("largest     6 bytes, /memories/a/deep/two\n"), "{out}");
+
+    let empty = objects(&Place::with_store().run(["stats", "--json"], "").expect(0).out);
+    assert_eq!((&empty[0]["files"], &empty[0]["newest"]), (&0.into(), &Value::Null));
+}
+
+#[cfg(target_os = "linux")]
+mod at_a_terminal {
+    use super::Place;
+    use crate::conversation::{Conversation, bare};
+    use crate::inmost::PASSPHRASE;
+
+    fn screen(place: &Place, args: &[&str], variables: &[(&str, &str)]) -> String {
+        let mut command = bare(place, args);
+        command.env("INMOST_PASSPHRASE", PASSPHRASE).env("TERM", "xterm").env_remove("NO_COLOR");
+        command.envs(variables.iter().copied());
+        let mut talk = Conversation::start(&command);
+        talk.until("end");
+        talk.expect_end(0)
+    }
+
+    #[test]
+    fn colours_are_for_terminals_that_want_them() {
+        let place = Place::with_files(&[("/memories/a/end", "find me")]);
+        for args in [&["ls"][..], &["grep", "me"]] {
+            assert!(screen(&place, args, &[]).contains("\u{1b}["), "{args:?}");
+            assert!(screen(&place, args, &[("NO_COLOR", "")]).contains("\u{1b}["), "{args:?}");
+            for variable in [("NO_COLOR", "1"), ("TERM", "dumb")] {
+                let screen = screen(&place, args, &[variable]);
+                assert!(!screen.contains('\u{1b}'), "{variable:?}: {screen:?}");
+            }
+            let piped = crate::inmost::run(place.command(args).env("TERM", "xterm"), b"").expect(0);
+            assert!(!piped.out.contains('\u{1b}'), "{piped:?}");
+        }
+    }
+
+    /// A note can hold what an attacker made an agent write.
+    #[test]
+    fn no_text_commands_the_terminal() {
+        let text = "\u{1b}]0;owned\u{7}\ttab\r\nend\n";
+        let place = Place::with_files(&[("/memories/a", text)]);
+        for args in [&["cat", "/memories/a"][..], &["grep", "owned|end", "/memories/a"]] {
+            let shown = screen(&place, args, &[("NO_COLOR", "1")]);
+            assert!(shown.contains("\\u{1b}]0;owned\\u{7}\t"), "{shown:?}");
+            assert!(!shown.contains(['\u{1b}', '\u{7}']), "{shown:?}");
+        }
+        assert_eq!(place.cat("/memories/a"), text);
+    }
+}

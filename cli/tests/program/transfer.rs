@@ -1,0 +1,342 @@
+//! `import` and `export`: between the memory and folders of plain files.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::net::UnixListener;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::inmost::{Ended, Place};
+
+/// Writes files below a folder beside the store.
+fn plain(place: &Place, folder: &str, files: &[(&str, &[u8])]) {
+    for (name, bytes) in files {
+        let path = place.beside(folder).join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, bytes).unwrap();
+    }
+}
+
+fn last_line(ended: &Ended) -> Value {
+    serde_json::from_str(ended.out.lines().last().unwrap()).unwrap()
+}
+
+fn export(place: &Place, args: &[&str]) -> Ended {
+    place.run([&["export", "--yes"], args].concat(), "")
+}
+
+#[test]
+fn a_folder_is_imported_byte_for_byte_and_the_plain_files_stay() {
+    let place = Place::with_files(&[("/memories/there", "before")]);
+    let files: &[(&str, &[u8])] = &[
+        ("empty", b""),
+        ("crlf.txt", b"a\r\nb\r\n"),
+        ("deep/er/no-end", b"\xef\xbb\xbfno end"),
+        ("deep/nul\u{e9}", "\0 e\u{301} \u{e9}".as_bytes()),
+        (".hidden/x", b"hidden\n"),
+        ("100%.txt", b"%"),
+    ];
+    plain(&place, "memory/memories", files);
+    let out = place.run(["import", "./memory/memories"], "").expect(0).out;
+    assert!(out.starts_with("Imported 6 files with "), "{out}");
+    assert!(out.contains("./memory/memories are still there, and readable"), "{out}");
+    for (name, bytes) in files {
+        assert_eq!(place.cat(&format!("/memories/{name}")).as_bytes(), *bytes, "{name}");
+        assert_eq!(fs::read(place.beside("memory/memories").join(name)).unwrap(), *bytes);
+    }
+    assert_eq!(place.cat("/memories/there"), "before");
+    place.run(["import", "memory", "--to", "/memories/old//"], "").expect(0);
+    assert_eq!(place.cat("/memories/old/memories/empty"), "");
+}
+
+#[test]
+fn what_the_memory_cannot_hold_is_refused_with_the_reason_and_the_rest_imported() {
+    let place = Place::with_files(&[
+        ("/memories/differs", "of the memory"),
+        ("/memories/folder/x", ""),
+        ("/memories/file", ""),
+    ]);
+    let long = vec![b'x'; (16 << 20) + 1];
+    let deep = format!("{}leaf", "d/".repeat(20));
+    plain(
+        &place,
+        "in",
+        &[
+            ("good", b"kept"),
+            ("latin", b"caf\xe9"),
+            ("long", &long),
+            ("back\\slash", b""),
+            ("%2e%2e", b""),
+            ("line\nfeed", b""),
+            ("differs", b"of the folder"),
+            ("folder", b""),
+            ("file/below", b""),
+            ("twice-e\u{301}", b"decomposed"),
+            ("twice-\u{e9}", b"composed"),
+            (&deep, b""),
+        ],
+    );
+    let folder = place.beside("in");
+    fs::File::create(folder.join("longer")).unwrap().set_len((64 << 20) + 1).unwrap();
+    fs::write(folder.join(OsStr::from_bytes(b"name-\xff")), "").unwrap();
+    fs::write(place.beside("secret"), "outside").unwrap();
+    fs::create_dir(place.beside("elsewhere")).unwrap();
+    fs::write(place.beside("elsewhere/x"), "outside").unwrap();
+    symlink("../secret", folder.join("link-to-file")).unwrap();
+    symlink("../elsewhere", folder.join("link-to-folder")).unwrap();
+    symlink("nowhere", folder.join("link-to-nothing")).unwrap();
+    assert!(Command::new("mkfifo").arg(folder.join("pipe")).status().unwrap().success());
+    let _socket = UnixListener::bind(folder.join("socket")).unwrap();
+
+    let ended = place.run(["import", "in"], "").expect_failure(1, "17 files were refused.");
+    for (file, reason) in [
+        ("latin", "it is not UTF-8"),
+        ("long", "A file may have at most 16777216 bytes."),
+        ("longer", "it is too long for a file of the memory"),
+        ("back\\slash", "The path is not valid: it would escape /memories."),
+        ("%2e%2e", "The path is not valid: it would escape /memories."),
+        ("line\\u{a}feed", "The path is not valid: "),
+        ("differs", "the memory has a file there that differs; --overwrite replaces it"),
+        ("folder", "There is something at this path already."),
+        ("file/below", "/memories/file is a file, not a folder."),
+        (&deep, "The path is not valid: "),
+        ("name-\u{fffd}", "its name is not UTF-8"),
+        ("link-to-file", "it is a link"),
+        ("link-to-folder", "it is a link"),
+        ("link-to-nothing", "it is a link"),
+        ("pipe", "it is a special file"),
+        ("socket", "it is a special file"),
+        ("twice-\u{e9}", "another name here is the same in Unicode NFC"),
+    ] {
+        assert!(ended.out.contains(&format!("refused {file}: {reason}")), "{file}: {}", ended.out);
+    }
+    assert!(ended.out.contains("Imported 2 files"), "{}", ended.out);
+    assert_eq!(place.cat("/memories/good"), "kept");
+    assert_eq!(place.cat("/memories/twice-\u{e9}"), "decomposed");
+    assert_eq!(place.cat("/memories/differs"), "of the memory");
+    assert_eq!(place.run(["grep", "outside"], "").code, Some(1), "no link was followed");
+}
+
+#[test]
+fn importing_again_skips_what_is_there_and_replaces_only_when_told() {
+    let place = Place::with_store();
+    plain(&place, "in", &[("a", b"1"), ("b", b"2")]);
+    place.run(["import", "in"], "").expect(0);
+    let ended = place.run(["import", "--json", "in"], "").expect(0);
+    assert_eq!(
+        last_line(&ended),
+        serde_json::json!({"copied": 0, "bytes": 0, "same": 2, "refused": 0})
+    );
+
+    plain(&place, "in", &[("b", b"changed")]);
+    let ended = place.run(["import", "--json", "in"], "").expect(1);
+    let first: Value = serde_json::from_str(ended.out.lines().next().unwrap()).unwrap();
+    assert_eq!(first["file"], "b");
+    assert!(first["refused"].as_str().unwrap().contains("differs"));
+    assert_eq!(place.cat("/memories/b"), "2");
+
+    place.run(["import", "--overwrite", "in"], "").expect_failure(2, "has to be confirmed");
+    assert_eq!(place.cat("/memories/b"), "2");
+    place.run(["import", "--overwrite", "--yes", "in"], "").expect(0);
+    assert_eq!(place.cat("/memories/b"), "changed");
+}
+
+#[test]
+fn what_cannot_be_imported_at_all_is_told_at_once() {
+    let place = Place::with_store();
+    place.run(["import", "none"], "").expect_failure(14, "cannot be read");
+    plain(&place, "in", &[("a", b"1")]);
+    place.run(["import", "in", "--to", "/etc"], "").expect_failure(2, "must start with /memories");
+    place.run(["import", "in", "--yes"], "").expect(2);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_person_sees_a_bar_while_files_are_read() {
+    let place = Place::with_store();
+    plain(&place, "in", &[("a", b"1"), ("b", b"2")]);
+    let mut command = crate::conversation::bare(&place, &["import", "in"]);
+    command.env("INMOST_PASSPHRASE", crate::inmost::PASSPHRASE);
+    let mut talk = crate::conversation::Conversation::start(&command);
+    talk.until("of 2: 1 files read");
+    talk.until("Imported 2 files");
+    talk.expect_end(0);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_person_is_warned_and_asked_before_anything_is_written_unencrypted() {
+    let place = Place::with_files(&[("/memories/a", "1")]);
+    let out = place.beside("out");
+    for (typed, code) in [("\r", 1), ("no\r", 1), ("yes\r", 0)] {
+        let mut command = crate::conversation::bare(&place, &["export", "out"]);
+        command.env("INMOST_PASSPHRASE", crate::inmost::PASSPHRASE);
+        let mut talk = crate::conversation::Conversation::start(&command);
+        let shown = talk.until("Type yes to go on: ");
+        assert!(shown.contains("is not encrypted"), "{shown:?}");
+        assert!(!out.exists());
+        talk.type_in(typed);
+        talk.expect_end(code);
+    }
+    assert_eq!(fs::read_to_string(out.join("a")).unwrap(), "1");
+}
+
+#[test]
+fn export_asks_or_wants_to_be_told() {
+    let place = Place::with_files(&[("/memories/a", "1")]);
+    place.run(["export", "out"], "").expect_failure(2, "has to be confirmed");
+    assert!(!place.beside("out").exists());
+}
+
+#[test]
+fn what_is_exported_is_imported_again_byte_for_byte() {
+    let files: &[(&str, &str)] = &[
+        ("/memories/empty", ""),
+        ("/memories/crlf", "a\r\n\r\n"),
+        ("/memories/a/b/c.md", "\u{feff}no end"),
+        ("/memories/a/.hidden", "\0\u{1b}"),
+        ("/memories/caf\u{e9} \u{1f600}", &"long\n".repeat(5_000)),
+        ("/memories/100%", "%"),
+        ("/memories/-dash", "-"),
+    ];
+    let place = Place::with_files(files);
+    let ended = export(&place, &["out"]).expect(0);
+    assert!(ended.out.contains("Exported 7 files"), "{}", ended.out);
+    assert!(ended.out.contains("are not encrypted"), "{}", ended.out);
+    for (path, text) in files {
+        let file = place.beside("out").join(path.strip_prefix("/memories/").unwrap());
+        assert_eq!(fs::read_to_string(&file).unwrap(), *text, "{path}");
+        assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600, "{path}");
+    }
+    for folder in ["out", "out/a", "out/a/b"] {
+        let mode = fs::metadata(place.beside(folder)).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o700, "{folder}");
+    }
+    assert_eq!(fs::read_dir(place.beside("out")).unwrap().count(), 6, "nothing else is there");
+
+    let other = Place::with_store();
+    let out = place.beside("out");
+    other.run(["import", out.to_str().unwrap()], "").expect(0);
+    for (path, text) in files {
+        assert_eq!(other.cat(path), *text, "{path}");
+    }
+}
+
+#[test]
+fn a_part_of_the_memory_can_be_exported() {
+    let place = Place::with_files(&[("/memories/a/b/c", "1"), ("/memories/d", "2")]);
+    export(&place, &["folder", "--from", "/memories/a/"]).expect(0);
+    assert_eq!(fs::read_to_string(place.beside("folder/b/c")).unwrap(), "1");
+    export(&place, &["file", "--from", "/memories/d"]).expect(0);
+    assert_eq!(fs::read_to_string(place.beside("file/d")).unwrap(), "2");
+    assert_eq!(fs::read_dir(place.beside("file")).unwrap().count(), 1);
+    export(&place, &["none", "--from", "/memories/none"]).expect_failure(1, "no such file");
+    assert!(!place.beside("none").exists());
+}
+
+#[test]
+fn export_leaves_what_is_there_alone() {
+    let place = Place::with_files(&[
+        ("/memories/same", "1"),
+        ("/memories/differs", "2"),
+        ("/memories/link", "3"),
+        ("/memories/folder/x", "4"),
+        ("/memories/way/x", "5"),
+        ("/memories/new", "6"),
+    ]);
+    plain(&place, "out", &[("same", b"1"), ("differs", b"mine"), ("other", b"mine")]);
+    let out = place.beside("out");
+    export(&place, &["out"]).expect_failure(1, "not empty");
+    symlink("/nowhere", place.beside("dangling")).unwrap();
+    symlink("out", place.beside("linked")).unwrap();
+    for link in ["dangling", "linked"] {
+        export(&place, &[link, "--resume"]).expect_failure(1, "file or link");
+    }
+    export(&place, &["store/out"]).expect_failure(2, "folder of the store itself");
+    export(&place, &["no/such/out"]).expect(14);
+
+    fs::create_dir(place.beside("elsewhere")).unwrap();
+    symlink(place.beside("elsewhere/y"), out.join("link")).unwrap();
+    symlink(place.beside("elsewhere"), out.join("folder")).unwrap();
+    plain(&place, "out", &[("way", b"a file")]);
+    let ended =
+        export(&place, &["out", "--resume", "--json"]).expect_failure(1, "4 files were refused");
+    assert_eq!(
+        last_line(&ended),
+        serde_json::json!({"copied": 1, "bytes": 1, "same": 1, "refused": 4})
+    );
+    assert_eq!(fs::read_dir(place.beside("elsewhere")).unwrap().count(), 0, "no link was followed");
+    for (name, text) in [("differs", "mine"), ("other", "mine"), ("way", "a file"), ("new", "6")] {
+        assert_eq!(fs::read_to_string(out.join(name)).unwrap(), text, "{name}");
+    }
+}
+
+/// Kills the program once this holds, and before it has ended.
+#[track_caller]
+fn kill_when(mut command: Command, is_due: impl Fn() -> bool) {
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while !is_due() {
+        assert!(Instant::now() < deadline);
+        assert!(child.try_wait().unwrap().is_none(), "it ended before it could be interrupted");
+        std::thread::yield_now();
+    }
+    child.kill().unwrap();
+    assert!(!child.wait().unwrap().success());
+}
+
+const MANY: u64 = 1_500;
+
+#[test]
+fn an_interrupted_import_goes_on_where_it_was() {
+    let place = Place::with_store();
+    for number in 0..MANY {
+        let (name, text) = (format!("{number:04}"), format!("text {number}\n"));
+        plain(&place, "in", &[(&name, text.as_bytes())]);
+    }
+    let anchor = place.store().join("anchor");
+    let before = fs::read(&anchor).unwrap();
+    kill_when(place.command(["import", "in"]), || fs::read(&anchor).is_ok_and(|now| now != before));
+    let ended = place.run(["import", "--json", "in"], "").expect(0);
+    let count = |name: &str| last_line(&ended)[name].as_u64().unwrap();
+    assert_eq!(count("copied") + count("same"), MANY);
+    assert!(count("same") > 0 && count("copied") > 0, "{}", ended.out);
+    assert_eq!(place.names("/memories").len(), usize::try_from(MANY).unwrap());
+    assert_eq!(place.cat("/memories/0777"), "text 777\n");
+}
+
+#[test]
+fn an_interrupted_export_goes_on_where_it_was() {
+    let place = Place::with_store();
+    for number in 0..MANY {
+        let (name, text) = (format!("{number:04}"), format!("text {number}\n"));
+        plain(&place, "in", &[(&name, text.as_bytes())]);
+    }
+    place.run(["import", "in"], "").expect(0);
+    let out = place.beside("out");
+    kill_when(place.command(["export", "out", "--yes"]), || out.join("0010").exists());
+    let whole = |folder: &Path| {
+        let names = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name());
+        let names = names.filter(|name| name != ".inmost%2Fpartial");
+        names
+            .inspect(|name| {
+                let number: u64 = name.to_str().unwrap().parse().unwrap();
+                let text = fs::read_to_string(folder.join(name)).unwrap();
+                assert_eq!(text, format!("text {number}\n"));
+            })
+            .count()
+    };
+    let many = usize::try_from(MANY).unwrap();
+    assert!((11..many).contains(&whole(&out)));
+    // What a kill in the middle of a file leaves.
+    fs::write(out.join(".inmost%2Fpartial"), "te").unwrap();
+    let ended = export(&place, &["out", "--resume", "--json"]).expect(0);
+    assert!(last_line(&ended)["same"].as_u64().unwrap() > 10, "{}", ended.out);
+    assert_eq!(whole(&out), many);
+    assert!(!out.join(".inmost%2Fpartial").exists());
+}

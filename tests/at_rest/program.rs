@@ -1,0 +1,130 @@
+//! The program itself, run as a person and a model run it, under strace.
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use crate::calls::{self, Calls};
+use crate::host::Words;
+use crate::traces::{Needle, of_text, of_words, word};
+
+/// The program on a store in `folder`, as the variable says where it was built.
+pub(crate) struct Program {
+    path: PathBuf,
+    folder: PathBuf,
+    /// All that was recorded.
+    pub(crate) calls: Calls,
+    words: Words,
+}
+
+/// The variable with the path of the program.
+pub(crate) const PROGRAM: &str = "INMOST_TEST_PROGRAM";
+
+impl Program {
+    pub(crate) fn of(folder: &Path) -> Option<Self> {
+        let path = PathBuf::from(std::env::var_os(PROGRAM)?);
+        for name in ["tmp", "home", "work", "run"] {
+            fs::create_dir(folder.join(name)).unwrap();
+        }
+        Some(Self {
+            path,
+            folder: folder.to_owned(),
+            calls: Calls::default(),
+            words: Words::default(),
+        })
+    }
+
+    /// A word that nothing may show from now on.
+    fn word(&mut self, label: &str) -> String {
+        self.words.add(label)
+    }
+
+    /// Runs one command; answers its exit code and what it said on both streams.
+    fn run(&mut self, passphrase: &str, arguments: &[&str], input: &str) -> (i32, String) {
+        let log = self.folder.join("strace.log");
+        let secret = self.folder.join("passphrase.fifo");
+        let made = Command::new("mkfifo").arg(&secret).status().unwrap();
+        assert!(made.success());
+        let [strace, options @ ..] = &calls::STRACE;
+        // The passphrase comes through a pipe, which leaves nothing on the disk.
+        let line = format!("exec 9<{}; exec \"$@\"", secret.display());
+        let mut child = Command::new("sh")
+            .args(["-c", &line, "sh", strace])
+            .args(options)
+            .arg("-o")
+            .arg(&log)
+            .arg(&self.path)
+            .args(arguments)
+            .args(["--passphrase-fd", "9"])
+            .env("INMOST_STORE", self.folder.join("store"))
+            .env("TMPDIR", self.folder.join("tmp"))
+            .env("HOME", self.folder.join("home"))
+            .env("XDG_RUNTIME_DIR", self.folder.join("run"))
+            .current_dir(self.folder.join("work"))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        fs::write(&secret, passphrase).unwrap();
+        // A program that needs no input may end before it was given any.
+        let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
+        let ended = child.wait_with_output().unwrap();
+        fs::remove_file(&secret).unwrap();
+        let seen = calls::parse(&fs::read_to_string(&log).unwrap());
+        fs::remove_file(&log).unwrap();
+        self.calls.opened_for_writing.extend(seen.opened_for_writing);
+        self.calls.written.extend(seen.written);
+        self.calls.shared_mappings += seen.shared_mappings;
+        let said = [ended.stdout, ended.stderr].concat();
+        (ended.status.code().unwrap(), String::from_utf8(said).unwrap())
+    }
+
+    /// Uses every command that touches text, names, labels and passphrases, rightly and wrongly.
+    pub(crate) fn use_everything(&mut self) -> Vec<Needle> {
+        let passphrase = format!("{} caf\u{e9} {}", word("program pass"), word("program phrase"));
+        let wrong = format!("{} and more", word("program wrong"));
+        let [name, moved, text, edit, label, odd] =
+            ["typed name", "moved name", "typed text", "edited text", "slot label", "odd path"]
+                .map(|label| self.word(label));
+        let file = format!("/memories/{name}.md");
+        let cheap = ["--kdf-memory-mib", "19", "--kdf-passes", "2"];
+        let init = [&["init"], &cheap[..]].concat();
+        let done = |(code, said): (i32, String)| assert_eq!(code, 0, "{said}");
+        done(self.run(&passphrase, &init, ""));
+        done(self.run(&passphrase, &["write", &file], &format!("{text}\nsecond line\n")));
+        let insert = format!(
+            r#"{{"command":"insert","path":"{file}","insert_line":1,"insert_text":"{edit}\n"}}"#
+        );
+        let escape = format!(r#"{{"command":"view","path":"/memories/../{odd}"}}"#);
+        let missing = format!(r#"{{"command":"delete","path":"/memories/{odd}"}}"#);
+        let rubbish = format!("{{\"command\":\"{odd}\", not JSON\n");
+        let view = format!(r#"{{"command":"view","path":"{file}"}}"#);
+        let lines = [&insert, &escape, &missing, &rubbish, &view].map(|line| format!("{line}\n"));
+        let (_, said) = self.run(&passphrase, &["call"], &lines.concat());
+        assert!(said.contains(&text) && said.contains(&edit), "{said}");
+        done(self.run(&passphrase, &["cat", &file], ""));
+        done(self.run(&passphrase, &["mv", &file, &format!("/memories/{moved}")], ""));
+        done(self.run(&passphrase, &["ls", "/memories"], ""));
+        let slot = ["slot", "add", "--recovery", "--label", &label];
+        let (code, said) = self.run(&passphrase, &slot, "");
+        assert_eq!(code, 0, "{said}");
+        let (code, listed) = self.run(&passphrase, &["slot", "list"], "");
+        assert!(code == 0 && listed.contains(&label), "{listed}");
+        done(self.run(&passphrase, &["check"], ""));
+        done(self.run(&passphrase, &["purge"], ""));
+        let copy = self.folder.join("copy");
+        done(self.run(&passphrase, &["backup", copy.to_str().unwrap()], ""));
+        assert_ne!(self.run(&passphrase, &["cat", &format!("/memories/{odd}")], "").0, 0);
+        assert_eq!(self.run(&wrong, &["ls"], "").0, 11);
+        done(self.run(&passphrase, &["rm", &format!("/memories/{moved}")], ""));
+        let mut needles = of_words(self.words.labels());
+        needles.extend(of_text("passphrase", &passphrase));
+        needles.extend(of_text("wrong passphrase", &wrong));
+        // The groups of the recovery key, without what stands between them.
+        let key = said.lines().map(str::trim).find(|line| line.len() > 40 && !line.contains(". "));
+        needles.extend(of_text("recovery key", key.unwrap()));
+        needles
+    }
+}

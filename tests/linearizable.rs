@@ -1,0 +1,163 @@
+//! Calls of many threads on one session take effect in one order, each at a moment between its begin and its end.
+//!
+//! Threads write and read a few files, every text unlike any other, and note when each call began and ended.
+//! What they saw is then judged file by file with the rule of Gibbons and Korach (*Testing Shared Memories*, SIAM
+//! Journal on Computing 26, 1997): the calls on one text span a zone between the earliest end and the latest begin among them,
+//! and the history is linearizable exactly if no two zones in which the text must have stood overlap, and none lies
+//! around one of a text that came and went.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test that meets the unexpected should stop there and say so"
+)]
+
+use std::collections::HashMap;
+use std::sync::Barrier;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
+
+use inmost::{KdfCost, Passphrase, Session, SessionOptions, VaultOptions};
+
+/// A call on one file.
+#[derive(Clone, Debug)]
+struct Call {
+    begin: u64,
+    end: u64,
+    is_write: bool,
+    text: String,
+}
+
+/// Where the calls on one text lie.
+struct Zone {
+    from: u64,
+    to: u64,
+    /// The text must have stood all the time; otherwise it came and went somewhere within.
+    stood: bool,
+}
+
+/// What is wrong with a history of one file, if anything is.
+fn judge(calls: &[Call]) -> Result<(), String> {
+    let mut by_text: HashMap<&str, Vec<&Call>> = HashMap::new();
+    for call in calls {
+        by_text.entry(&call.text).or_default().push(call);
+    }
+    let mut zones = Vec::new();
+    for (text, calls) in by_text {
+        let writes: Vec<_> = calls.iter().filter(|call| call.is_write).collect();
+        let [write] = writes[..] else {
+            return Err(format!("{text} was written {} times", writes.len()));
+        };
+        if let Some(read) = calls.iter().find(|call| call.end < write.begin) {
+            return Err(format!("{read:?} was answered before {write:?} began"));
+        }
+        let earliest_end = calls.iter().map(|call| call.end).min().unwrap();
+        let latest_begin = calls.iter().map(|call| call.begin).max().unwrap();
+        let (from, to) = (earliest_end.min(latest_begin), earliest_end.max(latest_begin));
+        zones.push((text, Zone { from, to, stood: earliest_end < latest_begin }));
+    }
+    for (text, zone) in zones.iter().filter(|(_, zone)| zone.stood) {
+        for (other_text, other) in &zones {
+            if text == other_text {
+                continue;
+            }
+            let wrong = if other.stood {
+                zone.from < other.to && other.from < zone.to
+            } else {
+                zone.from < other.from && other.to < zone.to
+            };
+            if wrong {
+                return Err(format!("{other_text} came between calls that saw {text}"));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Runs the threads and answers what happened to each file.
+fn history(session: &Session, threads: usize, rounds: usize, files: usize) -> Vec<Vec<Call>> {
+    let clock = AtomicU64::new(0);
+    let now = || clock.fetch_add(1, Ordering::SeqCst);
+    let path = |file: usize| format!("/memories/{file}.md");
+    let mut all = vec![Vec::new(); files];
+    for (file, calls) in all.iter_mut().enumerate() {
+        let begin = now();
+        session.files().write(&path(file), &format!("first of {file}")).unwrap();
+        let text = format!("first of {file}");
+        calls.push(Call { begin, end: now(), is_write: true, text });
+    }
+    let barrier = Barrier::new(threads);
+    let work = |thread: usize| {
+        let mut calls = Vec::new();
+        barrier.wait();
+        for round in 0..rounds {
+            let file = (thread * 7 + round * 5 + round / 3) % files;
+            let is_write = (thread + round).is_multiple_of(3);
+            let begin = now();
+            let text = if is_write {
+                let text = format!("{thread}.{round} {}", "x".repeat(round % 7 * 700));
+                session.files().write(&path(file), &text).unwrap();
+                text
+            } else {
+                session.files().read(&path(file)).unwrap().as_str().to_owned()
+            };
+            calls.push((file, Call { begin, end: now(), is_write, text }));
+        }
+        calls
+    };
+    thread::scope(|scope| {
+        let handles: Vec<_> =
+            (0..threads).map(|thread| scope.spawn(move || work(thread))).collect();
+        for handle in handles {
+            for (file, call) in handle.join().unwrap() {
+                all[file].push(call);
+            }
+        }
+    });
+    all
+}
+
+fn check(session: &Session, rounds: usize) {
+    for files in [1, 3] {
+        for (file, calls) in history(session, 8, rounds, files).into_iter().enumerate() {
+            assert!(calls.len() > 8 * rounds / files / 2);
+            judge(&calls).unwrap_or_else(|wrong| panic!("file {file}: {wrong}"));
+        }
+    }
+}
+
+#[test]
+fn calls_of_many_threads_are_linearizable_in_memory() {
+    let session = SessionOptions::new().in_memory().unwrap();
+    check(&session, 1_500);
+}
+
+#[test]
+fn calls_of_many_threads_are_linearizable_on_disk_and_a_small_cache() {
+    let place = tempfile::tempdir().unwrap();
+    let options = VaultOptions::new()
+        .kdf_cost(KdfCost::new(19 << 10, 2, 1))
+        .session(SessionOptions::new().cache_bytes(4_000));
+    let passphrase = Passphrase::new("a passphrase for tests").unwrap();
+    let session = options.create(place.path().join("store"), &passphrase).unwrap();
+    check(&session, 150);
+}
+
+#[test]
+fn a_history_that_is_not_linearizable_is_told() {
+    let call = |begin, end, is_write, text: &str| Call { begin, end, is_write, text: text.into() };
+    let a = call(0, 1, true, "a");
+    let b = call(2, 3, true, "b");
+    let read = |begin, end, text| call(begin, end, false, text);
+    assert!(judge(&[a.clone(), read(4, 5, "a")]).is_ok());
+    assert!(judge(&[a.clone(), b.clone(), read(4, 5, "b")]).is_ok());
+    // Two calls that overlap may take effect in either order.
+    assert!(judge(&[a.clone(), call(2, 9, true, "b"), read(4, 5, "a"), read(6, 7, "b")]).is_ok());
+    // A lost update, a text from nowhere, one from the future, and a reader that goes back in time.
+    assert!(judge(&[a.clone(), b.clone(), read(4, 5, "a")]).is_err());
+    assert!(judge(&[a.clone(), read(2, 3, "c")]).is_err());
+    assert!(judge(&[a.clone(), read(2, 3, "b"), call(4, 5, true, "b")]).is_err());
+    let long = call(2, 20, true, "b");
+    assert!(judge(&[a, long, read(4, 5, "b"), read(6, 7, "a")]).is_err());
+}

@@ -26,6 +26,7 @@ use std::path::{Path, PathBuf};
 
 use host::child::{self, Order};
 use host::{Run, WAYS};
+use program::Through;
 use traces::{Needle, Search, of_text, of_words, word};
 
 /// Not a test: what the other tests start.
@@ -261,11 +262,24 @@ fn nothing_that_is_written_shows_what_is_stored_and_nothing_is_written_elsewhere
 #[test]
 #[ignore = "needs strace and the program, which the script beside it brings"]
 fn the_program_writes_nothing_that_shows_what_is_stored_and_nothing_elsewhere() {
+    what_the_program_writes(Through::Nobody);
+}
+
+/// The same with a key agent between the commands and the store.
+#[test]
+#[ignore = "needs strace and the program, which the script beside it brings"]
+fn the_key_agent_writes_nothing_that_shows_what_is_stored_and_nothing_elsewhere() {
+    what_the_program_writes(Through::Agent);
+}
+
+fn what_the_program_writes(through: Through) {
     let folder = tempfile::tempdir().unwrap();
     let mut program = program::Program::of(folder.path()).expect(program::PROGRAM);
-    let search = Search::new(program.use_everything());
+    let search = Search::new(program.use_everything(through));
     let folder = folder.path();
-    let is_told = |file: &str| file.starts_with("pipe:") || file.starts_with("/dev/");
+    // Pipes and sockets lead to other processes, not to a disk.
+    let is_told =
+        |file: &str| ["pipe:", "socket:", "/dev/"].iter().any(|kind| file.starts_with(kind));
     for path in &program.calls.opened_for_writing {
         let path = if path.is_absolute() { path.clone() } else { folder.join("work").join(path) };
         assert!(path.starts_with(folder) || path.starts_with("/dev"), "{}", path.display());

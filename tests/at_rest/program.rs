@@ -1,9 +1,9 @@
 //! The program itself, run as a person and a model run it, under strace.
 
 use std::fs;
-use std::io::Write;
+use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 
 use crate::calls::{self, Calls};
 use crate::host::Words;
@@ -20,6 +20,13 @@ pub(crate) struct Program {
 
 /// The variable with the path of the program.
 pub(crate) const PROGRAM: &str = "INMOST_TEST_PROGRAM";
+
+/// Who has the store.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Through {
+    Nobody,
+    Agent,
+}
 
 impl Program {
     pub(crate) fn of(folder: &Path) -> Option<Self> {
@@ -40,20 +47,19 @@ impl Program {
         self.words.add(label)
     }
 
-    /// Runs one command; answers its exit code and what it said on both streams.
-    fn run(&mut self, passphrase: &str, arguments: &[&str], input: &str) -> (i32, String) {
-        let log = self.folder.join("strace.log");
+    /// Starts one command, which is recorded in `log`.
+    fn start(&self, passphrase: &str, arguments: &[&str], log: &Path) -> Child {
         let secret = self.folder.join("passphrase.fifo");
         let made = Command::new("mkfifo").arg(&secret).status().unwrap();
         assert!(made.success());
         let [strace, options @ ..] = &calls::STRACE;
         // The passphrase comes through a pipe, which leaves nothing on the disk.
         let line = format!("exec 9<{}; exec \"$@\"", secret.display());
-        let mut child = Command::new("sh")
+        let child = Command::new("sh")
             .args(["-c", &line, "sh", strace])
             .args(options)
             .arg("-o")
-            .arg(&log)
+            .arg(log)
             .arg(&self.path)
             .args(arguments)
             .args(["--passphrase-fd", "9"])
@@ -68,21 +74,44 @@ impl Program {
             .spawn()
             .unwrap();
         fs::write(&secret, passphrase).unwrap();
-        // A program that needs no input may end before it was given any.
-        let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
-        let ended = child.wait_with_output().unwrap();
         fs::remove_file(&secret).unwrap();
-        let seen = calls::parse(&fs::read_to_string(&log).unwrap());
-        fs::remove_file(&log).unwrap();
+        child
+    }
+
+    /// Adds what was recorded in `log`.
+    fn record(&mut self, log: &Path) {
+        let seen = calls::parse(&fs::read_to_string(log).unwrap());
+        fs::remove_file(log).unwrap();
         self.calls.opened_for_writing.extend(seen.opened_for_writing);
         self.calls.written.extend(seen.written);
         self.calls.shared_mappings += seen.shared_mappings;
+    }
+
+    /// Runs one command; answers its exit code and what it said on both streams.
+    fn run(&mut self, passphrase: &str, arguments: &[&str], input: &str) -> (i32, String) {
+        let log = self.folder.join("strace.log");
+        let mut child = self.start(passphrase, arguments, &log);
+        // A program that needs no input may end before it was given any.
+        let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
+        let ended = child.wait_with_output().unwrap();
+        self.record(&log);
         let said = [ended.stdout, ended.stderr].concat();
         (ended.status.code().unwrap(), String::from_utf8(said).unwrap())
     }
 
-    /// Uses every command that touches text, names, labels and passphrases, rightly and wrongly.
-    pub(crate) fn use_everything(&mut self) -> Vec<Needle> {
+    /// Starts a key agent; what it did is recorded when it has ended.
+    fn unlock(&self, passphrase: &str) -> Child {
+        let mut agent =
+            self.start(passphrase, &["unlock", "--foreground"], &self.folder.join("agent.log"));
+        let mut line = String::new();
+        BufReader::new(agent.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
+        assert!(line.starts_with("Unlocked. "), "{line}");
+        agent
+    }
+
+    /// Uses every command that touches text, names, labels and passphrases, rightly and wrongly; `through` a key agent, or
+    /// without one.
+    pub(crate) fn use_everything(&mut self, through: Through) -> Vec<Needle> {
         let passphrase = format!("{} caf\u{e9} {}", word("program pass"), word("program phrase"));
         let wrong = format!("{} and more", word("program wrong"));
         let [name, moved, text, edit, label, odd] =
@@ -93,6 +122,7 @@ impl Program {
         let init = [&["init"], &cheap[..]].concat();
         let done = |(code, said): (i32, String)| assert_eq!(code, 0, "{said}");
         done(self.run(&passphrase, &init, ""));
+        let agent = (through == Through::Agent).then(|| self.unlock(&passphrase));
         done(self.run(&passphrase, &["write", &file], &format!("{text}\nsecond line\n")));
         let insert = format!(
             r#"{{"command":"insert","path":"{file}","insert_line":1,"insert_text":"{edit}\n"}}"#
@@ -117,8 +147,16 @@ impl Program {
         let copy = self.folder.join("copy");
         done(self.run(&passphrase, &["backup", copy.to_str().unwrap()], ""));
         assert_ne!(self.run(&passphrase, &["cat", &format!("/memories/{odd}")], "").0, 0);
-        assert_eq!(self.run(&wrong, &["ls"], "").0, 11);
         done(self.run(&passphrase, &["rm", &format!("/memories/{moved}")], ""));
+        if let Some(mut agent) = agent {
+            let mut lock = Command::new(&self.path);
+            lock.args(["lock", "--store"]).arg(self.folder.join("store"));
+            lock.env("XDG_RUNTIME_DIR", self.folder.join("run"));
+            assert!(lock.status().unwrap().success());
+            assert!(agent.wait().unwrap().success());
+            self.record(&self.folder.join("agent.log"));
+        }
+        assert_eq!(self.run(&wrong, &["ls"], "").0, 11);
         let mut needles = of_words(self.words.labels());
         needles.extend(of_text("passphrase", &passphrase));
         needles.extend(of_text("wrong passphrase", &wrong));

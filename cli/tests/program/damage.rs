@@ -169,6 +169,7 @@ fn a_store_made_to_exhaust_memory_ends_a_child_and_is_12() {
 #[test]
 fn an_isolated_check_may_write_little_and_work_for_long_but_not_for_ever() {
     let place = Place::with_files(&[("/memories/a", "1")]);
+    place.lock();
     let mut check = place.bare_command(["check", "--isolated", "--store"]);
     // Whoever asks inherits the limits. The shell counts in blocks of 512 bytes.
     let limits = "{ ulimit -f; ulimit -t; } > limits; echo correct horse";
@@ -184,6 +185,7 @@ fn an_isolated_check_may_write_little_and_work_for_long_but_not_for_ever() {
 #[test]
 fn a_store_that_makes_its_reader_write_too_much_ends_a_child_and_is_12() {
     let place = Place::with_files(&[("/memories/a", "1")]);
+    place.lock();
     let check = place.command(["check", "--isolated"]);
     // Less than what any store makes the engine write stands for a store that makes it write more than is allowed.
     let mut shell = std::process::Command::new("sh");

@@ -69,8 +69,8 @@ pub use tool::{
 
 // Stores, locked and unlocked.
 pub use vault::{
-    AnchorStatus, CheckReport, FileAnchor, FreshnessAnchor, Problem, Session, SessionOptions,
-    Status, StorageEngine, StoreError, Vault, VaultOptions,
+    AnchorStatus, CheckReport, FileAnchor, FreshnessAnchor, Problem, RepairReport, Session,
+    SessionOptions, Status, StorageEngine, StoreError, Vault, VaultOptions,
 };
 
 // How far keys are kept out of swap and core dumps.

@@ -33,6 +33,8 @@ mod paths;
 mod quotas;
 #[path = "contract/store.rs"]
 mod store;
+#[path = "contract/subtree.rs"]
+mod subtree;
 #[path = "contract/transcript.rs"]
 mod transcript;
 
@@ -63,6 +65,7 @@ transcripts! {
     insert_refused
     known_slips
     order_of_checks
+    order_of_limits
     order_of_quotas
     path_accepted
     path_echo

@@ -93,7 +93,7 @@ fn history(session: &Session, threads: usize, rounds: usize, files: usize) -> Ve
         barrier.wait();
         for round in 0..rounds {
             let file = (thread * 7 + round * 5 + round / 3) % files;
-            let is_write = (thread + round) % 3 == 0;
+            let is_write = (thread + round).is_multiple_of(3);
             let begin = now();
             let text = if is_write {
                 let text = format!("{thread}.{round} {}", "x".repeat(round % 7 * 700));

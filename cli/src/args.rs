@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::commands::{
     accept_rollback, backup, call, cat, check, compact, completions, destroy, edit, export, grep,
-    import, init, lock, ls, man, migrate, mv, passwd, purge, repair, rm, rotate, salvage, slot,
-    stats, status, unlock, write,
+    import, init, lock, ls, man, mcp, migrate, mv, passwd, purge, repair, rm, rotate, salvage,
+    slot, stats, status, unlock, write,
 };
 use crate::credential::CredentialArgs;
 use crate::exit::Failure;
@@ -37,6 +37,7 @@ pub(crate) struct Args {
 pub(crate) enum Command {
     Init(init::Init),
     Call(call::Call),
+    Mcp(mcp::Mcp),
     Ls(ls::Ls),
     Cat(cat::Cat),
     Write(write::Write),

@@ -185,6 +185,7 @@ pub(crate) fn read_or_make(path: &Path) -> Result<Keyfile, Failure> {
         // A store that needs it must not outlive it.
         file.write_all(bytes.expose())
             .and_then(|()| file.sync_all())
+            .and_then(|()| sync_folder_of(path))
             .map_err(|error| unwritable(&error))?;
         Ok(keyfile)
     })();
@@ -192,6 +193,15 @@ pub(crate) fn read_or_make(path: &Path) -> Result<Keyfile, Failure> {
         let _ = std::fs::remove_file(path);
     }
     made
+}
+
+/// Makes the name of a new file durable, where a folder can be synced.
+fn sync_folder_of(path: &Path) -> std::io::Result<()> {
+    if !cfg!(unix) {
+        return Ok(());
+    }
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    std::fs::File::open(folder.unwrap_or(Path::new(".")))?.sync_all()
 }
 
 fn unwritable(error: &std::io::Error) -> Failure {

@@ -52,9 +52,10 @@ impl Exit {
             StoreError::NotAStore => Self::NotAStore,
             StoreError::WrongPassphrase | StoreError::WrongKey(_) => Self::WrongPassphrase,
             // The engine fails in its own words only over its own files: they are damaged.
-            StoreError::HeaderDamaged | StoreError::Tampered { .. } | StoreError::Storage(_) => {
-                Self::Damaged
-            }
+            StoreError::HeaderDamaged
+            | StoreError::Tampered { .. }
+            | StoreError::Storage(_)
+            | StoreError::OddFile(_) => Self::Damaged,
             StoreError::InUse(_) => Self::InUse,
             // A session halts after a failed write.
             StoreError::Io(_) | StoreError::DiskFull | StoreError::Halted => Self::Io,
@@ -247,6 +248,7 @@ mod tests {
             (StoreError::Io(io()), Exit::Io),
             (StoreError::Locked, Exit::Locked),
             (StoreError::NotAStore, Exit::NotAStore),
+            (StoreError::OddFile("lock is a folder".into()), Exit::Damaged),
             (StoreError::OutOfMemory, Exit::Other),
             (StoreError::RandomnessFailed, Exit::Other),
             (StoreError::RolledBack { expected: 2, found: 1 }, Exit::RolledBack),
@@ -261,6 +263,7 @@ mod tests {
             (StoreError::NoSuchSlot(7), Exit::Other),
             (StoreError::LastSlot, Exit::Other),
             (StoreError::InMemory, Exit::Other),
+            (StoreError::SubtreeIsFile, Exit::Other),
         ] {
             assert_eq!(Exit::of(&error), exit, "{error:?}");
         }

@@ -4,6 +4,9 @@ use std::io::{self, Read};
 
 use crate::wiped::{Chunk, Wiped};
 
+/// Bytes of a line that are read as one call: four times the longest file, so that its JSON fits.
+pub(crate) const LINE_BYTES: usize = 64 << 20;
+
 /// Reads lines. A line that is too long is skipped without being held.
 pub(crate) struct Lines<R> {
     reader: R,

@@ -15,6 +15,7 @@ mod exit;
 mod json_line;
 mod line_editor;
 mod lines;
+mod mcp;
 mod new_passphrase;
 mod passphrase;
 mod plain;
@@ -29,7 +30,6 @@ mod tree;
 mod wiped;
 mod words;
 
-use std::io::Write;
 use std::panic::{self, PanicHookInfo};
 use std::path::Path;
 use std::process::ExitCode;
@@ -47,8 +47,7 @@ fn main() -> ExitCode {
         Err(Failure::AnswerLost | Failure::NothingFound) => Exit::Other,
         Err(Failure::Ended(code)) => return ExitCode::from(code),
         Err(Failure::Told { exit, what, advice }) => {
-            // There is nowhere left to say that standard error is gone too.
-            let _ = write!(std::io::stderr().lock(), "inmost: {what}\n{advice}\n");
+            streams::complain(&what, &advice);
             exit
         }
     };

@@ -2,7 +2,7 @@
 //!
 //! The first source that is there is used, in this order, and no other is tried if it fails. It is never an
 //! argument: every user of the machine can read those. Of a file, descriptor or command, one final line
-//! end is not part of the passphrase; nothing else is trimmed.
+//! end is not part of the passphrase, nor is a byte order mark before it; nothing else is trimmed.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -10,7 +10,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::str::FromStr;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use inmost::RecoveryKey;
 use zeroize::Zeroizing;
@@ -26,15 +26,15 @@ use crate::{new_passphrase, streams};
 pub(crate) struct PassphraseArgs {
     /// Read it from a file; `-` is standard input, where the command does not need that itself
     #[arg(long = "passphrase-file", value_name = "FILE", help_heading = HEADING)]
-    file: Option<PathBuf>,
+    pub(crate) file: Option<PathBuf>,
 
     /// Read it from an open file descriptor
     #[arg(long = "passphrase-fd", value_name = "N", help_heading = HEADING)]
-    fd: Option<Descriptor>,
+    pub(crate) fd: Option<Descriptor>,
 
     /// Read it from the output of a shell command, such as a password manager's
     #[arg(long = "passphrase-command", value_name = "COMMAND", help_heading = HEADING)]
-    command: Option<OsString>,
+    pub(crate) command: Option<OsString>,
 }
 
 const HEADING: &str =
@@ -43,9 +43,22 @@ const HEADING: &str =
 /// A descriptor that this process was started with, opened while the command line is read: a number that is
 /// not open then would soon be that of a file of our own.
 #[derive(Clone)]
-struct Descriptor {
+pub(crate) struct Descriptor {
     number: u32,
     file: Arc<File>,
+    /// What it gave: a pipe gives it once, and a server may have to open its store again.
+    text: Arc<Mutex<Option<Wiped>>>,
+}
+
+impl Descriptor {
+    fn read(&self) -> io::Result<Wiped> {
+        let mut text = self.text.lock().unwrap_or_else(PoisonError::into_inner);
+        let text = match &mut *text {
+            Some(text) => text,
+            none => none.insert(read(&*self.file)?),
+        };
+        Ok(Wiped::of(text.expose()))
+    }
 }
 
 impl FromStr for Descriptor {
@@ -53,7 +66,7 @@ impl FromStr for Descriptor {
 
     fn from_str(number: &str) -> io::Result<Self> {
         let number = number.parse().map_err(|_| io::Error::other("not a number"))?;
-        Ok(Self { number, file: Arc::new(open_descriptor(number)?) })
+        Ok(Self { number, file: Arc::new(open_descriptor(number)?), text: Arc::default() })
     }
 }
 
@@ -64,6 +77,8 @@ pub(crate) enum Input {
     Free,
     /// It reads its own matter from there.
     Taken,
+    /// The same, and another program started it, whose terminal is not ours to ask on.
+    Unattended,
 }
 
 impl PassphraseArgs {
@@ -73,7 +88,7 @@ impl PassphraseArgs {
             (Some(file), _) => file == Path::new("-"),
             (None, fd) => fd.as_ref().is_some_and(|fd| fd.number == 0),
         };
-        if wants_input && input == Input::Taken {
+        if wants_input && input != Input::Free {
             return Err(Failure::usage(
                 "Standard input cannot give the passphrase: this command reads it for itself.",
                 "Use another source: a file, --passphrase-fd, --passphrase-command or INMOST_PASSPHRASE.",
@@ -86,7 +101,7 @@ impl PassphraseArgs {
     pub(crate) fn of_store(&self, input: Input) -> Result<Phrase, Failure> {
         match self.given(input)? {
             Some(text) => Phrase::parse(text),
-            None => Phrase::parse(terminal()?.ask("Passphrase: ")?),
+            None => Phrase::parse(ask(input, "Passphrase: ")?),
         }
     }
 
@@ -102,7 +117,7 @@ impl PassphraseArgs {
     pub(crate) fn recovery_key(&self, input: Input) -> Result<RecoveryKey, Failure> {
         let text = match self.named(input)? {
             Some(text) => text,
-            None => terminal()?.ask("Recovery key: ")?,
+            None => ask(input, "Recovery key: ")?,
         };
         let text = std::str::from_utf8(text.expose()).map_err(|_| {
             Failure::usage("This is no recovery key.", "Check what it is taken from.")
@@ -134,10 +149,10 @@ impl PassphraseArgs {
         }
         if let Some(fd) = &self.fd {
             let what = "The file descriptor of the passphrase cannot be read";
-            return Ok(Some(from_file(what, read(&*fd.file))?));
+            return Ok(Some(from_file(what, fd.read())?));
         }
         if let Some(command) = &self.command {
-            return Ok(Some(without_line_end(run(command, input)?)));
+            return Ok(Some(bare(run(command, input)?)));
         }
         Ok(None)
     }
@@ -177,6 +192,18 @@ impl NewPassphraseArgs {
     }
 }
 
+/// Asks a person, if one is there.
+fn ask(input: Input, prompt: &str) -> Result<Wiped, Failure> {
+    if input == Input::Unattended {
+        return Err(Failure::new(
+            Exit::Locked,
+            "The store is locked: no passphrase was given, and nobody can be asked.",
+            "Run `inmost unlock`, or start the program with a source of the passphrase.",
+        ));
+    }
+    terminal()?.ask(prompt)
+}
+
 pub(crate) fn terminal() -> Result<Terminal, Failure> {
     Terminal::open().map_err(|_| {
         Failure::usage(
@@ -198,7 +225,7 @@ fn from_file(what: &'static str, read: io::Result<Wiped>) -> Result<Wiped, Failu
     let text = read.map_err(|error| {
         Failure::io(what, &error, "Check that it is there and that you may read it.")
     })?;
-    Ok(without_line_end(text))
+    Ok(bare(text))
 }
 
 /// A new handle on a descriptor, by the name the system gives it: to take the number itself would need
@@ -261,7 +288,16 @@ fn from_environment() -> Option<Wiped> {
 /// The variable of the environment that may hold it.
 pub(crate) const VARIABLE: &str = "INMOST_PASSPHRASE";
 
-fn without_line_end(mut text: Wiped) -> Wiped {
+/// U+FEFF in UTF-8.
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
+/// The text of a file: some editors put a mark before it, most a line end after it, and no person sees either.
+fn bare(mut text: Wiped) -> Wiped {
+    if let Some(rest) = text.expose().strip_prefix(BYTE_ORDER_MARK) {
+        let mut unmarked = Wiped::with_capacity(rest.len());
+        unmarked.append(rest);
+        text = unmarked;
+    }
     if text.expose().ends_with(b"\n") {
         text.pop();
         if text.expose().ends_with(b"\r") {
@@ -276,7 +312,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_line_end_is_dropped_and_nothing_else() {
+    fn one_line_end_and_one_mark_are_dropped_and_nothing_else() {
         for (text, expected) in [
             ("a", "a"),
             ("a\n", "a"),
@@ -285,11 +321,15 @@ mod tests {
             ("a\n\n", "a\n"),
             (" a \n", " a "),
             ("\n", ""),
+            ("\u{feff}a\n", "a"),
+            ("\u{feff}", ""),
+            ("\u{feff}\u{feff}a", "\u{feff}a"),
+            ("a\u{feff}", "a\u{feff}"),
             ("", ""),
         ] {
             let mut bytes = Wiped::new();
             bytes.append(text.as_bytes());
-            assert_eq!(without_line_end(bytes).expose(), expected.as_bytes(), "{text:?}");
+            assert_eq!(bare(bytes).expose(), expected.as_bytes(), "{text:?}");
         }
     }
 
@@ -299,7 +339,7 @@ mod tests {
         let null = || Arc::new(File::open("/dev/null").unwrap());
         let args = |file: Option<&str>, fd: Option<u32>| PassphraseArgs {
             file: file.map(PathBuf::from),
-            fd: fd.map(|number| Descriptor { number, file: null() }),
+            fd: fd.map(|number| Descriptor { number, file: null(), text: Arc::default() }),
             command: None,
         };
         for (args, wants_input) in [

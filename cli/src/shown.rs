@@ -87,6 +87,14 @@ pub(crate) fn age(now: u64, then: u64) -> String {
     }
 }
 
+/// The line that stands for what a long list leaves out; none if that is nothing.
+pub(crate) fn unlisted(number: u64) -> String {
+    if number == 0 {
+        return String::new();
+    }
+    format!("and {} not listed\n", count(number, "more that is", "more that are"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -156,5 +164,13 @@ mod tests {
         assert_eq!(path("a\u{1b}[2Jb\u{202e}"), "a\\u{1b}[2Jb\\u{202e}");
         assert_eq!(path_of(&["a".to_owned(), "b\n".to_owned()]), "/memories/a/b\\u{a}");
         assert_eq!(path_of(&[]), "/memories");
+    }
+
+    #[test]
+    fn what_is_not_listed_is_counted() {
+        assert_eq!(
+            [0, 1, 7].map(unlisted).concat(),
+            "and 1 more that is not listed\nand 7 more that are not listed\n"
+        );
     }
 }

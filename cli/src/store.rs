@@ -16,7 +16,7 @@ use std::sync::{Mutex, PoisonError};
 
 use inmost::{FileError, MemoryTool, Session};
 
-use self::facts::{Answer, Entry, Problem, Report, Slot, Status, Text};
+use self::facts::{Answer, Dropped, Entry, Report, Slot, Status, Text};
 use self::local::Local;
 use self::request::{NewKey, Reply, Request};
 pub(crate) use self::restrictions::Restrictions;
@@ -131,9 +131,9 @@ impl OpenStore {
         }
     }
 
-    pub(crate) fn repair(&self, progress: impl FnMut(u64)) -> Result<Vec<Problem>, Failure> {
+    pub(crate) fn repair(&self, progress: impl FnMut(u64)) -> Result<Dropped, Failure> {
         match self.ask(&Request::Repair, &[], progress)? {
-            (Reply::Problems(problems), _) => Ok(problems),
+            (Reply::Dropped(dropped), _) => Ok(dropped),
             _ => Err(unexpected()),
         }
     }

@@ -7,6 +7,12 @@ pub(crate) fn is_attended() -> bool {
     io::stdin().is_terminal() && io::stdout().is_terminal() && io::stderr().is_terminal()
 }
 
+/// Two lines about what went wrong, and what to do.
+pub(crate) fn complain(what: &str, advice: &str) {
+    // There is nowhere left to say that standard error is gone too.
+    let _ = write!(io::stderr().lock(), "inmost: {what}\n{advice}\n");
+}
+
 /// One line about what went on all the same.
 pub(crate) fn warn(what: &str) {
     // There is nowhere left to say that standard error is gone.

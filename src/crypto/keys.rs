@@ -11,6 +11,7 @@
 //! Arrows are outputs of [`prf`], dots are sealing; master and data keys are random.
 
 use crate::crypto::aead::{AeadKey, NotAuthentic, SealedKey};
+use crate::crypto::kdf::Salt;
 use crate::crypto::prf::{self, Keyed, PrfKey, Role, StoreId};
 use crate::crypto::rng::{self, RandomnessFailed};
 use crate::secret::SecretBytes;
@@ -117,13 +118,14 @@ impl CredentialSecret for RawKey {}
 pub(crate) struct Kek(AeadKey);
 
 impl Kek {
-    /// The KEK of `secret` in the place that `context` names.
+    /// The KEK of `secret` in the place that `context` names, for one writing of it.
     pub(crate) fn derive(
         secret: &impl CredentialSecret,
         store: &StoreId,
         context: [u8; 2],
+        salt: &Salt,
     ) -> Self {
-        Self(AeadKey::new(prf::derive(secret, Role::Kek, store, &[&context])))
+        Self(AeadKey::new(prf::derive(secret, Role::Kek, store, &[&context, &salt.0])))
     }
 
     /// Seals the master key.
@@ -144,18 +146,23 @@ impl Kek {
     }
 }
 
-/// Public proof of which secret a slot is for: no two secrets give the same.
+/// Public proof of which secret a slot is for: no two secrets give the same, nor does one secret give the same twice.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Commitment(pub(crate) [u8; 32]);
 
 impl Commitment {
-    /// The commitment to `secret` in the place that `context` names.
+    /// The commitment to `secret` in the place that `context` names, for one writing of it.
+    ///
+    /// # Security
+    /// Not every secret has been through Argon2id with the salt. Without it here, whoever compares two headers would see
+    /// that a recovery key or raw key was kept.
     pub(crate) fn derive(
         secret: &impl CredentialSecret,
         store: &StoreId,
         context: [u8; 2],
+        salt: &Salt,
     ) -> Self {
-        Self(prf::mac(secret, Role::Commitment, store, &[&context]))
+        Self(prf::mac(secret, Role::Commitment, store, &[&context, &salt.0]))
     }
 
     /// Compares in a time that does not depend on the content.
@@ -322,15 +329,22 @@ mod tests {
     }
 
     #[test]
-    fn a_kek_and_a_commitment_belong_to_one_context() {
+    fn a_kek_and_a_commitment_belong_to_one_context_and_one_salt() {
         let secret = RawKey::new(bytes(1));
         let master = MasterKey::new(bytes(2));
-        let sealed = Kek::derive(&secret, &STORE, [0, 4]).seal(b"aad", &master).unwrap();
-        for (context, opens) in [([0, 4], true), ([1, 4], false), ([0, 3], false)] {
-            let opened = Kek::derive(&secret, &STORE, context).open(b"aad", &sealed);
+        let (salt, other) = (Salt([3; 16]), Salt([4; 16]));
+        let sealed = Kek::derive(&secret, &STORE, [0, 4], &salt).seal(b"aad", &master).unwrap();
+        let first = Commitment::derive(&secret, &STORE, [0, 4], &salt);
+        for (context, salt, opens) in [
+            ([0, 4], &salt, true),
+            ([1, 4], &salt, false),
+            ([0, 3], &salt, false),
+            ([0, 4], &other, false),
+        ] {
+            let opened = Kek::derive(&secret, &STORE, context, salt).open(b"aad", &sealed);
             assert_eq!(opened.is_ok(), opens);
-            let commitment = Commitment::derive(&secret, &STORE, context);
-            assert_eq!(commitment.ct_eq(&Commitment::derive(&secret, &STORE, [0, 4])), opens);
+            let commitment = Commitment::derive(&secret, &STORE, context, salt);
+            assert_eq!(commitment.ct_eq(&first), opens);
         }
     }
 

@@ -91,9 +91,10 @@ fn use_keys(mut keys: Unlocked, credential: &Credential<'_>) {
     let enrolment = Enrolment { credential: *credential, cost: COST, label: &label, now_ms: 2 };
     let Ok((number, next)) = keys.add_slot(&enrolment) else { return };
     assert!(Header::parse(next.bytes(), &KdfLimits::of_fuzzing()).is_ok());
-    let revision = next.revision();
+    let (before, id) = (keys.header().id(), next.id());
     keys.adopt(next);
-    assert_eq!(keys.header().revision(), revision);
+    assert_eq!(keys.header().id(), id);
+    assert!(keys.header().follows(&before));
     assert!(keys.header().unlock(credential).is_ok());
     assert!(keys.remove_slot(number).is_ok());
 }
@@ -124,7 +125,7 @@ fn expected(bytes: &[u8]) -> &'static str {
     if bytes[10] != 1 && bytes[10] != 255 {
         return "no such engine";
     }
-    if !is_zero(11..12) || !is_zero(120..128) || !is_zero(2_176..4_032) {
+    if !is_zero(11..12) || !is_zero(120..128) || !is_zero(2_192..4_032) {
         return "damaged";
     }
     let mut used = false;

@@ -34,6 +34,10 @@ pub(crate) enum Flaw {
     NotAuthentic,
     /// An intact record, but not the one the reference names: an older or newer state of it.
     Stale,
+    /// More than one reference names the record.
+    Repeated,
+    /// A folder below more folders than a path can name.
+    TooDeep,
 }
 
 impl Flaw {
@@ -45,6 +49,8 @@ impl Flaw {
             Self::Malformed => "authenticates but does not decode",
             Self::NotAuthentic => "does not authenticate",
             Self::Stale => "is not the version its parent refers to",
+            Self::Repeated => "is referred to more than once",
+            Self::TooDeep => "lies deeper than any path leads",
         }
     }
 }

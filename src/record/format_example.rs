@@ -136,7 +136,8 @@ fn every_record_of_the_page_is_referred_to_by_its_tag() {
 fn the_store_of_the_page_holds_what_the_page_says() {
     let example = Example::new();
     let root = example.root();
-    assert_eq!((root.commit, root.header_revision, root.files, root.bytes), (7, 1, 2, 4_082));
+    assert_eq!((root.commit, root.header.revision, root.files, root.bytes), (7, 1, 2, 4_082));
+    assert_eq!(root.header.mac.0, example.page.bytes("header mac")[..16]);
     let tree = load_folder(&example, root.tree.id, &root.tree.tag).unwrap();
     assert_eq!((tree.totals.visible_children, tree.totals.visible_grandchildren), (2, 1));
     assert_eq!((tree.totals.files, tree.totals.bytes), (2, 4_082));

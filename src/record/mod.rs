@@ -13,6 +13,7 @@ mod error;
 mod format_example;
 #[cfg(test)]
 pub(crate) mod format_page;
+mod header_id;
 pub(crate) mod node;
 #[cfg(test)]
 pub(crate) mod plain;
@@ -20,11 +21,14 @@ pub(crate) mod sealed;
 pub(crate) mod size_class;
 pub(crate) mod totals;
 pub(crate) mod tree;
+pub(crate) mod walk;
 
 pub(crate) use address::{Kind, ObjectId, RecordId};
 pub(crate) use error::{Flaw, RecordError};
+pub(crate) use header_id::{HeaderId, HeaderMac};
 pub(crate) use node::Node;
 pub(crate) use sealed::{Sealed, Sealer, Tag};
+pub(crate) use walk::{Place, Reached};
 
 use std::sync::Arc;
 

@@ -12,6 +12,7 @@ use zeroize::{Zeroize, Zeroizing};
 
 use super::address::{Kind, ObjectId, RecordId};
 use super::codec::{self, CodecError};
+use super::header_id::HeaderId;
 use super::sealed::Tag;
 use super::tree::{Body, Inner, Leaf, Summary};
 
@@ -40,9 +41,8 @@ pub(crate) struct Root {
     /// Commits since the store was made.
     #[serde(with = "codec::fixed")]
     pub(crate) commit: u64,
-    /// The header revision that belongs to this state.
-    #[serde(with = "codec::fixed")]
-    pub(crate) header_revision: u64,
+    /// The header that belongs to this state.
+    pub(crate) header: HeaderId,
     /// Files in the store.
     #[serde(with = "codec::fixed")]
     pub(crate) files: u64,

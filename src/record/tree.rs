@@ -12,6 +12,8 @@ mod replace;
 #[cfg(test)]
 mod tests;
 
+use std::collections::HashSet;
+use std::marker::PhantomData;
 use std::ops::{AddAssign, Deref};
 use std::sync::Arc;
 
@@ -154,8 +156,17 @@ impl<L: Leaf> Body<L> {
         }
     }
 
+    /// Levels of tree below the head; 0 for an inline body.
+    pub(crate) fn level(&self) -> u8 {
+        match self {
+            Self::Inline(_) => 0,
+            Self::Tree(inner) => inner.level,
+        }
+    }
+
     /// Visits leaves in order, with the counts before each, from the first that ends after `from`.
-    /// The visitor answers whether to go on.
+    /// The visitor answers whether to go on. A node that the tree has twice is damage: a forged tree of few nodes could
+    /// have more leaves than can be read.
     pub(crate) fn visit<E: From<RecordError>>(
         &self,
         source: &impl NodeSource,
@@ -166,7 +177,15 @@ impl<L: Leaf> Body<L> {
         match self {
             Self::Inline(leaf) => visitor(CountOf::<L>::default(), leaf).map(drop),
             Self::Tree(inner) => {
-                visit_inner(inner, source, object, CountOf::<L>::default(), from, visitor).map(drop)
+                let mut walk = Visit::<_, L, _> {
+                    source,
+                    object,
+                    from,
+                    visitor,
+                    reached: HashSet::new(),
+                    leaf: PhantomData,
+                };
+                walk.inner(inner, CountOf::<L>::default()).map(drop)
             }
         }
     }
@@ -211,6 +230,11 @@ impl<L: Leaf> Body<L> {
 }
 
 impl<S: Summary> Inner<S> {
+    /// Steps down to the leaves.
+    pub(crate) fn level(&self) -> u8 {
+        self.level
+    }
+
     fn count(&self) -> S::Count {
         let mut count = S::Count::default();
         for child in &self.refs {
@@ -242,31 +266,49 @@ impl<S: Summary> Inner<S> {
     }
 }
 
-fn visit_inner<L: Leaf, E: From<RecordError>>(
-    inner: &Inner<L::Summary>,
-    source: &impl NodeSource,
+/// One visit of a run of leaves.
+struct Visit<'a, S, L, V> {
+    source: &'a S,
     object: ObjectId,
-    mut before: CountOf<L>,
     from: u64,
-    visitor: &mut impl FnMut(CountOf<L>, &L) -> Result<bool, E>,
-) -> Result<bool, E> {
-    for child in &inner.refs {
-        let mut after = before;
-        after += child.summary.count();
-        if after.into() > from {
-            let go_on = if inner.level <= 1 {
-                visitor(before, &*load_leaf::<L>(source, object, child)?)?
-            } else {
-                let node = load_inner::<L>(source, object, child, inner.level)?;
-                visit_inner(&node, source, object, before, from, visitor)?
-            };
-            if !go_on {
-                return Ok(false);
+    visitor: &'a mut V,
+    /// Indexes of the nodes read so far.
+    reached: HashSet<u64>,
+    leaf: PhantomData<L>,
+}
+
+impl<S: NodeSource, L: Leaf, V> Visit<'_, S, L, V> {
+    /// Visits what is below a node; answers whether to go on after it.
+    fn inner<E: From<RecordError>>(
+        &mut self,
+        inner: &Inner<L::Summary>,
+        mut before: CountOf<L>,
+    ) -> Result<bool, E>
+    where
+        V: FnMut(CountOf<L>, &L) -> Result<bool, E>,
+    {
+        for child in &inner.refs {
+            let mut after = before;
+            after += child.summary.count();
+            if after.into() > self.from {
+                if !self.reached.insert(child.index) {
+                    return Err(repeated::<L>().into());
+                }
+                let go_on = if inner.level <= 1 {
+                    let leaf = load_leaf::<L>(self.source, self.object, child)?;
+                    (self.visitor)(before, &*leaf)?
+                } else {
+                    let node = load_inner::<L>(self.source, self.object, child, inner.level)?;
+                    self.inner(&node, before)?
+                };
+                if !go_on {
+                    return Ok(false);
+                }
             }
+            before = after;
         }
-        before = after;
+        Ok(true)
     }
-    Ok(true)
 }
 
 fn load_leaf<L: Leaf>(
@@ -278,13 +320,17 @@ fn load_leaf<L: Leaf>(
     L::of_node(source.load(id, &child.tag)?).ok_or(malformed::<L>())
 }
 
-/// The child of a node of `level`. Levels must count down, so that no damaged tree leads in a circle.
+/// The child of a node of `level`. Levels must count down, so that no damaged tree leads in a circle or deeper than
+/// the stack.
 fn load_inner<L: Leaf>(
     source: &impl NodeSource,
     object: ObjectId,
     child: &Ref<L::Summary>,
     level: u8,
 ) -> Result<Arc<Inner<L::Summary>>, RecordError> {
+    if level > LEVELS {
+        return Err(malformed::<L>());
+    }
     let id = RecordId { kind: L::INNER, object, index: child.index };
     let node = L::inner_of_node(source.load(id, &child.tag)?).ok_or(malformed::<L>())?;
     if node.level.checked_add(1) == Some(level) { Ok(node) } else { Err(malformed::<L>()) }
@@ -301,3 +347,11 @@ fn measure<S: Summary>(child: &Ref<S>) -> u64 {
 fn malformed<L: Leaf>() -> RecordError {
     RecordError::Damaged { kind: L::INNER, flaw: Flaw::Malformed }
 }
+
+fn repeated<L: Leaf>() -> RecordError {
+    RecordError::Damaged { kind: L::INNER, flaw: Flaw::Repeated }
+}
+
+/// Levels of the highest tree. A node has two children at the least, when their names are of the longest, and a leaf
+/// half a KiB: higher trees would be of more than 8 GiB of names in one folder.
+pub(crate) const LEVELS: u8 = 24;

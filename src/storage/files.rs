@@ -1,10 +1,18 @@
-//! The rules that every file of a store obeys: readable by its owner alone, a plain file, durable with
-//! its name. What a platform cannot do (modes and folder syncs outside Unix) is left out there.
+//! The rules that every file of a store obeys: readable by its owner alone, a plain file with no other name,
+//! durable with its name. What a platform cannot do (modes, hard links and folder syncs outside Unix) is left out
+//! there.
+//!
+//! A store can come from somebody else, and a name in it can lead to any file of whoever opens it. So nothing
+//! is written, cut or given another mode before it is known that what is open has this one name and no other.
+//! Who owns it is not asked: it is the folder that says whose store this is, and a restored backup, a mounted disk
+//! or a container may show another owner.
 
 use std::ffi::OsString;
 use std::fs::{self, DirBuilder, File, Metadata, OpenOptions};
 use std::io::{self, Read, Write};
 use std::path::Path;
+
+use super::odd_file::{OddFile, Oddity};
 
 /// Creates a folder that only its owner can enter, whatever the umask.
 ///
@@ -33,6 +41,9 @@ pub(super) fn create_private_file(path: &Path) -> io::Result<File> {
 }
 
 /// Takes every right from group and others: 0700 for a folder, 0600 for a file.
+///
+/// # Errors
+/// [`OddFile`] for a link, a pipe, and a file that has other names: their modes are not ours to set.
 #[cfg(unix)]
 pub(super) fn make_private(path: &Path) -> io::Result<()> {
     use std::os::unix::fs::PermissionsExt;
@@ -41,8 +52,9 @@ pub(super) fn make_private(path: &Path) -> io::Result<()> {
         (true, _) => 0o700,
         (_, true) => 0o600,
         // A link's mode means nothing, and setting it would reach through to a file that is not ours.
-        _ => return Err(not_plain(path)),
+        _ => return Err(odd(path, Oddity::of(&metadata))),
     };
+    refuse_other_names(path, &metadata)?;
     if metadata.permissions().mode() & 0o7777 == wanted {
         return Ok(());
     }
@@ -54,16 +66,52 @@ pub(super) fn make_private(_: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Opens an existing regular file.
+/// Opens an existing regular file to read it.
 ///
+/// # Errors
+/// [`OddFile`] for anything else.
+pub(super) fn open(path: &Path) -> io::Result<File> {
+    open_plain(path, OpenOptions::new().read(true))
+}
+
+/// Opens an existing file of the store to read, write or cut it.
+///
+/// # Errors
+/// [`OddFile`] for anything but a regular file, and for one with other names.
+pub(super) fn open_to_write(path: &Path) -> io::Result<File> {
+    let file = open_plain(path, OpenOptions::new().read(true).write(true))?;
+    refuse_other_names(path, &file.metadata()?)?;
+    Ok(file)
+}
+
 /// A link, pipe or device in its place is refused before it is opened, since opening a pipe can wait for
 /// ever; that the opened file is the one looked at is checked afterwards.
-pub(super) fn open_plain(path: &Path, options: &OpenOptions) -> io::Result<File> {
-    if !fs::symlink_metadata(path)?.is_file() {
-        return Err(not_plain(path));
+fn open_plain(path: &Path, options: &OpenOptions) -> io::Result<File> {
+    let metadata = fs::symlink_metadata(path)?;
+    if !metadata.is_file() {
+        return Err(odd(path, Oddity::of(&metadata)));
     }
     let file = options.open(path)?;
-    if names(path, &file)? { Ok(file) } else { Err(not_plain(path)) }
+    if names(path, &file)? { Ok(file) } else { Err(odd(path, Oddity::Replaced)) }
+}
+
+/// Refuses a file that can be reached by other names too, and so may be somebody's own.
+///
+/// # Errors
+/// [`OddFile`].
+pub(super) fn refuse_other_names(path: &Path, metadata: &Metadata) -> io::Result<()> {
+    if has_other_names(metadata) { Err(odd(path, Oddity::HardLink)) } else { Ok(()) }
+}
+
+/// Whether a regular file has more names than one. (Some file systems in user space count none at all.)
+#[cfg(unix)]
+pub(super) fn has_other_names(metadata: &Metadata) -> bool {
+    metadata.is_file() && std::os::unix::fs::MetadataExt::nlink(metadata) > 1
+}
+
+#[cfg(not(unix))]
+pub(super) fn has_other_names(_: &Metadata) -> bool {
+    false
 }
 
 /// The bytes of a small regular file; `None` if there is none.
@@ -71,7 +119,7 @@ pub(super) fn open_plain(path: &Path, options: &OpenOptions) -> io::Result<File>
 /// # Errors
 /// `FileTooLarge` beyond `most` bytes.
 pub(crate) fn read_small(path: &Path, most: u64) -> io::Result<Option<Vec<u8>>> {
-    let file = match open_plain(path, OpenOptions::new().read(true)) {
+    let file = match open(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         file => file?,
     };
@@ -157,7 +205,6 @@ pub(super) fn size_below(folder: &Path) -> io::Result<u64> {
     Ok(size)
 }
 
-fn not_plain(path: &Path) -> io::Error {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    io::Error::new(io::ErrorKind::InvalidInput, format!("{name} is not a regular file"))
+pub(super) fn odd(path: &Path, how: Oddity) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, OddFile::new(path, how))
 }

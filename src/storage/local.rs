@@ -7,14 +7,16 @@
 
 mod anchor;
 mod ballast;
+mod creation;
+mod destroy;
 mod frugal;
+mod header_file;
 mod lock;
 #[cfg(test)]
 mod tests;
 
-use std::ffi::OsString;
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, Read, Write};
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf, absolute};
 use std::sync::Arc;
 
@@ -26,7 +28,6 @@ use self::lock::Lock;
 use super::redb::RedbEngine;
 use super::sled::SledEngine;
 use super::{AnchorSlot, Engine, EngineKind, HeaderCopy, Storage, StorageError, files};
-use crate::limits;
 
 /// An open store folder, or one being created; holds the lock either way.
 pub(crate) struct LocalStorage {
@@ -53,9 +54,9 @@ impl LocalStorage {
         let ballast = Arc::new(Ballast::of(&folder));
         let anchor = AnchorFile::default();
         let storage = Self { folder, target: None, anchor, ballast, _lock: lock };
-        for copy in [HeaderCopy::A, HeaderCopy::B] {
+        for copy in header_file::COPIES {
             // What a crash interrupted may be a header whose slots were meant to be gone.
-            discard(&storage.draft_path(copy));
+            header_file::discard_draft(&storage.folder, copy);
         }
         Ok(storage)
     }
@@ -66,28 +67,16 @@ impl LocalStorage {
     ///
     /// # Errors
     /// `AlreadyExists` if `path` is anything but absent or an empty folder, `NotFound` if its parent is
-    /// missing, [`StorageError::InUse`] if another process is creating the same store.
+    /// missing, [`StorageError::InUse`] if another process is creating the same store, [`StorageError::Odd`] if
+    /// something else has the name of the hidden folder.
     pub(crate) fn create(path: &Path) -> Result<Self, StorageError> {
         let target = absolute(path)?;
-        let (Some(parent), Some(name)) = (target.parent(), target.file_name()) else {
-            return Err(io::Error::from(io::ErrorKind::InvalidInput).into());
-        };
+        let folder = creation::folder_for(&target);
+        let folder = folder.ok_or_else(|| io::Error::from(io::ErrorKind::InvalidInput))?;
         check_vacant(&target)?;
-        let mut hidden = OsString::from(".");
-        hidden.push(name);
-        hidden.push(".creating");
-        let folder = parent.join(hidden);
-        match files::create_private_folder(&folder) {
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                if !fs::symlink_metadata(&folder)?.is_dir() {
-                    return Err(error.into());
-                }
-                files::make_private(&folder)?;
-            }
-            created => created?,
-        }
+        creation::take(&folder)?;
         let lock = Lock::take(&folder)?;
-        clear_but_lock(&folder)?;
+        creation::clear_but_lock(&folder)?;
         let ballast = Arc::new(Ballast::of(&folder));
         let anchor = AnchorFile::default();
         let storage = Self { folder, target: Some(target), anchor, ballast, _lock: lock };
@@ -122,73 +111,6 @@ impl LocalStorage {
         Ok(self)
     }
 
-    /// Removes the store: first both header copies are overwritten and synced, without which nothing else can be opened,
-    /// then the rest goes, the headers' names last, so that what a crash leaves is still known for a store. Files
-    /// that are not the store's stay, and then its folder too.
-    ///
-    /// # Errors
-    /// The operating system's. Once the first header is overwritten there is no way back.
-    pub(crate) fn destroy(self) -> Result<(), StorageError> {
-        for copy in [HeaderCopy::A, HeaderCopy::B] {
-            match files::open_plain(&self.header_path(copy), OpenOptions::new().write(true)) {
-                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-                opened => overwrite(&opened?)?,
-            }
-        }
-        for number in self.generations()? {
-            self.remove_generation(number)?;
-        }
-        for name in [anchor::NAME, ballast::NAME] {
-            remove_if_there(&self.folder.join(name))?;
-        }
-        for copy in [HeaderCopy::A, HeaderCopy::B] {
-            remove_if_there(&self.header_path(copy))?;
-        }
-        files::sync_folder(&self.folder)?;
-        // The lock goes while still held: whoever opened it meanwhile sees that its name is gone.
-        remove_if_there(&self.folder.join(lock::NAME))?;
-        match fs::remove_dir(&self.folder) {
-            // Something of somebody else is in it, or the place is a link to it.
-            Err(error)
-                if matches!(
-                    error.kind(),
-                    io::ErrorKind::DirectoryNotEmpty | io::ErrorKind::NotADirectory
-                ) => {}
-            removed => removed?,
-        }
-        files::sync_folder(self.folder.parent().unwrap_or(&self.folder))?;
-        Ok(())
-    }
-
-    fn replace_header(&self, copy: HeaderCopy, bytes: &[u8]) -> Result<(), StorageError> {
-        let (path, draft) = (self.header_path(copy), self.draft_path(copy));
-        discard(&draft);
-        // Opened before the rename: afterwards the old inode has no name to reach it by.
-        let replaced = files::open_plain(&path, OpenOptions::new().write(true));
-        let written = files::create_private_file(&draft).and_then(|mut file| {
-            file.write_all(bytes)?;
-            file.sync_all()?;
-            fs::rename(&draft, &path)
-        });
-        if let Err(error) = written {
-            discard(&draft);
-            return Err(error.into());
-        }
-        files::sync_folder(&self.folder)?;
-        if let Ok(replaced) = replaced {
-            let _ = overwrite(&replaced);
-        }
-        Ok(())
-    }
-
-    fn header_path(&self, copy: HeaderCopy) -> PathBuf {
-        self.folder.join(header_name(copy))
-    }
-
-    fn draft_path(&self, copy: HeaderCopy) -> PathBuf {
-        self.folder.join(format!("{}.new", header_name(copy)))
-    }
-
     fn generation_path(&self, number: u64) -> PathBuf {
         self.folder.join(format!("{GENERATION_PREFIX}{number:016x}"))
     }
@@ -197,7 +119,7 @@ impl LocalStorage {
 impl Drop for LocalStorage {
     /// Leaves nothing of a store that was never published.
     fn drop(&mut self) {
-        if self.target.is_some() && clear_but_lock(&self.folder).is_ok() {
+        if self.target.is_some() && creation::clear_but_lock(&self.folder).is_ok() {
             // The lock goes last, while still held: whoever opened it meanwhile sees that its name is gone.
             let _ = fs::remove_file(self.folder.join(lock::NAME));
             let _ = fs::remove_dir(&self.folder);
@@ -207,20 +129,14 @@ impl Drop for LocalStorage {
 
 impl Storage for LocalStorage {
     fn read_header(&self, copy: HeaderCopy) -> Result<Option<Vec<u8>>, StorageError> {
-        let file = match files::open_plain(&self.header_path(copy), OpenOptions::new().read(true)) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            file => file?,
-        };
-        let mut bytes = Vec::new();
-        file.take(limits::HEADER_READ_BYTES).read_to_end(&mut bytes)?;
-        Ok(Some(bytes))
+        header_file::read(&self.folder, copy)
     }
 
     fn write_header(&self, copy: HeaderCopy, bytes: &[u8]) -> Result<(), StorageError> {
-        match self.replace_header(copy, bytes) {
+        match header_file::replace(&self.folder, copy, bytes) {
             Err(StorageError::Full) => {
                 self.ballast.keep(self.ballast.held().saturating_sub(HEADER_ROOM));
-                self.replace_header(copy, bytes)
+                header_file::replace(&self.folder, copy, bytes)
             }
             written => written,
         }
@@ -335,13 +251,6 @@ fn open_in_no_room(folder: &Path, engine: EngineKind) -> Result<Box<dyn Engine>,
 const HEADER_ROOM: u64 = 64 << 10;
 const GENERATION_PREFIX: &str = "gen-";
 
-fn header_name(copy: HeaderCopy) -> &'static str {
-    match copy {
-        HeaderCopy::A => "header.a",
-        HeaderCopy::B => "header.b",
-    }
-}
-
 /// The number in a generation's folder name, if the name is exactly what we would write. Does no I/O.
 fn parse_generation(name: &str) -> Option<u64> {
     let number = u64::from_str_radix(name.strip_prefix(GENERATION_PREFIX)?, 16).ok()?;
@@ -359,9 +268,11 @@ fn holds_store(folder: &Path) -> io::Result<bool> {
         entries => entries?,
     };
     for entry in entries {
-        let name = entry?.file_name();
-        let copies = [HeaderCopy::A, HeaderCopy::B].map(header_name);
-        if copies.iter().any(|copy| name == *copy)
+        let entry = entry?;
+        let name = entry.file_name();
+        let mut copies = header_file::COPIES.map(header_file::name).into_iter();
+        // A folder is never a header; it may be all that is left where a store was destroyed.
+        if copies.any(|copy| name == copy) && !entry.file_type()?.is_dir()
             || parse_generation(&name.to_string_lossy()).is_some()
         {
             return Ok(true);
@@ -378,42 +289,4 @@ fn check_vacant(target: &Path) -> io::Result<()> {
         metadata => metadata?.is_dir() && fs::read_dir(target)?.next().is_none(),
     };
     if vacant { Ok(()) } else { Err(io::ErrorKind::AlreadyExists.into()) }
-}
-
-fn clear_but_lock(folder: &Path) -> io::Result<()> {
-    for entry in fs::read_dir(folder)? {
-        let entry = entry?;
-        if entry.file_name() == lock::NAME {
-            continue;
-        }
-        if entry.file_type()?.is_dir() {
-            fs::remove_dir_all(entry.path())?;
-        } else {
-            fs::remove_file(entry.path())?;
-        }
-    }
-    Ok(())
-}
-
-fn remove_if_there(path: &Path) -> io::Result<()> {
-    match fs::remove_file(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        removed => removed,
-    }
-}
-
-/// Overwrites and removes an unfinished header, best effort.
-fn discard(draft: &Path) {
-    if let Ok(file) = files::open_plain(draft, OpenOptions::new().write(true)) {
-        let _ = overwrite(&file);
-    }
-    let _ = fs::remove_file(draft);
-}
-
-/// Old key slots must not lie readable in free blocks. Best effort: a file system that writes elsewhere
-/// keeps the old block, and SSDs keep what they like.
-fn overwrite(mut file: &File) -> io::Result<()> {
-    let length = file.metadata()?.len().min(limits::HEADER_READ_BYTES);
-    io::copy(&mut io::repeat(0).take(length), &mut file)?;
-    file.sync_data()
 }

@@ -11,6 +11,7 @@ pub(crate) mod files;
 mod guard;
 pub(crate) mod local;
 pub(crate) mod memory;
+mod odd_file;
 #[cfg(test)]
 pub(crate) mod recording;
 #[cfg(feature = "redb")]
@@ -21,6 +22,7 @@ mod suite;
 
 use std::{fmt, io};
 
+use self::odd_file::OddFile;
 use crate::limits;
 
 /// The engine's key: a keyed hash, so neither order nor grouping of addresses means anything.
@@ -180,6 +182,8 @@ pub(crate) enum StorageError {
     Missing,
     /// The engine that the store names is not part of this build.
     NotBuilt,
+    /// What has the name of a file of the store is none that may be used.
+    Odd(OddFile),
     /// A write or sync failed earlier; only reopening tells what is there.
     Poisoned,
     /// The disk is full.
@@ -198,6 +202,7 @@ impl fmt::Display for StorageError {
             Self::Io(error) => write!(f, "input/output error: {error}"),
             Self::Missing => f.write_str("nothing is stored there"),
             Self::NotBuilt => f.write_str("this build lacks the engine that the store names"),
+            Self::Odd(odd) => odd.fmt(f),
             Self::Poisoned => f.write_str("an earlier write failed"),
             Self::Full => f.write_str("the disk is full"),
             Self::TooLarge => f.write_str("a batch beyond its bound"),
@@ -209,7 +214,7 @@ impl From<io::Error> for StorageError {
     fn from(error: io::Error) -> Self {
         match error.kind() {
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Self::Full,
-            _ => Self::Io(error),
+            _ => error.downcast().map_or_else(Self::Io, Self::Odd),
         }
     }
 }

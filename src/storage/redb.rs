@@ -14,7 +14,7 @@
 #[cfg(test)]
 mod tests;
 
-use std::fs::{self, OpenOptions};
+use std::fs;
 use std::io;
 use std::ops::Bound;
 use std::path::{Path, PathBuf};
@@ -202,7 +202,7 @@ impl Handle {
 
     fn open(path: &Path) -> Result<Self, StorageError> {
         // Opened here, so that redb follows no link and waits for no pipe.
-        let file = files::open_plain(path, OpenOptions::new().read(true).write(true))?;
+        let file = files::open_to_write(path)?;
         let open = || {
             let file = FileBackend::new(file)?;
             let mut builder = Database::builder();

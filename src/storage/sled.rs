@@ -13,11 +13,12 @@
 //! success; the anchor above notices), or that a crafted store cannot make sled allocate without bound. A
 //! build with `panic = "abort"` loses the guard. No other file names sled.
 
+mod holes;
 mod repair;
 #[cfg(test)]
 mod tests;
 
-use std::fs::{self, File, OpenOptions, TryLockError};
+use std::fs::{self, File, TryLockError};
 use std::io;
 use std::ops::Bound;
 use std::path::{Path, PathBuf};
@@ -68,7 +69,8 @@ impl SledEngine {
             }
             claim => claim?,
         };
-        repair::before_open(folder)?;
+        holes::cut(&claim)?;
+        repair::before_open(folder, claim.metadata()?.len())?;
         drop(claim);
         files::make_private(folder)?;
         Self::start(folder)
@@ -86,7 +88,7 @@ impl SledEngine {
         // The first pages of a new database are still in sled's buffer.
         handle.call(|db| db.flush())?;
         settle(folder)?;
-        let log = files::open_plain(&folder.join(repair::LOG), OpenOptions::new().write(true))?;
+        let log = files::open_to_write(&folder.join(repair::LOG))?;
         Ok(Self {
             handle,
             log,
@@ -246,7 +248,7 @@ impl From<sled::Error> for StorageError {
 
 /// Waits until nobody holds sled's lock on its log, and holds it until the file is dropped.
 fn claim(log: &Path) -> Result<File, StorageError> {
-    let file = files::open_plain(log, OpenOptions::new().read(true).write(true))?;
+    let file = files::open_to_write(log)?;
     while_in_use(|| match file.try_lock() {
         Ok(()) => Ok(()),
         Err(TryLockError::WouldBlock) => Err(StorageError::InUse(None)),
@@ -276,7 +278,7 @@ fn settle(folder: &Path) -> Result<(), StorageError> {
         if path.is_dir() {
             files::sync_folder(&path)?;
         } else {
-            files::open_plain(&path, OpenOptions::new().write(true))?.sync_all()?;
+            files::open_to_write(&path)?.sync_all()?;
         }
     }
     Ok(files::sync_folder(folder)?)

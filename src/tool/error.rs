@@ -163,6 +163,8 @@ pub enum Full {
     Files(u64),
     /// The bytes of text it may hold.
     Bytes(u64),
+    /// One of these, for a tool that shows a part of the store: how much it holds is then none of the model's business.
+    Shared,
 }
 
 impl ToolError {
@@ -354,6 +356,7 @@ mod tests {
                 ToolError::MemoryFull(Full::Bytes(9)),
                 "Error: Memory is full: it may hold at most 9 bytes of text",
             ),
+            (ToolError::MemoryFull(Full::Shared), "Error: Memory is full: there is no room left"),
             (ToolError::ReadOnly, "Error: Memory is read-only."),
         ] {
             assert_eq!(error.to_string(), expected);

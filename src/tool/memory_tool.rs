@@ -8,6 +8,8 @@ use super::result::ToolResult;
 use super::wording;
 use crate::limits;
 use crate::vault::{Session, StoreError};
+use crate::vfs::FileError;
+use crate::vfs::subtree::Subtree;
 
 /// Claude's memory tool (`memory_20250818`) on an unlocked store.
 ///
@@ -28,8 +30,9 @@ pub struct MemoryTool {
 }
 
 /// What an application may set for a tool.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub(super) struct Options {
+    pub(super) subtree: Subtree,
     pub(super) read_only: bool,
     pub(super) create_overwrites: bool,
     pub(super) view_characters: usize,
@@ -51,6 +54,7 @@ impl MemoryTool {
     /// Starts from the defaults.
     pub fn builder(session: Session) -> MemoryToolBuilder {
         let options = Options {
+            subtree: Subtree::default(),
             read_only: false,
             create_overwrites: false,
             view_characters: limits::VIEW_CHARACTERS,
@@ -104,6 +108,9 @@ impl MemoryTool {
 
 impl MemoryToolBuilder {
     /// Whether every change is refused; off by default.
+    ///
+    /// `create`, `str_replace`, `insert`, `delete` and `rename` then answer `Error: Memory is read-only.` once their
+    /// paths are in order, whatever they were to change.
     pub fn read_only(mut self, read_only: bool) -> Self {
         self.0.options.read_only = read_only;
         self
@@ -113,6 +120,38 @@ impl MemoryToolBuilder {
     pub fn create_overwrites(mut self, overwrites: bool) -> Self {
         self.0.options.create_overwrites = overwrites;
         self
+    }
+
+    /// Shows the model one folder of the store as its `/memories`; all of the store by default.
+    ///
+    /// `folder` is named as in the whole store, such as `/memories/project-x`. Every path the model sends and reads is
+    /// one inside it, and nothing outside can be reached, seen or counted. It need not be there: until the first file is
+    /// written, and after someone else deleted or moved the folder, the model sees an empty `/memories`.
+    ///
+    /// Two limits are those of the whole store. A path may be only so long and deep that the one it stands for is within
+    /// bounds. And quotas count everything in the store; a model that meets one learns that there is no room left, not
+    /// how much there is.
+    ///
+    /// If someone else puts a file at `folder`, or at a folder above it, calls fail with
+    /// [`StoreError::SubtreeIsFile`].
+    ///
+    /// ```
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let session = inmost::Session::in_memory()?;
+    /// session.files().write("/memories/project-x/plan.md", "Dig.\n")?;
+    /// session.files().write("/memories/private.md", "Not for agents.\n")?;
+    /// let memory = inmost::MemoryTool::builder(session).subtree("/memories/project-x")?.build();
+    /// let listing = memory.call(r#"{"command": "view", "path": "/memories"}"#)?;
+    /// assert!(listing.content().ends_with(":\n5B\t/memories\n5B\t/memories/plan.md"));
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// [`FileError::InvalidPath`].
+    pub fn subtree(mut self, folder: &str) -> Result<Self, FileError> {
+        self.0.options.subtree = Subtree::parse(folder)?;
+        Ok(self)
     }
 
     /// Characters of file text that a `view` without a range shows before it cuts; 16,000 by default.

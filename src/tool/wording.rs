@@ -200,6 +200,7 @@ pub(super) fn memory_full(full: Full) -> Zeroizing<String> {
     let reason = match full {
         Full::Files(limit) => format!("it may hold at most {limit} files"),
         Full::Bytes(limit) => format!("it may hold at most {limit} bytes of text"),
+        Full::Shared => "there is no room left".to_owned(),
     };
     sentence!("Error: Memory is full: {reason}")
 }

@@ -8,9 +8,9 @@ use std::collections::HashSet;
 use super::error::StoreError;
 use super::open::{self, Open};
 use super::session::Session;
-use crate::record::node::{Entries, Entry, FileInfo, Text, TextCount, Totals, What};
+use crate::record::node::{Entries, Entry, FileInfo, Name, Text, TextCount, Totals, What};
 use crate::record::tree::{Body, Inner, Leaf, Summary};
-use crate::record::{Kind, Node, ObjectId, RecordError, RecordId, Tag};
+use crate::record::{Flaw, Kind, Node, ObjectId, Place, RecordError, RecordId, Tag};
 use crate::storage::Address;
 
 /// What a check found.
@@ -25,11 +25,16 @@ pub struct CheckReport {
     pub bytes: u64,
     /// Intact records that nothing refers to: harmless, and gone with the next purge.
     pub orphans: u64,
-    /// What is wrong, in the order in which it was found.
+    /// What is wrong, in the order in which it was found; the first 10,000.
     pub problems: Vec<Problem>,
+    /// How many problems were found after those.
+    pub unlisted: u64,
 }
 
 /// One thing that is wrong with a store.
+///
+/// # Security
+/// The names are plain strings, for the application to show: nothing wipes them.
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Problem {
@@ -52,7 +57,7 @@ impl Session {
     /// but the content of the report.
     ///
     /// # Security
-    /// The report holds names.
+    /// The report holds names, in plain strings that nothing wipes.
     pub fn check(&self, progress: impl FnMut(u64)) -> Result<CheckReport, StoreError> {
         // As the only writer: one that waited for the state would keep new readers waiting too.
         self.exclusive(|_| {
@@ -80,6 +85,9 @@ struct Check<'a, P> {
     progress: P,
 }
 
+/// The names that lead to a record, wiped like the records they come from.
+type Names = Vec<Name>;
+
 /// What was found below a reference; `None` if a part of it could not be read.
 type Found<T> = Option<T>;
 
@@ -87,13 +95,15 @@ impl<P: FnMut(u64)> Check<'_, P> {
     fn tree(&mut self) -> Result<(), StoreError> {
         let root = self.open.root().clone();
         self.reached.insert(self.open.sealer().address(RecordId::ROOT));
-        let mut names = Vec::new();
-        let totals = self.folder(&mut names, root.tree.id, &root.tree.tag, true)?;
+        let mut names = Names::new();
+        let tree = RecordId::folder(root.tree.id);
+        let totals = self.folder(&mut names, Place::TOP, tree, &root.tree.tag, true)?;
         if totals.is_some_and(|totals| (totals.files, totals.bytes) != (root.files, root.bytes)) {
             self.problem(&names, Kind::Root, "does not have the totals of its tree");
         }
         // What is being reaped keeps no totals.
-        self.folder(&mut names, root.system.id, &root.system.tag, false)?;
+        let system = RecordId::folder(root.system.id);
+        self.folder(&mut names, Place::TOP, system, &root.system.tag, false)?;
         Ok(())
     }
 
@@ -112,11 +122,9 @@ impl<P: FnMut(u64)> Check<'_, P> {
                 }
                 match self.open.sealer().open_any(&address, &value) {
                     Ok(_) => self.report.orphans = self.report.orphans.saturating_add(1),
-                    Err(flaw) => self.report.problems.push(Problem {
-                        names: Vec::new(),
-                        what: "a record that nothing refers to",
-                        how: flaw.describe(),
-                    }),
+                    Err(flaw) => {
+                        self.report.add(&[], "a record that nothing refers to", flaw.describe());
+                    }
                 }
             }
         }
@@ -125,52 +133,44 @@ impl<P: FnMut(u64)> Check<'_, P> {
     /// Walks a folder and answers its totals as they should be.
     fn folder(
         &mut self,
-        names: &mut Vec<String>,
-        object: ObjectId,
+        names: &mut Names,
+        place: Place,
+        id: RecordId,
         tag: &Tag,
         keeps_totals: bool,
     ) -> Result<Found<Totals>, StoreError> {
-        let Some(Node::Folder(folder)) = self.load(names, RecordId::folder(object), tag)? else {
+        let Some((place, Node::Folder(folder))) = self.load(names, place, id, tag)? else {
             return Ok(None);
         };
-        let totals = self.entries(names, object, &folder.body, keeps_totals)?;
+        let totals = match &folder.body {
+            Body::Inline(entries) => self.leaf(names, place, entries, keeps_totals)?,
+            Body::Tree(inner) => self.inner(names, place, id.object, inner, keeps_totals)?,
+        };
         if keeps_totals && totals.is_some_and(|totals| totals != folder.totals) {
             self.problem(names, Kind::Folder, "does not have the totals of what it holds");
         }
         Ok(totals)
     }
 
-    fn entries(
-        &mut self,
-        names: &mut Vec<String>,
-        object: ObjectId,
-        body: &Body<Entries>,
-        keeps_totals: bool,
-    ) -> Result<Found<Totals>, StoreError> {
-        match body {
-            Body::Inline(entries) => self.leaf(names, entries, keeps_totals),
-            Body::Tree(inner) => self.inner(names, object, inner, keeps_totals),
-        }
-    }
-
     fn inner(
         &mut self,
-        names: &mut Vec<String>,
+        names: &mut Names,
+        place: Place,
         object: ObjectId,
         inner: &Inner<<Entries as Leaf>::Summary>,
         keeps_totals: bool,
     ) -> Result<Found<Totals>, StoreError> {
         let mut sum = Some(Totals::default());
         for (id, tag, summary) in inner.children::<Entries>(object) {
-            let below = match self.load(names, id, tag)? {
-                Some(Node::FolderLeaf(entries)) => {
+            let below = match self.load(names, place, id, tag)? {
+                Some((place, Node::FolderLeaf(entries))) => {
                     if entries.summary() != *summary {
                         self.problem(names, Kind::FolderInner, MISCOUNT);
                     }
-                    self.leaf(names, &entries, keeps_totals)?
+                    self.leaf(names, place, &entries, keeps_totals)?
                 }
-                Some(Node::FolderInner(inner)) => {
-                    self.inner(names, object, &inner, keeps_totals)?
+                Some((place, Node::FolderInner(inner))) => {
+                    self.inner(names, place, object, &inner, keeps_totals)?
                 }
                 _ => None,
             };
@@ -181,7 +181,8 @@ impl<P: FnMut(u64)> Check<'_, P> {
 
     fn leaf(
         &mut self,
-        names: &mut Vec<String>,
+        names: &mut Names,
+        place: Place,
         entries: &Entries,
         keeps_totals: bool,
     ) -> Result<Found<Totals>, StoreError> {
@@ -190,8 +191,8 @@ impl<P: FnMut(u64)> Check<'_, P> {
         }
         let mut sum = Some(Totals::default());
         for entry in &entries.0 {
-            names.push(entry.name.as_str().to_owned());
-            let below = self.entry(names, entry, keeps_totals);
+            names.push(entry.name.clone());
+            let below = self.entry(names, place, entry, keeps_totals);
             names.pop();
             sum = sum.zip(below?).map(|(sum, below)| sum.plus(&below));
         }
@@ -201,17 +202,18 @@ impl<P: FnMut(u64)> Check<'_, P> {
     /// Walks what an entry refers to and answers what it adds to the totals of its folder.
     fn entry(
         &mut self,
-        names: &mut Vec<String>,
+        names: &mut Names,
+        place: Place,
         entry: &Entry,
         keeps_totals: bool,
     ) -> Result<Found<Totals>, StoreError> {
         let added = match entry.what {
             What::Folder => {
-                let below = self.folder(names, entry.id, &entry.tag, keeps_totals)?;
+                let below = self.folder(names, place, entry.head(), &entry.tag, keeps_totals)?;
                 below.map(|below| Totals::of_folder(&entry.name, &below))
             }
             What::File(info) => {
-                let whole = self.file(names, entry, &info, keeps_totals)?;
+                let whole = self.file(names, place, entry, &info, keeps_totals)?;
                 whole.then(|| Totals::of_file(&entry.name, info.bytes))
             }
         };
@@ -220,12 +222,14 @@ impl<P: FnMut(u64)> Check<'_, P> {
 
     fn file(
         &mut self,
-        names: &mut Vec<String>,
+        names: &mut Names,
+        place: Place,
         entry: &Entry,
         info: &FileInfo,
         is_whole: bool,
     ) -> Result<bool, StoreError> {
-        let Some(Node::File(file)) = self.load(names, entry.head(), &entry.tag)? else {
+        let Some((place, Node::File(file))) = self.load(names, place, entry.head(), &entry.tag)?
+        else {
             return Ok(false);
         };
         let mut is_closed = false;
@@ -234,7 +238,7 @@ impl<P: FnMut(u64)> Check<'_, P> {
                 is_closed = text.as_str().ends_with('\n');
                 Some(text.summary())
             }
-            Body::Tree(inner) => self.rope(names, entry.id, inner, &mut is_closed)?,
+            Body::Tree(inner) => self.rope(names, place, entry.id, inner, &mut is_closed)?,
         };
         let Some(count) = count else { return Ok(false) };
         let lines = count.newlines.saturating_add(u64::from(count.bytes > 0 && !is_closed));
@@ -251,19 +255,22 @@ impl<P: FnMut(u64)> Check<'_, P> {
 
     fn rope(
         &mut self,
-        names: &mut Vec<String>,
+        names: &mut Names,
+        place: Place,
         object: ObjectId,
         inner: &Inner<TextCount>,
         is_closed: &mut bool,
     ) -> Result<Found<TextCount>, StoreError> {
         let mut sum = Some(TextCount::default());
         for (id, tag, summary) in inner.children::<Text>(object) {
-            let below = match self.load(names, id, tag)? {
-                Some(Node::Chunk(text)) => {
+            let below = match self.load(names, place, id, tag)? {
+                Some((_, Node::Chunk(text))) => {
                     *is_closed = text.as_str().ends_with('\n');
                     Some(text.summary())
                 }
-                Some(Node::FileInner(inner)) => self.rope(names, object, &inner, is_closed)?,
+                Some((place, Node::FileInner(inner))) => {
+                    self.rope(names, place, object, &inner, is_closed)?
+                }
                 _ => None,
             };
             if below.is_some_and(|below| below != summary.count()) {
@@ -277,17 +284,24 @@ impl<P: FnMut(u64)> Check<'_, P> {
         Ok(sum)
     }
 
-    /// Reads a record from the engine, whatever the cache has.
+    /// Reads a record, to which one at `place` refers, from the engine, whatever the cache has.
     fn load(
         &mut self,
-        names: &[String],
+        names: &[Name],
+        place: Place,
         id: RecordId,
         tag: &Tag,
-    ) -> Result<Option<Node>, StoreError> {
+    ) -> Result<Found<(Place, Node)>, StoreError> {
         self.step();
-        self.reached.insert(self.open.sealer().address(id));
-        match open::fetch(self.open.engine(), self.open.sealer(), id, tag) {
-            Ok((node, _)) => Ok(Some(node)),
+        let is_new = self.reached.insert(self.open.sealer().address(id));
+        let loaded = if is_new {
+            open::fetch(self.open.engine(), self.open.sealer(), id, tag)
+                .and_then(|(node, _)| Ok((place.below(&node)?, node)))
+        } else {
+            Err(RecordError::Damaged { kind: id.kind, flaw: Flaw::Repeated })
+        };
+        match loaded {
+            Ok(found) => Ok(Some(found)),
             Err(RecordError::Damaged { kind, flaw }) => {
                 self.problem(names, kind, flaw.describe());
                 Ok(None)
@@ -296,9 +310,8 @@ impl<P: FnMut(u64)> Check<'_, P> {
         }
     }
 
-    fn problem(&mut self, names: &[String], kind: Kind, how: &'static str) {
-        let names = names.to_vec();
-        self.report.problems.push(Problem { names, what: kind.describe(), how });
+    fn problem(&mut self, names: &[Name], kind: Kind, how: &'static str) {
+        self.report.add(names, kind.describe(), how);
     }
 
     fn step(&mut self) {
@@ -314,7 +327,27 @@ impl std::fmt::Debug for Problem {
     }
 }
 
+impl Problem {
+    pub(super) fn new(names: &[Name], what: &'static str, how: &'static str) -> Self {
+        let names = names.iter().map(|name| name.as_str().to_owned()).collect();
+        Self { names, what, how }
+    }
+}
+
+/// Adds to a list of what is wrong while it is short, and counts what comes after.
+pub(crate) fn list<T>(listed: &mut Vec<T>, unlisted: &mut u64, item: impl FnOnce() -> T) {
+    if listed.len() < LISTED {
+        listed.push(item());
+    } else {
+        *unlisted = unlisted.saturating_add(1);
+    }
+}
+
 impl CheckReport {
+    fn add(&mut self, names: &[Name], what: &'static str, how: &'static str) {
+        list(&mut self.problems, &mut self.unlisted, || Problem::new(names, what, how));
+    }
+
     /// Whether nothing is wrong.
     #[must_use]
     pub fn is_clean(&self) -> bool {
@@ -322,6 +355,8 @@ impl CheckReport {
     }
 }
 
+/// Problems in one report. Each may hold a path, and a crafted store can have as many as references.
+const LISTED: usize = 10_000;
 /// Records read at once.
 const PAGE: usize = 64;
 const MISCOUNT: &str = "counts what it refers to wrongly";

@@ -7,7 +7,7 @@ use crate::crypto::keys::{DataKey, RecordKeys};
 use crate::crypto::prf::StoreId;
 use crate::crypto::rng;
 use crate::record::node::{Child, Root};
-use crate::record::{ObjectId, Sealer, Tag};
+use crate::record::{HeaderId, ObjectId, Sealer, Tag};
 use crate::storage::memory::MemoryStorage;
 use crate::storage::{Engine, EngineKind, Storage};
 
@@ -33,7 +33,7 @@ impl SessionOptions {
         let store = StoreId(rng::array()?);
         let keys = RecordKeys::derive(&DataKey::generate()?, &store, FIRST_GENERATION);
         let sealer = Sealer::new(keys, store, FIRST_GENERATION);
-        begin(&*engine, &sealer, FIRST_REVISION)?;
+        begin(&*engine, &sealer, HeaderId::NONE)?;
         Session::with(Open::new(Box::new(storage), engine, sealer, None, self)?, self)
     }
 }
@@ -42,11 +42,10 @@ impl SessionOptions {
 pub(super) fn begin(
     engine: &dyn Engine,
     sealer: &Sealer,
-    header_revision: u64,
+    header: HeaderId,
 ) -> Result<(), StoreError> {
     let child = || Ok::<_, StoreError>(Child { id: ObjectId(rng::array()?), tag: Tag::default() });
-    let root =
-        Root { commit: 1, header_revision, files: 0, bytes: 0, tree: child()?, system: child()? };
+    let root = Root { commit: 1, header, files: 0, bytes: 0, tree: child()?, system: child()? };
     engine.apply(&open::first_batch(sealer, root)?)?;
     engine.sync()?;
     Ok(())
@@ -54,5 +53,3 @@ pub(super) fn begin(
 
 /// The number of a store's first generation.
 pub(super) const FIRST_GENERATION: u64 = 1;
-/// The revision of a store's first header.
-pub(super) const FIRST_REVISION: u64 = 1;

@@ -31,12 +31,13 @@ pub enum StoreError {
     ForeignAnchor,
     /// Both copies of the header are damaged or missing.
     HeaderDamaged,
-    /// The header is older, or newer, than the records it belongs to: it was put back from a copy. A removed passphrase
-    /// could be alive again in it.
+    /// The header is not the one that the records name, nor what a crash leaves of the next change: it was put back from
+    /// a copy. A removed passphrase could be alive again in it.
     HeaderRolledBack {
         /// The revision that the records name.
         expected: u64,
-        /// The revision of the header.
+        /// The revision of the header. It may be the same: two headers of one revision exist where a change was cut short
+        /// and discarded.
         found: u64,
     },
     /// The store lives in memory; it has neither header nor keyslots.
@@ -60,6 +61,9 @@ pub enum StoreError {
     NotAStore,
     /// There is not enough memory to derive the key.
     OutOfMemory,
+    /// What has the name of one of the store's files is none that is safe to use, a link to another file above all.
+    /// It was left as it is. In words, without a path.
+    OddFile(String),
     /// The operating system gave no randomness.
     RandomnessFailed,
     /// The store is older than a state that was already seen.
@@ -76,6 +80,8 @@ pub enum StoreError {
     SlotsFull,
     /// The engine failed, in its own words.
     Storage(String),
+    /// A tool is confined to a folder that is a file, or lies below one: someone else put it there.
+    SubtreeIsFile,
     /// Stored bytes are not what was written there: damage or tampering, which look alike.
     Tampered {
         /// What is affected, in general words.
@@ -121,7 +127,7 @@ impl StoreError {
                 "See what holds the old generation's files, then unlock the store again, which removes them; see that they are gone."
             }
             Self::HeaderDamaged => {
-                "Put back header.a and header.b from an earlier copy of this very folder, or use a backup as a whole; nothing else holds its keys."
+                "Put back header.a and header.b from an earlier copy of this very folder, from after its last purge; if a keyslot has changed since, only a salvage opens with them. Or use a backup as a whole."
             }
             Self::HeaderRolledBack { .. } => {
                 "Put back the newest header.a and header.b, or a whole backup of the store."
@@ -138,12 +144,18 @@ impl StoreError {
             Self::Locked => "Unlock the store with its passphrase.",
             Self::NotAStore => "Check the path, or create a store there first.",
             Self::NoSuchSlot(_) => "List the keyslots to see which are in use.",
+            Self::OddFile(_) => {
+                "Do not trust the folder if it came from somebody else; otherwise move that aside, or make a copy of the store that shares no files with it."
+            }
             Self::OutOfMemory => "Close other programs, or unlock on a machine with more memory.",
             Self::RandomnessFailed => "Try again; if it stays, the operating system is at fault.",
             Self::RolledBack { .. } => {
                 "Look for a newer copy of the store; a restored backup is the usual cause."
             }
             Self::SlotsFull => "Remove or replace a keyslot that is no longer needed.",
+            Self::SubtreeIsFile => {
+                "Rename or remove that file, or confine the tool to another folder."
+            }
             Self::Tampered { .. } => {
                 "Restore a backup; the rest of the store stays readable, and nothing was repaired."
             }
@@ -178,6 +190,12 @@ impl fmt::Display for StoreError {
                 "The store was written anew, but its old records could not be removed: {why}"
             ),
             Self::HeaderDamaged => f.write_str("The header of the store is damaged or missing."),
+            Self::HeaderRolledBack { expected, found } if expected == found => {
+                write!(
+                    f,
+                    "The header was rolled back: its records name another of revision {found}."
+                )
+            }
             Self::HeaderRolledBack { expected, found } => {
                 write!(
                     f,
@@ -195,6 +213,9 @@ impl fmt::Display for StoreError {
             Self::Locked => f.write_str("The store is locked."),
             Self::NoSuchSlot(number) => write!(f, "Keyslot {number} is not in use."),
             Self::NotAStore => f.write_str("There is no store at this place."),
+            Self::OddFile(what) => {
+                write!(f, "A file of the store is not what it should be: {what}.")
+            }
             Self::OutOfMemory => f.write_str("There is not enough memory to derive the key."),
             Self::RandomnessFailed => f.write_str("The operating system gave no randomness."),
             Self::RolledBack { expected, found } => {
@@ -205,6 +226,9 @@ impl fmt::Display for StoreError {
             }
             Self::SlotsFull => f.write_str("All eight keyslots are in use."),
             Self::Storage(what) => write!(f, "The storage engine failed: {what}."),
+            Self::SubtreeIsFile => {
+                f.write_str("The folder that the memory tool is confined to is a file.")
+            }
             Self::Tampered { what, how } => {
                 write!(f, "The store was damaged or tampered with: {what} {how}.")
             }
@@ -241,6 +265,7 @@ impl From<StorageError> for StoreError {
             StorageError::InUse(pid) => Self::InUse(pid),
             StorageError::Io(error) => Self::Io(error),
             StorageError::Missing => Self::NotAStore,
+            StorageError::Odd(odd) => Self::OddFile(odd.to_string()),
             StorageError::NotBuilt => Self::EngineNotBuilt,
             StorageError::Poisoned => Self::Halted,
             StorageError::TooLarge => Self::TooLarge,

@@ -6,6 +6,7 @@ use crate::crypto::keys::{DataKey, Keyfile, MasterKey, PasswordKey, RecordKeys, 
 use crate::crypto::passphrase::Passphrase;
 use crate::crypto::prf::{self, PrfKey, Role, StoreId};
 use crate::crypto::unhex;
+use crate::record::HeaderId;
 use crate::record::format_page::Page;
 use crate::storage::EngineKind;
 use crate::vault::anchor::Mark;
@@ -36,11 +37,12 @@ fn the_keys_are_those_of_the_page() {
 
     let pdk = password_key(&page);
     expect("pdk", &|| pdk.expose_for_tests());
-    expect("kek", &|| output(&pdk, Role::Kek, &store, &[0, 1]));
-    expect("commitment", &|| output(&pdk, Role::Commitment, &store, &[0, 1]));
+    let message = |place: [u8; 2]| [&place, page.bytes("salt").as_slice()].concat();
+    expect("kek", &|| output(&pdk, Role::Kek, &store, &message([0, 1])));
+    expect("commitment", &|| output(&pdk, Role::Commitment, &store, &message([0, 1])));
     let both = pdk.with_keyfile(&Keyfile::new(page.secret("keyfile")));
-    expect("kek 2", &|| output(&both, Role::Kek, &store, &[1, 2]));
-    expect("commitment 2", &|| output(&both, Role::Commitment, &store, &[1, 2]));
+    expect("kek 2", &|| output(&both, Role::Kek, &store, &message([1, 2])));
+    expect("commitment 2", &|| output(&both, Role::Commitment, &store, &message([1, 2])));
 
     let master = MasterKey::new(page.secret("master key"));
     expect("wrap key", &|| output(&master, Role::WrapKey, &store, &[]));
@@ -102,6 +104,8 @@ fn the_header_of_the_page_unlocks() {
     let page = Page::read();
     let header = Header::parse(&header(&page), &KdfLimits::default()).unwrap();
     assert_eq!((header.revision(), header.generation()), (1, 1));
+    assert_eq!(header.id().mac.0, page.bytes("header mac")[..16]);
+    assert!(header.follows(&HeaderId::NONE));
     assert_eq!((header.engine(), header.store()), (EngineKind::Sled, page.store()));
     let unlocked = header.unlock(&Credential::Passphrase(&passphrase())).unwrap();
     assert_eq!(unlocked.master().expose_for_tests(), page.bytes("master key"));

@@ -15,7 +15,8 @@
 //! | 48 | 72 | sealed data key: nonce 24, ciphertext 32, tag 16 |
 //! | 120 | 8 | zero |
 //! | 128 | 2,048 | eight keyslots of 256 bytes ([`slots`](crate::vault::slots)) |
-//! | 2,176 | 1,856 | zero |
+//! | 2,176 | 16 | the header before this one: the first half of its MAC |
+//! | 2,192 | 1,840 | zero |
 //! | 4,032 | 32 | MAC of all before it |
 //! | 4,064 | 32 | checksum of all before it |
 //!
@@ -28,6 +29,7 @@ use crate::crypto::kdf::KdfFailed;
 use crate::crypto::keys::{DataKey, HeaderMacKey, MasterKey, WrapKey};
 use crate::crypto::prf::{self, StoreId};
 use crate::crypto::rng::RandomnessFailed;
+use crate::record::{HeaderId, HeaderMac};
 use crate::storage::EngineKind;
 use crate::vault::credential::{Credential, SlotKind};
 use crate::vault::layout::{field, is_zero, put};
@@ -130,7 +132,19 @@ impl Header {
         self.fields.unlock_costs(kind)
     }
 
-    /// Grows with every change of the header.
+    /// What a root names this header by: [`revision`](Self::revision) and MAC.
+    pub(crate) fn id(&self) -> HeaderId {
+        let mac = HeaderMac(field::<{ at::MAC }, _, _>(&self.bytes));
+        HeaderId { revision: self.fields.revision, mac }
+    }
+
+    /// Whether this header was made from the one of this name, by a single change.
+    pub(crate) fn follows(&self, other: &HeaderId) -> bool {
+        other.revision.checked_add(1) == Some(self.fields.revision)
+            && other.mac == self.fields.before
+    }
+
+    /// Grows by one with every change of the header.
     pub(crate) fn revision(&self) -> u64 {
         self.fields.revision
     }
@@ -211,7 +225,8 @@ pub(crate) enum HeaderError {
     LastSlot,
 }
 
-/// What a header says. `revision` and `generation` are bound to records and anchor by the layers above.
+/// What a header says. Its [`id`](Header::id) is bound to records, and so is `generation` to records and anchor, by the
+/// layers above.
 #[derive(Clone)]
 pub(super) struct Fields {
     pub(super) engine: EngineKind,
@@ -220,6 +235,8 @@ pub(super) struct Fields {
     pub(super) generation: u64,
     pub(super) data_key: SealedKey,
     pub(super) slots: [Slot; SLOTS],
+    /// The MAC of the header that this one was made from; zero in the first.
+    pub(super) before: HeaderMac,
 }
 
 impl Fields {
@@ -259,7 +276,7 @@ impl Fields {
         let engine = engine_of(code).ok_or(HeaderError::EngineNotBuilt(code))?;
         if !is_zero::<{ at::ZERO }, { at::FLAGS }, _>(bytes)
             || !is_zero::<{ at::ZERO_BEFORE_SLOTS }, { at::SLOTS }, _>(bytes)
-            || !is_zero::<{ at::ZERO_AFTER_SLOTS }, { at::MAC }, _>(bytes)
+            || !is_zero::<{ at::ZERO_BEFORE_MAC }, { at::MAC }, _>(bytes)
         {
             return Err(HeaderError::Damaged("its padding is not zero"));
         }
@@ -274,6 +291,7 @@ impl Fields {
             generation: u64::from_le_bytes(field::<{ at::GENERATION }, _, _>(bytes)),
             data_key: decode_sealed_key(&field::<{ at::DATA_KEY }, _, _>(bytes)),
             slots,
+            before: HeaderMac(field::<{ at::BEFORE }, _, _>(bytes)),
         })
     }
 
@@ -292,6 +310,7 @@ impl Fields {
             *to = slot.encode();
         }
         put::<{ at::SLOTS }, _, _>(&mut bytes, &slots);
+        put::<{ at::BEFORE }, _, _>(&mut bytes, &self.before.0);
         bytes
     }
 }
@@ -364,7 +383,8 @@ mod at {
     pub(super) const DATA_KEY: usize = 48;
     pub(super) const ZERO_BEFORE_SLOTS: usize = 120;
     pub(super) const SLOTS: usize = 128;
-    pub(super) const ZERO_AFTER_SLOTS: usize = 2_176;
+    pub(super) const BEFORE: usize = 2_176;
+    pub(super) const ZERO_BEFORE_MAC: usize = 2_192;
     pub(super) const MAC: usize = 4_032;
     pub(super) const CHECKSUM: usize = 4_064;
 }

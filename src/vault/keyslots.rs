@@ -1,18 +1,19 @@
 //! Changing who may open a store: its keyslots, listed and changed while it is unlocked.
 //!
-//! A change makes the next header, writes it to copy A and then to copy B, and then commits a root that names its
-//! revision; only then is it acknowledged. A crash before copy A leaves the old state, one after it the new, and in
+//! A change makes the next header, writes it to copy A and then to copy B, and then commits a root that names
+//! it; only then is it acknowledged. A crash before copy A leaves the old state, one after it the new, and in
 //! between the credentials of both open the store. Once the root is committed, the old header is refused wherever
 //! it comes from.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use super::commit::Exclusive;
+use super::copy::strict;
 use super::credential::{Credential, Enrolment, NewSlot, SlotKind};
 use super::error::StoreError;
 use super::header::HeaderError;
 use super::label::SlotLabel;
-use super::rewrite::{self, Next, strict};
+use super::rewrite::{self, Next};
 use super::session::{Session, write};
 use super::unlock::now;
 use super::unlocked::{NextHeader, Unlocked};
@@ -167,16 +168,14 @@ impl Exclusive<'_> {
         let session = self.session().clone();
         let (answer, next) =
             session.read(|open| change(open.keys().ok_or(StoreError::InMemory)?))?;
-        let revision = next.revision();
+        let id = next.id();
         let written = session
             .read(|open| rewrite::write_headers(open.storage(), next.bytes()))
             .and_then(|()| {
                 write(&session.shared.state).open_mut()?.adopt_header(next);
                 Ok(())
             })
-            .and_then(|()| {
-                self.commit(|txn| txn.set_header_revision(revision).map_err(StoreError::from))
-            });
+            .and_then(|()| self.commit(|txn| txn.bind_header(id).map_err(StoreError::from)));
         // From the first copy on, only a new unlock can tell how far it came.
         written.map_err(|error| session.halt(error))?;
         Ok(answer)

@@ -21,14 +21,15 @@ use crate::storage::{Address, Batch, Engine, Storage};
 
 /// What exists only while a session is unlocked; dropping it wipes keys and cache.
 pub(crate) struct Open {
-    // Before the storage, which holds the lock of the store: dropped first.
-    engine: Box<dyn Engine>,
-    storage: Box<dyn Storage>,
+    // Fields are dropped in this order. What is secret goes before the engine, whose last sync may take for ever, and the
+    // engine before the storage, which holds the lock of the store.
     sealer: Sealer,
     /// The header in use; none for a store that has none.
     keys: Option<Unlocked>,
     anchor: Option<Anchor>,
     cache: Mutex<NodeCache>,
+    engine: Box<dyn Engine>,
+    storage: Box<dyn Storage>,
     cache_bytes: usize,
     quotas: Quotas,
     root: Root,
@@ -190,9 +191,10 @@ impl Open {
         &*self.engine
     }
 
-    /// Closes the engine, then gives up the lock of the store; keys and cache are wiped whatever happens.
+    /// Wipes keys and cache, closes the engine, then gives up the lock of the store.
     pub(super) fn close(self) -> Result<(), StoreError> {
-        let Self { engine, storage, .. } = self;
+        let Self { engine, storage, sealer, keys, anchor, cache, .. } = self;
+        drop((sealer, keys, anchor, cache));
         let closed = engine.close();
         drop(storage);
         Ok(closed?)

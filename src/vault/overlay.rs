@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use super::open::Open;
 use crate::record::node::Root;
 use crate::record::{
-    Flaw, Kind, Node, NodeSink, NodeSource, RecordError, RecordId, Tag, size_class,
+    Flaw, HeaderId, Kind, Node, NodeSink, NodeSource, RecordError, RecordId, Tag, size_class,
 };
 
 /// Dirty nodes by record; `None` where a record is removed.
@@ -63,10 +63,10 @@ impl<'a> Txn<'a> {
         }
     }
 
-    /// Binds the state after this call to a revision of the header.
-    pub(crate) fn set_header_revision(&mut self, revision: u64) -> Result<(), RecordError> {
+    /// Binds the state after this call to a header.
+    pub(crate) fn bind_header(&mut self, header: HeaderId) -> Result<(), RecordError> {
         let mut root = self.root()?;
-        root.header_revision = revision;
+        root.header = header;
         self.put(RecordId::ROOT, root.into());
         Ok(())
     }

@@ -4,17 +4,29 @@
 //! read; of a folder that lost a part of its entries the rest is kept. Totals are made anew from what is there.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
-use super::check::Problem;
+use super::check::{self, Problem};
+use super::copy::Copy;
 use super::error::StoreError;
 use super::open;
-use super::rewrite::{Copy, Next};
+use super::rewrite::Next;
 use super::session::Session;
-use crate::record::node::{Entries, Entry, Folder, Root, Totals, What};
+use crate::record::node::{Entries, Entry, Folder, Name, Root, Totals, What};
 use crate::record::tree::{Body, Inner, Leaf, Owner};
 use crate::record::{
-    Flaw, Kind, Node, NodeSink, NodeSource, ObjectId, RecordError, RecordId, Tag, load_folder,
+    Flaw, Kind, Node, NodeSink, NodeSource, ObjectId, Place, Reached, RecordError, RecordId, Tag,
 };
+
+/// What a repair dropped.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct RepairReport {
+    /// What is gone, in the order in which it was found; the first 10,000.
+    pub dropped: Vec<Problem>,
+    /// How many more are gone.
+    pub unlisted: u64,
+}
 
 impl Session {
     /// Writes the store anew without what is damaged, and answers what was dropped. Everything else is kept, and the
@@ -26,68 +38,75 @@ impl Session {
     /// # Errors
     /// [`StoreError::Tampered`] if the root folder itself cannot be read: then salvage is what is left. Those of
     /// [`purge`](Session::purge).
-    pub fn repair(&self, mut progress: impl FnMut(u64)) -> Result<Vec<Problem>, StoreError> {
-        let mut dropped = Vec::new();
+    ///
+    /// # Security
+    /// The report holds names, in plain strings that nothing wipes.
+    pub fn repair(&self, mut progress: impl FnMut(u64)) -> Result<RepairReport, StoreError> {
+        let mut report = RepairReport::default();
         self.exclusive(|exclusive| {
             let mut copy = |copy: &mut Copy<'_>, root: &Root| {
-                dropped.clear();
-                Repair { copy, dropped: &mut dropped }.root(root)
+                report = RepairReport::default();
+                Repair { copy, report: &mut report, reached: Reached::default() }.root(root)
             };
             exclusive.replace_generation(&mut progress, &mut copy, |keys, number| {
                 Next::generation(keys, number, keys.header().engine())
             })
         })?;
-        Ok(dropped)
+        Ok(report)
     }
 }
 
 struct Repair<'a, 'c> {
     copy: &'a mut Copy<'c>,
-    dropped: &'a mut Vec<Problem>,
+    report: &'a mut RepairReport,
+    reached: Reached,
 }
 
 impl Repair<'_, '_> {
     fn root(&mut self, root: &Root) -> Result<(Tag, u64, u64), StoreError> {
-        let head = load_folder(&Fresh(self.copy), root.tree.id, &root.tree.tag)?;
-        let (tag, totals, _) = self.rebuild(&mut Vec::new(), root.tree.id, &head)?;
+        let id = RecordId::folder(root.tree.id);
+        let (place, head) = self.load_folder(Place::TOP, id, &root.tree.tag)?;
+        let (tag, totals, _) = self.rebuild(&mut Vec::new(), place, id.object, &head)?;
         Ok((tag, totals.files, totals.bytes))
     }
 
     /// Copies what is readable of a folder; `None` if nothing of it is left.
     fn folder(
         &mut self,
-        names: &mut Vec<String>,
+        names: &mut Vec<Name>,
+        place: Place,
         entry: &Entry,
     ) -> Result<Option<(Tag, Totals)>, StoreError> {
-        let head = match load_folder(&Fresh(self.copy), entry.id, &entry.tag) {
-            Ok(head) => head,
+        let (place, head) = match self.load_folder(place, entry.head(), &entry.tag) {
+            Ok(found) => found,
             Err(error) => return self.drop_damaged(names, error).map(|()| None),
         };
-        let (tag, totals, entries) = self.rebuild(names, entry.id, &head)?;
+        let (tag, totals, entries) = self.rebuild(names, place, entry.id, &head)?;
         Ok((entries > 0).then_some((tag, totals)))
     }
 
     fn rebuild(
         &mut self,
-        names: &mut Vec<String>,
+        names: &mut Vec<Name>,
+        place: Place,
         object: ObjectId,
         head: &Folder,
     ) -> Result<(Tag, Totals, usize), StoreError> {
         let mut found = Vec::new();
         match &head.body {
             Body::Inline(entries) => found.clone_from(&entries.0),
-            Body::Tree(inner) => self.collect(names, object, inner, &mut found)?,
+            Body::Tree(inner) => self.collect(names, place, object, inner, &mut found)?,
         }
         let mut totals = Totals::default();
         let mut kept = Vec::with_capacity(found.len());
         for mut entry in found {
-            names.push(entry.name.as_str().to_owned());
+            names.push(entry.name.clone());
             let copied = match entry.what {
                 What::Folder => self
-                    .folder(names, &entry)?
+                    .folder(names, place, &entry)?
                     .map(|(tag, below)| (tag, Totals::of_folder(&entry.name, &below))),
                 What::File(info) => self
-                    .file(names, &entry)?
+                    .file(names, place, &entry)?
                     .map(|tag| (tag, Totals::of_file(&entry.name, info.bytes))),
             };
             names.pop();
@@ -116,19 +135,19 @@ impl Repair<'_, '_> {
     /// The entries of every part of a folder that can be read.
     fn collect(
         &mut self,
-        names: &[String],
+        names: &[Name],
+        place: Place,
         object: ObjectId,
         inner: &Inner<<Entries as Leaf>::Summary>,
         found: &mut Vec<Entry>,
     ) -> Result<(), StoreError> {
         for (id, tag, _) in inner.children::<Entries>(object) {
-            match Fresh(self.copy).load(id, tag) {
-                Ok(Node::FolderLeaf(entries)) => found.extend(entries.0.iter().cloned()),
-                Ok(Node::FolderInner(inner)) => self.collect(names, object, &inner, found)?,
-                Ok(_) => self.drop_damaged(
-                    names,
-                    RecordError::Damaged { kind: Kind::FolderInner, flaw: Flaw::Malformed },
-                )?,
+            match self.load(place, id, tag) {
+                Ok((_, Node::FolderLeaf(entries))) => found.extend(entries.0.iter().cloned()),
+                Ok((place, Node::FolderInner(inner))) => {
+                    self.collect(names, place, object, &inner, found)?;
+                }
+                Ok(_) => self.drop_damaged(names, malformed(Kind::FolderInner))?,
                 Err(error) => self.drop_damaged(names, error)?,
             }
         }
@@ -136,12 +155,47 @@ impl Repair<'_, '_> {
     }
 
     /// Copies a file if it can be read whole.
-    fn file(&mut self, names: &[String], entry: &Entry) -> Result<Option<Tag>, StoreError> {
+    fn file(
+        &mut self,
+        names: &[Name],
+        place: Place,
+        entry: &Entry,
+    ) -> Result<Option<Tag>, StoreError> {
         // Read once before anything is written: half a file must not be left in the new generation.
-        match readable(&Fresh(self.copy), entry.head(), &entry.tag) {
-            Ok(()) => self.copy.node(entry.head(), &entry.tag).map(Some),
+        match self.read_through(place, entry.head(), &entry.tag) {
+            Ok(()) => self.copy.node(place, entry.head(), &entry.tag).map(Some),
             Err(error) => self.drop_damaged(names, error).map(|()| None),
         }
+    }
+
+    fn read_through(&mut self, place: Place, id: RecordId, tag: &Tag) -> Result<(), RecordError> {
+        let (place, mut node) = self.load(place, id, tag)?;
+        node.children_mut(id.object, |child, tag| self.read_through(place, child, tag))
+    }
+
+    fn load_folder(
+        &mut self,
+        place: Place,
+        id: RecordId,
+        tag: &Tag,
+    ) -> Result<(Place, Arc<Folder>), RecordError> {
+        match self.load(place, id, tag)? {
+            (place, Node::Folder(folder)) => Ok((place, folder)),
+            _ => Err(malformed(Kind::Folder)),
+        }
+    }
+
+    /// Reads a record, to which one at `place` refers, from the engine, whatever the cache has.
+    fn load(
+        &mut self,
+        place: Place,
+        id: RecordId,
+        tag: &Tag,
+    ) -> Result<(Place, Node), RecordError> {
+        self.reached.mark(id)?;
+        let open = self.copy.open;
+        let (node, _) = open::fetch(open.engine(), open.sealer(), id, tag)?;
+        Ok((place.below(&node)?, node))
     }
 
     fn seal(&mut self, nodes: &mut Nodes, id: RecordId, mut node: Node) -> Result<Tag, StoreError> {
@@ -155,27 +209,16 @@ impl Repair<'_, '_> {
         self.copy.put(sealed)
     }
 
-    fn drop_damaged(&mut self, names: &[String], error: RecordError) -> Result<(), StoreError> {
+    fn drop_damaged(&mut self, names: &[Name], error: RecordError) -> Result<(), StoreError> {
         let RecordError::Damaged { kind, flaw } = error else { return Err(error.into()) };
-        let (names, what, how) = (names.to_vec(), kind.describe(), flaw.describe());
-        self.dropped.push(Problem { names, what, how });
+        let problem = || Problem::new(names, kind.describe(), flaw.describe());
+        check::list(&mut self.report.dropped, &mut self.report.unlisted, problem);
         Ok(())
     }
 }
 
-fn readable(source: &Fresh<'_, '_>, id: RecordId, tag: &Tag) -> Result<(), RecordError> {
-    let mut node = source.load(id, tag)?;
-    node.children_mut(id.object, |child, tag| readable(source, child, tag))
-}
-
-/// The records as they are in the engine, whatever the cache has.
-struct Fresh<'a, 'c>(&'a Copy<'c>);
-
-impl NodeSource for Fresh<'_, '_> {
-    fn load(&self, id: RecordId, tag: &Tag) -> Result<Node, RecordError> {
-        let open = self.0.open;
-        open::fetch(open.engine(), open.sealer(), id, tag).map(|(node, _)| node)
-    }
+fn malformed(kind: Kind) -> RecordError {
+    RecordError::Damaged { kind, flaw: Flaw::Malformed }
 }
 
 /// New nodes of one folder, until they are sealed.

@@ -10,6 +10,7 @@ use std::path::Path;
 
 use super::anchor::{Anchor, Mark};
 use super::commit::Exclusive;
+use super::copy::{Copy, CopyTree, ReadBack, strict};
 use super::create::FIRST_GENERATION;
 use super::error::StoreError;
 use super::open::{self, Open};
@@ -18,9 +19,8 @@ use super::session::{Session, read, write};
 use super::unlocked::{NextHeader, Unlocked};
 use crate::crypto::keys::{DataKey, RecordKeys};
 use crate::limits::{BATCH_RECORDS, FILE_INLINE_AGAIN};
-use crate::record::node::{Folder, Root, Totals};
-use crate::record::tree::Body;
-use crate::record::{Node, RecordId, Sealed, Sealer, Tag};
+use crate::record::node::Root;
+use crate::record::{HeaderId, Sealer};
 use crate::storage::local::LocalStorage;
 use crate::storage::memory::MemoryStorage;
 use crate::storage::{Address, Batch, Engine, EngineKind, HeaderCopy, Storage};
@@ -214,10 +214,10 @@ impl Next {
         Self { keys: NextKeys::Rotated(Box::new(keys)), sealer, generation, engine }
     }
 
-    fn revision(&self) -> u64 {
+    fn header_id(&self) -> HeaderId {
         match &self.keys {
-            NextKeys::Same(header) => header.revision(),
-            NextKeys::Rotated(keys) => keys.header().revision(),
+            NextKeys::Same(header) => header.id(),
+            NextKeys::Rotated(keys) => keys.header().id(),
         }
     }
 
@@ -267,10 +267,10 @@ fn write_generation(
         (storage, next.engine)
     };
     let scratch = place.create_generation(scratch_number, kind)?;
-    let mut copy =
-        Copy { open, sealer: &next.sealer, into: &*scratch, puts: Vec::new(), records: 0 };
-    let copied = copy.root(commit, next.revision(), copy_tree);
-    let records = copy.records;
+    let mut copy = Copy::new(open, &next.sealer, &*scratch);
+    let copied = copy.root(commit, next.header_id(), copy_tree);
+    let records = copy.records();
+    drop(copy);
     let engine = copied.and_then(|()| {
         let engine = storage.create_generation(next.generation, next.engine)?;
         sort(&*scratch, &*engine, progress)?;
@@ -281,9 +281,7 @@ fn write_generation(
     let engine = engine?;
 
     let (root, root_value) = open::read_root(&*engine, &next.sealer)?;
-    let mut check = Check { engine: &*engine, sealer: &next.sealer, records: 1 };
-    check.below(RecordId::ROOT, root.clone().into())?;
-    if check.records != records {
+    if ReadBack::count(&*engine, &next.sealer, &root)? != records {
         return Err(StoreError::Storage("the new generation lacks records".to_owned()));
     }
     Ok(Written { engine, root, root_value })
@@ -305,89 +303,6 @@ fn sort(
         into.apply(&Batch { expect: None, puts: page, deletes: Vec::new() })?;
         into.sync()?;
         progress(records);
-    }
-}
-
-/// Copies the tree below the root folder, and answers the new tag of that folder and the root's new totals.
-pub(super) type CopyTree<'f> =
-    &'f mut dyn FnMut(&mut Copy<'_>, &Root) -> Result<(Tag, u64, u64), StoreError>;
-
-/// The whole tree as it is; whatever is damaged is an error.
-pub(super) fn strict(copy: &mut Copy<'_>, root: &Root) -> Result<(Tag, u64, u64), StoreError> {
-    let tag = copy.node(RecordId::folder(root.tree.id), &root.tree.tag)?;
-    Ok((tag, root.files, root.bytes))
-}
-
-/// Seals the live tree under other keys.
-pub(super) struct Copy<'a> {
-    pub(super) open: &'a Open,
-    pub(super) sealer: &'a Sealer,
-    into: &'a dyn Engine,
-    puts: Vec<(Address, Vec<u8>)>,
-    records: u64,
-}
-
-impl Copy<'_> {
-    fn root(
-        &mut self,
-        commit: u64,
-        header_revision: u64,
-        copy_tree: CopyTree<'_>,
-    ) -> Result<(), StoreError> {
-        let mut root = Root { commit, header_revision, ..self.open.root().clone() };
-        let (tag, files, bytes) = copy_tree(self, &root)?;
-        root = Root { files, bytes, ..root };
-        root.tree.tag = tag;
-        // Whatever the system folder holds was deleted or never finished.
-        let empty = Folder { next_index: 0, totals: Totals::default(), body: Body::empty() };
-        let sealed = self.sealer.seal(RecordId::folder(root.system.id), &empty.into())?;
-        root.system.tag = self.put(sealed)?;
-        let sealed = self.sealer.seal(RecordId::ROOT, &root.into())?;
-        self.put(sealed)?;
-        self.flush()
-    }
-
-    /// Copies a node and everything below it.
-    pub(super) fn node(&mut self, id: RecordId, tag: &Tag) -> Result<Tag, StoreError> {
-        let mut node = self.open.load_once(id, tag)?;
-        node.children_mut(id.object, |child, tag| {
-            *tag = self.node(child, tag)?;
-            Ok::<(), StoreError>(())
-        })?;
-        let sealed = self.sealer.seal(id, &node)?;
-        self.put(sealed)
-    }
-
-    pub(super) fn put(&mut self, sealed: Sealed) -> Result<Tag, StoreError> {
-        self.records = self.records.saturating_add(1);
-        self.puts.push((sealed.address, sealed.value));
-        if self.puts.len() >= BATCH_RECORDS {
-            self.flush()?;
-        }
-        Ok(sealed.tag)
-    }
-
-    fn flush(&mut self) -> Result<(), StoreError> {
-        let puts = std::mem::take(&mut self.puts);
-        self.into.apply(&Batch { expect: None, puts, deletes: Vec::new() })?;
-        Ok(self.into.sync()?)
-    }
-}
-
-/// Reads a tree from its root and counts its records.
-struct Check<'a> {
-    engine: &'a dyn Engine,
-    sealer: &'a Sealer,
-    records: u64,
-}
-
-impl Check<'_> {
-    fn below(&mut self, id: RecordId, mut node: Node) -> Result<(), StoreError> {
-        node.children_mut(id.object, |child, tag| {
-            let (node, _) = open::fetch(self.engine, self.sealer, child, tag)?;
-            self.records = self.records.saturating_add(1);
-            self.below(child, node)
-        })
     }
 }
 

@@ -218,20 +218,22 @@ impl SlotSecrets {
             None => Err(KdfFailed::Refused),
         };
         Ok(match credential {
-            Credential::Passphrase(passphrase) => Self::of(place, kind, &password_key(passphrase)?),
-            Credential::PassphraseAndKeyfile(passphrase, keyfile) => {
-                Self::of(place, kind, &password_key(passphrase)?.with_keyfile(keyfile))
+            Credential::Passphrase(passphrase) => {
+                Self::of(place, kind, salt, &password_key(passphrase)?)
             }
-            Credential::RecoveryKey(key) => Self::of(place, kind, *key),
-            Credential::RawKey(key) => Self::of(place, kind, *key),
+            Credential::PassphraseAndKeyfile(passphrase, keyfile) => {
+                Self::of(place, kind, salt, &password_key(passphrase)?.with_keyfile(keyfile))
+            }
+            Credential::RecoveryKey(key) => Self::of(place, kind, salt, *key),
+            Credential::RawKey(key) => Self::of(place, kind, salt, *key),
         })
     }
 
-    fn of(place: &Place, kind: SlotKind, secret: &impl CredentialSecret) -> Self {
+    fn of(place: &Place, kind: SlotKind, salt: &Salt, secret: &impl CredentialSecret) -> Self {
         let context = [place.number, kind.code()];
         Self {
-            kek: Kek::derive(secret, &place.store, context),
-            commitment: Commitment::derive(secret, &place.store, context),
+            kek: Kek::derive(secret, &place.store, context, salt),
+            commitment: Commitment::derive(secret, &place.store, context, salt),
         }
     }
 }

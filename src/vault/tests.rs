@@ -1,6 +1,7 @@
 //! The store as a whole, from its header down, against tampering and interruptions.
 
 mod anchor;
+mod close;
 mod header;
 pub(crate) mod store;
 mod unlock;

@@ -18,8 +18,7 @@ use super::{Session, SessionOptions, StorageEngine};
 use crate::crypto::cost::{KdfCost, KdfLimits};
 use crate::crypto::passphrase::Passphrase;
 use crate::crypto::prf::StoreId;
-use crate::record::Sealer;
-use crate::record::{Flaw, Kind};
+use crate::record::{Flaw, HeaderId, Kind, Sealer};
 use crate::storage::local::LocalStorage;
 use crate::storage::{Engine, EngineKind, HeaderCopy, Storage, StorageError};
 
@@ -66,7 +65,8 @@ impl Vault {
     /// that are not the store's stay, and the folder with them.
     ///
     /// # Errors
-    /// [`StoreError::NotAStore`] and [`StoreError::InUse`], and then nothing was touched; [`StoreError::Io`].
+    /// [`StoreError::NotAStore`] and [`StoreError::InUse`], and then nothing was touched; [`StoreError::Io`] and
+    /// [`StoreError::OddFile`] for what could not be overwritten or removed, when everything else is gone.
     ///
     /// # Security
     /// An SSD, a snapshot or a copy-on-write file system may keep the overwritten bytes, and backups are stores of their
@@ -130,24 +130,23 @@ impl Vault {
     ) -> Result<Session, StoreError> {
         let (copy, keys) = self.unlock_header(credential)?;
         let Self { storage, headers, options } = self;
-        let header = keys.header();
+        let header = keys.header().clone();
         // The engine runs recovery on its files when it opens them, so it comes after the header has
         // authenticated.
-        let engine = open_records(&*storage, header)?;
-        let bytes = *header.bytes();
-        let (revision, generation) = (header.revision(), header.generation());
+        let engine = open_records(&*storage, &header)?;
         let mut anchor = Anchor::new(&keys, options.freshness.clone());
-        let seen = anchor.newest(&*storage, generation);
+        let seen = anchor.newest(&*storage, header.generation());
         let sealer = sealer(&keys);
         let mut open = Open::new(storage, engine, sealer, Some(keys), &options.session)?;
         // A process may have died between applying its last batch and syncing it. No power cut may take back
         // what is shown from here on.
         open.engine().sync()?;
 
-        let behind = revision.checked_sub(open.root().header_revision);
-        if !matches!(behind, Some(0 | 1)) {
-            let expected = open.root().header_revision;
-            return Err(StoreError::HeaderRolledBack { expected, found: revision });
+        let bound = open.root().header;
+        let interrupted = header.follows(&bound);
+        if header.id() != bound && !interrupted {
+            let (expected, found) = (bound.revision, header.revision());
+            return Err(StoreError::HeaderRolledBack { expected, found });
         }
         let fresh = if anchor.is_foreign() {
             Err(StoreError::ForeignAnchor)
@@ -161,16 +160,21 @@ impl Vault {
         };
         open.keep_anchor(anchor);
         let other = other(copy);
-        if !headers.iter().any(|(copy, header)| *copy == other && *header.bytes() == bytes) {
-            open.storage().write_header(other, &bytes)?;
+        if !headers.iter().any(|(copy, kept)| *copy == other && kept.bytes() == header.bytes()) {
+            match open.storage().write_header(other, header.bytes()) {
+                // There is no keyslot to renew in a folder, and whose it is nobody knows. It keeps nobody from
+                // reading; what changes a keyslot fails over it.
+                Err(StorageError::Odd(_)) => {}
+                renewed => renewed?,
+            }
         }
         for stale in open.storage().generations()? {
-            if stale != generation {
+            if stale != header.generation() {
                 open.storage().remove_generation(stale)?;
             }
         }
         let session = Session::with(open, &options.session)?;
-        session.settle((behind == Some(1)).then_some(revision), skip)?;
+        session.settle(interrupted.then(|| header.id()), skip)?;
         Ok(session)
     }
 
@@ -232,7 +236,7 @@ impl VaultOptions {
     /// # Errors
     /// [`StoreError::NotAStore`], [`StoreError::InUse`], [`StoreError::HeaderDamaged`] if neither copy of the header can
     /// be read, [`StoreError::UnknownFormat`], [`StoreError::EngineNotBuilt`], [`StoreError::KdfOutOfBounds`],
-    /// [`StoreError::Io`].
+    /// [`StoreError::OddFile`], [`StoreError::Io`].
     pub fn open(&self, path: impl AsRef<Path>) -> Result<Vault, StoreError> {
         self.open_storage(Box::new(LocalStorage::open(path.as_ref())?))
     }
@@ -243,7 +247,7 @@ impl VaultOptions {
     /// # Errors
     /// [`StoreError::AlreadyExists`], [`StoreError::EngineNotBuilt`], [`StoreError::KdfOutOfBounds`],
     /// [`StoreError::ForeignAnchor`] if the freshness anchor has a value already, [`StoreError::RandomnessFailed`],
-    /// [`StoreError::Io`].
+    /// [`StoreError::OddFile`], [`StoreError::Io`].
     pub fn create(
         &self,
         path: impl AsRef<Path>,
@@ -295,7 +299,7 @@ impl VaultOptions {
         let generation = FIRST_GENERATION;
         let keys = NewHeader { store, engine, generation, enrolment }.create(&self.limits)?;
         let records: Box<dyn Engine> = storage.create_generation(generation, engine)?;
-        begin(&*records, &sealer(&keys), keys.header().revision())?;
+        begin(&*records, &sealer(&keys), keys.header().id())?;
         records.close()?;
         write_headers(storage, keys.header().bytes())?;
         Ok(keys)
@@ -325,11 +329,11 @@ impl VaultOptions {
 
 impl Session {
     /// Finishes what a crash has interrupted.
-    fn settle(&self, revision: Option<u64>, skip: Option<u64>) -> Result<(), StoreError> {
-        if revision.is_some() || skip.is_some() {
+    fn settle(&self, header: Option<HeaderId>, skip: Option<u64>) -> Result<(), StoreError> {
+        if header.is_some() || skip.is_some() {
             self.exclusive(|exclusive| {
                 exclusive.commit(|txn| {
-                    revision.map_or(Ok(()), |revision| txn.set_header_revision(revision))?;
+                    header.map_or(Ok(()), |header| txn.bind_header(header))?;
                     skip.map_or(Ok(()), |commit| txn.skip_commits(commit))?;
                     Ok::<(), StoreError>(())
                 })

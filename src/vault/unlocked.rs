@@ -6,6 +6,7 @@
 use crate::crypto::cost::KdfLimits;
 use crate::crypto::keys::{AnchorKey, DataKey, MasterKey, RecordKeys};
 use crate::crypto::prf::StoreId;
+use crate::record::HeaderId;
 use crate::secret::{DEEP, on_wiped_stack};
 use crate::storage::EngineKind;
 use crate::vault::credential::Enrolment;
@@ -31,12 +32,12 @@ impl NewHeader<'_> {
     /// # Errors
     /// [`HeaderError::KdfOutOfBounds`], [`HeaderError::KdfFailed`], [`HeaderError::Randomness`].
     pub(crate) fn create(&self, limits: &KdfLimits) -> Result<Unlocked, HeaderError> {
-        self.seal(1, DataKey::generate()?, limits)
+        self.seal(HeaderId::NONE, DataKey::generate()?, limits)
     }
 
     fn seal(
         &self,
-        revision: u64,
+        before: HeaderId,
         data_key: DataKey,
         limits: &KdfLimits,
     ) -> Result<Unlocked, HeaderError> {
@@ -51,7 +52,8 @@ impl NewHeader<'_> {
             let fields = Fields {
                 engine,
                 store,
-                revision,
+                revision: successor(before)?,
+                before: before.mac,
                 generation,
                 data_key: Fields::seal_data_key(store, generation, engine, &wrap_key, &data_key)?,
                 slots,
@@ -190,7 +192,7 @@ impl Unlocked {
         enrolment: Enrolment,
     ) -> Result<Self, HeaderError> {
         let header = NewHeader { store: self.header.store(), engine, generation, enrolment };
-        let rotated = header.seal(self.next_revision()?, data_key, &self.header.limits)?;
+        let rotated = header.seal(self.header.id(), data_key, &self.header.limits)?;
         rotated.header.check_unlock(Some(&self.header))?;
         Ok(rotated)
     }
@@ -227,17 +229,18 @@ impl Unlocked {
     }
 
     fn seal_next(&self, mut fields: Fields) -> Result<Header, HeaderError> {
-        fields.revision = self.next_revision()?;
+        let before = self.header.id();
+        fields.revision = successor(before)?;
+        fields.before = before.mac;
         let key = self.master.header_mac_key(&fields.store);
         let header = Header::seal(fields, &key, &self.header.limits)?;
         header.check_unlock(Some(&self.header))?;
         Ok(header)
     }
+}
 
-    fn next_revision(&self) -> Result<u64, HeaderError> {
-        let last = HeaderError::Tampered("a revision without successor");
-        self.header.revision().checked_add(1).ok_or(last)
-    }
+fn successor(header: HeaderId) -> Result<u64, HeaderError> {
+    header.revision.checked_add(1).ok_or(HeaderError::Tampered("a revision without successor"))
 }
 
 /// A header that has been made and not yet written.
@@ -252,9 +255,9 @@ impl NextHeader {
         self.header.bytes()
     }
 
-    /// Its revision, which the root has to name next.
-    pub(crate) fn revision(&self) -> u64 {
-        self.header.revision()
+    /// What the root has to name next.
+    pub(crate) fn id(&self) -> HeaderId {
+        self.header.id()
     }
 }
 

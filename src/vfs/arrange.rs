@@ -1,13 +1,15 @@
 //! Deleting and moving files and folders, each as one atomic step whatever hangs below.
 
+use std::collections::HashSet;
+
 use super::edit::{discard, not_a_folder};
 use super::error::FileError;
 use super::folder::{self, Found};
 use super::name::InvalidPath;
 use super::path::MemoryPath;
-use crate::limits::{PATH_BYTES, PATH_DEPTH};
-use crate::record::load_folder;
+use super::subtree::Subtree;
 use crate::record::node::{Entries, Entry, What};
+use crate::record::{Flaw, Kind, ObjectId, RecordError, load_folder};
 use crate::vault::{Session, Txn};
 
 /// Deletes a file, or a folder with everything below it.
@@ -18,7 +20,7 @@ pub(crate) fn delete(session: &Session, path: &MemoryPath) -> Result<(), FileErr
     session.write(|txn| {
         let root = txn.root()?.tree;
         let entry = match folder::find(txn, (root.id, root.tag), path)? {
-            Found::Root => return Err(FileError::Root),
+            Found::Root(_) => return Err(FileError::Root),
             Found::Missing { .. } => return Err(FileError::NotFound),
             Found::Entry(entry) => entry,
         };
@@ -41,12 +43,12 @@ pub(crate) fn rename(
         let root = txn.root()?.tree;
         let root = (root.id, root.tag);
         let entry = match folder::find(txn, root, old)? {
-            Found::Root => return Err(FileError::Root),
+            Found::Root(_) => return Err(FileError::Root),
             Found::Missing { .. } => return Err(FileError::NotFound),
             Found::Entry(entry) => entry,
         };
         let target = folder::find(txn, root, new)?;
-        if matches!(target, Found::Root | Found::Entry(_)) {
+        if matches!(target, Found::Root(_) | Found::Entry(_)) {
             return Err(FileError::AlreadyExists);
         }
         if entry.what == What::Folder && new.starts_with(old) {
@@ -76,25 +78,31 @@ fn check_paths_below(
     if entry.what != What::Folder || (length <= old.as_str().len() && depth <= old.depth()) {
         return Ok(());
     }
-    check_below(txn, entry, length, depth)
+    check_below(txn, &mut HashSet::new(), new.subtree(), entry, (length, depth))
 }
 
 fn check_below(
     txn: &Txn<'_>,
+    reached: &mut HashSet<ObjectId>,
+    subtree: &Subtree,
     folder: &Entry,
-    length: usize,
-    depth: usize,
+    (length, depth): (usize, usize),
 ) -> Result<(), FileError> {
-    if depth >= PATH_DEPTH {
-        return Err(FileError::PathBelow(InvalidPath::Deep.describe()));
+    let (most_bytes, most_depth) = (subtree.path_bytes(), subtree.path_depth());
+    if depth >= most_depth {
+        return Err(FileError::PathBelow(InvalidPath::Deep(most_depth).describe()));
+    }
+    // A forged tree of few folders could have more paths than can be walked.
+    if !reached.insert(folder.id) {
+        return Err(RecordError::Damaged { kind: Kind::Folder, flaw: Flaw::Repeated }.into());
     }
     let head = load_folder(txn, folder.id, &folder.tag)?;
     let mut folders = Vec::new();
     head.body.visit::<FileError>(txn, folder.id, 0, &mut |_, leaf: &Entries| {
         for entry in &leaf.0 {
             let length = length.saturating_add(1).saturating_add(entry.name.as_str().len());
-            if length > PATH_BYTES {
-                return Err(FileError::PathBelow(InvalidPath::LongPath.describe()));
+            if length > most_bytes {
+                return Err(FileError::PathBelow(InvalidPath::LongPath(most_bytes).describe()));
             }
             if entry.what == What::Folder {
                 folders.push((entry.clone(), length));
@@ -102,5 +110,7 @@ fn check_below(
         }
         Ok(true)
     })?;
-    folders.iter().try_for_each(|(entry, length)| check_below(txn, entry, *length, depth + 1))
+    folders.iter().try_for_each(|(entry, length)| {
+        check_below(txn, reached, subtree, entry, (*length, depth + 1))
+    })
 }

@@ -202,15 +202,16 @@ pub(super) fn target(
             What::File(info) if overwrite => Ok(Some((entry, info))),
             _ => Err(FileError::AlreadyExists),
         },
-        Found::Root => Err(FileError::AlreadyExists),
+        Found::Root(_) => Err(FileError::AlreadyExists),
     }
 }
 
-/// The error for a path that goes through a file, `depth` names below the root.
+/// The error for a path that goes through a file, to which its first `depth` names lead.
 pub(super) fn not_a_folder(path: &MemoryPath, depth: usize) -> FileError {
     let mut file = path.clone();
     for _ in depth..path.depth() {
-        file = file.parent().unwrap_or_else(MemoryPath::root);
+        let Some(folder) = file.parent() else { break };
+        file = folder;
     }
     FileError::NotAFolder(FileText::new(file.as_str()))
 }

@@ -30,7 +30,7 @@ impl<'s, S: NodeSource> FileView<'s, S> {
     pub(crate) fn open(source: &'s S, root: &Root, path: &MemoryPath) -> Result<Self, FileError> {
         match folder::find(source, (root.tree.id, root.tree.tag), path)? {
             Found::Entry(entry) => Self::of_entry(source, entry),
-            Found::Root | Found::Missing { .. } => Err(FileError::NotFound),
+            Found::Root(_) | Found::Missing { .. } => Err(FileError::NotFound),
         }
     }
 

@@ -7,30 +7,41 @@ use crate::crypto::rng;
 use crate::record::node::{Entry, Folder, Name, Totals, What};
 use crate::record::tree::{Body, Owner};
 use crate::record::{NodeSink, NodeSource, ObjectId, RecordError, RecordId, Tag, load_folder};
+use crate::vault::StoreError;
 
+use super::error::FileError;
 use super::path::MemoryPath;
+use super::subtree::Subtree;
 
 /// What a path leads to.
 pub(crate) enum Found {
-    /// The root, which has no entry.
-    Root,
+    /// What stands for the root, which has no entry as far as the path knows; `None` for a subtree that holds
+    /// nothing yet.
+    Root(Option<(ObjectId, Tag)>),
     /// A folder or file.
     Entry(Entry),
-    /// Nothing; the names up to and including a file that stands where a folder would have to be.
+    /// Nothing.
     Missing {
-        /// How many names of the path lead to that file, if there is one.
+        /// How many names of the path lead to a file that stands where a folder would have to be, if there is one.
         file_at: Option<usize>,
     },
 }
 
-/// Follows a path from a root folder.
+/// Follows a path from the root folder of the store.
+///
+/// # Errors
+/// [`StoreError::SubtreeIsFile`], if the path is one of a subtree that cannot be; what reading answers.
 pub(crate) fn find(
     source: &impl NodeSource,
     root: (ObjectId, Tag),
     path: &MemoryPath,
-) -> Result<Found, RecordError> {
-    let mut folder = root;
-    let mut found = Found::Root;
+) -> Result<Found, FileError> {
+    let top = top(source, root, path.subtree())?;
+    let mut found = Found::Root(top);
+    if path.is_root() {
+        return Ok(found);
+    }
+    let Some(mut folder) = top else { return Ok(Found::Missing { file_at: None }) };
     for (depth, name) in path.segments().enumerate() {
         if matches!(&found, Found::Entry(entry) if entry.what != What::Folder) {
             return Ok(Found::Missing { file_at: Some(depth) });
@@ -43,6 +54,26 @@ pub(crate) fn find(
         found = Found::Entry(entry);
     }
     Ok(found)
+}
+
+/// The folder that a subtree is, if it holds anything.
+fn top(
+    source: &impl NodeSource,
+    root: (ObjectId, Tag),
+    subtree: &Subtree,
+) -> Result<Option<(ObjectId, Tag)>, FileError> {
+    let mut folder = root;
+    for name in subtree.names() {
+        let head = load_folder(source, folder.0, &folder.1)?;
+        match head.body.entry(source, folder.0, name)? {
+            None => return Ok(None),
+            Some(entry) if entry.what != What::Folder => {
+                return Err(StoreError::SubtreeIsFile.into());
+            }
+            Some(entry) => folder = (entry.id, entry.tag),
+        }
+    }
+    Ok(Some(folder))
 }
 
 /// Puts an object at a path, in place of a file that is there; makes the folders that are missing. The tag is
@@ -83,7 +114,7 @@ fn edit<S: NodeSink>(
     path: &MemoryPath,
     change: &Change,
 ) -> Result<Totals, RecordError> {
-    let names: Vec<&str> = path.segments().collect();
+    let names: Vec<&str> = path.subtree().names().chain(path.segments()).collect();
     let mut folder = Folder::clone(&*load_folder(sink, root.0, &root.1)?);
     edit_below(sink, root.0, &mut folder, &names, change)?;
     let totals = folder.totals;

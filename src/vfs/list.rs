@@ -5,7 +5,7 @@ use super::folder::{self, Found};
 use super::listing::Item;
 use super::name::is_hidden;
 use super::path::MemoryPath;
-use crate::record::node::{Entries, Entry, Root, What};
+use crate::record::node::{Entries, Entry, Root, Totals, What};
 use crate::record::{NodeSource, ObjectId, RecordError, Tag, load_folder};
 
 /// What a path names.
@@ -18,8 +18,8 @@ pub(crate) enum Kind {
 
 /// A folder that can be listed.
 pub(crate) struct Listing {
-    object: ObjectId,
-    tag: Tag,
+    /// `None` for a subtree that holds nothing yet.
+    folder: Option<(ObjectId, Tag)>,
     /// Bytes of all visible files below.
     pub(crate) bytes: u64,
     /// Visible entries one and two levels below.
@@ -35,17 +35,20 @@ pub(crate) fn find(
     root: &Root,
     path: &MemoryPath,
 ) -> Result<Kind, FileError> {
-    let (object, tag) = match folder::find(source, (root.tree.id, root.tree.tag), path)? {
+    let folder = match folder::find(source, (root.tree.id, root.tree.tag), path)? {
         Found::Missing { .. } => return Err(FileError::NotFound),
-        Found::Root => (root.tree.id, root.tree.tag),
+        Found::Root(folder) => folder,
         Found::Entry(entry) => match entry.what {
-            What::Folder => (entry.id, entry.tag),
+            What::Folder => Some((entry.id, entry.tag)),
             What::File(_) => return Ok(Kind::File(entry)),
         },
     };
-    let totals = load_folder(source, object, &tag)?.totals;
+    let totals = match &folder {
+        Some((object, tag)) => load_folder(source, *object, tag)?.totals,
+        None => Totals::default(),
+    };
     let entries = totals.visible_children.saturating_add(totals.visible_grandchildren);
-    Ok(Kind::Folder(Listing { object, tag, bytes: totals.visible_bytes, entries }))
+    Ok(Kind::Folder(Listing { folder, bytes: totals.visible_bytes, entries }))
 }
 
 impl Listing {
@@ -57,8 +60,9 @@ impl Listing {
         limit: usize,
         mut show: impl FnMut(&Item<'_>),
     ) -> Result<(), RecordError> {
+        let Some((object, tag)) = &self.folder else { return Ok(()) };
         let mut room = limit;
-        visible(source, self.object, &self.tag, &mut |entry| {
+        visible(source, *object, tag, &mut |entry| {
             if room == 0 {
                 return Ok(false);
             }
@@ -90,8 +94,9 @@ impl Listing {
         source: &impl NodeSource,
         mut visit: impl FnMut(&Entry, u64),
     ) -> Result<(), RecordError> {
-        let head = load_folder(source, self.object, &self.tag)?;
-        head.body.visit(source, self.object, 0, &mut |_, leaf: &Entries| {
+        let Some((object, tag)) = &self.folder else { return Ok(()) };
+        let head = load_folder(source, *object, tag)?;
+        head.body.visit(source, *object, 0, &mut |_, leaf: &Entries| {
             for entry in &leaf.0 {
                 let bytes = match entry.what {
                     What::File(info) => info.bytes,

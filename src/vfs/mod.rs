@@ -17,6 +17,7 @@ mod salvage;
 mod samples;
 pub(crate) mod search;
 mod staged;
+pub(crate) mod subtree;
 #[cfg(test)]
 mod tests;
 pub(crate) mod text;

@@ -20,10 +20,10 @@ pub(crate) enum InvalidPath {
     EmptyName,
     /// More than [`SEGMENT_BYTES`](crate::limits::SEGMENT_BYTES) in one name.
     LongName,
-    /// More than [`PATH_BYTES`](crate::limits::PATH_BYTES) in all.
-    LongPath,
-    /// More than [`PATH_DEPTH`](crate::limits::PATH_DEPTH) names.
-    Deep,
+    /// More than this many bytes in all.
+    LongPath(usize),
+    /// More than this many names.
+    Deep(usize),
 }
 
 impl InvalidPath {
@@ -36,8 +36,8 @@ impl InvalidPath {
             Self::Separator => "it contains a line or paragraph separator".to_owned(),
             Self::EmptyName => "it contains an empty name".to_owned(),
             Self::LongName => format!("a name is longer than {} bytes", limits::SEGMENT_BYTES),
-            Self::LongPath => format!("it is longer than {} bytes", limits::PATH_BYTES),
-            Self::Deep => format!("it is more than {} levels below /memories", limits::PATH_DEPTH),
+            Self::LongPath(most) => format!("it is longer than {most} bytes"),
+            Self::Deep(most) => format!("it is more than {most} levels below /memories"),
         }
     }
 }
@@ -63,8 +63,10 @@ mod tests {
     #[test]
     fn the_numbers_in_reasons_are_those_of_the_limits() {
         assert_eq!(InvalidPath::LongName.describe(), "a name is longer than 255 bytes");
-        assert_eq!(InvalidPath::LongPath.describe(), "it is longer than 1024 bytes");
-        assert_eq!(InvalidPath::Deep.describe(), "it is more than 20 levels below /memories");
+        let long = InvalidPath::LongPath(limits::PATH_BYTES);
+        assert_eq!(long.describe(), "it is longer than 1024 bytes");
+        let deep = InvalidPath::Deep(limits::PATH_DEPTH);
+        assert_eq!(deep.describe(), "it is more than 20 levels below /memories");
     }
 
     #[test]

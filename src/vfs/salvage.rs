@@ -10,12 +10,16 @@ use super::rope;
 use crate::record::node::{Entries, Entry, What};
 use crate::record::tree::{Body, Inner, Leaf};
 use crate::record::{
-    Flaw, Node, NodeSource, ObjectId, RecordError, RecordId, Tag, load_file, load_folder,
+    Flaw, Node, NodeSource, ObjectId, Place, Reached, RecordError, RecordId, Tag, load_file,
+    load_folder,
 };
 use crate::secret;
-use crate::vault::{Credential, RawStore, StoreError, Vault};
+use crate::vault::{Credential, RawStore, StoreError, Vault, list};
 
 /// What a salvage could not save.
+///
+/// # Security
+/// The path is a plain string, for the application to show: nothing wipes it.
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Lost {
@@ -35,15 +39,18 @@ pub struct SalvageReport {
     pub files: u64,
     /// Bytes of text saved.
     pub bytes: u64,
-    /// What is missing.
+    /// What is missing; the first 10,000.
     pub lost: Vec<Lost>,
+    /// How much more is missing.
+    pub unlisted: u64,
 }
 
 impl Vault {
     /// Hands every file that still authenticates to `save`, with a path and its text, and tells what is missing. Changes
     /// nothing in the store; asks for the header and a credential, and for nothing else to be intact.
     ///
-    /// Files that no readable folder leads to come with a path below `/memories/salvaged`.
+    /// Files that no readable folder leads to come with a path below `/memories/salvaged`. If the root, or a part of the
+    /// system folder, cannot be read, files that were deleted and not yet reaped are among them: nothing tells them apart.
     ///
     /// # Errors
     /// Those of [`Vault::unlock`] that concern the header and the engine, and what `save` answers.
@@ -53,8 +60,13 @@ impl Vault {
         save: impl FnMut(&str, &str) -> Result<(), E>,
     ) -> Result<SalvageReport, E> {
         let raw = self.open_raw(&credential.into())?;
-        let mut salvage =
-            Salvage { raw: &raw, save, report: SalvageReport::default(), reached: HashSet::new() };
+        let mut salvage = Salvage {
+            raw: &raw,
+            save,
+            report: SalvageReport::default(),
+            reached: HashSet::new(),
+            nodes: Reached::default(),
+        };
         salvage.along_the_tree()?;
         salvage.what_nothing_leads_to()?;
         Ok(salvage.report)
@@ -65,7 +77,10 @@ struct Salvage<'a, F> {
     raw: &'a RawStore,
     save: F,
     report: SalvageReport,
+    /// Files and folders.
     reached: HashSet<ObjectId>,
+    /// Nodes of the trees of folders.
+    nodes: Reached,
 }
 
 impl<F> Salvage<'_, F> {
@@ -78,8 +93,8 @@ impl<F> Salvage<'_, F> {
             Err(error) => return self.lose("", &error.into()).map_err(E::from),
         };
         // What was deleted and waits to be reaped is not to come back.
-        self.skip(root.system.id, &root.system.tag);
-        self.folder("/memories", root.tree.id, &root.tree.tag)
+        self.skip(root.system.id, root.system.tag);
+        self.folder("/memories", Place::TOP, root.tree.id, &root.tree.tag)
     }
 
     fn what_nothing_leads_to<E: From<StoreError>>(&mut self) -> Result<(), E>
@@ -114,7 +129,7 @@ impl<F> Salvage<'_, F> {
         for top in tops {
             let entries = folders.get(&top).cloned().unwrap_or_default();
             let path = format!("/memories/salvaged/{}", hex(top));
-            self.entries(&path, &entries)?;
+            self.entries(&path, Place::TOP, &entries)?;
         }
         for (file, tag) in files {
             if !self.reached.contains(&file) {
@@ -127,6 +142,7 @@ impl<F> Salvage<'_, F> {
     fn folder<E: From<StoreError>>(
         &mut self,
         path: &str,
+        place: Place,
         object: ObjectId,
         tag: &Tag,
     ) -> Result<(), E>
@@ -134,10 +150,12 @@ impl<F> Salvage<'_, F> {
         F: FnMut(&str, &str) -> Result<(), E>,
     {
         if !self.reached.insert(object) {
-            return Ok(());
+            return self.lose(path, &repeated(RecordId::folder(object))).map_err(E::from);
         }
-        let head = match load_folder(self.raw, object, tag) {
-            Ok(head) => head,
+        let loaded = load_folder(self.raw, object, tag)
+            .and_then(|head| Ok((place.below(&Node::Folder(head.clone()))?, head)));
+        let (place, head) = match loaded {
+            Ok(found) => found,
             Err(error) => {
                 // Its parts may still be found by themselves.
                 self.reached.remove(&object);
@@ -145,14 +163,15 @@ impl<F> Salvage<'_, F> {
             }
         };
         match &head.body {
-            Body::Inline(entries) => self.entries(path, &entries.0),
-            Body::Tree(inner) => self.inner(path, object, inner),
+            Body::Inline(entries) => self.entries(path, place, &entries.0),
+            Body::Tree(inner) => self.inner(path, place, object, inner),
         }
     }
 
     fn inner<E: From<StoreError>>(
         &mut self,
         path: &str,
+        place: Place,
         object: ObjectId,
         inner: &Inner<<Entries as Leaf>::Summary>,
     ) -> Result<(), E>
@@ -160,9 +179,14 @@ impl<F> Salvage<'_, F> {
         F: FnMut(&str, &str) -> Result<(), E>,
     {
         for (id, tag, _) in inner.children::<Entries>(object) {
-            match self.raw.load(id, tag) {
-                Ok(Node::FolderLeaf(leaf)) => self.entries(path, &leaf.0)?,
-                Ok(Node::FolderInner(inner)) => self.inner(path, object, &inner)?,
+            let loaded = self
+                .nodes
+                .mark(id)
+                .and_then(|()| self.raw.load(id, tag))
+                .and_then(|node| Ok((place.below(&node)?, node)));
+            match loaded {
+                Ok((place, Node::FolderLeaf(leaf))) => self.entries(path, place, &leaf.0)?,
+                Ok((place, Node::FolderInner(inner))) => self.inner(path, place, object, &inner)?,
                 Ok(_) => self.lose(path, &malformed(id))?,
                 Err(error) => self.lose(path, &error)?,
             }
@@ -170,14 +194,19 @@ impl<F> Salvage<'_, F> {
         Ok(())
     }
 
-    fn entries<E: From<StoreError>>(&mut self, path: &str, entries: &[Entry]) -> Result<(), E>
+    fn entries<E: From<StoreError>>(
+        &mut self,
+        path: &str,
+        place: Place,
+        entries: &[Entry],
+    ) -> Result<(), E>
     where
         F: FnMut(&str, &str) -> Result<(), E>,
     {
         for entry in entries {
             let path = secret::format(format_args!("{path}/{}", entry.name.as_str()));
             match entry.what {
-                What::Folder => self.folder(&path, entry.id, &entry.tag)?,
+                What::Folder => self.folder(&path, place, entry.id, &entry.tag)?,
                 What::File(_) => self.file(&path, entry.id, &entry.tag)?,
             }
         }
@@ -194,7 +223,7 @@ impl<F> Salvage<'_, F> {
         F: FnMut(&str, &str) -> Result<(), E>,
     {
         if !self.reached.insert(object) {
-            return Ok(());
+            return self.lose(path, &repeated(RecordId::file(object))).map_err(E::from);
         }
         let text = load_file(self.raw, object, tag)
             .and_then(|head| rope::read(self.raw, object, &head.body));
@@ -211,42 +240,38 @@ impl<F> Salvage<'_, F> {
     }
 
     /// Marks everything below a folder as not to be saved, as far as it can be read.
-    fn skip(&mut self, object: ObjectId, tag: &Tag) {
-        if !self.reached.insert(object) {
-            return;
-        }
-        let Ok(head) = load_folder(self.raw, object, tag) else { return };
-        let mut below = Vec::new();
-        let visited =
-            head.body.visit::<RecordError>(self.raw, object, 0, &mut |_, leaf: &Entries| {
-                below.extend(leaf.0.iter().cloned());
-                Ok(true)
-            });
-        drop(visited);
-        for entry in below {
-            match entry.what {
-                What::Folder => self.skip(entry.id, &entry.tag),
-                What::File(_) => drop(self.reached.insert(entry.id)),
+    fn skip(&mut self, object: ObjectId, tag: Tag) {
+        let mut folders = vec![(object, tag)];
+        while let Some((object, tag)) = folders.pop() {
+            if !self.reached.insert(object) {
+                continue;
             }
+            let Ok(head) = load_folder(self.raw, object, &tag) else { continue };
+            let visited =
+                head.body.visit::<RecordError>(self.raw, object, 0, &mut |_, leaf: &Entries| {
+                    for entry in &leaf.0 {
+                        match entry.what {
+                            What::Folder => folders.push((entry.id, entry.tag)),
+                            What::File(_) => drop(self.reached.insert(entry.id)),
+                        }
+                    }
+                    Ok(true)
+                });
+            drop(visited);
         }
     }
 
     fn lose(&mut self, path: &str, error: &RecordError) -> Result<(), StoreError> {
-        match *error {
-            RecordError::Damaged { kind, flaw } => {
-                let path = path.to_owned();
-                self.report.lost.push(Lost { path, what: kind.describe(), how: flaw.describe() });
-                Ok(())
-            }
+        let (what, how) = match *error {
+            RecordError::Damaged { kind, flaw } => (kind.describe(), flaw.describe()),
             // The engine cannot read a part of its files: that is damage too.
-            RecordError::Storage(_) => {
-                let path = path.to_owned();
-                self.report.lost.push(Lost { path, what: "a record", how: "cannot be read" });
-                Ok(())
-            }
-            RecordError::Randomness => Err(StoreError::RandomnessFailed),
-            RecordError::TooLarge => Err(StoreError::TooLarge),
-        }
+            RecordError::Storage(_) => ("a record", "cannot be read"),
+            RecordError::Randomness => return Err(StoreError::RandomnessFailed),
+            RecordError::TooLarge => return Err(StoreError::TooLarge),
+        };
+        let lost = || Lost { path: path.to_owned(), what, how };
+        list(&mut self.report.lost, &mut self.report.unlisted, lost);
+        Ok(())
     }
 }
 
@@ -261,6 +286,10 @@ impl std::fmt::Debug for SalvageReport {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{} files saved, {} lost: {:?}", self.files, self.lost.len(), self.lost)
     }
+}
+
+fn repeated(id: RecordId) -> RecordError {
+    RecordError::Damaged { kind: id.kind, flaw: Flaw::Repeated }
 }
 
 fn malformed(id: RecordId) -> RecordError {

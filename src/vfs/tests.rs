@@ -2,6 +2,7 @@
 
 mod batches;
 mod commit;
+mod crafted;
 mod faults;
 mod lock;
 mod model;

@@ -1,10 +1,10 @@
 //! Reads and plays a transcript: calls and the answers the contract gives them, run in order
-//! against one fresh in-memory store. The format is described in `tests/transcripts/README.md`;
+//! against one fresh in-memory store, and again inside a folder of another. The format is described in `tests/transcripts/README.md`;
 //! a file that strays from it is refused, so that what a reviewer sees is what is compared.
 
 use std::str::FromStr;
 
-use inmost::{MemoryTool, SessionOptions};
+use inmost::{MemoryTool, MemoryToolBuilder, Session, SessionOptions};
 
 /// A call and the one answer it must get.
 pub(crate) struct Step {
@@ -20,27 +20,56 @@ pub(crate) struct Transcript {
     pub(crate) steps: Vec<Step>,
 }
 
-/// Plays a whole transcript and reports every answer that differs, not only the first: later
-/// steps often show what the earlier difference was.
+/// Plays a whole transcript against a store, and once more against a folder of another.
 pub(crate) fn play(name: &str, text: &str) {
     let transcript = Transcript::parse(name, text);
-    let tool = transcript.tool();
-    let mut differences = Vec::new();
-    for step in &transcript.steps {
-        let result = tool.call(&step.call).unwrap_or_else(|_| {
-            panic!("{name}:{}: the store failed on {}", step.line, excerpt(&step.call))
-        });
-        if result.is_error() != step.is_error || !matches(&step.content, result.content()) {
-            differences.push(format!(
-                "{name}:{}: {}\n{}\n{}",
-                step.line,
-                excerpt(&step.call),
-                described("expected", step.is_error, &step.content),
-                described("got", result.is_error(), result.content()),
-            ));
+    let session = transcript.session();
+    transcript.play(name, &transcript.builder(&session).build());
+    if !transcript.has("whole_store") {
+        transcript.play_in_subtree(name);
+    }
+}
+
+impl Transcript {
+    /// What lies around the folder must show in no answer, and be the same afterwards.
+    fn play_in_subtree(&self, name: &str) {
+        let session = self.session();
+        let files = session.files();
+        // A quota would count them.
+        let around: &[&str] = if self.has("store_files") || self.has("store_bytes") {
+            &[]
+        } else {
+            &["/memories/f", "/memories/a/a", "/memories/sub/tree.txt", "/memories/sub/f"]
+        };
+        for path in around {
+            files.write(path, "outside\n").unwrap();
+        }
+        let tool = self.builder(&session).subtree("/memories/sub/tree").unwrap().build();
+        self.play(&format!("{name} in a subtree"), &tool);
+        for path in around {
+            assert_eq!(files.read(path).unwrap().as_str(), "outside\n", "{name}: {path}");
         }
     }
-    assert!(differences.is_empty(), "{}", differences.join("\n\n"));
+
+    /// Reports every answer that differs, not only the first: later steps often show what the earlier difference was.
+    fn play(&self, name: &str, tool: &MemoryTool) {
+        let mut differences = Vec::new();
+        for step in &self.steps {
+            let result = tool.call(&step.call).unwrap_or_else(|_| {
+                panic!("{name}:{}: the store failed on {}", step.line, excerpt(&step.call))
+            });
+            if result.is_error() != step.is_error || !matches(&step.content, result.content()) {
+                differences.push(format!(
+                    "{name}:{}: {}\n{}\n{}",
+                    step.line,
+                    excerpt(&step.call),
+                    described("expected", step.is_error, &step.content),
+                    described("got", result.is_error(), result.content()),
+                ));
+            }
+        }
+        assert!(differences.is_empty(), "{}", differences.join("\n\n"));
+    }
 }
 
 /// Whether `content` is what `expected` asks for: equal, or equal around the one `{reason}`.
@@ -100,7 +129,11 @@ impl Transcript {
         transcript
     }
 
-    fn tool(&self) -> MemoryTool {
+    fn has(&self, option: &str) -> bool {
+        self.options.iter().any(|(name, _)| name == option)
+    }
+
+    fn session(&self) -> Session {
         let mut session = SessionOptions::new();
         for (name, value) in &self.options {
             session = match name.as_str() {
@@ -110,7 +143,11 @@ impl Transcript {
                 _ => session,
             };
         }
-        let mut tool = MemoryTool::builder(session.in_memory().unwrap());
+        session.in_memory().unwrap()
+    }
+
+    fn builder(&self, session: &Session) -> MemoryToolBuilder {
+        let mut tool = MemoryTool::builder(session.clone());
         for (name, value) in &self.options {
             tool = match name.as_str() {
                 "read_only" => tool.read_only(true),
@@ -118,11 +155,11 @@ impl Transcript {
                 "view_characters" => tool.view_characters(number(value)),
                 "ranged_view_characters" => tool.ranged_view_characters(number(value)),
                 "listing_entries" => tool.listing_entries(number(value)),
-                "file_bytes" | "store_files" | "store_bytes" => tool,
+                "file_bytes" | "store_files" | "store_bytes" | "whole_store" => tool,
                 _ => panic!("unknown option {name}"),
             };
         }
-        tool.build()
+        tool
     }
 }
 

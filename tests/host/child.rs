@@ -173,6 +173,7 @@ impl Host<'_> {
                 assert!(session.check(|_| {}).unwrap().is_clean());
                 session.backup(format!("{}.backup", self.store), |_| {}).unwrap();
                 session.purge(|_| {}).unwrap();
+                assert!(session.repair(|_| {}).unwrap().dropped.is_empty());
                 send("done");
             }
             order if order == Order::Lock as u8 => {

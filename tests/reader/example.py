@@ -108,7 +108,8 @@ class Example:
         totals = (2, 1, 4066 + size, 2, 4066 + size)
         tree_tag = self.seal("tree", 2, TREE, 0, fixed(2, *totals) + b"\1\2\1" + number(2) + tag + below)
         system_tag = self.seal("system folder", 2, SYSTEM, 0, fixed(0, 0, 0, 0, 0, 0) + b"\0\0")
-        body = fixed(7, 1, 2, 4066 + size) + TREE + tree_tag + SYSTEM + system_tag
+        header = fixed(1) + from_page("header mac")[:16]
+        body = fixed(7) + header + fixed(2, 4066 + size) + TREE + tree_tag + SYSTEM + system_tag
         root_tag = self.seal("root", 1, bytes(16), 0, body, whole=True)
         mark = fixed(7, 1) + b"\x0a" * 24 + root_tag
         self.anchor = mark + reader.prf(from_page("anchor key"), b"inmost/1 anc-mac", self.store, mark)

@@ -75,11 +75,12 @@ class Header:
         check(data[4064:] == checksum, "the header's checksum does not fit")
         check(data[12:16] == bytes(4), "unknown flags")
         check(data[10] in (1, 2, 255), "unknown engine")
-        check(not any(data[11:12] + data[120:128] + data[2176:4032]), "the header's padding is not zero")
+        check(not any(data[11:12] + data[120:128] + data[2192:4032]), "the header's padding is not zero")
         self.data = data
         self.engine = data[10]
         self.store = data[16:32]
         self.revision, self.generation = struct.unpack("<QQ", data[32:48])
+        self.before, self.mac = data[2176:2192], data[4032:4048]
         self.slots = [data[at : at + 256] for at in range(128, 2176, 256)]
         for slot in self.slots:
             self.check_slot(slot)
@@ -109,10 +110,11 @@ class Header:
                 continue
             pdk = argon2id(passphrase, slot[16:32], self.store, *struct.unpack("<III", slot[4:16]))
             place = bytes([number, PASSPHRASE])
-            if prf(pdk, b"inmost/1 commit", self.store, place) != slot[32:64]:
+            message = place + slot[16:32]
+            if prf(pdk, b"inmost/1 commit", self.store, message) != slot[32:64]:
                 continue
             aad = b"inmost/1 slot".ljust(16, b"\0") + self.store + place + slot[4:32]
-            self.master = unseal(prf(pdk, b"inmost/1 kek", self.store, place), aad, slot[64:136], "the master key")
+            self.master = unseal(prf(pdk, b"inmost/1 kek", self.store, message), aad, slot[64:136], "the master key")
             mac = prf(self.master_key(b"inmost/1 hdr-key"), b"inmost/1 hdr-mac", self.store, self.data[:4032])
             check(mac == self.data[4032:4064], "the header's MAC does not fit")
             self.check_labels()
@@ -323,10 +325,12 @@ class Store:
 
     def read(self):
         body = self.load(ROOT, bytes(16), 0, None)
-        self.commit, revision, files, size = (body.fixed() for _ in range(4))
+        self.commit, revision, mac = body.fixed(), body.fixed(), body.take(16)
+        files, size = body.fixed(), body.fixed()
         tree, tree_tag, system, system_tag = (body.take(16) for _ in range(4))
         body.end()
-        check(self.header.revision - revision in (0, 1), "the header is not the root's")
+        of_header = (self.header.revision, self.header.mac), (self.header.revision - 1, self.header.before)
+        check((revision, mac) in of_header, "the header is not the root's")
         totals = self.read_folder(tree, tree_tag, ["/memories"])
         check((files, size) == tuple(totals[3:]), "the root counts something else than the tree")
         self.read_folder(system, system_tag, ["system"], system=True)

@@ -15,8 +15,9 @@ pub(crate) fn of_header(header: &[u8], passphrase: &str) -> Vec<(&'static str, V
     let (cost, salt) = (&slot[4..16], &slot[16..32]);
     let password_key = password_key(header, passphrase);
     let place = [0, slot[0]];
-    let kek = prf(&password_key, b"inmost/1 kek\0\0\0\0", store, &place);
-    let commitment = prf(&password_key, b"inmost/1 commit\0", store, &place);
+    let slot_and_salt = [&place, salt].concat();
+    let kek = prf(&password_key, b"inmost/1 kek\0\0\0\0", store, &slot_and_salt);
+    let commitment = prf(&password_key, b"inmost/1 commit\0", store, &slot_and_salt);
     assert_eq!(commitment, slot[32..64], "the passphrase of the first slot");
     let aad = [b"inmost/1 slot\0\0\0", store, &place, cost, salt].concat();
     let master = open(&kek, &slot[64..136], &aad);

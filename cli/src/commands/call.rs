@@ -8,10 +8,10 @@ use serde::Serialize;
 
 use crate::args::{KdfArgs, StoreArgs};
 use crate::exit::Failure;
-use crate::lines::{Line, Lines};
+use crate::lines::{LINE_BYTES, Line, Lines};
 use crate::passphrase::Input;
-use crate::store::OpenStore;
 use crate::store::facts::Answer;
+use crate::store::{OpenStore, Restrictions};
 use crate::streams;
 use crate::wiped::Wiped;
 
@@ -25,7 +25,8 @@ use crate::wiped::Wiped;
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  \
     inmost call --store notes.inmost --create < session.jsonl\n  \
-    inmost call --store notes.inmost '{\"command\": \"view\", \"path\": \"/memories\"}'")]
+    inmost call --store notes.inmost '{\"command\": \"view\", \"path\": \"/memories\"}'\n  \
+    inmost call --store notes.inmost --subtree /memories/project-x < session.jsonl")]
 pub(crate) struct Call {
     #[command(flatten)]
     store: StoreArgs,
@@ -36,6 +37,9 @@ pub(crate) struct Call {
 
     #[command(flatten)]
     kdf: KdfArgs,
+
+    #[command(flatten)]
+    restrictions: Restrictions,
 
     /// Print the content of the answers alone
     #[arg(long)]
@@ -53,11 +57,13 @@ impl Call {
                 "Leave it out, or add --create.",
             ));
         }
+        self.restrictions.check()?;
         let input = if self.json.is_some() { Input::Free } else { Input::Taken };
+        let work = |store: &OpenStore| self.answer_all(store);
         if self.create {
-            self.store.with_store_or_new(&self.kdf, input, |store| self.answer_all(store))
+            self.store.with_store_or_new(&self.kdf, input, &self.restrictions, work)
         } else {
-            self.store.with_store_as_it_is(input, |store| self.answer_all(store))
+            self.store.with_restricted_store(input, &self.restrictions, work)
         }
     }
 
@@ -129,9 +135,6 @@ struct Object<'a> {
 fn too_long() -> Answer {
     ToolResult::from(ToolError::InvalidInput { reason: "it is longer than 64 MiB" }).into()
 }
-
-/// Bytes of a line that are read as one call: four times the longest file, so that its JSON fits.
-const LINE_BYTES: usize = 64 << 20;
 
 /// Room for the names of the fields, an id and some escapes; a buffer that grows all the same is wiped.
 const FRAME_BYTES: usize = 256;

@@ -6,7 +6,7 @@ use crate::args::StoreArgs;
 use crate::exit::{Exit, Failure};
 use crate::passphrase::Input;
 use crate::progress::Progress;
-use crate::store::facts::{Problem, Report};
+use crate::store::facts::{Dropped, Problem, Report};
 use crate::{confined, shown};
 
 /// Read and authenticate everything in a store, and tell what is wrong
@@ -22,7 +22,8 @@ pub(crate) struct Check {
     #[command(flatten)]
     store: StoreArgs,
 
-    /// Open the store in a process of its own with at most 2 GiB of memory: for a store of unknown origin
+    /// Open the store in a process of its own, with at most 2 GiB of memory, files not much longer than the store's, and
+    /// limited time: for a store of unknown origin
     #[arg(long)]
     isolated: bool,
 
@@ -37,7 +38,7 @@ pub(crate) struct Check {
 impl Check {
     pub(crate) fn run(&self) -> Result<(), Failure> {
         if self.confined {
-            confined::limit_memory()?;
+            confined::limit(&self.store.place()?)?;
         } else if self.isolated {
             // An agent would read it instead of the child.
             drop(self.store.vault()?);
@@ -49,21 +50,31 @@ impl Check {
         })?;
         let text = if self.json { as_json(&report)? } else { as_text(&report) };
         super::print(text.as_bytes())?;
-        if report.is_clean() { Ok(()) } else { Err(wrong(&report.problems)) }
+        if report.is_clean() { Ok(()) } else { Err(wrong(&report)) }
     }
 }
 
 /// One line for each problem, for this command and `repair`.
-pub(super) fn lines(problems: &[Problem]) -> String {
+pub(super) fn lines(report: &Report) -> String {
+    listed("", &report.problems, report.unlisted)
+}
+
+/// One line for each thing that was dropped.
+pub(super) fn dropped(report: &Dropped) -> String {
+    listed("dropped ", &report.dropped, report.unlisted)
+}
+
+fn listed(before: &str, problems: &[Problem], unlisted: u64) -> String {
     let line = |problem: &Problem| {
         let path = shown::path_of(&problem.names);
-        format!("{path}: {} {}\n", problem.what, problem.how)
+        format!("{before}{path}: {} {}\n", problem.what, problem.how)
     };
-    problems.iter().map(line).collect()
+    let lines: String = problems.iter().map(line).collect();
+    lines + &shown::unlisted(unlisted)
 }
 
 fn as_text(report: &Report) -> String {
-    let problems = lines(&report.problems);
+    let problems = lines(report);
     let (records, files) = (report.records, shown::count(report.files, "file", "files"));
     let records = shown::count(records, "record", "records");
     let mut text = format!("{problems}Read {records}: {files}, {} bytes of text.\n", report.bytes);
@@ -87,6 +98,7 @@ struct Object<'a> {
     bytes: u64,
     orphans: u64,
     problems: Vec<Line<'a>>,
+    unlisted: u64,
 }
 
 #[derive(Serialize)]
@@ -109,15 +121,16 @@ fn as_json(report: &Report) -> Result<String, Failure> {
         bytes: report.bytes,
         orphans: report.orphans,
         problems: problems.collect(),
+        unlisted: report.unlisted,
     };
     // Neither the strings nor the numbers can fail.
     let line = serde_json::to_string(&object).map_err(|error| Failure::output(&error.into()))?;
     Ok(line + "\n")
 }
 
-pub(super) fn wrong(problems: &[Problem]) -> Failure {
-    let number = u64::try_from(problems.len()).unwrap_or(u64::MAX);
-    let what = shown::count(number, "thing is", "things are");
+pub(super) fn wrong(report: &Report) -> Failure {
+    let listed = u64::try_from(report.problems.len()).unwrap_or(u64::MAX);
+    let what = shown::count(listed.saturating_add(report.unlisted), "thing is", "things are");
     Failure::new(
         Exit::Damaged,
         format!("{what} wrong with the store."),

@@ -29,7 +29,9 @@ impl Destroy {
             Err(StoreError::InUse(process)) => {
                 return Err(self.place.in_use(process));
             }
-            Err(error @ (StoreError::NotAStore | StoreError::Io(_))) => return Err(error.into()),
+            Err(error @ (StoreError::NotAStore | StoreError::OddFile(_) | StoreError::Io(_))) => {
+                return Err(error.into());
+            }
             // A store can be damaged and be destroyed all the same.
             opened => drop(opened),
         }
@@ -46,8 +48,21 @@ impl Destroy {
             place.display()
         );
         confirm::ask(self.yes, &question, &name)?;
-        Vault::destroy(&place)?;
+        Vault::destroy(&place).map_err(left_over)?;
         let rest = if place.exists() { "\nOther files in its folder were left there." } else { "" };
         super::print(format!("Destroyed the store at {}{rest}\n", place.display()).as_bytes())
+    }
+}
+
+/// What to say of a store that is not quite gone.
+fn left_over(error: StoreError) -> Failure {
+    let untouched = matches!(error, StoreError::NotAStore | StoreError::InUse(_));
+    match Failure::from(error) {
+        Failure::Told { exit, what, .. } if !untouched => Failure::new(
+            exit,
+            what,
+            "Everything else of the store was overwritten and removed; see what is left, and remove it yourself.",
+        ),
+        failure => failure,
     }
 }

@@ -16,6 +16,7 @@ pub(crate) mod init;
 pub(crate) mod lock;
 pub(crate) mod ls;
 pub(crate) mod man;
+pub(crate) mod mcp;
 pub(crate) mod migrate;
 pub(crate) mod mv;
 pub(crate) mod passwd;
@@ -43,6 +44,7 @@ pub(crate) fn run(command: &Command) -> Result<(), Failure> {
     match command {
         Command::Init(init) => init.run(),
         Command::Call(call) => call.run(),
+        Command::Mcp(mcp) => mcp.run(),
         Command::Ls(ls) => ls.run(),
         Command::Cat(cat) => cat.run(),
         Command::Write(write) => write.run(),

@@ -36,22 +36,20 @@ impl Repair {
         if report.is_clean() {
             return super::print(b"Nothing is wrong, so nothing was done.\n");
         }
-        let found = check::lines(&report.problems);
+        let found = check::lines(&report);
         super::print(format!("{found}What cannot be read of this would be dropped.\n").as_bytes())?;
         confirm::ask(self.yes, "Type yes to drop it: ", "yes")?;
 
         let mut progress = Progress::new("records written");
         let dropped = store.repair(|records| progress.tell(records))?;
         drop(progress);
-        let lines = check::lines(&dropped);
-        let lines = lines.lines().map(|line| format!("dropped {line}\n"));
-        super::print(lines.collect::<String>().as_bytes())?;
+        super::print(check::dropped(&dropped).as_bytes())?;
         let left = examine(store)?;
         if left.is_clean() {
             return super::print(b"The store was repaired; nothing is wrong with it now.\n");
         }
-        super::print(check::lines(&left.problems).as_bytes())?;
-        Err(check::wrong(&left.problems))
+        super::print(check::lines(&left).as_bytes())?;
+        Err(check::wrong(&left))
     }
 }
 

@@ -18,6 +18,11 @@ use crate::store::place;
 ///
 /// Needs the passphrase, or the recovery key, and one intact copy of the header. What is saved goes into a new store that the same
 /// opens; files whose folder is lost come to lie in /memories/salvaged. The damaged store stays as it is.
+///
+/// If the root record, or a part of the store's list of what was deleted, cannot be read, deleted text that no purge
+/// has removed yet can come back in /memories/salvaged: nothing tells it from the rest. Look through it, and remove what is not
+/// to be there.
+///
 /// Ends with 12 if anything is missing; each thing missing is a line with its path.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  \
@@ -143,6 +148,7 @@ fn told(report: &SalvageReport, renamed: &[Renamed], to: &Path) -> String {
         let path = if lost.path.is_empty() { "/memories" } else { &lost.path };
         lines.push(format!("missing {}: {} {}\n", shown::path(path), lost.what, lost.how));
     }
+    lines.push(shown::unlisted(report.unlisted));
     for Renamed { from, to } in renamed {
         lines.push(format!("renamed {} to {}\n", shown::path(from), shown::path(to)));
     }
@@ -156,8 +162,8 @@ fn told(report: &SalvageReport, renamed: &[Renamed], to: &Path) -> String {
 }
 
 fn missing(report: &SalvageReport) -> Failure {
-    let number = u64::try_from(report.lost.len()).unwrap_or(u64::MAX);
-    let what = shown::count(number, "thing is", "things are");
+    let listed = u64::try_from(report.lost.len()).unwrap_or(u64::MAX);
+    let what = shown::count(listed.saturating_add(report.unlisted), "thing is", "things are");
     Failure::new(
         Exit::Damaged,
         format!("{what} missing from what was saved."),

@@ -1,6 +1,6 @@
 //! What a store says of itself and of what it holds, in types of the program: they cross from one process to another.
 
-use inmost::{AnchorStatus, StorageEngine};
+use inmost::{AnchorStatus, StorageEngine, StoreError};
 use serde::{Deserialize, Serialize};
 use zeroize::Zeroizing;
 
@@ -20,6 +20,16 @@ impl Answer {
 
     pub(crate) fn is_error(&self) -> bool {
         self.is_error
+    }
+
+    /// The text for the model, which whoever takes it wipes.
+    pub(crate) fn into_content(mut self) -> String {
+        std::mem::take(&mut *self.content)
+    }
+
+    /// What the model is told when there is no store to ask.
+    pub(crate) fn unavailable() -> Self {
+        StoreError::Locked.for_model().into()
     }
 
     pub(crate) fn tool_use_id(&self) -> Option<&str> {
@@ -186,6 +196,8 @@ pub(crate) struct Report {
     pub(crate) bytes: u64,
     pub(crate) orphans: u64,
     pub(crate) problems: Vec<Problem>,
+    /// Problems found after those.
+    pub(crate) unlisted: u64,
 }
 
 impl Report {
@@ -202,6 +214,24 @@ impl From<inmost::CheckReport> for Report {
             bytes: report.bytes,
             orphans: report.orphans,
             problems: report.problems.into_iter().map(Problem::from).collect(),
+            unlisted: report.unlisted,
+        }
+    }
+}
+
+/// What a repair dropped.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct Dropped {
+    pub(crate) dropped: Vec<Problem>,
+    /// Things dropped after those.
+    pub(crate) unlisted: u64,
+}
+
+impl From<inmost::RepairReport> for Dropped {
+    fn from(report: inmost::RepairReport) -> Self {
+        Self {
+            dropped: report.dropped.into_iter().map(Problem::from).collect(),
+            unlisted: report.unlisted,
         }
     }
 }

@@ -80,9 +80,7 @@ impl Local {
             Request::Status => Reply::Status(session.status()?.into()),
             Request::CompactionDue => Reply::IsDue(session.compaction_due()?),
             Request::Check => Reply::Report(session.check(progress)?.into()),
-            Request::Repair => {
-                Reply::Problems(session.repair(progress)?.into_iter().map(Into::into).collect())
-            }
+            Request::Repair => Reply::Dropped(session.repair(progress)?.into()),
             Request::Purge => {
                 session.purge(progress)?;
                 Reply::Done

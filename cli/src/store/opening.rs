@@ -44,7 +44,17 @@ impl StoreArgs {
         input: Input,
         work: impl FnOnce(&OpenStore) -> Result<T, Failure>,
     ) -> Result<T, Failure> {
-        work_on(self.open_store(input, &Restrictions::default())?, work)
+        self.with_restricted_store(input, &Restrictions::default(), work)
+    }
+
+    /// The same, for an agent that does not get all of it.
+    pub(crate) fn with_restricted_store<T>(
+        &self,
+        input: Input,
+        restrictions: &Restrictions,
+        work: impl FnOnce(&OpenStore) -> Result<T, Failure>,
+    ) -> Result<T, Failure> {
+        work_on(self.open_store(input, restrictions)?, work)
     }
 
     /// Opens the store for as long as the caller likes.
@@ -75,9 +85,10 @@ impl StoreArgs {
         &self,
         kdf: &KdfArgs,
         input: Input,
+        restrictions: &Restrictions,
         work: impl FnOnce(&OpenStore) -> Result<T, Failure>,
     ) -> Result<T, Failure> {
-        let store = match self.open_store(input, &Restrictions::default()) {
+        let store = match self.open_store(input, restrictions) {
             Err(Failure::Told { exit: Exit::NotAStore, .. }) if self.recovery => {
                 return Err(Failure::usage(
                     "A new store needs a passphrase.",
@@ -85,7 +96,7 @@ impl StoreArgs {
                 ));
             }
             Err(Failure::Told { exit: Exit::NotAStore, .. }) => {
-                self.open.create(&self.place()?, kdf, EngineName::Sled, input)?
+                self.open.create(&self.place()?, kdf, EngineName::Sled, input, restrictions)?
             }
             opened => opened?,
         };
@@ -145,7 +156,8 @@ impl OpenArgs {
         engine: EngineName,
         work: impl FnOnce(&OpenStore) -> Result<T, Failure>,
     ) -> Result<T, Failure> {
-        work_on(self.create(&self.place()?, kdf, engine, Input::Free)?, work)
+        let unrestricted = Restrictions::default();
+        work_on(self.create(&self.place()?, kdf, engine, Input::Free, &unrestricted)?, work)
     }
 
     /// Where the store is.
@@ -218,6 +230,7 @@ impl OpenArgs {
         kdf: &KdfArgs,
         engine: EngineName,
         input: Input,
+        restrictions: &Restrictions,
     ) -> Result<OpenStore, Failure> {
         place::check_vacant(place)?;
         if self.place.folder.is_none() {
@@ -234,7 +247,7 @@ impl OpenArgs {
         }
         let secret = self.credential.of_new_store(input)?;
         let session = options.create_with(place, secret.credential())?;
-        OpenStore::here(session, &Restrictions::default())
+        OpenStore::here(session, restrictions)
     }
 }
 

@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::facts::{Cost, Entry, Problem, Report, Slot, Status};
+use super::facts::{Cost, Dropped, Entry, Report, Slot, Status};
 
 use crate::args::EngineName;
 use crate::credential::SecretShape;
@@ -86,7 +86,7 @@ pub(crate) enum Reply {
     Status(Status),
     IsDue(bool),
     Report(Report),
-    Problems(Vec<Problem>),
+    Dropped(Dropped),
     Slots(Vec<Slot>),
     Added(u8),
 }

@@ -165,6 +165,33 @@ fn a_store_made_to_exhaust_memory_ends_a_child_and_is_12() {
     place.run(["check", "--isolated"], "").expect_failure(12, "ask for too much");
 }
 
+/// A crafted store made the engine write 22 GB, until the disk was full.
+#[test]
+fn an_isolated_check_may_write_little_and_work_for_long_but_not_for_ever() {
+    let place = Place::with_files(&[("/memories/a", "1")]);
+    let mut check = place.bare_command(["check", "--isolated", "--store"]);
+    // Whoever asks inherits the limits. The shell counts in blocks of 512 bytes.
+    let limits = "{ ulimit -f; ulimit -t; } > limits; echo correct horse";
+    check.arg(place.store()).args(["--passphrase-command", limits]);
+    run(&mut check, b"").expect(0);
+    let told = fs::read_to_string(place.beside("limits")).unwrap();
+    let limits: Vec<u64> = told.lines().map(|line| line.parse().unwrap()).collect();
+    // The store is of less than 16 MiB.
+    assert!((128 << 10..192 << 10).contains(&limits[0]), "{told}");
+    assert!((600..620).contains(&limits[1]), "{told}");
+}
+
+#[test]
+fn a_store_that_makes_its_reader_write_too_much_ends_a_child_and_is_12() {
+    let place = Place::with_files(&[("/memories/a", "1")]);
+    let check = place.command(["check", "--isolated"]);
+    // Less than what any store makes the engine write stands for a store that makes it write more than is allowed.
+    let mut shell = std::process::Command::new("sh");
+    shell.args(["-c", "ulimit -f 1; exec \"$0\" \"$@\""]).arg(check.get_program());
+    shell.args(check.get_args()).env("INMOST_PASSPHRASE", crate::inmost::PASSPHRASE);
+    run(&mut shell, b"").expect_failure(12, "write too much");
+}
+
 fn crc32(bytes: &[u8]) -> u32 {
     let step = |crc: u32, _| (crc >> 1) ^ if crc & 1 == 1 { 0xedb8_8320 } else { 0 };
     !bytes.iter().fold(!0, |crc, byte| (0..8).fold(crc ^ u32::from(*byte), step))

@@ -118,6 +118,15 @@ impl Place {
         command
     }
 
+    /// A shell script, in the place of the program.
+    pub(crate) fn shell(&self, script: &str) -> Command {
+        let mut command = Command::new("sh");
+        command.args(["-c", script]).env_remove("INMOST_PASSPHRASE");
+        command.env("HOME", self.folder.path()).env("XDG_RUNTIME_DIR", self.runtime());
+        command.current_dir(self.folder.path());
+        command
+    }
+
     pub(crate) fn run<S: AsRef<OsStr>>(
         &self,
         args: impl IntoIterator<Item = S>,

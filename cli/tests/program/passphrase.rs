@@ -30,11 +30,14 @@ fn with_file(text: &str) -> Place {
 }
 
 #[test]
-fn a_file_gives_it_without_its_line_end() {
+fn a_file_gives_it_without_its_line_end_or_byte_order_mark() {
     for end in ["", "\n", "\r\n"] {
         let place = with_file(&format!("{PASSPHRASE}{end}"));
         run(&mut ls(&place, &["--passphrase-file", "file"]), b"").expect(0);
     }
+    // As some editors begin a file.
+    let place = with_file(&format!("\u{feff}{PASSPHRASE}\r\n"));
+    run(&mut ls(&place, &["--passphrase-file", "file"]), b"").expect(0);
     for end in ["\n\n", " ", " \n", "\r"] {
         let place = with_file(&format!("{PASSPHRASE}{end}"));
         run(&mut ls(&place, &["--passphrase-file", "file"]), b"").expect(11);

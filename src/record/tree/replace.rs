@@ -6,7 +6,7 @@ use super::super::codec;
 use super::super::sealed::Tag;
 use super::super::size_class::NODE_BYTES;
 use super::super::{NodeSink, ObjectId, RecordError, RecordId};
-use super::{Body, Inner, Leaf, Ref, Summary, child_id, load_inner, malformed, measure};
+use super::{Body, Inner, LEVELS, Leaf, Ref, Summary, child_id, load_inner, malformed, measure};
 
 /// The object whose tree is changed: where its nodes go and how they are numbered.
 pub(crate) struct Owner<'a, S> {
@@ -162,9 +162,12 @@ fn grow<L: Leaf>(
     top: &mut Inner<L::Summary>,
 ) -> Result<(), RecordError> {
     while size_of(&top.refs)? > TOP_REFS {
+        if top.level >= LEVELS {
+            return Err(RecordError::TooLarge);
+        }
         let refs = std::mem::take(&mut top.refs);
         top.refs = pack::<L>(owner, top.level, refs, Vec::new())?;
-        top.level = top.level.checked_add(1).ok_or(RecordError::TooLarge)?;
+        top.level += 1;
     }
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! The file `anchor`: two slots in blocks of their own, so that a torn write costs one of them.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
@@ -14,7 +14,7 @@ pub(super) struct AnchorFile(Mutex<Option<File>>);
 impl AnchorFile {
     /// What the slots hold; empty if there is no file.
     pub(super) fn read(folder: &Path) -> Result<Vec<Vec<u8>>, StorageError> {
-        let file = match files::open_plain(&folder.join(NAME), OpenOptions::new().read(true)) {
+        let file = match files::open(&folder.join(NAME)) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
             file => file?,
         };
@@ -55,7 +55,7 @@ impl AnchorFile {
 /// allocate.
 fn open(folder: &Path) -> io::Result<File> {
     let path = folder.join(NAME);
-    match files::open_plain(&path, OpenOptions::new().write(true)) {
+    match files::open_to_write(&path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             let mut file = files::create_private_file(&path)?;
             io::copy(&mut io::repeat(0).take(2 * SLOT), &mut file)?;

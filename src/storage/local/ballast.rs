@@ -6,9 +6,9 @@
 //! add no record ([`Frugal`](super::frugal::Frugal)), given up piece by piece right before each and taken
 //! back afterwards as far as it was not used, so that nobody else gets it.
 //!
-//! Best effort: a copy of a store may lack the file, and a link or folder of that name is left alone.
+//! Best effort: a copy of a store may lack the file, and a link, hard or not, or a folder of that name is left alone.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::hash::{BuildHasher, RandomState};
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -94,10 +94,10 @@ impl Ballast {
     }
 }
 
-/// The bytes on disk behind a file, 0 if there is none. A sparse copy of it keeps no room.
+/// The bytes on disk behind a file, 0 if there is none or it is not ours to cut. A sparse copy of it keeps no room.
 fn held_by(path: &Path) -> u64 {
     match fs::symlink_metadata(path) {
-        Ok(metadata) if metadata.is_file() => {
+        Ok(metadata) if metadata.is_file() && !files::has_other_names(&metadata) => {
             #[cfg(unix)]
             let on_disk = std::os::unix::fs::MetadataExt::blocks(&metadata).saturating_mul(512);
             #[cfg(not(unix))]
@@ -109,7 +109,7 @@ fn held_by(path: &Path) -> u64 {
 }
 
 fn grow(path: &Path, held: u64) -> io::Result<()> {
-    let mut file = match files::open_plain(path, OpenOptions::new().write(true)) {
+    let mut file = match files::open_to_write(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => files::create_private_file(path)?,
         file => file?,
     };
@@ -129,7 +129,7 @@ fn grow(path: &Path, held: u64) -> io::Result<()> {
 
 /// Shortens the file, and waits until the disk has the room back.
 fn cut(path: &Path, bytes: u64) -> io::Result<()> {
-    let file: File = files::open_plain(path, OpenOptions::new().write(true))?;
+    let file: File = files::open_to_write(path)?;
     if file.metadata()?.len() > bytes {
         file.set_len(bytes)?;
         file.sync_all()?;

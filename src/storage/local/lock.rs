@@ -1,7 +1,7 @@
 //! The lock of a store: a file that one process at a time holds locked, with its process id inside for
 //! the message. The operating system drops the lock with the process, so a stale file locks nobody out.
 
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::{File, TryLockError};
 use std::io::{self, Read, Seek, Write};
 use std::path::Path;
 
@@ -48,7 +48,7 @@ impl Drop for Lock {
 
 fn open_or_create(path: &Path) -> io::Result<File> {
     for _ in 0..ATTEMPTS {
-        match files::open_plain(path, OpenOptions::new().read(true).write(true)) {
+        match files::open_to_write(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             opened => return opened,
         }

@@ -3,7 +3,7 @@
 //! Snapshots and `conf` hold nothing that the log does not: a snapshot is an index that sled rebuilds, and
 //! `conf` is a function of our constants. So both are deleted when they are not what they should be.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
@@ -26,12 +26,12 @@ pub(super) const SEGMENT_BYTES: usize = 2 << 20;
 /// What sled 0.34.7 writes into `conf` for the configuration we use, before the checksum.
 const CONFIGURATION_TEXT: &[u8] = b"segment_size: 2097152\nuse_compression: false\nversion: 0.34\n";
 
-/// Deletes unfinished and damaged snapshots and a damaged `conf`.
+/// Deletes unfinished and damaged snapshots and a damaged `conf`. `log_bytes` is the length of the log.
 ///
 /// # Errors
 /// [`StorageError::Corrupt`] if something other than plain files and the blob folder lies in the folder:
-/// sled would follow a link and write to what it points to.
-pub(super) fn before_open(folder: &Path) -> Result<(), StorageError> {
+/// sled would follow a link and write to what it points to. [`StorageError::Odd`] if one of the files has other names.
+pub(super) fn before_open(folder: &Path, log_bytes: u64) -> Result<(), StorageError> {
     let mut removed = Vec::new();
     let mut snapshots = Vec::new();
     for entry in fs::read_dir(folder)? {
@@ -43,6 +43,7 @@ pub(super) fn before_open(folder: &Path) -> Result<(), StorageError> {
                 "something other than a file among the engine's".into(),
             ));
         }
+        files::refuse_other_names(&entry.path(), &entry.metadata()?)?;
         let name = name.to_string_lossy();
         if !name.starts_with(SNAPSHOT_PREFIX) {
             continue;
@@ -50,7 +51,7 @@ pub(super) fn before_open(folder: &Path) -> Result<(), StorageError> {
         let list = if name.ends_with(UNFINISHED_SUFFIX) { &mut removed } else { &mut snapshots };
         list.push(entry.path());
     }
-    if !newest_is_sound(&mut snapshots)? {
+    if !newest_is_sound(&mut snapshots, log_bytes)? {
         removed.append(&mut snapshots);
     }
     let configuration = folder.join(CONFIGURATION);
@@ -78,10 +79,17 @@ pub(super) fn remove_snapshots(folder: &Path) -> io::Result<()> {
 }
 
 /// sled reads the snapshot whose name sorts last and no other.
-fn newest_is_sound(snapshots: &mut [PathBuf]) -> io::Result<bool> {
+fn newest_is_sound(snapshots: &mut [PathBuf], log_bytes: u64) -> io::Result<bool> {
     snapshots.sort();
     let Some(newest) = snapshots.last() else { return Ok(true) };
-    is_sound_snapshot(&mut files::open_plain(newest, OpenOptions::new().read(true))?)
+    let mut newest = files::open(newest)?;
+    // It has some 20 bytes for each message in the log that is still of use, and a message takes more than that. What
+    // is longer is none, and reading it could take for ever.
+    let most = log_bytes.max(u64::try_from(SEGMENT_BYTES).unwrap_or(u64::MAX));
+    if newest.metadata()?.len() > most {
+        return Ok(false);
+    }
+    is_sound_snapshot(&mut newest)
 }
 
 /// A snapshot is a body, its length in 8 bytes, and the CRC32 of the body in 4, little-endian.
@@ -111,7 +119,7 @@ fn is_sound_snapshot(file: &mut File) -> io::Result<bool> {
 
 /// Whether `conf` is what sled would write; an absent one is, since sled writes it then.
 fn is_expected_configuration(path: &Path) -> io::Result<bool> {
-    let file = match files::open_plain(path, OpenOptions::new().read(true)) {
+    let file = match files::open(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(true),
         file => file?,
     };

@@ -1,6 +1,8 @@
 //! What sled is held to, on sound and on damaged files. Unix only: it damages them at given offsets.
 #![cfg(unix)]
 
+mod log_with_holes;
+
 use std::collections::HashMap;
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
@@ -159,8 +161,22 @@ fn a_sound_snapshot_is_kept() {
     let (_parent, folder, _) = filled();
     let before = snapshots(&folder);
     assert_eq!(before.len(), 1);
-    repair::before_open(&folder).unwrap();
+    repair::before_open(&folder, 0).unwrap();
     assert_eq!(snapshots(&folder), before);
+}
+
+/// One that sled itself would believe: only its length gives it away.
+#[test]
+fn a_snapshot_longer_than_the_log_is_deleted_unread() {
+    let (_parent, folder, history) = filled();
+    let log = fs::metadata(folder.join(repair::LOG)).unwrap().len();
+    let body = vec![0x55; usize::try_from(log).unwrap().max(repair::SEGMENT_BYTES)];
+    let length = u64::try_from(body.len()).unwrap().to_le_bytes();
+    let checksum = crc32fast::hash(&body).to_le_bytes();
+    let endless = folder.join("snap.FFFFFFFFFFFFFFFF");
+    fs::write(&endless, [&body[..], &length, &checksum].concat()).unwrap();
+    assert_complete(&SledEngine::open(&folder).unwrap(), &history);
+    assert!(!endless.exists());
 }
 
 #[test]

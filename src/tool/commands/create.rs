@@ -1,6 +1,6 @@
 //! `create`.
 
-use super::{Context, failure, parse};
+use super::Context;
 use crate::tool::memory_tool::Failure;
 use crate::tool::wording;
 use crate::vfs::edit;
@@ -9,10 +9,10 @@ use zeroize::Zeroizing;
 
 impl Context<'_> {
     pub(super) fn create(&self, sent: &str, text: &str) -> Result<Zeroizing<String>, Failure> {
-        let path = parse(sent)?;
+        let path = self.parse(sent)?;
         self.writable()?;
         edit::write(self.session, &path, text, self.options.create_overwrites)
-            .map_err(|error| failure(error, sent))?;
+            .map_err(|error| self.failure(error, sent))?;
         Ok(wording::created(echo(sent)))
     }
 }

@@ -1,6 +1,6 @@
 //! `delete`.
 
-use super::{Context, failure, parse};
+use super::Context;
 use crate::tool::error::ToolError;
 use crate::tool::memory_tool::Failure;
 use crate::tool::wording;
@@ -10,11 +10,11 @@ use zeroize::Zeroizing;
 
 impl Context<'_> {
     pub(super) fn delete(&self, sent: &str) -> Result<Zeroizing<String>, Failure> {
-        let path = parse(sent)?;
+        let path = self.parse(sent)?;
         self.writable()?;
         arrange::delete(self.session, &path).map_err(|error| match error {
             FileError::Root => ToolError::DeleteRoot.into(),
-            error => failure(error, sent),
+            error => self.failure(error, sent),
         })?;
         Ok(wording::deleted(echo(sent)))
     }

@@ -1,6 +1,6 @@
 //! `insert`.
 
-use super::{Context, failure, parse};
+use super::Context;
 use crate::tool::error::ToolError;
 use crate::tool::memory_tool::Failure;
 use crate::tool::wording;
@@ -15,13 +15,13 @@ impl Context<'_> {
         line: i64,
         text: &str,
     ) -> Result<Zeroizing<String>, Failure> {
-        let path = parse(sent)?;
+        let path = self.parse(sent)?;
         self.writable()?;
         edit::insert(self.session, &path, line, text).map_err(|error| match error {
             FileError::NoSuchLine(lines) => {
                 ToolError::InvalidInsertLine { insert_line: line, lines }.into()
             }
-            error => failure(error, sent),
+            error => self.failure(error, sent),
         })?;
         Ok(wording::inserted(echo(sent)))
     }

@@ -55,29 +55,38 @@ impl Context<'_> {
         self.session.read(|_| Ok::<(), StoreError>(()))?;
         if self.options.read_only { Err(ToolError::ReadOnly.into()) } else { Ok(()) }
     }
-}
 
-fn parse(sent: &str) -> Result<MemoryPath, ToolError> {
-    MemoryPath::parse(sent).map_err(|error| ToolError::of_path(error, sent))
-}
+    fn parse(&self, sent: &str) -> Result<MemoryPath, ToolError> {
+        MemoryPath::parse_in(&self.options.subtree, sent)
+            .map_err(|error| ToolError::of_path(error, sent))
+    }
 
-/// The failures that read the same in every command; `sent` is the path they quote.
-fn failure(error: FileError, sent: &str) -> Failure {
-    let path = || echo(sent).to_owned();
-    let error = match error {
-        FileError::AlreadyExists => ToolError::AlreadyExists { path: path() },
-        FileError::FileTooLarge(limit) => ToolError::FileTooLarge { path: path(), limit },
-        FileError::InvalidPath(reason) | FileError::PathBelow(reason) => {
-            ToolError::InvalidPath { path: path(), reason }
-        }
-        FileError::NotAFolder(file) => ToolError::ParentIsFile { file: file.as_str().to_owned() },
-        FileError::TooManyFiles(files) => ToolError::MemoryFull(Full::Files(files)),
-        FileError::TooMuchText(bytes) => ToolError::MemoryFull(Full::Bytes(bytes)),
-        FileError::Store(error) => return error.into(),
-        // The rest is answered by the command itself; nothing of it reaches this point.
-        _ => ToolError::NotFound { path: path() },
-    };
-    error.into()
+    /// The failures that read the same in every command; `sent` is the path they quote.
+    fn failure(&self, error: FileError, sent: &str) -> Failure {
+        let path = || echo(sent).to_owned();
+        let error = match error {
+            FileError::AlreadyExists => ToolError::AlreadyExists { path: path() },
+            FileError::FileTooLarge(limit) => ToolError::FileTooLarge { path: path(), limit },
+            FileError::InvalidPath(reason) | FileError::PathBelow(reason) => {
+                ToolError::InvalidPath { path: path(), reason }
+            }
+            FileError::NotAFolder(file) => {
+                ToolError::ParentIsFile { file: file.as_str().to_owned() }
+            }
+            FileError::TooManyFiles(_) | FileError::TooMuchText(_)
+                if !self.options.subtree.is_whole() =>
+            {
+                // The quota less what the model can see is how much others have.
+                ToolError::MemoryFull(Full::Shared)
+            }
+            FileError::TooManyFiles(files) => ToolError::MemoryFull(Full::Files(files)),
+            FileError::TooMuchText(bytes) => ToolError::MemoryFull(Full::Bytes(bytes)),
+            FileError::Store(error) => return error.into(),
+            // The rest is answered by the command itself; nothing of it reaches this point.
+            _ => ToolError::NotFound { path: path() },
+        };
+        error.into()
+    }
 }
 
 /// Numbers the part of the requested lines that fits a view, and says so if it is not all of them.

@@ -1,6 +1,6 @@
 //! `rename`.
 
-use super::{Context, failure, parse};
+use super::Context;
 use crate::tool::error::ToolError;
 use crate::tool::memory_tool::Failure;
 use crate::tool::wording;
@@ -14,19 +14,19 @@ impl Context<'_> {
         old_sent: &str,
         new_sent: &str,
     ) -> Result<Zeroizing<String>, Failure> {
-        let old = parse(old_sent)?;
-        let new = parse(new_sent)?;
+        let old = self.parse(old_sent)?;
+        let new = self.parse(new_sent)?;
         self.writable()?;
         arrange::rename(self.session, &old, &new).map_err(|error| match error {
             FileError::Root => ToolError::RenameRoot.into(),
-            FileError::NotFound => failure(FileError::NotFound, old_sent),
+            FileError::NotFound => self.failure(FileError::NotFound, old_sent),
             FileError::AlreadyExists => {
                 ToolError::DestinationExists { new_path: echo(new_sent).to_owned() }.into()
             }
             FileError::IntoItself => {
                 ToolError::IntoItself { old_path: echo(old_sent).to_owned() }.into()
             }
-            error => failure(error, new_sent),
+            error => self.failure(error, new_sent),
         })?;
         Ok(wording::renamed(echo(old_sent), echo(new_sent)))
     }

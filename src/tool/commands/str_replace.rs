@@ -1,6 +1,6 @@
 //! `str_replace`.
 
-use super::{Context, failure, numbered, parse};
+use super::{Context, numbered};
 use crate::tool::error::ToolError;
 use crate::tool::memory_tool::Failure;
 use crate::tool::wording;
@@ -15,7 +15,7 @@ impl Context<'_> {
         old: &str,
         new: &str,
     ) -> Result<Zeroizing<String>, Failure> {
-        let path = parse(sent)?;
+        let path = self.parse(sent)?;
         self.writable()?;
         let limit = self.options.ranged_view_characters;
         let snippet =
@@ -31,7 +31,7 @@ impl Context<'_> {
                 FileError::SeveralMatches(lines) => {
                     ToolError::SeveralOccurrences { old_str: old.to_owned(), lines }.into()
                 }
-                error => failure(error, sent),
+                error => self.failure(error, sent),
             })?;
         let lines = (snippet.first, snippet.last, snippet.lines);
         Ok(numbered(wording::edited_with_snippet(), &snippet.text, lines, limit))

@@ -1,6 +1,6 @@
 //! `view`.
 
-use super::{Context, failure, numbered, parse};
+use super::{Context, numbered};
 use crate::limits::VIEW_LINES;
 use crate::secret;
 use crate::tool::command::ViewRange;
@@ -21,19 +21,19 @@ impl Context<'_> {
         sent: &str,
         range: Option<&ViewRange>,
     ) -> Result<Zeroizing<String>, Failure> {
-        let path = parse(sent)?;
+        let path = self.parse(sent)?;
         self.session.read(|open| {
             let found = list::find(open, open.root(), &path).map_err(|error| match error {
                 FileError::NotFound => {
                     ToolError::NothingToView { path: echo(sent).to_owned() }.into()
                 }
-                error => failure(error, sent),
+                error => self.failure(error, sent),
             })?;
             match found {
                 Kind::Folder(folder) => self.view_folder(open, &path, &folder),
                 Kind::File(entry) => {
-                    let view =
-                        FileView::of_entry(open, entry).map_err(|error| failure(error, sent))?;
+                    let view = FileView::of_entry(open, entry)
+                        .map_err(|error| self.failure(error, sent))?;
                     self.view_file(&view, &path, sent, range)
                 }
             }

@@ -14,6 +14,8 @@ use crate::vault::fixtures::{Secrets, TINY, with_checksum};
 use crate::vault::header::HEADER_BYTES;
 use crate::vault::{AnchorStatus, FreshnessAnchor, VaultOptions};
 
+mod replay;
+
 /// A store in memory that is unlocked like any other, though for next to nothing.
 struct Store {
     memory: MemoryStorage,

@@ -151,7 +151,7 @@ impl TestStore {
             })?;
         }
         session.exclusive(|exclusive| {
-            exclusive.commit(|txn| Ok::<_, StoreError>(txn.set_header_revision(next.revision())?))
+            exclusive.commit(|txn| Ok::<_, StoreError>(txn.bind_header(next.id())?))
         })
     }
 }

@@ -35,7 +35,7 @@ fn check_order(store: &TestStore, context: &str) {
     }
     assert_eq!(store.memory.generations().unwrap(), [1], "{context}");
     assert_eq!(store.header(HeaderCopy::A), store.header(HeaderCopy::B), "{context}");
-    assert_eq!(store.root().header_revision, 2, "{context}");
+    assert_eq!(store.root().header.revision, 2, "{context}");
     store.assert_tidy(context);
 }
 

@@ -77,6 +77,16 @@ impl Watch {
         self.state().panics = Some(at);
     }
 
+    /// Counts a sync, and waits for as long as it is held back.
+    fn begin_sync(&self) {
+        let mut state = self.state();
+        state.seen.syncs += 1;
+        self.0.1.notify_all();
+        while state.held {
+            state = self.wait(state);
+        }
+    }
+
     fn panic_if(&self, at: Panics) {
         let panics = self.state().panics.take_if(|panics| *panics == at);
         assert!(panics.is_none(), "a panic that a test asked for");
@@ -179,13 +189,7 @@ impl Engine for WatchedEngine {
     }
 
     fn sync(&self) -> Result<(), StorageError> {
-        let mut state = self.watch.state();
-        state.seen.syncs += 1;
-        self.watch.0.1.notify_all();
-        while state.held {
-            state = self.watch.wait(state);
-        }
-        drop(state);
+        self.watch.begin_sync();
         self.watch.panic_if(Panics::InSync);
         self.inner.sync()
     }
@@ -195,6 +199,8 @@ impl Engine for WatchedEngine {
     }
 
     fn close(self: Box<Self>) -> Result<(), StorageError> {
+        // Engines sync once more before they close.
+        self.watch.begin_sync();
         self.inner.close()
     }
 }

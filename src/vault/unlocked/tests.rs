@@ -36,7 +36,7 @@ fn every_slot_added_opens_the_same_store() {
     let rest = one.all().into_iter().skip(1).chain(two.all());
     for (number, credential) in (1..).zip(rest) {
         let (slot, change) = enrol(credential, |enrolment| store.add_slot(enrolment)).unwrap();
-        assert_eq!((slot, change.revision()), (number, u64::from(number) + 1));
+        assert_eq!((slot, change.id().revision), (number, u64::from(number) + 1));
         store.adopt(change);
     }
     for credential in one.all().into_iter().chain(two.all()) {
@@ -125,6 +125,42 @@ fn rotation_keeps_one_credential_and_no_key() {
     assert_ne!(rotated.master().expose_for_tests(), store.master().expose_for_tests());
     let old = store.header().authenticate(rotated.master());
     assert_eq!(old, Err(HeaderError::Tampered("the header")));
+    let commitment = |keys: &Unlocked| keys.header().bytes()[128 + 32..128 + 64].to_vec();
+    assert_ne!(commitment(&rotated), commitment(&store), "an onlooker sees what was kept");
+}
+
+#[test]
+fn every_change_follows_the_header_it_was_made_from_and_no_other() {
+    let secrets = Secrets::new(1);
+    let mut store = created_with(secrets.raw());
+    let first = store.header().id();
+    assert!(store.header().follows(&HeaderId::NONE));
+    let (_, change) = enrol(secrets.recovery(), |enrolment| store.add_slot(enrolment)).unwrap();
+    store.adopt(change);
+    let second = store.header().id();
+    let next_generation = || {
+        store.next_generation(8, EngineKind::Memory, DataKey::generate().unwrap()).unwrap().header
+    };
+    let label = SlotLabel::parse("kept").unwrap();
+    let kept = Enrolment { credential: secrets.raw(), cost: TINY, label: &label, now_ms: 1 };
+    let data_key = DataKey::generate().unwrap();
+    let changed = [
+        enrol(secrets.passphrase(), |enrolment| store.add_slot(enrolment)).unwrap().1.header,
+        enrol(secrets.passphrase(), |enrolment| store.replace_slot(1, enrolment)).unwrap().header,
+        store.remove_slot(0).unwrap().header,
+        next_generation(),
+        next_generation(),
+        store.rotate(8, EngineKind::Sled, data_key, kept).unwrap().header,
+    ];
+    let mut ids = vec![first, second];
+    for header in changed {
+        let header = Header::parse(header.bytes(), &KdfLimits::of_tests()).unwrap();
+        assert!(header.follows(&second));
+        assert!(!header.follows(&first) && !header.follows(&HeaderId::NONE));
+        assert!(!header.follows(&HeaderId { mac: first.mac, ..second }), "another of its revision");
+        assert!(!ids.contains(&header.id()), "two have one name");
+        ids.push(header.id());
+    }
 }
 
 #[test]

@@ -4,8 +4,10 @@ use std::collections::BTreeMap;
 
 use crate::crypto::cost::{KdfCost, KdfLimits};
 use crate::crypto::passphrase::Passphrase;
+use crate::record::RecordId;
 use crate::storage::memory::MemoryStorage;
 use crate::storage::{Address, Batch, EngineKind, Storage};
+use crate::vault::tests::store::{self, TestStore};
 use crate::vault::{Session, StoreError, VaultOptions};
 use crate::vfs::{EntryKind, FileError};
 
@@ -25,7 +27,7 @@ fn open(storage: &MemoryStorage) -> Result<Session, StoreError> {
 }
 
 /// A store with small and long files, a folder with a tree of entries, nested folders and something in the system folder.
-fn store() -> (MemoryStorage, Files) {
+fn filled() -> (MemoryStorage, Files) {
     let storage = MemoryStorage::default();
     drop(options().fill(&storage, EngineKind::Memory, &passphrase()).unwrap());
     let session = open(&storage).unwrap();
@@ -91,13 +93,13 @@ fn salvage(storage: &MemoryStorage) -> (Files, usize) {
 
 #[test]
 fn a_healthy_store_is_salvaged_whole_and_nothing_deleted_comes_back() {
-    let (storage, files) = store();
+    let (storage, files) = filled();
     assert_eq!(salvage(&storage), (files, 0));
 }
 
 #[test]
 fn whatever_record_is_damaged_the_rest_is_found_kept_and_saved() {
-    let (storage, files) = store();
+    let (storage, files) = filled();
     let healthy = records(&storage);
     let (mut unopenable, mut clean_repairs) = (0, 0);
     for (number, (address, value)) in healthy.iter().enumerate() {
@@ -148,4 +150,37 @@ fn whatever_record_is_damaged_the_rest_is_found_kept_and_saved() {
     }
     assert!(unopenable <= 4, "{unopenable} records without which nothing goes");
     assert!(clean_repairs > 40, "{clean_repairs}");
+}
+
+#[test]
+fn deleted_text_comes_back_only_where_nothing_tells_it_apart() {
+    let store = TestStore::create();
+    let session = store.unlock().unwrap();
+    session.files().write("/memories/kept", "kept").unwrap();
+    session.files().write("/memories/gone", &"deleted\n".repeat(120_000)).unwrap();
+    session.files().remove("/memories/gone").unwrap();
+    drop(session);
+    let kept = vec!["kept".to_owned()];
+    assert_eq!(texts(&store), kept);
+    let system = RecordId::folder(store.root().system.id);
+    for damaged in [RecordId::ROOT, system] {
+        let store = store.duplicate();
+        let address = store.address(damaged);
+        store.tamper(|records| *records.get_mut(&address).unwrap().last_mut().unwrap() ^= 1);
+        let found = texts(&store);
+        assert_eq!(found.len(), 2, "{damaged:?}");
+        assert!(found.contains(&kept[0]) && found.iter().any(|text| text.starts_with("deleted\n")));
+    }
+}
+
+/// What a salvage saves, wherever it was.
+fn texts(store: &TestStore) -> Vec<String> {
+    let mut saved = Vec::new();
+    let vault = store::options().open_storage(Box::new(store.memory.clone())).unwrap();
+    let save = |_: &str, text: &str| {
+        saved.push(text.to_owned());
+        Ok::<(), StoreError>(())
+    };
+    vault.salvage(&store::passphrase(), save).unwrap();
+    saved
 }

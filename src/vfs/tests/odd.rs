@@ -12,29 +12,29 @@ use crate::vault::{Session, StoreError, Txn};
 use crate::vfs::error::FileError;
 use crate::vfs::{edit, file, folder};
 
-const ODD: ObjectId = ObjectId([0xdd; 16]);
+pub(super) const ODD: ObjectId = ObjectId([0xdd; 16]);
 
 /// A reference as it is stored: index, tag, bytes, newlines.
-type TextRef = (u64, [u8; 16], u64, u64);
+pub(super) type TextRef = (u64, [u8; 16], u64, u64);
 
 /// The top of a rope as it is stored; 1 is the tree's number among the bodies.
-fn rope(level: u8, refs: Vec<TextRef>) -> File {
+pub(super) fn rope(level: u8, refs: Vec<TextRef>) -> File {
     let bytes = encode(&(u64::MAX.to_le_bytes(), 1_u32, level, refs));
     codec::decode(&bytes).unwrap()
 }
 
 /// An inner node of a rope as it is stored.
-fn inner(level: u8, refs: Vec<TextRef>) -> Node {
+pub(super) fn inner(level: u8, refs: Vec<TextRef>) -> Node {
     Node::decode(Kind::FileInner, &encode(&(level, refs))).unwrap()
 }
 
 /// The top of a folder's tree as it is stored; a reference is index, tag, entries, first name.
-fn tree(totals: Totals, level: u8, refs: Vec<(u64, [u8; 16], u64, &str)>) -> Folder {
+pub(super) fn tree(totals: Totals, level: u8, refs: Vec<(u64, [u8; 16], u64, &str)>) -> Folder {
     let bytes = encode(&(7_u64.to_le_bytes(), totals, 1_u32, level, refs));
     codec::decode(&bytes).unwrap()
 }
 
-fn encode(value: &impl Serialize) -> Vec<u8> {
+pub(super) fn encode(value: &impl Serialize) -> Vec<u8> {
     let mut bytes = vec![0; codec::encoded_len(value).unwrap()];
     codec::encode(value, &mut bytes).unwrap();
     bytes
@@ -44,11 +44,11 @@ fn at(kind: Kind, index: u64) -> RecordId {
     RecordId { kind, object: ODD, index }
 }
 
-fn chunk(text: &str) -> Node {
+pub(super) fn chunk(text: &str) -> Node {
     Node::Chunk(Text::new(text).into())
 }
 
-fn info(bytes: u64, lines: u64) -> FileInfo {
+pub(super) fn info(bytes: u64, lines: u64) -> FileInfo {
     FileInfo { bytes, lines, created: u64::MAX, modified: u64::MAX }
 }
 

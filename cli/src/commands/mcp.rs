@@ -1,0 +1,45 @@
+//! `inmost mcp`
+
+use crate::args::StoreArgs;
+use crate::exit::Failure;
+use crate::mcp::{self, client_config};
+use crate::passphrase::Input;
+use crate::store::Restrictions;
+
+/// Serve the memory tool to an MCP client, on standard input and output
+///
+/// The client starts this command; --print-config tells it how. The store is opened at the first call, through the key
+/// agent if `inmost unlock` left one, else by the sources of the passphrase: nobody is ever asked. While it cannot be
+/// opened every call is answered with `Error: Memory is unavailable.`, the reason is on standard error, and each call
+/// tries again.
+///
+/// Ends when standard input does.
+#[derive(clap::Args)]
+#[command(after_help = "Examples:\n  \
+    inmost mcp --store notes.inmost --print-config claude-code\n  \
+    inmost mcp --store notes.inmost --passphrase-file secret --subtree /memories/project-x")]
+pub(crate) struct Mcp {
+    #[command(flatten)]
+    store: StoreArgs,
+
+    #[command(flatten)]
+    restrictions: Restrictions,
+
+    /// Print the block that tells this client to start the server with the other options given, and end
+    #[arg(long, value_name = "CLIENT")]
+    print_config: Option<client_config::Client>,
+}
+
+impl Mcp {
+    pub(crate) fn run(&self) -> Result<(), Failure> {
+        self.restrictions.check()?;
+        self.store.open.credential.passphrase.check(Input::Unattended)?;
+        match self.print_config {
+            Some(client) => {
+                let block = client_config::block(client, &self.store, &self.restrictions)?;
+                super::print(block.as_bytes())
+            }
+            None => mcp::serve(&self.store, &self.restrictions),
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! The block of JSON that tells an MCP client to start this server.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use clap::ValueEnum;
+use serde_json::{Map, Value, json};
+
+use crate::args::StoreArgs;
+use crate::exit::{Exit, Failure};
+use crate::passphrase::PassphraseArgs;
+use crate::store::Restrictions;
+
+/// The clients whose form is known.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Client {
+    /// `.mcp.json` in a project, or `claude mcp add-json`
+    ClaudeCode,
+    /// `claude_desktop_config.json`
+    ClaudeDesktop,
+    /// `.vscode/mcp.json`, or `MCP: Open User Configuration`
+    Vscode,
+    /// What most other clients take
+    Generic,
+}
+
+/// The block for a client, by which it starts this program as it was started now: on the same store, with the same
+/// limits and sources of the passphrase. Paths are absolute, since a client has a working folder of its own.
+pub(crate) fn block(
+    client: Client,
+    store: &StoreArgs,
+    restrictions: &Restrictions,
+) -> Result<String, Failure> {
+    let program = std::env::current_exe().map_err(|error| {
+        Failure::io(
+            "This program cannot tell where it is",
+            &error,
+            "Write the block by hand; the README shows one.",
+        )
+    })?;
+    let mut args = vec!["mcp".to_owned()];
+    args.extend(store_args(store)?);
+    args.extend(restriction_args(restrictions));
+    let entry = entry(client, &text(program.into())?, &args, &environment()?);
+    let text = serde_json::to_string_pretty(&entry);
+    // Strings alone; they cannot fail.
+    Ok(text.unwrap_or_default() + "\n")
+}
+
+fn entry(client: Client, program: &str, args: &[String], env: &Map<String, Value>) -> Value {
+    let mut server = Map::new();
+    if matches!(client, Client::ClaudeCode | Client::Vscode) {
+        server.insert("type".to_owned(), "stdio".into());
+    }
+    server.insert("command".to_owned(), program.into());
+    server.insert("args".to_owned(), args.into());
+    if !env.is_empty() {
+        server.insert("env".to_owned(), env.clone().into());
+    }
+    match client {
+        Client::Vscode => json!({ "servers": { "inmost": server } }),
+        _ => json!({ "mcpServers": { "inmost": server } }),
+    }
+}
+
+/// The variables that tell where a key agent is. Many clients start a server with few of their own.
+fn environment() -> Result<Map<String, Value>, Failure> {
+    let mut env = Map::new();
+    for name in ["XDG_RUNTIME_DIR", "TMPDIR"] {
+        if let Some(value) = std::env::var_os(name) {
+            env.insert(name.to_owned(), text(value)?.into());
+        }
+    }
+    Ok(env)
+}
+
+fn store_args(store: &StoreArgs) -> Result<Vec<String>, Failure> {
+    let open = &store.open;
+    let mut args = vec!["--store".to_owned(), absolute(&store.place()?)?];
+    for (option, path) in [("--anchor", &open.anchor), ("--keyfile", &open.credential.keyfile)] {
+        if let Some(path) = path {
+            args.extend([option.to_owned(), absolute(path)?]);
+        }
+    }
+    if store.recovery {
+        args.push("--recovery".to_owned());
+    }
+    args.extend(passphrase_args(&open.credential.passphrase)?);
+    Ok(args)
+}
+
+fn passphrase_args(passphrase: &PassphraseArgs) -> Result<Vec<String>, Failure> {
+    if let Some(path) = &passphrase.file {
+        return Ok(vec!["--passphrase-file".to_owned(), absolute(path)?]);
+    }
+    if passphrase.fd.is_some() {
+        return Err(Failure::usage(
+            "A client that starts the server cannot hand it a file descriptor.",
+            "Use --passphrase-command or --passphrase-file.",
+        ));
+    }
+    match &passphrase.command {
+        Some(command) => Ok(vec!["--passphrase-command".to_owned(), text(command.clone())?]),
+        None => Ok(Vec::new()),
+    }
+}
+
+fn restriction_args(restrictions: &Restrictions) -> Vec<String> {
+    let mut args = Vec::new();
+    if restrictions.read_only {
+        args.push("--read-only".to_owned());
+    }
+    if let Some(folder) = &restrictions.subtree {
+        args.extend(["--subtree".to_owned(), folder.clone()]);
+    }
+    if restrictions.create_overwrites {
+        args.push("--create-overwrites".to_owned());
+    }
+    args
+}
+
+fn absolute(path: &Path) -> Result<String, Failure> {
+    let path: PathBuf = std::path::absolute(path).map_err(|error| {
+        Failure::io("The working folder cannot be told", &error, "Give absolute paths.")
+    })?;
+    text(path.into())
+}
+
+fn text(name: OsString) -> Result<String, Failure> {
+    name.into_string().map_err(|_| {
+        Failure::new(
+            Exit::Other,
+            "A path or command is not UTF-8, so JSON cannot hold it.",
+            "Rename it, or lead to it by a link whose name is.",
+        )
+    })
+}

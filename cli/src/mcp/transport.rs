@@ -1,0 +1,141 @@
+//! Messages of the protocol, each a line of JSON on standard input or output.
+//!
+//! In place of the protocol library's own transport, which keeps lines in buffers that nobody wipes and answers nothing
+//! to a request whose strings are no Unicode.
+
+use std::io::{self, Write};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+
+use rmcp::model::{ClientJsonRpcMessage, ErrorCode, ErrorData, RequestId, ServerJsonRpcMessage};
+use rmcp::{RoleServer, transport::Transport};
+use serde::Deserialize;
+use tokio::sync::mpsc::{Receiver, Sender, channel};
+use tokio::task::{JoinHandle, spawn_blocking};
+
+use crate::lines::{LINE_BYTES, Line, Lines};
+use crate::streams;
+use crate::wiped::Wiped;
+
+/// Standard input and output.
+pub(super) struct Stdio {
+    incoming: Receiver<Incoming>,
+    /// Held while a line is written, so that lines are whole.
+    writing: Arc<Mutex<()>>,
+}
+
+enum Incoming {
+    Message(Box<ClientJsonRpcMessage>),
+    /// A request that cannot be read, but for its id.
+    Unreadable(RequestId),
+}
+
+impl Stdio {
+    /// Starts the thread that reads. It ends with the input, or with the process.
+    pub(super) fn open() -> io::Result<Self> {
+        let (send, incoming) = channel(1);
+        thread::Builder::new().name("inmost-input".to_owned()).spawn(move || {
+            // An input that fails has ended.
+            let _ = read(&send);
+        })?;
+        Ok(Self { incoming, writing: Arc::default() })
+    }
+
+    /// Goes on even if nobody waits for its end.
+    fn write(&self, message: ServerJsonRpcMessage) -> JoinHandle<io::Result<()>> {
+        let writing = self.writing.clone();
+        spawn_blocking(move || {
+            let mut line = Wiped::new();
+            serde_json::to_writer(&mut line, &message)?;
+            line.append(b"\n");
+            let _whole = writing.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut output = streams::output()?;
+            output.write_all(line.expose())?;
+            output.flush()
+        })
+    }
+}
+
+impl Transport<RoleServer> for Stdio {
+    type Error = io::Error;
+
+    fn send(
+        &mut self,
+        message: ServerJsonRpcMessage,
+    ) -> impl Future<Output = io::Result<()>> + Send + 'static {
+        let written = self.write(message);
+        async { written.await.unwrap_or_else(|fault| Err(io::Error::other(fault))) }
+    }
+
+    async fn receive(&mut self) -> Option<ClientJsonRpcMessage> {
+        loop {
+            match self.incoming.recv().await? {
+                Incoming::Message(message) => return Some(*message),
+                Incoming::Unreadable(id) => {
+                    let error = ErrorData::new(
+                        ErrorCode::INVALID_REQUEST,
+                        "The request cannot be read.",
+                        None,
+                    );
+                    drop(self.write(ServerJsonRpcMessage::error(error, Some(id))));
+                }
+            }
+        }
+    }
+
+    async fn close(&mut self) -> io::Result<()> {
+        self.incoming.close();
+        Ok(())
+    }
+}
+
+fn read(send: &Sender<Incoming>) -> io::Result<()> {
+    let mut lines = Lines::new(streams::input()?, LINE_BYTES);
+    while let Some(line) = lines.next()? {
+        // What has no id cannot be answered; clients expect no more of what is not of the protocol.
+        let Line::Whole(line) = line else { continue };
+        let Some(incoming) = parse(line) else { continue };
+        if send.blocking_send(incoming).is_err() {
+            break;
+        }
+    }
+    Ok(())
+}
+
+fn parse(line: &[u8]) -> Option<Incoming> {
+    /// The rest is passed over without a look into its strings.
+    #[derive(Deserialize)]
+    struct Request {
+        id: RequestId,
+    }
+
+    match serde_json::from_slice(line) {
+        Ok(message) => Some(Incoming::Message(Box::new(message))),
+        Err(_) => serde_json::from_slice(line).ok().map(|Request { id }| Incoming::Unreadable(id)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_cannot_be_read_is_answered_if_it_has_an_id() {
+        let unreadable = |line: &str| match parse(line.as_bytes()) {
+            Some(Incoming::Unreadable(id)) => Some(id.to_string()),
+            Some(Incoming::Message(_)) => Some("a message".to_owned()),
+            None => None,
+        };
+        for (line, expected) in [
+            (r#"{"jsonrpc": "2.0", "id": 1, "method": "ping"}"#, Some("a message")),
+            (r#"{"jsonrpc": "2.0", "id": 7, "method": "m", "params": {"a": "\ud800"}}"#, Some("7")),
+            (r#"{"jsonrpc": "2.0", "id": "x", "method": 5}"#, Some("x")),
+            (r#"{"method": "textDocument/didOpen", "params": 5}"#, None),
+            (r#"{"jsonrpc": "2.0", "id": 1, "method""#, None),
+            ("Content-Length: 7", None),
+            ("", None),
+        ] {
+            assert_eq!(unreadable(line).as_deref(), expected, "{line}");
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! How far `inmost call` lets an agent in.
+
+use serde_json::{Value, json};
+
+use crate::inmost::{Place, create};
+
+const LISTING: &str = "Here're the files and directories up to 2 levels deep in /memories, \
+                       excluding hidden items and node_modules:\n";
+
+fn contents(out: &str) -> Vec<String> {
+    let answers = out.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    answers.map(|answer| answer["content"].as_str().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn a_reader_changes_nothing() {
+    let place = Place::with_files(&[("/memories/a", "kept")]);
+    let view = json!({ "command": "view", "path": "/memories/a" });
+    let input = format!("{}{view}\n", create("/memories/b", "1"));
+    let out = place.run(["call", "--read-only"], &input).expect(0).out;
+    assert_eq!(
+        contents(&out),
+        [
+            "Error: Memory is read-only.",
+            "Here's the content of /memories/a with line numbers:\n     1\tkept"
+        ]
+    );
+    place.run(["cat", "/memories/b"], "").expect(1);
+}
+
+#[test]
+fn a_folder_is_all_that_is_seen() {
+    let place = Place::with_files(&[("/memories/mine", "outside"), ("/memories/x/a", "1")]);
+    let view = json!({ "command": "view", "path": "/memories" });
+    let other = json!({ "command": "view", "path": "/memories/../mine" });
+    let input = format!("{}{view}\n{other}\n", create("/memories/b", "22"));
+    let out = place.run(["call", "--subtree", "/memories/x"], &input).expect(0).out;
+    assert_eq!(
+        contents(&out),
+        [
+            "File created successfully at: /memories/b".to_owned(),
+            format!("{LISTING}3B\t/memories\n1B\t/memories/a\n2B\t/memories/b"),
+            "Error: Path /memories/../mine would escape /memories directory".to_owned(),
+        ]
+    );
+    assert_eq!(place.cat("/memories/x/b"), "22");
+}
+
+#[test]
+fn a_folder_that_cannot_be_is_said_before_anything_is_opened() {
+    let place = Place::vacant();
+    for command in ["call", "mcp"] {
+        place
+            .run([command, "--subtree", "/project"], "")
+            .expect_failure(2, "it must start with /memories");
+    }
+}
+
+#[test]
+fn a_file_where_the_folder_should_be_ends_it() {
+    let place = Place::with_files(&[("/memories/x", "a file")]);
+    let view = json!({ "command": "view", "path": "/memories" });
+    let ended = place.run(["call", "--subtree", "/memories/x"], &view.to_string());
+    let ended = ended.expect_failure(1, "confined to is a file");
+    assert_eq!(contents(&ended.out), ["Error: Memory is unavailable."]);
+}
+
+#[test]
+fn create_replaces_a_file_only_if_it_may() {
+    let place = Place::with_files(&[("/memories/a", "old")]);
+    let call = create("/memories/a", "new");
+    let out = place.run(["call"], &call).expect(0).out;
+    assert_eq!(contents(&out), ["Error: File /memories/a already exists"]);
+    let out = place.run(["call", "--create-overwrites"], &call).expect(0).out;
+    assert_eq!(contents(&out), ["File created successfully at: /memories/a"]);
+    assert_eq!(place.cat("/memories/a"), "new");
+}

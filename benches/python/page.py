@@ -91,7 +91,7 @@ def edits(rows: dict[str, Row], machine: dict, folder: pathlib.Path, page: pathl
     present = [(name, rows[id]) for id, name in names.items() if id in rows]
     base = rows["edit/append"]
     body = [(name, shown(row.median, "ns"), spread(row), digits(row.median / base.median) + "x") for name, row in present]
-    chart = save(folder, page, "edit", charts.bars("A durable one-line edit of a 2 KiB file", present))
+    chart = save(folder, page, "edit", charts.dots("A durable one-line edit of a 2 KiB file", present))
     text = """## A durable edit
 
 `str_replace` of one line in a file of 2 KiB, beside appending 4 KiB to a file and `fdatasync`. The append is timed before and
@@ -117,9 +117,9 @@ def reading(rows: dict[str, Row], sizes: list[int], machine: dict, folder: pathl
     sections = [("view", "A view of a 2 KiB file"), ("list", "A listing of 100 entries")]
     made = []
     for section, title in sections:
-        bars = [(name.split(", ", 1)[1], row) for name, id, row in present if id.startswith(section + "/")]
-        bars = [(f"inmost (sled), {name}" if name.startswith("among") else name, row) for name, row in bars]
-        made.append(save(folder, page, section, charts.bars(title, bars)))
+        points = [(name.split(", ", 1)[1], row) for name, id, row in present if id.startswith(section + "/")]
+        points = [(f"inmost (sled), {name}" if name.startswith("among") else name, row) for name, row in points]
+        made.append(save(folder, page, section, charts.dots(title, points)))
     body = [(name, shown(row.median, "ns"), spread(row)) for name, _, row in present]
     text = """## Reading, listing, long files
 
@@ -144,8 +144,8 @@ def trace(rows: dict[str, Row], machine: dict, folder: pathlib.Path, page: pathl
     if not present:
         return f"{text}\n\n**NOT MEASURED**"
     commands = [command for command in COMMANDS if f"{name}/{present[0]}/{command}" in rows]
-    bars = [(PEERS[peer], rows[f"{name}/{peer}/all"]) for peer in present]
-    chart = save(folder, page, f"trace-{name}", charts.bars("The average call of the trace", bars))
+    points = [(PEERS[peer], rows[f"{name}/{peer}/all"]) for peer in present]
+    chart = save(folder, page, f"trace-{name}", charts.dots("The average call of the trace", points))
     base = rows[f"{name}/{present[0]}/all"]
     body = []
     for peer in present:
@@ -164,8 +164,8 @@ def unlocking(rows: dict[str, Row], sizes: list[int], folder: pathlib.Path, page
         (f"{size:,}", *(cell(rows[f"unlock-{size}/{part}"]) for part in names))
         for size in sizes
     ]
-    bars = [(f"inmost: {names[part]}, {size:,} files", rows[f"unlock-{size}/{part}"]) for size in sizes for part in ("engine", "rest")]
-    chart = save(folder, page, "unlock", charts.bars("Unlock without key derivation", bars, ("target of the rest", 1e6)))
+    points = [(f"inmost: {names[part]}, {size:,} files", rows[f"unlock-{size}/{part}"]) for size in sizes for part in ("engine", "rest")]
+    chart = save(folder, page, "unlock", charts.dots("Unlock without key derivation", points, ("target of the rest", 1e6)))
     start = ""
     if "start/answer" in rows:
         answer, version = rows["start/answer"], rows["start/version"]

@@ -1,0 +1,254 @@
+"""Makes the page and its charts from the results of a run: page.py RESULTS PAGE CHARTS_FOLDER
+
+Every number and every verdict is computed here from the samples. What was not measured is said, loudly, and a row that is
+missing without a reason makes the script fail after the page is written.
+"""
+
+import json
+import os
+import pathlib
+import sys
+
+import charts
+from samples import Row, digits, read, shown
+from targets import targets
+
+PEERS = {
+    "inmost": "inmost (sled)",
+    "inmost-redb": "inmost (redb)",
+    "folder": "folder + fsync",
+    "sqlcipher": "SQLCipher",
+    "sdk": "Python SDK",
+    "bare-sled": "bare sled",
+}
+BUSY = 15  # percent of the processor that others may use before the page warns
+COMMANDS = ["all", "view", "create", "str_replace", "insert", "delete", "rename"]
+
+
+def main() -> None:
+    results, page, folder = (pathlib.Path(arg) for arg in sys.argv[1:4])
+    rows, machine = read(results), json.loads((results / "machine.json").read_text())
+    sizes = sorted(int(name[7:].split("/")[0]) for name in rows if name.startswith("unlock-") and name.endswith("/rest"))
+    folder.mkdir(parents=True, exist_ok=True)
+    page.parent.mkdir(parents=True, exist_ok=True)
+    parts = [
+        head(machine),
+        verdicts(rows, sizes),
+        edits(rows, machine, folder, page),
+        reading(rows, sizes, machine, folder, page),
+        trace(rows, machine, folder, page, "mixed", MIXED),
+        trace(rows, machine, folder, page, "long", LONG),
+        unlocking(rows, sizes, folder, page),
+        room(rows, sizes, machine),
+    ]
+    page.write_text("\n\n".join(part for part in parts if part) + "\n")
+    print(f"wrote {page} and {len(list(folder.glob('*.svg')))} charts")
+    if not sizes:
+        sys.exit("no unlock was measured")
+    unexplained = [name for name in absent(rows) if name not in machine["missing"]]
+    if unexplained:
+        sys.exit(f"peers without results, and nobody said why: {', '.join(unexplained)}")
+
+
+def head(machine: dict) -> str:
+    facts = [(name, value) for name, value in machine.items() if name not in ("missing", "command")]
+    warning = ""
+    if float(machine["busy before"].split("%")[0]) > BUSY:
+        warning = "\n\n**The machine was busy before this run began: its absolute times, and ratios across rows, are not to be trusted.**"
+    for name in machine["missing"]:
+        warning += f"\n\n**NOT MEASURED: {PEERS.get(name, name)} could not be had on this machine.**"
+    return f"""# Benchmarks
+
+Made by `{machine["command"]}`; do not edit. [benches/README.md](../benches/README.md) says what is measured how, and what is unfair to whom.
+Medians; the spread is the 10th to the 90th percentile of the samples. Ratios compare rows of this one run.{warning}
+
+{table(["", ""], facts)}"""
+
+
+def verdicts(rows: dict[str, Row], sizes: list[int]) -> str:
+    if not sizes:
+        return "## Targets\n\n**NOT MEASURED**"
+    body = []
+    for target in targets(sizes):
+        found, spread, verdict = target.judge(rows)
+        body.append((target.what, target.wanted(rows), found, spread, verdict))
+    text = """## Targets
+
+Met or missed is said of the medians. The spread of a ratio is the widest that the samples allow, a low sample of one row over a
+high one of the other; where it holds the target, another run may end otherwise."""
+    return f"{text}\n\n{table(['what', 'target', 'found', 'spread', ''], body)}"
+
+
+def edits(rows: dict[str, Row], machine: dict, folder: pathlib.Path, page: pathlib.Path) -> str:
+    names = {
+        "edit/append-before": "append 4 KiB, before",
+        "edit/append-after": "append 4 KiB, after",
+        "edit/bare-sled-batch": "bare sled, 5 records",
+        **{f"edit/{peer}-depth-{depth}": f"{PEERS[peer]}, depth {depth}" for peer in PEERS for depth in (1, 3)},
+        "edit/inmost-8-threads": "inmost (sled), 8 threads",
+        "edit/inmost-redb-8-threads": "inmost (redb), 8 threads",
+    }
+    present = [(name, rows[id]) for id, name in names.items() if id in rows]
+    base = rows["edit/append"]
+    body = [(name, shown(row.median, "ns"), spread(row), digits(row.median / base.median) + "x") for name, row in present]
+    chart = save(folder, page, "edit", charts.dots("A durable one-line edit of a 2 KiB file", present))
+    text = """## A durable edit
+
+`str_replace` of one line in a file of 2 KiB, beside appending 4 KiB to a file and `fdatasync`. The append is timed before and
+after everything else; if the two differ, the disk was not the same for all. With 8 threads, the time of one edit is the time of
+all by their number. The Python SDK does not sync folders, so its edits promise less."""
+    return f"{text}\n\n{chart}\n\n{table(['', 'median', 'spread', 'to the append'], body)}{lacking(rows, machine, 'edit')}"
+
+
+def reading(rows: dict[str, Row], sizes: list[int], machine: dict, folder: pathlib.Path, page: pathlib.Path) -> str:
+    names = {
+        **{f"view/{peer}": f"view 2 KiB, {name}" for peer, name in PEERS.items()},
+        **{f"list/{peer}": f"list 100 entries, {name}" for peer, name in PEERS.items()},
+        **{f"list/inmost-among-{size}": f"list 100 entries, among {size:,} files" for size in sizes},
+        "long/insert-10-kib": "insert into 10 KiB",
+        "long/insert-10-mib": "insert into 10 MiB",
+        "long/view-range-10-kib": "view 100 lines of 10 KiB",
+        "long/view-range-10-mib": "view 100 lines of 10 MiB",
+        "long/read": "read 10 MiB",
+        "long/read-without-cache": "read 10 MiB, cache of 64 KiB",
+        "long/bare-aead": "bare AEAD, 10 MiB in 4 KiB",
+    }
+    present = [(name, id, rows[id]) for id, name in names.items() if id in rows]
+    sections = [("view", "A view of a 2 KiB file"), ("list", "A listing of 100 entries")]
+    made = []
+    for section, title in sections:
+        points = [(name.split(", ", 1)[1], row) for name, id, row in present if id.startswith(section + "/")]
+        points = [(f"inmost (sled), {name}" if name.startswith("among") else name, row) for name, row in points]
+        made.append(save(folder, page, section, charts.dots(title, points)))
+    body = [(name, shown(row.median, "ns"), spread(row)) for name, _, row in present]
+    text = """## Reading, listing, long files
+
+Warm: the same call was made for a while before. Bare sled has no text to show. Inserts are durable, into the middle of the file."""
+    joined = "\n\n".join(made)
+    return f"{text}\n\n{joined}\n\n{table(['', 'median', 'spread'], body)}{lacking(rows, machine, 'view', 'list')}"
+
+
+MIXED = """## A trace of ordinary calls
+
+60 % view, 15 % `str_replace`, 10 % insert, 10 % create, 3 % rename, 2 % delete over files of 0.2 to 8 KB, the same calls for
+every peer, which then holds the same files. The peers in Rust take turns of 50 calls; the Python SDK follows. `all` is the
+average call of a turn."""
+LONG = """## A trace of one long file
+
+Half views of 100 lines, a quarter `str_replace`, a quarter insert in one file of 4 MiB. Bare sled writes here what one changed
+chunk costs, as inmost does."""
+
+
+def trace(rows: dict[str, Row], machine: dict, folder: pathlib.Path, page: pathlib.Path, name: str, text: str) -> str:
+    present = [peer for peer in PEERS if f"{name}/{peer}/all" in rows]
+    if not present:
+        return f"{text}\n\n**NOT MEASURED**"
+    commands = [command for command in COMMANDS if f"{name}/{present[0]}/{command}" in rows]
+    points = [(PEERS[peer], rows[f"{name}/{peer}/all"]) for peer in present]
+    chart = save(folder, page, f"trace-{name}", charts.dots("The average call of the trace", points))
+    base = rows[f"{name}/{present[0]}/all"]
+    body = []
+    for peer in present:
+        cells = [cell(rows[f"{name}/{peer}/{command}"]) for command in commands]
+        ratio = digits(rows[f"{name}/{peer}/all"].median / base.median) + "x"
+        body.append((PEERS[peer], ratio, *cells))
+    heads = ["", f"to {PEERS[present[0]]}", *commands]
+    return f"{text}\n\n{chart}\n\n{table(heads, body)}{lacking(rows, machine, name)}"
+
+
+def unlocking(rows: dict[str, Row], sizes: list[int], folder: pathlib.Path, page: pathlib.Path) -> str:
+    if not sizes:
+        return "## Unlocking\n\n**NOT MEASURED**"
+    names = {"kdf": "key derivation", "engine": "engine open", "rest": "the rest", "whole": "unlock as a whole"}
+    body = [
+        (f"{size:,}", *(cell(rows[f"unlock-{size}/{part}"]) for part in names))
+        for size in sizes
+    ]
+    points = [(f"inmost: {names[part]}, {size:,} files", rows[f"unlock-{size}/{part}"]) for size in sizes for part in ("engine", "rest")]
+    chart = save(folder, page, "unlock", charts.dots("Unlock without key derivation", points, ("target of the rest", 1e6)))
+    start = ""
+    if "start/answer" in rows:
+        answer, version = rows["start/answer"], rows["start/version"]
+        start = f"""
+
+From starting the program to the first line of its answer: `inmost call` on a store with the cheapest key derivation
+{cell(answer)}; `inmost --version` {cell(version)}."""
+    text = """## Unlocking
+
+With the default cost of key derivation, of stores with files of 1 KB in folders of 100. The rest is what inmost itself does:
+finding the store, its header, the root, the anchors and their sync."""
+    return f"{text}\n\n{chart}\n\n{table(['files', *names.values()], body)}{start}"
+
+
+def room(rows: dict[str, Row], sizes: list[int], machine: dict) -> str:
+    names = {"append": "append 4 KiB", **PEERS}
+    body = [
+        (name, cell(rows[f"handed/{id}"]), cell(rows[f"written/{id}"]))
+        for id, name in names.items()
+        if f"written/{id}" in rows
+    ]
+    text = """## Room
+
+Bytes that the process writes to files for one durable one-line edit of a 2 KiB file at depth 3: those it hands to `write`, and
+those the kernel counts as pages made dirty. Where the kernel caches a file in large folios, one dirty byte counts as a whole
+folio; what the file system adds in its journal is in neither."""
+    text += f"\n\n{table(['', 'handed to write', 'counted by the kernel'], body)}{lacking(rows, machine, 'written')}"
+    body = [
+        (f"{size:,}", *(cell(rows[f"resident-{size}/{part}"]) for part in ("opened", "read")))
+        for size in sizes
+        if f"resident-{size}/read" in rows
+    ]
+    text += "\n\nResident memory that a session adds to its process; the caches are bounded, at 16 MiB of decoded nodes and 32 MiB of sled's pages:"
+    text += f"\n\n{table(['files', 'unlocked', 'every file read'], body)}"
+    if "stored/live" in rows:
+        live = rows["stored/live"].median
+        names = {"text": "text", "live": "live bytes: keys and padded records", "used": "store after the trace", "rewritten": "store after a rewrite"}
+        body = []
+        for id, name in names.items():
+            row = rows[f"stored/{id}"]
+            body.append((name, cell(row), digits(row.median / live) + "x"))
+        ballast = cell(rows["stored/ballast"])
+        text += "\n\nThe store on which the trace was replayed:"
+        text += f"\n\n{table(['', 'bytes', 'to the live bytes'], body)}"
+        text += f"\n\nNot counted is the ballast for a full disk, {ballast} in every store."
+    return text
+
+
+def absent(rows: dict[str, Row]) -> list[str]:
+    return [peer for peer in PEERS if f"mixed/{peer}/all" not in rows]
+
+
+def lacking(rows: dict[str, Row], machine: dict, *groups: str) -> str:
+    """Says which peers a section has no row of, but for bare sled, which has no text."""
+    text = ""
+    for peer, name in PEERS.items():
+        if peer != "bare-sled" and not all(any(id.startswith(f"{group}/{peer}") for id in rows) for group in groups):
+            why = "it could not be had on this machine" if peer in machine["missing"] else "its measurement failed"
+            text += f"\n\n**NOT MEASURED: {name}; {why}.**"
+    return text
+
+
+def cell(row: Row) -> str:
+    if len(row.samples) == 1:
+        return shown(row.median, row.unit)
+    return f"{shown(row.median, row.unit)} ({spread(row)})"
+
+
+def spread(row: Row) -> str:
+    return f"{shown(row.low, row.unit)} to {shown(row.high, row.unit)}"
+
+
+def table(heads: list[str], body: list[tuple]) -> str:
+    lines = ["| " + " | ".join(heads) + " |", "|" + "---|" * len(heads)]
+    lines += ["| " + " | ".join(str(cell) for cell in row) + " |" for row in body]
+    return "\n".join(lines)
+
+
+def save(folder: pathlib.Path, page: pathlib.Path, name: str, svg: str) -> str:
+    path = folder / f"{name}.svg"
+    path.write_text(svg)
+    return f"![{name}]({pathlib.Path(os.path.relpath(path, page.parent)).as_posix()})"
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,121 @@
+#!/usr/bin/env bash
+# Builds the benchmarks, runs them all and writes docs/BENCHMARKS.md with its charts, unattended.
+#
+#   benches/run.sh            under 8 minutes after building; BENCH_LARGE=1 adds a store of 100,000 files, BENCH_HUGE=1 one of
+#                             1,000,000 too, which take longer to fill than everything else together
+#   benches/run.sh --smoke    under a minute after building: small sizes, few samples; the page goes to benches/target/smoke
+#   benches/run.sh --page     makes the page anew from the results of the last run
+#
+# Works in a folder below TMPDIR if that is on a disk, else below benches/target; needs 2 GB there, and about 5 GB more for a
+# store of 1,000,000 files.
+set -euo pipefail
+cd "$(dirname "$0")"
+export PYTHONDONTWRITEBYTECODE=1
+
+smoke=false only_page=false
+case ${1:-} in
+    '') ;;
+    --smoke) smoke=true ;;
+    --page) only_page=true ;;
+    *) sed -n '2,10s/^# \{0,1\}//p' run.sh >&2; exit 2 ;;
+esac
+
+if $smoke; then
+    results=target/smoke page=target/smoke/BENCHMARKS.md charts=target/smoke/charts
+    sizes='100 300' seconds=0.1 samples=10 unlocks=3 starts=3 edits=10
+    traces=(40 200 400000 40)
+else
+    results=target/results page=../docs/BENCHMARKS.md charts=../docs/benchmarks
+    sizes='100 10000' seconds=2 samples=20 unlocks=15 starts=20 edits=40
+    traces=(500 3000 4194304 200)
+    if [ -n "${BENCH_LARGE:-}${BENCH_HUGE:-}" ]; then sizes+=' 100000'; fi
+    if [ -n "${BENCH_HUGE:-}" ]; then sizes+=' 1000000'; fi
+fi
+
+write_page() { python3 python/page.py "$results" "$page" "$charts"; }
+
+as_root() { if [ "$(id -u)" = 0 ]; then "$@"; else sudo -n "$@"; fi; }
+
+# Installs Debian packages if that is possible; who needs them finds out by trying.
+install() { as_root apt-get update -qq && as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq "$@"; }
+
+say() { printf '== %s (%d s)\n' "$1" "$SECONDS" >&2; }
+
+if $only_page; then write_page; exit; fi
+
+command -v python3 >/dev/null || install python3 python3-venv
+missing=()
+
+# ---- building
+
+say 'building'
+features=(--features sqlcipher)
+if ! { command -v cc && [ -e /usr/include/openssl/crypto.h ]; } >/dev/null; then
+    install gcc libc6-dev libssl-dev >&2 || true
+fi
+if ! cargo build --release --locked --quiet "${features[@]}"; then
+    printf '\n!! SQLCipher could not be built: its rows will be missing\n\n' >&2
+    features=() missing+=(sqlcipher)
+    cargo build --release --locked --quiet
+fi
+cargo bench --locked --quiet "${features[@]}" --bench rows --no-run
+cargo build --release --locked --quiet --manifest-path ../Cargo.toml --package inmost-cli --target-dir target
+
+venv=target/venv
+if ! "$venv/bin/python" -c 'import anthropic.tools' 2>/dev/null; then
+    rm -rf "$venv"
+    if ! { python3 -m venv "$venv" && "$venv/bin/pip" install --quiet --requirement python/requirements.txt; } >&2; then
+        printf '\n!! The Python SDK could not be installed: its rows will be missing\n\n' >&2
+        missing+=(sdk)
+    fi
+fi
+
+# ---- where
+
+real_disk() { [ -d "$1" ] && case $(stat -f -c %T "$1") in tmpfs | ramfs | fuse*) return 1 ;; esac; }
+place=${TMPDIR:-/tmp}
+real_disk "$place" || place=$PWD/target
+real_disk "$place" || { echo 'neither TMPDIR nor benches/target is on a disk: syncs would cost nothing' >&2; exit 1; }
+work=$(mktemp -d "$place/inmost-bench.XXXXXX")
+trap 'rm -rf "$work"' EXIT
+
+measure=$PWD/target/release/measure
+rm -rf "$results"
+mkdir -p "$results"
+began=$SECONDS
+python3 python/machine.py "$work" "benches/run.sh${1:+ $1}" "${missing[@]}" >"$results/machine.json"
+
+# ---- measuring
+
+say 'traces and stores'
+"$measure" traces "$work/traces" "${traces[@]}"
+for size in $sizes; do "$measure" fill "$work/store-$size" "$size"; done
+# What filling has left dirty is no part of what follows.
+sync
+
+say 'single calls'
+BENCH_WORK=$work BENCH_SIZES=$sizes BENCH_SECONDS=$seconds CRITERION_HOME=$PWD/$results/criterion \
+    cargo bench --locked --quiet "${features[@]}" --bench rows -- --noplot --sample-size "$samples" >"$results/criterion.log" 2>&1 ||
+    { tail -20 "$results/criterion.log" >&2; exit 1; }
+
+say 'traces on every peer'
+for trace in mixed long; do "$measure" replay "$trace" "$work/traces/$trace" "$work/$trace" "$results"; done
+if [[ " ${missing[*]} " != *' sdk '* ]]; then
+    say 'the Python SDK'
+    mkdir "$work/sdk"
+    # The page then lacks its rows, says so, and ends this script as failed.
+    "$venv/bin/python" python/sdk.py "$work/traces" "$work/sdk" "$results" "$seconds" ||
+        printf '\n!! The measurement of the Python SDK failed\n\n' >&2
+fi
+
+say 'unlocking'
+for size in $sizes; do "$measure" unlock "$work/store-$size" "$size" "$unlocks" "$results"; done
+"$measure" start target/release/inmost "$work" "$starts" "$results"
+
+say 'room'
+"$measure" written "$work" 5 "$edits" "$results"
+for size in $sizes; do "$measure" resident "$work/store-$size" "$size" "$results"; done
+"$measure" stored "$work/mixed/inmost" "$work/traces/mixed" "$results"
+
+write_page
+say "measured in $((SECONDS - began)) s"

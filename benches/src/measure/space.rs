@@ -1,0 +1,157 @@
+//! Room: bytes written for an edit, memory of a session, size of a store.
+//!
+//! Bytes written are what `/proc/self/io` counts, of this process alone: `write_bytes`, the pages of files that it made
+//! dirty, and `wchar`, the bytes that it handed to `write`. Where the kernel caches a file in large folios, dirtying one byte
+//! counts the whole folio as `write_bytes`, so neither is the disk's own number. What the file system writes into its journal
+//! is in neither.
+
+use std::error::Error;
+use std::fs::{self, File};
+use std::io::Write;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+use inmost::SessionOptions;
+use serde_json::{Value, json};
+
+use crate::peer::Kind;
+use crate::results::Row;
+use crate::store;
+use crate::trace::{Trace, text_of};
+
+/// Bytes written for one durable one-line edit of a 2 KiB file at depth 3, by every peer, beside an append of 4 KiB: two rows
+/// each, `written` and `handed`. Samples are averages of `edits` edits.
+///
+/// # Errors
+/// Those of the peers.
+pub fn written(work: &Path, samples: usize, edits: u64) -> Result<Vec<Row>, Box<dyn Error>> {
+    let mut log = File::create(work.join("appended"))?;
+    let mut rows = counted("append", samples, edits, |_| {
+        log.write_all(&[b'x'; 4_096])?;
+        Ok(log.sync_data()?)
+    })?;
+    for kind in Kind::ALL {
+        let peer = kind.begin(&work.join(format!("written-{}", kind.name())))?;
+        let call = |json: &Value| -> Result<(), Box<dyn Error>> {
+            peer.call(&json.to_string()).map_err(|error| format!("{}: {error}", kind.name()))?;
+            Ok(())
+        };
+        let path = "/memories/project/notes/today.md";
+        let text = text_of(2_000, 2) + "colour: green\n";
+        call(&json!({"command": "create", "path": path, "file_text": text}))?;
+        let colours = ["colour: green", "colour: amber"];
+        let edit = |[old, new]: [&str; 2]| json!({"command": "str_replace", "path": path, "old_str": old, "new_str": new});
+        let [there, back] = [edit(colours), edit([colours[1], colours[0]])];
+        rows.extend(counted(kind.name(), samples, edits, |turn| {
+            call(if turn % 2 == 0 { &there } else { &back })
+        })?);
+    }
+    Ok(rows)
+}
+
+/// Resident memory of a session that has read every file of a filled store, less that of the process before. To be the only
+/// thing that a process does.
+///
+/// # Errors
+/// Those of the library.
+pub fn resident(store: &Path, files: usize) -> Result<Vec<Row>, Box<dyn Error>> {
+    let before = of_proc("/proc/self/status", "VmRSS:")? * 1_024;
+    let session = store::open(store, SessionOptions::new())?;
+    let opened = of_proc("/proc/self/status", "VmRSS:")? * 1_024;
+    for number in 0..files {
+        session.files().read(&store::path_of(number))?;
+    }
+    let after = of_proc("/proc/self/status", "VmRSS:")? * 1_024;
+    session.lock();
+    let row = |name: &str, bytes: u64| Row::of_bytes(format!("resident-{files}/{name}"), &[bytes]);
+    Ok(vec![
+        row("opened", opened.saturating_sub(before)),
+        row("read", after.saturating_sub(before)),
+    ])
+}
+
+/// Room on the disk of a store on which a trace was replayed, and of that store after a rewrite, beside the live bytes: keys
+/// and values of the records that the rewrite kept.
+///
+/// # Errors
+/// Those of the library.
+pub fn stored(store: &Path, trace: &Path) -> Result<Vec<Row>, Box<dyn Error>> {
+    let text: usize = Trace::read(trace)?.files.values().map(String::len).sum();
+    let before = size(store)?;
+    let session = store::open(store, SessionOptions::new())?;
+    session.purge(|_| {})?;
+    session.lock();
+    drop(session);
+    let after = size(store)?;
+    let ballast = fs::metadata(store.join("ballast")).map_or(0, |it| it.blocks() * 512);
+    let live = live(store)?;
+    let row = |name: &str, bytes: u64| Row::of_bytes(format!("stored/{name}"), &[bytes]);
+    Ok(vec![
+        row("text", u64::try_from(text)?),
+        row("live", live),
+        row("used", before),
+        row("rewritten", after),
+        row("ballast", ballast),
+    ])
+}
+
+/// Reads the engine's files without the library: keys and values as they are.
+fn live(store: &Path) -> Result<u64, Box<dyn Error>> {
+    for entry in fs::read_dir(store)? {
+        let path = entry?.path();
+        if path.is_dir() {
+            let config = sled::Config::new().path(path).segment_size(2 << 20).flush_every_ms(None);
+            let mut bytes = 0;
+            for record in config.open()?.iter() {
+                let (key, value) = record?;
+                bytes += key.len() + value.len();
+            }
+            return Ok(u64::try_from(bytes)?);
+        }
+    }
+    Err("no generation".into())
+}
+
+/// Bytes that the files of a store take, without the ballast, which is the same for every store.
+fn size(folder: &Path) -> Result<u64, Box<dyn Error>> {
+    let mut bytes = 0;
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        if entry.file_type()?.is_dir() {
+            bytes += size(&entry.path())?;
+        } else if entry.file_name() != "ballast" {
+            bytes += entry.metadata()?.blocks() * 512;
+        }
+    }
+    Ok(bytes)
+}
+
+/// An even number of edits a sample, so that every sample begins with the same file.
+fn counted(
+    name: &str,
+    samples: usize,
+    edits: u64,
+    mut edit: impl FnMut(u64) -> Result<(), Box<dyn Error>>,
+) -> Result<Vec<Row>, Box<dyn Error>> {
+    let edits = edits.next_multiple_of(2);
+    let counters = ["write_bytes:", "wchar:"];
+    let (mut written, mut handed) = (Vec::new(), Vec::new());
+    for _ in 0..samples {
+        let before = counters.map(|counter| of_proc("/proc/self/io", counter));
+        (0..edits).try_for_each(&mut edit)?;
+        let after = counters.map(|counter| of_proc("/proc/self/io", counter));
+        let [from, from_handed] = before;
+        let [to, to_handed] = after;
+        written.push((to? - from?) / edits);
+        handed.push((to_handed? - from_handed?) / edits);
+    }
+    let rows = [("written", written), ("handed", handed)];
+    Ok(rows.map(|(what, bytes)| Row::of_bytes(format!("{what}/{name}"), &bytes)).into())
+}
+
+fn of_proc(file: &str, field: &str) -> Result<u64, Box<dyn Error>> {
+    let text = fs::read_to_string(file)?;
+    let line = text.lines().find_map(|line| line.strip_prefix(field));
+    let number = line.and_then(|line| line.split_whitespace().next());
+    Ok(number.ok_or_else(|| format!("{file} has no {field}"))?.parse()?)
+}

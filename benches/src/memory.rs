@@ -1,0 +1,47 @@
+//! inmost, through [`MemoryTool::call`].
+
+use std::error::Error;
+use std::path::Path;
+
+use inmost::{MemoryTool, Session, StorageEngine};
+
+use crate::answer::Answer;
+use crate::peer::Peer;
+use crate::store;
+
+/// A store and its tool.
+pub struct Memory {
+    session: Session,
+    tool: MemoryTool,
+}
+
+impl Memory {
+    /// A new store.
+    ///
+    /// # Errors
+    /// Those of the library.
+    pub fn begin(path: &Path, engine: StorageEngine) -> Result<Self, Box<dyn Error>> {
+        Ok(Self::of(store::create(path, engine)?))
+    }
+
+    /// The tool of a session.
+    #[must_use]
+    pub fn of(session: Session) -> Self {
+        Self { tool: MemoryTool::new(session.clone()), session }
+    }
+}
+
+impl Peer for Memory {
+    fn call(&self, json: &str) -> Answer {
+        let result = self.tool.call(json)?;
+        if result.is_error() {
+            return Err(result.content().into());
+        }
+        Ok(result.into_content())
+    }
+
+    fn text(&self, path: &str) -> Option<Answer> {
+        let read = self.session.files().read(path);
+        Some(read.map(|text| text.as_str().to_owned()).map_err(Into::into))
+    }
+}

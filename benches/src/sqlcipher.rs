@@ -1,0 +1,156 @@
+//! SQLCipher with its own defaults, a table of files, a write-ahead log that is synced at every commit. Its key is given
+//! raw, as inmost's is derived before anything is timed.
+
+use std::error::Error;
+use std::path::Path;
+use std::sync::{Mutex, MutexGuard};
+
+use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
+
+use crate::answer::Answer;
+use crate::peer::Peer;
+use crate::text;
+use crate::trace::Call;
+
+/// A database.
+pub struct SqlCipher {
+    connection: Mutex<Connection>,
+}
+
+impl SqlCipher {
+    /// Begins with nothing.
+    ///
+    /// # Errors
+    /// Those of the database, and a build that does not encrypt.
+    pub fn begin(path: &Path) -> Result<Self, Box<dyn Error>> {
+        std::fs::create_dir_all(path)?;
+        let connection = Connection::open(path.join("memories.db"))?;
+        let key = format!("x'{}'", "5a".repeat(32));
+        connection.pragma_update(None, "key", key)?;
+        let version: Option<String> =
+            connection.query_row("PRAGMA cipher_version", [], |row| row.get(0)).optional()?;
+        if version.is_none() {
+            return Err("this build of SQLite does not encrypt".into());
+        }
+        let mode: String =
+            connection.query_row("PRAGMA journal_mode = WAL", [], |row| row.get(0))?;
+        if mode != "wal" {
+            return Err("no write-ahead log".into());
+        }
+        connection.pragma_update(None, "synchronous", "FULL")?;
+        connection.execute_batch(
+            "CREATE TABLE file (path TEXT PRIMARY KEY, bytes INTEGER NOT NULL, text TEXT NOT NULL)",
+        )?;
+        Ok(Self { connection: Mutex::new(connection) })
+    }
+
+    fn connection(&self) -> MutexGuard<'_, Connection> {
+        self.connection.lock().expect("no panic")
+    }
+}
+
+impl Peer for SqlCipher {
+    fn call(&self, json: &str) -> Answer {
+        let call: Call = serde_json::from_str(json)?;
+        let mut connection = self.connection();
+        if let Call::View { path, view_range } = call {
+            return match read(&connection, &path)? {
+                Some(content) => Ok(text::view(&path, &content, view_range)),
+                None => list(&connection, &path),
+            };
+        }
+        let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let told = change(&transaction, call)?;
+        transaction.commit()?;
+        Ok(told)
+    }
+
+    fn text(&self, path: &str) -> Option<Answer> {
+        let text = read(&self.connection(), path).map_err(Into::into);
+        Some(text.and_then(|text| text.ok_or_else(|| format!("no file {path}").into())))
+    }
+}
+
+fn change(transaction: &Transaction<'_>, call: Call) -> Answer {
+    match call {
+        Call::View { .. } => unreachable!("no change"),
+        Call::Create { path, file_text } => {
+            let mut insert = transaction
+                .prepare_cached("INSERT INTO file (path, bytes, text) VALUES (?1, ?2, ?3)")?;
+            insert.execute(params![path, file_text.len(), file_text])?;
+            Ok(format!("File created successfully at: {path}"))
+        }
+        Call::StrReplace { path, old_str, new_str } => {
+            let content = existing(transaction, &path)?;
+            let (edited, told) = text::str_replace(&content, &old_str, &new_str)?;
+            write(transaction, &path, &edited)?;
+            Ok(told)
+        }
+        Call::Insert { path, insert_line, insert_text } => {
+            let content = existing(transaction, &path)?;
+            write(transaction, &path, &text::insert(&content, insert_line, &insert_text)?)?;
+            Ok(format!("The file {path} has been edited."))
+        }
+        Call::Delete { path } => {
+            let mut delete = transaction.prepare_cached("DELETE FROM file WHERE path = ?1")?;
+            one(delete.execute([&path])?, &path)?;
+            Ok(format!("Successfully deleted {path}"))
+        }
+        Call::Rename { old_path, new_path } => {
+            let mut rename =
+                transaction.prepare_cached("UPDATE file SET path = ?2 WHERE path = ?1")?;
+            one(rename.execute([&old_path, &new_path])?, &old_path)?;
+            Ok(format!("Successfully renamed {old_path} to {new_path}"))
+        }
+    }
+}
+
+fn read(connection: &Connection, path: &str) -> rusqlite::Result<Option<String>> {
+    let mut select = connection.prepare_cached("SELECT text FROM file WHERE path = ?1")?;
+    select.query_row([path], |row| row.get(0)).optional()
+}
+
+fn existing(connection: &Connection, path: &str) -> Answer {
+    read(connection, path)?.ok_or_else(|| format!("The path {path} does not exist").into())
+}
+
+fn write(
+    connection: &Connection,
+    path: &str,
+    text: &str,
+) -> Result<(), Box<dyn Error + Send + Sync>> {
+    let mut update =
+        connection.prepare_cached("UPDATE file SET bytes = ?2, text = ?3 WHERE path = ?1")?;
+    one(update.execute(params![path, text.len(), text])?, path)
+}
+
+fn one(changed: usize, path: &str) -> Result<(), Box<dyn Error + Send + Sync>> {
+    if changed == 1 { Ok(()) } else { Err(format!("Error: The path {path} does not exist").into()) }
+}
+
+/// Folders are what paths have in common: all files below are counted, those within two levels are shown.
+fn list(connection: &Connection, path: &str) -> Answer {
+    let mut select = connection.prepare_cached(
+        "SELECT path, bytes FROM file WHERE path > ?1 AND path < ?2 ORDER BY path",
+    )?;
+    // `0` follows `/` in ASCII.
+    let mut rows = select.query([format!("{path}/"), format!("{path}0")])?;
+    let (mut total, mut entries) = (0, std::collections::BTreeMap::<String, u64>::new());
+    while let Some(row) = rows.next()? {
+        let (file, bytes): (String, u64) = (row.get(0)?, row.get(1)?);
+        let names: Vec<&str> = file[path.len() + 1..].split('/').collect();
+        if names.iter().any(|name| text::is_hidden(name)) {
+            continue;
+        }
+        total += bytes;
+        for depth in 1..=names.len().min(2) {
+            let slash = if depth < names.len() { "/" } else { "" };
+            let entry = format!("{path}/{}{slash}", names[..depth].join("/"));
+            *entries.entry(entry).or_default() += bytes;
+        }
+    }
+    if entries.is_empty() {
+        return Err(format!("The path {path} does not exist. Please provide a valid path.").into());
+    }
+    Ok(text::listing(path, total, entries.into_iter().collect()))
+}

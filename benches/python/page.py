@@ -21,6 +21,7 @@ PEERS = {
     "sdk": "Python SDK",
     "bare-sled": "bare sled",
 }
+DRIFT = 1.3  # between the two rows of the append before the page warns
 BUSY = 15  # percent of the processor that others may use before the page warns
 COMMANDS = ["all", "view", "create", "str_replace", "insert", "delete", "rename"]
 
@@ -32,7 +33,7 @@ def main() -> None:
     folder.mkdir(parents=True, exist_ok=True)
     page.parent.mkdir(parents=True, exist_ok=True)
     parts = [
-        head(machine),
+        head(rows, machine),
         verdicts(rows, sizes),
         edits(rows, machine, folder, page),
         reading(rows, sizes, machine, folder, page),
@@ -50,11 +51,15 @@ def main() -> None:
         sys.exit(f"peers without results, and nobody said why: {', '.join(unexplained)}")
 
 
-def head(machine: dict) -> str:
+def head(rows: dict[str, Row], machine: dict) -> str:
     facts = [(name, value) for name, value in machine.items() if name not in ("missing", "command")]
     warning = ""
     if float(machine["busy before"].split("%")[0]) > BUSY:
         warning = "\n\n**The machine was busy before this run began: its absolute times, and ratios across rows, are not to be trusted.**"
+    before, after = rows["edit/append-before"].median, rows["edit/append-after"].median
+    drift = max(before, after) / min(before, after)
+    if drift > DRIFT:
+        warning += f"\n\n**The disk was not the same throughout: the append took {digits(drift)} times as long once as the other time. Ratios of durable rows are not to be trusted.**"
     for name in machine["missing"]:
         warning += f"\n\n**NOT MEASURED: {PEERS.get(name, name)} could not be had on this machine.**"
     return f"""# Benchmarks

@@ -115,7 +115,8 @@ for size in $sizes; do "$measure" unlock "$work/store-$size" "$size" "$unlocks" 
 say 'room'
 "$measure" written "$work" 5 "$edits" "$results"
 for size in $sizes; do "$measure" resident "$work/store-$size" "$size" "$results"; done
-"$measure" stored "$work/mixed/inmost" "$work/traces/mixed" "$results"
+"$measure" stored trace "$work/mixed/inmost" "$results"
+for size in $sizes; do "$measure" stored "$size" "$work/store-$size" "$results"; done
 
 write_page
 say "measured in $((SECONDS - began)) s"

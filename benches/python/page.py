@@ -21,6 +21,7 @@ PEERS = {
     "sdk": "Python SDK",
     "bare-sled": "bare sled",
 }
+DRIFT = 1.3  # between the two rows of the append before the page warns
 BUSY = 15  # percent of the processor that others may use before the page warns
 COMMANDS = ["all", "view", "create", "str_replace", "insert", "delete", "rename"]
 
@@ -32,7 +33,7 @@ def main() -> None:
     folder.mkdir(parents=True, exist_ok=True)
     page.parent.mkdir(parents=True, exist_ok=True)
     parts = [
-        head(machine),
+        head(rows, machine),
         verdicts(rows, sizes),
         edits(rows, machine, folder, page),
         reading(rows, sizes, machine, folder, page),
@@ -50,11 +51,15 @@ def main() -> None:
         sys.exit(f"peers without results, and nobody said why: {', '.join(unexplained)}")
 
 
-def head(machine: dict) -> str:
+def head(rows: dict[str, Row], machine: dict) -> str:
     facts = [(name, value) for name, value in machine.items() if name not in ("missing", "command")]
     warning = ""
     if float(machine["busy before"].split("%")[0]) > BUSY:
         warning = "\n\n**The machine was busy before this run began: its absolute times, and ratios across rows, are not to be trusted.**"
+    before, after = rows["edit/append-before"].median, rows["edit/append-after"].median
+    drift = max(before, after) / min(before, after)
+    if drift > DRIFT:
+        warning += f"\n\n**The disk was not the same throughout: the append took {digits(drift)} times as long once as the other time. Ratios of durable rows are not to be trusted.**"
     for name in machine["missing"]:
         warning += f"\n\n**NOT MEASURED: {PEERS.get(name, name)} could not be had on this machine.**"
     return f"""# Benchmarks
@@ -200,17 +205,16 @@ folio; what the file system adds in its journal is in neither."""
     ]
     text += "\n\nResident memory that a session adds to its process; the caches are bounded, at 16 MiB of decoded nodes and 32 MiB of sled's pages:"
     text += f"\n\n{table(['files', 'unlocked', 'every file read'], body)}"
-    if "stored/live" in rows:
-        live = rows["stored/live"].median
-        names = {"text": "text", "live": "live bytes: keys and padded records", "used": "store after the trace", "rewritten": "store after a rewrite"}
-        body = []
-        for id, name in names.items():
-            row = rows[f"stored/{id}"]
-            body.append((name, cell(row), digits(row.median / live) + "x"))
-        ballast = cell(rows["stored/ballast"])
-        text += "\n\nThe store on which the trace was replayed:"
-        text += f"\n\n{table(['', 'bytes', 'to the live bytes'], body)}"
-        text += f"\n\nNot counted is the ballast for a full disk, {ballast} in every store."
+    stores = {"trace": "after the trace", **{str(size): f"{size:,} files" for size in sizes}}
+    parts = ("text", "live", "used", "rewritten")
+    body = []
+    for name, what in stores.items():
+        if f"stored-{name}/live" in rows:
+            found = [rows[f"stored-{name}/{part}"] for part in parts]
+            body.append((what, *(f"{cell(row)} ({digits(row.median / found[1].median)}x)" for row in found)))
+    text += "\n\nStores on the disk, and as multiples of the live bytes, which are keys and padded records. sled's log grows by segments of 2 MiB, which shows in small stores that were used. Not counted is the ballast for a full disk"
+    text += f", {cell(rows['stored-trace/ballast'])} in every store:" if "stored-trace/ballast" in rows else ":"
+    text += f"\n\n{table(['store', 'text', 'live', 'as used', 'rewritten'], body)}"
     return text
 
 

@@ -72,5 +72,8 @@ def targets(sizes: list[int]) -> list[Target]:
             Target(f"memory of a session that has read {size:,} files", "at most", 96 * 2**20, f"resident-{size}/read")
             for size in sizes
         ),
-        Target("disk to live bytes, after a rewrite", "at most", 2.5, "stored/rewritten", "stored/live"),
+        *(
+            Target(f"disk to live bytes after a rewrite, {what}", "at most", 2.5, f"stored-{name}/rewritten", f"stored-{name}/live")
+            for name, what in [("trace", "the store of the trace"), *((size, f"{size:,} files") for size in sizes)]
+        ),
     ]

@@ -15,7 +15,7 @@ const USAGE: &str = "usage:
   measure start PROGRAM WORK TIMES RESULTS
   measure written WORK SAMPLES EDITS RESULTS
   measure resident STORE FILES RESULTS
-  measure stored STORE TRACE RESULTS";
+  measure stored NAME STORE RESULTS";
 
 fn main() -> Result<(), Box<dyn Error>> {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -53,8 +53,8 @@ fn main() -> Result<(), Box<dyn Error>> {
             space::resident(Path::new(path), files.parse()?)?,
             results,
         ),
-        ["stored", path, trace, results] => {
-            ("stored".into(), space::stored(Path::new(path), Path::new(trace))?, results)
+        ["stored", name, path, results] => {
+            (format!("stored-{name}"), space::stored(name, Path::new(path))?, results)
         }
         _ => {
             eprintln!("{USAGE}");

@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use crate::peer::Kind;
 use crate::results::Row;
 use crate::store;
-use crate::trace::{Trace, text_of};
+use crate::trace::text_of;
 
 /// Bytes written for one durable one-line edit of a 2 KiB file at depth 3, by every peer, beside an append of 4 KiB: two rows
 /// each, `written` and `handed`. Samples are averages of `edits` edits.
@@ -70,24 +70,24 @@ pub fn resident(store: &Path, files: usize) -> Result<Vec<Row>, Box<dyn Error>> 
     ])
 }
 
-/// Room on the disk of a store on which a trace was replayed, and of that store after a rewrite, beside the live bytes: keys
-/// and values of the records that the rewrite kept.
+/// Room on the disk of a store, and of that store after a rewrite, beside the live bytes: keys and values of the records that
+/// the rewrite kept.
 ///
 /// # Errors
 /// Those of the library.
-pub fn stored(store: &Path, trace: &Path) -> Result<Vec<Row>, Box<dyn Error>> {
-    let text: usize = Trace::read(trace)?.files.values().map(String::len).sum();
+pub fn stored(name: &str, store: &Path) -> Result<Vec<Row>, Box<dyn Error>> {
     let before = size(store)?;
     let session = store::open(store, SessionOptions::new())?;
+    let text = session.status()?.bytes;
     session.purge(|_| {})?;
     session.lock();
     drop(session);
     let after = size(store)?;
     let ballast = fs::metadata(store.join("ballast")).map_or(0, |it| it.blocks() * 512);
     let live = live(store)?;
-    let row = |name: &str, bytes: u64| Row::of_bytes(format!("stored/{name}"), &[bytes]);
+    let row = |row: &str, bytes: u64| Row::of_bytes(format!("stored-{name}/{row}"), &[bytes]);
     Ok(vec![
-        row("text", u64::try_from(text)?),
+        row("text", text),
         row("live", live),
         row("used", before),
         row("rewritten", after),

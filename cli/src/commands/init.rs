@@ -42,11 +42,11 @@ impl Init {
         let place = self.open.place()?;
         text.append(format!("Made a store at {}\n", place.display()).as_bytes());
         if self.recovery || self.is_wanted()? {
-            text.append(slot::enrol_recovery_key(store, None)?.expose());
-        } else {
-            text.append(b"If its passphrase is forgotten, nothing can open it.\n");
-            text.append(b"`inmost slot add --recovery` makes a key for that day.\n");
+            slot::enrol_recovery_key(store, None, text)?;
+            return Ok(Wiped::new());
         }
+        text.append(b"If its passphrase is forgotten, nothing can open it.\n");
+        text.append(b"`inmost slot add --recovery` makes a key for that day.\n");
         Ok(text)
     }
 

@@ -7,7 +7,7 @@ use inmost::{RecoveryKey, SlotLabel};
 
 use crate::args::{KdfArgs, OpenArgs, StoreArgs};
 use crate::credential::{self, By, Secret};
-use crate::exit::Failure;
+use crate::exit::{Exit, Failure};
 use crate::passphrase::{Input, NewPassphraseArgs};
 use crate::store::OpenStore;
 use crate::store::facts::{self, Cost};
@@ -104,7 +104,8 @@ impl Add {
         self.label.as_deref().map(SlotLabel::parse).transpose()?;
         let text = self.open.with_store(By::recovery(self.by_recovery), |store| {
             if self.recovery {
-                return enrol_recovery_key(store, self.label.clone());
+                enrol_recovery_key(store, self.label.clone(), Wiped::new())?;
+                return Ok(Wiped::new());
             }
             let keyfile = self.new_keyfile.as_deref().map(credential::read_or_make).transpose()?;
             let passphrase = self.new.choose()?;
@@ -146,16 +147,31 @@ impl Remove {
     }
 }
 
-/// Makes a recovery key for the store.
+/// Makes a recovery key for the store and prints it after `text`.
 pub(super) fn enrol_recovery_key(
     store: &OpenStore,
     label: Option<String>,
-) -> Result<Wiped, Failure> {
+    mut text: Wiped,
+) -> Result<(), Failure> {
     let key = RecoveryKey::generate()?;
-    let text = on_paper(&key);
+    text.append(on_paper(&key).expose());
     let secret = Secret::RecoveryKey(key);
-    store.add_slot(NewKey { shape: secret.shape(), label, cost: None }, &secret)?;
-    Ok(text)
+    let number = store.add_slot(NewKey { shape: secret.shape(), label, cost: None }, &secret)?;
+    // Nobody can ever see it again: a keyslot whose key was not printed is of no use, and looks as if it were.
+    super::print(text.expose()).map_err(|_| match store.remove_slot(number) {
+        Ok(()) => Failure::new(
+            Exit::Io,
+            "The recovery key could not be printed, so its keyslot was removed again.",
+            "Let standard output lead to where it can be read, then `inmost slot add --recovery`.",
+        ),
+        Err(_) => Failure::new(
+            Exit::Io,
+            format!(
+                "The recovery key could not be printed, and its keyslot {number} is of no use."
+            ),
+            "Remove it with `inmost slot remove`, then try `inmost slot add --recovery` again.",
+        ),
+    })
 }
 
 /// A recovery key and what to do with it.

@@ -177,3 +177,18 @@ fn commands_on_slots_have_help_with_an_example() {
         assert!(help.contains(&format!("inmost slot {action} --store ")), "{help}");
     }
 }
+
+/// The keyslot stayed, and nobody had ever seen the key.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_recovery_key_that_cannot_be_printed_is_taken_back() {
+    let place = Place::with_store();
+    let mut add = place.command(["slot", "add", "--recovery"]);
+    let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+    let ended = add.stdout(full).stderr(std::process::Stdio::piped()).output().unwrap();
+    assert_eq!(ended.status.code(), Some(14));
+    let said = String::from_utf8(ended.stderr).unwrap();
+    assert!(said.contains("its keyslot was removed again"), "{said}");
+    let listed = place.run(["slot", "list"], "").expect(0).out;
+    assert!(!listed.contains("recovery"), "{listed}");
+}

@@ -71,7 +71,7 @@ fn commands_need_no_passphrase_while_it_is_unlocked() {
 
     let out = ask(&place, &["lock"], "").expect(0).out;
     assert!(out.starts_with("Locked"), "{out}");
-    assert!(is_gone(agent), "the keys went with their process");
+    wait_until("the keys went with their process", || is_gone(agent));
     assert_eq!(fs::read_dir(place.runtime().join("inmost")).unwrap().count(), 0);
     ask(&place, &["cat", "/memories/a"], "").expect_failure(2, "No passphrase was given");
     assert_eq!(place.cat("/memories/b"), "text");
@@ -418,7 +418,7 @@ fn a_store_that_took_the_place_of_the_unlocked_one_is_not_mistaken_for_it() {
     let init = ["init", "--kdf-memory-mib", "19", "--kdf-passes", "2"];
     place.run(init, "").expect(0);
     assert_eq!(place.run(["ls"], "").expect(0).out, "");
-    assert!(is_gone(agent), "nobody could have reached it any more");
+    wait_until("nobody could have reached it any more", || is_gone(agent));
     place.unlock(&[]);
     assert_eq!(ask(&place, &["ls"], "").expect(0).out, "");
 }
@@ -544,7 +544,7 @@ fn rubbish_stalled_and_oversized_clients_harm_nobody_else() {
     assert_eq!(ask(&place, &["cat", "/memories/a"], "").expect(0).out, "kept");
     assert_eq!(place.agent(), Some(agent));
     place.run(["lock"], "").expect(0);
-    assert!(is_gone(agent), "nor do they keep it from ending");
+    wait_until("nor do they keep it from ending", || is_gone(agent));
 }
 
 #[test]

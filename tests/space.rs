@@ -70,6 +70,15 @@ fn live(store: &Path) -> u64 {
     u64::try_from(bytes.sum::<usize>()).unwrap()
 }
 
+/// Bytes on disk after a rewrite, and those that are live.
+fn rewritten(session: Session, store: &Path) -> (u64, u64) {
+    session.purge(|_| {}).unwrap();
+    let after = disk(&session);
+    session.lock();
+    drop(session);
+    (after, live(store))
+}
+
 /// Every offer to compact is accepted; one is made where a command would make it, here after every 25 changes.
 #[test]
 fn long_use_stays_within_its_room() {
@@ -93,11 +102,7 @@ fn long_use_stays_within_its_room() {
             compactions += 1;
         }
     }
-    session.purge(|_| {}).unwrap();
-    let after = disk(&session);
-    session.lock();
-    drop(session);
-    let live = live(&path_of_store);
+    let (after, live) = rewritten(session, &path_of_store);
     println!(
         "{FILES} files, {live} bytes live: at most {most} on disk with {compactions} compactions, bound {}; {after} after \
          a rewrite, {:.2} x live",
@@ -115,11 +120,7 @@ fn a_rewritten_store_takes_less_than_two_and_a_half_times_what_it_holds() {
     let place = place();
     let path_of_store = place.path().join("store");
     let session = store(&path_of_store, 3_000, &mut Random(2));
-    session.purge(|_| {}).unwrap();
-    let after = disk(&session);
-    session.lock();
-    drop(session);
-    let live = live(&path_of_store);
+    let (after, live) = rewritten(session, &path_of_store);
     println!(
         "3000 files, {live} bytes live: {after} after a rewrite, {:.2} x live",
         ratio(after, live)

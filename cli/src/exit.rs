@@ -58,7 +58,11 @@ impl Exit {
             | StoreError::OddFile(_) => Self::Damaged,
             StoreError::InUse(_) => Self::InUse,
             // A session halts after a failed write.
-            StoreError::Io(_) | StoreError::DiskFull | StoreError::Halted => Self::Io,
+            StoreError::Io(_)
+            | StoreError::DiskFull
+            | StoreError::Halted
+            | StoreError::AnchorUnavailable
+            | StoreError::OldRecordsRemain(_) => Self::Io,
             StoreError::EngineNotBuilt | StoreError::UnknownFormat { .. } => Self::UnknownFormat,
             // A foreign anchor may be a slip, or a store from before its keys were rotated: the worse counts.
             StoreError::RolledBack { .. }

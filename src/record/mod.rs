@@ -19,6 +19,7 @@ pub(crate) mod node;
 pub(crate) mod plain;
 pub(crate) mod sealed;
 pub(crate) mod size_class;
+mod text;
 pub(crate) mod totals;
 pub(crate) mod tree;
 pub(crate) mod walk;

@@ -4,7 +4,6 @@
 //! a user (names, text) is wiped when it is dropped.
 
 use std::fmt;
-use std::ops::AddAssign;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -14,6 +13,7 @@ use super::address::{Kind, ObjectId, RecordId};
 use super::codec::{self, CodecError};
 use super::header_id::HeaderId;
 use super::sealed::Tag;
+pub(crate) use super::text::{Text, TextCount};
 use super::tree::{Body, Inner, Leaf, Summary};
 
 /// A decoded record body; cheap to clone, and a clone shares the body until one of them changes it.
@@ -224,93 +224,6 @@ impl Leaf for Entries {
 
     fn inner_of_node(node: Node) -> Option<Arc<Inner<EntryRange>>> {
         if let Node::FolderInner(inner) = node { Some(inner) } else { None }
-    }
-}
-
-/// Text of a file or of a piece of one; wiped on drop, never printed.
-#[derive(Clone, Default, Serialize, Deserialize)]
-pub(crate) struct Text(Zeroizing<String>);
-
-impl Text {
-    /// A copy of `text`, allocated once.
-    pub(crate) fn new(text: &str) -> Self {
-        Self(Zeroizing::new(text.to_owned()))
-    }
-
-    /// The text itself.
-    pub(crate) fn as_str(&self) -> &str {
-        &self.0
-    }
-}
-
-/// What an inner node knows of the text below a child.
-#[derive(Clone, Copy, Default, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub(crate) struct TextCount {
-    /// Bytes.
-    pub(crate) bytes: u64,
-    /// `\n` characters.
-    pub(crate) newlines: u64,
-}
-
-impl TextCount {
-    /// Counts a text. Does no I/O.
-    pub(crate) fn of(text: &str) -> Self {
-        let newlines = text.bytes().filter(|byte| *byte == b'\n').count();
-        Self {
-            bytes: u64::try_from(text.len()).unwrap_or(u64::MAX),
-            newlines: u64::try_from(newlines).unwrap_or(u64::MAX),
-        }
-    }
-}
-
-impl AddAssign for TextCount {
-    fn add_assign(&mut self, right: Self) {
-        self.bytes = self.bytes.saturating_add(right.bytes);
-        self.newlines = self.newlines.saturating_add(right.newlines);
-    }
-}
-
-impl From<TextCount> for u64 {
-    fn from(count: TextCount) -> Self {
-        count.bytes
-    }
-}
-
-impl Summary for TextCount {
-    type Count = Self;
-
-    fn count(&self) -> Self {
-        *self
-    }
-
-    fn join(&mut self, right: &Self) {
-        *self += *right;
-    }
-}
-
-impl Leaf for Text {
-    type Summary = TextCount;
-    const INNER: Kind = Kind::FileInner;
-    const LEAF: Kind = Kind::Chunk;
-
-    fn summary(&self) -> TextCount {
-        TextCount::of(self.as_str())
-    }
-
-    fn into_node(self) -> Node {
-        Node::Chunk(Arc::new(self))
-    }
-
-    fn inner_into_node(inner: Inner<TextCount>) -> Node {
-        Node::FileInner(Arc::new(inner))
-    }
-
-    fn of_node(node: Node) -> Option<Arc<Self>> {
-        if let Node::Chunk(text) = node { Some(text) } else { None }
-    }
-
-    fn inner_of_node(node: Node) -> Option<Arc<Inner<TextCount>>> {
-        if let Node::FileInner(inner) = node { Some(inner) } else { None }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Taking apart what was deleted, a bounded piece with every commit.
 //!
 //! A delete moves one entry into the system folder, so that it is one small step whatever hangs below. Later
-//! commits remove a few hundred of those records each; the crash of a long write leaves its pieces there too.
+//! commits remove some twenty of those records each; the crash of a long write leaves its pieces there too.
 
 use super::open::Open;
 use super::overlay::{Overlay, Txn};

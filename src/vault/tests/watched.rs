@@ -14,8 +14,6 @@ pub(crate) struct Seen {
     pub(crate) batches: usize,
     /// Syncs begun.
     pub(crate) syncs: usize,
-    /// Bytes of addresses and values in the largest batch.
-    pub(crate) largest: usize,
     /// Records in the largest batch by their number.
     pub(crate) most: usize,
 }
@@ -177,10 +175,8 @@ impl Engine for WatchedEngine {
 
     fn apply(&self, batch: &Batch) -> Result<(), StorageError> {
         self.watch.panic_if(Panics::BeforeApply);
-        let puts: usize = batch.puts.iter().map(|(_, value)| 32 + value.len()).sum();
         let mut state = self.watch.state();
         state.seen.batches += 1;
-        state.seen.largest = state.seen.largest.max(puts + 32 * batch.deletes.len());
         state.seen.most = state.seen.most.max(batch.puts.len() + batch.deletes.len());
         drop(state);
         self.inner.apply(batch)?;

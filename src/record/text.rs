@@ -3,8 +3,8 @@
 use std::ops::AddAssign;
 use std::sync::Arc;
 
+use crate::secret::Wiped;
 use serde::{Deserialize, Serialize};
-use zeroize::Zeroizing;
 
 use super::address::Kind;
 use super::node::Node;
@@ -12,12 +12,12 @@ use super::tree::{Inner, Leaf, Summary};
 
 /// Text of a file or of a piece of one; wiped on drop, never printed.
 #[derive(Clone, Default, Serialize, Deserialize)]
-pub(crate) struct Text(Zeroizing<String>);
+pub(crate) struct Text(Wiped<String>);
 
 impl Text {
     /// A copy of `text`, allocated once.
     pub(crate) fn new(text: &str) -> Self {
-        Self(Zeroizing::new(text.to_owned()))
+        Self(Wiped::new(text.to_owned()))
     }
 
     /// The text itself.
@@ -38,7 +38,7 @@ pub(crate) struct TextCount {
 impl TextCount {
     /// Counts a text. Does no I/O.
     pub(crate) fn of(text: &str) -> Self {
-        let newlines = text.bytes().filter(|byte| *byte == b'\n').count();
+        let newlines = memchr::memchr_iter(b'\n', text.as_bytes()).count();
         Self {
             bytes: u64::try_from(text.len()).unwrap_or(u64::MAX),
             newlines: u64::try_from(newlines).unwrap_or(u64::MAX),

@@ -46,7 +46,8 @@ impl InvalidPath {
 pub(super) fn check(character: char) -> Result<(), InvalidPath> {
     match character {
         '\0' => Err(InvalidPath::Nul),
-        '\u{200C}' | '\u{200D}' => Ok(()), // joiners: scripts and emoji need them in names
+        // What most names are made of needs no table; and joiners: scripts and emoji need them in names.
+        ' '..='~' | '\u{200C}' | '\u{200D}' => Ok(()),
         '\u{2028}' | '\u{2029}' => Err(InvalidPath::Separator),
         _ => match character.general_category() {
             GeneralCategory::Control => Err(InvalidPath::Control),

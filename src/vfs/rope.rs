@@ -5,13 +5,14 @@
 
 use std::ops::Range;
 
-use zeroize::Zeroizing;
+use crate::secret::Wiped;
 
 use crate::limits::{CHUNK_BYTES, CHUNK_BYTES_MIN, FILE_INLINE, FILE_INLINE_AGAIN};
 use crate::record::node::{Text, TextCount};
 use crate::record::tree::{Body, Owner, Ref};
 use crate::record::{Flaw, Kind, NodeSink, NodeSource, ObjectId, RecordError};
 use crate::secret::{self, join};
+use crate::vfs::text;
 
 /// Replaces the bytes of `range` by `text`. Both ends lie on character boundaries within the file.
 pub(crate) fn splice(
@@ -89,10 +90,10 @@ pub(crate) fn read(
     source: &impl NodeSource,
     object: ObjectId,
     body: &Body<Text>,
-) -> Result<Zeroizing<String>, RecordError> {
+) -> Result<Wiped<String>, RecordError> {
     // A forged count must not size the buffer; what it cannot hold at once is copied to a larger one and wiped.
     let capacity = usize::try_from(body.count().bytes).unwrap_or(usize::MAX).min(READ_AHEAD);
-    let mut text = Zeroizing::new(String::with_capacity(capacity));
+    let mut text = Wiped::new(String::with_capacity(capacity));
     body.visit::<RecordError>(source, object, 0, &mut |_, chunk: &Text| {
         secret::append(&mut text, chunk.as_str());
         Ok(true)
@@ -181,8 +182,8 @@ fn by_bytes(byte: u64) -> impl Fn(TextCount, &[Ref<TextCount>]) -> usize {
 /// The offset after the `n`-th `\n`, counted from 1.
 fn nth_newline(text: &str, n: u64) -> u64 {
     let nth = usize::try_from(n.saturating_sub(1)).unwrap_or(usize::MAX);
-    let found = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').nth(nth);
-    found.map_or(0, |(at, _)| u64::try_from(at).unwrap_or(u64::MAX).saturating_add(1))
+    let found = text::newlines(text.as_bytes()).nth(nth);
+    found.map_or(0, |at| u64::try_from(at).unwrap_or(u64::MAX).saturating_add(1))
 }
 
 fn before(text: &Text, end: u64) -> Result<&str, RecordError> {

@@ -4,14 +4,15 @@
 //! is linear for every needle: restarting a substring finder after each hit is quadratic for `aaaa…`,
 //! and the needle comes from a model.
 
-use zeroize::Zeroizing;
+use super::text;
+use crate::secret::Wiped;
 
 /// Finds every place where a text occurs, overlapping ones included.
 pub(crate) struct Searcher<'n> {
     needle: &'n [u8],
     /// For each prefix of the needle, the length of the longest shorter prefix that also ends it. Shows how the
     /// needle repeats, so it is wiped; four bytes an entry, as a needle may be as large as a file.
-    borders: Zeroizing<Vec<u32>>,
+    borders: Wiped<Vec<u32>>,
     needle_newlines: u64,
     /// Bytes of the needle that the text read so far ends in.
     matched: usize,
@@ -33,21 +34,37 @@ impl<'n> Searcher<'n> {
     pub(crate) fn new(needle: &'n str) -> Option<Self> {
         let needle = needle.as_bytes();
         let borders = borders(needle)?;
-        let needle_newlines = needle.iter().map(|byte| u64::from(*byte == b'\n')).sum();
+        let needle_newlines = newlines(needle);
         let (bytes_read, newlines_read) = (0, 0);
         Some(Self { needle, borders, needle_newlines, matched: 0, bytes_read, newlines_read })
     }
 
     /// Reads the next piece, cut anywhere, and reports the hits that end in it by ascending offset.
     pub(crate) fn feed(&mut self, piece: &[u8], mut on_hit: impl FnMut(Hit)) {
-        for byte in piece {
-            self.bytes_read = self.bytes_read.saturating_add(1);
-            self.newlines_read = self.newlines_read.saturating_add(u64::from(*byte == b'\n'));
+        let Some(first) = self.needle.first() else { return };
+        // What has been counted ends where the last hit did.
+        let (mut at, mut counted) = (0, 0);
+        while let Some(rest) = piece.get(at..).filter(|rest| !rest.is_empty()) {
+            if self.matched == 0 {
+                let Some(skip) = memchr::memchr(*first, rest) else { break };
+                at = at.saturating_add(skip);
+            }
+            let Some(byte) = piece.get(at) else { break };
             self.matched = step(self.needle, &self.borders, self.matched, *byte);
+            at = at.saturating_add(1);
             if self.matched == self.needle.len() {
+                self.count(piece.get(counted..at).unwrap_or_default());
+                counted = at;
                 on_hit(self.hit());
             }
         }
+        self.count(piece.get(counted..).unwrap_or_default());
+    }
+
+    fn count(&mut self, read: &[u8]) {
+        let bytes = u64::try_from(read.len()).unwrap_or(u64::MAX);
+        self.bytes_read = self.bytes_read.saturating_add(bytes);
+        self.newlines_read = self.newlines_read.saturating_add(newlines(read));
     }
 
     /// The hit that ends at the last byte read: what was read ends in the needle.
@@ -99,10 +116,14 @@ impl Occurrences {
     }
 }
 
-fn borders(needle: &[u8]) -> Option<Zeroizing<Vec<u32>>> {
+fn newlines(bytes: &[u8]) -> u64 {
+    u64::try_from(text::newlines(bytes).count()).unwrap_or(u64::MAX)
+}
+
+fn borders(needle: &[u8]) -> Option<Wiped<Vec<u32>>> {
     let (_, rest) = needle.split_first()?;
     u32::try_from(needle.len()).ok()?;
-    let mut borders = Zeroizing::new(Vec::with_capacity(needle.len()));
+    let mut borders = Wiped::new(Vec::with_capacity(needle.len()));
     borders.push(0);
     let mut matched = 0;
     for byte in rest {

@@ -3,8 +3,7 @@
 //! One line rule holds everywhere: a line ends at `\n`, and a final `\n` opens no new line. A
 //! character is a Unicode scalar value. Nothing here reads a file or knows how a cut is worded.
 
-use std::fmt::Write;
-use zeroize::Zeroizing;
+use crate::secret::Wiped;
 
 /// The number of lines: `a\nb\n` and `a\nb` have two, the empty text none.
 pub(crate) fn count_lines(text: &str) -> u64 {
@@ -13,19 +12,25 @@ pub(crate) fn count_lines(text: &str) -> u64 {
 
 /// The number of `\n`.
 pub(crate) fn count_newlines(text: &str) -> u64 {
-    text.bytes().map(|byte| u64::from(byte == b'\n')).sum()
+    u64::try_from(newlines(text.as_bytes()).count()).unwrap_or(u64::MAX)
+}
+
+/// Where each `\n` is.
+pub(crate) fn newlines(text: &[u8]) -> memchr::Memchr<'_> {
+    memchr::memchr_iter(b'\n', text)
 }
 
 /// The first `lines` lines of a text, or all of it, and the number of `\n` among them.
 pub(crate) fn first_lines(text: &str, lines: u64) -> (&str, u64) {
-    let mut newlines = 0;
-    for (at, byte) in text.bytes().enumerate() {
-        if newlines == lines {
-            return (text.get(..at).unwrap_or(text), newlines);
+    let Some(last) = lines.checked_sub(1) else { return ("", 0) };
+    let mut found = 0;
+    for at in newlines(text.as_bytes()) {
+        if found == last {
+            return (text.get(..=at).unwrap_or(text), lines);
         }
-        newlines += u64::from(byte == b'\n');
+        found += 1;
     }
-    (text, newlines)
+    (text, found)
 }
 
 /// Whether the text has a last line without its `\n`.
@@ -46,8 +51,12 @@ pub(crate) fn number_lines(first_number: u64, text: &str, out: &mut String) {
         if index > 0 {
             out.push('\n');
         }
-        // Writing to a String cannot fail.
-        let _ = write!(out, "{number:>6}\t{line}");
+        let mut digits = itoa::Buffer::new();
+        let digits = digits.format(number);
+        out.push_str("      ".get(digits.len()..).unwrap_or_default());
+        out.push_str(digits);
+        out.push('\t');
+        out.push_str(line);
         number = number.saturating_add(1);
     }
 }
@@ -65,8 +74,8 @@ pub(crate) fn numbered_size(text: &str) -> usize {
 /// after it) is empty, the file was non-empty and unclosed. The offset is always at the start of a line or at
 /// the end of the file, so *h* is unclosed exactly if the offset is the end of an unclosed file, and
 /// that is also the only case in which the text stays unclosed. One fact is left.
-pub(crate) fn insertion(text: &str, at_end_of_unclosed_file: bool) -> Zeroizing<String> {
-    let mut bytes = Zeroizing::new(String::with_capacity(text.len().saturating_add(1)));
+pub(crate) fn insertion(text: &str, at_end_of_unclosed_file: bool) -> Wiped<String> {
+    let mut bytes = Wiped::new(String::with_capacity(text.len().saturating_add(1)));
     if at_end_of_unclosed_file {
         bytes.push('\n');
         bytes.push_str(text);
@@ -115,7 +124,9 @@ pub(crate) enum Shown {
 /// characters and a `\n` is `PartOfFirstLine` with both numbers equal: nothing of it is missing, yet the
 /// lines after it are, and the notice says so in the same words as for any line that fills the view.
 pub(crate) fn cut(requested: &str, first_line: u64, limit: usize) -> Cut<'_> {
-    let Some((end, _)) = requested.char_indices().nth(limit) else {
+    // Most texts fit by their bytes already.
+    let beyond = (requested.len() > limit).then(|| requested.char_indices().nth(limit)).flatten();
+    let Some((end, _)) = beyond else {
         return Cut { text: requested, shown: Shown::All };
     };
     let (fitting, _) = requested.split_at_checked(end).unwrap_or_default();

@@ -6,6 +6,7 @@
 //! one is synced, so the engine never holds more than one unsynced batch.
 
 use std::sync::MutexGuard;
+use std::time::Instant;
 
 use super::error::StoreError;
 use super::overlay::{Overlay, Txn};
@@ -51,9 +52,11 @@ impl Session {
                 return Ok(value);
             }
             let records = queue.group.records_with(&changes);
+            let company = &self.shared.company;
             if records <= CALLS_RECORDS || (queue.group.is_empty() && records <= BATCH_RECORDS_MAX)
             {
                 queue.group.merge(changes).map_err(StoreError::from)?;
+                company.join();
                 drop(queue);
                 self.wait(number)?;
                 return Ok(value);
@@ -61,6 +64,7 @@ impl Session {
             if queue.group.is_empty() {
                 return Err(StoreError::TooLarge.into());
             }
+            company.refuse();
             drop((queue, changes));
             self.wait(number)?;
         }
@@ -103,8 +107,8 @@ impl Session {
                 progress.leading = true;
                 drop(progress);
                 let leader = Leader::of(self);
-                let queue = lock(&self.shared.queue);
-                self.commit(queue)?;
+                self.shared.company.wait();
+                self.commit()?;
                 drop(leader);
                 progress = lock(&self.shared.progress);
                 continue;
@@ -132,11 +136,17 @@ impl Session {
     }
 
     /// Commits the group that has formed. Only the leader may call it.
-    fn commit(&self, mut queue: MutexGuard<'_, Queue>) -> Result<(), StoreError> {
+    fn commit(&self) -> Result<(), StoreError> {
+        let mut queue = lock(&self.shared.queue);
+        let start = Instant::now();
+        let calls = self.shared.company.close();
         self.apply(&mut queue)?;
         let number = queue.number;
         drop(queue);
-        self.sync(number)
+        self.sync()?;
+        self.shared.company.stored(calls, start.elapsed());
+        self.publish(number);
+        Ok(())
     }
 
     /// Closes, seals and applies the group.
@@ -158,8 +168,8 @@ impl Session {
         applied.map_err(|error| self.halt(error))
     }
 
-    /// Syncs what was applied, outside every lock that a reader needs, and tells those who wait.
-    fn sync(&self, number: u64) -> Result<(), StoreError> {
+    /// Syncs what was applied, outside every lock that a reader needs.
+    fn sync(&self) -> Result<(), StoreError> {
         let synced = {
             let state = read(&self.shared.state);
             state.open().and_then(|open| {
@@ -168,10 +178,13 @@ impl Session {
                 Ok(())
             })
         };
-        synced.map_err(|error| self.halt(error))?;
+        synced.map_err(|error| self.halt(error))
+    }
+
+    /// Tells those who wait for a group before this number.
+    fn publish(&self, number: u64) {
         lock(&self.shared.progress).durable = number;
         self.shared.finished.notify_all();
-        Ok(())
     }
 
     /// Stops everything after a failed commit, reads too. The caller that led gets the reason.
@@ -259,8 +272,11 @@ impl Exclusive<'_> {
         if self.queue.group.is_empty() {
             return Ok(());
         }
+        self.session.shared.company.close();
         self.session.apply(&mut self.queue)?;
-        self.session.sync(self.queue.number)
+        self.session.sync()?;
+        self.session.publish(self.queue.number);
+        Ok(())
     }
 }
 

@@ -4,6 +4,7 @@ mod anchor;
 mod cache;
 mod check;
 mod commit;
+mod company;
 mod copy;
 mod create;
 mod credential;

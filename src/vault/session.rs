@@ -4,6 +4,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock};
 
 use super::anchor::AnchorStatus;
 use super::commit::{Progress, Queue};
+use super::company::Company;
 use super::error::StoreError;
 use super::idle::{self, Idle};
 use super::open::Open;
@@ -26,6 +27,7 @@ pub(super) struct Shared {
     pub(super) state: RwLock<State>,
     pub(super) queue: Mutex<Queue>,
     pub(super) progress: Mutex<Progress>,
+    pub(super) company: Company,
     pub(super) finished: Condvar,
     pub(super) idle: Idle,
 }
@@ -86,6 +88,7 @@ impl Session {
             state: RwLock::new(State::Open(Box::new(open))),
             queue: Mutex::new(Queue::default()),
             progress: Mutex::new(Progress::default()),
+            company: Company::default(),
             finished: Condvar::new(),
             idle: Idle::new(),
         };

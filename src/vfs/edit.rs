@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use zeroize::Zeroizing;
+use crate::secret::Wiped;
 
 use super::error::FileError;
 use super::file::{self, FileView};
@@ -27,7 +27,7 @@ pub(crate) struct Snippet {
     /// Lines that the file has now.
     pub(crate) lines: u64,
     /// The text from `first` on; see [`FileView::lines`] for where it may end.
-    pub(crate) text: Zeroizing<String>,
+    pub(crate) text: Wiped<String>,
 }
 
 /// A change of an existing file, decided but not made.
@@ -41,7 +41,7 @@ pub(super) struct Plan {
     /// What goes.
     pub(super) range: Range<u64>,
     /// What comes in its place.
-    pub(super) text: Zeroizing<String>,
+    pub(super) text: Wiped<String>,
     /// The line on which the change starts.
     line: u64,
 }
@@ -91,7 +91,7 @@ pub(crate) fn replace(
             search::Found::Once(hit) => hit,
         };
         let range = hit.offset..hit.offset.saturating_add(length(old));
-        Ok(Plan::new(&view, range, Zeroizing::new(new.to_owned()), hit.line))
+        Ok(Plan::new(&view, range, Wiped::new(new.to_owned()), hit.line))
     };
     run(session, path, old.len().max(new.len()), plan, |txn, plan, info, head| {
         snippet(txn, plan, info, head, view_limit)
@@ -124,7 +124,7 @@ impl Plan {
     fn new<S: NodeSource>(
         view: &FileView<'_, S>,
         range: Range<u64>,
-        text: Zeroizing<String>,
+        text: Wiped<String>,
         line: u64,
     ) -> Self {
         let (entry, info, head) = (view.entry().clone(), *view.info(), view.head().clone());
@@ -181,7 +181,7 @@ fn snippet(
     let first = plan.line.saturating_sub(2).max(1);
     let last = end.saturating_add(2).min(info.lines);
     let text = if first > last {
-        Zeroizing::default()
+        Wiped::default()
     } else {
         file::lines(source, plan.entry.id, head, (first, last), limit)?
     };

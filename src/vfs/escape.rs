@@ -3,7 +3,7 @@
 //! Nothing here is ever decoded into a name. A segment is decoded only to be refused, because a host
 //! may hand names on to programs that decode once, twice or with a lenient UTF-8 decoder.
 
-use zeroize::Zeroizing;
+use crate::secret::Wiped;
 
 /// What a segment turns out to be once nothing in it is left to decode.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -34,8 +34,8 @@ pub(super) fn meaning(segment: &str) -> Meaning {
 /// order of decoding does not matter and the end result is unique. The buffer never holds a `%XX`
 /// when a byte is pushed, so a new one can only stand at its end. Each step shortens it by two
 /// bytes, so there are fewer steps than bytes, however deeply a hostile path is nested.
-fn decode(segment: &str) -> Zeroizing<Vec<u8>> {
-    let mut decoded = Zeroizing::new(Vec::with_capacity(segment.len()));
+fn decode(segment: &str) -> Wiped<Vec<u8>> {
+    let mut decoded = Wiped::new(Vec::with_capacity(segment.len()));
     for byte in segment.bytes() {
         decoded.push(byte);
         while let Some(value) = encoded_byte_at_end(&decoded) {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use zeroize::Zeroizing;
+use crate::secret::Wiped;
 
 use super::error::FileError;
 use super::folder::{self, Found};
@@ -57,7 +57,7 @@ impl<'s, S: NodeSource> FileView<'s, S> {
     }
 
     /// The whole text.
-    pub(crate) fn read(&self) -> Result<Zeroizing<String>, RecordError> {
+    pub(crate) fn read(&self) -> Result<Wiped<String>, RecordError> {
         rope::read(self.source, self.entry.id, &self.head.body)
     }
 
@@ -68,7 +68,7 @@ impl<'s, S: NodeSource> FileView<'s, S> {
         first: u64,
         last: u64,
         limit: usize,
-    ) -> Result<Zeroizing<String>, RecordError> {
+    ) -> Result<Wiped<String>, RecordError> {
         lines(self.source, self.entry.id, &self.head, (first, last), limit)
     }
 
@@ -110,11 +110,11 @@ pub(crate) fn lines(
     head: &File,
     (first, last): (u64, u64),
     limit: usize,
-) -> Result<Zeroizing<String>, RecordError> {
+) -> Result<Wiped<String>, RecordError> {
     let start = rope::line_start(source, object, &head.body, first)?;
     let mut wanted = last.saturating_add(1).saturating_sub(first);
     let mut extent = Extent::default();
-    let mut requested = Zeroizing::new(String::new());
+    let mut requested = Wiped::new(String::new());
     head.body.visit::<RecordError>(source, object, start, &mut |before, chunk: &Text| {
         let skip = usize::try_from(start.saturating_sub(before.bytes)).unwrap_or(usize::MAX);
         let rest = chunk.as_str().get(skip..).unwrap_or_default();

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use zeroize::Zeroizing;
+use crate::secret::Wiped;
 
 use super::error::FileError;
 use super::file::FileView;
@@ -28,7 +28,7 @@ pub struct Files<'s> {
 }
 
 /// Text or a path of the memory; wiped on drop, never printed by `Debug`.
-pub struct FileText(Zeroizing<String>);
+pub struct FileText(Wiped<String>);
 
 /// One name in a folder.
 #[derive(Clone, PartialEq, Eq)]
@@ -129,7 +129,7 @@ impl Files<'_> {
 impl FileText {
     /// A copy of `text`.
     pub(super) fn new(text: &str) -> Self {
-        Self(Zeroizing::new(text.to_owned()))
+        Self(Wiped::new(text.to_owned()))
     }
 
     /// The text.

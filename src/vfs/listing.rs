@@ -5,7 +5,7 @@
 
 use super::path::MemoryPath;
 use crate::secret;
-use zeroize::Zeroizing;
+use crate::secret::Wiped;
 
 /// One line below the first of a listing.
 pub(crate) struct Item<'a> {
@@ -20,12 +20,12 @@ pub(crate) struct Item<'a> {
 }
 
 /// Appends `\n` and the line of the viewed folder itself, which does not end in `/`.
-pub(crate) fn push_first_line(folder: &MemoryPath, bytes: u64, out: &mut Zeroizing<String>) {
+pub(crate) fn push_first_line(folder: &MemoryPath, bytes: u64, out: &mut Wiped<String>) {
     push(out, &["\n", &size(bytes), "\t", folder.as_str()]);
 }
 
 /// Appends `\n` and the line of something below the viewed folder.
-pub(crate) fn push_item(viewed: &MemoryPath, item: &Item<'_>, out: &mut Zeroizing<String>) {
+pub(crate) fn push_item(viewed: &MemoryPath, item: &Item<'_>, out: &mut Wiped<String>) {
     push(out, &["\n", &size(item.bytes), "\t", viewed.as_str(), "/"]);
     if let Some(folder) = item.folder {
         push(out, &[folder, "/"]);
@@ -66,7 +66,7 @@ fn one_decimal(tenths: u128, letter: char) -> String {
     format!("{}.{}{letter}", tenths / 10, tenths % 10)
 }
 
-fn push(out: &mut Zeroizing<String>, parts: &[&str]) {
+fn push(out: &mut Wiped<String>, parts: &[&str]) {
     for part in parts {
         secret::append(out, part);
     }
@@ -136,7 +136,7 @@ mod tests {
     #[test]
     fn only_folders_below_the_viewed_one_end_in_a_slash() {
         let folder = MemoryPath::parse("/memories/a").unwrap();
-        let mut out = Zeroizing::new("header".to_owned());
+        let mut out = Wiped::new("header".to_owned());
         push_first_line(&folder, 1_536, &mut out);
         let below = Item { folder: None, name: "b", is_folder: true, bytes: 0 };
         push_item(&folder, &below, &mut out);

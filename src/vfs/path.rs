@@ -7,9 +7,9 @@ use super::escape::{Meaning, meaning};
 use super::name::{self, InvalidPath};
 use super::subtree::Subtree;
 use crate::limits::{PATH_BYTES, SEGMENT_BYTES};
+use crate::secret::Wiped;
 use std::fmt;
 use unicode_normalization::UnicodeNormalization;
-use zeroize::Zeroizing;
 
 pub(super) const ROOT: &str = "/memories";
 
@@ -28,7 +28,7 @@ pub(super) const ROOT: &str = "/memories";
 /// because the order of a tree (by names) is not that of the strings (`/` sorts after `-`).
 #[derive(Clone)]
 pub(crate) struct MemoryPath {
-    text: Zeroizing<String>,
+    text: Wiped<String>,
     subtree: Subtree,
 }
 
@@ -53,7 +53,7 @@ impl MemoryPath {
     /// What senders of paths of `subtree` know as `/memories`.
     pub(super) fn top(subtree: &Subtree) -> Self {
         // Room for the longest path, so that no growth leaves an unwiped copy behind.
-        let mut text = Zeroizing::new(String::with_capacity(PATH_BYTES));
+        let mut text = Wiped::new(String::with_capacity(PATH_BYTES));
         text.push_str(ROOT);
         Self { text, subtree: subtree.clone() }
     }

@@ -4,7 +4,7 @@
 //! path. Until then nobody sees it; after a crash it is reaped. An edit that moves much text does
 //! the same with the whole new text of the file.
 
-use zeroize::Zeroizing;
+use crate::secret::Wiped;
 
 use super::edit::{self, Plan, check_quotas, new_info, set_entry, target};
 use super::error::FileError;
@@ -109,7 +109,7 @@ fn next_step(text: &str) -> (&str, &str) {
     text.split_at_checked(length).unwrap_or((text, ""))
 }
 
-fn changed(text: &str, plan: &Plan) -> Result<Zeroizing<String>, FileError> {
+fn changed(text: &str, plan: &Plan) -> Result<Wiped<String>, FileError> {
     let parts = (|| {
         let start = usize::try_from(plan.range.start).ok()?;
         let end = usize::try_from(plan.range.end).ok()?;
@@ -117,7 +117,7 @@ fn changed(text: &str, plan: &Plan) -> Result<Zeroizing<String>, FileError> {
     })();
     let (head, tail) = parts.ok_or(rope::BROKEN)?;
     let length = head.len().saturating_add(plan.text.len()).saturating_add(tail.len());
-    let mut changed = Zeroizing::new(String::with_capacity(length));
+    let mut changed = Wiped::new(String::with_capacity(length));
     changed.push_str(head);
     changed.push_str(&plan.text);
     changed.push_str(tail);

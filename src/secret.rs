@@ -6,8 +6,10 @@
 
 mod locked;
 mod protections;
+mod wiped;
 
 pub use protections::{Protections, harden_process, protections};
+pub(crate) use wiped::Wiped;
 
 use std::fmt::{self, Write};
 use std::hint::black_box;
@@ -15,7 +17,7 @@ use std::hint::black_box;
 use locked::Slot;
 #[cfg(test)]
 use subtle::ConstantTimeEq;
-use zeroize::{Zeroize, Zeroizing, zeroize_stack};
+use zeroize::{Zeroize, zeroize_stack};
 
 /// A secret of `N` bytes.
 pub(crate) struct SecretBytes<const N: usize>(Slot<[u8; N]>);
@@ -124,11 +126,11 @@ fn overwrite_registers() {
 }
 
 /// Appends to a text without leaving a copy of it behind in a buffer that was too small.
-pub(crate) fn append(text: &mut Zeroizing<String>, more: &str) {
+pub(crate) fn append(text: &mut Wiped<String>, more: &str) {
     let needed = text.len().saturating_add(more.len());
     if needed > text.capacity() {
         let mut larger =
-            Zeroizing::new(String::with_capacity(needed.max(text.capacity().saturating_mul(2))));
+            Wiped::new(String::with_capacity(needed.max(text.capacity().saturating_mul(2))));
         larger.push_str(text);
         *text = larger;
     }
@@ -136,7 +138,7 @@ pub(crate) fn append(text: &mut Zeroizing<String>, more: &str) {
 }
 
 /// Formats into a buffer of final size: `format!` grows its own, and leaves what it has outgrown behind.
-pub(crate) fn format(arguments: fmt::Arguments<'_>) -> Zeroizing<String> {
+pub(crate) fn format(arguments: fmt::Arguments<'_>) -> Wiped<String> {
     struct Length(usize);
     impl fmt::Write for Length {
         fn write_str(&mut self, text: &str) -> fmt::Result {
@@ -147,14 +149,14 @@ pub(crate) fn format(arguments: fmt::Arguments<'_>) -> Zeroizing<String> {
     let mut length = Length(0);
     // Neither can fail: none of our types refuses to be shown.
     let _ = length.write_fmt(arguments);
-    let mut text = Zeroizing::new(String::with_capacity(length.0));
+    let mut text = Wiped::new(String::with_capacity(length.0));
     let _ = text.write_fmt(arguments);
     text
 }
 
 /// The parts of a text in one piece, allocated once.
-pub(crate) fn join(parts: &[&str]) -> Zeroizing<String> {
-    Zeroizing::new(parts.concat())
+pub(crate) fn join(parts: &[&str]) -> Wiped<String> {
+    Wiped::new(parts.concat())
 }
 
 /// Overwrites bytes that are not held by one of the types above.
@@ -254,7 +256,7 @@ mod tests {
 
     #[test]
     fn appending_keeps_the_text() {
-        let mut text = Zeroizing::new(String::new());
+        let mut text = Wiped::new(String::new());
         (0..100).for_each(|number| append(&mut text, &number.to_string()));
         assert_eq!(*text, (0..100).map(|number| number.to_string()).collect::<String>());
     }

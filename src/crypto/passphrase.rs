@@ -1,7 +1,7 @@
 //! The passphrase: Unicode text in one canonical form, wiped on drop.
 
+use crate::secret::Wiped;
 use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick};
-use zeroize::Zeroizing;
 
 use crate::limits::{PASSPHRASE_BYTES, PASSPHRASE_RAW_BYTES};
 use crate::secret::{SecretVec, wipe};
@@ -46,7 +46,7 @@ impl Passphrase {
     /// # Errors
     /// [`PassphraseError::Empty`] and [`PassphraseError::TooLong`].
     pub fn from_string(text: String) -> Result<Self, PassphraseError> {
-        Self::new(&Zeroizing::new(text))
+        Self::new(&Wiped::new(text))
     }
 
     /// A passphrase from bytes, as a file or a pipe gives them, that are handed over and wiped.
@@ -54,7 +54,7 @@ impl Passphrase {
     /// # Errors
     /// [`PassphraseError::NotUtf8`] besides those of [`new`](Self::new).
     pub fn from_bytes(bytes: Vec<u8>) -> Result<Self, PassphraseError> {
-        let bytes = Zeroizing::new(bytes);
+        let bytes = Wiped::new(bytes);
         Self::new(std::str::from_utf8(&bytes).map_err(|_| PassphraseError::NotUtf8)?)
     }
 

@@ -6,8 +6,9 @@
 use std::fmt;
 use std::sync::Arc;
 
+use crate::secret::Wiped;
 use serde::{Deserialize, Serialize};
-use zeroize::{Zeroize, Zeroizing};
+use zeroize::Zeroize;
 
 use super::address::{Kind, ObjectId, RecordId};
 use super::codec::{self, CodecError};
@@ -144,12 +145,12 @@ pub(crate) struct FileInfo {
 
 /// A name of a folder or file; wiped on drop, never printed.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Name(Zeroizing<String>);
+pub(crate) struct Name(Wiped<String>);
 
 impl Name {
     /// A copy of `name`.
     pub(crate) fn new(name: &str) -> Self {
-        Self(Zeroizing::new(name.to_owned()))
+        Self(Wiped::new(name.to_owned()))
     }
 
     /// The name itself.

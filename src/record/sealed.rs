@@ -3,8 +3,8 @@
 //! A value is version, nonce, ciphertext and tag. The associated data names store, generation and address;
 //! the plaintext opens with the record's own name. So a value opens only where it was written.
 
+use crate::secret::Wiped;
 use serde::{Deserialize, Serialize};
-use zeroize::Zeroizing;
 
 use super::size_class::{self, PREFIX};
 use super::{Flaw, Kind, Node, ObjectId, RecordError, RecordId};
@@ -78,7 +78,7 @@ impl Sealer {
 
         // The value is built where it will be stored: the plaintext is encrypted in place, so no copy of
         // it is left behind. On an early return the buffer is wiped.
-        let mut value = Zeroizing::new(vec![0; class + RECORD_FRAME]);
+        let mut value = Wiped::new(vec![0; class + RECORD_FRAME]);
         let (header, rest) = value.split_at_mut(HEADER);
         let (plaintext, tag_bytes) = rest.split_at_mut(class);
         let (prefix, padded) = plaintext.split_at_mut(PREFIX);
@@ -126,7 +126,7 @@ impl Sealer {
         let (nonce, rest) =
             value.get(1..).and_then(<[u8]>::split_first_chunk::<24>).ok_or(Flaw::Frame)?;
         let (ciphertext, tag) = rest.split_last_chunk::<16>().ok_or(Flaw::Frame)?;
-        let mut plaintext = Zeroizing::new(ciphertext.to_vec());
+        let mut plaintext = Wiped::new(ciphertext.to_vec());
         self.keys
             .aead()
             .open(&Nonce(*nonce), &self.associated_data(address), &mut plaintext, &aead::Tag(*tag))
@@ -150,7 +150,7 @@ impl Sealer {
 
 /// The body of an opened record; wiped on drop.
 pub(crate) struct Body {
-    plaintext: Zeroizing<Vec<u8>>,
+    plaintext: Wiped<Vec<u8>>,
     length: usize,
 }
 

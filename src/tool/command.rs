@@ -1,9 +1,10 @@
 //! The six commands as types, for hosts that build them and for the parser of tool calls.
 
 use super::error::ToolError;
+use crate::secret::Wiped;
 use std::fmt;
 use std::ops::RangeInclusive;
-use zeroize::{Zeroize, Zeroizing};
+use zeroize::Zeroize;
 
 /// One call of the memory tool.
 ///
@@ -110,7 +111,7 @@ pub struct ViewRange(Sent);
 
 enum Sent {
     Lines { start: i64, end: i64 },
-    Anything { compact_json: Zeroizing<String> },
+    Anything { compact_json: Wiped<String> },
 }
 
 impl ViewRange {
@@ -121,7 +122,7 @@ impl ViewRange {
     }
 
     /// What was sent in place of two integers.
-    pub(super) fn unreadable(compact_json: Zeroizing<String>) -> Self {
+    pub(super) fn unreadable(compact_json: Wiped<String>) -> Self {
         Self(Sent::Anything { compact_json })
     }
 

@@ -3,9 +3,10 @@
 //! A store that is locked or broken is not among them; that is the application's to act on.
 
 use super::wording;
+use crate::secret::Wiped;
 use crate::vfs::path::{PathError, echo};
 use std::fmt;
-use zeroize::{Zeroize, Zeroizing};
+use zeroize::Zeroize;
 
 /// A failure the model can act on. Quotes only what the model sent, and canonical memory paths.
 ///
@@ -181,7 +182,7 @@ impl ToolError {
 
 impl ToolError {
     /// The exact content of the tool result.
-    pub(crate) fn sentence(&self) -> Zeroizing<String> {
+    pub(crate) fn sentence(&self) -> Wiped<String> {
         match self {
             Self::InvalidInput { reason } => wording::invalid_input(reason),
             Self::UnknownCommand { command } => wording::unknown_command(command),

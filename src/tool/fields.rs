@@ -4,8 +4,8 @@ use super::command::ViewRange;
 use super::error::{Expected, ToolError};
 use super::json::{self, NoObject};
 use super::wording::reason;
+use crate::secret::Wiped;
 use serde_json::value::RawValue;
-use zeroize::Zeroizing;
 
 /// A field of a command; the alias counts if the real name is absent or null.
 #[derive(Clone, Copy)]
@@ -47,8 +47,8 @@ impl<'j> Fields<'j> {
     }
 
     /// Empty if there is none.
-    pub(super) fn command_name(&self) -> Result<Zeroizing<String>, ToolError> {
-        let Some(raw) = self.present("command") else { return Ok(Zeroizing::default()) };
+    pub(super) fn command_name(&self) -> Result<Wiped<String>, ToolError> {
+        let Some(raw) = self.present("command") else { return Ok(Wiped::default()) };
         let wrong = ToolError::WrongType { field: "command", expected: Expected::String };
         json::string(raw).ok_or(wrong)
     }
@@ -77,15 +77,12 @@ impl<'j> Call<'_, 'j> {
         self.sent(field).ok_or(missing)
     }
 
-    pub(super) fn string(&self, field: Field) -> Result<Zeroizing<String>, ToolError> {
+    pub(super) fn string(&self, field: Field) -> Result<Wiped<String>, ToolError> {
         let (field, raw) = self.required(field)?;
         json::string(raw).ok_or(ToolError::WrongType { field, expected: Expected::String })
     }
 
-    pub(super) fn optional_string(
-        &self,
-        field: Field,
-    ) -> Result<Option<Zeroizing<String>>, ToolError> {
+    pub(super) fn optional_string(&self, field: Field) -> Result<Option<Wiped<String>>, ToolError> {
         self.sent(field).map(|_| self.string(field)).transpose()
     }
 

@@ -5,14 +5,14 @@
 //! enough from the start: `serde_json` unescapes in a buffer that grows and is not wiped, and the text
 //! of a memory must not stay behind in freed memory.
 
+use crate::secret::Wiped;
 use serde::Deserializer;
 use serde::de::{MapAccess, Visitor};
 use serde_json::value::RawValue;
 use std::fmt;
-use zeroize::Zeroizing;
 
 /// The values of an object by name.
-pub(super) struct Object<'j>(Vec<(Zeroizing<String>, &'j RawValue)>);
+pub(super) struct Object<'j>(Vec<(Wiped<String>, &'j RawValue)>);
 
 impl<'j> Object<'j> {
     /// The value of this name; of duplicate names the last.
@@ -76,10 +76,10 @@ pub(super) fn has_unpaired_surrogate(json: &str) -> bool {
 }
 
 /// The string that `raw` is; `None` if it is something else or holds an unpaired surrogate.
-pub(super) fn string(raw: &RawValue) -> Option<Zeroizing<String>> {
+pub(super) fn string(raw: &RawValue) -> Option<Wiped<String>> {
     let body = raw.get().strip_prefix('"')?.strip_suffix('"')?;
     // No escape is shorter than what it stands for.
-    let mut text = Zeroizing::new(String::with_capacity(body.len()));
+    let mut text = Wiped::new(String::with_capacity(body.len()));
     unescape(body, |piece| text.push_str(piece))?;
     Some(text)
 }
@@ -105,8 +105,8 @@ pub(super) fn two_integers(raw: &RawValue) -> Option<(i64, i64)> {
 }
 
 /// What was sent, without the white space between tokens.
-pub(super) fn compact(raw: &RawValue) -> Zeroizing<String> {
-    let mut text = Zeroizing::new(String::with_capacity(raw.get().len()));
+pub(super) fn compact(raw: &RawValue) -> Wiped<String> {
+    let mut text = Wiped::new(String::with_capacity(raw.get().len()));
     let mut in_string = false;
     let mut escaped = false;
     for character in raw.get().chars() {

@@ -1,26 +1,26 @@
 //! What goes back to the model.
 
 use super::error::ToolError;
+use crate::secret::Wiped;
 use std::fmt;
-use zeroize::Zeroizing;
 
 /// The content of a tool result, and whether it reports a failure.
 ///
 /// Wiped on drop unless the content is taken out. `Debug` does not show it.
 pub struct ToolResult {
-    content: Zeroizing<String>,
+    content: Wiped<String>,
     is_error: bool,
     tool_use_id: Option<String>,
 }
 
 impl ToolResult {
     /// The answer to a call that did what was asked.
-    pub(crate) fn success(content: Zeroizing<String>) -> Self {
+    pub(crate) fn success(content: Wiped<String>) -> Self {
         Self { content, is_error: false, tool_use_id: None }
     }
 
     /// The answer to a call after which nothing has changed.
-    pub(crate) fn failure(content: Zeroizing<String>) -> Self {
+    pub(crate) fn failure(content: Wiped<String>) -> Self {
         Self { content, is_error: true, tool_use_id: None }
     }
 

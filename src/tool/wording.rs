@@ -6,8 +6,8 @@
 
 use super::error::{Expected, Full};
 use crate::secret;
+use crate::secret::Wiped;
 use crate::vfs::text::Shown;
-use zeroize::Zeroizing;
 
 /// Why a tool input is no call, for [`invalid_input`].
 pub(super) mod reason {
@@ -25,18 +25,18 @@ macro_rules! sentence {
 
 // Results.
 
-pub(super) fn folder_header(path: &str) -> Zeroizing<String> {
+pub(super) fn folder_header(path: &str) -> Wiped<String> {
     sentence!(
         "Here're the files and directories up to 2 levels deep in {path}, excluding hidden items \
          and node_modules:"
     )
 }
 
-pub(super) fn more_entries(hidden: u64) -> Zeroizing<String> {
+pub(super) fn more_entries(hidden: u64) -> Wiped<String> {
     sentence!("[{hidden} more entries not shown. View a sub-directory to see them.]")
 }
 
-pub(super) fn file_header(path: &str) -> Zeroizing<String> {
+pub(super) fn file_header(path: &str) -> Wiped<String> {
     sentence!("Here's the content of {path} with line numbers:")
 }
 
@@ -58,7 +58,7 @@ pub(super) fn cut_notice(shown: Shown, first: u64, last: u64, total: u64) -> Opt
     }
 }
 
-pub(super) fn created(path: &str) -> Zeroizing<String> {
+pub(super) fn created(path: &str) -> Wiped<String> {
     sentence!("File created successfully at: {path}")
 }
 
@@ -67,36 +67,36 @@ pub(super) fn edited_with_snippet() -> &'static str {
     "The memory file has been edited. Here is the snippet showing the change (with line numbers):\n"
 }
 
-pub(super) fn inserted(path: &str) -> Zeroizing<String> {
+pub(super) fn inserted(path: &str) -> Wiped<String> {
     sentence!("The file {path} has been edited.")
 }
 
-pub(super) fn deleted(path: &str) -> Zeroizing<String> {
+pub(super) fn deleted(path: &str) -> Wiped<String> {
     sentence!("Successfully deleted {path}")
 }
 
-pub(super) fn renamed(old_path: &str, new_path: &str) -> Zeroizing<String> {
+pub(super) fn renamed(old_path: &str, new_path: &str) -> Wiped<String> {
     sentence!("Successfully renamed {old_path} to {new_path}")
 }
 
 // Failures of the input.
 
-pub(super) fn invalid_input(reason: &str) -> Zeroizing<String> {
+pub(super) fn invalid_input(reason: &str) -> Wiped<String> {
     sentence!("Error: Invalid tool input: {reason}")
 }
 
-pub(super) fn unknown_command(command: &str) -> Zeroizing<String> {
+pub(super) fn unknown_command(command: &str) -> Wiped<String> {
     sentence!(
         "Error: Unknown command: {command}. Valid commands: view, create, str_replace, insert, \
          delete, rename"
     )
 }
 
-pub(super) fn missing_parameter(field: &str, command: &str) -> Zeroizing<String> {
+pub(super) fn missing_parameter(field: &str, command: &str) -> Wiped<String> {
     sentence!("Error: Missing required parameter `{field}` for command {command}")
 }
 
-pub(super) fn wrong_type(field: &str, expected: Expected) -> Zeroizing<String> {
+pub(super) fn wrong_type(field: &str, expected: Expected) -> Wiped<String> {
     let expected = match expected {
         Expected::String => "a string",
         Expected::Integer => "an integer",
@@ -106,48 +106,48 @@ pub(super) fn wrong_type(field: &str, expected: Expected) -> Zeroizing<String> {
 
 // Failures of paths.
 
-pub(super) fn outside_root(path: &str) -> Zeroizing<String> {
+pub(super) fn outside_root(path: &str) -> Wiped<String> {
     sentence!("Error: Path must start with /memories, got: {path}")
 }
 
-pub(super) fn escape(path: &str) -> Zeroizing<String> {
+pub(super) fn escape(path: &str) -> Wiped<String> {
     sentence!("Error: Path {path} would escape /memories directory")
 }
 
-pub(super) fn invalid_path(path: &str, reason: &str) -> Zeroizing<String> {
+pub(super) fn invalid_path(path: &str, reason: &str) -> Wiped<String> {
     sentence!("Error: Invalid path {path}: {reason}")
 }
 
 // Failures of commands.
 
-pub(super) fn invalid_view_range(sent: &str, lines: u64) -> Zeroizing<String> {
+pub(super) fn invalid_view_range(sent: &str, lines: u64) -> Wiped<String> {
     sentence!(
         "Error: Invalid `view_range`: {sent}. It should be two integers within the lines of the \
          file: [1, {lines}]"
     )
 }
 
-pub(super) fn too_many_lines(path: &str) -> Zeroizing<String> {
+pub(super) fn too_many_lines(path: &str) -> Wiped<String> {
     sentence!("File {path} exceeds maximum line limit of 999,999 lines.")
 }
 
-pub(super) fn nothing_to_view(path: &str) -> Zeroizing<String> {
+pub(super) fn nothing_to_view(path: &str) -> Wiped<String> {
     sentence!("The path {path} does not exist. Please provide a valid path.")
 }
 
-pub(super) fn nothing_to_edit(path: &str) -> Zeroizing<String> {
+pub(super) fn nothing_to_edit(path: &str) -> Wiped<String> {
     sentence!("Error: The path {path} does not exist. Please provide a valid path.")
 }
 
-pub(super) fn not_found(path: &str) -> Zeroizing<String> {
+pub(super) fn not_found(path: &str) -> Wiped<String> {
     sentence!("Error: The path {path} does not exist")
 }
 
-pub(super) fn already_exists(path: &str) -> Zeroizing<String> {
+pub(super) fn already_exists(path: &str) -> Wiped<String> {
     sentence!("Error: File {path} already exists")
 }
 
-pub(super) fn parent_is_file(file: &str) -> Zeroizing<String> {
+pub(super) fn parent_is_file(file: &str) -> Wiped<String> {
     sentence!("Error: {file} is a file, not a directory")
 }
 
@@ -155,13 +155,13 @@ pub(super) fn empty_old_str() -> &'static str {
     "Error: The `old_str` parameter must not be empty."
 }
 
-pub(super) fn no_occurrence(old_str: &str, path: &str) -> Zeroizing<String> {
+pub(super) fn no_occurrence(old_str: &str, path: &str) -> Wiped<String> {
     sentence!(
         "No replacement was performed, old_str `{old_str}` did not appear verbatim in {path}."
     )
 }
 
-pub(super) fn several_occurrences(old_str: &str, lines: &[u64]) -> Zeroizing<String> {
+pub(super) fn several_occurrences(old_str: &str, lines: &[u64]) -> Wiped<String> {
     let lines = lines.iter().map(u64::to_string).collect::<Vec<_>>().join(", ");
     sentence!(
         "No replacement was performed. Multiple occurrences of old_str `{old_str}` in lines: \
@@ -169,7 +169,7 @@ pub(super) fn several_occurrences(old_str: &str, lines: &[u64]) -> Zeroizing<Str
     )
 }
 
-pub(super) fn invalid_insert_line(insert_line: i64, lines: u64) -> Zeroizing<String> {
+pub(super) fn invalid_insert_line(insert_line: i64, lines: u64) -> Wiped<String> {
     sentence!(
         "Error: Invalid `insert_line` parameter: {insert_line}. It should be within the range of \
          lines of the file: [0, {lines}]"
@@ -184,19 +184,19 @@ pub(super) fn rename_root() -> &'static str {
     "Error: Cannot rename the /memories directory itself"
 }
 
-pub(super) fn destination_exists(new_path: &str) -> Zeroizing<String> {
+pub(super) fn destination_exists(new_path: &str) -> Wiped<String> {
     sentence!("Error: The destination {new_path} already exists")
 }
 
-pub(super) fn into_itself(old_path: &str) -> Zeroizing<String> {
+pub(super) fn into_itself(old_path: &str) -> Wiped<String> {
     sentence!("Error: Cannot move {old_path} into itself")
 }
 
-pub(super) fn file_too_large(path: &str, limit: u64) -> Zeroizing<String> {
+pub(super) fn file_too_large(path: &str, limit: u64) -> Wiped<String> {
     sentence!("Error: File {path} would exceed the maximum size of {limit} bytes.")
 }
 
-pub(super) fn memory_full(full: Full) -> Zeroizing<String> {
+pub(super) fn memory_full(full: Full) -> Wiped<String> {
     let reason = match full {
         Full::Files(limit) => format!("it may hold at most {limit} files"),
         Full::Bytes(limit) => format!("it may hold at most {limit} bytes of text"),

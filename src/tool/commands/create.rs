@@ -1,14 +1,14 @@
 //! `create`.
 
 use super::Context;
+use crate::secret::Wiped;
 use crate::tool::memory_tool::Failure;
 use crate::tool::wording;
 use crate::vfs::edit;
 use crate::vfs::path::echo;
-use zeroize::Zeroizing;
 
 impl Context<'_> {
-    pub(super) fn create(&self, sent: &str, text: &str) -> Result<Zeroizing<String>, Failure> {
+    pub(super) fn create(&self, sent: &str, text: &str) -> Result<Wiped<String>, Failure> {
         let path = self.parse(sent)?;
         self.writable()?;
         edit::write(self.session, &path, text, self.options.create_overwrites)

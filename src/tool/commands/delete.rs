@@ -1,15 +1,15 @@
 //! `delete`.
 
 use super::Context;
+use crate::secret::Wiped;
 use crate::tool::error::ToolError;
 use crate::tool::memory_tool::Failure;
 use crate::tool::wording;
 use crate::vfs::path::echo;
 use crate::vfs::{FileError, arrange};
-use zeroize::Zeroizing;
 
 impl Context<'_> {
-    pub(super) fn delete(&self, sent: &str) -> Result<Zeroizing<String>, Failure> {
+    pub(super) fn delete(&self, sent: &str) -> Result<Wiped<String>, Failure> {
         let path = self.parse(sent)?;
         self.writable()?;
         arrange::delete(self.session, &path).map_err(|error| match error {

@@ -1,12 +1,12 @@
 //! `insert`.
 
 use super::Context;
+use crate::secret::Wiped;
 use crate::tool::error::ToolError;
 use crate::tool::memory_tool::Failure;
 use crate::tool::wording;
 use crate::vfs::path::echo;
 use crate::vfs::{FileError, edit};
-use zeroize::Zeroizing;
 
 impl Context<'_> {
     pub(super) fn insert(
@@ -14,7 +14,7 @@ impl Context<'_> {
         sent: &str,
         line: i64,
         text: &str,
-    ) -> Result<Zeroizing<String>, Failure> {
+    ) -> Result<Wiped<String>, Failure> {
         let path = self.parse(sent)?;
         self.writable()?;
         edit::insert(self.session, &path, line, text).map_err(|error| match error {

@@ -16,11 +16,11 @@ use super::memory_tool::{Failure, Options};
 use super::result::ToolResult;
 use super::wording;
 use crate::record::RecordError;
+use crate::secret::Wiped;
 use crate::vault::{Session, StoreError};
 use crate::vfs::FileError;
 use crate::vfs::path::{MemoryPath, echo};
 use crate::vfs::text::{self, Cut, Shown};
-use zeroize::Zeroizing;
 
 /// Runs a command.
 pub(super) fn run(
@@ -95,7 +95,7 @@ fn numbered(
     requested: &str,
     (first, last, total): (u64, u64, u64),
     limit: usize,
-) -> Zeroizing<String> {
+) -> Wiped<String> {
     let Cut { text, shown } = text::cut(requested, first, limit);
     let notice = match shown {
         Shown::All => None,
@@ -104,7 +104,7 @@ fn numbered(
     let notice = notice.unwrap_or_default();
     // One allocation of final size: a copy that growth left behind would not be wiped.
     let capacity = header.len() + text::numbered_size(text) + notice.len() + 2;
-    let mut content = Zeroizing::new(String::with_capacity(capacity));
+    let mut content = Wiped::new(String::with_capacity(capacity));
     content.push_str(header);
     if !text.is_empty() {
         if !content.ends_with('\n') {

@@ -1,19 +1,15 @@
 //! `rename`.
 
 use super::Context;
+use crate::secret::Wiped;
 use crate::tool::error::ToolError;
 use crate::tool::memory_tool::Failure;
 use crate::tool::wording;
 use crate::vfs::path::echo;
 use crate::vfs::{FileError, arrange};
-use zeroize::Zeroizing;
 
 impl Context<'_> {
-    pub(super) fn rename(
-        &self,
-        old_sent: &str,
-        new_sent: &str,
-    ) -> Result<Zeroizing<String>, Failure> {
+    pub(super) fn rename(&self, old_sent: &str, new_sent: &str) -> Result<Wiped<String>, Failure> {
         let old = self.parse(old_sent)?;
         let new = self.parse(new_sent)?;
         self.writable()?;

@@ -1,12 +1,12 @@
 //! `str_replace`.
 
 use super::{Context, numbered};
+use crate::secret::Wiped;
 use crate::tool::error::ToolError;
 use crate::tool::memory_tool::Failure;
 use crate::tool::wording;
 use crate::vfs::path::echo;
 use crate::vfs::{FileError, edit};
-use zeroize::Zeroizing;
 
 impl Context<'_> {
     pub(super) fn str_replace(
@@ -14,7 +14,7 @@ impl Context<'_> {
         sent: &str,
         old: &str,
         new: &str,
-    ) -> Result<Zeroizing<String>, Failure> {
+    ) -> Result<Wiped<String>, Failure> {
         let path = self.parse(sent)?;
         self.writable()?;
         let limit = self.options.ranged_view_characters;

@@ -3,6 +3,7 @@
 use super::{Context, numbered};
 use crate::limits::VIEW_LINES;
 use crate::secret;
+use crate::secret::Wiped;
 use crate::tool::command::ViewRange;
 use crate::tool::error::ToolError;
 use crate::tool::memory_tool::Failure;
@@ -13,14 +14,13 @@ use crate::vfs::file::FileView;
 use crate::vfs::list::{self, Kind, Listing};
 use crate::vfs::listing;
 use crate::vfs::path::{MemoryPath, echo};
-use zeroize::Zeroizing;
 
 impl Context<'_> {
     pub(super) fn view(
         &self,
         sent: &str,
         range: Option<&ViewRange>,
-    ) -> Result<Zeroizing<String>, Failure> {
+    ) -> Result<Wiped<String>, Failure> {
         let path = self.parse(sent)?;
         self.session.read(|open| {
             let found = list::find(open, open.root(), &path).map_err(|error| match error {
@@ -45,7 +45,7 @@ impl Context<'_> {
         open: &Open,
         path: &MemoryPath,
         folder: &Listing,
-    ) -> Result<Zeroizing<String>, Failure> {
+    ) -> Result<Wiped<String>, Failure> {
         let mut content = wording::folder_header(path.as_str());
         listing::push_first_line(path, folder.bytes, &mut content);
         let limit = self.options.listing_entries;
@@ -64,7 +64,7 @@ impl Context<'_> {
         path: &MemoryPath,
         sent: &str,
         range: Option<&ViewRange>,
-    ) -> Result<Zeroizing<String>, Failure> {
+    ) -> Result<Wiped<String>, Failure> {
         let total = view.info().lines;
         if total > VIEW_LINES {
             return Err(ToolError::TooManyLines { path: echo(sent).to_owned() }.into());

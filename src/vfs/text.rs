@@ -307,6 +307,19 @@ mod tests {
     }
 
     #[test]
+    fn reading_ends_when_the_limit_is_passed_and_the_first_line_known() {
+        for (pieces, enough) in [
+            (["ab\n", "c", "d"], [false, false, true]),
+            (["abcdef", "gh", "\n"], [false, false, true]),
+            (["abcd\n", "e", "f"], [true, true, true]),
+            (["abc\n", "", "\n"], [false, false, true]),
+        ] {
+            let mut extent = Extent::default();
+            assert_eq!(pieces.map(|piece| extent.is_enough_after(piece, 4)), enough, "{pieces:?}");
+        }
+    }
+
+    #[test]
     fn reading_until_it_is_enough_never_changes_the_cut() {
         for requested in texts(&['a', 'é', '\n'], 6) {
             for limit in 0..7 {

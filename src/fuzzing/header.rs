@@ -96,7 +96,8 @@ fn use_keys(mut keys: Unlocked, credential: &Credential<'_>) {
     assert_eq!(keys.header().id(), id);
     assert!(keys.header().follows(&before));
     assert!(keys.header().unlock(credential).is_ok());
-    assert!(keys.remove_slot(number).is_ok());
+    // Only after the last revision there is can nothing follow.
+    assert_eq!(keys.remove_slot(number).is_err(), keys.header().id().revision == u64::MAX);
 }
 
 /// What the order of checks in docs/FORMAT.md makes of these bytes.

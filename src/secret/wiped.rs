@@ -83,6 +83,12 @@ mod tests {
     use super::*;
     use crate::secret::peek;
 
+    #[test]
+    fn nothing_of_the_content_is_printed() {
+        assert_eq!(format!("{:?}", Wiped::new("secret".to_owned())), "Wiped { .. }");
+        assert_eq!(format!("{:#?}", Wiped::new(b"secret".to_vec())), "Wiped { .. }");
+    }
+
     /// What is left of 4 KiB of text after `drop`; the allocator may write its own links into the first bytes.
     fn left_of(make: impl FnOnce(String) -> Box<dyn Wipeable>) -> Vec<u8> {
         let mut text = String::with_capacity(4096);

@@ -133,6 +133,29 @@ fn names_out_of_order_are_found_in_a_head() {
     }
 }
 
+/// A repair kept entries in the order in which it found them, so that a check complained of the repaired store too, and
+/// nobody could reach some of its files.
+#[test]
+fn names_out_of_order_are_put_in_order_by_a_repair_and_only_a_twin_is_dropped() {
+    for (names, dropped, left) in [
+        (["c", "a", "b"], 0, ["a", "b", "c"].as_slice()),
+        (["b", "a", "b"], 1, ["a", "b"].as_slice()),
+    ] {
+        let crafted = Crafted::new();
+        let (entries, totals) = named(&crafted, &names);
+        let head = Folder { next_index: 0, totals, body: Body::Inline(entries) };
+        let tag = crafted.put(RecordId::folder(ODD), &head.into());
+        crafted.link(ODD, tag, What::Folder, totals);
+        assert_eq!(crafted.repair(), (dropped, 0), "{names:?}");
+        let session = crafted.session();
+        for name in left {
+            let path = format!("/memories/odd/{name}");
+            assert_eq!(session.files().read(&path).unwrap().as_str(), "x", "{names:?}");
+        }
+        assert_eq!(session.files().list("/memories/odd").unwrap().len(), left.len());
+    }
+}
+
 /// A tree of two leaves, of which the upper nodes tell these counts and first names.
 fn two_leaves(leaves: [&[&str]; 2], told: [(u64, &str); 2], level: u8) -> Crafted {
     let crafted = Crafted::new();

@@ -9,6 +9,7 @@ use crate::crypto::cost::{KdfCost, KdfLimits};
 use crate::variants::every_variant;
 
 #[test]
+#[allow(clippy::too_many_lines, reason = "a row for every variant")]
 fn every_error_says_in_a_sentence_what_happened_and_in_another_what_to_do() {
     let bounds = KdfLimits::default().admit(KdfCost::new(1, 1, 1)).unwrap_err();
     let table = every_variant!(StoreError {

@@ -106,8 +106,8 @@ mod tests {
         let mut ids = HashSet::new();
         for index in 0..1_000 {
             let id = RecordId { kind: Kind::Chunk, object: ObjectId([0xdd; 16]), index };
-            let sealed = sealer.seal(id, &Node::Chunk(Text::new("x").into())).unwrap();
-            store.tamper(|records| records.insert(sealed.address, sealed.value));
+            let record = sealer.seal(id, &Node::Chunk(Text::new("x").into())).unwrap();
+            store.tamper(|records| records.insert(record.address, record.value));
             ids.insert(id);
         }
         (store, ids)

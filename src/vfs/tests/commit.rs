@@ -227,10 +227,13 @@ fn a_step_that_is_too_large_for_any_batch_is_refused_and_changes_nothing() {
     assert_eq!(dump(&session).unwrap().len(), 1);
 }
 
+/// What a call does to the store, whether or not it hangs together.
+type Change = fn(&mut Txn<'_>);
+
 /// Either would leave a store that only looks whole: a record without a parent, a parent without its record.
 #[test]
 fn a_change_that_does_not_hang_together_is_not_committed() {
-    let changes: [(fn(&mut Txn<'_>), &str, &str); 2] = [
+    let changes: [(Change, &str, &str); 2] = [
         (
             |txn| put_orphans(txn, 1),
             "a part of a long file",

@@ -41,7 +41,7 @@ fn described_as(bytes: u64, lines: u64) -> Crafted {
 fn a_size_that_the_folder_has_wrong_is_found() {
     assert_eq!(check(&described_as(1, 1)), []);
     let lie = found("odd", "a file", "does not have the size its folder says");
-    assert_eq!(check(&described_as(2, 1)), [lie.clone()]);
+    assert_eq!(check(&described_as(2, 1)), vec![lie.clone()]);
     assert_eq!(check(&described_as(1, 2)), [lie]);
 }
 

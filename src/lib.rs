@@ -48,6 +48,8 @@ mod record;
 mod secret;
 mod storage;
 mod tool;
+#[cfg(test)]
+mod variants;
 mod vault;
 mod vfs;
 

@@ -12,7 +12,7 @@ use proc_macro2::{Delimiter, Ident, Span, TokenStream, TokenTree};
 
 /// Top-level modules, lowest first; those of one row do not name each other.
 const LAYERS: [&[&str]; 8] = [
-    &["secret", "limits"],
+    &["secret", "limits", "variants"],
     &["crypto"],
     &["storage"],
     &["record"],

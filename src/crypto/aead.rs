@@ -9,9 +9,10 @@
 use chacha20poly1305::{AeadInOut, KeyInit, XChaCha20Poly1305};
 #[cfg(test)]
 use subtle::ConstantTimeEq;
+use zeroize::Zeroizing;
 
 use crate::crypto::rng::{self, RandomnessFailed};
-use crate::secret::{SHALLOW, SecretBytes, on_wiped_stack, wipe};
+use crate::secret::{SHALLOW, SecretBytes, on_wiped_stack};
 
 /// The number used once; public.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -81,16 +82,11 @@ impl AeadKey {
         aad: &[u8],
         key: &SecretBytes<32>,
     ) -> Result<SealedKey, RandomnessFailed> {
-        let nonce = Nonce(rng::array()?);
-        let mut sealed = SealedKey { nonce, ciphertext: *key.expose(), tag: Tag([0; 16]) };
-        match self.seal_with(&nonce, aad, &mut sealed.ciphertext) {
-            Ok(tag) => sealed.tag = tag,
-            Err(failed) => {
-                wipe(&mut sealed.ciphertext);
-                return Err(failed);
-            }
-        }
-        Ok(sealed)
+        // Wiped on every way out, also where nothing was sealed and the key is still what it holds.
+        let mut buffer = Zeroizing::new([0; 32]);
+        buffer.copy_from_slice(key.expose());
+        let (nonce, tag) = self.seal(aad, buffer.as_mut_slice())?;
+        Ok(SealedKey { nonce, ciphertext: *buffer, tag })
     }
 
     /// Opens what [`seal_key`](Self::seal_key) made.

@@ -78,3 +78,43 @@ fn not_dumpable() -> bool {
     #[cfg(not(target_os = "linux"))]
     false
 }
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::process::Command;
+
+    use super::*;
+
+    /// The child's half of the next test; alone it has nothing to do, since what it does cannot be undone.
+    #[test]
+    fn child_hardens_itself() {
+        if std::env::var_os("INMOST_TEST_HARDEN").is_none() {
+            return;
+        }
+        let answer = harden_process();
+        assert!(answer.core_dumps_off);
+        assert_eq!(answer.not_dumpable, cfg!(target_os = "linux"));
+        assert_eq!(protections(), answer, "it stays so");
+        #[cfg(target_os = "linux")]
+        {
+            let limits = std::fs::read_to_string("/proc/self/limits").unwrap();
+            let cores = limits.lines().find(|line| line.starts_with("Max core file size")).unwrap();
+            // The hard limit too, so that nothing in the process raises it again.
+            assert_eq!(cores.split_whitespace().skip(4).take(2).collect::<Vec<_>>(), ["0", "0"]);
+        }
+    }
+
+    #[test]
+    fn a_hardened_process_writes_no_core_dump_and_lets_nobody_attach() {
+        let child = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "secret::protections::tests::child_hardens_itself"])
+            .env("INMOST_TEST_HARDEN", "yes")
+            .output()
+            .unwrap();
+        let output = String::from_utf8_lossy(&child.stdout);
+        assert!(child.status.success() && output.contains("1 passed"), "{output}");
+        // Nobody but whoever asks for it: a debugger can attach to this process as before.
+        #[cfg(target_os = "linux")]
+        assert!(!protections().not_dumpable);
+    }
+}

@@ -30,3 +30,30 @@ fn panic_message(panic: &(dyn Any + Send)) -> String {
     };
     message.chars().take(MESSAGE_CHARACTERS).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use std::panic::panic_any;
+
+    use super::*;
+
+    fn message_of(call: impl FnOnce()) -> String {
+        let guarded = guarded::<(), StorageError>(|| {
+            call();
+            Ok(())
+        });
+        match guarded {
+            Err(StorageError::Corrupt(message)) => message,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_panic_is_damage_in_its_own_words_as_far_as_they_go() {
+        let number = 7;
+        assert_eq!(message_of(|| panic!("words")), "words");
+        assert_eq!(message_of(|| panic!("number {number}")), "number 7");
+        assert_eq!(message_of(|| panic_any(number)), "panic without a message");
+        assert_eq!(message_of(|| panic_any("ü".repeat(1_000))), "ü".repeat(MESSAGE_CHARACTERS));
+    }
+}

@@ -237,3 +237,44 @@ impl std::error::Error for StorageError {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::error::Error;
+    use std::path::Path;
+
+    use super::StorageError as E;
+    use super::*;
+    use crate::storage::odd_file::Oddity;
+    use crate::variants::every_variant;
+
+    #[test]
+    fn every_error_says_what_happened() {
+        let odd = OddFile::new(Path::new("/a/header.a"), Oddity::Link);
+        let table = every_variant!(StorageError {
+            E::Conflict => [E::Conflict, "the root is not what the batch expects"];
+            E::Corrupt(_) => [E::Corrupt("why".into()), "the engine's files are damaged: why"];
+            E::InUse(_) => [E::InUse(Some(7)), "process 7 holds the store"], [
+                E::InUse(None),
+                "another process holds the store"
+            ];
+            E::Io(_) => [io::Error::other("why").into(), "input/output error: why"];
+            E::Missing => [E::Missing, "nothing is stored there"];
+            E::NotBuilt => [E::NotBuilt, "this build lacks the engine that the store names"];
+            E::Odd(_) => [E::Odd(odd), "header.a is a symbolic link"];
+            E::Poisoned => [E::Poisoned, "an earlier write failed"];
+            E::Full => [io::Error::from(io::ErrorKind::StorageFull).into(), "the disk is full"], [
+                io::Error::from(io::ErrorKind::QuotaExceeded).into(),
+                "the disk is full"
+            ];
+            E::TooLarge => [E::TooLarge, "a batch beyond its bound"];
+        });
+        for (error, phrase) in table {
+            let from_the_system = matches!(error, E::Io(_));
+            assert_eq!(
+                (error.to_string().as_str(), error.source().is_some()),
+                (phrase, from_the_system)
+            );
+        }
+    }
+}

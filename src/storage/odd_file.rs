@@ -17,6 +17,8 @@ pub(crate) struct OddFile {
 pub(crate) enum Oddity {
     /// A folder.
     Folder,
+    /// A file where a folder should be.
+    File,
     /// A symbolic link.
     Link,
     /// A pipe, socket or device.
@@ -32,10 +34,12 @@ pub(crate) enum Oddity {
 }
 
 impl Oddity {
-    /// What takes the place of a regular file. Does no I/O.
+    /// What takes the place of something else. Does no I/O.
     pub(super) fn of(metadata: &Metadata) -> Self {
         if metadata.is_dir() {
             Self::Folder
+        } else if metadata.is_file() {
+            Self::File
         } else if metadata.is_symlink() {
             Self::Link
         } else {
@@ -70,6 +74,7 @@ impl fmt::Display for OddFile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let how = match self.how {
             Oddity::Folder => "is a folder",
+            Oddity::File => "is a file and no folder",
             Oddity::Link => "is a symbolic link",
             Oddity::Special => "is a pipe, socket or device",
             Oddity::HardLink => "is a hard link to a file that has other names",
@@ -82,3 +87,27 @@ impl fmt::Display for OddFile {
 }
 
 impl std::error::Error for OddFile {}
+
+#[cfg(test)]
+mod tests {
+    use super::Oddity as E;
+    use super::*;
+    use crate::variants::every_variant;
+
+    #[test]
+    fn every_oddity_is_named_with_its_file() {
+        let table = every_variant!(Oddity {
+            E::Folder => [E::Folder, "lock is a folder"];
+            E::File => [E::File, "lock is a file and no folder"];
+            E::Link => [E::Link, "lock is a symbolic link"];
+            E::Special => [E::Special, "lock is a pipe, socket or device"];
+            E::HardLink => [E::HardLink, "lock is a hard link to a file that has other names"];
+            E::Replaced => [E::Replaced, "lock was replaced while it was opened"];
+            E::Shared => [E::Shared, "lock was made by somebody else, or others can write to it"];
+            E::Foreign => [E::Foreign, "lock holds files that are not of a store"];
+        });
+        for (oddity, phrase) in table {
+            assert_eq!(OddFile::new(Path::new("/a/store/lock"), oddity).to_string(), phrase);
+        }
+    }
+}

@@ -162,7 +162,33 @@ impl fmt::Debug for ViewRange {
 
 #[cfg(test)]
 mod tests {
+    use super::Command as C;
     use super::*;
+    use crate::variants::every_variant;
+
+    #[test]
+    fn a_command_is_printed_without_what_it_is_about() {
+        let text = || "secret".to_owned();
+        let view_range = Some(ViewRange::new(7, 8));
+        let table = every_variant!(Command {
+            C::View { .. } => [C::View { path: text(), view_range }, "view { .. }"];
+            C::Create { .. } => [C::Create { path: text(), file_text: text() }, "create { .. }"];
+            C::StrReplace { .. } => [
+                C::StrReplace { path: text(), old_str: text(), new_str: Some(text()) },
+                "str_replace { .. }"
+            ];
+            C::Insert { .. } => [
+                C::Insert { path: text(), insert_line: 7, insert_text: text() },
+                "insert { .. }"
+            ];
+            C::Delete { .. } => [C::Delete { path: text() }, "delete { .. }"];
+            C::Rename { .. } => [C::Rename { old_path: text(), new_path: text() }, "rename { .. }"];
+        });
+        for (command, printed) in table {
+            assert_eq!(format!("{command:?}"), printed);
+        }
+        assert_eq!(format!("{:?}", ViewRange::new(7, 8)), "ViewRange { .. }");
+    }
 
     #[test]
     fn a_range_of_a_file_is_clamped_to_its_lines() {

@@ -88,6 +88,13 @@ struct Check<'a, P> {
 /// The names that lead to a record, wiped like the records they come from.
 type Names = Vec<Name>;
 
+/// The entries of one folder, as far as it was walked.
+struct Run {
+    keeps_totals: bool,
+    entries: u64,
+    last: Option<Name>,
+}
+
 /// What was found below a reference; `None` if a part of it could not be read.
 type Found<T> = Option<T>;
 
@@ -142,9 +149,10 @@ impl<P: FnMut(u64)> Check<'_, P> {
         let Some((place, Node::Folder(folder))) = self.load(names, place, id, tag)? else {
             return Ok(None);
         };
+        let mut run = Run { keeps_totals, entries: 0, last: None };
         let totals = match &folder.body {
-            Body::Inline(entries) => self.leaf(names, place, entries, keeps_totals)?,
-            Body::Tree(inner) => self.inner(names, place, id.object, inner, keeps_totals)?,
+            Body::Inline(entries) => self.leaf(names, place, entries, &mut run)?,
+            Body::Tree(inner) => self.inner(names, place, id.object, inner, &mut run)?,
         };
         if keeps_totals && totals.is_some_and(|totals| totals != folder.totals) {
             self.problem(names, Kind::Folder, "does not have the totals of what it holds");
@@ -158,7 +166,7 @@ impl<P: FnMut(u64)> Check<'_, P> {
         place: Place,
         object: ObjectId,
         inner: &Inner<<Entries as Leaf>::Summary>,
-        keeps_totals: bool,
+        run: &mut Run,
     ) -> Result<Found<Totals>, StoreError> {
         let mut sum = Some(Totals::default());
         for (id, tag, summary) in inner.children::<Entries>(object) {
@@ -167,10 +175,19 @@ impl<P: FnMut(u64)> Check<'_, P> {
                     if entries.summary() != *summary {
                         self.problem(names, Kind::FolderInner, MISCOUNT);
                     }
-                    self.leaf(names, place, &entries, keeps_totals)?
+                    self.leaf(names, place, &entries, run)?
                 }
                 Some((place, Node::FolderInner(inner))) => {
-                    self.inner(names, place, object, &inner, keeps_totals)?
+                    let before = run.entries;
+                    let below = self.inner(names, place, object, &inner, run)?;
+                    // What could not be read below is a problem already, and missing from the count.
+                    let count = below.map_or(summary.count, |_| run.entries - before);
+                    let first = inner.children::<Entries>(object).next();
+                    let is_first = first.is_some_and(|(_, _, first)| first.first == summary.first);
+                    if count != summary.count || !is_first {
+                        self.problem(names, Kind::FolderInner, MISCOUNT);
+                    }
+                    below
                 }
                 _ => None,
             };
@@ -184,15 +201,19 @@ impl<P: FnMut(u64)> Check<'_, P> {
         names: &mut Names,
         place: Place,
         entries: &Entries,
-        keeps_totals: bool,
+        run: &mut Run,
     ) -> Result<Found<Totals>, StoreError> {
-        if !entries.0.is_sorted_by(|left, right| left.name.as_str() < right.name.as_str()) {
+        // After those of the leaf before: a search goes to the leaf in which the name would have its place.
+        let in_order = run.last.iter().chain(entries.0.iter().map(|entry| &entry.name));
+        if !in_order.is_sorted_by(|left, right| left.as_str() < right.as_str()) {
             self.problem(names, Kind::FolderLeaf, "has names out of order");
         }
+        run.last = entries.0.last().map(|entry| entry.name.clone()).or(run.last.take());
+        run.entries = run.entries.saturating_add(entries.summary().count);
         let mut sum = Some(Totals::default());
         for entry in &entries.0 {
             names.push(entry.name.clone());
-            let below = self.entry(names, place, entry, keeps_totals);
+            let below = self.entry(names, place, entry, run.keeps_totals);
             names.pop();
             sum = sum.zip(below?).map(|(sum, below)| sum.plus(&below));
         }

@@ -332,3 +332,6 @@ impl From<HeaderError> for StoreError {
 
 /// The format that this version writes.
 const FORMAT: u16 = 1;
+
+#[cfg(test)]
+mod tests;

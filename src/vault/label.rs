@@ -121,3 +121,43 @@ const LABEL_BYTES: usize = 63;
 const LABEL_PLAINTEXT: usize = 8 + 1 + LABEL_BYTES;
 const SEALED_LABEL_BYTES: usize = 24 + LABEL_PLAINTEXT + 16;
 const LABEL: &str = "a keyslot's label";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::crypto::keys::MasterKey;
+    use crate::crypto::prf::StoreId;
+
+    #[test]
+    fn a_label_is_one_line_of_63_bytes_at_most() {
+        let error_of = |text: &str| SlotLabel::parse(text).err();
+        assert_eq!(SlotLabel::parse("mein Büro").unwrap().as_str(), "mein Büro");
+        assert_eq!(error_of(""), None);
+        assert_eq!(error_of(&"x".repeat(63)), None);
+        assert_eq!(error_of(&"x".repeat(64)), Some(LabelError::TooLong));
+        assert_eq!(error_of(&"ü".repeat(32)), Some(LabelError::TooLong), "bytes count");
+        for text in ["two\nlines", "a\ttab", "\u{1b}[31mred", "\0", "\u{85}", "\u{7f}"] {
+            assert_eq!(error_of(text), Some(LabelError::ControlCharacter), "{text:?}");
+        }
+    }
+
+    /// Whoever holds the keys can seal anything; a label still is nothing that commands a terminal.
+    #[test]
+    fn what_authenticates_and_is_no_label_is_refused() {
+        let key = MasterKey::generate().unwrap().label_key(&StoreId([7; 16]));
+        let open = |length: u8, text: &[u8]| {
+            let mut plaintext = [0; LABEL_PLAINTEXT];
+            let parts = [5, 0, 0, 0, 0, 0, 0, 0, length].into_iter().chain(text.iter().copied());
+            plaintext.iter_mut().zip(parts).for_each(|(to, from)| *to = from);
+            let (nonce, tag) = key.aead().seal(b"aad", &mut plaintext).unwrap();
+            let sealed = SealedLabel { nonce, ciphertext: plaintext, tag };
+            let (label, created_ms) = sealed.open(b"aad", &key).ok()?;
+            Some((label.as_str().to_owned(), created_ms))
+        };
+        assert_eq!(open(6, b"laptop"), Some(("laptop".to_owned(), 5)));
+        assert_eq!(open(5, b"laptop"), None, "text behind the label");
+        assert_eq!(open(64, b"laptop"), None, "longer than there is");
+        assert_eq!(open(2, b"\xff\xfe"), None, "no text");
+        assert_eq!(open(6, b"lap\x1bop"), None, "a control character");
+    }
+}

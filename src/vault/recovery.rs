@@ -362,6 +362,18 @@ mod tests {
         }
     }
 
+    /// Whoever left one out and went on with something else looks where it began.
+    #[test]
+    fn a_broken_group_is_named_before_a_wrong_character_that_comes_after_it() {
+        let mut groups: Vec<String> = text().split('-').map(str::to_owned).collect();
+        groups[2].pop();
+        groups[7].replace_range(1..2, "!");
+        let broken = Some(RecoveryKeyError::GroupLength { group: 3 });
+        assert_eq!(error_of(&groups.join("-")), broken);
+        groups.swap(2, 7);
+        assert_eq!(error_of(&groups.join("-")), Some(RecoveryKeyError::NotACharacter { group: 3 }));
+    }
+
     #[test]
     fn another_number_of_groups_is_the_wrong_length() {
         let right = text();

@@ -1,7 +1,8 @@
 //! Dropping, on purpose, what no longer authenticates.
 //!
 //! The rewrite, but for damage: a file that cannot be read whole is left out, and so is a folder whose head cannot be
-//! read; of a folder that lost a part of its entries the rest is kept. Totals are made anew from what is there.
+//! read; of a folder that lost a part of its entries the rest is kept. Totals and the order
+//! of names are made anew from what is there.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -97,11 +98,21 @@ impl Repair<'_, '_> {
             Body::Inline(entries) => found.clone_from(&entries.0),
             Body::Tree(inner) => self.collect(names, place, object, inner, &mut found)?,
         }
+        // A search by name finds nothing that is out of order, and of two entries of one name only one.
+        found.sort_by(|left, right| left.name.as_str().cmp(right.name.as_str()));
         let mut totals = Totals::default();
-        let mut kept = Vec::with_capacity(found.len());
+        let mut kept: Vec<Entry> = Vec::with_capacity(found.len());
         for mut entry in found {
             names.push(entry.name.clone());
             let copied = match entry.what {
+                _ if kept.last().is_some_and(|last| last.name == entry.name) => {
+                    self.list_dropped(
+                        names,
+                        entry.head().kind.describe(),
+                        "has the name of another",
+                    );
+                    None
+                }
                 What::Folder => self
                     .folder(names, place, &entry)?
                     .map(|(tag, below)| (tag, Totals::of_folder(&entry.name, &below))),
@@ -211,9 +222,13 @@ impl Repair<'_, '_> {
 
     fn drop_damaged(&mut self, names: &[Name], error: RecordError) -> Result<(), StoreError> {
         let RecordError::Damaged { kind, flaw } = error else { return Err(error.into()) };
-        let problem = || Problem::new(names, kind.describe(), flaw.describe());
-        check::list(&mut self.report.dropped, &mut self.report.unlisted, problem);
+        self.list_dropped(names, kind.describe(), flaw.describe());
         Ok(())
+    }
+
+    fn list_dropped(&mut self, names: &[Name], what: &'static str, how: &'static str) {
+        let problem = || Problem::new(names, what, how);
+        check::list(&mut self.report.dropped, &mut self.report.unlisted, problem);
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod anchor;
 mod close;
+mod folder;
 mod header;
 pub(crate) mod store;
 mod unlock;

@@ -104,3 +104,69 @@ impl From<PathError> for FileError {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::error::Error;
+
+    use super::FileError as E;
+    use super::*;
+    use crate::variants::every_variant;
+    use crate::vfs::name::InvalidPath;
+
+    #[test]
+    fn every_error_says_in_a_sentence_what_happened() {
+        let table = every_variant!(FileError {
+            E::AlreadyExists => [E::AlreadyExists, "There is something at this path already."];
+            E::EmptySearch => [E::EmptySearch, "The text to search for is empty."];
+            E::FileTooLarge(_) => [E::FileTooLarge(7), "A file may have at most 7 bytes."];
+            E::IntoItself => [E::IntoItself, "A folder cannot be moved into itself."];
+            E::InvalidPath(_) => [
+                PathError::Prefix.into(),
+                "The path is not valid: it must start with /memories."
+            ], [
+                PathError::Escape.into(),
+                "The path is not valid: it would escape /memories."
+            ], [
+                PathError::Invalid(InvalidPath::Nul).into(),
+                "The path is not valid: it contains a NUL character."
+            ];
+            E::NoSuchLine(_) => [E::NoSuchLine(3), "There is no such line: the file has 3."];
+            E::NoMatch => [E::NoMatch, "The text to search for does not occur."];
+            E::NotFound => [E::NotFound, "There is no such file or folder."];
+            E::NotAFolder(_) => [
+                E::NotAFolder(FileText::new("/memories/a")),
+                "/memories/a is a file, not a folder."
+            ];
+            E::PathBelow(_) => [
+                E::PathBelow(InvalidPath::LongPath(1_024).describe()),
+                "A path below the folder would not be valid: it is longer than 1024 bytes."
+            ];
+            E::Root => [E::Root, "The root folder cannot be moved, replaced or deleted."];
+            E::SeveralMatches(_) => [
+                E::SeveralMatches(vec![1, 2]),
+                "The text to search for occurs more than once."
+            ];
+            E::Store(_) => [E::Store(StoreError::Locked), "The store is locked."], [
+                RecordError::Randomness.into(),
+                "The operating system gave no randomness."
+            ];
+            E::TooManyFiles(_) => [E::TooManyFiles(9), "The store may hold at most 9 files."];
+            E::TooMuchText(_) => [
+                E::TooMuchText(8),
+                "The store may hold at most 8 bytes of text."
+            ];
+        });
+        for (error, sentence) in table {
+            assert_eq!(error.to_string(), sentence);
+        }
+    }
+
+    #[test]
+    fn the_error_of_the_store_is_the_source_of_its_own() {
+        let error = FileError::from(StoreError::Halted);
+        let source = error.source().and_then(|source| source.downcast_ref());
+        assert!(matches!(source, Some(StoreError::Halted)));
+        assert!(FileError::NotFound.source().is_none());
+    }
+}

@@ -167,3 +167,15 @@ impl fmt::Debug for Entry {
             .finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn neither_text_nor_names_are_printed() {
+        assert_eq!(format!("{:?}", FileText::new("secret")), "FileText(..)");
+        let entry = Entry { name: "secret".to_owned(), kind: EntryKind::Folder, bytes: 7 };
+        assert_eq!(format!("{entry:?}"), "Entry { kind: Folder, bytes: 7, .. }");
+    }
+}

@@ -60,14 +60,28 @@ pub(super) fn check(character: char) -> Result<(), InvalidPath> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::variants::every_variant;
 
+    /// The numbers are those of the limits.
     #[test]
-    fn the_numbers_in_reasons_are_those_of_the_limits() {
-        assert_eq!(InvalidPath::LongName.describe(), "a name is longer than 255 bytes");
-        let long = InvalidPath::LongPath(limits::PATH_BYTES);
-        assert_eq!(long.describe(), "it is longer than 1024 bytes");
-        let deep = InvalidPath::Deep(limits::PATH_DEPTH);
-        assert_eq!(deep.describe(), "it is more than 20 levels below /memories");
+    fn every_reason_is_a_phrase_that_quotes_nothing() {
+        use InvalidPath as E;
+        let table = every_variant!(InvalidPath {
+            E::Nul => [E::Nul, "it contains a NUL character"];
+            E::Control => [E::Control, "it contains a control character"];
+            E::Format => [E::Format, "it contains an invisible format character"];
+            E::Separator => [E::Separator, "it contains a line or paragraph separator"];
+            E::EmptyName => [E::EmptyName, "it contains an empty name"];
+            E::LongName => [E::LongName, "a name is longer than 255 bytes"];
+            E::LongPath(_) => [E::LongPath(limits::PATH_BYTES), "it is longer than 1024 bytes"];
+            E::Deep(_) => [
+                E::Deep(limits::PATH_DEPTH),
+                "it is more than 20 levels below /memories"
+            ];
+        });
+        for (reason, phrase) in table {
+            assert_eq!(reason.describe(), phrase);
+        }
     }
 
     #[test]

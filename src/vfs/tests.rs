@@ -4,6 +4,7 @@ mod batches;
 mod commit;
 mod crafted;
 mod faults;
+mod lies;
 mod lock;
 mod model;
 mod odd;

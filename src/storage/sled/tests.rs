@@ -193,6 +193,9 @@ fn the_configuration_is_what_sled_writes_and_is_written_anew_when_damaged() {
         assert_complete(&SledEngine::open(&folder).unwrap(), &history);
         assert_eq!(fs::read(&path).unwrap(), whole);
     }
+    fs::remove_file(&path).unwrap();
+    assert_complete(&SledEngine::open(&folder).unwrap(), &history);
+    assert_eq!(fs::read(&path).unwrap(), whole, "and where there is none");
 }
 
 #[test]

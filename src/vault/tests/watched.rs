@@ -1,5 +1,6 @@
-//! A storage that counts batches and syncs, holds a sync back, or panics on demand.
+//! A storage that counts batches and syncs, holds a sync back, panics on demand, or cannot read a part of its records.
 
+use std::io;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use crate::storage::memory::MemoryStorage;
@@ -38,7 +39,11 @@ struct State {
     seen: Seen,
     held: bool,
     panics: Option<Panics>,
+    unreadable: Option<Unreadable>,
 }
+
+/// Which records cannot be read.
+type Unreadable = Box<dyn Fn(&Address) -> bool + Send>;
 
 impl Watch {
     /// What was seen since the last [`reset`](Self::reset).
@@ -73,6 +78,23 @@ impl Watch {
     /// Lets the engine panic, once.
     pub(crate) fn panic_at(&self, at: Panics) {
         self.state().panics = Some(at);
+    }
+
+    /// Lets every read that meets such a record fail, as on a bad block of the disk.
+    pub(crate) fn make_unreadable(&self, records: impl Fn(&Address) -> bool + Send + 'static) {
+        self.state().unreadable = Some(Box::new(records));
+    }
+
+    fn check_readable<'a>(
+        &self,
+        mut addresses: impl Iterator<Item = &'a Address>,
+    ) -> Result<(), StorageError> {
+        match &self.state().unreadable {
+            Some(unreadable) if addresses.any(unreadable) => {
+                Err(io::Error::other("a bad block that a test asked for").into())
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Counts a sync, and waits for as long as it is held back.
@@ -162,6 +184,7 @@ struct WatchedEngine {
 
 impl Engine for WatchedEngine {
     fn get_many(&self, addresses: &[Address]) -> Result<Vec<Option<Vec<u8>>>, StorageError> {
+        self.watch.check_readable(addresses.iter())?;
         self.inner.get_many(addresses)
     }
 
@@ -170,7 +193,9 @@ impl Engine for WatchedEngine {
         after: Option<&Address>,
         limit: usize,
     ) -> Result<Vec<(Address, Vec<u8>)>, StorageError> {
-        self.inner.scan(after, limit)
+        let page = self.inner.scan(after, limit)?;
+        self.watch.check_readable(page.iter().map(|(address, _)| address))?;
+        Ok(page)
     }
 
     fn apply(&self, batch: &Batch) -> Result<(), StorageError> {

@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 
 use crate::crypto::cost::{KdfCost, KdfLimits};
 use crate::crypto::passphrase::Passphrase;
-use crate::record::RecordId;
+use crate::record::{Kind, Node, RecordId};
 use crate::storage::memory::MemoryStorage;
 use crate::storage::{Address, Batch, EngineKind, Storage};
 use crate::vault::tests::store::{self, TestStore};
+use crate::vault::tests::watched::{Watch, WatchedStorage};
 use crate::vault::{Session, StoreError, VaultOptions};
 use crate::vfs::{EntryKind, FileError};
 
@@ -183,4 +184,61 @@ fn texts(store: &TestStore) -> Vec<String> {
     };
     vault.salvage(&store::passphrase(), save).unwrap();
     saved
+}
+
+#[test]
+fn a_deleted_folder_that_waits_to_be_reaped_does_not_come_back() {
+    let store = TestStore::create();
+    let session = store.unlock().unwrap();
+    session.files().write("/memories/kept", "kept").unwrap();
+    for number in 0..60 {
+        for folder in ["gone", "gone/below"] {
+            session.files().write(&format!("/memories/{folder}/{number}"), "deleted").unwrap();
+        }
+    }
+    session.files().remove("/memories/gone").unwrap();
+    drop(session);
+    let system = RecordId::folder(store.root().system.id);
+    let Some(Node::Folder(system)) = store.reachable().remove(&system) else { unreachable!() };
+    assert!(system.body.count() > 0 && store.records_of(Kind::File).len() > 50, "much is left");
+    assert_eq!(texts(&store), ["kept"]);
+}
+
+/// A bad block of the disk is damage to a salvage; a check, which would take it for that of the store, stops.
+#[test]
+fn what_the_engine_cannot_read_is_lost_and_the_rest_is_saved() {
+    let store = TestStore::create();
+    let session = store.unlock().unwrap();
+    for (name, text) in [("a", "first"), ("b", "second"), ("c", "third")] {
+        session.files().write(&format!("/memories/{name}"), text).unwrap();
+    }
+    drop(session);
+    let damaged = store.records_of(Kind::File)[0];
+    let damaged = store.address(damaged);
+    let watch = Watch::default();
+    watch.make_unreadable(move |address| *address == damaged);
+    let open = || {
+        let storage = WatchedStorage { inner: store.memory.clone(), watch: watch.clone() };
+        store::options().open_storage(Box::new(storage)).unwrap()
+    };
+
+    let mut saved = 0;
+    let save = |_: &str, _: &str| {
+        saved += 1;
+        Ok::<(), StoreError>(())
+    };
+    let report = open().salvage(&store::passphrase(), save).unwrap();
+    assert_eq!((saved, report.files), (2, 2));
+    let [lost] = report.lost.as_slice() else { panic!("{report:?}") };
+    assert_eq!((lost.what, lost.how), ("a record", "cannot be read"));
+    let path = lost.path.clone();
+    assert!(["/memories/a", "/memories/b", "/memories/c"].contains(&path.as_str()));
+    // Without the name, which is what the store hides.
+    assert_eq!(format!("{report:?}"), "2 files saved, 1 lost: [a record cannot be read]");
+
+    let session = open().unlock(&store::passphrase()).unwrap();
+    let checked = session.check(|_| {});
+    assert!(matches!(checked, Err(StoreError::Io(_))), "{checked:?}");
+    let read = session.files().read(&path);
+    assert!(matches!(read, Err(FileError::Store(StoreError::Io(_)))));
 }

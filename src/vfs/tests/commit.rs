@@ -5,9 +5,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use super::model::{Model, dump, put, text};
+use crate::limits::BATCH_RECORDS_MAX;
+use crate::record::node::Text;
+use crate::record::{Kind, Node, NodeSink, NodeSource, ObjectId, RecordId};
 use crate::vault::tests::store::TestStore;
 use crate::vault::tests::watched::{Panics, Seen};
-use crate::vault::{Session, StoreError};
+use crate::vault::{Session, StoreError, Txn};
 use crate::vfs::error::FileError;
 
 /// A call that makes one file and counts how often it was worked out. Whoever has counted is in a group before the
@@ -180,4 +183,90 @@ fn a_panic_while_syncing_acknowledges_nothing_and_halts() {
     drop(session);
     store.memory.crash();
     assert!(dump(&store.unlock().unwrap()).unwrap().is_empty());
+}
+
+/// Chunks of an object that nothing refers to.
+fn put_orphans(txn: &mut Txn<'_>, count: usize) {
+    for index in (0..).take(count) {
+        let id = RecordId { kind: Kind::Chunk, object: ObjectId([0xdd; 16]), index };
+        txn.put(id, Node::Chunk(Text::new("x").into()));
+    }
+}
+
+#[test]
+fn a_call_that_changes_nothing_is_no_commit() {
+    let store = TestStore::create();
+    let (session, watch) = store.unlock_watched();
+    let commit = session.status().unwrap().commit;
+    assert_eq!(session.write(|_| Ok::<_, FileError>(7)).unwrap(), 7);
+    let alone = session.exclusive(|alone| alone.commit(|_| Ok::<_, FileError>(8)));
+    assert_eq!(alone.unwrap(), 8);
+    assert_eq!(watch.seen(), Seen::default());
+    assert_eq!(session.status().unwrap().commit, commit);
+}
+
+#[test]
+fn a_step_that_is_too_large_for_any_batch_is_refused_and_changes_nothing() {
+    let store = TestStore::create();
+    let (session, watch) = store.unlock_watched();
+    // With the root that is one record too many.
+    let alone = session.exclusive(|alone| {
+        alone.commit(|txn| {
+            put_orphans(txn, BATCH_RECORDS_MAX);
+            Ok::<(), FileError>(())
+        })
+    });
+    assert!(matches!(alone, Err(FileError::Store(StoreError::TooLarge))));
+    let shared = session.write(|txn| {
+        put_orphans(txn, BATCH_RECORDS_MAX);
+        Ok::<(), FileError>(())
+    });
+    assert!(matches!(shared, Err(FileError::Store(StoreError::TooLarge))));
+    assert_eq!(watch.seen(), Seen::default());
+    session.files().write("/memories/next", "x").unwrap();
+    assert_eq!(dump(&session).unwrap().len(), 1);
+}
+
+/// What a call does to the store, whether or not it hangs together.
+type Change = fn(&mut Txn<'_>);
+
+/// Either would leave a store that only looks whole: a record without a parent, a parent without its record.
+#[test]
+fn a_change_that_does_not_hang_together_is_not_committed() {
+    let changes: [(Change, &str, &str); 2] = [
+        (
+            |txn| put_orphans(txn, 1),
+            "a part of a long file",
+            "is not the version its parent refers to",
+        ),
+        (
+            |txn| {
+                let tree = txn.root().unwrap().tree;
+                txn.remove(RecordId::folder(tree.id));
+                let gone = txn.load(RecordId::folder(tree.id), &tree.tag);
+                assert!(gone.is_err(), "a call sees what it has removed");
+            },
+            "a folder",
+            "is missing",
+        ),
+    ];
+    for (change, expected_what, expected_how) in changes {
+        let store = TestStore::create();
+        let (session, watch) = store.unlock_watched();
+        session.files().write("/memories/kept", "x").unwrap();
+        watch.reset();
+        let result = session.write(|txn| {
+            change(txn);
+            Ok::<(), FileError>(())
+        });
+        let Err(FileError::Store(StoreError::Tampered { what, how })) = result else {
+            panic!("{result:?}")
+        };
+        assert_eq!((what, how), (expected_what, expected_how));
+        assert_eq!(watch.seen(), Seen::default());
+        assert!(is_halted(&session.files().write("/memories/late", "x")));
+        drop(session);
+        assert_eq!(dump(&store.unlock().unwrap()).unwrap().len(), 1);
+        store.assert_tidy(what);
+    }
 }

@@ -11,34 +11,34 @@ use crate::vault::tests::store::{TestStore, options, passphrase};
 use crate::vault::{CheckReport, Session, StoreError};
 use crate::vfs::error::FileError;
 
-const REPEATED: &str = "is referred to more than once";
+pub(super) const REPEATED: &str = "is referred to more than once";
 /// References of each crafted node.
 const WIDE: usize = 60;
 
-type Files = BTreeMap<String, String>;
+pub(super) type Files = BTreeMap<String, String>;
 
 /// A store with one honest file, into which records are put behind its back.
-struct Crafted {
-    store: TestStore,
+pub(super) struct Crafted {
+    pub(super) store: TestStore,
     sealer: Sealer,
 }
 
 impl Crafted {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         let store = TestStore::create();
         store.unlock().unwrap().files().write("/memories/kept", "kept").unwrap();
         let sealer = store.sealer();
         Self { store, sealer }
     }
 
-    fn put(&self, id: RecordId, node: &Node) -> [u8; 16] {
+    pub(super) fn put(&self, id: RecordId, node: &Node) -> [u8; 16] {
         let sealed = self.sealer.seal(id, node).unwrap();
         self.store.tamper(|records| records.insert(sealed.address, sealed.value));
         sealed.tag.0
     }
 
     /// Makes an object `/memories/odd`.
-    fn link(&self, id: ObjectId, tag: [u8; 16], what: What, below: Totals) {
+    pub(super) fn link(&self, id: ObjectId, tag: [u8; 16], what: What, below: Totals) {
         let root = self.store.root();
         let at = RecordId::folder(root.tree.id);
         let Some(Node::Folder(top)) = self.store.reachable().remove(&at) else { unreachable!() };
@@ -56,12 +56,12 @@ impl Crafted {
         self.put(RecordId::ROOT, &root.into());
     }
 
-    fn session(&self) -> Session {
+    pub(super) fn session(&self) -> Session {
         self.store.unlock().unwrap()
     }
 
     /// What a check says, which takes no more than `most` steps.
-    fn check(&self, most: u64) -> CheckReport {
+    pub(super) fn check(&self, most: u64) -> CheckReport {
         let mut steps = 0;
         let report = self.session().check(|records| steps = records).unwrap();
         assert!(steps <= most, "{steps} steps");
@@ -77,7 +77,7 @@ impl Crafted {
     }
 
     /// Repairs the store; answers how many things were dropped and how many of them are not listed.
-    fn repair(&self) -> (usize, u64) {
+    pub(super) fn repair(&self) -> (usize, u64) {
         let session = self.session();
         let report = session.repair(|_| {}).unwrap();
         let left = session.check(|_| {}).unwrap();
@@ -87,7 +87,7 @@ impl Crafted {
     }
 
     /// What a salvage saves, how many things it misses and how many of them are not listed.
-    fn salvage(&self) -> (Files, usize, u64) {
+    pub(super) fn salvage(&self) -> (Files, usize, u64) {
         let mut saved = Files::new();
         let vault = options().open_storage(Box::new(self.store.memory.clone())).unwrap();
         let report = vault
@@ -100,20 +100,20 @@ impl Crafted {
     }
 }
 
-fn at(kind: Kind, index: u64) -> RecordId {
+pub(super) fn at(kind: Kind, index: u64) -> RecordId {
     RecordId { kind, object: ODD, index }
 }
 
-fn files(paths: &[(&str, &str)]) -> Files {
+pub(super) fn files(paths: &[(&str, &str)]) -> Files {
     paths.iter().map(|(path, text)| ((*path).to_owned(), (*text).to_owned())).collect()
 }
 
-fn folder_inner(level: u8, refs: Vec<(u64, [u8; 16], u64, &str)>) -> Node {
+pub(super) fn folder_inner(level: u8, refs: Vec<(u64, [u8; 16], u64, &str)>) -> Node {
     Node::decode(Kind::FolderInner, &encode(&(level, refs))).unwrap()
 }
 
 /// A file of one letter, as a folder's only entry `a`.
-fn one_file(crafted: &Crafted) -> (Entries, Totals) {
+pub(super) fn one_file(crafted: &Crafted) -> (Entries, Totals) {
     let id = ObjectId([0xf1; 16]);
     let text = Body::Inline(crate::record::node::Text::new("x"));
     let file = crate::record::node::File { next_index: 0, body: text };

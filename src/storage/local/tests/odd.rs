@@ -241,3 +241,63 @@ fn a_folder_of_somebody_else_is_no_interrupted_creation() {
     odd(LocalStorage::create(&path));
     assert!(names_in(&folder).is_empty());
 }
+
+/// A link would lead to a folder of which somebody else decides who reads it.
+#[test]
+fn what_is_no_folder_is_no_interrupted_creation() {
+    for (what, how) in [
+        ("link", "is a symbolic link"),
+        ("pipe", "is a pipe, socket or device"),
+        ("hard link", "is a file and no folder"),
+    ] {
+        let (parent, path) = parent_and_path();
+        let victim = Victim::new(&parent);
+        put(what, &parent.path().join(".my.store.creating"), &victim);
+        assert_eq!(odd(LocalStorage::create(&path)), format!(".my.store.creating {how}"));
+        victim.assert_unharmed();
+        assert!(!path.exists());
+    }
+    let (parent, path) = parent_and_path();
+    let elsewhere = parent.path().join("elsewhere");
+    fs::create_dir(&elsewhere).unwrap();
+    symlink(&elsewhere, parent.path().join(".my.store.creating")).unwrap();
+    assert_eq!(odd(LocalStorage::create(&path)), ".my.store.creating is a symbolic link");
+    assert!(names_in(&elsewhere).is_empty());
+}
+
+#[test]
+fn a_header_that_cannot_be_written_stays_as_it_was() {
+    let (_parent, path) = parent_and_path();
+    let storage = published(&path);
+    fs::create_dir(path.join("header.a.new")).unwrap();
+    let written = storage.write_header(HeaderCopy::A, b"another");
+    assert_eq!(error_kind(written), io::ErrorKind::AlreadyExists);
+    assert_eq!(storage.read_header(HeaderCopy::A).unwrap().unwrap(), b"header a");
+    storage.write_header(HeaderCopy::B, b"header b").unwrap();
+}
+
+#[test]
+fn a_generation_that_is_no_folder_is_missing() {
+    let (parent, path) = parent_and_path();
+    let storage = published(&path);
+    let generation = path.join("gen-0000000000000001");
+    let elsewhere = parent.path().join("elsewhere");
+    fs::rename(&generation, &elsewhere).unwrap();
+    symlink(&elsewhere, &generation).unwrap();
+    let opened = storage.open_generation(1, EngineKind::Sled).map(drop);
+    assert!(matches!(opened, Err(StorageError::Missing)), "{opened:?}");
+    assert!(storage.generations().unwrap().is_empty());
+}
+
+#[test]
+fn a_folder_holds_no_engine_for_memory() {
+    let (_parent, path) = parent_and_path();
+    let storage = published(&path);
+    for made in [
+        storage.open_generation(1, EngineKind::Memory).map(drop),
+        storage.create_generation(2, EngineKind::Memory).map(drop),
+    ] {
+        assert!(matches!(made, Err(StorageError::NotBuilt)), "{made:?}");
+    }
+    assert_eq!(storage.generations().unwrap(), [1]);
+}

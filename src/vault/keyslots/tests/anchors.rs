@@ -138,3 +138,32 @@ fn a_new_store_does_not_take_the_anchor_of_another() {
     assert!(!place.path().join("second").exists());
     assert_eq!(*kept.value.lock().unwrap(), value);
 }
+
+#[test]
+fn the_status_tells_of_an_anchor_that_fails() {
+    let (secrets, kept) = (Secrets::new(1), Arc::new(Kept::default()));
+    let options = VaultOptions::new().freshness_anchor(kept.clone());
+    let store = Store::create_by(options, secrets.passphrase());
+    store.unlock(secrets.passphrase()).unwrap().lock();
+    let write = |session: &Session, text: &str| session.files().write("/memories/a", text).unwrap();
+    let status = |session: &Session| session.status().unwrap().anchor;
+
+    let session = store.unlock(secrets.passphrase()).unwrap();
+    assert_eq!(status(&session), AnchorStatus::Active);
+    *kept.failing.lock().unwrap() = true;
+    write(&session, "unseen");
+    assert_eq!(status(&session), AnchorStatus::Failing);
+    *kept.failing.lock().unwrap() = false;
+    write(&session, "seen");
+    assert_eq!(status(&session), AnchorStatus::Active, "it has caught up");
+    session.lock();
+
+    *kept.failing.lock().unwrap() = true;
+    let session = store.unlock(secrets.passphrase()).unwrap();
+    *kept.failing.lock().unwrap() = false;
+    write(&session, "on");
+    // What it would have said of this store at its unlock nobody knows any more.
+    assert_eq!(status(&session), AnchorStatus::Failing);
+    session.lock();
+    assert_eq!(status(&store.unlock(secrets.passphrase()).unwrap()), AnchorStatus::Active);
+}

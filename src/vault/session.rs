@@ -15,7 +15,8 @@ use crate::secret::{Protections, protections};
 /// An unlocked store: a cheap handle that clones and threads share.
 ///
 /// Calls from many threads are put in order; each is one atomic step, durable before it is acknowledged,
-/// and several waiting ones share a sync. [`lock`](Session::lock), or dropping the last handle, wipes the
+/// and several waiting ones share a sync: whoever leads them waits for those who are expected back, up to half as long as
+/// the last group took to be stored, 5 ms at most. [`lock`](Session::lock), or dropping the last handle, wipes the
 /// keys and everything that was decrypted.
 #[derive(Clone)]
 pub struct Session {

@@ -203,7 +203,7 @@ folio; what the file system adds in its journal is in neither."""
         for size in sizes
         if f"resident-{size}/read" in rows
     ]
-    text += "\n\nResident memory that a session adds to its process; the caches are bounded, at 16 MiB of decoded nodes and 32 MiB of sled's pages:"
+    text += "\n\nResident memory that a session adds to its process; decoded nodes are kept up to 16 MiB, and sled is told to keep 32 MiB of pages, which it exceeds:"
     text += f"\n\n{table(['files', 'unlocked', 'every file read'], body)}"
     stores = {"trace": "after the trace", **{str(size): f"{size:,} files" for size in sizes}}
     parts = ("text", "live", "used", "rewritten")

@@ -19,4 +19,4 @@ done
 mkdir -p target
 # Tests and what only tests use are not worth changing; nothing but the library's own tests is built.
 exec cargo mutants --package inmost --cargo-arg=--lib "${files[@]}" --exclude 'src/**/tests/**' --exclude 'src/**/tests.rs' \
-    --exclude-re 'tests::' --shard "$shard" --timeout 120 --output target/mutants "$@"
+    --exclude-re 'tests::' --shard "$shard" --timeout 60 --output target/mutants "$@"

@@ -233,6 +233,18 @@ mod tests {
     }
 
     #[test]
+    fn only_what_is_cheaper_to_guess_is_below_the_default() {
+        let default = KdfCost::default();
+        let with_passes =
+            |passes| KdfCost::new(default.memory_kib(), passes, default.lanes()).is_below_default();
+        assert!(with_passes(default.passes() - 1));
+        assert!(!with_passes(default.passes()));
+        assert!(!with_passes(default.passes() + 1));
+        let traded = KdfCost::new(default.memory_kib() * 2, default.passes(), 1);
+        assert!(!traded.is_below_default(), "lanes do not count");
+    }
+
+    #[test]
     fn a_cost_beyond_any_limit_is_refused() {
         let limits = KdfLimits::default();
         for (cost, message) in [

@@ -245,6 +245,16 @@ mod tests {
     }
 
     #[test]
+    fn the_most_memory_is_what_is_still_admitted() {
+        let limits = KdfLimits::default();
+        for passes in [2, 3, 17, 32] {
+            let most = limits.most_memory_kib(passes);
+            assert!(limits.admit(KdfCost::new(most, passes, 1)).is_ok(), "{passes} passes");
+            assert!(limits.admit(KdfCost::new(most + 1, passes, 1)).is_err(), "{passes} passes");
+        }
+    }
+
+    #[test]
     fn a_cost_beyond_any_limit_is_refused() {
         let limits = KdfLimits::default();
         for (cost, message) in [

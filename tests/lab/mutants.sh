@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # mutants.sh [SHARD/SHARDS [OPTION...]]: changes the riskiest modules in one place after another and runs the tests of the library each time.
 #
-# A change that no test notices is printed as MISSED: a test is missing, or the change makes no difference. All of it takes hours
+# A change that no test notices is printed as MISSED: a test is missing, or the change makes no difference, or only the tests in
+# tests/ notice it, which `cargo test --test contract` with that change tells. All of it takes hours
 # (some 700 changes, 15 s each on two cores); `0/20` takes every twentieth. Needs cargo-mutants; the results are in
 # target/mutants.
 set -euo pipefail

@@ -216,6 +216,7 @@ fn a_folder_at_the_border_does_not_change_its_form() {
         folder.check();
     }
     assert!(item < most - 10, "{most} entries inline at most, {item} when inline again");
+    assert!(item > most / 4, "and not only when nothing is left");
     assert_eq!(folder.nodes.len(), 0);
 }
 

@@ -55,7 +55,7 @@ impl Exit {
             StoreError::HeaderDamaged
             | StoreError::Tampered { .. }
             | StoreError::Storage(_)
-            | StoreError::OddFile(_) => Self::Damaged,
+            | StoreError::UntrustedFile(_) => Self::Damaged,
             StoreError::InUse(_) => Self::InUse,
             // A session halts after a failed write.
             StoreError::Io(_)
@@ -252,7 +252,7 @@ mod tests {
             (StoreError::Io(io()), Exit::Io),
             (StoreError::Locked, Exit::Locked),
             (StoreError::NotAStore, Exit::NotAStore),
-            (StoreError::OddFile("lock is a folder".into()), Exit::Damaged),
+            (StoreError::UntrustedFile("lock is a folder".into()), Exit::Damaged),
             (StoreError::OutOfMemory, Exit::Other),
             (StoreError::RandomnessFailed, Exit::Other),
             (StoreError::RolledBack { expected: 2, found: 1 }, Exit::RolledBack),

@@ -1,7 +1,7 @@
 //! The six commands as types, for hosts that build them and for the parser of tool calls.
 
 use super::error::ToolError;
-use crate::secret::Wiped;
+use inmost_format::secret::Wiped;
 use std::fmt;
 use std::ops::RangeInclusive;
 use zeroize::Zeroize;
@@ -164,7 +164,7 @@ impl fmt::Debug for ViewRange {
 mod tests {
     use super::Command as C;
     use super::*;
-    use crate::variants::every_variant;
+    use inmost_storage::every_variant;
 
     #[test]
     fn a_command_is_printed_without_what_it_is_about() {

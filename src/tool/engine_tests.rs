@@ -1,11 +1,11 @@
 //! What the storage below gets to see of what a model does above.
 
 use super::MemoryTool;
-use crate::crypto::cost::{KdfCost, KdfLimits};
-use crate::crypto::passphrase::Passphrase;
-use crate::storage::EngineKind;
-use crate::storage::recording::RecordingStorage;
-use crate::vault::VaultOptions;
+use crate::session::VaultOptions;
+use inmost_engines::recording::RecordingStorage;
+use inmost_format::crypto::cost::{KdfCost, KdfLimits};
+use inmost_format::crypto::passphrase::Passphrase;
+use inmost_storage::EngineKind;
 
 #[test]
 fn the_storage_never_sees_plaintext() {

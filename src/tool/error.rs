@@ -3,8 +3,8 @@
 //! A store that is locked or broken is not among them; that is the application's to act on.
 
 use super::wording;
-use crate::secret::Wiped;
 use crate::vfs::path::{PathError, echo};
+use inmost_format::secret::Wiped;
 use std::fmt;
 use zeroize::Zeroize;
 

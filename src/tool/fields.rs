@@ -4,7 +4,7 @@ use super::command::ViewRange;
 use super::error::{Expected, ToolError};
 use super::json::{self, NoObject};
 use super::wording::reason;
-use crate::secret::Wiped;
+use inmost_format::secret::Wiped;
 use serde_json::value::RawValue;
 
 /// A field of a command; the alias counts if the real name is absent or null.

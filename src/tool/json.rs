@@ -5,7 +5,7 @@
 //! enough from the start: `serde_json` unescapes in a buffer that grows and is not wiped, and the text
 //! of a memory must not stay behind in freed memory.
 
-use crate::secret::Wiped;
+use inmost_format::secret::Wiped;
 use serde::Deserializer;
 use serde::de::{MapAccess, Visitor};
 use serde_json::value::RawValue;

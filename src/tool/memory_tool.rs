@@ -7,7 +7,7 @@ use super::parse::{self, Parsed};
 use super::result::ToolResult;
 use super::wording;
 use crate::limits;
-use crate::vault::{Session, StoreError};
+use crate::session::{Session, StoreError};
 use crate::vfs::FileError;
 use crate::vfs::subtree::Subtree;
 

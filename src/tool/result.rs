@@ -1,7 +1,7 @@
 //! What goes back to the model.
 
 use super::error::ToolError;
-use crate::secret::Wiped;
+use inmost_format::secret::Wiped;
 use std::fmt;
 
 /// The content of a tool result, and whether it reports a failure.

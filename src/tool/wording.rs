@@ -5,9 +5,9 @@
 //! parameter for it. What quotes a text or a path is wiped on drop. Some failures begin with `Error: ` and some do not, as the documentation has it.
 
 use super::error::{Expected, Full};
-use crate::secret;
-use crate::secret::Wiped;
 use crate::vfs::text::Shown;
+use inmost_format::secret;
+use inmost_format::secret::Wiped;
 
 /// Why a tool input is no call, for [`invalid_input`].
 pub(super) mod reason {

@@ -8,9 +8,9 @@ use super::folder::{self, Found};
 use super::name::InvalidPath;
 use super::path::MemoryPath;
 use super::subtree::Subtree;
-use crate::record::node::{Entries, Entry, What};
-use crate::record::{Flaw, Kind, ObjectId, RecordError, load_folder};
-use crate::vault::{Session, Txn};
+use crate::session::{Session, Txn};
+use inmost_format::record::node::{Entries, Entry, What};
+use inmost_format::record::{Flaw, Kind, ObjectId, RecordError, load_folder};
 
 /// Deletes a file, or a folder with everything below it.
 ///

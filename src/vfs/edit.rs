@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use crate::secret::Wiped;
+use inmost_format::secret::Wiped;
 
 use super::error::FileError;
 use super::file::{self, FileView};
@@ -13,10 +13,10 @@ use super::path::MemoryPath;
 use super::search;
 use super::{rope, staged, text};
 use crate::limits::{FILE_INLINE_AGAIN, STAGE_BYTES};
-use crate::record::node::{Entry, File, FileInfo, Text, What};
-use crate::record::tree::{Body, Owner};
-use crate::record::{NodeSink, NodeSource, ObjectId, RecordId, Tag, load_folder};
-use crate::vault::{Session, Txn, reap};
+use crate::session::{Session, Txn, reap};
+use inmost_format::record::node::{Entry, File, FileInfo, Text, What};
+use inmost_format::record::tree::{Body, Owner};
+use inmost_format::record::{NodeSink, NodeSource, ObjectId, RecordId, Tag, load_folder};
 
 /// The lines around a change, as they are after it.
 pub(crate) struct Snippet {

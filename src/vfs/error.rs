@@ -4,9 +4,9 @@ use std::fmt;
 
 use super::files::FileText;
 use super::path::PathError;
-use crate::record::RecordError;
-use crate::secret;
-use crate::vault::StoreError;
+use crate::session::StoreError;
+use inmost_format::record::RecordError;
+use inmost_format::secret;
 
 /// A file operation changed nothing, for this reason.
 #[derive(Debug)]
@@ -111,8 +111,8 @@ mod tests {
 
     use super::FileError as E;
     use super::*;
-    use crate::variants::every_variant;
     use crate::vfs::name::InvalidPath;
+    use inmost_storage::every_variant;
 
     #[test]
     fn every_error_says_in_a_sentence_what_happened() {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::secret::Wiped;
+use inmost_format::secret::Wiped;
 
 use super::error::FileError;
 use super::folder::{self, Found};
@@ -10,9 +10,9 @@ use super::path::MemoryPath;
 use super::rope;
 use super::search::{self, Occurrences, Searcher};
 use super::text::{self, Extent};
-use crate::record::node::{Entry, File, FileInfo, Root, Text, What};
-use crate::record::{NodeSource, ObjectId, RecordError, load_file};
-use crate::secret;
+use inmost_format::record::node::{Entry, File, FileInfo, Root, Text, What};
+use inmost_format::record::{NodeSource, ObjectId, RecordError, load_file, read_text};
+use inmost_format::secret;
 
 /// A file that was found, to be read through `source`.
 pub(crate) struct FileView<'s, S> {
@@ -58,7 +58,7 @@ impl<'s, S: NodeSource> FileView<'s, S> {
 
     /// The whole text.
     pub(crate) fn read(&self) -> Result<Wiped<String>, RecordError> {
-        rope::read(self.source, self.entry.id, &self.head.body)
+        read_text(self.source, self.entry.id, &self.head.body)
     }
 
     /// The text of the lines `first` to `last`, counted from 1; it may end early once it is certain that a view

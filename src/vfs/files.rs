@@ -2,15 +2,15 @@
 
 use std::fmt;
 
-use crate::secret::Wiped;
+use inmost_format::secret::Wiped;
 
 use super::error::FileError;
 use super::file::FileView;
 use super::list::{self, Kind};
 use super::path::MemoryPath;
 use super::{arrange, edit};
-use crate::record::node::What;
-use crate::vault::Session;
+use crate::session::Session;
+use inmost_format::record::node::What;
 
 /// The files of a session. Paths are those of the tool: `/memories`, or something below it.
 ///
@@ -95,8 +95,9 @@ impl Files<'_> {
         let path = MemoryPath::parse(path)?;
         self.session.read(|open| {
             let mut entries = Vec::new();
-            let mut push =
-                |entry: &crate::record::node::Entry, bytes| entries.push(Entry::of(entry, bytes));
+            let mut push = |entry: &inmost_format::record::node::Entry, bytes| {
+                entries.push(Entry::of(entry, bytes))
+            };
             match list::find(open, open.root(), &path)? {
                 Kind::Folder(folder) => folder.entries(open, push)?,
                 Kind::File(entry) => {
@@ -146,7 +147,7 @@ impl fmt::Debug for FileText {
 }
 
 impl Entry {
-    fn of(entry: &crate::record::node::Entry, bytes: u64) -> Self {
+    fn of(entry: &inmost_format::record::node::Entry, bytes: u64) -> Self {
         let kind = match entry.what {
             What::Folder => EntryKind::Folder,
             What::File(info) => EntryKind::File {

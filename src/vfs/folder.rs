@@ -3,11 +3,13 @@
 //! A change goes down from the root to the folder it concerns and comes back up, correcting the totals of each
 //! folder on the way. Folders that a path needs are made, and a folder that loses its last entry is gone.
 
-use crate::crypto::rng;
-use crate::record::node::{Entry, Folder, Name, Totals, What};
-use crate::record::tree::{Body, Owner};
-use crate::record::{NodeSink, NodeSource, ObjectId, RecordError, RecordId, Tag, load_folder};
-use crate::vault::StoreError;
+use crate::session::StoreError;
+use inmost_format::crypto::rng;
+use inmost_format::record::node::{Entry, Folder, Name, Totals, What};
+use inmost_format::record::tree::{Body, Owner};
+use inmost_format::record::{
+    NodeSink, NodeSource, ObjectId, RecordError, RecordId, Tag, load_folder,
+};
 
 use super::error::FileError;
 use super::path::MemoryPath;

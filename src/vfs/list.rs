@@ -5,8 +5,8 @@ use super::folder::{self, Found};
 use super::listing::Item;
 use super::name::is_hidden;
 use super::path::MemoryPath;
-use crate::record::node::{Entries, Entry, Root, Totals, What};
-use crate::record::{NodeSource, ObjectId, RecordError, Tag, load_folder};
+use inmost_format::record::node::{Entries, Entry, Root, Totals, What};
+use inmost_format::record::{NodeSource, ObjectId, RecordError, Tag, load_folder};
 
 /// What a path names.
 pub(crate) enum Kind {

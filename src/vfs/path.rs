@@ -7,7 +7,7 @@ use super::escape::{Meaning, meaning};
 use super::name::{self, InvalidPath};
 use super::subtree::Subtree;
 use crate::limits::{PATH_BYTES, SEGMENT_BYTES};
-use crate::secret::Wiped;
+use inmost_format::secret::Wiped;
 use std::fmt;
 use unicode_normalization::UnicodeNormalization;
 
@@ -19,7 +19,7 @@ pub(super) const ROOT: &str = "/memories";
 /// - each name is non-empty, in Unicode NFC, and at most [`SEGMENT_BYTES`] bytes;
 /// - no name is or percent-decodes to `.` or `..`, nor holds or decodes to `/`, `\` or NUL;
 /// - no character is a control, format (but U+200C and U+200D), line or paragraph separator;
-/// - what it stands for in the store has at most [`PATH_DEPTH`](crate::limits::PATH_DEPTH) names and [`PATH_BYTES`] bytes;
+/// - what it stands for in the store has at most [`PATH_DEPTH`](inmost_format::limits::PATH_DEPTH) names and [`PATH_BYTES`] bytes;
 /// - parsing it again gives the same path.
 ///
 /// Its text never names the folder that a subtree is: that is only in [`Subtree::names`], which finding uses.

@@ -11,9 +11,9 @@ use serde_json::{Value, json};
 use super::edit;
 use super::files::EntryKind;
 use super::path::MemoryPath;
-use crate::crypto::cost::KdfCost;
-use crate::crypto::passphrase::Passphrase;
-use crate::vault::{Session, Vault, VaultOptions};
+use crate::session::{Session, Vault, VaultOptions};
+use inmost_format::crypto::cost::KdfCost;
+use inmost_format::crypto::passphrase::Passphrase;
 
 /// Typed with combining characters, and not in ASCII.
 const PASSPHRASE: &str = "Zoe\u{308}\u{2019}s cafe\u{301} \u{1F512}";

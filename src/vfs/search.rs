@@ -5,7 +5,7 @@
 //! and the needle comes from a model.
 
 use super::text;
-use crate::secret::Wiped;
+use inmost_format::secret::Wiped;
 
 /// Finds every place where a text occurs, overlapping ones included.
 pub(crate) struct Searcher<'n> {

@@ -4,17 +4,17 @@
 //! path. Until then nobody sees it; after a crash it is reaped. An edit that moves much text does
 //! the same with the whole new text of the file.
 
-use crate::secret::Wiped;
+use inmost_format::secret::Wiped;
 
 use super::edit::{self, Plan, check_quotas, new_info, set_entry, target};
 use super::error::FileError;
 use super::path::MemoryPath;
 use super::{folder, rope};
 use crate::limits::STAGE_STEP_BYTES;
-use crate::record::node::{Entry, File, FileInfo, Name, What};
-use crate::record::tree::Owner;
-use crate::record::{NodeSink, ObjectId, RecordId, Tag, load_file};
-use crate::vault::{Exclusive, Session, Txn, reap};
+use crate::session::{Exclusive, Session, Txn, reap};
+use inmost_format::record::node::{Entry, File, FileInfo, Name, What};
+use inmost_format::record::tree::Owner;
+use inmost_format::record::{NodeSink, ObjectId, RecordId, Tag, load_file, read_text};
 
 /// Writes a long file; the errors are those of [`edit::write`].
 pub(super) fn write(
@@ -49,7 +49,7 @@ pub(super) fn edit<T>(
         let (mut plan, text) = exclusive.commit(|txn| {
             let plan = plan(txn)?;
             check_quotas(txn, Some(&plan.info), plan.bytes_after())?;
-            let text = changed(&rope::read(txn, plan.entry.id, &plan.head.body)?, &plan)?;
+            let text = changed(&read_text(txn, plan.entry.id, &plan.head.body)?, &plan)?;
             Ok::<_, FileError>((plan, text))
         })?;
         let before = (plan.entry.clone(), plan.info);

@@ -3,7 +3,8 @@
 //! Paths are resolved from here, so nothing that is said of them has to be translated, and nothing can be forgotten.
 
 use super::path::{MemoryPath, PathError, ROOT};
-use crate::limits::{PATH_BYTES, PATH_DEPTH};
+use crate::limits::PATH_BYTES;
+use inmost_format::limits::PATH_DEPTH;
 use std::sync::Arc;
 
 /// The tree as those see it who send paths. The default is all of it.

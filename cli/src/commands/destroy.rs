@@ -29,7 +29,9 @@ impl Destroy {
             Err(StoreError::InUse(process)) => {
                 return Err(self.place.in_use(process));
             }
-            Err(error @ (StoreError::NotAStore | StoreError::OddFile(_) | StoreError::Io(_))) => {
+            Err(
+                error @ (StoreError::NotAStore | StoreError::UntrustedFile(_) | StoreError::Io(_)),
+            ) => {
                 return Err(error.into());
             }
             // A store can be damaged and be destroyed all the same.

@@ -278,7 +278,7 @@ impl From<inmost::SlotInfo> for Slot {
             label: slot.label().to_owned(),
             cost: slot.kdf_cost().map(Cost::from),
             created: created.as_secs(),
-            is_in_hand: slot.is_in_hand(),
+            is_in_hand: slot.is_current(),
         }
     }
 }

@@ -1,11 +1,11 @@
 //! `create`.
 
 use super::Context;
-use crate::secret::Wiped;
 use crate::tool::memory_tool::Failure;
 use crate::tool::wording;
 use crate::vfs::edit;
 use crate::vfs::path::echo;
+use inmost_format::secret::Wiped;
 
 impl Context<'_> {
     pub(super) fn create(&self, sent: &str, text: &str) -> Result<Wiped<String>, Failure> {

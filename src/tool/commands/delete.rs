@@ -1,12 +1,12 @@
 //! `delete`.
 
 use super::Context;
-use crate::secret::Wiped;
 use crate::tool::error::ToolError;
 use crate::tool::memory_tool::Failure;
 use crate::tool::wording;
 use crate::vfs::path::echo;
 use crate::vfs::{FileError, arrange};
+use inmost_format::secret::Wiped;
 
 impl Context<'_> {
     pub(super) fn delete(&self, sent: &str) -> Result<Wiped<String>, Failure> {

@@ -1,12 +1,12 @@
 //! `insert`.
 
 use super::Context;
-use crate::secret::Wiped;
 use crate::tool::error::ToolError;
 use crate::tool::memory_tool::Failure;
 use crate::tool::wording;
 use crate::vfs::path::echo;
 use crate::vfs::{FileError, edit};
+use inmost_format::secret::Wiped;
 
 impl Context<'_> {
     pub(super) fn insert(

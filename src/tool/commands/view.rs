@@ -2,18 +2,18 @@
 
 use super::{Context, numbered};
 use crate::limits::VIEW_LINES;
-use crate::secret;
-use crate::secret::Wiped;
+use crate::session::Open;
 use crate::tool::command::ViewRange;
 use crate::tool::error::ToolError;
 use crate::tool::memory_tool::Failure;
 use crate::tool::wording;
-use crate::vault::Open;
 use crate::vfs::FileError;
 use crate::vfs::file::FileView;
 use crate::vfs::list::{self, Kind, Listing};
 use crate::vfs::listing;
 use crate::vfs::path::{MemoryPath, echo};
+use inmost_format::secret;
+use inmost_format::secret::Wiped;
 
 impl Context<'_> {
     pub(super) fn view(

@@ -4,12 +4,13 @@
 use std::collections::BTreeMap;
 
 use super::odd::{ODD, chunk, encode, info, inner, rope, tree};
-use crate::record::node::{Entries, Entry, Folder, Name, Node, Root, Totals, What};
-use crate::record::tree::Body;
-use crate::record::{Kind, ObjectId, RecordId, Sealer, Tag};
-use crate::vault::tests::store::{TestStore, options, passphrase};
-use crate::vault::{CheckReport, Session, StoreError};
+use crate::maintenance::CheckReport;
+use crate::session::tests::store::{TestStore, options, passphrase};
+use crate::session::{Session, StoreError};
 use crate::vfs::error::FileError;
+use inmost_format::record::node::{Entries, Entry, Folder, Name, Node, Root, Totals, What};
+use inmost_format::record::tree::Body;
+use inmost_format::record::{Kind, ObjectId, RecordId, Sealer, Tag};
 
 pub(super) const REPEATED: &str = "is referred to more than once";
 /// References of each crafted node.
@@ -115,8 +116,8 @@ pub(super) fn folder_inner(level: u8, refs: Vec<(u64, [u8; 16], u64, &str)>) -> 
 /// A file of one letter, as a folder's only entry `a`.
 pub(super) fn one_file(crafted: &Crafted) -> (Entries, Totals) {
     let id = ObjectId([0xf1; 16]);
-    let text = Body::Inline(crate::record::node::Text::new("x"));
-    let file = crate::record::node::File { next_index: 0, body: text };
+    let text = Body::Inline(inmost_format::record::node::Text::new("x"));
+    let file = inmost_format::record::node::File { next_index: 0, body: text };
     let tag = Tag(crafted.put(RecordId::file(id), &file.into()));
     let name = Name::new("a");
     let totals = Totals::of_file(&name, 1);

@@ -2,15 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use crate::record::tree::Owner;
-use crate::record::{NodeSink, RecordId, Tag};
-use crate::vault::tests::store::TestStore;
-use crate::vault::{Session, StoreError, Txn};
+use crate::session::tests::store::TestStore;
+use crate::session::{Session, StoreError, Txn};
 use crate::vfs::error::FileError;
 use crate::vfs::files::EntryKind;
 use crate::vfs::folder::{self, Found};
 use crate::vfs::path::MemoryPath;
 use crate::vfs::{edit, rope};
+use inmost_format::record::tree::Owner;
+use inmost_format::record::{NodeSink, RecordId, Tag};
 
 /// The text of every file by its path.
 pub(super) type Model = BTreeMap<String, String>;

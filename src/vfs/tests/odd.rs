@@ -4,13 +4,15 @@
 use serde::Serialize;
 
 use super::model::{parse, put};
-use crate::record::node::{Entries, Entry, File, FileInfo, Folder, Name, Node, Text, Totals, What};
-use crate::record::tree::Body;
-use crate::record::{Kind, NodeSink, ObjectId, RecordId, Tag, codec};
-use crate::vault::tests::store::TestStore;
-use crate::vault::{Session, StoreError, Txn};
+use crate::session::tests::store::TestStore;
+use crate::session::{Session, StoreError, Txn};
 use crate::vfs::error::FileError;
 use crate::vfs::{edit, file, folder};
+use inmost_format::record::node::{
+    Entries, Entry, File, FileInfo, Folder, Name, Node, Text, Totals, What,
+};
+use inmost_format::record::tree::Body;
+use inmost_format::record::{Kind, NodeSink, ObjectId, RecordId, Tag, codec};
 
 pub(super) const ODD: ObjectId = ObjectId([0xdd; 16]);
 

@@ -24,25 +24,29 @@ use inmost_format::secret;
 /// The path is a plain string, for the application to show: nothing wipes it.
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Lost {
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct SalvageLoss {
     /// The path of what is missing, or of the folder that misses something; empty if nothing leads to it.
     pub path: String,
     /// What it is, in general words.
-    pub what: &'static str,
+    #[cfg_attr(feature = "serde", serde(deserialize_with = "crate::session::phrase"))]
+    pub what: &'static std::primitive::str,
     /// What is wrong with it.
-    pub how: &'static str,
+    #[cfg_attr(feature = "serde", serde(deserialize_with = "crate::session::phrase"))]
+    pub how: &'static std::primitive::str,
 }
 
 /// What a salvage saved and missed.
 #[derive(Clone, Default)]
 #[non_exhaustive]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct SalvageReport {
     /// Files saved.
     pub files: u64,
     /// Bytes of text saved.
     pub bytes: u64,
     /// What is missing; the first 10,000.
-    pub lost: Vec<Lost>,
+    pub lost: Vec<SalvageLoss>,
     /// How much more is missing.
     pub unlisted: u64,
 }
@@ -57,7 +61,7 @@ impl Vault {
     /// # Errors
     /// Those of [`Vault::unlock`] that concern the header and the engine, and what `save` answers.
     pub fn salvage<'a, E: From<StoreError>>(
-        self,
+        &self,
         credential: impl Into<Credential<'a>>,
         save: impl FnMut(&str, &str) -> Result<(), E>,
     ) -> Result<SalvageReport, E> {
@@ -271,13 +275,13 @@ impl<F> Salvage<'_, F> {
             RecordError::Randomness => return Err(StoreError::RandomnessFailed),
             RecordError::TooLarge => return Err(StoreError::TooLarge),
         };
-        let lost = || Lost { path: path.to_owned(), what, how };
+        let lost = || SalvageLoss { path: path.to_owned(), what, how };
         list(&mut self.report.lost, &mut self.report.unlisted, lost);
         Ok(())
     }
 }
 
-impl std::fmt::Debug for Lost {
+impl std::fmt::Debug for SalvageLoss {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         // Names are what the store hides.
         write!(f, "{} {}", self.what, self.how)

@@ -67,6 +67,7 @@ impl<'a> From<&'a RawKey> for Credential<'a> {
 /// Which kind of credential a keyslot is for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum SlotKind {
     /// A passphrase.
     Passphrase,

@@ -7,6 +7,7 @@ use super::label::SlotLabel;
 use crate::crypto::cost::KdfCost;
 
 /// What is known of a keyslot once the store is unlocked.
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct SlotInfo {
     pub(super) number: u8,
     pub(super) kind: SlotKind,

@@ -15,7 +15,7 @@ fn the_storage_never_sees_plaintext() {
         VaultOptions::new().kdf_cost(KdfCost::new(64, 1, 1)).kdf_limits(KdfLimits::of_tests());
     let passphrase = Passphrase::new(PASSPHRASE).unwrap();
     drop(options.fill(&storage, EngineKind::Memory, &passphrase).unwrap());
-    let vault = options.open_storage(Box::new(storage.clone())).unwrap();
+    let vault = options.open_storage(Arc::new(storage.clone())).unwrap();
     let session = vault.unlock(&passphrase).unwrap();
     let memory = MemoryTool::new(session.clone());
 
@@ -32,7 +32,7 @@ fn the_storage_never_sees_plaintext() {
     ] {
         memory.call(call).unwrap();
     }
-    session.purge(|_| {}).unwrap();
+    session.purge().unwrap();
     session.lock();
 
     let given = storage.given();

@@ -23,7 +23,7 @@ pub(crate) fn make(store: &OpenStore) -> Result<(), Failure> {
         return Ok(());
     }
     let mut progress = Progress::new("records written");
-    store.purge(|records| progress.tell(records))?;
+    store.purge(|records| progress.update(records))?;
     drop(progress);
     terminal.say(&format!("It takes {} bytes now.\n", store.status()?.disk_bytes))
 }

@@ -2,10 +2,10 @@
 
 use zxcvbn::{Score, zxcvbn};
 
+use crate::diceware;
 use crate::exit::{Exit, Failure};
 use crate::terminal::Terminal;
 use crate::wiped::Wiped;
-use crate::words;
 
 /// Asks until a passphrase was typed twice. Nothing typed asks for one of random words.
 pub(crate) fn choose(terminal: &mut Terminal) -> Result<Wiped, Failure> {
@@ -31,7 +31,7 @@ pub(crate) fn choose(terminal: &mut Terminal) -> Result<Wiped, Failure> {
 }
 
 fn propose(terminal: &mut Terminal) -> Result<Wiped, Failure> {
-    let words = words::draw().map_err(|_| {
+    let words = diceware::draw().map_err(|_| {
         Failure::new(
             Exit::Other,
             "The operating system gave no randomness.",

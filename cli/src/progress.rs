@@ -22,7 +22,7 @@ impl Progress {
         Self { total: Some(total), ..Self::new(what) }
     }
 
-    pub(crate) fn tell(&mut self, done: u64) {
+    pub(crate) fn update(&mut self, done: u64) {
         let is_due = self.shown.is_none_or(|shown| shown.elapsed() >= PAUSE);
         if self.is_watched && is_due {
             self.shown = Some(Instant::now());

@@ -8,7 +8,7 @@ pub(crate) mod local;
 pub(crate) mod opening;
 pub(crate) mod place;
 pub(crate) mod request;
-mod restrictions;
+pub(crate) mod restrictions;
 pub(crate) mod wire_path;
 
 use std::path::Path;
@@ -16,14 +16,14 @@ use std::sync::{Mutex, PoisonError};
 
 use inmost::{FileError, MemoryTool, Session};
 
-use self::facts::{Answer, Dropped, Entry, Report, Slot, Status, Text};
+use self::facts::{Dropped, Entry, Report, Slot, Status, Text, ToolAnswer};
 use self::local::Local;
 use self::request::{NewKey, Reply, Request};
-pub(crate) use self::restrictions::Restrictions;
+use self::restrictions::Restrictions;
 use crate::agent::{AgentFacts, Connection};
-use crate::args::EngineName;
-use crate::credential::Secret;
+use crate::engine::EngineName;
 use crate::exit::{Exit, Failure};
+use crate::secret::Secret;
 use crate::wiped::Wiped;
 
 /// An unlocked store, shared by any number of threads.
@@ -50,11 +50,11 @@ impl OpenStore {
     }
 
     /// Answers a call of the memory tool in any case; the failure is why no further one can be.
-    pub(crate) fn answer(&self, json: &[u8]) -> (Answer, Option<Failure>) {
+    pub(crate) fn answer(&self, json: &[u8]) -> (ToolAnswer, Option<Failure>) {
         match self.ask_quietly(&Request::Call, json) {
             Ok((Reply::Answer { is_error, tool_use_id, failure }, content)) => {
                 match content.into_text() {
-                    Some(content) => (Answer { content, is_error, tool_use_id }, failure),
+                    Some(content) => (ToolAnswer { content, is_error, tool_use_id }, failure),
                     None => unavailable(json, unexpected()),
                 }
             }
@@ -239,7 +239,7 @@ fn lock(connection: &Mutex<Connection>) -> std::sync::MutexGuard<'_, Connection>
 
 /// What the model is told where there is no store to ask. A locked one says it, so that a call that is none is told the
 /// same as ever, and the answer bears the id of the call.
-fn unavailable(json: &[u8], failure: Failure) -> (Answer, Option<Failure>) {
+fn unavailable(json: &[u8], failure: Failure) -> (ToolAnswer, Option<Failure>) {
     let answer = match Session::in_memory() {
         Ok(session) => {
             session.lock();

@@ -8,7 +8,7 @@ pub(crate) fn is_attended() -> bool {
 }
 
 /// Two lines about what went wrong, and what to do.
-pub(crate) fn complain(what: &str, advice: &str) {
+pub(crate) fn print_error(what: &str, advice: &str) {
     // There is nowhere left to say that standard error is gone too.
     let _ = write!(io::stderr().lock(), "inmost: {what}\n{advice}\n");
 }

@@ -4,10 +4,10 @@
 //! Ctrl-C comes as a byte like any other, so no signal can leave it silent. (One from outside can: `kill`
 //! during a prompt needs a `stty sane` in a shell that does not do that by itself.)
 
-#[cfg(not(unix))]
-pub(crate) use elsewhere::Terminal;
 #[cfg(unix)]
 pub(crate) use unix::Terminal;
+#[cfg(not(unix))]
+pub(crate) use unsupported::Terminal;
 
 use std::io;
 
@@ -143,7 +143,7 @@ mod unix {
 }
 
 #[cfg(not(unix))]
-mod elsewhere {
+mod unsupported {
     use std::io::{self, IsTerminal, Write};
 
     use super::{cancelled, failed};

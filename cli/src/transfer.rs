@@ -2,11 +2,11 @@
 
 use serde::Serialize;
 
-use crate::commands::print;
 use crate::exit::{Exit, Failure};
+use crate::output::print;
 use crate::progress::Progress;
 use crate::wiped::Wiped;
-use crate::{json_line, shown};
+use crate::{display, json_line};
 
 /// What became of one file.
 #[derive(PartialEq, Eq, Debug)]
@@ -63,7 +63,7 @@ impl Report {
                 self.refuse(file, reason)?;
             }
         }
-        self.progress.tell(counts_seen(&self.counts));
+        self.progress.update(counts_seen(&self.counts));
         Ok(())
     }
 
@@ -71,7 +71,7 @@ impl Report {
         if self.is_json {
             return json_line::append(&Refused { file, refused: reason }, &mut self.lines);
         }
-        self.lines.append(format!("refused {}: {reason}\n", shown::path(file)).as_bytes());
+        self.lines.append(format!("refused {}: {reason}\n", display::path(file)).as_bytes());
         Ok(())
     }
 
@@ -86,7 +86,7 @@ impl Report {
         } else {
             let Counts { copied, bytes, same, .. } = self.counts;
             let (files, were) =
-                (shown::count(copied, "file", "files"), shown::count(same, "was", "were"));
+                (display::count(copied, "file", "files"), display::count(same, "was", "were"));
             let line = format!(
                 "{verb} {files} with {bytes} bytes of text; {were} there already.\n{note}\n"
             );
@@ -96,7 +96,7 @@ impl Report {
         if self.counts.refused == 0 {
             return Ok(());
         }
-        let what = shown::count(self.counts.refused, "file was", "files were");
+        let what = display::count(self.counts.refused, "file was", "files were");
         Err(Failure::new(
             Exit::Other,
             format!("{what} refused."),

@@ -9,14 +9,14 @@ use crate::store::OpenStore;
 use crate::store::facts::{Entry, EntryKind, Text};
 
 /// A file or folder, and where it is.
-pub(crate) struct Found {
+pub(crate) struct WalkEntry {
     pub(crate) path: String,
     /// Folders between it and the one that the walk began at.
     pub(crate) depth: usize,
     pub(crate) entry: Entry,
 }
 
-impl Found {
+impl WalkEntry {
     pub(crate) fn is_folder(&self) -> bool {
         self.entry.kind == EntryKind::Folder
     }
@@ -28,7 +28,7 @@ pub(crate) fn walk(
     store: &OpenStore,
     from: &str,
     deepest: usize,
-    mut visit: impl FnMut(Found) -> Result<(), Failure>,
+    mut visit: impl FnMut(WalkEntry) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     let mut waiting = start(store, &canonical(from))?;
     while let Some(found) = waiting.pop() {
@@ -45,7 +45,7 @@ pub(crate) fn walk(
 pub(crate) fn walk_files(
     store: &OpenStore,
     from: &str,
-    mut visit: impl FnMut(&Found, &Text) -> Result<(), Failure>,
+    mut visit: impl FnMut(&WalkEntry, &Text) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     walk(store, from, usize::MAX, |found| {
         if found.is_folder() {
@@ -62,10 +62,10 @@ pub(crate) fn is_folder(store: &OpenStore, path: &str) -> Result<bool, Failure> 
     Ok(entries.is_some_and(|entries| !is_file(store, &path, &entries)))
 }
 
-fn start(store: &OpenStore, from: &str) -> Result<Vec<Found>, Failure> {
+fn start(store: &OpenStore, from: &str) -> Result<Vec<WalkEntry>, Failure> {
     let entries = store.list(from)?;
     if is_file(store, from, &entries) {
-        let found = |entry| Found { path: from.to_owned(), depth: 0, entry };
+        let found = |entry| WalkEntry { path: from.to_owned(), depth: 0, entry };
         return Ok(entries.into_iter().map(found).collect());
     }
     Ok(in_folder(from, 0, entries).collect())
@@ -76,10 +76,10 @@ fn in_folder(
     folder: &str,
     depth: usize,
     entries: Vec<Entry>,
-) -> impl Iterator<Item = Found> + use<> {
+) -> impl Iterator<Item = WalkEntry> + use<> {
     let folder = folder.to_owned();
     let found =
-        move |entry: Entry| Found { path: format!("{folder}/{}", entry.name), depth, entry };
+        move |entry: Entry| WalkEntry { path: format!("{folder}/{}", entry.name), depth, entry };
     entries.into_iter().rev().map(found)
 }
 

@@ -5,6 +5,7 @@ use inmost::StoreError;
 use crate::args::StoreArgs;
 use crate::confirm;
 use crate::exit::Failure;
+use crate::output::print;
 use crate::passphrase::Input;
 
 /// Go on with a store that is older than what was seen of it
@@ -31,16 +32,16 @@ impl AcceptRollback {
             Ok(session) => {
                 session.lock();
                 let text = b"The store is not older than what was seen of it: nothing to accept.\n";
-                return super::print(text);
+                return print(text);
             }
             Err(StoreError::RolledBack { expected, found }) => explanation(expected, found),
             Err(StoreError::ForeignAnchor) => FOREIGN.to_owned(),
             Err(error) => return Err(error.into()),
         };
-        super::print(explanation.as_bytes())?;
+        print(explanation.as_bytes())?;
         confirm::ask(self.yes, "Type yes to go on with the older state: ", "yes")?;
         self.store.vault()?.unlock_accepting_rollback(secret.credential())?.lock();
-        super::print(b"The store is accepted as it is, and opens again.\n")
+        print(b"The store is accepted as it is, and opens again.\n")
     }
 }
 

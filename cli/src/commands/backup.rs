@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use crate::args::StoreArgs;
 use crate::exit::Failure;
+use crate::output::print;
 use crate::passphrase::Input;
 use crate::progress::Progress;
 use crate::store::place;
@@ -37,14 +38,14 @@ impl Backup {
         }
         let files = self.store.with_store(Input::Free, |store| {
             let mut progress = Progress::new("records written");
-            store.backup(&self.to, |records| progress.tell(records))?;
+            store.backup(&self.to, |records| progress.update(records))?;
             Ok(store.status()?.files)
         })?;
-        let files = crate::shown::count(files, "file", "files");
+        let files = crate::display::count(files, "file", "files");
         let text = format!(
             "Copied {files} to {}\nThe copy opens with the passphrase that the store has now.\n",
             self.to.display()
         );
-        super::print(text.as_bytes())
+        print(text.as_bytes())
     }
 }

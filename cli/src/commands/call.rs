@@ -10,12 +10,13 @@ use crate::args::{KdfArgs, StoreArgs};
 use crate::exit::Failure;
 use crate::lines::{LINE_BYTES, Line, Lines};
 use crate::passphrase::Input;
-use crate::store::facts::Answer;
-use crate::store::{OpenStore, Restrictions};
+use crate::store::OpenStore;
+use crate::store::facts::ToolAnswer;
+use crate::store::restrictions::Restrictions;
 use crate::streams;
 use crate::wiped::Wiped;
 
-/// Answer calls of the memory tool
+/// ToolAnswer calls of the memory tool
 ///
 /// A call is the `input` object of a `tool_use` block, or the whole block: one as an argument, or one on
 /// each line of standard input, which is better: every user of the machine can read the arguments of a running program. Each is answered as soon as it is read, with one line of JSON: `content`,
@@ -100,7 +101,7 @@ impl Call {
     }
 
     /// Writes an answer in one piece, so that a reader never sees a part of a line for long.
-    fn tell(&self, answer: &Answer, output: &mut impl Write) -> Result<(), Failure> {
+    fn tell(&self, answer: &ToolAnswer, output: &mut impl Write) -> Result<(), Failure> {
         let mut line = Wiped::with_capacity(answer.content().len().saturating_add(FRAME_BYTES));
         if self.text {
             line.append(answer.content().as_bytes());
@@ -117,7 +118,7 @@ impl Call {
         line.append(b"\n");
         let written = output.write_all(line.expose()).and_then(|()| output.flush());
         written.map_err(|error| match Failure::output(&error) {
-            Failure::ReaderGone => Failure::AnswerLost,
+            Failure::OutputClosed => Failure::ReplyLost,
             failure => failure,
         })
     }
@@ -132,7 +133,7 @@ struct Object<'a> {
     tool_use_id: Option<&'a str>,
 }
 
-fn too_long() -> Answer {
+fn too_long() -> ToolAnswer {
     ToolResult::from(ToolError::InvalidInput { reason: "it is longer than 64 MiB" }).into()
 }
 

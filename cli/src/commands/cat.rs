@@ -4,9 +4,10 @@ use std::io::{self, IsTerminal};
 use std::str::FromStr;
 
 use crate::args::StoreArgs;
+use crate::display;
 use crate::exit::{Exit, Failure};
+use crate::output::print;
 use crate::passphrase::Input;
-use crate::shown;
 use crate::wiped::Wiped;
 
 /// Print a file of the memory
@@ -40,9 +41,9 @@ impl Cat {
             None => (1, text.as_str()),
             Some(range) => (range.from, range.of(text.as_str())?),
         };
-        let safe = io::stdout().is_terminal().then(|| shown::text(part));
+        let safe = io::stdout().is_terminal().then(|| display::text(part));
         let part = safe.as_ref().map_or(part.as_bytes(), Wiped::expose);
-        if self.number { super::print(numbered(first, part).expose()) } else { super::print(part) }
+        if self.number { print(numbered(first, part).expose()) } else { print(part) }
     }
 }
 

@@ -4,10 +4,11 @@ use serde::Serialize;
 
 use crate::args::StoreArgs;
 use crate::exit::{Exit, Failure};
+use crate::output::print;
 use crate::passphrase::Input;
 use crate::progress::Progress;
 use crate::store::facts::{Dropped, Problem, Report};
-use crate::{confined, shown};
+use crate::{display, sandbox};
 
 /// Read and authenticate everything in a store, and tell what is wrong
 ///
@@ -31,25 +32,25 @@ pub(crate) struct Check {
     #[arg(long)]
     json: bool,
 
-    #[arg(long = confined::OPTION, hide = true)]
+    #[arg(long = sandbox::OPTION, hide = true)]
     confined: bool,
 }
 
 impl Check {
     pub(crate) fn run(&self) -> Result<(), Failure> {
         if self.confined {
-            confined::limit(&self.store.place()?)?;
+            sandbox::limit(&self.store.place()?)?;
         } else if self.isolated {
             // An agent would read it instead of the child.
             drop(self.store.vault()?);
-            return confined::run();
+            return sandbox::run();
         }
         let report = self.store.with_store_as_it_is(Input::Free, |store| {
             let mut progress = Progress::new("records read");
-            store.check(|records| progress.tell(records))
+            store.check(|records| progress.update(records))
         })?;
         let text = if self.json { as_json(&report)? } else { as_text(&report) };
-        super::print(text.as_bytes())?;
+        print(text.as_bytes())?;
         if report.is_clean() { Ok(()) } else { Err(wrong(&report)) }
     }
 }
@@ -66,20 +67,20 @@ pub(super) fn dropped(report: &Dropped) -> String {
 
 fn listed(before: &str, problems: &[Problem], unlisted: u64) -> String {
     let line = |problem: &Problem| {
-        let path = shown::path_of(&problem.names);
+        let path = display::path_of(&problem.names);
         format!("{before}{path}: {} {}\n", problem.what, problem.how)
     };
     let lines: String = problems.iter().map(line).collect();
-    lines + &shown::unlisted(unlisted)
+    lines + &display::unlisted(unlisted)
 }
 
 fn as_text(report: &Report) -> String {
     let problems = lines(report);
-    let (records, files) = (report.records, shown::count(report.files, "file", "files"));
-    let records = shown::count(records, "record", "records");
+    let (records, files) = (report.records, display::count(report.files, "file", "files"));
+    let records = display::count(records, "record", "records");
     let mut text = format!("{problems}Read {records}: {files}, {} bytes of text.\n", report.bytes);
     if report.orphans > 0 {
-        let orphans = shown::count(report.orphans, "record", "records");
+        let orphans = display::count(report.orphans, "record", "records");
         text.push_str(&orphans);
         text.push_str(" that nothing refers to: harmless, and gone with the next purge.\n");
     }
@@ -110,7 +111,7 @@ struct Line<'a> {
 
 fn as_json(report: &Report) -> Result<String, Failure> {
     let problems = report.problems.iter().map(|problem| Line {
-        path: shown::path_of(&problem.names),
+        path: display::path_of(&problem.names),
         what: &problem.what,
         how: &problem.how,
     });
@@ -130,7 +131,7 @@ fn as_json(report: &Report) -> Result<String, Failure> {
 
 pub(super) fn wrong(report: &Report) -> Failure {
     let listed = u64::try_from(report.problems.len()).unwrap_or(u64::MAX);
-    let what = shown::count(listed.saturating_add(report.unlisted), "thing is", "things are");
+    let what = display::count(listed.saturating_add(report.unlisted), "thing is", "things are");
     Failure::new(
         Exit::Damaged,
         format!("{what} wrong with the store."),

@@ -1,5 +1,6 @@
 //! `inmost compact`
 
+use super::rewrite::rewrite;
 use crate::args::StoreArgs;
 use crate::exit::Failure;
 
@@ -16,6 +17,6 @@ pub(crate) struct Compact {
 
 impl Compact {
     pub(crate) fn run(&self) -> Result<(), Failure> {
-        super::rewrite(&self.store, "compacted", |store, progress| store.purge(progress))
+        rewrite(&self.store, "compacted", |store, progress| store.purge(progress))
     }
 }

@@ -5,6 +5,7 @@ use inmost::{StoreError, Vault};
 use crate::args::PlaceArgs;
 use crate::confirm;
 use crate::exit::{Exit, Failure};
+use crate::output::print;
 
 /// Remove a store for good
 ///
@@ -50,7 +51,7 @@ impl Destroy {
         confirm::ask(self.yes, &question, &name)?;
         Vault::destroy(&place).map_err(left_over)?;
         let rest = if place.exists() { "\nOther files in its folder were left there." } else { "" };
-        super::print(format!("Destroyed the store at {}{rest}\n", place.display()).as_bytes())
+        print(format!("Destroyed the store at {}{rest}\n", place.display()).as_bytes())
     }
 }
 
@@ -58,9 +59,9 @@ impl Destroy {
 fn left_over(error: StoreError) -> Failure {
     let untouched = matches!(error, StoreError::NotAStore | StoreError::InUse(_));
     match Failure::from(error) {
-        Failure::Told { exit, what, .. } if !untouched => Failure::new(
+        Failure::Error { exit, message, .. } if !untouched => Failure::new(
             exit,
-            what,
+            message,
             "Everything else of the store was overwritten and removed; see what is left, and remove it yourself.",
         ),
         failure => failure,

@@ -6,9 +6,10 @@ mod editing;
 mod editor;
 #[cfg(target_os = "linux")]
 mod private_folder;
+mod unsupported;
 
 use crate::args::StoreArgs;
-use crate::exit::{Exit, Failure};
+use crate::exit::Failure;
 
 /// Edit a file of the memory with $VISUAL or $EDITOR; a file that is not there is made
 ///
@@ -46,14 +47,6 @@ impl Edit {
     #[cfg(not(target_os = "linux"))]
     pub(crate) fn run(&self) -> Result<(), Failure> {
         let _ = (&self.store, &self.path);
-        Err(no_memory())
+        Err(unsupported::no_memory_file_system())
     }
-}
-
-fn no_memory() -> Failure {
-    Failure::new(
-        Exit::Other,
-        "There is no file system here that is known to be in memory, and the text must not reach a disk.",
-        "Use `inmost cat` and `inmost write`, with a program between them that keeps nothing.",
-    )
 }

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use crate::args::StoreArgs;
 use crate::exit::{Exit, Failure};
+use crate::host_files::{self, MOST_BYTES};
 use crate::passphrase::Input;
-use crate::plain::{self, MOST_BYTES};
 use crate::store::{OpenStore, place};
 use crate::transfer::{Outcome, Report};
 use crate::wiped::Wiped;
@@ -116,7 +116,7 @@ impl Export {
 
     /// Writes one file, where its names below `--from` lead.
     fn write(&self, below: &str, text: &str) -> Result<Outcome, Failure> {
-        let Some(place) = plain::relative(below) else {
+        let Some(place) = host_files::relative(below) else {
             return Ok(refused("its path could lead out of the folder"));
         };
         match write(&self.plain, &place, text) {
@@ -148,7 +148,7 @@ fn unwritable(error: &io::Error) -> Failure {
 
 /// Makes the folder, and removes what an interrupted export has left in it.
 fn prepare(folder: &Path) -> io::Result<()> {
-    plain::make_folder(folder)?;
+    host_files::make_folder(folder)?;
     match fs::remove_file(folder.join(PARTIAL)) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
         _ => Ok(()),
@@ -162,7 +162,7 @@ fn write(folder: &Path, place: &Path, text: &str) -> io::Result<Outcome> {
         on_the_way.push(name);
         match on_the_way.symlink_metadata() {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                plain::make_folder(&on_the_way)?;
+                host_files::make_folder(&on_the_way)?;
             }
             Err(error) => return Err(error),
             Ok(data) if data.is_dir() => {}
@@ -177,7 +177,7 @@ fn write(folder: &Path, place: &Path, text: &str) -> io::Result<Outcome> {
             return Ok(refused("there is a folder, link or special file of its name"));
         }
         Ok(_) => {
-            let there = Wiped::read(plain::open(&place)?, MOST_BYTES)?;
+            let there = Wiped::read(host_files::open(&place)?, MOST_BYTES)?;
             let is_same = there.is_some_and(|there| there.expose() == text.as_bytes());
             return Ok(if is_same {
                 Outcome::Same
@@ -187,7 +187,7 @@ fn write(folder: &Path, place: &Path, text: &str) -> io::Result<Outcome> {
         }
     }
     let partial = folder.join(PARTIAL);
-    let mut file = plain::create(&partial)?;
+    let mut file = host_files::create(&partial)?;
     let written = file.write_all(text.as_bytes()).and_then(|()| file.sync_all());
     if let Err(error) = written.and_then(|()| fs::rename(&partial, &place)) {
         let _ = fs::remove_file(&partial);

@@ -7,12 +7,13 @@ use serde::Serialize;
 
 use crate::args::StoreArgs;
 use crate::exit::Failure;
+use crate::output::print;
 use crate::passphrase::Input;
 use crate::store::facts::Text;
 use crate::style::{Piece, Style};
-use crate::tree::{self, Found};
+use crate::tree::{self, WalkEntry};
 use crate::wiped::Wiped;
-use crate::{json_line, shown};
+use crate::{display, json_line};
 
 /// Search the files of the memory for lines that match a pattern
 ///
@@ -66,12 +67,12 @@ impl Grep {
                 tree::walk_files(store, path, |file, text| {
                     let lines = search.file(file, text)?;
                     is_found |= lines.is_some();
-                    lines.map_or(Ok(()), |lines| super::print(lines.expose()))
+                    lines.map_or(Ok(()), |lines| print(lines.expose()))
                 })?;
             }
             Ok(())
         })?;
-        if is_found { Ok(()) } else { Err(Failure::NothingFound) }
+        if is_found { Ok(()) } else { Err(Failure::NoMatch) }
     }
 
     fn pattern(&self) -> Result<Regex, Failure> {
@@ -99,7 +100,7 @@ struct Search<'a> {
 
 impl Search<'_> {
     /// What to print of a file; `None` if nothing was found in it.
-    fn file(&self, file: &Found, text: &Text) -> Result<Option<Wiped>, Failure> {
+    fn file(&self, file: &WalkEntry, text: &Text) -> Result<Option<Wiped>, Failure> {
         let mut hits =
             (1..).zip(lines(text.as_str())).filter(|(_, line)| self.pattern.is_match(line));
         let Some(first) = hits.next() else { return Ok(None) };
@@ -120,7 +121,7 @@ impl Search<'_> {
     /// One line of output: with the text of a line, the number is that line's, else it is a count.
     fn tell(
         &self,
-        file: &Found,
+        file: &WalkEntry,
         number: Option<usize>,
         text: Option<&str>,
         out: &mut Wiped,
@@ -129,7 +130,7 @@ impl Search<'_> {
             let (line, count) = if text.is_some() { (number, None) } else { (None, number) };
             return json_line::append(&Hit { path: &file.path, line, text, count }, out);
         }
-        self.style.paint(Piece::Path, shown::path(&file.path).as_bytes(), out);
+        self.style.paint(Piece::Path, display::path(&file.path).as_bytes(), out);
         if let Some(number) = number {
             out.append(b":");
             self.style.paint(Piece::Number, number.to_string().as_bytes(), out);
@@ -147,7 +148,7 @@ impl Search<'_> {
         let is_watched = io::stdout().is_terminal();
         let mut piece = |part: Option<&str>, piece: Option<Piece>| {
             let part = part.unwrap_or_default();
-            let safe = is_watched.then(|| shown::text(part));
+            let safe = is_watched.then(|| display::text(part));
             let part = safe.as_ref().map_or(part.as_bytes(), Wiped::expose);
             match piece {
                 Some(piece) if !part.is_empty() => self.style.paint(piece, part, out),

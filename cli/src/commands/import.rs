@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use self::folder::Folder;
 use crate::args::StoreArgs;
 use crate::exit::{Exit, Failure};
+use crate::host_files::{self, MOST_BYTES};
 use crate::passphrase::Input;
-use crate::plain::{self, MOST_BYTES};
 use crate::store::OpenStore;
 use crate::transfer::{Outcome, Report};
 use crate::wiped::Wiped;
@@ -89,7 +89,7 @@ impl Import {
     }
 
     fn copy_file(&self, store: &OpenStore, file: &Path, path: &str) -> Result<Outcome, Failure> {
-        let bytes = match plain::open(file).and_then(|file| Wiped::read(file, MOST_BYTES)) {
+        let bytes = match host_files::open(file).and_then(|file| Wiped::read(file, MOST_BYTES)) {
             Ok(Some(bytes)) => bytes,
             Ok(None) => return Ok(refused("it is too long for a file of the memory")),
             Err(error) => return Ok(refused(&format!("it cannot be read: {error}"))),
@@ -124,8 +124,8 @@ fn refused(reason: &str) -> Outcome {
 /// What concerns this file alone is no reason to leave out the others: what the memory cannot hold, or no path can be.
 fn refusal(failure: Failure) -> Result<Outcome, Failure> {
     match failure {
-        Failure::Told { exit: Exit::Usage | Exit::Other, what, .. } => {
-            Ok(Outcome::Refused(what.into_owned()))
+        Failure::Error { exit: Exit::Usage | Exit::Other, message, .. } => {
+            Ok(Outcome::Refused(message.into_owned()))
         }
         failure => Err(failure),
     }

@@ -1,8 +1,10 @@
 //! `inmost init`
 
 use super::slot;
-use crate::args::{EngineName, KdfArgs, OpenArgs};
+use crate::args::{KdfArgs, OpenArgs};
+use crate::engine::EngineName;
 use crate::exit::Failure;
+use crate::output::print;
 use crate::passphrase;
 use crate::store::OpenStore;
 use crate::wiped::Wiped;
@@ -34,7 +36,7 @@ pub(crate) struct Init {
 impl Init {
     pub(crate) fn run(&self) -> Result<(), Failure> {
         let text = self.open.make_store(&self.kdf, self.engine, |store| self.describe(store))?;
-        super::print(text.expose())
+        print(text.expose())
     }
 
     fn describe(&self, store: &OpenStore) -> Result<Wiped, Failure> {
@@ -52,7 +54,7 @@ impl Init {
 
     /// Asks whoever has just typed the passphrase.
     fn is_wanted(&self) -> Result<bool, Failure> {
-        if !self.open.credential.passphrase.asks() {
+        if !self.open.credential.passphrase.prompts() {
             return Ok(false);
         }
         let question = "Print a recovery key for the day it is forgotten? [y/N] ";

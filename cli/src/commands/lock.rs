@@ -3,6 +3,7 @@
 use crate::agent;
 use crate::args::PlaceArgs;
 use crate::exit::Failure;
+use crate::output::print;
 
 /// Lock a store that `inmost unlock` has unlocked
 ///
@@ -20,7 +21,7 @@ impl Lock {
         if !place.exists() {
             return Err(inmost::StoreError::NotAStore.into());
         }
-        super::print(if agent::lock(&place)? {
+        print(if agent::lock(&place)? {
             b"Locked; the process that had the keys is gone.\n"
         } else {
             b"It was not unlocked.\n"

@@ -4,12 +4,13 @@ use serde::Serialize;
 
 use crate::args::StoreArgs;
 use crate::exit::Failure;
+use crate::output::print;
 use crate::passphrase::Input;
 use crate::store::facts::EntryKind;
 use crate::style::{Piece, Style};
-use crate::tree::{self, Found};
+use crate::tree::{self, WalkEntry};
 use crate::wiped::Wiped;
-use crate::{clock, json_line, shown};
+use crate::{clock, display, json_line};
 
 /// Show a folder of the memory, and everything below it, as a tree
 ///
@@ -58,19 +59,19 @@ impl Ls {
         } else {
             draw(&found, Style::of_output(), &mut text);
         }
-        super::print(text.expose())
+        print(text.expose())
     }
 }
 
-fn draw(all: &[Found], style: Style, text: &mut Wiped) {
+fn draw(all: &[WalkEntry], style: Style, text: &mut Wiped) {
     let now = clock::now();
     for (found, changed) in all.iter().zip(changes(all)) {
-        let size = shown::size(found.entry.bytes);
-        let age = changed.map_or_else(|| "-".to_owned(), |changed| shown::age(now, changed));
+        let size = display::size(found.entry.bytes);
+        let age = changed.map_or_else(|| "-".to_owned(), |changed| display::age(now, changed));
         text.append(format!("{size:>7} {age:>5}  ").as_bytes());
         text.append("  ".repeat(found.depth).as_bytes());
         // Names hold no control characters unless the store is damaged.
-        let name = shown::path(&found.entry.name);
+        let name = display::path(&found.entry.name);
         if found.is_folder() {
             style.paint(Piece::Folder, format!("{name}/").as_bytes(), text);
         } else {
@@ -81,7 +82,7 @@ fn draw(all: &[Found], style: Style, text: &mut Wiped) {
 }
 
 /// When each last changed: a folder with the newest file that was found below it.
-fn changes(all: &[Found]) -> Vec<Option<u64>> {
+fn changes(all: &[WalkEntry]) -> Vec<Option<u64>> {
     // From the end, so that what is below a folder comes before it; `newest` has one place for each depth on the way.
     let mut newest: Vec<Option<u64>> = Vec::new();
     let mut changes: Vec<_> = all
@@ -119,7 +120,7 @@ struct Line<'a> {
 }
 
 impl<'a> Line<'a> {
-    fn of(found: &'a Found) -> Self {
+    fn of(found: &'a WalkEntry) -> Self {
         let (kind, file) = match found.entry.kind {
             EntryKind::File { lines, created, modified, .. } => {
                 ("file", Some((lines, created, modified)))

@@ -3,8 +3,9 @@
 use crate::args::StoreArgs;
 use crate::exit::Failure;
 use crate::mcp::{self, client_config};
+use crate::output::print;
 use crate::passphrase::Input;
-use crate::store::Restrictions;
+use crate::store::restrictions::Restrictions;
 
 /// Serve the memory tool to an MCP client, on standard input and output
 ///
@@ -37,7 +38,7 @@ impl Mcp {
         match self.print_config {
             Some(client) => {
                 let block = client_config::block(client, &self.store, &self.restrictions)?;
-                super::print(block.as_bytes())
+                print(block.as_bytes())
             }
             None => mcp::serve(&self.store, &self.restrictions),
         }

@@ -1,6 +1,8 @@
 //! `inmost migrate`
 
-use crate::args::{EngineName, StoreArgs};
+use super::rewrite::rewrite;
+use crate::args::StoreArgs;
+use crate::engine::EngineName;
 use crate::exit::Failure;
 
 /// Move a store to another engine
@@ -20,6 +22,6 @@ pub(crate) struct Migrate {
 
 impl Migrate {
     pub(crate) fn run(&self) -> Result<(), Failure> {
-        super::rewrite(&self.store, "moved", |store, progress| store.migrate(self.engine, progress))
+        rewrite(&self.store, "moved", |store, progress| store.migrate(self.engine, progress))
     }
 }

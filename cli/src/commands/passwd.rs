@@ -5,9 +5,11 @@ use std::path::PathBuf;
 use inmost::{Keyfile, StoreError};
 
 use crate::args::{KdfArgs, StoreArgs};
-use crate::credential::{self, Secret};
 use crate::exit::{Exit, Failure};
+use crate::keyfile;
+use crate::output::print;
 use crate::passphrase::{Input, NewPassphraseArgs};
+use crate::secret::Secret;
 use crate::store::OpenStore;
 use crate::store::facts::{Cost, Slot};
 use crate::store::request::NewKey;
@@ -47,7 +49,7 @@ impl Passwd {
             "Changed the passphrase in keyslot {number}.\n\
              The old one still opens older copies of this store. If somebody else knows it: `inmost rotate`.\n"
         );
-        super::print(text.as_bytes())
+        print(text.as_bytes())
     }
 
     fn change(&self, store: &OpenStore) -> Result<u8, Failure> {
@@ -57,7 +59,7 @@ impl Passwd {
         let keyfile = self.keyfile(slot)?;
         let passphrase = self.new.choose()?;
         let secret = Secret::of(passphrase, keyfile);
-        let cost = self.kdf.asked().map(Cost::from);
+        let cost = self.kdf.requested().map(Cost::from);
         let key = NewKey { shape: secret.shape(), label: None, cost };
         store.replace_slot(slot.number, key, &secret)?;
         Ok(slot.number)
@@ -94,7 +96,7 @@ impl Passwd {
     /// A keyslot that needs a keyfile goes on needing one.
     fn keyfile(&self, slot: &Slot) -> Result<Option<Keyfile>, Failure> {
         if let Some(path) = &self.new_keyfile {
-            return credential::read_or_make(path).map(Some);
+            return keyfile::read_or_create(path).map(Some);
         }
         if !slot.needs_keyfile {
             return Ok(None);

@@ -1,5 +1,6 @@
 //! `inmost purge`
 
+use super::rewrite::rewrite;
 use crate::args::StoreArgs;
 use crate::exit::Failure;
 
@@ -16,6 +17,6 @@ pub(crate) struct Purge {
 
 impl Purge {
     pub(crate) fn run(&self) -> Result<(), Failure> {
-        super::rewrite(&self.store, "purged", |store, progress| store.purge(progress))
+        rewrite(&self.store, "purged", |store, progress| store.purge(progress))
     }
 }

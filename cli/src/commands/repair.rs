@@ -4,6 +4,7 @@ use super::check;
 use crate::args::StoreArgs;
 use crate::confirm;
 use crate::exit::Failure;
+use crate::output::print;
 use crate::passphrase::Input;
 use crate::progress::Progress;
 use crate::store::OpenStore;
@@ -34,26 +35,26 @@ impl Repair {
     fn repair(&self, store: &OpenStore) -> Result<(), Failure> {
         let report = examine(store)?;
         if report.is_clean() {
-            return super::print(b"Nothing is wrong, so nothing was done.\n");
+            return print(b"Nothing is wrong, so nothing was done.\n");
         }
         let found = check::lines(&report);
-        super::print(format!("{found}What cannot be read of this would be dropped.\n").as_bytes())?;
+        print(format!("{found}What cannot be read of this would be dropped.\n").as_bytes())?;
         confirm::ask(self.yes, "Type yes to drop it: ", "yes")?;
 
         let mut progress = Progress::new("records written");
-        let dropped = store.repair(|records| progress.tell(records))?;
+        let dropped = store.repair(|records| progress.update(records))?;
         drop(progress);
-        super::print(check::dropped(&dropped).as_bytes())?;
+        print(check::dropped(&dropped).as_bytes())?;
         let left = examine(store)?;
         if left.is_clean() {
-            return super::print(b"The store was repaired; nothing is wrong with it now.\n");
+            return print(b"The store was repaired; nothing is wrong with it now.\n");
         }
-        super::print(check::lines(&left).as_bytes())?;
+        print(check::lines(&left).as_bytes())?;
         Err(check::wrong(&left))
     }
 }
 
 fn examine(store: &OpenStore) -> Result<Report, Failure> {
     let mut progress = Progress::new("records read");
-    store.check(|records| progress.tell(records))
+    store.check(|records| progress.update(records))
 }

@@ -2,6 +2,7 @@
 
 use crate::args::StoreArgs;
 use crate::exit::Failure;
+use crate::output::print;
 use crate::progress::Progress;
 use crate::wiped::Wiped;
 
@@ -20,7 +21,7 @@ impl Rotate {
     pub(crate) fn run(&self) -> Result<(), Failure> {
         let dropped = self.store.with_secret(|store, secret| {
             let mut progress = Progress::new("records written");
-            store.rotate(secret, |records| progress.tell(records))
+            store.rotate(secret, |records| progress.update(records))
         })?;
         let mut text = Wiped::new();
         text.append(
@@ -33,6 +34,6 @@ impl Rotate {
             // Labels hold no control characters.
             text.append(format!("  {}  {}\n", slot.kind, slot.label).as_bytes());
         }
-        super::print(text.expose())
+        print(text.expose())
     }
 }

@@ -1,17 +1,20 @@
 //! `inmost salvage`
 
-mod plain;
+mod plain_folder;
+mod renamed;
 
 use std::path::{Path, PathBuf};
 
 use inmost::{Credential, FileError, SalvageReport, Session, SessionOptions, VaultOptions};
 
-use self::plain::PlainFolder;
+use self::plain_folder::PlainFolder;
+use self::renamed::Renamed;
 use crate::args::{KdfArgs, StoreArgs};
+use crate::display;
 use crate::exit::{Exit, Failure};
+use crate::output::print;
 use crate::passphrase::Input;
 use crate::progress::Progress;
-use crate::shown;
 use crate::store::place;
 
 /// Get out of a damaged store whatever can still be read
@@ -57,11 +60,9 @@ impl Salvage {
         let (vault, secret) = self.store.open(Input::Free)?;
         let mut progress = Progress::new("files saved");
         let mut count = 0_u64..;
-        let mut tell = move || progress.tell(count.next().unwrap_or_default());
+        let mut tell = move || progress.update(count.next().unwrap_or_default());
         let (report, renamed) = if self.plain {
-            super::print(
-                b"What is saved is not encrypted: whoever can read the files can read it.\n",
-            )?;
+            print(b"What is saved is not encrypted: whoever can read the files can read it.\n")?;
             let mut folder = PlainFolder::new(&self.to);
             let report = vault.salvage(secret.credential(), |path, text| {
                 tell();
@@ -78,7 +79,7 @@ impl Salvage {
             (report?, renamed)
         };
         drop(tell);
-        super::print(told(&report, &renamed, &self.to).as_bytes())?;
+        print(told(&report, &renamed, &self.to).as_bytes())?;
         if report.lost.is_empty() { Ok(()) } else { Err(missing(&report)) }
     }
 }
@@ -90,12 +91,6 @@ struct NewStore<'a> {
     kdf: &'a KdfArgs,
     session: Option<Session>,
     renamed: Vec<Renamed>,
-}
-
-/// A file that could not keep its path.
-struct Renamed {
-    from: String,
-    to: String,
 }
 
 impl<'a> NewStore<'a> {
@@ -146,13 +141,13 @@ fn told(report: &SalvageReport, renamed: &[Renamed], to: &Path) -> String {
     let mut lines = Vec::new();
     for lost in &report.lost {
         let path = if lost.path.is_empty() { "/memories" } else { &lost.path };
-        lines.push(format!("missing {}: {} {}\n", shown::path(path), lost.what, lost.how));
+        lines.push(format!("missing {}: {} {}\n", display::path(path), lost.what, lost.how));
     }
-    lines.push(shown::unlisted(report.unlisted));
+    lines.push(display::unlisted(report.unlisted));
     for Renamed { from, to } in renamed {
-        lines.push(format!("renamed {} to {}\n", shown::path(from), shown::path(to)));
+        lines.push(format!("renamed {} to {}\n", display::path(from), display::path(to)));
     }
-    let (files, to) = (shown::count(report.files, "file", "files"), to.display());
+    let (files, to) = (display::count(report.files, "file", "files"), to.display());
     lines.push(if report.files == 0 {
         "No file could be saved, so nothing was made.\n".to_owned()
     } else {
@@ -163,7 +158,7 @@ fn told(report: &SalvageReport, renamed: &[Renamed], to: &Path) -> String {
 
 fn missing(report: &SalvageReport) -> Failure {
     let listed = u64::try_from(report.lost.len()).unwrap_or(u64::MAX);
-    let what = shown::count(listed.saturating_add(report.unlisted), "thing is", "things are");
+    let what = display::count(listed.saturating_add(report.unlisted), "thing is", "things are");
     Failure::new(
         Exit::Damaged,
         format!("{what} missing from what was saved."),

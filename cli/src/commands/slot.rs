@@ -6,9 +6,12 @@ use clap::Subcommand;
 use inmost::{RecoveryKey, SlotLabel};
 
 use crate::args::{KdfArgs, OpenArgs, StoreArgs};
-use crate::credential::{self, By, Secret};
+use crate::credential::By;
 use crate::exit::{Exit, Failure};
+use crate::keyfile;
+use crate::output::print;
 use crate::passphrase::{Input, NewPassphraseArgs};
+use crate::secret::Secret;
 use crate::store::OpenStore;
 use crate::store::facts::{self, Cost};
 use crate::store::request::NewKey;
@@ -59,7 +62,7 @@ impl List {
         for slot in slots {
             text.append(line(&slot).as_bytes());
         }
-        super::print(text.expose())
+        print(text.expose())
     }
 }
 
@@ -107,17 +110,17 @@ impl Add {
                 enrol_recovery_key(store, self.label.clone(), Wiped::new())?;
                 return Ok(Wiped::new());
             }
-            let keyfile = self.new_keyfile.as_deref().map(credential::read_or_make).transpose()?;
+            let keyfile = self.new_keyfile.as_deref().map(keyfile::read_or_create).transpose()?;
             let passphrase = self.new.choose()?;
             let secret = Secret::of(passphrase, keyfile);
-            let cost = self.kdf.asked().map(Cost::from);
+            let cost = self.kdf.requested().map(Cost::from);
             let key = NewKey { shape: secret.shape(), label: self.label.clone(), cost };
             let number = store.add_slot(key, &secret)?;
             let mut text = Wiped::new();
             text.append(format!("Added keyslot {number}.\n").as_bytes());
             Ok(text)
         })?;
-        super::print(text.expose())
+        print(text.expose())
     }
 }
 
@@ -143,7 +146,7 @@ impl Remove {
              What it was for still opens older copies of this store, and with one of them what is written from now on.\n\
              If it may be in wrong hands: `inmost rotate`.\n"
         );
-        super::print(text.as_bytes())
+        print(text.as_bytes())
     }
 }
 
@@ -158,7 +161,7 @@ pub(super) fn enrol_recovery_key(
     let secret = Secret::RecoveryKey(key);
     let number = store.add_slot(NewKey { shape: secret.shape(), label, cost: None }, &secret)?;
     // Nobody can ever see it again: a keyslot whose key was not printed is of no use, and looks as if it were.
-    super::print(text.expose()).map_err(|_| match store.remove_slot(number) {
+    print(text.expose()).map_err(|_| match store.remove_slot(number) {
         Ok(()) => Failure::new(
             Exit::Io,
             "The recovery key could not be printed, so its keyslot was removed again.",

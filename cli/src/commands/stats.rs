@@ -6,11 +6,12 @@ use serde::Serialize;
 
 use crate::args::StoreArgs;
 use crate::exit::Failure;
+use crate::output::print;
 use crate::passphrase::Input;
 use crate::store::facts::EntryKind;
-use crate::tree::{self, Found};
+use crate::tree::{self, WalkEntry};
 use crate::wiped::Wiped;
-use crate::{clock, json_line, shown};
+use crate::{clock, display, json_line};
 
 /// Show what a memory is made of: how many files, how much text, what is largest, oldest and newest
 ///
@@ -43,7 +44,7 @@ impl Stats {
         } else {
             text.append(counts.told(clock::now()).as_bytes());
         }
-        super::print(text.expose())
+        print(text.expose())
     }
 }
 
@@ -67,7 +68,7 @@ struct File {
 }
 
 impl Counts {
-    fn add(&mut self, found: Found) {
+    fn add(&mut self, found: WalkEntry) {
         let EntryKind::File { lines, modified, .. } = found.entry.kind else {
             self.folders += 1;
             return;
@@ -98,15 +99,15 @@ impl Counts {
         line("folders", self.folders.to_string());
         line(
             "text",
-            format!("{} bytes in {}", self.bytes, shown::count(self.lines, "line", "lines")),
+            format!("{} bytes in {}", self.bytes, display::count(self.lines, "line", "lines")),
         );
         line("on disk", format!("{} bytes", self.disk_bytes));
         if let Some(file) = &self.largest {
-            line("largest", format!("{} bytes, {}", file.bytes, shown::path(&file.path)));
+            line("largest", format!("{} bytes, {}", file.bytes, display::path(&file.path)));
         }
         for (name, file) in [("oldest", &self.oldest), ("newest", &self.newest)] {
             if let Some(file) = file {
-                let (age, path) = (shown::age(now, file.modified), shown::path(&file.path));
+                let (age, path) = (display::age(now, file.modified), display::path(&file.path));
                 line(name, format!("changed {age} ago, {path}"));
             }
         }

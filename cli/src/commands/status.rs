@@ -2,10 +2,12 @@
 
 use std::fmt::Write;
 
-use crate::args::{EngineName, StoreArgs};
+use crate::args::StoreArgs;
+use crate::display::{count, duration};
+use crate::engine::EngineName;
 use crate::exit::Failure;
+use crate::output::print;
 use crate::passphrase::Input;
-use crate::shown::{count, duration};
 use crate::store::facts::{Cost, Freshness, Protections};
 
 /// Show how much a store holds and takes, what protects it, and who has it unlocked
@@ -52,7 +54,7 @@ impl Status {
                 line("connected", connected(&agent.connected));
             }
         }
-        super::print(text.as_bytes())
+        print(text.as_bytes())
     }
 }
 

@@ -4,9 +4,10 @@ use std::time::{Duration, Instant};
 
 use crate::agent::{self, Connection, Limits};
 use crate::args::StoreArgs;
+use crate::display::duration;
 use crate::exit::{Exit, Failure};
+use crate::output::print;
 use crate::passphrase::Input;
-use crate::shown::duration;
 use crate::store::opening::Held;
 
 /// Unlock a store once, for all commands
@@ -54,7 +55,7 @@ impl Unlock {
         if self.foreground {
             let told = |freshness| {
                 self.store.open.warn_of_anchor(freshness);
-                super::print(unlocked(limits).as_bytes())
+                print(unlocked(limits).as_bytes())
             };
             return agent::start_here(&place, anchor, limits, secret, told);
         }
@@ -62,14 +63,16 @@ impl Unlock {
         loop {
             match agent::start(&place, anchor, limits, &secret) {
                 // A command that is about to end, or somebody else who unlocks it just now.
-                Err(failure @ Failure::Told { exit: Exit::InUse, .. }) => match self.store.hold() {
-                    Ok(Held::Agent(connection)) => return already(connection),
-                    Ok(Held::Here(vault)) if Instant::now() < patience => drop(vault),
-                    _ => return Err(failure),
-                },
+                Err(failure @ Failure::Error { exit: Exit::InUse, .. }) => {
+                    match self.store.hold() {
+                        Ok(Held::Agent(connection)) => return already(connection),
+                        Ok(Held::Here(vault)) if Instant::now() < patience => drop(vault),
+                        _ => return Err(failure),
+                    }
+                }
                 started => {
                     self.store.open.warn_of_anchor(started?);
-                    return super::print(unlocked(limits).as_bytes());
+                    return print(unlocked(limits).as_bytes());
                 }
             }
         }
@@ -93,7 +96,7 @@ fn already(mut connection: Connection) -> Result<(), Failure> {
         duration(agent.limits.idle),
         duration(agent.total_left)
     );
-    super::print(text.as_bytes())
+    print(text.as_bytes())
 }
 
 /// A number and a unit. A month is longer than anyone means to leave a store unlocked.

@@ -2,8 +2,8 @@
 
 use crate::args::StoreArgs;
 use crate::exit::{Exit, Failure};
+use crate::host_files::MOST_BYTES;
 use crate::passphrase::Input;
-use crate::plain::MOST_BYTES;
 use crate::streams;
 use crate::wiped::Wiped;
 

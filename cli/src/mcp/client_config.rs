@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use crate::args::StoreArgs;
 use crate::exit::{Exit, Failure};
 use crate::passphrase::PassphraseArgs;
-use crate::store::Restrictions;
+use crate::store::restrictions::Restrictions;
 
 /// The clients whose form is known.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -3,7 +3,7 @@
 use rmcp::model::{JsonObject, Tool, ToolAnnotations};
 use serde_json::{Value, json};
 
-use crate::store::Restrictions;
+use crate::store::restrictions::Restrictions;
 
 /// Its name.
 pub(super) const NAME: &str = "memory";

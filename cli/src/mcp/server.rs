@@ -17,8 +17,8 @@ use super::memory_tool::{self, NAME};
 use super::transport::Stdio;
 use super::worker::Call;
 use crate::exit::{Exit, Failure};
-use crate::store::Restrictions;
-use crate::store::facts::Answer;
+use crate::store::facts::ToolAnswer;
+use crate::store::restrictions::Restrictions;
 use crate::wiped::Wiped;
 
 /// What a client talks to.
@@ -65,17 +65,17 @@ impl Server {
         &self,
         arguments: &JsonObject,
         context: &RequestContext<RoleServer>,
-    ) -> Option<Answer> {
+    ) -> Option<ToolAnswer> {
         let (answer, answered) = oneshot::channel();
         let mut json = Wiped::new();
         // Neither the buffer nor a map with strings for keys can fail.
         let sent = serde_json::to_writer(&mut json, arguments).is_ok()
             && self.calls.send(Call { json, answer }).is_ok();
         if !sent {
-            return Some(Answer::unavailable());
+            return Some(ToolAnswer::unavailable());
         }
         let answered = context.ct.run_until_cancelled(answered).await?;
-        Some(answered.unwrap_or_else(|_| Answer::unavailable()))
+        Some(answered.unwrap_or_else(|_| ToolAnswer::unavailable()))
     }
 }
 

@@ -7,15 +7,15 @@ use tokio::sync::oneshot;
 use crate::args::StoreArgs;
 use crate::exit::Failure;
 use crate::passphrase::Input;
-use crate::store::Restrictions;
-use crate::store::facts::Answer;
+use crate::store::facts::ToolAnswer;
+use crate::store::restrictions::Restrictions;
 use crate::streams;
 use crate::wiped::Wiped;
 
 /// A call, and where its answer goes.
 pub(super) struct Call {
     pub(super) json: Wiped,
-    pub(super) answer: oneshot::Sender<Answer>,
+    pub(super) answer: oneshot::Sender<ToolAnswer>,
 }
 
 impl Call {
@@ -24,7 +24,7 @@ impl Call {
         self.answer.is_closed()
     }
 
-    fn answer(self, answer: Answer) {
+    fn answer(self, answer: ToolAnswer) {
         // The client may have cancelled it meanwhile.
         let _ = self.answer.send(answer);
     }
@@ -55,7 +55,7 @@ pub(super) fn run(store: &StoreArgs, restrictions: &Restrictions, calls: &Receiv
             complaint.tell(&failure);
         }
         if let Some(call) = next {
-            call.answer(Answer::unavailable());
+            call.answer(ToolAnswer::unavailable());
         }
     }
 }
@@ -66,10 +66,10 @@ struct Complaint(Option<String>);
 
 impl Complaint {
     fn tell(&mut self, failure: &Failure) {
-        let Failure::Told { what, advice, .. } = failure else { return };
-        if self.0.as_deref() != Some(what) {
-            streams::complain(what, advice);
-            self.0 = Some(what.to_string());
+        let Failure::Error { message, advice, .. } = failure else { return };
+        if self.0.as_deref() != Some(message) {
+            streams::print_error(message, advice);
+            self.0 = Some(message.to_string());
         }
     }
 

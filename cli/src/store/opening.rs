@@ -1,19 +1,21 @@
 //! How a command gets its store: from the key agent if one has it, else from the disk.
 
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use inmost::{FileAnchor, StoreError, Vault, VaultOptions};
+use inmost::{StoreError, Vault};
 
 use super::facts::Freshness;
-use super::{OpenStore, Restrictions, place};
+use super::restrictions::Restrictions;
+use super::{OpenStore, place};
 use crate::agent::{self, Connection};
-use crate::args::{EngineName, KdfArgs, OpenArgs, PlaceArgs, StoreArgs};
-use crate::credential::{By, Secret};
+use crate::args::{KdfArgs, OpenArgs, PlaceArgs, StoreArgs};
+use crate::credential::By;
+use crate::engine::EngineName;
 use crate::exit::{Exit, Failure};
 use crate::passphrase::Input;
+use crate::secret::Secret;
 use crate::{compact_offer, streams};
 
 /// Who has hold of the store.
@@ -89,13 +91,13 @@ impl StoreArgs {
         work: impl FnOnce(&OpenStore) -> Result<T, Failure>,
     ) -> Result<T, Failure> {
         let store = match self.open_store(input, restrictions) {
-            Err(Failure::Told { exit: Exit::NotAStore, .. }) if self.recovery => {
+            Err(Failure::Error { exit: Exit::NotAStore, .. }) if self.recovery => {
                 return Err(Failure::usage(
                     "A new store needs a passphrase.",
                     "Leave out --recovery; `inmost slot add --recovery` makes a key for it.",
                 ));
             }
-            Err(Failure::Told { exit: Exit::NotAStore, .. }) => {
+            Err(Failure::Error { exit: Exit::NotAStore, .. }) => {
                 self.open.create(&self.place()?, kdf, EngineName::Sled, input, restrictions)?
             }
             opened => opened?,
@@ -127,15 +129,6 @@ impl StoreArgs {
     pub(crate) fn secret(&self, input: Input) -> Result<Secret, Failure> {
         self.open.credential.of_store(input, self.by())
     }
-
-    /// Where the store is.
-    pub(crate) fn place(&self) -> Result<PathBuf, Failure> {
-        self.open.place()
-    }
-
-    fn by(&self) -> By {
-        By::recovery(self.recovery)
-    }
 }
 
 impl OpenArgs {
@@ -160,11 +153,6 @@ impl OpenArgs {
         work_on(self.create(&self.place()?, kdf, engine, Input::Free, &unrestricted)?, work)
     }
 
-    /// Where the store is.
-    pub(crate) fn place(&self) -> Result<PathBuf, Failure> {
-        self.place.place()
-    }
-
     fn open_store(
         &self,
         place: &Path,
@@ -186,7 +174,7 @@ impl OpenArgs {
 
     /// Another process may be about to let go of the store, or to hand it to a key agent.
     fn hold(&self, place: &Path, restrictions: &Restrictions) -> Result<Held, Failure> {
-        let options = vault_options(place, self.anchor.as_deref())?;
+        let options = place::vault_options(place, self.anchor.as_deref())?;
         let patience = Instant::now() + PATIENCE;
         loop {
             if let Some(connection) = agent::connect(place, self.anchor.as_deref(), restrictions)? {
@@ -237,7 +225,7 @@ impl OpenArgs {
             place::make_data_folder(place)?;
         }
         place::check_parent(place)?;
-        let options = vault_options(place, self.anchor.as_deref())?;
+        let options = place::vault_options(place, self.anchor.as_deref())?;
         let options = options.kdf_cost(kdf.cost()).engine(engine.engine());
         if self.anchor.as_ref().is_some_and(|anchor| anchor.exists()) {
             return Err(Failure::usage(
@@ -261,14 +249,6 @@ impl PlaceArgs {
             _ => StoreError::InUse(process).into(),
         }
     }
-}
-
-/// How a store is opened, here and in the key agent.
-pub(crate) fn vault_options(place: &Path, anchor: Option<&Path>) -> Result<VaultOptions, Failure> {
-    let options = VaultOptions::new();
-    let Some(anchor) = anchor else { return Ok(options) };
-    place::check_anchor(anchor, place)?;
-    Ok(options.freshness_anchor(Arc::new(FileAnchor::new(anchor))))
 }
 
 fn work_on<T>(

@@ -3,6 +3,7 @@
 use super::editor::{Editor, Signals};
 use super::private_folder::PrivateFolder;
 use crate::exit::{Exit, Failure};
+use crate::output::print;
 use crate::store::OpenStore;
 use crate::store::facts::Text;
 use crate::tree;
@@ -22,7 +23,7 @@ pub(super) fn edit(store: &OpenStore, path: &str, editor: &Editor) -> Result<(),
         return Err(folder.keep(not_text()));
     };
     if after == text(before.as_ref()) {
-        return crate::commands::print(b"The text was not changed; nothing was written.\n");
+        return print(b"The text was not changed; nothing was written.\n");
     }
     save(store, path, before.as_ref(), after).map_err(|failure| folder.keep(failure))
 }
@@ -59,7 +60,7 @@ mod tests {
 
     fn told(saved: Result<(), Failure>) -> String {
         match saved {
-            Err(Failure::Told { what, .. }) => what.into_owned(),
+            Err(Failure::Error { message, .. }) => message.into_owned(),
             _ => String::new(),
         }
     }

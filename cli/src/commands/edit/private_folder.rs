@@ -6,7 +6,7 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 use crate::exit::{Exit, Failure};
-use crate::plain::{self, MOST_BYTES};
+use crate::host_files::{self, MOST_BYTES};
 use crate::streams;
 use crate::wiped::Wiped;
 
@@ -27,7 +27,7 @@ impl PrivateFolder {
         let folder = make()?;
         let file = folder.join(format!("memory{}", ending(path)));
         let private = Self { folder, file, is_kept: false };
-        let file = plain::create(&private.file);
+        let file = host_files::create(&private.file);
         file.and_then(|mut file| file.write_all(text.as_bytes())).map_err(|error| {
             let advice = "Make room in the file system in memory.";
             Failure::io("The text cannot be handed to the editor", &error, advice)
@@ -45,7 +45,7 @@ impl PrivateFolder {
 
     /// What the file holds now.
     pub(super) fn read(&self) -> Result<Wiped, Failure> {
-        let read = plain::open(&self.file).and_then(|file| Wiped::read(file, MOST_BYTES));
+        let read = host_files::open(&self.file).and_then(|file| Wiped::read(file, MOST_BYTES));
         let text = read.map_err(|error| {
             Failure::io("The edited text cannot be read", &error, "Nothing was written.")
         })?;
@@ -60,16 +60,16 @@ impl PrivateFolder {
 
     /// Leaves the text where it is, since it could not be written for this reason.
     pub(super) fn keep(&mut self, failure: Failure) -> Failure {
-        let Failure::Told { exit, what, advice } = failure else { return failure };
+        let Failure::Error { exit, message, advice } = failure else { return failure };
         if !self.file.exists() {
-            return Failure::Told { exit, what, advice };
+            return Failure::Error { exit, message, advice };
         }
         self.is_kept = true;
         let advice = format!(
             "{advice} The edited text is kept in memory, in {}: give it to `inmost write`, then remove its folder.",
             self.file.display()
         );
-        Failure::new(exit, what, advice)
+        Failure::new(exit, message, advice)
     }
 }
 
@@ -95,7 +95,7 @@ fn make() -> Result<PathBuf, Failure> {
             let _ = fs::remove_dir(&folder);
         }
     }
-    Err(super::no_memory())
+    Err(super::unsupported::no_memory_file_system())
 }
 
 fn make_in(parent: &Path) -> io::Result<PathBuf> {

@@ -16,7 +16,7 @@ use std::thread;
 
 use crate::args::StoreArgs;
 use crate::exit::Failure;
-use crate::store::Restrictions;
+use crate::store::restrictions::Restrictions;
 
 /// Serves until standard input ends.
 pub(crate) fn serve(store: &StoreArgs, restrictions: &Restrictions) -> Result<(), Failure> {

@@ -4,9 +4,9 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
 
-use super::Renamed;
+use super::renamed::Renamed;
 use crate::exit::{Exit, Failure};
-use crate::plain::{create, make_folder, relative};
+use crate::host_files::{create, make_folder, relative};
 
 /// A new folder, made with its first file.
 pub(super) struct PlainFolder<'a> {

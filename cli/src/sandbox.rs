@@ -44,7 +44,7 @@ pub(crate) fn run() -> Result<(), Failure> {
     let _ = io::stderr().lock().write_all(&output.stderr);
     match u8::try_from(code) {
         Ok(0) => Ok(()),
-        Ok(code) => Err(Failure::Ended(code)),
+        Ok(code) => Err(Failure::ChildExited(code)),
         Err(_) => Err(Failure::new(Exit::Damaged, "The child process failed.", ADVICE)),
     }
 }

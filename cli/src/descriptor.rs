@@ -34,6 +34,7 @@ impl Descriptor {
         Ok(Wiped::of(text.expose()))
     }
 
+    #[cfg(unix)]
     #[cfg(test)]
     pub(crate) fn of_number(number: u32) -> Self {
         let file = Arc::new(File::open("/dev/null").unwrap());

@@ -1,7 +1,7 @@
 //! The memory tool over the Model Context Protocol, on standard input and output.
 //!
-//! The server talks, and a worker on a thread of its own has the store, since calls block. Calls are carried out in
-//! the order in which they come. Standard output belongs to the protocol; a person reads standard error.
+//! The server handles the protocol. A worker thread holds the store, because calls block. Calls run in the order in which
+//! they arrive. Standard output carries only the protocol; errors for a person go to standard error.
 
 mod memory_tool;
 mod server;
@@ -20,12 +20,12 @@ use crate::store::restrictions::Restrictions;
 
 /// Serves until standard input ends.
 pub(crate) fn serve(store: &StoreArgs, restrictions: &Restrictions) -> Result<(), Failure> {
-    let (calls, to_answer) = mpsc::channel();
+    let (calls, queue) = mpsc::channel();
     thread::scope(|scope| {
-        let worker = scope.spawn(move || worker::run(store, restrictions, &to_answer));
-        // The server takes the sending end with it; then the worker finishes its call and closes the store.
-        let ended = server::run(server::Server::new(calls, restrictions));
-        worker.join().unwrap_or_else(|fault| panic::resume_unwind(fault));
-        ended
+        let worker = scope.spawn(move || worker::run(store, restrictions, &queue));
+        // The server drops the sender when it ends. The worker then finishes its call and closes the store.
+        let served = server::run(server::Server::new(calls, restrictions));
+        worker.join().unwrap_or_else(|panic| panic::resume_unwind(panic));
+        served
     })
 }

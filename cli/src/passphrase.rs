@@ -166,7 +166,7 @@ fn ask(input: Input, prompt: &str) -> Result<Wiped, Failure> {
     if input == Input::Unattended {
         return Err(Failure::new(
             Exit::Locked,
-            "The store is locked: no source of the passphrase was given, and this command does not ask for it.",
+            "The store is locked: no passphrase was given, and nobody can be asked.",
             "Run `inmost unlock`, or add a source such as --passphrase-file.",
         ));
     }

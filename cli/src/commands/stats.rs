@@ -7,16 +7,16 @@ use serde::Serialize;
 use crate::args::StoreArgs;
 use crate::exit::Failure;
 use crate::output::print;
-use crate::passphrase::Input;
 use crate::store::facts::EntryKind;
+use crate::store::opening::OpenOptions;
 use crate::tree::{self, WalkEntry};
 use crate::wiped::Wiped;
 use crate::{clock, display, json_line};
 
-/// Show what a memory is made of: how many files, how much text, what is largest, oldest and newest
+/// Show statistics of the memory: files, folders, size of the text, and the largest, oldest and newest file
 ///
-/// `inmost status` is about the store itself. With --json one object is printed; times in it are milliseconds since
-/// 1970.
+/// `inmost status` shows the state of the store itself. With --json one object is printed; its times are in milliseconds
+/// since 1970.
 #[derive(clap::Args)]
 #[command(after_help = "Example:\n  inmost stats --store notes.inmost")]
 pub(crate) struct Stats {
@@ -30,19 +30,18 @@ pub(crate) struct Stats {
 
 impl Stats {
     pub(crate) fn run(&self) -> Result<(), Failure> {
-        let counts = self.store.with_store(Input::Free, |store| {
-            let mut counts = Counts { disk_bytes: store.status()?.disk_bytes, ..Counts::default() };
-            tree::walk(store, "/memories", usize::MAX, |found| {
-                counts.add(found);
-                Ok(())
-            })?;
-            Ok(counts)
+        let store = self.store.open(&OpenOptions::default())?;
+        let mut counts = Counts { disk_bytes: store.status()?.disk_bytes, ..Counts::default() };
+        tree::walk(&store, "/memories", usize::MAX, |entry| {
+            counts.add(entry);
+            Ok(())
         })?;
+        drop(store);
         let mut text = Wiped::new();
         if self.json {
             json_line::append(&counts, &mut text)?;
         } else {
-            text.append(counts.told(clock::now()).as_bytes());
+            text.append(counts.as_text(clock::now()).as_bytes());
         }
         print(text.expose())
     }
@@ -77,7 +76,7 @@ impl Counts {
         self.bytes = self.bytes.saturating_add(found.entry.bytes);
         self.lines = self.lines.saturating_add(lines);
         let file = File { path: found.path, bytes: found.entry.bytes, modified };
-        // Of several that are alike, the first stays.
+        // Among equal files, the first one is kept.
         if self.largest.as_ref().is_none_or(|largest| file.bytes > largest.bytes) {
             self.largest = Some(file.clone());
         }
@@ -89,7 +88,7 @@ impl Counts {
         }
     }
 
-    fn told(&self, now: u64) -> String {
+    fn as_text(&self, now: u64) -> String {
         let mut text = String::new();
         let mut line = |name: &str, value: String| {
             // Writing to a string cannot fail.

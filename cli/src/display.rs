@@ -1,41 +1,45 @@
-//! Text for people: paths of the memory, texts, counts, sizes and ages. Does no I/O.
+//! Text for people: memory paths, texts, counts, sizes and ages. Does no I/O.
 
 use std::time::Duration;
 
 use crate::wiped::Wiped;
 
-/// A path with whatever could command a terminal written out: a damaged store may hold any name.
+/// A path with control characters escaped: a damaged store may contain any name.
 pub(crate) fn path(path: &str) -> String {
-    let mut shown = String::with_capacity(path.len());
+    let mut escaped = String::with_capacity(path.len());
     for letter in path.chars() {
-        if is_hidden(letter) { shown.extend(letter.escape_unicode()) } else { shown.push(letter) }
+        if needs_escape(letter) {
+            escaped.extend(letter.escape_unicode());
+        } else {
+            escaped.push(letter);
+        }
     }
-    shown
+    escaped
 }
 
-/// A text for a terminal, with whatever could command it written out: an agent may have noted what somebody made it
-/// read. Tabs and line ends stay.
+/// A text for a terminal with control characters escaped: an agent may have stored text that an attacker made it read.
+/// Tabs and line ends are kept.
 pub(crate) fn text(text: &str) -> Wiped {
-    let mut shown = Wiped::with_capacity(text.len());
+    let mut escaped = Wiped::with_capacity(text.len());
     let mut letters = text.chars().peekable();
     while let Some(letter) = letters.next() {
         let is_end = letter == '\n' || letter == '\r' && letters.peek() == Some(&'\n');
-        if is_hidden(letter) && letter != '\t' && !is_end {
-            shown.append(letter.escape_unicode().to_string().as_bytes());
+        if needs_escape(letter) && letter != '\t' && !is_end {
+            escaped.append(letter.escape_unicode().to_string().as_bytes());
         } else {
-            shown.append(letter.encode_utf8(&mut [0; 4]).as_bytes());
+            escaped.append(letter.encode_utf8(&mut [0; 4]).as_bytes());
         }
     }
-    shown
+    escaped
 }
 
-/// Controls, and the marks that turn the direction of writing around.
-fn is_hidden(letter: char) -> bool {
+/// Control characters and bidirectional formatting characters.
+fn needs_escape(letter: char) -> bool {
     letter.is_control()
         || matches!(letter, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// The path that these names lead along, from `/memories` down; nothing leads to what has none.
+/// The path of these names below `/memories`. Without names it is `/memories` itself.
 pub(crate) fn path_of(names: &[String]) -> String {
     let names: String = names.iter().flat_map(|name| ["/", name]).collect();
     path(&format!("/memories{names}"))
@@ -46,7 +50,7 @@ pub(crate) fn count(number: u64, one: &str, many: &str) -> String {
     format!("{number} {}", if number == 1 { one } else { many })
 }
 
-/// A length of time in its two largest units, such as `1 h 30 min`.
+/// A duration in its two largest units, such as `1 h 30 min`.
 pub(crate) fn duration(time: Duration) -> String {
     let units = [(86_400, "d"), (3_600, "h"), (60, "min"), (1, "s")];
     let mut rest = time.as_secs();
@@ -62,21 +66,21 @@ pub(crate) fn duration(time: Duration) -> String {
     if parts.is_empty() { "0 s".to_owned() } else { parts.join(" ") }
 }
 
-/// `12B`, `1.5K`, `2.0M`, as the memory tool writes sizes.
+/// `12B`, `1.5K`, `2.0M`.
 pub(crate) fn size(bytes: u64) -> String {
     if bytes < 1 << 10 {
         return format!("{bytes}B");
     }
     let tenths = |unit: u64| (u128::from(bytes) * 10 + u128::from(unit / 2)) / u128::from(unit);
-    // What would be rounded to 1024 of one unit is shown in the next.
+    // A size that would round to 1024 of one unit uses the next unit.
     let mut units = [(1 << 10, 'K'), (1 << 20, 'M')].into_iter();
     let (unit, letter) = units.find(|(unit, _)| tenths(*unit) < 10_240).unwrap_or((1 << 30, 'G'));
     format!("{}.{}{letter}", tenths(unit) / 10, tenths(unit) % 10)
 }
 
-/// How long ago: `5s`, `12m`, `3h`, `4d`, `2y`. Both times are milliseconds since 1970.
+/// The age of `then`: `5s`, `12m`, `3h`, `4d`, `2y`. Both times are in milliseconds since 1970.
 pub(crate) fn age(now: u64, then: u64) -> String {
-    // A clock that was put back makes nothing older than it is.
+    // 0 if the clock was set back.
     let seconds = now.saturating_sub(then) / 1_000;
     match seconds {
         0..60 => format!("{seconds}s"),
@@ -87,12 +91,12 @@ pub(crate) fn age(now: u64, then: u64) -> String {
     }
 }
 
-/// The line that stands for what a long list leaves out; none if that is nothing.
+/// The last line of a shortened list; empty if nothing was left out.
 pub(crate) fn unlisted(number: u64) -> String {
     if number == 0 {
         return String::new();
     }
-    format!("and {} not listed\n", count(number, "more that is", "more that are"))
+    format!("and {number} more, not listed\n")
 }
 
 #[cfg(test)]
@@ -145,7 +149,7 @@ mod tests {
 
     #[test]
     fn a_length_of_time_has_its_two_largest_units() {
-        for (seconds, shown) in [
+        for (seconds, escaped) in [
             (0, "0 s"),
             (59, "59 s"),
             (60, "1 min"),
@@ -154,7 +158,7 @@ mod tests {
             (28_799, "7 h 59 min"),
             (90_061, "1 d 1 h"),
         ] {
-            assert_eq!(duration(Duration::from_secs(seconds)), shown);
+            assert_eq!(duration(Duration::from_secs(seconds)), escaped);
         }
     }
 
@@ -170,7 +174,7 @@ mod tests {
     fn what_is_not_listed_is_counted() {
         assert_eq!(
             [0, 1, 7].map(unlisted).concat(),
-            "and 1 more that is not listed\nand 7 more that are not listed\n"
+            "and 1 more, not listed\nand 7 more, not listed\n"
         );
     }
 }

@@ -1,4 +1,4 @@
-//! Passphrases of random words: the only place of the program that draws randomness.
+//! Passphrases of random words. Only this file of the program draws randomness.
 //!
 //! The words are those of the long list of the Electronic Frontier Foundation (Joseph Bonneau, 2016), licensed
 //! CC BY 3.0 US: <https://www.eff.org/deeplinks/2016/07/new-wordlists-random-passphrases>.
@@ -7,12 +7,12 @@ use diceware_wordlists::EFF_LONG_WORDLIST;
 
 use crate::wiped::Wiped;
 
-/// Six words of the EFF's long list, 77.5 bits: more guesses than anyone can pay for at this KDF cost.
+/// Six words of the long list of the EFF, 77.5 bits. At the default KDF cost, nobody can afford that many guesses.
 ///
 /// # Errors
-/// If the operating system gives no randomness.
+/// If the operating system returns no randomness.
 pub(crate) fn draw() -> Result<Wiped, getrandom::Error> {
-    // At its final size: the longest word has nine letters.
+    // Allocated at its final size: the longest word has nine letters.
     let mut words = Wiped::with_capacity(WORDS * 10);
     for number in 0..WORDS {
         if number > 0 {
@@ -25,7 +25,7 @@ pub(crate) fn draw() -> Result<Wiped, getrandom::Error> {
 
 const WORDS: usize = 6;
 
-/// One word, each as likely as any other.
+/// One word. All words are equally likely.
 fn word() -> Result<&'static str, getrandom::Error> {
     loop {
         let mut bytes = [0; 2];
@@ -38,8 +38,8 @@ fn word() -> Result<&'static str, getrandom::Error> {
     }
 }
 
-/// Draws beyond the last whole multiple of the list's length are thrown away: a remainder alone would favour
-/// the first words.
+/// Numbers beyond the last multiple of the list's length are rejected: the remainder alone would favour the first
+/// words.
 fn index(draw: u16) -> Option<usize> {
     let (draw, words) = (usize::from(draw), EFF_LONG_WORDLIST.len());
     let fair = (usize::from(u16::MAX) + 1) / words * words;

@@ -1,13 +1,13 @@
-//! Plain files beside the store, read and written without following links and without leaving half a file.
+//! Files of the host outside the store, opened and created without following links.
 
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
-/// More than any file of a store may have; the store's own limit is told by itself.
-pub(crate) const MOST_BYTES: usize = 64 << 20;
+/// More than a memory file can have. The store reports its own limit.
+pub(crate) const MAX_FILE_BYTES: usize = 64 << 20;
 
-/// Opens a regular file to read it; a link is not followed, and nothing waits for the other end of a pipe.
+/// Opens a regular file to read it. Refuses a link, and does not wait for the other end of a pipe.
 #[cfg(unix)]
 pub(crate) fn open(path: &Path) -> io::Result<File> {
     use rustix::fs::{Mode, OFlags};
@@ -28,11 +28,11 @@ fn regular(file: File) -> io::Result<File> {
     if file.metadata()?.is_file() {
         Ok(file)
     } else {
-        Err(io::Error::other("it is no regular file"))
+        Err(io::Error::other("it is not a regular file"))
     }
 }
 
-/// Makes a new file that is its owner's alone. Nothing is ever written over, and no link followed.
+/// Creates a new file that only its owner can access. Never overwrites a file and never follows a link.
 pub(crate) fn create(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
@@ -41,7 +41,7 @@ pub(crate) fn create(path: &Path) -> io::Result<File> {
     options.open(path)
 }
 
-/// Makes a folder, and those on the way to it, its owner's alone.
+/// Creates a folder and its missing parents. Only their owner can access them.
 pub(crate) fn make_folder(folder: &Path) -> io::Result<()> {
     let mut builder = DirBuilder::new();
     builder.recursive(true);
@@ -50,10 +50,11 @@ pub(crate) fn make_folder(folder: &Path) -> io::Result<()> {
     builder.create(folder)
 }
 
-/// A path that lies below any folder it is joined to; `None` if one of its names could lead elsewhere. Does no I/O.
+/// The relative path of these names; `None` if one of them could lead outside the folder that the path is joined to. Does no
+/// I/O.
 ///
 /// # Security
-/// A store can be crafted: its names are not to be trusted here, whoever has checked them before.
+/// Names from a crafted store are not trusted here, even if they were checked before.
 pub(crate) fn relative(names: &str) -> Option<PathBuf> {
     let mut place = PathBuf::new();
     for name in names.split('/') {
@@ -62,7 +63,7 @@ pub(crate) fn relative(names: &str) -> Option<PathBuf> {
             (Some(Component::Normal(part)), None) if part == name => place.push(part),
             _ => return None,
         }
-        // Separators, drives and streams of other systems.
+        // Separators, drives and streams on Windows.
         if name.contains(['\\', ':', '\0']) && cfg!(not(unix)) {
             return None;
         }

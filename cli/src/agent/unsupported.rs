@@ -3,11 +3,11 @@
 use std::path::Path;
 
 use super::{AgentFacts, Limits};
-use crate::credential::Secret;
 use crate::exit::Failure;
-use crate::store::Restrictions;
+use crate::secret::Secret;
 use crate::store::facts::Freshness;
 use crate::store::request::{Reply, Request};
+use crate::store::restrictions::Restrictions;
 use crate::wiped::Wiped;
 
 /// There is none.

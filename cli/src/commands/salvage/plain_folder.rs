@@ -1,26 +1,26 @@
-//! What is saved, as plain files. A path of the memory becomes one below the folder, whatever it says.
+//! A folder that the salvaged files are written to, unencrypted. No path in the store leads outside the folder.
 
 use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
 
-use super::Renamed;
+use super::renamed::Renamed;
 use crate::exit::{Exit, Failure};
-use crate::plain::{create, make_folder, relative};
+use crate::host_files::{create, make_folder, relative};
 
-/// A new folder, made with its first file.
+/// A new folder. It is created with the first file.
 pub(super) struct PlainFolder<'a> {
     folder: &'a Path,
     renamed: Vec<Renamed>,
 }
 
 impl<'a> PlainFolder<'a> {
-    /// In a folder that is not there, or empty.
+    /// `folder` must be empty or not exist.
     pub(super) fn new(folder: &'a Path) -> Self {
         Self { folder, renamed: Vec::new() }
     }
 
-    /// Never overwrites a file. One whose name the file system does not take gets a number for a name.
+    /// Never overwrites a file. A file whose name the file system does not accept gets a numbered name.
     pub(super) fn save(&mut self, path: &str, text: &str) -> Result<(), Failure> {
         make_folder(self.folder).map_err(|error| failed(&error))?;
         let place = path.strip_prefix("/memories/").and_then(relative);
@@ -47,7 +47,7 @@ impl<'a> PlainFolder<'a> {
         let mut file = create(&place)?;
         let written = file.write_all(text.as_bytes()).and_then(|()| file.sync_all());
         if written.is_err() {
-            // Half a file is not to be taken for one that was saved.
+            // A partial file must not be taken for a saved one.
             let _ = fs::remove_file(&place);
         }
         written
@@ -55,8 +55,8 @@ impl<'a> PlainFolder<'a> {
 }
 
 fn failed(error: &io::Error) -> Failure {
-    let what = format!("What was saved cannot be written: {}.", error.kind());
-    Failure::new(Exit::Io, what, "Check the disk and its free space, then try again elsewhere.")
+    let message = format!("The saved files cannot be written: {}.", error.kind());
+    Failure::new(Exit::Io, message, "Check the disk and its free space, then try another folder.")
 }
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
-//! This program once more, as a child with little memory, short files and limited time.
+//! Runs this program again as a child process with limited memory, file sizes and time.
 //!
-//! A store's engine believes its own files: crafted ones can make it ask for more memory than there is, fill the disk,
-//! or never end. That it is a child, and that the child can take only so much, keeps the rest of the machine out of it. It
-//! confines what the process takes, not what it may do; the length of files is limited, not their number.
+//! A storage engine trusts its own files: crafted files can make it allocate too much memory, fill the disk, or never end.
+//! The limits of the child protect the rest of the machine. They limit resources, not permissions, and the size of
+//! files, not their number.
 
 use std::env;
 use std::ffi::OsString;
@@ -12,25 +12,25 @@ use std::process::{Command, ExitStatus, Stdio};
 
 use crate::exit::{Exit, Failure};
 
-/// The hidden option by which the child knows itself.
-pub(crate) const OPTION: &str = "confined";
+/// The hidden option that marks the child.
+pub(crate) const OPTION: &str = "sandboxed";
 
-/// Runs this very command line in a child, and ends as it does; a child that dies has met a damaged store.
+/// Runs the same command line in a child, and returns its exit code. If a signal ends the child, the store is damaged.
 ///
-/// The child inherits everything that a passphrase can come from.
+/// The child inherits every possible source of a passphrase.
 pub(crate) fn run() -> Result<(), Failure> {
     let failed = |error: io::Error| Failure::io("The child process failed", &error, ADVICE);
     let program = env::current_exe().map_err(failed)?;
     let mut args: Vec<OsString> = env::args_os().skip(1).collect();
-    // After the name of the command, which is the first of all.
+    // After the name of the command, which is the first argument.
     args.insert(1.min(args.len()), format!("--{OPTION}").into());
-    // What the runtime prints when memory runs out is no message of ours; a person may see it.
-    let is_watched = io::stderr().is_terminal();
+    // The Rust runtime prints a message when memory runs out. It is shown to a person, but hidden from scripts.
+    let is_terminal = io::stderr().is_terminal();
     let child = Command::new(program)
         .args(args)
         .stdin(Stdio::inherit())
         .stdout(Stdio::inherit())
-        .stderr(if is_watched { Stdio::inherit() } else { Stdio::piped() })
+        .stderr(if is_terminal { Stdio::inherit() } else { Stdio::piped() })
         .spawn()
         .map_err(failed)?;
     let output = child.wait_with_output().map_err(failed)?;
@@ -38,32 +38,32 @@ pub(crate) fn run() -> Result<(), Failure> {
         return Err(Failure::new(
             Exit::Damaged,
             reason(output.status),
-            "Do not open it outside `check --isolated`; restore a backup of the store.",
+            "Open it only with `check --isolated`. Restore a backup of the store.",
         ));
     };
     let _ = io::stderr().lock().write_all(&output.stderr);
     match u8::try_from(code) {
         Ok(0) => Ok(()),
-        Ok(code) => Err(Failure::Ended(code)),
+        Ok(code) => Err(Failure::ChildExited(code)),
         Err(_) => Err(Failure::new(Exit::Damaged, "The child process failed.", ADVICE)),
     }
 }
 
-const ADVICE: &str = "Try again, or without --isolated if you trust where the store comes from.";
+const ADVICE: &str = "Try again, or leave out --isolated if you trust the origin of the store.";
 
-/// Takes the right to more memory, files and time than an honest store needs from this process, for good.
+/// Limits this process, permanently, to the memory, file sizes and time that an intact store needs.
 #[cfg(unix)]
 pub(crate) fn limit(store: &Path) -> Result<(), Failure> {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
     let size = allocated(store).unwrap_or_default();
-    let seconds = LEAST_SECONDS.saturating_add(size >> 20);
+    let seconds = MIN_SECONDS.saturating_add(size >> 20);
     let limits = [
-        (Resource::As, MOST_BYTES, MOST_BYTES),
-        // Twice, because a file of redb is longer than what of it was written so far.
+        (Resource::As, MAX_MEMORY, MAX_MEMORY),
+        // The size of the store is doubled in `file_bytes`, because a redb file is longer than its written part.
         (Resource::Fsize, file_bytes(size), file_bytes(size)),
-        // The signal that names the reason comes first; what outlives it is ended a little later.
+        // SIGXCPU comes first and names the reason; SIGKILL follows if the process handles it.
         (Resource::Cpu, seconds, seconds.saturating_add(10)),
-        // A dump of what happens next would be as large as that, and hold keys.
+        // A core dump would be large and contain keys.
         (Resource::Core, 0, 0),
     ];
     for (resource, current, maximum) in limits {
@@ -73,18 +73,19 @@ pub(crate) fn limit(store: &Path) -> Result<(), Failure> {
             current: least(before.current, current),
             maximum: least(before.maximum, maximum),
         };
-        setrlimit(resource, limit)
-            .map_err(|error| Failure::io("The process cannot be limited", &error.into(), ADVICE))?;
+        setrlimit(resource, limit).map_err(|error| {
+            Failure::io("The limits of the process cannot be set", &error.into(), ADVICE)
+        })?;
     }
     Ok(())
 }
 
 #[cfg(not(unix))]
 pub(crate) fn limit(_store: &Path) -> Result<(), Failure> {
-    Err(Failure::usage("This system cannot limit a process.", ADVICE))
+    Err(Failure::usage("This system cannot limit the resources of a process.", ADVICE))
 }
 
-/// Bytes that the disk has given to what is in a folder: a file can say any length, and take none.
+/// Bytes allocated on disk below a folder. The length of a sparse file would not be a bound.
 #[cfg(unix)]
 fn allocated(folder: &Path) -> io::Result<u64> {
     use std::os::unix::fs::MetadataExt;
@@ -93,7 +94,7 @@ fn allocated(folder: &Path) -> io::Result<u64> {
     while let Some(folder) = folders.pop() {
         for entry in std::fs::read_dir(folder)? {
             let entry = entry?;
-            // Of a link, the link itself.
+            // The metadata of a link itself, not of its target.
             let metadata = entry.metadata()?;
             if metadata.is_dir() {
                 folders.push(entry.path());
@@ -104,35 +105,35 @@ fn allocated(folder: &Path) -> io::Result<u64> {
     Ok(bytes)
 }
 
-/// How long a file the child may write for a store of this size.
+/// The longest file that the child may write for a store of this size.
 #[cfg(unix)]
 fn file_bytes(store: u64) -> u64 {
     store.saturating_mul(2).saturating_add(64 << 20)
 }
 
-/// Why a child was ended, by the signal that did it.
+/// The reason why a signal ended the child.
 fn reason(status: ExitStatus) -> &'static str {
     #[cfg(unix)]
     {
         use rustix::process::Signal;
         let signal = std::os::unix::process::ExitStatusExt::signal(&status);
         if signal == Some(Signal::XFSZ.as_raw()) {
-            return "The files of the store made the process that read them write too much, and end.";
+            return "The check was stopped: the files of the store made it write too much.";
         }
         if signal == Some(Signal::XCPU.as_raw()) {
-            return "The files of the store made the process that read them work too long, and end.";
+            return "The check was stopped: the files of the store made it run too long.";
         }
     }
     let _ = status;
-    "The files of the store made the process that read them ask for too much, and end."
+    "The check was stopped: the files of the store made it use too much memory, or crash."
 }
 
-/// Address space of the child: what deriving a key may take at most, and 1 GiB for everything else.
+/// Address space of the child: the maximum of key derivation, and 1 GiB for everything else.
 #[cfg(unix)]
-const MOST_BYTES: u64 = 2 << 30;
-/// Processor time of the child, and another second for each MiB of the store: far more than a check takes anywhere.
+const MAX_MEMORY: u64 = 2 << 30;
+/// Processor time of the child, plus one second for each MiB of the store. A check needs much less.
 #[cfg(unix)]
-const LEAST_SECONDS: u64 = 600;
+const MIN_SECONDS: u64 = 600;
 
 #[cfg(all(test, unix))]
 mod tests {
@@ -143,7 +144,7 @@ mod tests {
     #[test]
     fn each_signal_has_its_reason() {
         for (signal, word) in
-            [("XFSZ", "write too much"), ("XCPU", "work too long"), ("KILL", "ask for too much")]
+            [("XFSZ", "write too much"), ("XCPU", "run too long"), ("KILL", "use too much memory")]
         {
             let ended =
                 Command::new("sh").args(["-c", &format!("kill -{signal} $$")]).status().unwrap();

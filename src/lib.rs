@@ -39,9 +39,9 @@
 //! disk or for key derivation: in an asynchronous program they belong on a thread for blocking work.
 #![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]
 
-#[cfg(feature = "fuzzing")]
+#[cfg(feature = "internals")]
 #[doc(hidden)]
-pub mod fuzzing;
+pub mod internals;
 mod limits;
 mod maintenance;
 mod session;

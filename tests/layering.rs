@@ -96,101 +96,100 @@ fn the_program_reaches_nothing_but_the_public_api() {
     }
 }
 
+/// Files with one violation each: the name, the source, and a part of the complaint.
+const VIOLATIONS: &[(&str, &str, &str)] = &[
+    ("crates/inmost-format/src/crypto/kdf.rs", "use crate::header::Header;", "up to header"),
+    (
+        "crates/inmost-format/src/crypto/mod.rs",
+        "use crate::{limits, secret::{SecretBytes}, record};",
+        "up to record",
+    ),
+    (
+        "crates/inmost-format/src/crypto/kdf.rs",
+        "fn f() { let x = crate :: record :: seal(); }",
+        "up to record",
+    ),
+    ("crates/inmost-format/src/secret.rs", "use crate::limits::PATH_BYTES;", "sideways to limits"),
+    ("crates/inmost-format/src/limits.rs", "use super::secret::wipe;", "sideways to secret"),
+    (
+        "crates/inmost-format/src/record/tree/replace.rs",
+        "use super::super::super::header::Header;",
+        "up to header",
+    ),
+    ("crates/inmost-format/src/record/mod.rs", "use super::header::slots;", "up to header"),
+    (
+        "crates/inmost-format/src/record/codec.rs",
+        "use super::super::{header, limits};",
+        "up to header",
+    ),
+    (
+        "src/session/open.rs",
+        "#[cfg(test)] mod tests { use crate::tool::MemoryTool; }",
+        "up to tool",
+    ),
+    (
+        "src/session/open.rs",
+        "mod tests { mod more { use super::super::super::super::vfs; } }",
+        "up to vfs",
+    ),
+    ("src/session/open.rs", "macro_rules! m { () => { $crate::vfs::edit() } }", "up to vfs"),
+    ("src/session/open.rs", "fn f() { assert!(crate::vfs::name::ok()); }", "up to vfs"),
+    ("src/session/open.rs", "type T = Vec<crate::tool::Command>;", "up to tool"),
+    ("src/session/open.rs", "pub(in crate::vfs) struct S;", "up to vfs"),
+    ("src/session/open.rs", "use crate::MemoryTool;", "MemoryTool is in no layer"),
+    ("src/session/open.rs", "use crate::*;", "the whole crate"),
+    ("src/session/open.rs", "use super::super::*;", "the whole crate"),
+    ("src/session/open.rs", "use crate as everything;", "the whole crate"),
+    ("src/session/open.rs", "use crate::{self as everything};", "the whole crate"),
+    ("src/session/open.rs", "extern crate self as inmost;", "the whole crate"),
+    ("src/session/open.rs", "#[path = \"../tool/parse.rs\"] mod parse;", "a file by its path"),
+    (
+        "src/session/open.rs",
+        "#[cfg_attr(test, path = \"../tool/parse.rs\")] mod parse;",
+        "a file by its path",
+    ),
+    ("src/session/open.rs", "include!(\"../tool/parse.rs\");", "a file by its path"),
+    (
+        "crates/inmost-engines/src/local.rs",
+        "use sled::Db;",
+        "sled is named outside crates/inmost-engines/src/sled",
+    ),
+    (
+        "crates/inmost-engines/src/local.rs",
+        "fn f(db: &::sled::Db) {}",
+        "sled is named outside crates/inmost-engines/src/sled",
+    ),
+    (
+        "crates/inmost-engines/src/local.rs",
+        "use {std::fs, sled as engine};",
+        "sled is named outside crates/inmost-engines/src/sled",
+    ),
+    (
+        "crates/inmost-engines/src/local.rs",
+        "extern crate sled;",
+        "sled is named outside crates/inmost-engines/src/sled",
+    ),
+    (
+        "crates/inmost-format/src/record/node.rs",
+        "use bincode::config;",
+        "bincode is named outside crates/inmost-format/src/record/codec.rs",
+    ),
+    (
+        "crates/inmost-format/src/crypto/keys.rs",
+        "fn f() { getrandom::fill(b); }",
+        "getrandom is named outside",
+    ),
+    (
+        "crates/inmost-format/src/header/slots.rs",
+        "use argon2::Argon2;",
+        "argon2 is named outside crates/inmost-format/src/crypto/",
+    ),
+    ("src/helpers.rs", "", "helpers is in no layer"),
+];
+
 #[test]
 fn planted_violations_are_found() {
-    for (name, source, expected) in [
-        ("crates/inmost-format/src/crypto/kdf.rs", "use crate::header::Header;", "up to header"),
-        (
-            "crates/inmost-format/src/crypto/mod.rs",
-            "use crate::{limits, secret::{SecretBytes}, record};",
-            "up to record",
-        ),
-        (
-            "crates/inmost-format/src/crypto/kdf.rs",
-            "fn f() { let x = crate :: record :: seal(); }",
-            "up to record",
-        ),
-        (
-            "crates/inmost-format/src/secret.rs",
-            "use crate::limits::PATH_BYTES;",
-            "sideways to limits",
-        ),
-        ("crates/inmost-format/src/limits.rs", "use super::secret::wipe;", "sideways to secret"),
-        (
-            "crates/inmost-format/src/record/tree/replace.rs",
-            "use super::super::super::header::Header;",
-            "up to header",
-        ),
-        ("crates/inmost-format/src/record/mod.rs", "use super::header::slots;", "up to header"),
-        (
-            "crates/inmost-format/src/record/codec.rs",
-            "use super::super::{header, limits};",
-            "up to header",
-        ),
-        (
-            "src/session/open.rs",
-            "#[cfg(test)] mod tests { use crate::tool::MemoryTool; }",
-            "up to tool",
-        ),
-        (
-            "src/session/open.rs",
-            "mod tests { mod more { use super::super::super::super::vfs; } }",
-            "up to vfs",
-        ),
-        ("src/session/open.rs", "macro_rules! m { () => { $crate::vfs::edit() } }", "up to vfs"),
-        ("src/session/open.rs", "fn f() { assert!(crate::vfs::name::ok()); }", "up to vfs"),
-        ("src/session/open.rs", "type T = Vec<crate::tool::Command>;", "up to tool"),
-        ("src/session/open.rs", "pub(in crate::vfs) struct S;", "up to vfs"),
-        ("src/session/open.rs", "use crate::MemoryTool;", "MemoryTool is in no layer"),
-        ("src/session/open.rs", "use crate::*;", "the whole crate"),
-        ("src/session/open.rs", "use super::super::*;", "the whole crate"),
-        ("src/session/open.rs", "use crate as everything;", "the whole crate"),
-        ("src/session/open.rs", "use crate::{self as everything};", "the whole crate"),
-        ("src/session/open.rs", "extern crate self as inmost;", "the whole crate"),
-        ("src/session/open.rs", "#[path = \"../tool/parse.rs\"] mod parse;", "a file by its path"),
-        (
-            "src/session/open.rs",
-            "#[cfg_attr(test, path = \"../tool/parse.rs\")] mod parse;",
-            "a file by its path",
-        ),
-        ("src/session/open.rs", "include!(\"../tool/parse.rs\");", "a file by its path"),
-        (
-            "crates/inmost-engines/src/local.rs",
-            "use sled::Db;",
-            "sled is named outside crates/inmost-engines/src/sled",
-        ),
-        (
-            "crates/inmost-engines/src/local.rs",
-            "fn f(db: &::sled::Db) {}",
-            "sled is named outside crates/inmost-engines/src/sled",
-        ),
-        (
-            "crates/inmost-engines/src/local.rs",
-            "use {std::fs, sled as engine};",
-            "sled is named outside crates/inmost-engines/src/sled",
-        ),
-        (
-            "crates/inmost-engines/src/local.rs",
-            "extern crate sled;",
-            "sled is named outside crates/inmost-engines/src/sled",
-        ),
-        (
-            "crates/inmost-format/src/record/node.rs",
-            "use bincode::config;",
-            "bincode is named outside crates/inmost-format/src/record/codec.rs",
-        ),
-        (
-            "crates/inmost-format/src/crypto/keys.rs",
-            "fn f() { getrandom::fill(b); }",
-            "getrandom is named outside",
-        ),
-        (
-            "crates/inmost-format/src/header/slots.rs",
-            "use argon2::Argon2;",
-            "argon2 is named outside crates/inmost-format/src/crypto/",
-        ),
-        ("src/helpers.rs", "", "helpers is in no layer"),
-    ] {
+    for (name, source, expected) in VIOLATIONS {
         let complaints = check(name, source);
         assert_eq!(complaints.len(), 1, "{name}: {source}: {complaints:?}");
         assert!(complaints[0].contains(expected), "{name}: {source}: {complaints:?}");

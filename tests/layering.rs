@@ -1,4 +1,5 @@
-//! The layers inside the crates of the library and of the fuzz targets, kept by reading their sources: a module names only lower ones.
+//! The layers inside the crates of the library and of the fuzz targets, kept by reading their sources: a module names only
+//! lower ones.
 //!
 //! The compiler keeps the layers between crates: the engines cannot name a key, the format cannot name an engine, and
 //! neither can name a session, because they do not depend on those crates. This test keeps what a crate border does not:

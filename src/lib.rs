@@ -39,10 +39,10 @@
 //! disk or for key derivation: in an asynchronous program they belong on a thread for blocking work.
 #![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]
 
-#[cfg(feature = "fuzzing")]
-#[doc(hidden)]
-pub mod fuzzing;
 mod host;
+#[cfg(feature = "internals")]
+#[doc(hidden)]
+pub mod internals;
 mod limits;
 mod maintenance;
 mod session;

@@ -11,8 +11,6 @@ mod export;
 mod file_anchor;
 #[cfg(test)]
 mod format_example;
-#[cfg(feature = "fuzzing")]
-pub(crate) mod fuzz;
 pub(crate) mod generation;
 mod group_commit;
 mod handle;

@@ -75,12 +75,6 @@ impl Open {
         &self.root
     }
 
-    /// Where a record is stored, to be changed there.
-    #[cfg(feature = "fuzzing")]
-    pub(crate) fn address(&self, id: RecordId) -> Address {
-        self.sealer.address(id)
-    }
-
     pub(super) fn quotas(&self) -> &Quotas {
         &self.quotas
     }

@@ -43,7 +43,7 @@ pub(crate) enum PathError {
 
 impl MemoryPath {
     /// The root of the store, which always exists.
-    #[cfg(any(test, feature = "fuzzing"))]
+    #[cfg(test)]
     pub(crate) fn root() -> Self {
         Self::top(&Subtree::default())
     }
@@ -105,7 +105,7 @@ impl MemoryPath {
     ///
     /// # Errors
     /// As for [`parse`](Self::parse), for a name that is no single segment or a path beyond the limits.
-    #[cfg(any(test, feature = "fuzzing"))]
+    #[cfg(test)]
     pub(crate) fn join(&self, name: &str) -> Result<Self, PathError> {
         match meaning(name) {
             Meaning::Escape => return Err(PathError::Escape),
@@ -130,7 +130,7 @@ impl MemoryPath {
     }
 
     /// The last segment; `None` for the root.
-    #[cfg(any(test, feature = "fuzzing"))]
+    #[cfg(test)]
     pub(crate) fn name(&self) -> Option<&str> {
         self.below_root().rsplit_once('/').map(|(_, name)| name)
     }
@@ -208,7 +208,7 @@ impl MemoryPath {
     }
 }
 
-#[cfg(any(test, feature = "fuzzing"))]
+#[cfg(test)]
 impl PartialEq for MemoryPath {
     fn eq(&self, other: &Self) -> bool {
         self.as_str() == other.as_str() && self.subtree.names().eq(other.subtree.names())

@@ -28,7 +28,9 @@ impl Destroy {
         match Vault::open(&place) {
             // Reported before the question.
             Err(StoreError::InUse(process)) => return Err(self.place.in_use(process)),
-            Err(error @ (StoreError::NotAStore | StoreError::UntrustedFile(_) | StoreError::Io(_))) => {
+            Err(
+                error @ (StoreError::NotAStore | StoreError::UntrustedFile(_) | StoreError::Io(_)),
+            ) => {
                 return Err(error.into());
             }
             // A damaged store can be destroyed as well.

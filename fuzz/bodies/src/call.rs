@@ -1,19 +1,17 @@
-//! Tool calls, against a second reading of the contract on `serde_json`'s own values.
+//! Tool calls against a second reading of the contract, on the values of `serde_json`.
 
+use inmost::{MemoryTool, Session, ToolCall, ToolCommand};
 use serde_json::{Map, Value};
 
-use crate::session::Session;
-use crate::tool::parse::parse;
-use crate::tool::{Command, MemoryTool};
-
-pub(super) fn run(data: &[u8]) {
+pub(crate) fn run(data: &[u8]) {
     let Ok(json) = std::str::from_utf8(data) else { return };
-    let parsed = parse(json);
-    let found = match &parsed.command {
+    let call = ToolCall::parse(data);
+    let parsed = call.command();
+    let found = match parsed {
         Ok(command) => describe(command),
         Err(error) => error.to_string(),
     };
-    check_wording(&found, parsed.command.is_err());
+    check_wording(&found, parsed.is_err());
     if let Some(expected) = Expected::of(json) {
         match expected {
             Expected::Exactly(text) => assert_eq!(found, text, "{json}"),
@@ -22,11 +20,11 @@ pub(super) fn run(data: &[u8]) {
     }
 
     let tool = MemoryTool::new(Session::in_memory().unwrap());
-    let result = tool.call(json).unwrap();
-    if parsed.command.is_err() {
+    let result = tool.try_run_json(json).unwrap();
+    if parsed.is_err() {
         assert!(result.is_error() && result.content() == found);
     }
-    assert_eq!(result.tool_use_id(), parsed.tool_use_id.as_deref());
+    assert_eq!(result.tool_use_id(), call.tool_use_id());
 }
 
 fn check_wording(found: &str, is_error: bool) {
@@ -39,7 +37,7 @@ enum Expected {
 }
 
 impl Expected {
-    /// `None` where this reading knows less than the real one: numbers beyond a float and the innards of a range.
+    /// `None` where this reading knows less than the library: numbers beyond a float, and the inside of a range.
     fn of(json: &str) -> Option<Self> {
         let value = match serde_json::from_str::<Value>(json) {
             Ok(value) => value,
@@ -64,7 +62,7 @@ impl Expected {
     }
 }
 
-/// What [`describe`] says of the command in these fields, or the refusal.
+/// The command in these fields in the words of [`describe`], or the refusal.
 fn command(fields: &Map<String, Value>) -> Option<String> {
     let name = match field(fields, "command") {
         None => "",
@@ -117,7 +115,7 @@ enum Integer {
 }
 
 impl<'a> Fields<'a> {
-    /// The first of these fields that is there.
+    /// The first of these fields that was sent.
     fn required(&self, names: &[&'static str]) -> Result<(&'static str, &'a Value), String> {
         let sent = names.iter().find_map(|name| Some((*name, field(self.fields, name)?)));
         sent.ok_or_else(|| {
@@ -176,18 +174,19 @@ fn wrong(field: &str, expected: &str) -> String {
     format!("Error: Invalid parameter `{field}`: expected {expected}")
 }
 
-fn describe(command: &Command) -> String {
+fn describe(command: &ToolCommand) -> String {
     match command {
-        Command::View { path, view_range } => format!("view {path:?} {}", view_range.is_some()),
-        Command::Create { path, file_text } => format!("create {path:?} {file_text:?}"),
-        Command::StrReplace { path, old_str, new_str } => {
+        ToolCommand::View { path, view_range } => format!("view {path:?} {}", view_range.is_some()),
+        ToolCommand::Create { path, file_text } => format!("create {path:?} {file_text:?}"),
+        ToolCommand::StrReplace { path, old_str, new_str } => {
             format!("str_replace {path:?} {old_str:?} {new_str:?}")
         }
-        Command::Insert { path, insert_line, insert_text } => {
+        ToolCommand::Insert { path, insert_line, insert_text } => {
             format!("insert {path:?} {insert_line} {insert_text:?}")
         }
-        Command::Delete { path } => format!("delete {path:?}"),
-        Command::Rename { old_path, new_path } => format!("rename {old_path:?} {new_path:?}"),
+        ToolCommand::Delete { path } => format!("delete {path:?}"),
+        ToolCommand::Rename { old_path, new_path } => format!("rename {old_path:?} {new_path:?}"),
+        other => panic!("no input has this command: {other:?}"),
     }
 }
 

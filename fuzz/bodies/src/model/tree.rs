@@ -1,31 +1,32 @@
-//! What is stored, without a word of the tool: files by canonical path, folders as what their paths imply.
+//! What is stored: files by canonical path. A folder exists if a path of a file names it. The wording of the tool is
+//! not here.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// What the application has set.
+/// The options that the application has set.
 #[derive(Clone, Debug)]
-pub(in crate::fuzzing) struct Rules {
-    pub(in crate::fuzzing) read_only: bool,
-    pub(in crate::fuzzing) create_overwrites: bool,
-    pub(in crate::fuzzing) view_characters: usize,
-    pub(in crate::fuzzing) ranged_view_characters: usize,
-    pub(in crate::fuzzing) listing_entries: usize,
-    pub(in crate::fuzzing) file_bytes: usize,
-    pub(in crate::fuzzing) store_files: usize,
-    pub(in crate::fuzzing) store_bytes: usize,
+pub(crate) struct Rules {
+    pub(crate) read_only: bool,
+    pub(crate) create_overwrites: bool,
+    pub(crate) view_characters: usize,
+    pub(crate) ranged_view_characters: usize,
+    pub(crate) listing_entries: usize,
+    pub(crate) file_bytes: usize,
+    pub(crate) store_files: usize,
+    pub(crate) store_bytes: usize,
 }
 
 /// The memory.
 #[derive(Clone, Debug)]
-pub(in crate::fuzzing) struct Memory {
-    pub(in crate::fuzzing) files: BTreeMap<String, Arc<str>>,
-    pub(in crate::fuzzing) rules: Rules,
+pub(crate) struct Memory {
+    pub(crate) files: BTreeMap<String, Arc<str>>,
+    pub(crate) rules: Rules,
 }
 
 /// Why nothing was changed.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(in crate::fuzzing) enum Why {
+pub(crate) enum Why {
     Exists,
     FileTooLarge(usize),
     IntoItself,
@@ -38,16 +39,16 @@ pub(in crate::fuzzing) enum Why {
 }
 
 impl Memory {
-    pub(in crate::fuzzing) fn new(rules: Rules) -> Self {
+    pub(crate) fn new(rules: Rules) -> Self {
         Self { files: BTreeMap::new(), rules }
     }
 
-    pub(in crate::fuzzing) fn is_folder(&self, path: &str) -> bool {
+    pub(crate) fn is_folder(&self, path: &str) -> bool {
         path == ROOT || self.below(path).next().is_some()
     }
 
-    /// Files below a folder, by the rest of their paths.
-    pub(in crate::fuzzing) fn below(&self, folder: &str) -> impl Iterator<Item = (&str, &str)> {
+    /// The files below a folder, with their paths from there.
+    pub(crate) fn below(&self, folder: &str) -> impl Iterator<Item = (&str, &str)> {
         let start = format!("{folder}/");
         self.files.iter().filter_map(move |(path, text)| {
             let rest = path.strip_prefix(&start)?;
@@ -55,17 +56,12 @@ impl Memory {
         })
     }
 
-    pub(in crate::fuzzing) fn bytes(&self) -> usize {
+    pub(crate) fn bytes(&self) -> usize {
         self.files.values().map(|text| text.len()).sum()
     }
 
     /// Writes a file.
-    pub(in crate::fuzzing) fn put(
-        &mut self,
-        path: &str,
-        text: &str,
-        overwrite: bool,
-    ) -> Result<(), Why> {
+    pub(crate) fn put(&mut self, path: &str, text: &str, overwrite: bool) -> Result<(), Why> {
         if self.is_folder(path) || (self.files.contains_key(path) && !overwrite) {
             return Err(Why::Exists);
         }
@@ -74,7 +70,7 @@ impl Memory {
     }
 
     /// Sets the text of a file within the quotas.
-    pub(in crate::fuzzing) fn change(&mut self, path: &str, text: &str) -> Result<(), Why> {
+    pub(crate) fn change(&mut self, path: &str, text: &str) -> Result<(), Why> {
         let old = self.files.get(path).map(|text| text.len());
         if text.len() > self.rules.file_bytes {
             return Err(Why::FileTooLarge(self.rules.file_bytes));
@@ -90,7 +86,7 @@ impl Memory {
     }
 
     /// Removes a file, or a folder with all below it.
-    pub(in crate::fuzzing) fn remove(&mut self, path: &str) -> Result<(), Why> {
+    pub(crate) fn remove(&mut self, path: &str) -> Result<(), Why> {
         self.check_there(path)?;
         let start = format!("{path}/");
         self.files.retain(|file, _| file != path && !file.starts_with(&start));
@@ -98,7 +94,7 @@ impl Memory {
     }
 
     /// Moves a file, or a folder with all below it.
-    pub(in crate::fuzzing) fn move_to(&mut self, old: &str, new: &str) -> Result<(), Why> {
+    pub(crate) fn move_to(&mut self, old: &str, new: &str) -> Result<(), Why> {
         self.check_there(old)?;
         if self.files.contains_key(new) || self.is_folder(new) {
             return Err(Why::Exists);
@@ -138,4 +134,4 @@ impl Memory {
     }
 }
 
-pub(in crate::fuzzing) const ROOT: &str = "/memories";
+pub(crate) const ROOT: &str = "/memories";

@@ -1,10 +1,10 @@
-//! The bodies of the fuzz targets, and the operations and model that they share with the property tests.
+//! Internal crate of inmost: the bodies of its fuzz targets, and the model that they share with the property tests.
 //!
-//! A target is a function of bytes that returns if all is well and panics if not. It knows nothing of
-//! the fuzzer: the same function replays a corpus in a plain test. Structured input is read from the
-//! bytes with [`arbitrary`], front to back, so that a byte changed by the fuzzer changes one thing.
+//! It is for this workspace alone: it is not published and promises no semver.
 //!
-//! Exists with the feature `fuzzing` only, which the tests of this package turn on and no build of it does.
+//! A target is a function of bytes. It returns if all is well and panics if not. It does not depend on the fuzzer, so
+//! plain tests replay the corpora through the same functions. Structured input is read from the bytes with [`arbitrary`],
+//! front to back, so that one changed byte changes one thing.
 #![allow(
     clippy::indexing_slicing,
     clippy::missing_panics_doc,
@@ -19,6 +19,7 @@ mod entries;
 mod header;
 mod input;
 mod model;
+mod naive;
 mod nodes;
 mod ops;
 mod path;
@@ -28,9 +29,10 @@ mod rope;
 mod stateful;
 mod store;
 mod tamper;
+mod tool_call;
 mod tree;
 
-pub use ops::{Op, Setup};
+pub use stateful::Scenario;
 
 /// A fuzz target by its name: that of its file in `fuzz/fuzz_targets` and of its folder of inputs.
 pub type Target = (&'static str, fn(&[u8]));
@@ -49,7 +51,7 @@ pub const TARGETS: [Target; 10] = [
     ("tree", tree),
 ];
 
-/// A tool call, against a second reading of the contract on `serde_json`'s own values.
+/// A tool call against a second reading of the contract, on the values of `serde_json`.
 pub fn call(data: &[u8]) {
     call::run(data);
 }
@@ -59,17 +61,17 @@ pub fn entries(data: &[u8]) {
     entries::run(data);
 }
 
-/// A header: changed, shortened, with or without a checksum and a MAC that fit, then parsed and unlocked.
+/// A header that was changed or shortened, with or without a matching checksum and MAC, is parsed and unlocked.
 pub fn header(data: &[u8]) {
     header::run(data);
 }
 
-/// Operations on a store, its crashes and reopenings included, against the contract written down a second time.
+/// Operations on a store, with crashes and reopenings, against a model of the contract.
 pub fn model(data: &[u8]) {
     stateful::run(data);
 }
 
-/// A path, against a second, naive parser.
+/// A path against a second, naive parser.
 pub fn path(data: &[u8]) {
     path::run(data);
 }
@@ -79,7 +81,7 @@ pub fn record(data: &[u8]) {
     record::run(data);
 }
 
-/// Cuts, numbers, insertions and sizes against naive ones.
+/// Cuts, line numbers, insertions and sizes against naive code.
 pub fn render(data: &[u8]) {
     render::run(data);
 }
@@ -89,7 +91,7 @@ pub fn rope(data: &[u8]) {
     rope::run(data);
 }
 
-/// Operations on a store whose stored bytes are changed between them: an answer is right or none at all.
+/// Operations on a store whose stored bytes are changed between them: each returns the right result or an error.
 pub fn tamper(data: &[u8]) {
     tamper::run(data);
 }
@@ -97,9 +99,4 @@ pub fn tamper(data: &[u8]) {
 /// The counted tree against a `Vec`.
 pub fn tree(data: &[u8]) {
     tree::run(data);
-}
-
-/// Runs operations on a fresh store and checks each answer against the model.
-pub fn run_operations(setup: &Setup, operations: &[Op]) {
-    stateful::run_operations(setup, operations);
 }

@@ -1,9 +1,9 @@
-//! Headers that nobody wrote, and headers that were changed.
+//! Forged headers, and changed ones.
 
 use std::sync::OnceLock;
 
-use super::input::Input;
-use crate::session::fuzz::COST;
+use crate::input::Input;
+use crate::store::COST;
 use inmost_format::crypto::cost::KdfLimits;
 use inmost_format::crypto::keys::{Keyfile, RawKey, RecoveryKey};
 use inmost_format::crypto::passphrase::Passphrase;
@@ -15,7 +15,7 @@ use inmost_format::header::{
 use inmost_format::secret::SecretBytes;
 use inmost_storage::EngineKind;
 
-pub(super) fn run(data: &[u8]) {
+pub(crate) fn run(data: &[u8]) {
     let mut input = Input::new(data);
     if input.one_in(4) {
         let mut bytes = if input.one_in(2) { MAGIC.to_vec() } else { Vec::new() };
@@ -46,7 +46,7 @@ pub(super) fn run(data: &[u8]) {
     check(&bytes, signed);
 }
 
-/// Gives bytes the MAC that only a holder of the master key can make.
+/// Writes the MAC into the bytes. Only a holder of the master key can make it.
 fn sign(bytes: &mut [u8], base: &Unlocked) {
     let mut store = StoreId([0; 16]);
     store.0.copy_from_slice(&bytes[16..32]);
@@ -84,7 +84,7 @@ fn check(bytes: &[u8], signed: bool) {
     }
 }
 
-/// Whoever has unlocked a header can go on with it.
+/// An unlocked header can be changed, and unlocks again.
 fn use_keys(mut keys: Unlocked, credential: &Credential<'_>) {
     let _ = keys.slots();
     let _ = keys.record_keys();
@@ -97,11 +97,11 @@ fn use_keys(mut keys: Unlocked, credential: &Credential<'_>) {
     assert_eq!(keys.header().id(), id);
     assert!(keys.header().follows(&before));
     assert!(keys.header().unlock(credential).is_ok());
-    // Only after the last revision there is can nothing follow.
+    // No header follows the one with the last revision.
     assert_eq!(keys.remove_slot(number).is_err(), keys.header().id().revision == u64::MAX);
 }
 
-/// What the order of checks in docs/FORMAT.md makes of these bytes.
+/// The result of the checks of docs/FORMAT.md, in their order.
 fn expected(bytes: &[u8]) -> &'static str {
     let number = |at: usize| {
         let mut field = [0; 4];
@@ -164,7 +164,7 @@ fn name(error: &HeaderError) -> &'static str {
         HeaderError::UnknownEngine(_) => "no such engine",
         HeaderError::Damaged(_) => "damaged",
         HeaderError::KdfOutOfBounds(_) => "cost out of bounds",
-        other => panic!("parsing answers {other}"),
+        other => panic!("parsing returns {other}"),
     }
 }
 
@@ -218,5 +218,5 @@ fn secrets() -> &'static Secrets {
 }
 
 const MAGIC: &[u8; 8] = b"\x89INMOST\n";
-/// Where changes matter most: fields of the header, and of its first slot.
+/// The offsets where a change matters most: fields of the header and of its first slot.
 const FIELDS: [usize; 16] = [0, 8, 10, 11, 12, 16, 32, 40, 48, 128, 132, 136, 140, 144, 160, 4_032];

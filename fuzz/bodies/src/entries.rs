@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use super::input::Input;
-use super::nodes::{OBJECT, Plain};
+use crate::input::Input;
+use crate::nodes::{OBJECT, Plain};
 use inmost_format::record::node::{Entries, Entry, FileInfo, Folder, Name, Node, Totals, What};
 use inmost_format::record::tree::{Body, Owner};
 use inmost_format::record::{ObjectId, RecordError, Tag};
 
-pub(super) fn run(data: &[u8]) {
+pub(crate) fn run(data: &[u8]) {
     let mut input = Input::new(data);
     let mut folder = Both {
         nodes: Plain::default(),

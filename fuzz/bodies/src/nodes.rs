@@ -1,4 +1,4 @@
-//! Nodes without encryption, for the trees alone.
+//! A store of nodes without encryption, to test trees alone.
 
 use std::collections::HashMap;
 
@@ -9,11 +9,11 @@ use inmost_format::record::{
 };
 
 /// The only object of a tree under test.
-pub(super) const OBJECT: ObjectId = ObjectId([7; 16]);
+pub(crate) const OBJECT: ObjectId = ObjectId([7; 16]);
 
-/// A sink that knows what may be put and what must be there to be removed.
+/// A sink that checks each change: a node fits its record, and a removed node exists.
 #[derive(Default)]
-pub(super) struct Plain(HashMap<RecordId, Node>);
+pub(crate) struct Plain(HashMap<RecordId, Node>);
 
 impl NodeSource for Plain {
     fn load(&self, id: RecordId, _tag: &Tag) -> Result<Node, RecordError> {
@@ -24,21 +24,21 @@ impl NodeSource for Plain {
 impl NodeSink for Plain {
     fn put(&mut self, id: RecordId, node: Node) {
         let most = if id.kind == Kind::Chunk { BODY_BYTES } else { NODE_BYTES };
-        assert!(node.encoded_len().unwrap() <= most, "a node that fits no record");
+        assert!(node.encoded_len().unwrap() <= most, "the node is too large for its record");
         assert!(node.kind() == id.kind);
         self.0.insert(id, node);
     }
 
     fn remove(&mut self, id: RecordId) {
-        assert!(self.0.remove(&id).is_some(), "removed what is not there");
+        assert!(self.0.remove(&id).is_some(), "the removed node does not exist");
     }
 }
 
 impl Plain {
     /// Checks that the head's tree reaches each node exactly once, and that the head itself fits its record.
-    pub(super) fn check_reachable(&self, head: Node) {
-        assert!(head.encoded_len().unwrap() <= BODY_BYTES, "a head that fits no record");
-        assert_eq!(self.reach(head), self.0.len(), "nodes that nothing refers to");
+    pub(crate) fn check_reachable(&self, head: Node) {
+        assert!(head.encoded_len().unwrap() <= BODY_BYTES, "the head is too large for its record");
+        assert_eq!(self.reach(head), self.0.len(), "a node has no reference to it");
     }
 
     fn reach(&self, mut node: Node) -> usize {

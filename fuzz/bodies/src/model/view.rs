@@ -1,18 +1,24 @@
-//! What `view` and the snippet of an edit show.
+//! What `view` shows, and the snippet after an edit.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::naive::{lines, numbered, size};
-use super::tree::Memory;
-use super::{Answer, Range, Rules};
+use super::outcome::Outcome;
+use super::tree::{Memory, Rules};
+use crate::naive::{lines, numbered, size};
+use crate::tool_call::Range;
 
-/// A file, or the lines of it that were asked for.
-pub(super) fn file(rules: &Rules, path: &str, text: &str, range: &Range) -> Result<String, Answer> {
+/// The view of a file, or of the requested lines.
+pub(crate) fn file(
+    rules: &Rules,
+    path: &str,
+    text: &str,
+    range: &Range,
+) -> Result<String, Outcome> {
     let header = format!("Here's the content of {path} with line numbers:");
     let lines = lines(text);
     let n = lines.len();
     let refuse = |sent: &str| {
-        Answer::Failed(format!(
+        Outcome::Failed(format!(
             "Error: Invalid `view_range`: {sent}. It should be two integers within the lines of the file: [1, {n}]"
         ))
     };
@@ -41,7 +47,7 @@ pub(super) fn file(rules: &Rules, path: &str, text: &str, range: &Range) -> Resu
 }
 
 /// The lines around a change that starts on line `start` and ends on line `end` of the new text.
-pub(super) fn snippet(rules: &Rules, text: &str, start: usize, end: usize) -> String {
+pub(crate) fn snippet(rules: &Rules, text: &str, start: usize, end: usize) -> String {
     let header = "The memory file has been edited. Here is the snippet showing the change (with line numbers):\n";
     let lines = lines(text);
     let (first, last) = (start.saturating_sub(2).max(1), (end + 2).min(lines.len()));
@@ -51,7 +57,7 @@ pub(super) fn snippet(rules: &Rules, text: &str, start: usize, end: usize) -> St
     format!("{header}{}", shown(&lines, (first, last), rules.ranged_view_characters))
 }
 
-/// Numbered lines `first` to `last`, with a notice if they are not all there.
+/// The lines `first` to `last` with their numbers, and a notice if some are cut.
 fn shown(lines: &[&str], (first, last): (usize, usize), limit: usize) -> String {
     let n = lines.len();
     let asked = &lines[first - 1..last];
@@ -89,7 +95,7 @@ fn shown(lines: &[&str], (first, last): (usize, usize), limit: usize) -> String 
 }
 
 impl Memory {
-    pub(super) fn view_folder(&self, path: &str) -> String {
+    pub(crate) fn view_folder(&self, path: &str) -> String {
         let mut content = format!(
             "Here're the files and directories up to 2 levels deep in {path}, excluding hidden items and node_modules:\n{}\t{path}",
             size(self.visible_bytes(path))
@@ -129,8 +135,8 @@ impl Memory {
         self.names(folder).into_iter().filter(|(name, _)| !is_hidden(name)).collect()
     }
 
-    /// Names in a folder, and whether each is one itself.
-    pub(in crate::fuzzing) fn names(&self, folder: &str) -> BTreeMap<&str, bool> {
+    /// The names in a folder, and whether each is a folder.
+    pub(crate) fn names(&self, folder: &str) -> BTreeMap<&str, bool> {
         self.below(folder)
             .map(|(rest, _)| rest.split_once('/').map_or((rest, false), |(name, _)| (name, true)))
             .collect::<BTreeSet<_>>()

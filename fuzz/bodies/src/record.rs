@@ -1,11 +1,11 @@
-//! Stored values and bodies that nobody wrote.
+//! Forged and changed stored values, and forged bodies in authentic records.
 
 use std::cell::Cell;
 use std::collections::HashMap;
 
-use super::input::Input;
-use super::nodes::OBJECT;
-use crate::vfs::{file, rope};
+use crate::input::Input;
+use crate::nodes::OBJECT;
+use inmost::internals::{append, line_start, read_lines, rope_lines, splice};
 use inmost_format::crypto::keys::{DataKey, RecordKeys};
 use inmost_format::crypto::prf::StoreId;
 use inmost_format::limits::{RECORD_CLASSES, RECORD_FRAME};
@@ -14,7 +14,7 @@ use inmost_format::record::tree::{Body, Owner};
 use inmost_format::record::{Flaw, Kind, NodeSink, NodeSource, RecordError, RecordId, Sealer, Tag};
 use inmost_format::secret::SecretBytes;
 
-pub(super) fn run(data: &[u8]) {
+pub(crate) fn run(data: &[u8]) {
     let mut input = Input::new(data);
     match input.below(3) {
         0 => forged(&mut input),
@@ -23,7 +23,7 @@ pub(super) fn run(data: &[u8]) {
     }
 }
 
-/// Bytes without the key: nothing opens.
+/// Bytes made without the key do not open.
 fn forged(input: &mut Input<'_>) {
     let id = id(input);
     let mut value = vec![input.pick(&[1, 0, 2])];
@@ -37,7 +37,7 @@ fn forged(input: &mut Input<'_>) {
     refuses(id, &value);
 }
 
-/// A sealed record with some bytes changed: nothing opens.
+/// A sealed record with some bytes changed does not open.
 fn changed(input: &mut Input<'_>) {
     let id = RecordId { kind: Kind::Chunk, object: OBJECT, index: 3 };
     let node = Node::Chunk(Text::new(&input.text().chars().take(900).collect::<String>()).into());
@@ -67,8 +67,8 @@ fn refuses(id: RecordId, value: &[u8]) {
     assert!(sealer.open_any(&sealer.address(id), value).is_err());
 }
 
-/// Bodies of the input's choice, authentic because we seal them: they decode to themselves or not at all, and
-/// whatever decodes can be read and changed without a panic and without an end that never comes.
+/// Bodies from the input are sealed, so they are authentic. A body that decodes can be encoded again, and its node can be
+/// read and changed without a panic and without an endless loop.
 fn authentic(input: &mut Input<'_>) {
     let mut nodes = Few::default();
     let mut heads = Vec::new();
@@ -91,7 +91,7 @@ fn authentic(input: &mut Input<'_>) {
     }
 }
 
-/// The bytes of a body are not unique (an integer may be longer than it need be), but what they mean is.
+/// Different bytes may decode to the same node (an integer may be longer than necessary). Encoding is unique.
 fn check_codec(id: RecordId, node: &Node) {
     let length = node.encoded_len().unwrap();
     let mut bytes = vec![0; length];
@@ -109,15 +109,15 @@ fn check_codec(id: RecordId, node: &Node) {
 fn use_file(nodes: &mut Few, head: &File, from: u64, to: u64) {
     let body = &head.body;
     let _ = inmost_format::record::read_text(nodes, OBJECT, body);
-    let _ = rope::lines(nodes, OBJECT, body);
-    let _ = rope::line_start(nodes, OBJECT, body, from);
-    let _ = file::lines(nodes, OBJECT, head, (from.min(to), to), 100);
+    let _ = rope_lines(nodes, OBJECT, body);
+    let _ = line_start(nodes, OBJECT, body, from);
+    let _ = read_lines(nodes, OBJECT, head, (from.min(to), to), 100);
     let _ = body.tail(nodes, OBJECT, 3);
     let mut changed = head.clone();
     let mut owner = Owner { sink: nodes, object: OBJECT, next_index: &mut changed.next_index };
-    let _ = rope::splice(&mut owner, &mut changed.body, from.min(to)..to, "new\n");
+    let _ = splice(&mut owner, &mut changed.body, from.min(to)..to, "new\n");
     let mut owner = Owner { sink: nodes, object: OBJECT, next_index: &mut changed.next_index };
-    let _ = rope::append(&mut owner, &mut changed.body, "more");
+    let _ = append(&mut owner, &mut changed.body, "more");
 }
 
 fn use_folder(nodes: &mut Few, head: &Folder, from: u64) {
@@ -139,8 +139,8 @@ fn use_folder(nodes: &mut Few, head: &Folder, from: u64) {
     let _ = body.remove_entry(&mut owner, entry.name.as_str());
 }
 
-/// The nodes of a forged tree. It is as wide as its forger likes, so after some loads the rest is absent: how much
-/// work a holder of the keys can cause is no question here.
+/// The nodes of a forged tree. The tree can be as wide as its forger likes, so after some loads the rest is absent: this
+/// target does not test how much work a holder of the keys can cause.
 #[derive(Default)]
 struct Few {
     nodes: HashMap<RecordId, Node>,

@@ -1,14 +1,13 @@
-//! Operations on a store and on the model side by side; every answer is compared.
+//! Operations on a store and on the model side by side. Every result is compared.
 
-use super::input::Input;
-use super::model::{Memory, Refused, Why, canonical};
-use super::ops::{FilesCall, Op, PlannedFault, Setup};
-use super::store::Store;
-use crate::session::StoreError;
-use crate::vfs::EntryKind;
-use crate::vfs::{FileError, Files};
+use crate::input::Input;
+use crate::model::{Memory, Why};
+use crate::naive::{Refused, canonical};
+use crate::ops::{FilesCall, Op, PlannedFault, Setup};
+use crate::store::Store;
+use inmost::{FileError, Files, FolderEntry, StoreError};
 
-pub(super) fn run(data: &[u8]) {
+pub(crate) fn run(data: &[u8]) {
     let mut input = Input::new(data);
     let mut run = Run::new(&Setup::read(&mut input));
     let mut steps = 0;
@@ -19,15 +18,33 @@ pub(super) fn run(data: &[u8]) {
     run.finish();
 }
 
-pub(super) fn run_operations(setup: &Setup, operations: &[Op]) {
-    let mut run = Run::new(setup);
-    for operation in operations {
-        run.step(operation);
-    }
-    run.finish();
+/// Operations on a fresh store, each read from bytes of its own, so that a failing scenario shrinks to few and simple
+/// operations.
+#[derive(Debug)]
+pub struct Scenario {
+    setup: Setup,
+    operations: Vec<Op>,
 }
 
-/// Both sides.
+impl Scenario {
+    /// The scenario that these bytes stand for.
+    #[must_use]
+    pub fn from_bytes(setup: &[u8], operations: &[Vec<u8>]) -> Self {
+        let operations = operations.iter().map(|bytes| Op::read(&mut Input::new(bytes)));
+        Self { setup: Setup::read(&mut Input::new(setup)), operations: operations.collect() }
+    }
+
+    /// Runs the operations and compares each result with the model.
+    pub fn run(&self) {
+        let mut run = Run::new(&self.setup);
+        for operation in &self.operations {
+            run.step(operation);
+        }
+        run.finish();
+    }
+}
+
+/// The store and the model.
 struct Run {
     store: Store,
     memory: Memory,
@@ -41,7 +58,7 @@ impl Run {
     }
 
     fn step(&mut self, operation: &Op) {
-        // A change that fails leaves the memory as it was or as it should have become; nothing else is right.
+        // After a change that fails, the memory is as before or as after the change.
         let before = self.store.may_fail().then(|| self.memory.clone());
         let done = match operation {
             Op::Fill { folder, first, count, long, text } => {
@@ -70,13 +87,13 @@ impl Run {
                 self.reopen(*fault);
                 Ok(())
             }
-            Op::Purge => self.store.session().purge(|_| {}),
+            Op::Purge => self.store.session().purge(),
             Op::Tool(_) | Op::Files(_) => apply(&self.store, &mut self.memory, operation),
         };
         self.settle(done, before);
     }
 
-    /// As one step of a longer operation: a fault must not blur which of the steps were done.
+    /// Writes one file as a step of its own, so that after a fault it is known which of the files were written.
     fn write_one(&mut self, path: &str, text: &str) {
         let before = self.store.may_fail().then(|| self.memory.clone());
         let call = FilesCall::Write { path: path.to_owned(), text: text.to_owned() };
@@ -84,8 +101,8 @@ impl Run {
         self.settle(done, before);
     }
 
-    /// Opens the store again if a fault has struck. A call that failed was made or not; one that did not, since a
-    /// fault in the anchor fails nothing, was made.
+    /// Opens the store again if a fault has struck. A call that failed may have taken effect or not. A call that
+    /// succeeded has taken effect: a fault in the anchor fails no call.
     fn settle(&mut self, done: Result<(), StoreError>, before: Option<Memory>) {
         let Some(planned) = self.store.struck() else {
             return done.unwrap_or_else(|error| panic!("it failed by itself: {error}"));
@@ -100,16 +117,16 @@ impl Run {
 
     fn lock(&mut self) {
         self.store.session().lock();
-        let answer = self.store.call(r#"{"command":"view","path":"/memories"}"#).unwrap_err();
-        assert!(matches!(answer, StoreError::Locked), "{answer}");
-        let for_model = answer.for_model();
-        assert!(for_model.is_error() && for_model.content() == "Error: Memory is unavailable.");
+        let error = self.store.call(r#"{"command":"view","path":"/memories"}"#).unwrap_err();
+        assert!(matches!(error, StoreError::Locked), "{error}");
+        let for_model = error.for_model();
+        assert!(for_model.is_error() && for_model.content() == "Error: Memory is locked.");
         self.reopen(None);
     }
 
     fn reopen(&mut self, fault: Option<PlannedFault>) {
         if let Err(error) = self.store.reopen(self.cache_bytes, fault) {
-            // What unlock leaves undone, another unlock does.
+            // Another unlock finishes what the failed one began.
             let Some(planned) = fault else { panic!("it does not open: {error}") };
             self.store.crash(planned.power);
             self.store.reopen(self.cache_bytes, None).unwrap();
@@ -124,13 +141,13 @@ impl Run {
                 return;
             }
         }
-        panic!("what was deleted is never reaped");
+        panic!("deleted records are never reaped");
     }
 }
 
-/// Runs a call on both sides and compares the answers. An error of the store leaves the model as it would be
-/// had the call succeeded.
-pub(super) fn apply(store: &Store, memory: &mut Memory, operation: &Op) -> Result<(), StoreError> {
+/// Runs a call on the store and on the model, and compares the results. After an error of the store, the model is as if
+/// the call had succeeded.
+pub(crate) fn apply(store: &Store, memory: &mut Memory, operation: &Op) -> Result<(), StoreError> {
     match operation {
         Op::Tool(sketch) => {
             let text = |path: &str| {
@@ -140,11 +157,11 @@ pub(super) fn apply(store: &Store, memory: &mut Memory, operation: &Op) -> Resul
             let call = sketch.resolve(text);
             let json = call.json();
             let expected = memory.call(&call);
-            let answer = store.call(&json)?;
+            let result = store.call(&json)?;
             assert!(
-                expected.is(answer.content(), answer.is_error()),
-                "{json}\nanswers  {:?}\nand not  {expected:?}",
-                answer.content()
+                expected.is(result.content(), result.is_error()),
+                "{json}\nreturns    {:?}\ninstead of {expected:?}",
+                result.content()
             );
             Ok(())
         }
@@ -154,17 +171,20 @@ pub(super) fn apply(store: &Store, memory: &mut Memory, operation: &Op) -> Resul
 }
 
 fn apply_files(files: &Files<'_>, memory: &mut Memory, call: &FilesCall) -> Result<(), StoreError> {
-    let (answer, expected) = match call {
+    let (result, expected) = match call {
         FilesCall::Read { path } => {
-            let text =
-                |path: String| memory.files.get(&path).map(ToString::to_string).ok_or(Why::Missing);
+            let text = |path: String| match memory.files.get(&path) {
+                Some(text) => Ok(text.to_string()),
+                None if memory.is_folder(&path) => Err(No("IsAFolder".to_owned())),
+                None => Err(Why::Missing.into()),
+            };
             (files.read(path).map(|text| text.as_str().to_owned()), with(path, text))
         }
         FilesCall::List { path } => {
             let listed = files.list(path).map(|entries| {
-                let line = |entry: &crate::vfs::Entry| {
-                    let is_folder = entry.kind == EntryKind::Folder;
-                    format!("{} {} {is_folder}\n", entry.name, entry.bytes)
+                let line = |entry: &FolderEntry| {
+                    let is_folder = entry.metadata.is_folder();
+                    format!("{} {} {is_folder}\n", entry.name, entry.metadata.bytes)
                 };
                 entries.iter().map(line).collect()
             });
@@ -183,16 +203,16 @@ fn apply_files(files: &Files<'_>, memory: &mut Memory, call: &FilesCall) -> Resu
             (files.rename(old, new).map(|()| String::new()), expected.map(|()| String::new()))
         }
     };
-    let answer = match answer {
+    let result = match result {
         Ok(text) => Ok(text),
         Err(FileError::Store(error)) => return Err(error),
         Err(error) => Err(reason(&error)),
     };
-    assert_eq!(answer, expected.map_err(|no| no.0), "{call:?}");
+    assert_eq!(result, expected.map_err(|no| no.0), "{call:?}");
     Ok(())
 }
 
-/// Why a call of the file API is refused, as [`reason`] gives it.
+/// Why a call of the file API is refused, in the words of [`reason`].
 struct No(String);
 
 impl From<Why> for No {
@@ -207,9 +227,8 @@ fn with<T, E: Into<No>>(path: &str, work: impl FnOnce(String) -> Result<T, E>) -
 }
 
 fn list(memory: &Memory, path: &str) -> Result<String, Why> {
-    if let Some(text) = memory.files.get(path) {
-        let name = path.rsplit('/').next().unwrap();
-        return Ok(format!("{name} {} false\n", text.len()));
+    if memory.files.contains_key(path) {
+        return Err(Why::ParentIsFile(path.to_owned()));
     }
     if !memory.is_folder(path) {
         return Err(Why::Missing);
@@ -237,7 +256,8 @@ fn reason(error: &FileError) -> String {
         FileError::TooManyFiles(_) => Why::TooManyFiles,
         FileError::TooMuchText(_) => Why::TooMuchText,
         FileError::InvalidPath(_) => return "InvalidPath".to_owned(),
-        other => panic!("no file operation answers this: {other}"),
+        FileError::IsAFolder(_) => return "IsAFolder".to_owned(),
+        other => panic!("no file operation returns this: {other}"),
     };
     format!("{why:?}")
 }

@@ -1,4 +1,4 @@
-//! Every input that the fuzzers have found worth keeping, and every one that ever failed, run again without a fuzzer.
+//! Every input of `fuzz/corpus` and `fuzz/regressions`, run again without a fuzzer.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -6,13 +6,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use inmost::fuzzing::TARGETS;
+use inmost_fuzz_bodies::TARGETS;
 
-/// Runs every file of a folder, if there is one, through the target of the folder's name.
+/// Runs a target on every file of a folder, if the folder exists, and returns the number of files.
 fn replay(folder: &Path, target: fn(&[u8])) -> usize {
     let Ok(files) = fs::read_dir(folder) else { return 0 };
     let mut paths: Vec<PathBuf> = files.map(|file| file.unwrap().path()).collect();
-    // What is beside an input with this ending is its story.
+    // A file with this ending tells the story of the input beside it.
     paths.retain(|path| path.extension().is_none_or(|end| end != "md"));
     paths.sort();
     for path in &paths {
@@ -28,12 +28,12 @@ fn replay(folder: &Path, target: fn(&[u8])) -> usize {
 }
 
 fn fuzz() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
 fn replay_of(name: &str) {
     let (name, target) = TARGETS.into_iter().find(|(target, _)| *target == name).unwrap();
-    assert!(replay(&fuzz().join("corpus").join(name), target) > 0, "no corpus of {name}");
+    assert!(replay(&fuzz().join("corpus").join(name), target) > 0, "{name} has no corpus");
     replay(&fuzz().join("regressions").join(name), target);
 }
 
@@ -53,7 +53,7 @@ macro_rules! replays {
 replays! { call entries header model path record render rope tamper tree }
 
 #[test]
-fn every_target_is_replayed_and_every_folder_is_of_a_target() {
+fn every_target_is_replayed_and_every_folder_has_a_target() {
     assert_eq!(TARGETS.map(|(name, _)| name).as_slice(), REPLAYED);
     for kind in ["corpus", "regressions"] {
         for folder in fs::read_dir(fuzz().join(kind)).unwrap() {

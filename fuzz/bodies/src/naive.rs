@@ -1,21 +1,23 @@
-//! Paths, lines, hits and sizes by the most direct code for each.
+//! Paths, lines, hits and sizes, each by the simplest code.
+//!
+//! Nothing here uses the library, because the library is compared with it.
 
 use unicode_normalization::UnicodeNormalization;
 use unicode_properties::{GeneralCategory, UnicodeGeneralCategory};
 
-/// Why a path is none.
+/// Why a path is refused.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(in crate::fuzzing) enum Refused {
-    /// Not below the root.
+pub(crate) enum Refused {
+    /// It is not below the root.
     Prefix,
-    /// Could lead out of it.
+    /// It could lead out of the root.
     Escape,
-    /// Forbidden characters, or too long or deep.
+    /// It has forbidden characters, or is too long or too deep.
     Invalid,
 }
 
 /// The canonical form of a path that was sent.
-pub(in crate::fuzzing) fn canonical(sent: &str) -> Result<String, Refused> {
+pub(crate) fn canonical(sent: &str) -> Result<String, Refused> {
     if sent != "/memories" && !sent.starts_with("/memories/") {
         return Err(Refused::Prefix);
     }
@@ -72,7 +74,7 @@ fn is_escape(decoded: &[u8]) -> bool {
     plain.contains(&b'/') || plain.contains(&b'\\') || plain == b"." || plain == b".."
 }
 
-/// The character in two to six bytes, of which the last two carry it.
+/// The overlong encodings of a character in two to six bytes; the last two carry its value.
 fn overlong_forms(character: u8) -> Vec<Vec<u8>> {
     let low = 0x80 | (character & 0x3f);
     let high = character >> 6;
@@ -87,18 +89,18 @@ fn overlong_forms(character: u8) -> Vec<Vec<u8>> {
 }
 
 /// Every place where a text occurs, overlapping ones included.
-pub(in crate::fuzzing) fn hits(text: &str, needle: &str) -> Vec<usize> {
+pub(crate) fn hits(text: &str, needle: &str) -> Vec<usize> {
     let (text, needle) = (text.as_bytes(), needle.as_bytes());
     (0..text.len()).filter(|at| text[*at..].starts_with(needle)).collect()
 }
 
-/// Lines with their `\n`; a final `\n` opens none.
-pub(in crate::fuzzing) fn lines(text: &str) -> Vec<&str> {
+/// Lines with their `\n`; a final `\n` opens no new line.
+pub(crate) fn lines(text: &str) -> Vec<&str> {
     text.split_inclusive('\n').collect()
 }
 
-/// Lines of a view, joined.
-pub(in crate::fuzzing) fn numbered(first: usize, lines: &[&str]) -> String {
+/// The numbered lines of a view, joined.
+pub(crate) fn numbered(first: usize, lines: &[&str]) -> String {
     let number = |(at, line): (usize, &&str)| {
         format!("{:>6}\t{}", first + at, line.strip_suffix('\n').unwrap_or(line))
     };
@@ -106,7 +108,7 @@ pub(in crate::fuzzing) fn numbered(first: usize, lines: &[&str]) -> String {
 }
 
 /// A text with another inserted after a line, by the contract's rule word for word.
-pub(in crate::fuzzing) fn insertion(file: &str, line: usize, text: &str) -> String {
+pub(crate) fn insertion(file: &str, line: usize, text: &str) -> String {
     let lines = lines(file);
     let (mut head, tail) = (lines[..line].concat(), lines[line..].concat());
     let mut text = text.to_owned();
@@ -121,8 +123,8 @@ pub(in crate::fuzzing) fn insertion(file: &str, line: usize, text: &str) -> Stri
     [head, text, tail].concat()
 }
 
-/// A size with one decimal, ties to even.
-pub(in crate::fuzzing) fn size(bytes: u64) -> String {
+/// A size with one decimal; ties are rounded to even.
+pub(crate) fn size(bytes: u64) -> String {
     if bytes < 1_024 {
         return format!("{bytes}B");
     }
@@ -136,4 +138,14 @@ pub(in crate::fuzzing) fn size(bytes: u64) -> String {
         }
     }
     format!("{:.1}G", value / 1_024.0)
+}
+
+/// The number of `\n`.
+pub(crate) fn newlines(text: &str) -> usize {
+    text.matches('\n').count()
+}
+
+/// The last character boundary up to `at`.
+pub(crate) fn floor(text: &str, at: usize) -> usize {
+    (0..=at.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
 }

@@ -1,12 +1,12 @@
 //! The counted tree against a `Vec` of its leaves.
 
-use super::input::Input;
-use super::nodes::{OBJECT, Plain};
-use inmost_format::record::RecordError;
+use crate::input::Input;
+use crate::nodes::{OBJECT, Plain};
 use inmost_format::record::node::{File, Node, Text, TextCount};
 use inmost_format::record::tree::{Body, Owner};
+use inmost_format::record::{NodeSink, NodeSource, RecordError, RecordId, Tag};
 
-pub(super) fn run(data: &[u8]) {
+pub(crate) fn run(data: &[u8]) {
     let mut input = Input::new(data);
     let mut tree = Tree::default();
     let mut steps = 0;
@@ -34,7 +34,7 @@ impl Default for Tree {
 }
 
 impl Tree {
-    /// Swaps a run of leaves for others, or appends.
+    /// Replaces a run of leaves by others, or appends.
     fn replace(&mut self, input: &mut Input<'_>) {
         let from = input.below(self.leaves.len() + 1);
         let most = input.pick(&[0, 1, 3, 40, LEAVES]);
@@ -96,7 +96,7 @@ impl Tree {
         self.check_refusal(position, before, at);
     }
 
-    /// A range that cuts a leaf must change nothing that counts: it is refused.
+    /// A range that cuts a leaf is refused.
     fn check_refusal(&self, position: usize, before: usize, at: usize) {
         if position == before {
             return;
@@ -110,13 +110,13 @@ impl Tree {
         assert!(body.replace(&mut owner, range, Vec::new()).is_err());
     }
 
-    /// Takes the tree down from its end, as deleting a long file does.
+    /// Removes the leaves from the end, as the deletion of a long file does.
     fn take_down(&mut self, leaves: usize) {
         while let Body::Tree(_) = self.body {
             let end: u64 = self.body.count().into();
             let (start, cut) = self.body.tail(&self.nodes, OBJECT, leaves).unwrap();
             assert!(cut <= leaves);
-            assert!(start < end, "a step that removes nothing");
+            assert!(start < end, "a step must remove something");
             let kept = self.leaf_at(usize::try_from(start).unwrap().min(length_of(&self.leaves))).1;
             assert!(self.leaves.len() - kept <= leaves);
             let mut owner =
@@ -142,7 +142,7 @@ impl Tree {
         leaves
     }
 
-    /// Bytes before the leaf that holds a position, and its number.
+    /// The number of bytes before the leaf that holds a position, and the number of the leaf.
     fn leaf_at(&self, position: usize) -> (usize, usize) {
         let mut before = 0;
         for (at, leaf) in self.leaves.iter().enumerate() {
@@ -159,23 +159,19 @@ impl Tree {
     }
 }
 
-/// Nodes that a refused change may read but not touch.
+/// Nodes for a change that must be refused: it may read them, and its writes are ignored.
 struct Refusing<'a>(&'a Plain);
 
-impl inmost_format::record::NodeSource for Refusing<'_> {
-    fn load(
-        &self,
-        id: inmost_format::record::RecordId,
-        tag: &inmost_format::record::Tag,
-    ) -> Result<Node, RecordError> {
+impl NodeSource for Refusing<'_> {
+    fn load(&self, id: RecordId, tag: &Tag) -> Result<Node, RecordError> {
         self.0.load(id, tag)
     }
 }
 
-impl inmost_format::record::NodeSink for Refusing<'_> {
-    fn put(&mut self, _: inmost_format::record::RecordId, _: Node) {}
+impl NodeSink for Refusing<'_> {
+    fn put(&mut self, _: RecordId, _: Node) {}
 
-    fn remove(&mut self, _: inmost_format::record::RecordId) {}
+    fn remove(&mut self, _: RecordId) {}
 }
 
 fn length(leaves: &[String]) -> u64 {
@@ -186,6 +182,6 @@ fn length_of(leaves: &[String]) -> usize {
     leaves.iter().map(String::len).sum()
 }
 
-/// Leaves of the largest tree, which has three levels.
+/// The number of leaves of the largest tree, which has three levels.
 const LEAVES: usize = 6_000;
 const STEPS: usize = 40;

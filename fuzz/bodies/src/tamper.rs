@@ -1,20 +1,21 @@
-//! Operations on a store whose stored bytes somebody changes meanwhile.
+//! Operations on a store whose stored bytes are changed between them.
 //!
-//! Every answer must be the right one for a state that the store once had, or no answer: a store error that says
-//! so. Which state it is, the tag of the tree's head tells: the root was written by us, whatever else was not.
+//! Every result must be right for a state that the store once had, or be a store error that reports the damage. The tag of
+//! the tree's head identifies the state, because only the holder of the keys can write a root.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use super::input::Input;
-use super::model::Memory;
-use super::ops::{FilesCall, Op, Setup};
-use super::stateful::apply;
-use super::store::{Store, children, store_error};
-use crate::session::{Open, StoreError, fuzz};
+use crate::input::Input;
+use crate::model::Memory;
+use crate::ops::{FilesCall, Op, Setup};
+use crate::stateful::apply;
+use crate::store::{Store, children, store_error};
+use inmost::StoreError;
+use inmost::internals::{self, Committed};
 use inmost_format::record::{NodeSource, RecordId, Tag};
 use inmost_storage::{Address, HeaderCopy, Storage};
 
-pub(super) fn run(data: &[u8]) {
+pub(crate) fn run(data: &[u8]) {
     let mut input = Input::new(data);
     let mut run = Run::new(&Setup::read(&mut input));
     let mut steps = 0;
@@ -35,11 +36,11 @@ struct Run {
     store: Store,
     memory: Memory,
     cache_bytes: usize,
-    /// What the memory was when the tree's head had this tag.
+    /// The memory at the time when the tree's head had this tag.
     states: HashMap<[u8; 16], Memory>,
-    /// What was stored at some times.
+    /// The stored records at some earlier times.
     past: Vec<Records>,
-    /// Every root that we have written; it is stored at the address beside.
+    /// Every root that this run has written. They are stored at the address `root`.
     roots: HashSet<Vec<u8>>,
     root: Address,
     commit: u64,
@@ -84,7 +85,7 @@ impl Run {
                 self.cache_bytes = *cache_bytes;
                 self.reopen();
             }
-            // A rewrite of damaged records is the tamper matrix's; here the addresses must stay what they are.
+            // No purge here, because the addresses of records must not change. Other tests purge damaged stores.
             Op::Lock | Op::Fail(_) | Op::LosePower | Op::Purge => self.reopen(),
         }
     }
@@ -119,7 +120,7 @@ impl Run {
         let now = self.records(|records| records.clone()).unwrap();
         let commit = self.store.session().status().map(|status| status.commit).unwrap_or_default();
         if std::mem::replace(&mut self.commit, commit) != commit {
-            // Nothing is committed over a root that was changed, so the one that is there now is ours.
+            // No commit replaces a root that was changed, so the stored root was written by this run.
             self.roots.extend(now.get(&self.root).cloned());
         }
         self.past.push(now);
@@ -132,11 +133,11 @@ impl Run {
         if let Err(error) = self.store.reopen(self.cache_bytes, None) {
             let root = self.records(|records| records.get(&self.root).cloned()).unwrap();
             let is_ours = root.is_some_and(|root| self.roots.contains(&root));
-            // A root of ours may be an older one, which the anchor tells from the newest.
+            // An older root of this run is refused because of the anchor.
             let is_old = matches!(error, StoreError::RolledBack { .. });
             assert!(
                 !is_ours || is_old || self.is_header_touched,
-                "one bad record shuts the store: {error}"
+                "a changed record keeps the store from opening: {error}"
             );
             assert!(
                 is_excuse(&error) || (self.is_header_touched && is_header_error(&error)),
@@ -154,7 +155,8 @@ impl Run {
         }
         self.is_header_touched = false;
         let tag = tree_tag(&self.store).unwrap();
-        self.memory = self.states.get(&tag).cloned().expect("a state that never was");
+        self.memory =
+            self.states.get(&tag).cloned().expect("the store is in a state that it never had");
         self.remember();
     }
 
@@ -220,23 +222,22 @@ impl Run {
         self.is_header_touched = true;
     }
 
-    /// Where records are, in an order that does not depend on the keys as long as the tree can be walked.
+    /// The addresses of records, in an order that does not depend on the keys as long as the tree can be walked.
     fn places(&self) -> Vec<Address> {
         let mut places = Vec::new();
         if !self.store.session().is_locked() {
-            let walked: Result<(), StoreError> = self.store.session().read(|open| {
-                let root = open.root();
-                places.push(open.address(RecordId::ROOT));
+            let walked = internals::read(self.store.session(), |state| {
+                let root = state.root();
+                places.push(state.address(RecordId::ROOT));
                 for (object, tag) in
                     [(root.tree.id, root.tree.tag), (root.system.id, root.system.tag)]
                 {
-                    walk(open, RecordId::folder(object), &tag, &mut places);
+                    walk(state, RecordId::folder(object), &tag, &mut places);
                 }
-                Ok(())
             });
             walked.unwrap();
         }
-        // Somewhere else, too.
+        // An address where no record is.
         places.push(Address([1; 32]));
         places
     }
@@ -246,10 +247,10 @@ impl Run {
     }
 
     fn records<T>(&self, work: impl FnOnce(&mut Records) -> T) -> Option<T> {
-        self.store.place.with_records(fuzz::FIRST_GENERATION, work)
+        self.store.place.with_records(GENERATION, work)
     }
 
-    /// Whatever can be read at the end is right.
+    /// Checks that everything that can be read at the end is right.
     fn finish(mut self) {
         self.read_all();
         self.reopen();
@@ -274,22 +275,22 @@ impl Run {
     }
 }
 
-fn walk(open: &Open, id: RecordId, tag: &Tag, places: &mut Vec<Address>) {
+fn walk(state: &Committed<'_>, id: RecordId, tag: &Tag, places: &mut Vec<Address>) {
     if places.len() >= PLACES {
         return;
     }
-    places.push(open.address(id));
-    let Ok(node) = open.load(id, tag) else { return };
+    places.push(state.address(id));
+    let Ok(node) = state.load(id, tag) else { return };
     for (child, tag) in children(node, id.object) {
-        walk(open, child, &tag, places);
+        walk(state, child, &tag, places);
     }
 }
 
 fn tree_tag(store: &Store) -> Option<[u8; 16]> {
-    store.session().read(|open| Ok::<_, StoreError>(open.root().tree.tag.0)).ok()
+    internals::read(store.session(), |state| state.root().tree.tag.0).ok()
 }
 
-/// What a store may say that was tampered with.
+/// Whether a store with changed records may return this error.
 fn is_excuse(error: &StoreError) -> bool {
     matches!(
         error,
@@ -297,7 +298,7 @@ fn is_excuse(error: &StoreError) -> bool {
     )
 }
 
-/// What it may say besides if its header was touched, which is not always to be told from another header.
+/// Whether a store with a changed header may return this error too. A changed header can look like another header.
 fn is_header_error(error: &StoreError) -> bool {
     matches!(
         error,
@@ -310,8 +311,10 @@ fn is_header_error(error: &StoreError) -> bool {
     )
 }
 
+/// The generation of a store that was never rewritten.
+const GENERATION: u64 = 1;
 const STEPS: usize = 50;
-/// Past states that are kept.
+/// The number of past states that are kept.
 const PAST: usize = 12;
-/// Records that an attack chooses from.
+/// The number of records that an attack chooses from.
 const PLACES: usize = 250;

@@ -1,111 +1,68 @@
 //! What can be done to a store: operations as data, read from bytes.
 //!
-//! An operation is written without knowing the store. What depends on it, as a part of a file to search for does, is
-//! worked out when it runs.
+//! An operation is made without looking at the store. Anything that depends on the store, such as a part of a file to
+//! search for, is worked out when the operation runs.
 
-use serde_json::{Value, json};
-
-use super::input::Input;
-use super::model::Rules;
-use super::rope::floor;
+use crate::input::Input;
+use crate::model::Rules;
+use crate::naive::{self, floor};
+use crate::tool_call::{Range, ToolCall};
 use inmost_engines::faulty::Fault;
 
 /// The options of a store and its tool.
 #[derive(Clone, Debug)]
-pub struct Setup {
-    pub(super) rules: Rules,
-    pub(super) cache_bytes: usize,
+pub(crate) struct Setup {
+    pub(crate) rules: Rules,
+    pub(crate) cache_bytes: usize,
 }
 
 /// One operation.
 ///
-/// A new one (a change of passphrase) is a variant here, a way to read it in
-/// [`Op::read`], and an arm in `stateful::Run::step`.
+/// A new operation (a change of passphrase, for example) needs a variant here, a way to read it in [`Op::read`], and an
+/// arm in `stateful::Run::step`.
 #[derive(Clone, Debug)]
-pub enum Op {
-    /// A call of the tool, the path of its file text and needle still open.
-    #[doc(hidden)]
+pub(crate) enum Op {
+    /// A call of the tool.
     Tool(Sketch),
     /// A call of the file API.
-    #[doc(hidden)]
     Files(FilesCall),
     /// Many small files at once, so that folders grow trees.
-    #[doc(hidden)]
     Fill { folder: String, first: usize, count: usize, long: usize, text: String },
     /// Locks the session and calls it once more before it is opened again.
-    #[doc(hidden)]
     Lock,
-    /// Drops the session and opens the store again, with another cache, perhaps with a fault on the way.
-    #[doc(hidden)]
+    /// Drops the session and opens the store again with another cache size, perhaps with a fault while it opens.
     Reopen { cache_bytes: usize, fault: Option<PlannedFault> },
     /// Lets a write from now on fail.
-    #[doc(hidden)]
     Fail(PlannedFault),
     /// Rewrites the generation.
-    #[doc(hidden)]
     Purge,
-    /// Takes away what is not synced, with the process that held the store.
-    #[doc(hidden)]
+    /// A power cut: the process ends, and writes that were not synced are lost.
     LosePower,
 }
 
-/// A fault at a write to come.
+/// A fault at a later write.
 #[derive(Clone, Copy, Debug)]
-pub struct PlannedFault {
-    pub(super) writes: u64,
-    pub(super) fault: Fault,
-    /// Whether the machine goes down too, so that what is not synced is lost.
-    pub(super) power: bool,
+pub(crate) struct PlannedFault {
+    pub(crate) writes: u64,
+    pub(crate) fault: Fault,
+    /// Whether the power fails too, so that writes that were not synced are lost.
+    pub(crate) power: bool,
 }
 
 /// A tool call whose needle may be a part of the file.
 #[derive(Clone, Debug)]
-pub enum Sketch {
-    /// Complete.
-    #[doc(hidden)]
-    Whole(Call),
-    /// A replacement of so many bytes of the file from a place on.
-    #[doc(hidden)]
+pub(crate) enum Sketch {
+    /// A complete call.
+    Whole(ToolCall),
+    /// A replacement of a part of the file: so many bytes from a place on.
     Part { path: String, place: usize, bytes: usize, new: Option<String> },
-    /// An insertion after a line that is counted from the end.
-    #[doc(hidden)]
+    /// An insertion after a line that is counted from the end of the file.
     FromEnd { path: String, lines: usize, text: String },
-}
-
-/// A tool call.
-#[derive(Clone, Debug)]
-#[doc(hidden)]
-pub enum Call {
-    View { path: String, range: Range },
-    Create { path: String, text: String },
-    StrReplace { path: String, old: String, new: Option<String> },
-    Insert { path: String, line: i64, text: String },
-    Delete { path: String },
-    Rename { old: String, new: String },
-}
-
-/// A `view_range`.
-#[derive(Clone, Debug)]
-#[doc(hidden)]
-pub enum Range {
-    None,
-    /// Two integers in whatever spelling.
-    Lines {
-        start: i64,
-        end: i64,
-        as_strings: bool,
-    },
-    /// Something else, and how it is quoted.
-    Other {
-        json: &'static str,
-        compact: &'static str,
-    },
 }
 
 /// A call of the file API.
 #[derive(Clone, Debug)]
-#[doc(hidden)]
-pub enum FilesCall {
+pub(crate) enum FilesCall {
     Read { path: String },
     Write { path: String, text: String },
     List { path: String },
@@ -114,13 +71,7 @@ pub enum FilesCall {
 }
 
 impl Setup {
-    /// The options that these bytes stand for.
-    #[must_use]
-    pub fn from_bytes(data: &[u8]) -> Self {
-        Self::read(&mut Input::new(data))
-    }
-
-    pub(super) fn read(input: &mut Input<'_>) -> Self {
+    pub(crate) fn read(input: &mut Input<'_>) -> Self {
         let rules = Rules {
             create_overwrites: input.one_in(4),
             read_only: input.one_in(64),
@@ -136,13 +87,7 @@ impl Setup {
 }
 
 impl Op {
-    /// The operation that these bytes stand for.
-    #[must_use]
-    pub fn from_bytes(data: &[u8]) -> Self {
-        Self::read(&mut Input::new(data))
-    }
-
-    pub(super) fn read(input: &mut Input<'_>) -> Self {
+    pub(crate) fn read(input: &mut Input<'_>) -> Self {
         match input.below(40) {
             0..=25 => Self::Tool(Sketch::read(input)),
             26..=30 => Self::Files(FilesCall::read(input)),
@@ -179,9 +124,9 @@ impl PlannedFault {
 impl Sketch {
     fn read(input: &mut Input<'_>) -> Self {
         let call = match input.below(12) {
-            0 | 1 => Call::View { path: path(input), range: Range::read(input) },
-            2..=4 => Call::Create { path: path(input), text: input.text() },
-            5 => Call::StrReplace {
+            0 | 1 => ToolCall::View { path: path(input), range: Range::read(input) },
+            2..=4 => ToolCall::Create { path: path(input), text: input.text() },
+            5 => ToolCall::StrReplace {
                 path: path(input),
                 old: input.text(),
                 new: input.one_in(4).then(|| input.text()),
@@ -193,19 +138,19 @@ impl Sketch {
                 let new = (!input.one_in(3)).then(|| input.text());
                 return Self::Part { path: path(input), place, bytes, new };
             }
-            7 => Call::Insert { path: path(input), line: input.line(), text: input.text() },
+            7 => ToolCall::Insert { path: path(input), line: input.line(), text: input.text() },
             8 => {
                 let lines = input.below(4);
                 return Self::FromEnd { path: path(input), lines, text: input.text() };
             }
-            9 => Call::Delete { path: path(input) },
-            _ => Call::Rename { old: path(input), new: path(input) },
+            9 => ToolCall::Delete { path: path(input) },
+            _ => ToolCall::Rename { old: path(input), new: path(input) },
         };
         Self::Whole(call)
     }
 
-    /// The call, for a file of this text.
-    pub(super) fn resolve(&self, text: impl Fn(&str) -> Option<String>) -> Call {
+    /// The complete call; `text` returns the text of a file.
+    pub(crate) fn resolve(&self, text: impl Fn(&str) -> Option<String>) -> ToolCall {
         match self {
             Self::Whole(call) => call.clone(),
             Self::Part { path, place, bytes, new } => {
@@ -213,62 +158,12 @@ impl Sketch {
                 let place = if text.is_empty() { 0 } else { floor(&text, place % text.len()) };
                 let end = floor(&text, place + bytes).max(place);
                 let old = text[place..end].to_owned();
-                Call::StrReplace { path: path.clone(), old, new: new.clone() }
+                ToolCall::StrReplace { path: path.clone(), old, new: new.clone() }
             }
             Self::FromEnd { path, lines, text: new } => {
-                let count = text(path).map_or(0, |text| super::model::lines(&text).len());
+                let count = text(path).map_or(0, |text| naive::lines(&text).len());
                 let line = i64::try_from(count.saturating_sub(*lines)).unwrap();
-                Call::Insert { path: path.clone(), line, text: new.clone() }
-            }
-        }
-    }
-}
-
-impl Call {
-    /// The call as a model would send it.
-    pub(super) fn json(&self) -> String {
-        let value = match self {
-            Self::View { path, range } => return view_json(path, range),
-            Self::Create { path, text } => {
-                json!({"command": "create", "path": path, "file_text": text})
-            }
-            Self::StrReplace { path, old, new } => {
-                let new = new.as_ref().map_or(Value::Null, |new| new.as_str().into());
-                json!({"command": "str_replace", "path": path, "old_str": old, "new_str": new})
-            }
-            Self::Insert { path, line, text } => {
-                json!({"command": "insert", "path": path, "insert_line": line, "insert_text": text})
-            }
-            Self::Delete { path } => json!({"command": "delete", "path": path}),
-            Self::Rename { old, new } => {
-                json!({"command": "rename", "old_path": old, "new_path": new})
-            }
-        };
-        value.to_string()
-    }
-}
-
-fn view_json(path: &str, range: &Range) -> String {
-    let path = Value::from(path);
-    let range = match range {
-        Range::None => "null".to_owned(),
-        Range::Lines { start, end, as_strings: false } => format!("[ {start}, {end}]"),
-        Range::Lines { start, end, as_strings: true } => format!("[\"{start}\",{end}]"),
-        Range::Other { json, .. } => (*json).to_owned(),
-    };
-    format!("{{\"command\":\"view\",\"path\":{path},\"view_range\":{range}}}")
-}
-
-impl Range {
-    fn read(input: &mut Input<'_>) -> Self {
-        match input.below(8) {
-            0 | 1 => Self::None,
-            2 => {
-                let (json, compact) = input.pick(&OTHER_RANGES);
-                Self::Other { json, compact }
-            }
-            _ => {
-                Self::Lines { start: input.line(), end: input.line(), as_strings: input.one_in(8) }
+                ToolCall::Insert { path: path.clone(), line, text: new.clone() }
             }
         }
     }
@@ -290,7 +185,7 @@ fn cache_bytes(input: &mut Input<'_>) -> usize {
     input.pick(&[16 << 20, 0, 700, 20_000])
 }
 
-/// A path from few names, so that paths meet; mostly one that is accepted.
+/// A path of a few names, so that different calls often use the same path. Most are valid.
 fn path(input: &mut Input<'_>) -> String {
     let mut path = if input.one_in(40) { input.pick(&ROOTS) } else { "/memories" }.to_owned();
     let depth = input.pick(&[1, 1, 2, 2, 3, 0, 4, 19]);
@@ -340,14 +235,4 @@ const ODD_NAMES: [&str; 16] = [
     "...",
     "\u{2028}",
     "\u{958}\u{958}",
-];
-/// What is no range, as sent and as it comes back.
-const OTHER_RANGES: [(&str, &str); 7] = [
-    ("[1, 2.5]", "[1,2.5]"),
-    ("[ 1 ]", "[1]"),
-    ("[1,2,3]", "[1,2,3]"),
-    ("\"[1, 2]\"", "\"[1, 2]\""),
-    ("{ \"start\": 1 }", "{\"start\":1}"),
-    ("[true, null]", "[true,null]"),
-    ("7", "7"),
 ];

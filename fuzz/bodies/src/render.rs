@@ -1,12 +1,13 @@
-//! Cuts, numbers, insertions and sizes against naive ones.
+//! Cuts, line numbers, insertions and sizes against naive code.
 
-use super::input::Input;
-use super::model;
-use crate::vfs::listing::{self, Item};
-use crate::vfs::path::MemoryPath;
-use crate::vfs::text::{self, Cut, Extent, Shown};
+use inmost::internals::{
+    Cut, Path, count_lines, cut, enough_pieces, first_lines, insertion, listing_line, number_lines,
+};
 
-pub(super) fn run(data: &[u8]) {
+use crate::input::Input;
+use crate::naive;
+
+pub(crate) fn run(data: &[u8]) {
     let mut input = Input::new(data);
     match input.below(4) {
         0 => cuts(&mut input),
@@ -20,79 +21,74 @@ fn cuts(input: &mut Input<'_>) {
     let limit = input.pick(&[0, 1, 2, 5, 16_000]) + input.below(4);
     let first = 1 + u64::try_from(input.below(1_000)).unwrap();
     let requested = any_text(input);
-    let Cut { text, shown } = text::cut(&requested, first, limit);
+    let Cut { text, last_line, part_of_line } = cut(&requested, first, limit);
 
     let characters = |text: &str| text.chars().count();
-    let lines = model::lines(&requested);
+    let lines = naive::lines(&requested);
     let mut sum = 0;
     let fitting = lines.iter().take_while(|line| {
         sum += characters(line);
         sum <= limit
     });
     let fitting = fitting.count();
-    match shown {
-        Shown::All => {
+    match (last_line, part_of_line) {
+        (None, None) => {
             assert_eq!(text, requested);
             assert!(characters(text) <= limit);
         }
-        Shown::Lines { last } => {
+        (Some(last), None) => {
             assert_eq!(text, lines[..fitting].concat());
             assert!(fitting > 0 && fitting < lines.len());
             assert_eq!(last, first + u64::try_from(fitting).unwrap() - 1);
         }
-        Shown::PartOfFirstLine { characters: all, shown } => {
+        (None, Some((all, shown))) => {
             assert_eq!(fitting, 0);
             assert_eq!(text, requested.chars().take(limit).collect::<String>());
             assert_eq!(shown, u64::try_from(characters(text)).unwrap());
             let line = lines[0].strip_suffix('\n').unwrap_or(lines[0]);
             assert_eq!(all, u64::try_from(characters(line)).unwrap());
         }
+        (Some(_), Some(_)) => panic!("a cut after whole lines and within the first line"),
     }
     lazily(input, &requested, first, limit);
 }
 
-/// Reading until it is enough cuts like reading all.
+/// A reader that stops early gets the same cut as one that reads everything.
 fn lazily(input: &mut Input<'_>, requested: &str, first: u64, limit: usize) {
-    let mut extent = Extent::default();
-    let mut read = String::new();
     let width = 1 + input.below(40);
     let characters: Vec<char> = requested.chars().collect();
-    for piece in characters.chunks(width) {
-        let piece: String = piece.iter().collect();
-        read.push_str(&piece);
-        if extent.is_enough_after(&piece, limit) {
-            break;
-        }
-    }
-    assert!(text::cut(&read, first, limit) == text::cut(requested, first, limit));
+    let pieces: Vec<String> =
+        characters.chunks(width).map(|piece| piece.iter().collect()).collect();
+    let enough = enough_pieces(&pieces, limit).unwrap_or(pieces.len());
+    let read = pieces[..enough].concat();
+    assert!(cut(&read, first, limit) == cut(requested, first, limit));
 }
 
 fn insertions(input: &mut Input<'_>) {
     let (file, new) = (any_text(input), any_text(input));
-    let lines = model::lines(&file);
+    let lines = naive::lines(&file);
     let line = input.below(lines.len() + 1);
     let offset = lines[..line].concat().len();
-    let at_open_end = offset == file.len() && text::is_unclosed(&file);
+    let at_open_end = offset == file.len() && !file.is_empty() && !file.ends_with('\n');
     let mut spliced = file.clone();
-    spliced.insert_str(offset, &text::insertion(&new, at_open_end));
-    assert_eq!(spliced, model::insertion(&file, line, &new));
+    spliced.insert_str(offset, &insertion(&new, at_open_end));
+    assert_eq!(spliced, naive::insertion(&file, line, &new));
 }
 
 fn lines(input: &mut Input<'_>) {
     let first = input.pick(&[1, 7, 99_998, 999_999, u64::MAX - 1_000_000]);
     let text = any_text(input);
-    let lines = model::lines(&text);
-    assert_eq!(text::count_lines(&text), u64::try_from(lines.len()).unwrap());
+    let lines = naive::lines(&text);
+    assert_eq!(count_lines(&text), u64::try_from(lines.len()).unwrap());
 
-    let mut out = String::new();
-    text::number_lines(first, &text, &mut out);
-    assert_eq!(out, model::numbered(usize::try_from(first).unwrap(), &lines));
-    assert!(out.len() <= text::numbered_size(&text), "the buffer has grown");
+    let (out, reserved) = number_lines(first, &text);
+    assert_eq!(out, naive::numbered(usize::try_from(first).unwrap(), &lines));
+    assert!(out.len() <= reserved, "the buffer has grown");
 
     let wanted = input.below(lines.len() + 2);
-    let (head, newlines) = text::first_lines(&text, u64::try_from(wanted).unwrap());
+    let (head, newlines) = first_lines(&text, u64::try_from(wanted).unwrap());
     assert_eq!(head, lines[..wanted.min(lines.len())].concat());
-    assert_eq!(newlines, text::count_newlines(head));
+    assert_eq!(newlines, u64::try_from(naive::newlines(head)).unwrap());
 }
 
 fn sizes(input: &mut Input<'_>) {
@@ -100,16 +96,13 @@ fn sizes(input: &mut Input<'_>) {
     for byte in &mut bytes {
         *byte = input.byte();
     }
-    // No test needs more than a float can hold exactly.
+    // The model is exact only for sizes that a float can hold exactly.
     let bytes = u64::from_le_bytes(bytes) >> (11 + input.below(53));
-    assert_eq!(listing::size(bytes), model::size(bytes));
-
     let name = any_text(input);
-    let item = Item { folder: input.one_in(2).then_some("x"), name: &name, is_folder: true, bytes };
-    let mut out = inmost_format::secret::Wiped::new(String::new());
-    listing::push_item(&MemoryPath::root(), &item, &mut out);
-    let folder = item.folder.map_or(String::new(), |folder| format!("{folder}/"));
-    assert_eq!(*out, format!("\n{}\t/memories/{folder}{name}/", model::size(bytes)));
+    let between = input.one_in(2).then_some("x");
+    let line = listing_line(&Path::parse("/memories").unwrap(), between, &name, true, bytes);
+    let folder = between.map_or(String::new(), |folder| format!("{folder}/"));
+    assert_eq!(line, format!("\n{}\t/memories/{folder}{name}/", naive::size(bytes)));
 }
 
 fn any_text(input: &mut Input<'_>) -> String {

@@ -2,18 +2,16 @@
 //!
 //! What runs here is `examples/agent_loop.rs` itself, not a copy.
 
-#![allow(clippy::unwrap_used, reason = "a test that meets the unexpected should stop there")]
-
-#[path = "../examples/agent_loop.rs"]
+#[path = "../../examples/agent_loop.rs"]
 #[allow(dead_code, reason = "its main and what only main calls")]
-mod agent_loop;
+mod example;
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 
-use agent_loop::{Api, LoopError, MAX_TURNS};
+use example::{Api, LoopError, MAX_TURNS};
 use inmost::{MemoryTool, Session, StoreError};
 use serde_json::{Value, json};
 
@@ -100,7 +98,7 @@ fn memory() -> (Session, MemoryTool) {
 }
 
 fn run(api: &Api, memory: &MemoryTool) -> Result<String, LoopError> {
-    agent_loop::run(api, memory, "Plan the garden.", &mut |error| unreachable!("{error}"))
+    example::run(api, memory, "Plan the garden.", &mut |error| unreachable!("{error}"))
 }
 
 #[test]
@@ -193,7 +191,7 @@ fn the_model_of_a_locked_store_reads_one_sentence_and_the_application_the_reason
     session.lock();
     let mut reasons = Vec::new();
     let mut report = |error: &StoreError| reasons.push(error.to_string());
-    agent_loop::run(&api, &memory, "Plan the garden.", &mut report).unwrap();
+    example::run(&api, &memory, "Plan the garden.", &mut report).unwrap();
     assert_eq!(reasons, [StoreError::Locked.to_string()]);
     let last = requests.iter().last().unwrap();
     let result = &last.body["messages"][2]["content"][0];

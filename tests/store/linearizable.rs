@@ -6,13 +6,6 @@
 //! and the history is linearizable exactly if no two zones in which the text must have stood overlap, and none lies
 //! around one of a text that came and went.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    reason = "a test that meets the unexpected should stop there and say so"
-)]
-
 use std::collections::HashMap;
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicU64, Ordering};

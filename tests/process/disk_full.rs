@@ -1,13 +1,6 @@
 //! A full disk: a clear error, nothing lost, and a store that still opens, reads and deletes.
 //!
 //! Needs root and `mount`; elsewhere it says loudly that it was skipped. Linux only.
-#![cfg(target_os = "linux")]
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    reason = "a test that meets the unexpected should stop there and say so"
-)]
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};

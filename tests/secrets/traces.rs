@@ -3,7 +3,6 @@
 //!
 //! A trace is any run of a needle's bytes that is long enough not to be chance, so the half of a key that a
 //! freed block still holds is found too.
-#![allow(dead_code, reason = "each test crate uses a part of it")]
 
 pub(crate) mod keys;
 

@@ -53,8 +53,8 @@ pub(crate) enum Order {
 /// The variable that makes a process the child, and says where its store is.
 pub(crate) const STORE: &str = "INMOST_TEST_STORE";
 
-/// Long enough for a few calls, on a busy machine too.
-const IDLE: Duration = Duration::from_secs(1);
+/// Long enough for a few calls, on a busy machine too: what comes too late finds the session locked.
+const IDLE: Duration = Duration::from_secs(3);
 
 /// Serves until the pipe is closed.
 pub(crate) fn serve(store: &str) {

@@ -1,5 +1,4 @@
 //! A host of the library in a process of its own, and what tests tell it to do.
-#![allow(dead_code, reason = "each test crate uses a part of it")]
 
 pub(crate) mod child;
 

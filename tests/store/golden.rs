@@ -1,7 +1,5 @@
 //! Stores of every format ever released, as they lie on disk, open and hold what they held.
 
-#![allow(clippy::unwrap_used, reason = "tests")]
-
 use std::fs;
 use std::path::{Path, PathBuf};
 

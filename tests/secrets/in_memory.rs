@@ -2,31 +2,12 @@
 //! searches all of its memory for keys, passphrase and text, in every form and in parts.
 //!
 //! The child wipes what it holds itself, so what is found is the library's.
-#![cfg(target_os = "linux")]
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    clippy::as_conversions,
-    reason = "a test that meets the unexpected should stop there and say so"
-)]
 
-mod host;
-#[path = "in_memory/process.rs"]
 mod process;
-mod traces;
 
-use host::child::{self, Order};
-use host::{Run, WAYS};
-use traces::{Counts, Needle, Search, keys, of_bytes, of_text, of_words, word};
-
-/// Not a test: what the other tests start.
-#[test]
-fn the_child() {
-    if let Ok(store) = std::env::var(child::STORE) {
-        child::serve(&store);
-    }
-}
+use crate::host::child::Order;
+use crate::host::{self, Run, WAYS};
+use crate::traces::{Counts, Needle, Search, keys, of_bytes, of_text, of_words, word};
 
 /// A child with a new store, unlocked. `None` where processes may not be looked into.
 fn start() -> Option<Run> {

@@ -1,15 +1,8 @@
 //! SIGKILL before every single change of a file that creating, opening, writing, purging and closing a store makes.
 //!
-//! A preloaded library (`lab/shim.c`) counts the changes. Short form: some points of each scenario. Long form,
-//! every point: `INMOST_LONG=1`, see `lab/kill_points.sh`. Linux with a C compiler only; elsewhere it says
+//! A preloaded library (`tests/lab/shim.c`) counts the changes. Short form: some points of each scenario. Long form,
+//! every point: `INMOST_LONG=1`, see `tests/lab/kill_points.sh`. Linux with a C compiler only; elsewhere it says
 //! loudly that it was skipped.
-#![cfg(target_os = "linux")]
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    reason = "a test that meets the unexpected should stop there and say so"
-)]
 
 use std::fs;
 use std::os::unix::process::ExitStatusExt;
@@ -135,7 +128,7 @@ impl Lab {
     fn run(&self, engine: Option<StorageEngine>, kill_at: Option<u64>) -> bool {
         let mut child = Command::new(std::env::current_exe().unwrap());
         child
-            .args(["--exact", "child_uses_a_store"])
+            .args(["--exact", "kill_points::child_uses_a_store"])
             .env("LD_PRELOAD", &self.shim)
             .env("SHIM_DIR", self.disk())
             .env("SHIM_KILL_AT", kill_at.map_or("-1".into(), |at| at.to_string()))

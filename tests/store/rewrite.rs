@@ -1,7 +1,5 @@
 //! Purge and backup on a real folder: what was deleted is gone from every file, what is live is all there.
 
-#![allow(clippy::unwrap_used, reason = "tests")]
-
 use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};

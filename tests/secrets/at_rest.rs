@@ -2,40 +2,19 @@
 //! files that only their owner can open.
 //!
 //! A child process uses a store in every way, among folders of its own for temporary files, home and work.
-#![cfg(unix)]
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    clippy::string_slice,
-    clippy::as_conversions,
-    reason = "a test that meets the unexpected should stop there and say so"
-)]
 
-#[path = "at_rest/calls.rs"]
 mod calls;
-mod host;
-#[path = "at_rest/program.rs"]
 mod program;
-mod traces;
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use host::child::{self, Order};
-use host::{Run, WAYS};
+use crate::host::child::Order;
+use crate::host::{self, Run, WAYS};
+use crate::traces::{Needle, Search, of_text, of_words, word};
 use program::Through;
-use traces::{Needle, Search, of_text, of_words, word};
-
-/// Not a test: what the other tests start.
-#[test]
-fn the_child() {
-    if let Ok(store) = std::env::var(child::STORE) {
-        child::serve(&store);
-    }
-}
 
 /// Does everything with a store that there is to do, and answers all that must not be found.
 fn use_everything(run: &mut Run) -> Vec<Needle> {

@@ -1,10 +1,5 @@
 //! SECURITY.md says of each promise which test shows it. Here it is seen to that those tests are there.
 
-#![allow(
-    clippy::unwrap_used,
-    reason = "a test that meets the unexpected should stop there and say so"
-)]
-
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;

@@ -5,7 +5,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-use crate::calls::{self, Calls};
+use super::calls::{self, Calls};
 use crate::host::Words;
 use crate::traces::{Needle, of_text, of_words, word};
 

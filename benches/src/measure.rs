@@ -1,4 +1,4 @@
-//! What Criterion is not the tool for: traces, sizes, and what happens once a process.
+//! Measurements that Criterion does not make: traces, sizes, and events that happen once in a process.
 
 pub mod replay;
 pub mod space;

@@ -19,7 +19,8 @@ fn unlocked(store: &Path) -> Session {
     Vault::open(store).unwrap().unlock(&passphrase()).unwrap()
 }
 
-/// The child: opens the store, writes into it without end, says when the first is done. Alone it has nothing to do.
+/// The child: opens the store, writes without end, and prints a line after the first write. Without its variable it does
+/// nothing.
 #[test]
 fn child_writes_until_it_is_killed() {
     let Ok(store) = std::env::var(STORE) else { return };

@@ -1,7 +1,7 @@
-//! What is left in memory, looked at from outside: a child process works with secrets and locks, and its parent
-//! searches all of its memory for keys, passphrase and text, in every form and in parts.
+//! Traces in memory, seen from outside: a child process works with secrets and locks, and its parent searches all of its
+//! memory for keys, passphrase and text, in every form and in parts.
 //!
-//! The child wipes what it holds itself, so what is found is the library's.
+//! The child wipes its own copies, so every trace is the library's.
 
 mod process;
 
@@ -176,7 +176,7 @@ fn a_core_dump_has_text_but_no_keys_and_a_hardened_process_makes_none() {
         eprintln!("SKIPPED: core dumps go elsewhere on this system: {pattern}");
         return;
     }
-    // What a crash finds in registers and on stacks depends on what was done last.
+    // Registers and stacks at the time of a crash depend on the last call.
     let lasts: [(&str, host::Way); 4] = [
         ("unlock", |_| Vec::new()),
         ("files", host::files),

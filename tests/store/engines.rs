@@ -1,4 +1,4 @@
-//! Stores on either engine, through the public API: choosing one, and what damage to its file comes to.
+//! Choosing an engine through the public API, and damage to the file of redb.
 
 use inmost::{KdfCost, Passphrase, StorageEngine, VaultOptions};
 

@@ -1,10 +1,10 @@
-//! SECURITY.md says of each promise which test shows it. Here it is seen to that those tests are there.
+//! SECURITY.md names a test for each promise. These tests check that every test it names exists.
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-/// Names in backquotes that can be nothing but those of tests.
+/// Names in backquotes that look like those of tests: lower case, with two underscores or more.
 fn named(page: &str) -> BTreeSet<&str> {
     let quoted = page.split('`').skip(1).step_by(2);
     quoted
@@ -17,7 +17,7 @@ fn named(page: &str) -> BTreeSet<&str> {
         .collect()
 }
 
-/// The functions below a folder that are marked as tests, or named in a macro that makes tests.
+/// Adds the names of the functions below a folder that are marked as tests.
 fn tests(folder: &Path, found: &mut BTreeSet<String>) {
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();

@@ -39,47 +39,56 @@
 //! disk or for key derivation: in an asynchronous program they belong on a thread for blocking work.
 #![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]
 
-mod crypto;
 #[cfg(feature = "fuzzing")]
 #[doc(hidden)]
 pub mod fuzzing;
+mod host;
 mod limits;
-mod record;
-mod secret;
-mod storage;
+mod maintenance;
+mod session;
 mod tool;
-#[cfg(test)]
-mod variants;
-mod vault;
 mod vfs;
 
 // Passphrases, and what guessing them costs.
-pub use crypto::cost::{KdfCost, KdfLimits, KdfOutOfBounds};
-pub use crypto::passphrase::{Passphrase, PassphraseError};
+pub use inmost_format::crypto::cost::{KdfCost, KdfLimits, KdfOutOfBounds};
+pub use inmost_format::crypto::passphrase::{Passphrase, PassphraseError};
+pub use inmost_format::crypto::rng::RandomnessFailed;
 
 // What else opens a store, and the keyslots.
-pub use crypto::keys::{Keyfile, RawKey, RecoveryKey};
-pub use vault::{
+pub use inmost_format::crypto::keys::{Keyfile, RawKey, RecoveryKey};
+pub use inmost_format::header::{
     Credential, KeyfileBytes, KeyfileError, LabelError, NewSlot, RecoveryKeyError, RecoveryKeyText,
     SlotInfo, SlotKind, SlotLabel,
 };
 
+// What an application holds: the memory tool and files, on a session or a key agent.
+pub use host::{Files, MemoryTool, MemoryToolBuilder, Pages, ToolReply, UnlockedStore};
+
 // The memory tool.
 pub use tool::{
-    Command, Expected, Full, MemoryTool, MemoryToolBuilder, ToolError, ToolResult, ViewRange,
+    ExceededQuota, ExpectedType, TOOL_DEFINITION, ToolCall, ToolCommand, ToolError, ToolOptions,
+    ToolResult, ViewRange,
 };
 
 // Stores, locked and unlocked.
-pub use vault::{
-    AnchorStatus, CheckReport, FileAnchor, FreshnessAnchor, Problem, RepairReport, Session,
-    SessionOptions, Status, StorageEngine, StoreError, Vault, VaultOptions,
+pub use session::{
+    AnchorStatus, FileAnchor, FreshnessAnchor, Session, SessionOptions, SessionStatus,
+    StorageEngine, StoreError, Vault, VaultOptions,
+};
+
+// What looks after a store.
+pub use maintenance::{
+    CheckReport, RepairReport, SalvageLoss, SalvageReport, StoreProblem, WithProgress,
 };
 
 // How far keys are kept out of swap and core dumps.
-pub use secret::{Protections, harden_process, protections};
+pub use inmost_format::secret::{Protections, harden_process, protections};
 
 // Files, for hosts that are not agents.
-pub use vfs::{Entry, EntryKind, FileError, FileText, Files, Lost, SalvageReport};
+pub use vfs::{
+    EntryKind, FileError, FileText, FolderEntry, LineRange, Metadata, Page, PageCursor,
+    SearchMatch, SearchQuery, WalkEntry,
+};
 
 /// The README's example, run as a test.
 #[cfg(doctest)]

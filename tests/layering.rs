@@ -1,4 +1,8 @@
-//! The layers of the library, kept by reading its sources: a module names only lower ones.
+//! The layers inside the crates of the library, kept by reading their sources: a module names only lower ones.
+//!
+//! The compiler keeps the layers between crates: the engines cannot name a key, the format cannot name an engine, and
+//! neither can name a session, because they do not depend on those crates. This test keeps what a crate border does not:
+//! the layers within the library and within the format, and the one place that may name each crate of others.
 //!
 //! Sources are read as tokens, so comments, documentation and strings do not count, and code inside macro
 //! calls and under `#[cfg(test)]` does. Not seen: a path that a macro puts together from single identifiers.
@@ -10,158 +14,239 @@ use std::path::{Path, PathBuf};
 
 use proc_macro2::{Delimiter, Ident, Span, TokenStream, TokenTree};
 
-/// Top-level modules, lowest first; those of one row do not name each other.
-const LAYERS: [&[&str]; 8] = [
-    &["secret", "limits", "variants"],
-    &["crypto"],
-    &["storage"],
-    &["record"],
-    &["vault"],
-    &["vfs"],
-    &["tool"],
-    &["fuzzing"],
+/// A crate of the library: the folder of its sources, and its top-level modules, lowest first. Modules of one row do not
+/// name each other. A crate without rows has no layers inside.
+struct Crate {
+    folder: &'static str,
+    layers: &'static [&'static [&'static str]],
+}
+
+const CRATES: [Crate; 4] = [
+    Crate { folder: "crates/inmost-storage/src", layers: &[] },
+    Crate {
+        folder: "crates/inmost-format/src",
+        layers: &[
+            // Exported macros, which are named from the root of their crate.
+            &["assert_leaks_nowhere", "assert_not_impl"],
+            &["limits", "secret"],
+            &["crypto"],
+            &["record"],
+            &["header"],
+        ],
+    },
+    Crate { folder: "crates/inmost-engines/src", layers: &[] },
+    Crate {
+        folder: "src",
+        layers: &[&["limits"], &["session"], &["maintenance"], &["vfs"], &["tool"], &["fuzzing"]],
+    },
 ];
 
-/// What a layer may not know of although it lies lower: engines see sealed bytes and no keys.
-const BLIND: [(&str, &str); 1] = [("storage", "crypto")];
-
-/// Crates that only one place names, by the beginnings of the paths of its files below `src/`.
+/// Crates of others that only one place names, by the beginnings of the paths of its files.
 const CONFINED: [(&str, &[&str]); 7] = [
-    ("argon2", &["crypto/"]),
-    ("bincode", &["record/codec.rs"]),
+    ("argon2", &["crates/inmost-format/src/crypto/"]),
+    ("bincode", &["crates/inmost-format/src/record/codec.rs"]),
     // The example of docs/FORMAT.md is computed beside our own code, not with it.
-    ("blake2", &["crypto/", "record/format_example.rs"]),
-    ("chacha20poly1305", &["crypto/"]),
-    ("getrandom", &["crypto/rng.rs"]),
-    ("redb", &["storage/redb"]),
-    ("sled", &["storage/sled"]),
+    (
+        "blake2",
+        &["crates/inmost-format/src/crypto/", "crates/inmost-format/src/record/format_example.rs"],
+    ),
+    ("chacha20poly1305", &["crates/inmost-format/src/crypto/"]),
+    ("getrandom", &["crates/inmost-format/src/crypto/rng.rs"]),
+    ("redb", &["crates/inmost-engines/src/redb"]),
+    ("sled", &["crates/inmost-engines/src/sled"]),
 ];
 
 #[test]
 fn every_module_names_only_lower_layers() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut complaints = Vec::new();
-    let sources = sources(&root);
-    assert!(sources.len() > 20, "the sources are elsewhere");
-    for path in sources {
-        let name = path.strip_prefix(&root).unwrap().to_str().unwrap().replace('\\', "/");
-        complaints.extend(check(&name, &fs::read_to_string(&path).unwrap()));
+    for krate in &CRATES {
+        let sources = sources(&root.join(krate.folder));
+        assert!(sources.len() > 2, "the sources of {} are elsewhere", krate.folder);
+        for path in sources {
+            let name = path.strip_prefix(root).unwrap().to_str().unwrap().replace('\\', "/");
+            complaints.extend(check(&name, &fs::read_to_string(&path).unwrap()));
+        }
     }
     assert!(complaints.is_empty(), "\n{}\n", complaints.join("\n"));
 }
 
 #[test]
 fn the_program_reaches_nothing_but_the_public_api() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("cli/src");
-    for path in sources(&root) {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    for path in sources(&root.join("cli/src")) {
         let complaints = check_foreign(&fs::read_to_string(&path).unwrap());
         assert!(complaints.is_empty(), "{}: {complaints:?}", path.display());
+    }
+    let manifest = fs::read_to_string(root.join("cli/Cargo.toml")).unwrap();
+    for internal in ["inmost-storage", "inmost-format", "inmost-engines"] {
+        assert!(!manifest.contains(internal), "the program depends on {internal}");
     }
 }
 
 #[test]
 fn planted_violations_are_found() {
     for (name, source, expected) in [
-        ("crypto/kdf.rs", "use crate::vault::Session;", "up to vault"),
-        ("crypto/mod.rs", "use crate::{limits, secret::{SecretBytes}, record};", "up to record"),
-        ("crypto/kdf.rs", "fn f() { let x = crate :: tool :: call(); }", "up to tool"),
-        ("secret.rs", "use crate::limits::PATH_BYTES;", "sideways to limits"),
-        ("limits.rs", "use super::secret::wipe;", "sideways to secret"),
-        ("record/tree/replace.rs", "use super::super::super::vault::Open;", "up to vault"),
-        ("record/mod.rs", "use super::vfs::path;", "up to vfs"),
-        ("record/codec.rs", "use super::super::{vfs, limits};", "up to vfs"),
-        ("vault/open.rs", "#[cfg(test)] mod tests { use crate::tool::MemoryTool; }", "up to tool"),
+        ("crates/inmost-format/src/crypto/kdf.rs", "use crate::header::Header;", "up to header"),
         (
-            "vault/open.rs",
+            "crates/inmost-format/src/crypto/mod.rs",
+            "use crate::{limits, secret::{SecretBytes}, record};",
+            "up to record",
+        ),
+        (
+            "crates/inmost-format/src/crypto/kdf.rs",
+            "fn f() { let x = crate :: record :: seal(); }",
+            "up to record",
+        ),
+        (
+            "crates/inmost-format/src/secret.rs",
+            "use crate::limits::PATH_BYTES;",
+            "sideways to limits",
+        ),
+        ("crates/inmost-format/src/limits.rs", "use super::secret::wipe;", "sideways to secret"),
+        (
+            "crates/inmost-format/src/record/tree/replace.rs",
+            "use super::super::super::header::Header;",
+            "up to header",
+        ),
+        ("crates/inmost-format/src/record/mod.rs", "use super::header::slots;", "up to header"),
+        (
+            "crates/inmost-format/src/record/codec.rs",
+            "use super::super::{header, limits};",
+            "up to header",
+        ),
+        (
+            "src/session/open.rs",
+            "#[cfg(test)] mod tests { use crate::tool::MemoryTool; }",
+            "up to tool",
+        ),
+        (
+            "src/session/open.rs",
             "mod tests { mod more { use super::super::super::super::vfs; } }",
             "up to vfs",
         ),
-        ("vault/open.rs", "macro_rules! m { () => { $crate::vfs::edit() } }", "up to vfs"),
-        ("vault/open.rs", "fn f() { assert!(crate::vfs::name::ok()); }", "up to vfs"),
-        ("vault/open.rs", "type T = Vec<crate::tool::Command>;", "up to tool"),
-        ("vault/open.rs", "pub(in crate::vfs) struct S;", "up to vfs"),
-        ("storage/mod.rs", "use crate::crypto::keys::DataKey;", "storage knows nothing of crypto"),
-        ("vault/open.rs", "use crate::MemoryTool;", "MemoryTool is in no layer"),
-        ("vault/open.rs", "use crate::*;", "the whole crate"),
-        ("vault/open.rs", "use super::super::*;", "the whole crate"),
-        ("vault/open.rs", "use crate as everything;", "the whole crate"),
-        ("vault/open.rs", "use crate::{self as everything};", "the whole crate"),
-        ("vault/open.rs", "extern crate self as inmost;", "the whole crate"),
-        ("vault/open.rs", "#[path = \"../tool/parse.rs\"] mod parse;", "a file by its path"),
+        ("src/session/open.rs", "macro_rules! m { () => { $crate::vfs::edit() } }", "up to vfs"),
+        ("src/session/open.rs", "fn f() { assert!(crate::vfs::name::ok()); }", "up to vfs"),
+        ("src/session/open.rs", "type T = Vec<crate::tool::Command>;", "up to tool"),
+        ("src/session/open.rs", "pub(in crate::vfs) struct S;", "up to vfs"),
+        ("src/session/open.rs", "use crate::MemoryTool;", "MemoryTool is in no layer"),
+        ("src/session/open.rs", "use crate::*;", "the whole crate"),
+        ("src/session/open.rs", "use super::super::*;", "the whole crate"),
+        ("src/session/open.rs", "use crate as everything;", "the whole crate"),
+        ("src/session/open.rs", "use crate::{self as everything};", "the whole crate"),
+        ("src/session/open.rs", "extern crate self as inmost;", "the whole crate"),
+        ("src/session/open.rs", "#[path = \"../tool/parse.rs\"] mod parse;", "a file by its path"),
         (
-            "vault/open.rs",
+            "src/session/open.rs",
             "#[cfg_attr(test, path = \"../tool/parse.rs\")] mod parse;",
             "a file by its path",
         ),
-        ("vault/open.rs", "include!(\"../tool/parse.rs\");", "a file by its path"),
-        ("storage/local.rs", "use sled::Db;", "sled is named outside storage/sled"),
-        ("storage/local.rs", "fn f(db: &::sled::Db) {}", "sled is named outside storage/sled"),
+        ("src/session/open.rs", "include!(\"../tool/parse.rs\");", "a file by its path"),
         (
-            "storage/local.rs",
-            "use {std::fs, sled as engine};",
-            "sled is named outside storage/sled",
+            "crates/inmost-engines/src/local.rs",
+            "use sled::Db;",
+            "sled is named outside crates/inmost-engines/src/sled",
         ),
-        ("storage/local.rs", "extern crate sled;", "sled is named outside storage/sled"),
-        ("record/node.rs", "use bincode::config;", "bincode is named outside record/codec.rs"),
-        ("crypto/keys.rs", "fn f() { getrandom::fill(b); }", "getrandom is named outside"),
-        ("vault/slots.rs", "use argon2::Argon2;", "argon2 is named outside crypto/"),
-        ("helpers.rs", "", "helpers is in no layer"),
+        (
+            "crates/inmost-engines/src/local.rs",
+            "fn f(db: &::sled::Db) {}",
+            "sled is named outside crates/inmost-engines/src/sled",
+        ),
+        (
+            "crates/inmost-engines/src/local.rs",
+            "use {std::fs, sled as engine};",
+            "sled is named outside crates/inmost-engines/src/sled",
+        ),
+        (
+            "crates/inmost-engines/src/local.rs",
+            "extern crate sled;",
+            "sled is named outside crates/inmost-engines/src/sled",
+        ),
+        (
+            "crates/inmost-format/src/record/node.rs",
+            "use bincode::config;",
+            "bincode is named outside crates/inmost-format/src/record/codec.rs",
+        ),
+        (
+            "crates/inmost-format/src/crypto/keys.rs",
+            "fn f() { getrandom::fill(b); }",
+            "getrandom is named outside",
+        ),
+        (
+            "crates/inmost-format/src/header/slots.rs",
+            "use argon2::Argon2;",
+            "argon2 is named outside crates/inmost-format/src/crypto/",
+        ),
+        ("src/helpers.rs", "", "helpers is in no layer"),
     ] {
         let complaints = check(name, source);
         assert_eq!(complaints.len(), 1, "{name}: {source}: {complaints:?}");
         assert!(complaints[0].contains(expected), "{name}: {source}: {complaints:?}");
     }
-    assert_eq!(check_foreign("#[path = \"../../src/vault/mod.rs\"] mod vault;").len(), 1);
+    assert_eq!(check_foreign("#[path = \"../../src/session.rs\"] mod session;").len(), 1);
     assert_eq!(check_foreign("use inmost::fuzzing::model;").len(), 1);
-    let lines = check("secret.rs", "\n\nuse crate::tool;\nuse crate::vfs;\n");
-    assert_eq!(lines, ["src/secret.rs:3: up to tool", "src/secret.rs:4: up to vfs"]);
+    let lines = check("src/limits.rs", "\n\nuse crate::tool;\nuse crate::vfs;\n");
+    assert_eq!(lines, ["src/limits.rs:3: up to tool", "src/limits.rs:4: up to vfs"]);
 }
 
 #[test]
 fn what_is_allowed_is_not_complained_of() {
     for (name, source) in [
-        ("lib.rs", "mod tool; pub use tool::MemoryTool; use crate::vault;"),
-        ("tool/mod.rs", "use crate::{limits, vault::{Session, StoreError}, vfs};"),
-        ("fuzzing.rs", "use crate::tool; use crate::{crypto, storage};"),
+        ("src/lib.rs", "mod tool; pub use tool::MemoryTool; use crate::session;"),
+        ("src/tool/parse.rs", "use crate::{limits, session::{Session, StoreError}, vfs};"),
+        ("src/fuzzing.rs", "use crate::tool; use crate::{session, vfs};"),
         (
-            "crypto/kdf.rs",
-            "//! See [`crate::vault`].\n/* crate::tool */ const S: &str = \"crate::tool\";",
+            "crates/inmost-format/src/crypto/kdf.rs",
+            "//! See [`crate::header`].\n/* crate::tool */ const S: &str = \"crate::tool\";",
         ),
         (
-            "crypto/kdf.rs",
+            "crates/inmost-format/src/crypto/kdf.rs",
             "pub(crate) fn f() {} pub(super) fn g() {} pub(in crate::crypto) fn h() {}",
         ),
         (
-            "record/tree/replace.rs",
+            "crates/inmost-format/src/record/tree/replace.rs",
             "use super::super::codec; use super::super::{node, RecordError};",
         ),
-        ("vault/header.rs", "mod tests { use super::super::slots::Slot; use super::*; }"),
-        ("storage/mod.rs", "mod sled; mod local { use super::sled::SledEngine; } fn sled() {}"),
-        ("storage/sled.rs", "use sled::Db; fn f() -> ::sled::Db {}"),
-        ("storage/sled/tests.rs", "use sled::Config;"),
-        ("record/codec.rs", "use bincode::serde; use super::super::limits;"),
-        ("vfs/path.rs", "fn f(crate_: u8) { let x = Self::vault; a.tool; b::tool::c(); }"),
+        ("src/session/unlock.rs", "mod tests { use super::super::slots::Slot; use super::*; }"),
+        (
+            "crates/inmost-engines/src/mod.rs",
+            "mod sled; mod local { use super::sled::SledEngine; } fn sled() {}",
+        ),
+        ("crates/inmost-engines/src/sled.rs", "use sled::Db; fn f() -> ::sled::Db {}"),
+        ("crates/inmost-engines/src/sled/tests.rs", "use sled::Config;"),
+        (
+            "crates/inmost-format/src/record/codec.rs",
+            "use bincode::serde; use super::super::limits;",
+        ),
+        ("src/vfs/path.rs", "fn f(crate_: u8) { let x = Self::vault; a.tool; b::tool::c(); }"),
     ] {
         assert_eq!(check(name, source), [""; 0], "{name}: {source}");
     }
 }
 
-/// What is wrong with a source file of the library; `name` is its path below `src/`.
+/// What is wrong with a source file of the library; `name` is its path in the workspace.
 fn check(name: &str, source: &str) -> Vec<String> {
+    let Some((krate, below)) = CRATES
+        .iter()
+        .find_map(|krate| Some((krate, name.strip_prefix(krate.folder)?.strip_prefix('/')?)))
+    else {
+        return vec![format!("{name} is in no crate; give it a row in CRATES")];
+    };
     let mut module: Vec<String> =
-        name.trim_end_matches(".rs").split('/').map(str::to_owned).collect();
+        below.trim_end_matches(".rs").split('/').map(str::to_owned).collect();
     if matches!(module.last().map(String::as_str), Some("mod" | "lib")) {
         module.pop();
     }
     // The list of modules and of what is public.
     let Some(layer) = module.first().cloned() else { return Vec::new() };
-    if rank(&layer).is_none() {
-        return vec![format!("src/{name}: {layer} is in no layer; give it a row in LAYERS")];
+    if !krate.layers.is_empty() && krate.rank(&layer).is_none() {
+        return vec![format!("{name}: {layer} is in no layer; give it a row in CRATES")];
     }
     let mut complaints = Vec::new();
     for named in names_in(source, module) {
         let complaint = match &named.what {
-            What::Root(target) => points_wrong(&layer, target),
+            What::Root(target) => krate.points_wrong(&layer, target),
+            What::WholeCrate if krate.layers.is_empty() => None,
             What::WholeCrate => Some("names the whole crate".to_owned()),
             What::File => Some("takes in a file by its path".to_owned()),
             What::Crate(krate) => CONFINED
@@ -170,7 +255,7 @@ fn check(name: &str, source: &str) -> Vec<String> {
                 .filter(|(_, homes)| !homes.iter().any(|home| name.starts_with(home)))
                 .map(|(_, homes)| format!("{krate} is named outside {}", homes.join(", "))),
         };
-        complaints.extend(complaint.map(|what| format!("src/{name}:{}: {what}", named.line)));
+        complaints.extend(complaint.map(|what| format!("{name}:{}: {what}", named.line)));
     }
     complaints
 }
@@ -189,25 +274,24 @@ fn check_foreign(source: &str) -> Vec<String> {
     complaints
 }
 
-fn points_wrong(layer: &str, target: &str) -> Option<String> {
-    let Some(height) = rank(target) else {
-        return Some(format!("{target} is in no layer; name it by the module it is from"));
-    };
-    if target == layer {
-        return None;
+impl Crate {
+    fn points_wrong(&self, layer: &str, target: &str) -> Option<String> {
+        if self.layers.is_empty() || target == layer {
+            return None;
+        }
+        let Some(height) = self.rank(target) else {
+            return Some(format!("{target} is in no layer; name it by the module it is from"));
+        };
+        match height.cmp(&self.rank(layer)?) {
+            std::cmp::Ordering::Less => None,
+            std::cmp::Ordering::Equal => Some(format!("sideways to {target}")),
+            std::cmp::Ordering::Greater => Some(format!("up to {target}")),
+        }
     }
-    if BLIND.contains(&(layer, target)) {
-        return Some(format!("{layer} knows nothing of {target}"));
-    }
-    match height.cmp(&rank(layer)?) {
-        std::cmp::Ordering::Less => None,
-        std::cmp::Ordering::Equal => Some(format!("sideways to {target}")),
-        std::cmp::Ordering::Greater => Some(format!("up to {target}")),
-    }
-}
 
-fn rank(module: &str) -> Option<usize> {
-    LAYERS.iter().position(|row| row.contains(&module))
+    fn rank(&self, module: &str) -> Option<usize> {
+        self.layers.iter().position(|row| row.contains(&module))
+    }
 }
 
 /// Something that a source file names.

@@ -108,7 +108,10 @@ fn long_use_stays_within_its_room() {
         if session.compaction_due().unwrap() {
             let before = disk(&session);
             // The old generation and the new one are both there for a moment.
-            session.purge(|_| most = most.max(folder_bytes(&path_of_store))).unwrap();
+            session
+                .with_progress(|_| most = most.max(folder_bytes(&path_of_store)))
+                .purge()
+                .unwrap();
             assert!(disk(&session) < before);
             assert!(!session.compaction_due().unwrap(), "a rewrite settles the offer");
             most_rewritten = most_rewritten.max(disk(&session));
@@ -130,7 +133,7 @@ fn a_rewritten_store_is_not_offered_another_rewrite() {
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let place = place();
     let session = store(&place.path().join("store"), 3_000, &mut Random(2));
-    session.purge(|_| {}).unwrap();
+    session.purge().unwrap();
     let (after, live) = (disk(&session), live(&session));
     println!("3000 files, {live} bytes live: {after} after a rewrite, {:.2} x", ratio(after, live));
     assert!(!session.compaction_due().unwrap());

@@ -2,9 +2,9 @@
 
 use serde_json::{Map, Value};
 
+use crate::session::Session;
 use crate::tool::parse::parse;
 use crate::tool::{Command, MemoryTool};
-use crate::vault::Session;
 
 pub(super) fn run(data: &[u8]) {
     let Ok(json) = std::str::from_utf8(data) else { return };

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use super::input::Input;
 use super::nodes::{OBJECT, Plain};
-use crate::record::node::{Entries, Entry, FileInfo, Folder, Name, Node, Totals, What};
-use crate::record::tree::{Body, Owner};
-use crate::record::{ObjectId, RecordError, Tag};
+use inmost_format::record::node::{Entries, Entry, FileInfo, Folder, Name, Node, Totals, What};
+use inmost_format::record::tree::{Body, Owner};
+use inmost_format::record::{ObjectId, RecordError, Tag};
 
 pub(super) fn run(data: &[u8]) {
     let mut input = Input::new(data);

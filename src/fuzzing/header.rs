@@ -3,16 +3,17 @@
 use std::sync::OnceLock;
 
 use super::input::Input;
-use crate::crypto::cost::KdfLimits;
-use crate::crypto::keys::{Keyfile, RawKey, RecoveryKey};
-use crate::crypto::passphrase::Passphrase;
-use crate::crypto::prf::{self, StoreId};
-use crate::secret::SecretBytes;
-use crate::storage::EngineKind;
-use crate::vault::fuzz::{
-    COST, Credential, Enrolment, HEADER_BYTES, Header, HeaderError, NewHeader, SlotLabel, Unlocked,
-    encoded_fields,
+use crate::session::fuzz::COST;
+use inmost_format::crypto::cost::KdfLimits;
+use inmost_format::crypto::keys::{Keyfile, RawKey, RecoveryKey};
+use inmost_format::crypto::passphrase::Passphrase;
+use inmost_format::crypto::prf::{self, StoreId};
+use inmost_format::header::{
+    Credential, Enrolment, HEADER_BYTES, Header, HeaderError, NewHeader, NewSlot, SlotLabel,
+    Unlocked,
 };
+use inmost_format::secret::SecretBytes;
+use inmost_storage::EngineKind;
 
 pub(super) fn run(data: &[u8]) {
     let mut input = Input::new(data);
@@ -61,7 +62,7 @@ fn check(bytes: &[u8], signed: bool) {
     let Ok(header) = parsed else { return };
 
     assert_eq!(header.bytes().as_slice(), bytes);
-    assert!(encoded_fields(&header)[..4_032] == bytes[..4_032], "it encodes to itself");
+    assert!(header.encoded_fields()[..4_032] == bytes[..4_032], "it encodes to itself");
     let is_base = bytes == base().header().bytes();
     for credential in secrets().all() {
         match header.unlock(&credential) {
@@ -88,8 +89,8 @@ fn use_keys(mut keys: Unlocked, credential: &Credential<'_>) {
     let _ = keys.slots();
     let _ = keys.record_keys();
     let label = SlotLabel::parse("next").unwrap();
-    let enrolment = Enrolment { credential: *credential, cost: COST, label: &label, now_ms: 2 };
-    let Ok((number, next)) = keys.add_slot(&enrolment) else { return };
+    let slot = NewSlot::new(*credential).kdf_cost(COST).label(label);
+    let Ok((number, next)) = keys.add_slot(&slot, 2) else { return };
     assert!(Header::parse(next.bytes(), &KdfLimits::of_fuzzing()).is_ok());
     let (before, id) = (keys.header().id(), next.id());
     keys.adopt(next);
@@ -160,7 +161,7 @@ fn name(error: &HeaderError) -> &'static str {
         HeaderError::NotAStore => "not a store",
         HeaderError::UnknownFormat(_) => "unknown format",
         HeaderError::UnknownFlags(_) => "unknown flags",
-        HeaderError::EngineNotBuilt(_) => "no such engine",
+        HeaderError::UnknownEngine(_) => "no such engine",
         HeaderError::Damaged(_) => "damaged",
         HeaderError::KdfOutOfBounds(_) => "cost out of bounds",
         other => panic!("parsing answers {other}"),
@@ -173,12 +174,12 @@ fn base() -> &'static Unlocked {
     BASE.get_or_init(|| {
         let label = SlotLabel::parse("laptop").unwrap();
         let [first, rest @ ..] = secrets().all();
-        let enrol = |credential| Enrolment { credential, cost: COST, label: &label, now_ms: 1 };
+        let enrolment = Enrolment { credential: first, cost: COST, label: &label, now_ms: 1 };
         let (store, engine) = (StoreId([5; 16]), EngineKind::Memory);
-        let new = NewHeader { store, engine, generation: 1, enrolment: enrol(first) };
+        let new = NewHeader { store, engine, generation: 1, enrolment };
         let mut keys = new.create(&KdfLimits::of_fuzzing()).unwrap();
         for credential in rest {
-            let (_, next) = keys.add_slot(&enrol(credential)).unwrap();
+            let (_, next) = keys.add_slot(&NewSlot::new(credential).kdf_cost(COST), 1).unwrap();
             keys.adopt(next);
         }
         keys

@@ -2,9 +2,11 @@
 
 use std::collections::HashMap;
 
-use crate::record::node::Node;
-use crate::record::size_class::{BODY_BYTES, NODE_BYTES};
-use crate::record::{Flaw, Kind, NodeSink, NodeSource, ObjectId, RecordError, RecordId, Tag};
+use inmost_format::record::node::Node;
+use inmost_format::record::size_class::{BODY_BYTES, NODE_BYTES};
+use inmost_format::record::{
+    Flaw, Kind, NodeSink, NodeSource, ObjectId, RecordError, RecordId, Tag,
+};
 
 /// The only object of a tree under test.
 pub(super) const OBJECT: ObjectId = ObjectId([7; 16]);

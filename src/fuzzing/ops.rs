@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::input::Input;
 use super::model::Rules;
 use super::rope::floor;
-use crate::storage::faulty::Fault;
+use inmost_engines::faulty::Fault;
 
 /// The options of a store and its tool.
 #[derive(Clone, Debug)]

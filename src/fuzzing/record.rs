@@ -5,14 +5,14 @@ use std::collections::HashMap;
 
 use super::input::Input;
 use super::nodes::OBJECT;
-use crate::crypto::keys::{DataKey, RecordKeys};
-use crate::crypto::prf::StoreId;
-use crate::limits::{RECORD_CLASSES, RECORD_FRAME};
-use crate::record::node::{Entries, File, Folder, Node, Text};
-use crate::record::tree::{Body, Owner};
-use crate::record::{Flaw, Kind, NodeSink, NodeSource, RecordError, RecordId, Sealer, Tag};
-use crate::secret::SecretBytes;
 use crate::vfs::{file, rope};
+use inmost_format::crypto::keys::{DataKey, RecordKeys};
+use inmost_format::crypto::prf::StoreId;
+use inmost_format::limits::{RECORD_CLASSES, RECORD_FRAME};
+use inmost_format::record::node::{Entries, File, Folder, Node, Text};
+use inmost_format::record::tree::{Body, Owner};
+use inmost_format::record::{Flaw, Kind, NodeSink, NodeSource, RecordError, RecordId, Sealer, Tag};
+use inmost_format::secret::SecretBytes;
 
 pub(super) fn run(data: &[u8]) {
     let mut input = Input::new(data);
@@ -108,7 +108,7 @@ fn check_codec(id: RecordId, node: &Node) {
 
 fn use_file(nodes: &mut Few, head: &File, from: u64, to: u64) {
     let body = &head.body;
-    let _ = rope::read(nodes, OBJECT, body);
+    let _ = inmost_format::record::read_text(nodes, OBJECT, body);
     let _ = rope::lines(nodes, OBJECT, body);
     let _ = rope::line_start(nodes, OBJECT, body, from);
     let _ = file::lines(nodes, OBJECT, head, (from.min(to), to), 100);

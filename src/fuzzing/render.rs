@@ -106,7 +106,7 @@ fn sizes(input: &mut Input<'_>) {
 
     let name = any_text(input);
     let item = Item { folder: input.one_in(2).then_some("x"), name: &name, is_folder: true, bytes };
-    let mut out = crate::secret::Wiped::new(String::new());
+    let mut out = inmost_format::secret::Wiped::new(String::new());
     listing::push_item(&MemoryPath::root(), &item, &mut out);
     let folder = item.folder.map_or(String::new(), |folder| format!("{folder}/"));
     assert_eq!(*out, format!("\n{}\t/memories/{folder}{name}/", model::size(bytes)));

@@ -3,11 +3,11 @@
 use super::input::Input;
 use super::nodes::{OBJECT, Plain};
 use crate::limits::{FILE_INLINE, FILE_INLINE_AGAIN};
-use crate::record::RecordError;
-use crate::record::node::{File, Text, TextCount};
-use crate::record::tree::{Body, Owner};
 use crate::vfs::search::{Found, Hit, Occurrences, Searcher};
 use crate::vfs::{file, rope, text};
+use inmost_format::record::RecordError;
+use inmost_format::record::node::{File, Text, TextCount};
+use inmost_format::record::tree::{Body, Owner};
 
 pub(super) fn run(data: &[u8]) {
     let mut input = Input::new(data);
@@ -73,7 +73,10 @@ impl Both {
 
     fn check(&self, input: &mut Input<'_>) {
         let (nodes, body) = (&self.nodes, &self.file.body);
-        assert!(*rope::read(nodes, OBJECT, body).unwrap() == self.model, "the whole text");
+        assert!(
+            *inmost_format::record::read_text(nodes, OBJECT, body).unwrap() == self.model,
+            "the whole text"
+        );
         assert!(body.count() == TextCount::of(&self.model));
         assert_eq!(rope::is_closed(nodes, OBJECT, body).unwrap(), self.model.ends_with('\n'));
         assert_eq!(rope::lines(nodes, OBJECT, body).unwrap(), text::count_lines(&self.model));

@@ -4,7 +4,7 @@ use super::input::Input;
 use super::model::{Memory, Refused, Why, canonical};
 use super::ops::{FilesCall, Op, PlannedFault, Setup};
 use super::store::Store;
-use crate::vault::StoreError;
+use crate::session::StoreError;
 use crate::vfs::EntryKind;
 use crate::vfs::{FileError, Files};
 

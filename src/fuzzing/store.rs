@@ -5,15 +5,15 @@ use std::sync::Arc;
 
 use super::model::{Memory, Rules};
 use super::ops::{PlannedFault, Setup};
-use crate::crypto::passphrase::Passphrase;
-use crate::record::node::{Entries, Entry, Node, Totals, What};
-use crate::record::{NodeSource, ObjectId, RecordError, RecordId, Tag, load_folder};
-use crate::storage::Storage;
-use crate::storage::faulty::{Faults, FaultyStorage};
-use crate::storage::memory::MemoryStorage;
+use crate::session::{Open, Session, SessionOptions, StoreError, fuzz};
 use crate::tool::{MemoryTool, ToolResult};
-use crate::vault::{Open, Session, SessionOptions, StoreError, fuzz};
 use crate::vfs::{EntryKind, FileError};
+use inmost_engines::faulty::{Faults, FaultyStorage};
+use inmost_engines::memory::MemoryStorage;
+use inmost_format::crypto::passphrase::Passphrase;
+use inmost_format::record::node::{Entries, Entry, Node, Totals, What};
+use inmost_format::record::{NodeSource, ObjectId, RecordError, RecordId, Tag, load_folder};
+use inmost_storage::Storage;
 
 /// A place, and what is open on it.
 pub(super) struct Store {

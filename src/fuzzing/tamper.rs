@@ -10,9 +10,9 @@ use super::model::Memory;
 use super::ops::{FilesCall, Op, Setup};
 use super::stateful::apply;
 use super::store::{Store, children, store_error};
-use crate::record::{NodeSource, RecordId, Tag};
-use crate::storage::{Address, HeaderCopy, Storage};
-use crate::vault::{Open, StoreError, fuzz};
+use crate::session::{Open, StoreError, fuzz};
+use inmost_format::record::{NodeSource, RecordId, Tag};
+use inmost_storage::{Address, HeaderCopy, Storage};
 
 pub(super) fn run(data: &[u8]) {
     let mut input = Input::new(data);
@@ -205,7 +205,7 @@ impl Run {
         let changed = bytes.iter_mut().skip(at + input.below(8)).take(1);
         changed.for_each(|byte| *byte ^= input.byte() | 1);
         if input.one_in(2) {
-            let checksum = crate::crypto::prf::checksum(&bytes[..4_064]);
+            let checksum = inmost_format::crypto::prf::checksum(&bytes[..4_064]);
             bytes[4_064..].copy_from_slice(&checksum);
         }
         bytes.truncate(input.pick(&[4_096, 4_096, 4_096, 0, 9]));

@@ -2,9 +2,9 @@
 
 use super::input::Input;
 use super::nodes::{OBJECT, Plain};
-use crate::record::RecordError;
-use crate::record::node::{File, Node, Text, TextCount};
-use crate::record::tree::{Body, Owner};
+use inmost_format::record::RecordError;
+use inmost_format::record::node::{File, Node, Text, TextCount};
+use inmost_format::record::tree::{Body, Owner};
 
 pub(super) fn run(data: &[u8]) {
     let mut input = Input::new(data);
@@ -162,20 +162,20 @@ impl Tree {
 /// Nodes that a refused change may read but not touch.
 struct Refusing<'a>(&'a Plain);
 
-impl crate::record::NodeSource for Refusing<'_> {
+impl inmost_format::record::NodeSource for Refusing<'_> {
     fn load(
         &self,
-        id: crate::record::RecordId,
-        tag: &crate::record::Tag,
+        id: inmost_format::record::RecordId,
+        tag: &inmost_format::record::Tag,
     ) -> Result<Node, RecordError> {
         self.0.load(id, tag)
     }
 }
 
-impl crate::record::NodeSink for Refusing<'_> {
-    fn put(&mut self, _: crate::record::RecordId, _: Node) {}
+impl inmost_format::record::NodeSink for Refusing<'_> {
+    fn put(&mut self, _: inmost_format::record::RecordId, _: Node) {}
 
-    fn remove(&mut self, _: crate::record::RecordId) {}
+    fn remove(&mut self, _: inmost_format::record::RecordId) {}
 }
 
 fn length(leaves: &[String]) -> u64 {

@@ -3,7 +3,7 @@
 //! Nothing here is ever decoded into a name. A segment is decoded only to be refused, because a host
 //! may hand names on to programs that decode once, twice or with a lenient UTF-8 decoder.
 
-use crate::secret::Wiped;
+use inmost_format::secret::Wiped;
 
 /// What a segment turns out to be once nothing in it is left to decode.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

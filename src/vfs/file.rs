@@ -2,17 +2,19 @@
 
 use std::sync::Arc;
 
-use crate::secret::Wiped;
+use inmost_format::secret::Wiped;
 
 use super::error::FileError;
-use super::folder::{self, Found};
+use super::file_text::FileText;
+use super::folder::{ResolvedPath, Target};
+use super::line_range::LineRange;
 use super::path::MemoryPath;
 use super::rope;
 use super::search::{self, Occurrences, Searcher};
 use super::text::{self, Extent};
-use crate::record::node::{Entry, File, FileInfo, Root, Text, What};
-use crate::record::{NodeSource, ObjectId, RecordError, load_file};
-use crate::secret;
+use inmost_format::record::node::{Entry, File, FileInfo, Root, Text, What};
+use inmost_format::record::{NodeSource, ObjectId, RecordError, load_file, read_text};
+use inmost_format::secret;
 
 /// A file that was found, to be read through `source`.
 pub(crate) struct FileView<'s, S> {
@@ -28,9 +30,9 @@ impl<'s, S: NodeSource> FileView<'s, S> {
     /// # Errors
     /// [`FileError::NotFound`] if there is none; a folder is none.
     pub(crate) fn open(source: &'s S, root: &Root, path: &MemoryPath) -> Result<Self, FileError> {
-        match folder::find(source, (root.tree.id, root.tree.tag), path)? {
-            Found::Entry(entry) => Self::of_entry(source, entry),
-            Found::Root(_) | Found::Missing { .. } => Err(FileError::NotFound),
+        match ResolvedPath::new(source, root, path)?.target {
+            Target::Entry(entry) => Self::of_entry(source, entry),
+            Target::Root(_) | Target::Missing { .. } => Err(FileError::NotFound),
         }
     }
 
@@ -58,7 +60,7 @@ impl<'s, S: NodeSource> FileView<'s, S> {
 
     /// The whole text.
     pub(crate) fn read(&self) -> Result<Wiped<String>, RecordError> {
-        rope::read(self.source, self.entry.id, &self.head.body)
+        read_text(self.source, self.entry.id, &self.head.body)
     }
 
     /// The text of the lines `first` to `last`, counted from 1; it may end early once it is certain that a view
@@ -101,6 +103,36 @@ impl<'s, S: NodeSource> FileView<'s, S> {
         )?;
         Ok(occurrences.found())
     }
+}
+
+/// The text of a file, or of some of its lines, for a host.
+///
+/// # Errors
+/// [`FileError::NotFound`]; [`FileError::IsAFolder`]; [`FileError::NoSuchLine`] if the lines begin after the last one.
+pub(crate) fn read(
+    source: &impl NodeSource,
+    root: &Root,
+    path: &MemoryPath,
+    range: Option<LineRange>,
+) -> Result<FileText, FileError> {
+    let entry = match ResolvedPath::new(source, root, path)?.target {
+        Target::Entry(entry) if entry.what != What::Folder => entry,
+        Target::Entry(_) | Target::Root(_) => {
+            return Err(FileError::IsAFolder(path.as_str().to_owned().into()));
+        }
+        Target::Missing { .. } => return Err(FileError::NotFound),
+    };
+    let file = FileView::of_entry(source, entry)?;
+    let Some(range) = range else { return Ok(file.read()?.into()) };
+    let total = file.info.lines;
+    if range.first > total.max(1) {
+        return Err(FileError::NoSuchLine(total));
+    }
+    let last = range.last.unwrap_or(total).min(total);
+    if last < range.first {
+        return Ok(String::new().into());
+    }
+    Ok(file.lines(range.first, last, usize::MAX)?.into())
 }
 
 /// See [`FileView::lines`]; for a head that is not committed yet.

@@ -4,8 +4,8 @@
 //! its header and its last line are sentences and live with the tool.
 
 use super::path::MemoryPath;
-use crate::secret;
-use crate::secret::Wiped;
+use inmost_format::secret;
+use inmost_format::secret::Wiped;
 
 /// One line below the first of a listing.
 pub(crate) struct Item<'a> {

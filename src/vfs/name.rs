@@ -3,7 +3,7 @@
 use crate::limits;
 use unicode_properties::{GeneralCategory, UnicodeGeneralCategory};
 
-pub(crate) use crate::record::totals::is_hidden;
+pub(crate) use inmost_format::record::totals::is_hidden;
 
 /// What makes a path invalid.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -60,7 +60,7 @@ pub(super) fn check(character: char) -> Result<(), InvalidPath> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::variants::every_variant;
+    use inmost_storage::every_variant;
 
     /// The numbers are those of the limits.
     #[test]
@@ -75,7 +75,7 @@ mod tests {
             E::LongName => [E::LongName, "a name is longer than 255 bytes"];
             E::LongPath(_) => [E::LongPath(limits::PATH_BYTES), "it is longer than 1024 bytes"];
             E::Deep(_) => [
-                E::Deep(limits::PATH_DEPTH),
+                E::Deep(inmost_format::limits::PATH_DEPTH),
                 "it is more than 20 levels below /memories"
             ];
         });

@@ -5,13 +5,11 @@
 
 use super::escape::{Meaning, meaning};
 use super::name::{self, InvalidPath};
-use super::subtree::Subtree;
+use super::subtree::{ROOT, Subtree};
 use crate::limits::{PATH_BYTES, SEGMENT_BYTES};
-use crate::secret::Wiped;
+use inmost_format::secret::Wiped;
 use std::fmt;
 use unicode_normalization::UnicodeNormalization;
-
-pub(super) const ROOT: &str = "/memories";
 
 /// A canonical path, as whoever sent it knows it, and the [`Subtree`] it is a path of. Holds, for every value:
 ///
@@ -19,7 +17,7 @@ pub(super) const ROOT: &str = "/memories";
 /// - each name is non-empty, in Unicode NFC, and at most [`SEGMENT_BYTES`] bytes;
 /// - no name is or percent-decodes to `.` or `..`, nor holds or decodes to `/`, `\` or NUL;
 /// - no character is a control, format (but U+200C and U+200D), line or paragraph separator;
-/// - what it stands for in the store has at most [`PATH_DEPTH`](crate::limits::PATH_DEPTH) names and [`PATH_BYTES`] bytes;
+/// - what it stands for in the store has at most [`PATH_DEPTH`](inmost_format::limits::PATH_DEPTH) names and [`PATH_BYTES`] bytes;
 /// - parsing it again gives the same path.
 ///
 /// Its text never names the folder that a subtree is: that is only in [`Subtree::names`], which finding uses.
@@ -140,6 +138,16 @@ impl MemoryPath {
     /// The names below what stands for the root, downwards.
     pub(crate) fn segments(&self) -> impl DoubleEndedIterator<Item = &str> + Clone {
         self.below_root().split('/').filter(|name| !name.is_empty())
+    }
+
+    /// All names from the root of the store, downwards: those of the subtree, then the [`segments`](Self::segments).
+    pub(super) fn all_names(&self) -> impl Iterator<Item = &str> + Clone {
+        self.subtree.names().chain(self.segments())
+    }
+
+    /// The subtree below this folder, a path of the whole store.
+    pub(crate) fn to_subtree(&self) -> Subtree {
+        Subtree::below(self.as_str())
     }
 
     /// The number of [`segments`](Self::segments).

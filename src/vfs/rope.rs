@@ -5,14 +5,12 @@
 
 use std::ops::Range;
 
-use crate::secret::Wiped;
-
 use crate::limits::{CHUNK_BYTES, CHUNK_BYTES_MIN, FILE_INLINE, FILE_INLINE_AGAIN};
-use crate::record::node::{Text, TextCount};
-use crate::record::tree::{Body, Owner, Ref};
-use crate::record::{Flaw, Kind, NodeSink, NodeSource, ObjectId, RecordError};
-use crate::secret::{self, join};
 use crate::vfs::text;
+use inmost_format::record::node::{Text, TextCount};
+use inmost_format::record::tree::{Body, Owner, Ref};
+use inmost_format::record::{Flaw, Kind, NodeSink, NodeSource, ObjectId, RecordError, read_text};
+use inmost_format::secret::join;
 
 /// Replaces the bytes of `range` by `text`. Both ends lie on character boundaries within the file.
 pub(crate) fn splice(
@@ -51,7 +49,7 @@ pub(crate) fn splice(
     drop((first, last));
     body.replace(owner, covered, chunks(&new))?;
     if body.count().bytes < FILE_INLINE_AGAIN {
-        let whole = read(owner.sink, owner.object, body)?;
+        let whole = read_text(owner.sink, owner.object, body)?;
         if matches!(body, Body::Tree(_)) {
             body.replace(owner, 0..body.count().bytes, Vec::new())?;
         }
@@ -83,22 +81,6 @@ pub(crate) fn append(
         return splice(owner, body, end..end, text);
     }
     body.replace(owner, end..end, chunks(text))
-}
-
-/// The whole text.
-pub(crate) fn read(
-    source: &impl NodeSource,
-    object: ObjectId,
-    body: &Body<Text>,
-) -> Result<Wiped<String>, RecordError> {
-    // A forged count must not size the buffer; what it cannot hold at once is copied to a larger one and wiped.
-    let capacity = usize::try_from(body.count().bytes).unwrap_or(usize::MAX).min(READ_AHEAD);
-    let mut text = Wiped::new(String::with_capacity(capacity));
-    body.visit::<RecordError>(source, object, 0, &mut |_, chunk: &Text| {
-        secret::append(&mut text, chunk.as_str());
-        Ok(true)
-    })?;
-    Ok(text)
 }
 
 /// The offset at which a line begins, counted from 1; the end of the file for any line past the last.
@@ -197,8 +179,5 @@ fn after(text: &Text, start: u64) -> Result<&str, RecordError> {
 /// A position that is none of the text: counts and text disagree.
 pub(super) const BROKEN: RecordError =
     RecordError::Damaged { kind: Kind::Chunk, flaw: Flaw::Malformed };
-/// Bytes that are reserved at once for reading a text.
-const READ_AHEAD: usize = 64 << 20;
-
 #[cfg(test)]
 mod tests;

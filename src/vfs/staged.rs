@@ -4,17 +4,17 @@
 //! path. Until then nobody sees it; after a crash it is reaped. An edit that moves much text does
 //! the same with the whole new text of the file.
 
-use crate::secret::Wiped;
+use inmost_format::secret::Wiped;
 
 use super::edit::{self, Plan, check_quotas, new_info, set_entry, target};
 use super::error::FileError;
 use super::path::MemoryPath;
 use super::{folder, rope};
 use crate::limits::STAGE_STEP_BYTES;
-use crate::record::node::{Entry, File, FileInfo, Name, What};
-use crate::record::tree::Owner;
-use crate::record::{NodeSink, ObjectId, RecordId, Tag, load_file};
-use crate::vault::{Exclusive, Session, Txn, reap};
+use crate::session::{Exclusive, Session, Txn, reap};
+use inmost_format::record::node::{Entry, File, FileInfo, Name, What};
+use inmost_format::record::tree::Owner;
+use inmost_format::record::{NodeSink, ObjectId, RecordId, Tag, load_file, read_text};
 
 /// Writes a long file; the errors are those of [`edit::write`].
 pub(super) fn write(
@@ -25,15 +25,18 @@ pub(super) fn write(
 ) -> Result<(), FileError> {
     session.exclusive(|exclusive| {
         let before = exclusive.commit(|txn| {
-            let before = target(txn, path, overwrite)?;
-            check_quotas(txn, before.as_ref().map(|(_, info)| info), edit::length(text))?;
+            let (resolved, before) = target(txn, path, overwrite)?;
+            let replaced = before.as_ref().map(|(_, info)| info);
+            check_quotas(txn, &resolved, replaced, edit::length(text))?;
             Ok::<_, FileError>(before)
         })?;
         let info = new_info(text, before.as_ref());
         let (id, place) = stage(exclusive, text, info)?;
         exclusive.commit(|txn| {
             let staged = reap::claim(txn, &place)?;
-            set_entry(txn, path, (id, staged.tag), info, before.clone())
+            // The steps before have committed: what the first look found on the way to the path has other tags now.
+            let (resolved, _) = target(txn, path, true)?;
+            set_entry(txn, (path, &resolved), (id, staged.tag), info, before.clone())
         })
     })
 }
@@ -43,13 +46,13 @@ pub(super) fn edit<T>(
     session: &Session,
     path: &MemoryPath,
     plan: impl Fn(&Txn<'_>) -> Result<Plan, FileError>,
-    answer: impl Fn(&Txn<'_>, &Plan, &FileInfo, &File) -> Result<T, FileError>,
+    reply: impl Fn(&Txn<'_>, &Plan, &FileInfo, &File) -> Result<T, FileError>,
 ) -> Result<T, FileError> {
     session.exclusive(|exclusive| {
         let (mut plan, text) = exclusive.commit(|txn| {
             let plan = plan(txn)?;
-            check_quotas(txn, Some(&plan.info), plan.bytes_after())?;
-            let text = changed(&rope::read(txn, plan.entry.id, &plan.head.body)?, &plan)?;
+            check_quotas(txn, &plan.resolved, Some(&plan.info), plan.bytes_after())?;
+            let text = changed(&read_text(txn, plan.entry.id, &plan.head.body)?, &plan)?;
             Ok::<_, FileError>((plan, text))
         })?;
         let before = (plan.entry.clone(), plan.info);
@@ -59,8 +62,9 @@ pub(super) fn edit<T>(
         exclusive.commit(|txn| {
             let staged = reap::claim(txn, &place)?;
             let head = load_file(txn, id, &staged.tag)?;
-            set_entry(txn, path, (id, staged.tag), info, Some(before.clone()))?;
-            answer(txn, &plan, &info, &head)
+            let (resolved, _) = target(txn, path, true)?;
+            set_entry(txn, (path, &resolved), (id, staged.tag), info, Some(before.clone()))?;
+            reply(txn, &plan, &info, &head)
         })
     })
 }

@@ -9,4 +9,5 @@ mod lock;
 mod model;
 mod odd;
 mod reap;
+mod salvage;
 mod tamper;

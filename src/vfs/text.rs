@@ -3,7 +3,7 @@
 //! One line rule holds everywhere: a line ends at `\n`, and a final `\n` opens no new line. A
 //! character is a Unicode scalar value. Nothing here reads a file or knows how a cut is worded.
 
-use crate::secret::Wiped;
+use inmost_format::secret::Wiped;
 
 /// The number of lines: `a\nb\n` and `a\nb` have two, the empty text none.
 pub(crate) fn count_lines(text: &str) -> u64 {

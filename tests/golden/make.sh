@@ -9,7 +9,7 @@ if [ -n "$(git tag --list 'v*')" ]; then
 fi
 sample=$(mktemp -d)
 trap 'rm -rf "$sample"' EXIT
-INMOST_SAMPLE=$sample/new cargo test --quiet --lib -- --ignored --exact vfs::samples::write_the_golden_store
+INMOST_SAMPLE=$sample/new cargo test --quiet --package inmost --lib -- --ignored --exact vfs::samples::write_the_golden_store
 rm -rf "$version"
 mv "$sample/new" "$version"
 # A process id, room without meaning, and an empty folder that git would not keep.

@@ -14,10 +14,10 @@ cargo mutants --version >/dev/null 2>&1 || {
 shard=${1:-0/1}
 shift || true
 files=()
-for file in 'src/crypto/**' 'src/record/**' src/secret/wiped.rs src/vault/{company,header}.rs src/vfs/{path,search,text}.rs; do
+for file in 'crates/inmost-format/src/crypto/**' 'crates/inmost-format/src/record/**' crates/inmost-format/src/secret/wiped.rs 'crates/inmost-format/src/header/**' src/session/group_commit.rs src/vfs/{path,search,text}.rs; do
     files+=(--file "$file")
 done
 mkdir -p target
 # Tests and what only tests use are not worth changing; nothing but the library's own tests is built.
-exec cargo mutants --package inmost --cargo-arg=--lib "${files[@]}" --exclude 'src/**/tests/**' --exclude 'src/**/tests.rs' \
+exec cargo mutants --package inmost --package inmost-format --cargo-arg=--lib "${files[@]}" --exclude '**/tests/**' --exclude '**/tests.rs' \
     --exclude-re 'tests::' --shard "$shard" --timeout 60 --output target/mutants "$@"

@@ -15,5 +15,5 @@ trap 'rm -f "$suppressions"' EXIT
 echo 'leak:inmost::secret::locked::Chunk' >"$suppressions"
 export LSAN_OPTIONS=suppressions=$suppressions:print_suppressions=0
 # Left out are a test that looks at its own stack, which the sanitizer moves elsewhere, and bounds on time.
-"${cargo[@]}" test --locked --package inmost --lib --features redb --target "$host" -- \
+"${cargo[@]}" test --locked --package inmost --package inmost-format --package inmost-engines --lib --features redb --target "$host" -- \
     --skip leaves_a_clean_stack --skip linear_time "$@"

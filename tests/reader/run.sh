@@ -35,7 +35,7 @@ PYTHON
 "$python" "$reader/example.py"
 echo "docs/FORMAT.md: the example store is as described"
 
-INMOST_SAMPLE=$sample/new cargo test --quiet --lib -- --ignored --exact \
+INMOST_SAMPLE=$sample/new cargo test --quiet --package inmost --lib -- --ignored --exact \
   vfs::samples::write_the_store_for_the_independent_reader > "$sample/log" 2>&1 || { cat "$sample/log"; exit 1; }
 compare "a store after many changes" "$sample/new" "$sample/new" "$sample/new/passphrase"
 compare "the same after a purge" "$sample/new/purged" "$sample/new/purged" "$sample/new/passphrase"

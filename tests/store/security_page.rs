@@ -39,7 +39,7 @@ fn every_test_that_the_security_page_names_is_there() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let page = fs::read_to_string(root.join("SECURITY.md")).unwrap();
     let mut found = BTreeSet::new();
-    for folder in ["src", "tests", "cli"] {
+    for folder in ["src", "crates", "tests", "cli"] {
         tests(&root.join(folder), &mut found);
     }
     let named = named(&page);

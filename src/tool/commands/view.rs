@@ -2,18 +2,17 @@
 
 use super::{Context, numbered};
 use crate::limits::VIEW_LINES;
-use crate::secret;
-use crate::secret::Wiped;
+use crate::session::Open;
 use crate::tool::command::ViewRange;
 use crate::tool::error::ToolError;
-use crate::tool::memory_tool::Failure;
+use crate::tool::failure::Failure;
 use crate::tool::wording;
-use crate::vault::Open;
-use crate::vfs::FileError;
 use crate::vfs::file::FileView;
 use crate::vfs::list::{self, Kind, Listing};
 use crate::vfs::listing;
 use crate::vfs::path::{MemoryPath, echo};
+use inmost_format::secret;
+use inmost_format::secret::Wiped;
 
 impl Context<'_> {
     pub(super) fn view(
@@ -22,20 +21,10 @@ impl Context<'_> {
         range: Option<&ViewRange>,
     ) -> Result<Wiped<String>, Failure> {
         let path = self.parse(sent)?;
-        self.session.read(|open| {
-            let found = list::find(open, open.root(), &path).map_err(|error| match error {
-                FileError::NotFound => {
-                    ToolError::NothingToView { path: echo(sent).to_owned() }.into()
-                }
-                error => self.failure(error, sent),
-            })?;
-            match found {
-                Kind::Folder(folder) => self.view_folder(open, &path, &folder),
-                Kind::File(entry) => {
-                    let view = FileView::of_entry(open, entry)
-                        .map_err(|error| self.failure(error, sent))?;
-                    self.view_file(&view, &path, sent, range)
-                }
+        self.session.read(|open| match list::find(open, open.root(), &path)? {
+            Kind::Folder(folder) => self.view_folder(open, &path, &folder),
+            Kind::File(entry) => {
+                self.view_file(&FileView::of_entry(open, entry)?, &path, sent, range)
             }
         })
     }

@@ -1,8 +1,8 @@
 //! The rope against a plain string.
 
 use super::*;
-use crate::record::plain::{OBJECT, Plain, Random};
 use crate::vfs::text::{count_lines, count_newlines};
+use inmost_format::record::plain::{OBJECT, Plain, Random};
 
 struct Rope {
     nodes: Plain,
@@ -44,7 +44,7 @@ impl Rope {
 
     fn check(&self) {
         assert_eq!(self.body.count(), TextCount::of(&self.model));
-        assert!(read(&self.nodes, OBJECT, &self.body).unwrap().as_str() == self.model);
+        assert!(read_text(&self.nodes, OBJECT, &self.body).unwrap().as_str() == self.model);
         assert_eq!(lines(&self.nodes, OBJECT, &self.body).unwrap(), count_lines(&self.model));
         let closed = is_closed(&self.nodes, OBJECT, &self.body).unwrap();
         assert_eq!(closed, self.model.ends_with('\n'));

@@ -1,11 +1,13 @@
 //! How large the engine's batches get.
 
 use super::model::{Call, dump, make_commits, parse, put, text};
-use crate::limits::{BATCH_RECORDS, BATCH_RECORDS_MAX, CHUNK_BYTES, PATH_DEPTH};
-use crate::vault::tests::store::TestStore;
-use crate::vault::{Session, StoreError};
+use crate::limits::CHUNK_BYTES;
+use crate::session::tests::store::TestStore;
+use crate::session::{Session, StoreError};
 use crate::vfs::edit;
 use crate::vfs::error::FileError;
+use inmost_format::limits::PATH_DEPTH;
+use inmost_storage::limits::{BATCH_RECORDS, BATCH_RECORDS_MAX};
 
 #[test]
 fn no_batch_of_ordinary_work_exceeds_its_bound() {

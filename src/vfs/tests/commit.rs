@@ -5,13 +5,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use super::model::{Model, dump, put, text};
-use crate::limits::BATCH_RECORDS_MAX;
-use crate::record::node::Text;
-use crate::record::{Kind, Node, NodeSink, NodeSource, ObjectId, RecordId};
-use crate::vault::tests::store::TestStore;
-use crate::vault::tests::watched::{Panics, Seen};
-use crate::vault::{Session, StoreError, Txn};
+use crate::session::tests::store::TestStore;
+use crate::session::tests::watched::{Panics, Seen};
+use crate::session::{Session, StoreError, Txn};
 use crate::vfs::error::FileError;
+use inmost_format::record::node::Text;
+use inmost_format::record::{Kind, Node, NodeSink, NodeSource, ObjectId, RecordId};
+use inmost_storage::limits::BATCH_RECORDS_MAX;
 
 /// A call that makes one file and counts how often it was worked out. Whoever has counted is in a group before the
 /// queue is free again.

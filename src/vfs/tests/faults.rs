@@ -2,10 +2,10 @@
 //! is the state before the call or the state after it.
 
 use super::model::{Call, Model, dump, make_commits, text};
-use crate::storage::faulty::{Fault, Faults, FaultyStorage};
-use crate::vault::tests::store::{TestStore, unlock_on};
-use crate::vault::{Session, StoreError};
+use crate::session::tests::store::{TestStore, unlock_on};
+use crate::session::{Session, StoreError};
 use crate::vfs::error::FileError;
+use inmost_engines::faulty::{Fault, Faults, FaultyStorage};
 
 /// What goes wrong, and whether the machine loses what was not synced as well.
 const MODES: [(Fault, bool); 6] = [

@@ -3,9 +3,11 @@
 
 use super::crafted::{Crafted, REPEATED, at, files, folder_inner, one_file};
 use super::odd::{ODD, chunk, info, inner, rope, tree};
-use crate::record::node::{Entries, Entry, File, Folder, Name, Node, Root, Text, Totals, What};
-use crate::record::tree::Body;
-use crate::record::{Kind, ObjectId, RecordId, Tag};
+use inmost_format::record::node::{
+    Entries, Entry, File, Folder, Name, Node, Root, Text, Totals, What,
+};
+use inmost_format::record::tree::Body;
+use inmost_format::record::{Kind, ObjectId, RecordId, Tag};
 
 const MISCOUNT: &str = "counts what it refers to wrongly";
 const OUT_OF_ORDER: &str = "has names out of order";

@@ -7,8 +7,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::model::{Model, dump, text};
-use crate::vault::tests::store::TestStore;
-use crate::vault::{SessionOptions, StoreError};
+use crate::session::tests::store::TestStore;
+use crate::session::{SessionOptions, StoreError};
 use crate::vfs::error::FileError;
 
 fn is_locked<T>(result: &Result<T, FileError>) -> bool {

@@ -4,13 +4,16 @@
 use serde::Serialize;
 
 use super::model::{parse, put};
-use crate::record::node::{Entries, Entry, File, FileInfo, Folder, Name, Node, Text, Totals, What};
-use crate::record::tree::Body;
-use crate::record::{Kind, NodeSink, ObjectId, RecordId, Tag, codec};
-use crate::vault::tests::store::TestStore;
-use crate::vault::{Session, StoreError, Txn};
+use crate::session::tests::store::TestStore;
+use crate::session::{Session, StoreError, Txn};
 use crate::vfs::error::FileError;
+use crate::vfs::folder::ResolvedPath;
 use crate::vfs::{edit, file, folder};
+use inmost_format::record::node::{
+    Entries, Entry, File, FileInfo, Folder, Name, Node, Text, Totals, What,
+};
+use inmost_format::record::tree::Body;
+use inmost_format::record::{Kind, NodeSink, ObjectId, RecordId, Tag, codec};
 
 pub(super) const ODD: ObjectId = ObjectId([0xdd; 16]);
 
@@ -63,9 +66,9 @@ fn try_everything(name: &str, make: impl Fn(&mut Txn<'_>) -> Result<What, FileEr
         .write(|txn| {
             put(txn, "/memories/kept", "kept")?;
             let what = make(txn)?;
-            let root = txn.root()?.tree;
             let path = parse("/memories/odd");
-            folder::put(txn, (root.id, root.tag), &path, (ODD, Tag::default()), what)?;
+            let resolved = ResolvedPath::new(txn, &txn.root()?, &path)?;
+            folder::put(txn, &path, &resolved, (ODD, Tag::default()), what)?;
             Ok::<_, FileError>(())
         })
         .unwrap_or_else(|error| panic!("{name}: {error}"));

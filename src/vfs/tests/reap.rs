@@ -1,8 +1,8 @@
 //! What a delete or a long write leaves behind is taken away, all of it, and is in nobody's way meanwhile.
 
 use super::model::{Call, Model, dump, make_commits, put, tampered, text};
-use crate::record::{Kind, RecordId};
-use crate::vault::tests::store::TestStore;
+use crate::session::tests::store::TestStore;
+use inmost_format::record::{Kind, RecordId};
 
 /// Long files in folders wait to be reaped while another long file is written: the pieces that reaping moves
 /// into the system folder came after the file that was being staged there, which was then not found again.

@@ -2,12 +2,12 @@
 //! refused with one exact error, and what hangs elsewhere stays as it is.
 
 use super::model::{dump, parse, put, tampered, text};
-use crate::record::{Kind, RecordId};
-use crate::storage::{Address, AnchorSlot, Storage};
-use crate::vault::tests::store::TestStore;
-use crate::vault::{Session, StoreError};
+use crate::session::tests::store::TestStore;
+use crate::session::{Session, StoreError};
 use crate::vfs::edit;
 use crate::vfs::error::FileError;
+use inmost_format::record::{Kind, RecordId};
+use inmost_storage::{Address, AnchorSlot, Storage};
 
 /// What is done to a record.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

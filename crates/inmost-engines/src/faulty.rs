@@ -1,0 +1,314 @@
+//! A storage that fails on purpose: the n-th change of the store is refused, done but reported as failed,
+//! or the last thing a dying process tried. Tests count a scenario's operations once and then repeat it
+//! with a fault at each of them.
+
+use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use inmost_storage::{
+    Address, AnchorSlot, Batch, Engine, EngineKind, HeaderCopy, Storage, StorageError,
+};
+
+/// What goes wrong, once, at one operation.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Fault {
+    /// The operation is not done and answers the error.
+    Refused,
+    /// The operation is done and answers the error all the same.
+    Unreported,
+    /// The operation is not done, and from here on everything answers the error, reads too.
+    Stopped,
+}
+
+/// The plan and the count, shared with every engine of one [`FaultyStorage`].
+#[derive(Clone)]
+pub struct Faults(Arc<Mutex<Plan>>);
+
+struct Plan {
+    operations: u64,
+    fault: Option<(u64, Fault)>,
+    stopped: bool,
+    error: fn() -> StorageError,
+}
+
+enum Verdict {
+    Do,
+    Refuse(StorageError),
+    DoAndFail(StorageError),
+}
+
+impl Faults {
+    fn new() -> Self {
+        let error = || StorageError::Io(io::Error::other("injected fault"));
+        Self(Arc::new(Mutex::new(Plan { operations: 0, fault: None, stopped: false, error })))
+    }
+
+    /// Changes asked for so far: `apply`, `sync`, `write_header`, `create_generation` and
+    /// `remove_generation`, whatever became of them. Opening, closing and reading do not count.
+    pub fn operations(&self) -> u64 {
+        self.plan().operations
+    }
+
+    /// Lets the operation with that count (the first is 1) fail.
+    pub fn set(&self, operation: u64, fault: Fault) {
+        self.plan().fault = Some((operation, fault));
+    }
+
+    /// Lets the next operation fail.
+    pub fn set_next(&self, fault: Fault) {
+        let mut plan = self.plan();
+        plan.fault = Some((plan.operations + 1, fault));
+    }
+
+    /// The error that faults answer instead of an I/O error, a full disk say.
+    pub fn answer(&self, error: fn() -> StorageError) {
+        self.plan().error = error;
+    }
+
+    fn plan(&self) -> MutexGuard<'_, Plan> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn check_alive(&self) -> Result<(), StorageError> {
+        let plan = self.plan();
+        if plan.stopped { Err((plan.error)()) } else { Ok(()) }
+    }
+
+    fn verdict(&self) -> Verdict {
+        let mut plan = self.plan();
+        if plan.stopped {
+            return Verdict::Refuse((plan.error)());
+        }
+        plan.operations += 1;
+        let now = plan.operations;
+        let Some((_, fault)) = plan.fault.take_if(|(at, _)| *at == now) else {
+            return Verdict::Do;
+        };
+        plan.stopped = fault == Fault::Stopped;
+        match fault {
+            Fault::Refused | Fault::Stopped => Verdict::Refuse((plan.error)()),
+            Fault::Unreported => Verdict::DoAndFail((plan.error)()),
+        }
+    }
+
+    fn run<T>(
+        &self,
+        operation: impl FnOnce() -> Result<T, StorageError>,
+    ) -> Result<T, StorageError> {
+        match self.verdict() {
+            Verdict::Do => operation(),
+            Verdict::Refuse(error) => Err(error),
+            Verdict::DoAndFail(error) => operation().and(Err(error)),
+        }
+    }
+}
+
+/// Any storage, with faults. After a stop take the inner storage back, or use a clone of it, and, where it
+/// is in memory, let it crash to lose what was not synced.
+pub struct FaultyStorage<S> {
+    inner: S,
+    faults: Faults,
+}
+
+impl<S: Storage> FaultyStorage<S> {
+    /// Wraps a storage; nothing fails until a fault is set.
+    pub fn new(inner: S) -> Self {
+        Self { inner, faults: Faults::new() }
+    }
+
+    /// The handle that sets faults, also once this storage has moved away.
+    pub fn faults(&self) -> Faults {
+        self.faults.clone()
+    }
+
+    /// The storage underneath, free of faults.
+    pub fn into_inner(self) -> S {
+        self.inner
+    }
+
+    fn wrap(&self, inner: Box<dyn Engine>) -> Box<dyn Engine> {
+        let poisoned = AtomicBool::new(false);
+        Box::new(FaultyEngine { inner, faults: self.faults.clone(), poisoned })
+    }
+}
+
+impl<S: Storage> Storage for FaultyStorage<S> {
+    fn read_header(&self, copy: HeaderCopy) -> Result<Option<Vec<u8>>, StorageError> {
+        self.faults.check_alive()?;
+        self.inner.read_header(copy)
+    }
+
+    fn write_header(&self, copy: HeaderCopy, bytes: &[u8]) -> Result<(), StorageError> {
+        self.faults.run(|| self.inner.write_header(copy, bytes))
+    }
+
+    fn read_anchor(&self) -> Result<Vec<Vec<u8>>, StorageError> {
+        self.faults.check_alive()?;
+        self.inner.read_anchor()
+    }
+
+    fn write_anchor(&self, slot: AnchorSlot, bytes: &[u8]) -> Result<(), StorageError> {
+        self.faults.run(|| self.inner.write_anchor(slot, bytes))
+    }
+
+    fn generations(&self) -> Result<Vec<u64>, StorageError> {
+        self.faults.check_alive()?;
+        self.inner.generations()
+    }
+
+    fn create_generation(
+        &self,
+        number: u64,
+        engine: EngineKind,
+    ) -> Result<Box<dyn Engine>, StorageError> {
+        let inner = self.faults.run(|| self.inner.create_generation(number, engine))?;
+        Ok(self.wrap(inner))
+    }
+
+    fn open_generation(
+        &self,
+        number: u64,
+        engine: EngineKind,
+    ) -> Result<Box<dyn Engine>, StorageError> {
+        self.faults.check_alive()?;
+        Ok(self.wrap(self.inner.open_generation(number, engine)?))
+    }
+
+    fn remove_generation(&self, number: u64) -> Result<(), StorageError> {
+        self.faults.run(|| self.inner.remove_generation(number))
+    }
+
+    fn size(&self) -> Result<u64, StorageError> {
+        self.faults.check_alive()?;
+        self.inner.size()
+    }
+
+    fn is_short_of_room(&self) -> bool {
+        self.inner.is_short_of_room()
+    }
+}
+
+struct FaultyEngine {
+    inner: Box<dyn Engine>,
+    faults: Faults,
+    poisoned: AtomicBool,
+}
+
+impl FaultyEngine {
+    fn check_usable(&self) -> Result<(), StorageError> {
+        if self.poisoned.load(Ordering::SeqCst) {
+            return Err(StorageError::Poisoned);
+        }
+        self.faults.check_alive()
+    }
+
+    /// Poisons on the same failures as a real engine; a refusal of the inner one stays harmless.
+    fn run(&self, change: impl FnOnce() -> Result<(), StorageError>) -> Result<(), StorageError> {
+        self.check_usable()?;
+        let result = self.faults.run(change);
+        let harmless =
+            matches!(result, Ok(()) | Err(StorageError::Conflict | StorageError::TooLarge));
+        if !harmless {
+            self.poisoned.store(true, Ordering::SeqCst);
+        }
+        result
+    }
+}
+
+impl Engine for FaultyEngine {
+    fn get_many(&self, addresses: &[Address]) -> Result<Vec<Option<Vec<u8>>>, StorageError> {
+        self.check_usable()?;
+        self.inner.get_many(addresses)
+    }
+
+    fn scan(
+        &self,
+        after: Option<&Address>,
+        limit: usize,
+    ) -> Result<Vec<(Address, Vec<u8>)>, StorageError> {
+        self.check_usable()?;
+        self.inner.scan(after, limit)
+    }
+
+    fn apply(&self, batch: &Batch) -> Result<(), StorageError> {
+        self.run(|| self.inner.apply(batch))
+    }
+
+    fn sync(&self) -> Result<(), StorageError> {
+        self.run(|| self.inner.sync())
+    }
+
+    fn size(&self) -> Result<u64, StorageError> {
+        self.check_usable()?;
+        self.inner.size()
+    }
+
+    fn close(self: Box<Self>) -> Result<(), StorageError> {
+        self.check_usable()?;
+        self.inner.close()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::memory::MemoryStorage;
+
+    const KIND: EngineKind = EngineKind::Memory;
+
+    fn put(byte: u8) -> Batch {
+        Batch { puts: vec![(Address([byte; 32]), vec![byte])], ..Batch::default() }
+    }
+
+    fn stored(storage: &dyn Storage) -> usize {
+        storage.open_generation(1, KIND).unwrap().scan(None, 9).unwrap().len()
+    }
+
+    #[test]
+    fn a_refused_apply_is_not_done_and_poisons() {
+        let storage = FaultyStorage::new(MemoryStorage::default());
+        let engine = storage.create_generation(1, KIND).unwrap();
+        storage.faults().set_next(Fault::Refused);
+        assert!(matches!(engine.apply(&put(1)), Err(StorageError::Io(_))));
+        assert!(matches!(engine.scan(None, 9), Err(StorageError::Poisoned)));
+        assert!(matches!(engine.sync(), Err(StorageError::Poisoned)));
+        assert!(matches!(engine.close(), Err(StorageError::Poisoned)));
+        assert_eq!(stored(&storage), 0);
+    }
+
+    #[test]
+    fn an_unreported_apply_is_done_and_poisons() {
+        let storage = FaultyStorage::new(MemoryStorage::default());
+        let engine = storage.create_generation(1, KIND).unwrap();
+        storage.faults().answer(|| StorageError::Full);
+        storage.faults().set(2, Fault::Unreported);
+        assert!(matches!(engine.apply(&put(1)), Err(StorageError::Full)));
+        assert!(matches!(engine.get_many(&[]), Err(StorageError::Poisoned)));
+        drop(engine);
+        assert_eq!(stored(&storage), 1);
+        assert_eq!(storage.faults().operations(), 2);
+    }
+
+    #[test]
+    fn after_a_stop_everything_fails_and_the_inner_storage_reopens() {
+        let memory = MemoryStorage::default();
+        let storage = FaultyStorage::new(memory.clone());
+        let engine = storage.create_generation(1, KIND).unwrap();
+        engine.apply(&put(1)).unwrap();
+        engine.sync().unwrap();
+        engine.apply(&put(2)).unwrap();
+        storage.faults().set_next(Fault::Stopped);
+        assert!(engine.sync().is_err());
+        assert!(engine.scan(None, 9).is_err());
+        assert!(storage.read_header(HeaderCopy::A).is_err());
+        assert!(storage.write_header(HeaderCopy::A, b"late").is_err());
+        assert!(storage.open_generation(1, KIND).is_err());
+
+        memory.crash();
+
+        let inner = storage.into_inner();
+        assert_eq!(stored(&inner), 1);
+        assert!(inner.read_header(HeaderCopy::A).unwrap().is_none());
+    }
+}

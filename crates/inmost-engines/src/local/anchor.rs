@@ -1,0 +1,74 @@
+//! The file `anchor`: two slots in blocks of their own, so that a torn write costs one of them.
+
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+
+use inmost_storage::{AnchorSlot, StorageError};
+
+use crate::files;
+
+/// The anchor of one store; its file is opened once, since it is written with every commit.
+#[derive(Default)]
+pub(super) struct AnchorFile(Mutex<Option<File>>);
+
+impl AnchorFile {
+    /// What the slots hold; empty if there is no file.
+    pub(super) fn read(folder: &Path) -> Result<Vec<Vec<u8>>, StorageError> {
+        let file = match files::open(&folder.join(NAME)) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            file => file?,
+        };
+        let mut bytes = Vec::new();
+        file.take(2 * SLOT).read_to_end(&mut bytes)?;
+        let slot = usize::try_from(SLOT).unwrap_or(usize::MAX);
+        Ok(bytes.chunks(slot).map(<[u8]>::to_vec).collect())
+    }
+
+    /// Writes a slot. The first write of a session is synced and the others are not: without it, a power cut within
+    /// the half minute that a system may keep a write to itself would leave a new store with no anchor at all.
+    pub(super) fn write(
+        &self,
+        folder: &Path,
+        slot: AnchorSlot,
+        bytes: &[u8],
+    ) -> Result<(), StorageError> {
+        let mut held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_first = held.is_none();
+        let file = match &mut *held {
+            Some(file) => file,
+            empty => empty.insert(open(folder)?),
+        };
+        let at = match slot {
+            AnchorSlot::Even => 0,
+            AnchorSlot::Odd => SLOT,
+        };
+        file.seek(SeekFrom::Start(at))?;
+        file.write_all(bytes)?;
+        if is_first {
+            file.sync_data()?;
+        }
+        Ok(())
+    }
+}
+
+/// Opens the file, and makes it at its full size first if it is not there, so that writing a slot never has to
+/// allocate.
+fn open(folder: &Path) -> io::Result<File> {
+    let path = folder.join(NAME);
+    match files::open_to_write(&path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            let mut file = files::create_private_file(&path)?;
+            io::copy(&mut io::repeat(0).take(2 * SLOT), &mut file)?;
+            file.sync_all()?;
+            files::sync_folder(folder)?;
+            Ok(file)
+        }
+        opened => opened,
+    }
+}
+
+pub(super) const NAME: &str = "anchor";
+/// Bytes from one slot to the next.
+const SLOT: u64 = 4_096;

@@ -1,0 +1,293 @@
+//! What a folder on disk promises: lock, names, modes, and nothing left half made. Unix only: links, modes.
+#![cfg(unix)]
+
+mod odd;
+
+use std::fs::File;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::process::Command;
+
+use tempfile::TempDir;
+
+use super::*;
+use inmost_storage::{Address, Batch};
+
+fn parent_and_path() -> (TempDir, PathBuf) {
+    let parent = tempfile::tempdir().unwrap();
+    let path = parent.path().join("my.store");
+    (parent, path)
+}
+
+fn names_in(folder: &Path) -> Vec<String> {
+    let entries = fs::read_dir(folder).unwrap();
+    let mut names: Vec<_> =
+        entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
+fn published(path: &Path) -> LocalStorage {
+    let storage = LocalStorage::create(path).unwrap();
+    storage.create_generation(1, EngineKind::Sled).unwrap().close().unwrap();
+    storage.write_header(HeaderCopy::A, b"header a").unwrap();
+    storage.publish().unwrap()
+}
+
+fn error_kind<T>(result: Result<T, StorageError>) -> io::ErrorKind {
+    match result {
+        Err(StorageError::Io(error)) => error.kind(),
+        Err(error) => panic!("another error: {error}"),
+        Ok(_) => panic!("no error"),
+    }
+}
+
+#[test]
+fn opening_a_folder_without_a_store_leaves_no_trace() {
+    let (parent, path) = parent_and_path();
+    assert!(matches!(LocalStorage::open(&path), Err(StorageError::Missing)));
+    assert!(names_in(parent.path()).is_empty());
+    fs::create_dir(&path).unwrap();
+    fs::write(path.join("letter.txt"), b"dear").unwrap();
+    fs::create_dir(path.join("gen-1")).unwrap();
+    assert!(matches!(LocalStorage::open(&path), Err(StorageError::Missing)));
+    assert_eq!(names_in(&path), ["gen-1", "letter.txt"]);
+}
+
+#[test]
+fn a_store_appears_whole_or_not_at_all() {
+    let (parent, path) = parent_and_path();
+    let storage = LocalStorage::create(&path).unwrap();
+    let engine = storage.create_generation(1, EngineKind::Sled).unwrap();
+    let root = (Address([1; 32]), b"root".to_vec());
+    let batch = Batch { puts: vec![root.clone()], ..Batch::default() };
+    engine.apply(&batch).unwrap();
+    engine.close().unwrap();
+    storage.write_header(HeaderCopy::A, b"header a").unwrap();
+    assert_eq!(names_in(parent.path()), [".my.store.creating"]);
+    assert!(matches!(LocalStorage::open(&path), Err(StorageError::Missing)));
+
+    let storage = storage.publish().unwrap().publish().unwrap();
+
+    assert_eq!(names_in(parent.path()), ["my.store"]);
+    assert_eq!(names_in(&path), ["ballast", "gen-0000000000000001", "header.a", "lock"]);
+    assert!(matches!(LocalStorage::open(&path), Err(StorageError::InUse(Some(_)))));
+    assert_eq!(storage.read_header(HeaderCopy::A).unwrap().unwrap(), b"header a");
+    let engine = storage.open_generation(1, EngineKind::Sled).unwrap();
+    assert_eq!(engine.scan(None, 9).unwrap(), [root]);
+    engine.close().unwrap();
+    drop(storage);
+    LocalStorage::open(&path).unwrap();
+}
+
+#[test]
+fn an_abandoned_creation_leaves_nothing() {
+    let (parent, path) = parent_and_path();
+    let storage = LocalStorage::create(&path).unwrap();
+    storage.create_generation(1, EngineKind::Sled).unwrap().close().unwrap();
+    drop(storage);
+    assert!(names_in(parent.path()).is_empty());
+}
+
+#[test]
+fn an_interrupted_creation_is_begun_again() {
+    let (parent, path) = parent_and_path();
+    let stale = parent.path().join(".my.store.creating");
+    fs::create_dir_all(stale.join("gen-0000000000000001/blobs")).unwrap();
+    fs::set_permissions(&stale, fs::Permissions::from_mode(0o700)).unwrap();
+    fs::write(stale.join("header.a"), b"half").unwrap();
+    fs::write(stale.join("header.b.new"), b"half").unwrap();
+    fs::write(stale.join("lock"), b"1\n").unwrap();
+    let storage = LocalStorage::create(&path).unwrap();
+    assert_eq!(names_in(&stale), ["ballast", "lock"]);
+    assert!(storage.generations().unwrap().is_empty());
+    storage.publish().unwrap();
+}
+
+#[test]
+fn two_creations_of_one_store_do_not_meet() {
+    let (_parent, path) = parent_and_path();
+    let first = LocalStorage::create(&path).unwrap();
+    first.write_header(HeaderCopy::A, b"mine").unwrap();
+    assert!(matches!(LocalStorage::create(&path), Err(StorageError::InUse(Some(_)))));
+    let first = first.publish().unwrap();
+    assert_eq!(first.read_header(HeaderCopy::A).unwrap().unwrap(), b"mine");
+    assert_eq!(error_kind(LocalStorage::create(&path)), io::ErrorKind::AlreadyExists);
+}
+
+#[test]
+fn an_empty_folder_is_replaced_and_anything_else_refused() {
+    let (parent, path) = parent_and_path();
+    fs::create_dir(&path).unwrap();
+    drop(published(&path));
+    LocalStorage::open(&path).unwrap();
+
+    let file = parent.path().join("file");
+    fs::write(&file, b"mine").unwrap();
+    let link = parent.path().join("link");
+    symlink(parent.path(), &link).unwrap();
+    for occupied in [&path, &file, &link, &parent.path().to_path_buf()] {
+        assert_eq!(error_kind(LocalStorage::create(occupied)), io::ErrorKind::AlreadyExists);
+    }
+    assert_eq!(error_kind(LocalStorage::create(&path.join("x/y"))), io::ErrorKind::NotFound);
+    assert_eq!(names_in(parent.path()), ["file", "link", "my.store"]);
+}
+
+#[test]
+fn a_place_taken_before_publishing_is_left_alone() {
+    let (parent, path) = parent_and_path();
+    let storage = LocalStorage::create(&path).unwrap();
+    fs::create_dir(&path).unwrap();
+    fs::write(path.join("letter.txt"), b"dear").unwrap();
+    assert_eq!(error_kind(storage.publish()), io::ErrorKind::AlreadyExists);
+    assert_eq!(names_in(&path), ["letter.txt"]);
+    assert_eq!(names_in(parent.path()), ["my.store"]);
+}
+
+#[test]
+fn the_lock_names_its_holder_and_ends_with_it() {
+    let (_parent, path) = parent_and_path();
+    let storage = published(&path);
+    let own = std::process::id();
+    assert!(matches!(LocalStorage::open(&path), Err(StorageError::InUse(Some(pid))) if pid == own));
+    drop(storage);
+    fs::write(path.join("lock"), b"4711\nleft behind by a crash").unwrap();
+    LocalStorage::open(&path).unwrap();
+    assert_eq!(fs::read_to_string(path.join("lock")).unwrap(), format!("{own}\n"));
+}
+
+/// The child's half of the next test; alone it has nothing to do.
+#[test]
+fn child_finds_the_store_in_use() {
+    let Ok(path) = std::env::var("INMOST_TEST_STORE") else { return };
+    let holder: u32 = std::env::var("INMOST_TEST_HOLDER").unwrap().parse().unwrap();
+    let opened = LocalStorage::open(Path::new(&path));
+    assert!(matches!(opened, Err(StorageError::InUse(Some(pid))) if pid == holder));
+}
+
+#[test]
+fn a_second_process_finds_the_store_in_use() {
+    let (_parent, path) = parent_and_path();
+    let _storage = published(&path);
+    let child = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "local::tests::child_finds_the_store_in_use"])
+        .env("INMOST_TEST_STORE", &path)
+        .env("INMOST_TEST_HOLDER", std::process::id().to_string())
+        .output()
+        .unwrap();
+    let output = String::from_utf8_lossy(&child.stdout);
+    assert!(child.status.success() && output.contains("1 passed"), "{output}");
+}
+
+#[test]
+fn a_link_in_place_of_a_file_is_not_followed() {
+    let (parent, path) = parent_and_path();
+    let storage = published(&path);
+    let victim = parent.path().join("victim");
+    fs::write(&victim, b"precious").unwrap();
+    for name in ["header.b", "header.b.new", "anchor"] {
+        symlink(&victim, path.join(name)).unwrap();
+    }
+    storage.write_header(HeaderCopy::B, b"header c").unwrap();
+    assert!(matches!(storage.read_anchor(), Err(StorageError::UntrustedFile(_))));
+    let written = storage.write_anchor(AnchorSlot::Even, b"anchor");
+    assert!(matches!(written, Err(StorageError::UntrustedFile(_))));
+
+    drop(storage);
+    fs::remove_file(path.join("lock")).unwrap();
+    symlink(&victim, path.join("lock")).unwrap();
+    assert!(matches!(LocalStorage::open(&path), Err(StorageError::UntrustedFile(_))));
+    assert_eq!(fs::read(&victim).unwrap(), b"precious");
+}
+
+#[test]
+fn a_replaced_header_is_overwritten() {
+    let (_parent, path) = parent_and_path();
+    let storage = published(&path);
+    let replaced = File::open(path.join("header.a")).unwrap();
+    storage.write_header(HeaderCopy::A, b"another").unwrap();
+    assert_eq!(io::read_to_string(replaced).unwrap(), "\0".repeat(8));
+    assert_eq!(storage.read_header(HeaderCopy::A).unwrap().unwrap(), b"another");
+    assert_eq!(names_in(&path), ["ballast", "gen-0000000000000001", "header.a", "lock"]);
+}
+
+#[test]
+fn an_unfinished_header_is_cleared_at_the_next_open() {
+    let (_parent, path) = parent_and_path();
+    drop(published(&path));
+    fs::write(path.join("header.a.new"), b"half").unwrap();
+    let storage = LocalStorage::open(&path).unwrap();
+    assert_eq!(names_in(&path), ["ballast", "gen-0000000000000001", "header.a", "lock"]);
+    assert_eq!(storage.read_header(HeaderCopy::A).unwrap().unwrap(), b"header a");
+}
+
+#[test]
+fn generations_without_a_header_are_visible() {
+    let (_parent, path) = parent_and_path();
+    drop(published(&path));
+    fs::remove_file(path.join("header.a")).unwrap();
+    fs::create_dir(path.join("gen-1")).unwrap();
+    fs::create_dir(path.join("gen-000000000000000A")).unwrap();
+    fs::create_dir(path.join("gen-+00000000000000b")).unwrap();
+    fs::write(path.join("gen-000000000000000c"), b"a file").unwrap();
+    let storage = LocalStorage::open(&path).unwrap();
+    assert!(storage.read_header(HeaderCopy::A).unwrap().is_none());
+    assert_eq!(storage.generations().unwrap(), [1]);
+    let missing = storage.open_generation(12, EngineKind::Sled);
+    assert!(matches!(missing, Err(StorageError::Missing)));
+}
+
+#[test]
+fn everything_is_private() {
+    let (_parent, path) = parent_and_path();
+    let storage = published(&path);
+    storage.write_header(HeaderCopy::B, b"header b").unwrap();
+    let _engine = storage.open_generation(1, EngineKind::Sled).unwrap();
+    let mut folders = vec![path];
+    while let Some(folder) = folders.pop() {
+        assert_eq!(fs::metadata(&folder).unwrap().permissions().mode() & 0o7777, 0o700);
+        for entry in fs::read_dir(&folder).unwrap() {
+            let entry = entry.unwrap();
+            if entry.file_type().unwrap().is_dir() {
+                folders.push(entry.path());
+            } else {
+                assert_eq!(entry.metadata().unwrap().permissions().mode() & 0o7777, 0o600);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_store_goes_without_a_ballast_that_cannot_be_made() {
+    let (parent, path) = parent_and_path();
+    drop(published(&path));
+    let victim = parent.path().join("victim");
+    fs::write(&victim, b"precious").unwrap();
+    fs::remove_file(path.join("ballast")).unwrap();
+    symlink(&victim, path.join("ballast")).unwrap();
+    let storage = LocalStorage::open(&path).unwrap();
+    let engine = storage.open_generation(1, EngineKind::Sled).unwrap();
+    assert!(!storage.is_short_of_room());
+    engine.apply(&Batch { puts: vec![(Address([1; 32]), vec![1])], ..Batch::default() }).unwrap();
+    engine.close().unwrap();
+    assert_eq!(fs::read(&victim).unwrap(), b"precious");
+}
+
+#[test]
+fn a_lost_or_sparse_ballast_is_made_again() {
+    use std::os::unix::fs::MetadataExt;
+
+    let (_parent, path) = parent_and_path();
+    drop(published(&path));
+    let ballast = path.join("ballast");
+    let whole = fs::metadata(&ballast).unwrap().blocks();
+    fs::remove_file(&ballast).unwrap();
+    for sparse in [false, true] {
+        if sparse {
+            File::create(&ballast).unwrap().set_len(2 << 20).unwrap();
+        }
+        let storage = LocalStorage::open(&path).unwrap();
+        storage.open_generation(1, EngineKind::Sled).unwrap().close().unwrap();
+        assert_eq!(fs::metadata(&ballast).unwrap().blocks(), whole);
+        fs::remove_file(&ballast).unwrap();
+    }
+}

@@ -1,0 +1,342 @@
+//! A store in memory, for tests and for memories that need not outlive the process.
+//!
+//! [`MemoryStorage`] is the place itself: its clones are the same place, and it survives the engines opened
+//! on it, so reopening can be tried. Like a disk it tells applied from synced: `crash` takes back what was
+//! not synced.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::ops::Bound;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use inmost_storage::limits;
+use inmost_storage::{
+    Address, AnchorSlot, Batch, Engine, EngineKind, HeaderCopy, Storage, StorageError,
+};
+
+/// A place in memory. Clones are handles of one place and none of them locks the others out; a generation
+/// still has one engine at a time.
+#[derive(Clone, Default)]
+pub struct MemoryStorage(Arc<Mutex<Place>>);
+
+#[derive(Default)]
+struct Place {
+    header_a: Option<Vec<u8>>,
+    header_b: Option<Vec<u8>>,
+    anchor_even: Option<Vec<u8>>,
+    anchor_odd: Option<Vec<u8>>,
+    generations: BTreeMap<u64, Arc<Mutex<Generation>>>,
+}
+
+impl Place {
+    fn header(&mut self, copy: HeaderCopy) -> &mut Option<Vec<u8>> {
+        match copy {
+            HeaderCopy::A => &mut self.header_a,
+            HeaderCopy::B => &mut self.header_b,
+        }
+    }
+}
+
+#[derive(Default)]
+struct Generation {
+    records: BTreeMap<Address, Vec<u8>>,
+    /// What each change since the last sync replaced, oldest first.
+    unsynced: Vec<(Address, Option<Vec<u8>>)>,
+    /// The engine that may use this generation; a crash leaves none.
+    holder: Option<u64>,
+    engines: u64,
+}
+
+impl Generation {
+    fn change(&mut self, address: Address, value: Option<Vec<u8>>) {
+        let replaced = match value {
+            Some(value) => self.records.insert(address, value),
+            None => self.records.remove(&address),
+        };
+        self.unsynced.push((address, replaced));
+    }
+
+    #[cfg(any(test, feature = "testing"))]
+    fn crash(&mut self) {
+        for (address, replaced) in std::mem::take(&mut self.unsynced).into_iter().rev() {
+            match replaced {
+                Some(value) => self.records.insert(address, value),
+                None => self.records.remove(&address),
+            };
+        }
+        self.holder = None;
+    }
+}
+
+impl MemoryStorage {
+    /// Power loss: what was applied since the last sync is gone, and engines that are still open answer
+    /// [`StorageError::Poisoned`].
+    #[cfg(any(test, feature = "testing"))]
+    pub fn crash(&self) {
+        for generation in self.place().generations.values() {
+            locked(generation).crash();
+        }
+    }
+
+    /// Another place with the same bytes, as a backup or a thief would have it.
+    #[cfg(any(test, feature = "testing"))]
+    pub fn duplicate(&self) -> Self {
+        let place = self.place();
+        let generations = place.generations.iter().map(|(number, generation)| {
+            let records = locked(generation).records.clone();
+            (*number, Arc::new(Mutex::new(Generation { records, ..Generation::default() })))
+        });
+        let copy = Place {
+            header_a: place.header_a.clone(),
+            header_b: place.header_b.clone(),
+            anchor_even: place.anchor_even.clone(),
+            anchor_odd: place.anchor_odd.clone(),
+            generations: generations.collect(),
+        };
+        Self(Arc::new(Mutex::new(copy)))
+    }
+
+    /// What someone with access to the medium can do, also under an engine that is open.
+    #[cfg(any(test, feature = "testing"))]
+    pub fn tamper<T>(
+        &self,
+        generation: u64,
+        change: impl FnOnce(&mut BTreeMap<Address, Vec<u8>>) -> T,
+    ) -> T {
+        change(&mut locked(&self.place().generations[&generation]).records)
+    }
+
+    /// See [`tamper`](Self::tamper); for a copy of the header.
+    #[cfg(any(test, feature = "testing"))]
+    pub fn tamper_header(&self, copy: HeaderCopy, bytes: Option<&[u8]>) {
+        *self.place().header(copy) = bytes.map(<[u8]>::to_vec);
+    }
+
+    /// The stored values of a generation, to be looked at and changed behind the engine's back.
+    #[cfg(any(test, feature = "testing"))]
+    pub fn with_records<T>(
+        &self,
+        generation: u64,
+        work: impl FnOnce(&mut BTreeMap<Address, Vec<u8>>) -> T,
+    ) -> Option<T> {
+        let generation = self.place().generations.get(&generation).cloned()?;
+        let mut held = locked(&generation);
+        Some(work(&mut held.records))
+    }
+
+    fn place(&self) -> MutexGuard<'_, Place> {
+        locked(&self.0)
+    }
+}
+
+impl Storage for MemoryStorage {
+    fn read_header(&self, copy: HeaderCopy) -> Result<Option<Vec<u8>>, StorageError> {
+        let limit = usize::try_from(limits::HEADER_READ_BYTES).unwrap_or(usize::MAX);
+        let mut place = self.place();
+        Ok(place.header(copy).as_ref().map(|bytes| bytes.iter().copied().take(limit).collect()))
+    }
+
+    fn write_header(&self, copy: HeaderCopy, bytes: &[u8]) -> Result<(), StorageError> {
+        *self.place().header(copy) = Some(bytes.to_vec());
+        Ok(())
+    }
+
+    fn read_anchor(&self) -> Result<Vec<Vec<u8>>, StorageError> {
+        let place = self.place();
+        Ok([&place.anchor_even, &place.anchor_odd].into_iter().flatten().cloned().collect())
+    }
+
+    fn write_anchor(&self, slot: AnchorSlot, bytes: &[u8]) -> Result<(), StorageError> {
+        let mut place = self.place();
+        let held = match slot {
+            AnchorSlot::Even => &mut place.anchor_even,
+            AnchorSlot::Odd => &mut place.anchor_odd,
+        };
+        *held = Some(bytes.to_vec());
+        Ok(())
+    }
+
+    fn generations(&self) -> Result<Vec<u64>, StorageError> {
+        Ok(self.place().generations.keys().copied().collect())
+    }
+
+    fn create_generation(
+        &self,
+        number: u64,
+        engine: EngineKind,
+    ) -> Result<Box<dyn Engine>, StorageError> {
+        check_kind(engine)?;
+        let mut place = self.place();
+        if place.generations.contains_key(&number) {
+            return Err(io::Error::from(io::ErrorKind::AlreadyExists).into());
+        }
+        let generation = place.generations.entry(number).or_default();
+        Ok(Box::new(MemoryEngine::open(generation)?))
+    }
+
+    fn open_generation(
+        &self,
+        number: u64,
+        engine: EngineKind,
+    ) -> Result<Box<dyn Engine>, StorageError> {
+        check_kind(engine)?;
+        let place = self.place();
+        let generation = place.generations.get(&number).ok_or(StorageError::Missing)?;
+        Ok(Box::new(MemoryEngine::open(generation)?))
+    }
+
+    fn remove_generation(&self, number: u64) -> Result<(), StorageError> {
+        self.place().generations.remove(&number);
+        Ok(())
+    }
+
+    fn size(&self) -> Result<u64, StorageError> {
+        let mut place = self.place();
+        let headers = [HeaderCopy::A, HeaderCopy::B]
+            .into_iter()
+            .map(|copy| place.header(copy).as_ref().map_or(0, |bytes| length(bytes)))
+            .sum::<u64>();
+        Ok(headers
+            + place.generations.values().map(|each| records_size(&locked(each))).sum::<u64>())
+    }
+}
+
+/// One open generation in memory.
+struct MemoryEngine {
+    generation: Arc<Mutex<Generation>>,
+    ticket: u64,
+}
+
+impl MemoryEngine {
+    fn open(generation: &Arc<Mutex<Generation>>) -> Result<Self, StorageError> {
+        let mut held = locked(generation);
+        if held.holder.is_some() {
+            return Err(StorageError::InUse(None));
+        }
+        held.engines += 1;
+        held.holder = Some(held.engines);
+        Ok(Self { generation: Arc::clone(generation), ticket: held.engines })
+    }
+
+    fn generation(&self) -> Result<MutexGuard<'_, Generation>, StorageError> {
+        let held = locked(&self.generation);
+        if held.holder == Some(self.ticket) { Ok(held) } else { Err(StorageError::Poisoned) }
+    }
+}
+
+impl Engine for MemoryEngine {
+    fn get_many(&self, addresses: &[Address]) -> Result<Vec<Option<Vec<u8>>>, StorageError> {
+        let held = self.generation()?;
+        Ok(addresses.iter().map(|address| held.records.get(address).cloned()).collect())
+    }
+
+    fn scan(
+        &self,
+        after: Option<&Address>,
+        limit: usize,
+    ) -> Result<Vec<(Address, Vec<u8>)>, StorageError> {
+        let held = self.generation()?;
+        let from = after.map_or(Bound::Unbounded, |address| Bound::Excluded(*address));
+        let page = held.records.range((from, Bound::Unbounded)).take(limit);
+        Ok(page.map(|(address, value)| (*address, value.clone())).collect())
+    }
+
+    fn apply(&self, batch: &Batch) -> Result<(), StorageError> {
+        let mut held = self.generation()?;
+        batch.check_bounds()?;
+        if let Some((root, expected)) = &batch.expect
+            && held.records.get(root) != expected.as_ref()
+        {
+            return Err(StorageError::Conflict);
+        }
+        for (address, value) in &batch.puts {
+            held.change(*address, Some(value.clone()));
+        }
+        for address in &batch.deletes {
+            held.change(*address, None);
+        }
+        Ok(())
+    }
+
+    fn sync(&self) -> Result<(), StorageError> {
+        self.generation()?.unsynced.clear();
+        Ok(())
+    }
+
+    fn size(&self) -> Result<u64, StorageError> {
+        Ok(records_size(&*self.generation()?))
+    }
+
+    fn close(self: Box<Self>) -> Result<(), StorageError> {
+        self.sync()
+    }
+}
+
+impl Drop for MemoryEngine {
+    fn drop(&mut self) {
+        if let Ok(mut held) = self.generation() {
+            held.holder = None;
+        }
+    }
+}
+
+fn check_kind(engine: EngineKind) -> Result<(), StorageError> {
+    match engine {
+        EngineKind::Memory => Ok(()),
+        EngineKind::Sled | EngineKind::Redb => Err(StorageError::NotBuilt),
+    }
+}
+
+fn records_size(generation: &Generation) -> u64 {
+    let address = u64::try_from(size_of::<Address>()).unwrap_or(u64::MAX);
+    generation.records.values().map(|value| address + length(value)).sum()
+}
+
+fn length(bytes: &[u8]) -> u64 {
+    u64::try_from(bytes.len()).unwrap_or(u64::MAX)
+}
+
+/// No code that can panic runs under these locks, so a poisoned one holds whole data.
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn put(byte: u8) -> Batch {
+        Batch { puts: vec![(Address([byte; 32]), vec![byte])], ..Batch::default() }
+    }
+
+    #[test]
+    fn a_crash_takes_back_what_was_not_synced() {
+        let storage = MemoryStorage::default();
+        let engine = storage.create_generation(1, EngineKind::Memory).unwrap();
+        engine.apply(&put(1)).unwrap();
+        engine.sync().unwrap();
+        engine.apply(&put(2)).unwrap();
+        let again = Batch {
+            puts: vec![(Address([2; 32]), vec![3])],
+            deletes: vec![Address([1; 32])],
+            ..Batch::default()
+        };
+        engine.apply(&again).unwrap();
+
+        storage.crash();
+
+        assert!(matches!(engine.scan(None, 9), Err(StorageError::Poisoned)));
+        let reopened = storage.open_generation(1, EngineKind::Memory).unwrap();
+        assert_eq!(reopened.scan(None, 9).unwrap(), [(Address([1; 32]), vec![1])]);
+        drop(engine);
+        reopened.apply(&put(4)).unwrap();
+    }
+
+    #[test]
+    fn headers_survive_a_crash() {
+        let storage = MemoryStorage::default();
+        storage.write_header(HeaderCopy::A, b"one").unwrap();
+        storage.crash();
+        assert_eq!(storage.clone().read_header(HeaderCopy::A).unwrap().unwrap(), b"one");
+    }
+}

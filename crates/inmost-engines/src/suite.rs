@@ -1,0 +1,332 @@
+//! What every storage must do, run against each of them.
+
+use std::io;
+
+use tempfile::TempDir;
+
+use crate::faulty::{Fault, FaultyStorage};
+use crate::local::LocalStorage;
+use crate::memory::MemoryStorage;
+use inmost_storage::limits;
+use inmost_storage::{Address, Batch, Engine, EngineKind, HeaderCopy, Storage, StorageError};
+
+/// A storage under test.
+struct Place {
+    storage: Box<dyn Storage>,
+    kind: EngineKind,
+    _folder: Option<TempDir>,
+}
+
+impl Place {
+    fn sled() -> Self {
+        Self::on_disk(EngineKind::Sled)
+    }
+
+    #[cfg(feature = "redb")]
+    fn redb() -> Self {
+        Self::on_disk(EngineKind::Redb)
+    }
+
+    fn on_disk(kind: EngineKind) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let storage = LocalStorage::create(&folder.path().join("store")).unwrap();
+        let storage = Box::new(storage.publish().unwrap());
+        Self { storage, kind, _folder: Some(folder) }
+    }
+
+    fn memory() -> Self {
+        let storage = Box::new(MemoryStorage::default());
+        Self { storage, kind: EngineKind::Memory, _folder: None }
+    }
+
+    fn faulty() -> Self {
+        let storage = Box::new(FaultyStorage::new(MemoryStorage::default()));
+        Self { storage, kind: EngineKind::Memory, _folder: None }
+    }
+
+    /// A store on disk in which the fault with this count waits.
+    fn faulty_on_disk(kind: EngineKind, operation: u64, fault: Fault) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let storage = LocalStorage::create(&folder.path().join("store")).unwrap();
+        let storage = FaultyStorage::new(storage.publish().unwrap());
+        storage.faults().set(operation, fault);
+        Self { storage: Box::new(storage), kind, _folder: Some(folder) }
+    }
+
+    fn create(&self, number: u64) -> Box<dyn Engine> {
+        self.storage.create_generation(number, self.kind).unwrap()
+    }
+
+    fn open(&self, number: u64) -> Box<dyn Engine> {
+        self.storage.open_generation(number, self.kind).unwrap()
+    }
+}
+
+macro_rules! run_everywhere {
+    ($($behaviour:ident)*) => {
+        run_everywhere!(@ sled $($behaviour)*);
+        #[cfg(feature = "redb")]
+        run_everywhere!(@ redb $($behaviour)*);
+        run_everywhere!(@ memory $($behaviour)*);
+        run_everywhere!(@ faulty $($behaviour)*);
+    };
+    (@ $place:ident $($behaviour:ident)*) => {
+        mod $place {
+            $(#[test] fn $behaviour() { super::$behaviour(&super::Place::$place()); })*
+        }
+    };
+}
+
+run_everywhere! {
+    a_batch_is_applied_as_a_whole
+    a_batch_on_another_past_is_refused_and_changes_nothing
+    an_oversized_batch_is_refused_and_changes_nothing
+    a_batch_at_its_bound_is_accepted
+    scan_pages_in_address_order
+    values_come_in_the_order_asked_for
+    deleting_what_is_absent_is_no_error
+    synced_records_are_there_after_closing
+    synced_records_are_there_without_closing
+    a_generation_has_one_engine_at_a_time
+    header_copies_are_apart_and_replaced
+    a_huge_header_is_cut
+    generations_are_created_listed_and_removed
+    generations_share_nothing
+    an_engine_that_is_not_built_is_named
+    size_grows_with_the_records
+}
+
+pub(crate) fn address(number: u32) -> Address {
+    let mut bytes = [0x5A; 32];
+    bytes[..4].copy_from_slice(&number.to_be_bytes());
+    Address(bytes)
+}
+
+pub(crate) fn puts(records: impl IntoIterator<Item = (u32, Vec<u8>)>) -> Batch {
+    let puts = records.into_iter().map(|(number, value)| (address(number), value)).collect();
+    Batch { puts, ..Batch::default() }
+}
+
+fn commit(engine: &dyn Engine, batch: &Batch) {
+    engine.apply(batch).unwrap();
+    engine.sync().unwrap();
+}
+
+fn all(engine: &dyn Engine) -> Vec<(Address, Vec<u8>)> {
+    engine.scan(None, usize::MAX).unwrap()
+}
+
+fn a_batch_is_applied_as_a_whole(place: &Place) {
+    let engine = place.create(1);
+    commit(&*engine, &puts([(1, b"one".to_vec()), (2, b"two".to_vec())]));
+    let batch = Batch {
+        expect: Some((address(1), Some(b"one".to_vec()))),
+        puts: vec![(address(1), b"ONE".to_vec()), (address(3), b"three".to_vec())],
+        deletes: vec![address(2)],
+    };
+    engine.apply(&batch).unwrap();
+    let expected = [(address(1), b"ONE".to_vec()), (address(3), b"three".to_vec())];
+    assert_eq!(all(&*engine), expected);
+    engine.sync().unwrap();
+    engine.apply(&Batch::default()).unwrap();
+    assert_eq!(all(&*engine), expected);
+}
+
+fn a_batch_on_another_past_is_refused_and_changes_nothing(place: &Place) {
+    let engine = place.create(1);
+    let root = address(7);
+    let first = Batch { expect: Some((root, None)), ..puts([(7, b"root 1".to_vec())]) };
+    commit(&*engine, &first);
+    let pasts = [None, Some(b"root 0".to_vec()), Some(b"root 1 ".to_vec()), Some(Vec::new())];
+    for past in pasts {
+        let batch = Batch {
+            expect: Some((root, past)),
+            puts: vec![(root, b"root 2".to_vec()), (address(8), b"new".to_vec())],
+            deletes: vec![root],
+        };
+        assert!(matches!(engine.apply(&batch), Err(StorageError::Conflict)));
+    }
+    assert_eq!(all(&*engine), [(root, b"root 1".to_vec())]);
+    let next =
+        Batch { expect: Some((root, Some(b"root 1".to_vec()))), ..puts([(7, b"root 2".to_vec())]) };
+    commit(&*engine, &next);
+    assert_eq!(all(&*engine), [(root, b"root 2".to_vec())]);
+}
+
+/// A batch of so many of the longest records.
+fn batch_of(records: usize) -> Batch {
+    puts((0_u32..).zip(std::iter::repeat_n(vec![7; limits::RECORD_VALUE_BYTES], records)))
+}
+
+fn an_oversized_batch_is_refused_and_changes_nothing(place: &Place) {
+    let engine = place.create(1);
+    let crowded = batch_of(limits::BATCH_RECORDS_MAX + 1);
+    let long = puts([(1, vec![0; limits::RECORD_VALUE_BYTES + 1])]);
+    let deletes = (0..).map(address).take(limits::BATCH_RECORDS_MAX + 1).collect();
+    let deleting = Batch { deletes, ..Batch::default() };
+    for batch in [crowded, long, deleting] {
+        assert!(matches!(engine.apply(&batch), Err(StorageError::TooLarge)));
+    }
+    assert!(all(&*engine).is_empty());
+    commit(&*engine, &puts([(1, b"fits".to_vec())]));
+}
+
+fn a_batch_at_its_bound_is_accepted(place: &Place) {
+    let engine = place.create(1);
+    let batch = batch_of(limits::BATCH_RECORDS_MAX);
+    commit(&*engine, &batch);
+    assert_eq!(all(&*engine), batch.puts);
+}
+
+fn scan_pages_in_address_order(place: &Place) {
+    let engine = place.create(1);
+    let numbers = [9_u32, 300, 2, 70_000, 5, 65_536, 1, 4, 255, 256];
+    commit(&*engine, &puts(numbers.map(|number| (number, number.to_be_bytes().to_vec()))));
+    let mut sorted = numbers;
+    sorted.sort_unstable();
+    let expected: Vec<_> =
+        sorted.iter().map(|&number| (address(number), number.to_be_bytes().to_vec())).collect();
+    assert_eq!(all(&*engine), expected);
+
+    let mut pages = Vec::new();
+    loop {
+        let after = pages.last().map(|(address, _): &(Address, Vec<u8>)| *address);
+        let page = engine.scan(after.as_ref(), 3).unwrap();
+        if page.is_empty() {
+            break;
+        }
+        assert!(page.len() <= 3);
+        pages.extend(page);
+    }
+    assert_eq!(pages, expected);
+
+    assert_eq!(engine.scan(Some(&address(6)), 1).unwrap(), expected[4..5]);
+    assert!(engine.scan(None, 0).unwrap().is_empty());
+    assert!(engine.scan(Some(&Address([0xFF; 32])), 5).unwrap().is_empty());
+}
+
+fn values_come_in_the_order_asked_for(place: &Place) {
+    let engine = place.create(1);
+    commit(&*engine, &puts([(1, b"one".to_vec()), (2, Vec::new())]));
+    let found = engine.get_many(&[address(2), address(9), address(1), address(2)]).unwrap();
+    assert_eq!(found, [Some(Vec::new()), None, Some(b"one".to_vec()), Some(Vec::new())]);
+    assert!(engine.get_many(&[]).unwrap().is_empty());
+}
+
+fn deleting_what_is_absent_is_no_error(place: &Place) {
+    let engine = place.create(1);
+    commit(&*engine, &Batch { deletes: vec![address(1)], ..Batch::default() });
+    assert!(all(&*engine).is_empty());
+}
+
+fn synced_records_are_there_after_closing(place: &Place) {
+    let mut engine = place.create(1);
+    for round in 0..20_u32 {
+        commit(&*engine, &puts([(round, vec![1; 1_000])]));
+        engine.close().unwrap();
+        engine = place.open(1);
+    }
+    assert_eq!(all(&*engine).len(), 20);
+}
+
+fn synced_records_are_there_without_closing(place: &Place) {
+    let engine = place.create(1);
+    commit(&*engine, &puts([(1, b"one".to_vec())]));
+    drop(engine);
+    assert_eq!(all(&*place.open(1)), [(address(1), b"one".to_vec())]);
+}
+
+fn a_generation_has_one_engine_at_a_time(place: &Place) {
+    let engine = place.create(1);
+    let second = place.storage.open_generation(1, place.kind);
+    assert!(matches!(second, Err(StorageError::InUse(None))));
+    commit(&*engine, &puts([(1, b"one".to_vec())]));
+    engine.close().unwrap();
+    assert_eq!(all(&*place.open(1)).len(), 1);
+}
+
+fn header_copies_are_apart_and_replaced(place: &Place) {
+    let storage = &place.storage;
+    assert!(storage.read_header(HeaderCopy::A).unwrap().is_none());
+    assert!(storage.read_header(HeaderCopy::B).unwrap().is_none());
+    storage.write_header(HeaderCopy::B, &[2; 4_096]).unwrap();
+    assert!(storage.read_header(HeaderCopy::A).unwrap().is_none());
+    storage.write_header(HeaderCopy::A, &[1; 4_096]).unwrap();
+    storage.write_header(HeaderCopy::B, b"short").unwrap();
+    assert_eq!(storage.read_header(HeaderCopy::A).unwrap().unwrap(), [1; 4_096]);
+    assert_eq!(storage.read_header(HeaderCopy::B).unwrap().unwrap(), b"short");
+    assert!(storage.generations().unwrap().is_empty());
+}
+
+fn a_huge_header_is_cut(place: &Place) {
+    place.storage.write_header(HeaderCopy::A, &vec![1; 1 << 20]).unwrap();
+    let read = place.storage.read_header(HeaderCopy::A).unwrap().unwrap();
+    assert_eq!(u64::try_from(read.len()).unwrap(), limits::HEADER_READ_BYTES);
+}
+
+fn generations_are_created_listed_and_removed(place: &Place) {
+    let storage = &place.storage;
+    assert!(storage.generations().unwrap().is_empty());
+    assert!(matches!(storage.open_generation(1, place.kind), Err(StorageError::Missing)));
+    for number in [17, u64::MAX, 2] {
+        place.create(number).close().unwrap();
+    }
+    assert_eq!(storage.generations().unwrap(), [2, 17, u64::MAX]);
+    let again = storage.create_generation(17, place.kind);
+    let Err(StorageError::Io(error)) = again else { panic!("created over a generation") };
+    assert_eq!(error.kind(), io::ErrorKind::AlreadyExists);
+    storage.remove_generation(17).unwrap();
+    storage.remove_generation(17).unwrap();
+    assert_eq!(storage.generations().unwrap(), [2, u64::MAX]);
+    assert!(matches!(storage.open_generation(17, place.kind), Err(StorageError::Missing)));
+    assert!(all(&*place.create(17)).is_empty());
+}
+
+fn generations_share_nothing(place: &Place) {
+    let (one, two) = (place.create(1), place.create(2));
+    commit(&*one, &puts([(1, b"one".to_vec())]));
+    assert!(all(&*two).is_empty());
+    one.close().unwrap();
+    place.storage.remove_generation(1).unwrap();
+    commit(&*two, &puts([(2, b"two".to_vec())]));
+    assert_eq!(all(&*two).len(), 1);
+}
+
+fn an_engine_that_is_not_built_is_named(place: &Place) {
+    let other = match place.kind {
+        EngineKind::Sled | EngineKind::Redb => EngineKind::Memory,
+        EngineKind::Memory => EngineKind::Sled,
+    };
+    let created = place.storage.create_generation(1, other);
+    assert!(matches!(created, Err(StorageError::NotBuilt)));
+    assert!(place.storage.generations().unwrap().is_empty());
+}
+
+fn size_grows_with_the_records(place: &Place) {
+    let engine = place.create(1);
+    let (engine_before, before) = (engine.size().unwrap(), place.storage.size().unwrap());
+    for round in 0..20_u32 {
+        commit(&*engine, &puts((0..25).map(|each| (25 * round + each, vec![1; 4_000]))));
+    }
+    let grown = 500 * 4_000 / 2; // sled's log grows by segments, so its beginning counts too
+    assert!(engine.size().unwrap() >= engine_before + grown);
+    assert!(place.storage.size().unwrap() >= before + grown);
+    assert!(place.storage.size().unwrap() >= engine.size().unwrap());
+}
+
+#[test]
+fn an_engine_on_disk_behind_a_fault_answers_only_poisoned() {
+    let kinds =
+        [EngineKind::Sled, EngineKind::Redb].into_iter().filter(|kind| crate::is_built(*kind));
+    let faults = [Fault::Refused, Fault::Unreported];
+    for (kind, fault) in kinds.flat_map(|kind| faults.map(|fault| (kind, fault))) {
+        let place = Place::faulty_on_disk(kind, 2, fault);
+        let engine = place.create(1);
+        assert!(matches!(engine.apply(&puts([(1, vec![1])])), Err(StorageError::Io(_))));
+        assert!(matches!(engine.get_many(&[address(1)]), Err(StorageError::Poisoned)));
+        assert!(matches!(engine.apply(&puts([(2, vec![2])])), Err(StorageError::Poisoned)));
+        drop(engine);
+        let stored = all(&*place.open(1)).len();
+        assert_eq!(stored, usize::from(fault == Fault::Unreported));
+    }
+}

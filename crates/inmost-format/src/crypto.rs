@@ -1,0 +1,27 @@
+//! Keys, and what is done with them: derivation, sealing, randomness.
+//!
+//! Every primitive is used in one place and one way: Argon2id in [`kdf`], BLAKE2b in [`prf`],
+//! XChaCha20-Poly1305 in [`aead`], the operating system's generator in [`rng`]. [`keys`] gives each
+//! key a type of its own, so that a key fits only the purpose it was derived for. Nothing here knows
+//! what the keys protect or where it is stored.
+
+pub mod aead;
+mod calibrate;
+pub mod cost;
+pub mod kdf;
+pub mod keys;
+pub mod passphrase;
+pub mod prf;
+pub mod rng;
+
+/// Bytes of a published vector.
+#[cfg(any(test, feature = "testing"))]
+pub fn unhex(text: &str) -> Vec<u8> {
+    let digits: Vec<u8> = text
+        .chars()
+        .filter(|char| !char.is_whitespace())
+        .map(|char| u8::try_from(char.to_digit(16).unwrap()).unwrap())
+        .collect();
+    assert!(digits.len().is_multiple_of(2));
+    digits.chunks(2).map(|pair| pair[0] << 4 | pair[1]).collect()
+}

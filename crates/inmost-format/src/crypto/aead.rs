@@ -1,0 +1,221 @@
+//! Sealing: XChaCha20-Poly1305 (draft-irtf-cfrg-xchacha-03), detached and in place.
+//!
+//! The nonce is 24 random bytes, drawn for each message, so no counter has to survive a crash or a
+//! restored backup: two of 2^48 messages under one key share a nonce with a chance of 2^-97.
+//!
+//! This AEAD does not commit to its key: a ciphertext can be made that opens under two keys. Where
+//! an attacker could gain from that, a commitment is compared before anything is opened.
+
+use chacha20poly1305::{AeadInOut, KeyInit, XChaCha20Poly1305};
+#[cfg(any(test, feature = "testing"))]
+use subtle::ConstantTimeEq;
+use zeroize::Zeroizing;
+
+use crate::crypto::rng::{self, RandomnessFailed};
+use crate::secret::{SHALLOW, SecretBytes, on_wiped_stack};
+
+/// The number used once; public.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Nonce(pub [u8; 24]);
+
+/// Proof that a ciphertext and its associated data come from a holder of the key; public.
+#[derive(Clone, Copy, Debug)]
+pub struct Tag(pub [u8; 16]);
+
+impl Tag {
+    /// Compares in a time that does not depend on the content.
+    #[cfg(any(test, feature = "testing"))]
+    pub fn ct_eq(&self, other: &Self) -> bool {
+        self.0.as_slice().ct_eq(other.0.as_slice()).into()
+    }
+}
+
+/// The tag fits neither ciphertext nor associated data, or the key is another one.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("not authentic")]
+pub struct NotAuthentic;
+
+/// A key for sealing.
+pub struct AeadKey(SecretBytes<32>);
+
+impl AeadKey {
+    /// Sealing under `secret`, which must serve nothing else.
+    pub fn new(secret: SecretBytes<32>) -> Self {
+        Self(secret)
+    }
+
+    /// Encrypts `buffer` in place under a fresh nonce. `aad` is authenticated and stored nowhere.
+    ///
+    /// # Errors
+    /// [`RandomnessFailed`]; `buffer` is then unchanged.
+    pub fn seal(&self, aad: &[u8], buffer: &mut [u8]) -> Result<(Nonce, Tag), RandomnessFailed> {
+        let nonce = Nonce(rng::array()?);
+        Ok((nonce, self.seal_with(&nonce, aad, buffer)?))
+    }
+
+    /// Decrypts `buffer` in place.
+    ///
+    /// # Errors
+    /// [`NotAuthentic`]; `buffer` then still holds the ciphertext, because the tag is compared before
+    /// a single byte is decrypted.
+    pub fn open(
+        &self,
+        nonce: &Nonce,
+        aad: &[u8],
+        buffer: &mut [u8],
+        tag: &Tag,
+    ) -> Result<(), NotAuthentic> {
+        on_wiped_stack::<SHALLOW, _>(|| {
+            self.cipher()
+                .decrypt_inout_detached((&nonce.0).into(), aad, buffer.into(), (&tag.0).into())
+                .map_err(|_| NotAuthentic)
+        })
+    }
+
+    /// Seals a key of 32 bytes. No copy of it is left in the clear.
+    pub fn seal_key(
+        &self,
+        aad: &[u8],
+        key: &SecretBytes<32>,
+    ) -> Result<SealedKey, RandomnessFailed> {
+        // Wiped on every way out, also where nothing was sealed and the key is still what it holds.
+        let mut buffer = Zeroizing::new([0; 32]);
+        buffer.copy_from_slice(key.expose());
+        let (nonce, tag) = self.seal(aad, buffer.as_mut_slice())?;
+        Ok(SealedKey { nonce, ciphertext: *buffer, tag })
+    }
+
+    /// Opens what [`seal_key`](Self::seal_key) made.
+    pub fn open_key(
+        &self,
+        aad: &[u8],
+        sealed: &SealedKey,
+    ) -> Result<SecretBytes<32>, NotAuthentic> {
+        SecretBytes::try_init_with(|key| {
+            key.copy_from_slice(&sealed.ciphertext);
+            self.open(&sealed.nonce, aad, key, &sealed.tag)
+        })
+    }
+
+    /// Seals under a nonce of the caller's choice, for known answers. A nonce that repeats gives up
+    /// both messages and the means to forge others, so nothing but a test can call this.
+    #[cfg(any(test, feature = "testing"))]
+    pub fn dangerous_seal_with_nonce(&self, nonce: &Nonce, aad: &[u8], buffer: &mut [u8]) -> Tag {
+        self.seal_with(nonce, aad, buffer).unwrap()
+    }
+
+    fn seal_with(
+        &self,
+        nonce: &Nonce,
+        aad: &[u8],
+        buffer: &mut [u8],
+    ) -> Result<Tag, RandomnessFailed> {
+        on_wiped_stack::<SHALLOW, _>(|| {
+            self.cipher()
+                .encrypt_inout_detached((&nonce.0).into(), aad, buffer.into())
+                .map(|tag| Tag(tag.into()))
+                // Only said of 256 GiB, where the keystream ends; refusing under another name is enough.
+                .map_err(|_| RandomnessFailed)
+        })
+    }
+
+    /// Made for each message from the one place that holds the key; its own copy is wiped on drop.
+    fn cipher(&self) -> XChaCha20Poly1305 {
+        XChaCha20Poly1305::new(self.0.expose().into())
+    }
+}
+
+/// A key sealed under another; public.
+#[derive(Clone, Copy, Debug)]
+pub struct SealedKey {
+    /// Its nonce.
+    pub nonce: Nonce,
+    /// The key, encrypted.
+    pub ciphertext: [u8; 32],
+    /// Its tag.
+    pub tag: Tag,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::assert_leaks_nowhere;
+    use crate::crypto::unhex;
+
+    fn key(byte: u8) -> AeadKey {
+        AeadKey::new(SecretBytes::init_with(|bytes| bytes.fill(byte)))
+    }
+
+    #[test]
+    fn keys_have_no_trait_that_leaks() {
+        assert_leaks_nowhere!(AeadKey);
+    }
+
+    /// draft-irtf-cfrg-xchacha-03, appendix A.3.1; computed again with libsodium (pynacl 1.6.2).
+    #[test]
+    fn sealing_gives_the_ciphertext_of_the_draft() {
+        let key = AeadKey::new(SecretBytes::init_with(|bytes| {
+            (0x80..).zip(bytes).for_each(|(value, byte)| *byte = value);
+        }));
+        let nonce = unhex("404142434445464748494a4b4c4d4e4f5051525354555657");
+        let nonce = Nonce(nonce.try_into().unwrap());
+        let aad = unhex("50515253c0c1c2c3c4c5c6c7");
+        let plaintext = b"Ladies and Gentlemen of the class of '99: If I could offer you only one \
+            tip for the future, sunscreen would be it.";
+        let mut buffer = plaintext.to_vec();
+        let tag = key.dangerous_seal_with_nonce(&nonce, &aad, &mut buffer);
+        assert_eq!(
+            buffer,
+            unhex(
+                "bd6d179d3e83d43b9576579493c0e939572a1700252bfaccbed2902c21396cbb731c7f1b0b4aa644
+                 0bf3a82f4eda7e39ae64c6708c54c216cb96b72e1213b4522f8c9ba40db5d945b11b69b982c1bb9e
+                 3f3fac2bc369488f76b2383565d3fff921f9664c97637da9768812f615c68b13b52e"
+            )
+        );
+        assert_eq!(tag.0.as_slice(), unhex("c0875924c1c7987947deafd8780acf49"));
+        key.open(&nonce, &aad, &mut buffer, &tag).unwrap();
+        assert_eq!(buffer, plaintext);
+    }
+
+    #[test]
+    fn no_two_messages_share_a_nonce() {
+        let (one, _) = key(1).seal(b"", &mut []).unwrap();
+        let (other, _) = key(1).seal(b"", &mut []).unwrap();
+        assert_ne!(one, other);
+    }
+
+    #[test]
+    fn what_was_changed_does_not_open_and_stays_ciphertext() {
+        let mut sealed = *b"attack at dawn";
+        let (nonce, tag) = key(1).seal(b"context", &mut sealed).unwrap();
+        let flipped = |mut bytes: [u8; 24]| {
+            bytes[23] ^= 1;
+            Nonce(bytes)
+        };
+        let mut damaged = sealed;
+        damaged[3] ^= 1;
+        let mut other_tag = tag;
+        other_tag.0[15] ^= 0x80;
+        for (key, nonce, aad, start, tag) in [
+            (key(2), nonce, "context", sealed, tag),
+            (key(1), flipped(nonce.0), "context", sealed, tag),
+            (key(1), nonce, "contexT", sealed, tag),
+            (key(1), nonce, "context", damaged, tag),
+            (key(1), nonce, "context", sealed, other_tag),
+        ] {
+            let mut buffer = start;
+            assert_eq!(key.open(&nonce, aad.as_bytes(), &mut buffer, &tag), Err(NotAuthentic));
+            assert_eq!(buffer, start);
+        }
+        assert!(tag.ct_eq(&tag) && !tag.ct_eq(&other_tag));
+    }
+
+    #[test]
+    fn a_sealed_key_opens_in_its_own_context_only() {
+        let secret = SecretBytes::init_with(|bytes| bytes.fill(9));
+        let sealed = key(1).seal_key(b"here", &secret).unwrap();
+        assert_ne!(&sealed.ciphertext, secret.expose());
+        assert!(key(1).open_key(b"here", &sealed).unwrap().ct_eq(&secret));
+        assert_eq!(key(1).open_key(b"there", &sealed).err(), Some(NotAuthentic));
+    }
+}

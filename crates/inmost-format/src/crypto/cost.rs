@@ -1,0 +1,326 @@
+//! What key derivation may cost: asked for, bounded, admitted.
+//!
+//! The cost of opening a store is read from the store, before anything in it can be authenticated. So a
+//! [`KdfCost`] is only a wish, and [`KdfLimits::admit`] turns it into an [`AdmittedCost`].
+
+use std::fmt;
+
+use crate::limits;
+
+/// What one guess at a passphrase costs: memory, passes over it, and lanes.
+///
+/// The default is the second recommended option of RFC 9106: 64 MiB, 3 passes, 4 lanes. To make guessing
+/// dearer, raise the memory first: it is what an attacker's hardware is short of.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct KdfCost {
+    memory_kib: u32,
+    passes: u32,
+    lanes: u32,
+}
+
+impl KdfCost {
+    /// A cost of `memory_kib` KiB, gone over `passes` times, in `lanes` lanes.
+    ///
+    /// Whether it is acceptable is decided by [`KdfLimits`] where it is used.
+    #[must_use]
+    pub const fn new(memory_kib: u32, passes: u32, lanes: u32) -> Self {
+        Self { memory_kib, passes, lanes }
+    }
+
+    /// Memory in KiB.
+    #[must_use]
+    pub const fn memory_kib(self) -> u32 {
+        self.memory_kib
+    }
+
+    /// Passes over the memory.
+    #[must_use]
+    pub const fn passes(self) -> u32 {
+        self.passes
+    }
+
+    /// Lanes, which could be computed in parallel.
+    #[must_use]
+    pub const fn lanes(self) -> u32 {
+        self.lanes
+    }
+
+    /// Whether a guess costs less than by today's default, counting memory times passes: then the passphrase is worth
+    /// enrolling anew.
+    #[must_use]
+    pub fn is_below_default(self) -> bool {
+        self.work() < Self::default().work()
+    }
+
+    /// KiB of memory times passes.
+    fn work(self) -> u64 {
+        u64::from(self.memory_kib) * u64::from(self.passes)
+    }
+}
+
+impl Default for KdfCost {
+    fn default() -> Self {
+        Self::new(64 << 10, 3, 4)
+    }
+}
+
+/// What an application is willing to pay for opening a store, and the least it accepts.
+///
+/// By default: 19 MiB to 1 GiB, 2 to 32 passes, 1 to 16 lanes, memory times passes at most 2 GiB for a
+/// keyslot and 4 GiB for a whole unlock. The upper bounds can be raised; nothing lowers the least.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct KdfLimits {
+    memory_kib: (u32, u32),
+    passes: (u32, u32),
+    lanes: (u32, u32),
+    slot_work: u64,
+    unlock_work: u64,
+}
+
+impl Default for KdfLimits {
+    fn default() -> Self {
+        Self {
+            memory_kib: limits::KDF_MEMORY_KIB.into_inner(),
+            passes: limits::KDF_PASSES.into_inner(),
+            lanes: limits::KDF_LANES.into_inner(),
+            slot_work: limits::KDF_SLOT_WORK,
+            unlock_work: limits::KDF_UNLOCK_WORK,
+        }
+    }
+}
+
+impl KdfLimits {
+    /// Accepts up to `most` KiB of memory; no effect if that is already accepted.
+    #[must_use]
+    pub fn raise_memory_kib(mut self, most: u32) -> Self {
+        self.memory_kib.1 = self.memory_kib.1.max(most);
+        self
+    }
+
+    /// Accepts up to `most` passes; no effect if that is already accepted.
+    #[must_use]
+    pub fn raise_passes(mut self, most: u32) -> Self {
+        self.passes.1 = self.passes.1.max(most);
+        self
+    }
+
+    /// Accepts up to `most` lanes, of which Argon2 knows 16,777,215; no effect if that is already accepted.
+    #[must_use]
+    pub fn raise_lanes(mut self, most: u32) -> Self {
+        self.lanes.1 = self.lanes.1.max(most.min(ARGON2_LANES));
+        self
+    }
+
+    /// Accepts KiB times passes up to `slot` for one keyslot and `unlock` for all that one unlock tries.
+    #[must_use]
+    pub fn raise_work(mut self, slot: u64, unlock: u64) -> Self {
+        self.slot_work = self.slot_work.max(slot);
+        self.unlock_work = self.unlock_work.max(unlock);
+        self
+    }
+
+    /// The cost, if it is within these limits. Costs nothing itself.
+    ///
+    /// # Errors
+    /// [`KdfOutOfBounds`] with the first bound that is broken.
+    pub fn admit(&self, cost: KdfCost) -> Result<AdmittedCost, KdfOutOfBounds> {
+        let KdfCost { memory_kib, passes, lanes } = cost;
+        KdfOutOfBounds::check(Bounded::Memory, memory_kib, self.memory_kib)?;
+        KdfOutOfBounds::check(Bounded::Passes, passes, self.passes)?;
+        KdfOutOfBounds::check(Bounded::Lanes, lanes, self.lanes)?;
+        // Argon2 itself needs this; it can only fail where the limit of lanes was raised.
+        KdfOutOfBounds::check(Bounded::LanesForMemory, lanes, (1, memory_kib / 8))?;
+        let admitted = AdmittedCost(cost);
+        KdfOutOfBounds::check(Bounded::SlotWork, admitted.work(), (1, self.slot_work))?;
+        Ok(admitted)
+    }
+
+    /// Whether one unlock may try slots of these costs, one after the other.
+    ///
+    /// # Errors
+    /// [`KdfOutOfBounds`] with the sum.
+    pub fn admit_unlock(
+        &self,
+        costs: impl IntoIterator<Item = AdmittedCost>,
+    ) -> Result<(), KdfOutOfBounds> {
+        let work = costs.into_iter().fold(0_u64, |sum, cost| sum.saturating_add(cost.work()));
+        KdfOutOfBounds::check(Bounded::UnlockWork, work, (0, self.unlock_work))
+    }
+
+    /// The most memory of one keyslot with this many passes, in KiB.
+    pub fn most_memory_kib(&self, passes: u32) -> u32 {
+        let most = self.slot_work / u64::from(passes.max(1));
+        u32::try_from(most).unwrap_or(u32::MAX).min(self.memory_kib.1)
+    }
+
+    /// Limits that let unit tests pay next to nothing. Only tests of this crate can name it, so no
+    /// build of the library accepts such a store.
+    #[cfg(any(test, feature = "testing"))]
+    pub fn of_tests() -> Self {
+        Self { memory_kib: (8, 1 << 20), passes: (1, 32), ..Self::default() }
+    }
+
+    /// Limits within which key derivation costs next to nothing, however a forged header turns it. As above:
+    /// nothing public can name it, and it exists only with the feature that builds the fuzz targets.
+    #[cfg(feature = "testing")]
+    pub fn of_fuzzing() -> Self {
+        Self {
+            memory_kib: (8, 64),
+            passes: (1, 3),
+            lanes: (1, 4),
+            slot_work: 128,
+            unlock_work: 256,
+        }
+    }
+}
+
+/// The key derivation that a store or an application asks for is outside the limits.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("key derivation asks for {asked} {what}; accepted are {least} to {most}")]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct KdfOutOfBounds {
+    what: Bounded,
+    asked: u64,
+    least: u64,
+    most: u64,
+}
+
+/// What has a bound.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+enum Bounded {
+    Memory,
+    Passes,
+    Lanes,
+    LanesForMemory,
+    SlotWork,
+    UnlockWork,
+}
+
+impl fmt::Display for Bounded {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Memory => "KiB of memory",
+            Self::Passes => "passes",
+            Self::Lanes => "lanes",
+            Self::LanesForMemory => "lanes for its memory",
+            Self::SlotWork => "KiB of memory times passes",
+            Self::UnlockWork => "KiB of memory times passes in all",
+        })
+    }
+}
+
+impl KdfOutOfBounds {
+    fn check<T: Into<u64>>(what: Bounded, asked: T, (least, most): (T, T)) -> Result<(), Self> {
+        let (asked, least, most) = (asked.into(), least.into(), most.into());
+        if (least..=most).contains(&asked) {
+            return Ok(());
+        }
+        Err(Self { what, asked, least, most })
+    }
+}
+
+/// A cost that passed [`KdfLimits::admit`]; the only one that is ever paid.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct AdmittedCost(KdfCost);
+
+impl AdmittedCost {
+    /// The cost itself.
+    pub fn cost(self) -> KdfCost {
+        self.0
+    }
+
+    /// KiB of memory times passes.
+    pub fn work(self) -> u64 {
+        self.0.work()
+    }
+}
+
+/// Lanes that Argon2 can number (RFC 9106, 3.1).
+const ARGON2_LANES: u32 = 0x00ff_ffff;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_default_cost_and_both_ends_of_the_limits_are_admitted() {
+        let limits = KdfLimits::default();
+        for cost in [
+            KdfCost::default(),
+            KdfCost::new(19_456, 2, 1),
+            KdfCost::new(1 << 20, 2, 16),
+            KdfCost::new(64 << 10, 32, 1),
+        ] {
+            assert_eq!(limits.admit(cost).unwrap().cost(), cost);
+        }
+    }
+
+    #[test]
+    fn only_what_is_cheaper_to_guess_is_below_the_default() {
+        let default = KdfCost::default();
+        let with_passes =
+            |passes| KdfCost::new(default.memory_kib(), passes, default.lanes()).is_below_default();
+        assert!(with_passes(default.passes() - 1));
+        assert!(!with_passes(default.passes()));
+        assert!(!with_passes(default.passes() + 1));
+        let traded = KdfCost::new(default.memory_kib() * 2, default.passes(), 1);
+        assert!(!traded.is_below_default(), "lanes do not count");
+    }
+
+    #[test]
+    fn the_most_memory_is_what_is_still_admitted() {
+        let limits = KdfLimits::default();
+        for passes in [2, 3, 17, 32] {
+            let most = limits.most_memory_kib(passes);
+            assert!(limits.admit(KdfCost::new(most, passes, 1)).is_ok(), "{passes} passes");
+            assert!(limits.admit(KdfCost::new(most + 1, passes, 1)).is_err(), "{passes} passes");
+        }
+    }
+
+    #[test]
+    fn a_cost_beyond_any_limit_is_refused() {
+        let limits = KdfLimits::default();
+        for (cost, message) in [
+            ((19_455, 2, 1), "asks for 19455 KiB of memory; accepted are 19456 to 1048576"),
+            ((u32::MAX, 2, 1), "asks for 4294967295 KiB of memory; accepted are 19456 to 1048576"),
+            ((65_536, 1, 1), "asks for 1 passes; accepted are 2 to 32"),
+            ((65_536, 33, 1), "asks for 33 passes; accepted are 2 to 32"),
+            ((65_536, 3, 0), "asks for 0 lanes; accepted are 1 to 16"),
+            ((65_536, 3, 17), "asks for 17 lanes; accepted are 1 to 16"),
+            (
+                (1 << 20, 3, 1),
+                "asks for 3145728 KiB of memory times passes; accepted are 1 to 2097152",
+            ),
+        ] {
+            let refused = limits.admit(KdfCost::new(cost.0, cost.1, cost.2)).unwrap_err();
+            assert_eq!(refused.to_string(), format!("key derivation {message}"));
+        }
+    }
+
+    #[test]
+    fn raised_limits_admit_more_and_still_not_what_argon2_cannot_do() {
+        let limits = KdfLimits::default()
+            .raise_memory_kib(4 << 20)
+            .raise_passes(64)
+            .raise_lanes(u32::MAX)
+            .raise_work(16 << 20, 16 << 20);
+        assert!(limits.admit(KdfCost::new(4 << 20, 4, 1)).is_ok());
+        assert!(limits.admit(KdfCost::new(19_456, 2, 2_432)).is_ok());
+        assert!(limits.admit(KdfCost::new(19_456, 2, 2_433)).is_err());
+        assert!(limits.raise_memory_kib(1).admit(KdfCost::new(4 << 20, 4, 1)).is_ok());
+    }
+
+    #[test]
+    fn one_unlock_is_bounded_over_all_its_slots() {
+        let limits = KdfLimits::default();
+        let dear = limits.admit(KdfCost::new(1 << 20, 2, 1)).unwrap();
+        assert!(limits.admit_unlock([dear, dear]).is_ok());
+        assert!(
+            limits
+                .admit_unlock([dear, dear, limits.admit(KdfCost::new(19_456, 2, 1)).unwrap()])
+                .is_err()
+        );
+    }
+}

@@ -1,0 +1,53 @@
+//! The header: who may open the store, and which generation holds its records.
+//!
+//! 4,096 bytes outside the engine, numbers little-endian:
+//!
+//! | at | bytes | what |
+//! |---|---|---|
+//! | 0 | 8 | magic: `89 49 4e 4d 4f 53 54 0a`, that is 0x89, `INMOST`, line feed |
+//! | 8 | 2 | format version, 1 |
+//! | 10 | 1 | engine: 1 sled, 2 redb, 255 memory |
+//! | 11 | 1 | zero |
+//! | 12 | 4 | flags, all reserved |
+//! | 16 | 16 | store id |
+//! | 32 | 8 | header revision |
+//! | 40 | 8 | data generation |
+//! | 48 | 72 | sealed data key: nonce 24, ciphertext 32, tag 16 |
+//! | 120 | 8 | zero |
+//! | 128 | 2,048 | eight keyslots of 256 bytes ([`slots`](crate::header::slots)) |
+//! | 2,176 | 16 | the header before this one: the first half of its MAC |
+//! | 2,192 | 1,840 | zero |
+//! | 4,032 | 32 | MAC of all before it |
+//! | 4,064 | 32 | checksum of all before it |
+//!
+//! [`Header::parse`] trusts nothing: until [`Header::unlock`] has verified the MAC, every byte may be an
+//! attacker's. It panics for no input, and costs a hash of 4 KiB.
+
+mod admission;
+mod credential;
+mod error;
+mod fields;
+#[cfg(any(test, feature = "testing"))]
+pub mod fixtures;
+#[cfg(test)]
+mod format_example;
+mod keyfile;
+mod label;
+mod layout;
+mod parsed;
+mod recovery;
+mod slot_info;
+mod slots;
+mod unlock;
+mod unlocked;
+
+pub use credential::{Credential, Enrolment, NewSlot, SlotKind};
+pub use error::HeaderError;
+pub use fields::HEADER_BYTES;
+pub use keyfile::{KeyfileBytes, KeyfileError};
+pub use label::{LabelError, SlotLabel};
+pub use parsed::Header;
+pub use recovery::{RecoveryKeyError, RecoveryKeyText};
+pub use slot_info::SlotInfo;
+pub use unlock::unlock_first;
+pub use unlocked::{NewHeader, NextHeader, Unlocked};

@@ -1,0 +1,45 @@
+//! What one unlock may cost at most, over all keyslots that a credential is tried on.
+
+use super::credential::SlotKind;
+use super::fields::Fields;
+use super::slots::{Place, SLOT_BYTES, Slot};
+use crate::crypto::cost::{KdfLimits, KdfOutOfBounds};
+use crate::crypto::prf::StoreId;
+
+/// Whether a credential of this kind may be tried on all of these headers, one after the other. Costs nothing.
+///
+/// # Errors
+/// [`KdfOutOfBounds`] with the sum.
+pub(super) fn admit(
+    headers: &[&Fields],
+    kind: SlotKind,
+    limits: &KdfLimits,
+) -> Result<(), KdfOutOfBounds> {
+    let mut seen: Vec<Tried> = Vec::new();
+    let mut costs = Vec::new();
+    for (place, slot) in headers.iter().flat_map(|fields| fields.places()) {
+        let tried = Tried::new(&place, slot);
+        if let Some(used) = slot.used()
+            && used.kind == kind
+            && !seen.contains(&tried)
+        {
+            costs.extend(used.cost);
+            seen.push(tried);
+        }
+    }
+    limits.admit_unlock(costs)
+}
+
+/// A slot as far as a credential is concerned: two that are equal here answer it the same.
+#[derive(PartialEq, Eq)]
+pub(super) struct Tried {
+    store: StoreId,
+    number: u8,
+    bytes: [u8; SLOT_BYTES],
+}
+
+impl Tried {
+    pub(super) fn new(place: &Place, slot: &Slot) -> Self {
+        Self { store: place.store, number: place.number, bytes: slot.encode() }
+    }
+}

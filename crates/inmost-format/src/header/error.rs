@@ -1,0 +1,49 @@
+//! Why a header cannot be used.
+
+use crate::crypto::cost::KdfOutOfBounds;
+use crate::crypto::kdf::KdfFailed;
+use crate::crypto::rng::RandomnessFailed;
+
+/// Why a header cannot be used.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum HeaderError {
+    /// Something else than a header.
+    #[error("this is no Inmost store")]
+    NotAStore,
+    /// A format version that this build does not know.
+    #[error("format version {0} is unknown to this build")]
+    UnknownFormat(u16),
+    /// Flags that this build does not know.
+    #[error("flags {0:#x} are unknown to this build")]
+    UnknownFlags(u32),
+    /// The code of an engine that this build does not know.
+    #[error("engine {0} is unknown to this build")]
+    UnknownEngine(u8),
+    /// An accident, by all that can be seen without a key.
+    #[error("the header is damaged: {0}")]
+    Damaged(&'static str),
+    /// Opening would cost more, or guessing less, than is accepted.
+    #[error(transparent)]
+    KdfOutOfBounds(#[from] KdfOutOfBounds),
+    /// No slot is for this credential.
+    #[error("no keyslot opens with this credential")]
+    WrongCredential,
+    /// The credential is right and something does not authenticate.
+    #[error("the header was changed by someone without its keys: {0} does not authenticate")]
+    Tampered(&'static str),
+    /// No key could be derived.
+    #[error(transparent)]
+    KdfFailed(#[from] KdfFailed),
+    /// Nothing could be sealed.
+    #[error(transparent)]
+    Randomness(#[from] RandomnessFailed),
+    /// All eight slots are in use.
+    #[error("all keyslots are in use")]
+    SlotsFull,
+    /// There is no used slot of this number.
+    #[error("keyslot {0} is not in use")]
+    NoSuchSlot(u8),
+    /// Without it nobody could open the store again.
+    #[error("the last keyslot cannot be removed")]
+    LastSlot,
+}

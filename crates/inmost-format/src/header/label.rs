@@ -1,0 +1,177 @@
+//! What an owner calls a keyslot, stored sealed in the slot.
+//!
+//! The plaintext is the time of enrolment in milliseconds since 1970 (8 bytes, little-endian), the
+//! label's length (1) and the label, padded with zeros (63): every sealed label has the same length.
+
+use zeroize::Zeroizing;
+
+use super::credential::SlotKind;
+use super::error::HeaderError;
+use super::layout::{field, put};
+use crate::crypto::aead::{Nonce, Tag};
+use crate::crypto::keys::LabelKey;
+
+/// What an owner calls a keyslot: at most 63 bytes of text in one line, stored sealed.
+pub struct SlotLabel(Zeroizing<String>);
+
+#[cfg(feature = "serde")]
+impl serde::Serialize for SlotLabel {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
+    }
+}
+
+#[cfg(feature = "serde")]
+impl<'de> serde::Deserialize<'de> for SlotLabel {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Self::parse(&String::deserialize(deserializer)?).map_err(serde::de::Error::custom)
+    }
+}
+
+impl SlotLabel {
+    /// A label.
+    ///
+    /// # Errors
+    /// [`LabelError`].
+    pub fn parse(text: &str) -> Result<Self, LabelError> {
+        if text.len() > LABEL_BYTES {
+            return Err(LabelError::TooLong);
+        }
+        // It is going to be shown in a terminal, which control characters command.
+        if text.chars().any(char::is_control) {
+            return Err(LabelError::ControlCharacter);
+        }
+        Ok(Self(Zeroizing::new(text.to_owned())))
+    }
+
+    /// What a slot of this kind is called if nobody says otherwise.
+    pub fn of_kind(kind: SlotKind) -> Self {
+        Self(Zeroizing::new(kind.to_string()))
+    }
+
+    /// The label as text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// Why a text is no label.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum LabelError {
+    /// More than 63 bytes.
+    #[error("a label has at most 63 bytes")]
+    TooLong,
+    /// A line end, a tab or the like.
+    #[error("a label has no control characters")]
+    ControlCharacter,
+}
+
+/// A label and its time, sealed.
+#[derive(Clone)]
+pub(super) struct SealedLabel {
+    nonce: Nonce,
+    ciphertext: [u8; LABEL_PLAINTEXT],
+    tag: Tag,
+}
+
+impl SealedLabel {
+    /// Seals a label and the time it is from.
+    pub(super) fn seal(
+        aad: &[u8],
+        label: &SlotLabel,
+        created_ms: u64,
+        key: &LabelKey,
+    ) -> Result<Self, HeaderError> {
+        let text = label.as_str().as_bytes();
+        let mut plaintext = Zeroizing::new([0; LABEL_PLAINTEXT]);
+        let length = u8::try_from(text.len()).map_err(|_| HeaderError::Tampered(LABEL))?;
+        let parts = created_ms.to_le_bytes().into_iter().chain([length]);
+        let parts = parts.chain(text.iter().copied());
+        plaintext.iter_mut().zip(parts).for_each(|(to, from)| *to = from);
+        let (nonce, tag) = key.aead().seal(aad, plaintext.as_mut_slice())?;
+        Ok(Self { nonce, ciphertext: *plaintext, tag })
+    }
+
+    /// The label and its time. Whatever is not as [`seal`](Self::seal) makes it is refused, although it did authenticate.
+    pub(super) fn open(&self, aad: &[u8], key: &LabelKey) -> Result<(SlotLabel, u64), HeaderError> {
+        let tampered = HeaderError::Tampered(LABEL);
+        let mut plaintext = Zeroizing::new(self.ciphertext);
+        key.aead()
+            .open(&self.nonce, aad, plaintext.as_mut_slice(), &self.tag)
+            .map_err(|_| tampered)?;
+        let created_ms = u64::from_le_bytes(field::<0, _, _>(&plaintext));
+        let [length] = field::<8, _, _>(&plaintext);
+        let text = plaintext.get(9..).unwrap_or_default();
+        let (text, padding) = text.split_at_checked(usize::from(length)).ok_or(tampered)?;
+        if padding.iter().any(|byte| *byte != 0) {
+            return Err(tampered);
+        }
+        let text = std::str::from_utf8(text).map_err(|_| tampered)?;
+        Ok((SlotLabel::parse(text).map_err(|_| tampered)?, created_ms))
+    }
+
+    /// Nonce, ciphertext, tag.
+    pub(super) fn encode(&self) -> [u8; SEALED_LABEL_BYTES] {
+        let mut bytes = [0; SEALED_LABEL_BYTES];
+        put::<0, _, _>(&mut bytes, &self.nonce.0);
+        put::<24, _, _>(&mut bytes, &self.ciphertext);
+        put::<96, _, _>(&mut bytes, &self.tag.0);
+        bytes
+    }
+
+    /// The inverse of [`encode`](Self::encode).
+    pub(super) fn decode(bytes: &[u8; SEALED_LABEL_BYTES]) -> Self {
+        Self {
+            nonce: Nonce(field::<0, _, _>(bytes)),
+            ciphertext: field::<24, _, _>(bytes),
+            tag: Tag(field::<96, _, _>(bytes)),
+        }
+    }
+}
+
+const LABEL_BYTES: usize = 63;
+const LABEL_PLAINTEXT: usize = 8 + 1 + LABEL_BYTES;
+const SEALED_LABEL_BYTES: usize = 24 + LABEL_PLAINTEXT + 16;
+const LABEL: &str = "a keyslot's label";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::crypto::keys::MasterKey;
+    use crate::crypto::prf::StoreId;
+
+    #[test]
+    fn a_label_is_one_line_of_63_bytes_at_most() {
+        let error_of = |text: &str| SlotLabel::parse(text).err();
+        assert_eq!(SlotLabel::parse("mein Büro").unwrap().as_str(), "mein Büro");
+        assert_eq!(error_of(""), None);
+        assert_eq!(error_of(&"x".repeat(63)), None);
+        assert_eq!(error_of(&"x".repeat(64)), Some(LabelError::TooLong));
+        assert_eq!(error_of(&"ü".repeat(32)), Some(LabelError::TooLong), "bytes count");
+        for text in ["two\nlines", "a\ttab", "\u{1b}[31mred", "\0", "\u{85}", "\u{7f}"] {
+            assert_eq!(error_of(text), Some(LabelError::ControlCharacter), "{text:?}");
+        }
+    }
+
+    /// Whoever holds the keys can seal anything; a label still is nothing that commands a terminal.
+    #[test]
+    fn what_authenticates_and_is_no_label_is_refused() {
+        let key = MasterKey::generate().unwrap().label_key(&StoreId([7; 16]));
+        let open = |length: u8, text: &[u8]| {
+            let mut plaintext = [0; LABEL_PLAINTEXT];
+            let parts = [5, 0, 0, 0, 0, 0, 0, 0, length].into_iter().chain(text.iter().copied());
+            plaintext.iter_mut().zip(parts).for_each(|(to, from)| *to = from);
+            let (nonce, tag) = key.aead().seal(b"aad", &mut plaintext).unwrap();
+            let sealed = SealedLabel { nonce, ciphertext: plaintext, tag };
+            let (label, created_ms) = sealed.open(b"aad", &key).ok()?;
+            Some((label.as_str().to_owned(), created_ms))
+        };
+        assert_eq!(open(6, b"laptop"), Some(("laptop".to_owned(), 5)));
+        assert_eq!(open(5, b"laptop"), None, "text behind the label");
+        assert_eq!(open(64, b"laptop"), None, "longer than there is");
+        assert_eq!(open(2, b"\xff\xfe"), None, "no text");
+        assert_eq!(open(6, b"lap\x1bop"), None, "a control character");
+    }
+}

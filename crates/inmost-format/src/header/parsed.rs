@@ -1,0 +1,156 @@
+//! A header as it was read: its form is right, and its content is authentic only once a key has verified it.
+
+use inmost_storage::EngineKind;
+
+use super::admission::admit;
+use super::credential::SlotKind;
+use super::error::HeaderError;
+use super::fields::{Fields, HEADER_BYTES, at, check_magic};
+use super::layout::{field, put};
+use super::slots::Slot;
+use crate::crypto::cost::{AdmittedCost, KdfLimits, KdfOutOfBounds};
+use crate::crypto::keys::{DataKey, HeaderMacKey, MasterKey};
+use crate::crypto::prf::{self, StoreId};
+use crate::record::{HeaderId, HeaderMac};
+
+/// A header whose form is right. Whether it is true, only [`unlock`](Self::unlock) can tell.
+#[derive(Clone)]
+pub struct Header {
+    pub(super) fields: Fields,
+    bytes: Box<[u8; HEADER_BYTES]>,
+    pub(super) limits: KdfLimits,
+}
+
+impl Header {
+    /// The header in these bytes. Does no I/O, and derives no key.
+    ///
+    /// Magic and version come first, because another version may differ in everything else.
+    ///
+    /// # Errors
+    /// In this order: [`NotAStore`](HeaderError::NotAStore),
+    /// [`UnknownFormat`](HeaderError::UnknownFormat), [`Damaged`](HeaderError::Damaged) for length and
+    /// checksum, [`UnknownFlags`](HeaderError::UnknownFlags),
+    /// [`UnknownEngine`](HeaderError::UnknownEngine), [`Damaged`](HeaderError::Damaged) for padding,
+    /// and slot by slot `Damaged` or [`KdfOutOfBounds`](HeaderError::KdfOutOfBounds).
+    pub fn parse(bytes: &[u8], limits: &KdfLimits) -> Result<Self, HeaderError> {
+        check_magic(bytes)?;
+        let bytes: &[u8; HEADER_BYTES] =
+            bytes.try_into().map_err(|_| HeaderError::Damaged("it is not 4,096 bytes long"))?;
+        if prf::checksum(before::<{ at::CHECKSUM }>(bytes))
+            != field::<{ at::CHECKSUM }, _, _>(bytes)
+        {
+            return Err(HeaderError::Damaged("its checksum does not fit"));
+        }
+        let fields = Fields::decode(bytes, limits)?;
+        Ok(Self { fields, bytes: Box::new(*bytes), limits: *limits })
+    }
+
+    /// The data key, if the whole header is authentic under this master key.
+    pub(super) fn open_data_key(&self, master: &MasterKey) -> Result<DataKey, HeaderError> {
+        self.authenticate(master)?;
+        self.fields
+            .open_data_key(&master.wrap_key(&self.fields.store))
+            .ok_or(HeaderError::Tampered("the data key"))
+    }
+
+    /// Verifies the MAC over the whole header; also how the other copy is checked without paying again.
+    ///
+    /// # Errors
+    /// [`Tampered`](HeaderError::Tampered).
+    pub fn authenticate(&self, master: &MasterKey) -> Result<(), HeaderError> {
+        let mac = field::<{ at::MAC }, _, _>(&self.bytes);
+        let key = master.header_mac_key(&self.fields.store);
+        if key.verify(&self.fields.store, before::<{ at::MAC }>(&self.bytes), &mac) {
+            return Ok(());
+        }
+        Err(HeaderError::Tampered("the header"))
+    }
+
+    /// The bytes that the fields encode to, without MAC and checksum: to compare a decoded header with its source.
+    #[cfg(any(test, feature = "testing"))]
+    pub fn encoded_fields(&self) -> Box<[u8; HEADER_BYTES]> {
+        self.fields.encode()
+    }
+
+    /// The bytes as they are stored.
+    pub fn bytes(&self) -> &[u8; HEADER_BYTES] {
+        &self.bytes
+    }
+
+    /// Whether the header's own limits let it be unlocked, also while `other` is still in the place of one copy: a store
+    /// that cannot be unlocked must not come into being.
+    pub(super) fn check_unlock(&self, other: Option<&Self>) -> Result<(), KdfOutOfBounds> {
+        let fields: Vec<&Fields> =
+            std::iter::once(self).chain(other).map(|header| &header.fields).collect();
+        SlotKind::ALL.into_iter().try_for_each(|kind| admit(&fields, kind, &self.limits))
+    }
+
+    /// The kinds of slot that are in use, each once. Nothing in it is authentic.
+    pub fn kinds(&self) -> Vec<SlotKind> {
+        let used =
+            |kind| self.fields.slots.iter().filter_map(Slot::used).any(|slot| slot.kind == kind);
+        SlotKind::ALL.into_iter().filter(|kind| used(*kind)).collect()
+    }
+
+    /// What a try of all slots of one kind costs.
+    pub fn unlock_costs(&self, kind: SlotKind) -> impl Iterator<Item = AdmittedCost> {
+        self.fields.unlock_costs(kind)
+    }
+
+    /// What a root names this header by: [`revision`](Self::revision) and MAC.
+    pub fn id(&self) -> HeaderId {
+        let mac = HeaderMac(field::<{ at::MAC }, _, _>(&self.bytes));
+        HeaderId { revision: self.fields.revision, mac }
+    }
+
+    /// Whether this header was made from the one of this name, by a single change.
+    pub fn follows(&self, other: &HeaderId) -> bool {
+        other.revision.checked_add(1) == Some(self.fields.revision)
+            && other.mac == self.fields.before
+    }
+
+    /// Grows by one with every change of the header.
+    pub fn revision(&self) -> u64 {
+        self.fields.revision
+    }
+
+    /// The generation whose data key this header holds.
+    pub fn generation(&self) -> u64 {
+        self.fields.generation
+    }
+
+    /// The engine of that generation.
+    pub fn engine(&self) -> EngineKind {
+        self.fields.engine
+    }
+
+    /// The store's id.
+    pub fn store(&self) -> StoreId {
+        self.fields.store
+    }
+
+    /// A header of these fields, authentic because the caller holds the master key.
+    pub(super) fn seal(
+        fields: Fields,
+        key: &HeaderMacKey,
+        limits: &KdfLimits,
+    ) -> Result<Self, HeaderError> {
+        let mut bytes = fields.encode();
+        let mac = key.mac(&fields.store, before::<{ at::MAC }>(&bytes));
+        put::<{ at::MAC }, _, _>(&mut bytes, &mac);
+        let checksum = prf::checksum(before::<{ at::CHECKSUM }>(&bytes));
+        put::<{ at::CHECKSUM }, _, _>(&mut bytes, &checksum);
+        let header = Self { fields, bytes, limits: *limits };
+        header.check_unlock(None)?;
+        Ok(header)
+    }
+}
+
+/// What MAC and checksum cover.
+fn before<const END: usize>(bytes: &[u8; HEADER_BYTES]) -> &[u8] {
+    const { assert!(END <= HEADER_BYTES) };
+    bytes.get(..END).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,400 @@
+//! The recovery key on paper: thirteen groups of five characters.
+//!
+//! ```text
+//! W3GYK-5RZ4D-WQKEY-FT793-...
+//! ```
+//!
+//! The characters are those of Crockford's base 32: digits and capital letters without I, L, O and U, so that no two
+//! of them look alike. The 256 bits and four zero bits after them make 52 characters, the first bit first; each
+//! group holds four of them and a fifth that checks them. Calling the group's characters a, b, c, d, e and counting the
+//! groups from 0 to 12,
+//!
+//! ```text
+//! e = 2·(a + 2·(b + 2·(c + 2·d))) + number of the group
+//! ```
+//!
+//! in GF(32) modulo x⁵ + x² + 1: `+` is exclusive or, and `2·` a shift to the left with 37 taken off (by exclusive or)
+//! where it reaches 32. The five weights differ, so every single wrong character and every two that changed places within a
+//! group are noticed in that group, and so are two groups that changed places; other slips are noticed 31 times in 32. The check
+//! characters are made of the key and keep nobody from trying keys, of which there are 2²⁵⁶.
+
+use crate::crypto::keys::RecoveryKey;
+use crate::crypto::rng;
+use crate::crypto::rng::RandomnessFailed;
+use crate::secret::{DEEP, SecretBytes, SecretVec, on_wiped_stack};
+
+impl RecoveryKey {
+    /// A fresh key.
+    ///
+    /// # Errors
+    /// [`RandomnessFailed`].
+    pub fn generate() -> Result<Self, RandomnessFailed> {
+        Ok(Self::new(rng::secret()?))
+    }
+
+    /// The key that somebody typed from paper, in any case, with blanks and dashes wherever they like; O is read as 0,
+    /// I and L as 1. The text stays with its owner, who wipes it. Does no I/O.
+    ///
+    /// # Errors
+    /// [`RecoveryKeyError`], which names the group to look at and quotes nothing.
+    ///
+    /// ```
+    /// # extern crate inmost_format as inmost;
+    /// # use inmost::crypto::keys::RecoveryKey;
+    /// # use inmost::header::RecoveryKeyError;
+    /// let text = RecoveryKey::generate()?.to_text();
+    /// let mut typed = text.expose().to_lowercase().replace('-', " ");
+    /// assert!(RecoveryKey::parse(&typed).is_ok());
+    /// typed.replace_range(6..7, "!");
+    /// assert_eq!(RecoveryKey::parse(&typed).err(), Some(RecoveryKeyError::NotACharacter { group: 2 }));
+    /// # Ok::<(), inmost::crypto::rng::RandomnessFailed>(())
+    /// ```
+    pub fn parse(text: &str) -> Result<Self, RecoveryKeyError> {
+        // Room for a blank after each character and more, and a huge text costs nothing.
+        if text.len() > 8 * TEXT_BYTES {
+            return Err(RecoveryKeyError::WrongLength);
+        }
+        on_wiped_stack::<DEEP, _>(|| {
+            let symbols = parse_symbols(text)?;
+            Ok(Self::new(SecretBytes::init_with(|key| unpack(symbols.expose(), key))))
+        })
+    }
+
+    /// The key in the form that [`parse`](Self::parse) reads: groups of five characters, joined by dashes.
+    ///
+    /// # Security
+    /// Whoever sees it can open the store for good. It is for paper, once; not for a screen that is shared, a log, or
+    /// a file beside the store.
+    #[must_use]
+    pub fn to_text(&self) -> RecoveryKeyText {
+        on_wiped_stack::<DEEP, _>(|| {
+            let mut text = SecretVec::with_capacity(TEXT_BYTES);
+            for number in 0..GROUPS {
+                let data: [u8; DATA] =
+                    std::array::from_fn(|at| data_symbol(self, number * DATA + at));
+                let symbols = data.into_iter().chain([check_symbol(number, &data)]);
+                let dash = (number > 0).then_some(b'-');
+                for byte in dash.into_iter().chain(symbols.filter_map(character)) {
+                    // There is room for exactly this.
+                    let _ = text.append(&[byte]);
+                }
+            }
+            RecoveryKeyText(text)
+        })
+    }
+}
+
+/// A recovery key as text, wiped on drop.
+pub struct RecoveryKeyText(SecretVec);
+
+impl RecoveryKeyText {
+    /// The text: 77 ASCII characters, no line feed.
+    #[must_use]
+    pub fn expose(&self) -> &str {
+        std::str::from_utf8(self.0.expose()).unwrap_or_default()
+    }
+}
+
+/// Why a text is no recovery key. Groups count from 1.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RecoveryKeyError {
+    /// A character that no recovery key has.
+    #[error(
+        "group {group} of the recovery key holds a character that is neither digit nor letter of it"
+    )]
+    NotACharacter {
+        /// In this group.
+        group: u8,
+    },
+    /// A group with a character too few or too many.
+    #[error("group {group} of the recovery key has not five characters")]
+    GroupLength {
+        /// This one.
+        group: u8,
+    },
+    /// A group whose check character does not fit the others.
+    #[error("group {group} of the recovery key has a typo")]
+    Typo {
+        /// This one.
+        group: u8,
+    },
+    /// Groups are missing, or too many.
+    #[error("a recovery key has 13 groups of five characters")]
+    WrongLength,
+}
+
+/// What was typed, character for character, if all groups are right.
+fn parse_symbols(text: &str) -> Result<SecretBytes<SYMBOLS>, RecoveryKeyError> {
+    let mut count = 0;
+    // The first piece between blanks and dashes that is no whole number of groups. Of interest only if characters are
+    // missing or too many, since people write groups as they like.
+    let mut broken = None;
+    let mut piece = 0;
+    let symbols = SecretBytes::try_init_with(|symbols: &mut [u8; SYMBOLS]| {
+        for typed in text.chars() {
+            if is_separator(typed) {
+                if count % GROUP != 0 {
+                    broken = broken.or(Some(group_at(piece)));
+                }
+                piece = count;
+                continue;
+            }
+            let symbol = symbol(typed).ok_or_else(|| match broken {
+                Some(group) => RecoveryKeyError::GroupLength { group },
+                None => RecoveryKeyError::NotACharacter { group: group_at(count) },
+            })?;
+            if let Some(place) = symbols.get_mut(count) {
+                *place = symbol;
+            }
+            count += 1;
+        }
+        Ok(())
+    })?;
+    if let (Some(group), true) = (broken, count != SYMBOLS) {
+        return Err(RecoveryKeyError::GroupLength { group });
+    }
+    for (number, group) in symbols.expose().chunks(GROUP).enumerate() {
+        if number * GROUP >= count {
+            break;
+        }
+        let [data @ .., check] = group else { break };
+        let ends = number + 1 == GROUPS && data.last().is_some_and(|last| last & 0b1111 != 0);
+        if check_symbol(number, data) != *check || ends {
+            return Err(RecoveryKeyError::Typo { group: group_at(number * GROUP) });
+        }
+    }
+    if count == SYMBOLS { Ok(symbols) } else { Err(RecoveryKeyError::WrongLength) }
+}
+
+/// The number that people give the group in which the symbol at `at` is.
+fn group_at(at: usize) -> u8 {
+    u8::try_from(at / GROUP + 1).unwrap_or(u8::MAX)
+}
+
+/// Blanks and the dashes that typing, and programs that improve typing, put in.
+fn is_separator(char: char) -> bool {
+    char.is_whitespace() || matches!(char, '-' | '\u{2010}'..='\u{2015}' | '\u{2212}')
+}
+
+fn symbol(char: char) -> Option<u8> {
+    let upper = match char.to_ascii_uppercase() {
+        'O' => '0',
+        'I' | 'L' => '1',
+        upper => upper,
+    };
+    let at = ALPHABET.iter().position(|symbol| char::from(*symbol) == upper)?;
+    u8::try_from(at).ok()
+}
+
+fn character(symbol: u8) -> Option<u8> {
+    ALPHABET.get(usize::from(symbol)).copied()
+}
+
+/// The data symbol of this number: five bits of the key, zeros after its end.
+fn data_symbol(key: &RecoveryKey, number: usize) -> u8 {
+    let bit = |at: usize| key.expose().get(at / 8).map_or(0, |byte| byte >> (7 - at % 8) & 1);
+    (0..5).fold(0, |symbol, at| symbol << 1 | bit(5 * number + at))
+}
+
+/// The inverse of [`data_symbol`], from groups with their check symbols.
+fn unpack(symbols: &[u8; SYMBOLS], key: &mut [u8; 32]) {
+    for at in 0..256 {
+        let (number, shift) = (at / 5, 4 - at % 5);
+        let symbol = symbols.get(number / DATA * GROUP + number % DATA);
+        if let (Some(symbol), Some(byte)) = (symbol, key.get_mut(at / 8)) {
+            *byte |= (symbol >> shift & 1) << (7 - at % 8);
+        }
+    }
+}
+
+/// The check symbol of the group of this number, counted from 0.
+fn check_symbol(number: usize, data: &[u8]) -> u8 {
+    let number = u8::try_from(number).unwrap_or_default();
+    data.iter().rev().fold(0, |check, symbol| doubled(check ^ symbol)) ^ number
+}
+
+/// Times 2 in GF(32) modulo x⁵ + x² + 1.
+fn doubled(symbol: u8) -> u8 {
+    let shifted = symbol << 1;
+    if shifted < 32 { shifted } else { shifted ^ 0b10_0101 }
+}
+
+const ALPHABET: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
+const GROUPS: usize = 13;
+/// Symbols of a group that carry the key.
+const DATA: usize = 4;
+const GROUP: usize = DATA + 1;
+const SYMBOLS: usize = GROUPS * GROUP;
+const TEXT_BYTES: usize = SYMBOLS + GROUPS - 1;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::assert_leaks_nowhere;
+
+    fn counting() -> RecoveryKey {
+        RecoveryKey::new(SecretBytes::init_with(|key| {
+            (0..).zip(key).for_each(|(value, byte)| *byte = value);
+        }))
+    }
+
+    fn text() -> String {
+        counting().to_text().expose().to_owned()
+    }
+
+    fn error_of(text: &str) -> Option<RecoveryKeyError> {
+        RecoveryKey::parse(text).err()
+    }
+
+    fn characters() -> impl Iterator<Item = char> {
+        ALPHABET.iter().map(|byte| char::from(*byte))
+    }
+
+    #[test]
+    fn a_key_is_read_as_it_was_printed() {
+        assert_leaks_nowhere!(RecoveryKeyText);
+        for key in [counting(), RecoveryKey::generate().unwrap(), RecoveryKey::generate().unwrap()]
+        {
+            let text = key.to_text();
+            assert_eq!(text.expose().len(), 77);
+            assert_eq!(RecoveryKey::parse(text.expose()).unwrap().expose(), key.expose());
+        }
+        let ones = RecoveryKey::new(SecretBytes::init_with(|key| key.fill(255)));
+        assert!(ones.to_text().expose().contains("ZZZZ"));
+        assert_eq!(RecoveryKey::parse(ones.to_text().expose()).unwrap().expose(), &[255; 32]);
+    }
+
+    #[test]
+    fn no_two_characters_look_alike_and_what_does_is_read_right() {
+        assert!(!ALPHABET.iter().any(|byte| b"ILOUilou".contains(byte)));
+        let strict = text();
+        assert!(strict.contains('0') && strict.contains('1'));
+        for sloppy in [
+            strict.to_lowercase(),
+            strict.replace('0', "O").replace('1', "l"),
+            strict.replace('0', "o").replace('1', "I"),
+            strict.replace('-', ""),
+            strict.replace('-', " \n"),
+            strict.replace('-', "\u{2011}"),
+            strict.replace('-', " \u{2013} "),
+            format!("  {strict}\r\n"),
+            strict.replace('-', "").chars().flat_map(|char| [char, ' ']).collect(),
+        ] {
+            assert_eq!(RecoveryKey::parse(&sloppy).unwrap().expose(), counting().expose());
+        }
+    }
+
+    #[test]
+    fn every_wrong_character_is_noticed_in_its_group() {
+        let right = text();
+        for at in 0..right.len() {
+            if right.as_bytes()[at] == b'-' {
+                continue;
+            }
+            let group = group_at(at - at / 6);
+            for other in
+                characters().filter(|other| u32::from(right.as_bytes()[at]) != u32::from(*other))
+            {
+                let mut typed = right.clone();
+                typed.replace_range(at..=at, &other.to_string());
+                assert_eq!(error_of(&typed), Some(RecoveryKeyError::Typo { group }), "{typed}");
+            }
+            for other in ["U", "!", "é", "\0"] {
+                let mut typed = right.clone();
+                typed.replace_range(at..=at, other);
+                assert_eq!(error_of(&typed), Some(RecoveryKeyError::NotACharacter { group }));
+            }
+        }
+    }
+
+    #[test]
+    fn characters_that_changed_places_are_noticed_in_their_group() {
+        for key in [counting(), RecoveryKey::generate().unwrap()] {
+            let right = key.to_text().expose().to_owned();
+            let groups: Vec<&str> = right.split('-').collect();
+            for (number, group) in groups.iter().enumerate() {
+                for (one, other) in (0..5).flat_map(|one| (0..one).map(move |other| (one, other))) {
+                    let mut bytes = group.as_bytes().to_vec();
+                    bytes.swap(one, other);
+                    let swapped = String::from_utf8(bytes).unwrap();
+                    let mut typed = groups.clone();
+                    typed[number] = &swapped;
+                    let group = group_at(number * GROUP);
+                    let expected =
+                        (swapped != groups[number]).then_some(RecoveryKeyError::Typo { group });
+                    assert_eq!(error_of(&typed.join("-")), expected);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn groups_that_changed_places_are_noticed() {
+        let right = text();
+        for (one, other) in (0..GROUPS).flat_map(|one| (0..one).map(move |other| (one, other))) {
+            let mut typed: Vec<&str> = right.split('-').collect();
+            typed.swap(one, other);
+            let group = group_at(other * GROUP);
+            assert_eq!(error_of(&typed.join("-")), Some(RecoveryKeyError::Typo { group }));
+        }
+    }
+
+    #[test]
+    fn a_missing_or_additional_character_is_looked_for_in_its_group() {
+        let right = text();
+        for at in (0..right.len()).filter(|at| right.as_bytes()[*at] != b'-') {
+            let group = group_at(at - at / 6);
+            let mut short = right.clone();
+            short.remove(at);
+            // In the last group nothing after it shows where it ends.
+            let expected = if group < 13 {
+                RecoveryKeyError::GroupLength { group }
+            } else {
+                error_of(&short).unwrap()
+            };
+            assert_eq!(error_of(&short), Some(expected));
+            let mut long = right.clone();
+            long.insert(at, 'Z');
+            let named = error_of(&long).unwrap();
+            assert!(
+                group == 13 || named == RecoveryKeyError::GroupLength { group },
+                "{named} for {long}"
+            );
+        }
+    }
+
+    /// Whoever left one out and went on with something else looks where it began.
+    #[test]
+    fn a_broken_group_is_named_before_a_wrong_character_that_comes_after_it() {
+        let mut groups: Vec<String> = text().split('-').map(str::to_owned).collect();
+        groups[2].pop();
+        groups[7].replace_range(1..2, "!");
+        let broken = Some(RecoveryKeyError::GroupLength { group: 3 });
+        assert_eq!(error_of(&groups.join("-")), broken);
+        groups.swap(2, 7);
+        assert_eq!(error_of(&groups.join("-")), Some(RecoveryKeyError::NotACharacter { group: 3 }));
+    }
+
+    #[test]
+    fn another_number_of_groups_is_the_wrong_length() {
+        let right = text();
+        for length in (5..right.len()).step_by(6) {
+            assert_eq!(error_of(right.get(..length).unwrap()), Some(RecoveryKeyError::WrongLength));
+        }
+        assert_eq!(error_of(""), Some(RecoveryKeyError::WrongLength));
+        assert_eq!(error_of(&format!("{right}-00000")), Some(RecoveryKeyError::WrongLength));
+        assert_eq!(error_of(&" ".repeat(1_000_000)), Some(RecoveryKeyError::WrongLength));
+    }
+
+    #[test]
+    fn the_bits_after_the_key_are_zero() {
+        // A last group that checks, with a bit set that no key has.
+        let mut typed: Vec<String> = text().split('-').map(str::to_owned).collect();
+        let mut data: Vec<u8> = typed[12].chars().filter_map(symbol).take(DATA).collect();
+        data[3] |= 1;
+        let check = check_symbol(12, &data);
+        typed[12] = data.into_iter().chain([check]).filter_map(character).map(char::from).collect();
+        assert_eq!(error_of(&typed.join("-")), Some(RecoveryKeyError::Typo { group: 13 }));
+    }
+}

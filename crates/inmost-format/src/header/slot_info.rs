@@ -1,0 +1,56 @@
+//! What is known of a keyslot once its store is unlocked.
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use super::credential::SlotKind;
+use super::label::SlotLabel;
+use crate::crypto::cost::KdfCost;
+
+/// What is known of a keyslot once the store is unlocked.
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct SlotInfo {
+    pub(super) number: u8,
+    pub(super) kind: SlotKind,
+    pub(super) cost: Option<KdfCost>,
+    pub(super) label: SlotLabel,
+    pub(super) created_ms: u64,
+    pub(super) is_current: bool,
+}
+
+impl SlotInfo {
+    /// From 0 to 7.
+    #[must_use]
+    pub fn number(&self) -> u8 {
+        self.number
+    }
+
+    /// What opens it.
+    #[must_use]
+    pub fn kind(&self) -> SlotKind {
+        self.kind
+    }
+
+    /// What its owner calls it.
+    #[must_use]
+    pub fn label(&self) -> &str {
+        self.label.as_str()
+    }
+
+    /// What one guess at its passphrase costs, if it has one.
+    #[must_use]
+    pub fn kdf_cost(&self) -> Option<KdfCost> {
+        self.cost
+    }
+
+    /// When its credential was enrolled, by the clock of the machine that did it.
+    #[must_use]
+    pub fn created(&self) -> SystemTime {
+        UNIX_EPOCH.checked_add(Duration::from_millis(self.created_ms)).unwrap_or(UNIX_EPOCH)
+    }
+
+    /// Whether this session was unlocked through it.
+    #[must_use]
+    pub fn is_current(&self) -> bool {
+        self.is_current
+    }
+}

@@ -1,0 +1,327 @@
+//! An unlocked header: the keys of a store, and the changes that need them.
+//!
+//! A change never alters the header in use. It makes the [`NextHeader`], one revision on, for the caller
+//! to write to both copies and then to [`adopt`](Unlocked::adopt); a crash in between leaves the old one.
+
+use super::credential::{Credential, Enrolment, NewSlot};
+use super::error::HeaderError;
+use super::fields::{Fields, HEADER_BYTES, SLOTS};
+use super::label::SlotLabel;
+use super::parsed::Header;
+use super::slot_info::SlotInfo;
+use super::slots::{KeySlot, Place, Slot};
+use crate::crypto::cost::KdfLimits;
+use crate::crypto::keys::{AnchorKey, DataKey, MasterKey, RecordKeys};
+use crate::crypto::prf::StoreId;
+use crate::record::HeaderId;
+use crate::secret::{DEEP, on_wiped_stack};
+use inmost_storage::EngineKind;
+
+/// The first header of a store.
+pub struct NewHeader<'a> {
+    /// The store's id, fresh.
+    pub store: StoreId,
+    /// The engine of its first generation.
+    pub engine: EngineKind,
+    /// The number of its first generation.
+    pub generation: u64,
+    /// The credential for its first slot.
+    pub enrolment: Enrolment<'a>,
+}
+
+impl NewHeader<'_> {
+    /// Draws the keys of a store and seals them for one credential.
+    ///
+    /// # Errors
+    /// [`HeaderError::KdfOutOfBounds`], [`HeaderError::KdfFailed`], [`HeaderError::Randomness`].
+    pub fn create(&self, limits: &KdfLimits) -> Result<Unlocked, HeaderError> {
+        self.seal(HeaderId::NONE, DataKey::generate()?, limits)
+    }
+
+    fn seal(
+        &self,
+        before: HeaderId,
+        data_key: DataKey,
+        limits: &KdfLimits,
+    ) -> Result<Unlocked, HeaderError> {
+        on_wiped_stack::<DEEP, _>(|| {
+            let master = MasterKey::generate()?;
+            let Self { store, engine, generation, ref enrolment } = *self;
+            let wrap_key = master.wrap_key(&store);
+            let place = Place { store, number: 0 };
+            let mut slots: [Slot; SLOTS] = Slot::all_free()?;
+            let [first, ..] = &mut slots;
+            *first = Slot::Used(KeySlot::seal(&place, enrolment, &master, limits)?);
+            let fields = Fields {
+                engine,
+                store,
+                revision: successor(before)?,
+                before: before.mac,
+                generation,
+                data_key: Fields::seal_data_key(store, generation, engine, &wrap_key, &data_key)?,
+                slots,
+            };
+            let header = Header::seal(fields, &master.header_mac_key(&store), limits)?;
+            Ok(Unlocked { header, is_current: Some(place.number), master, data_key })
+        })
+    }
+}
+
+/// The keys of a store and the header they came from, authentic.
+pub struct Unlocked {
+    header: Header,
+    /// The slot of the credential that opened it, while it has one.
+    is_current: Option<u8>,
+    master: MasterKey,
+    data_key: DataKey,
+}
+
+impl Unlocked {
+    /// Only for what [`Header::open_data_key`] has found authentic, opened through slot `number`.
+    pub(super) fn of_authentic(
+        header: Header,
+        number: u8,
+        master: MasterKey,
+        data_key: DataKey,
+    ) -> Self {
+        Self { header, is_current: Some(number), master, data_key }
+    }
+
+    /// The header in use.
+    pub fn header(&self) -> &Header {
+        &self.header
+    }
+
+    /// The master key: to verify the other copy of the header.
+    #[cfg(any(test, feature = "testing"))]
+    pub fn master(&self) -> &MasterKey {
+        &self.master
+    }
+
+    /// The keys of the records of this generation.
+    pub fn record_keys(&self) -> RecordKeys {
+        RecordKeys::derive(&self.data_key, &self.header.store(), self.header.generation())
+    }
+
+    /// The key of the anchor.
+    pub fn anchor_key(&self) -> AnchorKey {
+        self.master.anchor_key(&self.header.store())
+    }
+
+    /// The used slots, in their order.
+    ///
+    /// # Errors
+    /// [`HeaderError::Tampered`] if a label does not open.
+    pub fn slots(&self) -> Result<Vec<SlotInfo>, HeaderError> {
+        let key = self.master.label_key(&self.header.store());
+        let used =
+            self.header.fields.places().filter_map(|(place, slot)| Some((place, slot.used()?)));
+        used.map(|(place, slot)| {
+            let is_current = self.is_current == Some(place.number);
+            Ok(SlotInfo { is_current, ..slot.describe(&place, &key)? })
+        })
+        .collect()
+    }
+
+    /// Enrols a credential in the first free slot, and returns the number of that slot.
+    ///
+    /// # Errors
+    /// [`HeaderError::SlotsFull`], and the errors of [`NewHeader::create`].
+    pub fn add_slot(&self, slot: &NewSlot, now_ms: u64) -> Result<(u8, NextHeader), HeaderError> {
+        enrol(slot, None, now_ms, |enrolment| self.add_enrolment(enrolment))
+    }
+
+    /// Enrols a credential in place of the one in slot `number`: how a passphrase is changed.
+    ///
+    /// # Errors
+    /// [`HeaderError::NoSuchSlot`], and the errors of [`NewHeader::create`].
+    pub fn replace_slot(
+        &self,
+        number: u8,
+        slot: &NewSlot,
+        now_ms: u64,
+    ) -> Result<NextHeader, HeaderError> {
+        let replaced = self.slots()?.into_iter().find(|slot| slot.number == number);
+        let replaced = replaced.ok_or(HeaderError::NoSuchSlot(number))?;
+        enrol(slot, Some(&replaced), now_ms, |enrolment| self.replace_enrolment(number, enrolment))
+    }
+
+    pub(super) fn add_enrolment(
+        &self,
+        enrolment: &Enrolment,
+    ) -> Result<(u8, NextHeader), HeaderError> {
+        let (place, _) = self
+            .header
+            .fields
+            .places()
+            .find(|(_, slot)| slot.used().is_none())
+            .ok_or(HeaderError::SlotsFull)?;
+        Ok((place.number, self.with_slot(&place, self.seal_slot(&place, enrolment)?)?))
+    }
+
+    pub(super) fn replace_enrolment(
+        &self,
+        number: u8,
+        enrolment: &Enrolment,
+    ) -> Result<NextHeader, HeaderError> {
+        let place = self.used_place(number)?;
+        self.with_slot(&place, self.seal_slot(&place, enrolment)?)
+    }
+
+    /// Frees slot `number`.
+    ///
+    /// # Errors
+    /// [`HeaderError::NoSuchSlot`] and [`HeaderError::LastSlot`].
+    ///
+    /// # Security
+    /// This stops a credential in our program only: with an older copy of the header it still opens the
+    /// store. Ending that takes [`rotate`](Self::rotate).
+    pub fn remove_slot(&self, number: u8) -> Result<NextHeader, HeaderError> {
+        let place = self.used_place(number)?;
+        if self.header.fields.places().filter(|(_, slot)| slot.used().is_some()).count() == 1 {
+            return Err(HeaderError::LastSlot);
+        }
+        self.with_slot(&place, Slot::free()?)
+    }
+
+    /// Moves the store to another generation, written under `data_key`. All slots stay.
+    ///
+    /// # Errors
+    /// [`HeaderError::Randomness`].
+    pub fn next_generation(
+        &self,
+        generation: u64,
+        engine: EngineKind,
+        data_key: DataKey,
+    ) -> Result<NextHeader, HeaderError> {
+        let store = self.header.store();
+        let wrap_key = self.master.wrap_key(&store);
+        let sealed = Fields::seal_data_key(store, generation, engine, &wrap_key, &data_key)?;
+        let fields = Fields { engine, generation, data_key: sealed, ..self.header.fields.clone() };
+        Ok(NextHeader { header: self.seal_next(fields)?, data_key: Some(data_key) })
+    }
+
+    /// Moves the store to another generation and to a new master key, which only `keep` opens. Its slot keeps its label
+    /// and its cost. Also returns the slots that are dropped.
+    ///
+    /// # Errors
+    /// [`HeaderError::WrongCredential`] if `keep` opens no slot, and the errors of [`NewHeader::create`].
+    pub fn rotate(
+        &self,
+        generation: u64,
+        engine: EngineKind,
+        data_key: DataKey,
+        keep: &Credential,
+    ) -> Result<(Self, Vec<SlotInfo>), HeaderError> {
+        // Enrolling a credential that was mistyped would lock its owner out of the store for good.
+        let opened = self.header.unlock(keep)?;
+        let (kept, mut dropped): (Vec<_>, Vec<_>) =
+            opened.slots()?.into_iter().partition(|slot| slot.is_current);
+        let kept = kept.into_iter().next().ok_or(HeaderError::WrongCredential)?;
+        for slot in &mut dropped {
+            slot.is_current = false;
+        }
+        let enrolment = Enrolment {
+            credential: *keep,
+            cost: kept.cost.unwrap_or_default(),
+            label: &kept.label,
+            now_ms: kept.created_ms,
+        };
+        Ok((self.rotate_to(generation, engine, data_key, enrolment)?, dropped))
+    }
+
+    pub(super) fn rotate_to(
+        &self,
+        generation: u64,
+        engine: EngineKind,
+        data_key: DataKey,
+        enrolment: Enrolment,
+    ) -> Result<Self, HeaderError> {
+        let header = NewHeader { store: self.header.store(), engine, generation, enrolment };
+        let rotated = header.seal(self.header.id(), data_key, &self.header.limits)?;
+        rotated.header.check_unlock(Some(&self.header))?;
+        Ok(rotated)
+    }
+
+    /// Goes on with a header that has been written.
+    pub fn adopt(&mut self, next: NextHeader) {
+        self.header = next.header;
+        self.is_current = self.is_current.filter(|number| self.used_place(*number).is_ok());
+        if let Some(data_key) = next.data_key {
+            self.data_key = data_key;
+        }
+    }
+
+    fn used_place(&self, number: u8) -> Result<Place, HeaderError> {
+        self.header
+            .fields
+            .places()
+            .find(|(place, slot)| place.number == number && slot.used().is_some())
+            .map(|(place, _)| place)
+            .ok_or(HeaderError::NoSuchSlot(number))
+    }
+
+    fn seal_slot(&self, place: &Place, enrolment: &Enrolment) -> Result<Slot, HeaderError> {
+        on_wiped_stack::<DEEP, _>(|| {
+            KeySlot::seal(place, enrolment, &self.master, &self.header.limits).map(Slot::Used)
+        })
+    }
+
+    fn with_slot(&self, place: &Place, slot: Slot) -> Result<NextHeader, HeaderError> {
+        let mut fields = self.header.fields.clone();
+        let old = fields.slots.get_mut(usize::from(place.number));
+        *old.ok_or(HeaderError::NoSuchSlot(place.number))? = slot;
+        Ok(NextHeader { header: self.seal_next(fields)?, data_key: None })
+    }
+
+    fn seal_next(&self, mut fields: Fields) -> Result<Header, HeaderError> {
+        let before = self.header.id();
+        fields.revision = successor(before)?;
+        fields.before = before.mac;
+        let key = self.master.header_mac_key(&fields.store);
+        let header = Header::seal(fields, &key, &self.header.limits)?;
+        header.check_unlock(Some(&self.header))?;
+        Ok(header)
+    }
+}
+
+/// Settles what a new slot leaves open.
+fn enrol<T>(
+    slot: &NewSlot<'_>,
+    replaced: Option<&SlotInfo>,
+    now_ms: u64,
+    seal: impl FnOnce(&Enrolment<'_>) -> Result<T, HeaderError>,
+) -> Result<T, HeaderError> {
+    let credential = slot.credential;
+    let usual = SlotLabel::of_kind(credential.kind());
+    let label = slot.label.as_ref().or(replaced.map(|slot| &slot.label)).unwrap_or(&usual);
+    // An owner who made guessing more expensive meant it for the next passphrase as well.
+    let inherited = replaced.and_then(|slot| slot.cost).filter(|cost| !cost.is_below_default());
+    let cost = slot.cost.or(inherited).unwrap_or_default();
+    seal(&Enrolment { credential, cost, label, now_ms })
+}
+
+fn successor(header: HeaderId) -> Result<u64, HeaderError> {
+    header.revision.checked_add(1).ok_or(HeaderError::Tampered("a revision without successor"))
+}
+
+/// A header that has been made and not yet written.
+pub struct NextHeader {
+    header: Header,
+    data_key: Option<DataKey>,
+}
+
+impl NextHeader {
+    /// The bytes to write to both copies.
+    pub fn bytes(&self) -> &[u8; HEADER_BYTES] {
+        self.header.bytes()
+    }
+
+    /// What the root has to name next.
+    pub fn id(&self) -> HeaderId {
+        self.header.id()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,102 @@
+//! Records: what is sealed, how it is shaped, and the one tree that folders and long files share.
+//!
+//! A record is one sealed value of the engine. It carries its own name (kind, object, index) inside the
+//! ciphertext, and every reference to it holds its authentication tag, so a record that was moved, swapped
+//! or put back from an older copy is noticed at the reference. This layer knows shapes, not meaning: what a
+//! path is, or when a folder vanishes, is decided above.
+
+pub mod address;
+pub mod codec;
+pub mod entries;
+mod error;
+#[cfg(test)]
+mod format_example;
+#[cfg(any(test, feature = "testing"))]
+pub mod format_page;
+mod header_id;
+pub mod node;
+#[cfg(any(test, feature = "testing"))]
+pub mod plain;
+pub mod sealed;
+pub mod size_class;
+mod text;
+pub mod totals;
+pub mod tree;
+pub mod walk;
+
+pub use address::{Kind, ObjectId, RecordId};
+pub use error::{Flaw, RecordError};
+pub use header_id::{HeaderId, HeaderMac};
+pub use node::Node;
+pub use sealed::{Sealed, Sealer, Tag};
+pub use walk::{Place, Reached};
+
+use std::sync::Arc;
+
+use node::{File, Folder, Text};
+use tree::Body;
+
+use crate::secret::Wiped;
+
+/// Where decoded nodes come from: a cache, an overlay of uncommitted changes, the engine.
+pub trait NodeSource {
+    /// The node `id` as it was when a reference to it with this `tag` was written.
+    ///
+    /// An uncommitted node has no tag yet; a source that holds one answers it whatever the tag.
+    ///
+    /// # Errors
+    /// [`RecordError::Damaged`] if the record is absent, stale, moved or does not authenticate.
+    fn load(&self, id: RecordId, tag: &Tag) -> Result<Node, RecordError>;
+}
+
+/// A source that also takes changes, all of them tentative until a commit seals them.
+pub trait NodeSink: NodeSource {
+    /// Sets a node. Whatever references it must be set too, up to the root: its tag will change.
+    fn put(&mut self, id: RecordId, node: Node);
+
+    /// Removes a node.
+    fn remove(&mut self, id: RecordId);
+}
+
+/// The head of a folder.
+pub fn load_folder(
+    source: &impl NodeSource,
+    object: ObjectId,
+    tag: &Tag,
+) -> Result<Arc<Folder>, RecordError> {
+    match source.load(RecordId::folder(object), tag)? {
+        Node::Folder(folder) => Ok(folder),
+        _ => Err(RecordError::Damaged { kind: Kind::Folder, flaw: Flaw::Malformed }),
+    }
+}
+
+/// The head of a file.
+pub fn load_file(
+    source: &impl NodeSource,
+    object: ObjectId,
+    tag: &Tag,
+) -> Result<Arc<File>, RecordError> {
+    match source.load(RecordId::file(object), tag)? {
+        Node::File(file) => Ok(file),
+        _ => Err(RecordError::Damaged { kind: Kind::File, flaw: Flaw::Malformed }),
+    }
+}
+
+/// The whole text of a file with this body.
+pub fn read_text(
+    source: &impl NodeSource,
+    object: ObjectId,
+    body: &Body<Text>,
+) -> Result<Wiped<String>, RecordError> {
+    // A forged count must not size the buffer; what it cannot hold at once is copied to a larger one and wiped.
+    let capacity = usize::try_from(body.count().bytes).unwrap_or(usize::MAX).min(READ_AHEAD);
+    let mut text = Wiped::new(String::with_capacity(capacity));
+    body.visit::<RecordError>(source, object, 0, &mut |_, chunk: &Text| {
+        crate::secret::append(&mut text, chunk.as_str());
+        Ok(true)
+    })?;
+    Ok(text)
+}
+
+/// Bytes that are reserved at once for reading a text.
+const READ_AHEAD: usize = 64 << 20;

@@ -1,0 +1,95 @@
+//! What a record is called: kind, object and index.
+//!
+//! The engine never sees these names; it sees their keyed hash.
+
+use serde::{Deserialize, Serialize};
+
+/// The kinds of record. The number is stored and authenticated.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Kind {
+    /// The one record from which everything else is reached.
+    Root,
+    /// A folder: totals, and its entries or the top of their tree.
+    Folder,
+    /// An inner node of a folder's tree.
+    FolderInner,
+    /// Entries of a folder.
+    FolderLeaf,
+    /// A file: its text or the top of its rope.
+    File,
+    /// An inner node of a rope.
+    FileInner,
+    /// A piece of a long file.
+    Chunk,
+}
+
+impl Kind {
+    /// The stored number.
+    pub fn code(self) -> u8 {
+        match self {
+            Self::Root => 1,
+            Self::Folder => 2,
+            Self::FolderInner => 3,
+            Self::FolderLeaf => 4,
+            Self::File => 5,
+            Self::FileInner => 6,
+            Self::Chunk => 7,
+        }
+    }
+
+    /// The kind of a stored number.
+    pub fn from_code(code: u8) -> Option<Self> {
+        [
+            Self::Root,
+            Self::Folder,
+            Self::FolderInner,
+            Self::FolderLeaf,
+            Self::File,
+            Self::FileInner,
+            Self::Chunk,
+        ]
+        .into_iter()
+        .find(|kind| kind.code() == code)
+    }
+
+    /// A phrase for reports.
+    pub fn describe(self) -> &'static str {
+        match self {
+            Self::Root => "the root record",
+            Self::Folder => "a folder",
+            Self::FolderInner | Self::FolderLeaf => "a part of a folder",
+            Self::File => "a file",
+            Self::FileInner | Self::Chunk => "a part of a long file",
+        }
+    }
+}
+
+/// The random name of a folder or file; it stays the same through renames.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+pub struct ObjectId(pub [u8; 16]);
+
+/// The full name of a record.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct RecordId {
+    /// What it is.
+    pub kind: Kind,
+    /// The folder or file it belongs to.
+    pub object: ObjectId,
+    /// 0 for the head of an object; its other nodes count up and never reuse a number in one generation.
+    pub index: u64,
+}
+
+impl RecordId {
+    /// The root record.
+    pub const ROOT: Self = Self { kind: Kind::Root, object: ObjectId([0; 16]), index: 0 };
+
+    /// The head of a folder.
+    pub fn folder(object: ObjectId) -> Self {
+        Self { kind: Kind::Folder, object, index: 0 }
+    }
+
+    /// The head of a file.
+    pub fn file(object: ObjectId) -> Self {
+        Self { kind: Kind::File, object, index: 0 }
+    }
+}

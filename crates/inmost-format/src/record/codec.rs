@@ -1,0 +1,94 @@
+//! The one place where record bodies become bytes and bytes become record bodies.
+//!
+//! bincode 2 in its standard configuration: little-endian, variable-length integers. It runs only on
+//! bytes that have authenticated, never reads past its limit and never leaves bytes over. docs/FORMAT.md
+//! gives the bytes themselves, so that the codec can be replaced without changing them.
+
+use bincode::config::{self, Configuration, LittleEndian, Varint};
+use bincode::enc::write::{SizeWriter, SliceWriter};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+/// A body did not encode or decode.
+#[derive(Debug, PartialEq, Eq)]
+pub struct CodecError;
+
+/// Bytes that `value` takes.
+pub fn encoded_len<T: Serialize>(value: &T) -> Result<usize, CodecError> {
+    let mut size = SizeWriter::default();
+    bincode::serde::encode_into_writer(value, &mut size, CONFIG).map_err(|_| CodecError)?;
+    Ok(size.bytes_written)
+}
+
+/// Encodes into a buffer of exactly the encoded length, so that no copy is left behind by growth.
+pub fn encode<T: Serialize>(value: &T, buffer: &mut [u8]) -> Result<(), CodecError> {
+    let length = buffer.len();
+    let mut writer = SliceWriter::new(buffer);
+    bincode::serde::encode_into_writer(value, &mut writer, CONFIG).map_err(|_| CodecError)?;
+    if writer.bytes_written() == length { Ok(()) } else { Err(CodecError) }
+}
+
+/// Decodes a body that has authenticated.
+pub fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, CodecError> {
+    let (value, used) = bincode::serde::decode_from_slice(bytes, CONFIG).map_err(|_| CodecError)?;
+    if used == bytes.len() { Ok(value) } else { Err(CodecError) }
+}
+
+/// A `u64` that always takes eight bytes, so that a counter that grows never changes a record's length.
+pub mod fixed {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]
+    /// As eight bytes.
+    pub fn serialize<S: Serializer>(value: &u64, serializer: S) -> Result<S::Ok, S::Error> {
+        value.to_le_bytes().serialize(serializer)
+    }
+
+    /// From eight bytes.
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
+        Ok(u64::from_le_bytes(<[u8; 8]>::deserialize(deserializer)?))
+    }
+}
+
+/// No body is longer than the largest record, and no decoder asks for more memory than this.
+const LIMIT: usize = 4_096;
+const CONFIG: Configuration<LittleEndian, Varint, config::Limit<LIMIT>> =
+    config::standard().with_limit::<LIMIT>();
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bytes<T: Serialize>(value: &T) -> Vec<u8> {
+        let mut buffer = vec![0; encoded_len(value).unwrap()];
+        encode(value, &mut buffer).unwrap();
+        buffer
+    }
+
+    #[test]
+    fn integers_take_the_documented_bytes() {
+        assert_eq!(bytes(&250_u64), [250]);
+        assert_eq!(bytes(&251_u64), [251, 251, 0]);
+        assert_eq!(bytes(&65_536_u64), [252, 0, 0, 1, 0]);
+        assert_eq!(bytes(&u64::MAX), [253, 255, 255, 255, 255, 255, 255, 255, 255]);
+    }
+
+    #[test]
+    fn bytes_left_over_are_refused() {
+        assert_eq!(decode::<u64>(&[1, 0]), Err(CodecError));
+    }
+
+    #[test]
+    fn a_length_beyond_the_limit_is_refused_before_it_is_allocated() {
+        assert_eq!(
+            decode::<String>(&[253, 255, 255, 255, 255, 255, 255, 255, 127]),
+            Err(CodecError)
+        );
+        assert_eq!(decode::<Vec<u64>>(&[252, 0, 0, 0, 127]), Err(CodecError));
+    }
+
+    #[test]
+    fn a_buffer_of_another_length_is_refused() {
+        assert_eq!(encode(&1_u8, &mut [0; 2]), Err(CodecError));
+    }
+}

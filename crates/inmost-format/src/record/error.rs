@@ -1,0 +1,62 @@
+//! What can be wrong with a record.
+
+use super::Kind;
+use inmost_storage::StorageError;
+
+/// A record could not be read or made.
+#[derive(Debug)]
+pub enum RecordError {
+    /// The stored bytes are not what was written there last.
+    Damaged {
+        /// What the record should have been.
+        kind: Kind,
+        /// What is wrong with it.
+        flaw: Flaw,
+    },
+    /// The operating system has no randomness to give.
+    Randomness,
+    /// The engine failed.
+    Storage(StorageError),
+    /// A node outgrew the largest record: a bug in the layer above, refused before anything is written.
+    TooLarge,
+}
+
+/// What is wrong with stored bytes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Flaw {
+    /// Nothing is stored at the address.
+    Absent,
+    /// The length or version is none that this format has.
+    Frame,
+    /// The bytes authenticate as something else, or their body does not decode.
+    Malformed,
+    /// The bytes do not authenticate under this store's key at this address.
+    NotAuthentic,
+    /// An intact record, but not the one the reference names: an older or newer state of it.
+    Stale,
+    /// More than one reference names the record.
+    Repeated,
+    /// A folder below more folders than a path can name.
+    TooDeep,
+}
+
+impl Flaw {
+    /// A phrase for reports; names no path and no content.
+    pub fn describe(self) -> &'static str {
+        match self {
+            Self::Absent => "is missing",
+            Self::Frame => "has an impossible length or version",
+            Self::Malformed => "authenticates but does not decode",
+            Self::NotAuthentic => "does not authenticate",
+            Self::Stale => "is not the version its parent refers to",
+            Self::Repeated => "is referred to more than once",
+            Self::TooDeep => "lies deeper than any path leads",
+        }
+    }
+}
+
+impl From<StorageError> for RecordError {
+    fn from(error: StorageError) -> Self {
+        Self::Storage(error)
+    }
+}

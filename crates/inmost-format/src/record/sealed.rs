@@ -1,0 +1,191 @@
+//! Sealing and opening of single records.
+//!
+//! A value is version, nonce, ciphertext and tag. The associated data names store, generation and address;
+//! the plaintext opens with the record's own name. So a value opens only where it was written.
+
+use crate::secret::Wiped;
+use serde::{Deserialize, Serialize};
+
+use super::size_class::{self, PREFIX};
+use super::{Flaw, Kind, Node, ObjectId, RecordError, RecordId};
+use crate::crypto::aead::{self, AeadKey, Nonce};
+use crate::crypto::keys::RecordKeys;
+use crate::crypto::prf::StoreId;
+use crate::crypto::rng::RandomnessFailed;
+use crate::limits::RECORD_FRAME;
+use inmost_storage::Address;
+
+/// The authentication tag of a record, as its parent remembers it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Tag(pub [u8; 16]);
+
+/// A record as the engine holds it.
+pub struct Sealed {
+    /// Where it goes.
+    pub address: Address,
+    /// What is stored there.
+    pub value: Vec<u8>,
+    /// What its parent must remember.
+    pub tag: Tag,
+}
+
+/// Seals and opens the records of one generation of one store.
+pub struct Sealer {
+    keys: RecordKeys,
+    store: StoreId,
+    generation: u64,
+}
+
+impl Sealer {
+    /// With the record keys of this generation of this store.
+    pub fn new(keys: RecordKeys, store: StoreId, generation: u64) -> Self {
+        Self { keys, store, generation }
+    }
+
+    /// Where a record lives.
+    pub fn address(&self, id: RecordId) -> Address {
+        Address(self.keys.address(id.kind.code(), &id.object.0, id.index))
+    }
+
+    /// Seals a node under a fresh random nonce.
+    pub fn seal(&self, id: RecordId, node: &Node) -> Result<Sealed, RecordError> {
+        self.seal_by(id, node, AeadKey::seal)
+    }
+
+    /// Seals a node under a nonce of the caller's choice, for known answers; see
+    /// [`AeadKey::dangerous_seal_with_nonce`].
+    #[cfg(any(test, feature = "testing"))]
+    pub fn dangerous_seal_with_nonce(
+        &self,
+        id: RecordId,
+        node: &Node,
+        nonce: Nonce,
+    ) -> Result<Sealed, RecordError> {
+        self.seal_by(id, node, |key, aad, plaintext| {
+            Ok((nonce, key.dangerous_seal_with_nonce(&nonce, aad, plaintext)))
+        })
+    }
+
+    fn seal_by(
+        &self,
+        id: RecordId,
+        node: &Node,
+        seal: impl FnOnce(&AeadKey, &[u8], &mut [u8]) -> Result<(Nonce, aead::Tag), RandomnessFailed>,
+    ) -> Result<Sealed, RecordError> {
+        let length = node.encoded_len().map_err(|_| RecordError::TooLarge)?;
+        let class = size_class::class_of(length).ok_or(RecordError::TooLarge)?;
+        let address = self.address(id);
+
+        // The value is built where it will be stored: the plaintext is encrypted in place, so no copy of
+        // it is left behind. On an early return the buffer is wiped.
+        let mut value = Wiped::new(vec![0; class + RECORD_FRAME]);
+        let (header, rest) = value.split_at_mut(HEADER);
+        let (plaintext, tag_bytes) = rest.split_at_mut(class);
+        let (prefix, padded) = plaintext.split_at_mut(PREFIX);
+        write_prefix(prefix, id, length)?;
+        let body = padded.get_mut(..length).ok_or(RecordError::TooLarge)?;
+        node.encode(body).map_err(|_| RecordError::TooLarge)?;
+
+        let (nonce, tag) = seal(self.keys.aead(), &self.associated_data(&address), plaintext)
+            .map_err(|_| RecordError::Randomness)?;
+        let (version, nonce_bytes) = header.split_at_mut(1);
+        version.fill(VERSION);
+        nonce_bytes.copy_from_slice(&nonce.0);
+        tag_bytes.copy_from_slice(&tag.0);
+        Ok(Sealed { address, value: std::mem::take(&mut *value), tag: Tag(tag.0) })
+    }
+
+    /// Opens a value that should be the record `id`, last sealed with tag `expected`.
+    pub fn open(&self, id: RecordId, value: &[u8], expected: &Tag) -> Result<Node, RecordError> {
+        let damaged = |flaw| RecordError::Damaged { kind: id.kind, flaw };
+        let (name, body) = self.open_any(&self.address(id), value).map_err(damaged)?;
+        // Only an authentic record can be stale; what does not authenticate was reported above.
+        if tag_of(value) != Some(*expected) {
+            return Err(damaged(Flaw::Stale));
+        }
+        if name != id {
+            return Err(damaged(Flaw::Malformed));
+        }
+        Node::decode(id.kind, body.as_slice()).map_err(|_| damaged(Flaw::Malformed))
+    }
+
+    /// Opens a value without knowing which record it is: for `check` and the root, which no tag names.
+    pub fn open_any(&self, address: &Address, value: &[u8]) -> Result<(RecordId, Body), Flaw> {
+        if !size_class::is_value_len(value.len()) || value.first() != Some(&VERSION) {
+            return Err(Flaw::Frame);
+        }
+        let (nonce, rest) =
+            value.get(1..).and_then(<[u8]>::split_first_chunk::<24>).ok_or(Flaw::Frame)?;
+        let (ciphertext, tag) = rest.split_last_chunk::<16>().ok_or(Flaw::Frame)?;
+        let mut plaintext = Wiped::new(ciphertext.to_vec());
+        self.keys
+            .aead()
+            .open(&Nonce(*nonce), &self.associated_data(address), &mut plaintext, &aead::Tag(*tag))
+            .map_err(|_| Flaw::NotAuthentic)?;
+        let (id, length) = read_prefix(&plaintext).ok_or(Flaw::Malformed)?;
+        if self.address(id) != *address || plaintext.len() < PREFIX + length {
+            return Err(Flaw::Malformed);
+        }
+        Ok((id, Body { plaintext, length }))
+    }
+
+    pub(super) fn associated_data(&self, address: &Address) -> [u8; AAD] {
+        let mut data = [0; AAD];
+        let parts: [&[u8]; 4] = [LABEL, &self.store.0, &self.generation.to_le_bytes(), &address.0];
+        for (slot, byte) in data.iter_mut().zip(parts.into_iter().flatten()) {
+            *slot = *byte;
+        }
+        data
+    }
+}
+
+/// The body of an opened record; wiped on drop.
+pub struct Body {
+    plaintext: Wiped<Vec<u8>>,
+    length: usize,
+}
+
+impl Body {
+    /// The encoded node.
+    pub fn as_slice(&self) -> &[u8] {
+        self.plaintext.get(PREFIX..PREFIX + self.length).unwrap_or_default()
+    }
+}
+
+/// The tag of a stored value: its last 16 bytes.
+pub fn tag_of(value: &[u8]) -> Option<Tag> {
+    value.last_chunk::<16>().map(|bytes| Tag(*bytes))
+}
+
+fn write_prefix(prefix: &mut [u8], id: RecordId, length: usize) -> Result<(), RecordError> {
+    let length = u16::try_from(length).map_err(|_| RecordError::TooLarge)?;
+    let parts: [&[u8]; 4] =
+        [&[id.kind.code()], &id.object.0, &id.index.to_le_bytes(), &length.to_le_bytes()];
+    for (slot, byte) in prefix.iter_mut().zip(parts.into_iter().flatten()) {
+        *slot = *byte;
+    }
+    Ok(())
+}
+
+fn read_prefix(plaintext: &[u8]) -> Option<(RecordId, usize)> {
+    let (kind, rest) = plaintext.split_first()?;
+    let (object, rest) = rest.split_first_chunk::<16>()?;
+    let (index, rest) = rest.split_first_chunk::<8>()?;
+    let (length, _) = rest.split_first_chunk::<2>()?;
+    let id = RecordId {
+        kind: Kind::from_code(*kind)?,
+        object: ObjectId(*object),
+        index: u64::from_le_bytes(*index),
+    };
+    Some((id, usize::from(u16::from_le_bytes(*length))))
+}
+
+const VERSION: u8 = 1;
+const LABEL: &[u8; 16] = b"inmost/record/v1";
+/// Version and nonce.
+const HEADER: usize = 1 + 24;
+/// Label, store id, generation, address.
+const AAD: usize = 16 + 16 + 8 + 32;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,357 @@
+//! The counted B+tree that folders and long files share.
+//!
+//! Leaves and inner nodes are records. An inner node's reference to a child carries the child's tag and a
+//! summary of what is below it, so a position is found by counting and a changed leaf rewrites only its path.
+//! The tree is positional: one operation, [`Body::replace`], swaps a run of whole leaves for others and
+//! keeps the nodes between a quarter full and full. What a leaf means, and how full a leaf is, is its
+//! owner's business.
+//!
+//! Counted trees are Knuth's indexed trees (TAOCP 3, 6.2.3) with the fan-out of a B+tree.
+
+mod replace;
+#[cfg(test)]
+mod tests;
+
+use std::collections::HashSet;
+use std::marker::PhantomData;
+use std::ops::{AddAssign, Deref};
+use std::sync::Arc;
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use super::sealed::Tag;
+use super::{Flaw, Kind, Node, NodeSource, ObjectId, RecordError, RecordId};
+
+pub use replace::{Owner, runs};
+
+/// What an inner node knows of everything below one child.
+pub trait Summary: Clone + Serialize + DeserializeOwned {
+    /// The part of a summary that adds up; as `u64` it is the measure in which positions are given.
+    type Count: Copy + Default + AddAssign + Into<u64>;
+
+    /// The counts.
+    fn count(&self) -> Self::Count;
+
+    /// Extends this summary by that of what follows on the right.
+    fn join(&mut self, right: &Self);
+}
+
+/// A leaf: an ordered run of something, never empty inside a tree.
+pub trait Leaf: Clone + Default + Serialize + DeserializeOwned {
+    /// What inner nodes keep of a leaf.
+    type Summary: Summary;
+    /// The kind of an inner node's record.
+    const INNER: Kind;
+    /// The kind of a leaf's record.
+    const LEAF: Kind;
+
+    /// Summarises the leaf.
+    fn summary(&self) -> Self::Summary;
+    /// The leaf as a record body.
+    fn into_node(self) -> Node;
+    /// An inner node as a record body.
+    fn inner_into_node(inner: Inner<Self::Summary>) -> Node;
+    /// The leaf that a record body is.
+    fn of_node(node: Node) -> Option<Arc<Self>>;
+    /// The inner node that a record body is.
+    fn inner_of_node(node: Node) -> Option<Arc<Inner<Self::Summary>>>;
+}
+
+/// What the head of an object holds: one leaf, or the top of a tree of them.
+#[derive(Clone, Serialize, Deserialize)]
+#[serde(bound(serialize = "L: Leaf", deserialize = "L: Leaf"))]
+pub enum Body<L: Leaf> {
+    /// Everything, in the head itself; may be empty.
+    Inline(L),
+    /// The top node of a tree with at least one leaf.
+    Tree(Inner<L::Summary>),
+}
+
+/// An inner node.
+#[derive(Clone, Serialize, Deserialize)]
+pub struct Inner<S> {
+    /// Steps down to the leaves; the children of level 1 are leaves.
+    level: u8,
+    /// The children in order.
+    refs: Vec<Ref<S>>,
+}
+
+/// A reference to a child.
+#[derive(Clone, Serialize, Deserialize)]
+pub struct Ref<S> {
+    index: u64,
+    tag: Tag,
+    summary: S,
+}
+
+impl<S> Ref<S> {
+    /// What is below the child.
+    pub fn summary(&self) -> &S {
+        &self.summary
+    }
+}
+
+/// A leaf that was found, wherever it lives.
+pub enum Found<'a, L> {
+    /// In the head.
+    Inline(&'a L),
+    /// In a record of its own.
+    Stored(Arc<L>),
+}
+
+impl<L> Deref for Found<'_, L> {
+    type Target = L;
+
+    fn deref(&self) -> &L {
+        match self {
+            Self::Inline(leaf) => leaf,
+            Self::Stored(leaf) => leaf,
+        }
+    }
+}
+
+type CountOf<L> = <<L as Leaf>::Summary as Summary>::Count;
+
+impl<L: Leaf> Body<L> {
+    /// A body that holds nothing.
+    pub fn empty() -> Self {
+        Self::Inline(L::default())
+    }
+
+    /// The counts of everything.
+    pub fn count(&self) -> CountOf<L> {
+        match self {
+            Self::Inline(leaf) => leaf.summary().count(),
+            Self::Tree(inner) => inner.count(),
+        }
+    }
+
+    /// The leaf that `choose` leads to, with the counts before it.
+    ///
+    /// `choose` gets the counts before a node and its references (never none), and answers the slot to descend to.
+    pub fn find(
+        &self,
+        source: &impl NodeSource,
+        object: ObjectId,
+        choose: impl Fn(CountOf<L>, &[Ref<L::Summary>]) -> usize,
+    ) -> Result<(CountOf<L>, Found<'_, L>), RecordError> {
+        let mut before = CountOf::<L>::default();
+        let mut node = match self {
+            Self::Inline(leaf) => return Ok((before, Found::Inline(leaf))),
+            Self::Tree(inner) => inner,
+        };
+        let mut held;
+        loop {
+            let slot = choose(before, &node.refs).min(node.refs.len().saturating_sub(1));
+            for left in node.refs.iter().take(slot) {
+                before += left.summary.count();
+            }
+            let child = node.refs.get(slot).ok_or(malformed::<L>())?;
+            if node.level <= 1 {
+                return Ok((before, Found::Stored(load_leaf::<L>(source, object, child)?)));
+            }
+            held = load_inner::<L>(source, object, child, node.level)?;
+            node = &held;
+        }
+    }
+
+    /// Levels of tree below the head; 0 for an inline body.
+    pub fn level(&self) -> u8 {
+        match self {
+            Self::Inline(_) => 0,
+            Self::Tree(inner) => inner.level,
+        }
+    }
+
+    /// Visits leaves in order, with the counts before each, from the first that ends after `from`.
+    /// The visitor answers whether to go on. A node that the tree has twice is damage: a forged tree of few nodes could
+    /// have more leaves than can be read.
+    pub fn visit<E: From<RecordError>>(
+        &self,
+        source: &impl NodeSource,
+        object: ObjectId,
+        from: u64,
+        visitor: &mut impl FnMut(CountOf<L>, &L) -> Result<bool, E>,
+    ) -> Result<(), E> {
+        match self {
+            Self::Inline(leaf) => visitor(CountOf::<L>::default(), leaf).map(drop),
+            Self::Tree(inner) => {
+                let mut walk = Visit::<_, L, _> {
+                    source,
+                    object,
+                    from,
+                    visitor,
+                    reached: HashSet::new(),
+                    leaf: PhantomData,
+                };
+                walk.inner(inner, CountOf::<L>::default()).map(drop)
+            }
+        }
+    }
+
+    /// The position from which at most `leaves` leaves remain, and how many they are; 0 and none for an inline body.
+    /// For taking a tree down from its end in steps of bounded size, without opening a leaf.
+    pub fn tail(
+        &self,
+        source: &impl NodeSource,
+        object: ObjectId,
+        leaves: usize,
+    ) -> Result<(u64, usize), RecordError> {
+        let Self::Tree(top) = self else { return Ok((0, 0)) };
+        let mut node = top;
+        let mut end: u64 = self.count().into();
+        let mut held;
+        while node.level > 1 {
+            let child = node.refs.last().ok_or(malformed::<L>())?;
+            held = load_inner::<L>(source, object, child, node.level)?;
+            node = &held;
+        }
+        for leaf in node.refs.iter().rev().take(leaves) {
+            end = end.saturating_sub(leaf.summary.count().into());
+        }
+        Ok((end, node.refs.len().min(leaves)))
+    }
+
+    /// The only leaf of a tree that has but one: such a tree may fit the head again.
+    pub fn only_leaf(
+        &self,
+        source: &impl NodeSource,
+        object: ObjectId,
+    ) -> Result<Option<Arc<L>>, RecordError> {
+        match self {
+            Self::Tree(Inner { level: 1, refs }) => match refs.as_slice() {
+                [only] => load_leaf::<L>(source, object, only).map(Some),
+                _ => Ok(None),
+            },
+            _ => Ok(None),
+        }
+    }
+}
+
+impl<S: Summary> Inner<S> {
+    /// Steps down to the leaves.
+    pub fn level(&self) -> u8 {
+        self.level
+    }
+
+    fn count(&self) -> S::Count {
+        let mut count = S::Count::default();
+        for child in &self.refs {
+            count += child.summary.count();
+        }
+        count
+    }
+
+    /// The children: what their records are called, the tag they should have, what should be below them.
+    pub fn children<L: Leaf<Summary = S>>(
+        &self,
+        object: ObjectId,
+    ) -> impl Iterator<Item = (RecordId, &Tag, &S)> {
+        self.refs.iter().map(move |child| {
+            (child_id::<L>(object, self.level, child.index), &child.tag, &child.summary)
+        })
+    }
+
+    /// Calls `visit` with every child.
+    pub(super) fn children_mut<L: Leaf<Summary = S>, E>(
+        &mut self,
+        object: ObjectId,
+        mut visit: impl FnMut(RecordId, &mut Tag) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let level = self.level;
+        self.refs
+            .iter_mut()
+            .try_for_each(|child| visit(child_id::<L>(object, level, child.index), &mut child.tag))
+    }
+}
+
+/// One visit of a run of leaves.
+struct Visit<'a, S, L, V> {
+    source: &'a S,
+    object: ObjectId,
+    from: u64,
+    visitor: &'a mut V,
+    /// Indexes of the nodes read so far.
+    reached: HashSet<u64>,
+    leaf: PhantomData<L>,
+}
+
+impl<S: NodeSource, L: Leaf, V> Visit<'_, S, L, V> {
+    /// Visits what is below a node; answers whether to go on after it.
+    fn inner<E: From<RecordError>>(
+        &mut self,
+        inner: &Inner<L::Summary>,
+        mut before: CountOf<L>,
+    ) -> Result<bool, E>
+    where
+        V: FnMut(CountOf<L>, &L) -> Result<bool, E>,
+    {
+        for child in &inner.refs {
+            let mut after = before;
+            after += child.summary.count();
+            if after.into() > self.from {
+                if !self.reached.insert(child.index) {
+                    return Err(repeated::<L>().into());
+                }
+                let go_on = if inner.level <= 1 {
+                    let leaf = load_leaf::<L>(self.source, self.object, child)?;
+                    (self.visitor)(before, &*leaf)?
+                } else {
+                    let node = load_inner::<L>(self.source, self.object, child, inner.level)?;
+                    self.inner(&node, before)?
+                };
+                if !go_on {
+                    return Ok(false);
+                }
+            }
+            before = after;
+        }
+        Ok(true)
+    }
+}
+
+fn load_leaf<L: Leaf>(
+    source: &impl NodeSource,
+    object: ObjectId,
+    child: &Ref<L::Summary>,
+) -> Result<Arc<L>, RecordError> {
+    let id = RecordId { kind: L::LEAF, object, index: child.index };
+    L::of_node(source.load(id, &child.tag)?).ok_or(malformed::<L>())
+}
+
+/// The child of a node of `level`. Levels must count down, so that no damaged tree leads in a circle or deeper than
+/// the stack.
+fn load_inner<L: Leaf>(
+    source: &impl NodeSource,
+    object: ObjectId,
+    child: &Ref<L::Summary>,
+    level: u8,
+) -> Result<Arc<Inner<L::Summary>>, RecordError> {
+    if level > LEVELS {
+        return Err(malformed::<L>());
+    }
+    let id = RecordId { kind: L::INNER, object, index: child.index };
+    let node = L::inner_of_node(source.load(id, &child.tag)?).ok_or(malformed::<L>())?;
+    if node.level.checked_add(1) == Some(level) { Ok(node) } else { Err(malformed::<L>()) }
+}
+
+fn child_id<L: Leaf>(object: ObjectId, level: u8, index: u64) -> RecordId {
+    RecordId { kind: if level <= 1 { L::LEAF } else { L::INNER }, object, index }
+}
+
+fn measure<S: Summary>(child: &Ref<S>) -> u64 {
+    child.summary.count().into()
+}
+
+fn malformed<L: Leaf>() -> RecordError {
+    RecordError::Damaged { kind: L::INNER, flaw: Flaw::Malformed }
+}
+
+fn repeated<L: Leaf>() -> RecordError {
+    RecordError::Damaged { kind: L::INNER, flaw: Flaw::Repeated }
+}
+
+/// Levels of the highest tree. A node has two children at the least, when their names are of the longest, and a leaf
+/// half a KiB: higher trees would be of more than 8 GiB of names in one folder.
+pub const LEVELS: u8 = 24;

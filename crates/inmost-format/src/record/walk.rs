@@ -1,0 +1,79 @@
+//! Bounds of a walk over a whole tree, which somebody who has the keys may have made up.
+//!
+//! An honest tree has each record once, levels that count down, and no folder deeper than a path reaches. A walk that
+//! insists on it takes no more steps than there are records, and no more stack than a thread has.
+
+use std::collections::HashSet;
+
+use super::tree::LEVELS;
+use super::{Flaw, Kind, Node, RecordError, RecordId};
+use crate::limits::PATH_DEPTH;
+
+/// The records that a walk has reached.
+#[derive(Default)]
+pub struct Reached(HashSet<RecordId>);
+
+impl Reached {
+    /// Marks a record, before it is read.
+    ///
+    /// # Errors
+    /// [`Flaw::Repeated`] if the walk was there before.
+    pub fn mark(&mut self, id: RecordId) -> Result<(), RecordError> {
+        if self.0.insert(id) { Ok(()) } else { Err(damaged(id.kind, Flaw::Repeated)) }
+    }
+
+    /// How many records were reached.
+    pub fn count(&self) -> u64 {
+        u64::try_from(self.0.len()).unwrap_or(u64::MAX)
+    }
+}
+
+/// How far down a node is.
+#[derive(Clone, Copy)]
+pub struct Place {
+    /// Folders from the top, that of the node included.
+    folders: usize,
+    /// Levels of tree that are still below the node.
+    level: u8,
+}
+
+impl Place {
+    /// Above every folder: that of the root record.
+    pub const TOP: Self = Self { folders: 0, level: 0 };
+
+    /// The place of a node that one at this place refers to. Does no I/O.
+    ///
+    /// # Errors
+    /// [`Flaw::Malformed`] if its level is not the next one down, [`Flaw::TooDeep`] for a folder that no path leads to.
+    pub fn below(self, node: &Node) -> Result<Self, RecordError> {
+        let head = |kind, folders, level| {
+            if level > LEVELS {
+                return Err(damaged(kind, Flaw::Malformed));
+            }
+            Ok(Self { folders, level })
+        };
+        let inner = |kind, level: u8| {
+            if level.checked_add(1) != Some(self.level) {
+                return Err(damaged(kind, Flaw::Malformed));
+            }
+            Ok(Self { level, ..self })
+        };
+        match node {
+            Node::Root(_) => Ok(Self::TOP),
+            Node::Folder(_) if self.folders >= FOLDERS => Err(damaged(Kind::Folder, Flaw::TooDeep)),
+            Node::Folder(folder) => head(Kind::Folder, self.folders + 1, folder.body.level()),
+            Node::File(file) => head(Kind::File, self.folders, file.body.level()),
+            Node::FolderInner(node) => inner(Kind::FolderInner, node.level()),
+            Node::FileInner(node) => inner(Kind::FileInner, node.level()),
+            Node::FolderLeaf(_) | Node::Chunk(_) => Ok(Self { level: 0, ..self }),
+        }
+    }
+}
+
+fn damaged(kind: Kind, flaw: Flaw) -> RecordError {
+    RecordError::Damaged { kind, flaw }
+}
+
+/// Folders below each other: the top one and those a path can name. What waits to be reaped lies no deeper in the
+/// system folder than it did in its own.
+const FOLDERS: usize = PATH_DEPTH + 1;

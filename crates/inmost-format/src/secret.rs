@@ -1,0 +1,277 @@
+//! Bytes that are wiped when they go out of use.
+//!
+//! A secret is made in place, never moves or grows, is read only through `expose`, and is overwritten
+//! before its memory is given back. That memory is locked and left out of core dumps where the system
+//! allows it ([`Protections`]). None of the types here can be printed, compared with `==`, cloned or serialized.
+
+mod locked;
+mod protections;
+mod wiped;
+
+pub use protections::{Protections, harden_process, protections};
+pub use wiped::Wiped;
+
+use std::fmt::{self, Write};
+use std::hint::black_box;
+
+use locked::Slot;
+#[cfg(any(test, feature = "testing"))]
+use subtle::ConstantTimeEq;
+use zeroize::{Zeroize, zeroize_stack};
+
+/// A secret of `N` bytes.
+pub struct SecretBytes<const N: usize>(Slot<[u8; N]>);
+
+impl<const N: usize> SecretBytes<N> {
+    /// Makes a secret in place: `fill` sees `N` zeros where the secret is going to stay.
+    pub fn init_with(fill: impl FnOnce(&mut [u8; N])) -> Self {
+        let mut secret = Self(Slot::zeroed());
+        fill(secret.0.get_mut());
+        secret
+    }
+
+    /// Makes a secret in place; whatever `fill` wrote before it failed is wiped.
+    pub fn try_init_with<E>(fill: impl FnOnce(&mut [u8; N]) -> Result<(), E>) -> Result<Self, E> {
+        let mut secret = Self(Slot::zeroed());
+        fill(secret.0.get_mut())?;
+        Ok(secret)
+    }
+
+    /// The bytes themselves; every use of a secret goes through here.
+    pub fn expose(&self) -> &[u8; N] {
+        self.0.get()
+    }
+
+    /// Compares in a time that does not depend on the content.
+    #[cfg(any(test, feature = "testing"))]
+    pub fn ct_eq(&self, other: &Self) -> bool {
+        self.expose().as_slice().ct_eq(other.expose().as_slice()).into()
+    }
+}
+
+/// A secret whose length is known only when it is complete, in memory of a size fixed beforehand.
+///
+/// Its memory never moves, so growing leaves no copy behind.
+pub struct SecretVec {
+    memory: Slot<[u8]>,
+    length: usize,
+}
+
+impl SecretVec {
+    /// An empty secret with room for `bytes` bytes.
+    pub fn with_capacity(bytes: usize) -> Self {
+        Self { memory: Slot::zeros(bytes), length: 0 }
+    }
+
+    /// Appends `more`, or changes nothing and answers [`Full`].
+    pub fn append(&mut self, more: &[u8]) -> Result<(), Full> {
+        let end = self.length.checked_add(more.len()).ok_or(Full)?;
+        self.memory.get_mut().get_mut(self.length..end).ok_or(Full)?.copy_from_slice(more);
+        self.length = end;
+        Ok(())
+    }
+
+    /// The bytes themselves.
+    pub fn expose(&self) -> &[u8] {
+        self.memory.get().get(..self.length).unwrap_or_default()
+    }
+}
+
+/// A value that stands for a secret, such as the state of a primitive after it has taken in its key.
+pub struct SecretValue<T>(Slot<T>);
+
+impl<T> SecretValue<T> {
+    /// Holds what `make` makes, and wipes the stack on which it was made.
+    pub fn make(make: impl FnOnce() -> T) -> Self {
+        on_wiped_stack::<SHALLOW, _>(|| Self(Slot::holding(make())))
+    }
+
+    /// The value itself.
+    pub fn expose(&self) -> &T {
+        self.0.get()
+    }
+}
+
+/// A [`SecretVec`] has no room for what was to be appended.
+#[derive(Debug)]
+pub struct Full;
+
+/// Runs `work`, then overwrites `BYTES` of the stack it used: [`SHALLOW`] for a primitive, [`DEEP`] for the way
+/// from a credential to keys.
+///
+/// Primitives keep schedules, state and key blocks in local variables and mostly leave them there.
+pub fn on_wiped_stack<const BYTES: usize, R>(work: impl FnOnce() -> R) -> R {
+    // Not inlined, so that the frames of `work` lie where the wipe below goes.
+    #[inline(never)]
+    fn call<R>(work: impl FnOnce() -> R) -> R {
+        work()
+    }
+    let answer = call(work);
+    zeroize_stack::<BYTES>();
+    overwrite_registers();
+    answer
+}
+
+/// Copies zeros, as a C library copies what is too long for single moves: through as many vector registers as it ever
+/// uses. They keep what went through them last, a key perhaps, and a core dump shows them. Best effort, as there is
+/// no way to name a register in safe code.
+#[inline(never)]
+fn overwrite_registers() {
+    let zeros = black_box([0_u8; 512]);
+    let mut copy = black_box([1_u8; 512]);
+    copy.copy_from_slice(&zeros);
+    black_box(&copy);
+}
+
+/// Appends to a text without leaving a copy of it behind in a buffer that was too small.
+pub fn append(text: &mut Wiped<String>, more: &str) {
+    let needed = text.len().saturating_add(more.len());
+    if needed > text.capacity() {
+        let mut larger =
+            Wiped::new(String::with_capacity(needed.max(text.capacity().saturating_mul(2))));
+        larger.push_str(text);
+        *text = larger;
+    }
+    text.push_str(more);
+}
+
+/// Formats into a buffer of final size: `format!` grows its own, and leaves what it has outgrown behind.
+pub fn format(arguments: fmt::Arguments<'_>) -> Wiped<String> {
+    struct Length(usize);
+    impl fmt::Write for Length {
+        fn write_str(&mut self, text: &str) -> fmt::Result {
+            self.0 = self.0.saturating_add(text.len());
+            Ok(())
+        }
+    }
+    let mut length = Length(0);
+    // Neither can fail: none of our types refuses to be shown.
+    let _ = length.write_fmt(arguments);
+    let mut text = Wiped::new(String::with_capacity(length.0));
+    let _ = text.write_fmt(arguments);
+    text
+}
+
+/// The parts of a text in one piece, allocated once.
+pub fn join(parts: &[&str]) -> Wiped<String> {
+    Wiped::new(parts.concat())
+}
+
+/// Overwrites bytes that are not held by one of the types above.
+pub fn wipe(bytes: &mut [u8]) {
+    bytes.zeroize();
+}
+
+/// Stack of a single use of the AEAD or the hash, with room for unoptimised builds. Wiping it is paid twice for every
+/// record that is sealed or opened, about 0.15 us each time.
+pub const SHALLOW: usize = 4 << 10;
+/// Several times what Argon2, the hungriest of the primitives, was seen to use; it must also fit the small stacks
+/// of embedding threads.
+pub const DEEP: usize = 32 << 10;
+
+/// Fails to compile if `$type` implements `$bound`.
+#[cfg(any(test, feature = "testing"))]
+#[macro_export]
+macro_rules! assert_not_impl {
+    ($type:ty: $($bound:path),+) => {
+        $({
+            // With one impl the path below is unambiguous; with both, inference fails.
+            trait Ambiguous<A> {
+                fn probe() {}
+            }
+            impl<T: ?Sized> Ambiguous<()> for T {}
+            struct Forbidden;
+            impl<T: ?Sized + $bound> Ambiguous<Forbidden> for T {}
+            <$type as Ambiguous<_>>::probe();
+        })+
+    };
+}
+
+/// Fails to compile if `$type` has a trait through which a secret could leave unnoticed.
+#[cfg(any(test, feature = "testing"))]
+#[macro_export]
+macro_rules! assert_leaks_nowhere {
+    ($($type:ty),+ $(,)?) => {
+        $($crate::assert_not_impl!(
+            $type: std::fmt::Debug, std::fmt::Display, Clone, PartialEq, std::hash::Hash, serde::Serialize
+        );)+
+    };
+}
+
+/// Reads this process's own memory, where freed bytes can be seen without unsafe code; `None` where
+/// there is no memory any more.
+#[cfg(all(any(test, feature = "testing"), target_os = "linux"))]
+pub fn peek(address: usize, length: usize) -> Option<Vec<u8>> {
+    use std::os::unix::fs::FileExt;
+    let mut bytes = vec![0; length];
+    let memory = std::fs::File::open("/proc/self/mem").ok()?;
+    memory.read_exact_at(&mut bytes, u64::try_from(address).ok()?).ok()?;
+    Some(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn secrets_have_no_trait_that_leaks() {
+        assert_leaks_nowhere!(SecretBytes<32>, SecretVec, SecretValue<u8>);
+    }
+
+    #[test]
+    fn a_secret_is_made_in_place_and_compares_by_content() {
+        let one = SecretBytes::<4>::init_with(|bytes| bytes.copy_from_slice(b"abcd"));
+        let same = SecretBytes::<4>::init_with(|bytes| bytes.copy_from_slice(b"abcd"));
+        let other = SecretBytes::<4>::init_with(|bytes| bytes.copy_from_slice(b"abce"));
+        assert_eq!(one.expose(), b"abcd");
+        assert!(one.ct_eq(&same) && !one.ct_eq(&other));
+    }
+
+    #[test]
+    fn a_failure_while_filling_is_passed_on() {
+        assert_eq!(SecretBytes::<4>::try_init_with(|_| Err("no")).err(), Some("no"));
+    }
+
+    #[test]
+    fn a_full_secret_neither_moves_nor_changes() {
+        let mut secret = SecretVec::with_capacity(4);
+        secret.append(b"abc").unwrap();
+        let place = secret.expose().as_ptr();
+        assert!(secret.append(b"de").is_err());
+        secret.append(b"d").unwrap();
+        assert_eq!((secret.expose(), secret.expose().as_ptr()), (b"abcd".as_slice(), place));
+    }
+
+    #[test]
+    fn text_is_formatted_in_one_allocation_of_its_length() {
+        let text = format(format_args!("{} is {:>4}", "a".repeat(100), 7));
+        assert_eq!(
+            (text.as_str(), text.capacity()),
+            (format!("{} is    7", "a".repeat(100)).as_str(), 108)
+        );
+    }
+
+    #[test]
+    fn appending_keeps_the_text() {
+        let mut text = Wiped::new(String::new());
+        (0..100).for_each(|number| append(&mut text, &number.to_string()));
+        assert_eq!(*text, (0..100).map(|number| number.to_string()).collect::<String>());
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn nothing_of_a_secret_is_left_where_it_was() {
+        let fixed = SecretBytes::<2048>::init_with(|bytes| bytes.fill(0xa7));
+        let mut grown = SecretVec::with_capacity(2048);
+        grown.append(&[0xa7; 2048]).unwrap();
+        let places = [fixed.expose().as_ptr().addr(), grown.expose().as_ptr().addr()];
+        for place in places {
+            assert_eq!(peek(place, 2048), Some(vec![0xa7; 2048]), "the probe works");
+        }
+        drop((fixed, grown));
+        for place in places {
+            let left = peek(place, 2048).unwrap_or_default();
+            assert!(!left.windows(8).any(|window| window == [0xa7; 8]));
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! What keeps secrets from swap, core dumps and other processes, as far as the system grants it.
+
+use super::locked;
+
+/// Which protections are in force. Each is best effort: where the system refuses one, everything works without.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+#[allow(clippy::struct_excessive_bools, reason = "facts that hold independently of each other")]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Protections {
+    /// The pages with keys and passphrases are locked, so they are never written to swap. Hibernation writes
+    /// them all the same.
+    pub keys_locked: bool,
+    /// The pages with keys and passphrases are left out of core dumps. Decrypted text is not.
+    pub keys_undumped: bool,
+    /// This process writes no core dump: its limit is zero.
+    pub core_dumps_off: bool,
+    /// Other processes of the same user can neither attach to this one nor read its memory, and it is not dumped.
+    pub not_dumpable: bool,
+}
+
+/// What is in force now.
+///
+/// ```
+/// let protections = inmost::protections();
+/// if !protections.keys_locked {
+///     eprintln!("Keys may reach the swap space: raise the limit of locked memory (ulimit -l).");
+/// }
+/// ```
+#[must_use]
+pub fn protections() -> Protections {
+    let locked::Granted { locked, undumped } = locked::status();
+    Protections {
+        keys_locked: locked,
+        keys_undumped: undumped,
+        core_dumps_off: core_dumps_off(),
+        not_dumpable: not_dumpable(),
+    }
+}
+
+/// Makes this process write no core dump and closes its memory to other processes of the same user; answers what
+/// is in force afterwards.
+///
+/// For a program to call before it has secrets. It concerns the whole process and cannot be undone: no debugger can
+/// attach any more, and programs that it starts inherit the limit of zero. The library never calls it.
+#[allow(clippy::must_use_candidate, reason = "it is called for its effect")]
+pub fn harden_process() -> Protections {
+    #[cfg(unix)]
+    {
+        use rustix::process::{Resource, Rlimit, setrlimit};
+        let none = Rlimit { current: Some(0), maximum: Some(0) };
+        // What failed shows in the answer.
+        let _ = setrlimit(Resource::Core, none);
+    }
+    #[cfg(target_os = "linux")]
+    {
+        use rustix::process::{DumpableBehavior, set_dumpable_behavior};
+        let _ = set_dumpable_behavior(DumpableBehavior::NotDumpable);
+    }
+    protections()
+}
+
+fn core_dumps_off() -> bool {
+    #[cfg(unix)]
+    {
+        use rustix::process::{Resource, getrlimit};
+        getrlimit(Resource::Core).current == Some(0)
+    }
+    #[cfg(not(unix))]
+    false
+}
+
+fn not_dumpable() -> bool {
+    #[cfg(target_os = "linux")]
+    {
+        use rustix::process::{DumpableBehavior, dumpable_behavior};
+        matches!(dumpable_behavior(), Ok(DumpableBehavior::NotDumpable))
+    }
+    #[cfg(not(target_os = "linux"))]
+    false
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::process::Command;
+
+    use super::*;
+
+    /// The child's half of the next test; alone it has nothing to do, since what it does cannot be undone.
+    #[test]
+    fn child_hardens_itself() {
+        if std::env::var_os("INMOST_TEST_HARDEN").is_none() {
+            return;
+        }
+        let answer = harden_process();
+        assert!(answer.core_dumps_off);
+        assert_eq!(answer.not_dumpable, cfg!(target_os = "linux"));
+        assert_eq!(protections(), answer, "it stays so");
+        #[cfg(target_os = "linux")]
+        {
+            let limits = std::fs::read_to_string("/proc/self/limits").unwrap();
+            let cores = limits.lines().find(|line| line.starts_with("Max core file size")).unwrap();
+            // The hard limit too, so that nothing in the process raises it again.
+            assert_eq!(cores.split_whitespace().skip(4).take(2).collect::<Vec<_>>(), ["0", "0"]);
+        }
+    }
+
+    #[test]
+    fn a_hardened_process_writes_no_core_dump_and_lets_nobody_attach() {
+        let child = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "secret::protections::tests::child_hardens_itself"])
+            .env("INMOST_TEST_HARDEN", "yes")
+            .output()
+            .unwrap();
+        let output = String::from_utf8_lossy(&child.stdout);
+        assert!(child.status.success() && output.contains("1 passed"), "{output}");
+        // Nobody but whoever asks for it: a debugger can attach to this process as before.
+        #[cfg(target_os = "linux")]
+        assert!(!protections().not_dumpable);
+    }
+}

@@ -1,0 +1,16 @@
+//! What looks after a whole store: writing it anew, checking, repairing and salvaging it.
+
+mod backup;
+mod check;
+mod copy;
+mod raw;
+mod repair;
+mod rewrite;
+mod rotate;
+mod salvage;
+mod with_progress;
+
+pub use check::{CheckReport, StoreProblem};
+pub use repair::RepairReport;
+pub use salvage::{SalvageLoss, SalvageReport};
+pub use with_progress::WithProgress;

@@ -1,0 +1,124 @@
+//! Copying the live tree to an engine under other keys, and reading it back.
+//!
+//! Both read each record once, so a tree that was made up costs no more than an honest one of as many records.
+
+use crate::session::{Open, StoreError, open};
+use inmost_format::record::node::{Folder, Root, Totals};
+use inmost_format::record::tree::Body;
+use inmost_format::record::{HeaderId, Node, Place, Reached, RecordId, Sealed, Sealer, Tag};
+use inmost_storage::limits::BATCH_RECORDS;
+use inmost_storage::{Address, Batch, Engine};
+
+/// Copies the tree below the root folder, and answers the new tag of that folder and the root's new totals.
+pub(super) type CopyTree<'f> =
+    &'f mut dyn FnMut(&mut Copy<'_>, &Root) -> Result<(Tag, u64, u64), StoreError>;
+
+/// The whole tree as it is; whatever is damaged is an error.
+pub(super) fn strict(copy: &mut Copy<'_>, root: &Root) -> Result<(Tag, u64, u64), StoreError> {
+    let tag = copy.node(Place::TOP, RecordId::folder(root.tree.id), &root.tree.tag)?;
+    Ok((tag, root.files, root.bytes))
+}
+
+/// Seals the live tree under other keys.
+pub(super) struct Copy<'a> {
+    pub(super) open: &'a Open,
+    pub(super) sealer: &'a Sealer,
+    into: &'a dyn Engine,
+    puts: Vec<(Address, Vec<u8>)>,
+    records: u64,
+    reached: Reached,
+}
+
+impl<'a> Copy<'a> {
+    /// Copies from an open store to an engine.
+    pub(super) fn new(open: &'a Open, sealer: &'a Sealer, into: &'a dyn Engine) -> Self {
+        Self { open, sealer, into, puts: Vec::new(), records: 0, reached: Reached::default() }
+    }
+
+    /// Records written so far.
+    pub(super) fn records(&self) -> u64 {
+        self.records
+    }
+
+    /// Copies everything, the root last.
+    pub(super) fn root(
+        &mut self,
+        commit: u64,
+        header: HeaderId,
+        copy_tree: CopyTree<'_>,
+    ) -> Result<(), StoreError> {
+        let mut root = Root { commit, header, ..self.open.root().clone() };
+        let (tag, files, bytes) = copy_tree(self, &root)?;
+        root = Root { files, bytes, ..root };
+        root.tree.tag = tag;
+        // Whatever the system folder holds was deleted or never finished.
+        let empty = Folder { next_index: 0, totals: Totals::default(), body: Body::empty() };
+        let sealed = self.sealer.seal(RecordId::folder(root.system.id), &empty.into())?;
+        root.system.tag = self.put(sealed)?;
+        let sealed = self.sealer.seal(RecordId::ROOT, &root.into())?;
+        self.put(sealed)?;
+        self.flush()
+    }
+
+    /// Copies a node, to which one at `place` refers, and everything below it.
+    pub(super) fn node(
+        &mut self,
+        place: Place,
+        id: RecordId,
+        tag: &Tag,
+    ) -> Result<Tag, StoreError> {
+        self.reached.mark(id)?;
+        let mut node = self.open.load_once(id, tag)?;
+        let place = place.below(&node)?;
+        node.children_mut(id.object, |child, tag| {
+            *tag = self.node(place, child, tag)?;
+            Ok::<(), StoreError>(())
+        })?;
+        let sealed = self.sealer.seal(id, &node)?;
+        self.put(sealed)
+    }
+
+    pub(super) fn put(&mut self, sealed: Sealed) -> Result<Tag, StoreError> {
+        self.records = self.records.saturating_add(1);
+        self.puts.push((sealed.address, sealed.value));
+        if self.puts.len() >= BATCH_RECORDS {
+            self.flush()?;
+        }
+        Ok(sealed.tag)
+    }
+
+    fn flush(&mut self) -> Result<(), StoreError> {
+        let puts = std::mem::take(&mut self.puts);
+        self.into.apply(&Batch { expect: None, puts, deletes: Vec::new() })?;
+        Ok(self.into.sync()?)
+    }
+}
+
+/// Reads a tree from its root, each record of it once.
+pub(super) struct ReadBack<'a> {
+    engine: &'a dyn Engine,
+    sealer: &'a Sealer,
+    reached: Reached,
+}
+
+impl<'a> ReadBack<'a> {
+    /// How many records the tree has, the root among them.
+    pub(super) fn count(
+        engine: &'a dyn Engine,
+        sealer: &'a Sealer,
+        root: &Root,
+    ) -> Result<u64, StoreError> {
+        let mut read = Self { engine, sealer, reached: Reached::default() };
+        read.reached.mark(RecordId::ROOT)?;
+        read.below(Place::TOP, RecordId::ROOT, root.clone().into())?;
+        Ok(read.reached.count())
+    }
+
+    fn below(&mut self, place: Place, id: RecordId, mut node: Node) -> Result<(), StoreError> {
+        node.children_mut(id.object, |child, tag| {
+            self.reached.mark(child)?;
+            let (node, _) = open::fetch(self.engine, self.sealer, child, tag)?;
+            self.below(place.below(&node)?, child, node)
+        })
+    }
+}

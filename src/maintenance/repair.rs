@@ -1,0 +1,264 @@
+//! Dropping, on purpose, what no longer authenticates.
+//!
+//! The rewrite, but for damage: a file that cannot be read whole is left out, and so is a folder whose head cannot be
+//! read; of a folder that lost a part of its entries the rest is kept. Totals and the order
+//! of names are made anew from what is there.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::check::{self, StoreProblem};
+use super::copy::Copy;
+use crate::session::generation::NextGeneration;
+use crate::session::{Session, StoreError, open};
+use inmost_format::record::node::{Entries, Entry, Folder, Name, Root, Totals, What};
+use inmost_format::record::tree::{Body, Inner, Leaf, Owner};
+use inmost_format::record::{
+    Flaw, Kind, Node, NodeSink, NodeSource, ObjectId, Place, Reached, RecordError, RecordId, Tag,
+};
+
+/// What a repair dropped.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct RepairReport {
+    /// What is gone, in the order in which it was found; the first 10,000.
+    pub dropped: Vec<StoreProblem>,
+    /// How many more are gone.
+    pub unlisted: u64,
+}
+
+impl Session {
+    /// Writes the store anew without what is damaged, and answers what was dropped. Everything else is kept, and the
+    /// old records are gone as after a [`purge`](Session::purge): make a copy of the folder first if anything in it may
+    /// still be of use.
+    ///
+    /// [`check`](Session::check) tells beforehand what would be dropped.
+    ///
+    /// # Errors
+    /// [`StoreError::Tampered`] if the root folder itself cannot be read: then salvage is what is left. Those of
+    /// [`purge`](Session::purge).
+    ///
+    /// # Security
+    /// The report holds names, in plain strings that nothing wipes.
+    pub fn repair(&self) -> Result<RepairReport, StoreError> {
+        self.repair_telling(&mut |_| {})
+    }
+
+    pub(super) fn repair_telling(
+        &self,
+        progress: &mut dyn FnMut(u64),
+    ) -> Result<RepairReport, StoreError> {
+        let mut report = RepairReport::default();
+        self.exclusive(|exclusive| {
+            let mut copy = |copy: &mut Copy<'_>, root: &Root| {
+                report = RepairReport::default();
+                Repair { copy, report: &mut report, reached: Reached::default() }.root(root)
+            };
+            exclusive.replace_generation(progress, &mut copy, |keys, number| {
+                NextGeneration::generation(keys, number, keys.header().engine())
+            })
+        })?;
+        Ok(report)
+    }
+}
+
+struct Repair<'a, 'c> {
+    copy: &'a mut Copy<'c>,
+    report: &'a mut RepairReport,
+    reached: Reached,
+}
+
+impl Repair<'_, '_> {
+    fn root(&mut self, root: &Root) -> Result<(Tag, u64, u64), StoreError> {
+        let id = RecordId::folder(root.tree.id);
+        let (place, head) = self.load_folder(Place::TOP, id, &root.tree.tag)?;
+        let (tag, totals, _) = self.rebuild(&mut Vec::new(), place, id.object, &head)?;
+        Ok((tag, totals.files, totals.bytes))
+    }
+
+    /// Copies what is readable of a folder; `None` if nothing of it is left.
+    fn folder(
+        &mut self,
+        names: &mut Vec<Name>,
+        place: Place,
+        entry: &Entry,
+    ) -> Result<Option<(Tag, Totals)>, StoreError> {
+        let (place, head) = match self.load_folder(place, entry.head(), &entry.tag) {
+            Ok(found) => found,
+            Err(error) => return self.drop_damaged(names, error).map(|()| None),
+        };
+        let (tag, totals, entries) = self.rebuild(names, place, entry.id, &head)?;
+        Ok((entries > 0).then_some((tag, totals)))
+    }
+
+    fn rebuild(
+        &mut self,
+        names: &mut Vec<Name>,
+        place: Place,
+        object: ObjectId,
+        head: &Folder,
+    ) -> Result<(Tag, Totals, usize), StoreError> {
+        let mut found = Vec::new();
+        match &head.body {
+            Body::Inline(entries) => found.clone_from(&entries.0),
+            Body::Tree(inner) => self.collect(names, place, object, inner, &mut found)?,
+        }
+        // A search by name finds nothing that is out of order, and of two entries of one name only one.
+        found.sort_by(|left, right| left.name.as_str().cmp(right.name.as_str()));
+        let mut totals = Totals::default();
+        let mut kept: Vec<Entry> = Vec::with_capacity(found.len());
+        for mut entry in found {
+            names.push(entry.name.clone());
+            let copied = match entry.what {
+                _ if kept.last().is_some_and(|last| last.name == entry.name) => {
+                    self.list_dropped(
+                        names,
+                        entry.head().kind.describe(),
+                        "has the name of another",
+                    );
+                    None
+                }
+                What::Folder => self
+                    .folder(names, place, &entry)?
+                    .map(|(tag, below)| (tag, Totals::of_folder(&entry.name, &below))),
+                What::File(info) => self
+                    .file(names, place, &entry)?
+                    .map(|tag| (tag, Totals::of_file(&entry.name, info.bytes))),
+            };
+            names.pop();
+            if let Some((tag, added)) = copied {
+                totals = totals.plus(&added);
+                entry.tag = tag;
+                kept.push(entry);
+            }
+        }
+        let entries = kept.len();
+        if entries == 0 && !names.is_empty() {
+            return Ok((Tag::default(), totals, 0));
+        }
+        let mut nodes = Nodes::default();
+        let mut next_index = head.next_index;
+        let mut owner = Owner { sink: &mut nodes, object, next_index: &mut next_index };
+        let body = Body::of_entries(&mut owner, kept)?;
+        let tag = self.seal(
+            &mut nodes,
+            RecordId::folder(object),
+            Folder { next_index, totals, body }.into(),
+        )?;
+        Ok((tag, totals, entries))
+    }
+
+    /// The entries of every part of a folder that can be read.
+    fn collect(
+        &mut self,
+        names: &[Name],
+        place: Place,
+        object: ObjectId,
+        inner: &Inner<<Entries as Leaf>::Summary>,
+        found: &mut Vec<Entry>,
+    ) -> Result<(), StoreError> {
+        for (id, tag, _) in inner.children::<Entries>(object) {
+            match self.load(place, id, tag) {
+                Ok((_, Node::FolderLeaf(entries))) => found.extend(entries.0.iter().cloned()),
+                Ok((place, Node::FolderInner(inner))) => {
+                    self.collect(names, place, object, &inner, found)?;
+                }
+                Ok(_) => self.drop_damaged(names, malformed(Kind::FolderInner))?,
+                Err(error) => self.drop_damaged(names, error)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Copies a file if it can be read whole.
+    fn file(
+        &mut self,
+        names: &[Name],
+        place: Place,
+        entry: &Entry,
+    ) -> Result<Option<Tag>, StoreError> {
+        // Read once before anything is written: half a file must not be left in the new generation.
+        match self.read_through(place, entry.head(), &entry.tag) {
+            Ok(()) => self.copy.node(place, entry.head(), &entry.tag).map(Some),
+            Err(error) => self.drop_damaged(names, error).map(|()| None),
+        }
+    }
+
+    fn read_through(&mut self, place: Place, id: RecordId, tag: &Tag) -> Result<(), RecordError> {
+        let (place, mut node) = self.load(place, id, tag)?;
+        node.children_mut(id.object, |child, tag| self.read_through(place, child, tag))
+    }
+
+    fn load_folder(
+        &mut self,
+        place: Place,
+        id: RecordId,
+        tag: &Tag,
+    ) -> Result<(Place, Arc<Folder>), RecordError> {
+        match self.load(place, id, tag)? {
+            (place, Node::Folder(folder)) => Ok((place, folder)),
+            _ => Err(malformed(Kind::Folder)),
+        }
+    }
+
+    /// Reads a record, to which one at `place` refers, from the engine, whatever the cache has.
+    fn load(
+        &mut self,
+        place: Place,
+        id: RecordId,
+        tag: &Tag,
+    ) -> Result<(Place, Node), RecordError> {
+        self.reached.mark(id)?;
+        let open = self.copy.open;
+        let (node, _) = open::fetch(open.engine(), open.sealer(), id, tag)?;
+        Ok((place.below(&node)?, node))
+    }
+
+    fn seal(&mut self, nodes: &mut Nodes, id: RecordId, mut node: Node) -> Result<Tag, StoreError> {
+        node.children_mut(id.object, |child, tag| {
+            if let Some(below) = nodes.0.remove(&child) {
+                *tag = self.seal(nodes, child, below)?;
+            }
+            Ok::<(), StoreError>(())
+        })?;
+        let sealed = self.copy.sealer.seal(id, &node)?;
+        self.copy.put(sealed)
+    }
+
+    fn drop_damaged(&mut self, names: &[Name], error: RecordError) -> Result<(), StoreError> {
+        let RecordError::Damaged { kind, flaw } = error else { return Err(error.into()) };
+        self.list_dropped(names, kind.describe(), flaw.describe());
+        Ok(())
+    }
+
+    fn list_dropped(&mut self, names: &[Name], what: &'static str, how: &'static str) {
+        let problem = || StoreProblem::new(names, what, how);
+        check::list(&mut self.report.dropped, &mut self.report.unlisted, problem);
+    }
+}
+
+fn malformed(kind: Kind) -> RecordError {
+    RecordError::Damaged { kind, flaw: Flaw::Malformed }
+}
+
+/// New nodes of one folder, until they are sealed.
+#[derive(Default)]
+struct Nodes(HashMap<RecordId, Node>);
+
+impl NodeSource for Nodes {
+    fn load(&self, id: RecordId, _tag: &Tag) -> Result<Node, RecordError> {
+        let absent = RecordError::Damaged { kind: id.kind, flaw: Flaw::Absent };
+        self.0.get(&id).cloned().ok_or(absent)
+    }
+}
+
+impl NodeSink for Nodes {
+    fn put(&mut self, id: RecordId, node: Node) {
+        self.0.insert(id, node);
+    }
+
+    fn remove(&mut self, id: RecordId) {
+        self.0.remove(&id);
+    }
+}

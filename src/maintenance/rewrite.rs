@@ -1,0 +1,220 @@
+//! Writing the whole store anew: one routine for real deletion, a new data key, compaction, backup and a change of
+//! engine.
+//!
+//! Under a fresh data key, the live records go into a new generation in the order of their addresses, so that the new
+//! log shows nothing of what was written when or together. Only when that generation is synced and read back
+//! are the headers written, and only then is the old one removed: at every moment one of the two is whole. Writers
+//! wait; readers go on with the old generation until the new one takes its place.
+
+use inmost_engines::is_built;
+use inmost_engines::memory::MemoryStorage;
+use inmost_format::header::Unlocked;
+use inmost_format::record::node::Root;
+use inmost_storage::limits::BATCH_RECORDS;
+use inmost_storage::{Address, Batch, Engine, EngineKind, Storage};
+
+use super::copy::{Copy, CopyTree, ReadBack, strict};
+use crate::limits::FILE_INLINE_AGAIN;
+use crate::session::generation::{NextGeneration, NextKeys};
+use crate::session::{Exclusive, Open, Session, StorageEngine, StoreError, open};
+
+impl Session {
+    /// Writes the store anew under a fresh data key and removes the old records: what was deleted or overwritten is gone
+    /// from the store's files, and the space it took is free.
+    ///
+    /// Writers wait meanwhile, readers do not. A store in
+    /// memory has nothing to purge.
+    ///
+    /// # Errors
+    /// [`StoreError::Tampered`] if a live record is damaged; [`StoreError::Io`], [`StoreError::Storage`]. Nothing has changed
+    /// then, unless the session is halted: in that case the next unlock finds either the old or the new state.
+    ///
+    /// # Security
+    /// Old ciphertext may survive in free blocks, snapshots and copies. It opens only with an old copy of the header
+    /// and a credential that was valid for it. Backups are not purged.
+    pub fn purge(&self) -> Result<(), StoreError> {
+        self.purge_telling(&mut |_| {})
+    }
+
+    pub(super) fn purge_telling(&self, progress: &mut dyn FnMut(u64)) -> Result<(), StoreError> {
+        self.exclusive(|exclusive| exclusive.rewrite(None, progress))
+    }
+
+    /// Moves the store to another engine: a [`purge`](Session::purge) whose new records are kept in it. Moving to the
+    /// engine that the store has is a purge and no more.
+    ///
+    /// # Errors
+    /// [`StoreError::EngineNotBuilt`], and then nothing was begun; those of [`purge`](Session::purge).
+    pub fn migrate(&self, engine: StorageEngine) -> Result<(), StoreError> {
+        self.migrate_telling(engine, &mut |_| {})
+    }
+
+    pub(super) fn migrate_telling(
+        &self,
+        engine: StorageEngine,
+        progress: &mut dyn FnMut(u64),
+    ) -> Result<(), StoreError> {
+        if !is_built(engine.kind()) {
+            return Err(StoreError::EngineNotBuilt);
+        }
+        self.exclusive(|exclusive| exclusive.rewrite(Some(engine.kind()), progress))
+    }
+
+    /// Whether the store takes much more room than what it holds, so that [`purge`](Session::purge) is worth it: more than
+    /// three times the live bytes plus 8 MiB. What is live is estimated from the number of files and their length; no
+    /// record is read.
+    ///
+    /// # Errors
+    /// [`StoreError::Locked`], [`StoreError::Halted`], or a failure to list the engine's files.
+    pub fn compaction_due(&self) -> Result<bool, StoreError> {
+        self.read(|open| {
+            let root = open.root();
+            // From the totals: reading every record would cost more than the question is worth, and would count what
+            // still waits to be reaped. A record is an eighth longer than its text, half a KiB where the text is short.
+            let text = root.bytes.saturating_add(root.bytes / 8);
+            let live = text.saturating_add(root.files.saturating_mul(512));
+            let worth = live.saturating_mul(3).saturating_add(8 << 20);
+            Ok(open.storage().size()? > worth)
+        })
+    }
+}
+
+impl Exclusive<'_> {
+    /// Moves the store to a new generation, on another engine if one is named.
+    pub(super) fn rewrite(
+        &mut self,
+        engine: Option<EngineKind>,
+        progress: &mut dyn FnMut(u64),
+    ) -> Result<(), StoreError> {
+        self.replace_generation(progress, &mut strict, |keys, number| {
+            NextGeneration::generation(keys, number, engine.unwrap_or(keys.header().engine()))
+        })
+    }
+
+    /// Writes a new generation, makes the header name it, and goes on with it.
+    pub(super) fn replace_generation(
+        &mut self,
+        progress: &mut dyn FnMut(u64),
+        copy: CopyTree<'_>,
+        next: impl FnOnce(&Unlocked, u64) -> Result<NextGeneration, StoreError>,
+    ) -> Result<(), StoreError> {
+        let written = self.session().read(|open| {
+            let Some(keys) = open.keys() else { return Ok(None) };
+            let old = keys.header().generation();
+            let newest = open.storage().generations()?.into_iter().max().unwrap_or(old).max(old);
+            let number = newest.checked_add(1).ok_or(StoreError::TooLarge)?;
+            let next = next(keys, number)?;
+            let written = write_and_announce(open, &next, copy, progress).map_err(|error| {
+                // What was begun is of no use; if it cannot be removed now, the next unlock does it.
+                let _ = open.storage().remove_generation(number);
+                error
+            })?;
+            Ok::<_, StoreError>(Some((old, next, written)))
+        })?;
+        let Some((old, next, Written { engine, root, root_value })) = written else {
+            return Ok(());
+        };
+        let before = self.switch(engine, next, root, root_value)?;
+        // The new generation is durable and named, and the old one is synced: closing it can fail without harm.
+        let _ = before.close();
+        self.session().read(|open| {
+            open.renew_anchor();
+            let removed = open.storage().remove_generation(old);
+            removed
+                .map_err(|error| StoreError::OldRecordsRemain(StoreError::from(error).to_string()))
+        })
+    }
+}
+
+/// Writes the next generation, and tells the anchor of it before the header does if its keys are new.
+fn write_and_announce(
+    open: &Open,
+    next: &NextGeneration,
+    copy: CopyTree<'_>,
+    progress: &mut dyn FnMut(u64),
+) -> Result<Written, StoreError> {
+    let commit = open.root().commit.saturating_add(1);
+    let written = write_generation(open, open.storage(), next, commit, copy, progress)?;
+    if let NextKeys::Rotated(keys) = &next.keys
+        && let Err(error) = open.announce(keys, commit, &written.root_value)
+    {
+        let _ = written.engine.close();
+        return Err(error);
+    }
+    Ok(written)
+}
+
+/// A generation that is complete and synced, and that no header names yet.
+pub(super) struct Written {
+    pub(super) engine: Box<dyn Engine>,
+    pub(super) root: Root,
+    pub(super) root_value: Vec<u8>,
+}
+
+/// Writes the live records under new keys, in address order, and reads them all back.
+///
+/// Sealing goes from the leaves to the root, which is the order of the tree and would show in the log. So sealed
+/// records are collected first, in memory if they are few and else in a generation of their own, and copied from there in
+/// order.
+pub(super) fn write_generation(
+    open: &Open,
+    storage: &dyn Storage,
+    next: &NextGeneration,
+    commit: u64,
+    copy_tree: CopyTree<'_>,
+    progress: &mut dyn FnMut(u64),
+) -> Result<Written, StoreError> {
+    let size =
+        open.root().bytes.saturating_add(open.root().files.saturating_mul(FILE_INLINE_AGAIN));
+    let in_memory = MemoryStorage::default();
+    let scratch_number = next.generation.checked_add(1).ok_or(StoreError::TooLarge)?;
+    let (place, kind): (&dyn Storage, _) = if size <= COLLECTED_IN_MEMORY {
+        (&in_memory, EngineKind::Memory)
+    } else {
+        storage.remove_generation(scratch_number)?;
+        (storage, next.engine)
+    };
+    let scratch = place.create_generation(scratch_number, kind)?;
+    let mut copy = Copy::new(open, &next.sealer, &*scratch);
+    let copied = copy.root(commit, next.header_id(), copy_tree);
+    let records = copy.records();
+    drop(copy);
+    let engine = copied.and_then(|()| {
+        let engine = storage.create_generation(next.generation, next.engine)?;
+        sort(&*scratch, &*engine, progress)?;
+        Ok(engine)
+    });
+    let _ = scratch.close();
+    place.remove_generation(scratch_number)?;
+    let engine = engine?;
+
+    let (root, root_value) = open::read_root(&*engine, &next.sealer)?;
+    if ReadBack::count(&*engine, &next.sealer, &root)? != records {
+        return Err(StoreError::Storage("the new generation lacks records".to_owned()));
+    }
+    Ok(Written { engine, root, root_value })
+}
+
+/// Copies records from one engine to another in the order of their addresses.
+fn sort(
+    from: &dyn Engine,
+    into: &dyn Engine,
+    progress: &mut dyn FnMut(u64),
+) -> Result<(), StoreError> {
+    let mut after: Option<Address> = None;
+    let mut records = 0_u64;
+    loop {
+        let page = from.scan(after.as_ref(), PAGE)?;
+        let Some((last, _)) = page.last() else { return Ok(()) };
+        after = Some(*last);
+        records = records.saturating_add(u64::try_from(page.len()).unwrap_or_default());
+        into.apply(&Batch { expect: None, puts: page, deletes: Vec::new() })?;
+        into.sync()?;
+        progress(records);
+    }
+}
+
+/// Records read at once and written in one batch.
+const PAGE: usize = BATCH_RECORDS;
+/// Bytes of a store that is collected in memory to be sorted.
+const COLLECTED_IN_MEMORY: u64 = 64 << 20;

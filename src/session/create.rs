@@ -1,0 +1,56 @@
+//! The first records of a store, and stores that exist only in memory.
+
+use std::sync::Arc;
+
+use super::error::StoreError;
+use super::generation::FIRST_GENERATION;
+use super::handle::Session;
+use super::open::{self, Open};
+use super::options::SessionOptions;
+use inmost_engines::memory::MemoryStorage;
+use inmost_format::crypto::keys::{DataKey, RecordKeys};
+use inmost_format::crypto::prf::StoreId;
+use inmost_format::crypto::rng;
+use inmost_format::record::node::{Child, Root};
+use inmost_format::record::{HeaderId, ObjectId, Sealer, Tag};
+use inmost_storage::{Engine, EngineKind, Storage};
+
+impl Session {
+    /// An unlocked store that lives in memory and is gone with its last handle; for tests and for agents that
+    /// must leave nothing behind.
+    ///
+    /// # Errors
+    /// [`StoreError::RandomnessFailed`].
+    pub fn in_memory() -> Result<Self, StoreError> {
+        SessionOptions::new().in_memory()
+    }
+}
+
+impl SessionOptions {
+    /// See [`Session::in_memory`].
+    ///
+    /// # Errors
+    /// [`StoreError::RandomnessFailed`].
+    pub fn in_memory(&self) -> Result<Session, StoreError> {
+        let storage = MemoryStorage::default();
+        let engine = storage.create_generation(FIRST_GENERATION, EngineKind::Memory)?;
+        let store = StoreId(rng::array()?);
+        let keys = RecordKeys::derive(&DataKey::generate()?, &store, FIRST_GENERATION);
+        let sealer = Sealer::new(keys, store, FIRST_GENERATION);
+        begin(&*engine, &sealer, HeaderId::NONE)?;
+        Session::with(Open::new(Arc::new(storage), engine, sealer, None, self)?, self)
+    }
+}
+
+/// Writes the first records of a store: a root, an empty tree, an empty system folder.
+pub(super) fn begin(
+    engine: &dyn Engine,
+    sealer: &Sealer,
+    header: HeaderId,
+) -> Result<(), StoreError> {
+    let child = || Ok::<_, StoreError>(Child { id: ObjectId(rng::array()?), tag: Tag::default() });
+    let root = Root { commit: 1, header, files: 0, bytes: 0, tree: child()?, system: child()? };
+    engine.apply(&open::first_batch(sealer, root)?)?;
+    engine.sync()?;
+    Ok(())
+}

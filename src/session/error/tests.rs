@@ -1,0 +1,175 @@
+//! What every error says and advises, word for word: people read it when something is lost.
+
+use std::error::Error;
+use std::io;
+
+use super::StoreError as E;
+use super::*;
+use inmost_format::crypto::cost::{KdfCost, KdfLimits};
+use inmost_storage::every_variant;
+
+#[test]
+#[allow(clippy::too_many_lines, reason = "a row for every variant")]
+fn every_error_says_in_a_sentence_what_happened_and_in_another_what_to_do() {
+    let bounds = KdfLimits::default().admit(KdfCost::new(1, 1, 1)).unwrap_err();
+    let table = every_variant!(StoreError {
+        E::AlreadyExists => [E::AlreadyExists, "There is something at this place already."];
+        E::DiskFull => [StorageError::Full.into(), "The disk is full."];
+        E::EngineNotBuilt => [
+            StorageError::NotBuilt.into(),
+            "The store uses an engine that this build lacks."
+        ], [
+            HeaderError::UnknownEngine(2).into(),
+            "The store uses an engine that this build lacks."
+        ];
+        E::Halted => [
+            StorageError::Poisoned.into(),
+            "An earlier write failed, so the session has stopped."
+        ];
+        E::ForeignAnchor => [
+            E::ForeignAnchor,
+            "The freshness anchor was written with other keys than this store has."
+        ];
+        E::HeaderDamaged => [
+            HeaderError::Damaged("its checksum").into(),
+            "The header of the store is damaged or missing."
+        ];
+        E::HeaderRolledBack { .. } => [
+            E::HeaderRolledBack { expected: 9, found: 7 },
+            "The header was rolled back: it has revision 7, its records 9."
+        ], [
+            E::HeaderRolledBack { expected: 7, found: 7 },
+            "The header was rolled back: its records name another of revision 7."
+        ];
+        E::InMemory => [E::InMemory, "A store in memory has no keyslots."];
+        E::AnchorUnavailable => [
+            E::AnchorUnavailable,
+            "The freshness anchor cannot be read or written. Nothing has changed."
+        ];
+        E::InUse(_) => [
+            StorageError::InUse(Some(7)).into(),
+            "The store is in use by process 7."
+        ], [
+            StorageError::InUse(None).into(),
+            "The store is in use by another process."
+        ];
+        E::Io(_) => [
+            StorageError::Io(io::Error::other("why")).into(),
+            "The operating system reports: why."
+        ];
+        E::KdfOutOfBounds(_) => [
+            HeaderError::KdfOutOfBounds(bounds).into(),
+            "The cost of unlocking is out of bounds: key derivation asks for 1 KiB of memory; accepted are 19456 to 1048576."
+        ];
+        E::LastSlot => [HeaderError::LastSlot.into(), "The last keyslot cannot be removed."];
+        E::Locked => [E::Locked, "The store is locked."];
+        E::NoSuchSlot(_) => [HeaderError::NoSuchSlot(3).into(), "Keyslot 3 is not in use."];
+        E::NotAStore => [
+            StorageError::Missing.into(),
+            "There is no store at this place."
+        ], [
+            HeaderError::NotAStore.into(),
+            "There is no store at this place."
+        ];
+        E::OutOfMemory => [
+            HeaderError::KdfFailed(KdfFailed::OutOfMemory(1)).into(),
+            "There is not enough memory to derive the key."
+        ];
+        E::UntrustedFile(_) => [
+            E::UntrustedFile("header.a is a symbolic link".to_owned()),
+            "A file of the store is not what it should be: header.a is a symbolic link."
+        ];
+        E::OutcomeUnknown => [
+            E::OutcomeUnknown,
+            "The process that holds the store ended before it said whether the change was made."
+        ];
+        E::RandomnessFailed => [
+            RandomnessFailed.into(),
+            "The operating system gave no randomness."
+        ], [
+            RecordError::Randomness.into(),
+            "The operating system gave no randomness."
+        ], [
+            HeaderError::Randomness(RandomnessFailed).into(),
+            "The operating system gave no randomness."
+        ];
+        E::RolledBack { .. } => [
+            E::RolledBack { expected: 9, found: 7 },
+            "The store was rolled back: it is at 7, and 9 was seen before."
+        ];
+        // The reason is an error in a sentence of its own.
+        E::OldRecordsRemain(_) => [
+            E::OldRecordsRemain(E::DiskFull.to_string()),
+            "The store was written anew, but its old records could not be removed: The disk is full."
+        ];
+        E::SlotsFull => [HeaderError::SlotsFull.into(), "All eight keyslots are in use."];
+        E::Storage(_) => [
+            StorageError::Corrupt("why".to_owned()).into(),
+            "The storage engine failed: the engine's files are damaged: why."
+        ];
+        E::SubtreeIsFile => [
+            E::SubtreeIsFile,
+            "The folder that the memory tool is confined to is a file."
+        ];
+        E::Tampered { .. } => [
+            StorageError::Conflict.into(),
+            "The store was damaged or tampered with: the root record is not the version its parent refers to."
+        ], [
+            RecordError::Damaged { kind: Kind::File, flaw: Flaw::Absent }.into(),
+            "The store was damaged or tampered with: a file is missing."
+        ], [
+            HeaderError::Tampered("a keyslot").into(),
+            "The store was damaged or tampered with: a keyslot does not authenticate."
+        ], [
+            HeaderError::KdfFailed(KdfFailed::Refused).into(),
+            "The store was damaged or tampered with: the header asks for impossible key derivation."
+        ];
+        E::TooLarge => [
+            StorageError::TooLarge.into(),
+            "The change is too large for one durable step."
+        ], [
+            RecordError::TooLarge.into(),
+            "The change is too large for one durable step."
+        ];
+        E::UnknownFormat { .. } => [
+            HeaderError::UnknownFormat(7).into(),
+            "The store has format 7, which this version does not know."
+        ], [
+            HeaderError::UnknownFlags(0x30).into(),
+            "The store uses features that this version does not know: 0x30."
+        ];
+        E::WrongKey(_) => [
+            E::of_unlock(HeaderError::WrongCredential, SlotKind::RecoveryKey),
+            "No keyslot opens with this recovery key."
+        ], [
+            E::of_unlock(HeaderError::WrongCredential, SlotKind::RawKey),
+            "No keyslot opens with this raw key."
+        ], [
+            E::of_unlock(HeaderError::WrongCredential, SlotKind::PassphraseAndKeyfile),
+            "The passphrase or the keyfile is wrong."
+        ];
+        E::WrongPassphrase => [
+            HeaderError::WrongCredential.into(),
+            "The passphrase is wrong."
+        ], [
+            E::of_unlock(HeaderError::WrongCredential, SlotKind::Passphrase),
+            "The passphrase is wrong."
+        ];
+    });
+    for (error, sentence) in table {
+        assert_eq!(error.to_string(), sentence);
+        let advice = error.advice();
+        assert!(advice.ends_with('.') && advice.len() > 20, "{sentence}: {advice}");
+        assert!(advice.starts_with(char::is_uppercase), "{sentence}: {advice}");
+        let system = matches!(error, E::Io(_));
+        assert_eq!(error.source().is_some(), system, "{sentence}");
+    }
+}
+
+#[test]
+fn advice_on_a_wrong_key_goes_by_what_the_key_is() {
+    let advice = |kind| E::WrongKey(kind).advice();
+    assert!(advice(SlotKind::PassphraseAndKeyfile).contains("keyfile"));
+    assert_eq!(advice(SlotKind::RecoveryKey), advice(SlotKind::RawKey));
+    assert_ne!(advice(SlotKind::RecoveryKey), advice(SlotKind::PassphraseAndKeyfile));
+}

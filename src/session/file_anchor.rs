@@ -1,0 +1,97 @@
+//! A freshness anchor in a file of its own, for hosts that have another disk or folder to keep it on.
+
+use std::error::Error;
+use std::path::PathBuf;
+
+use super::anchor::FreshnessAnchor;
+use inmost_engines::files;
+
+/// A [`FreshnessAnchor`] in a file: what an application with no better place for it keeps outside the store.
+///
+/// One file is for one store, and belongs where nothing puts it back together with the store: not in its folder, and
+/// not in the same backup or synced folder. Every commit replaces it as a whole and syncs it, which
+/// costs about as much as the commit itself.
+///
+/// ```
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let folder = tempfile::tempdir()?;
+/// # let (path, anchor) = (folder.path().join("claude.inmost"), folder.path().join("claude.anchor"));
+/// use std::sync::Arc;
+///
+/// use inmost::{FileAnchor, Passphrase, VaultOptions};
+///
+/// let options = VaultOptions::new().freshness_anchor(Arc::new(FileAnchor::new(&anchor)));
+/// options.create(&path, &Passphrase::new("correct horse battery staple")?)?.lock();
+/// assert!(anchor.exists());
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Debug)]
+pub struct FileAnchor {
+    path: PathBuf,
+}
+
+impl FileAnchor {
+    /// An anchor in this file, which is made with the first commit. Its folder must be there.
+    #[must_use]
+    pub fn new(path: impl Into<PathBuf>) -> Self {
+        Self { path: path.into() }
+    }
+}
+
+impl FreshnessAnchor for FileAnchor {
+    fn load(&self) -> Result<Option<Vec<u8>>, Box<dyn Error + Send + Sync>> {
+        Ok(files::read_small(&self.path, MOST_BYTES)?)
+    }
+
+    fn save(&self, value: &[u8]) -> Result<(), Box<dyn Error + Send + Sync>> {
+        // A path that was mistyped must not cost what lies there: only what could be an anchor is replaced.
+        if let Some(held) = files::read_small(&self.path, MOST_BYTES)?
+            && !matches!(held.len(), 0 | 88 | 176)
+        {
+            return Err("the file is no anchor".into());
+        }
+        Ok(files::replace(&self.path, value)?)
+    }
+}
+
+/// More than any value has.
+const MOST_BYTES: u64 = 4 << 10;
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn the_last_value_is_kept_and_nothing_else_is_left() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("anchor");
+        let anchor = FileAnchor::new(&path);
+        assert!(anchor.load().unwrap().is_none());
+        // What a crash in the middle of a save leaves is in nobody's way.
+        fs::write(folder.path().join(".anchor.new"), "half").unwrap();
+        for value in [[1; 88].as_slice(), &[2; 176], &[3; 88]] {
+            anchor.save(value).unwrap();
+            assert_eq!(anchor.load().unwrap().as_deref(), Some(value));
+        }
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn what_is_no_anchor_is_an_error_and_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("anchor");
+        fs::write(&path, vec![0; 4_097]).unwrap();
+        assert!(FileAnchor::new(&path).load().is_err());
+        assert!(FileAnchor::new(folder.path()).load().is_err());
+        assert!(FileAnchor::new(folder.path()).save(b"value").is_err());
+        assert!(FileAnchor::new(&path).save(&[1; 88]).is_err());
+        assert_eq!(fs::metadata(&path).unwrap().len(), 4_097);
+        fs::write(&path, "a text that is dear to somebody").unwrap();
+        assert!(FileAnchor::new(&path).save(&[1; 88]).is_err());
+        assert_eq!(fs::read(&path).unwrap(), b"a text that is dear to somebody");
+        assert!(FileAnchor::new(folder.path().join("not/there")).save(b"value").is_err());
+    }
+}

@@ -1,0 +1,93 @@
+//! Changing who may open a store: its keyslots, listed and changed while it is unlocked.
+//!
+//! A change makes the next header, writes it to copy A and then to copy B, and then commits a root that names
+//! it; only then is it acknowledged. A crash before copy A leaves the old state, one after it the new, and in
+//! between the credentials of both open the store. Once the root is committed, the old header is refused wherever
+//! it comes from.
+
+use inmost_format::header::{NewSlot, NextHeader, SlotInfo, Unlocked};
+
+use super::clock::now;
+use super::commit::Exclusive;
+use super::error::StoreError;
+use super::generation::write_headers;
+use super::handle::{Session, write};
+
+impl Session {
+    /// The keyslots in use, in their order.
+    ///
+    /// # Errors
+    /// [`StoreError::InMemory`] for a store that has none; [`StoreError::Tampered`], [`StoreError::Locked`],
+    /// [`StoreError::Halted`].
+    pub fn slots(&self) -> Result<Vec<SlotInfo>, StoreError> {
+        self.read(|open| Ok(open.keys().ok_or(StoreError::InMemory)?.slots()?))
+    }
+
+    /// Gives one more credential a keyslot, and says its number.
+    ///
+    /// Pays one key derivation, during which readers go on and writers wait. No record but the root is written.
+    ///
+    /// # Errors
+    /// [`StoreError::SlotsFull`]; [`StoreError::KdfOutOfBounds`] if the store could then not be unlocked within the limits it
+    /// was opened with; [`StoreError::InMemory`]; and those of a commit. Nothing has changed then, unless the
+    /// session is halted: in that case the next unlock finds either the old or the new slots.
+    pub fn add_slot(&self, slot: &NewSlot<'_>) -> Result<u8, StoreError> {
+        self.exclusive(|exclusive| exclusive.change_header(|keys| Ok(keys.add_slot(slot, now())?)))
+    }
+
+    /// Gives a credential the keyslot of another: how a passphrase is changed.
+    ///
+    /// As cheap as [`add_slot`](Session::add_slot). The new credential may be of another kind.
+    ///
+    /// # Errors
+    /// [`StoreError::NoSuchSlot`], and as [`add_slot`](Session::add_slot).
+    ///
+    /// # Security
+    /// As for [`remove_slot`](Session::remove_slot).
+    pub fn replace_slot(&self, number: u8, slot: &NewSlot<'_>) -> Result<(), StoreError> {
+        self.exclusive(|exclusive| {
+            exclusive.change_header(|keys| Ok(((), keys.replace_slot(number, slot, now())?)))
+        })
+    }
+
+    /// Frees a keyslot; its credential no longer opens the store.
+    ///
+    /// # Errors
+    /// [`StoreError::LastSlot`], [`StoreError::NoSuchSlot`], and as [`add_slot`](Session::add_slot).
+    ///
+    /// # Security
+    /// It stops the credential in this program. Whoever has it *and* an older copy of the header, from a backup or a
+    /// synchronised folder, still gets at the keys of this store. [`rotate`](Session::rotate) ends that for everything
+    /// that is in the store from then on.
+    pub fn remove_slot(&self, number: u8) -> Result<(), StoreError> {
+        self.exclusive(|exclusive| {
+            exclusive.change_header(|keys| Ok(((), keys.remove_slot(number)?)))
+        })
+    }
+}
+
+impl Exclusive<'_> {
+    /// Makes a header from the one in use, and goes on with it.
+    fn change_header<T>(
+        &mut self,
+        change: impl FnOnce(&Unlocked) -> Result<(T, NextHeader), StoreError>,
+    ) -> Result<T, StoreError> {
+        let session = self.session().clone();
+        let (answer, next) =
+            session.read(|open| change(open.keys().ok_or(StoreError::InMemory)?))?;
+        let id = next.id();
+        let written = session
+            .read(|open| write_headers(open.storage(), next.bytes()))
+            .and_then(|()| {
+                write(&session.shared.state).open_mut()?.adopt_header(next);
+                Ok(())
+            })
+            .and_then(|()| self.commit(|txn| txn.bind_header(id).map_err(StoreError::from)));
+        // From the first copy on, only a new unlock can tell how far it came.
+        written.map_err(|error| session.halt(error))?;
+        Ok(answer)
+    }
+}
+
+#[cfg(test)]
+mod tests;

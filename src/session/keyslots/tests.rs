@@ -1,0 +1,508 @@
+use std::collections::BTreeMap;
+use std::error::Error;
+use std::sync::{Arc, Mutex};
+
+use std::time::{Duration, SystemTime};
+
+use inmost_format::crypto::cost::KdfCost;
+use inmost_format::header::{Credential, SlotKind, SlotLabel};
+
+use super::*;
+use crate::session::{AnchorStatus, FreshnessAnchor, VaultOptions};
+use inmost_engines::faulty::{Fault, FaultyStorage};
+use inmost_engines::memory::MemoryStorage;
+use inmost_format::assert_not_impl;
+use inmost_format::crypto::cost::KdfLimits;
+use inmost_format::crypto::keys::{Keyfile, RawKey, RecoveryKey};
+use inmost_format::crypto::passphrase::Passphrase;
+use inmost_format::header::HEADER_BYTES;
+use inmost_format::header::fixtures::{Secrets, TINY, with_checksum};
+use inmost_storage::{Address, AnchorSlot, EngineKind, HeaderCopy, Storage};
+
+mod anchors;
+mod faults;
+mod replay;
+
+/// A store in memory that is unlocked like any other, though for next to nothing.
+struct Store {
+    memory: MemoryStorage,
+    options: VaultOptions,
+}
+
+impl Store {
+    /// With a file of one record and one of several.
+    fn create(credential: Credential<'_>) -> Self {
+        Self::create_by(VaultOptions::new(), credential)
+    }
+
+    fn create_by(options: VaultOptions, credential: Credential<'_>) -> Self {
+        let options = options.kdf_cost(TINY).kdf_limits(KdfLimits::of_tests());
+        let memory = MemoryStorage::default();
+        options.fill(&memory, EngineKind::Memory, credential).unwrap();
+        let store = Self { memory, options };
+        let session = store.unlock(credential).unwrap();
+        for (path, text) in files() {
+            session.files().write(&path, &text).unwrap();
+        }
+        session.lock();
+        store
+    }
+
+    fn unlock(&self, credential: Credential<'_>) -> Result<Session, StoreError> {
+        self.unlock_on(self.memory.clone(), credential)
+    }
+
+    fn unlock_on(
+        &self,
+        storage: impl Storage + 'static,
+        credential: Credential<'_>,
+    ) -> Result<Session, StoreError> {
+        self.options.open_storage(Arc::new(storage))?.unlock_with(credential)
+    }
+
+    /// Whether a credential opens the store, which must then be whole, also the next time.
+    fn opens(&self, credential: Credential<'_>) -> bool {
+        match self.unlock(credential) {
+            Ok(session) => {
+                assert_whole(&session);
+                session.lock();
+                true
+            }
+            Err(StoreError::WrongPassphrase | StoreError::WrongKey(_)) => false,
+            Err(error) => panic!("{error}"),
+        }
+    }
+
+    fn headers(&self) -> [Vec<u8>; 2] {
+        [HeaderCopy::A, HeaderCopy::B].map(|copy| self.memory.read_header(copy).unwrap().unwrap())
+    }
+
+    fn put_back(&self, headers: &[Vec<u8>; 2]) {
+        for (copy, bytes) in [HeaderCopy::A, HeaderCopy::B].into_iter().zip(headers) {
+            self.memory.write_header(copy, bytes).unwrap();
+        }
+    }
+
+    fn records(&self) -> BTreeMap<Address, Vec<u8>> {
+        let [generation] = self.memory.generations().unwrap().try_into().unwrap();
+        let engine = self.memory.open_generation(generation, EngineKind::Memory).unwrap();
+        engine.scan(None, usize::MAX).unwrap().into_iter().collect()
+    }
+}
+
+fn files() -> [(String, String); 2] {
+    [
+        ("/memories/short.md".to_owned(), "one record\n".to_owned()),
+        ("/memories/folder/long.txt".to_owned(), "several records\n".repeat(2_000)),
+    ]
+}
+
+fn assert_whole(session: &Session) {
+    for (path, text) in files() {
+        assert_eq!(session.files().read(&path).unwrap().as_str(), text);
+    }
+}
+
+fn tiny(credential: Credential<'_>) -> NewSlot<'_> {
+    NewSlot::new(credential).kdf_cost(TINY)
+}
+
+fn numbers(slots: &[SlotInfo]) -> Vec<u8> {
+    slots.iter().map(SlotInfo::number).collect()
+}
+
+#[test]
+fn what_is_told_of_slots_has_no_trait_that_leaks() {
+    assert_not_impl!(SlotInfo: std::fmt::Debug, std::fmt::Display, Clone, PartialEq);
+}
+
+#[test]
+fn every_kind_opens_what_it_was_added_to_and_nothing_else_does() {
+    let (right, wrong) = (Secrets::new(1), Secrets::new(2));
+    for first in right.all() {
+        let store = Store::create(first);
+        for credential in right.all() {
+            assert_eq!(store.opens(credential), credential.kind() == first.kind());
+        }
+        let session = store.unlock(first).unwrap();
+        for credential in right.all().into_iter().filter(|other| other.kind() != first.kind()) {
+            session.add_slot(&tiny(credential)).unwrap();
+        }
+        session.lock();
+        assert!(right.all().into_iter().all(|credential| store.opens(credential)));
+        assert!(!wrong.all().into_iter().any(|credential| store.opens(credential)));
+    }
+}
+
+#[test]
+fn a_wrong_credential_is_called_by_its_kind() {
+    let (right, wrong) = (Secrets::new(1), Secrets::new(2));
+    let store = Store::create(right.raw());
+    for credential in wrong.all() {
+        let refused = store.unlock(credential).err().unwrap();
+        match credential.kind() {
+            SlotKind::Passphrase => assert!(matches!(refused, StoreError::WrongPassphrase)),
+            kind => assert!(matches!(refused, StoreError::WrongKey(named) if named == kind)),
+        }
+    }
+}
+
+#[test]
+fn slots_are_listed_with_what_their_owner_may_know() {
+    let secrets = Secrets::new(1);
+    let store = Store::create(secrets.passphrase());
+    let session = store.unlock(secrets.passphrase()).unwrap();
+    let label = SlotLabel::parse("in the safe").unwrap();
+    let number = session.add_slot(&NewSlot::new(secrets.recovery()).label(label)).unwrap();
+    let slots = session.slots().unwrap();
+    let seen: Vec<_> = slots
+        .iter()
+        .map(|slot| (slot.number(), slot.kind(), slot.label(), slot.kdf_cost(), slot.is_current()))
+        .collect();
+    assert_eq!(
+        seen,
+        [
+            (0, SlotKind::Passphrase, "passphrase", Some(TINY), true),
+            (number, SlotKind::RecoveryKey, "in the safe", None, false),
+        ]
+    );
+    let age = SystemTime::now().duration_since(slots[1].created()).unwrap();
+    assert!(age < Duration::from_secs(60));
+    session.remove_slot(0).unwrap();
+    session.add_slot(&tiny(secrets.raw())).unwrap();
+    assert!(!session.slots().unwrap().iter().any(SlotInfo::is_current), "its place has another");
+}
+
+#[test]
+fn a_ninth_slot_is_refused_and_nothing_has_changed() {
+    let (one, two, three) = (Secrets::new(1), Secrets::new(2), Secrets::new(3));
+    let store = Store::create(one.passphrase());
+    let session = store.unlock(one.passphrase()).unwrap();
+    for credential in one.all().into_iter().skip(1).chain(two.all()) {
+        session.add_slot(&tiny(credential)).unwrap();
+    }
+    let before = store.headers();
+    assert!(matches!(session.add_slot(&tiny(three.raw())), Err(StoreError::SlotsFull)));
+    assert_eq!(store.headers(), before);
+    assert_whole(&session);
+    session.remove_slot(5).unwrap();
+    assert_eq!(session.add_slot(&tiny(three.raw())).unwrap(), 5);
+    session.lock();
+    assert!(one.all().into_iter().all(|credential| store.opens(credential)));
+    assert!(store.opens(three.raw()) && !store.opens(two.keyfile()));
+}
+
+#[test]
+fn a_removed_credential_is_refused_and_the_last_slot_stays() {
+    let secrets = Secrets::new(1);
+    let store = Store::create(secrets.passphrase());
+    let session = store.unlock(secrets.passphrase()).unwrap();
+    session.add_slot(&tiny(secrets.raw())).unwrap();
+    session.remove_slot(0).unwrap();
+    for missing in [0, 2, 8, 255] {
+        let refused = session.remove_slot(missing);
+        assert!(matches!(refused, Err(StoreError::NoSuchSlot(number)) if number == missing));
+        let refused = session.replace_slot(missing, &tiny(secrets.raw()));
+        assert!(matches!(refused, Err(StoreError::NoSuchSlot(number)) if number == missing));
+    }
+    assert!(matches!(session.remove_slot(1), Err(StoreError::LastSlot)));
+    session.lock();
+    assert!(!store.opens(secrets.passphrase()) && store.opens(secrets.raw()));
+}
+
+#[test]
+fn a_header_put_back_with_a_removed_slot_is_refused() {
+    let secrets = Secrets::new(1);
+    let store = Store::create(secrets.passphrase());
+    let session = store.unlock(secrets.passphrase()).unwrap();
+    session.add_slot(&tiny(secrets.raw())).unwrap();
+    let before = store.headers();
+    session.remove_slot(0).unwrap();
+    session.lock();
+    let [old, _] = before.clone();
+    let [new, _] = store.headers();
+    store.put_back(&before);
+    for credential in [secrets.passphrase(), secrets.raw()] {
+        let refused = store.unlock(credential).err().unwrap();
+        assert!(
+            matches!(refused, StoreError::HeaderRolledBack { expected: 3, found: 2 }),
+            "{refused}"
+        );
+        let mut vault = store.options.open_storage(Arc::new(store.memory.clone())).unwrap();
+        let accepted = vault.unlock_accepting_rollback(credential).err();
+        assert!(matches!(accepted, Some(StoreError::HeaderRolledBack { .. })));
+    }
+    // One copy alone is no more use to the removed credential, and no harm to the other.
+    for headers in [[old.clone(), new.clone()], [new, old]] {
+        store.put_back(&headers);
+        let refused = store.unlock(secrets.passphrase()).err().unwrap();
+        assert!(matches!(refused, StoreError::HeaderRolledBack { .. }), "{refused}");
+        assert!(store.opens(secrets.raw()));
+        assert!(!store.opens(secrets.passphrase()));
+    }
+}
+
+#[test]
+fn a_change_of_passphrase_writes_the_root_and_nothing_else() {
+    let (old, new) = (Secrets::new(1), Secrets::new(2));
+    let store = Store::create(old.passphrase());
+    let before = store.records();
+    let headers = store.headers();
+    let session = store.unlock(old.passphrase()).unwrap();
+    session.replace_slot(0, &tiny(new.passphrase())).unwrap();
+    assert_whole(&session);
+    session.lock();
+    let after = store.records();
+    assert!(before.len() > 8 && before.keys().eq(after.keys()));
+    assert_eq!(before.iter().filter(|(address, value)| after[address] != **value).count(), 1);
+    let [one, other] = store.headers();
+    assert_eq!(one, other);
+    assert_eq!(one[384..2_176], headers[0][384..2_176], "the other slots");
+    assert_eq!(one[48..120], headers[0][48..120], "the data key");
+    assert!(!store.opens(old.passphrase()) && store.opens(new.passphrase()));
+}
+
+#[test]
+fn a_new_passphrase_inherits_label_and_a_cost_that_is_not_too_low() {
+    let secrets = Secrets::new(1);
+    let store = Store::create(secrets.raw());
+    let session = store.unlock(secrets.raw()).unwrap();
+    let slot = |number: usize| session.slots().unwrap().swap_remove(number);
+    let dear = KdfCost::new(65 << 10, 3, 4);
+    let label = SlotLabel::parse("laptop").unwrap();
+    let new = NewSlot::new(secrets.passphrase()).label(label).kdf_cost(dear);
+    session.add_slot(&new).unwrap();
+    session.replace_slot(1, &NewSlot::new(secrets.keyfile())).unwrap();
+    assert_eq!((slot(1).label(), slot(1).kdf_cost()), ("laptop", Some(dear)));
+    session.replace_slot(1, &tiny(secrets.passphrase())).unwrap();
+    session.replace_slot(1, &NewSlot::new(secrets.passphrase())).unwrap();
+    assert_eq!(slot(1).kdf_cost(), Some(KdfCost::default()));
+}
+
+#[test]
+fn a_rotation_keeps_one_credential_and_every_file() {
+    let secrets = Secrets::new(1);
+    let store = Store::create(secrets.passphrase());
+    let session = store.unlock(secrets.passphrase()).unwrap();
+    let label = SlotLabel::parse("kept").unwrap();
+    session.add_slot(&tiny(secrets.keyfile()).label(label)).unwrap();
+    session.add_slot(&tiny(secrets.recovery())).unwrap();
+    let created = session.slots().unwrap()[1].created();
+    session.files().write("/memories/doomed", "deleted before").unwrap();
+    session.files().remove("/memories/doomed").unwrap();
+    session.lock();
+    let (before, headers) = (store.records(), store.headers());
+
+    let session = store.unlock(secrets.passphrase()).unwrap();
+    let mut records = 0;
+    let dropped =
+        session.with_progress(|written| records = written).rotate(secrets.keyfile()).unwrap();
+    assert_eq!(numbers(&dropped), [0, 2]);
+    assert!(records > 8);
+    assert_whole(&session);
+    let slots = session.slots().unwrap();
+    assert_eq!(numbers(&slots), [0]);
+    assert_eq!((slots[0].label(), slots[0].kdf_cost()), ("kept", Some(TINY)));
+    assert_eq!(slots[0].created(), created, "the credential is no newer");
+    assert!(slots[0].is_current());
+    assert_eq!(session.status().unwrap().anchor, AnchorStatus::Active);
+    session.files().write("/memories/later", "goes on").unwrap();
+    session.lock();
+
+    let after = store.records();
+    assert!(before.keys().all(|address| !after.contains_key(address)));
+    let old: Vec<_> = before.values().collect();
+    assert!(!after.values().any(|value| old.contains(&value)));
+    for dropped in [secrets.passphrase(), secrets.recovery(), secrets.raw()] {
+        assert!(!store.opens(dropped));
+    }
+    let session = store.unlock(secrets.keyfile()).unwrap();
+    assert_eq!(session.status().unwrap().anchor, AnchorStatus::Active, "it was renewed");
+    assert_eq!(session.files().read("/memories/later").unwrap().as_str(), "goes on");
+    session.lock();
+
+    // The old header names a generation that is gone.
+    store.put_back(&headers);
+    assert!(matches!(store.unlock(secrets.passphrase()), Err(StoreError::Tampered { .. })));
+}
+
+#[test]
+fn a_rotation_for_a_credential_that_opens_nothing_is_refused() {
+    let (right, wrong) = (Secrets::new(1), Secrets::new(2));
+    let store = Store::create(right.passphrase());
+    let session = store.unlock(right.passphrase()).unwrap();
+    let refused = session.rotate(wrong.passphrase());
+    assert!(matches!(refused, Err(StoreError::WrongPassphrase)));
+    let refused = session.rotate(right.raw());
+    assert!(matches!(refused, Err(StoreError::WrongKey(SlotKind::RawKey))));
+    assert_whole(&session);
+    session.lock();
+    assert!(store.opens(right.passphrase()));
+}
+
+#[test]
+fn a_store_in_memory_says_that_it_has_no_slots() {
+    let session = Session::in_memory().unwrap();
+    let secrets = Secrets::new(1);
+    assert!(matches!(session.slots(), Err(StoreError::InMemory)));
+    assert!(matches!(session.add_slot(&tiny(secrets.raw())), Err(StoreError::InMemory)));
+    assert!(matches!(session.replace_slot(0, &tiny(secrets.raw())), Err(StoreError::InMemory)));
+    assert!(matches!(session.remove_slot(0), Err(StoreError::InMemory)));
+    assert!(matches!(session.rotate(secrets.raw()), Err(StoreError::InMemory)));
+    session.files().write("/memories/a", "goes on").unwrap();
+}
+
+/// A header of eight slots of kind 1 or 2 that ask for this cost, with a correct checksum, as anyone can forge it.
+fn forged(revision: u8, store: &Store, cost: [u32; 3]) -> Vec<u8> {
+    let mut header: [u8; HEADER_BYTES] = store.headers()[0].clone().try_into().unwrap();
+    header[32] = revision;
+    for slot in 0..8 {
+        let at = 128 + 256 * slot;
+        header[at..at + 16].fill(0);
+        header[at] = 1;
+        for (field, value) in cost.into_iter().enumerate() {
+            header[at + 4 + 4 * field..][..4].copy_from_slice(&value.to_le_bytes());
+        }
+        header[at + 16] = revision;
+        header[at + 248..at + 256].fill(0);
+    }
+    with_checksum(header).to_vec()
+}
+
+#[test]
+fn headers_that_ask_for_too_much_are_refused_before_anything_is_paid() {
+    let secrets = Secrets::new(1);
+    let store = Store::create(secrets.passphrase());
+    let dearest = [1 << 20, 2, 1];
+    let within = [64 << 10, 8, 1];
+    let (nothing, both) = (store.headers()[0].clone(), forged(9, &store, dearest));
+    for (headers, refused) in [
+        // Each slot is just within its bound; eight of them are far beyond that of an unlock.
+        ([both.clone(), both.clone()], true),
+        ([both.clone(), nothing.clone()], true),
+        ([nothing.clone(), both], true),
+        // Each copy is just within the bound; both are not.
+        ([forged(9, &store, within), forged(8, &store, within)], true),
+        ([nothing.clone(), nothing], false),
+    ] {
+        store.put_back(&headers);
+        let begin = std::time::Instant::now();
+        let answer = store.unlock(secrets.passphrase()).map(drop);
+        assert!(
+            begin.elapsed() < Duration::from_millis(500),
+            "one of these derivations takes longer"
+        );
+        match answer {
+            Err(StoreError::KdfOutOfBounds(_)) => assert!(refused),
+            Err(error) => panic!("{error}"),
+            Ok(()) => assert!(!refused),
+        }
+    }
+    // Other kinds of credential pay nothing for it, and one slot beyond its own bound spoils a header for all.
+    store.put_back(&[forged(9, &store, dearest), forged(9, &store, dearest)]);
+    assert!(matches!(store.unlock(secrets.raw()), Err(StoreError::WrongKey(_))));
+    store.put_back(&[forged(9, &store, [u32::MAX; 3]), forged(9, &store, [u32::MAX; 3])]);
+    assert!(matches!(store.unlock(secrets.raw()), Err(StoreError::KdfOutOfBounds(_))));
+}
+
+#[test]
+fn a_slot_that_could_not_be_unlocked_is_not_made() {
+    let secrets = Secrets::new(1);
+    let store = Store::create(secrets.raw());
+    let session = store.unlock(secrets.raw()).unwrap();
+    let dear = NewSlot::new(secrets.passphrase()).kdf_cost(KdfCost::new(8 << 20, 3, 1));
+    let before = store.headers();
+    assert!(matches!(session.add_slot(&dear), Err(StoreError::KdfOutOfBounds(_))));
+    assert_eq!(store.headers(), before);
+    assert_whole(&session);
+}
+
+#[test]
+fn a_slot_that_both_copies_have_is_paid_for_once() {
+    let secrets = Secrets::new(1);
+    let store = Store::create(secrets.passphrase());
+    let [header, _] = store.headers();
+    // A copy with a forged revision and the right slots does not keep the authentic one from opening.
+    let mut newer: [u8; HEADER_BYTES] = header.clone().try_into().unwrap();
+    newer[32] = 99;
+    store.put_back(&[with_checksum(newer).to_vec(), header]);
+    assert!(store.opens(secrets.passphrase()));
+    let [a, b] = store.headers();
+    assert_eq!(a, b);
+}
+
+#[test]
+fn a_vault_tells_what_to_ask_for() {
+    let secrets = Secrets::new(1);
+    let store = Store::create(secrets.keyfile());
+    let session = store.unlock(secrets.keyfile()).unwrap();
+    session.add_slot(&tiny(secrets.raw())).unwrap();
+    session.lock();
+    let vault = store.options.open_storage(Arc::new(store.memory.clone())).unwrap();
+    assert_eq!(vault.slot_kinds(), [SlotKind::PassphraseAndKeyfile, SlotKind::RawKey]);
+}
+
+/// On disk, with the default cost and with next to none. Run with `--release --ignored --nocapture`.
+#[test]
+#[ignore = "prints times, takes minutes"]
+fn times_of_a_change_of_passphrase_and_of_a_rotation() {
+    let place = tempfile::tempdir().unwrap();
+    let (old, new) = (Passphrase::new("old").unwrap(), Passphrase::new("new").unwrap());
+    for files in [10, 10_000] {
+        for (name, cost) in [("default", KdfCost::default()), ("tiny", TINY)] {
+            let path = place.path().join(format!("{files} {name}"));
+            let options = VaultOptions::new().kdf_cost(cost).kdf_limits(KdfLimits::of_tests());
+            let session = options.create(&path, &old).unwrap();
+            std::thread::scope(|scope| {
+                for thread in 0..8 {
+                    let session = &session;
+                    scope.spawn(move || {
+                        for file in (thread..files).step_by(8) {
+                            let path = format!("/memories/{}/{file}.md", file % 100);
+                            session.files().write(&path, &"a line of text\n".repeat(100)).unwrap();
+                        }
+                    });
+                }
+            });
+            let time = |what: &str, work: &mut dyn FnMut()| {
+                let begin = std::time::Instant::now();
+                work();
+                println!("{files} files, {name} cost: {what} {:?}", begin.elapsed());
+            };
+            let slot = NewSlot::new(&new).kdf_cost(cost);
+            for _ in 0..3 {
+                time("replace_slot", &mut || session.replace_slot(0, &slot).unwrap());
+            }
+            time("rotate", &mut || drop(session.rotate(&new).unwrap()));
+            session.lock();
+        }
+    }
+}
+
+#[test]
+fn all_four_kinds_open_a_store_on_disk() {
+    let place = tempfile::tempdir().unwrap();
+    let path = place.path().join("store");
+    let options = VaultOptions::new().kdf_cost(TINY).kdf_limits(KdfLimits::of_tests());
+    let passphrase = Passphrase::new("correct horse").unwrap();
+    let (keyfile, recovery) = (Keyfile::generate().unwrap(), RecoveryKey::generate().unwrap());
+    let raw = RawKey::generate().unwrap();
+    let session = options.create_with(&path, &raw).unwrap();
+    session.add_slot(&tiny((&passphrase, &keyfile).into())).unwrap();
+    session.add_slot(&NewSlot::new(&recovery)).unwrap();
+    session.add_slot(&NewSlot::new(&passphrase).kdf_cost(TINY)).unwrap();
+    session.lock();
+
+    let keyfile = Keyfile::parse(keyfile.to_bytes().expose()).unwrap();
+    let recovery = RecoveryKey::parse(recovery.to_text().expose()).unwrap();
+    let raw = RawKey::from_bytes(raw.expose());
+    let open = || options.open(&path).unwrap();
+    open().unlock(&passphrase).unwrap().lock();
+    open().unlock_with((&passphrase, &keyfile)).unwrap().lock();
+    open().unlock_with(&recovery).unwrap().lock();
+    let session = open().unlock_with(&raw).unwrap();
+    assert_eq!(numbers(&session.rotate(&recovery).unwrap()), [0, 1, 3]);
+    session.lock();
+    assert!(matches!(open().unlock_with(&raw), Err(StoreError::WrongKey(SlotKind::RawKey))));
+    open().unlock_with(&recovery).unwrap().lock();
+}

@@ -1,0 +1,348 @@
+//! An unlocked generation: engine, keys, cache and the committed root.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::anchor::{Anchor, AnchorStatus, Mark};
+use super::cache::NodeCache;
+use super::error::StoreError;
+use super::generation::{NextGeneration, NextKeys};
+use super::options::{Quotas, SessionOptions};
+use super::overlay::Overlay;
+use inmost_format::crypto::cost::{AdmittedCost, KdfCost};
+use inmost_format::header::SlotKind;
+use inmost_format::header::{NextHeader, Unlocked};
+use inmost_format::record::node::{Folder, Root, Totals};
+use inmost_format::record::tree::Body;
+use inmost_format::record::{
+    Flaw, Kind, Node, NodeSource, RecordError, RecordId, Sealed, Sealer, Tag, sealed,
+};
+use inmost_storage::{Address, Batch, Engine, Storage};
+
+/// What exists only while a session is unlocked; dropping it wipes keys and cache.
+pub(crate) struct Open {
+    // Fields are dropped in this order. What is secret goes before the engine, whose last sync may take for ever, and the
+    // engine before the storage, which holds the lock of the store.
+    sealer: Sealer,
+    /// The header in use; none for a store that has none.
+    keys: Option<Unlocked>,
+    anchor: Option<Anchor>,
+    cache: Mutex<NodeCache>,
+    engine: Box<dyn Engine>,
+    storage: Arc<dyn Storage>,
+    cache_bytes: usize,
+    quotas: Quotas,
+    root: Root,
+    root_value: Vec<u8>,
+}
+
+/// A group ready for the engine.
+pub(super) struct SealedGroup {
+    batch: Batch,
+    nodes: Vec<(RecordId, Tag, Node)>,
+    removed: Vec<RecordId>,
+    root: Root,
+    root_value: Vec<u8>,
+}
+
+impl Open {
+    /// Reads and authenticates the root of an engine.
+    pub(super) fn new(
+        storage: Arc<dyn Storage>,
+        engine: Box<dyn Engine>,
+        sealer: Sealer,
+        keys: Option<Unlocked>,
+        options: &SessionOptions,
+    ) -> Result<Self, StoreError> {
+        let (root, root_value) = read_root(&*engine, &sealer)?;
+        let cache = Mutex::new(NodeCache::new(options.cache_bytes));
+        let anchor = None;
+        Ok(Self {
+            engine,
+            storage,
+            sealer,
+            keys,
+            anchor,
+            cache,
+            cache_bytes: options.cache_bytes,
+            quotas: options.quotas,
+            root,
+            root_value,
+        })
+    }
+
+    pub(crate) fn root(&self) -> &Root {
+        &self.root
+    }
+
+    /// Where a record is stored, to be changed there.
+    #[cfg(feature = "fuzzing")]
+    pub(crate) fn address(&self, id: RecordId) -> Address {
+        self.sealer.address(id)
+    }
+
+    pub(super) fn quotas(&self) -> &Quotas {
+        &self.quotas
+    }
+
+    /// What the cheapest keyslot with a passphrase costs to try; none without a header.
+    pub(super) fn kdf_cost(&self) -> Option<KdfCost> {
+        let header = self.keys.as_ref()?.header();
+        let costs = header.unlock_costs(SlotKind::Passphrase);
+        let costs = costs.chain(header.unlock_costs(SlotKind::PassphraseAndKeyfile));
+        costs.min_by_key(|cost| cost.work()).map(AdmittedCost::cost)
+    }
+
+    /// The header in use; `None` for a store in memory.
+    pub(crate) fn keys(&self) -> Option<&Unlocked> {
+        self.keys.as_ref()
+    }
+
+    /// Goes on with another generation, of the same content; answers the engine of the old one.
+    pub(super) fn replace(
+        &mut self,
+        engine: Box<dyn Engine>,
+        next: NextGeneration,
+        root: Root,
+        root_value: Vec<u8>,
+    ) -> Box<dyn Engine> {
+        match (next.keys, &mut self.keys) {
+            (NextKeys::Same(header), Some(keys)) => keys.adopt(*header),
+            (NextKeys::Same(_), None) => {}
+            (NextKeys::Rotated(rotated), keys) => {
+                self.anchor = self.anchor.as_ref().map(|anchor| anchor.succeeded_by(&rotated));
+                *keys = Some(*rotated);
+            }
+        }
+        self.sealer = next.sealer;
+        self.root = root;
+        self.root_value = root_value;
+        // Tags are new, so nothing in it is of use any more.
+        self.cache = Mutex::new(NodeCache::new(self.cache_bytes));
+        std::mem::replace(&mut self.engine, engine)
+    }
+
+    /// Loads a node that is not going to be needed again, so that it does not push out what is.
+    pub(crate) fn load_once(&self, id: RecordId, tag: &Tag) -> Result<Node, RecordError> {
+        if let Some(node) = self.cache.lock().unwrap_or_else(PoisonError::into_inner).get(id, tag) {
+            return Ok(node);
+        }
+        fetch(&*self.engine, &self.sealer, id, tag).map(|(node, _)| node)
+    }
+
+    /// Starts to keep an anchor.
+    pub(super) fn keep_anchor(&mut self, anchor: Anchor) {
+        self.anchor = Some(anchor);
+    }
+
+    pub(super) fn anchor_status(&self) -> AnchorStatus {
+        self.anchor.as_ref().map_or(AnchorStatus::None, Anchor::status)
+    }
+
+    /// What the anchor says of the committed state.
+    pub(super) fn mark(&self) -> Option<Mark> {
+        Mark::of(self.root.commit, self.keys.as_ref()?.header().generation(), &self.root_value)
+    }
+
+    /// Tells the anchor of the committed state, which must be durable.
+    pub(super) fn remember(&self) {
+        if let (Some(anchor), Some(mark)) = (&self.anchor, self.mark()) {
+            anchor.remember(&*self.storage, &mark);
+        }
+    }
+
+    /// As [`remember`](Self::remember), and leaves nothing of earlier states in the anchor.
+    pub(crate) fn renew_anchor(&self) {
+        if let (Some(anchor), Some(mark)) = (&self.anchor, self.mark()) {
+            anchor.renew(&*self.storage, &mark);
+        }
+    }
+
+    /// Prepares the anchor for a state under other keys, before the header names them.
+    pub(crate) fn announce(
+        &self,
+        next: &Unlocked,
+        commit: u64,
+        root_value: &[u8],
+    ) -> Result<(), StoreError> {
+        let mark = Mark::of(commit, next.header().generation(), root_value);
+        if let (Some(anchor), Some(now), Some(then)) = (&self.anchor, self.mark(), mark) {
+            anchor.announce(&*self.storage, &now, &anchor.succeeded_by(next), &then)?;
+        }
+        Ok(())
+    }
+
+    /// Goes on with a header of the same keys and generation.
+    pub(super) fn adopt_header(&mut self, next: NextHeader) {
+        if let Some(keys) = &mut self.keys {
+            keys.adopt(next);
+        }
+    }
+
+    pub(crate) fn sealer(&self) -> &Sealer {
+        &self.sealer
+    }
+
+    pub(crate) fn storage(&self) -> &dyn Storage {
+        &*self.storage
+    }
+
+    pub(crate) fn engine(&self) -> &dyn Engine {
+        &*self.engine
+    }
+
+    /// Wipes keys and cache, closes the engine, then gives up the lock of the store.
+    pub(super) fn close(self) -> Result<(), StoreError> {
+        let Self { engine, storage, sealer, keys, anchor, cache, .. } = self;
+        drop((sealer, keys, anchor, cache));
+        let closed = engine.close();
+        drop(storage);
+        Ok(closed?)
+    }
+
+    /// Seals a group from its leaves to the root, each parent after its children, whose tags it then knows.
+    pub(super) fn seal(&self, group: Overlay) -> Result<SealedGroup, StoreError> {
+        let mut nodes = group.nodes;
+        let mut root = match nodes.remove(&RecordId::ROOT) {
+            Some(Some(Node::Root(root))) => Root::clone(&root),
+            _ => self.root.clone(),
+        };
+        root.commit = root.commit.saturating_add(1);
+        if let Some(Some(Node::Folder(folder))) = nodes.get(&RecordId::folder(root.tree.id)) {
+            root.files = folder.totals.files;
+            root.bytes = folder.totals.bytes;
+        }
+
+        let mut work =
+            Sealing { sealer: &self.sealer, dirty: nodes, done: Vec::new(), puts: Vec::new() };
+        let sealed = work.seal(RecordId::ROOT, root.into())?;
+        let Sealing { dirty, done, mut puts, .. } = work;
+        let root = match done.last() {
+            Some((_, _, Node::Root(root))) => Root::clone(root),
+            _ => return Err(StoreError::tampered(Kind::Root, Flaw::Malformed)),
+        };
+
+        let mut removed = Vec::new();
+        for (id, node) in dirty {
+            // A dirty node that no dirty parent refers to would be lost; better no commit than that.
+            if node.is_some() {
+                return Err(StoreError::tampered(id.kind, Flaw::Stale));
+            }
+            removed.push(id);
+        }
+        let root_value = sealed.value.clone();
+        let root_address = sealed.address;
+        puts.push((sealed.address, sealed.value));
+        let batch = Batch {
+            expect: Some((root_address, Some(self.root_value.clone()))),
+            puts,
+            deletes: removed.iter().map(|id| self.sealer.address(*id)).collect(),
+        };
+        Ok(SealedGroup { batch, nodes: done, removed, root, root_value })
+    }
+
+    /// Applies a sealed group; readers see it from here on.
+    pub(super) fn apply(&mut self, group: SealedGroup) -> Result<(), StoreError> {
+        self.engine.apply(&group.batch)?;
+        self.root = group.root;
+        self.root_value = group.root_value;
+        let cache = self.cache.get_mut().unwrap_or_else(PoisonError::into_inner);
+        for id in group.removed {
+            cache.remove(id);
+        }
+        for (id, tag, node) in group.nodes {
+            let bytes = node.encoded_len().unwrap_or_default();
+            cache.put(id, tag, node, bytes);
+        }
+        Ok(())
+    }
+}
+
+impl NodeSource for Open {
+    fn load(&self, id: RecordId, tag: &Tag) -> Result<Node, RecordError> {
+        // A panic elsewhere cannot leave the cache half changed in a way that matters: an entry is
+        // only ever used for the tag it was stored with.
+        if let Some(node) = self.cache.lock().unwrap_or_else(PoisonError::into_inner).get(id, tag) {
+            return Ok(node);
+        }
+        let (node, bytes) = fetch(&*self.engine, &self.sealer, id, tag)?;
+        let mut cache = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
+        cache.put(id, *tag, node.clone(), bytes);
+        Ok(node)
+    }
+}
+
+/// The first batch of a new generation: a root, an empty tree and an empty system folder.
+pub(super) fn first_batch(sealer: &Sealer, root: Root) -> Result<Batch, StoreError> {
+    let empty = Folder { next_index: 0, totals: Totals::default(), body: Body::empty() };
+    let dirty = [root.tree.id, root.system.id]
+        .into_iter()
+        .map(|id| (RecordId::folder(id), Some(Node::from(empty.clone()))))
+        .collect();
+    let mut work = Sealing { sealer, dirty, done: Vec::new(), puts: Vec::new() };
+    let top = work.seal(RecordId::ROOT, root.into())?;
+    let mut puts = work.puts;
+    puts.push((top.address, top.value));
+    Ok(Batch { expect: Some((top.address, None)), puts, deletes: Vec::new() })
+}
+
+/// Reads a record and checks that it is the one a reference means; answers the length of its value too.
+pub(crate) fn fetch(
+    engine: &dyn Engine,
+    sealer: &Sealer,
+    id: RecordId,
+    tag: &Tag,
+) -> Result<(Node, usize), RecordError> {
+    let values = engine.get_many(&[sealer.address(id)])?;
+    let Some(Some(value)) = values.into_iter().next() else {
+        return Err(RecordError::Damaged { kind: id.kind, flaw: Flaw::Absent });
+    };
+    Ok((sealer.open(id, &value, tag)?, value.len()))
+}
+
+pub(crate) fn read_root(
+    engine: &dyn Engine,
+    sealer: &Sealer,
+) -> Result<(Root, Vec<u8>), StoreError> {
+    let address: Address = sealer.address(RecordId::ROOT);
+    let values = engine.get_many(&[address])?;
+    let Some(Some(value)) = values.into_iter().next() else {
+        return Err(StoreError::tampered(Kind::Root, Flaw::Absent));
+    };
+    // No reference names the root's tag; the anchor is what the root is compared with.
+    let tag = sealed::tag_of(&value).ok_or(StoreError::tampered(Kind::Root, Flaw::Frame))?;
+    match sealer.open(RecordId::ROOT, &value, &tag)? {
+        Node::Root(root) => Ok((Root::clone(&root), value)),
+        _ => Err(StoreError::tampered(Kind::Root, Flaw::Malformed)),
+    }
+}
+
+struct Sealing<'a> {
+    sealer: &'a Sealer,
+    dirty: HashMap<RecordId, Option<Node>>,
+    done: Vec<(RecordId, Tag, Node)>,
+    puts: Vec<(Address, Vec<u8>)>,
+}
+
+impl Sealing<'_> {
+    fn seal(&mut self, id: RecordId, mut node: Node) -> Result<Sealed, RecordError> {
+        node.children_mut(id.object, |child, tag| {
+            match self.dirty.get(&child) {
+                None => return Ok(()),
+                Some(None) => {
+                    return Err(RecordError::Damaged { kind: child.kind, flaw: Flaw::Absent });
+                }
+                Some(Some(_)) => {}
+            }
+            if let Some(dirty) = self.dirty.remove(&child).flatten() {
+                let sealed = self.seal(child, dirty)?;
+                *tag = sealed.tag;
+                self.puts.push((sealed.address, sealed.value));
+            }
+            Ok(())
+        })?;
+        let sealed = self.sealer.seal(id, &node)?;
+        self.done.push((id, sealed.tag, node));
+        Ok(sealed)
+    }
+}

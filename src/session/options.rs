@@ -1,0 +1,106 @@
+//! What an application may set for a store and for a session.
+
+use std::time::Duration;
+
+use crate::limits;
+use inmost_storage::EngineKind;
+
+/// What keeps the records of a store on disk. Every store names its own, so this is chosen once.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub enum StorageEngine {
+    /// sled 0.34.7, in every build.
+    #[default]
+    Sled,
+    /// redb 4, in builds with the feature `redb`. Any other answers
+    /// [`StoreError::EngineNotBuilt`](crate::StoreError::EngineNotBuilt).
+    Redb,
+}
+
+impl StorageEngine {
+    pub(crate) fn kind(self) -> EngineKind {
+        match self {
+            Self::Sled => EngineKind::Sled,
+            Self::Redb => EngineKind::Redb,
+        }
+    }
+
+    pub(crate) fn of(kind: EngineKind) -> Option<Self> {
+        match kind {
+            EngineKind::Sled => Some(Self::Sled),
+            EngineKind::Redb => Some(Self::Redb),
+            EngineKind::Memory => None,
+        }
+    }
+}
+
+/// Bounds of what a session stores, and of the memory it uses.
+#[derive(Clone, Debug)]
+#[must_use]
+pub struct SessionOptions {
+    pub(crate) quotas: Quotas,
+    pub(crate) cache_bytes: usize,
+    pub(crate) idle_lock: Option<Duration>,
+}
+
+/// How much a store may hold.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Quotas {
+    /// Bytes of one file.
+    pub(crate) file_bytes: u64,
+    /// Files.
+    pub(crate) store_files: u64,
+    /// Bytes of text of all files.
+    pub(crate) store_bytes: u64,
+}
+
+impl SessionOptions {
+    /// The defaults: 16 MiB a file, 1,000,000 files, 4 GiB of text, 16 MiB of cache.
+    pub fn new() -> Self {
+        let quotas = Quotas {
+            file_bytes: limits::FILE_BYTES,
+            store_files: limits::STORE_FILES,
+            store_bytes: limits::STORE_BYTES,
+        };
+        Self { quotas, cache_bytes: limits::CACHE_BYTES, idle_lock: None }
+    }
+
+    /// The most bytes of one file; 16 MiB by default.
+    pub fn max_file_bytes(mut self, bytes: u64) -> Self {
+        self.quotas.file_bytes = bytes;
+        self
+    }
+
+    /// The most files of the store; 1,000,000 by default.
+    pub fn max_files(mut self, files: u64) -> Self {
+        self.quotas.store_files = files;
+        self
+    }
+
+    /// The most bytes of text of the store; 4 GiB by default.
+    pub fn max_store_bytes(mut self, bytes: u64) -> Self {
+        self.quotas.store_bytes = bytes;
+        self
+    }
+
+    /// The most bytes of decrypted nodes that the session keeps for the next call, wiped when it locks; 16 MiB by default.
+    pub fn max_cache_bytes(mut self, bytes: usize) -> Self {
+        self.cache_bytes = bytes;
+        self
+    }
+
+    /// Locks the session by itself once it was not used for so long, by the monotonic or by the wall clock, so that time
+    /// during which the machine was suspended counts; at the latest a second later. A call under way is never cut
+    /// off. Off by default. [`Session::status`](super::Session::status) is no use.
+    pub fn idle_lock(mut self, after: Duration) -> Self {
+        self.idle_lock = Some(after);
+        self
+    }
+}
+
+impl Default for SessionOptions {
+    fn default() -> Self {
+        Self::new()
+    }
+}

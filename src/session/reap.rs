@@ -1,0 +1,265 @@
+//! Taking apart what was deleted, a bounded piece with every commit.
+//!
+//! A delete moves one entry into the system folder, so that it is one small step whatever hangs below. Later
+//! commits remove some twenty of those records each; the crash of a long write leaves its pieces there too.
+
+use super::open::Open;
+use super::overlay::Overlay;
+use super::txn::Txn;
+use crate::limits::FILE_INLINE_AGAIN;
+use inmost_format::record::node::{Entries, Entry, File, Folder, Name, Text, What};
+use inmost_format::record::tree::{Body, Owner};
+use inmost_format::record::{
+    Flaw, Kind, NodeSink, ObjectId, RecordError, RecordId, load_file, load_folder,
+};
+use inmost_storage::limits::BATCH_RECORDS;
+
+/// Records of a batch that are left to reaping.
+pub(super) const RESERVED: usize = UPKEEP + 4;
+/// Records that reaping changes beside those it removes: the few nodes that shrink.
+const UPKEEP: usize = 8;
+
+/// Whether anything waits to be reaped. Behind a damaged system folder nothing can be.
+pub(super) fn is_due(open: &Open) -> Result<bool, RecordError> {
+    let system = open.root().system;
+    match load_folder(open, system.id, &system.tag) {
+        Ok(folder) => Ok(folder.body.count() > 0),
+        Err(RecordError::Damaged { .. }) => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+/// Adds a piece of reaping to a group that is about to be committed.
+pub(super) fn reap_into(
+    open: &Open,
+    group: &mut Overlay,
+    staged: Option<ObjectId>,
+) -> Result<(), RecordError> {
+    let changes = match piece(open, group, staged) {
+        Ok(changes) => changes,
+        // A damaged system folder must not keep good changes from being stored.
+        Err(RecordError::Damaged { .. }) => return Ok(()),
+        Err(error) => return Err(error),
+    };
+    // A large call is reason to wait, not to make its batch larger still.
+    if group.records_with(&changes) <= BATCH_RECORDS {
+        group.merge(changes)?;
+    }
+    Ok(())
+}
+
+fn piece(open: &Open, group: &Overlay, staged: Option<ObjectId>) -> Result<Overlay, RecordError> {
+    let taken = group.records_with(&Overlay::default()).saturating_add(UPKEEP);
+    let budget = BATCH_RECORDS.saturating_sub(taken);
+    let mut txn = Txn::new(open, group);
+    let Some(damaged) = reap(&mut txn, staged, None, budget)? else {
+        return Ok(txn.into_overlay());
+    };
+    // What was changed of the damaged object before the damage showed would be in the commit without anything that
+    // refers to it. So once more, up to that object.
+    let mut txn = Txn::new(open, group);
+    match reap(&mut txn, staged, Some(damaged), budget)? {
+        None => Ok(txn.into_overlay()),
+        Some(_) => Ok(Overlay::default()),
+    }
+}
+
+/// Moves an object into the system folder, under a name after all others there; answers that name.
+pub(crate) fn discard(txn: &mut Txn<'_>, entry: Entry) -> Result<Name, RecordError> {
+    let system = txn.root()?.system;
+    let mut folder = Folder::clone(&*load_folder(txn, system.id, &system.tag)?);
+    let name = adopt(txn, system.id, &mut folder, entry)?;
+    txn.put(RecordId::folder(system.id), folder.into());
+    Ok(name)
+}
+
+/// Takes an object out of the system folder again, and answers its entry. Only a writer who is alone may rely on it
+/// being there.
+pub(crate) fn claim(txn: &mut Txn<'_>, name: &Name) -> Result<Entry, RecordError> {
+    let system = txn.root()?.system;
+    let mut folder = Folder::clone(&*load_folder(txn, system.id, &system.tag)?);
+    let entry = staged_entry(txn, system.id, &folder, name)?;
+    let mut owner = Owner { sink: txn, object: system.id, next_index: &mut folder.next_index };
+    folder.body.remove_entry(&mut owner, entry.name.as_str())?;
+    txn.put(RecordId::folder(system.id), folder.into());
+    Ok(entry)
+}
+
+/// Marks the entry of an object in the system folder whose head is about to change, so that the commit reaches it;
+/// answers the entry.
+pub(crate) fn touch(txn: &mut Txn<'_>, name: &Name) -> Result<Entry, RecordError> {
+    let system = txn.root()?.system;
+    let mut folder = Folder::clone(&*load_folder(txn, system.id, &system.tag)?);
+    let entry = staged_entry(txn, system.id, &folder, name)?;
+    let mut owner = Owner { sink: txn, object: system.id, next_index: &mut folder.next_index };
+    folder.body.put_entry(&mut owner, entry.clone())?;
+    txn.put(RecordId::folder(system.id), folder.into());
+    Ok(entry)
+}
+
+/// Found by its name: what reaping moves into the system folder meanwhile comes after it.
+fn staged_entry(
+    txn: &Txn<'_>,
+    system: ObjectId,
+    folder: &Folder,
+    name: &Name,
+) -> Result<Entry, RecordError> {
+    let entry = folder.body.entry(txn, system, name.as_str())?;
+    entry.ok_or(RecordError::Damaged { kind: Kind::Folder, flaw: Flaw::Malformed })
+}
+
+/// Reaps from the beginning of the system folder. Stops at garbage that is `damaged`, which is known from the call
+/// before, and forgets it: what still hangs below is unreachable either way. Answers what turns out to be damaged.
+fn reap(
+    txn: &mut Txn<'_>,
+    staged: Option<ObjectId>,
+    damaged: Option<ObjectId>,
+    mut budget: usize,
+) -> Result<Option<ObjectId>, RecordError> {
+    let system = txn.root()?.system;
+    let loaded = load_folder(txn, system.id, &system.tag)?;
+    if loaded.body.count() == 0 {
+        return Ok(None);
+    }
+    let mut folder = Folder::clone(&*loaded);
+    let mut changed = false;
+    while budget > 0 {
+        let Some(entry) = folder.body.first_entry(txn, system.id)? else { break };
+        if Some(entry.id) == staged {
+            break;
+        }
+        budget -= 1;
+        let finished = if Some(entry.id) == damaged {
+            budget = 0;
+            if txn.is_pending(entry.head()) {
+                // Nodes of it are in this commit and need a parent; it is forgotten with the next.
+                break;
+            }
+            true
+        } else {
+            let rest = match entry.what {
+                What::File(info) => reap_file(txn, &entry, info.bytes, &mut budget),
+                What::Folder => reap_folder(txn, &entry, system.id, &mut folder, &mut budget),
+            };
+            match rest {
+                Ok(finished) => finished,
+                Err(RecordError::Damaged { .. }) => return Ok(Some(entry.id)),
+                Err(error) => return Err(error),
+            }
+        };
+        changed = true;
+        let mut owner = Owner { sink: txn, object: system.id, next_index: &mut folder.next_index };
+        if finished {
+            folder.body.remove_entry(&mut owner, entry.name.as_str())?;
+        } else {
+            folder.body.put_entry(&mut owner, entry)?;
+        }
+    }
+    if changed {
+        txn.put(RecordId::folder(system.id), folder.into());
+    }
+    Ok(None)
+}
+
+/// Removes records of a file from its end; answers whether nothing is left of it.
+fn reap_file(
+    txn: &mut Txn<'_>,
+    entry: &Entry,
+    bytes: u64,
+    budget: &mut usize,
+) -> Result<bool, RecordError> {
+    let head = RecordId::file(entry.id);
+    if bytes >= FILE_INLINE_AGAIN {
+        let mut file = File::clone(&*load_file(txn, entry.id, &entry.tag)?);
+        cut_tail(txn, entry.id, &mut file, budget)?;
+        if u64::from(file.body.count()) > 0 {
+            txn.put(head, file.into());
+            return Ok(false);
+        }
+    }
+    txn.remove(head);
+    Ok(true)
+}
+
+fn cut_tail(
+    txn: &mut Txn<'_>,
+    object: ObjectId,
+    file: &mut File,
+    budget: &mut usize,
+) -> Result<(), RecordError> {
+    let File { next_index, body } = file;
+    if matches!(body, Body::Inline(_)) {
+        *body = Body::<Text>::empty();
+        return Ok(());
+    }
+    let (start, leaves) = body.tail(txn, object, (*budget).max(1))?;
+    // At least one, so that an odd tree ends the step rather than going round in it.
+    *budget = budget.saturating_sub(leaves.max(1));
+    let end = u64::from(body.count());
+    body.replace(&mut Owner { sink: txn, object, next_index }, start..end, Vec::new())
+}
+
+/// Removes entries from the end of a folder: small files at once, whatever is larger by moving it up into the
+/// system folder. Answers whether nothing is left of the folder.
+fn reap_folder(
+    txn: &mut Txn<'_>,
+    entry: &Entry,
+    system: ObjectId,
+    system_folder: &mut Folder,
+    budget: &mut usize,
+) -> Result<bool, RecordError> {
+    let mut folder = Folder::clone(&*load_folder(txn, entry.id, &entry.tag)?);
+    let (before, mut children) = {
+        let (before, leaf) = folder.body.find(txn, entry.id, |_, refs| refs.len())?;
+        (before, leaf.0.clone())
+    };
+    // At least one, so that every step gets on.
+    let kept = children.len().saturating_sub((*budget).max(1));
+    for child in children.drain(kept..) {
+        *budget = budget.saturating_sub(1);
+        match child.what {
+            What::File(info) if info.bytes < FILE_INLINE_AGAIN => txn.remove(child.head()),
+            _ => {
+                // A moved entry rewrites a part of the system folder.
+                *budget = budget.saturating_sub(1);
+                adopt(txn, system, system_folder, child)?;
+            }
+        }
+    }
+    match &mut folder.body {
+        Body::Inline(entries) => entries.0.truncate(kept),
+        body @ Body::Tree(_) => {
+            let end = body.count();
+            let mut owner =
+                Owner { sink: txn, object: entry.id, next_index: &mut folder.next_index };
+            let leaves = if kept == 0 { Vec::new() } else { vec![Entries(children)] };
+            body.replace(&mut owner, before..end, leaves)?;
+        }
+    }
+    let head = RecordId::folder(entry.id);
+    if folder.body.count() == 0 {
+        txn.remove(head);
+        return Ok(true);
+    }
+    txn.put(head, folder.into());
+    Ok(false)
+}
+
+/// Appends an entry to the system folder and answers its name. Names count up, so what comes in lies together at the end and what
+/// is reaped lies together at the beginning.
+fn adopt(
+    txn: &mut Txn<'_>,
+    system: ObjectId,
+    folder: &mut Folder,
+    mut entry: Entry,
+) -> Result<Name, RecordError> {
+    let last = folder.body.last_entry(txn, system)?;
+    let number = last
+        .and_then(|last| u64::from_str_radix(last.name.as_str(), 16).ok())
+        .map_or(0, |number| number.saturating_add(1));
+    let name = Name::new(&format!("{number:016x}"));
+    entry.name = name.clone();
+    let mut owner = Owner { sink: txn, object: system, next_index: &mut folder.next_index };
+    folder.body.put_entry(&mut owner, entry)?;
+    Ok(name)
+}

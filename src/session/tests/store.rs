@@ -1,0 +1,175 @@
+//! Stores in memory for tests of this layer and those above: unlocked like any other, though for next to nothing,
+//! and open to inspection and to tampering.
+
+use std::collections::{BTreeMap, HashMap};
+use std::convert::Infallible;
+use std::sync::Arc;
+
+use super::watched::{Watch, WatchedStorage};
+use crate::session::{Session, SessionOptions, StoreError, VaultOptions};
+use inmost_engines::memory::MemoryStorage;
+use inmost_format::crypto::cost::KdfLimits;
+use inmost_format::crypto::passphrase::Passphrase;
+use inmost_format::header::SlotLabel;
+use inmost_format::header::fixtures::TINY;
+use inmost_format::header::{Credential, NewSlot};
+use inmost_format::header::{HEADER_BYTES, Header};
+use inmost_format::header::{NextHeader, Unlocked};
+use inmost_format::record::node::Root;
+use inmost_format::record::{Kind, Node, RecordId, Sealer, Tag, sealed};
+use inmost_storage::{Address, EngineKind, HeaderCopy, Storage};
+
+/// A store in memory that can be unlocked again and again.
+pub(crate) struct TestStore {
+    /// Where it is.
+    pub(crate) memory: MemoryStorage,
+}
+
+impl TestStore {
+    /// A new, empty store.
+    pub(crate) fn create() -> Self {
+        let memory = MemoryStorage::default();
+        options().fill(&memory, EngineKind::Memory, &passphrase()).unwrap();
+        Self { memory }
+    }
+
+    /// A copy that goes its own way from here.
+    pub(crate) fn duplicate(&self) -> Self {
+        Self { memory: self.memory.duplicate() }
+    }
+
+    /// Unlocks the store without a cache, so that every read reaches the engine.
+    pub(crate) fn unlock(&self) -> Result<Session, StoreError> {
+        unlock_on(self.memory.clone())
+    }
+
+    /// Unlocks the store under watch.
+    pub(crate) fn unlock_watched(&self) -> (Session, Watch) {
+        let watch = Watch::default();
+        let storage = WatchedStorage { inner: self.memory.clone(), watch: watch.clone() };
+        let session = unlock_on(storage).unwrap();
+        watch.reset();
+        (session, watch)
+    }
+
+    /// One copy of the header, which must be there.
+    pub(crate) fn header(&self, copy: HeaderCopy) -> [u8; HEADER_BYTES] {
+        self.memory.read_header(copy).unwrap().unwrap().try_into().unwrap()
+    }
+
+    /// The keys, as the first copy of the header gives them.
+    pub(crate) fn keys(&self) -> Unlocked {
+        let header = Header::parse(&self.header(HeaderCopy::A), &KdfLimits::of_tests()).unwrap();
+        header.unlock(&Credential::Passphrase(&passphrase())).unwrap()
+    }
+
+    /// The number of the generation in use.
+    pub(crate) fn generation(&self) -> u64 {
+        self.keys().header().generation()
+    }
+
+    /// What seals and opens the records.
+    pub(crate) fn sealer(&self) -> Sealer {
+        let keys = self.keys();
+        Sealer::new(keys.record_keys(), keys.header().store(), keys.header().generation())
+    }
+
+    /// Where a record is stored.
+    pub(crate) fn address(&self, id: RecordId) -> Address {
+        self.sealer().address(id)
+    }
+
+    /// All records of the engine as stored, reachable or not.
+    pub(crate) fn values(&self) -> BTreeMap<Address, Vec<u8>> {
+        self.tamper(|records| records.clone())
+    }
+
+    /// What someone with access to the medium can do to the records.
+    pub(crate) fn tamper<T>(&self, change: impl FnOnce(&mut BTreeMap<Address, Vec<u8>>) -> T) -> T {
+        self.memory.tamper(self.generation(), change)
+    }
+
+    /// The records that the root leads to; each must be the one that its reference names.
+    pub(crate) fn reachable(&self) -> HashMap<RecordId, Node> {
+        let (sealer, values) = (self.sealer(), self.values());
+        let root = &values[&sealer.address(RecordId::ROOT)];
+        let mut found = HashMap::new();
+        let mut next: Vec<(RecordId, Tag)> = vec![(RecordId::ROOT, sealed::tag_of(root).unwrap())];
+        while let Some((id, tag)) = next.pop() {
+            let value = values.get(&sealer.address(id)).unwrap_or_else(|| panic!("no {id:?}"));
+            let mut node = sealer.open(id, value, &tag).unwrap_or_else(|_| panic!("bad {id:?}"));
+            node.children_mut::<Infallible>(id.object, |child, tag| {
+                next.push((child, *tag));
+                Ok(())
+            })
+            .unwrap();
+            assert!(found.insert(id, node).is_none(), "{id:?} is referred to twice");
+        }
+        found
+    }
+
+    /// There is one generation, every record of it is reached from the root, and nothing waits to be reaped.
+    pub(crate) fn assert_tidy(&self, context: &str) {
+        assert_eq!(self.memory.generations().unwrap(), [self.generation()], "{context}");
+        let reachable = self.reachable();
+        assert_eq!(self.values().len(), reachable.len(), "records without a parent: {context}");
+        let Some(Node::Root(root)) = reachable.get(&RecordId::ROOT) else { unreachable!() };
+        let Some(Node::Folder(system)) = reachable.get(&RecordId::folder(root.system.id)) else {
+            panic!("no system folder: {context}")
+        };
+        assert_eq!(system.body.count(), 0, "something waits to be reaped: {context}");
+    }
+
+    /// The root.
+    pub(crate) fn root(&self) -> Root {
+        match self.reachable().remove(&RecordId::ROOT) {
+            Some(Node::Root(root)) => Root::clone(&root),
+            _ => unreachable!(),
+        }
+    }
+
+    /// The records of a kind that the root leads to.
+    pub(crate) fn records_of(&self, kind: Kind) -> Vec<RecordId> {
+        let mut ids: Vec<_> = self.reachable().into_keys().filter(|id| id.kind == kind).collect();
+        ids.sort_by_key(|id| (id.object.0, id.index));
+        ids
+    }
+
+    /// A header one revision on, as a changed passphrase gives it; not written.
+    pub(crate) fn next_header(&self) -> NextHeader {
+        let (passphrase, label) = (passphrase(), SlotLabel::parse("changed").unwrap());
+        let slot = NewSlot::new(&passphrase).label(label).kdf_cost(TINY);
+        self.keys().replace_slot(0, &slot, 1).unwrap()
+    }
+
+    /// Changes the header of an unlocked store: copy A, copy B, then the root that binds it.
+    pub(crate) fn change_header(&self, session: &Session) -> Result<(), StoreError> {
+        let next = self.next_header();
+        for copy in [HeaderCopy::A, HeaderCopy::B] {
+            session.read::<_, StoreError>(|open| {
+                Ok(open.storage().write_header(copy, next.bytes())?)
+            })?;
+        }
+        session.exclusive(|exclusive| {
+            exclusive.commit(|txn| Ok::<_, StoreError>(txn.bind_header(next.id())?))
+        })
+    }
+}
+
+/// Unlocks the test store that this storage leads to.
+pub(crate) fn unlock_on(storage: impl Storage + 'static) -> Result<Session, StoreError> {
+    options().open_storage(Arc::new(storage))?.unlock(&passphrase())
+}
+
+/// How test stores are made and opened.
+pub(crate) fn options() -> VaultOptions {
+    VaultOptions::new()
+        .kdf_limits(KdfLimits::of_tests())
+        .kdf_cost(TINY)
+        .session(SessionOptions::new().max_cache_bytes(0))
+}
+
+/// The passphrase of all test stores.
+pub(crate) fn passphrase() -> Passphrase {
+    Passphrase::new("correct horse battery staple").unwrap()
+}

@@ -1,0 +1,227 @@
+//! A storage that counts batches and syncs, holds a sync back, panics on demand, or cannot read a part of its records.
+
+use std::io;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+
+use inmost_engines::memory::MemoryStorage;
+use inmost_storage::{
+    Address, AnchorSlot, Batch, Engine, EngineKind, HeaderCopy, Storage, StorageError,
+};
+
+/// What the engine of a [`WatchedStorage`] was asked for.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub(crate) struct Seen {
+    /// Batches applied.
+    pub(crate) batches: usize,
+    /// Syncs begun.
+    pub(crate) syncs: usize,
+    /// Records in the largest batch by their number.
+    pub(crate) most: usize,
+}
+
+/// Where an engine is to panic.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Panics {
+    /// Before anything is applied.
+    BeforeApply,
+    /// When the batch is applied.
+    AfterApply,
+    /// In the sync.
+    InSync,
+}
+
+/// The handle on a [`WatchedStorage`].
+#[derive(Clone, Default)]
+pub(crate) struct Watch(Arc<(Mutex<State>, Condvar)>);
+
+#[derive(Default)]
+struct State {
+    seen: Seen,
+    held: bool,
+    panics: Option<Panics>,
+    unreadable: Option<Unreadable>,
+}
+
+/// Which records cannot be read.
+type Unreadable = Box<dyn Fn(&Address) -> bool + Send>;
+
+impl Watch {
+    /// What was seen since the last [`reset`](Self::reset).
+    pub(crate) fn seen(&self) -> Seen {
+        self.state().seen
+    }
+
+    /// Begins to count anew.
+    pub(crate) fn reset(&self) {
+        self.state().seen = Seen::default();
+    }
+
+    /// Lets every sync wait.
+    pub(crate) fn hold(&self) {
+        self.state().held = true;
+    }
+
+    /// Lets syncs go on.
+    pub(crate) fn release(&self) {
+        self.state().held = false;
+        self.0.1.notify_all();
+    }
+
+    /// Waits until a sync has begun.
+    pub(crate) fn wait_for_sync(&self) {
+        let mut state = self.state();
+        while state.seen.syncs == 0 {
+            state = self.wait(state);
+        }
+    }
+
+    /// Lets the engine panic, once.
+    pub(crate) fn panic_at(&self, at: Panics) {
+        self.state().panics = Some(at);
+    }
+
+    /// Lets every read that meets such a record fail, as on a bad block of the disk.
+    pub(crate) fn make_unreadable(&self, records: impl Fn(&Address) -> bool + Send + 'static) {
+        self.state().unreadable = Some(Box::new(records));
+    }
+
+    fn check_readable<'a>(
+        &self,
+        mut addresses: impl Iterator<Item = &'a Address>,
+    ) -> Result<(), StorageError> {
+        match &self.state().unreadable {
+            Some(unreadable) if addresses.any(unreadable) => {
+                Err(io::Error::other("a bad block that a test asked for").into())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Counts a sync, and waits for as long as it is held back.
+    fn begin_sync(&self) {
+        let mut state = self.state();
+        state.seen.syncs += 1;
+        self.0.1.notify_all();
+        while state.held {
+            state = self.wait(state);
+        }
+    }
+
+    fn panic_if(&self, at: Panics) {
+        let panics = self.state().panics.take_if(|panics| *panics == at);
+        assert!(panics.is_none(), "a panic that a test asked for");
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn wait<'s>(&self, state: MutexGuard<'s, State>) -> MutexGuard<'s, State> {
+        self.0.1.wait(state).unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A storage in memory under watch.
+pub(crate) struct WatchedStorage {
+    /// Where it leads.
+    pub(crate) inner: MemoryStorage,
+    /// Who watches.
+    pub(crate) watch: Watch,
+}
+
+impl Storage for WatchedStorage {
+    fn read_header(&self, copy: HeaderCopy) -> Result<Option<Vec<u8>>, StorageError> {
+        self.inner.read_header(copy)
+    }
+
+    fn write_header(&self, copy: HeaderCopy, bytes: &[u8]) -> Result<(), StorageError> {
+        self.inner.write_header(copy, bytes)
+    }
+
+    fn read_anchor(&self) -> Result<Vec<Vec<u8>>, StorageError> {
+        self.inner.read_anchor()
+    }
+
+    fn write_anchor(&self, slot: AnchorSlot, bytes: &[u8]) -> Result<(), StorageError> {
+        self.inner.write_anchor(slot, bytes)
+    }
+
+    fn generations(&self) -> Result<Vec<u64>, StorageError> {
+        self.inner.generations()
+    }
+
+    fn create_generation(
+        &self,
+        number: u64,
+        engine: EngineKind,
+    ) -> Result<Box<dyn Engine>, StorageError> {
+        let inner = self.inner.create_generation(number, engine)?;
+        Ok(Box::new(WatchedEngine { inner, watch: self.watch.clone() }))
+    }
+
+    fn open_generation(
+        &self,
+        number: u64,
+        engine: EngineKind,
+    ) -> Result<Box<dyn Engine>, StorageError> {
+        let inner = self.inner.open_generation(number, engine)?;
+        Ok(Box::new(WatchedEngine { inner, watch: self.watch.clone() }))
+    }
+
+    fn remove_generation(&self, number: u64) -> Result<(), StorageError> {
+        self.inner.remove_generation(number)
+    }
+
+    fn size(&self) -> Result<u64, StorageError> {
+        self.inner.size()
+    }
+}
+
+struct WatchedEngine {
+    inner: Box<dyn Engine>,
+    watch: Watch,
+}
+
+impl Engine for WatchedEngine {
+    fn get_many(&self, addresses: &[Address]) -> Result<Vec<Option<Vec<u8>>>, StorageError> {
+        self.watch.check_readable(addresses.iter())?;
+        self.inner.get_many(addresses)
+    }
+
+    fn scan(
+        &self,
+        after: Option<&Address>,
+        limit: usize,
+    ) -> Result<Vec<(Address, Vec<u8>)>, StorageError> {
+        let page = self.inner.scan(after, limit)?;
+        self.watch.check_readable(page.iter().map(|(address, _)| address))?;
+        Ok(page)
+    }
+
+    fn apply(&self, batch: &Batch) -> Result<(), StorageError> {
+        self.watch.panic_if(Panics::BeforeApply);
+        let mut state = self.watch.state();
+        state.seen.batches += 1;
+        state.seen.most = state.seen.most.max(batch.puts.len() + batch.deletes.len());
+        drop(state);
+        self.inner.apply(batch)?;
+        self.watch.panic_if(Panics::AfterApply);
+        Ok(())
+    }
+
+    fn sync(&self) -> Result<(), StorageError> {
+        self.watch.begin_sync();
+        self.watch.panic_if(Panics::InSync);
+        self.inner.sync()
+    }
+
+    fn size(&self) -> Result<u64, StorageError> {
+        self.inner.size()
+    }
+
+    fn close(self: Box<Self>) -> Result<(), StorageError> {
+        // Engines sync once more before they close.
+        self.watch.begin_sync();
+        self.inner.close()
+    }
+}

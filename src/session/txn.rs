@@ -1,0 +1,86 @@
+//! One call at work on the committed state and the changes that are not committed yet.
+
+use inmost_format::record::node::Root;
+use inmost_format::record::{
+    Flaw, HeaderId, Kind, Node, NodeSink, NodeSource, RecordError, RecordId, Tag,
+};
+
+use super::open::Open;
+use super::options::Quotas;
+use super::overlay::Overlay;
+
+/// One call at work: what it sees is the committed state, then its group's changes, then its own.
+pub(crate) struct Txn<'a> {
+    open: &'a Open,
+    group: &'a Overlay,
+    own: Overlay,
+}
+
+impl<'a> Txn<'a> {
+    pub(super) fn new(open: &'a Open, group: &'a Overlay) -> Self {
+        Self { open, group, own: Overlay::default() }
+    }
+
+    /// The root as this call sees it.
+    pub(crate) fn root(&self) -> Result<Root, RecordError> {
+        match self.pending(RecordId::ROOT) {
+            Some(Some(Node::Root(root))) => Ok(Root::clone(root)),
+            Some(_) => Err(RecordError::Damaged { kind: Kind::Root, flaw: Flaw::Malformed }),
+            None => Ok(self.open.root().clone()),
+        }
+    }
+
+    /// Binds the state after this call to a header.
+    pub(crate) fn bind_header(&mut self, header: HeaderId) -> Result<(), RecordError> {
+        let mut root = self.root()?;
+        root.header = header;
+        self.put(RecordId::ROOT, root.into());
+        Ok(())
+    }
+
+    /// Makes the number of the next commit larger than `commit`.
+    pub(crate) fn skip_commits(&mut self, commit: u64) -> Result<(), RecordError> {
+        let mut root = self.root()?;
+        root.commit = root.commit.max(commit);
+        self.put(RecordId::ROOT, root.into());
+        Ok(())
+    }
+
+    /// The quotas of the session.
+    pub(crate) fn quotas(&self) -> &Quotas {
+        self.open.quotas()
+    }
+
+    pub(super) fn into_overlay(self) -> Overlay {
+        self.own
+    }
+
+    /// Whether the calls before this one, which are not committed yet, change this record.
+    pub(super) fn is_pending(&self, id: RecordId) -> bool {
+        self.group.nodes.contains_key(&id)
+    }
+
+    fn pending(&self, id: RecordId) -> Option<&Option<Node>> {
+        self.own.nodes.get(&id).or_else(|| self.group.nodes.get(&id))
+    }
+}
+
+impl NodeSource for Txn<'_> {
+    fn load(&self, id: RecordId, tag: &Tag) -> Result<Node, RecordError> {
+        match self.pending(id) {
+            Some(Some(node)) => Ok(node.clone()),
+            Some(None) => Err(RecordError::Damaged { kind: id.kind, flaw: Flaw::Absent }),
+            None => self.open.load(id, tag),
+        }
+    }
+}
+
+impl NodeSink for Txn<'_> {
+    fn put(&mut self, id: RecordId, node: Node) {
+        self.own.nodes.insert(id, Some(node));
+    }
+
+    fn remove(&mut self, id: RecordId) {
+        self.own.nodes.insert(id, None);
+    }
+}

@@ -1,0 +1,95 @@
+//! One file a command: from what was sent to what is returned.
+//!
+//! Each checks in the order of the contract. What needs no store comes first, so that a mistake in a path reads
+//! the same whether or not the store is locked.
+
+mod create;
+mod delete;
+mod insert;
+mod rename;
+mod str_replace;
+mod view;
+
+use inmost_format::secret::Wiped;
+
+use super::command::ToolCommand;
+use super::error::ToolError;
+use super::failure::Failure;
+use super::options::ToolOptions;
+use super::result::ToolResult;
+use super::wording;
+use crate::session::{Session, StoreError};
+use crate::vfs::path::MemoryPath;
+use crate::vfs::text::{self, Cut, Shown};
+
+/// Runs a command. A mistake of the model is an `Ok`.
+pub(crate) fn run(
+    session: &Session,
+    options: &ToolOptions,
+    command: &ToolCommand,
+) -> Result<ToolResult, StoreError> {
+    let call = Context { session, options };
+    let content = match command {
+        ToolCommand::View { path, view_range } => call.view(path, view_range.as_ref()),
+        ToolCommand::Create { path, file_text } => call.create(path, file_text),
+        ToolCommand::StrReplace { path, old_str, new_str } => {
+            call.str_replace(path, old_str, new_str.as_deref().unwrap_or_default())
+        }
+        ToolCommand::Insert { path, insert_line, insert_text } => {
+            call.insert(path, *insert_line, insert_text)
+        }
+        ToolCommand::Delete { path } => call.delete(path),
+        ToolCommand::Rename { old_path, new_path } => call.rename(old_path, new_path),
+    };
+    match content {
+        Ok(content) => Ok(ToolResult::success(content)),
+        Err(failure) => failure.tool_error(command, options).map(ToolResult::from),
+    }
+}
+
+struct Context<'a> {
+    session: &'a Session,
+    options: &'a ToolOptions,
+}
+
+impl Context<'_> {
+    /// A store that is locked says so before a read-only tool says that.
+    fn check_writable(&self) -> Result<(), Failure> {
+        self.session.read(|_| Ok::<(), StoreError>(()))?;
+        if self.options.read_only { Err(ToolError::ReadOnly.into()) } else { Ok(()) }
+    }
+
+    fn parse(&self, sent: &str) -> Result<MemoryPath, ToolError> {
+        self.options.parse_path(sent)
+    }
+}
+
+/// Numbers the part of the requested lines that fits a view, and says so if it is not all of them.
+fn numbered(
+    header: &str,
+    requested: &str,
+    (first, last, total): (u64, u64, u64),
+    limit: usize,
+) -> Wiped<String> {
+    let Cut { text, shown } = text::cut(requested, first, limit);
+    let notice = match shown {
+        Shown::All => None,
+        shown => wording::cut_notice(shown, first, last, total),
+    };
+    let notice = notice.unwrap_or_default();
+    // One allocation of final size: a copy that growth left behind would not be wiped.
+    let capacity = header.len() + text::numbered_size(text) + notice.len() + 2;
+    let mut content = Wiped::new(String::with_capacity(capacity));
+    content.push_str(header);
+    if !text.is_empty() {
+        if !content.ends_with('\n') {
+            content.push('\n');
+        }
+        text::number_lines(first, text, &mut content);
+    }
+    if !notice.is_empty() {
+        content.push('\n');
+        content.push_str(&notice);
+    }
+    content
+}

@@ -1,0 +1,35 @@
+//! Paths, folders and files on top of a session; knows nothing of how the tool words things.
+
+pub(crate) mod arrange;
+pub(crate) mod edit;
+mod entry;
+mod error;
+mod escape;
+pub(crate) mod file;
+mod file_text;
+mod folder;
+pub(crate) mod grep;
+mod line_range;
+pub(crate) mod list;
+pub(crate) mod listing;
+pub(crate) mod name;
+mod page;
+pub(crate) mod path;
+pub(crate) mod rope;
+#[cfg(test)]
+mod samples;
+pub(crate) mod search;
+mod staged;
+pub(crate) mod subtree;
+#[cfg(test)]
+mod tests;
+pub(crate) mod text;
+pub(crate) mod walk;
+
+pub use entry::{EntryKind, FolderEntry, Metadata};
+pub use error::FileError;
+pub use file_text::FileText;
+pub use grep::{SearchMatch, SearchQuery};
+pub use line_range::LineRange;
+pub use page::{Page, PageCursor};
+pub use walk::WalkEntry;

@@ -26,7 +26,7 @@ fn for_model_when_locked(tool: &MemoryTool, call: &str) -> ToolResult {
 
 /// Each call would also fail a check after the store's: the root rule, a missing path, its line.
 #[test]
-fn a_locked_store_is_reported_as_locked_to_every_command() {
+fn a_locked_store_is_locked_to_every_command() {
     let session = Session::in_memory().unwrap();
     let tool = MemoryTool::new(session.clone());
     create(&tool, "/memories/f", "text\n");

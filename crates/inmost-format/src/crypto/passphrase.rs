@@ -17,10 +17,10 @@ use crate::secret::{SecretVec, wipe};
 /// characters of state are not wiped. A `&str` stays with its owner, who wipes it.
 ///
 /// ```
-/// use inmost::Passphrase;
+/// # use inmost_format::crypto::passphrase::{Passphrase, PassphraseError};
 /// let typed = String::from("correct horse battery staple");
 /// let passphrase = Passphrase::from_string(typed)?;
-/// # Ok::<(), inmost::PassphraseError>(())
+/// # Ok::<(), PassphraseError>(())
 /// ```
 pub struct Passphrase(SecretVec);
 

@@ -39,15 +39,15 @@ impl RecoveryKey {
     /// [`RecoveryKeyError`], which names the group to look at and quotes nothing.
     ///
     /// ```
-    /// # extern crate inmost_format as inmost;
-    /// # use inmost::crypto::keys::RecoveryKey;
-    /// # use inmost::header::RecoveryKeyError;
+    /// # use inmost_format::crypto::keys::RecoveryKey;
+    /// # use inmost_format::crypto::rng::RandomnessFailed;
+    /// # use inmost_format::header::RecoveryKeyError;
     /// let text = RecoveryKey::generate()?.to_text();
     /// let mut typed = text.expose().to_lowercase().replace('-', " ");
     /// assert!(RecoveryKey::parse(&typed).is_ok());
     /// typed.replace_range(6..7, "!");
     /// assert_eq!(RecoveryKey::parse(&typed).err(), Some(RecoveryKeyError::NotACharacter { group: 2 }));
-    /// # Ok::<(), inmost::crypto::rng::RandomnessFailed>(())
+    /// # Ok::<(), RandomnessFailed>(())
     /// ```
     pub fn parse(text: &str) -> Result<Self, RecoveryKeyError> {
         // Room for a blank after each character and more, and a huge text costs nothing.

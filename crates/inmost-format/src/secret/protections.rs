@@ -21,7 +21,8 @@ pub struct Protections {
 /// What is in force now.
 ///
 /// ```
-/// let protections = inmost::protections();
+/// # use inmost_format::secret::protections;
+/// let protections = protections();
 /// if !protections.keys_locked {
 ///     eprintln!("Keys may reach the swap space: raise the limit of locked memory (ulimit -l).");
 /// }

@@ -3,9 +3,10 @@
 use std::time::{Duration, Instant};
 
 use crate::crypto::cost::{KdfCost, KdfLimits};
-use crate::crypto::kdf::{self, Salt};
+use crate::crypto::kdf;
 use crate::crypto::passphrase::Passphrase;
-use crate::crypto::prf::StoreId;
+use crate::crypto::salt::Salt;
+use crate::crypto::store_id::StoreId;
 
 impl KdfCost {
     /// A cost that takes about `target` on this machine, as it is now: the default with its memory raised. Passes are

@@ -4,25 +4,13 @@
 //! one store only, even where a salt repeats.
 
 use argon2::{Algorithm, Argon2, AssociatedData, Block, ParamsBuilder, Version};
-use zeroize::Zeroizing;
 
 use crate::crypto::cost::{AdmittedCost, KdfCost};
 use crate::crypto::keys::PasswordKey;
 use crate::crypto::passphrase::Passphrase;
-use crate::crypto::prf::StoreId;
-use crate::crypto::rng::{self, RandomnessFailed};
-use crate::secret::{DEEP, SecretBytes, on_wiped_stack};
-
-/// Makes equal passphrases give different keys; fresh for every slot and every change of one.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Salt(pub [u8; 16]);
-
-impl Salt {
-    /// A fresh salt.
-    pub fn generate() -> Result<Self, RandomnessFailed> {
-        rng::array().map(Self)
-    }
-}
+use crate::crypto::salt::Salt;
+use crate::crypto::store_id::StoreId;
+use crate::secret::{DEEP, SecretBytes, Wiped, on_wiped_stack};
 
 /// A key could not be derived, whatever the passphrase.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
@@ -79,7 +67,7 @@ fn argon2id(cost: KdfCost, associated: &[u8]) -> Result<Argon2<'static>, KdfFail
 }
 
 /// Argon2's memory: allocated here, because what the crate allocates by itself it gives back unwiped.
-struct WorkingMemory(Zeroizing<Vec<Block>>);
+struct WorkingMemory(Wiped<Vec<Block>>);
 
 impl WorkingMemory {
     fn allocate(kib: u32) -> Result<Self, KdfFailed> {
@@ -88,7 +76,7 @@ impl WorkingMemory {
         let mut memory = Vec::new();
         memory.try_reserve_exact(blocks).map_err(|_| out_of_memory)?;
         memory.resize(blocks, Block::new());
-        Ok(Self(Zeroizing::new(memory)))
+        Ok(Self(Wiped::new(memory)))
     }
 }
 

@@ -1,8 +1,7 @@
 //! What opens a store: four kinds of credential, each with a type of its own.
 
-use std::fmt;
-
 use super::label::SlotLabel;
+use super::slot_kind::SlotKind;
 use crate::crypto::cost::KdfCost;
 use crate::crypto::keys::{Keyfile, RawKey, RecoveryKey};
 use crate::crypto::passphrase::Passphrase;
@@ -61,60 +60,6 @@ impl<'a> From<&'a RecoveryKey> for Credential<'a> {
 impl<'a> From<&'a RawKey> for Credential<'a> {
     fn from(key: &'a RawKey) -> Self {
         Self::RawKey(key)
-    }
-}
-
-/// Which kind of credential a keyslot is for.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[non_exhaustive]
-pub enum SlotKind {
-    /// A passphrase.
-    Passphrase,
-    /// A passphrase and a keyfile, both.
-    PassphraseAndKeyfile,
-    /// A recovery key.
-    RecoveryKey,
-    /// A raw key of the application.
-    RawKey,
-}
-
-impl SlotKind {
-    /// Every kind.
-    pub const ALL: [Self; 4] =
-        [Self::Passphrase, Self::PassphraseAndKeyfile, Self::RecoveryKey, Self::RawKey];
-
-    pub(super) const fn code(self) -> u8 {
-        match self {
-            Self::Passphrase => 1,
-            Self::PassphraseAndKeyfile => 2,
-            Self::RecoveryKey => 3,
-            Self::RawKey => 4,
-        }
-    }
-
-    pub(super) fn from_code(code: u8) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| kind.code() == code)
-    }
-
-    /// Whether a person may have chosen the secret, so that guessing it has to cost something.
-    #[must_use]
-    pub const fn has_passphrase(self) -> bool {
-        matches!(self, Self::Passphrase | Self::PassphraseAndKeyfile)
-    }
-
-    const fn name(self) -> &'static str {
-        match self {
-            Self::Passphrase => "passphrase",
-            Self::PassphraseAndKeyfile => "passphrase and keyfile",
-            Self::RecoveryKey => "recovery key",
-            Self::RawKey => "raw key",
-        }
-    }
-}
-
-impl fmt::Display for SlotKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
     }
 }
 
@@ -183,7 +128,7 @@ mod tests {
     #[test]
     fn credentials_have_no_trait_that_leaks() {
         assert_leaks_nowhere!(Keyfile, RecoveryKey, RawKey, NewSlot<'static>);
-        crate::assert_not_impl!(Credential<'static>: fmt::Debug, PartialEq, serde::Serialize);
+        crate::assert_not_impl!(Credential<'static>: std::fmt::Debug, PartialEq, serde::Serialize);
         crate::assert_not_impl!(RawKey: std::str::FromStr, From<String>, From<&'static str>);
     }
 

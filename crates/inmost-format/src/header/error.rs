@@ -1,5 +1,6 @@
 //! Why a header cannot be used.
 
+use crate::crypto::aead::SealError;
 use crate::crypto::cost::KdfOutOfBounds;
 use crate::crypto::kdf::KdfFailed;
 use crate::crypto::rng::RandomnessFailed;
@@ -34,9 +35,12 @@ pub enum HeaderError {
     /// No key could be derived.
     #[error(transparent)]
     KdfFailed(#[from] KdfFailed),
-    /// Nothing could be sealed.
+    /// There were no random bytes for a key, a salt or a nonce.
     #[error(transparent)]
     Randomness(#[from] RandomnessFailed),
+    /// A message was longer than the AEAD takes, which no part of a header is.
+    #[error("a part of the header is too long to be sealed")]
+    TooLong,
     /// All eight slots are in use.
     #[error("all keyslots are in use")]
     SlotsFull,
@@ -46,4 +50,13 @@ pub enum HeaderError {
     /// Without it nobody could open the store again.
     #[error("the last keyslot cannot be removed")]
     LastSlot,
+}
+
+impl From<SealError> for HeaderError {
+    fn from(error: SealError) -> Self {
+        match error {
+            SealError::Randomness(error) => Self::Randomness(error),
+            SealError::TooLong => Self::TooLong,
+        }
+    }
 }

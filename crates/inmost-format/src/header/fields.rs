@@ -2,14 +2,16 @@
 
 use inmost_storage::EngineKind;
 
-use super::credential::SlotKind;
 use super::error::HeaderError;
 use super::layout::{field, is_zero, put};
-use super::slots::{Place, SLOT_BYTES, Slot, decode_sealed_key, encode_sealed_key};
+use super::slot_kind::SlotKind;
+use super::slots::{SLOT_BYTES, Slot, SlotAddress, decode_sealed_key, encode_sealed_key};
 use crate::crypto::aead::SealedKey;
 use crate::crypto::cost::{AdmittedCost, KdfLimits};
-use crate::crypto::keys::{DataKey, WrapKey};
-use crate::crypto::prf::StoreId;
+use crate::crypto::keys::DataKey;
+use crate::crypto::master_key::WrapKey;
+use crate::crypto::registry::DataKeyAad;
+use crate::crypto::store_id::StoreId;
 use crate::record::HeaderMac;
 
 /// Keyslots of a store: enough for a person's devices and a paper key, few enough to try all at unlock.
@@ -49,10 +51,10 @@ impl Fields {
         wrap_key.open(&aad, &self.data_key).ok()
     }
 
-    /// Every slot with its place.
-    pub(super) fn places(&self) -> impl Iterator<Item = (Place, &Slot)> {
+    /// Every slot with its address.
+    pub(super) fn addressed_slots(&self) -> impl Iterator<Item = (SlotAddress, &Slot)> {
         let store = self.store;
-        (0..).zip(&self.slots).map(move |(number, slot)| (Place { store, number }, slot))
+        (0..).zip(&self.slots).map(move |(number, slot)| (SlotAddress { store, number }, slot))
     }
 
     pub(super) fn unlock_costs(&self, kind: SlotKind) -> impl Iterator<Item = AdmittedCost> {
@@ -140,9 +142,8 @@ pub(super) fn check_magic(bytes: &[u8]) -> Result<(), HeaderError> {
     }
 }
 
-fn data_key_aad(store: StoreId, generation: u64, engine: EngineKind) -> Vec<u8> {
-    let parts: [&[u8]; 4] = [DATA_KEY_AAD, &store.0, &generation.to_le_bytes(), &[code_of(engine)]];
-    parts.concat()
+fn data_key_aad(store: StoreId, generation: u64, engine: EngineKind) -> DataKeyAad {
+    DataKeyAad { store, generation, engine: code_of(engine) }
 }
 
 const fn code_of(engine: EngineKind) -> u8 {
@@ -182,4 +183,3 @@ pub(super) mod at {
 /// Not text, so that no editor or version control takes a header for it; the line feed shows if one did.
 pub(super) const MAGIC: [u8; 8] = *b"\x89INMOST\n";
 const VERSION: u16 = 1;
-const DATA_KEY_AAD: &[u8; 16] = b"inmost/1 datakey";

@@ -7,7 +7,8 @@ use super::unlocked::{NewHeader, Unlocked};
 use crate::crypto::cost::{KdfCost, KdfLimits};
 use crate::crypto::keys::{Keyfile, RawKey, RecoveryKey};
 use crate::crypto::passphrase::Passphrase;
-use crate::crypto::prf::{self, StoreId};
+use crate::crypto::prf;
+use crate::crypto::store_id::StoreId;
 use crate::secret::SecretBytes;
 use inmost_storage::EngineKind;
 

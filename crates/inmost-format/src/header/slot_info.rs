@@ -2,8 +2,8 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use super::credential::SlotKind;
 use super::label::SlotLabel;
+use super::slot_kind::SlotKind;
 use crate::crypto::cost::KdfCost;
 
 /// What is known of a keyslot once the store is unlocked.

@@ -62,18 +62,23 @@ impl Trials {
         header: &Header,
         credential: &Credential<'_>,
     ) -> Result<Unlocked, HeaderError> {
-        for (place, slot) in header.fields.places() {
+        for (address, slot) in header.fields.addressed_slots() {
             let Some(used) = slot.used() else { continue };
-            let tried = Tried::new(&place, slot);
+            let tried = Tried::new(&address, slot);
             let answer = match self.0.iter().position(|(other, _)| *other == tried) {
                 Some(known) => self.0.swap_remove(known).1,
-                None => used.open(&place, credential),
+                None => used.open(&address, credential),
             };
             match answer {
                 Ok(Some(master)) => match header.open_data_key(&master) {
                     Ok(data_key) => {
                         let header = header.clone();
-                        return Ok(Unlocked::of_authentic(header, place.number, master, data_key));
+                        return Ok(Unlocked::of_authentic(
+                            header,
+                            address.number,
+                            master,
+                            data_key,
+                        ));
                     }
                     // The other copy may hold the same slot and be authentic.
                     Err(error) => {

@@ -9,10 +9,11 @@ use super::fields::{Fields, HEADER_BYTES, SLOTS};
 use super::label::SlotLabel;
 use super::parsed::Header;
 use super::slot_info::SlotInfo;
-use super::slots::{KeySlot, Place, Slot};
+use super::slots::{KeySlot, Slot, SlotAddress};
 use crate::crypto::cost::KdfLimits;
-use crate::crypto::keys::{AnchorKey, DataKey, MasterKey, RecordKeys};
-use crate::crypto::prf::StoreId;
+use crate::crypto::keys::{AnchorKey, DataKey, MasterKey};
+use crate::crypto::record_keys::RecordKeys;
+use crate::crypto::store_id::StoreId;
 use crate::record::HeaderId;
 use crate::secret::{DEEP, on_wiped_stack};
 use inmost_storage::EngineKind;
@@ -48,10 +49,10 @@ impl NewHeader<'_> {
             let master = MasterKey::generate()?;
             let Self { store, engine, generation, ref enrolment } = *self;
             let wrap_key = master.wrap_key(&store);
-            let place = Place { store, number: 0 };
+            let address = SlotAddress { store, number: 0 };
             let mut slots: [Slot; SLOTS] = Slot::all_free()?;
             let [first, ..] = &mut slots;
-            *first = Slot::Used(KeySlot::seal(&place, enrolment, &master, limits)?);
+            *first = Slot::Used(KeySlot::seal(&address, enrolment, &master, limits)?);
             let fields = Fields {
                 engine,
                 store,
@@ -62,7 +63,7 @@ impl NewHeader<'_> {
                 slots,
             };
             let header = Header::seal(fields, &master.header_mac_key(&store), limits)?;
-            Ok(Unlocked { header, is_current: Some(place.number), master, data_key })
+            Ok(Unlocked { header, is_current: Some(address.number), master, data_key })
         })
     }
 }
@@ -114,11 +115,14 @@ impl Unlocked {
     /// [`HeaderError::Tampered`] if a label does not open.
     pub fn slots(&self) -> Result<Vec<SlotInfo>, HeaderError> {
         let key = self.master.label_key(&self.header.store());
-        let used =
-            self.header.fields.places().filter_map(|(place, slot)| Some((place, slot.used()?)));
-        used.map(|(place, slot)| {
-            let is_current = self.is_current == Some(place.number);
-            Ok(SlotInfo { is_current, ..slot.describe(&place, &key)? })
+        let used = self
+            .header
+            .fields
+            .addressed_slots()
+            .filter_map(|(address, slot)| Some((address, slot.used()?)));
+        used.map(|(address, slot)| {
+            let is_current = self.is_current == Some(address.number);
+            Ok(SlotInfo { is_current, ..slot.describe(&address, &key)? })
         })
         .collect()
     }
@@ -150,13 +154,13 @@ impl Unlocked {
         &self,
         enrolment: &Enrolment,
     ) -> Result<(u8, NextHeader), HeaderError> {
-        let (place, _) = self
+        let (address, _) = self
             .header
             .fields
-            .places()
+            .addressed_slots()
             .find(|(_, slot)| slot.used().is_none())
             .ok_or(HeaderError::SlotsFull)?;
-        Ok((place.number, self.with_slot(&place, self.seal_slot(&place, enrolment)?)?))
+        Ok((address.number, self.with_slot(&address, self.seal_slot(&address, enrolment)?)?))
     }
 
     pub(super) fn replace_enrolment(
@@ -164,8 +168,8 @@ impl Unlocked {
         number: u8,
         enrolment: &Enrolment,
     ) -> Result<NextHeader, HeaderError> {
-        let place = self.used_place(number)?;
-        self.with_slot(&place, self.seal_slot(&place, enrolment)?)
+        let address = self.used_slot_address(number)?;
+        self.with_slot(&address, self.seal_slot(&address, enrolment)?)
     }
 
     /// Frees slot `number`.
@@ -177,11 +181,13 @@ impl Unlocked {
     /// This stops a credential in our program only: with an older copy of the header it still opens the
     /// store. Ending that takes [`rotate`](Self::rotate).
     pub fn remove_slot(&self, number: u8) -> Result<NextHeader, HeaderError> {
-        let place = self.used_place(number)?;
-        if self.header.fields.places().filter(|(_, slot)| slot.used().is_some()).count() == 1 {
+        let address = self.used_slot_address(number)?;
+        if self.header.fields.addressed_slots().filter(|(_, slot)| slot.used().is_some()).count()
+            == 1
+        {
             return Err(HeaderError::LastSlot);
         }
-        self.with_slot(&place, Slot::free()?)
+        self.with_slot(&address, Slot::free()?)
     }
 
     /// Moves the store to another generation, written under `data_key`. All slots stay.
@@ -246,31 +252,31 @@ impl Unlocked {
     /// Goes on with a header that has been written.
     pub fn adopt(&mut self, next: NextHeader) {
         self.header = next.header;
-        self.is_current = self.is_current.filter(|number| self.used_place(*number).is_ok());
+        self.is_current = self.is_current.filter(|number| self.used_slot_address(*number).is_ok());
         if let Some(data_key) = next.data_key {
             self.data_key = data_key;
         }
     }
 
-    fn used_place(&self, number: u8) -> Result<Place, HeaderError> {
+    fn used_slot_address(&self, number: u8) -> Result<SlotAddress, HeaderError> {
         self.header
             .fields
-            .places()
-            .find(|(place, slot)| place.number == number && slot.used().is_some())
-            .map(|(place, _)| place)
+            .addressed_slots()
+            .find(|(address, slot)| address.number == number && slot.used().is_some())
+            .map(|(address, _)| address)
             .ok_or(HeaderError::NoSuchSlot(number))
     }
 
-    fn seal_slot(&self, place: &Place, enrolment: &Enrolment) -> Result<Slot, HeaderError> {
+    fn seal_slot(&self, address: &SlotAddress, enrolment: &Enrolment) -> Result<Slot, HeaderError> {
         on_wiped_stack::<DEEP, _>(|| {
-            KeySlot::seal(place, enrolment, &self.master, &self.header.limits).map(Slot::Used)
+            KeySlot::seal(address, enrolment, &self.master, &self.header.limits).map(Slot::Used)
         })
     }
 
-    fn with_slot(&self, place: &Place, slot: Slot) -> Result<NextHeader, HeaderError> {
+    fn with_slot(&self, address: &SlotAddress, slot: Slot) -> Result<NextHeader, HeaderError> {
         let mut fields = self.header.fields.clone();
-        let old = fields.slots.get_mut(usize::from(place.number));
-        *old.ok_or(HeaderError::NoSuchSlot(place.number))? = slot;
+        let old = fields.slots.get_mut(usize::from(address.number));
+        *old.ok_or(HeaderError::NoSuchSlot(address.number))? = slot;
         Ok(NextHeader { header: self.seal_next(fields)?, data_key: None })
     }
 

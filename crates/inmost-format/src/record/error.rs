@@ -1,6 +1,7 @@
 //! What can be wrong with a record.
 
 use super::Kind;
+use crate::crypto::aead::SealError;
 use inmost_storage::StorageError;
 
 /// A record could not be read or made.
@@ -51,6 +52,15 @@ impl Flaw {
             Self::Stale => "is not the version its parent refers to",
             Self::Repeated => "is referred to more than once",
             Self::TooDeep => "lies deeper than any path leads",
+        }
+    }
+}
+
+impl From<SealError> for RecordError {
+    fn from(error: SealError) -> Self {
+        match error {
+            SealError::Randomness(_) => Self::Randomness,
+            SealError::TooLong => Self::TooLarge,
         }
     }
 }

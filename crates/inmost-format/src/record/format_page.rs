@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::crypto::prf::StoreId;
+use crate::crypto::store_id::StoreId;
 use crate::crypto::unhex;
 use crate::secret::SecretBytes;
 

@@ -72,6 +72,13 @@ impl<T: Copy + Default> Wipe for Vec<T> {
     }
 }
 
+impl<T: Copy + Default, const N: usize> Wipe for [T; N] {
+    fn wipe(&mut self) {
+        self.fill(T::default());
+        optimization_barrier(self);
+    }
+}
+
 impl Wipe for String {
     fn wipe(&mut self) {
         std::mem::take(self).into_bytes().wipe();

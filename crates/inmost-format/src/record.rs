@@ -92,7 +92,7 @@ pub fn read_text(
     let capacity = usize::try_from(body.count().bytes).unwrap_or(usize::MAX).min(READ_AHEAD);
     let mut text = Wiped::new(String::with_capacity(capacity));
     body.visit::<RecordError>(source, object, 0, &mut |_, chunk: &Text| {
-        crate::secret::append(&mut text, chunk.as_str());
+        text.append(chunk.as_str());
         Ok(true)
     })?;
     Ok(text)

@@ -9,6 +9,7 @@ pub mod address;
 pub mod codec;
 pub mod entries;
 mod error;
+mod folder;
 #[cfg(test)]
 mod format_example;
 #[cfg(any(test, feature = "testing"))]
@@ -29,7 +30,7 @@ pub use error::{Flaw, RecordError};
 pub use header_id::{HeaderId, HeaderMac};
 pub use node::Node;
 pub use sealed::{Sealed, Sealer, Tag};
-pub use walk::{Place, Reached};
+pub use walk::{Depth, Reached};
 
 use std::sync::Arc;
 

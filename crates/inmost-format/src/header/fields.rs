@@ -12,7 +12,7 @@ use crate::crypto::keys::DataKey;
 use crate::crypto::master_key::WrapKey;
 use crate::crypto::registry::DataKeyAad;
 use crate::crypto::store_id::StoreId;
-use crate::record::HeaderMac;
+use crate::record::{HeaderId, HeaderMac};
 
 /// Keyslots of a store: enough for a person's devices and a paper key, few enough to try all at unlock.
 pub(super) const SLOTS: usize = 8;
@@ -124,6 +124,11 @@ fn decode_slots(
         .map(|slot| Slot::decode(slot, limits))
         .collect::<Result<_, _>>()?;
     slots.try_into().map_err(|_| HeaderError::Damaged("it has not eight keyslots"))
+}
+
+/// The revision after that of a header.
+pub(super) fn successor(header: HeaderId) -> Result<u64, HeaderError> {
+    header.revision.checked_add(1).ok_or(HeaderError::Tampered("a revision without successor"))
 }
 
 /// Whether this begins like a header that this build can read.

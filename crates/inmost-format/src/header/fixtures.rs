@@ -3,7 +3,8 @@
 use super::credential::{Credential, Enrolment};
 use super::fields::HEADER_BYTES;
 use super::label::SlotLabel;
-use super::unlocked::{NewHeader, Unlocked};
+use super::new_header::NewHeader;
+use super::unlocked::Unlocked;
 use crate::crypto::cost::{KdfCost, KdfLimits};
 use crate::crypto::keys::{Keyfile, RawKey, RecoveryKey};
 use crate::crypto::passphrase::Passphrase;

@@ -5,68 +5,17 @@
 
 use super::credential::{Credential, Enrolment, NewSlot};
 use super::error::HeaderError;
-use super::fields::{Fields, HEADER_BYTES, SLOTS};
+use super::fields::{Fields, HEADER_BYTES, successor};
 use super::label::SlotLabel;
+use super::new_header::NewHeader;
 use super::parsed::Header;
 use super::slot_info::SlotInfo;
 use super::slots::{KeySlot, Slot, SlotAddress};
-use crate::crypto::cost::KdfLimits;
 use crate::crypto::keys::{AnchorKey, DataKey, MasterKey};
 use crate::crypto::record_keys::RecordKeys;
-use crate::crypto::store_id::StoreId;
 use crate::record::HeaderId;
 use crate::secret::{DEEP, on_wiped_stack};
 use inmost_storage::EngineKind;
-
-/// The first header of a store.
-pub struct NewHeader<'a> {
-    /// The store's id, fresh.
-    pub store: StoreId,
-    /// The engine of its first generation.
-    pub engine: EngineKind,
-    /// The number of its first generation.
-    pub generation: u64,
-    /// The credential for its first slot.
-    pub enrolment: Enrolment<'a>,
-}
-
-impl NewHeader<'_> {
-    /// Draws the keys of a store and seals them for one credential.
-    ///
-    /// # Errors
-    /// [`HeaderError::KdfOutOfBounds`], [`HeaderError::KdfFailed`], [`HeaderError::Randomness`].
-    pub fn create(&self, limits: &KdfLimits) -> Result<Unlocked, HeaderError> {
-        self.seal(HeaderId::NONE, DataKey::generate()?, limits)
-    }
-
-    fn seal(
-        &self,
-        before: HeaderId,
-        data_key: DataKey,
-        limits: &KdfLimits,
-    ) -> Result<Unlocked, HeaderError> {
-        on_wiped_stack::<DEEP, _>(|| {
-            let master = MasterKey::generate()?;
-            let Self { store, engine, generation, ref enrolment } = *self;
-            let wrap_key = master.wrap_key(&store);
-            let address = SlotAddress { store, number: 0 };
-            let mut slots: [Slot; SLOTS] = Slot::all_free()?;
-            let [first, ..] = &mut slots;
-            *first = Slot::Used(KeySlot::seal(&address, enrolment, &master, limits)?);
-            let fields = Fields {
-                engine,
-                store,
-                revision: successor(before)?,
-                before: before.mac,
-                generation,
-                data_key: Fields::seal_data_key(store, generation, engine, &wrap_key, &data_key)?,
-                slots,
-            };
-            let header = Header::seal(fields, &master.header_mac_key(&store), limits)?;
-            Ok(Unlocked { header, is_current: Some(address.number), master, data_key })
-        })
-    }
-}
 
 /// The keys of a store and the header they came from, authentic.
 pub struct Unlocked {
@@ -78,7 +27,7 @@ pub struct Unlocked {
 }
 
 impl Unlocked {
-    /// Only for what [`Header::open_data_key`] has found authentic, opened through slot `number`.
+    /// Only for a header that was just sealed, or that [`Header::open_data_key`] found authentic. Slot `number` opened it.
     pub(super) fn of_authentic(
         header: Header,
         number: u8,
@@ -305,10 +254,6 @@ fn enrol<T>(
     let inherited = replaced.and_then(|slot| slot.cost).filter(|cost| !cost.is_below_default());
     let cost = slot.cost.or(inherited).unwrap_or_default();
     seal(&Enrolment { credential, cost, label, now_ms })
-}
-
-fn successor(header: HeaderId) -> Result<u64, HeaderError> {
-    header.revision.checked_add(1).ok_or(HeaderError::Tampered("a revision without successor"))
 }
 
 /// A header that has been made and not yet written.

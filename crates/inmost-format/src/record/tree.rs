@@ -11,9 +11,8 @@
 mod replace;
 #[cfg(test)]
 mod tests;
+mod visit;
 
-use std::collections::HashSet;
-use std::marker::PhantomData;
 use std::ops::{AddAssign, Deref};
 use std::sync::Arc;
 
@@ -93,14 +92,14 @@ impl<S> Ref<S> {
 }
 
 /// A leaf that was found, wherever it lives.
-pub enum Found<'a, L> {
+pub enum FoundLeaf<'a, L> {
     /// In the head.
     Inline(&'a L),
     /// In a record of its own.
     Stored(Arc<L>),
 }
 
-impl<L> Deref for Found<'_, L> {
+impl<L> Deref for FoundLeaf<'_, L> {
     type Target = L;
 
     fn deref(&self) -> &L {
@@ -135,10 +134,10 @@ impl<L: Leaf> Body<L> {
         source: &impl NodeSource,
         object: ObjectId,
         choose: impl Fn(CountOf<L>, &[Ref<L::Summary>]) -> usize,
-    ) -> Result<(CountOf<L>, Found<'_, L>), RecordError> {
+    ) -> Result<(CountOf<L>, FoundLeaf<'_, L>), RecordError> {
         let mut before = CountOf::<L>::default();
         let mut node = match self {
-            Self::Inline(leaf) => return Ok((before, Found::Inline(leaf))),
+            Self::Inline(leaf) => return Ok((before, FoundLeaf::Inline(leaf))),
             Self::Tree(inner) => inner,
         };
         let mut held;
@@ -149,7 +148,7 @@ impl<L: Leaf> Body<L> {
             }
             let child = node.refs.get(slot).ok_or(malformed::<L>())?;
             if node.level <= 1 {
-                return Ok((before, Found::Stored(load_leaf::<L>(source, object, child)?)));
+                return Ok((before, FoundLeaf::Stored(load_leaf::<L>(source, object, child)?)));
             }
             held = load_inner::<L>(source, object, child, node.level)?;
             node = &held;
@@ -161,32 +160,6 @@ impl<L: Leaf> Body<L> {
         match self {
             Self::Inline(_) => 0,
             Self::Tree(inner) => inner.level,
-        }
-    }
-
-    /// Visits leaves in order, with the counts before each, from the first that ends after `from`.
-    /// The visitor answers whether to go on. A node that the tree has twice is damage: a forged tree of few nodes could
-    /// have more leaves than can be read.
-    pub fn visit<E: From<RecordError>>(
-        &self,
-        source: &impl NodeSource,
-        object: ObjectId,
-        from: u64,
-        visitor: &mut impl FnMut(CountOf<L>, &L) -> Result<bool, E>,
-    ) -> Result<(), E> {
-        match self {
-            Self::Inline(leaf) => visitor(CountOf::<L>::default(), leaf).map(drop),
-            Self::Tree(inner) => {
-                let mut walk = Visit::<_, L, _> {
-                    source,
-                    object,
-                    from,
-                    visitor,
-                    reached: HashSet::new(),
-                    leaf: PhantomData,
-                };
-                walk.inner(inner, CountOf::<L>::default()).map(drop)
-            }
         }
     }
 
@@ -266,51 +239,6 @@ impl<S: Summary> Inner<S> {
     }
 }
 
-/// One visit of a run of leaves.
-struct Visit<'a, S, L, V> {
-    source: &'a S,
-    object: ObjectId,
-    from: u64,
-    visitor: &'a mut V,
-    /// Indexes of the nodes read so far.
-    reached: HashSet<u64>,
-    leaf: PhantomData<L>,
-}
-
-impl<S: NodeSource, L: Leaf, V> Visit<'_, S, L, V> {
-    /// Visits what is below a node; answers whether to go on after it.
-    fn inner<E: From<RecordError>>(
-        &mut self,
-        inner: &Inner<L::Summary>,
-        mut before: CountOf<L>,
-    ) -> Result<bool, E>
-    where
-        V: FnMut(CountOf<L>, &L) -> Result<bool, E>,
-    {
-        for child in &inner.refs {
-            let mut after = before;
-            after += child.summary.count();
-            if after.into() > self.from {
-                if !self.reached.insert(child.index) {
-                    return Err(repeated::<L>().into());
-                }
-                let go_on = if inner.level <= 1 {
-                    let leaf = load_leaf::<L>(self.source, self.object, child)?;
-                    (self.visitor)(before, &*leaf)?
-                } else {
-                    let node = load_inner::<L>(self.source, self.object, child, inner.level)?;
-                    self.inner(&node, before)?
-                };
-                if !go_on {
-                    return Ok(false);
-                }
-            }
-            before = after;
-        }
-        Ok(true)
-    }
-}
-
 fn load_leaf<L: Leaf>(
     source: &impl NodeSource,
     object: ObjectId,
@@ -346,10 +274,6 @@ fn measure<S: Summary>(child: &Ref<S>) -> u64 {
 
 fn malformed<L: Leaf>() -> RecordError {
     RecordError::Damaged { kind: L::INNER, flaw: Flaw::Malformed }
-}
-
-fn repeated<L: Leaf>() -> RecordError {
-    RecordError::Damaged { kind: L::INNER, flaw: Flaw::Repeated }
 }
 
 /// Levels of the highest tree. A node has two children at the least, when their names are of the longest, and a leaf

@@ -30,14 +30,14 @@ impl Reached {
 
 /// How far down a node is.
 #[derive(Clone, Copy)]
-pub struct Place {
+pub struct Depth {
     /// Folders from the top, that of the node included.
     folders: usize,
     /// Levels of tree that are still below the node.
     level: u8,
 }
 
-impl Place {
+impl Depth {
     /// Above every folder: that of the root record.
     pub const TOP: Self = Self { folders: 0, level: 0 };
 

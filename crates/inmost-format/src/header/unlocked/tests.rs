@@ -1,5 +1,6 @@
 use super::*;
 use crate::assert_leaks_nowhere;
+use crate::crypto::cost::KdfLimits;
 use crate::header::credential::Credential;
 use crate::header::fixtures::{STORE, Secrets, TINY, created_with, enrol};
 use crate::header::label::SlotLabel;

@@ -23,6 +23,12 @@ pub mod store_id;
 
 /// Bytes of a published vector.
 #[cfg(any(test, feature = "testing"))]
+#[allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::missing_panics_doc,
+    reason = "for tests, which panic"
+)]
 pub fn unhex(text: &str) -> Vec<u8> {
     let digits: Vec<u8> = text
         .chars()

@@ -1,4 +1,4 @@
-//! The header: who may open the store, and which generation holds its records.
+//! The header: the credentials that open the store, and the generation that holds its records.
 //!
 //! 4,096 bytes outside the engine, numbers little-endian:
 //!
@@ -20,8 +20,8 @@
 //! | 4,032 | 32 | MAC of all before it |
 //! | 4,064 | 32 | checksum of all before it |
 //!
-//! [`Header::parse`] trusts nothing: until [`Header::unlock`] has verified the MAC, every byte may be an
-//! attacker's. It panics for no input, and costs a hash of 4 KiB.
+//! [`Header::parse`] trusts nothing: until [`Header::unlock`] has verified the MAC, every byte may come from an
+//! attacker. It never panics, and costs a hash of 4 KiB.
 
 mod admission;
 mod credential;

@@ -92,7 +92,7 @@ impl<T> SecretValue<T> {
     }
 }
 
-/// A [`SecretVec`] has no room for what was to be appended.
+/// A [`SecretVec`] has too little room for the bytes that were to be appended.
 #[derive(Debug)]
 pub struct Full;
 

@@ -4,7 +4,7 @@
 //! restored backup: two of 2^48 messages under one key share a nonce with a chance of 2^-97.
 //!
 //! This AEAD does not commit to its key: a ciphertext can be made that opens under two keys. Where
-//! an attacker could gain from that, a commitment is compared before anything is opened.
+//! an attacker could gain from that, a commitment is compared before a message is opened.
 
 use std::marker::PhantomData;
 
@@ -32,7 +32,7 @@ impl Tag {
     }
 }
 
-/// The tag fits neither ciphertext nor associated data, or the key is another one.
+/// The tag does not fit ciphertext and associated data, or the key is another one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("not authentic")]
 pub struct NotAuthentic;
@@ -104,7 +104,7 @@ impl<A: Aad> AeadKey<A> {
         Ok(SealedKey { nonce, ciphertext: *buffer, tag })
     }
 
-    /// Opens what [`seal_key`](Self::seal_key) made.
+    /// Opens a key that [`seal_key`](Self::seal_key) sealed.
     pub fn open_key(&self, aad: &A, sealed: &SealedKey) -> Result<SecretBytes<32>, NotAuthentic> {
         SecretBytes::try_init_with(|key| {
             key.copy_from_slice(&sealed.ciphertext);
@@ -112,11 +112,12 @@ impl<A: Aad> AeadKey<A> {
         })
     }
 
-    /// Seals under a nonce of the caller's choice, for known answers. A nonce that repeats gives up
-    /// both messages and the means to forge others, so nothing but a test can call this.
+    /// Seals under a nonce of the caller's choice, for known answers. A repeated nonce reveals
+    /// both messages and lets anyone forge others, so this exists in tests alone.
     #[cfg(any(test, feature = "testing"))]
+    #[allow(clippy::missing_panics_doc, reason = "a test panics")]
     pub fn dangerous_seal_with_nonce(&self, nonce: &Nonce, aad: &A, buffer: &mut [u8]) -> Tag {
-        self.seal_with(nonce, aad, buffer).unwrap()
+        self.seal_with(nonce, aad, buffer).expect("a short message")
     }
 
     fn seal_with(&self, nonce: &Nonce, aad: &A, buffer: &mut [u8]) -> Result<Tag, SealError> {

@@ -12,25 +12,25 @@ use crate::crypto::salt::Salt;
 use crate::crypto::store_id::StoreId;
 use crate::secret::{DEEP, SecretBytes, Wiped, on_wiped_stack};
 
-/// A key could not be derived, whatever the passphrase.
+/// A key could not be derived. The passphrase does not matter.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum KdfFailed {
-    /// The memory is not there.
-    #[error("key derivation needs {0} KiB of memory, and the system has none to give")]
+    /// There is too little memory.
+    #[error("key derivation needs {0} KiB of memory, which the system does not give")]
     OutOfMemory(u32),
     /// Argon2 refused parameters that had been admitted: a fault of this program.
     #[error("key derivation refused its parameters")]
     Refused,
 }
 
-/// The key that a passphrase gives, at a cost that is meant to be felt.
+/// Derives the key of a passphrase, at a deliberate cost.
 ///
 /// # Errors
-/// [`KdfFailed::OutOfMemory`] where the system can be asked politely; most only refuse absurd amounts.
+/// [`KdfFailed::OutOfMemory`] if the system refuses the memory; most systems refuse only absurd amounts.
 ///
 /// # Security
-/// The working memory and the stack are wiped. Both would let a finder test guesses at the price of a
-/// single hash instead of the whole derivation.
+/// The working memory and the stack are wiped. With either, an attacker could test guesses at the
+/// price of a single hash instead of the whole derivation.
 pub fn derive(
     passphrase: &Passphrase,
     cost: AdmittedCost,
@@ -66,7 +66,7 @@ fn argon2id(cost: KdfCost, associated: &[u8]) -> Result<Argon2<'static>, KdfFail
     Ok(Argon2::new(Algorithm::Argon2id, Version::V0x13, params))
 }
 
-/// Argon2's memory: allocated here, because what the crate allocates by itself it gives back unwiped.
+/// Argon2's memory: allocated here, because the crate does not wipe the memory that it allocates by itself.
 struct WorkingMemory(Wiped<Vec<Block>>);
 
 impl WorkingMemory {

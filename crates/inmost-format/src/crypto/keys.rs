@@ -9,8 +9,8 @@
 //! ```
 //!
 //! Arrows are outputs of [`prf`](super::prf), dots are sealing; master and data keys are random. The keys that a
-//! credential gives are in [`slot_keys`](super::slot_keys), those of the master key in [`master_key`](super::master_key),
-//! those of a data key in [`record_keys`](super::record_keys).
+//! credential gives are in [`slot_keys`](super::slot_keys), those of the master key in
+//! [`master_key`](super::master_key), those of a data key in [`record_keys`](super::record_keys).
 
 use crate::crypto::prf::PrfKey;
 use crate::crypto::registry::{Role, role};
@@ -61,8 +61,9 @@ prf_keys! {
     pub PasswordAndKeyfile(64): Kek, Commitment;
     /// 256 random bits that a person keeps on paper, for the day the passphrase is forgotten.
     pub RecoveryKey(32): Kek, Commitment;
-    /// 256 random bits that an application keeps, for instance in the system's keyring. Never made from text: text that a
-    /// person can type is a [`Passphrase`](crate::crypto::passphrase::Passphrase), and guessing that must cost something.
+    /// 256 random bits that an application keeps, for instance in the system's keyring. Never made from text: text
+    /// that a person can type is a [`Passphrase`](crate::crypto::passphrase::Passphrase), and guessing that must cost
+    /// something.
     pub RawKey(32): Kek, Commitment;
     /// The root of a store's keys, sealed in every keyslot. Used for derivation alone.
     pub MasterKey(32): WrapKey, HeaderMacKey, LabelKey, AnchorKey;

@@ -1,8 +1,8 @@
 //! The one hash of the store: BLAKE2b with 256 bits of output (RFC 7693), keyed as PRF and MAC.
 //!
-//! The parameter block of BLAKE2b has all that HKDF is built for: the key's length, a salt, which is the store's id here,
-//! and a personalisation, which is that of the [`Role`]. Two outputs are equal only for the same key, role, store and
-//! message. So a key that leaks reveals no other key, and no key has a meaning in another store.
+//! The parameter block of BLAKE2b has all that HKDF is built for: the key's length, a salt, which is the store's id
+//! here, and a personalisation, which is that of the [`Role`]. Two outputs are equal only for the same key, role,
+//! store and message. So a key that leaks reveals no other key, and no key has a meaning in another store.
 
 use std::marker::PhantomData;
 

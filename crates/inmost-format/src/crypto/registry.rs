@@ -1,9 +1,9 @@
 //! The registry: every use of the PRF and every use of the AEAD, one line each.
 //!
-//! A [`Role`] names the key, the message and the personalisation of one use of the PRF. An [`Aad`] names the label and the
-//! fields of the associated data of one kind of sealed message. [`prf`](super::prf) and [`aead`](super::aead) take
-//! nothing else, so a message of another width or for another role does not compile, and neither does a registry that
-//! gives one label twice. docs/FORMAT.md has the same two tables; a test compares them.
+//! A [`Role`] names the key, the message and the personalisation of one use of the PRF. An [`Aad`] names the label
+//! and the fields of the associated data of one kind of sealed message. [`prf`](super::prf) and [`aead`](super::aead)
+//! take nothing else, so a message of another width or for another role does not compile, and neither does a registry
+//! that gives one label twice. docs/FORMAT.md has the same two tables; a test compares them.
 
 use inmost_storage::Address;
 
@@ -32,9 +32,9 @@ pub trait Aad: FixedWidth {
 #[derive(Debug)]
 struct Line {
     label: &'static [u8; 16],
-    /// Of an AAD: none.
+    /// Empty for an AAD.
     key_bytes: &'static [usize],
-    /// Of an AAD: the label is the first.
+    /// For an AAD the first is the label.
     widths: &'static [usize],
 }
 
@@ -203,7 +203,7 @@ fixed_width! {
 }
 
 fixed_width! {
-    /// What an anchor says of one commit.
+    /// The fields of an anchor, which are those of one commit.
     pub AnchorMessage {
         /// The number of the commit.
         commit: u64,

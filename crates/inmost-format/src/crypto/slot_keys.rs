@@ -32,8 +32,8 @@ impl SlotKeys {
     /// The keys of `secret` for one writing of one slot.
     ///
     /// # Security
-    /// The slot's salt is part of the message because recovery keys and raw keys do not pass through Argon2id. Without it,
-    /// a comparison of two headers would show that such a key was kept.
+    /// The slot's salt is part of the message because recovery keys and raw keys do not pass through Argon2id.
+    /// Without it, a comparison of two headers would show that such a key was kept.
     pub fn derive(secret: &impl CredentialSecret, store: &StoreId, slot: &SlotMessage) -> Self {
         Self {
             kek: AeadKey::new(prf::derive::<role::Kek>(secret, store, slot)),
@@ -60,9 +60,9 @@ impl SlotKeys {
     /// [`NotAuthentic`] if the credential is the right one and the sealed key or its context was changed.
     ///
     /// # Security
-    /// The commitment is compared first, in constant time, and nothing is decrypted unless it is equal. The AEAD does not
-    /// commit to its key, so one ciphertext can be made to open for many passphrases: without the comparison, each try
-    /// would tell an attacker which group of passphrases a victim's is in.
+    /// The commitment is compared first, in constant time, and nothing is decrypted unless it is equal. The AEAD does
+    /// not commit to its key, so one ciphertext can be made to open for many passphrases: without the comparison,
+    /// each try would tell an attacker which group of passphrases a victim's is in.
     pub fn unwrap_master(
         &self,
         aad: &MasterKeyAad,
@@ -122,7 +122,7 @@ mod tests {
         ] {
             let keys = SlotKeys::derive(&RawKey::new(bytes(secret)), &store, &slot);
             assert_eq!(keys.unwrap_master(&AAD, &wrapped).unwrap().is_some(), opens);
-            // The KEK is another one too: a commitment that was exchanged helps nobody.
+            // The KEK differs too, so exchanging the commitment does not help an attacker.
             let forged = WrappedMasterKey { commitment: keys.commitment, ..wrapped };
             assert_eq!(keys.unwrap_master(&AAD, &forged).is_ok(), opens);
         }
@@ -134,7 +134,7 @@ mod tests {
         let mut forged = wrapped();
         forged.commitment[31] ^= 1;
         forged.sealed.tag.0[0] ^= 1;
-        // With the AEAD first this were an error.
+        // With the AEAD first this would be an error.
         assert!(keys.unwrap_master(&AAD, &forged).unwrap().is_none());
     }
 

@@ -1,4 +1,4 @@
-//! What one unlock may cost at most, over all keyslots that a credential is tried on.
+//! The bound on the cost of one unlock, over all keyslots that a credential is tried on.
 
 use super::fields::Fields;
 use super::slot_kind::SlotKind;
@@ -30,7 +30,7 @@ pub(super) fn admit(
     limits.admit_unlock(costs)
 }
 
-/// A slot as far as a credential is concerned: two that are equal here answer it the same.
+/// The parts of a slot that matter to a credential: two slots with equal parts open alike or not at all.
 #[derive(PartialEq, Eq)]
 pub(super) struct Tried {
     store: StoreId,

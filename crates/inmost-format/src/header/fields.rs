@@ -14,14 +14,14 @@ use crate::crypto::registry::DataKeyAad;
 use crate::crypto::store_id::StoreId;
 use crate::record::{HeaderId, HeaderMac};
 
-/// Keyslots of a store: enough for a person's devices and a paper key, few enough to try all at unlock.
+/// Keyslots of a store: enough for a person's devices and a paper key, and few enough to try them all at unlock.
 pub(super) const SLOTS: usize = 8;
 
 /// Bytes of a header.
 pub const HEADER_BYTES: usize = 4_096;
 
-/// What a header says. Its [`id`](super::Header::id) is bound to records, and so is `generation` to records and anchor, by the
-/// layers above.
+/// The fields of a header. The layers above bind its [`id`](super::Header::id) to records, and `generation` to records
+/// and the anchor.
 #[derive(Clone)]
 pub(super) struct Fields {
     pub(super) engine: EngineKind,
@@ -30,12 +30,12 @@ pub(super) struct Fields {
     pub(super) generation: u64,
     pub(super) data_key: SealedKey,
     pub(super) slots: [Slot; SLOTS],
-    /// The MAC of the header that this one was made from; zero in the first.
+    /// The MAC of the previous header; zero in the first.
     pub(super) before: HeaderMac,
 }
 
 impl Fields {
-    /// Seals the data key of a generation; its context is what the fields say of it.
+    /// Seals the data key of a generation.
     pub(super) fn seal_data_key(
         store: StoreId,
         generation: u64,
@@ -123,7 +123,7 @@ fn decode_slots(
         .iter()
         .map(|slot| Slot::decode(slot, limits))
         .collect::<Result<_, _>>()?;
-    slots.try_into().map_err(|_| HeaderError::Damaged("it has not eight keyslots"))
+    slots.try_into().map_err(|_| HeaderError::Damaged("it does not have eight keyslots"))
 }
 
 /// The revision after that of a header.
@@ -133,7 +133,7 @@ pub(super) fn successor(header: HeaderId) -> Result<u64, HeaderError> {
 
 /// Whether this begins like a header that this build can read.
 pub(super) fn check_magic(bytes: &[u8]) -> Result<(), HeaderError> {
-    // What is cut short within the magic is still recognised as what it was.
+    // A header that was cut short within the magic is still recognised.
     if !bytes.iter().zip(&MAGIC).all(|(byte, magic)| byte == magic) {
         return Err(HeaderError::NotAStore);
     }
@@ -185,6 +185,6 @@ pub(super) mod at {
     pub(in crate::header) const CHECKSUM: usize = 4_064;
 }
 
-/// Not text, so that no editor or version control takes a header for it; the line feed shows if one did.
+/// Not text, so that editors and version control leave a header alone; a changed line feed would show that one did not.
 pub(super) const MAGIC: [u8; 8] = *b"\x89INMOST\n";
 const VERSION: u16 = 1;

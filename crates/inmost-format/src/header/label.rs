@@ -1,4 +1,4 @@
-//! What an owner calls a keyslot, stored sealed in the slot.
+//! Labels of keyslots, chosen by the owner and stored sealed in the slot.
 //!
 //! The plaintext is the time of enrolment in milliseconds since 1970 (8 bytes, little-endian), the
 //! label's length (1) and the label, padded with zeros (63): every sealed label has the same length.
@@ -11,7 +11,7 @@ use crate::crypto::master_key::LabelKey;
 use crate::crypto::registry::LabelAad;
 use crate::secret::Wiped;
 
-/// What an owner calls a keyslot: at most 63 bytes of text in one line, stored sealed.
+/// The label of a keyslot, chosen by the owner: at most 63 bytes of text in one line, stored sealed.
 pub struct SlotLabel(Wiped<String>);
 
 impl SlotLabel {
@@ -23,14 +23,14 @@ impl SlotLabel {
         if text.len() > LABEL_BYTES {
             return Err(LabelError::TooLong);
         }
-        // It is going to be shown in a terminal, which control characters command.
+        // Labels are shown in terminals, which obey control characters.
         if text.chars().any(char::is_control) {
             return Err(LabelError::ControlCharacter);
         }
         Ok(Self(Wiped::new(text.to_owned())))
     }
 
-    /// What a slot of this kind is called if nobody says otherwise.
+    /// The default label of a slot of this kind.
     pub fn of_kind(kind: SlotKind) -> Self {
         Self(Wiped::new(kind.to_string()))
     }
@@ -42,19 +42,19 @@ impl SlotLabel {
     }
 }
 
-/// Why a text is no label.
+/// Why a text is not a label.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LabelError {
     /// More than 63 bytes.
     #[error("a label has at most 63 bytes")]
     TooLong,
-    /// A line end, a tab or the like.
+    /// A line break, a tab or another control character.
     #[error("a label has no control characters")]
     ControlCharacter,
 }
 
-/// A label and its time, sealed.
+/// A label and the time of its enrolment, sealed.
 #[derive(Clone)]
 pub(super) struct SealedLabel {
     nonce: Nonce,
@@ -80,7 +80,8 @@ impl SealedLabel {
         Ok(Self { nonce, ciphertext: *plaintext, tag })
     }
 
-    /// The label and its time. Whatever is not as [`seal`](Self::seal) makes it is refused, although it did authenticate.
+    /// The label and its time. A plaintext that [`seal`](Self::seal) would not have made is refused even if it
+    /// authenticates.
     pub(super) fn open(
         &self,
         aad: &LabelAad,
@@ -146,7 +147,7 @@ mod tests {
         }
     }
 
-    /// Whoever holds the keys can seal anything; a label still is nothing that commands a terminal.
+    /// A holder of the keys can seal anything; a label with control characters is refused all the same.
     #[test]
     fn what_authenticates_and_is_no_label_is_refused() {
         let store = StoreId([7; 16]);

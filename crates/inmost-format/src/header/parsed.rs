@@ -15,7 +15,7 @@ use crate::crypto::registry::HeaderMessage;
 use crate::crypto::store_id::StoreId;
 use crate::record::{HeaderId, HeaderMac};
 
-/// A header whose form is right. Whether it is true, only [`unlock`](Self::unlock) can tell.
+/// A header whose form is right. Only [`unlock`](Self::unlock) can tell whether it is authentic.
 #[derive(Clone)]
 pub struct Header {
     pub(super) fields: Fields,
@@ -77,27 +77,27 @@ impl Header {
         &self.bytes
     }
 
-    /// Whether the header's own limits let it be unlocked, also while `other` is still in the place of one copy: a store
-    /// that cannot be unlocked must not come into being.
+    /// Whether the header's own limits let it be unlocked, also while one copy still is `other`. A store that could
+    /// not be unlocked is never written.
     pub(super) fn check_unlock(&self, other: Option<&Self>) -> Result<(), KdfOutOfBounds> {
         let fields: Vec<&Fields> =
             std::iter::once(self).chain(other).map(|header| &header.fields).collect();
         SlotKind::ALL.into_iter().try_for_each(|kind| admit(&fields, kind, &self.limits))
     }
 
-    /// The kinds of slot that are in use, each once. Nothing in it is authentic.
+    /// The kinds of slot that are in use, each once. Not authentic.
     pub fn kinds(&self) -> Vec<SlotKind> {
         let used =
             |kind| self.fields.slots.iter().filter_map(Slot::used).any(|slot| slot.kind == kind);
         SlotKind::ALL.into_iter().filter(|kind| used(*kind)).collect()
     }
 
-    /// What a try of all slots of one kind costs.
+    /// The costs of trying all slots of one kind.
     pub fn unlock_costs(&self, kind: SlotKind) -> impl Iterator<Item = AdmittedCost> {
         self.fields.unlock_costs(kind)
     }
 
-    /// What a root names this header by: [`revision`](Self::revision) and MAC.
+    /// The name of this header in a root: [`revision`](Self::revision) and MAC.
     pub fn id(&self) -> HeaderId {
         let mac = HeaderMac(field::<{ at::MAC }, _, _>(&self.bytes));
         HeaderId { revision: self.fields.revision, mac }

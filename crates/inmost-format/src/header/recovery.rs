@@ -14,9 +14,10 @@
 //! ```
 //!
 //! in GF(32) modulo x⁵ + x² + 1: `+` is exclusive or, and `2·` a shift to the left with 37 taken off (by exclusive or)
-//! where it reaches 32. The five weights differ, so every single wrong character and every two that changed places within a
-//! group are noticed in that group, and so are two groups that changed places; other slips are noticed 31 times in 32. The check
-//! characters are made of the key and keep nobody from trying keys, of which there are 2²⁵⁶.
+//! where it reaches 32. The five weights differ. So every single wrong character, every swap of two
+//! characters within a group and every swap of two groups is detected in its group; other mistakes are detected 31
+//! times in 32. The check characters depend on the key alone and do not stop an attacker from trying keys, of which
+//! there are 2²⁵⁶.
 
 use crate::crypto::keys::RecoveryKey;
 use crate::crypto::rng;
@@ -32,8 +33,8 @@ impl RecoveryKey {
         Ok(Self::new(rng::secret()?))
     }
 
-    /// The key that somebody typed from paper, in any case, with blanks and dashes wherever they like; O is read as 0,
-    /// I and L as 1. The text stays with its owner, who wipes it. Does no I/O.
+    /// The key in a text that was typed from paper, in upper or lower case, with blanks and dashes anywhere. O is
+    /// read as 0, I and L as 1. The caller keeps the text and wipes it. Does no I/O.
     ///
     /// # Errors
     /// [`RecoveryKeyError`], which names the group to look at and quotes nothing.
@@ -63,8 +64,8 @@ impl RecoveryKey {
     /// The key in the form that [`parse`](Self::parse) reads: groups of five characters, joined by dashes.
     ///
     /// # Security
-    /// Whoever sees it can open the store for good. It is for paper, once; not for a screen that is shared, a log, or
-    /// a file beside the store.
+    /// Anyone who sees the text can open the store from then on. Print it once, on paper. Never show it on a shared
+    /// screen, and never write it to a log or to a file beside the store.
     #[must_use]
     pub fn to_text(&self) -> RecoveryKeyText {
         on_wiped_stack::<DEEP, _>(|| {
@@ -75,7 +76,7 @@ impl RecoveryKey {
                 let symbols = data.into_iter().chain([check_symbol(number, &data)]);
                 let dash = (number > 0).then_some(b'-');
                 for byte in dash.into_iter().chain(symbols.filter_map(character)) {
-                    // There is room for exactly this.
+                    // The capacity is exactly the length of the text.
                     let _ = text.append(&[byte]);
                 }
             }
@@ -95,20 +96,18 @@ impl RecoveryKeyText {
     }
 }
 
-/// Why a text is no recovery key. Groups count from 1.
+/// Why a text is not a recovery key. Groups count from 1.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RecoveryKeyError {
-    /// A character that no recovery key has.
-    #[error(
-        "group {group} of the recovery key holds a character that is neither digit nor letter of it"
-    )]
+    /// A character that recovery keys do not use.
+    #[error("group {group} of the recovery key has a character that recovery keys do not use")]
     NotACharacter {
         /// In this group.
         group: u8,
     },
     /// A group with a character too few or too many.
-    #[error("group {group} of the recovery key has not five characters")]
+    #[error("group {group} of the recovery key does not have five characters")]
     GroupLength {
         /// This one.
         group: u8,
@@ -124,11 +123,11 @@ pub enum RecoveryKeyError {
     WrongLength,
 }
 
-/// What was typed, character for character, if all groups are right.
+/// The symbols of a typed text, if all groups are right.
 fn parse_symbols(text: &str) -> Result<SecretBytes<SYMBOLS>, RecoveryKeyError> {
     let mut count = 0;
-    // The first piece between blanks and dashes that is no whole number of groups. Of interest only if characters are
-    // missing or too many, since people write groups as they like.
+    // The first piece between blanks and dashes that is not a whole number of groups. It matters only if characters are
+    // missing or too many, because blanks and dashes may stand anywhere.
     let mut broken = None;
     let mut piece = 0;
     let symbols = SecretBytes::try_init_with(|symbols: &mut [u8; SYMBOLS]| {

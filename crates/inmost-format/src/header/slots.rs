@@ -1,4 +1,4 @@
-//! Keyslots: eight places that each hold the master key, sealed for one credential.
+//! Keyslots: each of the eight holds the master key, sealed for one credential, or is free.
 //!
 //! A keyslot is 256 bytes, numbers little-endian:
 //!
@@ -15,7 +15,7 @@
 //! | 136 | 112 | sealed label: nonce 24, ciphertext 72, tag 16 |
 //! | 248 | 8 | zero |
 //!
-//! All of a free slot but its kind is random.
+//! In a free slot all bytes but the kind are random.
 
 use super::credential::{Credential, Enrolment};
 use super::error::HeaderError;
@@ -37,10 +37,10 @@ use crate::crypto::store_id::StoreId;
 /// Bytes of one keyslot.
 pub(super) const SLOT_BYTES: usize = 256;
 
-/// One of the eight places.
+/// One of the eight keyslots.
 #[derive(Clone)]
 pub(super) enum Slot {
-    /// Nothing but noise.
+    /// Random bytes.
     Free([u8; SLOT_BYTES - 1]),
     /// The master key, sealed.
     Used(KeySlot),
@@ -69,7 +69,7 @@ impl Slot {
         }
     }
 
-    /// Does no I/O. The cost that the bytes ask for is admitted here, before anyone could pay it.
+    /// Does no I/O. The cost that the bytes ask for is admitted here, before it can be paid.
     pub(super) fn decode(
         bytes: &[u8; SLOT_BYTES],
         limits: &KdfLimits,

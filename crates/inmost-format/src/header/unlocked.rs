@@ -20,14 +20,15 @@ use inmost_storage::EngineKind;
 /// The keys of a store and the header they came from, authentic.
 pub struct Unlocked {
     header: Header,
-    /// The slot of the credential that opened it, while it has one.
+    /// The slot through which it was opened, until that slot is freed.
     is_current: Option<u8>,
     master: MasterKey,
     data_key: DataKey,
 }
 
 impl Unlocked {
-    /// Only for a header that was just sealed, or that [`Header::open_data_key`] found authentic. Slot `number` opened it.
+    /// Only for a header that was just sealed, or that [`Header::open_data_key`] found authentic. Slot `number`
+    /// opened it.
     pub(super) fn of_authentic(
         header: Header,
         number: u8,
@@ -127,8 +128,7 @@ impl Unlocked {
     /// [`HeaderError::NoSuchSlot`] and [`HeaderError::LastSlot`].
     ///
     /// # Security
-    /// This stops a credential in our program only: with an older copy of the header it still opens the
-    /// store. Ending that takes [`rotate`](Self::rotate).
+    /// The credential still opens the store through an older copy of the header. [`rotate`](Self::rotate) ends that.
     pub fn remove_slot(&self, number: u8) -> Result<NextHeader, HeaderError> {
         let address = self.used_slot_address(number)?;
         if self.header.fields.addressed_slots().filter(|(_, slot)| slot.used().is_some()).count()
@@ -156,8 +156,8 @@ impl Unlocked {
         Ok(NextHeader { header: self.seal_next(fields)?, data_key: Some(data_key) })
     }
 
-    /// Moves the store to another generation and to a new master key, which only `keep` opens. Its slot keeps its label
-    /// and its cost. Also returns the slots that are dropped.
+    /// Moves the store to another generation and to a new master key, which `keep` alone opens. Its slot keeps its
+    /// label and its cost. Also returns the slots that are dropped.
     ///
     /// # Errors
     /// [`HeaderError::WrongCredential`] if `keep` opens no slot, and the errors of [`NewHeader::create`].
@@ -198,7 +198,7 @@ impl Unlocked {
         Ok(rotated)
     }
 
-    /// Goes on with a header that has been written.
+    /// Puts a header in use that has been written.
     pub fn adopt(&mut self, next: NextHeader) {
         self.header = next.header;
         self.is_current = self.is_current.filter(|number| self.used_slot_address(*number).is_ok());
@@ -240,7 +240,7 @@ impl Unlocked {
     }
 }
 
-/// Settles what a new slot leaves open.
+/// Fills in the defaults of a new slot.
 fn enrol<T>(
     slot: &NewSlot<'_>,
     replaced: Option<&SlotInfo>,
@@ -268,7 +268,7 @@ impl NextHeader {
         self.header.bytes()
     }
 
-    /// What the root has to name next.
+    /// The name that the next root gives this header.
     pub fn id(&self) -> HeaderId {
         self.header.id()
     }

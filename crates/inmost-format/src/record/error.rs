@@ -1,4 +1,4 @@
-//! What can be wrong with a record.
+//! Errors of records.
 
 use super::Kind;
 use crate::crypto::aead::SealError;
@@ -7,14 +7,14 @@ use inmost_storage::StorageError;
 /// A record could not be read or made.
 #[derive(Debug)]
 pub enum RecordError {
-    /// The stored bytes are not what was written there last.
+    /// The stored bytes are not those that were written there last.
     Damaged {
-        /// What the record should have been.
+        /// The kind of the record that was expected.
         kind: Kind,
-        /// What is wrong with it.
+        /// Its flaw.
         flaw: Flaw,
     },
-    /// The operating system has no randomness to give.
+    /// The operating system gave no random bytes.
     Randomness,
     /// The engine failed.
     Storage(StorageError),
@@ -22,12 +22,12 @@ pub enum RecordError {
     TooLarge,
 }
 
-/// What is wrong with stored bytes.
+/// A flaw of stored bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Flaw {
     /// Nothing is stored at the address.
     Absent,
-    /// The length or version is none that this format has.
+    /// This format has no such length or no such version.
     Frame,
     /// The bytes authenticate as something else, or their body does not decode.
     Malformed,
@@ -37,7 +37,7 @@ pub enum Flaw {
     Stale,
     /// More than one reference names the record.
     Repeated,
-    /// A folder below more folders than a path can name.
+    /// A folder that is deeper than any path.
     TooDeep,
 }
 

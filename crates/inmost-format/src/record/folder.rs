@@ -19,14 +19,14 @@ pub struct Folder {
     /// The last index given to a tree node of this folder; the next gets one more.
     #[serde(with = "codec::fixed")]
     pub next_index: u64,
-    /// Sums over what is below.
+    /// Sums over everything below.
     pub totals: Totals,
     /// The entries.
     pub body: Body<Entries>,
 }
 
-/// Sums over the entries of a folder and all that is below them, kept so that a listing of any folder reads
-/// only what it shows. "Visible" stops at a hidden name.
+/// Sums over the entries of a folder and everything below them. With these a listing of any folder reads only the
+/// entries that it shows. "Visible" stops at a hidden name.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Totals {
     /// Visible entries of the folder itself.
@@ -59,16 +59,16 @@ pub struct Entry {
     pub what: What,
 }
 
-/// What an entry names.
+/// The kind of object that an entry names.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum What {
-    /// A folder; what is to be known of it is in its head.
+    /// A folder, described in its head.
     Folder,
-    /// A file, with what a listing shows of it.
+    /// A file, with the facts that a listing shows.
     File(FileInfo),
 }
 
-/// What a folder knows of a file without opening it.
+/// The facts about a file that its folder keeps.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct FileInfo {
     /// Bytes of text.
@@ -107,10 +107,10 @@ impl fmt::Debug for Name {
 #[derive(Clone, Default, Serialize, Deserialize)]
 pub struct Entries(pub Vec<Entry>);
 
-/// What an inner node knows of the entries below a child.
+/// A summary of the entries below a child of an inner node.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct EntryRange {
-    /// How many they are.
+    /// Their number.
     pub count: u64,
     /// The first name.
     pub first: Name,

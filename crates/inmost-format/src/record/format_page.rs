@@ -1,4 +1,11 @@
 //! The numbers that docs/FORMAT.md gives in its examples.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::missing_panics_doc,
+    reason = "for tests, which panic"
+)]
 
 use std::collections::HashMap;
 

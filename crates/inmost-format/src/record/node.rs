@@ -1,7 +1,6 @@
 //! The shapes that records hold: root, folders, files, and the nodes of their trees.
 //!
-//! Shapes only: which operation keeps which total right is decided above. Everything here that came from
-//! a user (names, text) is wiped when it is dropped.
+//! Shapes only: the layers above keep the totals right. Names and text are wiped when they are dropped.
 
 use std::sync::Arc;
 
@@ -34,7 +33,7 @@ pub enum Node {
     Chunk(Arc<Text>),
 }
 
-/// What everything is reached from; always 256 bytes, whatever it says.
+/// The record from which everything else is reached; its plaintext always has 256 bytes.
 #[derive(Clone, Serialize, Deserialize)]
 pub struct Root {
     /// Commits since the store was made.
@@ -50,7 +49,7 @@ pub struct Root {
     pub bytes: u64,
     /// The folder that a user sees as the root.
     pub tree: Child,
-    /// The folder that holds what is being written or reaped.
+    /// The folder of files that are being written and of objects that are being reaped.
     pub system: Child,
 }
 

@@ -15,17 +15,17 @@ use crate::crypto::store_id::StoreId;
 use crate::limits::RECORD_FRAME;
 use inmost_storage::Address;
 
-/// The authentication tag of a record, as its parent remembers it.
+/// The authentication tag of a record, as its parent stores it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Tag(pub [u8; 16]);
 
 /// A record as the engine holds it.
 pub struct Sealed {
-    /// Where it goes.
+    /// Its address.
     pub address: Address,
-    /// What is stored there.
+    /// The value stored there.
     pub value: Vec<u8>,
-    /// What its parent must remember.
+    /// The tag that its parent refers to.
     pub tag: Tag,
 }
 
@@ -37,12 +37,12 @@ pub struct Sealer {
 }
 
 impl Sealer {
-    /// With the record keys of this generation of this store.
+    /// A sealer with the record keys of this generation of this store.
     pub fn new(keys: RecordKeys, store: StoreId, generation: u64) -> Self {
         Self { keys, store, generation }
     }
 
-    /// Where a record lives.
+    /// The address of a record.
     pub fn address(&self, id: RecordId) -> Address {
         Address(self.keys.address(id.kind.code(), &id.object.0, id.index))
     }
@@ -102,7 +102,7 @@ impl Sealer {
     pub fn open(&self, id: RecordId, value: &[u8], expected: &Tag) -> Result<Node, RecordError> {
         let damaged = |flaw| RecordError::Damaged { kind: id.kind, flaw };
         let (name, body) = self.open_any(&self.address(id), value).map_err(damaged)?;
-        // Only an authentic record can be stale; what does not authenticate was reported above.
+        // Only an authentic record can be stale; any other was reported above.
         if tag_of(value) != Some(*expected) {
             return Err(damaged(Flaw::Stale));
         }

@@ -1,10 +1,10 @@
 //! The counted B+tree that folders and long files share.
 //!
 //! Leaves and inner nodes are records. An inner node's reference to a child carries the child's tag and a
-//! summary of what is below it, so a position is found by counting and a changed leaf rewrites only its path.
+//! summary of everything below it, so a position is found by counting and a changed leaf rewrites only its path.
 //! The tree is positional: one operation, [`Body::replace`], swaps a run of whole leaves for others and
-//! keeps the nodes between a quarter full and full. What a leaf means, and how full a leaf is, is its
-//! owner's business.
+//! keeps the nodes between a quarter full and full. The owner of a tree decides what its leaves mean
+//! and how full they are.
 //!
 //! Counted trees are Knuth's indexed trees (TAOCP 3, 6.2.3) with the fan-out of a B+tree.
 
@@ -24,7 +24,7 @@ use super::{Flaw, Kind, Node, NodeSource, ObjectId, RecordError, RecordId};
 
 pub use replace::{Owner, runs};
 
-/// What an inner node knows of everything below one child.
+/// The summary that an inner node keeps of everything below one child.
 pub trait Summary: Clone + Serialize + DeserializeOwned {
     /// The part of a summary that adds up; as `u64` it is the measure in which positions are given.
     type Count: Copy + Default + AddAssign + Into<u64>;
@@ -32,13 +32,13 @@ pub trait Summary: Clone + Serialize + DeserializeOwned {
     /// The counts.
     fn count(&self) -> Self::Count;
 
-    /// Extends this summary by that of what follows on the right.
+    /// Extends this summary by that of the next node on the right.
     fn join(&mut self, right: &Self);
 }
 
 /// A leaf: an ordered run of something, never empty inside a tree.
 pub trait Leaf: Clone + Default + Serialize + DeserializeOwned {
-    /// What inner nodes keep of a leaf.
+    /// The summary that inner nodes keep of a leaf.
     type Summary: Summary;
     /// The kind of an inner node's record.
     const INNER: Kind;
@@ -57,11 +57,11 @@ pub trait Leaf: Clone + Default + Serialize + DeserializeOwned {
     fn inner_of_node(node: Node) -> Option<Arc<Inner<Self::Summary>>>;
 }
 
-/// What the head of an object holds: one leaf, or the top of a tree of them.
+/// The body of an object's head: one leaf, or the top of a tree of leaves.
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(bound(serialize = "L: Leaf", deserialize = "L: Leaf"))]
 pub enum Body<L: Leaf> {
-    /// Everything, in the head itself; may be empty.
+    /// All content in the head itself; may be empty.
     Inline(L),
     /// The top node of a tree with at least one leaf.
     Tree(Inner<L::Summary>),
@@ -85,13 +85,13 @@ pub struct Ref<S> {
 }
 
 impl<S> Ref<S> {
-    /// What is below the child.
+    /// The summary of everything below the child.
     pub fn summary(&self) -> &S {
         &self.summary
     }
 }
 
-/// A leaf that was found, wherever it lives.
+/// A leaf that was found, in the head or in a record of its own.
 pub enum FoundLeaf<'a, L> {
     /// In the head.
     Inline(&'a L),
@@ -128,7 +128,8 @@ impl<L: Leaf> Body<L> {
 
     /// The leaf that `choose` leads to, with the counts before it.
     ///
-    /// `choose` gets the counts before a node and its references (never none), and answers the slot to descend to.
+    /// `choose` gets the counts before a node and its references, of which there is at least one, and returns the
+    /// index of the reference to descend to.
     pub fn find(
         &self,
         source: &impl NodeSource,
@@ -163,8 +164,8 @@ impl<L: Leaf> Body<L> {
         }
     }
 
-    /// The position from which at most `leaves` leaves remain, and how many they are; 0 and none for an inline body.
-    /// For taking a tree down from its end in steps of bounded size, without opening a leaf.
+    /// The position from which at most `leaves` leaves remain, and their number; both are 0 for an inline body.
+    /// With this a tree is removed from its end in steps of bounded size, without opening a leaf.
     pub fn tail(
         &self,
         source: &impl NodeSource,
@@ -186,7 +187,7 @@ impl<L: Leaf> Body<L> {
         Ok((end, node.refs.len().min(leaves)))
     }
 
-    /// The only leaf of a tree that has but one: such a tree may fit the head again.
+    /// The leaf of a tree that has a single one: such a tree may fit the head again.
     pub fn only_leaf(
         &self,
         source: &impl NodeSource,
@@ -216,7 +217,7 @@ impl<S: Summary> Inner<S> {
         count
     }
 
-    /// The children: what their records are called, the tag they should have, what should be below them.
+    /// The children: the name of the record, the tag that it must have, and the summary of everything below it.
     pub fn children<L: Leaf<Summary = S>>(
         &self,
         object: ObjectId,

@@ -90,8 +90,8 @@ impl<T: ?Sized> Drop for LockedCell<T> {
         // SAFETY: the value is valid and is not used again.
         unsafe { ptr::drop_in_place(self.value.as_ptr()) };
         let bytes = self.home.start.as_ptr().cast::<MaybeUninit<u8>>();
-        // SAFETY: the run was taken with this length, and its pages are never unmapped. The padding of a `T` need not be
-        // initialised, and so is no `u8`; a `MaybeUninit<u8>` need not be initialised either.
+        // SAFETY: the run was taken with this length, and its pages are never unmapped. The padding of a `T` need not
+        // be initialised, and so is no `u8`; a `MaybeUninit<u8>` need not be initialised either.
         let bytes = unsafe { slice::from_raw_parts_mut(bytes, self.home.granules * GRANULE) };
         bytes.zeroize();
         pool().give_back(&self.home);

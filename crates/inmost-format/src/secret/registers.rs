@@ -1,8 +1,8 @@
 //! Zeroing vector registers.
 //!
-//! A primitive, or a copy of a key, leaves its last values in them, and a core dump shows them. Only assembly can name a
-//! register, so this is one of the two modules with unsafe code. It covers x86-64 and AArch64; elsewhere it does nothing.
-//! It covers no general-purpose registers, which the code that runs next overwrites at once.
+//! A primitive, or a copy of a key, leaves its last values in them, and a core dump shows them. Only assembly can
+//! name a register, so this is one of the two modules with unsafe code. It covers x86-64 and 64-bit ARM; elsewhere it
+//! does nothing. It covers no general-purpose registers, which the code that runs next overwrites at once.
 #![allow(unsafe_code, reason = "inline assembly, which touches registers only")]
 
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
@@ -14,7 +14,7 @@ pub(super) fn wipe() {
     if is_x86_feature_detected!("avx") {
         // SAFETY: the processor has the instruction. It zeroes vector registers 0 to 15, which `clobber_abi` names, and
         // changes no memory, stack or flags.
-        unsafe { asm!("vzeroall", clobber_abi("C"), options(nomem, nostack, preserves_flags)) }
+        unsafe { asm!("vzeroall", clobber_abi("sysv64"), options(nomem, nostack, preserves_flags)) }
     } else {
         // SAFETY: every x86-64 processor has the instruction. It changes the registers that `clobber_abi` names alone.
         unsafe {
@@ -40,8 +40,8 @@ pub(super) fn wipe() {
             );
         }
     }
-    // Copies in the C library use registers 16 to 31 where there are any. The short form zeroes the whole width too, and
-    // does not slow the processor down as the long one can.
+    // Copies in the C library use registers 16 to 31 where there are any. The short form zeroes the whole width too,
+    // and does not slow the processor down as the long one can.
     if is_x86_feature_detected!("avx512vl") {
         // SAFETY: the processor has the instruction. It changes the registers that `clobber_abi` names alone.
         unsafe {
@@ -72,8 +72,8 @@ pub(super) fn wipe() {
 /// Zeroes the vector registers that a function may change: all but 8 to 15, of which it must keep the lower half.
 #[cfg(target_arch = "aarch64")]
 pub(super) fn wipe() {
-    // SAFETY: every AArch64 processor that Rust's standard library runs on has these registers. The instructions change the
-    // registers that `clobber_abi` names alone.
+    // SAFETY: every AArch64 processor that Rust's standard library runs on has these registers. The instructions
+    // change the registers that `clobber_abi` names alone.
     unsafe {
         asm!(
             "movi v0.2d, #0",
@@ -129,7 +129,7 @@ mod tests {
         wipe();
         // SAFETY: as above; reading a register that nothing has set since is not undefined in assembly.
         unsafe {
-            asm!("movdqu [{after}], xmm7", after = in(reg) after.as_mut_ptr(), options(nostack))
+            asm!("movdqu [{after}], xmm7", after = in(reg) after.as_mut_ptr(), options(nostack));
         }
         assert_eq!(before, secret, "the probe works");
         assert_eq!(after, [0; 2]);

@@ -1,8 +1,8 @@
 //! Text and bytes that are wiped when they are dropped, at the speed of `memset`.
 //!
 //! [`zeroize::Zeroizing`] writes one byte at a time, so that wiping 4 KiB takes longer than copying it ten times, and a
-//! call wipes some ten buffers. Here zeros are written like any other bytes. The barrier of the same crate, which was made
-//! for this, keeps the compiler from leaving them out.
+//! call wipes some ten buffers. Here zeros are written like any other bytes. The barrier of the same crate, which was
+//! made for this, keeps the compiler from leaving them out.
 
 use std::fmt::{self, Write as _};
 use std::io::{self, Read, Write};
@@ -13,8 +13,8 @@ use zeroize::optimization_barrier;
 
 /// A `String`, `Vec` or array that is overwritten when it is dropped, with its whole capacity.
 ///
-/// A `String` or `Vec` that grows by itself leaves its old content behind. Give it its final capacity at once, or add to
-/// it by [`append`](Wiped::append) alone.
+/// A `String` or `Vec` that grows by itself leaves its old content behind. Give it its final capacity at once, or add
+/// to it by [`append`](Wiped::append) alone.
 #[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Wiped<T: Wipe>(T);

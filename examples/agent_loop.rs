@@ -52,7 +52,7 @@ fn unlock(store: &str) -> Result<Session, Box<dyn Error>> {
     let typed = env::var("INMOST_PASSPHRASE").map_err(|_| "INMOST_PASSPHRASE is not set")?;
     let passphrase = Passphrase::from_string(typed)?;
     match Vault::open(store) {
-        Ok(vault) => Ok(vault.unlock(&passphrase)?),
+        Ok(mut vault) => Ok(vault.unlock(&passphrase)?),
         Err(StoreError::NotAStore) => Ok(Vault::create(store, &passphrase)?),
         Err(error) => Err(error.into()),
     }
@@ -103,7 +103,7 @@ fn answer(
             continue;
         }
         // The whole block, as it came: a call of a tool that was never offered gets an error of its own.
-        let result = memory.call(block.get()).unwrap_or_else(|error| {
+        let result = memory.try_run_json(block.get()).unwrap_or_else(|error| {
             report(&error);
             error.for_model()
         });

@@ -44,7 +44,7 @@ async fn agents(store: PathBuf) -> Result<(), Box<dyn Error>> {
 /// One call, off the runtime. A task that is cancelled stops waiting; the call itself is still made whole.
 async fn call(memory: &MemoryTool, json: String) -> Result<ToolResult, StoreError> {
     let memory = memory.clone();
-    match spawn_blocking(move || memory.call(&json)).await {
+    match spawn_blocking(move || memory.try_run_json(&json)).await {
         Ok(result) => result,
         Err(stopped) => std::panic::resume_unwind(stopped.into_panic()),
     }

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Runs every fuzz target for some seconds and prints what came of it.
+# Runs every fuzz target for some seconds and prints a table of the results.
 #
 #   fuzz/run.sh [seconds] [target...]     60 seconds each, all targets, address sanitizer on
 #   SANITIZER=none fuzz/run.sh 10         the smoke form: no nightly features, half the time to build
 #
-# Uses the nightly toolchain if there is one, else the stable one told to be lenient. New inputs go to
-# fuzz/target/found/<target>, findings to fuzz/artifacts/<target>; the committed corpus is only read.
+# Uses the nightly toolchain if it is installed, else the stable one with unstable features allowed. New inputs go to
+# fuzz/target/found/<target>, findings to fuzz/artifacts/<target>. The committed corpus is only read.
 set -euo pipefail
 cd "$(dirname "$0")"
 
@@ -19,7 +19,7 @@ fi
 
 fuzz=(cargo fuzz)
 if [ "$sanitizer" = none ]; then
-    # Beside the other builds, so that one does not undo the other.
+    # A folder of its own, so that the two forms do not rebuild each other.
     export CARGO_TARGET_DIR=$PWD/target/none
 else
     if cargo +nightly --version >/dev/null 2>&1; then
@@ -33,7 +33,7 @@ options() {
     case $1 in
         call) echo -dict=dictionaries/json.dict -max_len=4096 ;;
         path) echo -dict=dictionaries/path.dict -max_len=2048 ;;
-        # What is worth trying needs some length, so it is not held back.
+        # Short inputs test little here, so libFuzzer may begin with long ones.
         model | tamper) echo -max_len=1200 -len_control=0 ;;
         *) echo -max_len=4096 ;;
     esac

@@ -39,9 +39,10 @@
 //! disk or for key derivation: in an asynchronous program they belong on a thread for blocking work.
 #![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]
 
-#[cfg(feature = "fuzzing")]
+mod host;
+#[cfg(feature = "internals")]
 #[doc(hidden)]
-pub mod fuzzing;
+pub mod internals;
 mod limits;
 mod maintenance;
 mod session;
@@ -60,25 +61,34 @@ pub use inmost_format::header::{
     SlotInfo, SlotKind, SlotLabel,
 };
 
+// What an application holds: the memory tool and files, on a session or a key agent.
+pub use host::{Files, MemoryTool, MemoryToolBuilder, Pages, ToolReply, UnlockedStore};
+
 // The memory tool.
 pub use tool::{
-    Command, Expected, Full, MemoryTool, MemoryToolBuilder, ToolError, ToolResult, ViewRange,
+    ExceededQuota, ExpectedType, TOOL_DEFINITION, ToolCall, ToolCommand, ToolError, ToolOptions,
+    ToolResult, ViewRange,
 };
 
 // Stores, locked and unlocked.
 pub use session::{
-    AnchorStatus, FileAnchor, FreshnessAnchor, Session, SessionOptions, Status, StorageEngine,
-    StoreError, Vault, VaultOptions,
+    AnchorStatus, FileAnchor, FreshnessAnchor, Session, SessionOptions, SessionStatus,
+    StorageEngine, StoreError, Vault, VaultOptions,
 };
 
 // What looks after a store.
-pub use maintenance::{CheckReport, Lost, Problem, RepairReport, SalvageReport};
+pub use maintenance::{
+    CheckReport, RepairReport, SalvageLoss, SalvageReport, StoreProblem, WithProgress,
+};
 
 // How far keys are kept out of swap and core dumps.
 pub use inmost_format::secret::{Protections, harden_process, protections};
 
 // Files, for hosts that are not agents.
-pub use vfs::{Entry, EntryKind, FileError, FileText, Files};
+pub use vfs::{
+    EntryKind, FileError, FileText, FolderEntry, LineRange, Metadata, Page, PageCursor,
+    SearchMatch, SearchQuery, WalkEntry,
+};
 
 /// The README's example, run as a test.
 #[cfg(doctest)]

@@ -8,7 +8,9 @@ mod repair;
 mod rewrite;
 mod rotate;
 mod salvage;
+mod with_progress;
 
-pub use check::{CheckReport, Problem};
+pub use check::{CheckReport, StoreProblem};
 pub use repair::RepairReport;
-pub use salvage::{Lost, SalvageReport};
+pub use salvage::{SalvageLoss, SalvageReport};
+pub use with_progress::WithProgress;

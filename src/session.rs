@@ -2,6 +2,7 @@
 
 pub(crate) mod anchor;
 mod cache;
+mod clock;
 mod commit;
 mod create;
 mod error;
@@ -10,8 +11,6 @@ mod export;
 mod file_anchor;
 #[cfg(test)]
 mod format_example;
-#[cfg(feature = "fuzzing")]
-pub(crate) mod fuzz;
 pub(crate) mod generation;
 mod group_commit;
 mod handle;
@@ -21,6 +20,8 @@ mod keyslots;
 pub(crate) mod open;
 mod options;
 mod overlay;
+#[cfg(feature = "serde")]
+mod phrase;
 mod queue;
 pub(crate) mod reap;
 #[cfg(test)]
@@ -29,12 +30,15 @@ mod txn;
 mod unlock;
 
 pub use anchor::{AnchorStatus, FreshnessAnchor};
+pub(crate) use clock::{now, time_of};
 pub(crate) use commit::Exclusive;
 pub use error::StoreError;
 pub use file_anchor::FileAnchor;
-pub use handle::{Session, Status};
+pub use handle::{Session, SessionStatus};
 pub(crate) use open::Open;
 pub use options::{SessionOptions, StorageEngine};
+#[cfg(feature = "serde")]
+pub(crate) use phrase::phrase;
 pub(crate) use txn::Txn;
 pub use unlock::{Vault, VaultOptions};
 pub(crate) use unlock::{occupied, open_records, sealer};

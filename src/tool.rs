@@ -1,18 +1,26 @@
 //! The memory tool as a model knows it: commands in, exact sentences out.
 
+mod call;
 mod command;
 mod commands;
-#[cfg(test)]
-mod engine_tests;
 mod error;
+mod failure;
 mod fields;
+mod for_model;
 mod json;
-mod memory_tool;
-pub(crate) mod parse;
+mod options;
+mod parse;
 mod result;
+#[cfg(feature = "serde")]
+mod value;
 mod wording;
 
-pub use command::{Command, ViewRange};
-pub use error::{Expected, Full, ToolError};
-pub use memory_tool::{MemoryTool, MemoryToolBuilder};
+pub use call::ToolCall;
+pub use command::{ToolCommand, ViewRange};
+pub(crate) use commands::run;
+pub use error::{ExceededQuota, ExpectedType, ToolError};
+pub use options::ToolOptions;
 pub use result::ToolResult;
+
+/// The definition of the tool for a request to the model, as JSON.
+pub const TOOL_DEFINITION: &str = r#"{"type": "memory_20250818", "name": "memory"}"#;

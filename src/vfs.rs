@@ -2,14 +2,18 @@
 
 pub(crate) mod arrange;
 pub(crate) mod edit;
+mod entry;
 mod error;
 mod escape;
 pub(crate) mod file;
-mod files;
+mod file_text;
 mod folder;
+pub(crate) mod grep;
+mod line_range;
 pub(crate) mod list;
 pub(crate) mod listing;
 pub(crate) mod name;
+mod page;
 pub(crate) mod path;
 pub(crate) mod rope;
 #[cfg(test)]
@@ -20,6 +24,12 @@ pub(crate) mod subtree;
 #[cfg(test)]
 mod tests;
 pub(crate) mod text;
+pub(crate) mod walk;
 
+pub use entry::{EntryKind, FolderEntry, Metadata};
 pub use error::FileError;
-pub use files::{Entry, EntryKind, FileText, Files};
+pub use file_text::FileText;
+pub use grep::{SearchMatch, SearchQuery};
+pub use line_range::LineRange;
+pub use page::{Page, PageCursor};
+pub use walk::WalkEntry;

@@ -33,10 +33,10 @@ fn a_store_with_a_past_is_clean() {
     }
     let memory = MemoryTool::new(session.clone());
     let call = r#"{"command":"delete","path":"/memories/moved"}"#;
-    assert!(!memory.call(call).expect("open").is_error());
+    assert!(!memory.try_run_json(call).expect("open").is_error());
 
     let mut steps = 0;
-    let report = session.check(|records| steps = records).expect("readable");
+    let report = session.with_progress(|records| steps = records).check().expect("readable");
     assert!(report.is_clean(), "{:?}", report.problems);
     assert_eq!(report.orphans, 0);
     let status = session.status().expect("open");

@@ -257,7 +257,7 @@ fn outcome(store: &Path, base: &Base) -> String {
         return format!("read: {error}");
     }
     assert!(found == base.texts, "opened without an error, and is another store");
-    let report = session.check(|_| {}).unwrap();
+    let report = session.check().unwrap();
     if report.is_clean() { "right".into() } else { "right, check: problems".into() }
 }
 
@@ -270,7 +270,7 @@ fn collect(session: &Session, folder: &str, found: &mut Texts) -> Result<(), Str
     let mut failed = None;
     for entry in session.files().list(folder).map_err(|error| first_word(&error))? {
         let path = format!("{folder}/{}", entry.name);
-        if matches!(entry.kind, EntryKind::Folder) {
+        if matches!(entry.metadata.kind, EntryKind::Folder) {
             if let Err(error) = collect(session, &path, found) {
                 failed = Some(error);
             }

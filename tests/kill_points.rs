@@ -63,7 +63,7 @@ fn child_uses_a_store() {
     let mut done = Vec::new();
     fs::write(&acknowledged, &done).unwrap();
     if std::env::var_os(PURGE).is_some() {
-        session.purge(|_| {}).unwrap();
+        session.purge().unwrap();
         session.lock();
         return;
     }
@@ -206,7 +206,7 @@ impl Lab {
             }
         };
         assert_there(&session);
-        let report = session.check(|_| {}).unwrap();
+        let report = session.check().unwrap();
         assert!(report.is_clean(), "killed at {point} ({last:?}): {:?}", report.problems);
         session.files().write(&path(200), &text(7)).unwrap();
         session.lock();

@@ -1,4 +1,5 @@
-//! The layers inside the crates of the library, kept by reading their sources: a module names only lower ones.
+//! The layers inside the crates of the library and of the fuzz targets, kept by reading their sources: a module names only
+//! lower ones.
 //!
 //! The compiler keeps the layers between crates: the engines cannot name a key, the format cannot name an engine, and
 //! neither can name a session, because they do not depend on those crates. This test keeps what a crate border does not:
@@ -14,14 +15,14 @@ use std::path::{Path, PathBuf};
 
 use proc_macro2::{Delimiter, Ident, Span, TokenStream, TokenTree};
 
-/// A crate of the library: the folder of its sources, and its top-level modules, lowest first. Modules of one row do not
+/// A crate: the folder of its sources, and its top-level modules, lowest first. Modules of one row do not
 /// name each other. A crate without rows has no layers inside.
 struct Crate {
     folder: &'static str,
     layers: &'static [&'static [&'static str]],
 }
 
-const CRATES: [Crate; 4] = [
+const CRATES: [Crate; 5] = [
     Crate { folder: "crates/inmost-storage/src", layers: &[] },
     Crate {
         folder: "crates/inmost-format/src",
@@ -37,7 +38,27 @@ const CRATES: [Crate; 4] = [
     Crate { folder: "crates/inmost-engines/src", layers: &[] },
     Crate {
         folder: "src",
-        layers: &[&["limits"], &["session"], &["maintenance"], &["vfs"], &["tool"], &["fuzzing"]],
+        layers: &[
+            &["limits"],
+            &["session"],
+            &["maintenance"],
+            &["vfs"],
+            &["tool"],
+            &["host"],
+            &["internals"],
+        ],
+    },
+    Crate {
+        folder: "fuzz/bodies/src",
+        layers: &[
+            &["input", "naive", "nodes"],
+            &["tool_call"],
+            &["model"],
+            &["ops"],
+            &["store"],
+            &["stateful"],
+            &["call", "entries", "header", "path", "record", "render", "rope", "tamper", "tree"],
+        ],
     },
 ];
 
@@ -84,107 +105,106 @@ fn the_program_reaches_nothing_but_the_public_api() {
     }
 }
 
+/// Files with one violation each: the name, the source, and a part of the complaint.
+const VIOLATIONS: &[(&str, &str, &str)] = &[
+    ("crates/inmost-format/src/crypto/kdf.rs", "use crate::header::Header;", "up to header"),
+    (
+        "crates/inmost-format/src/crypto/mod.rs",
+        "use crate::{limits, secret::{SecretBytes}, record};",
+        "up to record",
+    ),
+    (
+        "crates/inmost-format/src/crypto/kdf.rs",
+        "fn f() { let x = crate :: record :: seal(); }",
+        "up to record",
+    ),
+    ("crates/inmost-format/src/secret.rs", "use crate::limits::PATH_BYTES;", "sideways to limits"),
+    ("crates/inmost-format/src/limits.rs", "use super::secret::wipe;", "sideways to secret"),
+    (
+        "crates/inmost-format/src/record/tree/replace.rs",
+        "use super::super::super::header::Header;",
+        "up to header",
+    ),
+    ("crates/inmost-format/src/record/mod.rs", "use super::header::slots;", "up to header"),
+    (
+        "crates/inmost-format/src/record/codec.rs",
+        "use super::super::{header, limits};",
+        "up to header",
+    ),
+    (
+        "src/session/open.rs",
+        "#[cfg(test)] mod tests { use crate::tool::MemoryTool; }",
+        "up to tool",
+    ),
+    (
+        "src/session/open.rs",
+        "mod tests { mod more { use super::super::super::super::vfs; } }",
+        "up to vfs",
+    ),
+    ("src/session/open.rs", "macro_rules! m { () => { $crate::vfs::edit() } }", "up to vfs"),
+    ("src/session/open.rs", "fn f() { assert!(crate::vfs::name::ok()); }", "up to vfs"),
+    ("src/session/open.rs", "type T = Vec<crate::tool::Command>;", "up to tool"),
+    ("src/session/open.rs", "pub(in crate::vfs) struct S;", "up to vfs"),
+    ("src/session/open.rs", "use crate::MemoryTool;", "MemoryTool is in no layer"),
+    ("src/session/open.rs", "use crate::*;", "the whole crate"),
+    ("src/session/open.rs", "use super::super::*;", "the whole crate"),
+    ("src/session/open.rs", "use crate as everything;", "the whole crate"),
+    ("src/session/open.rs", "use crate::{self as everything};", "the whole crate"),
+    ("src/session/open.rs", "extern crate self as inmost;", "the whole crate"),
+    ("src/session/open.rs", "#[path = \"../tool/parse.rs\"] mod parse;", "a file by its path"),
+    (
+        "src/session/open.rs",
+        "#[cfg_attr(test, path = \"../tool/parse.rs\")] mod parse;",
+        "a file by its path",
+    ),
+    ("src/session/open.rs", "include!(\"../tool/parse.rs\");", "a file by its path"),
+    (
+        "crates/inmost-engines/src/local.rs",
+        "use sled::Db;",
+        "sled is named outside crates/inmost-engines/src/sled",
+    ),
+    (
+        "crates/inmost-engines/src/local.rs",
+        "fn f(db: &::sled::Db) {}",
+        "sled is named outside crates/inmost-engines/src/sled",
+    ),
+    (
+        "crates/inmost-engines/src/local.rs",
+        "use {std::fs, sled as engine};",
+        "sled is named outside crates/inmost-engines/src/sled",
+    ),
+    (
+        "crates/inmost-engines/src/local.rs",
+        "extern crate sled;",
+        "sled is named outside crates/inmost-engines/src/sled",
+    ),
+    (
+        "crates/inmost-format/src/record/node.rs",
+        "use bincode::config;",
+        "bincode is named outside crates/inmost-format/src/record/codec.rs",
+    ),
+    (
+        "crates/inmost-format/src/crypto/keys.rs",
+        "fn f() { getrandom::fill(b); }",
+        "getrandom is named outside",
+    ),
+    (
+        "crates/inmost-format/src/header/slots.rs",
+        "use argon2::Argon2;",
+        "argon2 is named outside crates/inmost-format/src/crypto/",
+    ),
+    ("src/helpers.rs", "", "helpers is in no layer"),
+];
+
 #[test]
 fn planted_violations_are_found() {
-    for (name, source, expected) in [
-        ("crates/inmost-format/src/crypto/kdf.rs", "use crate::header::Header;", "up to header"),
-        (
-            "crates/inmost-format/src/crypto/mod.rs",
-            "use crate::{limits, secret::{SecretBytes}, record};",
-            "up to record",
-        ),
-        (
-            "crates/inmost-format/src/crypto/kdf.rs",
-            "fn f() { let x = crate :: record :: seal(); }",
-            "up to record",
-        ),
-        (
-            "crates/inmost-format/src/secret.rs",
-            "use crate::limits::PATH_BYTES;",
-            "sideways to limits",
-        ),
-        ("crates/inmost-format/src/limits.rs", "use super::secret::wipe;", "sideways to secret"),
-        (
-            "crates/inmost-format/src/record/tree/replace.rs",
-            "use super::super::super::header::Header;",
-            "up to header",
-        ),
-        ("crates/inmost-format/src/record/mod.rs", "use super::header::slots;", "up to header"),
-        (
-            "crates/inmost-format/src/record/codec.rs",
-            "use super::super::{header, limits};",
-            "up to header",
-        ),
-        (
-            "src/session/open.rs",
-            "#[cfg(test)] mod tests { use crate::tool::MemoryTool; }",
-            "up to tool",
-        ),
-        (
-            "src/session/open.rs",
-            "mod tests { mod more { use super::super::super::super::vfs; } }",
-            "up to vfs",
-        ),
-        ("src/session/open.rs", "macro_rules! m { () => { $crate::vfs::edit() } }", "up to vfs"),
-        ("src/session/open.rs", "fn f() { assert!(crate::vfs::name::ok()); }", "up to vfs"),
-        ("src/session/open.rs", "type T = Vec<crate::tool::Command>;", "up to tool"),
-        ("src/session/open.rs", "pub(in crate::vfs) struct S;", "up to vfs"),
-        ("src/session/open.rs", "use crate::MemoryTool;", "MemoryTool is in no layer"),
-        ("src/session/open.rs", "use crate::*;", "the whole crate"),
-        ("src/session/open.rs", "use super::super::*;", "the whole crate"),
-        ("src/session/open.rs", "use crate as everything;", "the whole crate"),
-        ("src/session/open.rs", "use crate::{self as everything};", "the whole crate"),
-        ("src/session/open.rs", "extern crate self as inmost;", "the whole crate"),
-        ("src/session/open.rs", "#[path = \"../tool/parse.rs\"] mod parse;", "a file by its path"),
-        (
-            "src/session/open.rs",
-            "#[cfg_attr(test, path = \"../tool/parse.rs\")] mod parse;",
-            "a file by its path",
-        ),
-        ("src/session/open.rs", "include!(\"../tool/parse.rs\");", "a file by its path"),
-        (
-            "crates/inmost-engines/src/local.rs",
-            "use sled::Db;",
-            "sled is named outside crates/inmost-engines/src/sled",
-        ),
-        (
-            "crates/inmost-engines/src/local.rs",
-            "fn f(db: &::sled::Db) {}",
-            "sled is named outside crates/inmost-engines/src/sled",
-        ),
-        (
-            "crates/inmost-engines/src/local.rs",
-            "use {std::fs, sled as engine};",
-            "sled is named outside crates/inmost-engines/src/sled",
-        ),
-        (
-            "crates/inmost-engines/src/local.rs",
-            "extern crate sled;",
-            "sled is named outside crates/inmost-engines/src/sled",
-        ),
-        (
-            "crates/inmost-format/src/record/node.rs",
-            "use bincode::config;",
-            "bincode is named outside crates/inmost-format/src/record/codec.rs",
-        ),
-        (
-            "crates/inmost-format/src/crypto/keys.rs",
-            "fn f() { getrandom::fill(b); }",
-            "getrandom is named outside",
-        ),
-        (
-            "crates/inmost-format/src/header/slots.rs",
-            "use argon2::Argon2;",
-            "argon2 is named outside crates/inmost-format/src/crypto/",
-        ),
-        ("src/helpers.rs", "", "helpers is in no layer"),
-    ] {
+    for (name, source, expected) in VIOLATIONS {
         let complaints = check(name, source);
         assert_eq!(complaints.len(), 1, "{name}: {source}: {complaints:?}");
         assert!(complaints[0].contains(expected), "{name}: {source}: {complaints:?}");
     }
     assert_eq!(check_foreign("#[path = \"../../src/session.rs\"] mod session;").len(), 1);
-    assert_eq!(check_foreign("use inmost::fuzzing::model;").len(), 1);
+    assert_eq!(check_foreign("use inmost::internals::Path;").len(), 1);
     let lines = check("src/limits.rs", "\n\nuse crate::tool;\nuse crate::vfs;\n");
     assert_eq!(lines, ["src/limits.rs:3: up to tool", "src/limits.rs:4: up to vfs"]);
 }
@@ -194,7 +214,7 @@ fn what_is_allowed_is_not_complained_of() {
     for (name, source) in [
         ("src/lib.rs", "mod tool; pub use tool::MemoryTool; use crate::session;"),
         ("src/tool/parse.rs", "use crate::{limits, session::{Session, StoreError}, vfs};"),
-        ("src/fuzzing.rs", "use crate::tool; use crate::{session, vfs};"),
+        ("src/internals.rs", "use crate::tool; use crate::{session, vfs};"),
         (
             "crates/inmost-format/src/crypto/kdf.rs",
             "//! See [`crate::header`].\n/* crate::tool */ const S: &str = \"crate::tool\";",
@@ -268,8 +288,8 @@ fn check_foreign(source: &str) -> Vec<String> {
             complaints.push(format!("{}: takes in a file by its path", named.line));
         }
     }
-    if source.contains("inmost::fuzzing") {
-        complaints.push("uses what is there for fuzz targets only".to_owned());
+    if source.contains("inmost::internals") {
+        complaints.push("uses the module for fuzz targets".to_owned());
     }
     complaints
 }

@@ -138,7 +138,7 @@ fn calls_of_many_threads_are_linearizable_on_disk_and_a_small_cache() {
     let place = tempfile::tempdir().unwrap();
     let options = VaultOptions::new()
         .kdf_cost(KdfCost::new(19 << 10, 2, 1))
-        .session(SessionOptions::new().cache_bytes(4_000));
+        .session(SessionOptions::new().max_cache_bytes(4_000));
     let passphrase = Passphrase::new("a passphrase for tests").unwrap();
     let session = options.create(place.path().join("store"), &passphrase).unwrap();
     check(&session, 150);

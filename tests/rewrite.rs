@@ -63,7 +63,7 @@ fn fill(session: &Session) {
 fn dump(session: &Session, folder: &str, into: &mut Vec<(String, String)>) {
     for entry in session.files().list(folder).unwrap() {
         let path = format!("{folder}/{}", entry.name);
-        if matches!(entry.kind, inmost::EntryKind::Folder) {
+        if matches!(entry.metadata.kind, inmost::EntryKind::Folder) {
             dump(session, &path, into);
         } else {
             into.push((path.clone(), session.files().read(&path).unwrap().as_str().to_owned()));
@@ -91,7 +91,7 @@ fn a_purge_leaves_no_old_record_and_every_live_file() {
 
     let session = unlock(&path);
     let mut reported = 0;
-    session.purge(|records| reported = records).unwrap();
+    session.with_progress(|records| reported = records).purge().unwrap();
     assert!(reported > 100, "progress said {reported} records");
     assert_eq!(contents(&session), before);
     assert!(session.status().unwrap().commit > commit);
@@ -116,14 +116,15 @@ fn readers_go_on_and_writers_wait_during_a_purge() {
     fill(&session);
     let memory = MemoryTool::new(session.clone());
     std::thread::scope(|scope| {
-        let purge = scope.spawn(|| session.purge(|_| {}));
+        let purge = scope.spawn(|| session.purge());
         for number in 0..50 {
-            let view = memory.call(r#"{"command":"view","path":"/memories/notes/7.md"}"#).unwrap();
+            let view =
+                memory.try_run_json(r#"{"command":"view","path":"/memories/notes/7.md"}"#).unwrap();
             assert!(!view.is_error(), "{}", view.content());
             let call = format!(
                 r#"{{"command":"create","path":"/memories/new/{number}","file_text":"x"}}"#
             );
-            assert!(!memory.call(&call).unwrap().is_error());
+            assert!(!memory.try_run_json(&call).unwrap().is_error());
         }
         purge.join().unwrap().unwrap();
     });
@@ -136,10 +137,10 @@ fn a_backup_opens_with_the_same_passphrase_and_shares_no_record_with_its_source(
     let (path, copy) = (place.path().join("store"), place.path().join("copy"));
     let session = create(&path);
     fill(&session);
-    session.backup(&copy, |_| {}).unwrap();
+    session.backup(&copy).unwrap();
     let before = contents(&session);
     session.files().write("/memories/later.txt", "not in the backup\n").unwrap();
-    assert!(matches!(session.backup(&copy, |_| {}), Err(StoreError::AlreadyExists)));
+    assert!(matches!(session.backup(&copy), Err(StoreError::AlreadyExists)));
     let restored = unlock(&copy);
     assert_eq!(contents(&restored), before);
     restored.files().write("/memories/own.txt", "a store of its own\n").unwrap();
@@ -163,7 +164,7 @@ fn a_large_deletion_makes_a_compaction_due_and_a_purge_settles_it() {
     session.files().remove("/memories/huge.txt").unwrap();
     assert!(session.compaction_due().unwrap());
     let before = session.status().unwrap().disk_bytes;
-    session.purge(|_| {}).unwrap();
+    session.purge().unwrap();
     assert!(!session.compaction_due().unwrap());
     assert!(session.status().unwrap().disk_bytes < before / 4);
 }
@@ -190,7 +191,7 @@ fn a_purge_that_leaves_the_old_records_says_so() {
         eprintln!("SKIPPED: this system does not let the test mount anything");
         return;
     }
-    let purged = session.purge(|_| {});
+    let purged = session.purge();
     let still_there = old.exists();
     let before = contents(&session);
     session.lock();

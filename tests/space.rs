@@ -72,7 +72,7 @@ fn live(store: &Path) -> u64 {
 
 /// Bytes on disk after a rewrite, and those that are live.
 fn rewritten(session: Session, store: &Path) -> (u64, u64) {
-    session.purge(|_| {}).unwrap();
+    session.purge().unwrap();
     let after = disk(&session);
     session.lock();
     drop(session);
@@ -96,7 +96,10 @@ fn long_use_stays_within_its_room() {
         if session.compaction_due().unwrap() {
             let before = disk(&session);
             // Old and new are there at once for a moment.
-            session.purge(|_| most = most.max(folder_bytes(&path_of_store))).unwrap();
+            session
+                .with_progress(|_| most = most.max(folder_bytes(&path_of_store)))
+                .purge()
+                .unwrap();
             generation = generation.max(disk(&session));
             assert!(disk(&session) < before);
             compactions += 1;

@@ -69,7 +69,7 @@ fn view_range(group: &mut BenchmarkGroup<'_, WallTime>, name: &str, session: &Se
         serde_json::json!({"command": "view", "path": PATH, "view_range": [first, first + 99]});
     let json = json.to_string();
     group.bench_function(format!("view-range-{name}"), |bencher| {
-        bencher.iter(|| memory.call(&json).expect("an answer"));
+        bencher.iter(|| memory.try_run_json(&json).expect("an answer"));
     });
 }
 
@@ -82,7 +82,7 @@ fn read(group: &mut BenchmarkGroup<'_, WallTime>) {
     session.lock();
     drop(session);
     bare_aead(group);
-    let few = SessionOptions::new().cache_bytes(64 << 10);
+    let few = SessionOptions::new().max_cache_bytes(64 << 10);
     for (name, options) in [("read-without-cache", few), ("read", SessionOptions::new())] {
         let session = store::open(&path, options).expect("the store");
         let files = session.files();

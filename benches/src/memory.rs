@@ -33,7 +33,7 @@ impl Memory {
 
 impl Peer for Memory {
     fn call(&self, json: &str) -> Answer {
-        let result = self.tool.call(json)?;
+        let result = self.tool.try_run_json(json)?;
         if result.is_error() {
             return Err(result.content().into());
         }

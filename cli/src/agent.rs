@@ -13,8 +13,6 @@ mod client;
 mod clock;
 #[cfg(unix)]
 mod connection;
-#[cfg(not(unix))]
-mod elsewhere;
 #[cfg(unix)]
 mod frame;
 #[cfg(unix)]
@@ -25,15 +23,17 @@ mod protocol;
 mod server;
 #[cfg(unix)]
 mod state;
+#[cfg(not(unix))]
+mod unsupported;
 
 #[cfg(unix)]
 pub(crate) use background::{run, start};
 #[cfg(unix)]
 pub(crate) use client::{Connection, connect, lock};
-#[cfg(not(unix))]
-pub(crate) use elsewhere::{Connection, connect, lock, run, start, start_here};
 #[cfg(unix)]
 pub(crate) use server::start_here;
+#[cfg(not(unix))]
+pub(crate) use unsupported::{Connection, connect, lock, run, start, start_here};
 
 use std::time::Duration;
 

@@ -1,33 +1,39 @@
-//! Asking before something is done that cannot be undone.
+//! Questions at the terminal, before work that cannot be undone.
 
 use crate::exit::{Exit, Failure};
 use crate::streams;
 use crate::terminal::Terminal;
 
-/// Goes on if `--yes` was given, or if a person types `answer` to the question.
+/// Continues if `--yes` was given, or if a person types `expected`.
 ///
 /// # Errors
-/// If they type something else, or if there is nobody to ask.
-pub(crate) fn ask(yes: bool, question: &str, answer: &str) -> Result<(), Failure> {
+/// If anything else is typed, or there is no terminal to ask at.
+pub(crate) fn ask(yes: bool, question: &str, expected: &str) -> Result<(), Failure> {
     if yes {
         return Ok(());
     }
-    let nobody = || {
+    let no_terminal = || {
         Failure::usage(
-            "This has to be confirmed, and there is no terminal to ask at.",
-            "Nothing was done. Add --yes to do it without being asked.",
+            "This command needs a confirmation, and there is no terminal to ask at.",
+            "Nothing was changed. Add --yes to confirm.",
         )
     };
     if !streams::is_attended() {
-        return Err(nobody());
+        return Err(no_terminal());
     }
-    let mut terminal = Terminal::open().map_err(|_| nobody())?;
-    match terminal.ask_openly(question)? {
-        Some(typed) if typed == answer => Ok(()),
+    let mut terminal = Terminal::open().map_err(|_| no_terminal())?;
+    match terminal.read_visible(question)? {
+        Some(typed) if typed == expected => Ok(()),
         _ => Err(Failure::new(
             Exit::Other,
-            "It was not confirmed.",
-            "Nothing was done; try again if it was meant.",
+            "The command was not confirmed.",
+            "Nothing was changed. Run it again to confirm.",
         )),
     }
+}
+
+/// Asks a question whose default is no.
+pub(crate) fn yes_or_no(terminal: &mut Terminal, question: &str) -> Result<bool, Failure> {
+    let typed = terminal.read_visible(question)?;
+    Ok(matches!(typed.as_deref(), Some("y" | "Y" | "yes")))
 }

@@ -1,21 +1,21 @@
-//! How the program ends: exit codes, and the two lines that go with a failure.
+//! Exit codes, and the failures that lead to them.
 //!
 //! | code | means |
 //! |---|---|
-//! | 0 | done |
-//! | 1 | any other failure, such as a file of the memory that is not there; for `grep`, nothing was found |
-//! | 2 | the command line cannot be understood or carried out as it is |
-//! | 10 | there is no store at this place |
+//! | 0 | success |
+//! | 1 | any other failure, such as a memory file that does not exist; for `grep`, no match |
+//! | 2 | the command line is invalid, or cannot be carried out as given |
+//! | 10 | there is no store at this path |
 //! | 11 | the passphrase, keyfile or recovery key is wrong |
 //! | 12 | the store is damaged or was tampered with |
 //! | 13 | another process uses the store |
 //! | 14 | the operating system failed to read or write |
-//! | 15 | the store is of an unknown format or engine |
+//! | 15 | the store has an unknown format or engine |
 //! | 16 | the store was rolled back to an older state |
 //! | 17 | the cost of key derivation is out of bounds |
 //! | 18 | the store is locked |
 //!
-//! A code is never given another meaning: scripts depend on them.
+//! A code never gets another meaning: scripts depend on them.
 
 use std::borrow::Cow;
 use std::io;
@@ -41,7 +41,7 @@ pub(crate) enum Exit {
 }
 
 impl Exit {
-    /// The number that the process ends with.
+    /// The number that the process exits with.
     #[expect(clippy::as_conversions, reason = "the discriminants are the codes, and fit a byte")]
     pub(crate) fn code(self) -> u8 {
         self as u8
@@ -51,7 +51,7 @@ impl Exit {
         match error {
             StoreError::NotAStore => Self::NotAStore,
             StoreError::WrongPassphrase | StoreError::WrongKey(_) => Self::WrongPassphrase,
-            // The engine fails in its own words only over its own files: they are damaged.
+            // The engine returns its own error only for its own files: they are damaged.
             StoreError::HeaderDamaged
             | StoreError::Tampered { .. }
             | StoreError::Storage(_)
@@ -64,13 +64,13 @@ impl Exit {
             | StoreError::AnchorUnavailable
             | StoreError::OldRecordsRemain(_) => Self::Io,
             StoreError::EngineNotBuilt | StoreError::UnknownFormat { .. } => Self::UnknownFormat,
-            // A foreign anchor may be a slip, or a store from before its keys were rotated: the worse counts.
+            // A foreign anchor is a wrong option, or a store from before its keys were rotated. The worse case decides.
             StoreError::RolledBack { .. }
             | StoreError::HeaderRolledBack { .. }
             | StoreError::ForeignAnchor => Self::RolledBack,
             StoreError::KdfOutOfBounds(_) => Self::KdfOutOfBounds,
             StoreError::Locked => Self::Locked,
-            // `AlreadyExists` too: the command was well formed, only the place is taken.
+            // Includes `AlreadyExists`: the command line is valid, the path is taken.
             _ => Self::Other,
         }
     }
@@ -79,83 +79,83 @@ impl Exit {
 /// Why the program ends before its work is done.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum Failure {
-    /// Somebody has to know.
-    Told {
-        /// The exit code.
+    /// An error to print on standard error.
+    Error {
         exit: Exit,
-        /// One line on what happened.
-        what: Cow<'static, str>,
-        /// One line on what to do.
+        /// One line: what happened.
+        message: Cow<'static, str>,
+        /// One line: what to do.
         advice: Cow<'static, str>,
     },
-    /// Whoever read our output has had enough, so there is nothing to tell.
-    ReaderGone,
-    /// The same, but a call was carried out whose answer nobody has read.
-    AnswerLost,
-    /// A search has found nothing: that is an answer, and the code alone says it.
-    NothingFound,
-    /// A process of ours has ended with this code, and has said itself why.
-    Ended(u8),
+    /// Standard output was closed by its reader, such as `head`. This is no error.
+    OutputClosed,
+    /// Standard output was closed before the reply to a tool call could be written.
+    ReplyLost,
+    /// A search found no match. Prints nothing; the exit code is the result.
+    NoMatch,
+    /// A child process exited with this code and has printed the error.
+    ChildExited(u8),
 }
 
 impl Failure {
     pub(crate) fn new(
         exit: Exit,
-        what: impl Into<Cow<'static, str>>,
+        message: impl Into<Cow<'static, str>>,
         advice: impl Into<Cow<'static, str>>,
     ) -> Self {
-        Self::Told { exit, what: what.into(), advice: advice.into() }
+        Self::Error { exit, message: message.into(), advice: advice.into() }
     }
 
     pub(crate) fn usage(
-        what: impl Into<Cow<'static, str>>,
+        message: impl Into<Cow<'static, str>>,
         advice: impl Into<Cow<'static, str>>,
     ) -> Self {
-        Self::new(Exit::Usage, what, advice)
+        Self::new(Exit::Usage, message, advice)
     }
 
-    /// A stream or file other than the store's failed; `what` names it.
-    pub(crate) fn io(what: &str, error: &io::Error, advice: &'static str) -> Self {
-        Self::new(Exit::Io, format!("{what}: {error}."), advice)
+    /// An I/O error outside the store. The error is appended to the message.
+    pub(crate) fn io(message: &str, error: &io::Error, advice: &'static str) -> Self {
+        Self::new(Exit::Io, format!("{message}: {error}."), advice)
     }
 
     /// A failure to write to standard output.
     pub(crate) fn output(error: &io::Error) -> Self {
         if error.kind() == io::ErrorKind::BrokenPipe {
-            return Self::ReaderGone;
+            return Self::OutputClosed;
         }
-        let advice = "Check where it leads to; what the store has acknowledged is safe.";
+        let advice =
+            "Check where the output goes. Every change that the store acknowledged is safe.";
         Self::io("Standard output cannot be written", error, advice)
     }
 
     /// A failure to read from standard input.
     pub(crate) fn input(error: &io::Error) -> Self {
-        Self::io("Standard input cannot be read", error, "Check where it comes from.")
+        Self::io("Standard input cannot be read", error, "Check where the input comes from.")
     }
 }
 
 impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Self {
-        let what = match &error {
-            // The engine's own words may quote the absolute path of its files.
-            StoreError::Storage(words) if words.contains(['/', '\\']) => {
+        let message = match &error {
+            // The engine's message may quote the absolute path of its files, which must not get into logs.
+            StoreError::Storage(message) if message.contains(['/', '\\']) => {
                 "The storage engine failed: its files are damaged.".to_owned()
             }
-            // So may the system's error in the words of the engine.
+            // So may an I/O error that the engine made itself.
             StoreError::Io(error) if error.raw_os_error().is_none() => {
                 format!("The operating system reports: {}.", error.kind())
             }
             error => error.to_string(),
         };
         let advice = match &error {
-            StoreError::NotAStore => "Check the path, or make a store there with `inmost init`.",
+            StoreError::NotAStore => "Check the path, or create a store there with `inmost init`.",
             StoreError::Storage(_) => "Restore a backup of the store.",
             StoreError::RolledBack { .. } => {
-                "If you know why, because it is a backup or a copy, use `inmost accept-rollback`."
+                "If you restored a backup or a copy, run `inmost accept-rollback`."
             }
             error => error.advice(),
         };
-        Self::new(Exit::of(&error), what, advice)
+        Self::new(Exit::of(&error), message, advice)
     }
 }
 
@@ -164,18 +164,18 @@ impl From<FileError> for Failure {
         let (exit, advice) = match error {
             FileError::Store(error) => return error.into(),
             FileError::InvalidPath(_) | FileError::PathBelow(_) => {
-                (Exit::Usage, "Write it like /memories/notes/today.md.")
+                (Exit::Usage, "A valid path looks like /memories/notes/today.md.")
             }
             FileError::AlreadyExists => {
-                (Exit::Other, "Choose another path, or remove what is there first.")
+                (Exit::Other, "Choose another path, or remove the existing file or folder first.")
             }
-            FileError::NotFound => (Exit::Other, "See what there is with `inmost ls`."),
+            FileError::NotFound => (Exit::Other, "List the existing files with `inmost ls`."),
             FileError::NotAFolder(_) => {
-                (Exit::Other, "Choose a path that does not lead through a file.")
+                (Exit::Other, "Choose a path that does not go through a file.")
             }
-            FileError::FileTooLarge(_) => (Exit::Other, "Split the text over several files."),
+            FileError::FileTooLarge(_) => (Exit::Other, "Split the text into several files."),
             FileError::TooManyFiles(_) | FileError::TooMuchText(_) => {
-                (Exit::Other, "Remove what is no longer needed.")
+                (Exit::Other, "Remove files that are no longer needed.")
             }
             _ => (Exit::Other, "Choose another path."),
         };
@@ -185,28 +185,31 @@ impl From<FileError> for Failure {
 
 impl From<PassphraseError> for Failure {
     fn from(error: PassphraseError) -> Self {
-        Self::usage(
-            format!("This is no passphrase: {error}."),
-            "Check what the passphrase is taken from.",
-        )
+        Self::usage(format!("Invalid passphrase: {error}."), "Check the source of the passphrase.")
     }
 }
 
 impl From<RecoveryKeyError> for Failure {
     fn from(error: RecoveryKeyError) -> Self {
-        Self::usage(format!("This is no recovery key: {error}."), "Compare it with the paper.")
+        Self::usage(
+            format!("Invalid recovery key: {error}."),
+            "Compare it with your copy on paper.",
+        )
     }
 }
 
 impl From<KeyfileError> for Failure {
     fn from(error: KeyfileError) -> Self {
-        Self::usage(format!("The keyfile cannot be used: {error}."), "Check which file it is.")
+        Self::usage(format!("Invalid keyfile: {error}."), "Check that it is the right file.")
     }
 }
 
 impl From<LabelError> for Failure {
     fn from(error: LabelError) -> Self {
-        Self::usage(format!("This is no label: {error}."), "Choose a shorter, plain one.")
+        Self::usage(
+            format!("Invalid label: {error}."),
+            "Choose a shorter label without control characters.",
+        )
     }
 }
 
@@ -275,14 +278,17 @@ mod tests {
 
     #[test]
     fn the_engines_words_are_not_repeated_when_they_hold_a_path() {
-        let told = |error: StoreError| match Failure::from(error) {
-            Failure::Told { what, .. } => what.into_owned(),
+        let message = |error: StoreError| match Failure::from(error) {
+            Failure::Error { message, .. } => message.into_owned(),
             _ => String::new(),
         };
         let words = "cannot open \"/data/ada/store/db\"";
-        assert!(told(StoreError::Storage("crc mismatch".into())).contains("crc mismatch"));
-        assert!(!told(StoreError::Storage(words.into())).contains("ada"));
+        assert!(message(StoreError::Storage("crc mismatch".into())).contains("crc mismatch"));
+        assert!(!message(StoreError::Storage(words.into())).contains("ada"));
         let error = io::Error::new(io::ErrorKind::PermissionDenied, words);
-        assert_eq!(told(StoreError::Io(error)), "The operating system reports: permission denied.");
+        assert_eq!(
+            message(StoreError::Io(error)),
+            "The operating system reports: permission denied."
+        );
     }
 }

@@ -1,23 +1,23 @@
-//! What the keys do while a passphrase is typed unseen. Does no I/O.
+//! Line editing while a passphrase is typed without echo. Does no I/O.
 #![cfg(unix)]
 
 use crate::wiped::Wiped;
 
-/// A line that is being typed, byte by byte as a terminal sends keys.
+/// A line that is being typed. It gets the bytes that the terminal sends.
 pub(crate) struct LineEditor {
     line: Wiped,
     sequence: Sequence,
 }
 
-/// What a key has done.
+/// The effect of a key.
 #[derive(PartialEq, Eq, Debug)]
 pub(crate) enum Step {
-    Go,
+    Continue,
     Done,
     Cancelled,
 }
 
-/// Where in the sequence of an arrow or function key we are. Unseen, it must not become text.
+/// The position in the escape sequence of an arrow or function key. Without echo, such a sequence must not become text.
 enum Sequence {
     None,
     Escape,
@@ -36,12 +36,12 @@ impl LineEditor {
             (Sequence::None, _) => {}
             (Sequence::Escape, b'[' | b'O') => {
                 self.sequence = Sequence::Parameters;
-                return Step::Go;
+                return Step::Continue;
             }
-            (Sequence::Parameters, 0x20..=0x3f) => return Step::Go,
+            (Sequence::Parameters, 0x20..=0x3f) => return Step::Continue,
             (Sequence::Escape | Sequence::Parameters, _) => {
                 self.sequence = Sequence::None;
-                return Step::Go;
+                return Step::Continue;
             }
         }
         match byte {
@@ -49,12 +49,12 @@ impl LineEditor {
             0x08 | 0x7f => self.erase(),
             0x15 => self.line.clear(),
             0x1b => self.sequence = Sequence::Escape,
-            // A tab is text; no other control character can be typed on purpose.
+            // A tab is text. Nobody types other control characters on purpose.
             b'\t' => self.line.append(&[byte]),
             0x00..=0x1f => {}
             _ => self.line.append(&[byte]),
         }
-        Step::Go
+        Step::Continue
     }
 
     pub(crate) fn into_line(self) -> Wiped {
@@ -71,7 +71,7 @@ impl LineEditor {
     }
 }
 
-/// Room for what people type; a longer line moves once, and is wiped where it was.
+/// Longer than most passphrases. A longer line is copied once, and the old memory is wiped.
 const USUAL_BYTES: usize = 1 << 10;
 
 #[cfg(test)]
@@ -83,7 +83,7 @@ mod tests {
         let mut editor = LineEditor::new();
         for byte in keys.bytes() {
             match editor.key(byte) {
-                Step::Go => {}
+                Step::Continue => {}
                 Step::Done => return String::from_utf8(editor.into_line().into_vec()).ok(),
                 Step::Cancelled => return None,
             }

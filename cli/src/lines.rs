@@ -1,18 +1,18 @@
-//! Lines of bounded length, each as soon as it is there.
+//! Reads lines of bounded length, each as soon as it is complete.
 
 use std::io::{self, Read};
 
 use crate::wiped::{Chunk, Wiped};
 
-/// Bytes of a line that are read as one call: four times the longest file, so that its JSON fits.
+/// The longest line that is read as a call: four times the largest file, so that its JSON fits.
 pub(crate) const LINE_BYTES: usize = 64 << 20;
 
-/// Reads lines. A line that is too long is skipped without being held.
+/// A reader of lines. A line that is too long is skipped without keeping it in memory.
 pub(crate) struct Lines<R> {
     reader: R,
     chunk: Chunk,
     line: Wiped,
-    most: usize,
+    max: usize,
 }
 
 /// One line, without its line feed.
@@ -23,12 +23,12 @@ pub(crate) enum Line<'a> {
 }
 
 impl<R: Read> Lines<R> {
-    /// Lines of at most `most` bytes.
-    pub(crate) fn new(reader: R, most: usize) -> Self {
-        Self { reader, chunk: Chunk::new(), line: Wiped::new(), most }
+    /// Lines of at most `max` bytes.
+    pub(crate) fn new(reader: R, max: usize) -> Self {
+        Self { reader, chunk: Chunk::new(), line: Wiped::new(), max }
     }
 
-    /// The next line, or `None` at the end. The last one needs no line feed.
+    /// The next line, or `None` at the end. The last line needs no line feed.
     pub(crate) fn next(&mut self) -> io::Result<Option<Line<'_>>> {
         self.line.clear();
         let mut is_too_long = false;
@@ -44,7 +44,7 @@ impl<R: Read> Lines<R> {
             is_empty = false;
             let end = unread.iter().position(|byte| *byte == b'\n');
             let piece = unread.get(..end.unwrap_or(unread.len())).unwrap_or_default();
-            if self.line.expose().len().saturating_add(piece.len()) > self.most {
+            if self.line.expose().len().saturating_add(piece.len()) > self.max {
                 is_too_long = true;
                 self.line = Wiped::new();
             }

@@ -1,26 +1,32 @@
 //! The `inmost` program: the memory store at a shell, in scripts, and as an agent's memory over a pipe.
 //!
-//! It uses the library's public API alone. Every way to fail ends in [`exit::Failure`]: two lines on standard
-//! error and an exit code.
+//! It uses only the library's public API. Every failure becomes an [`exit::Failure`]: two lines on standard error and an
+//! exit code.
 
 mod agent;
 mod args;
 mod clock;
 mod commands;
 mod compact_offer;
-mod confined;
 mod confirm;
 mod credential;
+mod descriptor;
+mod diceware;
+mod display;
+mod engine;
 mod exit;
+mod host_files;
 mod json_line;
+mod keyfile;
 mod line_editor;
 mod lines;
 mod mcp;
 mod new_passphrase;
+mod output;
 mod passphrase;
-mod plain;
 mod progress;
-mod shown;
+mod sandbox;
+mod secret;
 mod store;
 mod streams;
 mod style;
@@ -28,7 +34,6 @@ mod terminal;
 mod transfer;
 mod tree;
 mod wiped;
-mod words;
 
 use std::panic::{self, PanicHookInfo};
 use std::path::Path;
@@ -38,16 +43,17 @@ use std::sync::{Mutex, PoisonError};
 use exit::{Exit, Failure};
 
 fn main() -> ExitCode {
-    // Before anything secret is here. What the system refuses, `inmost status` tells.
+    // Before the process holds any secret. `inmost status` shows which protections are in force, so an error here is not
+    // reported.
     let _ = inmost::harden_process();
-    panic::set_hook(Box::new(remember_place));
-    let ended = panic::catch_unwind(run).unwrap_or_else(|_| Err(fault()));
-    let exit = match ended {
-        Ok(()) | Err(Failure::ReaderGone) => Exit::Ok,
-        Err(Failure::AnswerLost | Failure::NothingFound) => Exit::Other,
-        Err(Failure::Ended(code)) => return ExitCode::from(code),
-        Err(Failure::Told { exit, what, advice }) => {
-            streams::complain(&what, &advice);
+    panic::set_hook(Box::new(record_panic_location));
+    let result = panic::catch_unwind(run).unwrap_or_else(|_| Err(internal_error()));
+    let exit = match result {
+        Ok(()) | Err(Failure::OutputClosed) => Exit::Ok,
+        Err(Failure::ReplyLost | Failure::NoMatch) => Exit::Other,
+        Err(Failure::ChildExited(code)) => return ExitCode::from(code),
+        Err(Failure::Error { exit, message, advice }) => {
+            streams::print_error(&message, &advice);
             exit
         }
     };
@@ -55,28 +61,29 @@ fn main() -> ExitCode {
 }
 
 fn run() -> Result<(), Failure> {
-    match args::parse()? {
+    match commands::parse()? {
         Some(command) => commands::run(&command),
         None => Ok(()),
     }
 }
 
-/// Where the last panic was.
-static PLACE: Mutex<String> = Mutex::new(String::new());
+/// Where the last panic happened.
+static PANIC_LOCATION: Mutex<String> = Mutex::new(String::new());
 
-/// Prints nothing: the message of a panic may quote anything, and the library catches those of its engine
-/// and turns them into errors. The file's name goes without its folders, which are those of some machine.
-fn remember_place(panic: &PanicHookInfo<'_>) {
+/// Prints nothing: a panic message may quote any data, and the library catches the panics of its engine and returns them as
+/// errors. Only the file name is recorded, because the folders are those of the machine that built the program.
+fn record_panic_location(panic: &PanicHookInfo<'_>) {
     let Some(location) = panic.location() else { return };
     let name = Path::new(location.file()).file_name().unwrap_or_default().to_string_lossy();
-    *PLACE.lock().unwrap_or_else(PoisonError::into_inner) = format!("{name}:{}", location.line());
+    *PANIC_LOCATION.lock().unwrap_or_else(PoisonError::into_inner) =
+        format!("{name}:{}", location.line());
 }
 
-fn fault() -> Failure {
-    let place = PLACE.lock().unwrap_or_else(PoisonError::into_inner);
+fn internal_error() -> Failure {
+    let location = PANIC_LOCATION.lock().unwrap_or_else(PoisonError::into_inner);
     Failure::new(
         Exit::Other,
-        format!("This is a fault in inmost, at {place}."),
-        "Please report it; what the store has acknowledged is safe.",
+        format!("Internal error in inmost, at {location}."),
+        "Please report it. Every change that the store acknowledged is safe.",
     )
 }

@@ -1,21 +1,21 @@
-//! The conversation in which a person chooses the passphrase of a new store.
+//! Prompts for a new passphrase.
 
 use zxcvbn::{Score, zxcvbn};
 
+use crate::diceware;
 use crate::exit::{Exit, Failure};
 use crate::terminal::Terminal;
 use crate::wiped::Wiped;
-use crate::words;
 
-/// Asks until a passphrase was typed twice. Nothing typed asks for one of random words.
+/// Asks until a passphrase was typed twice. An empty line generates one of random words.
 pub(crate) fn choose(terminal: &mut Terminal) -> Result<Wiped, Failure> {
-    terminal.say(
-        "Choose a passphrase. If it is forgotten, and there is no recovery key, nothing opens the store.\n",
+    terminal.print(
+        "Choose a passphrase. Without it, or a recovery key, the store cannot be opened.\n",
     )?;
     loop {
         let typed = terminal.ask("Passphrase (or Enter for six random words): ")?;
         let chosen = if typed.expose().is_empty() {
-            propose(terminal)?
+            generate(terminal)?
         } else {
             show_strength(terminal, &typed)?;
             typed
@@ -25,28 +25,28 @@ pub(crate) fn choose(terminal: &mut Terminal) -> Result<Wiped, Failure> {
             return Ok(chosen);
         }
         if !again.expose().is_empty() {
-            terminal.say("The two are not the same.\n")?;
+            terminal.print("The two passphrases differ.\n")?;
         }
     }
 }
 
-fn propose(terminal: &mut Terminal) -> Result<Wiped, Failure> {
-    let words = words::draw().map_err(|_| {
+fn generate(terminal: &mut Terminal) -> Result<Wiped, Failure> {
+    let words = diceware::draw().map_err(|_| {
         Failure::new(
             Exit::Other,
-            "The operating system gave no randomness.",
-            "Try again; if it stays, the operating system is at fault.",
+            "The operating system returned no random bytes.",
+            "Try again. If it keeps failing, check the operating system.",
         )
     })?;
-    terminal.say("\n    ")?;
-    terminal.show(words.expose())?;
-    terminal.say("\n\nWrite it down where nobody else looks, then clear this screen.\n")?;
+    terminal.print("\n    ")?;
+    terminal.print_secret(words.expose())?;
+    terminal.print("\n\nWrite it down, keep it in a safe place, and clear this screen.\n")?;
     Ok(words)
 }
 
 /// # Security
-/// zxcvbn makes copies of what it measures and does not wipe them. They stay in the freed memory of this
-/// process, which ends soon after; SECURITY.md says so.
+/// zxcvbn copies the passphrase and does not wipe the copies. They stay in freed memory until this process ends, which is
+/// soon; SECURITY.md documents it.
 fn show_strength(terminal: &mut Terminal, typed: &Wiped) -> Result<(), Failure> {
     let Ok(text) = std::str::from_utf8(typed.expose()) else { return Ok(()) };
     let estimate = zxcvbn(text, &[]);
@@ -58,10 +58,11 @@ fn show_strength(terminal: &mut Terminal, typed: &Wiped) -> Result<(), Failure> 
         _ => (4, "strong"),
     };
     let magnitude = estimate.guesses_log10();
-    terminal
-        .say(&format!("Strength: {score} of 4, {verdict} (about 10^{magnitude:.0} guesses).\n"))?;
+    terminal.print(&format!(
+        "Strength: {score} of 4, {verdict} (about 10^{magnitude:.0} guesses).\n"
+    ))?;
     if let Some(warning) = estimate.feedback().and_then(zxcvbn::feedback::Feedback::warning) {
-        terminal.say(&format!("{warning}\n"))?;
+        terminal.print(&format!("{warning}\n"))?;
     }
     Ok(())
 }

@@ -1,32 +1,32 @@
-//! How far long work has come, for a person who watches; nothing at all where standard error leads elsewhere.
+//! Progress of long work, printed only if standard error is a terminal.
 
 use std::io::{self, IsTerminal, Write};
 use std::time::{Duration, Instant};
 
-/// One line on the terminal that is written over, and gone when this is dropped.
+/// One line on the terminal that is updated in place and removed on drop.
 pub(crate) struct Progress {
     what: &'static str,
     total: Option<u64>,
-    is_watched: bool,
-    shown: Option<Instant>,
+    is_terminal: bool,
+    last_update: Option<Instant>,
 }
 
 impl Progress {
-    /// `what` says what is counted, and what is done to it.
+    /// `what` names the unit, such as `records read`.
     pub(crate) fn new(what: &'static str) -> Self {
-        Self { what, total: None, is_watched: io::stderr().is_terminal(), shown: None }
+        Self { what, total: None, is_terminal: io::stderr().is_terminal(), last_update: None }
     }
 
-    /// The same with a bar, where it is known how much there is to do.
+    /// With a bar, if the total is known.
     pub(crate) fn of(total: u64, what: &'static str) -> Self {
         Self { total: Some(total), ..Self::new(what) }
     }
 
-    pub(crate) fn tell(&mut self, done: u64) {
-        let is_due = self.shown.is_none_or(|shown| shown.elapsed() >= PAUSE);
-        if self.is_watched && is_due {
-            self.shown = Some(Instant::now());
-            // Whoever cannot be told has lost nothing.
+    pub(crate) fn update(&mut self, done: u64) {
+        let is_due = self.last_update.is_none_or(|last| last.elapsed() >= PAUSE);
+        if self.is_terminal && is_due {
+            self.last_update = Some(Instant::now());
+            // An error is ignored: progress is optional.
             let bar = self.total.map(|total| bar(done, total)).unwrap_or_default();
             let _ = write!(io::stderr().lock(), "\r\x1b[K{bar}{done} {}", self.what);
         }
@@ -35,7 +35,7 @@ impl Progress {
 
 impl Drop for Progress {
     fn drop(&mut self) {
-        if self.shown.is_some() {
+        if self.last_update.is_some() {
             let _ = write!(io::stderr().lock(), "\r\x1b[K");
         }
     }
@@ -51,7 +51,7 @@ fn bar(done: u64, total: u64) -> String {
 
 const BAR_COLUMNS: u64 = 30;
 
-/// Often enough to be seen to move.
+/// Between two updates.
 const PAUSE: Duration = Duration::from_millis(100);
 
 #[cfg(test)]

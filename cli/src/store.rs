@@ -1,14 +1,14 @@
-//! The store that a command works on, whoever holds it.
+//! The open store that a command works on.
 //!
-//! A command knows an [`OpenStore`] and what it can be asked. Whether this process has unlocked it or the key agent has
-//! makes no difference to it: both carry out the same requests, by the same code ([`local::Local`]).
+//! A command uses an [`OpenStore`] in the same way whether this process or the key agent holds the store: both run the same
+//! requests with the same code ([`local::Local`]).
 
 pub(crate) mod facts;
 pub(crate) mod local;
 pub(crate) mod opening;
 pub(crate) mod place;
 pub(crate) mod request;
-mod restrictions;
+pub(crate) mod restrictions;
 pub(crate) mod wire_path;
 
 use std::path::Path;
@@ -16,14 +16,14 @@ use std::sync::{Mutex, PoisonError};
 
 use inmost::{FileError, MemoryTool, Session};
 
-use self::facts::{Answer, Dropped, Entry, Report, Slot, Status, Text};
+use self::facts::{Dropped, Entry, Report, Slot, Status, Text, ToolAnswer};
 use self::local::Local;
 use self::request::{NewKey, Reply, Request};
-pub(crate) use self::restrictions::Restrictions;
+use self::restrictions::Restrictions;
 use crate::agent::{AgentFacts, Connection};
-use crate::args::EngineName;
-use crate::credential::Secret;
+use crate::engine::EngineName;
 use crate::exit::{Exit, Failure};
+use crate::secret::Secret;
 use crate::wiped::Wiped;
 
 /// An unlocked store, shared by any number of threads.
@@ -39,7 +39,7 @@ impl OpenStore {
         Ok(Self(Holder::Here(Local::new(session, restrictions)?)))
     }
 
-    /// An empty one that leaves nothing behind.
+    /// An empty store in memory.
     #[cfg(test)]
     pub(crate) fn in_memory() -> Self {
         Self::here(Session::in_memory().unwrap(), &Restrictions::default()).unwrap()
@@ -49,12 +49,12 @@ impl OpenStore {
         Self(Holder::Agent(Mutex::new(connection)))
     }
 
-    /// Answers a call of the memory tool in any case; the failure is why no further one can be.
-    pub(crate) fn answer(&self, json: &[u8]) -> (Answer, Option<Failure>) {
+    /// Runs a call of the memory tool. Always returns an answer for the model; the failure says why no further call can run.
+    pub(crate) fn run_call(&self, json: &[u8]) -> (ToolAnswer, Option<Failure>) {
         match self.ask_quietly(&Request::Call, json) {
             Ok((Reply::Answer { is_error, tool_use_id, failure }, content)) => {
                 match content.into_text() {
-                    Some(content) => (Answer { content, is_error, tool_use_id }, failure),
+                    Some(content) => (ToolAnswer { content, is_error, tool_use_id }, failure),
                     None => unavailable(json, unexpected()),
                 }
             }
@@ -67,7 +67,7 @@ impl OpenStore {
         self.find(path)?.ok_or_else(|| FileError::NotFound.into())
     }
 
-    /// The text of a file that need not be there.
+    /// The text of a file; `None` if it does not exist.
     pub(crate) fn find(&self, path: &str) -> Result<Option<Text>, Failure> {
         match self.ask_quietly(&Request::Read { path: path.to_owned() }, &[])? {
             (Reply::Text, text) => text.into_text().map(Text).map(Some).ok_or_else(unexpected),
@@ -84,7 +84,7 @@ impl OpenStore {
         self.find_entries(path)?.ok_or_else(|| FileError::NotFound.into())
     }
 
-    /// The entries of a folder that need not be there; of a file, itself alone.
+    /// The entries of a folder, or the file itself; `None` if nothing is at the path.
     pub(crate) fn find_entries(&self, path: &str) -> Result<Option<Vec<Entry>>, Failure> {
         match self.ask_quietly(&Request::List { path: path.to_owned() }, &[])? {
             (Reply::Entries(entries), _) => Ok(Some(entries)),
@@ -109,7 +109,7 @@ impl OpenStore {
         }
     }
 
-    /// What the key agent says of itself, if it is one that has the store.
+    /// The state of the key agent, if one holds the store.
     pub(crate) fn agent(&self) -> Result<Option<AgentFacts>, Failure> {
         match &self.0 {
             Holder::Here(_) => Ok(None),
@@ -161,7 +161,7 @@ impl OpenStore {
         }
     }
 
-    /// Gives a secret a keyslot, and says its number.
+    /// Adds a keyslot for a credential, and returns its number.
     pub(crate) fn add_slot(&self, key: NewKey, secret: &Secret) -> Result<u8, Failure> {
         match self.ask_quietly(&Request::AddSlot(key), secret.to_bytes().expose())? {
             (Reply::Added(number), _) => Ok(number),
@@ -183,7 +183,7 @@ impl OpenStore {
         self.order(&Request::RemoveSlot { number }, &[], |_| {})
     }
 
-    /// Replaces every key, and answers the keyslots that were dropped.
+    /// Replaces every key, and returns the dropped keyslots.
     pub(crate) fn rotate(
         &self,
         keep: &Secret,
@@ -196,9 +196,9 @@ impl OpenStore {
         }
     }
 
-    /// Wipes the keys if they are here. What the key agent holds stays unlocked.
-    pub(crate) fn close(self) {
-        if let Holder::Here(local) = self.0 {
+    /// Wipes the keys if this process holds the store. A key agent keeps the store unlocked.
+    fn close(&self) {
+        if let Holder::Here(local) = &self.0 {
             local.lock();
         }
     }
@@ -232,14 +232,14 @@ impl OpenStore {
     }
 }
 
-/// A connection whose thread panicked is out of step or as good as ever; it notices itself which.
+/// Ignores a poisoned lock: the connection itself detects that a request was interrupted.
 fn lock(connection: &Mutex<Connection>) -> std::sync::MutexGuard<'_, Connection> {
     connection.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What the model is told where there is no store to ask. A locked one says it, so that a call that is none is told the
-/// same as ever, and the answer bears the id of the call.
-fn unavailable(json: &[u8], failure: Failure) -> (Answer, Option<Failure>) {
+/// The answer for the model when the store cannot run the call. It comes from a locked store in memory, so that an
+/// invalid call still gets its own error, and the answer has the id of the call.
+fn unavailable(json: &[u8], failure: Failure) -> (ToolAnswer, Option<Failure>) {
     let answer = match Session::in_memory() {
         Ok(session) => {
             session.lock();
@@ -253,7 +253,7 @@ fn unavailable(json: &[u8], failure: Failure) -> (Answer, Option<Failure>) {
 fn unexpected() -> Failure {
     Failure::new(
         Exit::Other,
-        "The store gave an answer to another question.",
-        "Please report it; what the store has acknowledged is safe.",
+        "The key agent sent an unexpected reply.",
+        "Please report it. Every change that the store acknowledged is safe.",
     )
 }

@@ -1,22 +1,23 @@
-//! Standard input and output without the buffers of the standard library, which nobody wipes.
+//! Standard input and output without the buffers of the standard library, which are never wiped; and errors on standard
+//! error.
 
 use std::io::{self, IsTerminal, Read, Write};
 
-/// Whether a person sits in front: all three streams are a terminal, so whatever else reads from it does not.
+/// Whether a person can be asked: all three streams are a terminal.
 pub(crate) fn is_attended() -> bool {
     io::stdin().is_terminal() && io::stdout().is_terminal() && io::stderr().is_terminal()
 }
 
-/// Two lines about what went wrong, and what to do.
-pub(crate) fn complain(what: &str, advice: &str) {
-    // There is nowhere left to say that standard error is gone too.
-    let _ = write!(io::stderr().lock(), "inmost: {what}\n{advice}\n");
+/// Prints an error: one line on what happened, and one line on what to do.
+pub(crate) fn print_error(message: &str, advice: &str) {
+    // If standard error fails, the failure cannot be reported.
+    let _ = write!(io::stderr().lock(), "inmost: {message}\n{advice}\n");
 }
 
-/// One line about what went on all the same.
-pub(crate) fn warn(what: &str) {
-    // There is nowhere left to say that standard error is gone.
-    let _ = writeln!(io::stderr().lock(), "inmost: warning: {what}");
+/// Prints a warning of one line.
+pub(crate) fn warn(message: &str) {
+    // If standard error fails, the failure cannot be reported.
+    let _ = writeln!(io::stderr().lock(), "inmost: warning: {message}");
 }
 
 /// Standard input.
@@ -26,14 +27,14 @@ pub(crate) fn input() -> io::Result<impl Read> {
     Ok(std::fs::File::from(io::stdin().as_fd().try_clone_to_owned()?))
 }
 
-/// Standard output; what is written is on its way at once.
+/// Standard output without a buffer.
 #[cfg(unix)]
 pub(crate) fn output() -> io::Result<impl Write> {
     use std::os::fd::AsFd;
     Ok(std::fs::File::from(io::stdout().as_fd().try_clone_to_owned()?))
 }
 
-/// Standard input; elsewhere only the standard library's own knows a console's encoding.
+/// Standard input. Only the standard library converts the encoding of a Windows console.
 #[cfg(not(unix))]
 pub(crate) fn input() -> io::Result<impl Read> {
     Ok(io::stdin().lock())

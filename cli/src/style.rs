@@ -1,18 +1,17 @@
-//! Colours, for a person at a terminal who has not switched them off.
+//! Colours, for terminals and unless the user has disabled them.
 
 use std::env;
 use std::io::{self, IsTerminal};
 
 use crate::wiped::Wiped;
 
-/// Whether standard output is to be coloured: it is a terminal that knows how, and `NO_COLOR` is not set
-/// (<https://no-color.org>).
+/// Colours are used if standard output is a terminal that supports them, and `NO_COLOR` (<https://no-color.org>) is not set.
 #[derive(Clone, Copy)]
 pub(crate) struct Style {
     is_on: bool,
 }
 
-/// What a piece of text is; each looks as other programs have made people expect.
+/// The kind of a piece of text. The colours are those of `ls` and `grep`.
 #[derive(Clone, Copy)]
 pub(crate) enum Piece {
     Folder,
@@ -23,9 +22,9 @@ pub(crate) enum Piece {
 
 impl Style {
     pub(crate) fn of_output() -> Self {
-        let is_unwanted = env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+        let is_disabled = env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
         let is_dumb = env::var_os("TERM").is_none_or(|name| name == "dumb");
-        Self { is_on: io::stdout().is_terminal() && !is_unwanted && !is_dumb }
+        Self { is_on: io::stdout().is_terminal() && !is_disabled && !is_dumb }
     }
 
     pub(crate) fn paint(self, piece: Piece, text: &[u8], to: &mut Wiped) {

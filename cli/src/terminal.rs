@@ -1,11 +1,11 @@
-//! Asking a person for a passphrase, on the terminal itself: standard input and output may be pipes.
+//! Prompts on the terminal itself, because standard input and output may be pipes.
 //!
-//! The terminal echoes nothing while one is typed, and is as before afterwards, whatever key ended it:
-//! Ctrl-C comes as a byte like any other, so no signal can leave it silent. (One from outside can: `kill`
-//! during a prompt needs a `stty sane` in a shell that does not do that by itself.)
+//! The terminal does not echo while a passphrase is typed, and its settings are restored afterwards. Ctrl-C arrives as a
+//! byte during a prompt, so it cannot leave the terminal without echo. A signal from another process can: run `stty sane`
+//! after a `kill` during a prompt, if the shell does not do it.
 
 #[cfg(not(unix))]
-pub(crate) use elsewhere::Terminal;
+pub(crate) use console::Terminal;
 #[cfg(unix)]
 pub(crate) use unix::Terminal;
 
@@ -14,11 +14,11 @@ use std::io;
 use crate::exit::{Exit, Failure};
 
 fn cancelled() -> Failure {
-    Failure::new(Exit::Other, "No passphrase was typed.", "Nothing was done; try again.")
+    Failure::new(Exit::Other, "No passphrase was typed.", "Nothing was changed. Try again.")
 }
 
 fn failed(error: &io::Error) -> Failure {
-    Failure::io("The terminal failed", error, "Use another source of the passphrase.")
+    Failure::io("The terminal cannot be used", error, "Use another source of the passphrase.")
 }
 
 #[cfg(unix)]
@@ -35,7 +35,7 @@ mod unix {
     use crate::line_editor::{LineEditor, Step};
     use crate::wiped::Wiped;
 
-    /// The terminal that this process belongs to.
+    /// The controlling terminal of this process.
     pub(crate) struct Terminal(File);
 
     impl Terminal {
@@ -43,18 +43,18 @@ mod unix {
             Ok(Self(OpenOptions::new().read(true).write(true).open("/dev/tty")?))
         }
 
-        pub(crate) fn say(&mut self, text: &str) -> Result<(), Failure> {
-            self.show(text.as_bytes())
+        pub(crate) fn print(&mut self, text: &str) -> Result<(), Failure> {
+            self.print_secret(text.as_bytes())
         }
 
-        /// Shows a secret; nothing of it is buffered here.
-        pub(crate) fn show(&mut self, text: &[u8]) -> Result<(), Failure> {
+        /// Prints a secret without buffering it.
+        pub(crate) fn print_secret(&mut self, text: &[u8]) -> Result<(), Failure> {
             write(&self.0, text)
         }
 
-        /// A line that is typed as any other; `None` at its end.
-        pub(crate) fn ask_openly(&mut self, question: &str) -> Result<Option<String>, Failure> {
-            self.say(question)?;
+        /// Asks for a line with echo; `None` at the end of input.
+        pub(crate) fn read_visible(&mut self, question: &str) -> Result<Option<String>, Failure> {
+            self.print(question)?;
             let mut line = Vec::new();
             loop {
                 let mut byte = [0];
@@ -71,16 +71,16 @@ mod unix {
             }
         }
 
-        /// A line that is typed unseen.
+        /// Asks for a line without echo.
         ///
         /// # Errors
-        /// If it was given up with Ctrl-C, Ctrl-\ or Ctrl-D.
+        /// If the person pressed Ctrl-C, Ctrl-\ or Ctrl-D.
         pub(crate) fn ask(&mut self, question: &str) -> Result<Wiped, Failure> {
-            let silence = Silence::begin(&self.0).map_err(|error| failed(&error))?;
+            let no_echo = NoEcho::begin(&self.0).map_err(|error| failed(&error))?;
             write(&self.0, question.as_bytes())?;
             let line = read_line(&self.0);
-            drop(silence);
-            // Enter was not echoed either.
+            drop(no_echo);
+            // Enter was not echoed.
             write(&self.0, b"\n")?;
             line.map_err(|error| failed(&error))?.ok_or_else(cancelled)
         }
@@ -90,7 +90,7 @@ mod unix {
         terminal.write_all(text).map_err(|error| failed(&error))
     }
 
-    /// Byte for byte, so that nothing stays in a buffer.
+    /// Reads single bytes, so that no buffer keeps a copy.
     fn read_line(mut terminal: &File) -> io::Result<Option<Wiped>> {
         let mut editor = LineEditor::new();
         loop {
@@ -103,54 +103,53 @@ mod unix {
             }
             let [byte] = byte;
             match editor.key(byte) {
-                Step::Go => {}
+                Step::Continue => {}
                 Step::Done => return Ok(Some(editor.into_line())),
                 Step::Cancelled => return Ok(None),
             }
         }
     }
 
-    /// While this lives, the terminal echoes nothing and sends keys as they are.
-    struct Silence<'t> {
+    /// While this exists, the terminal does not echo, and passes keys on as bytes.
+    struct NoEcho<'t> {
         terminal: &'t File,
         before: Termios,
     }
 
-    impl<'t> Silence<'t> {
+    impl<'t> NoEcho<'t> {
         fn begin(terminal: &'t File) -> io::Result<Self> {
             let before = tcgetattr(terminal)?;
-            let mut silent = before.clone();
+            let mut settings = before.clone();
             let modes = LocalModes::ECHO
                 | LocalModes::ECHONL
                 | LocalModes::ICANON
                 | LocalModes::ISIG
                 | LocalModes::IEXTEN;
-            silent.local_modes.remove(modes);
-            silent.special_codes[SpecialCodeIndex::VMIN] = 1;
-            silent.special_codes[SpecialCodeIndex::VTIME] = 0;
-            tcsetattr(terminal, OptionalActions::Drain, &silent)?;
+            settings.local_modes.remove(modes);
+            settings.special_codes[SpecialCodeIndex::VMIN] = 1;
+            settings.special_codes[SpecialCodeIndex::VTIME] = 0;
+            tcsetattr(terminal, OptionalActions::Drain, &settings)?;
             Ok(Self { terminal, before })
         }
     }
 
-    impl Drop for Silence<'_> {
+    impl Drop for NoEcho<'_> {
         fn drop(&mut self) {
-            // What was typed beyond the line is thrown away: it may be more of a secret, pasted by mistake,
-            // and the next to read it would be a shell.
+            // Discards unread input: after a paste it may be the rest of a secret, and a shell would read it next.
             let _ = tcsetattr(self.terminal, OptionalActions::Flush, &self.before);
         }
     }
 }
 
 #[cfg(not(unix))]
-mod elsewhere {
+mod console {
     use std::io::{self, IsTerminal, Write};
 
     use super::{cancelled, failed};
     use crate::exit::Failure;
     use crate::wiped::Wiped;
 
-    /// The console. Ctrl-C ends the process at once there.
+    /// The console. Ctrl-C ends the process at once.
     pub(crate) struct Terminal;
 
     impl Terminal {
@@ -158,16 +157,16 @@ mod elsewhere {
             if io::stderr().is_terminal() { Ok(Self) } else { Err(io::ErrorKind::NotFound.into()) }
         }
 
-        pub(crate) fn say(&mut self, text: &str) -> Result<(), Failure> {
-            self.show(text.as_bytes())
+        pub(crate) fn print(&mut self, text: &str) -> Result<(), Failure> {
+            self.print_secret(text.as_bytes())
         }
 
-        pub(crate) fn show(&mut self, text: &[u8]) -> Result<(), Failure> {
+        pub(crate) fn print_secret(&mut self, text: &[u8]) -> Result<(), Failure> {
             io::stderr().write_all(text).map_err(|error| failed(&error))
         }
 
-        pub(crate) fn ask_openly(&mut self, question: &str) -> Result<Option<String>, Failure> {
-            self.say(question)?;
+        pub(crate) fn read_visible(&mut self, question: &str) -> Result<Option<String>, Failure> {
+            self.print(question)?;
             let mut line = String::new();
             let read = io::stdin().read_line(&mut line).map_err(|error| failed(&error))?;
             Ok((read > 0).then(|| line.trim_end_matches(['\r', '\n']).to_owned()))

@@ -1,26 +1,26 @@
-//! What came of copying files one by one between a folder and the memory.
+//! The report of an import or an export, which copy files one by one.
 
 use serde::Serialize;
 
-use crate::commands::print;
 use crate::exit::{Exit, Failure};
+use crate::output::print;
 use crate::progress::Progress;
 use crate::wiped::Wiped;
-use crate::{json_line, shown};
+use crate::{display, json_line};
 
-/// What became of one file.
+/// The result for one file.
 #[derive(PartialEq, Eq, Debug)]
 pub(crate) enum Outcome {
     Copied {
         bytes: usize,
     },
-    /// It was there already, byte for byte.
+    /// The target has an identical file already.
     Same,
     Refused(String),
 }
 
-/// Counts, and a line for each file that was refused.
-pub(crate) struct Report {
+/// Counts, and a line for each refused file.
+pub(crate) struct TransferReport {
     is_json: bool,
     lines: Wiped,
     counts: Counts,
@@ -41,8 +41,8 @@ struct Refused<'a> {
     refused: &'a str,
 }
 
-impl Report {
-    /// Of `total` files; `what` says what is done to them.
+impl TransferReport {
+    /// `what` names the unit of progress, such as `files read`.
     pub(crate) fn new(is_json: bool, total: usize, what: &'static str) -> Self {
         let total = u64::try_from(total).unwrap_or(u64::MAX);
         let progress = Progress::of(total, what);
@@ -63,7 +63,7 @@ impl Report {
                 self.refuse(file, reason)?;
             }
         }
-        self.progress.tell(counts_seen(&self.counts));
+        self.progress.update(counts_seen(&self.counts));
         Ok(())
     }
 
@@ -71,11 +71,11 @@ impl Report {
         if self.is_json {
             return json_line::append(&Refused { file, refused: reason }, &mut self.lines);
         }
-        self.lines.append(format!("refused {}: {reason}\n", shown::path(file)).as_bytes());
+        self.lines.append(format!("refused {}: {reason}\n", display::path(file)).as_bytes());
         Ok(())
     }
 
-    /// Tells it: `verb` is what was done, and `note` what has to be known about it.
+    /// Prints the report. `verb` names the work, such as `Imported`; `note` is a line for the person who reads it.
     ///
     /// # Errors
     /// If a file was refused.
@@ -85,10 +85,9 @@ impl Report {
             json_line::append(&self.counts, &mut self.lines)?;
         } else {
             let Counts { copied, bytes, same, .. } = self.counts;
-            let (files, were) =
-                (shown::count(copied, "file", "files"), shown::count(same, "was", "were"));
+            let files = display::count(copied, "file", "files");
             let line = format!(
-                "{verb} {files} with {bytes} bytes of text; {were} there already.\n{note}\n"
+                "{verb} {files} with {bytes} bytes of text; {same} already identical.\n{note}\n"
             );
             self.lines.append(line.as_bytes());
         }
@@ -96,11 +95,11 @@ impl Report {
         if self.counts.refused == 0 {
             return Ok(());
         }
-        let what = shown::count(self.counts.refused, "file was", "files were");
+        let files = display::count(self.counts.refused, "file was", "files were");
         Err(Failure::new(
             Exit::Other,
-            format!("{what} refused."),
-            "Each is listed with the reason; all others were copied.",
+            format!("{files} refused."),
+            "The reasons are listed above. All other files were copied.",
         ))
     }
 }

@@ -1,6 +1,6 @@
 //! The tree of a memory, read folder by folder.
 //!
-//! It is no snapshot: what another user of the store deletes meanwhile may be missing, and is no failure.
+//! A walk is not a snapshot: a file that another process deletes during the walk may be missing, which is no error.
 
 use unicode_normalization::UnicodeNormalization;
 
@@ -8,44 +8,44 @@ use crate::exit::Failure;
 use crate::store::OpenStore;
 use crate::store::facts::{Entry, EntryKind, Text};
 
-/// A file or folder, and where it is.
-pub(crate) struct Found {
+/// A file or folder, with its path.
+pub(crate) struct WalkEntry {
     pub(crate) path: String,
-    /// Folders between it and the one that the walk began at.
+    /// The number of folders between it and the start of the walk.
     pub(crate) depth: usize,
     pub(crate) entry: Entry,
 }
 
-impl Found {
+impl WalkEntry {
     pub(crate) fn is_folder(&self) -> bool {
         self.entry.kind == EntryKind::Folder
     }
 }
 
-/// Visits everything below a folder, in the order of names and a folder before what is in it; of a file, itself alone.
-/// Folders of the depth `deepest` are not looked into.
+/// Visits everything below a folder, or a single file. Entries are sorted by name, and a folder comes before its content.
+/// Folders at the depth `deepest` are not opened.
 pub(crate) fn walk(
     store: &OpenStore,
     from: &str,
     deepest: usize,
-    mut visit: impl FnMut(Found) -> Result<(), Failure>,
+    mut visit: impl FnMut(WalkEntry) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
-    let mut waiting = start(store, &canonical(from))?;
-    while let Some(found) = waiting.pop() {
+    let mut stack = start(store, &canonical(from))?;
+    while let Some(found) = stack.pop() {
         if found.is_folder() && found.depth < deepest {
             let Some(entries) = store.find_entries(&found.path)? else { continue };
-            waiting.extend(in_folder(&found.path, found.depth + 1, entries));
+            stack.extend(in_folder(&found.path, found.depth + 1, entries));
         }
         visit(found)?;
     }
     Ok(())
 }
 
-/// Visits the files alone.
+/// Visits only the files.
 pub(crate) fn walk_files(
     store: &OpenStore,
     from: &str,
-    mut visit: impl FnMut(&Found, &Text) -> Result<(), Failure>,
+    mut visit: impl FnMut(&WalkEntry, &Text) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     walk(store, from, usize::MAX, |found| {
         if found.is_folder() {
@@ -62,29 +62,29 @@ pub(crate) fn is_folder(store: &OpenStore, path: &str) -> Result<bool, Failure> 
     Ok(entries.is_some_and(|entries| !is_file(store, &path, &entries)))
 }
 
-fn start(store: &OpenStore, from: &str) -> Result<Vec<Found>, Failure> {
+fn start(store: &OpenStore, from: &str) -> Result<Vec<WalkEntry>, Failure> {
     let entries = store.list(from)?;
     if is_file(store, from, &entries) {
-        let found = |entry| Found { path: from.to_owned(), depth: 0, entry };
+        let found = |entry| WalkEntry { path: from.to_owned(), depth: 0, entry };
         return Ok(entries.into_iter().map(found).collect());
     }
     Ok(in_folder(from, 0, entries).collect())
 }
 
-/// The last first, as a stack wants them.
+/// In reverse order, for a stack.
 fn in_folder(
     folder: &str,
     depth: usize,
     entries: Vec<Entry>,
-) -> impl Iterator<Item = Found> + use<> {
+) -> impl Iterator<Item = WalkEntry> + use<> {
     let folder = folder.to_owned();
     let found =
-        move |entry: Entry| Found { path: format!("{folder}/{}", entry.name), depth, entry };
+        move |entry: Entry| WalkEntry { path: format!("{folder}/{}", entry.name), depth, entry };
     entries.into_iter().rev().map(found)
 }
 
-/// A listing of a file is the file itself; so may be that of a folder which holds a file of its own name. But nothing
-/// can be listed below a file.
+/// Whether a listing is that of a file. Listing a file returns the file itself; a folder that contains one file with the
+/// folder's name gives the same listing, but only the folder can be listed one level deeper.
 fn is_file(store: &OpenStore, path: &str, entries: &[Entry]) -> bool {
     let [entry] = entries else { return false };
     entry.kind != EntryKind::Folder
@@ -92,7 +92,7 @@ fn is_file(store: &OpenStore, path: &str, entries: &[Entry]) -> bool {
         && !matches!(store.find_entries(&format!("{path}/{}", entry.name)), Ok(Some(_)))
 }
 
-/// A path as the store writes it, if it is one at all. Does no I/O.
+/// A path in the form that the store uses. An invalid path stays invalid. Does no I/O.
 pub(crate) fn canonical(path: &str) -> String {
     let rooted =
         if path.starts_with('/') { "" } else { path.split('/').next().unwrap_or_default() };

@@ -1,12 +1,12 @@
-//! Bytes on their way between the store and a stream: they grow without leaving copies, and are wiped.
+//! Buffers for plaintext and secrets: they grow without leaving copies behind, and are wiped on drop.
 
 use std::io::{self, Read, Write};
 
 use zeroize::{Zeroize, Zeroizing};
 
-/// Bytes that are overwritten before their memory is given back, also when they outgrow it.
+/// Bytes that are overwritten before their memory is freed, also when the buffer grows.
 ///
-/// A `Vec` alone leaves its old content behind whenever it moves to a larger place.
+/// A `Vec` leaves its old content in memory when it grows.
 pub(crate) struct Wiped(Zeroizing<Vec<u8>>);
 
 impl Wiped {
@@ -39,7 +39,7 @@ impl Wiped {
         self.0.extend_from_slice(more);
     }
 
-    /// Forgets the content and keeps the memory.
+    /// Wipes the content and keeps the allocation.
     pub(crate) fn clear(&mut self) {
         self.0.zeroize();
     }
@@ -49,12 +49,12 @@ impl Wiped {
         self.0.pop()
     }
 
-    /// The bytes themselves, for someone who wipes them.
+    /// The bytes themselves. The caller has to wipe them.
     pub(crate) fn into_vec(mut self) -> Vec<u8> {
         std::mem::take(&mut *self.0)
     }
 
-    /// The bytes as text, if they are; no copy is made.
+    /// The bytes as text, if they are UTF-8. Makes no copy.
     pub(crate) fn into_text(self) -> Option<Zeroizing<String>> {
         match String::from_utf8(self.into_vec()) {
             Ok(text) => Some(Zeroizing::new(text)),
@@ -65,8 +65,8 @@ impl Wiped {
         }
     }
 
-    /// All that `reader` gives, or `None` if that is more than `most` bytes.
-    pub(crate) fn read(mut reader: impl Read, most: usize) -> io::Result<Option<Self>> {
+    /// Reads to the end; `None` if there are more than `max` bytes.
+    pub(crate) fn read(mut reader: impl Read, max: usize) -> io::Result<Option<Self>> {
         let mut bytes = Self::new();
         let mut chunk = Chunk::new();
         loop {
@@ -75,7 +75,7 @@ impl Wiped {
             if len == 0 {
                 return Ok(Some(bytes));
             }
-            if bytes.0.len().saturating_add(len) > most {
+            if bytes.0.len().saturating_add(len) > max {
                 return Ok(None);
             }
             bytes.append(more);
@@ -101,7 +101,7 @@ impl Write for Wiped {
     }
 }
 
-/// Where a read puts what it gets; wiped too.
+/// A read buffer, wiped too.
 pub(crate) struct Chunk {
     bytes: Zeroizing<Vec<u8>>,
     at: usize,
@@ -113,7 +113,7 @@ impl Chunk {
         Self { bytes: Zeroizing::new(vec![0; CHUNK_BYTES]), at: 0, end: 0 }
     }
 
-    /// What was read and not consumed, after one read if that is nothing; nothing at the end.
+    /// The unconsumed bytes. Reads once if there are none; empty at the end of the input.
     pub(crate) fn fill(&mut self, reader: &mut impl Read) -> io::Result<&[u8]> {
         while self.at >= self.end {
             match reader.read(&mut self.bytes) {
@@ -126,7 +126,7 @@ impl Chunk {
         Ok(self.bytes.get(self.at..self.end).unwrap_or_default())
     }
 
-    /// Wipes what has been taken over.
+    /// Wipes and removes bytes from the front.
     pub(crate) fn consume(&mut self, bytes: usize) {
         let end = self.at.saturating_add(bytes).min(self.end);
         if let Some(consumed) = self.bytes.get_mut(self.at..end) {
@@ -136,7 +136,7 @@ impl Chunk {
     }
 }
 
-/// Bytes read at a time: what a pipe holds on Linux.
+/// The capacity of a pipe on Linux.
 const CHUNK_BYTES: usize = 64 << 10;
 
 #[cfg(test)]

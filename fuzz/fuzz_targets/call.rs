@@ -1,4 +1,4 @@
-//! See `inmost::fuzzing::call`.
+//! See `inmost_fuzz_bodies::call`.
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| inmost::fuzzing::call(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| inmost_fuzz_bodies::call(data));

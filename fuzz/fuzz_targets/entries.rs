@@ -1,4 +1,4 @@
-//! See `inmost::fuzzing::entries`.
+//! See `inmost_fuzz_bodies::entries`.
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| inmost::fuzzing::entries(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| inmost_fuzz_bodies::entries(data));

@@ -1,4 +1,4 @@
-//! See `inmost::fuzzing::header`.
+//! See `inmost_fuzz_bodies::header`.
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| inmost::fuzzing::header(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| inmost_fuzz_bodies::header(data));

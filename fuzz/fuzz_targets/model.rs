@@ -1,4 +1,4 @@
-//! See `inmost::fuzzing::model`.
+//! See `inmost_fuzz_bodies::model`.
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| inmost::fuzzing::model(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| inmost_fuzz_bodies::model(data));

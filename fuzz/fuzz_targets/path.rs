@@ -1,4 +1,4 @@
-//! See `inmost::fuzzing::path`.
+//! See `inmost_fuzz_bodies::path`.
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| inmost::fuzzing::path(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| inmost_fuzz_bodies::path(data));

@@ -1,4 +1,4 @@
-//! See `inmost::fuzzing::record`.
+//! See `inmost_fuzz_bodies::record`.
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| inmost::fuzzing::record(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| inmost_fuzz_bodies::record(data));

@@ -1,4 +1,4 @@
-//! See `inmost::fuzzing::render`.
+//! See `inmost_fuzz_bodies::render`.
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| inmost::fuzzing::render(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| inmost_fuzz_bodies::render(data));

@@ -1,4 +1,4 @@
-//! See `inmost::fuzzing::rope`.
+//! See `inmost_fuzz_bodies::rope`.
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| inmost::fuzzing::rope(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| inmost_fuzz_bodies::rope(data));

@@ -1,4 +1,4 @@
-//! See `inmost::fuzzing::tamper`.
+//! See `inmost_fuzz_bodies::tamper`.
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| inmost::fuzzing::tamper(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| inmost_fuzz_bodies::tamper(data));

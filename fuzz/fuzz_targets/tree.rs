@@ -1,4 +1,4 @@
-//! See `inmost::fuzzing::tree`.
+//! See `inmost_fuzz_bodies::tree`.
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| inmost::fuzzing::tree(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| inmost_fuzz_bodies::tree(data));

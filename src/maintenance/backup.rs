@@ -20,20 +20,24 @@ impl Session {
     ///
     /// # Security
     /// A purge of this store does not reach its backups, and a keyslot removed here still opens them.
-    pub fn backup(
+    pub fn backup(&self, path: impl AsRef<Path>) -> Result<(), StoreError> {
+        self.backup_telling(path.as_ref(), &mut |_| {})
+    }
+
+    pub(super) fn backup_telling(
         &self,
-        path: impl AsRef<Path>,
-        mut progress: impl FnMut(u64),
+        path: &Path,
+        progress: &mut dyn FnMut(u64),
     ) -> Result<(), StoreError> {
         self.exclusive(|_| {
-            let storage = LocalStorage::create(path.as_ref()).map_err(occupied)?;
+            let storage = LocalStorage::create(path).map_err(occupied)?;
             self.read(|open| {
                 let keys = open.keys().ok_or(StoreError::InMemory)?;
                 let engine = keys.header().engine();
                 let next = NextGeneration::generation(keys, FIRST_GENERATION, engine)?;
                 let commit = open.root().commit;
                 let copy: CopyTree<'_> = &mut strict;
-                let written = write_generation(open, &storage, &next, commit, copy, &mut progress)?;
+                let written = write_generation(open, &storage, &next, commit, copy, progress)?;
                 written.engine.close()?;
                 let mark = Mark::of(commit, FIRST_GENERATION, &written.root_value);
                 if let Some(mark) = mark {

@@ -14,6 +14,7 @@ use inmost_storage::Address;
 /// What a check found.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct CheckReport {
     /// Records read.
     pub records: u64,
@@ -24,7 +25,7 @@ pub struct CheckReport {
     /// Intact records that nothing refers to: harmless, and gone with the next purge.
     pub orphans: u64,
     /// What is wrong, in the order in which it was found; the first 10,000.
-    pub problems: Vec<Problem>,
+    pub problems: Vec<StoreProblem>,
     /// How many problems were found after those.
     pub unlisted: u64,
 }
@@ -35,20 +36,21 @@ pub struct CheckReport {
 /// The names are plain strings, for the application to show: nothing wipes them.
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Problem {
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct StoreProblem {
     /// The names that lead to it from the root; empty for what no name leads to.
     pub names: Vec<String>,
     /// What it concerns, in general words.
-    pub what: &'static str,
+    #[cfg_attr(feature = "serde", serde(deserialize_with = "crate::session::phrase"))]
+    pub what: &'static std::primitive::str,
     /// What is wrong.
-    pub how: &'static str,
+    #[cfg_attr(feature = "serde", serde(deserialize_with = "crate::session::phrase"))]
+    pub how: &'static std::primitive::str,
 }
 
 impl Session {
     /// Authenticates every record, walks the whole tree, compares tags, counts and totals, and looks for records that
     /// nothing refers to. Changes nothing; writers wait meanwhile, readers do not.
-    ///
-    /// `progress` is told the number of records read so far; each is read twice.
     ///
     /// # Errors
     /// [`StoreError::Locked`], [`StoreError::Halted`], [`StoreError::Io`], [`StoreError::Storage`]. Damage is no error here
@@ -56,7 +58,14 @@ impl Session {
     ///
     /// # Security
     /// The report holds names, in plain strings that nothing wipes.
-    pub fn check(&self, progress: impl FnMut(u64)) -> Result<CheckReport, StoreError> {
+    pub fn check(&self) -> Result<CheckReport, StoreError> {
+        self.check_telling(&mut |_| {})
+    }
+
+    pub(super) fn check_telling(
+        &self,
+        progress: &mut dyn FnMut(u64),
+    ) -> Result<CheckReport, StoreError> {
         // As the only writer: one that waited for the state would keep new readers waiting too.
         self.exclusive(|_| {
             self.read(|open| {
@@ -339,14 +348,14 @@ impl<P: FnMut(u64)> Check<'_, P> {
     }
 }
 
-impl std::fmt::Debug for Problem {
+impl std::fmt::Debug for StoreProblem {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         // Names are what the store hides.
         write!(f, "{} {} at depth {}", self.what, self.how, self.names.len())
     }
 }
 
-impl Problem {
+impl StoreProblem {
     pub(super) fn new(names: &[Name], what: &'static str, how: &'static str) -> Self {
         let names = names.iter().map(|name| name.as_str().to_owned()).collect();
         Self { names, what, how }
@@ -364,7 +373,7 @@ pub(crate) fn list<T>(listed: &mut Vec<T>, unlisted: &mut u64, item: impl FnOnce
 
 impl CheckReport {
     fn add(&mut self, names: &[Name], what: &'static str, how: &'static str) {
-        list(&mut self.problems, &mut self.unlisted, || Problem::new(names, what, how));
+        list(&mut self.problems, &mut self.unlisted, || StoreProblem::new(names, what, how));
     }
 
     /// Whether nothing is wrong.

@@ -1,5 +1,7 @@
 //! The records of a store whose tree cannot be trusted: by their names, or one after the other.
 
+use std::sync::Arc;
+
 use crate::session::{StoreError, Vault, open, open_records, sealer};
 use inmost_format::header::Credential;
 use inmost_format::record::node::Root;
@@ -10,14 +12,14 @@ use inmost_storage::{Address, Engine, Storage};
 pub(crate) struct RawStore {
     engine: Box<dyn Engine>,
     sealer: Sealer,
-    _storage: Box<dyn Storage>,
+    _storage: Arc<dyn Storage>,
 }
 
 impl Vault {
     /// Unlocks the header and opens the engine, and believes nothing else.
-    pub(crate) fn open_raw(self, credential: &Credential<'_>) -> Result<RawStore, StoreError> {
+    pub(crate) fn open_raw(&self, credential: &Credential<'_>) -> Result<RawStore, StoreError> {
         let (_, keys) = self.unlock_header(credential)?;
-        let storage = self.into_storage();
+        let storage = Arc::clone(self.storage()?);
         let engine = open_records(&*storage, keys.header())?;
         Ok(RawStore { engine, sealer: sealer(&keys), _storage: storage })
     }
@@ -120,7 +122,7 @@ mod tests {
         for (from, to) in [(0, 0x0f), (0x40, 0x4f), (0xf0, 0xff)] {
             let watch = Watch::default();
             let storage = WatchedStorage { inner: store.memory.clone(), watch: watch.clone() };
-            let vault = options().open_storage(Box::new(storage)).unwrap();
+            let vault = options().open_storage(Arc::new(storage)).unwrap();
             let raw = vault.open_raw(&Credential::Passphrase(&passphrase())).unwrap();
             watch.make_unreadable(move |address| (from..=to).contains(&address.0[0]));
             let mut seen = HashSet::new();

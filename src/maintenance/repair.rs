@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::check::{self, Problem};
+use super::check::{self, StoreProblem};
 use super::copy::Copy;
 use crate::session::generation::NextGeneration;
 use crate::session::{Session, StoreError, open};
@@ -20,9 +20,10 @@ use inmost_format::record::{
 /// What a repair dropped.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct RepairReport {
     /// What is gone, in the order in which it was found; the first 10,000.
-    pub dropped: Vec<Problem>,
+    pub dropped: Vec<StoreProblem>,
     /// How many more are gone.
     pub unlisted: u64,
 }
@@ -32,7 +33,7 @@ impl Session {
     /// old records are gone as after a [`purge`](Session::purge): make a copy of the folder first if anything in it may
     /// still be of use.
     ///
-    /// [`check`](Session::check) tells beforehand what would be dropped. `progress` is told the number of records written.
+    /// [`check`](Session::check) tells beforehand what would be dropped.
     ///
     /// # Errors
     /// [`StoreError::Tampered`] if the root folder itself cannot be read: then salvage is what is left. Those of
@@ -40,14 +41,21 @@ impl Session {
     ///
     /// # Security
     /// The report holds names, in plain strings that nothing wipes.
-    pub fn repair(&self, mut progress: impl FnMut(u64)) -> Result<RepairReport, StoreError> {
+    pub fn repair(&self) -> Result<RepairReport, StoreError> {
+        self.repair_telling(&mut |_| {})
+    }
+
+    pub(super) fn repair_telling(
+        &self,
+        progress: &mut dyn FnMut(u64),
+    ) -> Result<RepairReport, StoreError> {
         let mut report = RepairReport::default();
         self.exclusive(|exclusive| {
             let mut copy = |copy: &mut Copy<'_>, root: &Root| {
                 report = RepairReport::default();
                 Repair { copy, report: &mut report, reached: Reached::default() }.root(root)
             };
-            exclusive.replace_generation(&mut progress, &mut copy, |keys, number| {
+            exclusive.replace_generation(progress, &mut copy, |keys, number| {
                 NextGeneration::generation(keys, number, keys.header().engine())
             })
         })?;
@@ -225,7 +233,7 @@ impl Repair<'_, '_> {
     }
 
     fn list_dropped(&mut self, names: &[Name], what: &'static str, how: &'static str) {
-        let problem = || Problem::new(names, what, how);
+        let problem = || StoreProblem::new(names, what, how);
         check::list(&mut self.report.dropped, &mut self.report.unlisted, problem);
     }
 }

@@ -22,7 +22,7 @@ impl Session {
     /// Writes the store anew under a fresh data key and removes the old records: what was deleted or overwritten is gone
     /// from the store's files, and the space it took is free.
     ///
-    /// `progress` is told the number of records written so far. Writers wait meanwhile, readers do not. A store in
+    /// Writers wait meanwhile, readers do not. A store in
     /// memory has nothing to purge.
     ///
     /// # Errors
@@ -32,8 +32,12 @@ impl Session {
     /// # Security
     /// Old ciphertext may survive in free blocks, snapshots and copies. It opens only with an old copy of the header
     /// and a credential that was valid for it. Backups are not purged.
-    pub fn purge(&self, mut progress: impl FnMut(u64)) -> Result<(), StoreError> {
-        self.exclusive(|exclusive| exclusive.rewrite(None, &mut progress))
+    pub fn purge(&self) -> Result<(), StoreError> {
+        self.purge_telling(&mut |_| {})
+    }
+
+    pub(super) fn purge_telling(&self, progress: &mut dyn FnMut(u64)) -> Result<(), StoreError> {
+        self.exclusive(|exclusive| exclusive.rewrite(None, progress))
     }
 
     /// Moves the store to another engine: a [`purge`](Session::purge) whose new records are kept in it. Moving to the
@@ -41,15 +45,19 @@ impl Session {
     ///
     /// # Errors
     /// [`StoreError::EngineNotBuilt`], and then nothing was begun; those of [`purge`](Session::purge).
-    pub fn migrate(
+    pub fn migrate(&self, engine: StorageEngine) -> Result<(), StoreError> {
+        self.migrate_telling(engine, &mut |_| {})
+    }
+
+    pub(super) fn migrate_telling(
         &self,
         engine: StorageEngine,
-        mut progress: impl FnMut(u64),
+        progress: &mut dyn FnMut(u64),
     ) -> Result<(), StoreError> {
         if !is_built(engine.kind()) {
             return Err(StoreError::EngineNotBuilt);
         }
-        self.exclusive(|exclusive| exclusive.rewrite(Some(engine.kind()), &mut progress))
+        self.exclusive(|exclusive| exclusive.rewrite(Some(engine.kind()), progress))
     }
 
     /// Whether the store takes much more room than what it holds, so that [`purge`](Session::purge) is worth it: more than

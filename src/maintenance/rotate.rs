@@ -9,11 +9,11 @@ use crate::session::{Session, StoreError};
 
 impl Session {
     /// Replaces every key of the store, for when one may have leaked: draws a new master key and a new data key and writes
-    /// the whole store anew. One credential is kept; the keyslots of all others are dropped, and answered, so
+    /// the whole store anew. One credential is kept; the keyslots of all others are dropped, and returned, so
     /// that they can be added again.
     ///
     /// `keep` must open the store already, and stays as it is with its label and its cost. Where it is the passphrase that
-    /// leaked, replace it first. Otherwise as [`purge`](Session::purge), which tells what `progress` is told.
+    /// leaked, replace it first. Otherwise as [`purge`](Session::purge).
     ///
     /// # Errors
     /// [`StoreError::WrongPassphrase`] or [`StoreError::WrongKey`] if `keep` opens no keyslot; [`StoreError::InMemory`]; and those
@@ -21,16 +21,19 @@ impl Session {
     ///
     /// # Security
     /// What was in the store before stays readable to whoever has the old keys and a copy of the old records.
-    pub fn rotate<'a>(
+    pub fn rotate<'a>(&self, keep: impl Into<Credential<'a>>) -> Result<Vec<SlotInfo>, StoreError> {
+        self.rotate_telling(keep.into(), &mut |_| {})
+    }
+
+    pub(super) fn rotate_telling(
         &self,
-        keep: impl Into<Credential<'a>>,
-        mut progress: impl FnMut(u64),
+        keep: Credential<'_>,
+        progress: &mut dyn FnMut(u64),
     ) -> Result<Vec<SlotInfo>, StoreError> {
-        let keep = keep.into();
         let mut dropped = Vec::new();
         self.exclusive(|exclusive| {
             exclusive.session().slots()?;
-            exclusive.replace_generation(&mut progress, &mut strict, |keys, generation| {
+            exclusive.replace_generation(progress, &mut strict, |keys, generation| {
                 let engine = keys.header().engine();
                 let rotated = keys.rotate(generation, engine, DataKey::generate()?, &keep);
                 let (rotated, rest) =

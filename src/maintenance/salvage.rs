@@ -13,7 +13,7 @@ use inmost_format::header::Credential;
 use inmost_format::record::node::{Entries, Entry, What};
 use inmost_format::record::tree::{Body, Inner, Leaf};
 use inmost_format::record::{
-    Flaw, Node, NodeSource, ObjectId, Place, Reached, RecordError, RecordId, Tag, load_file,
+    Depth, Flaw, Node, NodeSource, ObjectId, Reached, RecordError, RecordId, Tag, load_file,
     load_folder, read_text,
 };
 use inmost_format::secret;
@@ -24,25 +24,29 @@ use inmost_format::secret;
 /// The path is a plain string, for the application to show: nothing wipes it.
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Lost {
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct SalvageLoss {
     /// The path of what is missing, or of the folder that misses something; empty if nothing leads to it.
     pub path: String,
     /// What it is, in general words.
-    pub what: &'static str,
+    #[cfg_attr(feature = "serde", serde(deserialize_with = "crate::session::phrase"))]
+    pub what: &'static std::primitive::str,
     /// What is wrong with it.
-    pub how: &'static str,
+    #[cfg_attr(feature = "serde", serde(deserialize_with = "crate::session::phrase"))]
+    pub how: &'static std::primitive::str,
 }
 
 /// What a salvage saved and missed.
 #[derive(Clone, Default)]
 #[non_exhaustive]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct SalvageReport {
     /// Files saved.
     pub files: u64,
     /// Bytes of text saved.
     pub bytes: u64,
     /// What is missing; the first 10,000.
-    pub lost: Vec<Lost>,
+    pub lost: Vec<SalvageLoss>,
     /// How much more is missing.
     pub unlisted: u64,
 }
@@ -57,7 +61,7 @@ impl Vault {
     /// # Errors
     /// Those of [`Vault::unlock`] that concern the header and the engine, and what `save` answers.
     pub fn salvage<'a, E: From<StoreError>>(
-        self,
+        &self,
         credential: impl Into<Credential<'a>>,
         save: impl FnMut(&str, &str) -> Result<(), E>,
     ) -> Result<SalvageReport, E> {
@@ -96,7 +100,7 @@ impl<F> Salvage<'_, F> {
         };
         // What was deleted and waits to be reaped is not to come back.
         self.skip(root.system.id, root.system.tag);
-        self.folder("/memories", Place::TOP, root.tree.id, &root.tree.tag)
+        self.folder("/memories", Depth::TOP, root.tree.id, &root.tree.tag)
     }
 
     fn orphans<E: From<StoreError>>(&mut self) -> Result<(), E>
@@ -131,7 +135,7 @@ impl<F> Salvage<'_, F> {
         for top in tops {
             let entries = folders.get(&top).cloned().unwrap_or_default();
             let path = format!("/memories/salvaged/{}", hex(top));
-            self.entries(&path, Place::TOP, &entries)?;
+            self.entries(&path, Depth::TOP, &entries)?;
         }
         for (file, tag) in files {
             if !self.reached.contains(&file) {
@@ -144,7 +148,7 @@ impl<F> Salvage<'_, F> {
     fn folder<E: From<StoreError>>(
         &mut self,
         path: &str,
-        place: Place,
+        place: Depth,
         object: ObjectId,
         tag: &Tag,
     ) -> Result<(), E>
@@ -173,7 +177,7 @@ impl<F> Salvage<'_, F> {
     fn inner<E: From<StoreError>>(
         &mut self,
         path: &str,
-        place: Place,
+        place: Depth,
         object: ObjectId,
         inner: &Inner<<Entries as Leaf>::Summary>,
     ) -> Result<(), E>
@@ -199,7 +203,7 @@ impl<F> Salvage<'_, F> {
     fn entries<E: From<StoreError>>(
         &mut self,
         path: &str,
-        place: Place,
+        place: Depth,
         entries: &[Entry],
     ) -> Result<(), E>
     where
@@ -271,13 +275,13 @@ impl<F> Salvage<'_, F> {
             RecordError::Randomness => return Err(StoreError::RandomnessFailed),
             RecordError::TooLarge => return Err(StoreError::TooLarge),
         };
-        let lost = || Lost { path: path.to_owned(), what, how };
+        let lost = || SalvageLoss { path: path.to_owned(), what, how };
         list(&mut self.report.lost, &mut self.report.unlisted, lost);
         Ok(())
     }
 }
 
-impl std::fmt::Debug for Lost {
+impl std::fmt::Debug for SalvageLoss {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         // Names are what the store hides.
         write!(f, "{} {}", self.what, self.how)

@@ -34,20 +34,21 @@ pub trait FreshnessAnchor: Send + Sync {
     /// the store open ([`StoreError::ForeignAnchor`]).
     ///
     /// # Errors
-    /// Whatever keeps it from being read. The store opens all the same, and [`Status`](super::Status) says so.
+    /// Whatever keeps it from being read. The store opens all the same, and [`SessionStatus`](super::Status) says so.
     fn load(&self) -> Result<Option<Vec<u8>>, Box<dyn Error + Send + Sync>>;
 
     /// Keeps a value, of 88 bytes, or 176 during a rotation of the keys, in place of the last. Called after every durable
     /// commit, by one thread at a time, which holds the session: a call to the session from here would wait for ever.
     ///
     /// # Errors
-    /// Whatever keeps it from being saved. The commit stands, and [`Status`](super::Status) says so.
+    /// Whatever keeps it from being saved. The commit stands, and [`SessionStatus`](super::Status) says so.
     fn save(&self, value: &[u8]) -> Result<(), Box<dyn Error + Send + Sync>>;
 }
 
 /// How far the freshness of a store is known.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum AnchorStatus {
     /// The anchor was there when the store was unlocked, and is written with every commit.
     Active,

@@ -1,5 +1,7 @@
 //! The first records of a store, and stores that exist only in memory.
 
+use std::sync::Arc;
+
 use super::error::StoreError;
 use super::generation::FIRST_GENERATION;
 use super::handle::Session;
@@ -37,7 +39,7 @@ impl SessionOptions {
         let keys = RecordKeys::derive(&DataKey::generate()?, &store, FIRST_GENERATION);
         let sealer = Sealer::new(keys, store, FIRST_GENERATION);
         begin(&*engine, &sealer, HeaderId::NONE)?;
-        Session::with(Open::new(Box::new(storage), engine, sealer, None, self)?, self)
+        Session::with(Open::new(Arc::new(storage), engine, sealer, None, self)?, self)
     }
 }
 

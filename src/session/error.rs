@@ -16,6 +16,7 @@ use inmost_storage::StorageError;
 /// [`Display`](fmt::Display) says what happened, [`advice`](StoreError::advice) what to do.
 #[derive(Debug)]
 #[non_exhaustive]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum StoreError {
     /// There is a store, or something else, where a new one should go.
     AlreadyExists,
@@ -48,7 +49,7 @@ pub enum StoreError {
     /// Another process holds the store; its process id where known.
     InUse(Option<u32>),
     /// The operating system failed.
-    Io(std::io::Error),
+    Io(#[cfg_attr(feature = "serde", serde(with = "io_error"))] std::io::Error),
     /// The header asks for more, or less, key derivation than is accepted.
     KdfOutOfBounds(KdfOutOfBounds),
     /// The store has one keyslot left, without which nobody could open it again.
@@ -64,6 +65,8 @@ pub enum StoreError {
     /// What has the name of one of the store's files is none that is safe to use, a link to another file above all.
     /// It was left as it is. In words, without a path.
     UntrustedFile(String),
+    /// The process that holds the store went away before it said whether a change was made.
+    OutcomeUnknown,
     /// The operating system gave no randomness.
     RandomnessFailed,
     /// The store is older than a state that was already seen.
@@ -85,9 +88,11 @@ pub enum StoreError {
     /// Stored bytes are not what was written there: damage or tampering, which look alike.
     Tampered {
         /// What is affected, in general words.
-        what: &'static str,
+        #[cfg_attr(feature = "serde", serde(deserialize_with = "crate::session::phrase"))]
+        what: &'static std::primitive::str,
         /// What is wrong with it.
-        how: &'static str,
+        #[cfg_attr(feature = "serde", serde(deserialize_with = "crate::session::phrase"))]
+        how: &'static std::primitive::str,
     },
     /// One change touches more of the tree than a single durable step may.
     TooLarge,
@@ -148,6 +153,9 @@ impl StoreError {
                 "Do not trust the folder if it came from somebody else; otherwise move that aside, or make a copy of the store that shares no files with it."
             }
             Self::OutOfMemory => "Close other programs, or unlock on a machine with more memory.",
+            Self::OutcomeUnknown => {
+                "Look whether the change is there before you try again; what was acknowledged before is safe."
+            }
             Self::RandomnessFailed => "Try again; if it stays, the operating system is at fault.",
             Self::RolledBack { .. } => {
                 "Look for a newer copy of the store; a restored backup is the usual cause."
@@ -217,6 +225,9 @@ impl fmt::Display for StoreError {
                 write!(f, "A file of the store is not what it should be: {what}.")
             }
             Self::OutOfMemory => f.write_str("There is not enough memory to derive the key."),
+            Self::OutcomeUnknown => f.write_str(
+                "The process that holds the store ended before it said whether the change was made.",
+            ),
             Self::RandomnessFailed => f.write_str("The operating system gave no randomness."),
             Self::RolledBack { expected, found } => {
                 write!(
@@ -328,6 +339,27 @@ impl From<HeaderError> for StoreError {
             HeaderError::LastSlot => Self::LastSlot,
             HeaderError::TooLong => Self::TooLarge,
         }
+    }
+}
+
+/// An error of the operating system by its words: its number means nothing on another system.
+#[cfg(feature = "serde")]
+mod io_error {
+    use std::io;
+
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(
+        error: &io::Error,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(error)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<io::Error, D::Error> {
+        String::deserialize(deserializer).map(io::Error::other)
     }
 }
 

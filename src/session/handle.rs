@@ -64,7 +64,8 @@ impl State {
 /// What a session can say of itself.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
-pub struct Status {
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct SessionStatus {
     /// Files in the store.
     pub files: u64,
     /// Bytes of text in the store.
@@ -118,11 +119,11 @@ impl Session {
     ///
     /// # Errors
     /// [`StoreError::Locked`], [`StoreError::Halted`], or the engine's failure to tell its size.
-    pub fn status(&self) -> Result<Status, StoreError> {
+    pub fn status(&self) -> Result<SessionStatus, StoreError> {
         let state = read(&self.shared.state);
         let open = state.open()?;
         let root = open.root();
-        Ok(Status {
+        Ok(SessionStatus {
             files: root.files,
             bytes: root.bytes,
             commit: root.commit,

@@ -7,11 +7,11 @@
 
 use inmost_format::header::{NewSlot, NextHeader, SlotInfo, Unlocked};
 
+use super::clock::now;
 use super::commit::Exclusive;
 use super::error::StoreError;
 use super::generation::write_headers;
 use super::handle::{Session, write};
-use super::unlock::now;
 
 impl Session {
     /// The keyslots in use, in their order.

@@ -1,7 +1,7 @@
 //! An unlocked generation: engine, keys, cache and the committed root.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use super::anchor::{Anchor, AnchorStatus, Mark};
 use super::cache::NodeCache;
@@ -29,7 +29,7 @@ pub(crate) struct Open {
     anchor: Option<Anchor>,
     cache: Mutex<NodeCache>,
     engine: Box<dyn Engine>,
-    storage: Box<dyn Storage>,
+    storage: Arc<dyn Storage>,
     cache_bytes: usize,
     quotas: Quotas,
     root: Root,
@@ -48,7 +48,7 @@ pub(super) struct SealedGroup {
 impl Open {
     /// Reads and authenticates the root of an engine.
     pub(super) fn new(
-        storage: Box<dyn Storage>,
+        storage: Arc<dyn Storage>,
         engine: Box<dyn Engine>,
         sealer: Sealer,
         keys: Option<Unlocked>,
@@ -73,12 +73,6 @@ impl Open {
 
     pub(crate) fn root(&self) -> &Root {
         &self.root
-    }
-
-    /// Where a record is stored, to be changed there.
-    #[cfg(feature = "fuzzing")]
-    pub(crate) fn address(&self, id: RecordId) -> Address {
-        self.sealer.address(id)
     }
 
     pub(super) fn quotas(&self) -> &Quotas {

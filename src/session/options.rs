@@ -8,6 +8,7 @@ use inmost_storage::EngineKind;
 /// What keeps the records of a store on disk. Every store names its own, so this is chosen once.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum StorageEngine {
     /// sled 0.34.7, in every build.
     #[default]
@@ -65,26 +66,26 @@ impl SessionOptions {
         Self { quotas, cache_bytes: limits::CACHE_BYTES, idle_lock: None }
     }
 
-    /// Bytes that one file may have.
-    pub fn file_bytes(mut self, bytes: u64) -> Self {
+    /// The most bytes of one file; 16 MiB by default.
+    pub fn max_file_bytes(mut self, bytes: u64) -> Self {
         self.quotas.file_bytes = bytes;
         self
     }
 
-    /// Files that the store may have.
-    pub fn store_files(mut self, files: u64) -> Self {
+    /// The most files of the store; 1,000,000 by default.
+    pub fn max_files(mut self, files: u64) -> Self {
         self.quotas.store_files = files;
         self
     }
 
-    /// Bytes of text that the store may hold.
-    pub fn store_bytes(mut self, bytes: u64) -> Self {
+    /// The most bytes of text of the store; 4 GiB by default.
+    pub fn max_store_bytes(mut self, bytes: u64) -> Self {
         self.quotas.store_bytes = bytes;
         self
     }
 
-    /// Bytes of decrypted nodes that the session keeps for the next call; wiped when it locks.
-    pub fn cache_bytes(mut self, bytes: usize) -> Self {
+    /// The most bytes of decrypted nodes that the session keeps for the next call, wiped when it locks; 16 MiB by default.
+    pub fn max_cache_bytes(mut self, bytes: usize) -> Self {
         self.cache_bytes = bytes;
         self
     }

@@ -2,9 +2,9 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::anchor::{self, Anchor, FreshnessAnchor};
+use super::clock::now;
 use super::create::begin;
 use super::error::StoreError;
 use super::generation::{FIRST_GENERATION, write_headers};
@@ -25,9 +25,10 @@ use inmost_storage::{Engine, EngineKind, HeaderCopy, Storage, StorageError};
 
 /// A locked store. It can only be unlocked: no method reads what is in it.
 ///
-/// Holding one is holding the store: no other process can open it meanwhile.
+/// A vault holds its store: no other process can open it meanwhile. Once it is unlocked the session holds it instead.
 pub struct Vault {
-    storage: Box<dyn Storage>,
+    /// `None` once a session has it.
+    storage: Option<Arc<dyn Storage>>,
     /// What can be read of the header, the higher revision first.
     headers: Vec<(HeaderCopy, Header)>,
     options: VaultOptions,
@@ -83,8 +84,9 @@ impl Vault {
     ///
     /// # Errors
     /// [`StoreError::WrongPassphrase`], [`StoreError::KdfOutOfBounds`], [`StoreError::RolledBack`], [`StoreError::Tampered`],
-    /// [`StoreError::Storage`], [`StoreError::Io`]. The store is let go; open it again for another try.
-    pub fn unlock(self, passphrase: &Passphrase) -> Result<Session, StoreError> {
+    /// [`StoreError::Storage`], [`StoreError::Io`]. The vault still holds the store then, for another try.
+    /// [`StoreError::InUse`] with this process's own number if it was unlocked before.
+    pub fn unlock(&mut self, passphrase: &Passphrase) -> Result<Session, StoreError> {
         self.unlock_with(passphrase)
     }
 
@@ -94,7 +96,7 @@ impl Vault {
     /// # Errors
     /// As [`unlock`](Vault::unlock), and [`StoreError::WrongKey`] where the credential is no passphrase alone.
     pub fn unlock_with<'a>(
-        self,
+        &mut self,
         credential: impl Into<Credential<'a>>,
     ) -> Result<Session, StoreError> {
         self.unlock_by(&credential.into(), Rollback::Refuse)
@@ -118,19 +120,20 @@ impl Vault {
     /// As [`unlock`](Vault::unlock); a header that is older than its records is refused here too, since it could bring a
     /// removed keyslot back.
     pub fn unlock_accepting_rollback<'a>(
-        self,
+        &mut self,
         credential: impl Into<Credential<'a>>,
     ) -> Result<Session, StoreError> {
         self.unlock_by(&credential.into(), Rollback::Accept)
     }
 
     fn unlock_by(
-        self,
+        &mut self,
         credential: &Credential<'_>,
         rollback: Rollback,
     ) -> Result<Session, StoreError> {
+        let storage = Arc::clone(self.storage()?);
         let (copy, keys) = self.unlock_header(credential)?;
-        let Self { storage, headers, options } = self;
+        let Self { headers, options, .. } = &*self;
         let header = keys.header().clone();
         // The engine runs recovery on its files when it opens them, so it comes after the header has
         // authenticated.
@@ -176,11 +179,14 @@ impl Vault {
         }
         let session = Session::with(open, &options.session)?;
         session.settle(interrupted.then(|| header.id()), skip)?;
+        // The session alone holds the store from here on, and gives it up when it is locked.
+        self.storage = None;
         Ok(session)
     }
 
-    pub(crate) fn into_storage(self) -> Box<dyn Storage> {
-        self.storage
+    /// Where the store is, unless a session has it.
+    pub(crate) fn storage(&self) -> Result<&Arc<dyn Storage>, StoreError> {
+        self.storage.as_ref().ok_or(StoreError::InUse(Some(std::process::id())))
     }
 
     /// Tries the copies of the header, the higher revision first.
@@ -239,7 +245,7 @@ impl VaultOptions {
     /// be read, [`StoreError::UnknownFormat`], [`StoreError::EngineNotBuilt`], [`StoreError::KdfOutOfBounds`],
     /// [`StoreError::UntrustedFile`], [`StoreError::Io`].
     pub fn open(&self, path: impl AsRef<Path>) -> Result<Vault, StoreError> {
-        self.open_storage(Box::new(LocalStorage::open(path.as_ref())?))
+        self.open_storage(Arc::new(LocalStorage::open(path.as_ref())?))
     }
 
     /// Creates a store in a folder that does not exist yet, or is empty, and unlocks it. A crash leaves a whole
@@ -280,7 +286,7 @@ impl VaultOptions {
         let engine = storage.open_generation(header.generation(), header.engine())?;
         let sealer = sealer(&keys);
         let anchor = Anchor::new(&keys, self.freshness.clone());
-        let mut open = Open::new(Box::new(storage), engine, sealer, Some(keys), &self.session)?;
+        let mut open = Open::new(Arc::new(storage), engine, sealer, Some(keys), &self.session)?;
         open.keep_anchor(anchor);
         open.remember();
         Session::with(open, &self.session)
@@ -306,7 +312,7 @@ impl VaultOptions {
         Ok(keys)
     }
 
-    pub(crate) fn open_storage(&self, storage: Box<dyn Storage>) -> Result<Vault, StoreError> {
+    pub(crate) fn open_storage(&self, storage: Arc<dyn Storage>) -> Result<Vault, StoreError> {
         let mut headers = Vec::new();
         let mut failure = None::<StoreError>;
         for copy in [HeaderCopy::A, HeaderCopy::B] {
@@ -325,7 +331,7 @@ impl VaultOptions {
             return Err(failure.unwrap_or(StoreError::HeaderDamaged));
         }
         headers.sort_by_key(|(_, header)| std::cmp::Reverse(header.revision()));
-        Ok(Vault { storage, headers, options: self.clone() })
+        Ok(Vault { storage: Some(storage), headers, options: self.clone() })
     }
 }
 
@@ -387,12 +393,6 @@ pub(crate) fn occupied(error: StorageError) -> StoreError {
         }
         error => error.into(),
     }
-}
-
-/// Milliseconds since 1970.
-pub(crate) fn now() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }
 
 /// Durable steps of reaping that an unlock makes at most; the rest goes along with later commits.

@@ -1,6 +1,7 @@
 //! The six commands as types, for hosts that build them and for the parser of tool calls.
 
 use super::error::ToolError;
+use super::options::ToolOptions;
 use inmost_format::secret::Wiped;
 use std::fmt;
 use std::ops::RangeInclusive;
@@ -11,7 +12,7 @@ use zeroize::Zeroize;
 /// Field names are those of the tool. Nothing is checked yet: paths are as the model wrote them. The
 /// strings are wiped on drop, which is why they cannot be moved out; `Debug` shows the command only.
 #[non_exhaustive]
-pub enum Command {
+pub enum ToolCommand {
     /// Shows a file with line numbers, or lists a folder.
     View {
         /// A file or folder.
@@ -58,7 +59,26 @@ pub enum Command {
     },
 }
 
-impl Command {
+impl ToolCommand {
+    /// The path that is read or left, and the one that is written; the same for all but `rename`.
+    pub(super) fn paths(&self) -> (&str, &str) {
+        match self {
+            Self::View { path, .. }
+            | Self::Create { path, .. }
+            | Self::StrReplace { path, .. }
+            | Self::Insert { path, .. }
+            | Self::Delete { path } => (path, path),
+            Self::Rename { old_path, new_path } => (old_path, new_path),
+        }
+    }
+
+    /// Refuses a path that no store has, in the words for the model.
+    pub(crate) fn check_paths(&self, options: &ToolOptions) -> Result<(), ToolError> {
+        let (source, target) = self.paths();
+        options.parse_path(source)?;
+        options.parse_path(target).map(drop)
+    }
+
     /// The tool's name for it.
     pub(crate) fn name(&self) -> &'static str {
         match self {
@@ -72,7 +92,7 @@ impl Command {
     }
 }
 
-impl Drop for Command {
+impl Drop for ToolCommand {
     fn drop(&mut self) {
         match self {
             Self::View { path, view_range: _ } | Self::Delete { path } => path.zeroize(),
@@ -97,7 +117,7 @@ impl Drop for Command {
     }
 }
 
-impl fmt::Debug for Command {
+impl fmt::Debug for ToolCommand {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct(self.name()).finish_non_exhaustive()
     }
@@ -107,8 +127,10 @@ impl fmt::Debug for Command {
 ///
 /// A model may send anything here, and whether that is a failure depends on what the path turns out
 /// to be. So a range that is none is kept as well, with the words in which to refuse it.
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct ViewRange(Sent);
 
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 enum Sent {
     Lines { start: i64, end: i64 },
     Anything { compact_json: Wiped<String> },
@@ -162,7 +184,7 @@ impl fmt::Debug for ViewRange {
 
 #[cfg(test)]
 mod tests {
-    use super::Command as C;
+    use super::ToolCommand as C;
     use super::*;
     use inmost_storage::every_variant;
 
@@ -170,7 +192,7 @@ mod tests {
     fn a_command_is_printed_without_what_it_is_about() {
         let text = || "secret".to_owned();
         let view_range = Some(ViewRange::new(7, 8));
-        let table = every_variant!(Command {
+        let table = every_variant!(ToolCommand {
             C::View { .. } => [C::View { path: text(), view_range }, "view { .. }"];
             C::Create { .. } => [C::Create { path: text(), file_text: text() }, "create { .. }"];
             C::StrReplace { .. } => [
@@ -230,7 +252,8 @@ mod tests {
 
     #[test]
     fn debug_shows_the_command_and_no_content() {
-        let command = Command::Create { path: "/memories/p".into(), file_text: "secret".into() };
+        let command =
+            ToolCommand::Create { path: "/memories/p".into(), file_text: "secret".into() };
         assert_eq!(format!("{command:?}"), "create { .. }");
     }
 }

@@ -1,4 +1,4 @@
-//! One file a command: from what was sent to what is answered.
+//! One file a command: from what was sent to what is returned.
 //!
 //! Each checks in the order of the contract. What needs no store comes first, so that a mistake in a path reads
 //! the same whether or not the store is locked.
@@ -10,82 +10,57 @@ mod rename;
 mod str_replace;
 mod view;
 
-use super::command::Command;
-use super::error::{Full, ToolError};
-use super::memory_tool::{Failure, Options};
+use inmost_format::secret::Wiped;
+
+use super::command::ToolCommand;
+use super::error::ToolError;
+use super::failure::Failure;
+use super::options::ToolOptions;
 use super::result::ToolResult;
 use super::wording;
 use crate::session::{Session, StoreError};
-use crate::vfs::FileError;
-use crate::vfs::path::{MemoryPath, echo};
+use crate::vfs::path::MemoryPath;
 use crate::vfs::text::{self, Cut, Shown};
-use inmost_format::record::RecordError;
-use inmost_format::secret::Wiped;
 
-/// Runs a command.
-pub(super) fn run(
+/// Runs a command. A mistake of the model is an `Ok`.
+pub(crate) fn run(
     session: &Session,
-    options: &Options,
-    command: &Command,
-) -> Result<ToolResult, Failure> {
+    options: &ToolOptions,
+    command: &ToolCommand,
+) -> Result<ToolResult, StoreError> {
     let call = Context { session, options };
     let content = match command {
-        Command::View { path, view_range } => call.view(path, view_range.as_ref())?,
-        Command::Create { path, file_text } => call.create(path, file_text)?,
-        Command::StrReplace { path, old_str, new_str } => {
-            call.str_replace(path, old_str, new_str.as_deref().unwrap_or_default())?
+        ToolCommand::View { path, view_range } => call.view(path, view_range.as_ref()),
+        ToolCommand::Create { path, file_text } => call.create(path, file_text),
+        ToolCommand::StrReplace { path, old_str, new_str } => {
+            call.str_replace(path, old_str, new_str.as_deref().unwrap_or_default())
         }
-        Command::Insert { path, insert_line, insert_text } => {
-            call.insert(path, *insert_line, insert_text)?
+        ToolCommand::Insert { path, insert_line, insert_text } => {
+            call.insert(path, *insert_line, insert_text)
         }
-        Command::Delete { path } => call.delete(path)?,
-        Command::Rename { old_path, new_path } => call.rename(old_path, new_path)?,
+        ToolCommand::Delete { path } => call.delete(path),
+        ToolCommand::Rename { old_path, new_path } => call.rename(old_path, new_path),
     };
-    Ok(ToolResult::success(content))
+    match content {
+        Ok(content) => Ok(ToolResult::success(content)),
+        Err(failure) => failure.tool_error(command, options).map(ToolResult::from),
+    }
 }
 
 struct Context<'a> {
     session: &'a Session,
-    options: &'a Options,
+    options: &'a ToolOptions,
 }
 
 impl Context<'_> {
     /// A store that is locked says so before a read-only tool says that.
-    fn writable(&self) -> Result<(), Failure> {
+    fn check_writable(&self) -> Result<(), Failure> {
         self.session.read(|_| Ok::<(), StoreError>(()))?;
         if self.options.read_only { Err(ToolError::ReadOnly.into()) } else { Ok(()) }
     }
 
     fn parse(&self, sent: &str) -> Result<MemoryPath, ToolError> {
-        MemoryPath::parse_in(&self.options.subtree, sent)
-            .map_err(|error| ToolError::of_path(error, sent))
-    }
-
-    /// The failures that read the same in every command; `sent` is the path they quote.
-    fn failure(&self, error: FileError, sent: &str) -> Failure {
-        let path = || echo(sent).to_owned();
-        let error = match error {
-            FileError::AlreadyExists => ToolError::AlreadyExists { path: path() },
-            FileError::FileTooLarge(limit) => ToolError::FileTooLarge { path: path(), limit },
-            FileError::InvalidPath(reason) | FileError::PathBelow(reason) => {
-                ToolError::InvalidPath { path: path(), reason }
-            }
-            FileError::NotAFolder(file) => {
-                ToolError::ParentIsFile { file: file.as_str().to_owned() }
-            }
-            FileError::TooManyFiles(_) | FileError::TooMuchText(_)
-                if !self.options.subtree.is_whole() =>
-            {
-                // The quota less what the model can see is how much others have.
-                ToolError::MemoryFull(Full::Shared)
-            }
-            FileError::TooManyFiles(files) => ToolError::MemoryFull(Full::Files(files)),
-            FileError::TooMuchText(bytes) => ToolError::MemoryFull(Full::Bytes(bytes)),
-            FileError::Store(error) => return error.into(),
-            // The rest is answered by the command itself; nothing of it reaches this point.
-            _ => ToolError::NotFound { path: path() },
-        };
-        error.into()
+        self.options.parse_path(sent)
     }
 }
 
@@ -117,10 +92,4 @@ fn numbered(
         content.push_str(&notice);
     }
     content
-}
-
-impl From<RecordError> for Failure {
-    fn from(error: RecordError) -> Self {
-        StoreError::from(error).into()
-    }
 }

@@ -40,7 +40,7 @@ pub enum ToolError {
         /// The field, by the name it was sent under.
         field: &'static str,
         /// What it should have been.
-        expected: Expected,
+        expected: ExpectedType,
     },
     /// The path is not below `/memories`.
     OutsideRoot {
@@ -109,8 +109,10 @@ pub enum ToolError {
     SeveralOccurrences {
         /// As sent.
         old_str: String,
-        /// Lines on which an occurrence starts: distinct, ascending, from 1.
+        /// The first lines on which an occurrence starts, at most 100: distinct, ascending, from 1.
         lines: Vec<u64>,
+        /// Further lines on which one starts.
+        more: u64,
     },
     /// `insert`: the file has no such line.
     InvalidInsertLine {
@@ -141,7 +143,7 @@ pub enum ToolError {
         limit: u64,
     },
     /// The store would hold more than the application allows.
-    MemoryFull(Full),
+    MemoryFull(ExceededQuota),
     /// The application allows no changes.
     ReadOnly,
 }
@@ -149,7 +151,7 @@ pub enum ToolError {
 /// The type a field should have had.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
-pub enum Expected {
+pub enum ExpectedType {
     /// A JSON string.
     String,
     /// An integer, an integral number, or a string of digits.
@@ -159,7 +161,7 @@ pub enum Expected {
 /// Which quota of the whole store is used up.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
-pub enum Full {
+pub enum ExceededQuota {
     /// The number of files it may hold.
     Files(u64),
     /// The bytes of text it may hold.
@@ -200,8 +202,8 @@ impl ToolError {
             Self::ParentIsFile { file } => wording::parent_is_file(file),
             Self::EmptyOldStr => wording::empty_old_str().to_owned().into(),
             Self::NoOccurrence { old_str, path } => wording::no_occurrence(old_str, path),
-            Self::SeveralOccurrences { old_str, lines } => {
-                wording::several_occurrences(old_str, lines)
+            Self::SeveralOccurrences { old_str, lines, more } => {
+                wording::several_occurrences(old_str, lines, *more)
             }
             Self::InvalidInsertLine { insert_line, lines } => {
                 wording::invalid_insert_line(*insert_line, *lines)
@@ -238,7 +240,7 @@ impl Drop for ToolError {
             | Self::NotFound { path: text }
             | Self::AlreadyExists { path: text }
             | Self::ParentIsFile { file: text }
-            | Self::SeveralOccurrences { old_str: text, lines: _ }
+            | Self::SeveralOccurrences { old_str: text, lines: _, more: _ }
             | Self::DestinationExists { new_path: text }
             | Self::IntoItself { old_path: text }
             | Self::FileTooLarge { path: text, limit: _ } => text.zeroize(),
@@ -281,11 +283,11 @@ mod tests {
                 "Error: Missing required parameter `path` for command view",
             ),
             (
-                ToolError::WrongType { field: "path", expected: Expected::String },
+                ToolError::WrongType { field: "path", expected: ExpectedType::String },
                 "Error: Invalid parameter `path`: expected a string",
             ),
             (
-                ToolError::WrongType { field: "insert_line", expected: Expected::Integer },
+                ToolError::WrongType { field: "insert_line", expected: ExpectedType::Integer },
                 "Error: Invalid parameter `insert_line`: expected an integer",
             ),
             (
@@ -328,8 +330,12 @@ mod tests {
                 "No replacement was performed, old_str `x$` did not appear verbatim in /memories/a.",
             ),
             (
-                ToolError::SeveralOccurrences { old_str: old_str(), lines: vec![1, 30] },
+                ToolError::SeveralOccurrences { old_str: old_str(), lines: vec![1, 30], more: 0 },
                 "No replacement was performed. Multiple occurrences of old_str `x$` in lines: 1, 30. Please ensure it is unique",
+            ),
+            (
+                ToolError::SeveralOccurrences { old_str: old_str(), lines: vec![1, 30], more: 7 },
+                "No replacement was performed. Multiple occurrences of old_str `x$` in lines: 1, 30 and 7 more. Please ensure it is unique",
             ),
             (
                 ToolError::InvalidInsertLine { insert_line: -1, lines: 2 },
@@ -350,14 +356,17 @@ mod tests {
                 "Error: File /memories/a would exceed the maximum size of 16777216 bytes.",
             ),
             (
-                ToolError::MemoryFull(Full::Files(3)),
+                ToolError::MemoryFull(ExceededQuota::Files(3)),
                 "Error: Memory is full: it may hold at most 3 files",
             ),
             (
-                ToolError::MemoryFull(Full::Bytes(9)),
+                ToolError::MemoryFull(ExceededQuota::Bytes(9)),
                 "Error: Memory is full: it may hold at most 9 bytes of text",
             ),
-            (ToolError::MemoryFull(Full::Shared), "Error: Memory is full: there is no room left"),
+            (
+                ToolError::MemoryFull(ExceededQuota::Shared),
+                "Error: Memory is full: there is no room left",
+            ),
             (ToolError::ReadOnly, "Error: Memory is read-only."),
         ] {
             assert_eq!(error.to_string(), expected);

@@ -1,11 +1,34 @@
 //! The fields of a tool call: which were sent, under which name, and with which type.
 
-use super::command::ViewRange;
-use super::error::{Expected, ToolError};
-use super::json::{self, NoObject};
-use super::wording::reason;
 use inmost_format::secret::Wiped;
-use serde_json::value::RawValue;
+
+use super::command::ViewRange;
+use super::error::{ExpectedType, ToolError};
+
+/// A JSON value that was sent, read only when it is used.
+pub(super) trait JsonValue {
+    fn is_null(&self) -> bool;
+
+    /// The string that it is.
+    fn string(&self) -> Option<Wiped<String>>;
+
+    /// The integer that it is: an integral number in any notation, or a string of the form `-?[0-9]+`.
+    fn integer(&self) -> Option<i64>;
+
+    /// The two integers that it is a list of.
+    fn two_integers(&self) -> Option<(i64, i64)>;
+
+    /// What was sent, without the white space between tokens.
+    fn compact(&self) -> Wiped<String>;
+}
+
+/// The values of an object by name.
+pub(super) trait JsonObject {
+    type Value: JsonValue + ?Sized;
+
+    /// The value of this name; of duplicate names the last.
+    fn get(&self, name: &str) -> Option<&Self::Value>;
+}
 
 /// A field of a command; the alias counts if the real name is absent or null.
 #[derive(Clone, Copy)]
@@ -25,61 +48,51 @@ impl Field {
 }
 
 /// The fields of an object, typed only when they are used.
-pub(super) struct Fields<'j>(json::Object<'j>);
+pub(super) struct Fields<O>(pub(super) O);
 
-impl<'j> Fields<'j> {
-    pub(super) fn parse(json: &'j str) -> Result<Self, ToolError> {
-        json::object(json).map(Self).map_err(|error| {
-            let reason = match error {
-                NoObject::NotAnObject => reason::NOT_AN_OBJECT,
-                NoObject::NotJson => reason::NOT_JSON,
-            };
-            ToolError::InvalidInput { reason }
-        })
-    }
-
-    pub(super) fn present(&self, name: &str) -> Option<&'j RawValue> {
-        self.0.get(name).filter(|raw| raw.get() != "null")
+impl<O: JsonObject> Fields<O> {
+    pub(super) fn present(&self, name: &str) -> Option<&O::Value> {
+        self.0.get(name).filter(|value| !value.is_null())
     }
 
     pub(super) fn is(&self, name: &str, value: &str) -> bool {
-        self.present(name).and_then(json::string).is_some_and(|text| *text == value)
+        self.present(name).and_then(JsonValue::string).is_some_and(|text| *text == value)
     }
 
     /// Empty if there is none.
     pub(super) fn command_name(&self) -> Result<Wiped<String>, ToolError> {
-        let Some(raw) = self.present("command") else { return Ok(Wiped::default()) };
-        let wrong = ToolError::WrongType { field: "command", expected: Expected::String };
-        json::string(raw).ok_or(wrong)
+        let Some(value) = self.present("command") else { return Ok(Wiped::default()) };
+        let wrong = ToolError::WrongType { field: "command", expected: ExpectedType::String };
+        value.string().ok_or(wrong)
     }
 
     /// The fields as those of `command`.
-    pub(super) fn call(&self, command: &'static str) -> Call<'_, 'j> {
+    pub(super) fn call(&self, command: &'static str) -> Call<'_, O> {
         Call { fields: self, command }
     }
 }
 
 /// The fields of a known command.
-pub(super) struct Call<'f, 'j> {
-    fields: &'f Fields<'j>,
+pub(super) struct Call<'f, O> {
+    fields: &'f Fields<O>,
     command: &'static str,
 }
 
-impl<'j> Call<'_, 'j> {
+impl<O: JsonObject> Call<'_, O> {
     /// The value of a field, and the name under which it was sent.
-    fn sent(&self, field: Field) -> Option<(&'static str, &'j RawValue)> {
-        let named = |name| self.fields.present(name).map(|raw| (name, raw));
+    fn sent(&self, field: Field) -> Option<(&'static str, &O::Value)> {
+        let named = |name| self.fields.present(name).map(|value| (name, value));
         named(field.name).or_else(|| field.alias.and_then(named))
     }
 
-    fn required(&self, field: Field) -> Result<(&'static str, &'j RawValue), ToolError> {
+    fn required(&self, field: Field) -> Result<(&'static str, &O::Value), ToolError> {
         let missing = ToolError::MissingParameter { field: field.name, command: self.command };
         self.sent(field).ok_or(missing)
     }
 
     pub(super) fn string(&self, field: Field) -> Result<Wiped<String>, ToolError> {
-        let (field, raw) = self.required(field)?;
-        json::string(raw).ok_or(ToolError::WrongType { field, expected: Expected::String })
+        let (field, value) = self.required(field)?;
+        value.string().ok_or(ToolError::WrongType { field, expected: ExpectedType::String })
     }
 
     pub(super) fn optional_string(&self, field: Field) -> Result<Option<Wiped<String>>, ToolError> {
@@ -87,16 +100,16 @@ impl<'j> Call<'_, 'j> {
     }
 
     pub(super) fn integer(&self, field: Field) -> Result<i64, ToolError> {
-        let (field, raw) = self.required(field)?;
-        json::integer(raw).ok_or(ToolError::WrongType { field, expected: Expected::Integer })
+        let (field, value) = self.required(field)?;
+        value.integer().ok_or(ToolError::WrongType { field, expected: ExpectedType::Integer })
     }
 
     /// Never refused here: for a folder it does not matter what it is.
     pub(super) fn view_range(&self, field: Field) -> Option<ViewRange> {
-        let (_, raw) = self.sent(field)?;
-        Some(match json::two_integers(raw) {
+        let (_, value) = self.sent(field)?;
+        Some(match value.two_integers() {
             Some((start, end)) => ViewRange::new(start, end),
-            None => ViewRange::unreadable(json::compact(raw)),
+            None => ViewRange::unreadable(value.compact()),
         })
     }
 }

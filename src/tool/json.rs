@@ -5,6 +5,7 @@
 //! enough from the start: `serde_json` unescapes in a buffer that grows and is not wiped, and the text
 //! of a memory must not stay behind in freed memory.
 
+use super::fields::{JsonObject, JsonValue};
 use inmost_format::secret::Wiped;
 use serde::Deserializer;
 use serde::de::{MapAccess, Visitor};
@@ -14,10 +15,33 @@ use std::fmt;
 /// The values of an object by name.
 pub(super) struct Object<'j>(Vec<(Wiped<String>, &'j RawValue)>);
 
-impl<'j> Object<'j> {
-    /// The value of this name; of duplicate names the last.
-    pub(super) fn get(&self, name: &str) -> Option<&'j RawValue> {
+impl JsonObject for Object<'_> {
+    type Value = RawValue;
+
+    fn get(&self, name: &str) -> Option<&RawValue> {
         self.0.iter().rev().find(|(other, _)| other.as_str() == name).map(|(_, value)| *value)
+    }
+}
+
+impl JsonValue for RawValue {
+    fn is_null(&self) -> bool {
+        self.get() == "null"
+    }
+
+    fn string(&self) -> Option<Wiped<String>> {
+        string(self)
+    }
+
+    fn integer(&self) -> Option<i64> {
+        integer(self)
+    }
+
+    fn two_integers(&self) -> Option<(i64, i64)> {
+        two_integers(self)
+    }
+
+    fn compact(&self) -> Wiped<String> {
+        compact(self)
     }
 }
 
@@ -164,7 +188,7 @@ fn utf16_unit(text: &str) -> Option<(u16, &str)> {
 }
 
 /// The value of a JSON number, exactly, if it is integral. `1e400` is, and `1e-400` is not.
-fn integral(number: &str) -> Option<i64> {
+pub(super) fn integral(number: &str) -> Option<i64> {
     let (is_negative, number) = match number.strip_prefix('-') {
         Some(number) => (true, number),
         None => (false, number),

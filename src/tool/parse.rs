@@ -1,54 +1,48 @@
-//! From the JSON of a tool call to a [`Command`], lenient where models are known to slip.
+//! From the JSON of a tool call to a [`ToolCommand`], lenient where models are known to slip.
 //!
 //! Extra fields are ignored, null is absent, two aliases are understood and integers may be written in
 //! other ways. The order of checks is the contract's: the object, the command, then field by field.
 
-use super::command::Command;
-use super::error::ToolError;
-use super::fields::{Field, Fields};
-use super::json;
-use super::wording::reason;
 use std::mem::take;
 
-/// A tool call as far as it could be read.
-pub(crate) struct Parsed {
-    /// The id of the block, if a whole block was sent and had one; known also if the call is refused.
-    pub(crate) tool_use_id: Option<String>,
-    /// What is to be done, or why the model's call is none.
-    pub(crate) command: Result<Command, ToolError>,
+use super::call::ToolCall;
+use super::command::ToolCommand;
+use super::error::ToolError;
+use super::fields::{Field, Fields, JsonObject, JsonValue};
+use super::json::{self, NoObject, Object};
+use super::wording::reason;
+
+impl ToolCall {
+    /// Reads the JSON of the `input` of a `tool_use` block, or of the whole block. Bytes are JSON only if they are UTF-8
+    /// (RFC 8259, section 8.1). Does no I/O.
+    #[must_use]
+    pub fn parse(json: &[u8]) -> Self {
+        match std::str::from_utf8(json) {
+            Ok(json) => parse(json),
+            Err(_) => refused(reason::NOT_JSON),
+        }
+    }
 }
 
-/// Parses the `input` of a `tool_use` block, or the whole block. Does no I/O.
-pub(crate) fn parse(json: &str) -> Parsed {
-    let fields = match Fields::parse(json) {
-        Ok(fields) => fields,
-        Err(error) => return Parsed { tool_use_id: None, command: Err(error) },
+fn parse(json: &str) -> ToolCall {
+    let fields = match json::object(json) {
+        Ok(object) => Fields(object),
+        Err(NoObject::NotAnObject) => return refused(reason::NOT_AN_OBJECT),
+        Err(NoObject::NotJson) => return refused(reason::NOT_JSON),
     };
-    let tool_use_id = if fields.is_block() {
-        fields.present("id").and_then(json::string).map(|mut id| take(&mut *id))
-    } else {
-        None
-    };
+    let tool_use_id = fields.block_id();
     // No text has an unpaired surrogate, so input with one is refused as a whole, used or not.
     let command = if json::has_unpaired_surrogate(json) {
         Err(ToolError::InvalidInput { reason: reason::UNPAIRED_SURROGATE })
-    } else if fields.is_block() {
-        fields.input().and_then(|input| input.command())
     } else {
-        fields.command()
+        fields.command_of(|raw| json::object(raw.get()).ok().map(Fields::<Object<'_>>))
     };
-    Parsed { tool_use_id, command }
+    ToolCall { tool_use_id, command }
 }
 
-/// Parses bytes, which are JSON only if they are UTF-8 (RFC 8259, section 8.1). Does no I/O.
-pub(crate) fn parse_bytes(json: &[u8]) -> Parsed {
-    match std::str::from_utf8(json) {
-        Ok(json) => parse(json),
-        Err(_) => Parsed {
-            tool_use_id: None,
-            command: Err(ToolError::InvalidInput { reason: reason::NOT_JSON }),
-        },
-    }
+/// A call that is none, for this reason.
+pub(super) fn refused(reason: &'static str) -> ToolCall {
+    ToolCall { tool_use_id: None, command: Err(ToolError::InvalidInput { reason }) }
 }
 
 const PATH: Field = Field::named("path");
@@ -61,57 +55,69 @@ const INSERT_TEXT: Field = Field::named("insert_text").or("new_str");
 const OLD_PATH: Field = Field::named("old_path").or("path");
 const NEW_PATH: Field = Field::named("new_path");
 
-impl<'j> Fields<'j> {
+impl<O: JsonObject> Fields<O> {
     fn is_block(&self) -> bool {
         self.is("type", "tool_use")
     }
 
-    /// The input of a block, if the block is meant for this tool.
-    fn input(&self) -> Result<Fields<'j>, ToolError> {
+    /// The id of the block, if this is a block and has one.
+    pub(super) fn block_id(&self) -> Option<String> {
+        let id = self.is_block().then(|| self.present("id")).flatten();
+        id.and_then(JsonValue::string).map(|mut id| take(&mut *id))
+    }
+
+    /// The command in an input, or in the input of a block if the block is meant for this tool.
+    pub(super) fn command_of<'f, I: JsonObject>(
+        &'f self,
+        input: impl FnOnce(&'f O::Value) -> Option<Fields<I>>,
+    ) -> Result<ToolCommand, ToolError> {
+        if !self.is_block() {
+            return self.command();
+        }
         if !self.is("name", "memory") {
             return Err(ToolError::InvalidInput { reason: reason::ANOTHER_TOOL });
         }
-        let input = self.present("input").and_then(|raw| Fields::parse(raw.get()).ok());
-        input.ok_or(ToolError::InvalidInput { reason: reason::NO_INPUT })
+        let input = self.present("input").and_then(input);
+        input.ok_or(ToolError::InvalidInput { reason: reason::NO_INPUT })?.command()
     }
 
-    fn command(&self) -> Result<Command, ToolError> {
+    fn command(&self) -> Result<ToolCommand, ToolError> {
         let name = self.command_name()?;
         match name.as_str() {
             "view" => {
                 let call = self.call("view");
                 let mut path = call.string(PATH)?;
                 let view_range = call.view_range(VIEW_RANGE);
-                Ok(Command::View { path: take(&mut path), view_range })
+                Ok(ToolCommand::View { path: take(&mut path), view_range })
             }
             "create" => {
                 let call = self.call("create");
                 let (mut path, mut text) = (call.string(PATH)?, call.string(FILE_TEXT)?);
-                Ok(Command::Create { path: take(&mut path), file_text: take(&mut text) })
+                Ok(ToolCommand::Create { path: take(&mut path), file_text: take(&mut text) })
             }
             "str_replace" => {
                 let call = self.call("str_replace");
                 let (mut path, mut old_str) = (call.string(PATH)?, call.string(OLD_STR)?);
                 let new_str = call.optional_string(NEW_STR)?.map(|mut text| take(&mut *text));
                 let (path, old_str) = (take(&mut *path), take(&mut *old_str));
-                Ok(Command::StrReplace { path, old_str, new_str })
+                Ok(ToolCommand::StrReplace { path, old_str, new_str })
             }
             "insert" => {
                 let call = self.call("insert");
                 let (mut path, insert_line) = (call.string(PATH)?, call.integer(INSERT_LINE)?);
                 let mut text = call.string(INSERT_TEXT)?;
                 let (path, insert_text) = (take(&mut *path), take(&mut *text));
-                Ok(Command::Insert { path, insert_line, insert_text })
+                Ok(ToolCommand::Insert { path, insert_line, insert_text })
             }
             "delete" => {
                 let mut path = self.call("delete").string(PATH)?;
-                Ok(Command::Delete { path: take(&mut path) })
+                Ok(ToolCommand::Delete { path: take(&mut path) })
             }
             "rename" => {
                 let call = self.call("rename");
                 let (mut old_path, mut new_path) = (call.string(OLD_PATH)?, call.string(NEW_PATH)?);
                 let (old_path, new_path) = (take(&mut *old_path), take(&mut *new_path));
-                Ok(Command::Rename { old_path, new_path })
+                Ok(ToolCommand::Rename { old_path, new_path })
             }
             unknown => Err(ToolError::UnknownCommand { command: unknown.to_owned() }),
         }
@@ -130,25 +136,27 @@ mod tests {
         }
     }
 
-    fn show(command: &Command) -> String {
+    fn show(command: &ToolCommand) -> String {
         match command {
-            Command::View { path, view_range: None } => format!("view {path:?}"),
-            Command::View { path, view_range: Some(range) } => match range.resolve(100) {
+            ToolCommand::View { path, view_range: None } => format!("view {path:?}"),
+            ToolCommand::View { path, view_range: Some(range) } => match range.resolve(100) {
                 Ok(lines) => format!("view {path:?} {lines:?}"),
                 Err(ToolError::InvalidViewRange { ref sent, .. }) => {
                     format!("view {path:?} ! {sent}")
                 }
                 Err(other) => panic!("{other}"),
             },
-            Command::Create { path, file_text } => format!("create {path:?} {file_text:?}"),
-            Command::StrReplace { path, old_str, new_str } => {
+            ToolCommand::Create { path, file_text } => format!("create {path:?} {file_text:?}"),
+            ToolCommand::StrReplace { path, old_str, new_str } => {
                 format!("str_replace {path:?} {old_str:?} {new_str:?}")
             }
-            Command::Insert { path, insert_line, insert_text } => {
+            ToolCommand::Insert { path, insert_line, insert_text } => {
                 format!("insert {path:?} {insert_line} {insert_text:?}")
             }
-            Command::Delete { path } => format!("delete {path:?}"),
-            Command::Rename { old_path, new_path } => format!("rename {old_path:?} {new_path:?}"),
+            ToolCommand::Delete { path } => format!("delete {path:?}"),
+            ToolCommand::Rename { old_path, new_path } => {
+                format!("rename {old_path:?} {new_path:?}")
+            }
         }
     }
 

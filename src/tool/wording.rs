@@ -4,7 +4,7 @@
 //! the model sent, canonical paths, or numbers; nothing of the host can get in, because there is no
 //! parameter for it. What quotes a text or a path is wiped on drop. Some failures begin with `Error: ` and some do not, as the documentation has it.
 
-use super::error::{Expected, Full};
+use super::error::{ExceededQuota, ExpectedType};
 use crate::vfs::text::Shown;
 use inmost_format::secret;
 use inmost_format::secret::Wiped;
@@ -96,10 +96,10 @@ pub(super) fn missing_parameter(field: &str, command: &str) -> Wiped<String> {
     sentence!("Error: Missing required parameter `{field}` for command {command}")
 }
 
-pub(super) fn wrong_type(field: &str, expected: Expected) -> Wiped<String> {
+pub(super) fn wrong_type(field: &str, expected: ExpectedType) -> Wiped<String> {
     let expected = match expected {
-        Expected::String => "a string",
-        Expected::Integer => "an integer",
+        ExpectedType::String => "a string",
+        ExpectedType::Integer => "an integer",
     };
     sentence!("Error: Invalid parameter `{field}`: expected {expected}")
 }
@@ -161,11 +161,12 @@ pub(super) fn no_occurrence(old_str: &str, path: &str) -> Wiped<String> {
     )
 }
 
-pub(super) fn several_occurrences(old_str: &str, lines: &[u64]) -> Wiped<String> {
+pub(super) fn several_occurrences(old_str: &str, lines: &[u64], more: u64) -> Wiped<String> {
     let lines = lines.iter().map(u64::to_string).collect::<Vec<_>>().join(", ");
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     sentence!(
         "No replacement was performed. Multiple occurrences of old_str `{old_str}` in lines: \
-         {lines}. Please ensure it is unique"
+         {lines}{more}. Please ensure it is unique"
     )
 }
 
@@ -196,11 +197,11 @@ pub(super) fn file_too_large(path: &str, limit: u64) -> Wiped<String> {
     sentence!("Error: File {path} would exceed the maximum size of {limit} bytes.")
 }
 
-pub(super) fn memory_full(full: Full) -> Wiped<String> {
+pub(super) fn memory_full(full: ExceededQuota) -> Wiped<String> {
     let reason = match full {
-        Full::Files(limit) => format!("it may hold at most {limit} files"),
-        Full::Bytes(limit) => format!("it may hold at most {limit} bytes of text"),
-        Full::Shared => "there is no room left".to_owned(),
+        ExceededQuota::Files(limit) => format!("it may hold at most {limit} files"),
+        ExceededQuota::Bytes(limit) => format!("it may hold at most {limit} bytes of text"),
+        ExceededQuota::Shared => "there is no room left".to_owned(),
     };
     sentence!("Error: Memory is full: {reason}")
 }
@@ -209,7 +210,20 @@ pub(super) fn read_only() -> &'static str {
     "Error: Memory is read-only."
 }
 
-/// All that the model learns of a store that is locked or broken.
+/// What the model learns of a locked store; the host may say how it is unlocked.
+pub(super) fn locked(hint: Option<&str>) -> Wiped<String> {
+    match hint {
+        Some(hint) => sentence!("Error: Memory is locked. {hint}"),
+        None => sentence!("Error: Memory is locked."),
+    }
+}
+
+/// What the model learns of a change whose outcome cannot be learned.
+pub(super) fn outcome_unknown() -> &'static str {
+    "Error: It is unknown whether this change was saved. View the file before you try again."
+}
+
+/// All that the model learns of a store that fails in another way.
 pub(super) fn unavailable() -> &'static str {
     "Error: Memory is unavailable."
 }

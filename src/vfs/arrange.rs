@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use super::edit::{discard, not_a_folder};
 use super::error::FileError;
-use super::folder::{self, Found};
+use super::folder::{self, ResolvedPath, Target};
 use super::name::InvalidPath;
 use super::path::MemoryPath;
 use super::subtree::Subtree;
@@ -18,13 +18,9 @@ use inmost_format::record::{Flaw, Kind, ObjectId, RecordError, load_folder};
 /// [`FileError::Root`], [`FileError::NotFound`].
 pub(crate) fn delete(session: &Session, path: &MemoryPath) -> Result<(), FileError> {
     session.write(|txn| {
-        let root = txn.root()?.tree;
-        let entry = match folder::find(txn, (root.id, root.tag), path)? {
-            Found::Root(_) => return Err(FileError::Root),
-            Found::Missing { .. } => return Err(FileError::NotFound),
-            Found::Entry(entry) => entry,
-        };
-        folder::remove(txn, (root.id, root.tag), path)?;
+        let resolved = ResolvedPath::new(txn, &txn.root()?, path)?;
+        let entry = movable(&resolved.target)?;
+        folder::remove(txn, path, &resolved)?;
         discard(txn, entry)
     })
 }
@@ -40,29 +36,35 @@ pub(crate) fn rename(
     new: &MemoryPath,
 ) -> Result<(), FileError> {
     session.write(|txn| {
-        let root = txn.root()?.tree;
-        let root = (root.id, root.tag);
-        let entry = match folder::find(txn, root, old)? {
-            Found::Root(_) => return Err(FileError::Root),
-            Found::Missing { .. } => return Err(FileError::NotFound),
-            Found::Entry(entry) => entry,
-        };
-        let target = folder::find(txn, root, new)?;
-        if matches!(target, Found::Root(_) | Found::Entry(_)) {
+        let root = txn.root()?;
+        let entry = movable(&ResolvedPath::new(txn, &root, old)?.target)?;
+        let place = ResolvedPath::new(txn, &root, new)?;
+        if matches!(place.target, Target::Root(_) | Target::Entry(_)) {
             return Err(FileError::AlreadyExists);
         }
         if entry.what == What::Folder && new.starts_with(old) {
             return Err(FileError::IntoItself);
         }
-        if let Found::Missing { file_at: Some(depth) } = target {
+        if let Target::Missing { file_at: Some(depth) } = place.target {
             return Err(not_a_folder(new, depth));
         }
         check_paths_below(txn, &entry, old, new)?;
         // First in, then out: a folder on the way to both places is never empty in between.
-        folder::put(txn, root, new, (entry.id, entry.tag), entry.what)?;
-        folder::remove(txn, root, old)?;
+        folder::put(txn, new, &place, (entry.id, entry.tag), entry.what)?;
+        // The folders on the way may be others now.
+        let left = ResolvedPath::new(txn, &root, old)?;
+        folder::remove(txn, old, &left)?;
         Ok(())
     })
+}
+
+/// The entry that a path leads to, if it can be moved or deleted.
+fn movable(target: &Target) -> Result<Entry, FileError> {
+    match target {
+        Target::Root(_) => Err(FileError::Root),
+        Target::Missing { .. } => Err(FileError::NotFound),
+        Target::Entry(entry) => Ok(entry.clone()),
+    }
 }
 
 /// Whether everything below a folder keeps a possible path at its new place. Reads the folders below, but only

@@ -1,22 +1,21 @@
 //! Writing and editing single files, each as one atomic step.
 
 use std::ops::Range;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use inmost_format::secret::Wiped;
 
 use super::error::FileError;
 use super::file::{self, FileView};
-use super::files::FileText;
-use super::folder::{self, Found};
+use super::file_text::FileText;
+use super::folder::{self, ResolvedPath, Target};
 use super::path::MemoryPath;
 use super::search;
 use super::{rope, staged, text};
 use crate::limits::{FILE_INLINE_AGAIN, STAGE_BYTES};
-use crate::session::{Session, Txn, reap};
+use crate::session::{Session, Txn, now, reap};
 use inmost_format::record::node::{Entry, File, FileInfo, Text, What};
 use inmost_format::record::tree::{Body, Owner};
-use inmost_format::record::{NodeSink, NodeSource, ObjectId, RecordId, Tag, load_folder};
+use inmost_format::record::{NodeSink, NodeSource, ObjectId, RecordId, Tag};
 
 /// The lines around a change, as they are after it.
 pub(crate) struct Snippet {
@@ -32,6 +31,8 @@ pub(crate) struct Snippet {
 
 /// A change of an existing file, decided but not made.
 pub(super) struct Plan {
+    /// The way to the file.
+    pub(super) resolved: ResolvedPath,
     /// The file.
     pub(super) entry: Entry,
     /// What its folder says of it.
@@ -60,18 +61,19 @@ pub(crate) fn write(
         return staged::write(session, path, text, overwrite);
     }
     session.write(|txn| {
-        let before = target(txn, path, overwrite)?;
-        check_quotas(txn, before.as_ref().map(|(_, info)| info), length(text))?;
+        let (resolved, before) = target(txn, path, overwrite)?;
+        check_quotas(txn, &resolved, before.as_ref().map(|(_, info)| info), length(text))?;
         let id = folder::fresh_id()?;
         let mut file = empty();
         let mut owner = Owner { sink: txn, object: id, next_index: &mut file.next_index };
         rope::splice(&mut owner, &mut file.body, 0..0, text)?;
         txn.put(RecordId::file(id), file.into());
-        set_entry(txn, path, (id, Tag::default()), new_info(text, before.as_ref()), before)
+        let info = new_info(text, before.as_ref());
+        set_entry(txn, (path, &resolved), (id, Tag::default()), info, before)
     })
 }
 
-/// Replaces the only occurrence of `old`; answers up to two lines before and after the change, read as a view
+/// Replaces the only occurrence of `old`; replys up to two lines before and after the change, read as a view
 /// of `view_limit` characters would.
 ///
 /// # Errors
@@ -84,14 +86,16 @@ pub(crate) fn replace(
     view_limit: usize,
 ) -> Result<Snippet, FileError> {
     let plan = |txn: &Txn<'_>| {
-        let view = FileView::open(txn, &txn.root()?, path)?;
+        let (resolved, view) = open(txn, path)?;
         let hit = match view.search(old)? {
             search::Found::Nowhere => return Err(FileError::NoMatch),
-            search::Found::Several(lines) => return Err(FileError::SeveralMatches(lines)),
+            search::Found::Several { lines, more } => {
+                return Err(FileError::SeveralMatches { lines, more });
+            }
             search::Found::Once(hit) => hit,
         };
         let range = hit.offset..hit.offset.saturating_add(length(old));
-        Ok(Plan::new(&view, range, Wiped::new(new.to_owned()), hit.line))
+        Ok(Plan::new(resolved, &view, range, Wiped::new(new.to_owned()), hit.line))
     };
     run(session, path, old.len().max(new.len()), plan, |txn, plan, info, head| {
         snippet(txn, plan, info, head, view_limit)
@@ -109,26 +113,52 @@ pub(crate) fn insert(
     text: &str,
 ) -> Result<(), FileError> {
     let plan = |txn: &Txn<'_>| {
-        let view = FileView::open(txn, &txn.root()?, path)?;
+        let (resolved, view) = open(txn, path)?;
         let lines = view.info().lines;
         let line = u64::try_from(line).ok().filter(|line| *line <= lines);
         let line = line.ok_or(FileError::NoSuchLine(lines))?;
         let offset = view.offset_after(line)?;
         let at_open_end = offset == view.info().bytes && view.is_unclosed()?;
-        Ok(Plan::new(&view, offset..offset, text::insertion(text, at_open_end), line))
+        Ok(Plan::new(resolved, &view, offset..offset, text::insertion(text, at_open_end), line))
     };
     run(session, path, text.len(), plan, |_, _, _, _| Ok(()))
 }
 
+/// Adds text at the end of a file; makes the file if there is none.
+///
+/// # Errors
+/// [`FileError::AlreadyExists`] for a folder; [`FileError::NotAFolder`]; a quota.
+pub(crate) fn append(session: &Session, path: &MemoryPath, text: &str) -> Result<(), FileError> {
+    let plan = |txn: &Txn<'_>| {
+        let (resolved, before) = target(txn, path, true)?;
+        let (entry, _) = before.ok_or(FileError::NotFound)?;
+        let view = FileView::of_entry(txn, entry)?;
+        let end = view.info().bytes;
+        Ok(Plan::new(resolved, &view, end..end, Wiped::new(text.to_owned()), view.info().lines))
+    };
+    loop {
+        match run(session, path, text.len(), plan, |_, _, _, _| Ok(())) {
+            Err(FileError::NotFound) => {}
+            done => return done,
+        }
+        match write(session, path, text, false) {
+            // Another caller made the file in between.
+            Err(FileError::AlreadyExists) => {}
+            done => return done,
+        }
+    }
+}
+
 impl Plan {
     fn new<S: NodeSource>(
+        resolved: ResolvedPath,
         view: &FileView<'_, S>,
         range: Range<u64>,
         text: Wiped<String>,
         line: u64,
     ) -> Self {
         let (entry, info, head) = (view.entry().clone(), *view.info(), view.head().clone());
-        Self { entry, info, head, range, text, line }
+        Self { resolved, entry, info, head, range, text, line }
     }
 
     /// Bytes of the file after the change.
@@ -144,19 +174,18 @@ fn run<T>(
     path: &MemoryPath,
     moved: usize,
     plan: impl Fn(&Txn<'_>) -> Result<Plan, FileError>,
-    answer: impl Fn(&Txn<'_>, &Plan, &FileInfo, &File) -> Result<T, FileError>,
+    reply: impl Fn(&Txn<'_>, &Plan, &FileInfo, &File) -> Result<T, FileError>,
 ) -> Result<T, FileError> {
     if moved > STAGE_BYTES {
-        return staged::edit(session, path, plan, answer);
+        return staged::edit(session, path, plan, reply);
     }
     session.write(|txn| {
-        let mut plan = plan(txn)?;
-        check_quotas(txn, Some(&plan.info), plan.bytes_after())?;
+        let plan = plan(txn)?;
+        check_quotas(txn, &plan.resolved, Some(&plan.info), plan.bytes_after())?;
         let id = plan.entry.id;
         let mut head = plan.head.clone();
         let mut owner = Owner { sink: txn, object: id, next_index: &mut head.next_index };
         rope::splice(&mut owner, &mut head.body, plan.range.clone(), &plan.text)?;
-        plan.head = head.clone();
         txn.put(RecordId::file(id), head.clone().into());
         let info = FileInfo {
             bytes: head.body.count().bytes,
@@ -164,9 +193,8 @@ fn run<T>(
             created: plan.info.created,
             modified: now(),
         };
-        let root = txn.root()?.tree;
-        folder::put(txn, (root.id, root.tag), path, (id, Tag::default()), What::File(info))?;
-        answer(txn, &plan, &info, &head)
+        folder::put(txn, path, &plan.resolved, (id, Tag::default()), What::File(info))?;
+        reply(txn, &plan, &info, &head)
     })
 }
 
@@ -188,22 +216,34 @@ fn snippet(
     Ok(Snippet { first, last, lines: info.lines, text })
 }
 
-/// The file that a write would replace; `None` if it makes a new one.
+/// The file at a path, and the way to it.
+fn open<'t>(
+    txn: &'t Txn<'_>,
+    path: &MemoryPath,
+) -> Result<(ResolvedPath, FileView<'t, Txn<'t>>), FileError> {
+    let resolved = ResolvedPath::new(txn, &txn.root()?, path)?;
+    let Target::Entry(entry) = &resolved.target else { return Err(FileError::NotFound) };
+    let view = FileView::of_entry(txn, entry.clone())?;
+    Ok((resolved, view))
+}
+
+/// The way to a file that is to be written, and the file that is there.
 pub(super) fn target(
     txn: &Txn<'_>,
     path: &MemoryPath,
     overwrite: bool,
-) -> Result<Option<(Entry, FileInfo)>, FileError> {
-    let root = txn.root()?.tree;
-    match folder::find(txn, (root.id, root.tag), path)? {
-        Found::Missing { file_at: None } => Ok(None),
-        Found::Missing { file_at: Some(depth) } => Err(not_a_folder(path, depth)),
-        Found::Entry(entry) => match entry.what {
-            What::File(info) if overwrite => Ok(Some((entry, info))),
-            _ => Err(FileError::AlreadyExists),
+) -> Result<(ResolvedPath, Option<(Entry, FileInfo)>), FileError> {
+    let resolved = ResolvedPath::new(txn, &txn.root()?, path)?;
+    let before = match &resolved.target {
+        Target::Missing { file_at: None } => None,
+        Target::Missing { file_at: Some(depth) } => return Err(not_a_folder(path, *depth)),
+        Target::Entry(entry) => match entry.what {
+            What::File(info) if overwrite => Some((entry.clone(), info)),
+            _ => return Err(FileError::AlreadyExists),
         },
-        Found::Root(_) => Err(FileError::AlreadyExists),
-    }
+        Target::Root(_) => return Err(FileError::AlreadyExists),
+    };
+    Ok((resolved, before))
 }
 
 /// The error for a path that goes through a file, to which its first `depth` names lead.
@@ -213,13 +253,14 @@ pub(super) fn not_a_folder(path: &MemoryPath, depth: usize) -> FileError {
         let Some(folder) = file.parent() else { break };
         file = folder;
     }
-    FileError::NotAFolder(FileText::new(file.as_str()))
+    FileError::NotAFolder(FileText::from(file.as_str().to_owned()))
 }
 
 /// Whether a file may grow, or come to be, with this many bytes. What shrinks is always allowed, so that a store
 /// whose quotas were lowered can be tidied.
 pub(super) fn check_quotas(
     txn: &Txn<'_>,
+    resolved: &ResolvedPath,
     before: Option<&FileInfo>,
     bytes: u64,
 ) -> Result<(), FileError> {
@@ -228,8 +269,7 @@ pub(super) fn check_quotas(
     if bytes > quotas.file_bytes && bytes > old_bytes {
         return Err(FileError::FileTooLarge(quotas.file_bytes));
     }
-    let root = txn.root()?.tree;
-    let totals = load_folder(txn, root.id, &root.tag)?.totals;
+    let totals = resolved.store_totals().unwrap_or_default();
     if before.is_none() && totals.files >= quotas.store_files {
         return Err(FileError::TooManyFiles(quotas.store_files));
     }
@@ -243,13 +283,12 @@ pub(super) fn check_quotas(
 /// Puts a file with new records at a path and discards those of the file that was there.
 pub(super) fn set_entry(
     txn: &mut Txn<'_>,
-    path: &MemoryPath,
+    (path, resolved): (&MemoryPath, &ResolvedPath),
     object: (ObjectId, Tag),
     info: FileInfo,
     before: Option<(Entry, FileInfo)>,
 ) -> Result<(), FileError> {
-    let root = txn.root()?.tree;
-    folder::put(txn, (root.id, root.tag), path, object, What::File(info))?;
+    folder::put(txn, path, resolved, object, What::File(info))?;
     if let Some((entry, _)) = before {
         discard(txn, entry)?;
     }
@@ -279,12 +318,6 @@ pub(super) fn new_info(text: &str, before: Option<&(Entry, FileInfo)>) -> FileIn
 /// A file without text.
 pub(super) fn empty() -> File {
     File { next_index: 0, body: Body::<Text>::empty() }
-}
-
-/// Milliseconds since 1970; 0 on a clock that stands before.
-pub(super) fn now() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }
 
 pub(super) fn length(text: &str) -> u64 {

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::files::FileText;
+use super::file_text::FileText;
 use super::path::PathError;
 use crate::session::StoreError;
 use inmost_format::record::RecordError;
@@ -11,6 +11,7 @@ use inmost_format::secret;
 /// A file operation changed nothing, for this reason.
 #[derive(Debug)]
 #[non_exhaustive]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum FileError {
     /// There is a file or folder at the path, or at the destination.
     AlreadyExists,
@@ -18,6 +19,10 @@ pub enum FileError {
     EmptySearch,
     /// The file would be larger than this many bytes.
     FileTooLarge(u64),
+    /// What to search for is no regular expression; says why.
+    InvalidPattern(String),
+    /// This path is a folder, where a file is needed.
+    IsAFolder(FileText),
     /// A folder cannot move into itself.
     IntoItself,
     /// The path is not one; in general words.
@@ -34,8 +39,13 @@ pub enum FileError {
     PathBelow(String),
     /// The root folder cannot be moved, replaced or deleted.
     Root,
-    /// The text to search for occurs more than once, starting on these lines.
-    SeveralMatches(Vec<u64>),
+    /// The text to search for occurs more than once.
+    SeveralMatches {
+        /// The first lines on which it starts, at most 100.
+        lines: Vec<u64>,
+        /// Further lines on which it starts.
+        more: u64,
+    },
     /// The store itself failed.
     Store(StoreError),
     /// The store may not hold so many files.
@@ -50,6 +60,11 @@ impl fmt::Display for FileError {
             Self::AlreadyExists => f.write_str("There is something at this path already."),
             Self::EmptySearch => f.write_str("The text to search for is empty."),
             Self::FileTooLarge(bytes) => write!(f, "A file may have at most {bytes} bytes."),
+            Self::InvalidPattern(reason) => write!(f, "The pattern is not valid: {reason}."),
+            Self::IsAFolder(path) => f.write_str(&secret::format(format_args!(
+                "{} is a folder, not a file.",
+                path.as_str()
+            ))),
             Self::IntoItself => f.write_str("A folder cannot be moved into itself."),
             Self::InvalidPath(reason) => write!(f, "The path is not valid: {reason}."),
             Self::NoSuchLine(lines) => write!(f, "There is no such line: the file has {lines}."),
@@ -64,7 +79,9 @@ impl fmt::Display for FileError {
                 write!(f, "A path below the folder would not be valid: {reason}.")
             }
             Self::Root => f.write_str("The root folder cannot be moved, replaced or deleted."),
-            Self::SeveralMatches(_) => f.write_str("The text to search for occurs more than once."),
+            Self::SeveralMatches { .. } => {
+                f.write_str("The text to search for occurs more than once.")
+            }
             Self::Store(error) => error.fmt(f),
             Self::TooManyFiles(files) => write!(f, "The store may hold at most {files} files."),
             Self::TooMuchText(bytes) => {
@@ -120,6 +137,14 @@ mod tests {
             E::AlreadyExists => [E::AlreadyExists, "There is something at this path already."];
             E::EmptySearch => [E::EmptySearch, "The text to search for is empty."];
             E::FileTooLarge(_) => [E::FileTooLarge(7), "A file may have at most 7 bytes."];
+            E::InvalidPattern(_) => [
+                E::InvalidPattern("unclosed group".to_owned()),
+                "The pattern is not valid: unclosed group."
+            ];
+            E::IsAFolder(_) => [
+                E::IsAFolder(FileText::from("/memories/a".to_owned())),
+                "/memories/a is a folder, not a file."
+            ];
             E::IntoItself => [E::IntoItself, "A folder cannot be moved into itself."];
             E::InvalidPath(_) => [
                 PathError::Prefix.into(),
@@ -135,7 +160,7 @@ mod tests {
             E::NoMatch => [E::NoMatch, "The text to search for does not occur."];
             E::NotFound => [E::NotFound, "There is no such file or folder."];
             E::NotAFolder(_) => [
-                E::NotAFolder(FileText::new("/memories/a")),
+                E::NotAFolder(FileText::from("/memories/a".to_owned())),
                 "/memories/a is a file, not a folder."
             ];
             E::PathBelow(_) => [
@@ -143,8 +168,8 @@ mod tests {
                 "A path below the folder would not be valid: it is longer than 1024 bytes."
             ];
             E::Root => [E::Root, "The root folder cannot be moved, replaced or deleted."];
-            E::SeveralMatches(_) => [
-                E::SeveralMatches(vec![1, 2]),
+            E::SeveralMatches { .. } => [
+                E::SeveralMatches { lines: vec![1, 2], more: 0 },
                 "The text to search for occurs more than once."
             ];
             E::Store(_) => [E::Store(StoreError::Locked), "The store is locked."], [

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use inmost_format::secret::Wiped;
 
 use super::error::FileError;
-use super::folder::{self, Found};
+use super::file_text::FileText;
+use super::folder::{ResolvedPath, Target};
+use super::line_range::LineRange;
 use super::path::MemoryPath;
 use super::rope;
 use super::search::{self, Occurrences, Searcher};
@@ -27,9 +29,9 @@ impl<'s, S: NodeSource> FileView<'s, S> {
     /// # Errors
     /// [`FileError::NotFound`] if there is none; a folder is none.
     pub(crate) fn open(source: &'s S, root: &Root, path: &MemoryPath) -> Result<Self, FileError> {
-        match folder::find(source, (root.tree.id, root.tree.tag), path)? {
-            Found::Entry(entry) => Self::of_entry(source, entry),
-            Found::Root(_) | Found::Missing { .. } => Err(FileError::NotFound),
+        match ResolvedPath::new(source, root, path)?.target {
+            Target::Entry(entry) => Self::of_entry(source, entry),
+            Target::Root(_) | Target::Missing { .. } => Err(FileError::NotFound),
         }
     }
 
@@ -100,6 +102,36 @@ impl<'s, S: NodeSource> FileView<'s, S> {
         )?;
         Ok(occurrences.found())
     }
+}
+
+/// The text of a file, or of some of its lines, for a host.
+///
+/// # Errors
+/// [`FileError::NotFound`]; [`FileError::IsAFolder`]; [`FileError::NoSuchLine`] if the lines begin after the last one.
+pub(crate) fn read(
+    source: &impl NodeSource,
+    root: &Root,
+    path: &MemoryPath,
+    range: Option<LineRange>,
+) -> Result<FileText, FileError> {
+    let entry = match ResolvedPath::new(source, root, path)?.target {
+        Target::Entry(entry) if entry.what != What::Folder => entry,
+        Target::Entry(_) | Target::Root(_) => {
+            return Err(FileError::IsAFolder(path.as_str().to_owned().into()));
+        }
+        Target::Missing { .. } => return Err(FileError::NotFound),
+    };
+    let file = FileView::of_entry(source, entry)?;
+    let Some(range) = range else { return Ok(file.read()?.into()) };
+    let total = file.info.lines;
+    if range.first > total.max(1) {
+        return Err(FileError::NoSuchLine(total));
+    }
+    let last = range.last.unwrap_or(total).min(total);
+    if last < range.first {
+        return Ok(String::new().into());
+    }
+    Ok(file.lines(range.first, last, usize::MAX)?.into())
 }
 
 /// See [`FileView::lines`]; for a head that is not committed yet.

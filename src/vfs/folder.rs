@@ -1,11 +1,13 @@
-//! Folders: finding what a path names, and putting an entry there or taking it away.
+//! Folders: following a path, and putting an entry there or taking it away.
 //!
-//! A change goes down from the root to the folder it concerns and comes back up, correcting the totals of each
-//! folder on the way. Folders that a path needs are made, and a folder that loses its last entry is gone.
+//! A change uses the folders that were read when its path was resolved. It goes from the folder it concerns back up to the
+//! root and corrects the totals of each folder on the way. Missing folders are made, and a folder that loses its last
+//! entry is removed.
 
-use crate::session::StoreError;
+use std::sync::Arc;
+
 use inmost_format::crypto::rng;
-use inmost_format::record::node::{Entry, Folder, Name, Totals, What};
+use inmost_format::record::node::{Entry, Folder, Name, Root, Totals, What};
 use inmost_format::record::tree::{Body, Owner};
 use inmost_format::record::{
     NodeSink, NodeSource, ObjectId, RecordError, RecordId, Tag, load_folder,
@@ -13,11 +15,19 @@ use inmost_format::record::{
 
 use super::error::FileError;
 use super::path::MemoryPath;
-use super::subtree::Subtree;
+use crate::session::StoreError;
+
+/// A path that was followed from the root folder of the store.
+pub(crate) struct ResolvedPath {
+    /// The folders that were read, downwards: the n-th holds the n-th name, if anything does.
+    steps: Vec<Step>,
+    /// What the path leads to.
+    pub(crate) target: Target,
+}
 
 /// What a path leads to.
-pub(crate) enum Found {
-    /// What stands for the root, which has no entry as far as the path knows; `None` for a subtree that holds
+pub(crate) enum Target {
+    /// The folder that stands for the root, which has no entry as far as the path knows; `None` for a subtree that holds
     /// nothing yet.
     Root(Option<(ObjectId, Tag)>),
     /// A folder or file.
@@ -29,74 +39,77 @@ pub(crate) enum Found {
     },
 }
 
-/// Follows a path from the root folder of the store.
-///
-/// # Errors
-/// [`StoreError::SubtreeIsFile`], if the path is one of a subtree that cannot be; what reading answers.
-pub(crate) fn find(
-    source: &impl NodeSource,
-    root: (ObjectId, Tag),
-    path: &MemoryPath,
-) -> Result<Found, FileError> {
-    let top = top(source, root, path.subtree())?;
-    let mut found = Found::Root(top);
-    if path.is_root() {
-        return Ok(found);
-    }
-    let Some(mut folder) = top else { return Ok(Found::Missing { file_at: None }) };
-    for (depth, name) in path.segments().enumerate() {
-        if matches!(&found, Found::Entry(entry) if entry.what != What::Folder) {
-            return Ok(Found::Missing { file_at: Some(depth) });
-        }
-        let head = load_folder(source, folder.0, &folder.1)?;
-        let Some(entry) = head.body.entry(source, folder.0, name)? else {
-            return Ok(Found::Missing { file_at: None });
-        };
-        folder = (entry.id, entry.tag);
-        found = Found::Entry(entry);
-    }
-    Ok(found)
+/// A folder on the way, and its entry of the next name.
+struct Step {
+    object: ObjectId,
+    head: Arc<Folder>,
+    entry: Option<Entry>,
 }
 
-/// The folder that a subtree is, if it holds anything.
-fn top(
-    source: &impl NodeSource,
-    root: (ObjectId, Tag),
-    subtree: &Subtree,
-) -> Result<Option<(ObjectId, Tag)>, FileError> {
-    let mut folder = root;
-    for name in subtree.names() {
-        let head = load_folder(source, folder.0, &folder.1)?;
-        match head.body.entry(source, folder.0, name)? {
-            None => return Ok(None),
-            Some(entry) if entry.what != What::Folder => {
-                return Err(StoreError::SubtreeIsFile.into());
+impl ResolvedPath {
+    /// Follows a path.
+    ///
+    /// # Errors
+    /// [`StoreError::SubtreeIsFile`] if the path is one of a subtree that is a file; the errors of reading.
+    pub(crate) fn new(
+        source: &impl NodeSource,
+        root: &Root,
+        path: &MemoryPath,
+    ) -> Result<Self, FileError> {
+        let above = path.subtree().names().count();
+        let last = path.all_names().count();
+        let mut steps = Vec::with_capacity(last);
+        let mut folder = (root.tree.id, root.tree.tag);
+        let mut target = Target::Root(Some(folder));
+        for (number, name) in (1..).zip(path.all_names()) {
+            let (object, tag) = folder;
+            let head = load_folder(source, object, &tag)?;
+            let entry = head.body.entry(source, object, name)?;
+            steps.push(Step { object, head, entry: entry.clone() });
+            target = match entry {
+                // A subtree that is not there holds nothing, and is no error.
+                None if path.is_root() => Target::Root(None),
+                None => Target::Missing { file_at: None },
+                Some(entry) if entry.what == What::Folder => {
+                    folder = (entry.id, entry.tag);
+                    if number <= above { Target::Root(Some(folder)) } else { Target::Entry(entry) }
+                }
+                Some(_) if number <= above => return Err(StoreError::SubtreeIsFile.into()),
+                Some(entry) if number == last => Target::Entry(entry),
+                Some(_) => Target::Missing { file_at: Some(number - above) },
+            };
+            if matches!(target, Target::Root(None) | Target::Missing { .. }) {
+                break;
             }
-            Some(entry) => folder = (entry.id, entry.tag),
         }
+        Ok(Self { steps, target })
     }
-    Ok(Some(folder))
+
+    /// The totals of the whole store, as far as a folder was read.
+    pub(crate) fn store_totals(&self) -> Option<Totals> {
+        self.steps.first().map(|step| step.head.totals)
+    }
 }
 
 /// Puts an object at a path, in place of a file that is there; makes the folders that are missing. The tag is
 /// that of the object's head where it came from; a head that changes gets a new one when it is sealed.
 pub(crate) fn put<S: NodeSink>(
     sink: &mut S,
-    root: (ObjectId, Tag),
     path: &MemoryPath,
+    resolved: &ResolvedPath,
     object: (ObjectId, Tag),
     what: What,
-) -> Result<Totals, RecordError> {
-    edit(sink, root, path, &Change::Put(object, what))
+) -> Result<(), RecordError> {
+    change(sink, path, resolved, &Change::Put(object, what))
 }
 
 /// Takes the entry at a path out of the tree; what it refers to stays as it is.
 pub(crate) fn remove<S: NodeSink>(
     sink: &mut S,
-    root: (ObjectId, Tag),
     path: &MemoryPath,
-) -> Result<Totals, RecordError> {
-    edit(sink, root, path, &Change::Remove)
+    resolved: &ResolvedPath,
+) -> Result<(), RecordError> {
+    change(sink, path, resolved, &Change::Remove)
 }
 
 /// Random, so that an id says nothing and never comes twice.
@@ -109,69 +122,68 @@ enum Change {
     Remove,
 }
 
-/// Changes the entry at `path` and answers the totals of the whole tree after it.
-fn edit<S: NodeSink>(
+fn change<S: NodeSink>(
     sink: &mut S,
-    root: (ObjectId, Tag),
     path: &MemoryPath,
-    change: &Change,
-) -> Result<Totals, RecordError> {
-    let names: Vec<&str> = path.subtree().names().chain(path.segments()).collect();
-    let mut folder = Folder::clone(&*load_folder(sink, root.0, &root.1)?);
-    edit_below(sink, root.0, &mut folder, &names, change)?;
-    let totals = folder.totals;
-    sink.put(RecordId::folder(root.0), folder.into());
-    Ok(totals)
-}
-
-fn edit_below<S: NodeSink>(
-    sink: &mut S,
-    object: ObjectId,
-    folder: &mut Folder,
-    names: &[&str],
+    resolved: &ResolvedPath,
     change: &Change,
 ) -> Result<(), RecordError> {
-    let Some((name, rest)) = names.split_first() else { return Ok(()) };
-    let existing = folder.body.entry(sink, object, name)?;
-    let before = match &existing {
-        Some(entry) => Totals::of_entry(sink, entry)?,
-        None => Totals::default(),
+    let names: Vec<&str> = path.all_names().collect();
+    let Some(step) = resolved.steps.first() else { return Ok(()) };
+    let folder = change_below(sink, &resolved.steps, &names, change)?.1;
+    sink.put(RecordId::folder(step.object), folder.into());
+    Ok(())
+}
+
+/// The folder that the first of `steps` is, after the change; a new one if there is no such step.
+fn change_below<S: NodeSink>(
+    sink: &mut S,
+    steps: &[Step],
+    names: &[&str],
+    change: &Change,
+) -> Result<(ObjectId, Folder), RecordError> {
+    let (object, mut folder, existing) = match steps.first() {
+        Some(step) => (step.object, Folder::clone(&step.head), step.entry.as_ref()),
+        None => (fresh_id()?, empty(), None),
+    };
+    let Some((name, rest)) = names.split_first() else { return Ok((object, folder)) };
+    let below = steps.get(1..).unwrap_or_default();
+    let before = match (existing, below.first()) {
+        (Some(entry), Some(child)) => Totals::of_folder(&entry.name, &child.head.totals),
+        (Some(entry), None) => Totals::of_entry(sink, entry)?,
+        (None, _) => Totals::default(),
     };
 
-    let (entry, after) = if rest.is_empty() {
-        match change {
-            Change::Remove => (None, Totals::default()),
-            Change::Put((id, tag), what) => {
-                let entry = Entry { name: Name::new(name), id: *id, tag: *tag, what: *what };
-                let added = Totals::of_entry(sink, &entry)?;
-                (Some(entry), added)
-            }
+    let name = Name::new(name);
+    let (entry, after) = match change {
+        Change::Remove if rest.is_empty() => (None, Totals::default()),
+        Change::Put((id, tag), what) if rest.is_empty() => {
+            let entry = Entry { name: name.clone(), id: *id, tag: *tag, what: *what };
+            let added = Totals::of_entry(sink, &entry)?;
+            (Some(entry), added)
         }
-    } else {
-        let (id, mut child) = match &existing {
-            Some(entry) => (entry.id, Folder::clone(&*load_folder(sink, entry.id, &entry.tag)?)),
-            None => (fresh_id()?, empty()),
-        };
-        edit_below(sink, id, &mut child, rest, change)?;
-        let head = RecordId::folder(id);
-        if child.body.count() == 0 {
-            sink.remove(head);
-            (None, Totals::default())
-        } else {
-            let name = Name::new(name);
-            let added = Totals::of_folder(&name, &child.totals);
-            sink.put(head, child.into());
-            (Some(Entry { name, id, tag: Tag::default(), what: What::Folder }), added)
+        _ => {
+            let (id, child) = change_below(sink, below, rest, change)?;
+            let head = RecordId::folder(id);
+            if child.body.count() == 0 {
+                sink.remove(head);
+                (None, Totals::default())
+            } else {
+                let added = Totals::of_folder(&name, &child.totals);
+                sink.put(head, child.into());
+                let (name, tag) = (name.clone(), Tag::default());
+                (Some(Entry { name, id, tag, what: What::Folder }), added)
+            }
         }
     };
 
     let mut owner = Owner { sink, object, next_index: &mut folder.next_index };
     match entry {
         Some(entry) => folder.body.put_entry(&mut owner, entry)?,
-        None => folder.body.remove_entry(&mut owner, name)?,
+        None => folder.body.remove_entry(&mut owner, name.as_str())?,
     }
     folder.totals = folder.totals.minus(&before).plus(&after);
-    Ok(())
+    Ok((object, folder))
 }
 
 fn empty() -> Folder {

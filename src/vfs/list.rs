@@ -1,9 +1,11 @@
 //! Listing folders without opening a file.
 
+use super::entry::{FolderEntry, Metadata};
 use super::error::FileError;
-use super::folder::{self, Found};
+use super::folder::{ResolvedPath, Target};
 use super::listing::Item;
 use super::name::is_hidden;
+use super::page::{Page, PageCursor};
 use super::path::MemoryPath;
 use inmost_format::record::node::{Entries, Entry, Root, Totals, What};
 use inmost_format::record::{NodeSource, ObjectId, RecordError, Tag, load_folder};
@@ -35,10 +37,10 @@ pub(crate) fn find(
     root: &Root,
     path: &MemoryPath,
 ) -> Result<Kind, FileError> {
-    let folder = match folder::find(source, (root.tree.id, root.tree.tag), path)? {
-        Found::Missing { .. } => return Err(FileError::NotFound),
-        Found::Root(folder) => folder,
-        Found::Entry(entry) => match entry.what {
+    let folder = match ResolvedPath::new(source, root, path)?.target {
+        Target::Missing { .. } => return Err(FileError::NotFound),
+        Target::Root(folder) => folder,
+        Target::Entry(entry) => match entry.what {
             What::Folder => Some((entry.id, entry.tag)),
             What::File(_) => return Ok(Kind::File(entry)),
         },
@@ -87,26 +89,71 @@ impl Listing {
             Ok(true)
         })
     }
+}
 
-    /// Visits all entries of the folder itself, hidden ones too.
-    pub(crate) fn entries(
-        &self,
-        source: &impl NodeSource,
-        mut visit: impl FnMut(&Entry, u64),
-    ) -> Result<(), RecordError> {
-        let Some((object, tag)) = &self.folder else { return Ok(()) };
-        let head = load_folder(source, *object, tag)?;
-        head.body.visit(source, *object, 0, &mut |_, leaf: &Entries| {
-            for entry in &leaf.0 {
-                let bytes = match entry.what {
-                    What::File(info) => info.bytes,
-                    What::Folder => load_folder(source, entry.id, &entry.tag)?.totals.bytes,
-                };
-                visit(entry, bytes);
+/// What is known of a file or folder without reading its text.
+///
+/// # Errors
+/// [`FileError::NotFound`].
+pub(crate) fn metadata(
+    source: &impl NodeSource,
+    root: &Root,
+    path: &MemoryPath,
+) -> Result<Metadata, FileError> {
+    let folder = match ResolvedPath::new(source, root, path)?.target {
+        Target::Missing { .. } => return Err(FileError::NotFound),
+        Target::Root(None) => return Ok(Metadata::of_folder(0)),
+        Target::Root(Some(folder)) => folder,
+        Target::Entry(entry) if entry.what == What::Folder => (entry.id, entry.tag),
+        Target::Entry(entry) => return Ok(Metadata::of(&entry, 0)),
+    };
+    Ok(Metadata::of_folder(load_folder(source, folder.0, &folder.1)?.totals.bytes))
+}
+
+/// Up to `most` entries of a folder behind a place in it, hidden ones too.
+///
+/// # Errors
+/// [`FileError::NotFound`], [`FileError::NotAFolder`].
+pub(crate) fn page(
+    source: &impl NodeSource,
+    root: &Root,
+    path: &MemoryPath,
+    after: Option<&PageCursor>,
+    most: usize,
+) -> Result<Page<FolderEntry>, FileError> {
+    let (object, tag) = match ResolvedPath::new(source, root, path)?.target {
+        Target::Missing { .. } => return Err(FileError::NotFound),
+        Target::Root(None) => return Ok(Page::new(Vec::new(), None)),
+        Target::Root(Some(folder)) => folder,
+        Target::Entry(entry) if entry.what == What::Folder => (entry.id, entry.tag),
+        Target::Entry(_) => return Err(FileError::NotAFolder(path.as_str().to_owned().into())),
+    };
+    let head = load_folder(source, object, &tag)?;
+    let after = after.map(|after| after.path.as_str());
+    let start = after.map_or(Ok(0), |name| head.body.position_of(source, object, name))?;
+    let mut items: Vec<FolderEntry> = Vec::new();
+    let mut next = None;
+    head.body.visit::<RecordError>(source, object, start, &mut |before, leaf: &Entries| {
+        let skipped = usize::try_from(start.saturating_sub(before)).unwrap_or(usize::MAX);
+        for entry in leaf.0.iter().skip(skipped) {
+            let name = entry.name.as_str();
+            if Some(name) == after {
+                continue;
             }
-            Ok(true)
-        })
-    }
+            if let Some(last) = items.last().filter(|_| items.len() >= most) {
+                next = Some(PageCursor::after(&last.name));
+                return Ok(false);
+            }
+            let bytes = match entry.what {
+                What::File(_) => 0,
+                What::Folder => load_folder(source, entry.id, &entry.tag)?.totals.bytes,
+            };
+            let metadata = Metadata::of(entry, bytes);
+            items.push(FolderEntry { name: name.to_owned(), metadata });
+        }
+        Ok(true)
+    })?;
+    Ok(Page::new(items, next))
 }
 
 fn visible(

@@ -5,13 +5,11 @@
 
 use super::escape::{Meaning, meaning};
 use super::name::{self, InvalidPath};
-use super::subtree::Subtree;
+use super::subtree::{ROOT, Subtree};
 use crate::limits::{PATH_BYTES, SEGMENT_BYTES};
 use inmost_format::secret::Wiped;
 use std::fmt;
 use unicode_normalization::UnicodeNormalization;
-
-pub(super) const ROOT: &str = "/memories";
 
 /// A canonical path, as whoever sent it knows it, and the [`Subtree`] it is a path of. Holds, for every value:
 ///
@@ -45,7 +43,7 @@ pub(crate) enum PathError {
 
 impl MemoryPath {
     /// The root of the store, which always exists.
-    #[cfg(any(test, feature = "fuzzing"))]
+    #[cfg(test)]
     pub(crate) fn root() -> Self {
         Self::top(&Subtree::default())
     }
@@ -107,7 +105,7 @@ impl MemoryPath {
     ///
     /// # Errors
     /// As for [`parse`](Self::parse), for a name that is no single segment or a path beyond the limits.
-    #[cfg(any(test, feature = "fuzzing"))]
+    #[cfg(test)]
     pub(crate) fn join(&self, name: &str) -> Result<Self, PathError> {
         match meaning(name) {
             Meaning::Escape => return Err(PathError::Escape),
@@ -132,7 +130,7 @@ impl MemoryPath {
     }
 
     /// The last segment; `None` for the root.
-    #[cfg(any(test, feature = "fuzzing"))]
+    #[cfg(test)]
     pub(crate) fn name(&self) -> Option<&str> {
         self.below_root().rsplit_once('/').map(|(_, name)| name)
     }
@@ -140,6 +138,16 @@ impl MemoryPath {
     /// The names below what stands for the root, downwards.
     pub(crate) fn segments(&self) -> impl DoubleEndedIterator<Item = &str> + Clone {
         self.below_root().split('/').filter(|name| !name.is_empty())
+    }
+
+    /// All names from the root of the store, downwards: those of the subtree, then the [`segments`](Self::segments).
+    pub(super) fn all_names(&self) -> impl Iterator<Item = &str> + Clone {
+        self.subtree.names().chain(self.segments())
+    }
+
+    /// The subtree below this folder, a path of the whole store.
+    pub(crate) fn to_subtree(&self) -> Subtree {
+        Subtree::below(self.as_str())
     }
 
     /// The number of [`segments`](Self::segments).
@@ -200,7 +208,7 @@ impl MemoryPath {
     }
 }
 
-#[cfg(any(test, feature = "fuzzing"))]
+#[cfg(test)]
 impl PartialEq for MemoryPath {
     fn eq(&self, other: &Self) -> bool {
         self.as_str() == other.as_str() && self.subtree.names().eq(other.subtree.names())

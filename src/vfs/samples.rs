@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use super::edit;
-use super::files::EntryKind;
+use super::entry::EntryKind;
 use super::path::MemoryPath;
 use crate::session::{Session, Vault, VaultOptions};
 use inmost_format::crypto::cost::KdfCost;
@@ -58,12 +58,12 @@ fn export(session: &Session, folder: &Path) {
 fn walk(session: &Session, folder: &str, files: &mut Vec<Value>) {
     for entry in session.files().list(folder).unwrap() {
         let path = format!("{folder}/{}", entry.name);
-        match entry.kind {
+        match entry.metadata.kind {
             EntryKind::Folder => walk(session, &path, files),
             EntryKind::File { lines, created, modified } => {
                 let text = session.files().read(&path).unwrap();
                 files.push(json!({
-                    "path": path, "bytes": entry.bytes, "lines": lines,
+                    "path": path, "bytes": entry.metadata.bytes, "lines": lines,
                     "created": created, "modified": modified, "text": text.as_str(),
                 }));
             }
@@ -169,7 +169,7 @@ fn write_the_store_for_the_independent_reader() {
     copy_outside(&folder, &folder);
 
     let session = unlock(&folder);
-    session.purge(|_| {}).unwrap();
+    session.purge().unwrap();
     session.files().write("/memories/after", "the purge").unwrap();
     let purged = folder.join("purged");
     fs::create_dir(&purged).unwrap();
@@ -204,7 +204,7 @@ fn write_the_golden_store() {
     files.rename("/memories/small.md", "/memories/moved/\u{fc}.md").unwrap();
     files.remove("/memories/doomed.md").unwrap();
     // Leaves a small log, of a second generation.
-    session.purge(|_| {}).unwrap();
+    session.purge().unwrap();
     files.write("/memories/empty", "no more").unwrap();
     export(&session, &folder);
     session.lock();

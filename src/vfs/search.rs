@@ -83,6 +83,8 @@ pub(crate) struct Occurrences {
     first: Option<Hit>,
     several: bool,
     lines: Vec<u64>,
+    more: u64,
+    last_line: Option<u64>,
 }
 
 /// The answer of [`Occurrences`].
@@ -92,8 +94,13 @@ pub(crate) enum Found {
     Nowhere,
     /// It occurs exactly once.
     Once(Hit),
-    /// It occurs more than once, starting on these lines: distinct, ascending, possibly a single one.
-    Several(Vec<u64>),
+    /// It occurs more than once.
+    Several {
+        /// The first [`LISTED_LINES`] lines on which it starts: distinct, ascending, possibly a single one.
+        lines: Vec<u64>,
+        /// Further lines.
+        more: u64,
+    },
 }
 
 impl Occurrences {
@@ -101,8 +108,14 @@ impl Occurrences {
     pub(crate) fn add(&mut self, hit: Hit) {
         self.several = self.first.is_some();
         self.first.get_or_insert(hit);
-        if self.lines.last() != Some(&hit.line) {
+        if self.last_line == Some(hit.line) {
+            return;
+        }
+        self.last_line = Some(hit.line);
+        if self.lines.len() < LISTED_LINES {
             self.lines.push(hit.line);
+        } else {
+            self.more = self.more.saturating_add(1);
         }
     }
 
@@ -111,7 +124,7 @@ impl Occurrences {
         match self.first {
             None => Found::Nowhere,
             Some(hit) if !self.several => Found::Once(hit),
-            Some(_) => Found::Several(self.lines),
+            Some(_) => Found::Several { lines: self.lines, more: self.more },
         }
     }
 }
@@ -119,6 +132,9 @@ impl Occurrences {
 fn newlines(bytes: &[u8]) -> u64 {
     u64::try_from(text::newlines(bytes).count()).unwrap_or(u64::MAX)
 }
+
+/// Lines that a model can make use of; 80,000 numbers help nobody.
+const LISTED_LINES: usize = 100;
 
 fn borders(needle: &[u8]) -> Option<Wiped<Vec<u32>>> {
     let (_, rest) = needle.split_first()?;
@@ -232,9 +248,11 @@ mod tests {
     fn occurrences_are_none_one_or_several_with_distinct_lines() {
         assert_eq!(found("abc", "x"), Found::Nowhere);
         assert_eq!(found("a\nbc", "c"), Found::Once(Hit { offset: 3, line: 2 }));
-        assert_eq!(found("aaa", "aa"), Found::Several(vec![1]));
-        assert_eq!(found("a a\nb\na\n", "a"), Found::Several(vec![1, 3]));
-        assert_eq!(found("\n\n\n", "\n\n"), Found::Several(vec![1, 2]));
+        assert_eq!(found("aaa", "aa"), Found::Several { lines: vec![1], more: 0 });
+        assert_eq!(found("a a\nb\na\n", "a"), Found::Several { lines: vec![1, 3], more: 0 });
+        assert_eq!(found("\n\n\n", "\n\n"), Found::Several { lines: vec![1, 2], more: 0 });
+        let many = found(&"a\n".repeat(250), "a");
+        assert_eq!(many, Found::Several { lines: (1..=100).collect(), more: 150 });
     }
 
     #[test]

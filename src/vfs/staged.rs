@@ -25,15 +25,18 @@ pub(super) fn write(
 ) -> Result<(), FileError> {
     session.exclusive(|exclusive| {
         let before = exclusive.commit(|txn| {
-            let before = target(txn, path, overwrite)?;
-            check_quotas(txn, before.as_ref().map(|(_, info)| info), edit::length(text))?;
+            let (resolved, before) = target(txn, path, overwrite)?;
+            let replaced = before.as_ref().map(|(_, info)| info);
+            check_quotas(txn, &resolved, replaced, edit::length(text))?;
             Ok::<_, FileError>(before)
         })?;
         let info = new_info(text, before.as_ref());
         let (id, place) = stage(exclusive, text, info)?;
         exclusive.commit(|txn| {
             let staged = reap::claim(txn, &place)?;
-            set_entry(txn, path, (id, staged.tag), info, before.clone())
+            // The steps before have committed: what the first look found on the way to the path has other tags now.
+            let (resolved, _) = target(txn, path, true)?;
+            set_entry(txn, (path, &resolved), (id, staged.tag), info, before.clone())
         })
     })
 }
@@ -43,12 +46,12 @@ pub(super) fn edit<T>(
     session: &Session,
     path: &MemoryPath,
     plan: impl Fn(&Txn<'_>) -> Result<Plan, FileError>,
-    answer: impl Fn(&Txn<'_>, &Plan, &FileInfo, &File) -> Result<T, FileError>,
+    reply: impl Fn(&Txn<'_>, &Plan, &FileInfo, &File) -> Result<T, FileError>,
 ) -> Result<T, FileError> {
     session.exclusive(|exclusive| {
         let (mut plan, text) = exclusive.commit(|txn| {
             let plan = plan(txn)?;
-            check_quotas(txn, Some(&plan.info), plan.bytes_after())?;
+            check_quotas(txn, &plan.resolved, Some(&plan.info), plan.bytes_after())?;
             let text = changed(&read_text(txn, plan.entry.id, &plan.head.body)?, &plan)?;
             Ok::<_, FileError>((plan, text))
         })?;
@@ -59,8 +62,9 @@ pub(super) fn edit<T>(
         exclusive.commit(|txn| {
             let staged = reap::claim(txn, &place)?;
             let head = load_file(txn, id, &staged.tag)?;
-            set_entry(txn, path, (id, staged.tag), info, Some(before.clone()))?;
-            answer(txn, &plan, &info, &head)
+            let (resolved, _) = target(txn, path, true)?;
+            set_entry(txn, (path, &resolved), (id, staged.tag), info, Some(before.clone()))?;
+            reply(txn, &plan, &info, &head)
         })
     })
 }

@@ -18,7 +18,7 @@ const CALLS: [&str; 7] = [
 
 /// What a locked tool tells the model; the application's error must not be a result.
 fn for_model_when_locked(tool: &MemoryTool, call: &str) -> ToolResult {
-    match tool.call(call) {
+    match tool.try_run_json(call) {
         Err(error) => error.for_model(),
         Ok(result) => panic!("{} for {call}", result.content()),
     }
@@ -54,7 +54,7 @@ fn a_tool_made_after_the_lock_is_locked_too() {
     let session = Session::in_memory().unwrap();
     session.lock();
     let tool = MemoryTool::new(session.clone());
-    assert!(tool.call(CALLS[0]).is_err());
+    assert!(tool.try_run_json(CALLS[0]).is_err());
 }
 
 /// Input and paths are checked before the store is asked.
@@ -85,7 +85,7 @@ fn input_and_path_errors_answer_while_locked() {
             "Error: Invalid path /memories/%00: {reason}",
         ),
     ] {
-        let result = tool.call(call).unwrap();
+        let result = tool.try_run_json(call).unwrap();
         assert!(result.is_error(), "{call}");
         assert!(matches(expected, result.content()), "{} for {call}", result.content());
     }

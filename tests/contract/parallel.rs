@@ -74,7 +74,7 @@ fn of_many_creates_of_one_path_exactly_one_succeeds() {
         let attempts: Vec<_> = (0..8)
             .map(|n| {
                 let (tool, call) = (&tool, call(n).to_string());
-                scope.spawn(move || (n, tool.call(&call).unwrap()))
+                scope.spawn(move || (n, tool.try_run_json(&call).unwrap()))
             })
             .collect();
         attempts

@@ -52,7 +52,7 @@ fn an_edit_past_16_mib_is_refused_at_the_exact_byte() {
 
 #[test]
 fn a_refused_overwrite_keeps_the_old_text() {
-    let session = SessionOptions::new().file_bytes(8).in_memory().unwrap();
+    let session = SessionOptions::new().max_file_bytes(8).in_memory().unwrap();
     let tool = MemoryTool::builder(session.clone()).create_overwrites(true).build();
     create(&tool, "/memories/f", "old\n");
     let before = dump(&reader(&session), &[]);

@@ -14,22 +14,22 @@ pub(crate) fn new_tool() -> MemoryTool {
 /// A tool that cuts nothing, for reading back what another tool on the same session wrote.
 pub(crate) fn reader(session: &Session) -> MemoryTool {
     MemoryTool::builder(session.clone())
-        .view_characters(1_000_000_000)
-        .ranged_view_characters(1_000_000_000)
-        .listing_entries(1_000_000)
+        .max_view_characters(1_000_000_000)
+        .max_ranged_view_characters(1_000_000_000)
+        .max_listing_entries(1_000_000)
         .build()
 }
 
 /// The content of a call that must succeed.
 pub(crate) fn done(tool: &MemoryTool, call: &Value) -> String {
-    let result = tool.call(&call.to_string()).unwrap();
+    let result = tool.try_run_json(&call.to_string()).unwrap();
     assert!(!result.is_error(), "{} for {}", result.content(), start_of(call));
     result.content().to_owned()
 }
 
 /// The content of a call that must fail.
 pub(crate) fn refused(tool: &MemoryTool, call: &Value) -> String {
-    let result = tool.call(&call.to_string()).unwrap();
+    let result = tool.try_run_json(&call.to_string()).unwrap();
     assert!(result.is_error(), "{} for {}", result.content(), start_of(call));
     result.content().to_owned()
 }
@@ -80,7 +80,7 @@ pub(crate) fn dump(tool: &MemoryTool, hidden: &[&str]) -> BTreeMap<String, Strin
 }
 
 fn dump_below(tool: &MemoryTool, path: &str, seen: &mut BTreeMap<String, String>) {
-    let result = tool.call(&json!({"command": "view", "path": path}).to_string()).unwrap();
+    let result = tool.try_run_json(&json!({"command": "view", "path": path}).to_string()).unwrap();
     let content = result.content().to_owned();
     if content.starts_with("Here're the files") {
         for line in content.lines().skip(2) {

@@ -79,7 +79,7 @@ fn no_form_of_a_path_leads_out_of_a_subtree() {
         "/memories\u{0}/secret",
     ] {
         for call in calls(way) {
-            let result = tool.call(&call.to_string()).unwrap();
+            let result = tool.try_run_json(&call.to_string()).unwrap();
             assert!(!result.content().contains("outside"), "{call}: {}", result.content());
             for name in ["secret", "a/secret", "a/bc/secret", "é"] {
                 assert_eq!(read(&session, &format!("/memories/{name}")), "outside", "{call}");
@@ -180,7 +180,9 @@ fn a_file_where_the_folder_should_be_is_the_applications_to_mend() {
         session.files().write(file, "outside").unwrap();
         for path in ["/memories", "/memories/own", "/memories/a/b"] {
             for call in calls(path) {
-                let Err(error) = tool.call(&call.to_string()) else { panic!("{call} is answered") };
+                let Err(error) = tool.try_run_json(&call.to_string()) else {
+                    panic!("{call} is answered")
+                };
                 assert!(matches!(error, StoreError::SubtreeIsFile), "{call}: {error}");
                 assert_eq!(error.for_model().content(), "Error: Memory is unavailable.");
             }
@@ -203,8 +205,8 @@ fn a_parent_that_is_a_file_is_named_as_the_model_knows_it() {
 #[test]
 fn a_full_store_does_not_tell_a_subtree_how_full() {
     for (options, more) in [
-        (SessionOptions::new().store_files(3), ""),
-        (SessionOptions::new().store_bytes(20), "123456789"),
+        (SessionOptions::new().max_files(3), ""),
+        (SessionOptions::new().max_store_bytes(20), "123456789"),
     ] {
         let session = options.in_memory().unwrap();
         session.files().write("/memories/other/a", "1234567890").unwrap();
@@ -304,7 +306,7 @@ proptest! {
         session.files().write("/memories/a/b", "outside").unwrap();
         let tool = confined(&session, "/memories/p/p");
         for call in calls {
-            let (expected, told) = (whole.call(&call.to_string()), tool.call(&call.to_string()));
+            let (expected, told) = (whole.try_run_json(&call.to_string()), tool.try_run_json(&call.to_string()));
             let (expected, told) = (expected.unwrap(), told.unwrap());
             prop_assert_eq!(told.content(), expected.content(), "{}", call);
             prop_assert_eq!(told.is_error(), expected.is_error());

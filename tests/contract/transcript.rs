@@ -55,7 +55,7 @@ impl Transcript {
     fn play(&self, name: &str, tool: &MemoryTool) {
         let mut differences = Vec::new();
         for step in &self.steps {
-            let result = tool.call(&step.call).unwrap_or_else(|_| {
+            let result = tool.try_run_json(&step.call).unwrap_or_else(|_| {
                 panic!("{name}:{}: the store failed on {}", step.line, excerpt(&step.call))
             });
             if result.is_error() != step.is_error || !matches(&step.content, result.content()) {
@@ -137,9 +137,9 @@ impl Transcript {
         let mut session = SessionOptions::new();
         for (name, value) in &self.options {
             session = match name.as_str() {
-                "file_bytes" => session.file_bytes(number(value)),
-                "store_files" => session.store_files(number(value)),
-                "store_bytes" => session.store_bytes(number(value)),
+                "file_bytes" => session.max_file_bytes(number(value)),
+                "store_files" => session.max_files(number(value)),
+                "store_bytes" => session.max_store_bytes(number(value)),
                 _ => session,
             };
         }
@@ -152,9 +152,9 @@ impl Transcript {
             tool = match name.as_str() {
                 "read_only" => tool.read_only(true),
                 "create_overwrites" => tool.create_overwrites(true),
-                "view_characters" => tool.view_characters(number(value)),
-                "ranged_view_characters" => tool.ranged_view_characters(number(value)),
-                "listing_entries" => tool.listing_entries(number(value)),
+                "view_characters" => tool.max_view_characters(number(value)),
+                "ranged_view_characters" => tool.max_ranged_view_characters(number(value)),
+                "listing_entries" => tool.max_listing_entries(number(value)),
                 "file_bytes" | "store_files" | "store_bytes" | "whole_store" => tool,
                 _ => panic!("unknown option {name}"),
             };

@@ -97,7 +97,7 @@ impl Host<'_> {
                     session = session.idle_lock(IDLE);
                 }
                 let vault = VaultOptions::new().session(session).open(self.store);
-                vault.and_then(|vault| vault.unlock(&passphrase))
+                vault.and_then(|mut vault| vault.unlock(&passphrase))
             };
             match session {
                 Ok(session) => {
@@ -150,7 +150,7 @@ impl Host<'_> {
         }
         let (tool, session) = (self.tool.as_ref().unwrap(), self.session.as_ref().unwrap());
         match order {
-            order if order == Order::Call as u8 => send(tool.call(text).unwrap().content()),
+            order if order == Order::Call as u8 => send(tool.try_run_json(text).unwrap().content()),
             order if order == Order::Write as u8 => {
                 let (path, text) = text.split_once('\0').unwrap();
                 match session.files().write(path, text) {
@@ -170,9 +170,9 @@ impl Host<'_> {
                 }
             }
             order if order == Order::Upkeep as u8 => {
-                assert!(session.check(|_| {}).unwrap().is_clean());
-                session.backup(format!("{}.backup", self.store), |_| {}).unwrap();
-                session.purge(|_| {}).unwrap();
+                assert!(session.check().unwrap().is_clean());
+                session.backup(format!("{}.backup", self.store)).unwrap();
+                session.purge().unwrap();
                 send("done");
             }
             order if order == Order::Lock as u8 => {

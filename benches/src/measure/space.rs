@@ -79,7 +79,7 @@ pub fn stored(name: &str, store: &Path) -> Result<Vec<Row>, Box<dyn Error>> {
     let before = size(store)?;
     let session = store::open(store, SessionOptions::new())?;
     let text = session.status()?.bytes;
-    session.purge(|_| {})?;
+    session.purge()?;
     session.lock();
     drop(session);
     let after = size(store)?;

@@ -9,9 +9,9 @@ use serde::{Deserialize, Serialize};
 
 use super::frame::{self, HELLO};
 use super::{Limits, server};
-use crate::credential::{Secret, SecretShape};
 use crate::exit::Failure;
 use crate::passphrase::VARIABLE;
+use crate::secret::{Secret, SecretShape};
 use crate::store::facts::Freshness;
 use crate::store::wire_path;
 use crate::streams;

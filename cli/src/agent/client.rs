@@ -10,7 +10,8 @@ use super::protocol::{Asked, Hello, Purpose, Said, VERSION, Welcome};
 use super::{AgentFacts, address, peer};
 use crate::exit::{Exit, Failure};
 use crate::store::request::{Reply, Request};
-use crate::store::{Restrictions, wire_path};
+use crate::store::restrictions::Restrictions;
+use crate::store::wire_path;
 use crate::wiped::Wiped;
 
 /// A connection to the agent that has the store.

@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use super::AgentFacts;
 use crate::exit::Failure;
-use crate::store::Restrictions;
 use crate::store::request::Reply;
+use crate::store::restrictions::Restrictions;
 
 /// The version of everything that follows.
 pub(super) const VERSION: u32 = 1;

@@ -17,10 +17,10 @@ use super::connection::{self, Agent};
 use super::protocol::Folder;
 use super::state::State;
 use super::{Limits, address};
-use crate::credential::Secret;
 use crate::exit::Failure;
+use crate::secret::Secret;
 use crate::store::facts::Freshness;
-use crate::store::opening::vault_options;
+use crate::store::place::vault_options;
 use crate::store::wire_path;
 
 /// Unlocks the store and serves it until it is to be locked. `ready` is told when commands can connect, and how

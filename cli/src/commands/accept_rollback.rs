@@ -5,12 +5,14 @@ use inmost::StoreError;
 use crate::args::StoreArgs;
 use crate::confirm;
 use crate::exit::Failure;
+use crate::output::print;
 use crate::passphrase::Input;
 
-/// Go on with a store that is older than what was seen of it
+/// Accept a store that is older than its rollback anchor
 ///
-/// A store whose records are older than its anchor does not open. This explains the harmless causes, asks, and
-/// goes on from the older state. Needed once: the next commit gets a number above everything that was seen.
+/// A store that is older than its anchor does not open. This command lists the harmless causes, asks for
+/// confirmation, and accepts the older state. The next commit gets a higher number than any commit seen before, so this is
+/// needed only once.
 #[derive(clap::Args)]
 #[command(
     after_help = "Example:\n  inmost accept-rollback --store notes.inmost --anchor notes.anchor"
@@ -19,51 +21,53 @@ pub(crate) struct AcceptRollback {
     #[command(flatten)]
     store: StoreArgs,
 
-    /// Do it without being asked
+    /// Do not ask for confirmation
     #[arg(long)]
     yes: bool,
 }
 
 impl AcceptRollback {
     pub(crate) fn run(&self) -> Result<(), Failure> {
-        let (vault, secret) = self.store.open(Input::Free)?;
+        let vault = self.store.vault()?;
+        let secret = self.store.secret(Input::Free)?;
         let explanation = match vault.unlock_with(secret.credential()) {
             Ok(session) => {
                 session.lock();
-                let text = b"The store is not older than what was seen of it: nothing to accept.\n";
-                return super::print(text);
+                return print(
+                    b"The store is not older than its rollback anchor. Nothing was changed.\n",
+                );
             }
             Err(StoreError::RolledBack { expected, found }) => explanation(expected, found),
             Err(StoreError::ForeignAnchor) => FOREIGN.to_owned(),
             Err(error) => return Err(error.into()),
         };
-        super::print(explanation.as_bytes())?;
-        confirm::ask(self.yes, "Type yes to go on with the older state: ", "yes")?;
+        print(explanation.as_bytes())?;
+        confirm::ask(self.yes, "Type yes to accept the older state: ", "yes")?;
         self.store.vault()?.unlock_accepting_rollback(secret.credential())?.lock();
-        super::print(b"The store is accepted as it is, and opens again.\n")
+        print(b"The older state was accepted. The store opens again.\n")
     }
 }
 
 fn explanation(expected: u64, found: u64) -> String {
-    // With equal numbers it is another commit of that number: two copies went on separately.
+    // Equal numbers mean two different commits of that number: two copies of the store were changed separately.
     let difference = if expected == found {
         format!(
-            "The store is at commit {found}, but another commit of that number was seen before."
+            "The store is at commit {found}, but the anchor recorded another commit with that number."
         )
     } else {
-        format!("The store is at commit {found}, and commit {expected} was seen before.")
+        format!("The store is at commit {found}, but the anchor recorded commit {expected}.")
     };
     format!(
         "{difference}\n\
-         This is harmless, and what came after is lost or elsewhere, if the store\n\
-         - is a restored backup, or a folder that was put back from one;\n\
-         - was changed on a second device, or by way of a synced folder, and this is the older of the two;\n\
-         - is a plain copy that was made while a program had it open.\n\
-         If it is none of these, the disk lost data, or somebody put an older state in place.\n"
+         Later changes are missing from this copy. The cause is harmless if the store\n\
+         - was restored from a backup;\n\
+         - was changed on a second device, or in a synced folder, and this is the older copy;\n\
+         - was copied while a program had it open.\n\
+         Otherwise the disk lost data, or somebody replaced the store with an older copy.\n"
     )
 }
 
-const FOREIGN: &str = "The file given as anchor was written with other keys than the store has.\n\
-    This is harmless if it is the anchor of another store, or if `inmost rotate` was run without it.\n\
-    If it is neither, the store is from before its keys were rotated: whoever they were changed for can read it,\n\
-    and all that is written to it from now on.\n";
+const FOREIGN: &str = "The anchor file was written with other keys than this store has.\n\
+    The cause is harmless if the file belongs to another store, or if `inmost rotate` was run without --anchor.\n\
+    Otherwise this copy of the store is from before its keys were rotated. Anyone with the old keys can read it,\n\
+    and everything that is written to it from now on.\n";

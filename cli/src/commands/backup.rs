@@ -3,15 +3,17 @@
 use std::path::PathBuf;
 
 use crate::args::StoreArgs;
+use crate::display;
 use crate::exit::Failure;
-use crate::passphrase::Input;
+use crate::output::print;
 use crate::progress::Progress;
+use crate::store::opening::OpenOptions;
 use crate::store::place;
 
 /// Write a consistent copy of a store to a new folder
 ///
-/// The copy is a store itself and opens with the passphrase that this one has now. Later changes of the
-/// passphrase and purges do not reach it.
+/// The copy is a store of its own and opens with the passphrase that this store has now. Later changes of the
+/// passphrase and later purges do not affect the copy.
 #[derive(clap::Args)]
 #[command(
     after_help = "Example:\n  inmost backup --store notes.inmost backups/notes-monday.inmost"
@@ -20,7 +22,7 @@ pub(crate) struct Backup {
     #[command(flatten)]
     store: StoreArgs,
 
-    /// Folder of the copy, which must not be there
+    /// Folder of the copy; it must not exist
     #[arg(value_name = "DEST")]
     to: PathBuf,
 }
@@ -31,20 +33,23 @@ impl Backup {
         place::check_parent(&self.to)?;
         if place::is_inside(&self.to, &self.store.place()?) {
             return Err(Failure::usage(
-                "The copy would be in the folder of the store itself.",
-                "Choose a place elsewhere, best on another disk.",
+                format!("The folder {} is inside the store.", self.to.display()),
+                "Choose a folder outside it, best on another disk.",
             ));
         }
-        let files = self.store.with_store(Input::Free, |store| {
-            let mut progress = Progress::new("records written");
-            store.backup(&self.to, |records| progress.tell(records))?;
-            Ok(store.status()?.files)
-        })?;
-        let files = crate::shown::count(files, "file", "files");
+        let files = self.write_copy()?;
+        let files = display::count(files, "file", "files");
         let text = format!(
-            "Copied {files} to {}\nThe copy opens with the passphrase that the store has now.\n",
+            "Copied {files} to {}\nThe copy opens with the current passphrase of the store.\n",
             self.to.display()
         );
-        super::print(text.as_bytes())
+        print(text.as_bytes())
+    }
+
+    fn write_copy(&self) -> Result<u64, Failure> {
+        let store = self.store.open(&OpenOptions::default())?;
+        let mut progress = Progress::new("records written");
+        store.backup(&self.to, |records| progress.update(records))?;
+        Ok(store.status()?.files)
     }
 }

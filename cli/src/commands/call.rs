@@ -7,21 +7,25 @@ use inmost::{ToolError, ToolResult};
 use serde::Serialize;
 
 use crate::args::{KdfArgs, StoreArgs};
+use crate::engine::EngineName;
 use crate::exit::Failure;
 use crate::lines::{LINE_BYTES, Line, Lines};
 use crate::passphrase::Input;
-use crate::store::facts::Answer;
-use crate::store::{OpenStore, Restrictions};
+use crate::store::OpenStore;
+use crate::store::facts::ToolAnswer;
+use crate::store::opening::{Create, NewStore, OpenOptions};
+use crate::store::restrictions::Restrictions;
 use crate::streams;
 use crate::wiped::Wiped;
 
-/// Answer calls of the memory tool
+/// Run calls of the memory tool
 ///
-/// A call is the `input` object of a `tool_use` block, or the whole block: one as an argument, or one on
-/// each line of standard input, which is better: every user of the machine can read the arguments of a running program. Each is answered as soon as it is read, with one line of JSON: `content`,
-/// `is_error`, and `tool_use_id` if it came with one.
+/// A call is the `input` object of a `tool_use` block, or the whole block. Give one call as an argument, or one call on
+/// each line of standard input. Standard input is safer, because every user of the machine can read the arguments of a
+/// running program. Each call runs as soon as it is read and prints one line of JSON with `content`, `is_error`, and
+/// `tool_use_id` if the call had an id.
 ///
-/// Ends with 0 when every call was answered, whatever the answers; a store that fails ends it.
+/// Exits with 0 if every call was run, even if some returned an error. If the store fails, the command ends.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  \
     inmost call --store notes.inmost --create < session.jsonl\n  \
@@ -31,7 +35,7 @@ pub(crate) struct Call {
     #[command(flatten)]
     store: StoreArgs,
 
-    /// Make the store first if there is none
+    /// Create the store if it does not exist
     #[arg(long)]
     create: bool,
 
@@ -41,11 +45,11 @@ pub(crate) struct Call {
     #[command(flatten)]
     restrictions: Restrictions,
 
-    /// Print the content of the answers alone
+    /// Print only the content of each result, without JSON
     #[arg(long)]
     text: bool,
 
-    /// The call; if not given, calls are read from standard input
+    /// The call; without it, calls are read from standard input
     json: Option<OsString>,
 }
 
@@ -53,54 +57,56 @@ impl Call {
     pub(crate) fn run(&self) -> Result<(), Failure> {
         if !self.create && self.kdf.is_given() {
             return Err(Failure::usage(
-                "The cost of key derivation can only be chosen for a new store.",
-                "Leave it out, or add --create.",
+                "The cost of key derivation can be chosen only for a new store.",
+                "Leave out these options, or add --create.",
             ));
         }
         self.restrictions.check()?;
-        let input = if self.json.is_some() { Input::Free } else { Input::Taken };
-        let work = |store: &OpenStore| self.answer_all(store);
-        if self.create {
-            self.store.with_store_or_new(&self.kdf, input, &self.restrictions, work)
-        } else {
-            self.store.with_restricted_store(input, &self.restrictions, work)
-        }
+        let new = NewStore { kdf: &self.kdf, engine: EngineName::Sled };
+        let store = self.store.open(&OpenOptions {
+            input: if self.json.is_some() { Input::Free } else { Input::Taken },
+            restrictions: self.restrictions.clone(),
+            create: if self.create { Create::IfMissing(new) } else { Create::Never },
+            offer_compaction: false,
+            ..OpenOptions::default()
+        })?;
+        self.run_all(&store)
     }
 
-    fn answer_all(&self, store: &OpenStore) -> Result<(), Failure> {
+    fn run_all(&self, store: &OpenStore) -> Result<(), Failure> {
         let mut output = streams::output().map_err(|error| Failure::output(&error))?;
         if let Some(json) = &self.json {
-            return self.answer(store, json.as_encoded_bytes(), &mut output);
+            return self.run_call(store, json.as_encoded_bytes(), &mut output);
         }
         let input = streams::input().map_err(|error| Failure::input(&error))?;
         let mut lines = Lines::new(input, LINE_BYTES);
         while let Some(line) = lines.next().map_err(|error| Failure::input(&error))? {
             match line {
                 Line::Whole(line) if line.iter().all(u8::is_ascii_whitespace) => {}
-                Line::Whole(line) => self.answer(store, line, &mut output)?,
-                Line::TooLong => self.tell(&too_long(), &mut output)?,
+                Line::Whole(line) => self.run_call(store, line, &mut output)?,
+                Line::TooLong => self.write(&too_long(), &mut output)?,
             }
         }
         Ok(())
     }
 
-    /// Answers one call. When the store fails, the model is told before the program ends.
-    fn answer(
+    /// Runs one call. If the store fails, the result for the model is still written before the program ends.
+    fn run_call(
         &self,
         store: &OpenStore,
         json: &[u8],
         output: &mut impl Write,
     ) -> Result<(), Failure> {
-        let (answer, failed) = store.answer(json);
-        let told = self.tell(&answer, output);
-        match failed {
+        let (answer, failure) = store.run_call(json);
+        let written = self.write(&answer, output);
+        match failure {
             Some(failure) => Err(failure),
-            None => told,
+            None => written,
         }
     }
 
-    /// Writes an answer in one piece, so that a reader never sees a part of a line for long.
-    fn tell(&self, answer: &Answer, output: &mut impl Write) -> Result<(), Failure> {
+    /// Writes a result with a single write, so that a reader does not wait for the rest of a line.
+    fn write(&self, answer: &ToolAnswer, output: &mut impl Write) -> Result<(), Failure> {
         let mut line = Wiped::with_capacity(answer.content().len().saturating_add(FRAME_BYTES));
         if self.text {
             line.append(answer.content().as_bytes());
@@ -110,20 +116,20 @@ impl Call {
                 is_error: answer.is_error(),
                 tool_use_id: answer.tool_use_id(),
             };
-            // Neither the strings nor the buffer can fail.
+            // Serialising strings into memory cannot fail.
             serde_json::to_writer(&mut line, &object)
                 .map_err(|error| Failure::output(&error.into()))?;
         }
         line.append(b"\n");
         let written = output.write_all(line.expose()).and_then(|()| output.flush());
         written.map_err(|error| match Failure::output(&error) {
-            Failure::ReaderGone => Failure::AnswerLost,
+            Failure::OutputClosed => Failure::ReplyLost,
             failure => failure,
         })
     }
 }
 
-/// An answer as a line of JSON.
+/// A result as a line of JSON.
 #[derive(Serialize)]
 struct Object<'a> {
     content: &'a str,
@@ -132,9 +138,9 @@ struct Object<'a> {
     tool_use_id: Option<&'a str>,
 }
 
-fn too_long() -> Answer {
+fn too_long() -> ToolAnswer {
     ToolResult::from(ToolError::InvalidInput { reason: "it is longer than 64 MiB" }).into()
 }
 
-/// Room for the names of the fields, an id and some escapes; a buffer that grows all the same is wiped.
+/// Space for the field names, an id and some escapes. If a line needs more, the buffer grows and is still wiped.
 const FRAME_BYTES: usize = 256;

@@ -4,15 +4,16 @@ use std::io::{self, IsTerminal};
 use std::str::FromStr;
 
 use crate::args::StoreArgs;
+use crate::display;
 use crate::exit::{Exit, Failure};
-use crate::passphrase::Input;
-use crate::shown;
+use crate::output::print;
+use crate::store::opening::OpenOptions;
 use crate::wiped::Wiped;
 
 /// Print a file of the memory
 ///
-/// Byte for byte, into a file, a pipe or a pager. On a terminal, control characters other than tabs and line ends are
-/// written out, so that no text can command it.
+/// Prints the bytes unchanged to a file, a pipe or a pager. On a terminal, control characters other than tabs and line
+/// ends are escaped, so that no text can send commands to the terminal.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  \
     inmost cat --store notes.inmost /memories/todo.md\n  \
@@ -21,13 +22,13 @@ pub(crate) struct Cat {
     #[command(flatten)]
     store: StoreArgs,
 
-    /// Print the number of each line before it
+    /// Print line numbers
     #[arg(short, long)]
     number: bool,
 
-    /// Print these lines alone; either end can be left out
+    /// Print only these lines; both ends are included, and either can be left out
     #[arg(long, value_name = "FROM..TO")]
-    lines: Option<Range>,
+    lines: Option<LineRange>,
 
     /// The file
     path: String,
@@ -35,18 +36,18 @@ pub(crate) struct Cat {
 
 impl Cat {
     pub(crate) fn run(&self) -> Result<(), Failure> {
-        let text = self.store.with_store(Input::Free, |store| store.read(&self.path))?;
+        let text = self.store.open(&OpenOptions::default())?.read(&self.path)?;
         let (first, part) = match self.lines {
             None => (1, text.as_str()),
             Some(range) => (range.from, range.of(text.as_str())?),
         };
-        let safe = io::stdout().is_terminal().then(|| shown::text(part));
-        let part = safe.as_ref().map_or(part.as_bytes(), Wiped::expose);
-        if self.number { super::print(numbered(first, part).expose()) } else { super::print(part) }
+        let escaped = io::stdout().is_terminal().then(|| display::text(part));
+        let part = escaped.as_ref().map_or(part.as_bytes(), Wiped::expose);
+        if self.number { print(numbered(first, part).expose()) } else { print(part) }
     }
 }
 
-/// The lines with their numbers, in the columns that the memory tool shows them in.
+/// The lines with their numbers, in the columns that the memory tool uses.
 fn numbered(first: u64, text: &[u8]) -> Wiped {
     let mut lines = Wiped::with_capacity(text.len());
     for (number, line) in (first..).zip(text.split_inclusive(|byte| *byte == b'\n')) {
@@ -56,30 +57,30 @@ fn numbered(first: u64, text: &[u8]) -> Wiped {
     lines
 }
 
-/// Lines from one to another, both included; the first is 1.
+/// A range of lines with both ends included. The first line is 1.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Range {
+struct LineRange {
     from: u64,
     to: u64,
 }
 
-impl FromStr for Range {
+impl FromStr for LineRange {
     type Err = &'static str;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let bad = "write it like 10..20, 10.. or ..20; the first line is 1";
-        let (from, to) = text.split_once("..").ok_or(bad)?;
+        let expected = "expected 10..20, 10.. or ..20; the first line is 1";
+        let (from, to) = text.split_once("..").ok_or(expected)?;
         let number = |text: &str, default| match text {
             "" => Ok(default),
-            text => text.parse().map_err(|_| bad),
+            text => text.parse().map_err(|_| expected),
         };
         let range = Self { from: number(from, 1)?, to: number(to, u64::MAX)? };
-        if range.from == 0 || range.to < range.from { Err(bad) } else { Ok(range) }
+        if range.from == 0 || range.to < range.from { Err(expected) } else { Ok(range) }
     }
 }
 
-impl Range {
-    /// Does no I/O.
+impl LineRange {
+    /// The lines of the range. Does no I/O.
     fn of(self, text: &str) -> Result<&str, Failure> {
         let (mut start, mut end, mut lines) = (None, text.len(), 0);
         let mut at = 0;
@@ -94,12 +95,16 @@ impl Range {
             }
         }
         let part = start.and_then(|start| text.get(start..end));
-        // All the lines of an empty file are none.
+        // An empty file has no first line, but a range from line 1 is still valid.
         if self.from == 1 && lines == 0 { Some("") } else { part }.ok_or_else(|| {
             Failure::new(
                 Exit::Other,
-                format!("The file ends before line {}: it has {lines}.", self.from),
-                "Choose lines that it has.",
+                format!(
+                    "Line {} does not exist: the file has {}.",
+                    self.from,
+                    display::count(lines, "line", "lines")
+                ),
+                "Choose lines within the file.",
             )
         })
     }
@@ -111,7 +116,7 @@ mod tests {
 
     #[test]
     fn ranges_are_lines_with_both_ends() {
-        let of = |range: &str, text: &'static str| range.parse::<Range>().unwrap().of(text);
+        let of = |range: &str, text: &'static str| range.parse::<LineRange>().unwrap().of(text);
         for (range, text, expected) in [
             ("..", "", ""),
             ("1..9", "a\r\nb\n", "a\r\nb\n"),
@@ -130,7 +135,7 @@ mod tests {
     #[test]
     fn what_is_no_range_is_refused() {
         for range in ["", "3", "0..", "3..2", "a..b", "1..2..3", "-1..2"] {
-            assert!(range.parse::<Range>().is_err(), "{range}");
+            assert!(range.parse::<LineRange>().is_err(), "{range}");
         }
     }
 }

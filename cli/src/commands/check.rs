@@ -4,16 +4,19 @@ use serde::Serialize;
 
 use crate::args::StoreArgs;
 use crate::exit::{Exit, Failure};
-use crate::passphrase::Input;
+use crate::output::print;
 use crate::progress::Progress;
 use crate::store::facts::{Dropped, Problem, Report};
-use crate::{confined, shown};
+use crate::store::opening::OpenOptions;
+use crate::{display, sandbox};
 
-/// Read and authenticate everything in a store, and tell what is wrong
+/// Read and authenticate everything in a store, and list the problems
 ///
-/// Walks the whole tree, compares what refers to what, and looks for records that nothing refers to. No
-/// record is changed; but as with every unlock, a damaged copy of the header is renewed from the good one, a missing anchor is
-/// made anew with a warning, and what an interrupted rewrite left is removed. Ends with 12 if anything is wrong; each problem is a line with its path.
+/// Walks the whole tree, compares counts and references, and looks for records that nothing refers to. No
+/// record is changed. As with every unlock, a damaged copy of the header is restored from the good copy, a missing
+/// rollback anchor is created again with a warning, and the files of an interrupted rewrite are removed.
+///
+/// Exits with 12 if there is a problem. Each problem is a line with its path.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  \
     inmost check --store notes.inmost\n  \
@@ -22,8 +25,8 @@ pub(crate) struct Check {
     #[command(flatten)]
     store: StoreArgs,
 
-    /// Open the store in a process of its own, with at most 2 GiB of memory, files not much longer than the store's, and
-    /// limited time: for a store of unknown origin
+    /// For a store of unknown origin: open it in a child process with at most 2 GiB of memory, limited time, and limited
+    /// file sizes
     #[arg(long)]
     isolated: bool,
 
@@ -31,65 +34,69 @@ pub(crate) struct Check {
     #[arg(long)]
     json: bool,
 
-    #[arg(long = confined::OPTION, hide = true)]
-    confined: bool,
+    #[arg(long = sandbox::OPTION, hide = true)]
+    sandboxed: bool,
 }
 
 impl Check {
     pub(crate) fn run(&self) -> Result<(), Failure> {
-        if self.confined {
-            confined::limit(&self.store.place()?)?;
+        if self.sandboxed {
+            sandbox::limit(&self.store.place()?)?;
         } else if self.isolated {
-            // An agent would read it instead of the child.
+            // Fails if a key agent holds the store: the agent would read it, outside the sandbox.
             drop(self.store.vault()?);
-            return confined::run();
+            return sandbox::run();
         }
-        let report = self.store.with_store_as_it_is(Input::Free, |store| {
-            let mut progress = Progress::new("records read");
-            store.check(|records| progress.tell(records))
-        })?;
+        let report = self.check()?;
         let text = if self.json { as_json(&report)? } else { as_text(&report) };
-        super::print(text.as_bytes())?;
-        if report.is_clean() { Ok(()) } else { Err(wrong(&report)) }
+        print(text.as_bytes())?;
+        if report.is_clean() { Ok(()) } else { Err(damaged(&report)) }
+    }
+
+    fn check(&self) -> Result<Report, Failure> {
+        let options = OpenOptions { offer_compaction: false, ..OpenOptions::default() };
+        let store = self.store.open(&options)?;
+        let mut progress = Progress::new("records read");
+        store.check(|records| progress.update(records))
     }
 }
 
-/// One line for each problem, for this command and `repair`.
-pub(super) fn lines(report: &Report) -> String {
-    listed("", &report.problems, report.unlisted)
+/// One line for each problem.
+pub(super) fn problem_lines(report: &Report) -> String {
+    lines("", &report.problems, report.unlisted)
 }
 
-/// One line for each thing that was dropped.
-pub(super) fn dropped(report: &Dropped) -> String {
-    listed("dropped ", &report.dropped, report.unlisted)
+/// One line for each file or folder that a repair dropped.
+pub(super) fn dropped_lines(report: &Dropped) -> String {
+    lines("dropped ", &report.dropped, report.unlisted)
 }
 
-fn listed(before: &str, problems: &[Problem], unlisted: u64) -> String {
+fn lines(prefix: &str, problems: &[Problem], unlisted: u64) -> String {
     let line = |problem: &Problem| {
-        let path = shown::path_of(&problem.names);
-        format!("{before}{path}: {} {}\n", problem.what, problem.how)
+        let path = display::path_of(&problem.names);
+        format!("{prefix}{path}: {} {}\n", problem.what, problem.how)
     };
     let lines: String = problems.iter().map(line).collect();
-    lines + &shown::unlisted(unlisted)
+    lines + &display::unlisted(unlisted)
 }
 
 fn as_text(report: &Report) -> String {
-    let problems = lines(report);
-    let (records, files) = (report.records, shown::count(report.files, "file", "files"));
-    let records = shown::count(records, "record", "records");
+    let problems = problem_lines(report);
+    let (records, files) = (report.records, display::count(report.files, "file", "files"));
+    let records = display::count(records, "record", "records");
     let mut text = format!("{problems}Read {records}: {files}, {} bytes of text.\n", report.bytes);
     if report.orphans > 0 {
-        let orphans = shown::count(report.orphans, "record", "records");
-        text.push_str(&orphans);
-        text.push_str(" that nothing refers to: harmless, and gone with the next purge.\n");
+        let orphans = display::count(report.orphans, "orphaned record", "orphaned records");
+        let line = format!("Found {orphans}: harmless, and removed by the next purge.\n");
+        text.push_str(&line);
     }
     if report.is_clean() {
-        text.push_str("Nothing is wrong.\n");
+        text.push_str("No problems found.\n");
     }
     text
 }
 
-/// The same for programs.
+/// The report as JSON.
 #[derive(Serialize)]
 struct Object<'a> {
     clean: bool,
@@ -110,7 +117,7 @@ struct Line<'a> {
 
 fn as_json(report: &Report) -> Result<String, Failure> {
     let problems = report.problems.iter().map(|problem| Line {
-        path: shown::path_of(&problem.names),
+        path: display::path_of(&problem.names),
         what: &problem.what,
         how: &problem.how,
     });
@@ -123,17 +130,18 @@ fn as_json(report: &Report) -> Result<String, Failure> {
         problems: problems.collect(),
         unlisted: report.unlisted,
     };
-    // Neither the strings nor the numbers can fail.
+    // Serialising strings and numbers into memory cannot fail.
     let line = serde_json::to_string(&object).map_err(|error| Failure::output(&error.into()))?;
     Ok(line + "\n")
 }
 
-pub(super) fn wrong(report: &Report) -> Failure {
+/// The failure of a command that found problems.
+pub(super) fn damaged(report: &Report) -> Failure {
     let listed = u64::try_from(report.problems.len()).unwrap_or(u64::MAX);
-    let what = shown::count(listed.saturating_add(report.unlisted), "thing is", "things are");
+    let problems = display::count(listed.saturating_add(report.unlisted), "problem", "problems");
     Failure::new(
         Exit::Damaged,
-        format!("{what} wrong with the store."),
-        "Restore a backup; or drop what is damaged with `inmost repair`, or get the rest out with `inmost salvage`.",
+        format!("The store has {problems}."),
+        "Restore a backup, drop the damaged parts with `inmost repair`, or save the rest with `inmost salvage`.",
     )
 }

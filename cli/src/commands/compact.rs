@@ -1,12 +1,13 @@
 //! `inmost compact`
 
+use super::rewrite::rewrite;
 use crate::args::StoreArgs;
 use crate::exit::Failure;
 
-/// Write a store anew, so that it takes no more room than it needs
+/// Rewrite a store so that it uses no more disk space than it needs
 ///
-/// The same as `purge`, which it is called when the room is what matters. Needs as much free room as the store
-/// holds.
+/// Does the same as `purge`, for those who care about the space. Needs as much free disk space as the store's content
+/// takes.
 #[derive(clap::Args)]
 #[command(after_help = "Example:\n  inmost compact --store notes.inmost")]
 pub(crate) struct Compact {
@@ -16,6 +17,6 @@ pub(crate) struct Compact {
 
 impl Compact {
     pub(crate) fn run(&self) -> Result<(), Failure> {
-        super::rewrite(&self.store, "compacted", |store, progress| store.purge(progress))
+        rewrite(&self.store, "compacted", |store, progress| store.purge(progress))
     }
 }

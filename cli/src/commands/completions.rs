@@ -1,12 +1,12 @@
 //! `inmost completions`
 
-use clap::CommandFactory;
+use clap::Command;
 use clap_complete::Shell;
 
-use crate::args::Args;
 use crate::exit::Failure;
+use crate::output::print;
 
-/// Print what makes a shell complete the commands and options
+/// Print a script that makes a shell complete the commands and options
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  \
     inmost completions bash > ~/.local/share/bash-completion/completions/inmost\n  \
@@ -18,9 +18,10 @@ pub(crate) struct Completions {
 }
 
 impl Completions {
-    pub(crate) fn run(&self) -> Result<(), Failure> {
+    /// `program` describes the command line of the whole program.
+    pub(crate) fn run(&self, program: &mut Command) -> Result<(), Failure> {
         let mut script = Vec::new();
-        clap_complete::generate(self.shell, &mut Args::command(), "inmost", &mut script);
-        super::print(&script)
+        clap_complete::generate(self.shell, program, "inmost", &mut script);
+        print(&script)
     }
 }

@@ -5,18 +5,19 @@ use inmost::{StoreError, Vault};
 use crate::args::PlaceArgs;
 use crate::confirm;
 use crate::exit::{Exit, Failure};
+use crate::output::print;
 
-/// Remove a store for good
+/// Destroy a store permanently
 ///
-/// Overwrites both copies of its header, without which nothing can be decrypted, and then removes it. Asks for
-/// the name of its folder first, and for no passphrase. Backups and anchors elsewhere stay as they are.
+/// Overwrites both copies of the header, without which nothing can be decrypted, and then removes the store. Asks for
+/// the name of the store's folder, but for no passphrase. Backups and rollback anchors outside the folder are not changed.
 #[derive(clap::Args)]
 #[command(after_help = "Example:\n  inmost destroy --store notes.inmost")]
 pub(crate) struct Destroy {
     #[command(flatten)]
     place: PlaceArgs,
 
-    /// Do it without being asked
+    /// Do not ask for confirmation
     #[arg(long)]
     yes: bool,
 }
@@ -25,16 +26,14 @@ impl Destroy {
     pub(crate) fn run(&self) -> Result<(), Failure> {
         let place = self.place.place()?;
         match Vault::open(&place) {
-            // Whoever cannot take hold of it hears so before they are asked.
-            Err(StoreError::InUse(process)) => {
-                return Err(self.place.in_use(process));
-            }
+            // Reported before the question.
+            Err(StoreError::InUse(process)) => return Err(self.place.in_use(process)),
             Err(
                 error @ (StoreError::NotAStore | StoreError::UntrustedFile(_) | StoreError::Io(_)),
             ) => {
                 return Err(error.into());
             }
-            // A store can be damaged and be destroyed all the same.
+            // A damaged store can be destroyed as well.
             opened => drop(opened),
         }
         let name = place
@@ -42,28 +41,33 @@ impl Destroy {
             .ok()
             .and_then(|place| Some(place.file_name()?.to_string_lossy().into_owned()));
         let name = name.ok_or_else(|| {
-            Failure::new(Exit::Other, "The folder of the store has no name.", "Nothing was done.")
+            Failure::new(
+                Exit::Other,
+                format!("The folder {} has no name to confirm with.", place.display()),
+                "Nothing was changed. Give its path with --store.",
+            )
         })?;
         let question = format!(
-            "This destroys everything in {}, and nothing can bring it back.\n\
-             Type the name of the folder, {name}, to do it: ",
+            "This destroys everything in {}. It cannot be undone.\n\
+             Type the name of the folder, {name}, to destroy it: ",
             place.display()
         );
         confirm::ask(self.yes, &question, &name)?;
-        Vault::destroy(&place).map_err(left_over)?;
-        let rest = if place.exists() { "\nOther files in its folder were left there." } else { "" };
-        super::print(format!("Destroyed the store at {}{rest}\n", place.display()).as_bytes())
+        Vault::destroy(&place).map_err(incomplete)?;
+        let rest =
+            if place.exists() { "\nOther files in its folder were not removed." } else { "" };
+        print(format!("Destroyed the store at {}{rest}\n", place.display()).as_bytes())
     }
 }
 
-/// What to say of a store that is not quite gone.
-fn left_over(error: StoreError) -> Failure {
-    let untouched = matches!(error, StoreError::NotAStore | StoreError::InUse(_));
+/// The failure of a destruction that began but could not remove every file.
+fn incomplete(error: StoreError) -> Failure {
+    let is_untouched = matches!(error, StoreError::NotAStore | StoreError::InUse(_));
     match Failure::from(error) {
-        Failure::Told { exit, what, .. } if !untouched => Failure::new(
+        Failure::Error { exit, message, .. } if !is_untouched => Failure::new(
             exit,
-            what,
-            "Everything else of the store was overwritten and removed; see what is left, and remove it yourself.",
+            message,
+            "All other files of the store were overwritten and removed. Remove the remaining files yourself.",
         ),
         failure => failure,
     }

@@ -6,21 +6,22 @@ mod editing;
 mod editor;
 #[cfg(target_os = "linux")]
 mod private_folder;
+mod unsupported;
 
 use crate::args::StoreArgs;
-use crate::exit::{Exit, Failure};
+use crate::exit::Failure;
 
-/// Edit a file of the memory with $VISUAL or $EDITOR; a file that is not there is made
+/// Edit a file of the memory with $VISUAL or $EDITOR; a missing file is created
 ///
-/// The text goes to the editor in a private folder of a file system in memory (of the login session, or /dev/shm), which is
-/// overwritten and removed when the editor ends, however it ends. Where there is none, nothing is edited. vim, nvim,
-/// nano and emacs are told to keep no swap, backup, undo or history files; of other editors a warning says that this is
-/// not known. Plugins of an editor may keep what they like, and a file system in memory can be swapped out: encrypt
-/// the swap space, or have none.
+/// The editor gets the text in a private folder on an in-memory file system (that of the login session, or /dev/shm). The
+/// folder is overwritten and removed when the editor ends, even if a signal ends it. Without such a file system, the command
+/// fails. vim, nvim, nano and emacs are started with options that disable swap, backup, undo and history files; for other
+/// editors a warning is printed. Editor plugins may still write files elsewhere, and an in-memory file system can be swapped
+/// out: encrypt the swap space, or disable it.
 ///
-/// An unchanged text is not written. If the file was changed in the store meanwhile, or cannot be written, the edited text
-/// stays in memory and you are told where. The store is in use until the editor ends, unless a key agent
-/// has it.
+/// Unchanged text is not written. If the file was changed in the store in the meantime, or cannot be written, the edited
+/// text is kept in memory and its path is printed. The store stays in use until the editor ends, unless a key agent holds
+/// it.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  \
     inmost edit --store notes.inmost /memories/todo.md\n  \
@@ -37,23 +38,18 @@ impl Edit {
     #[cfg(target_os = "linux")]
     pub(crate) fn run(&self) -> Result<(), Failure> {
         use crate::passphrase::Input;
+        use crate::store::opening::OpenOptions;
 
-        let editor = editor::Editor::of_environment()?;
-        // Standard input is the editor's.
-        self.store.with_store(Input::Taken, |store| editing::edit(store, &self.path, &editor))
+        let editor = editor::Editor::from_environment()?;
+        // The editor reads standard input.
+        let options = OpenOptions { input: Input::Taken, ..OpenOptions::default() };
+        let store = self.store.open(&options)?;
+        editing::edit(&store, &self.path, &editor)
     }
 
     #[cfg(not(target_os = "linux"))]
     pub(crate) fn run(&self) -> Result<(), Failure> {
         let _ = (&self.store, &self.path);
-        Err(no_memory())
+        Err(unsupported::no_memory_file_system())
     }
-}
-
-fn no_memory() -> Failure {
-    Failure::new(
-        Exit::Other,
-        "There is no file system here that is known to be in memory, and the text must not reach a disk.",
-        "Use `inmost cat` and `inmost write`, with a program between them that keeps nothing.",
-    )
 }

@@ -6,18 +6,18 @@ use std::path::{Path, PathBuf};
 
 use crate::args::StoreArgs;
 use crate::exit::{Exit, Failure};
-use crate::passphrase::Input;
-use crate::plain::{self, MOST_BYTES};
+use crate::host_files::{self, MAX_FILE_BYTES};
+use crate::store::opening::OpenOptions;
 use crate::store::{OpenStore, place};
-use crate::transfer::{Outcome, Report};
+use crate::transfer::{Outcome, TransferReport};
 use crate::wiped::Wiped;
 use crate::{confirm, tree};
 
-/// Write the memory to a folder of plain files, which anyone who can read your files can read
+/// Write the memory to a folder of unencrypted files
 ///
-/// Texts are written byte for byte, files and folders for their owner alone. Each file is there whole or not at all, and
-/// what is there already is never overwritten. Names that the file system does not take are refused and listed; it then
-/// ends with 1.
+/// Texts are written unchanged. Only their owner can read the new files and folders. Each file is written completely or not at
+/// all, and existing files are never overwritten. Files whose names the file system does not accept are refused and
+/// listed; the exit code is then 1.
 ///
 /// With --json each refused file is a line (file, refused), and the last line has the counts.
 #[derive(clap::Args)]
@@ -32,19 +32,19 @@ pub(crate) struct Export {
     #[arg(long, value_name = "PATH", default_value = "/memories")]
     from: String,
 
-    /// Go on in a folder that is not empty: what is there with the same bytes is skipped
+    /// Continue an export in a folder that is not empty; identical files are skipped
     #[arg(long)]
     resume: bool,
 
-    /// Do it without being asked
+    /// Do not ask for confirmation
     #[arg(long)]
     yes: bool,
 
-    /// Print one JSON object a line
+    /// Print one JSON object per line
     #[arg(long)]
     json: bool,
 
-    /// The folder to write to, which must not be there or be empty
+    /// The folder to write to; it must be empty or not exist
     #[arg(value_name = "DIR")]
     plain: PathBuf,
 }
@@ -53,12 +53,14 @@ impl Export {
     pub(crate) fn run(&self) -> Result<(), Failure> {
         self.check_place()?;
         let question = format!(
-            "What is written to {} is not encrypted: whoever can read the files can read it.\n\
-             Type yes to go on: ",
+            "The files in {} will not be encrypted. Anyone who can read your files can read them.\n\
+             Type yes to continue: ",
             self.plain.display()
         );
         confirm::ask(self.yes, &question, "yes")?;
-        let report = self.store.with_store(Input::Free, |store| self.copy(store))?;
+        let store = self.store.open(&OpenOptions::default())?;
+        let report = self.copy(&store)?;
+        drop(store);
         let note = format!("The files in {} are not encrypted.", self.plain.display());
         report.finish("Exported", &note)
     }
@@ -67,66 +69,76 @@ impl Export {
         place::check_parent(&self.plain)?;
         if place::is_inside(&self.plain, &self.store.place()?) {
             return Err(Failure::usage(
-                "The plain files would be in the folder of the store itself.",
-                "Choose a place elsewhere.",
+                format!("The folder {} is inside the store.", self.plain.display()),
+                "Choose a folder outside it.",
             ));
         }
-        let taken = match self.plain.symlink_metadata() {
+        let plain = self.plain.display();
+        let (message, advice) = match self.plain.symlink_metadata() {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-            Err(error) => return Err(unwritable(&error)),
+            Err(error) => return Err(self.unwritable(&error)),
             Ok(data) if !data.is_dir() => {
-                ("There is a file or link at this place.", "Choose another.")
+                (format!("There is a file or a link at {plain}."), "Choose another path.")
             }
             Ok(_) if self.resume => return Ok(()),
             Ok(_) => {
-                let mut entries = fs::read_dir(&self.plain).map_err(|error| unwritable(&error))?;
+                let mut entries =
+                    fs::read_dir(&self.plain).map_err(|error| self.unwritable(&error))?;
                 if entries.next().is_none() {
                     return Ok(());
                 }
                 (
-                    "The folder is not empty.",
-                    "Choose another, or add --resume to go on with an export.",
+                    format!("The folder {plain} is not empty."),
+                    "Choose another folder, or add --resume to continue an export.",
                 )
             }
         };
-        Err(Failure::new(Exit::Other, taken.0, taken.1))
+        Err(Failure::new(Exit::Other, message, advice))
     }
 
-    fn copy(&self, store: &OpenStore) -> Result<Report, Failure> {
+    fn copy(&self, store: &OpenStore) -> Result<TransferReport, Failure> {
         let mut paths = Vec::new();
-        tree::walk(store, &self.from, usize::MAX, |found| {
-            if !found.is_folder() {
-                paths.push(found.path);
+        tree::walk(store, &self.from, usize::MAX, |entry| {
+            if !entry.is_folder() {
+                paths.push(entry.path);
             }
             Ok(())
         })?;
-        prepare(&self.plain).map_err(|error| unwritable(&error))?;
+        prepare(&self.plain).map_err(|error| self.unwritable(&error))?;
         let from = tree::canonical(&self.from);
-        let mut report = Report::new(self.json, paths.len(), "files written");
+        let mut report = TransferReport::new(self.json, paths.len(), "files written");
         for path in &paths {
             let below = path.strip_prefix(&from).and_then(|below| below.strip_prefix('/'));
-            // A file that is exported alone keeps its name.
+            // A single exported file keeps its name.
             let below = below.or_else(|| path.rsplit('/').next()).unwrap_or_default();
-            // Deleted by another meanwhile.
+            // Another process deleted the file in the meantime.
             let Some(text) = store.find(path)? else { continue };
             report.add(path, &self.write(below, text.as_str())?)?;
         }
         Ok(report)
     }
 
-    /// Writes one file, where its names below `--from` lead.
+    /// Writes one file to its path below `--from`.
     fn write(&self, below: &str, text: &str) -> Result<Outcome, Failure> {
-        let Some(place) = plain::relative(below) else {
-            return Ok(refused("its path could lead out of the folder"));
+        let Some(place) = host_files::relative(below) else {
+            return Ok(refused("its path could lead outside the folder"));
         };
         match write(&self.plain, &place, text) {
-            // Other file systems take fewer names than the memory.
+            // File systems accept fewer names than the memory.
             Err(error) if is_about_name(&error) => {
-                Ok(refused("the file system takes no such name"))
+                Ok(refused("the file system does not accept its name"))
             }
-            Err(error) => Err(unwritable(&error)),
+            Err(error) => Err(self.unwritable(&error)),
             Ok(outcome) => Ok(outcome),
         }
+    }
+
+    fn unwritable(&self, error: &io::Error) -> Failure {
+        Failure::io(
+            &format!("The files cannot be written to {}", self.plain.display()),
+            error,
+            "Check the disk and its free space, then continue with --resume.",
+        )
     }
 }
 
@@ -138,56 +150,39 @@ fn is_about_name(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::InvalidFilename | io::ErrorKind::InvalidInput)
 }
 
-fn unwritable(error: &io::Error) -> Failure {
-    Failure::io(
-        "The plain files cannot be written",
-        error,
-        "Check the disk and its free space, then go on with --resume.",
-    )
-}
-
-/// Makes the folder, and removes what an interrupted export has left in it.
+/// Creates the folder, and removes the partial file of an interrupted export.
 fn prepare(folder: &Path) -> io::Result<()> {
-    plain::make_folder(folder)?;
+    host_files::make_folder(folder)?;
     match fs::remove_file(folder.join(PARTIAL)) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
         _ => Ok(()),
     }
 }
 
-/// Writes a file below a folder. Neither the file nor any folder on the way may be a link.
+/// Writes a file below a folder. Refuses if the file, or a folder on its path, is a link.
 fn write(folder: &Path, place: &Path, text: &str) -> io::Result<Outcome> {
-    let mut on_the_way = folder.to_owned();
-    for name in place.parent().into_iter().flat_map(Path::components) {
-        on_the_way.push(name);
-        match on_the_way.symlink_metadata() {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                plain::make_folder(&on_the_way)?;
-            }
-            Err(error) => return Err(error),
-            Ok(data) if data.is_dir() => {}
-            Ok(_) => return Ok(refused("there is a file or link where its folder would be")),
-        }
+    if !make_ancestors(folder, place)? {
+        return Ok(refused("there is a file or a link at the path of its folder"));
     }
     let place = folder.join(place);
     match place.symlink_metadata() {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
         Err(error) => return Err(error),
         Ok(data) if !data.is_file() => {
-            return Ok(refused("there is a folder, link or special file of its name"));
+            return Ok(refused("there is a folder, a link or a special file at its path"));
         }
         Ok(_) => {
-            let there = Wiped::read(plain::open(&place)?, MOST_BYTES)?;
-            let is_same = there.is_some_and(|there| there.expose() == text.as_bytes());
+            let existing = Wiped::read(host_files::open(&place)?, MAX_FILE_BYTES)?;
+            let is_same = existing.is_some_and(|existing| existing.expose() == text.as_bytes());
             return Ok(if is_same {
                 Outcome::Same
             } else {
-                refused("there is a file of its name that differs")
+                refused("there is a different file at its path")
             });
         }
     }
     let partial = folder.join(PARTIAL);
-    let mut file = plain::create(&partial)?;
+    let mut file = host_files::create(&partial)?;
     let written = file.write_all(text.as_bytes()).and_then(|()| file.sync_all());
     if let Err(error) = written.and_then(|()| fs::rename(&partial, &place)) {
         let _ = fs::remove_file(&partial);
@@ -196,6 +191,23 @@ fn write(folder: &Path, place: &Path, text: &str) -> io::Result<Outcome> {
     Ok(Outcome::Copied { bytes: text.len() })
 }
 
-/// Where a file is until it is whole; an interrupted export leaves it to the next. No file of a memory can have this
-/// name, which decodes to one with a `/`.
+/// Creates the missing folders between `folder` and the file. Returns false if a file or a link is in the way.
+fn make_ancestors(folder: &Path, place: &Path) -> io::Result<bool> {
+    let mut ancestor = folder.to_owned();
+    for name in place.parent().into_iter().flat_map(Path::components) {
+        ancestor.push(name);
+        match ancestor.symlink_metadata() {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                host_files::make_folder(&ancestor)?;
+            }
+            Err(error) => return Err(error),
+            Ok(data) if data.is_dir() => {}
+            Ok(_) => return Ok(false),
+        }
+    }
+    Ok(true)
+}
+
+/// The name of a file until it is complete. The next export removes it after an interruption. No memory file can have
+/// this name, because it decodes to a name with a `/`.
 const PARTIAL: &str = ".inmost%2Fpartial";

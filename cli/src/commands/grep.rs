@@ -7,19 +7,20 @@ use serde::Serialize;
 
 use crate::args::StoreArgs;
 use crate::exit::Failure;
-use crate::passphrase::Input;
+use crate::output::print;
 use crate::store::facts::Text;
+use crate::store::opening::OpenOptions;
 use crate::style::{Piece, Style};
-use crate::tree::{self, Found};
+use crate::tree::{self, WalkEntry};
 use crate::wiped::Wiped;
-use crate::{json_line, shown};
+use crate::{display, json_line};
 
 /// Search the files of the memory for lines that match a pattern
 ///
-/// Prints path:line:text of each line that matches, hidden files' too; text is decrypted in memory alone. The pattern
-/// is a regular expression as Rust's regex crate has them. The line end, LF or CR LF, is no part of a line.
+/// Prints path:line:text for each match, in hidden files too. Text is decrypted only in memory. The pattern
+/// is a regular expression in the syntax of Rust's regex crate. The line end, LF or CR LF, is not part of a line.
 ///
-/// Ends with 1 if nothing was found, in silence.
+/// Exits with 1, and prints nothing, if there is no match.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  \
     inmost grep --store notes.inmost -i 'tea|coffee'\n  \
@@ -29,30 +30,30 @@ pub(crate) struct Grep {
     #[command(flatten)]
     store: StoreArgs,
 
-    /// Upper and lower case are the same
+    /// Ignore the difference of upper and lower case
     #[arg(short, long)]
     ignore_case: bool,
 
-    /// Print the paths of the files alone
+    /// Print only the paths of the files
     #[arg(short = 'l', long)]
     files_with_matches: bool,
 
-    /// Print path:count for each file in which something was found
+    /// Print path:count for each file with a match
     #[arg(short, long, conflicts_with = "files_with_matches")]
     count: bool,
 
-    /// The pattern is plain text
+    /// Treat the pattern as plain text
     #[arg(short = 'F', long)]
     fixed_strings: bool,
 
-    /// Print one JSON object a line: path, and line and text, or count
+    /// Print one JSON object per line: path, and line and text, or count
     #[arg(long)]
     json: bool,
 
-    /// What to look for
+    /// The pattern
     pattern: String,
 
-    /// Files, or folders to search with everything below them
+    /// Files and folders to search; folders are searched recursively
     #[arg(value_name = "PATH", default_value = "/memories")]
     paths: Vec<String>,
 }
@@ -60,18 +61,16 @@ pub(crate) struct Grep {
 impl Grep {
     pub(crate) fn run(&self) -> Result<(), Failure> {
         let search = Search { args: self, pattern: self.pattern()?, style: Style::of_output() };
-        let mut is_found = false;
-        self.store.with_store(Input::Free, |store| {
-            for path in &self.paths {
-                tree::walk_files(store, path, |file, text| {
-                    let lines = search.file(file, text)?;
-                    is_found |= lines.is_some();
-                    lines.map_or(Ok(()), |lines| super::print(lines.expose()))
-                })?;
-            }
-            Ok(())
-        })?;
-        if is_found { Ok(()) } else { Err(Failure::NothingFound) }
+        let mut has_match = false;
+        let store = self.store.open(&OpenOptions::default())?;
+        for path in &self.paths {
+            tree::walk_files(&store, path, |file, text| {
+                let lines = search.file(file, text)?;
+                has_match |= lines.is_some();
+                lines.map_or(Ok(()), |lines| print(lines.expose()))
+            })?;
+        }
+        if has_match { Ok(()) } else { Err(Failure::NoMatch) }
     }
 
     fn pattern(&self) -> Result<Regex, Failure> {
@@ -80,11 +79,11 @@ impl Grep {
             .case_insensitive(self.ignore_case)
             .build()
             .map_err(|error| {
-                // The lines before the last one point into the pattern.
+                // Only the last line names the reason. The lines before it mark a position in the pattern.
                 let error = error.to_string();
                 let reason = error.lines().last().unwrap_or_default();
                 Failure::usage(
-                    format!("The pattern is not valid: {}.", reason.trim_start_matches("error: ")),
+                    format!("Invalid pattern: {}.", reason.trim_start_matches("error: ")),
                     "Add -F if it is plain text.",
                 )
             })
@@ -98,29 +97,29 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// What to print of a file; `None` if nothing was found in it.
-    fn file(&self, file: &Found, text: &Text) -> Result<Option<Wiped>, Failure> {
+    /// The output for a file; `None` if it has no match.
+    fn file(&self, file: &WalkEntry, text: &Text) -> Result<Option<Wiped>, Failure> {
         let mut hits =
             (1..).zip(lines(text.as_str())).filter(|(_, line)| self.pattern.is_match(line));
         let Some(first) = hits.next() else { return Ok(None) };
         let mut out = Wiped::new();
         if self.args.files_with_matches {
-            self.tell(file, None, None, &mut out)?;
+            self.write_match(file, None, None, &mut out)?;
         } else if self.args.count {
             let count = hits.count().saturating_add(1);
-            self.tell(file, Some(count), None, &mut out)?;
+            self.write_match(file, Some(count), None, &mut out)?;
         } else {
             for (number, line) in std::iter::once(first).chain(hits) {
-                self.tell(file, Some(number), Some(line), &mut out)?;
+                self.write_match(file, Some(number), Some(line), &mut out)?;
             }
         }
         Ok(Some(out))
     }
 
-    /// One line of output: with the text of a line, the number is that line's, else it is a count.
-    fn tell(
+    /// Appends one line of output. With a text, `number` is the line number; without, it is the count of matches.
+    fn write_match(
         &self,
-        file: &Found,
+        file: &WalkEntry,
         number: Option<usize>,
         text: Option<&str>,
         out: &mut Wiped,
@@ -129,42 +128,42 @@ impl Search<'_> {
             let (line, count) = if text.is_some() { (number, None) } else { (None, number) };
             return json_line::append(&Hit { path: &file.path, line, text, count }, out);
         }
-        self.style.paint(Piece::Path, shown::path(&file.path).as_bytes(), out);
+        self.style.paint(Piece::Path, display::path(&file.path).as_bytes(), out);
         if let Some(number) = number {
             out.append(b":");
             self.style.paint(Piece::Number, number.to_string().as_bytes(), out);
         }
         if let Some(text) = text {
             out.append(b":");
-            self.mark(text, out);
+            self.highlight(text, out);
         }
         out.append(b"\n");
         Ok(())
     }
 
-    /// The text, with what matches marked.
-    fn mark(&self, text: &str, out: &mut Wiped) {
-        let is_watched = io::stdout().is_terminal();
+    /// Appends the text with the matches highlighted.
+    fn highlight(&self, text: &str, out: &mut Wiped) {
+        let is_terminal = io::stdout().is_terminal();
         let mut piece = |part: Option<&str>, piece: Option<Piece>| {
             let part = part.unwrap_or_default();
-            let safe = is_watched.then(|| shown::text(part));
-            let part = safe.as_ref().map_or(part.as_bytes(), Wiped::expose);
+            let escaped = is_terminal.then(|| display::text(part));
+            let part = escaped.as_ref().map_or(part.as_bytes(), Wiped::expose);
             match piece {
                 Some(piece) if !part.is_empty() => self.style.paint(piece, part, out),
                 _ => out.append(part),
             }
         };
         let mut at = 0;
-        for found in self.pattern.find_iter(text) {
-            piece(text.get(at..found.start()), None);
-            piece(Some(found.as_str()), Some(Piece::Match));
-            at = found.end();
+        for hit in self.pattern.find_iter(text) {
+            piece(text.get(at..hit.start()), None);
+            piece(Some(hit.as_str()), Some(Piece::Match));
+            at = hit.end();
         }
         piece(text.get(at..), None);
     }
 }
 
-/// A final line feed opens no line. Does no I/O.
+/// The lines without their ends. There is no line after a final line feed. Does no I/O.
 fn lines(text: &str) -> impl Iterator<Item = &str> {
     text.split_inclusive('\n').map(|line| {
         let line = line.strip_suffix('\n').unwrap_or(line);
@@ -172,7 +171,7 @@ fn lines(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// A line of JSON.
+/// A match as a line of JSON.
 #[derive(Serialize)]
 struct Hit<'a> {
     path: &'a str,

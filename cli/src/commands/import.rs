@@ -8,21 +8,21 @@ use std::path::{Path, PathBuf};
 use self::folder::Folder;
 use crate::args::StoreArgs;
 use crate::exit::{Exit, Failure};
-use crate::passphrase::Input;
-use crate::plain::{self, MOST_BYTES};
+use crate::host_files::{self, MAX_FILE_BYTES};
 use crate::store::OpenStore;
-use crate::transfer::{Outcome, Report};
+use crate::store::opening::OpenOptions;
+use crate::transfer::{Outcome, TransferReport};
 use crate::wiped::Wiped;
 use crate::{confirm, tree};
 
-/// Read a folder of plain files into the memory, such as the ./memory/memories of other backends of the memory tool
+/// Import a folder of plain files, such as the ./memory/memories of another backend of the memory tool
 ///
-/// Texts are kept byte for byte. What the memory cannot hold is refused and listed, and the rest imported: links and
-/// special files, which are never followed or read, what is not UTF-8 or too long, and names that no path can have.
-/// It then ends with 1. Empty folders are left out.
+/// Texts are stored unchanged. Files that the memory cannot store are refused and listed, and the rest is imported. Refused
+/// are links and special files, which are never followed or read, files that are too long or not UTF-8, and names that are
+/// invalid in a path. The exit code is then 1. Empty folders are skipped.
 ///
-/// It can be run again after an interruption: files that are there with the same bytes are skipped, and others are not
-/// touched without --overwrite. The plain files stay as they are; remove them if nobody should read them.
+/// After an interruption, run it again: identical files are skipped, and different files are not changed without
+/// --overwrite. The plain files are not removed; remove them if nobody should read them.
 ///
 /// With --json each refused file is a line (file, refused), and the last line has the counts.
 #[derive(clap::Args)]
@@ -37,15 +37,15 @@ pub(crate) struct Import {
     #[arg(long, value_name = "PATH", default_value = "/memories")]
     to: String,
 
-    /// Replace files of the memory that hold something else; asks first
+    /// Replace memory files that differ; asks for confirmation
     #[arg(long)]
     overwrite: bool,
 
-    /// Do it without being asked
+    /// Do not ask for confirmation
     #[arg(long, requires = "overwrite")]
     yes: bool,
 
-    /// Print one JSON object a line
+    /// Print one JSON object per line
     #[arg(long)]
     json: bool,
 
@@ -58,20 +58,21 @@ impl Import {
     pub(crate) fn run(&self) -> Result<(), Failure> {
         let folder = Folder::read(&self.plain)?;
         if self.overwrite {
-            let question = "Files of the memory that hold something else are replaced, and nothing can bring them back.\n\
-                            Type yes to go on: ";
+            let question = "Memory files that differ will be replaced. It cannot be undone.\n\
+                            Type yes to continue: ";
             confirm::ask(self.yes, question, "yes")?;
         }
-        let report = self.store.with_store(Input::Free, |store| self.copy(store, folder))?;
-        let note =
-            format!("The plain files in {} are still there, and readable.", self.plain.display());
+        let store = self.store.open(&OpenOptions::default())?;
+        let report = self.copy(&store, folder)?;
+        drop(store);
+        let note = format!("The plain files in {} were not removed.", self.plain.display());
         report.finish("Imported", &note)
     }
 
-    fn copy(&self, store: &OpenStore, folder: Folder) -> Result<Report, Failure> {
-        // Better heard once than for each file.
+    fn copy(&self, store: &OpenStore, folder: Folder) -> Result<TransferReport, Failure> {
+        // Reports an error of the store or the path once, not for each file.
         store.find_entries(&self.to)?;
-        let mut report = Report::new(self.json, folder.files.len(), "files read");
+        let mut report = TransferReport::new(self.json, folder.files.len(), "files read");
         for (file, reason) in folder.refused {
             report.add(&file, &Outcome::Refused(reason))?;
         }
@@ -81,7 +82,7 @@ impl Import {
             let outcome = if seen.insert(path.clone()) {
                 self.copy_file(store, &self.plain.join(file), &path)?
             } else {
-                refused("another name here is the same in Unicode NFC")
+                refused("another file has the same name in Unicode NFC")
             };
             report.add(file, &outcome)?;
         }
@@ -89,23 +90,24 @@ impl Import {
     }
 
     fn copy_file(&self, store: &OpenStore, file: &Path, path: &str) -> Result<Outcome, Failure> {
-        let bytes = match plain::open(file).and_then(|file| Wiped::read(file, MOST_BYTES)) {
+        let bytes = match host_files::open(file).and_then(|file| Wiped::read(file, MAX_FILE_BYTES))
+        {
             Ok(Some(bytes)) => bytes,
-            Ok(None) => return Ok(refused("it is too long for a file of the memory")),
+            Ok(None) => return Ok(refused("it is too long for a memory file")),
             Err(error) => return Ok(refused(&format!("it cannot be read: {error}"))),
         };
         let Ok(text) = std::str::from_utf8(bytes.expose()) else {
             return Ok(refused("it is not UTF-8"));
         };
-        let there = match store.find(path) {
+        let existing = match store.find(path) {
             Err(failure) => return refusal(failure),
-            Ok(there) => there,
+            Ok(existing) => existing,
         };
-        match there {
-            Some(there) if there.as_str() == text => return Ok(Outcome::Same),
+        match existing {
+            Some(existing) if existing.as_str() == text => return Ok(Outcome::Same),
             Some(_) if !self.overwrite => {
                 return Ok(refused(
-                    "the memory has a file there that differs; --overwrite replaces it",
+                    "the memory has a different file at its path; --overwrite replaces it",
                 ));
             }
             _ => {}
@@ -121,11 +123,11 @@ fn refused(reason: &str) -> Outcome {
     Outcome::Refused(reason.to_owned())
 }
 
-/// What concerns this file alone is no reason to leave out the others: what the memory cannot hold, or no path can be.
+/// Refuses one file, and continues, if the failure concerns only this file: its path is invalid, or its text does not fit.
 fn refusal(failure: Failure) -> Result<Outcome, Failure> {
     match failure {
-        Failure::Told { exit: Exit::Usage | Exit::Other, what, .. } => {
-            Ok(Outcome::Refused(what.into_owned()))
+        Failure::Error { exit: Exit::Usage | Exit::Other, message, .. } => {
+            Ok(Outcome::Refused(message.into_owned()))
         }
         failure => Err(failure),
     }

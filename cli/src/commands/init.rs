@@ -1,16 +1,19 @@
 //! `inmost init`
 
 use super::slot;
-use crate::args::{EngineName, KdfArgs, OpenArgs};
+use crate::args::{KdfArgs, OpenArgs};
+use crate::confirm;
+use crate::credential::By;
+use crate::engine::EngineName;
 use crate::exit::Failure;
+use crate::output::print;
 use crate::passphrase;
-use crate::store::OpenStore;
-use crate::wiped::Wiped;
+use crate::store::opening::{Create, NewStore, OpenOptions};
 
-/// Make a new store
+/// Create a new store
 ///
-/// Asks for its passphrase twice, or makes one of six random words, unless another source gives it; and
-/// whether there is to be a recovery key. A store that is there is never touched.
+/// Asks for a passphrase twice, or generates one of six random words, unless another source gives it. Then offers to create a
+/// recovery key. An existing store is never changed.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  \
     inmost init --store notes.inmost --calibrate 1\n  \
@@ -22,41 +25,42 @@ pub(crate) struct Init {
     #[command(flatten)]
     kdf: KdfArgs,
 
-    /// What keeps its records
+    /// Storage engine
     #[arg(long, value_name = "ENGINE", default_value = "sled")]
     engine: EngineName,
 
-    /// Print a recovery key, once, for the day the passphrase is forgotten
+    /// Create a recovery key, for a forgotten passphrase, and print it once
     #[arg(long)]
     recovery: bool,
 }
 
 impl Init {
     pub(crate) fn run(&self) -> Result<(), Failure> {
-        let text = self.open.make_store(&self.kdf, self.engine, |store| self.describe(store))?;
-        super::print(text.expose())
-    }
-
-    fn describe(&self, store: &OpenStore) -> Result<Wiped, Failure> {
-        let mut text = Wiped::new();
+        let store = self.open.open(
+            By::Passphrase,
+            &OpenOptions {
+                create: Create::Always(NewStore { kdf: &self.kdf, engine: self.engine }),
+                offer_compaction: false,
+                ..OpenOptions::default()
+            },
+        )?;
         let place = self.open.place()?;
-        text.append(format!("Made a store at {}\n", place.display()).as_bytes());
-        if self.recovery || self.is_wanted()? {
-            slot::enrol_recovery_key(store, None, text)?;
-            return Ok(Wiped::new());
+        let text = format!("Created a store at {}\n", place.display());
+        if self.recovery || self.wants_recovery_key()? {
+            return slot::add_recovery_key(&store, None, &text);
         }
-        text.append(b"If its passphrase is forgotten, nothing can open it.\n");
-        text.append(b"`inmost slot add --recovery` makes a key for that day.\n");
-        Ok(text)
+        drop(store);
+        let advice = "Without its passphrase the store cannot be opened.\n\
+                      `inmost slot add --recovery` adds a recovery key.\n";
+        print((text + advice).as_bytes())
     }
 
-    /// Asks whoever has just typed the passphrase.
-    fn is_wanted(&self) -> Result<bool, Failure> {
-        if !self.open.credential.passphrase.asks() {
+    /// Asks for a recovery key only if the passphrase was typed, so that scripts are not interrupted.
+    fn wants_recovery_key(&self) -> Result<bool, Failure> {
+        if !self.open.credential.passphrase.prompts() {
             return Ok(false);
         }
-        let question = "Print a recovery key for the day it is forgotten? [y/N] ";
-        let answer = passphrase::terminal()?.ask_openly(question)?;
-        Ok(matches!(answer.as_deref(), Some("y" | "Y" | "yes")))
+        let question = "Create a recovery key, in case the passphrase is forgotten? [y/N] ";
+        confirm::yes_or_no(&mut passphrase::terminal()?, question)
     }
 }

@@ -1,12 +1,15 @@
 //! `inmost lock`
 
+use inmost::StoreError;
+
 use crate::agent;
 use crate::args::PlaceArgs;
 use crate::exit::Failure;
+use crate::output::print;
 
 /// Lock a store that `inmost unlock` has unlocked
 ///
-/// Calls under way are finished first, for ten seconds at most. When this ends, the process that had the keys is gone.
+/// Running calls may finish first, for at most ten seconds. When this command returns, the key agent process has ended.
 #[derive(clap::Args)]
 #[command(after_help = "Example:\n  inmost lock --store notes.inmost")]
 pub(crate) struct Lock {
@@ -18,12 +21,12 @@ impl Lock {
     pub(crate) fn run(&self) -> Result<(), Failure> {
         let place = self.place.place()?;
         if !place.exists() {
-            return Err(inmost::StoreError::NotAStore.into());
+            return Err(StoreError::NotAStore.into());
         }
-        super::print(if agent::lock(&place)? {
-            b"Locked; the process that had the keys is gone.\n"
+        print(if agent::lock(&place)? {
+            b"Locked. The key agent has ended.\n"
         } else {
-            b"It was not unlocked.\n"
+            b"The store was not unlocked.\n"
         })
     }
 }

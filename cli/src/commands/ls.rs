@@ -4,17 +4,18 @@ use serde::Serialize;
 
 use crate::args::StoreArgs;
 use crate::exit::Failure;
-use crate::passphrase::Input;
+use crate::output::print;
 use crate::store::facts::EntryKind;
+use crate::store::opening::OpenOptions;
 use crate::style::{Piece, Style};
-use crate::tree::{self, Found};
+use crate::tree::{self, WalkEntry};
 use crate::wiped::Wiped;
-use crate::{clock, json_line, shown};
+use crate::{clock, display, json_line};
 
-/// Show a folder of the memory, and everything below it, as a tree
+/// List a folder of the memory, and everything below it, as a tree
 ///
-/// One line for each entry, hidden ones too: the size of its text, how long ago it last changed, and its name; folders
-/// end in a slash, and their size and age are those of everything below.
+/// Each entry, including hidden ones, is one line: the size of its text, its age since the last change, and its name.
+/// The names of folders end in a slash; their size and age cover everything below them.
 ///
 /// With --json each line is an object: path, kind, bytes, and for files lines, created and modified, in milliseconds
 /// since 1970.
@@ -26,11 +27,11 @@ pub(crate) struct Ls {
     #[command(flatten)]
     store: StoreArgs,
 
-    /// Look no deeper than this: 1 shows what is in the folder itself
+    /// List only this many levels; 1 lists the folder itself
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     depth: Option<u16>,
 
-    /// Print one JSON object a line
+    /// Print one JSON object per line
     #[arg(long)]
     json: bool,
 
@@ -42,35 +43,34 @@ pub(crate) struct Ls {
 impl Ls {
     pub(crate) fn run(&self) -> Result<(), Failure> {
         let deepest = self.depth.map_or(usize::MAX, |depth| usize::from(depth) - 1);
-        let found = self.store.with_store(Input::Free, |store| {
-            let mut found = Vec::new();
-            tree::walk(store, &self.path, deepest, |entry| {
-                found.push(entry);
-                Ok(())
-            })?;
-            Ok(found)
+        let mut entries = Vec::new();
+        let store = self.store.open(&OpenOptions::default())?;
+        tree::walk(&store, &self.path, deepest, |entry| {
+            entries.push(entry);
+            Ok(())
         })?;
+        drop(store);
         let mut text = Wiped::new();
         if self.json {
-            for found in &found {
-                json_line::append(&Line::of(found), &mut text)?;
+            for entry in &entries {
+                json_line::append(&Line::of(entry), &mut text)?;
             }
         } else {
-            draw(&found, Style::of_output(), &mut text);
+            draw(&entries, Style::of_output(), &mut text);
         }
-        super::print(text.expose())
+        print(text.expose())
     }
 }
 
-fn draw(all: &[Found], style: Style, text: &mut Wiped) {
+fn draw(entries: &[WalkEntry], style: Style, text: &mut Wiped) {
     let now = clock::now();
-    for (found, changed) in all.iter().zip(changes(all)) {
-        let size = shown::size(found.entry.bytes);
-        let age = changed.map_or_else(|| "-".to_owned(), |changed| shown::age(now, changed));
+    for (found, changed) in entries.iter().zip(last_changes(entries)) {
+        let size = display::size(found.entry.bytes);
+        let age = changed.map_or_else(|| "-".to_owned(), |changed| display::age(now, changed));
         text.append(format!("{size:>7} {age:>5}  ").as_bytes());
         text.append("  ".repeat(found.depth).as_bytes());
-        // Names hold no control characters unless the store is damaged.
-        let name = shown::path(&found.entry.name);
+        // Only a damaged store has names with control characters.
+        let name = display::path(&found.entry.name);
         if found.is_folder() {
             style.paint(Piece::Folder, format!("{name}/").as_bytes(), text);
         } else {
@@ -80,11 +80,11 @@ fn draw(all: &[Found], style: Style, text: &mut Wiped) {
     }
 }
 
-/// When each last changed: a folder with the newest file that was found below it.
-fn changes(all: &[Found]) -> Vec<Option<u64>> {
-    // From the end, so that what is below a folder comes before it; `newest` has one place for each depth on the way.
+/// When each entry last changed. The time of a folder is that of the newest listed file below it.
+fn last_changes(entries: &[WalkEntry]) -> Vec<Option<u64>> {
+    // Backwards, so that the entries below a folder come before it. `newest` has one element for each depth.
     let mut newest: Vec<Option<u64>> = Vec::new();
-    let mut changes: Vec<_> = all
+    let mut changes: Vec<_> = entries
         .iter()
         .rev()
         .map(|found| {
@@ -119,7 +119,7 @@ struct Line<'a> {
 }
 
 impl<'a> Line<'a> {
-    fn of(found: &'a Found) -> Self {
+    fn of(found: &'a WalkEntry) -> Self {
         let (kind, file) = match found.entry.kind {
             EntryKind::File { lines, created, modified, .. } => {
                 ("file", Some((lines, created, modified)))

@@ -2,39 +2,38 @@
 
 use std::path::PathBuf;
 
-use clap::CommandFactory;
+use clap::Command;
 use clap_mangen::Man as Page;
 
-use crate::args::Args;
 use crate::exit::Failure;
+use crate::output::print;
 
-/// Print the manual page, or write all of them to a folder
+/// Print the manual page of the program, or write all manual pages to a folder
 ///
-/// There is a page for the program, and one for each command.
+/// There is one page for the program and one for each command.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  \
     inmost man > inmost.1\n  \
     inmost man ~/.local/share/man/man1")]
 pub(crate) struct Man {
-    /// Folder to write all pages to; pages of an earlier version are replaced
+    /// Write all pages to this folder, replacing the pages of an earlier version
     #[arg(value_name = "DIR")]
     folder: Option<PathBuf>,
 }
 
 impl Man {
-    pub(crate) fn run(&self) -> Result<(), Failure> {
+    /// `program` describes the command line of the whole program.
+    pub(crate) fn run(&self, program: Command) -> Result<(), Failure> {
         let Some(folder) = &self.folder else {
             let mut page = Vec::new();
-            Page::new(Args::command())
-                .render(&mut page)
-                .map_err(|error| Failure::output(&error))?;
-            return super::print(&page);
+            Page::new(program).render(&mut page).map_err(|error| Failure::output(&error))?;
+            return print(&page);
         };
-        clap_mangen::generate_to(Args::command(), folder).map_err(|error| {
+        clap_mangen::generate_to(program, folder).map_err(|error| {
             Failure::io(
-                "The manual cannot be written",
+                &format!("The manual pages cannot be written to {}", folder.display()),
                 &error,
-                "Give a folder that is there and that you may write to.",
+                "Choose an existing folder that you can write to.",
             )
         })
     }

@@ -3,17 +3,18 @@
 use crate::args::StoreArgs;
 use crate::exit::Failure;
 use crate::mcp::{self, client_config};
+use crate::output::print;
 use crate::passphrase::Input;
-use crate::store::Restrictions;
+use crate::store::restrictions::Restrictions;
 
 /// Serve the memory tool to an MCP client, on standard input and output
 ///
-/// The client starts this command; --print-config tells it how. The store is opened at the first call, through the key
-/// agent if `inmost unlock` left one, else by the sources of the passphrase: nobody is ever asked. While it cannot be
-/// opened every call is answered with `Error: Memory is unavailable.`, the reason is on standard error, and each call
-/// tries again.
+/// The client starts this command; --print-config prints the configuration for it. The store is opened at the first call,
+/// through the key agent if `inmost unlock` started one, else with the passphrase options. This command never asks for a
+/// passphrase. While the store cannot be opened, every call tries again and returns
+/// `Error: Memory is unavailable.`; the reason is printed on standard error.
 ///
-/// Ends when standard input does.
+/// Ends at the end of standard input.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  \
     inmost mcp --store notes.inmost --print-config claude-code\n  \
@@ -25,7 +26,7 @@ pub(crate) struct Mcp {
     #[command(flatten)]
     restrictions: Restrictions,
 
-    /// Print the block that tells this client to start the server with the other options given, and end
+    /// Print the configuration that makes this client start the server with the other options given, and exit
     #[arg(long, value_name = "CLIENT")]
     print_config: Option<client_config::Client>,
 }
@@ -37,7 +38,7 @@ impl Mcp {
         match self.print_config {
             Some(client) => {
                 let block = client_config::block(client, &self.store, &self.restrictions)?;
-                super::print(block.as_bytes())
+                print(block.as_bytes())
             }
             None => mcp::serve(&self.store, &self.restrictions),
         }

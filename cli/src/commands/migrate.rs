@@ -1,25 +1,27 @@
 //! `inmost migrate`
 
-use crate::args::{EngineName, StoreArgs};
+use super::rewrite::rewrite;
+use crate::args::StoreArgs;
+use crate::engine::EngineName;
 use crate::exit::Failure;
 
-/// Move a store to another engine
+/// Move a store to another storage engine
 ///
-/// Everything is written anew into that engine, as by `purge`, and only then is the old one removed: a crash
-/// leaves one of the two whole.
+/// Rewrites the whole store into the new engine, as `purge` does, and then removes the old one. After a crash, one of the
+/// two is complete.
 #[derive(clap::Args)]
 #[command(after_help = "Example:\n  inmost migrate --store notes.inmost --engine redb")]
 pub(crate) struct Migrate {
     #[command(flatten)]
     store: StoreArgs,
 
-    /// What is to keep its records
+    /// The new storage engine
     #[arg(long, value_name = "ENGINE")]
     engine: EngineName,
 }
 
 impl Migrate {
     pub(crate) fn run(&self) -> Result<(), Failure> {
-        super::rewrite(&self.store, "moved", |store, progress| store.migrate(self.engine, progress))
+        rewrite(&self.store, "moved", |store, progress| store.migrate(self.engine, progress))
     }
 }

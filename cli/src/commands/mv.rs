@@ -2,11 +2,11 @@
 
 use crate::args::StoreArgs;
 use crate::exit::Failure;
-use crate::passphrase::Input;
+use crate::store::opening::OpenOptions;
 
-/// Move or rename a file of the memory, or a whole folder
+/// Move or rename a file or folder of the memory
 ///
-/// Nothing is ever overwritten. Folders on the way to the new path are made.
+/// An existing file or folder is never overwritten. Missing parent folders of the new path are created.
 #[derive(clap::Args)]
 #[command(
     after_help = "Example:\n  inmost mv --store notes.inmost /memories/todo.md /memories/done.md"
@@ -24,6 +24,6 @@ pub(crate) struct Mv {
 
 impl Mv {
     pub(crate) fn run(&self) -> Result<(), Failure> {
-        self.store.with_store(Input::Free, |store| store.rename(&self.old, &self.new))
+        self.store.open(&OpenOptions::default())?.rename(&self.old, &self.new)
     }
 }

@@ -1,12 +1,13 @@
 //! `inmost purge`
 
+use super::rewrite::rewrite;
 use crate::args::StoreArgs;
 use crate::exit::Failure;
 
-/// Write a store anew, so that what was deleted or replaced is gone from its files
+/// Rewrite a store so that its files no longer contain deleted or replaced text
 ///
-/// The records are sealed under a fresh data key and the old ones removed. On SSDs, in snapshots and backups the
-/// old ones may survive; SECURITY.md says what may be relied on.
+/// The records are encrypted again under a new data key, and the old records are removed. SSDs, snapshots and backups may
+/// still contain the old records; SECURITY.md says what a purge guarantees.
 #[derive(clap::Args)]
 #[command(after_help = "Example:\n  inmost purge --store notes.inmost")]
 pub(crate) struct Purge {
@@ -16,6 +17,6 @@ pub(crate) struct Purge {
 
 impl Purge {
     pub(crate) fn run(&self) -> Result<(), Failure> {
-        super::rewrite(&self.store, "purged", |store, progress| store.purge(progress))
+        rewrite(&self.store, "purged", |store, progress| store.purge(progress))
     }
 }

@@ -4,56 +4,55 @@ use super::check;
 use crate::args::StoreArgs;
 use crate::confirm;
 use crate::exit::Failure;
-use crate::passphrase::Input;
+use crate::output::print;
 use crate::progress::Progress;
 use crate::store::OpenStore;
 use crate::store::facts::Report;
+use crate::store::opening::OpenOptions;
 
-/// Drop what is damaged from a store
+/// Drop the damaged files and folders of a store
 ///
-/// Checks the store, lists what is wrong, and asks. Then the store is written anew without what cannot be read:
-/// a file that lost a part of its text, a folder that cannot be read. Everything else is kept.
+/// Checks the store, lists the problems, and asks for confirmation. Then rewrites the store without the files that lost
+/// a part of their text and the folders that cannot be read. Everything else is kept.
 ///
-/// What is dropped is gone. Copy the folder of the store first if anything in it may still be of use.
+/// Dropped data cannot be restored. Copy the folder of the store first if you may still need it.
 #[derive(clap::Args)]
 #[command(after_help = "Example:\n  inmost repair --store notes.inmost")]
 pub(crate) struct Repair {
     #[command(flatten)]
     store: StoreArgs,
 
-    /// Do it without being asked
+    /// Do not ask for confirmation
     #[arg(long)]
     yes: bool,
 }
 
 impl Repair {
     pub(crate) fn run(&self) -> Result<(), Failure> {
-        self.store.with_store_as_it_is(Input::Free, |store| self.repair(store))
-    }
-
-    fn repair(&self, store: &OpenStore) -> Result<(), Failure> {
-        let report = examine(store)?;
+        let options = OpenOptions { offer_compaction: false, ..OpenOptions::default() };
+        let store = self.store.open(&options)?;
+        let report = check_store(&store)?;
         if report.is_clean() {
-            return super::print(b"Nothing is wrong, so nothing was done.\n");
+            return print(b"No problems found. Nothing was changed.\n");
         }
-        let found = check::lines(&report);
-        super::print(format!("{found}What cannot be read of this would be dropped.\n").as_bytes())?;
-        confirm::ask(self.yes, "Type yes to drop it: ", "yes")?;
+        let problems = check::problem_lines(&report);
+        print(format!("{problems}The unreadable files and folders will be dropped.\n").as_bytes())?;
+        confirm::ask(self.yes, "Type yes to drop them: ", "yes")?;
 
         let mut progress = Progress::new("records written");
-        let dropped = store.repair(|records| progress.tell(records))?;
+        let dropped = store.repair(|records| progress.update(records))?;
         drop(progress);
-        super::print(check::dropped(&dropped).as_bytes())?;
-        let left = examine(store)?;
-        if left.is_clean() {
-            return super::print(b"The store was repaired; nothing is wrong with it now.\n");
+        print(check::dropped_lines(&dropped).as_bytes())?;
+        let remaining = check_store(&store)?;
+        if remaining.is_clean() {
+            return print(b"The store was repaired. No problems remain.\n");
         }
-        super::print(check::lines(&left).as_bytes())?;
-        Err(check::wrong(&left))
+        print(check::problem_lines(&remaining).as_bytes())?;
+        Err(check::damaged(&remaining))
     }
 }
 
-fn examine(store: &OpenStore) -> Result<Report, Failure> {
+fn check_store(store: &OpenStore) -> Result<Report, Failure> {
     let mut progress = Progress::new("records read");
-    store.check(|records| progress.tell(records))
+    store.check(|records| progress.update(records))
 }

@@ -2,7 +2,7 @@
 
 use crate::args::StoreArgs;
 use crate::exit::Failure;
-use crate::passphrase::Input;
+use crate::store::opening::OpenOptions;
 
 /// Delete a file of the memory, or a folder with everything below it
 #[derive(clap::Args)]
@@ -17,6 +17,6 @@ pub(crate) struct Rm {
 
 impl Rm {
     pub(crate) fn run(&self) -> Result<(), Failure> {
-        self.store.with_store(Input::Free, |store| store.remove(&self.path))
+        self.store.open(&OpenOptions::default())?.remove(&self.path)
     }
 }

@@ -2,13 +2,17 @@
 
 use crate::args::StoreArgs;
 use crate::exit::Failure;
+use crate::output::print;
 use crate::progress::Progress;
+use crate::store::facts::Slot;
+use crate::store::opening::OpenOptions;
 use crate::wiped::Wiped;
 
-/// Replace every key of the store, for when one may have leaked
+/// Replace every key of the store, in case one may have leaked
 ///
-/// Writes the whole store anew under new keys. Only what unlocks the store now goes on opening it; the other
-/// keyslots are dropped and listed, to be added again. If the passphrase itself leaked, change it first, with `inmost passwd`.
+/// Rewrites the whole store under new keys. Only the keyslot that unlocks the store now is kept; the other keyslots are
+/// dropped and listed, so that you can add them again. If the passphrase itself leaked, change it first with
+/// `inmost passwd`.
 #[derive(clap::Args)]
 #[command(after_help = "Example:\n  inmost rotate --store notes.inmost")]
 pub(crate) struct Rotate {
@@ -18,21 +22,28 @@ pub(crate) struct Rotate {
 
 impl Rotate {
     pub(crate) fn run(&self) -> Result<(), Failure> {
-        let dropped = self.store.with_secret(|store, secret| {
-            let mut progress = Progress::new("records written");
-            store.rotate(secret, |records| progress.tell(records))
-        })?;
+        let dropped = self.rotate()?;
         let mut text = Wiped::new();
         text.append(
-            b"Every key of the store is new. Old copies of it stay readable with the old keys.\n",
+            b"Every key of the store was replaced. The old keys still open old copies of it.\n",
         );
         if !dropped.is_empty() {
-            text.append(b"Dropped, to be added again with `inmost slot add` where still wanted:\n");
+            text.append(b"These keyslots were dropped. Add them again with `inmost slot add` if you need them:\n");
         }
         for slot in dropped {
-            // Labels hold no control characters.
+            // Labels contain no control characters.
             text.append(format!("  {}  {}\n", slot.kind, slot.label).as_bytes());
         }
-        super::print(text.expose())
+        print(text.expose())
+    }
+
+    fn rotate(&self) -> Result<Vec<Slot>, Failure> {
+        let store = self.store.open(&OpenOptions {
+            offer_compaction: false,
+            keep_secret: true,
+            ..OpenOptions::default()
+        })?;
+        let mut progress = Progress::new("records written");
+        store.rotate(store.secret()?, |records| progress.update(records))
     }
 }

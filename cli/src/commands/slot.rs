@@ -6,18 +6,22 @@ use clap::Subcommand;
 use inmost::{RecoveryKey, SlotLabel};
 
 use crate::args::{KdfArgs, OpenArgs, StoreArgs};
-use crate::credential::{self, By, Secret};
+use crate::credential::By;
 use crate::exit::{Exit, Failure};
-use crate::passphrase::{Input, NewPassphraseArgs};
+use crate::keyfile;
+use crate::output::print;
+use crate::passphrase::NewPassphraseArgs;
+use crate::secret::Secret;
 use crate::store::OpenStore;
 use crate::store::facts::{self, Cost};
+use crate::store::opening::OpenOptions;
 use crate::store::request::NewKey;
 use crate::wiped::Wiped;
 
-/// Show and change what opens the store
+/// List, add and remove keyslots
 ///
-/// A store has up to eight keyslots, each for a passphrase, a passphrase with a keyfile, a recovery key, or a
-/// key of an application.
+/// A store has up to eight keyslots. Each opens the store with a passphrase, a passphrase with a keyfile, a recovery
+/// key, or the key of an application.
 #[derive(clap::Args)]
 #[command(after_help = "Example:\n  inmost slot list --store notes.inmost")]
 pub(crate) struct Slot {
@@ -44,7 +48,7 @@ impl Slot {
 
 /// List the keyslots
 ///
-/// Number, day of enrolment, kind, cost of one guess, and label; a star marks the one that has just unlocked the store.
+/// Prints number, day of creation, kind, cost of one guess, and label. A star marks the keyslot that unlocked the store.
 #[derive(clap::Args)]
 #[command(after_help = "Example:\n  inmost slot list --store notes.inmost")]
 struct List {
@@ -54,18 +58,18 @@ struct List {
 
 impl List {
     fn run(&self) -> Result<(), Failure> {
-        let slots = self.store.with_store_as_it_is(Input::Free, OpenStore::slots)?;
+        let slots = self.store.open(&no_offer())?.slots()?;
         let mut text = Wiped::new();
         for slot in slots {
             text.append(line(&slot).as_bytes());
         }
-        super::print(text.expose())
+        print(text.expose())
     }
 }
 
-/// Add a passphrase, with a keyfile if one is named, or a recovery key
+/// Add a passphrase, with an optional keyfile, or a recovery key
 ///
-/// A recovery key is made here and printed once: copy it to paper, where nobody else looks.
+/// A recovery key is generated and printed once. Copy it to paper and keep it in a safe place.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  \
     inmost slot add --store notes.inmost --recovery\n  \
@@ -74,20 +78,20 @@ struct Add {
     #[command(flatten)]
     open: OpenArgs,
 
-    /// Unlock with the recovery key that there is already, instead of the passphrase
+    /// Unlock with an existing recovery key instead of the passphrase
     #[arg(long, conflicts_with = "keyfile")]
     by_recovery: bool,
 
-    /// Make a recovery key and print it, once
+    /// Generate a recovery key and print it once
     #[arg(long, conflicts_with_all = ["new_keyfile", "new_passphrase_file", "new_passphrase_fd",
           "new_passphrase_command", "kdf_memory_mib", "kdf_passes", "calibrate"])]
     recovery: bool,
 
-    /// Need this keyfile besides the new passphrase; it is made if it is not there
+    /// Require this keyfile in addition to the new passphrase; it is created if it does not exist
     #[arg(long, value_name = "FILE")]
     new_keyfile: Option<PathBuf>,
 
-    /// What to call it, in up to 63 bytes; only who has unlocked the store sees it
+    /// Label of the keyslot, up to 63 bytes; it is encrypted
     #[arg(long, value_name = "TEXT")]
     label: Option<String>,
 
@@ -100,86 +104,88 @@ struct Add {
 
 impl Add {
     fn run(&self) -> Result<(), Failure> {
-        // Before anyone is asked for anything.
+        // Checked first, so that nobody types a passphrase in vain.
         self.label.as_deref().map(SlotLabel::parse).transpose()?;
-        let text = self.open.with_store(By::recovery(self.by_recovery), |store| {
-            if self.recovery {
-                enrol_recovery_key(store, self.label.clone(), Wiped::new())?;
-                return Ok(Wiped::new());
-            }
-            let keyfile = self.new_keyfile.as_deref().map(credential::read_or_make).transpose()?;
-            let passphrase = self.new.choose()?;
-            let secret = Secret::of(passphrase, keyfile);
-            let cost = self.kdf.asked().map(Cost::from);
-            let key = NewKey { shape: secret.shape(), label: self.label.clone(), cost };
-            let number = store.add_slot(key, &secret)?;
-            let mut text = Wiped::new();
-            text.append(format!("Added keyslot {number}.\n").as_bytes());
-            Ok(text)
-        })?;
-        super::print(text.expose())
+        let store = self.open.open(By::recovery(self.by_recovery), &no_offer())?;
+        if self.recovery {
+            return add_recovery_key(&store, self.label.clone(), "");
+        }
+        let keyfile = self.new_keyfile.as_deref().map(keyfile::read_or_create).transpose()?;
+        let passphrase = self.new.choose()?;
+        let secret = Secret::of(passphrase, keyfile);
+        let cost = self.kdf.requested().map(Cost::from);
+        let key = NewKey { shape: secret.shape(), label: self.label.clone(), cost };
+        let number = store.add_slot(key, &secret)?;
+        drop(store);
+        print(format!("Added keyslot {number}.\n").as_bytes())
     }
 }
 
-/// Remove a keyslot; what it was for no longer opens the store
+/// Remove a keyslot; its passphrase or key no longer opens the store
 ///
-/// It still opens older copies of the store, such as backups. If it may be in wrong hands, `inmost rotate` afterwards.
+/// It still opens older copies of the store, such as backups. If somebody else may know it, run `inmost rotate` afterwards.
 #[derive(clap::Args)]
 #[command(after_help = "Example:\n  inmost slot remove --store notes.inmost 2")]
 struct Remove {
     #[command(flatten)]
     store: StoreArgs,
 
-    /// Its number, as `inmost slot list` shows it
+    /// Number of the keyslot, see `inmost slot list`
     number: u8,
 }
 
 impl Remove {
     fn run(&self) -> Result<(), Failure> {
         let number = self.number;
-        self.store.with_store_as_it_is(Input::Free, |store| store.remove_slot(number))?;
+        self.store.open(&no_offer())?.remove_slot(number)?;
         let text = format!(
             "Removed keyslot {number}.\n\
-             What it was for still opens older copies of this store, and with one of them what is written from now on.\n\
-             If it may be in wrong hands: `inmost rotate`.\n"
+             Its passphrase or key still opens older copies of this store, and with such a copy also later changes.\n\
+             If somebody else may know it, run `inmost rotate`.\n"
         );
-        super::print(text.as_bytes())
+        print(text.as_bytes())
     }
 }
 
-/// Makes a recovery key for the store and prints it after `text`.
-pub(super) fn enrol_recovery_key(
+/// A keyslot command does not offer to compact the store.
+fn no_offer() -> OpenOptions<'static> {
+    OpenOptions { offer_compaction: false, ..OpenOptions::default() }
+}
+
+/// Adds a recovery key to the store and prints it after `heading`.
+pub(super) fn add_recovery_key(
     store: &OpenStore,
     label: Option<String>,
-    mut text: Wiped,
+    heading: &str,
 ) -> Result<(), Failure> {
     let key = RecoveryKey::generate()?;
-    text.append(on_paper(&key).expose());
+    let text = instructions(heading, &key);
     let secret = Secret::RecoveryKey(key);
     let number = store.add_slot(NewKey { shape: secret.shape(), label, cost: None }, &secret)?;
-    // Nobody can ever see it again: a keyslot whose key was not printed is of no use, and looks as if it were.
-    super::print(text.expose()).map_err(|_| match store.remove_slot(number) {
+    // A recovery key cannot be shown again. If it was not printed, its keyslot is useless and would mislead.
+    print(text.expose()).map_err(|_| match store.remove_slot(number) {
         Ok(()) => Failure::new(
             Exit::Io,
-            "The recovery key could not be printed, so its keyslot was removed again.",
-            "Let standard output lead to where it can be read, then `inmost slot add --recovery`.",
+            "The recovery key could not be printed, so its keyslot was removed.",
+            "Check where standard output goes, then run `inmost slot add --recovery`.",
         ),
         Err(_) => Failure::new(
             Exit::Io,
             format!(
-                "The recovery key could not be printed, and its keyslot {number} is of no use."
+                "The recovery key could not be printed, and its keyslot {number} could not be removed."
             ),
-            "Remove it with `inmost slot remove`, then try `inmost slot add --recovery` again.",
+            "Remove the keyslot with `inmost slot remove`, then run `inmost slot add --recovery`.",
         ),
     })
 }
 
-/// A recovery key and what to do with it.
-fn on_paper(key: &RecoveryKey) -> Wiped {
-    let mut text = Wiped::with_capacity(256);
+/// The recovery key with instructions.
+fn instructions(heading: &str, key: &RecoveryKey) -> Wiped {
+    let mut text = Wiped::with_capacity(heading.len().saturating_add(256));
+    text.append(heading.as_bytes());
     text.append(b"Recovery key:\n\n    ");
     text.append(key.to_text().expose().as_bytes());
-    text.append(b"\n\nIt is shown this once. Copy it to paper, keep that where nobody else looks, and clear the screen.\n");
+    text.append(b"\n\nIt is shown only once. Copy it to paper, keep the paper in a safe place, and clear the screen.\n");
     text
 }
 
@@ -192,8 +198,9 @@ fn line(slot: &facts::Slot) -> String {
     format!("{number}{star} {day}  {kind:<22}  {cost:<12}  {}\n", slot.label)
 }
 
-/// The day of so many seconds since 1970 in UTC, as in 2025-03-09. After Howard Hinnant's `civil_from_days`: years begin in March, so that the
-/// leap day is the last of one.
+/// The UTC day of a time in seconds since 1970, such as 2025-03-09. Howard Hinnant's `civil_from_days`: years begin in
+/// March, so that the leap day is the last day of a year. Not `humantime`: it fails after the year 9999, and these bytes
+/// come from a file.
 fn day(seconds: u64) -> String {
     let days = seconds / 86_400 + 719_468;
     let (era, day_of_era) = (days / 146_097, days % 146_097);

@@ -6,16 +6,17 @@ use serde::Serialize;
 
 use crate::args::StoreArgs;
 use crate::exit::Failure;
-use crate::passphrase::Input;
+use crate::output::print;
 use crate::store::facts::EntryKind;
-use crate::tree::{self, Found};
+use crate::store::opening::OpenOptions;
+use crate::tree::{self, WalkEntry};
 use crate::wiped::Wiped;
-use crate::{clock, json_line, shown};
+use crate::{clock, display, json_line};
 
-/// Show what a memory is made of: how many files, how much text, what is largest, oldest and newest
+/// Show statistics of the memory: files, folders, size of the text, and the largest, oldest and newest file
 ///
-/// `inmost status` is about the store itself. With --json one object is printed; times in it are milliseconds since
-/// 1970.
+/// `inmost status` shows the state of the store itself. With --json one object is printed; its times are in milliseconds
+/// since 1970.
 #[derive(clap::Args)]
 #[command(after_help = "Example:\n  inmost stats --store notes.inmost")]
 pub(crate) struct Stats {
@@ -29,21 +30,20 @@ pub(crate) struct Stats {
 
 impl Stats {
     pub(crate) fn run(&self) -> Result<(), Failure> {
-        let counts = self.store.with_store(Input::Free, |store| {
-            let mut counts = Counts { disk_bytes: store.status()?.disk_bytes, ..Counts::default() };
-            tree::walk(store, "/memories", usize::MAX, |found| {
-                counts.add(found);
-                Ok(())
-            })?;
-            Ok(counts)
+        let store = self.store.open(&OpenOptions::default())?;
+        let mut counts = Counts { disk_bytes: store.status()?.disk_bytes, ..Counts::default() };
+        tree::walk(&store, "/memories", usize::MAX, |entry| {
+            counts.add(entry);
+            Ok(())
         })?;
+        drop(store);
         let mut text = Wiped::new();
         if self.json {
             json_line::append(&counts, &mut text)?;
         } else {
-            text.append(counts.told(clock::now()).as_bytes());
+            text.append(counts.as_text(clock::now()).as_bytes());
         }
-        super::print(text.expose())
+        print(text.expose())
     }
 }
 
@@ -67,7 +67,7 @@ struct File {
 }
 
 impl Counts {
-    fn add(&mut self, found: Found) {
+    fn add(&mut self, found: WalkEntry) {
         let EntryKind::File { lines, modified, .. } = found.entry.kind else {
             self.folders += 1;
             return;
@@ -76,7 +76,7 @@ impl Counts {
         self.bytes = self.bytes.saturating_add(found.entry.bytes);
         self.lines = self.lines.saturating_add(lines);
         let file = File { path: found.path, bytes: found.entry.bytes, modified };
-        // Of several that are alike, the first stays.
+        // Among equal files, the first one is kept.
         if self.largest.as_ref().is_none_or(|largest| file.bytes > largest.bytes) {
             self.largest = Some(file.clone());
         }
@@ -88,7 +88,7 @@ impl Counts {
         }
     }
 
-    fn told(&self, now: u64) -> String {
+    fn as_text(&self, now: u64) -> String {
         let mut text = String::new();
         let mut line = |name: &str, value: String| {
             // Writing to a string cannot fail.
@@ -98,15 +98,15 @@ impl Counts {
         line("folders", self.folders.to_string());
         line(
             "text",
-            format!("{} bytes in {}", self.bytes, shown::count(self.lines, "line", "lines")),
+            format!("{} bytes in {}", self.bytes, display::count(self.lines, "line", "lines")),
         );
         line("on disk", format!("{} bytes", self.disk_bytes));
         if let Some(file) = &self.largest {
-            line("largest", format!("{} bytes, {}", file.bytes, shown::path(&file.path)));
+            line("largest", format!("{} bytes, {}", file.bytes, display::path(&file.path)));
         }
         for (name, file) in [("oldest", &self.oldest), ("newest", &self.newest)] {
             if let Some(file) = file {
-                let (age, path) = (shown::age(now, file.modified), shown::path(&file.path));
+                let (age, path) = (display::age(now, file.modified), display::path(&file.path));
                 line(name, format!("changed {age} ago, {path}"));
             }
         }

@@ -2,13 +2,15 @@
 
 use std::fmt::Write;
 
-use crate::args::{EngineName, StoreArgs};
+use crate::args::StoreArgs;
+use crate::display::{count, duration};
+use crate::engine::EngineName;
 use crate::exit::Failure;
-use crate::passphrase::Input;
-use crate::shown::{count, duration};
+use crate::output::print;
 use crate::store::facts::{Cost, Freshness, Protections};
+use crate::store::opening::OpenOptions;
 
-/// Show how much a store holds and takes, what protects it, and who has it unlocked
+/// Show the size, the protections and the key agent of a store
 #[derive(clap::Args)]
 #[command(after_help = "Example:\n  inmost status --store notes.inmost")]
 pub(crate) struct Status {
@@ -18,8 +20,9 @@ pub(crate) struct Status {
 
 impl Status {
     pub(crate) fn run(&self) -> Result<(), Failure> {
-        let (status, agent) =
-            self.store.with_store(Input::Free, |store| Ok((store.status()?, store.agent()?)))?;
+        let store = self.store.open(&OpenOptions::default())?;
+        let (status, agent) = (store.status()?, store.agent()?);
+        drop(store);
         let mut text = format!("store       {}\n", self.store.place()?.display());
         let mut line = |name: &str, value: String| {
             // Writing to a string cannot fail.
@@ -35,7 +38,7 @@ impl Status {
             let memory = memory_kib >> 10;
             line("passphrase", format!("Argon2id, {memory} MiB, {passes} passes, {lanes} lanes"));
             if cost.is_below_default() {
-                line("", "below today's default; `inmost passwd` raises it".to_owned());
+                line("", "below the current default; `inmost passwd` raises it".to_owned());
             }
         }
         line("freshness", freshness(status.freshness).to_owned());
@@ -48,27 +51,30 @@ impl Status {
             Some(agent) => {
                 let (idle, total) = (duration(agent.idle_left), duration(agent.total_left));
                 line("agent", format!("process {} holds the store unlocked", agent.process));
-                line("locks in", format!("{idle} unless it is used, {total} in any case"));
+                line("locks in", format!("{idle} if unused, {total} at the latest"));
                 line("connected", connected(&agent.connected));
             }
         }
-        super::print(text.as_bytes())
+        print(text.as_bytes())
     }
 }
 
-/// What is in force in the process that holds the store.
+/// The protections of the process that holds the store.
 fn protections(in_force: Protections) -> [(&'static str, &'static str); 4] {
     let Protections { keys_locked, keys_undumped, core_dumps_off, not_dumpable } = in_force;
     [
         ("keys", if keys_locked { "locked in memory, never swapped" } else { "may be swapped" }),
-        ("", if keys_undumped { "left out of core dumps" } else { "not left out of core dumps" }),
+        (
+            "",
+            if keys_undumped { "excluded from core dumps" } else { "not excluded from core dumps" },
+        ),
         ("process", if core_dumps_off { "writes no core dump" } else { "may write a core dump" }),
         (
             "",
             if not_dumpable {
-                "its memory is closed to other processes of the user"
+                "other processes of the user cannot read its memory"
             } else {
-                "its memory is open to other processes of the user"
+                "other processes of the user can read its memory"
             },
         ),
     ]
@@ -89,12 +95,14 @@ fn engine(engine: Option<EngineName>) -> &'static str {
     }
 }
 
-/// Whether an older state, put back, would be noticed.
+/// Whether an older copy of the store would be detected.
 fn freshness(freshness: Freshness) -> &'static str {
     match freshness {
-        Freshness::Known => "known: the store is not older than what was seen last",
-        Freshness::AnchorWasMissing => "unknown: its anchor was missing and has been written anew",
-        Freshness::AnchorFailing => "unknown: its anchor cannot be written",
+        Freshness::Known => "known: the store is not older than its rollback anchor",
+        Freshness::AnchorWasMissing => {
+            "unknown: the rollback anchor was missing, so a new one was made"
+        }
+        Freshness::AnchorFailing => "unknown: the rollback anchor cannot be read or written",
         Freshness::Unknown => "unknown",
     }
 }

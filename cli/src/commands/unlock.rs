@@ -4,16 +4,17 @@ use std::time::{Duration, Instant};
 
 use crate::agent::{self, Connection, Limits};
 use crate::args::StoreArgs;
+use crate::display::duration;
 use crate::exit::{Exit, Failure};
+use crate::output::print;
 use crate::passphrase::Input;
-use crate::shown::duration;
 use crate::store::opening::Held;
 
 /// Unlock a store once, for all commands
 ///
-/// Asks for the passphrase and leaves a process in the background that holds the keys. Until it locks, every command of
-/// the same user on this store works through it, without a passphrase, any number at once. It locks and ends
-/// with `inmost lock`, when nothing was asked for some time, and after a longest time in any case; time for which the
+/// Asks for the passphrase and starts a key agent: a process in the background that holds the keys. Until it locks, all
+/// commands of the same user on this store work through it, in parallel and without a passphrase. It locks
+/// when you run `inmost lock`, after the idle time without a request, or when the total time is over. Time during which the
 /// machine was suspended counts.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  \
@@ -23,11 +24,11 @@ pub(crate) struct Unlock {
     #[command(flatten)]
     store: StoreArgs,
 
-    /// Lock when nothing was asked for so long: a number with s, m, h or d
+    /// Lock after this long without a request: a number with s, m, h or d
     #[arg(long, value_name = "TIME", default_value = "15m", value_parser = parse_time)]
     idle: Duration,
 
-    /// Lock after so long in any case
+    /// Lock after this long even if requests come
     #[arg(long = "for", value_name = "TIME", default_value = "8h", value_parser = parse_time)]
     total: Duration,
 
@@ -39,37 +40,39 @@ pub(crate) struct Unlock {
 impl Unlock {
     pub(crate) fn run(&self) -> Result<(), Failure> {
         if !cfg!(unix) {
-            // Before anyone is asked for a passphrase.
+            // Fails here, before anyone is asked for a passphrase.
             return agent::run();
         }
         let limits = Limits { idle: self.idle, total: self.total };
         self.store.open.credential.passphrase.check(Input::Free)?;
         match self.store.hold()? {
-            Held::Agent(connection) => return already(connection),
-            // The store is let go again for whoever needs it while somebody types.
+            Held::Agent(connection) => return already_unlocked(connection),
+            // Closed while the passphrase is typed, so that other commands can use the store.
             Held::Here(vault) => drop(vault),
         }
         let secret = self.store.secret(Input::Free)?;
         let (place, anchor) = (self.store.place()?, self.store.open.anchor.as_deref());
         if self.foreground {
-            let told = |freshness| {
+            let ready = |freshness| {
                 self.store.open.warn_of_anchor(freshness);
-                super::print(unlocked(limits).as_bytes())
+                print(unlocked(limits).as_bytes())
             };
-            return agent::start_here(&place, anchor, limits, secret, told);
+            return agent::start_here(&place, anchor, limits, secret, ready);
         }
-        let patience = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + IN_USE_TIMEOUT;
         loop {
             match agent::start(&place, anchor, limits, &secret) {
-                // A command that is about to end, or somebody else who unlocks it just now.
-                Err(failure @ Failure::Told { exit: Exit::InUse, .. }) => match self.store.hold() {
-                    Ok(Held::Agent(connection)) => return already(connection),
-                    Ok(Held::Here(vault)) if Instant::now() < patience => drop(vault),
-                    _ => return Err(failure),
-                },
+                // Another command may be about to end, or may start a key agent at the same moment.
+                Err(failure @ Failure::Error { exit: Exit::InUse, .. }) => {
+                    match self.store.hold() {
+                        Ok(Held::Agent(connection)) => return already_unlocked(connection),
+                        Ok(Held::Here(vault)) if Instant::now() < deadline => drop(vault),
+                        _ => return Err(failure),
+                    }
+                }
                 started => {
                     self.store.open.warn_of_anchor(started?);
-                    return super::print(unlocked(limits).as_bytes());
+                    return print(unlocked(limits).as_bytes());
                 }
             }
         }
@@ -78,27 +81,28 @@ impl Unlock {
 
 fn unlocked(limits: Limits) -> String {
     format!(
-        "Unlocked. It locks when nothing is asked for {}, after {} in any case, and with `inmost lock`.\n",
+        "Unlocked. The store locks after {} without a request, after {} at the latest, or with `inmost lock`.\n",
         duration(limits.idle),
         duration(limits.total)
     )
 }
 
-fn already(mut connection: Connection) -> Result<(), Failure> {
+fn already_unlocked(mut connection: Connection) -> Result<(), Failure> {
     let agent = connection.facts()?;
     let text = format!(
-        "It is unlocked already, by process {}. It locks when nothing is asked for {}, and in {} in any case.\n\
-         To unlock it for another time: `inmost lock` first.\n",
+        "Already unlocked by process {}. The store locks after {} without a request, and in {} at the latest.\n\
+         To change these times, run `inmost lock` first.\n",
         agent.process,
         duration(agent.limits.idle),
         duration(agent.total_left)
     );
-    super::print(text.as_bytes())
+    print(text.as_bytes())
 }
 
-/// A number and a unit. A month is longer than anyone means to leave a store unlocked.
+/// A number and a unit, at most 31 days. Not `humantime`: it takes `1M` for a month, where a slip of the shift key would
+/// keep the store unlocked for weeks.
 fn parse_time(text: &str) -> Result<Duration, &'static str> {
-    let expected = "a number with s, m, h or d, up to 31 days";
+    let expected = "expected a number with s, m, h or d, up to 31 days";
     let split = text.len().saturating_sub(1);
     let (number, unit) = text.split_at_checked(split).ok_or(expected)?;
     let seconds: u64 = match unit {
@@ -113,8 +117,8 @@ fn parse_time(text: &str) -> Result<Duration, &'static str> {
     seconds.map(Duration::from_secs).ok_or(expected)
 }
 
-/// How long a store that another process uses is waited for.
-const PATIENCE: Duration = Duration::from_secs(2);
+/// How long to wait for a store that another process uses.
+const IN_USE_TIMEOUT: Duration = Duration::from_secs(2);
 
 #[cfg(test)]
 mod tests {

@@ -2,14 +2,15 @@
 
 use crate::args::StoreArgs;
 use crate::exit::{Exit, Failure};
+use crate::host_files::MAX_FILE_BYTES;
 use crate::passphrase::Input;
-use crate::plain::MOST_BYTES;
+use crate::store::opening::OpenOptions;
 use crate::streams;
 use crate::wiped::Wiped;
 
 /// Write a file of the memory from standard input
 ///
-/// A file that is there is replaced. The text is kept byte for byte and has to be UTF-8.
+/// An existing file is replaced. The text is stored unchanged and must be UTF-8.
 #[derive(clap::Args)]
 #[command(
     after_help = "Example:\n  echo 'Ada prefers tea.' | inmost write --store notes.inmost /memories/ada.md"
@@ -24,23 +25,24 @@ pub(crate) struct Write {
 
 impl Write {
     pub(crate) fn run(&self) -> Result<(), Failure> {
-        self.store.with_store(Input::Taken, |store| {
-            let read = streams::input().and_then(|input| Wiped::read(input, MOST_BYTES));
-            let text = read.map_err(|error| Failure::input(&error))?.ok_or_else(|| {
-                Failure::new(
-                    Exit::Other,
-                    "The text on standard input is too long for a file of the memory.",
-                    "Split the text over several files.",
-                )
-            })?;
-            let text = std::str::from_utf8(text.expose()).map_err(|_| {
-                Failure::new(
-                    Exit::Other,
-                    "The text on standard input is not UTF-8.",
-                    "Convert it first, for example with iconv; nothing was written.",
-                )
-            })?;
-            store.write(&self.path, text)
-        })
+        let options = OpenOptions { input: Input::Taken, ..OpenOptions::default() };
+        // Opened first: if that fails, standard input is not read in vain.
+        let store = self.store.open(&options)?;
+        let read = streams::input().and_then(|input| Wiped::read(input, MAX_FILE_BYTES));
+        let text = read.map_err(|error| Failure::input(&error))?.ok_or_else(|| {
+            Failure::new(
+                Exit::Other,
+                "The text on standard input is too long for a memory file.",
+                "Split it into several files.",
+            )
+        })?;
+        let text = std::str::from_utf8(text.expose()).map_err(|_| {
+            Failure::new(
+                Exit::Other,
+                "The text on standard input is not UTF-8.",
+                "Nothing was written. Convert the text first, for example with iconv.",
+            )
+        })?;
+        store.write(&self.path, text)
     }
 }

@@ -1,4 +1,4 @@
-//! The block of JSON that tells an MCP client to start this server.
+//! The JSON configuration that makes an MCP client start this server.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -9,9 +9,9 @@ use serde_json::{Map, Value, json};
 use crate::args::StoreArgs;
 use crate::exit::{Exit, Failure};
 use crate::passphrase::PassphraseArgs;
-use crate::store::Restrictions;
+use crate::store::restrictions::Restrictions;
 
-/// The clients whose form is known.
+/// The clients whose configuration format is known.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Client {
     /// `.mcp.json` in a project, or `claude mcp add-json`
@@ -20,12 +20,12 @@ pub(crate) enum Client {
     ClaudeDesktop,
     /// `.vscode/mcp.json`, or `MCP: Open User Configuration`
     Vscode,
-    /// What most other clients take
+    /// The format that most other clients use
     Generic,
 }
 
-/// The block for a client, by which it starts this program as it was started now: on the same store, with the same
-/// limits and sources of the passphrase. Paths are absolute, since a client has a working folder of its own.
+/// The configuration with which a client starts this program on the same store, with the same restrictions and passphrase
+/// options as now. Paths are absolute, because a client has another working folder.
 pub(crate) fn block(
     client: Client,
     store: &StoreArgs,
@@ -33,9 +33,9 @@ pub(crate) fn block(
 ) -> Result<String, Failure> {
     let program = std::env::current_exe().map_err(|error| {
         Failure::io(
-            "This program cannot tell where it is",
+            "The path of the inmost program cannot be determined",
             &error,
-            "Write the block by hand; the README shows one.",
+            "Write the configuration by hand; the README shows an example.",
         )
     })?;
     let mut args = vec!["mcp".to_owned()];
@@ -43,7 +43,7 @@ pub(crate) fn block(
     args.extend(restriction_args(restrictions));
     let entry = entry(client, &text(program.into())?, &args, &environment()?);
     let text = serde_json::to_string_pretty(&entry);
-    // Strings alone; they cannot fail.
+    // Serialising strings cannot fail.
     Ok(text.unwrap_or_default() + "\n")
 }
 
@@ -63,7 +63,7 @@ fn entry(client: Client, program: &str, args: &[String], env: &Map<String, Value
     }
 }
 
-/// The variables that tell where a key agent is. Many clients start a server with few of their own.
+/// The environment variables that locate the key agent's socket. Many clients pass on only few variables.
 fn environment() -> Result<Map<String, Value>, Failure> {
     let mut env = Map::new();
     for name in ["XDG_RUNTIME_DIR", "TMPDIR"] {
@@ -95,7 +95,7 @@ fn passphrase_args(passphrase: &PassphraseArgs) -> Result<Vec<String>, Failure> 
     }
     if passphrase.fd.is_some() {
         return Err(Failure::usage(
-            "A client that starts the server cannot hand it a file descriptor.",
+            "A client cannot pass a file descriptor to the server.",
             "Use --passphrase-command or --passphrase-file.",
         ));
     }
@@ -121,7 +121,7 @@ fn restriction_args(restrictions: &Restrictions) -> Vec<String> {
 
 fn absolute(path: &Path) -> Result<String, Failure> {
     let path: PathBuf = std::path::absolute(path).map_err(|error| {
-        Failure::io("The working folder cannot be told", &error, "Give absolute paths.")
+        Failure::io("The working folder cannot be determined", &error, "Use absolute paths.")
     })?;
     text(path.into())
 }
@@ -130,8 +130,8 @@ fn text(name: OsString) -> Result<String, Failure> {
     name.into_string().map_err(|_| {
         Failure::new(
             Exit::Other,
-            "A path or command is not UTF-8, so JSON cannot hold it.",
-            "Rename it, or lead to it by a link whose name is.",
+            "A path or command is not UTF-8, so it cannot be written as JSON.",
+            "Rename it, or use a link with a UTF-8 name.",
         )
     })
 }

@@ -1,14 +1,14 @@
-//! The memory tool as a model is told of it: its schema, and how to use it.
+//! The memory tool as a model sees it: its schema, and instructions.
 
 use rmcp::model::{JsonObject, Tool, ToolAnnotations};
 use serde_json::{Value, json};
 
-use crate::store::Restrictions;
+use crate::store::restrictions::Restrictions;
 
-/// Its name.
+/// The name of the tool.
 pub(super) const NAME: &str = "memory";
 
-/// What a client is told of the tool. One that may not write is not offered what writes.
+/// The definition of the tool. A read-only server offers only `view`.
 pub(super) fn definition(restrictions: &Restrictions) -> Tool {
     let description = if restrictions.read_only { READ_ONLY } else { DESCRIPTION };
     let annotations = ToolAnnotations::with_title("Memory")
@@ -19,13 +19,13 @@ pub(super) fn definition(restrictions: &Restrictions) -> Tool {
     Tool::new(NAME, description, schema(restrictions)).with_annotations(annotations)
 }
 
-/// What a model is told of the server.
+/// The instructions of the server for the model.
 pub(super) fn instructions(restrictions: &Restrictions) -> &'static str {
     if restrictions.read_only { READ_ONLY_INSTRUCTIONS } else { INSTRUCTIONS }
 }
 
-/// One flat object, because schemas of tools take no union at the top: which fields a command needs is in their
-/// descriptions, and a call that lacks one is told. Fields that no command has are ignored, so they are allowed.
+/// One flat object, because tool schemas allow no union at the top level. The descriptions say which fields a command
+/// needs, and a call without one gets an error. Unknown fields are ignored, so they are allowed.
 fn schema(restrictions: &Restrictions) -> JsonObject {
     let (commands, fields) = if restrictions.read_only {
         (json!(["view"]), vec![path("view"), view_range()])
@@ -53,7 +53,7 @@ type Field = (&'static str, Value);
 
 fn fields(restrictions: &Restrictions) -> Vec<Field> {
     let file_text = if restrictions.create_overwrites {
-        "For create, required: the whole text of the file. It replaces a file that is there already."
+        "For create, required: the whole text of the file. It replaces an existing file."
     } else {
         "For create, required: the whole text of the new file."
     };
@@ -82,7 +82,7 @@ fn fields(restrictions: &Restrictions) -> Vec<Field> {
         string("old_path", "For rename, required: the file or directory to move."),
         string(
             "new_path",
-            "For rename, required: its new path, where nothing is yet. Directories on the way are made.",
+            "For rename, required: its new path, which must not exist yet. Missing directories are created.",
         ),
     ]
 }
@@ -112,17 +112,17 @@ fn string(name: &'static str, description: &str) -> Field {
 
 const DESCRIPTION: &str = "\
 Your memory: text files below /memories that stay between conversations, encrypted on disk.
-- view: what a directory holds, two levels deep, or a file with line numbers.
-- create: a new file with its text; directories on the way are made.
+- view: lists a directory, two levels deep, or shows a file with line numbers.
+- create: creates a new file with its text; missing directories are created.
 - str_replace: replaces a text that occurs exactly once in a file.
 - insert: inserts lines after a line of a file.
 - delete: deletes a file, or a directory with all that is in it.
 - rename: moves a file or a directory.
-View a file before you edit it. A call that cannot be carried out changes nothing and says why.";
+View a file before you edit it. A call that fails changes nothing and says why.";
 
 const READ_ONLY: &str = "\
 Your memory: text files below /memories that were kept from earlier, encrypted on disk. You can read it and not change it.
-- view: what a directory holds, two levels deep, or a file with line numbers.";
+- view: lists a directory, two levels deep, or shows a file with line numbers.";
 
 const INSTRUCTIONS: &str = "\
 This server is your memory. What you keep in it outlives this conversation; what you do not keep is lost when your context \

@@ -1,4 +1,4 @@
-//! The server: one tool, whose calls go to the worker.
+//! The MCP server: one tool, whose calls are sent to the worker.
 
 use std::io;
 use std::sync::mpsc::Sender;
@@ -17,39 +17,43 @@ use super::memory_tool::{self, NAME};
 use super::transport::Stdio;
 use super::worker::Call;
 use crate::exit::{Exit, Failure};
-use crate::store::Restrictions;
-use crate::store::facts::Answer;
+use crate::store::facts::ToolAnswer;
+use crate::store::restrictions::Restrictions;
 use crate::wiped::Wiped;
 
-/// What a client talks to.
+/// The handler of a client's requests.
 pub(super) struct Server {
     calls: Sender<Call>,
     tool: Tool,
     instructions: &'static str,
 }
 
-/// Serves until standard input ends, which is how clients end a server.
+/// Serves until standard input ends. Clients end a server by closing it.
 pub(super) fn run(server: Server) -> Result<(), Failure> {
-    // One thread is enough: it waits for streams and for the worker.
+    // One thread is enough: it only waits for streams and for the worker.
     let runtime = Builder::new_current_thread().enable_all().build().map_err(|error| {
-        Failure::io("The server cannot be started", &error, "Close other programs and try again.")
+        Failure::io(
+            "The MCP server cannot be started",
+            &error,
+            "Close other programs and try again.",
+        )
     })?;
     let stdio = Stdio::open().map_err(|error| Failure::input(&error))?;
-    let ended = runtime.block_on(async {
+    let result = runtime.block_on(async {
         match server.serve(stdio).await {
             Ok(running) => running.waiting().await.map(drop).map_err(io::Error::other),
             Err(ServerInitializeError::ConnectionClosed(_)) => Ok(()),
-            // Its words may quote what was sent.
+            // The original error may quote the client's message.
             Err(_) => Err(io::Error::other("no handshake")),
         }
     });
-    // A write that nobody reads would be waited for.
+    // A normal shutdown would wait for a write that no client reads.
     runtime.shutdown_background();
-    ended.map_err(|_| {
+    result.map_err(|_| {
         Failure::new(
             Exit::Other,
-            "The program at the other end does not speak the Model Context Protocol.",
-            "Let an MCP client start this command; `inmost mcp --print-config` tells it how.",
+            "The program on standard input does not use the Model Context Protocol.",
+            "Let an MCP client start this command, with the output of `inmost mcp --print-config`.",
         )
     })
 }
@@ -60,22 +64,22 @@ impl Server {
         Self { calls, tool, instructions: memory_tool::instructions(restrictions) }
     }
 
-    /// Hands a call to the worker; `None` if the client takes it back before it is answered.
-    async fn answer(
+    /// Runs a call on the worker; `None` if the client cancels it first.
+    async fn run_call(
         &self,
         arguments: &JsonObject,
         context: &RequestContext<RoleServer>,
-    ) -> Option<Answer> {
-        let (answer, answered) = oneshot::channel();
+    ) -> Option<ToolAnswer> {
+        let (answer, received) = oneshot::channel();
         let mut json = Wiped::new();
-        // Neither the buffer nor a map with strings for keys can fail.
+        // Serialising a map with string keys into memory cannot fail.
         let sent = serde_json::to_writer(&mut json, arguments).is_ok()
             && self.calls.send(Call { json, answer }).is_ok();
         if !sent {
-            return Some(Answer::unavailable());
+            return Some(ToolAnswer::unavailable());
         }
-        let answered = context.ct.run_until_cancelled(answered).await?;
-        Some(answered.unwrap_or_else(|_| Answer::unavailable()))
+        let received = context.ct.run_until_cancelled(received).await?;
+        Some(received.unwrap_or_else(|_| ToolAnswer::unavailable()))
     }
 }
 
@@ -105,8 +109,8 @@ impl ServerHandler for Server {
             return Err(ErrorData::invalid_params(format!("Unknown tool: {}", request.name), None));
         }
         let arguments = request.arguments.unwrap_or_default();
-        let Some(answer) = self.answer(&arguments, &context).await else {
-            // The protocol wants no answer to a cancelled request, and none is sent.
+        let Some(answer) = self.run_call(&arguments, &context).await else {
+            // The protocol does not allow a reply to a cancelled request; rmcp drops this one.
             return Err(ErrorData::internal_error("The request was cancelled.", None));
         };
         let result =

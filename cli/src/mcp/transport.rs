@@ -1,7 +1,7 @@
 //! Messages of the protocol, each a line of JSON on standard input or output.
 //!
-//! In place of the protocol library's own transport, which keeps lines in buffers that nobody wipes and answers nothing
-//! to a request whose strings are no Unicode.
+//! The transport of rmcp is not used: it keeps lines in buffers that are never wiped, and sends no reply to a request
+//! with invalid Unicode in its strings.
 
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -20,35 +20,35 @@ use crate::wiped::Wiped;
 /// Standard input and output.
 pub(super) struct Stdio {
     incoming: Receiver<Incoming>,
-    /// Held while a line is written, so that lines are whole.
+    /// Held while a line is written, so that lines do not mix.
     writing: Arc<Mutex<()>>,
 }
 
 enum Incoming {
     Message(Box<ClientJsonRpcMessage>),
-    /// A request that cannot be read, but for its id.
+    /// A request of which only the id can be parsed.
     Unreadable(RequestId),
 }
 
 impl Stdio {
-    /// Starts the thread that reads. It ends with the input, or with the process.
+    /// Starts the thread that reads. It ends with the input or the process.
     pub(super) fn open() -> io::Result<Self> {
         let (send, incoming) = channel(1);
         thread::Builder::new().name("inmost-input".to_owned()).spawn(move || {
-            // An input that fails has ended.
+            // A failed read counts as the end of the input.
             let _ = read(&send);
         })?;
         Ok(Self { incoming, writing: Arc::default() })
     }
 
-    /// Goes on even if nobody waits for its end.
+    /// Writes in the background, even if the handle is dropped.
     fn write(&self, message: ServerJsonRpcMessage) -> JoinHandle<io::Result<()>> {
         let writing = self.writing.clone();
         spawn_blocking(move || {
             let mut line = Wiped::new();
             serde_json::to_writer(&mut line, &message)?;
             line.append(b"\n");
-            let _whole = writing.lock().unwrap_or_else(PoisonError::into_inner);
+            let _guard = writing.lock().unwrap_or_else(PoisonError::into_inner);
             let mut output = streams::output()?;
             output.write_all(line.expose())?;
             output.flush()
@@ -64,7 +64,7 @@ impl Transport<RoleServer> for Stdio {
         message: ServerJsonRpcMessage,
     ) -> impl Future<Output = io::Result<()>> + Send + 'static {
         let written = self.write(message);
-        async { written.await.unwrap_or_else(|fault| Err(io::Error::other(fault))) }
+        async { written.await.unwrap_or_else(|error| Err(io::Error::other(error))) }
     }
 
     async fn receive(&mut self) -> Option<ClientJsonRpcMessage> {
@@ -74,7 +74,7 @@ impl Transport<RoleServer> for Stdio {
                 Incoming::Unreadable(id) => {
                     let error = ErrorData::new(
                         ErrorCode::INVALID_REQUEST,
-                        "The request cannot be read.",
+                        "The request cannot be parsed.",
                         None,
                     );
                     drop(self.write(ServerJsonRpcMessage::error(error, Some(id))));
@@ -92,7 +92,7 @@ impl Transport<RoleServer> for Stdio {
 fn read(send: &Sender<Incoming>) -> io::Result<()> {
     let mut lines = Lines::new(streams::input()?, LINE_BYTES);
     while let Some(line) = lines.next()? {
-        // What has no id cannot be answered; clients expect no more of what is not of the protocol.
+        // A message without an id gets no reply, as the protocol says.
         let Line::Whole(line) = line else { continue };
         let Some(incoming) = parse(line) else { continue };
         if send.blocking_send(incoming).is_err() {
@@ -103,7 +103,7 @@ fn read(send: &Sender<Incoming>) -> io::Result<()> {
 }
 
 fn parse(line: &[u8]) -> Option<Incoming> {
-    /// The rest is passed over without a look into its strings.
+    /// Other fields are skipped without decoding their strings.
     #[derive(Deserialize)]
     struct Request {
         id: RequestId,

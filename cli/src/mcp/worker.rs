@@ -1,4 +1,4 @@
-//! The thread that has the store: opens it when it is first needed, and again after it failed.
+//! The thread that holds the store. It opens the store at the first call, and again after a failure.
 
 use std::sync::mpsc::Receiver;
 
@@ -7,73 +7,93 @@ use tokio::sync::oneshot;
 use crate::args::StoreArgs;
 use crate::exit::Failure;
 use crate::passphrase::Input;
-use crate::store::Restrictions;
-use crate::store::facts::Answer;
+use crate::store::OpenStore;
+use crate::store::facts::ToolAnswer;
+use crate::store::opening::OpenOptions;
+use crate::store::restrictions::Restrictions;
 use crate::streams;
 use crate::wiped::Wiped;
 
-/// A call, and where its answer goes.
+/// A call, and the channel for its answer.
 pub(super) struct Call {
     pub(super) json: Wiped,
-    pub(super) answer: oneshot::Sender<Answer>,
+    pub(super) answer: oneshot::Sender<ToolAnswer>,
 }
 
 impl Call {
-    /// Whether nobody waits for the answer any more.
+    /// Whether the client has cancelled the call.
     fn is_cancelled(&self) -> bool {
         self.answer.is_closed()
     }
 
-    fn answer(self, answer: Answer) {
-        // The client may have cancelled it meanwhile.
+    fn reply(self, answer: ToolAnswer) {
+        // Fails if the client has cancelled the call in the meantime.
         let _ = self.answer.send(answer);
     }
 }
 
-/// Answers calls until there can be no more. While the store cannot be opened the model hears that memory is
-/// unavailable, a person hears why, once, and each call tries again.
+/// Runs calls until the server ends. While the store cannot be opened, each call tries again and tells the model that
+/// memory is unavailable; the reason is printed once.
 pub(super) fn run(store: &StoreArgs, restrictions: &Restrictions, calls: &Receiver<Call>) {
-    let mut complaint = Complaint::default();
+    let options = OpenOptions {
+        input: Input::Unattended,
+        restrictions: restrictions.clone(),
+        ..OpenOptions::default()
+    };
+    let mut errors = ErrorLog::default();
     while let Ok(call) = calls.recv() {
-        let mut next = Some(call);
-        let ended = store.with_restricted_store(Input::Unattended, restrictions, |store| {
-            while let Some(call) = next.take().or_else(|| calls.recv().ok()) {
-                if call.is_cancelled() {
-                    continue;
-                }
-                let (answer, failed) = store.answer(call.json.expose());
-                call.answer(answer);
-                match failed {
-                    // What is wrong may be over when the store is opened anew.
-                    Some(failure) => return Err(failure),
-                    None => complaint.settle(),
+        match store.open(&options) {
+            Ok(store) => {
+                if let Err(failure) = run_calls(&store, call, calls, &mut errors) {
+                    errors.print(&failure);
                 }
             }
-            Ok(())
-        });
-        if let Err(failure) = ended {
-            complaint.tell(&failure);
-        }
-        if let Some(call) = next {
-            call.answer(Answer::unavailable());
+            Err(failure) => {
+                errors.print(&failure);
+                call.reply(ToolAnswer::unavailable());
+            }
         }
     }
 }
 
-/// What was said last: calls that fail for the same reason would fill a log with it.
-#[derive(Default)]
-struct Complaint(Option<String>);
+/// Runs calls until the store fails. The caller opens it again for the next call.
+fn run_calls(
+    store: &OpenStore,
+    first: Call,
+    calls: &Receiver<Call>,
+    errors: &mut ErrorLog,
+) -> Result<(), Failure> {
+    let mut next = Some(first);
+    while let Some(call) = next {
+        if !call.is_cancelled() {
+            let (answer, failure) = store.run_call(call.json.expose());
+            call.reply(answer);
+            match failure {
+                Some(failure) => return Err(failure),
+                None => errors.reset(),
+            }
+        }
+        next = calls.recv().ok();
+    }
+    Ok(())
+}
 
-impl Complaint {
-    fn tell(&mut self, failure: &Failure) {
-        let Failure::Told { what, advice, .. } = failure else { return };
-        if self.0.as_deref() != Some(what) {
-            streams::complain(what, advice);
-            self.0 = Some(what.to_string());
+/// Prints errors, but not the same one twice in a row: repeated calls would fill the client's log with it.
+#[derive(Default)]
+struct ErrorLog {
+    last: Option<String>,
+}
+
+impl ErrorLog {
+    fn print(&mut self, failure: &Failure) {
+        let Failure::Error { message, advice, .. } = failure else { return };
+        if self.last.as_deref() != Some(message) {
+            streams::print_error(message, advice);
+            self.last = Some(message.to_string());
         }
     }
 
-    fn settle(&mut self) {
-        self.0 = None;
+    fn reset(&mut self) {
+        self.last = None;
     }
 }

@@ -4,16 +4,16 @@ use inmost::{AnchorStatus, StorageEngine, StoreError};
 use serde::{Deserialize, Serialize};
 use zeroize::Zeroizing;
 
-use crate::args::EngineName;
+use crate::engine::EngineName;
 
 /// The answer to a call of the memory tool.
-pub(crate) struct Answer {
+pub(crate) struct ToolAnswer {
     pub(super) content: Zeroizing<String>,
     pub(super) is_error: bool,
     pub(super) tool_use_id: Option<String>,
 }
 
-impl Answer {
+impl ToolAnswer {
     pub(crate) fn content(&self) -> &str {
         &self.content
     }
@@ -37,7 +37,7 @@ impl Answer {
     }
 }
 
-impl From<inmost::ToolResult> for Answer {
+impl From<inmost::ToolResult> for ToolAnswer {
     fn from(result: inmost::ToolResult) -> Self {
         Self {
             is_error: result.is_error(),

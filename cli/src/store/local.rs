@@ -6,8 +6,8 @@ use inmost::{FileError, MemoryTool, NewSlot, Session, SlotLabel};
 use super::request::{NewKey, Reply, Request};
 use super::restrictions::Restrictions;
 use super::wire_path;
-use crate::credential::Secret;
 use crate::exit::{Exit, Failure};
+use crate::secret::Secret;
 use crate::wiped::Wiped;
 
 /// An unlocked store, and how much of it may be asked for.

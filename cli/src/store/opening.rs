@@ -1,116 +1,119 @@
-//! How a command gets its store: from the key agent if one has it, else from the disk.
+//! Opening a store: through the key agent if it holds the store, else from disk.
 
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::ops::Deref;
+use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use inmost::{FileAnchor, StoreError, Vault, VaultOptions};
+use inmost::{StoreError, Vault};
 
 use super::facts::Freshness;
-use super::{OpenStore, Restrictions, place};
+use super::restrictions::Restrictions;
+use super::{OpenStore, place};
 use crate::agent::{self, Connection};
-use crate::args::{EngineName, KdfArgs, OpenArgs, PlaceArgs, StoreArgs};
-use crate::credential::{By, Secret};
+use crate::args::{KdfArgs, OpenArgs, PlaceArgs, StoreArgs};
+use crate::credential::By;
+use crate::engine::EngineName;
 use crate::exit::{Exit, Failure};
 use crate::passphrase::Input;
+use crate::secret::Secret;
 use crate::{compact_offer, streams};
 
-/// Who has hold of the store.
+/// How a command opens its store.
+pub(crate) struct OpenOptions<'a> {
+    /// How the command uses standard input.
+    pub(crate) input: Input,
+    /// Limits for an agent that works on the store.
+    pub(crate) restrictions: Restrictions,
+    pub(crate) create: Create<'a>,
+    /// Whether a person at the terminal may be offered to compact the store first. `Input::Free` is needed as well.
+    pub(crate) offer_compaction: bool,
+    /// Whether the command needs the credential as well, see [`StoreGuard::secret`].
+    pub(crate) keep_secret: bool,
+}
+
+impl Default for OpenOptions<'_> {
+    fn default() -> Self {
+        Self {
+            input: Input::Free,
+            restrictions: Restrictions::default(),
+            create: Create::Never,
+            offer_compaction: true,
+            keep_secret: false,
+        }
+    }
+}
+
+/// Whether a new store is created.
+#[derive(Clone, Copy)]
+pub(crate) enum Create<'a> {
+    Never,
+    IfMissing(NewStore<'a>),
+    /// An existing store is an error.
+    Always(NewStore<'a>),
+}
+
+/// The properties of a store that is about to be created.
+#[derive(Clone, Copy)]
+pub(crate) struct NewStore<'a> {
+    pub(crate) kdf: &'a KdfArgs,
+    pub(crate) engine: EngineName,
+}
+
+/// An open store that is closed on drop. Closing cannot fail: every acknowledged change is on disk already.
+pub(crate) struct StoreGuard {
+    store: OpenStore,
+    secret: Option<Secret>,
+}
+
+impl StoreGuard {
+    /// The credential that opened the store.
+    ///
+    /// # Errors
+    /// If the store was opened without [`OpenOptions::keep_secret`].
+    pub(crate) fn secret(&self) -> Result<&Secret, Failure> {
+        self.secret.as_ref().ok_or_else(|| {
+            Failure::new(
+                Exit::Other,
+                "The credential of the store was not kept.",
+                "Please report it as an error in inmost.",
+            )
+        })
+    }
+}
+
+impl Deref for StoreGuard {
+    type Target = OpenStore;
+
+    fn deref(&self) -> &OpenStore {
+        &self.store
+    }
+}
+
+impl Drop for StoreGuard {
+    fn drop(&mut self) {
+        self.store.close();
+    }
+}
+
+/// The process that holds the store.
 pub(crate) enum Held {
     Here(Vault),
     Agent(Connection),
 }
 
 impl StoreArgs {
-    /// Opens the store, works on it and closes it, however the work went. A person at a terminal may be offered to
-    /// compact it first.
-    pub(crate) fn with_store<T>(
-        &self,
-        input: Input,
-        work: impl FnOnce(&OpenStore) -> Result<T, Failure>,
-    ) -> Result<T, Failure> {
-        self.with_store_as_it_is(input, |store| {
-            if !self.open.no_compact_offer && input == Input::Free {
-                compact_offer::make(store)?;
-            }
-            work(store)
-        })
+    /// Opens the store, see [`OpenArgs::open`].
+    pub(crate) fn open(&self, options: &OpenOptions<'_>) -> Result<StoreGuard, Failure> {
+        self.open.open(self.by(), options)
     }
 
-    /// The same, without an offer.
-    pub(crate) fn with_store_as_it_is<T>(
-        &self,
-        input: Input,
-        work: impl FnOnce(&OpenStore) -> Result<T, Failure>,
-    ) -> Result<T, Failure> {
-        self.with_restricted_store(input, &Restrictions::default(), work)
+    /// Holds the store, or finds the key agent that does.
+    pub(crate) fn hold(&self) -> Result<Held, Failure> {
+        self.open.hold(&self.place()?, &Restrictions::default())
     }
 
-    /// The same, for an agent that does not get all of it.
-    pub(crate) fn with_restricted_store<T>(
-        &self,
-        input: Input,
-        restrictions: &Restrictions,
-        work: impl FnOnce(&OpenStore) -> Result<T, Failure>,
-    ) -> Result<T, Failure> {
-        work_on(self.open_store(input, restrictions)?, work)
-    }
-
-    /// Opens the store for as long as the caller likes.
-    pub(crate) fn open_store(
-        &self,
-        input: Input,
-        restrictions: &Restrictions,
-    ) -> Result<OpenStore, Failure> {
-        self.open.open_store(&self.place()?, input, self.by(), restrictions)
-    }
-
-    /// Works on the store with what opens it in hand, which a key agent has not kept.
-    pub(crate) fn with_secret<T>(
-        &self,
-        work: impl FnOnce(&OpenStore, &Secret) -> Result<T, Failure>,
-    ) -> Result<T, Failure> {
-        let held = self.open.hold(&self.place()?, &Restrictions::default())?;
-        let secret = self.open.credential.of_store(Input::Free, self.by())?;
-        let store = match held {
-            Held::Agent(connection) => OpenStore::through(connection),
-            Held::Here(vault) => self.open.unlock(vault, &secret, &Restrictions::default())?,
-        };
-        work_on(store, |store| work(store, &secret))
-    }
-
-    /// Works on a store that is made first if there is none.
-    pub(crate) fn with_store_or_new<T>(
-        &self,
-        kdf: &KdfArgs,
-        input: Input,
-        restrictions: &Restrictions,
-        work: impl FnOnce(&OpenStore) -> Result<T, Failure>,
-    ) -> Result<T, Failure> {
-        let store = match self.open_store(input, restrictions) {
-            Err(Failure::Told { exit: Exit::NotAStore, .. }) if self.recovery => {
-                return Err(Failure::usage(
-                    "A new store needs a passphrase.",
-                    "Leave out --recovery; `inmost slot add --recovery` makes a key for it.",
-                ));
-            }
-            Err(Failure::Told { exit: Exit::NotAStore, .. }) => {
-                self.open.create(&self.place()?, kdf, EngineName::Sled, input, restrictions)?
-            }
-            opened => opened?,
-        };
-        work_on(store, work)
-    }
-
-    /// Takes hold of the store, and asks for what opens it.
-    pub(crate) fn open(&self, input: Input) -> Result<(Vault, Secret), Failure> {
-        self.open.credential.passphrase.check(input)?;
-        let vault = self.vault()?;
-        Ok((vault, self.secret(input)?))
-    }
-
-    /// Takes hold of the store in this process, for what no key agent can do.
+    /// Holds the store in this process, for work that the key agent does not do. The store stays locked.
     pub(crate) fn vault(&self) -> Result<Vault, Failure> {
         match self.hold()? {
             Held::Here(vault) => Ok(vault),
@@ -118,141 +121,114 @@ impl StoreArgs {
         }
     }
 
-    /// Looks who has hold of the store, and takes it if nobody has.
-    pub(crate) fn hold(&self) -> Result<Held, Failure> {
-        self.open.hold(&self.place()?, &Restrictions::default())
-    }
-
-    /// What opens the store.
+    /// The credential, from its source or a prompt.
     pub(crate) fn secret(&self, input: Input) -> Result<Secret, Failure> {
         self.open.credential.of_store(input, self.by())
-    }
-
-    /// Where the store is.
-    pub(crate) fn place(&self) -> Result<PathBuf, Failure> {
-        self.open.place()
-    }
-
-    fn by(&self) -> By {
-        By::recovery(self.recovery)
     }
 }
 
 impl OpenArgs {
-    /// See [`StoreArgs::with_store_as_it_is`].
-    pub(crate) fn with_store<T>(
-        &self,
-        by: By,
-        work: impl FnOnce(&OpenStore) -> Result<T, Failure>,
-    ) -> Result<T, Failure> {
-        let store = self.open_store(&self.place()?, Input::Free, by, &Restrictions::default())?;
-        work_on(store, work)
-    }
-
-    /// Makes a store, and works on it.
-    pub(crate) fn make_store<T>(
-        &self,
-        kdf: &KdfArgs,
-        engine: EngineName,
-        work: impl FnOnce(&OpenStore) -> Result<T, Failure>,
-    ) -> Result<T, Failure> {
-        let unrestricted = Restrictions::default();
-        work_on(self.create(&self.place()?, kdf, engine, Input::Free, &unrestricted)?, work)
-    }
-
-    /// Where the store is.
-    pub(crate) fn place(&self) -> Result<PathBuf, Failure> {
-        self.place.place()
-    }
-
-    fn open_store(
-        &self,
-        place: &Path,
-        input: Input,
-        by: By,
-        restrictions: &Restrictions,
-    ) -> Result<OpenStore, Failure> {
-        self.credential.passphrase.check(input)?;
-        match self.hold(place, restrictions)? {
-            Held::Agent(connection) => Ok(OpenStore::through(connection)),
-            Held::Here(vault) => {
-                // The place was looked at before anyone is asked for a passphrase in vain; and what opened the store
-                // does not lie in memory as long as the work takes.
-                let secret = self.credential.of_store(input, by)?;
-                self.unlock(vault, &secret, restrictions)
+    /// Opens the store, or creates it if the options say so.
+    pub(crate) fn open(&self, by: By, options: &OpenOptions<'_>) -> Result<StoreGuard, Failure> {
+        self.credential.passphrase.check(options.input)?;
+        let place = self.place()?;
+        let held = match options.create {
+            Create::Always(new) => return self.create(&place, new, options),
+            _ => self.hold(&place, &options.restrictions),
+        };
+        let guard = match (held, options.create) {
+            (Err(Failure::Error { exit: Exit::NotAStore, .. }), Create::IfMissing(new)) => {
+                return match by {
+                    By::Passphrase => self.create(&place, new, options),
+                    By::RecoveryKey => Err(needs_passphrase()),
+                };
             }
+            (held, _) => self.unlock(held?, by, options)?,
+        };
+        if options.offer_compaction && !self.no_compact_offer && options.input == Input::Free {
+            compact_offer::make(&guard)?;
         }
+        Ok(guard)
     }
 
-    /// Another process may be about to let go of the store, or to hand it to a key agent.
+    /// Waits a moment if the store is in use: another command may be about to close it, or to start a key agent.
     fn hold(&self, place: &Path, restrictions: &Restrictions) -> Result<Held, Failure> {
-        let options = vault_options(place, self.anchor.as_deref())?;
-        let patience = Instant::now() + PATIENCE;
+        let options = place::vault_options(place, self.anchor.as_deref())?;
+        let deadline = Instant::now() + IN_USE_TIMEOUT;
         loop {
             if let Some(connection) = agent::connect(place, self.anchor.as_deref(), restrictions)? {
                 return Ok(Held::Agent(connection));
             }
             match options.open(place) {
-                Err(StoreError::InUse(_)) if Instant::now() < patience => thread::sleep(PAUSE),
+                Err(StoreError::InUse(_)) if Instant::now() < deadline => thread::sleep(PAUSE),
                 opened => return Ok(Held::Here(opened?)),
             }
         }
     }
 
-    fn unlock(
-        &self,
-        vault: Vault,
-        secret: &Secret,
-        restrictions: &Restrictions,
-    ) -> Result<OpenStore, Failure> {
-        let session = vault.unlock_with(secret.credential())?;
-        self.warn_of_anchor(session.status()?.anchor.into());
-        OpenStore::here(session, restrictions)
-    }
-
-    /// Tells what a person has to hear about the anchor of a store that was just unlocked.
-    pub(crate) fn warn_of_anchor(&self, freshness: Freshness) {
-        match freshness {
-            Freshness::AnchorFailing if self.anchor.is_some() => {
-                streams::warn("The file given as anchor cannot be read or written.");
+    /// Asks for the credential only now: the store exists and is held, so nobody is asked in vain.
+    fn unlock(&self, held: Held, by: By, options: &OpenOptions<'_>) -> Result<StoreGuard, Failure> {
+        match held {
+            Held::Agent(connection) => {
+                // The agent has not kept the credential, so it is asked for only if it is needed.
+                let secret =
+                    options.keep_secret.then(|| self.credential.of_store(options.input, by));
+                let store = OpenStore::through(connection);
+                Ok(StoreGuard { store, secret: secret.transpose()? })
             }
-            // Only once: from now on there is one again.
-            Freshness::AnchorWasMissing => streams::warn(
-                "What would tell of an older copy of the store was not there (its anchor); it is made anew.",
-            ),
-            _ => {}
+            Held::Here(vault) => {
+                let secret = self.credential.of_store(options.input, by)?;
+                let session = vault.unlock_with(secret.credential())?;
+                self.warn_of_anchor(session.status()?.anchor.into());
+                let store = OpenStore::here(session, &options.restrictions)?;
+                // Otherwise wiped here: the credential must not stay in memory for as long as the work takes.
+                Ok(StoreGuard { store, secret: options.keep_secret.then_some(secret) })
+            }
         }
     }
 
     fn create(
         &self,
         place: &Path,
-        kdf: &KdfArgs,
-        engine: EngineName,
-        input: Input,
-        restrictions: &Restrictions,
-    ) -> Result<OpenStore, Failure> {
+        new: NewStore<'_>,
+        options: &OpenOptions<'_>,
+    ) -> Result<StoreGuard, Failure> {
         place::check_vacant(place)?;
         if self.place.folder.is_none() {
             place::make_data_folder(place)?;
         }
         place::check_parent(place)?;
-        let options = vault_options(place, self.anchor.as_deref())?;
-        let options = options.kdf_cost(kdf.cost()).engine(engine.engine());
-        if self.anchor.as_ref().is_some_and(|anchor| anchor.exists()) {
+        let vault = place::vault_options(place, self.anchor.as_deref())?;
+        let vault = vault.kdf_cost(new.kdf.cost()).engine(new.engine.engine());
+        if let Some(anchor) = self.anchor.as_ref().filter(|anchor| anchor.exists()) {
             return Err(Failure::usage(
-                "The file given as anchor is there already, so it is another store's.",
-                "Give each store an anchor of its own, or remove the file.",
+                format!("The anchor file {} exists already.", anchor.display()),
+                "It belongs to another store. Choose another file, or remove this one.",
             ));
         }
-        let secret = self.credential.of_new_store(input)?;
-        let session = options.create_with(place, secret.credential())?;
-        OpenStore::here(session, restrictions)
+        let secret = self.credential.of_new_store(options.input)?;
+        let session = vault.create_with(place, secret.credential())?;
+        let store = OpenStore::here(session, &options.restrictions)?;
+        Ok(StoreGuard { store, secret: options.keep_secret.then_some(secret) })
+    }
+
+    /// Prints a warning if the rollback anchor of a store that was just unlocked could not be compared.
+    pub(crate) fn warn_of_anchor(&self, freshness: Freshness) {
+        match (freshness, &self.anchor) {
+            (Freshness::AnchorFailing, Some(anchor)) => {
+                let anchor = anchor.display();
+                streams::warn(&format!("The anchor file {anchor} cannot be read or written."));
+            }
+            (Freshness::AnchorWasMissing, _) => streams::warn(
+                "The rollback anchor was missing, so a new one was made. An older copy of the store could not be detected this time.",
+            ),
+            _ => {}
+        }
     }
 }
 
 impl PlaceArgs {
-    /// Why a command that needs no passphrase cannot have the store.
+    /// The error of a command that takes no passphrase and finds its store in use.
     pub(crate) fn in_use(&self, process: Option<u32>) -> Failure {
         let connected =
             self.place().and_then(|place| agent::connect(&place, None, &Restrictions::default()));
@@ -263,24 +239,15 @@ impl PlaceArgs {
     }
 }
 
-/// How a store is opened, here and in the key agent.
-pub(crate) fn vault_options(place: &Path, anchor: Option<&Path>) -> Result<VaultOptions, Failure> {
-    let options = VaultOptions::new();
-    let Some(anchor) = anchor else { return Ok(options) };
-    place::check_anchor(anchor, place)?;
-    Ok(options.freshness_anchor(Arc::new(FileAnchor::new(anchor))))
+fn needs_passphrase() -> Failure {
+    Failure::usage(
+        "A new store needs a passphrase.",
+        "Leave out --recovery. `inmost slot add --recovery` adds a recovery key later.",
+    )
 }
 
-fn work_on<T>(
-    store: OpenStore,
-    work: impl FnOnce(&OpenStore) -> Result<T, Failure>,
-) -> Result<T, Failure> {
-    let done = work(&store);
-    store.close();
-    done
-}
+/// How long a command waits for a store that another process uses. Most commands end within this time.
+const IN_USE_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// How long a store that another process uses is waited for: most commands are done by then.
-const PATIENCE: Duration = Duration::from_secs(1);
-
+/// Between two attempts.
 const PAUSE: Duration = Duration::from_millis(20);

@@ -1,63 +1,86 @@
-//! Where stores and what goes beside them may be. Nothing here opens one.
+//! The paths of stores and of the files beside them. Nothing here opens a store.
 
 use std::fs::{self, DirBuilder};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use etcetera::BaseStrategy;
-use inmost::StoreError;
+use inmost::{FileAnchor, StoreError, VaultOptions};
 
-use crate::args::PlaceArgs;
+use crate::args::{OpenArgs, PlaceArgs, StoreArgs};
 use crate::exit::{Exit, Failure};
 
 impl PlaceArgs {
-    /// Where the store is.
+    /// The folder of the store.
     pub(crate) fn place(&self) -> Result<PathBuf, Failure> {
         if let Some(folder) = &self.folder {
             return Ok(folder.clone());
         }
         let folders = etcetera::choose_base_strategy().map_err(|_| {
             Failure::usage(
-                "This system names no folder for the data of programs.",
-                "Say where the store is, with --store or INMOST_STORE.",
+                "This system has no data folder for programs.",
+                "Give the folder of the store with --store or INMOST_STORE.",
             )
         })?;
         Ok(folders.data_dir().join("inmost").join("memory"))
     }
 }
 
-/// An anchor that is put back together with its store tells nothing.
-pub(super) fn check_anchor(anchor: &Path, store: &Path) -> Result<(), Failure> {
+impl OpenArgs {
+    /// The folder of the store.
+    pub(crate) fn place(&self) -> Result<PathBuf, Failure> {
+        self.place.place()
+    }
+}
+
+impl StoreArgs {
+    /// The folder of the store.
+    pub(crate) fn place(&self) -> Result<PathBuf, Failure> {
+        self.open.place()
+    }
+}
+
+/// The options to open a store with, in this process and in the key agent.
+pub(crate) fn vault_options(place: &Path, anchor: Option<&Path>) -> Result<VaultOptions, Failure> {
+    let options = VaultOptions::new();
+    let Some(anchor) = anchor else { return Ok(options) };
+    check_anchor(anchor, place)?;
+    Ok(options.freshness_anchor(Arc::new(FileAnchor::new(anchor))))
+}
+
+/// An anchor inside the store's folder would be rolled back together with the store, and detect nothing.
+fn check_anchor(anchor: &Path, store: &Path) -> Result<(), Failure> {
     if is_inside(anchor, store) {
         return Err(Failure::usage(
-            "The file given as anchor is in the folder of the store, and would be put back with it.",
-            "Keep it elsewhere, best on another disk.",
+            format!("The anchor file {} is in the folder of the store.", anchor.display()),
+            "Keep it outside, so that it is not rolled back together with the store.",
         ));
     }
-    if folder_of(anchor).is_dir() {
+    if parent(anchor).is_dir() {
         return Ok(());
     }
     Err(Failure::usage(
-        "The folder of the file given as anchor is not there.",
-        "Check the path, or make that folder.",
+        format!("The folder of the anchor file {} does not exist.", anchor.display()),
+        "Check the path, or create that folder.",
     ))
 }
 
-/// Whether a place, taken or not, is in the folder `outer` or below it.
+/// Whether a path, existing or not, is inside the folder `outer`.
 pub(crate) fn is_inside(place: &Path, outer: &Path) -> bool {
-    match (folder_of(place).canonicalize(), outer.canonicalize()) {
+    match (parent(place).canonicalize(), outer.canonicalize()) {
         (Ok(folder), Ok(outer)) => folder.starts_with(outer),
         _ => false,
     }
 }
 
-fn folder_of(path: &Path) -> &Path {
+fn parent(path: &Path) -> &Path {
     match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),
     }
 }
 
-/// Spares a person the choice of a passphrase for a store that cannot be made; the library decides.
+/// Checks that nothing is at the path, before anyone chooses a passphrase in vain. The library checks it again.
 pub(crate) fn check_vacant(place: &Path) -> Result<(), Failure> {
     let is_vacant = match fs::read_dir(place) {
         Ok(mut entries) => entries.next().is_none(),
@@ -66,18 +89,20 @@ pub(crate) fn check_vacant(place: &Path) -> Result<(), Failure> {
     if is_vacant { Ok(()) } else { Err(StoreError::AlreadyExists.into()) }
 }
 
+/// Checks that the folder that is to contain `place` exists.
 pub(crate) fn check_parent(place: &Path) -> Result<(), Failure> {
-    if folder_of(place).is_dir() {
+    let parent = parent(place);
+    if parent.is_dir() {
         return Ok(());
     }
     Err(Failure::new(
         Exit::Io,
-        "The folder in which the store should be made is not there.",
-        "Make that folder first, or choose another place.",
+        format!("The folder {} does not exist.", parent.display()),
+        "Create it first, or choose another path.",
     ))
 }
 
-/// The data folder may be new on a new machine; what we add to it is its owner's alone.
+/// Creates the data folder, which may not exist on a new machine. What is created belongs to its owner alone.
 pub(super) fn make_data_folder(place: &Path) -> Result<(), Failure> {
     let Some(parent) = place.parent() else { return Ok(()) };
     let mut folder = DirBuilder::new();
@@ -86,9 +111,9 @@ pub(super) fn make_data_folder(place: &Path) -> Result<(), Failure> {
     std::os::unix::fs::DirBuilderExt::mode(&mut folder, 0o700);
     folder.create(parent).map_err(|error| {
         Failure::io(
-            "The data folder cannot be made",
+            &format!("The data folder {} cannot be created", parent.display()),
             &error,
-            "Say where the store should be, with --store or INMOST_STORE.",
+            "Give the folder of the store with --store or INMOST_STORE.",
         )
     })
 }

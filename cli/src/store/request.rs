@@ -7,9 +7,9 @@ use serde::{Deserialize, Serialize};
 
 use super::facts::{Cost, Dropped, Entry, Report, Slot, Status};
 
-use crate::args::EngineName;
-use crate::credential::SecretShape;
+use crate::engine::EngineName;
 use crate::exit::Failure;
+use crate::secret::SecretShape;
 
 /// A request; its bytes are told behind it.
 #[derive(Serialize, Deserialize)]

@@ -1,25 +1,25 @@
-//! How much of a store an agent gets.
+//! The restrictions of an agent that uses a store.
 
 use inmost::{MemoryTool, MemoryToolBuilder, Session};
 use serde::{Deserialize, Serialize};
 
 use crate::exit::Failure;
 
-/// What the memory tool may do. By default everything, on the whole memory, as the tool's contract has it.
+/// The restrictions of the memory tool. By default there are none.
 ///
-/// One that is not known refuses: a restriction that is passed over is none.
+/// An unknown field is an error: a key agent must not ignore a restriction that it does not know.
 #[derive(Clone, Default, clap::Args, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Restrictions {
-    /// Answer every change with `Error: Memory is read-only.`
+    /// Refuse every change with `Error: Memory is read-only.`
     #[arg(long, help_heading = HEADING)]
     pub(crate) read_only: bool,
 
-    /// Show the agent this folder alone, as its /memories; it need not be there yet
+    /// Show the agent only this folder, as /memories; it may not exist yet
     #[arg(long, value_name = "PATH", help_heading = HEADING)]
     pub(crate) subtree: Option<String>,
 
-    /// Let `create` replace a file that is there, instead of refusing
+    /// Let `create` replace an existing file instead of refusing
     #[arg(long, help_heading = HEADING)]
     pub(crate) create_overwrites: bool,
 }
@@ -27,17 +27,17 @@ pub(crate) struct Restrictions {
 const HEADING: &str = "Limits for the agent";
 
 impl Restrictions {
-    /// Whether anything but the tool would reach further than the tool may.
+    /// Whether requests other than tool calls would bypass the restrictions.
     pub(crate) fn confine(&self) -> bool {
         self.read_only || self.subtree.is_some()
     }
 
-    /// Whether they can be kept at all, before anyone is asked for a passphrase in vain.
+    /// Checks that they are valid, so that nobody is asked for a passphrase in vain.
     pub(crate) fn check(&self) -> Result<(), Failure> {
         self.builder(Session::in_memory()?).map(drop)
     }
 
-    /// The one place where the tool of a restricted store is made.
+    /// The memory tool with these restrictions. No other code builds the tool of an open store.
     pub(super) fn tool(&self, session: &Session) -> Result<MemoryTool, Failure> {
         Ok(self.builder(session.clone())?.build())
     }

@@ -1,25 +1,25 @@
-//! Paths of the host as bytes, whatever their names are: they cross to a process in another folder, so they are absolute.
+//! Paths of the host as bytes, for the key agent. They are absolute, because the agent has another working folder.
 
 use std::path::{Path, PathBuf};
 
 use crate::exit::Failure;
 
-/// The absolute path as the system has it.
+/// The bytes of the absolute path.
 pub(crate) fn encode(path: &Path) -> Result<Vec<u8>, Failure> {
     let path = std::path::absolute(path).map_err(|error| {
-        Failure::io("The folder of this process cannot be told", &error, "Go to another one.")
+        Failure::io("The working folder cannot be determined", &error, "Change to another folder.")
     })?;
     Ok(path.into_os_string().into_encoded_bytes())
 }
 
-/// The path back from its bytes.
+/// The path of these bytes.
 #[cfg(unix)]
 pub(crate) fn decode(bytes: &[u8]) -> PathBuf {
     use std::os::unix::ffi::OsStrExt;
     PathBuf::from(std::ffi::OsStr::from_bytes(bytes))
 }
 
-/// The path back from its bytes; elsewhere what is no text in a name is replaced.
+/// The path of these bytes. Invalid text is replaced, on systems other than Unix.
 #[cfg(not(unix))]
 pub(crate) fn decode(bytes: &[u8]) -> PathBuf {
     PathBuf::from(String::from_utf8_lossy(bytes).into_owned())

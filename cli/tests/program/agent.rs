@@ -1,4 +1,4 @@
-//! `inmost unlock` and the key agent that it leaves behind.
+//! `inmost unlock` and the key agent that it starts.
 
 mod strangers;
 
@@ -31,10 +31,10 @@ fn ask(place: &Place, args: &[&str], input: &str) -> Ended {
     run(&mut without_passphrase(place, args), input.as_bytes())
 }
 
-/// Nothing of the process is left but, where nobody waits for it, its entry.
+/// Whether the process has ended. Its zombie entry may remain if its parent does not wait for it.
 fn is_gone(process: u32) -> bool {
     let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
-    // The first thread of a process is a zombie before the others, and with them its sockets, are gone.
+    // The first thread becomes a zombie before the other threads, and the sockets, are gone.
     let threads = fs::read_dir(format!("/proc/{process}/task")).map_or(0, Iterator::count);
     stat.is_empty() || (stat.contains(") Z ") && threads <= 1)
 }
@@ -97,7 +97,7 @@ fn a_wrong_passphrase_unlocks_nothing() {
 #[test]
 fn status_tells_who_has_the_store_and_what_protects_it() {
     let place = Place::with_store();
-    let protections = "its memory is closed to other processes of the user";
+    let protections = "other processes of the user cannot read its memory";
     let out = place.run(["status"], "").expect(0).out;
     assert!(out.contains("agent       none"), "{out}");
     assert!(out.contains(protections) && out.contains("writes no core dump"), "{out}");
@@ -106,7 +106,7 @@ fn status_tells_who_has_the_store_and_what_protects_it() {
     talk.ask(VIEW);
     let out = ask(&place, &["status"], "").expect(0).out;
     assert!(out.contains(&format!("process {agent} holds the store unlocked")), "{out}");
-    assert!(out.contains("9 min ") && out.contains("1 h 59 min in any case"), "{out}");
+    assert!(out.contains("9 min ") && out.contains("1 h 59 min at the latest"), "{out}");
     assert!(out.contains(&format!("1 other process: {}", talk.child.id())), "{out}");
     assert!(out.contains(protections) && out.contains("writes no core dump"), "{out}");
     talk.end().expect(0);
@@ -179,7 +179,7 @@ fn what_a_killed_agent_leaves_is_no_hindrance() {
     wait_until("it is gone", || is_gone(first));
     assert!(socket(&place).exists());
     assert_eq!(talk.ask(VIEW)["content"], "Error: Memory is unavailable.");
-    // It was not even sent, or it was and nobody knows what came of it.
+    // The call was not sent, or its result is unknown.
     let code = talk.end().code;
     assert!(matches!(code, Some(14 | 18)), "{code:?}");
     assert_eq!(place.cat("/memories/b"), "acknowledged");
@@ -196,7 +196,7 @@ fn a_call_under_way_is_finished_before_it_locks() {
     let text = "0123456789abcde\n".repeat(1 << 20);
     let mut talk = Talk::with(&place);
     talk.send(&create("/memories/long", &text));
-    // The call is on its way, or its work has begun: in both cases it is done wholly or not at all.
+    // The call is in transit or has begun. In both cases it is done completely or not at all.
     wait_until("it has begun", || place.store().join("gen-0000000000000001").exists());
     place.run(["lock"], "").expect(0);
     wait_until("its process is gone", || is_gone(agent));
@@ -222,14 +222,14 @@ fn a_lock_waits_for_a_long_request() {
     let mut purge = without_passphrase(&place, &["purge"]);
     let mut purge =
         purge.stdout(Stdio::piped()).stderr(Stdio::piped()).stdin(Stdio::null()).spawn().unwrap();
-    // Two generations lie side by side while it is rewritten.
+    // Two generations exist during a rewrite.
     wait_until("it has begun", || {
         place.store().join("gen-0000000000000002").exists() || purge.try_wait().unwrap().is_some()
     });
     place.run(["lock"], "").expect(0);
     wait_until("its process is gone", || is_gone(agent));
     assert!(!place.store().join("gen-0000000000000001").exists(), "it came to its end");
-    // What the command asks afterwards, for the size, may come too late.
+    // The request for the size afterwards may come too late.
     let code = Ended::of(purge.wait_with_output().unwrap()).code;
     assert!(matches!(code, Some(0 | 18)), "{code:?}");
     place.run(["check"], "").expect(0);
@@ -275,7 +275,7 @@ fn of_many_who_unlock_at_once_one_does_and_the_others_hear_it() {
         all.into_iter().map(|one| one.join().unwrap()).collect()
     });
     let first = outs.iter().filter(|out| out.starts_with("Unlocked. ")).count();
-    let others = outs.iter().filter(|out| out.contains("unlocked already, by process")).count();
+    let others = outs.iter().filter(|out| out.contains("Already unlocked by process")).count();
     assert_eq!((first, others), (1, 3), "{outs:?}");
     assert!(place.agent().is_some());
 }
@@ -381,7 +381,7 @@ fn keyslots_are_changed_through_it_and_it_goes_on() {
     ask(&place, &[&["passwd"], &new[..]].concat(), "").expect(0);
     ask(&place, &["slot", "add", "--recovery", "--label", "safe"], "").expect(0);
     assert_eq!(ask(&place, &["slot", "list"], "").expect(0).out.lines().count(), 2);
-    // What is kept has to be given: the agent has no passphrase.
+    // The credential to keep must be given: the agent has no passphrase.
     ask(&place, &["rotate"], "").expect_failure(2, "No passphrase was given");
     place.run(["rotate"], "").expect_failure(11, "passphrase is wrong");
     let out = ask(&place, &["rotate", "--passphrase-file", "new"], "").expect(0).out;
@@ -402,9 +402,9 @@ fn an_anchor_that_it_was_not_unlocked_with_is_refused() {
     fs::create_dir(place.beside("folder")).unwrap();
     let ended = place.run(["unlock", "--anchor", "folder"], "");
     assert_eq!(ended.code, Some(0), "{ended:?}");
-    assert!(ended.err.starts_with("inmost: warning: The file given as anchor"), "{ended:?}");
+    assert!(ended.err.starts_with("inmost: warning: The anchor file"), "{ended:?}");
     place.lock();
-    // Makes it, which is told once.
+    // Creates the anchor and prints the warning once.
     place.run(["ls", "--anchor", "newest"], "");
     place.unlock(&["--anchor", "newest"]);
     place.run(["write", "/memories/a", "--anchor", "newest"], "text").expect(0);
@@ -461,8 +461,6 @@ fn the_hidden_command_is_for_the_program_alone() {
     let help = run(&mut place.bare_command(["--help"]), b"").expect(0).out;
     assert!(!help.contains("\n  agent"), "{help}");
 }
-
-// ---- a command that stays
 
 /// A running `inmost call` without a passphrase.
 struct Talk {

@@ -33,7 +33,7 @@ impl Talk {
         Self { stdin: child.stdin.take(), child, answers }
     }
 
-    /// The answer to a line, while standard input stays open.
+    /// Sends a line and returns the reply. Standard input stays open.
     fn ask(&mut self, line: &str) -> Value {
         let stdin = self.stdin.as_mut().unwrap();
         stdin.write_all(line.as_bytes()).unwrap();
@@ -92,7 +92,7 @@ fn what_was_answered_outlives_the_process() {
 #[test]
 fn a_store_in_use_is_not_opened_twice() {
     let place = Place::with_store();
-    // By a command, that is: an agent would serve both.
+    // A command holds the store; a key agent would serve both.
     place.lock();
     let mut talk = Talk::with(&place);
     talk.ask(VIEW);
@@ -105,7 +105,7 @@ fn a_store_in_use_is_not_opened_twice() {
 #[test]
 fn one_call_may_be_an_argument() {
     let place = Place::with_store();
-    // Standard input is not for this command then.
+    // The command does not read standard input then.
     let out = place.run(["call", VIEW], "not read\n").expect(0).out;
     assert_eq!(answers(&out), [json!({ "content": EMPTY, "is_error": false })]);
     let out = place.run(["call", "--text", VIEW], "").expect(0).out;
@@ -191,14 +191,14 @@ fn create_does_not_take_over_a_folder_of_something_else() {
 #[test]
 fn the_cost_is_for_new_stores_alone() {
     let place = Place::with_store();
-    place.run(["call"].iter().chain(&CHEAP), VIEW).expect_failure(2, "only be chosen for a new");
+    place.run(["call"].iter().chain(&CHEAP), VIEW).expect_failure(2, "chosen only for a new");
 }
 
 #[test]
 fn a_store_that_fails_answers_the_model_and_ends_with_its_own_code() {
     let place = Place::with_store();
     place.lock();
-    // No file may grow beyond 3 MiB, so the second call cannot be written.
+    // The limit of 3 MiB per file makes the second call fail.
     let script = "trap '' XFSZ; ulimit -f 6144; exec \"$@\"";
     let inner = place.command(["call"]);
     let mut command = std::process::Command::new("sh");
@@ -239,7 +239,7 @@ fn nobody_left_to_answer_ends_it_without_a_word() {
     drop(child.stdout.take());
     let mut stdin = child.stdin.take().unwrap();
     stdin.write_all(format!("{VIEW}\n").as_bytes()).unwrap();
-    // Ends by itself although more could come.
+    // The command ends although standard input stays open.
     let ended = Ended::of(child.wait_with_output().unwrap());
     assert_eq!((ended.code, ended.err.as_str()), (Some(1), ""));
     drop(stdin);

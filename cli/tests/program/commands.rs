@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 
 use crate::inmost::{CHEAP, PASSPHRASE, Place, run};
 
-/// Every command that works on a store, but for `slot`, which has commands of its own.
+/// Every command that works on a store, except `slot`, which has subcommands.
 pub(crate) const COMMANDS: [&str; 26] = [
     "init",
     "call",
@@ -69,7 +69,7 @@ fn init_makes_a_store_that_is_its_owners_alone() {
     let place = Place::vacant();
     let out = place.run(["init"].iter().chain(&CHEAP), "").expect(0).out;
     assert!(out.contains(&place.store().display().to_string()), "{out}");
-    assert!(out.contains("forgotten"), "{out}");
+    assert!(out.contains("recovery key"), "{out}");
     let mode = fs::metadata(place.store()).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o700);
     place.run(["ls"], "").expect(0);

@@ -1,4 +1,4 @@
-//! A person at a terminal, with the program in front of them.
+//! Runs the program in a terminal, and types as a person would.
 #![cfg(target_os = "linux")]
 
 use std::fs::File;
@@ -13,7 +13,7 @@ use rustix::termios::{LocalModes, tcgetattr};
 
 use crate::inmost::Place;
 
-/// A terminal with the program on it, and a person in front.
+/// The program in a pseudo-terminal.
 pub(crate) struct Conversation {
     child: Child,
     keyboard: File,
@@ -30,7 +30,7 @@ impl Conversation {
         unlockpt(&person).unwrap();
         let terminal = ioctl_tiocgptpeer(&person, flags).unwrap();
         let stdio = || Stdio::from(terminal.try_clone().unwrap());
-        // A session of its own, so that this is the terminal of the process.
+        // A new session, so that this becomes the controlling terminal.
         let mut session = Command::new("setsid");
         session
             .args(["--ctty", "--wait"])
@@ -64,7 +64,7 @@ impl Conversation {
         Self { child, keyboard, terminal, screen, read_to: 0 }
     }
 
-    /// Waits until this is on the screen, and returns what came since the last wait.
+    /// Waits until the text is on the screen, and returns the output since the last wait.
     #[track_caller]
     pub(crate) fn until(&mut self, text: &str) -> String {
         let deadline = Instant::now() + Duration::from_secs(30);

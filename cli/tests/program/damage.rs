@@ -1,10 +1,10 @@
-//! What check says of damage, what repair drops, what salvage saves, and what a crafted store cannot do.
+//! Damaged stores with check, repair and salvage; and the limits for crafted stores.
 
 use std::fs;
 
 use crate::inmost::{CHEAP, Ended, Place, run};
 
-/// A store of which the file `/memories/a/long` is damaged and nothing else.
+/// A store in which only the file `/memories/a/long` is damaged.
 fn damaged() -> Place {
     let long = "long\n".repeat(600);
     let place = Place::with_files(&[
@@ -21,7 +21,7 @@ fn a_store_that_is_whole_checks_as_such() {
     let place = Place::with_files(&[("/memories/a", "12345")]);
     let out = place.run(["check"], "").expect(0).out;
     assert!(
-        out.contains(": 1 file, 5 bytes of text.") && out.contains("Nothing is wrong"),
+        out.contains(": 1 file, 5 bytes of text.") && out.contains("No problems found"),
         "{out}"
     );
     let out = place.run(["check", "--json"], "").expect(0).out;
@@ -30,13 +30,13 @@ fn a_store_that_is_whole_checks_as_such() {
     assert_eq!(report["files"], 1);
     assert_eq!(report["problems"], serde_json::json!([]));
     let out = place.run(["repair"], "").expect(0).out;
-    assert!(out.contains("nothing was done"), "{out}");
+    assert!(out.contains("Nothing was changed"), "{out}");
 }
 
 #[test]
 fn check_names_what_is_damaged_and_changes_nothing() {
     let place = damaged();
-    let ended = place.run(["check"], "").expect_failure(12, "1 thing is wrong");
+    let ended = place.run(["check"], "").expect_failure(12, "1 problem");
     assert!(ended.out.starts_with("/memories/a/long: "), "{ended:?}");
     let ended = place.run(["check", "--json"], "").expect(12);
     let report: serde_json::Value = serde_json::from_str(&ended.out).unwrap();
@@ -49,7 +49,7 @@ fn check_names_what_is_damaged_and_changes_nothing() {
 #[test]
 fn repair_drops_what_is_damaged_and_only_when_it_is_confirmed() {
     let place = damaged();
-    let ended = place.run(["repair"], "yes\n").expect_failure(2, "has to be confirmed");
+    let ended = place.run(["repair"], "yes\n").expect_failure(2, "needs a confirmation");
     assert!(ended.out.contains("/memories/a/long: "), "{ended:?}");
     place.run(["check"], "").expect(12);
 
@@ -71,10 +71,10 @@ fn salvage(place: &Place, more: &[&str]) -> Ended {
 #[test]
 fn salvage_saves_the_rest_to_a_store_and_says_what_is_missing() {
     let place = damaged();
-    let ended = salvage(&place, &CHEAP).expect_failure(12, "1 thing is missing");
+    let ended = salvage(&place, &CHEAP).expect_failure(12, "1 item could not be saved");
     assert!(ended.out.contains("missing /memories/a/long: "), "{ended:?}");
     assert!(ended.out.contains("Saved 2 files with 12 bytes"), "{ended:?}");
-    // The store itself is as damaged as before.
+    // The damaged store was not changed.
     place.run(["check"], "").expect(12);
     salvage(&place, &CHEAP).expect_failure(1, "something at this place");
     fs::remove_dir_all(place.store()).unwrap();
@@ -124,14 +124,16 @@ fn salvage_with_a_wrong_passphrase_or_to_a_wrong_place_makes_nothing() {
     run(&mut salvage, b"").expect(11);
     assert!(!to.exists());
     let inside = place.store().join("saved");
-    place.run(["salvage", "--to", inside.to_str().unwrap()], "").expect_failure(2, "itself");
+    place
+        .run(["salvage", "--to", inside.to_str().unwrap()], "")
+        .expect_failure(2, "is inside the damaged store");
     place.run(["salvage", "--to", "not/there"], "").expect(14);
 }
 
 #[test]
 fn an_isolated_check_says_what_any_check_does() {
     let place = damaged();
-    let ended = place.run(["check", "--isolated"], "").expect_failure(12, "1 thing is wrong");
+    let ended = place.run(["check", "--isolated"], "").expect_failure(12, "1 problem");
     assert!(ended.out.starts_with("/memories/a/long: "), "{ended:?}");
     let place = Place::with_files(&[("/memories/a", "1")]);
     place.lock();
@@ -143,8 +145,8 @@ fn an_isolated_check_says_what_any_check_does() {
     Place::vacant().run(["check", "--isolated"], "").expect(10);
 }
 
-/// Twelve bytes with the engine's own checksum that make it ask for some 32 GiB: it ends the process, which cannot be
-/// caught in it.
+/// Twelve bytes with a valid engine checksum that make the engine allocate about 32 GiB. That ends the process; it cannot
+/// be caught inside it.
 #[test]
 fn a_store_made_to_exhaust_memory_ends_a_child_and_is_12() {
     let place = Place::with_files(&[("/memories/a", "1")]);
@@ -156,28 +158,28 @@ fn a_store_made_to_exhaust_memory_ends_a_child_and_is_12() {
             fs::remove_file(path).unwrap();
         }
     }
-    // Of page 2^29, in segment 0, of no length: "freed".
+    // A "freed" message for page 2^29 in segment 0, of length 0.
     let body = [4, 0, 0, 251, 0, 0, 0, 0x20];
     let mut log = fs::read(generation.join("db")).unwrap();
     log[20..24].copy_from_slice(&(!crc32(&body)).to_le_bytes());
     log[24..32].copy_from_slice(&body);
     fs::write(generation.join("db"), log).unwrap();
-    place.run(["check", "--isolated"], "").expect_failure(12, "ask for too much");
+    place.run(["check", "--isolated"], "").expect_failure(12, "use too much memory");
 }
 
-/// A crafted store made the engine write 22 GB, until the disk was full.
+/// Regression: a crafted store made the engine write 22 GB, until the disk was full.
 #[test]
 fn an_isolated_check_may_write_little_and_work_for_long_but_not_for_ever() {
     let place = Place::with_files(&[("/memories/a", "1")]);
     place.lock();
     let mut check = place.bare_command(["check", "--isolated", "--store"]);
-    // Whoever asks inherits the limits. The shell counts in blocks of 512 bytes.
+    // The program inherits the limits of the shell, which counts in blocks of 512 bytes.
     let limits = "{ ulimit -f; ulimit -t; } > limits; echo correct horse";
     check.arg(place.store()).args(["--passphrase-command", limits]);
     run(&mut check, b"").expect(0);
     let told = fs::read_to_string(place.beside("limits")).unwrap();
     let limits: Vec<u64> = told.lines().map(|line| line.parse().unwrap()).collect();
-    // The store is of less than 16 MiB.
+    // The store has less than 16 MiB.
     assert!((128 << 10..192 << 10).contains(&limits[0]), "{told}");
     assert!((600..620).contains(&limits[1]), "{told}");
 }
@@ -187,7 +189,7 @@ fn a_store_that_makes_its_reader_write_too_much_ends_a_child_and_is_12() {
     let place = Place::with_files(&[("/memories/a", "1")]);
     place.lock();
     let check = place.command(["check", "--isolated"]);
-    // Less than what any store makes the engine write stands for a store that makes it write more than is allowed.
+    // A limit below what the engine always writes has the same effect as a store that makes it write too much.
     let mut shell = std::process::Command::new("sh");
     shell.args(["-c", "ulimit -f 1; exec \"$0\" \"$@\""]).arg(check.get_program());
     shell.args(check.get_args()).env("INMOST_PASSPHRASE", crate::inmost::PASSPHRASE);

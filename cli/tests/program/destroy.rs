@@ -1,4 +1,4 @@
-//! A store is destroyed only on purpose, and then it is gone.
+//! `inmost destroy`: asks for confirmation and leaves nothing readable.
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Read, Write};
@@ -9,7 +9,7 @@ use crate::inmost::{Place, create};
 #[test]
 fn a_store_is_destroyed_without_its_passphrase_but_not_without_a_word() {
     let place = Place::with_files(&[("/memories/a", "1")]);
-    place.run(["destroy"], "store\n").expect_failure(2, "has to be confirmed");
+    place.run(["destroy"], "store\n").expect_failure(2, "needs a confirmation");
     assert_eq!(place.cat("/memories/a"), "1");
 
     let out = place.run(["destroy", "--yes"], "").expect(0).out;
@@ -18,7 +18,7 @@ fn a_store_is_destroyed_without_its_passphrase_but_not_without_a_word() {
     place.run(["destroy", "--yes"], "").expect_failure(10, "no store at this place");
 }
 
-/// The old blocks are looked at through a file that was opened before, as undeleting would.
+/// Reads the old blocks through a file that was opened before, as an undelete tool would.
 #[test]
 fn both_copies_of_the_header_are_overwritten_first() {
     let place = Place::with_store();

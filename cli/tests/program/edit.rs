@@ -1,4 +1,4 @@
-//! `inmost edit`: the text goes to the editor and back, and nowhere else.
+//! `inmost edit`: the text goes to the editor and back, and is not written elsewhere.
 #![cfg(target_os = "linux")]
 
 use std::fs;
@@ -14,7 +14,7 @@ use crate::inmost::{Ended, PASSPHRASE, Place, run};
 
 const CANARY: &str = "xylophonequartzcanary";
 
-/// A store, and a folder in memory of this test alone.
+/// A store, and an in-memory folder for this test.
 struct Desk {
     place: Place,
     memory: TempDir,
@@ -47,9 +47,9 @@ impl Desk {
 
     fn edit(&self, path: &str, script: &str) -> Ended {
         let ended = run(&mut self.command(path, script), b"");
-        // The editor of these tests is none that inmost knows.
+        // The editor of these tests is unknown to inmost.
         let (warning, rest) = ended.err.split_once('\n').unwrap();
-        assert!(warning.starts_with("inmost: warning: What this editor keeps"), "{warning}");
+        assert!(warning.starts_with("inmost: warning: This editor is unknown"), "{warning}");
         Ended { err: rest.to_owned(), ..ended }
     }
 
@@ -62,7 +62,7 @@ impl Desk {
     }
 }
 
-/// The files below a folder that hold a text, or have it in their name.
+/// The files below a folder whose content or name contains a text.
 fn holding(folder: &Path, text: &str) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).unwrap() {
@@ -88,7 +88,7 @@ fn what_the_editor_saves_is_written() {
     assert_eq!(desk.place.cat("/memories/a.md"), "one\ntwo\n");
     desk.edit("/memories/new/b", "test ! -s \"$1\" && printf 'no end' > \"$1\"").expect(0);
     assert_eq!(desk.place.cat("/memories/new/b"), "no end");
-    // As vim does with `backupcopy=no`.
+    // vim does this with `backupcopy=no`.
     desk.edit("/memories/a.md", "echo three > \"$1~\"; mv \"$1~\" \"$1\"").expect(0);
     assert_eq!(desk.place.cat("/memories/a.md"), "three\n");
     desk.expect_clean();
@@ -138,7 +138,7 @@ fn what_is_not_changed_is_not_written() {
         ("/memories/new", ": > \"$1\""),
     ] {
         let ended = desk.edit(path, script).expect(0);
-        assert!(ended.out.contains("nothing was written"), "{ended:?}");
+        assert!(ended.out.contains("Nothing was written"), "{ended:?}");
     }
     assert_eq!(desk.place.run(["status"], "").expect(0).out, before, "no commit was made");
     desk.place.run(["cat", "/memories/new"], "").expect(1);
@@ -170,8 +170,9 @@ fn what_cannot_be_edited_is_told_before_an_editor_runs() {
         desk.edit(path, script).expect_failure(code, what);
     }
     let mut command = desk.command("/memories/a/b", script);
-    run(command.env_remove("EDITOR"), b"").expect_failure(2, "No editor is named");
-    run(command.env("EDITOR", "").env("VISUAL", ""), b"").expect_failure(2, "No editor is named");
+    run(command.env_remove("EDITOR"), b"").expect_failure(2, "No editor is configured");
+    run(command.env("EDITOR", "").env("VISUAL", ""), b"")
+        .expect_failure(2, "No editor is configured");
     assert!(!desk.place.beside("ran").exists());
     desk.expect_clean();
 }
@@ -214,18 +215,18 @@ fn a_file_that_was_changed_in_the_store_meanwhile_is_not_overwritten_and_the_tex
         "echo mine >> \"$1\"; echo theirs | \"$INMOST\" write --store \"$STORE\" /memories/a";
     let mut command = desk.command("/memories/a", script);
     command.env("INMOST", program).env("STORE", desk.place.store());
-    // The agent is found in the folder for sockets, which is on a disk here.
+    // The folder of the agent's socket is on a disk here.
     command.env("XDG_RUNTIME_DIR", desk.place.runtime());
     let ended = run(&mut command, b"");
     assert_eq!(ended.code, Some(1), "{ended:?}");
-    assert!(ended.err.contains("changed in the store meanwhile"), "{ended:?}");
+    assert!(ended.err.contains("changed in the store in the meantime"), "{ended:?}");
     assert_eq!(desk.place.cat("/memories/a"), "theirs\n");
-    let kept = ended.err.split_once("kept in memory, in ").unwrap().1.split_once(": ").unwrap().0;
+    let kept = ended.err.split_once("is kept in ").unwrap().1.split_once(". ").unwrap().0;
     assert_eq!(fs::read_to_string(kept).unwrap(), "one\nmine\n");
     fs::remove_dir_all(Path::new(kept).parent().unwrap()).unwrap();
 }
 
-/// Where the text would reach a disk, nobody edits.
+/// Without an in-memory file system, nothing is edited.
 #[test]
 fn a_folder_on_a_disk_is_not_used() {
     let desk = Desk::new(&[("/memories/a", "one\n")]);
@@ -246,7 +247,7 @@ fn rustix_type(folder: &Path) -> String {
     String::from_utf8(output.stdout).unwrap().trim().to_owned()
 }
 
-/// Waits for something that an editor does.
+/// Waits for an effect of the editor.
 #[track_caller]
 fn wait_for(file: &Path) {
     let deadline = Instant::now() + Duration::from_secs(30);
@@ -269,7 +270,7 @@ fn signals_leave_nothing_behind() {
         assert!(killed.unwrap().success());
         let ended = Ended::of(child.wait_with_output().unwrap());
         assert_eq!(ended.code, Some(1), "{ended:?}");
-        assert!(ended.err.contains("ended by a signal"), "{ended:?}");
+        assert!(ended.err.contains("A signal ended the edit"), "{ended:?}");
         assert_eq!(desk.place.cat("/memories/a"), CANARY);
         desk.expect_clean();
     }
@@ -290,7 +291,7 @@ fn ctrl_c_ends_an_editor_that_lets_it_and_leaves_nothing_behind() {
     desk.expect_clean();
 }
 
-/// Starts a known editor at a terminal, for a user whose settings ask for every copy there is.
+/// Starts a known editor in a terminal, with user settings that enable every kind of copy.
 fn known_editor(desk: &Desk, name: &str) -> Option<Conversation> {
     let is_there = Command::new("sh").args(["-c", &format!("command -v {name}")]).output();
     if !is_there.unwrap().status.success() {
@@ -319,7 +320,7 @@ fn vim_keeps_no_copy_whatever_its_settings_are() {
     let desk = Desk::new(&[("/memories/a.txt", &format!("{CANARY}\nlast line without end"))]);
     let Some(mut talk) = known_editor(&desk, "vim") else { return };
     talk.until("last line");
-    // Copies a line, which viminfo would keep, and changes the text twice.
+    // Copies a line, which viminfo would record, and changes the text twice.
     talk.type_in("ggyyPGoadded\u{1b}:w\r");
     talk.until("written");
     talk.type_in(":wq\r");
@@ -348,7 +349,7 @@ fn emacs_keeps_no_copy_whatever_its_settings_are() {
     let desk = Desk::new(&[("/memories/a.txt", &format!("{CANARY}\n"))]);
     let Some(mut talk) = known_editor(&desk, "emacs") else { return };
     talk.until(CANARY);
-    // Kills the line and brings it back, and saves.
+    // Kills and yanks the line, and saves.
     talk.type_in("\u{b}\u{19}added\u{18}\u{13}");
     talk.until("Wrote");
     talk.type_in("\u{18}\u{3}");

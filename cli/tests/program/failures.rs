@@ -1,4 +1,4 @@
-//! Every way to fail has its code, and says what happened and what to do.
+//! Every failure has its exit code, and prints what happened and what to do.
 
 use std::fs;
 
@@ -10,7 +10,7 @@ use crate::inmost::{CHEAP, Place, run};
 
 const BOTH: [&str; 2] = ["header.a", "header.b"];
 
-/// Makes the checksum of a header fit again (docs/FORMAT.md, Primitives), as a forger would.
+/// Recomputes the checksum of a header, as an attacker would (docs/FORMAT.md, Primitives).
 fn mend(header: &mut Vec<u8>) {
     header.truncate(4_064);
     let mut checksum: Blake2bMac<U32> =
@@ -104,7 +104,7 @@ fn a_store_without_its_headers_or_records_is_12() {
 fn what_the_operating_system_refuses_is_14() {
     let place = Place::vacant();
     let mut init = place.bare_command(["init", "--store", "not/there"].iter().chain(&CHEAP));
-    run(init.env("INMOST_PASSPHRASE", "x"), b"").expect_failure(14, "is not there");
+    run(init.env("INMOST_PASSPHRASE", "x"), b"").expect_failure(14, "does not exist");
     place.run(["ls", "--passphrase-file", "none"], "").expect(10);
     let place = Place::with_store();
     place.run(["ls", "--passphrase-file", "none"], "").expect_failure(14, "passphrase file");

@@ -1,4 +1,4 @@
-//! The session of the README: what the agent reads, and what nobody else can.
+//! The session of the README: the agent reads its memory, and the files are encrypted.
 
 use std::fs;
 use std::path::Path;
@@ -33,7 +33,7 @@ fn nothing_of_the_first_session_is_readable_in_the_folder() {
     let args = ["call", "--create"].iter().chain(&CHEAP);
     run(&mut place.command(args), session().as_bytes()).expect(0);
 
-    // Shorter words turn up in random bytes by chance.
+    // Shorter words can occur in random bytes.
     let session = session();
     let mut words: Vec<&str> =
         session.split(|c: char| !c.is_alphanumeric()).filter(|word| word.len() >= 6).collect();

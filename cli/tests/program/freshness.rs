@@ -1,4 +1,4 @@
-//! A store that is older than what was seen of it does not open unless a person says so.
+//! A store that is older than its rollback anchor opens only after a person accepts it.
 
 use std::fs;
 
@@ -26,10 +26,11 @@ fn a_whole_store_put_back_is_noticed_by_an_anchor_elsewhere_and_can_be_accepted(
     run(by_variable.env("INMOST_ANCHOR", "newest"), b"").expect_failure(16, BOTH);
 
     let accept = ["accept-rollback"];
-    let asked = place.run(accept.iter().chain(&anchor), "yes\n").expect_failure(2, "confirmed");
-    let numbers = "The store is at commit 2, and commit 4 was seen before.";
+    let asked =
+        place.run(accept.iter().chain(&anchor), "yes\n").expect_failure(2, "needs a confirmation");
+    let numbers = "The store is at commit 2, but the anchor recorded commit 4.";
     assert!(asked.out.contains(numbers), "{asked:?}");
-    for cause in ["restored backup", "second device", "plain copy"] {
+    for cause in ["restored from a backup", "second device", "was copied"] {
         assert!(asked.out.contains(cause), "{asked:?}");
     }
     place.run(cat.iter().chain(&anchor), "").expect(16);
@@ -39,9 +40,9 @@ fn a_whole_store_put_back_is_noticed_by_an_anchor_elsewhere_and_can_be_accepted(
     place.run(WRITE.iter().chain(&anchor), "fourth").expect(0);
     assert_eq!(place.run(cat.iter().chain(&anchor), "").expect(0).out, "fourth");
     let again = place.run(accept.iter().chain(&anchor), "").expect(0).out;
-    assert!(again.contains("nothing to accept"), "{again}");
+    assert!(again.contains("not older than its rollback anchor"), "{again}");
 
-    // The state that was given up is older now, however new it once was.
+    // The abandoned state counts as older now.
     place.put_back("copy");
     place.run(cat.iter().chain(&anchor), "").expect(16);
 }
@@ -60,7 +61,7 @@ fn records_put_back_are_noticed_by_the_anchor_beside_them() {
     assert_eq!(place.cat("/memories/a"), "first");
 }
 
-/// As the README says: without an anchor elsewhere nothing tells a whole copy from the store.
+/// Without an anchor outside the store, a copy of the whole store cannot be detected, as the README says.
 #[test]
 fn a_whole_store_put_back_is_not_noticed_without_an_anchor_elsewhere() {
     let place = Place::with_files(&[("/memories/a", "first")]);
@@ -76,12 +77,12 @@ fn an_anchor_that_could_tell_nothing_is_refused() {
     let inside = place.store().join("newest");
     let inside = inside.to_str().unwrap();
     place.run(["ls", "--anchor", inside], "").expect_failure(2, "in the folder of the store");
-    place.run(["ls", "--anchor", "not/there"], "").expect_failure(2, "is not there");
-    // One of another store would be overwritten, and that store's past forgotten.
+    place.run(["ls", "--anchor", "not/there"], "").expect_failure(2, "does not exist");
+    // The anchor of another store must not be overwritten.
     fs::write(place.beside("newest"), "of another store").unwrap();
     let mut init = place.bare_command(["init", "--store", "other", "--anchor", "newest"]);
     init.env("INMOST_PASSPHRASE", "x").args(CHEAP);
-    run(&mut init, b"").expect_failure(2, "another store's");
+    run(&mut init, b"").expect_failure(2, "exists already");
     assert!(!place.beside("other").exists());
     assert_eq!(fs::read(place.beside("newest")).unwrap(), b"of another store");
 }

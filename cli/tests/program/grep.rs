@@ -37,7 +37,7 @@ fn the_line_end_is_no_part_of_a_line_and_the_last_line_needs_none() {
         "before CR LF, before LF and at the end of the file"
     );
     assert_eq!(grep(&place, &["-i", "^tea$"]).expect(0).out, "/memories/crlf.md:1:Tea\n");
-    // Three lines, two, one and one: no empty one after the last line feed.
+    // Files of three, two, one and one lines: there is no empty line after the last line feed.
     assert_eq!(grep(&place, &["^"]).expect(0).out.lines().count(), 7);
 }
 

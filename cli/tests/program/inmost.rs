@@ -1,4 +1,4 @@
-//! Running the program on a store of its own.
+//! Runs the program on a temporary store.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -8,16 +8,16 @@ use std::process::{Command, Output, Stdio};
 
 use tempfile::TempDir;
 
-/// What opens every store of these tests.
+/// The passphrase of every store in these tests.
 pub(crate) const PASSPHRASE: &str = "correct horse";
 
-/// The least that is accepted, so that tests are quick.
+/// The minimum KDF cost, so that tests are quick.
 pub(crate) const CHEAP: [&str; 4] = ["--kdf-memory-mib", "19", "--kdf-passes", "2"];
 
-/// A place for one store, gone when the test ends. So is the key agent that may have it.
+/// A temporary folder for one store. Its key agent is ended and the folder removed when the test ends.
 pub(crate) struct Place {
     folder: TempDir,
-    /// For sockets, and for nobody else.
+    /// The folder for sockets.
     runtime: TempDir,
 }
 
@@ -28,17 +28,17 @@ impl Drop for Place {
 }
 
 impl Place {
-    /// With nothing there.
+    /// Without a store.
     pub(crate) fn vacant() -> Self {
         Self { folder: TempDir::new().unwrap(), runtime: TempDir::new().unwrap() }
     }
 
-    /// The folder for sockets of this place's user.
+    /// The folder for sockets.
     pub(crate) fn runtime(&self) -> PathBuf {
         self.runtime.path().to_owned()
     }
 
-    /// Has a key agent hold the store if this run of the tests is to have one.
+    /// Starts a key agent for the store if this test program uses one.
     fn unlock_if_wanted(self) -> Self {
         if crate::WITH_AGENT {
             self.unlock(&[]);
@@ -46,14 +46,14 @@ impl Place {
         self
     }
 
-    /// Has a key agent hold the store; answers its process.
+    /// Starts a key agent for the store; returns its process id.
     pub(crate) fn unlock(&self, args: &[&str]) -> u32 {
         let out = self.run(["unlock"].iter().chain(args), "").expect(0).out;
         assert!(out.starts_with("Unlocked. "), "{out}");
         self.agent().unwrap()
     }
 
-    /// The process of the key agent, if one has the store.
+    /// The process id of the key agent, if one holds the store.
     pub(crate) fn agent(&self) -> Option<u32> {
         let out = self.run(["status"], "").expect(0).out;
         let line = out.lines().find(|line| line.starts_with("agent")).unwrap();
@@ -61,7 +61,7 @@ impl Place {
         Some(process.split(' ').next().unwrap().parse().unwrap())
     }
 
-    /// Takes the store from the key agent that may have it, as is needed before its files are touched.
+    /// Locks the store if a key agent holds it. Needed before its files are changed.
     pub(crate) fn lock(&self) {
         if self.runtime().join("inmost").exists() {
             run(self.bare_command(["lock", "--store"]).arg(self.store()), b"");
@@ -87,7 +87,7 @@ impl Place {
         self.folder.path().join("store")
     }
 
-    /// A place beside the store.
+    /// A path beside the store.
     pub(crate) fn beside(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
@@ -99,7 +99,7 @@ impl Place {
         command
     }
 
-    /// The program, told nothing but its arguments.
+    /// The program with these arguments only.
     pub(crate) fn bare_command<S: AsRef<OsStr>>(
         &self,
         args: impl IntoIterator<Item = S>,
@@ -118,7 +118,7 @@ impl Place {
         command
     }
 
-    /// A shell script, in the place of the program.
+    /// A shell script in the same environment.
     pub(crate) fn shell(&self, script: &str) -> Command {
         let mut command = Command::new("sh");
         command.args(["-c", script]).env_remove("INMOST_PASSPHRASE");
@@ -135,18 +135,18 @@ impl Place {
         run(&mut self.command(args), input.as_bytes())
     }
 
-    /// What `cat` prints of a file.
+    /// The text of a file, from `cat`.
     pub(crate) fn cat(&self, path: &str) -> String {
         self.run(["cat", path], "").expect(0).out
     }
 
-    /// What `ls` shows below a folder.
+    /// The names that `ls` prints.
     pub(crate) fn names(&self, path: &str) -> Vec<String> {
         let out = self.run(["ls", path], "").expect(0).out;
         out.lines().map(|line| line.split_whitespace().nth(2).unwrap().to_owned()).collect()
     }
 
-    /// Changes both copies of the header, or one.
+    /// Changes the given copies of the header.
     pub(crate) fn change_headers(&self, names: &[&str], change: impl Fn(&mut Vec<u8>)) {
         self.lock();
         for name in names {
@@ -157,20 +157,20 @@ impl Place {
         }
     }
 
-    /// Copies the store as it lies there, as a person would.
+    /// Copies the folder of the store.
     pub(crate) fn copy_store(&self, name: &str) {
         self.lock();
         copy(&self.store(), &self.beside(name));
     }
 
-    /// Puts a copy in the place of the store.
+    /// Replaces the store with a copy.
     pub(crate) fn put_back(&self, name: &str) {
         self.lock();
         fs::remove_dir_all(self.store()).unwrap();
         copy(&self.beside(name), &self.store());
     }
 
-    /// Changes one byte of the longest record, behind the back of the engine's own checksums.
+    /// Changes one byte of the longest record, with a valid checksum of the engine.
     pub(crate) fn damage_longest_record(&self) {
         self.lock();
         let generation = self.store().join("gen-0000000000000001");
@@ -183,7 +183,7 @@ impl Place {
         records.flush().unwrap();
     }
 
-    /// Every file of the store's folder.
+    /// Every file in the folder of the store.
     pub(crate) fn files_on_disk(&self) -> Vec<PathBuf> {
         let mut found = Vec::new();
         walk(&self.store(), &mut found);
@@ -207,7 +207,7 @@ fn walk(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// How a run ended.
+/// The result of a run.
 #[derive(Debug)]
 pub(crate) struct Ended {
     pub(crate) code: Option<i32>,
@@ -224,7 +224,7 @@ impl Ended {
         }
     }
 
-    /// Checks the exit code, and that a failure says two lines and success none.
+    /// Checks the exit code, and that a failure prints two lines and a success none.
     #[track_caller]
     pub(crate) fn expect(self, code: i32) -> Self {
         assert_eq!(self.code, Some(code), "{self:?}");
@@ -238,7 +238,7 @@ impl Ended {
         self
     }
 
-    /// Checks the code and what happened.
+    /// Checks the exit code and the message.
     #[track_caller]
     pub(crate) fn expect_failure(self, code: i32, what: &str) -> Self {
         let ended = self.expect(code);
@@ -247,7 +247,7 @@ impl Ended {
     }
 }
 
-/// Runs to the end with this on standard input.
+/// Runs to the end with these bytes on standard input.
 pub(crate) fn run(command: &mut Command, input: &[u8]) -> Ended {
     let mut child = command
         .stdin(Stdio::piped())
@@ -257,7 +257,7 @@ pub(crate) fn run(command: &mut Command, input: &[u8]) -> Ended {
         .unwrap();
     let mut stdin = child.stdin.take().unwrap();
     std::thread::scope(|scope| {
-        // The program may end without reading it all.
+        // The program may end before it has read everything.
         scope.spawn(move || {
             let _ = stdin.write_all(input);
         });

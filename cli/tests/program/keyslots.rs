@@ -1,11 +1,11 @@
-//! What opens a store, changed at a shell.
+//! Commands that change keyslots.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
 use crate::inmost::{CHEAP, Ended, PASSPHRASE, Place, run};
 
-/// A store with one file, and something new to open it with.
+/// A store with one file, and a new passphrase.
 fn place() -> Place {
     let place = Place::with_files(&[("/memories/a", "kept")]);
     fs::write(place.beside("new"), "battery staple\n").unwrap();
@@ -96,7 +96,9 @@ fn the_last_slot_an_unused_one_and_a_ninth_are_told() {
         place.run(["slot", "add", "--recovery"], "").expect(0);
     }
     place.run(["slot", "add", "--recovery"], "").expect_failure(1, "eight keyslots");
-    place.run(["slot", "add", "--recovery", "--label", "a\tb"], "").expect_failure(2, "no label");
+    place
+        .run(["slot", "add", "--recovery", "--label", "a\tb"], "")
+        .expect_failure(2, "Invalid label");
     place.run(["passwd", "--slot", "3"], "").expect_failure(2, "for a recovery key");
 }
 
@@ -160,7 +162,7 @@ fn a_recovery_key_comes_with_a_new_store_if_it_is_asked_for() {
 fn the_cost_of_guessing_is_calibrated_and_told() {
     let place = Place::with_store();
     let out = place.run(["status"], "").expect(0).out;
-    assert!(out.contains("below today's default"), "{out}");
+    assert!(out.contains("below the current default"), "{out}");
     fs::write(place.beside("new"), PASSPHRASE).unwrap();
     place.run(with(&["passwd", "--calibrate", "0.01"], &NEW), "").expect(0);
     let out = place.run(["status"], "").expect(0).out;
@@ -178,7 +180,7 @@ fn commands_on_slots_have_help_with_an_example() {
     }
 }
 
-/// The keyslot stayed, and nobody had ever seen the key.
+/// Regression: the keyslot was kept although its key was never printed.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_recovery_key_that_cannot_be_printed_is_taken_back() {
@@ -188,7 +190,7 @@ fn a_recovery_key_that_cannot_be_printed_is_taken_back() {
     let ended = add.stdout(full).stderr(std::process::Stdio::piped()).output().unwrap();
     assert_eq!(ended.status.code(), Some(14));
     let said = String::from_utf8(ended.stderr).unwrap();
-    assert!(said.contains("its keyslot was removed again"), "{said}");
+    assert!(said.contains("its keyslot was removed"), "{said}");
     let listed = place.run(["slot", "list"], "").expect(0).out;
     assert!(!listed.contains("recovery"), "{listed}");
 }

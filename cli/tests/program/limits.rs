@@ -1,4 +1,4 @@
-//! How far `inmost call` lets an agent in.
+//! The restrictions of an agent that uses `inmost call`.
 
 use serde_json::{Value, json};
 

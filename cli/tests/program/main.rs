@@ -1,4 +1,4 @@
-//! The program as others see it: arguments, streams and exit codes.
+//! Tests of the program from outside: arguments, streams and exit codes.
 #![cfg(unix)]
 #![allow(
     clippy::unwrap_used,
@@ -30,5 +30,5 @@ mod rewrite;
 mod terminal;
 mod transfer;
 
-/// Every command opens its store itself here; `tests/with_agent` runs the same tests the other way.
+/// Every command opens its store itself here. `tests/with_agent` runs the same tests with a key agent.
 pub(crate) const WITH_AGENT: bool = false;

@@ -1,4 +1,4 @@
-//! Completions and manual pages: made from the same description as the command line.
+//! Completions and manual pages, generated from the description of the command line.
 
 use std::fs;
 use std::process::Command;
@@ -40,7 +40,7 @@ fn there_is_a_manual_page_of_the_program_and_of_each_command() {
     let place = Place::vacant();
     let folder = place.beside("man1");
     let man = || run(&mut place.bare_command(["man", "man1"]), b"");
-    man().expect_failure(14, "manual cannot be written");
+    man().expect_failure(14, "manual pages cannot be written");
     fs::create_dir(&folder).unwrap();
     man().expect(0);
     man().expect(0);

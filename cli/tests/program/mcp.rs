@@ -1,4 +1,4 @@
-//! `inmost mcp`, spoken to by hand. Real clients do it in `tests/mcp`.
+//! `inmost mcp` with a minimal client. `tests/mcp` uses real clients.
 
 mod client;
 mod config;
@@ -223,7 +223,7 @@ fn calls_sent_together_are_answered_in_their_order() {
         assert_eq!(answer["result"]["isError"], false, "{answer}");
         answered.push(answer["id"].as_u64().unwrap());
     }
-    // They are written by tasks of their own, so it is what they did that has an order.
+    // Separate tasks write the replies, so only the effects of the calls have an order.
     answered.sort_unstable();
     assert_eq!(answered, sent);
     client.end().expect(0);
@@ -264,7 +264,7 @@ fn an_input_that_ends_at_once_is_no_failure_and_another_protocol_is() {
     place.run(["mcp"], "").expect(0);
     let other = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
     let ended = place.run(["mcp"], &format!("{other}\n"));
-    ended.expect_failure(1, "does not speak the Model Context Protocol");
+    ended.expect_failure(1, "does not use the Model Context Protocol");
 }
 
 #[test]

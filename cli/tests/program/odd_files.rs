@@ -1,4 +1,4 @@
-//! Stores from somebody else, in which the names of a store's files lead to other things.
+//! Untrusted stores whose file names are links, folders or pipes.
 
 use std::fs::{self, File};
 use std::path::Path;
@@ -8,7 +8,7 @@ use crate::inmost::{CHEAP, Place};
 
 const PRECIOUS: &str = "precious";
 
-/// A file of the user's, which is in the store by another name as well.
+/// A file of the user that is also hard-linked into the store.
 fn link(place: &Place, name: &str) {
     fs::write(place.beside("victim"), PRECIOUS).unwrap();
     let name = place.store().join(name);
@@ -95,7 +95,7 @@ fn keys_are_overwritten_and_the_rest_removed_around_what_is_odd() {
         let mut header = File::open(place.store().join("header.b")).unwrap();
         let ended = place.run(["destroy", "--yes"], "");
         let ended = ended.expect_failure(12, &format!("{name} is a folder"));
-        assert!(ended.err.contains("Everything else"), "{ended:?}");
+        assert!(ended.err.contains("All other files"), "{ended:?}");
         let mut bytes = Vec::new();
         std::io::Read::read_to_end(&mut header, &mut bytes).unwrap();
         assert!(bytes == [0; 4_096], "{name}");

@@ -1,11 +1,11 @@
-//! Every source of the passphrase, and which goes first.
+//! Every source of the passphrase, and their order.
 
 use std::fs;
 use std::process::Command;
 
 use crate::inmost::{CHEAP, Ended, PASSPHRASE, Place, run};
 
-/// `ls` of the place with these arguments, the passphrase in none of them yet.
+/// `ls` of the store with these arguments, without a passphrase.
 fn ls(place: &Place, args: &[&str]) -> Command {
     let mut command = place.bare_command(["ls"].iter().chain(args));
     command.arg("--store").arg(place.store());
@@ -35,7 +35,7 @@ fn a_file_gives_it_without_its_line_end_or_byte_order_mark() {
         let place = with_file(&format!("{PASSPHRASE}{end}"));
         run(&mut ls(&place, &["--passphrase-file", "file"]), b"").expect(0);
     }
-    // As some editors begin a file.
+    // Some editors write this at the beginning of a file.
     let place = with_file(&format!("\u{feff}{PASSPHRASE}\r\n"));
     run(&mut ls(&place, &["--passphrase-file", "file"]), b"").expect(0);
     for end in ["\n\n", " ", " \n", "\r"] {
@@ -63,7 +63,8 @@ fn standard_input_does_not_give_it_where_it_is_taken() {
         for source in [["--passphrase-file", "-"], ["--passphrase-fd", "0"]] {
             let mut command = place.bare_command(command.iter().chain(&source));
             command.arg("--store").arg(place.store());
-            run(&mut command, b"correct horse\n").expect_failure(2, "Standard input cannot give");
+            run(&mut command, b"correct horse\n")
+                .expect_failure(2, "cannot be read from standard input");
         }
     }
 }
@@ -75,14 +76,14 @@ fn a_descriptor_gives_it() {
     let pipe =
         r#"printf 'correct horse\r\n' | "$INMOST" ls --store "$STORE" --passphrase-fd 4 4<&0"#;
     shell(&place, pipe).expect(0);
-    // A named pipe whose writer is done and gone; the program waited for another one.
+    // Regression: the writer of a named pipe has ended, and the program waited for another writer.
     let named = r#"mkfifo named; printf 'correct horse' > named & exec 5< named; wait
         exec timeout 20 "$INMOST" ls --store "$STORE" --passphrase-fd 5"#;
     shell(&place, named).expect(0);
 }
 
-/// The program once opened the descriptor after the store, whose lock file then had that number: it took the
-/// process id in there for the passphrase.
+/// Regression: the program opened the descriptor after the store. The lock file had that number by then, so the process id
+/// in it was read as the passphrase.
 #[test]
 fn a_descriptor_that_is_not_open_is_a_usage_error() {
     let place = Place::with_store();
@@ -147,7 +148,7 @@ fn the_first_source_counts() {
         );
         shell(place, &script)
     };
-    // Whatever goes first is right and the rest wrong, then the other way round.
+    // First only the first source is right, then only the others.
     let args = ["--passphrase-file", "file", "--passphrase-fd", "2", "--passphrase-command", wrong];
     run(&mut command_with(&args, "wrong"), b"").expect(0);
     let args = ["--passphrase-command", right, "--passphrase-file", "wrong"];

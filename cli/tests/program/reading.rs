@@ -1,4 +1,4 @@
-//! `ls`, `cat` and `stats`: what is there, for people and for scripts.
+//! `ls`, `cat` and `stats`: output for people and for scripts.
 
 use serde_json::Value;
 
@@ -70,7 +70,7 @@ fn ls_json_is_an_object_a_line() {
     assert!(lines[1]["created"].as_u64() <= lines[1]["modified"].as_u64());
 }
 
-/// A listing of a file is the file itself, and so is that of a folder with one file of the folder's name.
+/// Listing a file returns the file itself. A folder with one file of the folder's name has the same listing.
 #[test]
 fn a_folder_with_a_file_of_its_name_is_no_file() {
     let place = Place::with_files(&[("/memories/a/a", "1"), ("/memories/b", "1")]);
@@ -89,7 +89,7 @@ fn cat_numbers_lines_and_cuts_them_out() {
     assert_eq!(cat(&["--lines", "2..3"]).expect(0).out, "two\n\n");
     assert_eq!(cat(&["--lines", "..1"]).expect(0).out, "one\r\n");
     assert_eq!(cat(&["--lines", "4..99", "--number"]).expect(0).out, "     4\tfour");
-    cat(&["--lines", "5.."]).expect_failure(1, "it has 4");
+    cat(&["--lines", "5.."]).expect_failure(1, "the file has 4");
     cat(&["--lines", "0..2"]).expect_failure(2, "the first line is 1");
 }
 
@@ -148,7 +148,7 @@ mod at_a_terminal {
         }
     }
 
-    /// A note can hold what an attacker made an agent write.
+    /// A note can contain text that an attacker made an agent write.
     #[test]
     fn no_text_commands_the_terminal() {
         let text = "\u{1b}]0;owned\u{7}\ttab\r\nend\n";

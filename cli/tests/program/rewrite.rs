@@ -1,10 +1,10 @@
-//! The store written anew: purged, compacted, copied, moved to another engine.
+//! Commands that rewrite or copy a store: purge, compact, backup, migrate.
 
 use std::fs;
 
 use crate::inmost::{CHEAP, Place, run};
 
-/// 12 MiB that were there, and a little that still is.
+/// A store with 12 MiB of deleted text and a small file.
 fn mostly_deleted() -> Place {
     let place = Place::with_files(&[("/memories/kept", "kept")]);
     place.run(["write", "/memories/a"], &"0123456789abcde\n".repeat(12 << 16)).expect(0);
@@ -40,7 +40,7 @@ fn purge_and_compact_free_the_room_and_keep_what_is_live() {
 fn nobody_is_offered_a_compaction_where_nobody_is() {
     let place = mostly_deleted();
     place.run(["ls"], "y\n").expect(0);
-    // A rewrite would have gone on with another generation.
+    // A rewrite would have made another generation.
     assert!(place.store().join("gen-0000000000000001").exists());
 }
 
@@ -57,7 +57,7 @@ fn a_backup_opens_with_the_same_passphrase_and_holds_the_same() {
     place.run(["check"], "").expect(0);
 
     let inside = place.store().join("copy");
-    place.run(["backup", inside.to_str().unwrap()], "").expect_failure(2, "itself");
+    place.run(["backup", inside.to_str().unwrap()], "").expect_failure(2, "is inside the store");
     place.run(["backup", "not/there"], "").expect(14);
 }
 

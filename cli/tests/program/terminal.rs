@@ -1,4 +1,4 @@
-//! What a person at a terminal is asked and shown.
+//! Prompts and output at a terminal.
 #![cfg(target_os = "linux")]
 
 use std::process::Command;
@@ -65,14 +65,14 @@ fn a_new_passphrase_is_asked_for_twice_and_measured() {
     let shown = talk.until("choose another): ");
     assert!(shown.contains("Strength: ") && shown.contains(" guesses"), "{shown:?}");
     talk.type_in("correct house\r");
-    talk.until("The two are not the same.");
+    talk.until("The two passphrases differ.");
     talk.until("six random words): ");
     talk.type_in("correct horse\r");
     talk.until("choose another): ");
     talk.type_in("correct horse\r");
     talk.until("[y/N] ");
     talk.type_in("\r");
-    talk.until("Made a store at");
+    talk.until("Created a store at");
     let screen = talk.expect_end(0);
     assert!(!screen.contains("horse") && !screen.contains("house"), "{screen:?}");
     assert_eq!(PASSPHRASE, "correct horse");
@@ -143,7 +143,7 @@ fn a_person_types_yes_or_nothing_is_dropped() {
         let mut talk = Conversation::start(&bare(&place, &["repair"]));
         talk.until("Passphrase: ");
         talk.type_in("correct horse\r");
-        talk.until("Type yes to drop it: ");
+        talk.until("Type yes to drop them: ");
         talk.type_in(typed);
         talk.expect_end(code);
     }
@@ -155,7 +155,7 @@ fn a_person_types_the_name_of_what_they_destroy() {
     let place = Place::with_store();
     for (typed, code) in [("yes\r", 1), ("\u{4}", 1), ("store\r", 0)] {
         let mut talk = Conversation::start(&bare(&place, &["destroy"]));
-        talk.until("Type the name of the folder, store, to do it: ");
+        talk.until("Type the name of the folder, store, to destroy it: ");
         talk.type_in(typed);
         talk.expect_end(code);
     }
@@ -172,7 +172,7 @@ fn a_person_is_offered_to_compact_a_store_that_takes_too_much_room() {
         (&["--no-compact-offer"][..], None),
         (&[], Some("\r")),
         (&[], Some("y\r")),
-        // It is smaller now.
+        // The store is smaller now.
         (&[], None),
     ] {
         let mut talk = Conversation::start(&bare(&place, &[&cat[..], options].concat()));

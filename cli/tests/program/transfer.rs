@@ -1,4 +1,4 @@
-//! `import` and `export`: between the memory and folders of plain files.
+//! `import` and `export`.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -44,7 +44,7 @@ fn a_folder_is_imported_byte_for_byte_and_the_plain_files_stay() {
     plain(&place, "memory/memories", files);
     let out = place.run(["import", "./memory/memories"], "").expect(0).out;
     assert!(out.starts_with("Imported 6 files with "), "{out}");
-    assert!(out.contains("./memory/memories are still there, and readable"), "{out}");
+    assert!(out.contains("./memory/memories were not removed"), "{out}");
     for (name, bytes) in files {
         assert_eq!(place.cat(&format!("/memories/{name}")).as_bytes(), *bytes, "{name}");
         assert_eq!(fs::read(place.beside("memory/memories").join(name)).unwrap(), *bytes);
@@ -97,11 +97,11 @@ fn what_the_memory_cannot_hold_is_refused_with_the_reason_and_the_rest_imported(
     for (file, reason) in [
         ("latin", "it is not UTF-8"),
         ("long", "A file may have at most 16777216 bytes."),
-        ("longer", "it is too long for a file of the memory"),
+        ("longer", "it is too long for a memory file"),
         ("back\\slash", "The path is not valid: it would escape /memories."),
         ("%2e%2e", "The path is not valid: it would escape /memories."),
         ("line\\u{a}feed", "The path is not valid: "),
-        ("differs", "the memory has a file there that differs; --overwrite replaces it"),
+        ("differs", "the memory has a different file at its path; --overwrite replaces it"),
         ("folder", "There is something at this path already."),
         ("file/below", "/memories/file is a file, not a folder."),
         (&deep, "The path is not valid: "),
@@ -111,7 +111,7 @@ fn what_the_memory_cannot_hold_is_refused_with_the_reason_and_the_rest_imported(
         ("link-to-nothing", "it is a link"),
         ("pipe", "it is a special file"),
         ("socket", "it is a special file"),
-        ("twice-\u{e9}", "another name here is the same in Unicode NFC"),
+        ("twice-\u{e9}", "another file has the same name in Unicode NFC"),
     ] {
         assert!(ended.out.contains(&format!("refused {file}: {reason}")), "{file}: {}", ended.out);
     }
@@ -137,10 +137,10 @@ fn importing_again_skips_what_is_there_and_replaces_only_when_told() {
     let ended = place.run(["import", "--json", "in"], "").expect(1);
     let first: Value = serde_json::from_str(ended.out.lines().next().unwrap()).unwrap();
     assert_eq!(first["file"], "b");
-    assert!(first["refused"].as_str().unwrap().contains("differs"));
+    assert!(first["refused"].as_str().unwrap().contains("different"));
     assert_eq!(place.cat("/memories/b"), "2");
 
-    place.run(["import", "--overwrite", "in"], "").expect_failure(2, "has to be confirmed");
+    place.run(["import", "--overwrite", "in"], "").expect_failure(2, "needs a confirmation");
     assert_eq!(place.cat("/memories/b"), "2");
     place.run(["import", "--overwrite", "--yes", "in"], "").expect(0);
     assert_eq!(place.cat("/memories/b"), "changed");
@@ -177,8 +177,8 @@ fn a_person_is_warned_and_asked_before_anything_is_written_unencrypted() {
         let mut command = crate::conversation::bare(&place, &["export", "out"]);
         command.env("INMOST_PASSPHRASE", crate::inmost::PASSPHRASE);
         let mut talk = crate::conversation::Conversation::start(&command);
-        let shown = talk.until("Type yes to go on: ");
-        assert!(shown.contains("is not encrypted"), "{shown:?}");
+        let shown = talk.until("Type yes to continue: ");
+        assert!(shown.contains("will not be encrypted"), "{shown:?}");
         assert!(!out.exists());
         talk.type_in(typed);
         talk.expect_end(code);
@@ -189,7 +189,7 @@ fn a_person_is_warned_and_asked_before_anything_is_written_unencrypted() {
 #[test]
 fn export_asks_or_wants_to_be_told() {
     let place = Place::with_files(&[("/memories/a", "1")]);
-    place.run(["export", "out"], "").expect_failure(2, "has to be confirmed");
+    place.run(["export", "out"], "").expect_failure(2, "needs a confirmation");
     assert!(!place.beside("out").exists());
 }
 
@@ -255,9 +255,9 @@ fn export_leaves_what_is_there_alone() {
     symlink("/nowhere", place.beside("dangling")).unwrap();
     symlink("out", place.beside("linked")).unwrap();
     for link in ["dangling", "linked"] {
-        export(&place, &[link, "--resume"]).expect_failure(1, "file or link");
+        export(&place, &[link, "--resume"]).expect_failure(1, "a file or a link");
     }
-    export(&place, &["store/out"]).expect_failure(2, "folder of the store itself");
+    export(&place, &["store/out"]).expect_failure(2, "is inside the store");
     export(&place, &["no/such/out"]).expect(14);
 
     fs::create_dir(place.beside("elsewhere")).unwrap();
@@ -276,7 +276,7 @@ fn export_leaves_what_is_there_alone() {
     }
 }
 
-/// Kills the program once this holds, and before it has ended.
+/// Kills the program when the condition holds, before it ends.
 #[track_caller]
 fn kill_when(mut command: Command, is_due: impl Fn() -> bool) {
     let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
@@ -333,7 +333,7 @@ fn an_interrupted_export_goes_on_where_it_was() {
     };
     let many = usize::try_from(MANY).unwrap();
     assert!((11..many).contains(&whole(&out)));
-    // What a kill in the middle of a file leaves.
+    // The partial file that a kill leaves behind.
     fs::write(out.join(".inmost%2Fpartial"), "te").unwrap();
     let ended = export(&place, &["out", "--resume", "--json"]).expect(0);
     assert!(last_line(&ended)["same"].as_u64().unwrap() > 10, "{}", ended.out);

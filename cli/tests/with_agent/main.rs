@@ -1,7 +1,7 @@
-//! The tests of the program once more, with a key agent that holds each store: commands do the same through it.
+//! Runs the tests of the program with a key agent that holds each store: commands must behave the same through it.
 //!
-//! Left out are those about what opens a store, which a command does not need here, those of what only a process can do
-//! that has the store itself, and those of the agent. A test that is about such a thing among others locks its store first.
+//! Tests of credentials, of work that needs the store in the same process, and of the agent itself are left out. A test
+//! that does such work among other things locks its store first.
 #![cfg(unix)]
 #![allow(
     clippy::unwrap_used,
@@ -36,5 +36,5 @@ mod rewrite;
 #[path = "../program/transfer.rs"]
 mod transfer;
 
-/// Every store of these tests is unlocked by an agent as soon as it is made.
+/// A key agent holds every store from its creation.
 pub(crate) const WITH_AGENT: bool = true;

@@ -46,6 +46,7 @@ impl Faults {
 
     /// Changes asked for so far: `apply`, `sync`, `write_header`, `create_generation` and
     /// `remove_generation`, whatever became of them. Opening, closing and reading do not count.
+    #[must_use]
     pub fn operations(&self) -> u64 {
         self.plan().operations
     }

@@ -80,6 +80,7 @@ impl MemoryStorage {
 
     /// Another place with the same bytes, as a backup or a thief would have it.
     #[cfg(any(test, feature = "testing"))]
+    #[must_use]
     pub fn duplicate(&self) -> Self {
         let place = self.place();
         let generations = place.generations.iter().map(|(number, generation)| {
@@ -98,6 +99,7 @@ impl MemoryStorage {
 
     /// What someone with access to the medium can do, also under an engine that is open.
     #[cfg(any(test, feature = "testing"))]
+    #[allow(clippy::indexing_slicing, reason = "a test that names no generation should stop there")]
     pub fn tamper<T>(
         &self,
         generation: u64,

@@ -87,6 +87,7 @@ pub enum HeaderCopy {
 
 impl HeaderCopy {
     /// The other of the two.
+    #[must_use]
     pub const fn other(self) -> Self {
         match self {
             Self::A => Self::B,

@@ -35,6 +35,7 @@ pub enum FileProblem {
 
 impl FileProblem {
     /// What takes the place of something else. Does no I/O.
+    #[must_use]
     pub fn of(metadata: &Metadata) -> Self {
         if metadata.is_dir() {
             Self::Folder
@@ -51,6 +52,7 @@ impl FileProblem {
 impl UntrustedFile {
     /// The last part of the path is named, and only if it is made of what our names are made of: whoever made a
     /// folder chose what is in it, and a message goes to terminals and logs.
+    #[must_use]
     pub fn new(path: &Path, how: FileProblem) -> Self {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let is_plain = |name: &str| {
@@ -62,6 +64,7 @@ impl UntrustedFile {
     }
 
     /// Whether there are bytes of the store in it all the same.
+    #[must_use]
     pub fn is_hard_link(&self) -> bool {
         self.how == FileProblem::HardLink
     }

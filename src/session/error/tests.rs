@@ -79,6 +79,10 @@ fn every_error_says_in_a_sentence_what_happened_and_in_another_what_to_do() {
             E::UntrustedFile("header.a is a symbolic link".to_owned()),
             "A file of the store is not what it should be: header.a is a symbolic link."
         ];
+        E::OutcomeUnknown => [
+            E::OutcomeUnknown,
+            "The process that holds the store ended before it said whether the change was made."
+        ];
         E::RandomnessFailed => [
             RandomnessFailed.into(),
             "The operating system gave no randomness."

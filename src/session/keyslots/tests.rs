@@ -11,7 +11,7 @@ use super::*;
 use crate::session::{AnchorStatus, FreshnessAnchor, VaultOptions};
 use inmost_engines::faulty::{Fault, FaultyStorage};
 use inmost_engines::memory::MemoryStorage;
-use inmost_format::assert_leaks_nowhere;
+use inmost_format::assert_not_impl;
 use inmost_format::crypto::cost::KdfLimits;
 use inmost_format::crypto::keys::{Keyfile, RawKey, RecoveryKey};
 use inmost_format::crypto::passphrase::Passphrase;
@@ -57,7 +57,7 @@ impl Store {
         storage: impl Storage + 'static,
         credential: Credential<'_>,
     ) -> Result<Session, StoreError> {
-        self.options.open_storage(Box::new(storage))?.unlock_with(credential)
+        self.options.open_storage(Arc::new(storage))?.unlock_with(credential)
     }
 
     /// Whether a credential opens the store, which must then be whole, also the next time.
@@ -113,7 +113,7 @@ fn numbers(slots: &[SlotInfo]) -> Vec<u8> {
 
 #[test]
 fn what_is_told_of_slots_has_no_trait_that_leaks() {
-    assert_leaks_nowhere!(SlotInfo);
+    assert_not_impl!(SlotInfo: std::fmt::Debug, std::fmt::Display, Clone, PartialEq);
 }
 
 #[test]
@@ -228,7 +228,7 @@ fn a_header_put_back_with_a_removed_slot_is_refused() {
             matches!(refused, StoreError::HeaderRolledBack { expected: 3, found: 2 }),
             "{refused}"
         );
-        let vault = store.options.open_storage(Box::new(store.memory.clone())).unwrap();
+        let mut vault = store.options.open_storage(Arc::new(store.memory.clone())).unwrap();
         let accepted = vault.unlock_accepting_rollback(credential).err();
         assert!(matches!(accepted, Some(StoreError::HeaderRolledBack { .. })));
     }
@@ -295,7 +295,8 @@ fn a_rotation_keeps_one_credential_and_every_file() {
 
     let session = store.unlock(secrets.passphrase()).unwrap();
     let mut records = 0;
-    let dropped = session.rotate(secrets.keyfile(), |written| records = written).unwrap();
+    let dropped =
+        session.with_progress(|written| records = written).rotate(secrets.keyfile()).unwrap();
     assert_eq!(numbers(&dropped), [0, 2]);
     assert!(records > 8);
     assert_whole(&session);
@@ -330,9 +331,9 @@ fn a_rotation_for_a_credential_that_opens_nothing_is_refused() {
     let (right, wrong) = (Secrets::new(1), Secrets::new(2));
     let store = Store::create(right.passphrase());
     let session = store.unlock(right.passphrase()).unwrap();
-    let refused = session.rotate(wrong.passphrase(), |_| {});
+    let refused = session.rotate(wrong.passphrase());
     assert!(matches!(refused, Err(StoreError::WrongPassphrase)));
-    let refused = session.rotate(right.raw(), |_| {});
+    let refused = session.rotate(right.raw());
     assert!(matches!(refused, Err(StoreError::WrongKey(SlotKind::RawKey))));
     assert_whole(&session);
     session.lock();
@@ -347,7 +348,7 @@ fn a_store_in_memory_says_that_it_has_no_slots() {
     assert!(matches!(session.add_slot(&tiny(secrets.raw())), Err(StoreError::InMemory)));
     assert!(matches!(session.replace_slot(0, &tiny(secrets.raw())), Err(StoreError::InMemory)));
     assert!(matches!(session.remove_slot(0), Err(StoreError::InMemory)));
-    assert!(matches!(session.rotate(secrets.raw(), |_| {}), Err(StoreError::InMemory)));
+    assert!(matches!(session.rotate(secrets.raw()), Err(StoreError::InMemory)));
     session.files().write("/memories/a", "goes on").unwrap();
 }
 
@@ -437,7 +438,7 @@ fn a_vault_tells_what_to_ask_for() {
     let session = store.unlock(secrets.keyfile()).unwrap();
     session.add_slot(&tiny(secrets.raw())).unwrap();
     session.lock();
-    let vault = store.options.open_storage(Box::new(store.memory.clone())).unwrap();
+    let vault = store.options.open_storage(Arc::new(store.memory.clone())).unwrap();
     assert_eq!(vault.slot_kinds(), [SlotKind::PassphraseAndKeyfile, SlotKind::RawKey]);
 }
 
@@ -472,7 +473,7 @@ fn times_of_a_change_of_passphrase_and_of_a_rotation() {
             for _ in 0..3 {
                 time("replace_slot", &mut || session.replace_slot(0, &slot).unwrap());
             }
-            time("rotate", &mut || drop(session.rotate(&new, |_| {}).unwrap()));
+            time("rotate", &mut || drop(session.rotate(&new).unwrap()));
             session.lock();
         }
     }
@@ -500,7 +501,7 @@ fn all_four_kinds_open_a_store_on_disk() {
     open().unlock_with((&passphrase, &keyfile)).unwrap().lock();
     open().unlock_with(&recovery).unwrap().lock();
     let session = open().unlock_with(&raw).unwrap();
-    assert_eq!(numbers(&session.rotate(&recovery, |_| {}).unwrap()), [0, 1, 3]);
+    assert_eq!(numbers(&session.rotate(&recovery).unwrap()), [0, 1, 3]);
     session.lock();
     assert!(matches!(open().unlock_with(&raw), Err(StoreError::WrongKey(SlotKind::RawKey))));
     open().unlock_with(&recovery).unwrap().lock();

@@ -1,5 +1,7 @@
 //! The anchor, tampered with and left behind: what is older than it is refused, and its own damage refuses nothing.
 
+use std::sync::Arc;
+
 use super::store::{TestStore, options, passphrase};
 use crate::session::{AnchorStatus, Session, StoreError};
 use inmost_storage::{AnchorSlot, Storage};
@@ -44,7 +46,7 @@ fn records_put_back_behind_the_anchor_are_a_rollback_and_can_be_accepted() {
     let expected = format!("RolledBack {{ expected: {}, found: {} }}", commits[1], commits[0]);
     assert_eq!(refused, format!("Some({expected})"));
 
-    let vault = options().open_storage(Box::new(before.memory.clone())).unwrap();
+    let mut vault = options().open_storage(Arc::new(before.memory.clone())).unwrap();
     let session = vault.unlock_accepting_rollback(&passphrase()).unwrap();
     assert_eq!(session.files().read("/memories/a").unwrap().as_str(), "old");
     assert!(session.status().unwrap().commit > commits[1], "above all that was seen");

@@ -30,7 +30,7 @@ fn a_close_that_hangs_keeps_neither_keys_nor_cache() {
     let anchored = Arc::downgrade(&witness);
     let storage = WatchedStorage { inner: store.memory.clone(), watch: watch.clone() };
     let options = options().session(SessionOptions::new()).freshness_anchor(witness);
-    let session = options.open_storage(Box::new(storage)).unwrap().unlock(&passphrase()).unwrap();
+    let session = options.open_storage(Arc::new(storage)).unwrap().unlock(&passphrase()).unwrap();
     drop(options);
     let cached = session
         .read(|open| {

@@ -84,7 +84,7 @@ fn a_copy_of_the_header_that_is_a_folder_keeps_nobody_from_reading() {
     session.files().write("/memories/a", "more").unwrap();
     assert_eq!(read(&session), "more");
     // What writes headers says why it does not.
-    let error = session.purge(|_| {}).unwrap_err();
+    let error = session.purge().unwrap_err();
     assert_eq!(
         error.to_string(),
         "A file of the store is not what it should be: header.b is a folder."
@@ -97,7 +97,7 @@ fn a_move_to_the_engine_that_the_store_has_is_a_purge() {
     let session = options().create(&path, &passphrase()).unwrap();
     session.files().write("/memories/a", "text").unwrap();
     let mut written = 0;
-    session.migrate(StorageEngine::Sled, |records| written = records).unwrap();
+    session.with_progress(|records| written = records).migrate(StorageEngine::Sled).unwrap();
     assert_eq!(written, 4, "root, two folders and a file");
     assert_eq!(session.status().unwrap().engine, Some(StorageEngine::Sled));
     assert_eq!(read(&session), "text");
@@ -115,7 +115,7 @@ fn a_store_moves_to_another_engine_and_back() {
     session.files().write("/memories/b", "b").unwrap();
     let text = read(&session);
     for (number, engine) in [(2, StorageEngine::Redb), (3, StorageEngine::Sled)] {
-        session.migrate(engine, |_| {}).unwrap();
+        session.migrate(engine).unwrap();
         assert_eq!(session.status().unwrap().engine, Some(engine));
         assert_eq!(read(&session), text);
         // The session goes on in the new engine.
@@ -124,7 +124,7 @@ fn a_store_moves_to_another_engine_and_back() {
         assert_eq!(generations(&path), [number], "nothing is left of the engine before");
         let again = unlock(&path);
         assert_eq!(again.status().unwrap().engine, Some(engine));
-        assert!(again.check(|_| {}).unwrap().is_clean());
+        assert!(again.check().unwrap().is_clean());
         assert_eq!(again.files().read("/memories/b").unwrap().as_str(), number.to_string());
         drop(session);
         session = again;
@@ -137,7 +137,8 @@ fn nothing_moves_to_an_engine_that_was_not_built() {
     let (_parent, path) = parent_and_path();
     let session = options().create(&path, &passphrase()).unwrap();
     session.files().write("/memories/a", "text").unwrap();
-    let moved = session.migrate(StorageEngine::Redb, |_| panic!("something was written"));
+    let moved =
+        session.with_progress(|_| panic!("something was written")).migrate(StorageEngine::Redb);
     assert!(matches!(moved, Err(StoreError::EngineNotBuilt)));
     assert_eq!(read(&session), "text");
     session.lock();
@@ -148,7 +149,10 @@ fn nothing_moves_to_an_engine_that_was_not_built() {
 fn a_store_in_memory_stays_there() {
     let session = Session::in_memory().unwrap();
     session.files().write("/memories/a", "text").unwrap();
-    session.migrate(StorageEngine::Sled, |_| panic!("something was written")).unwrap();
+    session
+        .with_progress(|_| panic!("something was written"))
+        .migrate(StorageEngine::Sled)
+        .unwrap();
     assert_eq!(session.status().unwrap().engine, None);
     assert_eq!(read(&session), "text");
 }

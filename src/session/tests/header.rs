@@ -1,5 +1,7 @@
 //! The header as an attacker with access to the medium may leave it.
 
+use std::sync::Arc;
+
 use super::store::{TestStore, options, passphrase};
 use crate::session::{Session, StoreError};
 use inmost_engines::memory::MemoryStorage;
@@ -218,11 +220,11 @@ fn a_wrong_passphrase_changes_nothing() {
     let wrong = Passphrase::new("wrong").unwrap();
     let before = store.values();
     store.memory.tamper_header(HeaderCopy::B, None);
-    let vault = options().open_storage(Box::new(store.memory.clone())).unwrap();
+    let mut vault = options().open_storage(Arc::new(store.memory.clone())).unwrap();
     let refused: Result<Session, StoreError> = vault.unlock(&wrong);
     assert!(matches!(refused, Err(StoreError::WrongPassphrase)));
     assert!(store.values() == before);
     assert!(store.memory.read_header(HeaderCopy::B).unwrap().is_none());
-    let vault = options().open_storage(Box::new(store.memory.clone())).unwrap();
+    let mut vault = options().open_storage(Arc::new(store.memory.clone())).unwrap();
     vault.unlock(&passphrase()).unwrap();
 }

@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::convert::Infallible;
+use std::sync::Arc;
 
 use super::watched::{Watch, WatchedStorage};
 use crate::session::{Session, SessionOptions, StoreError, VaultOptions};
@@ -157,7 +158,7 @@ impl TestStore {
 
 /// Unlocks the test store that this storage leads to.
 pub(crate) fn unlock_on(storage: impl Storage + 'static) -> Result<Session, StoreError> {
-    options().open_storage(Box::new(storage))?.unlock(&passphrase())
+    options().open_storage(Arc::new(storage))?.unlock(&passphrase())
 }
 
 /// How test stores are made and opened.
@@ -165,7 +166,7 @@ pub(crate) fn options() -> VaultOptions {
     VaultOptions::new()
         .kdf_limits(KdfLimits::of_tests())
         .kdf_cost(TINY)
-        .session(SessionOptions::new().cache_bytes(0))
+        .session(SessionOptions::new().max_cache_bytes(0))
 }
 
 /// The passphrase of all test stores.

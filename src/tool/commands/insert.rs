@@ -1,12 +1,12 @@
 //! `insert`.
 
-use super::Context;
-use crate::tool::error::ToolError;
-use crate::tool::memory_tool::Failure;
-use crate::tool::wording;
-use crate::vfs::path::echo;
-use crate::vfs::{FileError, edit};
 use inmost_format::secret::Wiped;
+
+use super::Context;
+use crate::tool::failure::Failure;
+use crate::tool::wording;
+use crate::vfs::edit;
+use crate::vfs::path::echo;
 
 impl Context<'_> {
     pub(super) fn insert(
@@ -16,13 +16,8 @@ impl Context<'_> {
         text: &str,
     ) -> Result<Wiped<String>, Failure> {
         let path = self.parse(sent)?;
-        self.writable()?;
-        edit::insert(self.session, &path, line, text).map_err(|error| match error {
-            FileError::NoSuchLine(lines) => {
-                ToolError::InvalidInsertLine { insert_line: line, lines }.into()
-            }
-            error => self.failure(error, sent),
-        })?;
+        self.check_writable()?;
+        edit::insert(self.session, &path, line, text)?;
         Ok(wording::inserted(echo(sent)))
     }
 }

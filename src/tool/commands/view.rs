@@ -5,9 +5,8 @@ use crate::limits::VIEW_LINES;
 use crate::session::Open;
 use crate::tool::command::ViewRange;
 use crate::tool::error::ToolError;
-use crate::tool::memory_tool::Failure;
+use crate::tool::failure::Failure;
 use crate::tool::wording;
-use crate::vfs::FileError;
 use crate::vfs::file::FileView;
 use crate::vfs::list::{self, Kind, Listing};
 use crate::vfs::listing;
@@ -21,20 +20,10 @@ impl Context<'_> {
         range: Option<&ViewRange>,
     ) -> Result<Wiped<String>, Failure> {
         let path = self.parse(sent)?;
-        self.session.read(|open| {
-            let found = list::find(open, open.root(), &path).map_err(|error| match error {
-                FileError::NotFound => {
-                    ToolError::NothingToView { path: echo(sent).to_owned() }.into()
-                }
-                error => self.failure(error, sent),
-            })?;
-            match found {
-                Kind::Folder(folder) => self.view_folder(open, &path, &folder),
-                Kind::File(entry) => {
-                    let view = FileView::of_entry(open, entry)
-                        .map_err(|error| self.failure(error, sent))?;
-                    self.view_file(&view, &path, sent, range)
-                }
+        self.session.read(|open| match list::find(open, open.root(), &path)? {
+            Kind::Folder(folder) => self.view_folder(open, &path, &folder),
+            Kind::File(entry) => {
+                self.view_file(&FileView::of_entry(open, entry)?, &path, sent, range)
             }
         })
     }

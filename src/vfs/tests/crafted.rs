@@ -2,6 +2,7 @@
 //! stack of a thread, and with an exact answer.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use super::odd::{ODD, chunk, encode, info, inner, rope, tree};
 use crate::maintenance::CheckReport;
@@ -64,7 +65,7 @@ impl Crafted {
     /// What a check says, which takes no more than `most` steps.
     pub(super) fn check(&self, most: u64) -> CheckReport {
         let mut steps = 0;
-        let report = self.session().check(|records| steps = records).unwrap();
+        let report = self.session().with_progress(|records| steps = records).check().unwrap();
         assert!(steps <= most, "{steps} steps");
         report
     }
@@ -73,15 +74,15 @@ impl Crafted {
     fn assert_not_copied(&self, what: &str, how: &str) {
         let expected = format!("Err(Tampered {{ what: {what:?}, how: {how:?} }})");
         let session = self.session();
-        assert_eq!(format!("{:?}", session.purge(|_| {})), expected);
+        assert_eq!(format!("{:?}", session.purge()), expected);
         assert_eq!(session.files().read("/memories/kept").unwrap().as_str(), "kept");
     }
 
     /// Repairs the store; answers how many things were dropped and how many of them are not listed.
     pub(super) fn repair(&self) -> (usize, u64) {
         let session = self.session();
-        let report = session.repair(|_| {}).unwrap();
-        let left = session.check(|_| {}).unwrap();
+        let report = session.repair().unwrap();
+        let left = session.check().unwrap();
         assert!(left.is_clean(), "{:?}", left.problems);
         assert_eq!(session.files().read("/memories/kept").unwrap().as_str(), "kept");
         (report.dropped.len(), report.unlisted)
@@ -90,7 +91,7 @@ impl Crafted {
     /// What a salvage saves, how many things it misses and how many of them are not listed.
     pub(super) fn salvage(&self) -> (Files, usize, u64) {
         let mut saved = Files::new();
-        let vault = options().open_storage(Box::new(self.store.memory.clone())).unwrap();
+        let vault = options().open_storage(Arc::new(self.store.memory.clone())).unwrap();
         let report = vault
             .salvage(&passphrase(), |path, text| {
                 saved.insert(path.to_owned(), text.to_owned());
@@ -259,7 +260,7 @@ fn levels_that_do_not_count_down_are_damage() {
         let found: Vec<_> = report.problems.iter().map(|problem| problem.how).collect();
         assert_eq!(found, ["authenticates but does not decode"], "{levels:?}");
         let session = crafted.session();
-        let purged = format!("{:?}", session.purge(|_| {}));
+        let purged = format!("{:?}", session.purge());
         assert!(purged.contains("authenticates but does not decode"), "{levels:?}: {purged}");
         drop(session);
         assert_eq!(crafted.salvage(), (files(&[("/memories/kept", "kept")]), 1, 0));
@@ -297,7 +298,7 @@ fn the_deepest_store_fits_the_stack() {
     assert_eq!((report.records, report.files), (20 * 25 + 5, 2));
     let (saved, lost, _) = crafted.salvage();
     assert_eq!((saved.len(), lost), (2, 0));
-    crafted.session().purge(|_| {}).unwrap();
+    crafted.session().purge().unwrap();
     assert_eq!(crafted.repair(), (0, 0));
 }
 

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use crate::session::tests::store::TestStore;
 use crate::session::{Session, StoreError, Txn};
+use crate::vfs::EntryKind;
 use crate::vfs::error::FileError;
-use crate::vfs::files::EntryKind;
-use crate::vfs::folder::{self, Found};
+use crate::vfs::folder::{self, ResolvedPath, Target};
 use crate::vfs::path::MemoryPath;
 use crate::vfs::{edit, rope};
 use inmost_format::record::tree::Owner;
@@ -61,7 +61,7 @@ impl Call {
             Self::Remove(path) => files.remove(path),
             Self::Rename(old, new) => files.rename(old, new),
             Self::Header => Ok(store.change_header(session)?),
-            Self::Purge => Ok(session.purge(|_| {})?),
+            Self::Purge => Ok(session.purge()?),
         }
     }
 
@@ -125,17 +125,19 @@ pub(super) fn put(txn: &mut Txn<'_>, path: &str, text: &str) -> Result<(), FileE
     let mut owner = Owner { sink: txn, object: id, next_index: &mut file.next_index };
     rope::splice(&mut owner, &mut file.body, 0..0, text)?;
     txn.put(RecordId::file(id), file.into());
-    edit::set_entry(txn, &parse(path), (id, Tag::default()), edit::new_info(text, None), None)
+    let path = parse(path);
+    let resolved = ResolvedPath::new(txn, &txn.root()?, &path)?;
+    let info = edit::new_info(text, None);
+    edit::set_entry(txn, (&path, &resolved), (id, Tag::default()), info, None)
 }
 
 /// Takes a file away in a change that does more than that.
 fn take(txn: &mut Txn<'_>, path: &str) -> Result<(), FileError> {
-    let root = txn.root()?.tree;
-    let root = (root.id, root.tag);
-    let Found::Entry(entry) = folder::find(txn, root, &parse(path))? else {
-        return Err(FileError::NotFound);
-    };
-    folder::remove(txn, root, &parse(path))?;
+    let path = parse(path);
+    let resolved = ResolvedPath::new(txn, &txn.root()?, &path)?;
+    let Target::Entry(entry) = &resolved.target else { return Err(FileError::NotFound) };
+    let entry = entry.clone();
+    folder::remove(txn, &path, &resolved)?;
     edit::discard(txn, entry)
 }
 
@@ -145,7 +147,7 @@ pub(super) fn dump(session: &Session) -> Result<Model, FileError> {
         let mut sum = 0;
         for entry in session.files().list(folder)? {
             let path = format!("{folder}/{}", entry.name);
-            let bytes = match entry.kind {
+            let bytes = match entry.metadata.kind {
                 EntryKind::Folder => walk(session, &path, model)?,
                 EntryKind::File { lines, .. } => {
                     let text = session.files().read(&path)?.as_str().to_owned();
@@ -155,7 +157,7 @@ pub(super) fn dump(session: &Session) -> Result<Model, FileError> {
                     bytes
                 }
             };
-            assert_eq!(entry.bytes, bytes, "the folder's total: {path}");
+            assert_eq!(entry.metadata.bytes, bytes, "the folder's total: {path}");
             sum += bytes;
         }
         Ok(sum)

@@ -7,6 +7,7 @@ use super::model::{parse, put};
 use crate::session::tests::store::TestStore;
 use crate::session::{Session, StoreError, Txn};
 use crate::vfs::error::FileError;
+use crate::vfs::folder::ResolvedPath;
 use crate::vfs::{edit, file, folder};
 use inmost_format::record::node::{
     Entries, Entry, File, FileInfo, Folder, Name, Node, Text, Totals, What,
@@ -65,9 +66,9 @@ fn try_everything(name: &str, make: impl Fn(&mut Txn<'_>) -> Result<What, FileEr
         .write(|txn| {
             put(txn, "/memories/kept", "kept")?;
             let what = make(txn)?;
-            let root = txn.root()?.tree;
             let path = parse("/memories/odd");
-            folder::put(txn, (root.id, root.tag), &path, (ODD, Tag::default()), what)?;
+            let resolved = ResolvedPath::new(txn, &txn.root()?, &path)?;
+            folder::put(txn, &path, &resolved, (ODD, Tag::default()), what)?;
             Ok::<_, FileError>(())
         })
         .unwrap_or_else(|error| panic!("{name}: {error}"));

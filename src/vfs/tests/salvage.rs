@@ -1,11 +1,12 @@
 //! Every record of a store damaged in turn: what check says, what repair leaves, what salvage saves.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use crate::session::tests::store::{self, TestStore};
 use crate::session::tests::watched::{Watch, WatchedStorage};
 use crate::session::{Session, StoreError, VaultOptions};
-use crate::vfs::{EntryKind, FileError};
+use crate::vfs::FileError;
 use inmost_engines::memory::MemoryStorage;
 use inmost_format::crypto::cost::{KdfCost, KdfLimits};
 use inmost_format::crypto::passphrase::Passphrase;
@@ -24,7 +25,7 @@ fn options() -> VaultOptions {
 }
 
 fn open(storage: &MemoryStorage) -> Result<Session, StoreError> {
-    options().open_storage(Box::new(storage.clone()))?.unlock(&passphrase())
+    options().open_storage(Arc::new(storage.clone()))?.unlock(&passphrase())
 }
 
 /// A store with small and long files, a folder with a tree of entries, nested folders and something in the system folder.
@@ -71,7 +72,7 @@ fn damage(storage: &MemoryStorage, address: Address, value: Option<Vec<u8>>) {
 fn readable(session: &Session, folder: &str, into: &mut Files) -> Result<(), FileError> {
     for entry in session.files().list(folder)? {
         let path = format!("{folder}/{}", entry.name);
-        if matches!(entry.kind, EntryKind::Folder) {
+        if entry.metadata.is_folder() {
             readable(session, &path, into)?;
         } else {
             into.insert(path.clone(), session.files().read(&path)?.as_str().to_owned());
@@ -82,7 +83,7 @@ fn readable(session: &Session, folder: &str, into: &mut Files) -> Result<(), Fil
 
 fn salvage(storage: &MemoryStorage) -> (Files, usize) {
     let mut saved = Files::new();
-    let vault = options().open_storage(Box::new(storage.clone())).unwrap();
+    let vault = options().open_storage(Arc::new(storage.clone())).unwrap();
     let report = vault
         .salvage(&passphrase(), |path, text| {
             saved.insert(path.to_owned(), text.to_owned());
@@ -124,20 +125,20 @@ fn whatever_record_is_damaged_the_rest_is_found_kept_and_saved() {
             Err(StoreError::Tampered { .. }) => unopenable += 1,
             Err(error) => panic!("record {number}: {error}"),
             Ok(session) => {
-                if session.check(|_| {}).unwrap().is_clean() {
+                if session.check().unwrap().is_clean() {
                     // What was deleted is reaped at unlock, damaged or not.
                     let mut kept = Files::new();
                     readable(&session, "/memories", &mut kept).unwrap();
                     assert_eq!(kept, files, "record {number}: not noticed");
                     continue;
                 }
-                match session.repair(|_| {}) {
+                match session.repair() {
                     // The root folder itself: salvage is what is left.
                     Err(StoreError::Tampered { .. }) => unopenable += 1,
                     Err(error) => panic!("record {number}: {error}"),
                     Ok(_) => {
                         clean_repairs += 1;
-                        assert!(session.check(|_| {}).unwrap().is_clean(), "record {number}");
+                        assert!(session.check().unwrap().is_clean(), "record {number}");
                         let mut kept = Files::new();
                         readable(&session, "/memories", &mut kept).unwrap();
                         assert!(kept.iter().all(|(path, text)| files.get(path) == Some(text)));
@@ -177,7 +178,7 @@ fn deleted_text_comes_back_only_where_nothing_tells_it_apart() {
 /// What a salvage saves, wherever it was.
 fn texts(store: &TestStore) -> Vec<String> {
     let mut saved = Vec::new();
-    let vault = store::options().open_storage(Box::new(store.memory.clone())).unwrap();
+    let vault = store::options().open_storage(Arc::new(store.memory.clone())).unwrap();
     let save = |_: &str, text: &str| {
         saved.push(text.to_owned());
         Ok::<(), StoreError>(())
@@ -219,7 +220,7 @@ fn what_the_engine_cannot_read_is_lost_and_the_rest_is_saved() {
     watch.make_unreadable(move |address| *address == damaged);
     let open = || {
         let storage = WatchedStorage { inner: store.memory.clone(), watch: watch.clone() };
-        store::options().open_storage(Box::new(storage)).unwrap()
+        store::options().open_storage(Arc::new(storage)).unwrap()
     };
 
     let mut saved = 0;
@@ -237,7 +238,7 @@ fn what_the_engine_cannot_read_is_lost_and_the_rest_is_saved() {
     assert_eq!(format!("{report:?}"), "2 files saved, 1 lost: [a record cannot be read]");
 
     let session = open().unlock(&store::passphrase()).unwrap();
-    let checked = session.check(|_| {});
+    let checked = session.check();
     assert!(matches!(checked, Err(StoreError::Io(_))), "{checked:?}");
     let read = session.files().read(&path);
     assert!(matches!(read, Err(FileError::Store(StoreError::Io(_)))));

@@ -1,19 +1,20 @@
-//! One file, from the store to the editor and back.
+//! Takes one file from the store to the editor and back.
 
 use super::editor::{Editor, Signals};
 use super::private_folder::PrivateFolder;
 use crate::exit::{Exit, Failure};
+use crate::output::print;
 use crate::store::OpenStore;
 use crate::store::facts::Text;
 use crate::tree;
 
-/// Lets the editor work on the file, and writes what it has changed.
+/// Runs the editor on the file, and writes the changed text.
 pub(super) fn edit(store: &OpenStore, path: &str, editor: &Editor) -> Result<(), Failure> {
     let before = store.find(path)?;
     if before.is_none() && tree::is_folder(store, path)? {
         return Err(inmost::FileError::AlreadyExists.into());
     }
-    // Before there is anything that a signal could leave behind.
+    // Before the text leaves the store, so that no signal can end this process without cleaning up.
     let mut signals = Signals::watch()?;
     let mut folder = PrivateFolder::with_file(path, text(before.as_ref()))?;
     editor.run(&folder, &mut signals)?;
@@ -22,7 +23,7 @@ pub(super) fn edit(store: &OpenStore, path: &str, editor: &Editor) -> Result<(),
         return Err(folder.keep(not_text()));
     };
     if after == text(before.as_ref()) {
-        return crate::commands::print(b"The text was not changed; nothing was written.\n");
+        return print(b"The text was not changed. Nothing was written.\n");
     }
     save(store, path, before.as_ref(), after).map_err(|failure| folder.keep(failure))
 }
@@ -30,7 +31,7 @@ pub(super) fn edit(store: &OpenStore, path: &str, editor: &Editor) -> Result<(),
 fn not_text() -> Failure {
     Failure::new(
         Exit::Other,
-        "The edited text is not UTF-8, so it was not written.",
+        "The edited text was not written: it is not UTF-8.",
         "Save it as UTF-8.",
     )
 }
@@ -39,15 +40,17 @@ fn text(file: Option<&Text>) -> &str {
     file.map_or("", Text::as_str)
 }
 
-/// Writes the text, unless the file is no longer what it was. Two who both save at the very same moment can still
-/// overtake each other: the store has no write that depends on what is there.
+/// Writes the text, unless the file has changed since it was read. Two processes that save at the same moment can still
+/// overwrite each other: the store has no conditional write.
 fn save(store: &OpenStore, path: &str, before: Option<&Text>, after: &str) -> Result<(), Failure> {
     let now = store.find(path)?;
     if now.as_ref().map(Text::as_str) != before.map(Text::as_str) {
         return Err(Failure::new(
             Exit::Other,
-            "The file was changed in the store meanwhile, so the edited text was not written.",
-            "Look at both.",
+            format!(
+                "The edited text was not written: {path} was changed in the store in the meantime."
+            ),
+            "Compare both versions.",
         ));
     }
     store.write(path, after)
@@ -57,9 +60,9 @@ fn save(store: &OpenStore, path: &str, before: Option<&Text>, after: &str) -> Re
 mod tests {
     use super::*;
 
-    fn told(saved: Result<(), Failure>) -> String {
+    fn message(saved: Result<(), Failure>) -> String {
         match saved {
-            Err(Failure::Told { what, .. }) => what.into_owned(),
+            Err(Failure::Error { message, .. }) => message.into_owned(),
             _ => String::new(),
         }
     }
@@ -67,17 +70,19 @@ mod tests {
     #[test]
     fn a_file_that_was_changed_meanwhile_is_not_overwritten() {
         let (store, path) = (OpenStore::in_memory(), "/memories/a");
-        assert_eq!(told(save(&store, path, None, "new")), "");
+        assert_eq!(message(save(&store, path, None, "new")), "");
         let before = store.find(path).unwrap();
-        assert_eq!(told(save(&store, path, before.as_ref(), "newer")), "");
+        assert_eq!(message(save(&store, path, before.as_ref(), "newer")), "");
 
-        // Changed, made and deleted by another.
+        // Changed, created and deleted by another process.
         for stale in [before.as_ref(), None] {
-            assert!(told(save(&store, path, stale, "mine")).contains("changed in the store"));
+            assert!(message(save(&store, path, stale, "mine")).contains("changed in the store"));
         }
         let before = store.find(path).unwrap();
         store.remove(path).unwrap();
-        assert!(told(save(&store, path, before.as_ref(), "mine")).contains("changed in the store"));
+        assert!(
+            message(save(&store, path, before.as_ref(), "mine")).contains("changed in the store")
+        );
         assert!(store.find(path).unwrap().is_none());
     }
 }

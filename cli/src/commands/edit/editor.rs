@@ -1,4 +1,4 @@
-//! Running a person's editor, and cleaning up after it whatever ends it.
+//! Runs the editor, and lets the caller clean up even if a signal ends it.
 
 use std::env;
 use std::ffi::OsString;
@@ -13,39 +13,42 @@ use super::private_folder::PrivateFolder;
 use crate::exit::{Exit, Failure};
 use crate::streams;
 
-/// The editor that the environment names.
+/// The editor that VISUAL or EDITOR gives.
 pub(super) struct Editor {
-    /// A program and its options, as a shell reads them.
+    /// A program and its options, in shell syntax.
     command: OsString,
     options: &'static [&'static str],
 }
 
 impl Editor {
-    pub(super) fn of_environment() -> Result<Self, Failure> {
+    pub(super) fn from_environment() -> Result<Self, Failure> {
         let named = |variable| env::var_os(variable).filter(|command| !command.is_empty());
         let command = named("VISUAL").or_else(|| named("EDITOR")).ok_or_else(|| {
-            Failure::usage("No editor is named.", "Set VISUAL or EDITOR, for example EDITOR=vim.")
+            Failure::usage(
+                "No editor is configured.",
+                "Set VISUAL or EDITOR, for example EDITOR=vim.",
+            )
         })?;
         let Some(options) = options(&program(&command)) else {
             streams::warn(
-                "What this editor keeps of a text elsewhere, as backups or history, is not known to inmost.",
+                "This editor is unknown to inmost. It may write copies of the text, such as backups or a history, to the disk.",
             );
             return Ok(Self { command, options: &[] });
         };
         Ok(Self { command, options })
     }
 
-    /// Runs it until it ends.
+    /// Runs the editor until it ends.
     ///
     /// # Errors
-    /// If it fails, or if a signal ends this program; the text is then not to be written.
+    /// If the editor fails, or a signal asks this program to end. The text must not be written then.
     pub(super) fn run(&self, folder: &PrivateFolder, signals: &mut Signals) -> Result<(), Failure> {
-        // In place of the shell, so that a signal that is passed on reaches it.
+        // `exec` replaces the shell, so that a forwarded signal reaches the editor.
         let mut script = OsString::from("exec ");
         script.push(&self.command);
         script.push(" \"$@\"");
         let failed = |error: io::Error| {
-            Failure::io("The editor cannot be run", &error, "Check VISUAL and EDITOR.")
+            Failure::io("The editor cannot be started", &error, "Check VISUAL and EDITOR.")
         };
         let child = Command::new("sh")
             .arg("-c")
@@ -59,7 +62,7 @@ impl Editor {
             .map_err(failed)?;
         let status = signals.outlive(child).map_err(failed)?;
         if signals.has_ended {
-            return Err(unsaved("The edit was ended by a signal."));
+            return Err(unsaved("A signal ended the edit."));
         }
         if status.success() {
             Ok(())
@@ -69,12 +72,12 @@ impl Editor {
     }
 }
 
-fn unsaved(what: &str) -> Failure {
-    let advice = "The edited text was removed, and nothing was written; try again.";
-    Failure::new(Exit::Other, what.to_owned(), advice)
+fn unsaved(message: &str) -> Failure {
+    let advice = "The edited text was removed and nothing was written. Try again.";
+    Failure::new(Exit::Other, message.to_owned(), advice)
 }
 
-/// The signals that would end this program before it has cleaned up.
+/// Catches the signals that would end this program before it has cleaned up.
 pub(super) struct Signals {
     signals: signal_hook::iterator::Signals,
     has_ended: bool,
@@ -83,15 +86,17 @@ pub(super) struct Signals {
 impl Signals {
     pub(super) fn watch() -> Result<Self, Failure> {
         let watched = [SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIGTERM];
-        let signals = signal_hook::iterator::Signals::new(watched)
-            .map_err(|error| Failure::io("Signals cannot be watched", &error, "Try again."))?;
+        let signals = signal_hook::iterator::Signals::new(watched).map_err(|error| {
+            Failure::io("Signal handlers cannot be installed", &error, "Try again.")
+        })?;
         Ok(Self { signals, has_ended: false })
     }
 
-    /// Waits for the end of a child. Ctrl-C is the editor's own to answer; what is to end this program ends that first.
+    /// Waits until the child ends. Ctrl-C is left to the editor. A signal that asks this program to end is forwarded to the
+    /// child.
     fn outlive(&mut self, mut child: Child) -> io::Result<ExitStatus> {
         loop {
-            // A child that ends from here on is told by its signal.
+            // If the child ends after this line, SIGCHLD wakes the loop below.
             if let Some(status) = child.try_wait()? {
                 return Ok(status);
             }
@@ -102,7 +107,7 @@ impl Signals {
                 if self.has_ended {
                     child.kill()?;
                 } else {
-                    // It may have ended already.
+                    // Fails if the child has ended already.
                     let _ = kill_process(Pid::from_child(&child), Signal::TERM);
                 }
                 self.has_ended = true;
@@ -111,22 +116,22 @@ impl Signals {
     }
 }
 
-/// The program that a command runs: behind all links, because `vi` is not always the same one.
+/// The path of the program that a command runs, with links resolved: `vi` may be a link to any of several editors.
 fn program(command: &OsString) -> PathBuf {
     let command = command.to_string_lossy();
     let name = command.split_whitespace().next().unwrap_or_default();
     let folders = env::var_os("PATH").unwrap_or_default();
-    // A name with a folder replaces the one it is looked for in.
-    let mut places = env::split_paths(&folders).map(|folder| folder.join(name));
-    let found = if name.contains('/') {
+    let mut candidates = env::split_paths(&folders).map(|folder| folder.join(name));
+    let program = if name.contains('/') {
         Some(PathBuf::from(name))
     } else {
-        places.find(|place| place.is_file())
+        candidates.find(|path| path.is_file())
     };
-    found.and_then(|place| place.canonicalize().ok()).unwrap_or_default()
+    program.and_then(|path| path.canonicalize().ok()).unwrap_or_default()
 }
 
-/// What makes a known editor keep nothing of a text but the file itself, after the settings of its user. Does no I/O.
+/// Options that stop a known editor from writing copies of the text. They override the settings of the user. `None` for an
+/// unknown editor. Does no I/O.
 fn options(program: &Path) -> Option<&'static [&'static str]> {
     let name = program.file_name()?.to_str()?;
     let is = |known: &str| {
@@ -143,7 +148,7 @@ fn options(program: &Path) -> Option<&'static [&'static str]> {
     }
 }
 
-/// No swap file; nothing in viminfo or shada; no backups and undo files; and no line feed that the user did not type.
+/// No swap file, no viminfo or shada, no backups, no undo files; and no line feed added at the end.
 const VIM: &[&str] = &[
     "-n",
     "-i",
@@ -158,10 +163,10 @@ const VIM: &[&str] = &[
     "silent! set nofixendofline",
 ];
 
-/// The file of settings is where backups and histories are switched on, and no option switches them off again.
+/// Only the settings file can enable backups and histories, and no option disables them, so the file is ignored.
 const NANO: &[&str] = &["--ignorercfiles", "--nonewlines"];
 
-/// `savehist` and `desktop` keep what was killed and copied.
+/// `savehist` and `desktop` save killed and copied text, so both are disabled.
 const EMACS: &[&str] = &[
     "--eval",
     "(progn (setq make-backup-files nil auto-save-default nil auto-save-list-file-prefix nil \

@@ -1,4 +1,4 @@
-//! A folder in memory for one text, which nobody else can read and which leaves nothing behind.
+//! A private folder on an in-memory file system that holds one text while it is edited.
 
 use std::fs::{self, DirBuilder, OpenOptions};
 use std::io::{self, Read, Write};
@@ -6,11 +6,11 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 use crate::exit::{Exit, Failure};
-use crate::plain::{self, MOST_BYTES};
+use crate::host_files::{self, MAX_FILE_BYTES};
 use crate::streams;
 use crate::wiped::Wiped;
 
-/// The folder; everything in it is overwritten and removed when this is dropped, unless it is kept.
+/// The folder. On drop, every file in it is overwritten and removed, unless [`PrivateFolder::keep`] was called.
 pub(super) struct PrivateFolder {
     folder: PathBuf,
     file: PathBuf,
@@ -18,19 +18,22 @@ pub(super) struct PrivateFolder {
 }
 
 impl PrivateFolder {
-    /// With a file of this text. Its name is not that of the file of the memory, which editors and the list of
-    /// processes would tell, but the ending is, by which an editor knows what kind of text it is.
+    /// Creates the folder with one file that holds this text.
+    ///
+    /// The file does not have the name of the memory file, because editors and the process list would show it. It has the
+    /// same extension, from which an editor detects the type of the text.
     ///
     /// # Errors
-    /// If there is no file system in memory, or it is full.
+    /// If there is no in-memory file system, or it is full.
     pub(super) fn with_file(path: &str, text: &str) -> Result<Self, Failure> {
         let folder = make()?;
-        let file = folder.join(format!("memory{}", ending(path)));
+        let file = folder.join(format!("memory{}", extension(path)));
         let private = Self { folder, file, is_kept: false };
-        let file = plain::create(&private.file);
+        let file = host_files::create(&private.file);
         file.and_then(|mut file| file.write_all(text.as_bytes())).map_err(|error| {
-            let advice = "Make room in the file system in memory.";
-            Failure::io("The text cannot be handed to the editor", &error, advice)
+            let advice = "Free some space on that file system.";
+            let message = format!("The text cannot be written to {}", private.file.display());
+            Failure::io(&message, &error, advice)
         })?;
         Ok(private)
     }
@@ -43,33 +46,33 @@ impl PrivateFolder {
         &self.file
     }
 
-    /// What the file holds now.
+    /// The text of the file after the edit.
     pub(super) fn read(&self) -> Result<Wiped, Failure> {
-        let read = plain::open(&self.file).and_then(|file| Wiped::read(file, MOST_BYTES));
+        let read = host_files::open(&self.file).and_then(|file| Wiped::read(file, MAX_FILE_BYTES));
         let text = read.map_err(|error| {
-            Failure::io("The edited text cannot be read", &error, "Nothing was written.")
+            Failure::io("The edited text cannot be read", &error, "Nothing was written. Try again.")
         })?;
         text.ok_or_else(|| {
             Failure::new(
                 Exit::Other,
-                "The edited text is too long for a file of the memory.",
-                "Split it over several files.",
+                "The edited text is too long for a memory file.",
+                "Split it into several files.",
             )
         })
     }
 
-    /// Leaves the text where it is, since it could not be written for this reason.
+    /// Keeps the edited text after it could not be written, and adds its path to the failure.
     pub(super) fn keep(&mut self, failure: Failure) -> Failure {
-        let Failure::Told { exit, what, advice } = failure else { return failure };
+        let Failure::Error { exit, message, advice } = failure else { return failure };
         if !self.file.exists() {
-            return Failure::Told { exit, what, advice };
+            return Failure::Error { exit, message, advice };
         }
         self.is_kept = true;
         let advice = format!(
-            "{advice} The edited text is kept in memory, in {}: give it to `inmost write`, then remove its folder.",
+            "{advice} The edited text is kept in {}. Pass it to `inmost write`, then remove that folder.",
             self.file.display()
         );
-        Failure::new(exit, what, advice)
+        Failure::new(exit, message, advice)
     }
 }
 
@@ -77,14 +80,16 @@ impl Drop for PrivateFolder {
     fn drop(&mut self) {
         if !self.is_kept && wipe(&self.folder).is_err() {
             let folder = self.folder.display();
-            streams::warn(&format!("The folder {folder}, with the text, cannot be removed."));
+            streams::warn(&format!(
+                "The folder {folder}, which contains the edited text, cannot be removed."
+            ));
         }
     }
 }
 
-/// A new folder in memory.
+/// Creates a new folder on an in-memory file system.
 fn make() -> Result<PathBuf, Failure> {
-    // Of the user alone, where there is one; else that of all, in which only its owner can remove a folder.
+    // Prefer the folder that belongs to the user alone. In /dev/shm, which everyone shares, only the owner can remove a folder.
     let session = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
     let parents = session.into_iter().chain([PathBuf::from("/dev/shm")]);
     for parent in parents.filter(|parent| parent.is_absolute()) {
@@ -95,24 +100,24 @@ fn make() -> Result<PathBuf, Failure> {
             let _ = fs::remove_dir(&folder);
         }
     }
-    Err(super::no_memory())
+    Err(super::unsupported::no_memory_file_system())
 }
 
 fn make_in(parent: &Path) -> io::Result<PathBuf> {
     let mut number = 0;
     loop {
         let folder = parent.join(format!("inmost-edit-{}-{number}", std::process::id()));
-        // Never one that is there: it would be somebody's.
+        // Never use an existing folder: it may belong to another user.
         match DirBuilder::new().mode(0o700).create(&folder) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists && number < TRIES => {
                 number += 1;
             }
-            made => return made.map(|()| folder),
+            created => return created.map(|()| folder),
         }
     }
 }
 
-/// More than anybody keeps; somebody may have taken the first names to be a nuisance.
+/// More than one user keeps. Another user may have taken the first names on purpose.
 const TRIES: u32 = 100;
 
 fn is_in_memory(folder: &Path) -> bool {
@@ -122,21 +127,22 @@ fn is_in_memory(folder: &Path) -> bool {
 /// `TMPFS_MAGIC` of Linux.
 const TMPFS: rustix::fs::FsWord = 0x0102_1994;
 
-/// `.md` of a path that ends so; nothing if what stands there is no ordinary ending. Does no I/O.
-fn ending(path: &str) -> String {
+/// The extension of a path with its dot, such as `.md`, or an empty string if it is not a short alphanumeric one: a longer
+/// one could be part of a private name. Does no I/O.
+fn extension(path: &str) -> String {
     let name = path.rsplit('/').next().unwrap_or_default();
     match name.rsplit_once('.') {
-        Some((_, ending))
-            if (1..=8).contains(&ending.len())
-                && ending.bytes().all(|byte| byte.is_ascii_alphanumeric()) =>
+        Some((_, extension))
+            if (1..=8).contains(&extension.len())
+                && extension.bytes().all(|byte| byte.is_ascii_alphanumeric()) =>
         {
-            format!(".{ending}")
+            format!(".{extension}")
         }
         _ => String::new(),
     }
 }
 
-/// Overwrites every file of a folder and removes them and it. Goes on after a failure, and tells of the first.
+/// Overwrites and removes every file of a folder, then removes the folder. Continues after an error and returns the first.
 fn wipe(folder: &Path) -> io::Result<()> {
     let mut first = Ok(());
     for entry in fs::read_dir(folder)? {
@@ -146,7 +152,7 @@ fn wipe(folder: &Path) -> io::Result<()> {
             wipe(&path)
         } else {
             if kind.is_file() {
-                // What cannot be overwritten can still be removed.
+                // If it cannot be overwritten, it may still be possible to remove it.
                 let _ = overwrite(&path);
             }
             fs::remove_file(&path)
@@ -156,7 +162,7 @@ fn wipe(folder: &Path) -> io::Result<()> {
     first.and(fs::remove_dir(folder))
 }
 
-/// In a file system in memory these are the same pages.
+/// On an in-memory file system this overwrites the same pages.
 fn overwrite(path: &Path) -> io::Result<()> {
     let mut file = OpenOptions::new().write(true).open(path)?;
     let bytes = file.metadata()?.len();
@@ -178,7 +184,7 @@ mod tests {
             ("/memories/a.", ""),
             ("/memories/.b", ".b"),
         ] {
-            assert_eq!(ending(path), expected, "{path}");
+            assert_eq!(extension(path), expected, "{path}");
         }
     }
 

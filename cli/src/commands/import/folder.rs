@@ -1,4 +1,4 @@
-//! What is in a folder of plain files. Links are not followed, and nothing is opened.
+//! Lists the files below a folder. Links are not followed, and no file is opened.
 
 use std::fs;
 use std::io;
@@ -8,9 +8,9 @@ use crate::exit::Failure;
 
 /// The files below a folder.
 pub(super) struct Folder {
-    /// Their paths below it, with `/` between the names, in order.
+    /// Relative paths with `/` between the names, sorted.
     pub(super) files: Vec<String>,
-    /// What is no file with a name in UTF-8, and why it is refused.
+    /// Refused paths, each with the reason: links, special files, and names that are not UTF-8.
     pub(super) refused: Vec<(String, String)>,
 }
 
@@ -18,8 +18,8 @@ impl Folder {
     pub(super) fn read(place: &Path) -> Result<Self, Failure> {
         let mut folder = Self { files: Vec::new(), refused: Vec::new() };
         let mut waiting = folder.enter(place, "").map_err(|error| {
-            let advice = "Check that it is a folder and that you may read it.";
-            Failure::io("The folder to import cannot be read", &error, advice)
+            let advice = "Check that it is a folder and that you have permission to read it.";
+            Failure::io(&format!("The folder {} cannot be read", place.display()), &error, advice)
         })?;
         while let Some(below) = waiting.pop() {
             match folder.enter(&place.join(&below), &below) {
@@ -32,7 +32,7 @@ impl Folder {
         Ok(folder)
     }
 
-    /// Notes what is in one folder, and returns the folders in it.
+    /// Records the files of one folder, and returns its subfolders.
     fn enter(&mut self, place: &Path, below: &str) -> io::Result<Vec<String>> {
         let mut folders = Vec::new();
         for entry in fs::read_dir(place)? {
@@ -41,21 +41,21 @@ impl Folder {
             let path = |name: &str| {
                 if below.is_empty() { name.to_owned() } else { format!("{below}/{name}") }
             };
-            let Some(known) = name.to_str() else {
+            let Some(text) = name.to_str() else {
                 let reason = "its name is not UTF-8".to_owned();
                 self.refused.push((path(&name.to_string_lossy()), reason));
                 continue;
             };
-            // Of a link this is the link's own.
+            // The type of a link itself, not of its target.
             let kind = entry.file_type()?;
             if kind.is_dir() {
-                folders.push(path(known));
+                folders.push(path(text));
             } else if kind.is_file() {
-                self.files.push(path(known));
+                self.files.push(path(text));
             } else {
                 let reason =
                     if kind.is_symlink() { "it is a link" } else { "it is a special file" };
-                self.refused.push((path(known), reason.to_owned()));
+                self.refused.push((path(text), reason.to_owned()));
             }
         }
         Ok(folders)

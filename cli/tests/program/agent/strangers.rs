@@ -1,8 +1,8 @@
-//! What is sent to the key agent by others than the program.
+//! Clients other than the program that connect to the key agent.
 
 use super::*;
 
-/// A frame: docs of `cli/src/agent/frame.rs`.
+/// A frame; see the frame format of the key agent.
 fn frame(head: &Value, bytes: &[u8]) -> Vec<u8> {
     let head = head.to_string();
     let mut frame = Vec::new();
@@ -27,7 +27,7 @@ fn receive(stream: &mut UnixStream) -> Option<(Value, Vec<u8>)> {
     Some((serde_json::from_slice(&head).unwrap(), bytes))
 }
 
-/// A connection that was let in with this greeting, or what was said to it.
+/// A connection that was accepted with this hello, or the refusal.
 fn greet(place: &Place, hello: &Value) -> (UnixStream, Value) {
     let mut stream = UnixStream::connect(socket(place)).unwrap();
     stream.write_all(&frame(hello, b"")).unwrap();
@@ -45,7 +45,7 @@ fn another_version_is_told_so_and_can_lock() {
     let place = Place::with_store();
     let agent = place.unlock(&[]);
     let (_, said) = greet(&place, &json!({ "version": 2 }));
-    let what = said["Refused"]["Told"]["what"].as_str().unwrap();
+    let what = said["Refused"]["Error"]["message"].as_str().unwrap();
     assert!(what.contains("another version") && what.contains("protocol 2"), "{what}");
     let (mut stream, said) = greet(&place, &json!({ "version": 2, "purpose": "Lock" }));
     assert_eq!(said, "Ending");
@@ -61,22 +61,22 @@ fn rubbish_stalled_and_oversized_clients_harm_nobody_else() {
     let mut rubbish = connect();
     rubbish.write_all(b"GET / HTTP/1.1\r\n\r\n").unwrap();
     assert!(receive(&mut rubbish).unwrap().0["Refused"].is_object());
-    // As many as there can be of those who never say what they want: their time is up before long.
+    // The maximum of clients that never send a hello. They time out.
     let stalled: Vec<_> = (0..100).map(|_| connect()).collect();
     wait_until("others come through", || ask(&place, &["cat", "/memories/a"], "").code == Some(0));
     drop(stalled);
-    // One that was let in and stops in the middle of a request.
+    // An accepted client that stops in the middle of a request.
     let (mut half, said) = greet(&place, &json!({ "version": 1 }));
     assert!(said["Come"].is_object(), "{said}");
     half.write_all(&frame(&json!({ "Store": "Call" }), &[b'x'; 10_000])[..5_000]).unwrap();
-    // One that announces more than is allowed, one that asks what cannot be asked.
+    // A client that announces too long a frame, and one that sends an unknown request.
     let (mut oversized, _) = greet(&place, &json!({ "version": 1 }));
     oversized.write_all(&[0, 0, 0, 2, 0xff, 0xff, 0xff, 0xff]).unwrap();
     assert!(receive(&mut oversized).unwrap().0["Failed"].is_object());
     assert!(receive(&mut oversized).is_none(), "and it is let go");
     let (mut odd, _) = greet(&place, &json!({ "version": 1 }));
     assert!(reply(&mut odd, &json!({ "Store": "Fly" }), b"").0["Failed"].is_object());
-    // One that does not take its answers.
+    // A client that does not read its replies.
     let (mut deaf, _) = greet(&place, &json!({ "version": 1 }));
     deaf.set_nonblocking(true).unwrap();
     let read = frame(&json!({ "Store": { "Read": { "path": "/memories/a" } } }), b"");
@@ -131,7 +131,7 @@ fn a_restricted_connection_reaches_what_it_may_and_no_more() {
         json!({ "Store": { "RemoveSlot": { "number": 0 } } }),
     ] {
         let (head, content) = reply(&mut stream, &asked, b"");
-        let what = head["Failed"]["Told"]["what"].as_str().unwrap();
+        let what = head["Failed"]["Error"]["message"].as_str().unwrap();
         assert!(what.contains("restricted to calls"), "{asked}: {head}");
         assert!(content.is_empty());
     }

@@ -1,4 +1,4 @@
-//! A client that knows as much of the protocol as these tests need.
+//! A client with the parts of the protocol that these tests need.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, Command, Stdio};
@@ -12,13 +12,13 @@ use crate::inmost::{Ended, Place};
 pub(super) const LISTING: &str = "Here're the files and directories up to 2 levels deep in \
                                   /memories, excluding hidden items and node_modules:\n";
 
-/// A running server, past its handshake.
+/// A running server after the handshake.
 pub(super) struct Client {
     child: Child,
     stdin: Option<ChildStdin>,
     messages: Receiver<String>,
     id: u64,
-    /// What the handshake was answered with.
+    /// The reply to the handshake.
     pub(super) hello: Value,
 }
 
@@ -69,7 +69,7 @@ impl Client {
         serde_json::from_str(&message).unwrap()
     }
 
-    /// Sends a request and answers its id.
+    /// Sends a request and returns its id.
     fn request(&mut self, method: &str, params: &Value) -> u64 {
         self.id += 1;
         let id = self.id;
@@ -81,7 +81,7 @@ impl Client {
         self.request("tools/call", &json!({ "name": "memory", "arguments": arguments }))
     }
 
-    /// The whole answer to a request.
+    /// The whole reply to a request.
     pub(super) fn answer(&mut self, method: &str, params: &Value) -> Value {
         let id = self.request(method, params);
         let answer = self.next();
@@ -102,7 +102,7 @@ impl Client {
         text_of(&result)
     }
 
-    /// Sends nothing any more.
+    /// Closes standard input.
     pub(super) fn close(&mut self) {
         drop(self.stdin.take());
     }

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::client::{Client, LISTING, done, view};
 use crate::inmost::{PASSPHRASE, Place, run};
 
-/// Starts what the block says, as the client would: in another folder, with nothing of this environment.
+/// Starts the configured server as a client would: in another folder, with an empty environment.
 #[test]
 fn the_block_for_each_client_starts_the_server() {
     let place = Place::with_files(&[("/memories/x/a", "1")]);
@@ -64,6 +64,6 @@ fn a_block_holds_every_option_and_no_passphrase() {
     for source in [["--passphrase-fd", "0"], ["--passphrase-file", "-"]] {
         place
             .run(["mcp", "--print-config", "generic"].iter().chain(&source), "")
-            .expect_failure(2, "Standard input cannot give the passphrase");
+            .expect_failure(2, "The passphrase cannot be read from standard input");
     }
 }

@@ -1,4 +1,4 @@
-//! Servers of a store that a key agent holds.
+//! Servers whose store is held by a key agent.
 
 use std::process::Command;
 
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::client::{Client, LISTING, done, refused, unavailable, view};
 use crate::inmost::{PASSPHRASE, Place, run};
 
-/// A server that is given no passphrase, started as the block of a client says and with nothing else.
+/// A server without a passphrase, started from the configuration for a client.
 fn without_passphrase(place: &Place, args: &[&str]) -> Client {
     let mut command = place.bare_command(["mcp", "--store"]);
     command.arg(place.store()).args(args).args(["--print-config", "generic"]);

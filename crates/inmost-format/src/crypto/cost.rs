@@ -3,6 +3,8 @@
 //! The cost of opening a store is read from the store, before anything in it can be authenticated. So a
 //! [`KdfCost`] is only a request, and [`KdfLimits::admit`] turns it into an [`AdmittedCost`].
 
+use std::fmt;
+
 use crate::limits;
 
 /// The cost of one guess at a passphrase: memory, passes over it, and lanes.
@@ -10,6 +12,7 @@ use crate::limits;
 /// The default is the second recommended option of RFC 9106: 64 MiB, 3 passes, 4 lanes. To make guessing
 /// more expensive, raise the memory first: an attacker's hardware has least of that.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct KdfCost {
     memory_kib: u32,
     passes: u32,
@@ -122,13 +125,13 @@ impl KdfLimits {
     /// [`KdfOutOfBounds`] with the first bound that is broken.
     pub fn admit(&self, cost: KdfCost) -> Result<AdmittedCost, KdfOutOfBounds> {
         let KdfCost { memory_kib, passes, lanes } = cost;
-        KdfOutOfBounds::check("KiB of memory", memory_kib, self.memory_kib)?;
-        KdfOutOfBounds::check("passes", passes, self.passes)?;
-        KdfOutOfBounds::check("lanes", lanes, self.lanes)?;
+        KdfOutOfBounds::check(Bounded::Memory, memory_kib, self.memory_kib)?;
+        KdfOutOfBounds::check(Bounded::Passes, passes, self.passes)?;
+        KdfOutOfBounds::check(Bounded::Lanes, lanes, self.lanes)?;
         // Argon2 itself needs this; it can only fail where the limit of lanes was raised.
-        KdfOutOfBounds::check("lanes for its memory", lanes, (1, memory_kib / 8))?;
+        KdfOutOfBounds::check(Bounded::LanesForMemory, lanes, (1, memory_kib / 8))?;
         let admitted = AdmittedCost(cost);
-        KdfOutOfBounds::check("KiB of memory times passes", admitted.work(), (1, self.slot_work))?;
+        KdfOutOfBounds::check(Bounded::SlotWork, admitted.work(), (1, self.slot_work))?;
         Ok(admitted)
     }
 
@@ -141,7 +144,7 @@ impl KdfLimits {
         costs: impl IntoIterator<Item = AdmittedCost>,
     ) -> Result<(), KdfOutOfBounds> {
         let work = costs.into_iter().fold(0_u64, |sum, cost| sum.saturating_add(cost.work()));
-        KdfOutOfBounds::check("KiB of memory times passes in all", work, (0, self.unlock_work))
+        KdfOutOfBounds::check(Bounded::UnlockWork, work, (0, self.unlock_work))
     }
 
     /// The most memory of one keyslot with this many passes, in KiB.
@@ -174,19 +177,41 @@ impl KdfLimits {
 /// The key derivation that a store or an application asks for is outside the limits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("key derivation asks for {asked} {what}; accepted are {least} to {most}")]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct KdfOutOfBounds {
-    what: &'static str,
+    what: Bounded,
     asked: u64,
     least: u64,
     most: u64,
 }
 
+/// What has a bound.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+enum Bounded {
+    Memory,
+    Passes,
+    Lanes,
+    LanesForMemory,
+    SlotWork,
+    UnlockWork,
+}
+
+impl fmt::Display for Bounded {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Memory => "KiB of memory",
+            Self::Passes => "passes",
+            Self::Lanes => "lanes",
+            Self::LanesForMemory => "lanes for its memory",
+            Self::SlotWork => "KiB of memory times passes",
+            Self::UnlockWork => "KiB of memory times passes in all",
+        })
+    }
+}
+
 impl KdfOutOfBounds {
-    fn check<T: Into<u64>>(
-        what: &'static str,
-        asked: T,
-        (least, most): (T, T),
-    ) -> Result<(), Self> {
+    fn check<T: Into<u64>>(what: Bounded, asked: T, (least, most): (T, T)) -> Result<(), Self> {
         let (asked, least, most) = (asked.into(), least.into(), most.into());
         if (least..=most).contains(&asked) {
             return Ok(());

@@ -14,6 +14,20 @@ use crate::secret::Wiped;
 /// The label of a keyslot, chosen by the owner: at most 63 bytes of text in one line, stored sealed.
 pub struct SlotLabel(Wiped<String>);
 
+#[cfg(feature = "serde")]
+impl serde::Serialize for SlotLabel {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
+    }
+}
+
+#[cfg(feature = "serde")]
+impl<'de> serde::Deserialize<'de> for SlotLabel {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Self::parse(&String::deserialize(deserializer)?).map_err(serde::de::Error::custom)
+    }
+}
+
 impl SlotLabel {
     /// A label.
     ///

@@ -7,6 +7,7 @@ use super::slot_kind::SlotKind;
 use crate::crypto::cost::KdfCost;
 
 /// The facts about a keyslot that an unlocked store gives.
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct SlotInfo {
     pub(super) number: u8,
     pub(super) kind: SlotKind,

@@ -5,6 +5,7 @@ use std::fmt;
 /// Which kind of credential a keyslot is for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum SlotKind {
     /// A passphrase.
     Passphrase,

@@ -40,6 +40,18 @@ impl Body<Entries> {
         Ok(leaf.0.last().cloned())
     }
 
+    /// How many entries have a name before this one.
+    pub fn position_of(
+        &self,
+        source: &impl NodeSource,
+        object: ObjectId,
+        name: &str,
+    ) -> Result<u64, RecordError> {
+        let (before, leaf) = self.find(source, object, by_name(name))?;
+        let (Ok(inside) | Err(inside)) = leaf.position(name);
+        Ok(before.saturating_add(u64::try_from(inside).unwrap_or(u64::MAX)))
+    }
+
     /// Adds an entry, or replaces the one of its name.
     pub fn put_entry(
         &mut self,

@@ -6,6 +6,7 @@ use super::locked;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 #[allow(clippy::struct_excessive_bools, reason = "facts that hold independently of each other")]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Protections {
     /// The pages with keys and passphrases are locked, so they are never written to swap. Hibernation writes
     /// them all the same.

@@ -46,7 +46,7 @@ fn put_back_what_was_before_a_rotation(options: VaultOptions, even_the_anchor: b
     let headers = store.headers();
     let old = store.records();
     let session = store.unlock(secrets.passphrase()).unwrap();
-    session.rotate(secrets.passphrase(), |_| {}).unwrap();
+    session.rotate(secrets.passphrase()).unwrap();
     session.lock();
     assert!(store.opens(secrets.passphrase()));
 
@@ -66,7 +66,7 @@ fn put_back_what_was_before_a_rotation(options: VaultOptions, even_the_anchor: b
     engine.close().unwrap();
     let refused = store.unlock(secrets.passphrase()).err().unwrap();
     assert!(matches!(refused, StoreError::ForeignAnchor), "{refused}");
-    let vault = store.options.open_storage(Box::new(store.memory.clone())).unwrap();
+    let mut vault = store.options.open_storage(Arc::new(store.memory.clone())).unwrap();
     vault.unlock_accepting_rollback(secrets.passphrase()).unwrap().lock();
     assert!(store.opens(secrets.passphrase()), "accepted once");
 }
@@ -84,7 +84,7 @@ fn an_interrupted_rotation_is_no_rollback_to_the_anchor_of_the_application() {
             let session = store.unlock_on(storage, secrets.raw()).unwrap();
             let begin = faults.operations();
             faults.set(begin + operation, fault);
-            let _ = session.rotate(secrets.raw(), |_| {});
+            let _ = session.rotate(secrets.raw());
             let met = faults.operations() >= begin + operation;
             drop(session);
             store.memory.crash();
@@ -106,20 +106,20 @@ fn a_rotation_that_the_anchor_of_the_application_would_miss_is_refused() {
     let session = store.unlock(secrets.raw()).unwrap();
     let before = store.headers();
     *kept.failing.lock().unwrap() = true;
-    let refused = session.rotate(secrets.raw(), |_| {}).err().unwrap();
+    let refused = session.rotate(secrets.raw()).err().unwrap();
     assert!(matches!(refused, StoreError::AnchorUnavailable), "{refused}");
     session.files().write("/memories/after", "the session goes on").unwrap();
     session.lock();
     // One that could not be read when the store was unlocked may come back meanwhile; it is not written then.
     let session = store.unlock(secrets.raw()).unwrap();
     *kept.failing.lock().unwrap() = false;
-    let refused = session.rotate(secrets.raw(), |_| {}).err().unwrap();
+    let refused = session.rotate(secrets.raw()).err().unwrap();
     assert!(matches!(refused, StoreError::AnchorUnavailable), "{refused}");
     session.lock();
     assert_eq!(store.headers(), before);
     let session = store.unlock(secrets.raw()).unwrap();
     assert_eq!(session.status().unwrap().anchor, AnchorStatus::Active);
-    session.rotate(secrets.raw(), |_| {}).unwrap();
+    session.rotate(secrets.raw()).unwrap();
     session.lock();
     assert!(store.opens(secrets.raw()));
 }

@@ -20,7 +20,7 @@ impl Change {
             Self::Add => session.add_slot(&tiny(two.passphrase())).map(drop),
             Self::Replace => session.replace_slot(0, &tiny(two.passphrase())),
             Self::Remove => session.remove_slot(0),
-            Self::Rotate => session.rotate(one.raw(), |_| {}).map(drop),
+            Self::Rotate => session.rotate(one.raw()).map(drop),
         }
     }
 

@@ -35,7 +35,7 @@ fn assert_refused(store: &Store, header: &[u8], credentials: &[Credential<'_>]) 
     for credential in credentials {
         let refused = store.unlock(*credential).err().unwrap();
         assert!(matches!(refused, StoreError::HeaderRolledBack { .. }), "{refused}");
-        let vault = store.options.open_storage(Box::new(store.memory.clone())).unwrap();
+        let mut vault = store.options.open_storage(Arc::new(store.memory.clone())).unwrap();
         let accepted = vault.unlock_accepting_rollback(*credential).err();
         assert!(matches!(accepted, Some(StoreError::HeaderRolledBack { .. })));
     }

@@ -64,7 +64,7 @@ pub fn verify(
     settings: &Settings,
     acknowledged: &Acknowledged,
 ) -> Result<Vec<Position>, Wrong> {
-    let report = session.check(|_| {}).map_err(|error| Wrong("unreadable", error.to_string()))?;
+    let report = session.check().map_err(|error| Wrong("unreadable", error.to_string()))?;
     if !report.is_clean() {
         return Err(Wrong("damaged", format!("{:?}", report.problems)));
     }
@@ -165,7 +165,7 @@ fn collect(session: &Session, folder: &str, all: &mut Files) -> Result<(), Wrong
     let wrong = |error: &dyn std::fmt::Display| Wrong("unreadable", format!("{folder}: {error}"));
     for entry in session.files().list(folder).map_err(|error| wrong(&error))? {
         let path = format!("{folder}/{}", entry.name);
-        if matches!(entry.kind, EntryKind::Folder) {
+        if matches!(entry.metadata.kind, EntryKind::Folder) {
             collect(session, &path, all)?;
         } else {
             let text = session.files().read(&path).map_err(|error| wrong(&error))?;

@@ -82,7 +82,7 @@ fn make(session: &Session, tool: &MemoryTool, step: &Step) {
         Step::Delete(path) => json!({"command": "delete", "path": path}),
         Step::Rename(from, to) => json!({"command": "rename", "old_path": from, "new_path": to}),
         Step::Purge => {
-            return session.purge(|_| {}).unwrap_or_else(|error| fail("purge", &error));
+            return session.purge().unwrap_or_else(|error| fail("purge", &error));
         }
         Step::AddSlot | Step::ReplaceSlot | Step::RemoveSlot => {
             return change_slots(session, step).unwrap_or_else(|error| fail("slots", &error));
@@ -106,7 +106,7 @@ fn change_slots(session: &Session, step: &Step) -> Result<(), StoreError> {
 
 /// Makes one call; anything but success ends the program.
 pub fn answer(tool: &MemoryTool, call: &Value) {
-    match tool.call(&call.to_string()) {
+    match tool.try_run_json(&call.to_string()) {
         Ok(result) if !result.is_error() => {}
         Ok(result) => fail(&call.to_string(), &result.content()),
         Err(error) => fail(&call.to_string(), &error),

@@ -1,0 +1,174 @@
+//! The command line: one file per command, with its options and the code that runs it.
+//!
+//! A command file imports nothing from this one.
+
+mod accept_rollback;
+mod backup;
+mod call;
+mod cat;
+mod check;
+mod compact;
+mod completions;
+mod destroy;
+mod edit;
+mod export;
+mod grep;
+mod import;
+mod init;
+mod lock;
+mod ls;
+mod man;
+mod mcp;
+mod migrate;
+mod mv;
+mod passwd;
+mod purge;
+mod repair;
+mod rewrite;
+mod rm;
+mod rotate;
+mod salvage;
+mod slot;
+mod stats;
+mod status;
+mod unlock;
+mod write;
+
+use clap::error::ErrorKind;
+use clap::{CommandFactory, Parser, Subcommand};
+
+use crate::agent;
+use crate::exit::Failure;
+
+/// An encrypted memory store for AI agents.
+///
+/// Everything on disk is encrypted. Without the passphrase, or a recovery key, the store cannot be opened.
+#[derive(Parser)]
+#[command(
+    name = "inmost",
+    version,
+    disable_help_subcommand = true,
+    after_help = "Example:\n  \
+        inmost init --store notes.inmost\n  \
+        inmost call --store notes.inmost '{\"command\": \"view\", \"path\": \"/memories\"}'"
+)]
+struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+/// A command with its options.
+#[derive(Subcommand)]
+pub(crate) enum Command {
+    Init(init::Init),
+    Call(call::Call),
+    Mcp(mcp::Mcp),
+    Ls(ls::Ls),
+    Cat(cat::Cat),
+    Write(write::Write),
+    Edit(edit::Edit),
+    Rm(rm::Rm),
+    Mv(mv::Mv),
+    Grep(grep::Grep),
+    Stats(stats::Stats),
+    Import(import::Import),
+    Export(export::Export),
+    Status(status::Status),
+    Unlock(unlock::Unlock),
+    Lock(lock::Lock),
+    Passwd(passwd::Passwd),
+    Slot(slot::Slot),
+    Rotate(rotate::Rotate),
+    Check(check::Check),
+    Repair(repair::Repair),
+    Salvage(salvage::Salvage),
+    Backup(backup::Backup),
+    Purge(purge::Purge),
+    Compact(compact::Compact),
+    Migrate(migrate::Migrate),
+    AcceptRollback(accept_rollback::AcceptRollback),
+    Destroy(destroy::Destroy),
+    Completions(completions::Completions),
+    Man(man::Man),
+    /// Run the key agent; `unlock` starts this in the background
+    #[command(hide = true)]
+    Agent,
+}
+
+/// Parses the command line. Returns `None` after printing the help or the version.
+pub(crate) fn parse() -> Result<Option<Command>, Failure> {
+    let error = match Args::try_parse() {
+        Ok(args) => return Ok(Some(args.command)),
+        Err(error) => error,
+    };
+    match error.kind() {
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
+            error.print().map_err(|error| Failure::output(&error))?;
+            Ok(None)
+        }
+        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+            Err(Failure::usage("No command was given.", "See `inmost --help`."))
+        }
+        _ => {
+            Err(Failure::usage(first_paragraph(&error.to_string()), "See `--help` of the command."))
+        }
+    }
+}
+
+/// The first paragraph of an error of clap, on one line. The other paragraphs repeat the usage.
+fn first_paragraph(text: &str) -> String {
+    let paragraph = text.trim_start_matches("error: ").split("\n\n").next().unwrap_or_default();
+    paragraph.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Runs a command.
+pub(crate) fn run(command: &Command) -> Result<(), Failure> {
+    match command {
+        Command::Init(init) => init.run(),
+        Command::Call(call) => call.run(),
+        Command::Mcp(mcp) => mcp.run(),
+        Command::Ls(ls) => ls.run(),
+        Command::Cat(cat) => cat.run(),
+        Command::Write(write) => write.run(),
+        Command::Edit(edit) => edit.run(),
+        Command::Rm(rm) => rm.run(),
+        Command::Mv(mv) => mv.run(),
+        Command::Grep(grep) => grep.run(),
+        Command::Stats(stats) => stats.run(),
+        Command::Import(import) => import.run(),
+        Command::Export(export) => export.run(),
+        Command::Status(status) => status.run(),
+        Command::Unlock(unlock) => unlock.run(),
+        Command::Lock(lock) => lock.run(),
+        Command::Passwd(passwd) => passwd.run(),
+        Command::Slot(slot) => slot.run(),
+        Command::Rotate(rotate) => rotate.run(),
+        Command::Check(check) => check.run(),
+        Command::Repair(repair) => repair.run(),
+        Command::Salvage(salvage) => salvage.run(),
+        Command::Backup(backup) => backup.run(),
+        Command::Purge(purge) => purge.run(),
+        Command::Compact(compact) => compact.run(),
+        Command::Migrate(migrate) => migrate.run(),
+        Command::AcceptRollback(accept_rollback) => accept_rollback.run(),
+        Command::Destroy(destroy) => destroy.run(),
+        Command::Completions(completions) => completions.run(&mut Args::command()),
+        Command::Man(man) => man.run(Args::command()),
+        Command::Agent => agent::run(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn clap_finds_no_contradiction() {
+        Args::command().debug_assert();
+    }
+
+    #[test]
+    fn a_usage_error_is_one_line() {
+        assert_eq!(first_paragraph("error: a\n  <B>\n\nUsage: c"), "a <B>");
+    }
+}

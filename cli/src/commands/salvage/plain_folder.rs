@@ -1,0 +1,89 @@
+//! A folder that the salvaged files are written to, unencrypted. No path in the store leads outside the folder.
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::Path;
+
+use super::renamed::Renamed;
+use crate::exit::{Exit, Failure};
+use crate::host_files::{create, make_folder, relative};
+
+/// A new folder. It is created with the first file.
+pub(super) struct PlainFolder<'a> {
+    folder: &'a Path,
+    renamed: Vec<Renamed>,
+}
+
+impl<'a> PlainFolder<'a> {
+    /// `folder` must be empty or not exist.
+    pub(super) fn new(folder: &'a Path) -> Self {
+        Self { folder, renamed: Vec::new() }
+    }
+
+    /// Never overwrites a file. A file whose name the file system does not accept gets a numbered name.
+    pub(super) fn save(&mut self, path: &str, text: &str) -> Result<(), Failure> {
+        make_folder(self.folder).map_err(|error| failed(&error))?;
+        let place = path.strip_prefix("/memories/").and_then(relative);
+        if place.is_some_and(|place| self.write(&place, text).is_ok()) {
+            return Ok(());
+        }
+        let name = format!("renamed-{}", self.renamed.len());
+        let place = Path::new("salvaged").join(&name);
+        self.write(&place, text).map_err(|error| failed(&error))?;
+        let to = self.folder.join(place).display().to_string();
+        self.renamed.push(Renamed { from: path.to_owned(), to });
+        Ok(())
+    }
+
+    pub(super) fn into_renamed(self) -> Vec<Renamed> {
+        self.renamed
+    }
+
+    fn write(&self, place: &Path, text: &str) -> io::Result<()> {
+        let place = self.folder.join(place);
+        if let Some(folder) = place.parent() {
+            make_folder(folder)?;
+        }
+        let mut file = create(&place)?;
+        let written = file.write_all(text.as_bytes()).and_then(|()| file.sync_all());
+        if written.is_err() {
+            // A partial file must not be taken for a saved one.
+            let _ = fs::remove_file(&place);
+        }
+        written
+    }
+}
+
+fn failed(error: &io::Error) -> Failure {
+    let message = format!("The saved files cannot be written: {}.", error.kind());
+    Failure::new(Exit::Io, message, "Check the disk and its free space, then try another folder.")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_cannot_have_its_name_gets_another_and_overwrites_nothing() {
+        let home = tempfile::tempdir().unwrap();
+        let folder = home.path().join("saved");
+        let mut plain = PlainFolder::new(&folder);
+        let long = format!("/memories/{}", "n".repeat(300));
+        for (path, text) in [
+            ("/memories/a", "1"),
+            ("/memories/a", "2"),
+            ("/memories/a/b", "3"),
+            ("/memories/../out", "4"),
+            (&long, "5"),
+        ] {
+            plain.save(path, text).unwrap();
+        }
+        let read = |name: &str| fs::read_to_string(folder.join(name)).unwrap();
+        assert_eq!(read("a"), "1");
+        for (number, text) in ["2", "3", "4", "5"].into_iter().enumerate() {
+            assert_eq!(read(&format!("salvaged/renamed-{number}")), text);
+        }
+        assert_eq!(plain.into_renamed().len(), 4);
+        assert_eq!(fs::read_dir(home.path()).unwrap().count(), 1);
+    }
+}

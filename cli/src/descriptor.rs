@@ -1,0 +1,78 @@
+//! An open file descriptor as a source of a passphrase.
+
+use std::fs::File;
+use std::io;
+use std::str::FromStr;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::wiped::Wiped;
+
+/// A descriptor inherited from the parent process.
+///
+/// It is opened while the command line is parsed: later, the same number could belong to a file of this process.
+#[derive(Clone)]
+pub(crate) struct Descriptor {
+    number: u32,
+    file: Arc<File>,
+    /// Kept after the first read: a pipe can be read once, and `inmost mcp` may have to open its store again.
+    text: Arc<Mutex<Option<Wiped>>>,
+}
+
+impl Descriptor {
+    /// Whether this is standard input.
+    pub(crate) fn is_standard_input(&self) -> bool {
+        self.number == 0
+    }
+
+    /// Reads to the end, at most `max` bytes.
+    pub(crate) fn read(&self, max: usize) -> io::Result<Wiped> {
+        let mut text = self.text.lock().unwrap_or_else(PoisonError::into_inner);
+        let text = match &mut *text {
+            Some(text) => text,
+            none => none.insert(Wiped::read(&*self.file, max)?.ok_or_else(too_long)?),
+        };
+        Ok(Wiped::of(text.expose()))
+    }
+
+    #[cfg(unix)]
+    #[cfg(test)]
+    pub(crate) fn of_number(number: u32) -> Self {
+        let file = Arc::new(File::open("/dev/null").unwrap());
+        Self { number, file, text: Arc::default() }
+    }
+}
+
+impl FromStr for Descriptor {
+    type Err = io::Error;
+
+    fn from_str(number: &str) -> io::Result<Self> {
+        let number = number.parse().map_err(|_| io::Error::other("not a number"))?;
+        Ok(Self { number, file: Arc::new(open(number)?), text: Arc::default() })
+    }
+}
+
+/// The error for a source that gives more than a passphrase can have.
+pub(crate) fn too_long() -> io::Error {
+    io::Error::new(io::ErrorKind::FileTooLarge, "too long for a passphrase")
+}
+
+/// Opens a new handle on a descriptor by its name in the file system, because taking over the number needs unsafe code.
+/// Reading a file therefore starts at its beginning, and a socket cannot be opened.
+#[cfg(unix)]
+fn open(number: u32) -> io::Result<File> {
+    use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
+    use std::os::unix::fs::OpenOptionsExt;
+
+    let folder = if cfg!(target_os = "linux") { "/proc/self/fd" } else { "/dev/fd" };
+    let mut options = File::options();
+    // Without this flag, opening a named pipe would wait for a writer, who may have written and gone already.
+    let no_wait = OFlags::NONBLOCK.bits().cast_signed();
+    let file = options.read(true).custom_flags(no_wait).open(format!("{folder}/{number}"))?;
+    fcntl_setfl(&file, fcntl_getfl(&file)?.difference(OFlags::NONBLOCK))?;
+    Ok(file)
+}
+
+#[cfg(not(unix))]
+fn open(_number: u32) -> io::Result<File> {
+    Err(io::Error::new(io::ErrorKind::Unsupported, "this system has no numbered descriptors"))
+}

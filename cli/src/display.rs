@@ -1,0 +1,180 @@
+//! Text for people: memory paths, texts, counts, sizes and ages. Does no I/O.
+
+use std::time::Duration;
+
+use crate::wiped::Wiped;
+
+/// A path with control characters escaped: a damaged store may contain any name.
+pub(crate) fn path(path: &str) -> String {
+    let mut escaped = String::with_capacity(path.len());
+    for letter in path.chars() {
+        if needs_escape(letter) {
+            escaped.extend(letter.escape_unicode());
+        } else {
+            escaped.push(letter);
+        }
+    }
+    escaped
+}
+
+/// A text for a terminal with control characters escaped: an agent may have stored text that an attacker made it read.
+/// Tabs and line ends are kept.
+pub(crate) fn text(text: &str) -> Wiped {
+    let mut escaped = Wiped::with_capacity(text.len());
+    let mut letters = text.chars().peekable();
+    while let Some(letter) = letters.next() {
+        let is_end = letter == '\n' || letter == '\r' && letters.peek() == Some(&'\n');
+        if needs_escape(letter) && letter != '\t' && !is_end {
+            escaped.append(letter.escape_unicode().to_string().as_bytes());
+        } else {
+            escaped.append(letter.encode_utf8(&mut [0; 4]).as_bytes());
+        }
+    }
+    escaped
+}
+
+/// Control characters and bidirectional formatting characters.
+fn needs_escape(letter: char) -> bool {
+    letter.is_control()
+        || matches!(letter, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+/// The path of these names below `/memories`. Without names it is `/memories` itself.
+pub(crate) fn path_of(names: &[String]) -> String {
+    let names: String = names.iter().flat_map(|name| ["/", name]).collect();
+    path(&format!("/memories{names}"))
+}
+
+/// `1 file`, `2 files`.
+pub(crate) fn count(number: u64, one: &str, many: &str) -> String {
+    format!("{number} {}", if number == 1 { one } else { many })
+}
+
+/// A duration in its two largest units, such as `1 h 30 min`.
+pub(crate) fn duration(time: Duration) -> String {
+    let units = [(86_400, "d"), (3_600, "h"), (60, "min"), (1, "s")];
+    let mut rest = time.as_secs();
+    let mut parts = Vec::new();
+    for (seconds, unit) in units {
+        let number = rest / seconds;
+        rest %= seconds;
+        if number > 0 {
+            parts.push(format!("{number} {unit}"));
+        }
+    }
+    parts.truncate(2);
+    if parts.is_empty() { "0 s".to_owned() } else { parts.join(" ") }
+}
+
+/// `12B`, `1.5K`, `2.0M`.
+pub(crate) fn size(bytes: u64) -> String {
+    if bytes < 1 << 10 {
+        return format!("{bytes}B");
+    }
+    let tenths = |unit: u64| (u128::from(bytes) * 10 + u128::from(unit / 2)) / u128::from(unit);
+    // A size that would round to 1024 of one unit uses the next unit.
+    let mut units = [(1 << 10, 'K'), (1 << 20, 'M')].into_iter();
+    let (unit, letter) = units.find(|(unit, _)| tenths(*unit) < 10_240).unwrap_or((1 << 30, 'G'));
+    format!("{}.{}{letter}", tenths(unit) / 10, tenths(unit) % 10)
+}
+
+/// The age of `then`: `5s`, `12m`, `3h`, `4d`, `2y`. Both times are in milliseconds since 1970.
+pub(crate) fn age(now: u64, then: u64) -> String {
+    // 0 if the clock was set back.
+    let seconds = now.saturating_sub(then) / 1_000;
+    match seconds {
+        0..60 => format!("{seconds}s"),
+        60..3_600 => format!("{}m", seconds / 60),
+        3_600..86_400 => format!("{}h", seconds / 3_600),
+        86_400..31_536_000 => format!("{}d", seconds / 86_400),
+        _ => format!("{}y", seconds / 31_536_000),
+    }
+}
+
+/// The last line of a shortened list; empty if nothing was left out.
+pub(crate) fn unlisted(number: u64) -> String {
+    if number == 0 {
+        return String::new();
+    }
+    format!("and {number} more, not listed\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_in_a_text_could_command_a_terminal_is_written_out() {
+        for (sent, expected) in [
+            ("caf\u{e9}\ta\r\nb\n", "caf\u{e9}\ta\r\nb\n"),
+            ("\u{1b}]0;x\u{7}\r\u{202e}", "\\u{1b}]0;x\\u{7}\\u{d}\\u{202e}"),
+            ("a\r", "a\\u{d}"),
+        ] {
+            assert_eq!(text(sent).expose(), expected.as_bytes());
+        }
+    }
+
+    #[test]
+    fn sizes_are_short() {
+        for (bytes, expected) in [
+            (0, "0B"),
+            (1_023, "1023B"),
+            (1_024, "1.0K"),
+            (1_536, "1.5K"),
+            (1_048_575, "1.0M"),
+            (16 << 20, "16.0M"),
+            (4 << 30, "4.0G"),
+            (5 << 40, "5120.0G"),
+        ] {
+            assert_eq!(size(bytes), expected);
+        }
+    }
+
+    #[test]
+    fn ages_are_short() {
+        let day = 86_400_000;
+        for (past, expected) in [
+            (0, "0s"),
+            (59_999, "59s"),
+            (60_000, "1m"),
+            (7_200_000, "2h"),
+            (day, "1d"),
+            (364 * day, "364d"),
+            (800 * day, "2y"),
+        ] {
+            assert_eq!(age(1_000 * day, 1_000 * day - past), expected);
+        }
+        assert_eq!(age(1, 2_000), "0s");
+    }
+
+    #[test]
+    fn a_length_of_time_has_its_two_largest_units() {
+        for (seconds, escaped) in [
+            (0, "0 s"),
+            (59, "59 s"),
+            (60, "1 min"),
+            (899, "14 min 59 s"),
+            (28_800, "8 h"),
+            (28_799, "7 h 59 min"),
+            (90_061, "1 d 1 h"),
+        ] {
+            assert_eq!(duration(Duration::from_secs(seconds)), escaped);
+        }
+    }
+
+    #[test]
+    fn what_could_command_a_terminal_is_written_out() {
+        assert_eq!(path("/memories/caf\u{e9} \u{1f600}"), "/memories/caf\u{e9} \u{1f600}");
+        assert_eq!(path("a\u{1b}[2Jb\u{202e}"), "a\\u{1b}[2Jb\\u{202e}");
+        assert_eq!(path_of(&["a".to_owned(), "b\n".to_owned()]), "/memories/a/b\\u{a}");
+        assert_eq!(path_of(&[]), "/memories");
+    }
+
+    #[test]
+    fn what_is_not_listed_is_counted() {
+        assert_eq!(
+            [0, 1, 7].map(unlisted).concat(),
+            "and 1 more, not listed\nand 7 more, not listed\n"
+        );
+    }
+}

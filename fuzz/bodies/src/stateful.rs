@@ -1,0 +1,267 @@
+//! Operations on a store and on the model side by side. Every result is compared.
+
+use crate::input::Input;
+use crate::model::{Memory, Why};
+use crate::naive::{Refused, canonical};
+use crate::ops::{FilesCall, Op, PlannedFault, Setup};
+use crate::store::Store;
+use inmost::{FileError, Files, FolderEntry, StoreError};
+
+pub(crate) fn run(data: &[u8]) {
+    let mut input = Input::new(data);
+    let mut run = Run::new(&Setup::read(&mut input));
+    let mut steps = 0;
+    while !input.is_empty() && steps < STEPS {
+        run.step(&Op::read(&mut input));
+        steps += 1;
+    }
+    run.finish();
+}
+
+/// Operations on a fresh store, each read from bytes of its own, so that a failing scenario shrinks to few and simple
+/// operations.
+#[derive(Debug)]
+pub struct Scenario {
+    setup: Setup,
+    operations: Vec<Op>,
+}
+
+impl Scenario {
+    /// The scenario that these bytes stand for.
+    #[must_use]
+    pub fn from_bytes(setup: &[u8], operations: &[Vec<u8>]) -> Self {
+        let operations = operations.iter().map(|bytes| Op::read(&mut Input::new(bytes)));
+        Self { setup: Setup::read(&mut Input::new(setup)), operations: operations.collect() }
+    }
+
+    /// Runs the operations and compares each result with the model.
+    pub fn run(&self) {
+        let mut run = Run::new(&self.setup);
+        for operation in &self.operations {
+            run.step(operation);
+        }
+        run.finish();
+    }
+}
+
+/// The store and the model.
+struct Run {
+    store: Store,
+    memory: Memory,
+    cache_bytes: usize,
+}
+
+impl Run {
+    fn new(setup: &Setup) -> Self {
+        let memory = Memory::new(setup.rules.clone());
+        Self { store: Store::create(setup), memory, cache_bytes: setup.cache_bytes }
+    }
+
+    fn step(&mut self, operation: &Op) {
+        // After a change that fails, the memory is as before or as after the change.
+        let before = self.store.may_fail().then(|| self.memory.clone());
+        let done = match operation {
+            Op::Fill { folder, first, count, long, text } => {
+                for at in 0..*count {
+                    let name = format!("{:03}{}", (first + at) % 256, "n".repeat(*long));
+                    self.write_one(&format!("{folder}/{name}"), text);
+                }
+                Ok(())
+            }
+            Op::Fail(planned) => {
+                self.store.fail(*planned);
+                Ok(())
+            }
+            Op::Lock => {
+                self.lock();
+                Ok(())
+            }
+            Op::LosePower => {
+                self.store.crash(true);
+                self.reopen(None);
+                self.store.check(&self.memory);
+                Ok(())
+            }
+            Op::Reopen { cache_bytes, fault } => {
+                self.cache_bytes = *cache_bytes;
+                self.reopen(*fault);
+                Ok(())
+            }
+            Op::Purge => self.store.session().purge(),
+            Op::Tool(_) | Op::Files(_) => apply(&self.store, &mut self.memory, operation),
+        };
+        self.settle(done, before);
+    }
+
+    /// Writes one file as a step of its own, so that after a fault it is known which of the files were written.
+    fn write_one(&mut self, path: &str, text: &str) {
+        let before = self.store.may_fail().then(|| self.memory.clone());
+        let call = FilesCall::Write { path: path.to_owned(), text: text.to_owned() };
+        let done = apply(&self.store, &mut self.memory, &Op::Files(call));
+        self.settle(done, before);
+    }
+
+    /// Opens the store again if a fault has struck. A call that failed may have taken effect or not. A call that
+    /// succeeded has taken effect: a fault in the anchor fails no call.
+    fn settle(&mut self, done: Result<(), StoreError>, before: Option<Memory>) {
+        let Some(planned) = self.store.struck() else {
+            return done.unwrap_or_else(|error| panic!("it failed by itself: {error}"));
+        };
+        self.store.crash(planned.power);
+        self.reopen(None);
+        if done.is_err() && self.store.contents().unwrap() != self.memory.files {
+            self.memory = before.unwrap();
+        }
+        self.store.check(&self.memory);
+    }
+
+    fn lock(&mut self) {
+        self.store.session().lock();
+        let error = self.store.call(r#"{"command":"view","path":"/memories"}"#).unwrap_err();
+        assert!(matches!(error, StoreError::Locked), "{error}");
+        let for_model = error.for_model();
+        assert!(for_model.is_error() && for_model.content() == "Error: Memory is locked.");
+        self.reopen(None);
+    }
+
+    fn reopen(&mut self, fault: Option<PlannedFault>) {
+        if let Err(error) = self.store.reopen(self.cache_bytes, fault) {
+            // Another unlock finishes what the failed one began.
+            let Some(planned) = fault else { panic!("it does not open: {error}") };
+            self.store.crash(planned.power);
+            self.store.reopen(self.cache_bytes, None).unwrap();
+        }
+    }
+
+    fn finish(mut self) {
+        self.store.check(&self.memory);
+        for _ in 0..REOPENINGS {
+            self.reopen(None);
+            if !self.store.check(&self.memory) {
+                return;
+            }
+        }
+        panic!("deleted records are never reaped");
+    }
+}
+
+/// Runs a call on the store and on the model, and compares the results. After an error of the store, the model is as if
+/// the call had succeeded.
+pub(crate) fn apply(store: &Store, memory: &mut Memory, operation: &Op) -> Result<(), StoreError> {
+    match operation {
+        Op::Tool(sketch) => {
+            let text = |path: &str| {
+                let text = memory.files.get(&canonical(path).ok()?)?;
+                Some(text.to_string())
+            };
+            let call = sketch.resolve(text);
+            let json = call.json();
+            let expected = memory.call(&call);
+            let result = store.call(&json)?;
+            assert!(
+                expected.is(result.content(), result.is_error()),
+                "{json}\nreturns    {:?}\ninstead of {expected:?}",
+                result.content()
+            );
+            Ok(())
+        }
+        Op::Files(call) => apply_files(&store.session().files(), memory, call),
+        _ => Ok(()),
+    }
+}
+
+fn apply_files(files: &Files<'_>, memory: &mut Memory, call: &FilesCall) -> Result<(), StoreError> {
+    let (result, expected) = match call {
+        FilesCall::Read { path } => {
+            let text = |path: String| match memory.files.get(&path) {
+                Some(text) => Ok(text.to_string()),
+                None if memory.is_folder(&path) => Err(No("IsAFolder".to_owned())),
+                None => Err(Why::Missing.into()),
+            };
+            (files.read(path).map(|text| text.as_str().to_owned()), with(path, text))
+        }
+        FilesCall::List { path } => {
+            let listed = files.list(path).map(|entries| {
+                let line = |entry: &FolderEntry| {
+                    let is_folder = entry.metadata.is_folder();
+                    format!("{} {} {is_folder}\n", entry.name, entry.metadata.bytes)
+                };
+                entries.iter().map(line).collect()
+            });
+            (listed, with(path, |path| list(memory, &path)))
+        }
+        FilesCall::Write { path, text } => {
+            let expected = with(path, |path| memory.put(&path, text, true));
+            (files.write(path, text).map(|()| String::new()), expected.map(|()| String::new()))
+        }
+        FilesCall::Remove { path } => {
+            let expected = with(path, |path| memory.remove(&path));
+            (files.remove(path).map(|()| String::new()), expected.map(|()| String::new()))
+        }
+        FilesCall::Rename { old, new } => {
+            let expected = with(old, |old| with(new, |new| memory.move_to(&old, &new)));
+            (files.rename(old, new).map(|()| String::new()), expected.map(|()| String::new()))
+        }
+    };
+    let result = match result {
+        Ok(text) => Ok(text),
+        Err(FileError::Store(error)) => return Err(error),
+        Err(error) => Err(reason(&error)),
+    };
+    assert_eq!(result, expected.map_err(|no| no.0), "{call:?}");
+    Ok(())
+}
+
+/// Why a call of the file API is refused, in the words of [`reason`].
+struct No(String);
+
+impl From<Why> for No {
+    fn from(why: Why) -> Self {
+        Self(format!("{why:?}"))
+    }
+}
+
+fn with<T, E: Into<No>>(path: &str, work: impl FnOnce(String) -> Result<T, E>) -> Result<T, No> {
+    let invalid = |_: Refused| No("InvalidPath".to_owned());
+    canonical(path).map_err(invalid).and_then(|path| work(path).map_err(Into::into))
+}
+
+fn list(memory: &Memory, path: &str) -> Result<String, Why> {
+    if memory.files.contains_key(path) {
+        return Err(Why::ParentIsFile(path.to_owned()));
+    }
+    if !memory.is_folder(path) {
+        return Err(Why::Missing);
+    }
+    let line = |(name, is_folder): (&str, bool)| {
+        let child = format!("{path}/{name}");
+        let bytes = memory.files.get(&child).map_or_else(
+            || memory.below(&child).map(|(_, text)| text.len()).sum(),
+            |text| text.len(),
+        );
+        format!("{name} {bytes} {is_folder}\n")
+    };
+    Ok(memory.names(path).into_iter().map(line).collect())
+}
+
+fn reason(error: &FileError) -> String {
+    let why = match error {
+        FileError::AlreadyExists => Why::Exists,
+        FileError::FileTooLarge(limit) => Why::FileTooLarge(usize::try_from(*limit).unwrap()),
+        FileError::IntoItself => Why::IntoItself,
+        FileError::NotFound => Why::Missing,
+        FileError::NotAFolder(file) => Why::ParentIsFile(file.as_str().to_owned()),
+        FileError::PathBelow(_) => Why::PathBelow,
+        FileError::Root => Why::Root,
+        FileError::TooManyFiles(_) => Why::TooManyFiles,
+        FileError::TooMuchText(_) => Why::TooMuchText,
+        FileError::InvalidPath(_) => return "InvalidPath".to_owned(),
+        FileError::IsAFolder(_) => return "IsAFolder".to_owned(),
+        other => panic!("no file operation returns this: {other}"),
+    };
+    format!("{why:?}")
+}
+
+const STEPS: usize = 60;
+/// Enough to reap all that a run of this length deletes.
+const REOPENINGS: usize = 8;

@@ -1,0 +1,196 @@
+//! Files for hosts that are not agents: typed calls without the tool's wording.
+
+use std::vec;
+
+use super::store::UnlockedStore;
+use crate::vfs::{
+    FileError, FileText, FolderEntry, LineRange, Metadata, Page, PageCursor, SearchMatch,
+    SearchQuery, WalkEntry,
+};
+
+/// The files of an unlocked store. Paths are those of the tool: `/memories`, or something below it.
+///
+/// ```
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// use inmost::SearchQuery;
+///
+/// let session = inmost::Session::in_memory()?;
+/// let files = session.files();
+/// files.write("/memories/people/ada.md", "Ada prefers tea.\n")?;
+/// files.append("/memories/people/ada.md", "Birthday: 10 December.\n")?;
+/// assert_eq!(files.read("/memories/people/ada.md")?.as_str().lines().count(), 2);
+///
+/// for found in files.search("/memories", SearchQuery::text("tea")) {
+///     let found = found?;
+///     assert_eq!((found.path.as_str(), found.line), ("/memories/people/ada.md", 1));
+/// }
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Copy)]
+pub struct Files<'s> {
+    store: &'s dyn UnlockedStore,
+}
+
+impl<'s> Files<'s> {
+    /// The files of a store; of a session, [`Session::files`](crate::Session::files) gives them.
+    #[must_use]
+    pub fn new(store: &'s dyn UnlockedStore) -> Self {
+        Self { store }
+    }
+
+    /// The whole text of a file.
+    ///
+    /// # Errors
+    /// [`FileError::InvalidPath`], [`FileError::NotFound`], [`FileError::IsAFolder`], [`FileError::Store`].
+    pub fn read(&self, path: &str) -> Result<FileText, FileError> {
+        self.store.read(path, None)
+    }
+
+    /// Some lines of a file, with their line ends. Reads no more of the file than these lines need.
+    ///
+    /// # Errors
+    /// As [`read`](Files::read); [`FileError::NoSuchLine`] if the lines begin after the last one.
+    pub fn read_lines(&self, path: &str, lines: LineRange) -> Result<FileText, FileError> {
+        self.store.read(path, Some(lines))
+    }
+
+    /// What is known of a file or folder without reading its text.
+    ///
+    /// # Errors
+    /// [`FileError::InvalidPath`], [`FileError::NotFound`], [`FileError::Store`].
+    pub fn metadata(&self, path: &str) -> Result<Metadata, FileError> {
+        self.store.metadata(path)
+    }
+
+    /// Whether there is a file or folder at a path.
+    ///
+    /// # Errors
+    /// [`FileError::InvalidPath`], [`FileError::Store`].
+    pub fn exists(&self, path: &str) -> Result<bool, FileError> {
+        match self.metadata(path) {
+            Ok(_) => Ok(true),
+            Err(FileError::NotFound) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Writes a file, in place of one that is there. Durable when it returns.
+    ///
+    /// # Errors
+    /// [`FileError::InvalidPath`]; [`FileError::AlreadyExists`] for a folder; [`FileError::NotAFolder`]; a quota;
+    /// [`FileError::Store`].
+    pub fn write(&self, path: &str, text: &str) -> Result<(), FileError> {
+        self.store.write(path, text)
+    }
+
+    /// Adds text at the end of a file, byte for byte, as one step; makes the file if there is none. Durable when it
+    /// returns.
+    ///
+    /// # Errors
+    /// As [`write`](Files::write).
+    pub fn append(&self, path: &str, text: &str) -> Result<(), FileError> {
+        self.store.append(path, text)
+    }
+
+    /// The entries of a folder in the code-point order of their names, hidden ones too.
+    ///
+    /// # Errors
+    /// [`FileError::InvalidPath`]; [`FileError::NotFound`]; [`FileError::NotAFolder`] for a file; [`FileError::Store`].
+    pub fn list(&self, path: &str) -> Result<Vec<FolderEntry>, FileError> {
+        let store = self.store;
+        Pages::new(|after| store.list(path, after, PAGE)).collect()
+    }
+
+    /// Everything below a folder, hidden names too, depth first in the order of names, a folder before its entries; of a
+    /// file, itself alone. The store is read page by page as the iterator goes on.
+    ///
+    /// The items are errors as for [`metadata`](Files::metadata); the iterator ends after one.
+    pub fn walk(&self, path: &'s str) -> Pages<'s, WalkEntry> {
+        self.walk_to(path, usize::MAX)
+    }
+
+    /// As [`walk`](Files::walk), without looking into folders at `max_depth`; 0 stays in the folder itself.
+    pub fn walk_to(&self, path: &'s str, max_depth: usize) -> Pages<'s, WalkEntry> {
+        let store = self.store;
+        Pages::new(move |after| store.walk(path, max_depth, after, PAGE))
+    }
+
+    /// Every line that matches, in the files below a folder in the order of a walk; of a file, in it alone. The store is
+    /// read page by page as the iterator goes on.
+    ///
+    /// The items are errors as for [`metadata`](Files::metadata), or [`FileError::InvalidPattern`]; the iterator ends
+    /// after one.
+    pub fn search(&self, path: &'s str, query: SearchQuery) -> Pages<'s, SearchMatch> {
+        let store = self.store;
+        Pages::new(move |after| store.search(path, &query, after, PAGE))
+    }
+
+    /// Deletes a file, or a folder with everything below it. Durable when it returns.
+    ///
+    /// # Errors
+    /// [`FileError::InvalidPath`], [`FileError::Root`], [`FileError::NotFound`], [`FileError::Store`].
+    pub fn remove(&self, path: &str) -> Result<(), FileError> {
+        self.store.remove(path)
+    }
+
+    /// Moves a file, or a folder with everything below it. Durable when it returns.
+    ///
+    /// # Errors
+    /// [`FileError::InvalidPath`]; [`FileError::Root`]; [`FileError::NotFound`]; [`FileError::AlreadyExists`] at the
+    /// destination; [`FileError::IntoItself`]; [`FileError::NotAFolder`]; [`FileError::PathBelow`]; [`FileError::Store`].
+    pub fn rename(&self, old: &str, new: &str) -> Result<(), FileError> {
+        self.store.rename(old, new)
+    }
+}
+
+/// The items of a long result, which are read page by page.
+pub struct Pages<'s, T> {
+    next_page: Box<dyn FnMut(Option<&PageCursor>) -> Result<Page<T>, FileError> + 's>,
+    items: vec::IntoIter<T>,
+    place: Place,
+}
+
+/// Where the next page begins.
+enum Place {
+    Start,
+    After(PageCursor),
+    End,
+}
+
+impl<'s, T> Pages<'s, T> {
+    fn new(next_page: impl FnMut(Option<&PageCursor>) -> Result<Page<T>, FileError> + 's) -> Self {
+        let items = Vec::new().into_iter();
+        Self { next_page: Box::new(next_page), items, place: Place::Start }
+    }
+}
+
+impl<T> Iterator for Pages<'_, T> {
+    type Item = Result<T, FileError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            if let Some(item) = self.items.next() {
+                return Some(Ok(item));
+            }
+            let after = match &self.place {
+                Place::Start => None,
+                Place::After(cursor) => Some(cursor),
+                Place::End => return None,
+            };
+            match (self.next_page)(after) {
+                Ok(page) => {
+                    self.items = page.items.into_iter();
+                    self.place = page.next.map_or(Place::End, Place::After);
+                }
+                Err(error) => {
+                    self.place = Place::End;
+                    return Some(Err(error));
+                }
+            }
+        }
+    }
+}
+
+/// Items of a page.
+const PAGE: usize = 1_000;

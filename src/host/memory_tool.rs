@@ -1,0 +1,223 @@
+//! The memory tool: one call in, one result out.
+
+use std::sync::Arc;
+
+use super::reply::ToolReply;
+use super::store::UnlockedStore;
+use crate::session::StoreError;
+use crate::tool::{ToolCall, ToolCommand, ToolOptions, ToolResult};
+use crate::vfs::FileError;
+use crate::vfs::path::MemoryPath;
+
+/// Claude's memory tool (`memory_20250818`) on an unlocked store.
+///
+/// Shared between threads as it is; parallel calls lose nothing.
+///
+/// ```
+/// # fn main() -> Result<(), inmost::StoreError> {
+/// let memory = inmost::MemoryTool::new(inmost::Session::in_memory()?);
+/// let reply = memory.run_json(r#"{"command": "view", "path": "/memories"}"#);
+/// assert!(!reply.result().is_error() && reply.store_error().is_none());
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct MemoryTool {
+    store: Arc<dyn UnlockedStore>,
+    options: ToolOptions,
+    locked_hint: Option<Arc<str>>,
+}
+
+/// Builds a [`MemoryTool`] with other than the default options.
+#[must_use]
+pub struct MemoryToolBuilder(MemoryTool);
+
+impl MemoryTool {
+    /// The tool with the documented defaults, on a [`Session`](crate::Session) or any other unlocked store.
+    #[must_use]
+    pub fn new(store: impl UnlockedStore + 'static) -> Self {
+        Self::builder(store).build()
+    }
+
+    /// Starts from the defaults.
+    pub fn builder(store: impl UnlockedStore + 'static) -> MemoryToolBuilder {
+        let (store, options) = (Arc::new(store), ToolOptions::default());
+        MemoryToolBuilder(Self { store, options, locked_hint: None })
+    }
+
+    /// Runs a call given as JSON: the `input` of a `tool_use` block, or the whole block. There is always a result for the
+    /// model; where the store failed, the error is beside it.
+    ///
+    /// Bytes that are not UTF-8 are not JSON, and the model is told so.
+    pub fn run_json(&self, json: impl AsRef<[u8]>) -> ToolReply {
+        self.run_call(&ToolCall::parse(json.as_ref()))
+    }
+
+    /// Runs a call that was read before.
+    pub fn run_call(&self, call: &ToolCall) -> ToolReply {
+        let (result, store_error) = match call.command() {
+            Ok(command) => self.run(command).into_parts(),
+            Err(error) => (error.clone().into(), None),
+        };
+        ToolReply::new(result.with_tool_use_id(call.tool_use_id()), store_error)
+    }
+
+    /// Runs a typed command.
+    pub fn run(&self, command: &ToolCommand) -> ToolReply {
+        match self.store.run_command(command, &self.options) {
+            Ok(result) => ToolReply::new(result, None),
+            Err(error) => ToolReply::new(self.without_store(command, &error), Some(error)),
+        }
+    }
+
+    /// As [`run_json`](MemoryTool::run_json), for hosts that treat a failing store as their own failure.
+    ///
+    /// # Errors
+    /// What the application must act on, when the store is locked or fails.
+    pub fn try_run_json(&self, json: impl AsRef<[u8]>) -> Result<ToolResult, StoreError> {
+        self.run_json(json).into_result()
+    }
+
+    /// As [`run`](MemoryTool::run), for hosts that treat a failing store as their own failure.
+    ///
+    /// # Errors
+    /// As for [`try_run_json`](MemoryTool::try_run_json).
+    pub fn try_run(&self, command: &ToolCommand) -> Result<ToolResult, StoreError> {
+        self.run(command).into_result()
+    }
+
+    /// The result of a command for which there was no store. A mistake in a path comes first, as it does with a store, so
+    /// that the model is told of it whether or not the store is locked.
+    fn without_store(&self, command: &ToolCommand, error: &StoreError) -> ToolResult {
+        match command.check_paths(&self.options) {
+            Err(mistake) => mistake.into(),
+            Ok(()) => error.for_model_with(self.locked_hint.as_deref()),
+        }
+    }
+}
+
+impl MemoryToolBuilder {
+    /// Whether every change is refused; off by default.
+    ///
+    /// `create`, `str_replace`, `insert`, `delete` and `rename` then return `Error: Memory is read-only.` once their
+    /// paths are valid, whatever change they ask for.
+    pub fn read_only(mut self, read_only: bool) -> Self {
+        self.0.options.read_only = read_only;
+        self
+    }
+
+    /// Whether `create` replaces a file that is there; off by default.
+    pub fn create_overwrites(mut self, overwrites: bool) -> Self {
+        self.0.options.create_overwrites = overwrites;
+        self
+    }
+
+    /// Shows the model one folder of the store as its `/memories`; all of the store by default.
+    ///
+    /// `folder` is named as in the whole store, such as `/memories/project-x`. Every path the model sends and reads is
+    /// one inside it, and nothing outside can be reached, seen or counted. It need not be there: until the first file is
+    /// written, and after someone else deleted or moved the folder, the model sees an empty `/memories`.
+    ///
+    /// Two limits are those of the whole store. A path may be only so long and deep that the one it stands for is within
+    /// bounds. And quotas count everything in the store; a model that meets one learns that there is no room left, not
+    /// how much there is.
+    ///
+    /// If someone else puts a file at `folder`, or at a folder above it, calls fail with
+    /// [`StoreError::SubtreeIsFile`].
+    ///
+    /// ```
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let session = inmost::Session::in_memory()?;
+    /// session.files().write("/memories/project-x/plan.md", "Dig.\n")?;
+    /// session.files().write("/memories/private.md", "Not for agents.\n")?;
+    /// let memory = inmost::MemoryTool::builder(session).subtree("/memories/project-x")?.build();
+    /// let listing = memory.run_json(r#"{"command": "view", "path": "/memories"}"#);
+    /// assert!(listing.result().content().ends_with(":\n5B\t/memories\n5B\t/memories/plan.md"));
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// [`FileError::InvalidPath`].
+    pub fn subtree(mut self, folder: &str) -> Result<Self, FileError> {
+        self.0.options.subtree = MemoryPath::parse(folder)?.to_subtree();
+        Ok(self)
+    }
+
+    /// Characters of file text that a `view` without a range shows before it cuts; 16,000 by default.
+    pub fn max_view_characters(mut self, characters: usize) -> Self {
+        self.0.options.view_characters = characters;
+        self
+    }
+
+    /// Characters that a `view` with a range, or the snippet of an edit, shows before it cuts; 64,000 by default.
+    pub fn max_ranged_view_characters(mut self, characters: usize) -> Self {
+        self.0.options.ranged_view_characters = characters;
+        self
+    }
+
+    /// Entries that a listing shows before it cuts, the first line not counted; 1,000 by default.
+    pub fn max_listing_entries(mut self, entries: usize) -> Self {
+        self.0.options.listing_entries = entries;
+        self
+    }
+
+    /// What the model reads after `Error: Memory is locked.`, such as how the user can unlock it. Nothing by default.
+    pub fn locked_hint(mut self, sentence: impl Into<Arc<str>>) -> Self {
+        self.0.locked_hint = Some(sentence.into());
+        self
+    }
+
+    /// The tool.
+    #[must_use]
+    pub fn build(self) -> MemoryTool {
+        self.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::session::Session;
+
+    const BLOCK: &str = r#"{"type": "tool_use", "id": "toolu_1", "name": "memory",
+        "input": {"command": "view", "path": "/memories"}}"#;
+
+    #[test]
+    fn a_locked_store_is_reported_under_the_id_of_the_block() {
+        let session = Session::in_memory().unwrap();
+        let memory = MemoryTool::new(session.clone());
+        let (result, failed) = memory.run_json(BLOCK).into_parts();
+        assert!(!result.is_error() && failed.is_none());
+        session.lock();
+        let (result, failed) = memory.run_json(BLOCK).into_parts();
+        assert_eq!(result.content(), "Error: Memory is locked.");
+        assert_eq!(result.tool_use_id(), Some("toolu_1"));
+        assert!(result.is_error() && matches!(failed, Some(StoreError::Locked)));
+        assert!(matches!(memory.try_run_json(BLOCK), Err(StoreError::Locked)));
+    }
+
+    #[test]
+    fn bytes_that_are_no_text_are_no_json() {
+        let memory = MemoryTool::new(Session::in_memory().unwrap());
+        let (result, failed) = memory.run_json(b"{\"command\": \"view\xff\"}").into_parts();
+        assert_eq!(result.content(), "Error: Invalid tool input: it is not valid JSON");
+        assert!(result.is_error() && failed.is_none());
+    }
+
+    #[test]
+    fn a_locked_store_tells_the_sentence_of_the_host_and_a_mistake_in_a_path_first() {
+        let session = Session::in_memory().unwrap();
+        let memory = MemoryTool::builder(session.clone()).locked_hint("Ask the user.").build();
+        session.lock();
+        let content = |json: &str| memory.run_json(json).result().content().to_owned();
+        assert_eq!(
+            content(r#"{"command": "view", "path": "/memories/a"}"#),
+            "Error: Memory is locked. Ask the user."
+        );
+        assert_eq!(
+            content(r#"{"command": "rename", "old_path": "/memories/a", "new_path": "/b"}"#),
+            "Error: Path must start with /memories, got: /b"
+        );
+    }
+}

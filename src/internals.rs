@@ -1,0 +1,258 @@
+//! Internals of this crate for the fuzz targets of its own workspace: not for users, and without any promise of semver.
+//!
+//! The feature `internals` adds this module and changes nothing else. Each item is a thin form of one internal function,
+//! in types of `std`, of `inmost-format` or of the public API, so that nothing else in the crate has to be public.
+#![allow(
+    clippy::missing_errors_doc,
+    clippy::must_use_candidate,
+    reason = "the only callers are the fuzz targets"
+)]
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use inmost_format::crypto::passphrase::Passphrase;
+use inmost_format::record::node::{File, Node, Root, Text};
+use inmost_format::record::tree::{Body, Owner};
+use inmost_format::record::{NodeSink, NodeSource, ObjectId, RecordError, RecordId, Tag};
+use inmost_format::secret::Wiped;
+use inmost_storage::{Address, EngineKind, Storage};
+
+use crate::session::{Open, Session, StoreError, Vault, VaultOptions};
+use crate::vfs::FileError;
+use crate::vfs::listing::{self, Item};
+use crate::vfs::path::{self, MemoryPath};
+use crate::vfs::search::{Found, Occurrences, Searcher};
+use crate::vfs::text::{self, Extent, Shown};
+use crate::vfs::{file, rope};
+
+// Stores in a storage of the caller's choice.
+
+/// Writes a new store.
+pub fn create(
+    options: &VaultOptions,
+    storage: &dyn Storage,
+    passphrase: &Passphrase,
+) -> Result<(), StoreError> {
+    options.fill(storage, EngineKind::Memory, passphrase).map(drop)
+}
+
+/// Opens a store.
+pub fn open(options: &VaultOptions, storage: Arc<dyn Storage>) -> Result<Vault, StoreError> {
+    options.open_storage(storage)
+}
+
+/// Runs `work` on the committed state, which does not change meanwhile.
+pub fn read<T>(session: &Session, work: impl FnOnce(&Committed<'_>) -> T) -> Result<T, StoreError> {
+    session.read(|open| Ok(work(&Committed(open))))
+}
+
+/// The committed state of an unlocked store.
+pub struct Committed<'a>(&'a Open);
+
+impl Committed<'_> {
+    /// The root.
+    pub fn root(&self) -> &Root {
+        self.0.root()
+    }
+
+    /// Where a record is stored.
+    pub fn address(&self, id: RecordId) -> Address {
+        self.0.sealer().address(id)
+    }
+}
+
+impl NodeSource for Committed<'_> {
+    fn load(&self, id: RecordId, tag: &Tag) -> Result<Node, RecordError> {
+        self.0.load(id, tag)
+    }
+}
+
+// Tool calls and paths.
+
+/// A canonical path.
+pub struct Path(MemoryPath);
+
+impl Path {
+    /// Parses a path.
+    pub fn parse(sent: &str) -> Result<Self, FileError> {
+        Ok(Self(MemoryPath::parse(sent)?))
+    }
+
+    /// The text of the path.
+    pub fn as_str(&self) -> &str {
+        self.0.as_str()
+    }
+
+    /// The names below the root.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.segments()
+    }
+
+    /// The number of names.
+    pub fn depth(&self) -> usize {
+        self.0.depth()
+    }
+
+    /// The folder that the path lies in; `None` for the root.
+    pub fn parent(&self) -> Option<Self> {
+        self.0.parent().map(Self)
+    }
+
+    /// Whether `folder` is this path or one of its parents.
+    pub fn starts_with(&self, folder: &Self) -> bool {
+        self.0.starts_with(&folder.0)
+    }
+}
+
+/// A path as messages show it.
+pub fn echo(sent: &str) -> &str {
+    path::echo(sent)
+}
+
+// Views and listings.
+
+/// The part of some lines that a view shows.
+#[derive(PartialEq, Eq)]
+pub struct Cut<'t> {
+    /// The text to show.
+    pub text: &'t str,
+    /// The number of the last line shown, if whole lines are missing after it.
+    pub last_line: Option<u64>,
+    /// The characters of the first line and how many of them are shown, if no whole line fits.
+    pub part_of_line: Option<(u64, u64)>,
+}
+
+/// Cuts lines that begin with line `first` to `limit` characters.
+pub fn cut(requested: &str, first: u64, limit: usize) -> Cut<'_> {
+    let text::Cut { text, shown } = text::cut(requested, first, limit);
+    let (last_line, part_of_line) = match shown {
+        Shown::All => (None, None),
+        Shown::Lines { last } => (Some(last), None),
+        Shown::PartOfFirstLine { characters, shown } => (None, Some((characters, shown))),
+    };
+    Cut { text, last_line, part_of_line }
+}
+
+/// The number of pieces after which a lazy reader stops, because the rest cannot change the [`cut`].
+pub fn enough_pieces(pieces: &[String], limit: usize) -> Option<usize> {
+    let mut extent = Extent::default();
+    let last = pieces.iter().position(|piece| extent.is_enough_after(piece, limit));
+    last.map(|last| last.saturating_add(1))
+}
+
+/// The number of lines.
+pub fn count_lines(text: &str) -> u64 {
+    text::count_lines(text)
+}
+
+/// The first lines, and the number of `\n` in them.
+pub fn first_lines(text: &str, lines: u64) -> (&str, u64) {
+    text::first_lines(text, lines)
+}
+
+/// Numbered lines, and the size of the buffer that a view reserves for them.
+pub fn number_lines(first: u64, text: &str) -> (String, usize) {
+    let mut out = String::new();
+    text::number_lines(first, text, &mut out);
+    (out, text::numbered_size(text))
+}
+
+/// The text that `insert` splices in; `at_open_end` if it goes to the end of a file without a final `\n`.
+pub fn insertion(text: &str, at_open_end: bool) -> Wiped<String> {
+    text::insertion(text, at_open_end)
+}
+
+/// The line of an entry in the listing of a folder, with the `\n` before it. The entry is in `between`, a folder in that
+/// folder, or in the folder itself.
+pub fn listing_line(
+    viewed: &Path,
+    between: Option<&str>,
+    name: &str,
+    is_folder: bool,
+    bytes: u64,
+) -> String {
+    let mut out = Wiped::new(String::new());
+    let item = Item { folder: between, name, is_folder, bytes };
+    listing::push_item(&viewed.0, &item, &mut out);
+    std::mem::take(&mut *out)
+}
+
+// Ropes.
+
+/// Replaces the bytes of a range by a text.
+pub fn splice(
+    owner: &mut Owner<'_, impl NodeSink>,
+    body: &mut Body<Text>,
+    range: Range<u64>,
+    text: &str,
+) -> Result<(), RecordError> {
+    rope::splice(owner, body, range, text)
+}
+
+/// Appends a long text.
+pub fn append(
+    owner: &mut Owner<'_, impl NodeSink>,
+    body: &mut Body<Text>,
+    text: &str,
+) -> Result<(), RecordError> {
+    rope::append(owner, body, text)
+}
+
+/// The number of lines in a rope.
+pub fn rope_lines(
+    source: &impl NodeSource,
+    object: ObjectId,
+    body: &Body<Text>,
+) -> Result<u64, RecordError> {
+    rope::lines(source, object, body)
+}
+
+/// The offset at which a line of a rope begins.
+pub fn line_start(
+    source: &impl NodeSource,
+    object: ObjectId,
+    body: &Body<Text>,
+    line: u64,
+) -> Result<u64, RecordError> {
+    rope::line_start(source, object, body, line)
+}
+
+/// The lines of a range, read until a view of `limit` characters is certain to be cut.
+pub fn read_lines(
+    source: &impl NodeSource,
+    object: ObjectId,
+    head: &File,
+    range: (u64, u64),
+    limit: usize,
+) -> Result<Wiped<String>, RecordError> {
+    file::lines(source, object, head, range, limit)
+}
+
+/// Where a text occurs.
+pub struct Hits {
+    /// The offset and line of each hit, overlapping ones included.
+    pub all: Vec<(u64, u64)>,
+    /// The hit that an edit may replace: the only one.
+    pub only: Option<(u64, u64)>,
+    /// The lines that an edit names if there are several hits, at most 100.
+    pub lines_of_several: Vec<u64>,
+}
+
+/// Searches a text that arrives in pieces; `None` for an empty needle.
+pub fn search(needle: &str, pieces: &[String]) -> Option<Hits> {
+    let mut searcher = Searcher::new(needle)?;
+    let (mut all, mut occurrences) = (Vec::new(), Occurrences::default());
+    for piece in pieces {
+        searcher.feed(piece.as_bytes(), |hit| {
+            all.push((hit.offset, hit.line));
+            occurrences.add(hit);
+        });
+    }
+    let (only, lines_of_several) = match occurrences.found() {
+        Found::Nowhere => (None, Vec::new()),
+        Found::Once(hit) => (Some((hit.offset, hit.line)), Vec::new()),
+        Found::Several { lines, .. } => (None, lines),
+    };
+    Some(Hits { all, only, lines_of_several })
+}

@@ -1,0 +1,121 @@
+//! Calls that another parser has read already, such as that of a server for the Model Context Protocol.
+
+use inmost_format::secret::Wiped;
+use serde::{Deserialize, Deserializer};
+use serde_json::{Map, Value};
+use zeroize::Zeroize;
+
+use super::call::ToolCall;
+use super::fields::{Fields, JsonObject, JsonValue};
+use super::json::integral;
+use super::parse::refused;
+use super::wording::reason;
+
+impl<'de> Deserialize<'de> for ToolCall {
+    /// Reads the `input` of a `tool_use` block, or the whole block, from any source of a map. What is not a call is no
+    /// error here: the model is told.
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let mut value = Value::deserialize(deserializer)?;
+        let call = match &value {
+            Value::Object(map) => {
+                let fields = Fields(map);
+                let tool_use_id = fields.block_id();
+                let command = fields.command_of(|input| input.as_object().map(Fields));
+                Self { tool_use_id, command }
+            }
+            _ => refused(reason::NOT_AN_OBJECT),
+        };
+        wipe(&mut value);
+        Ok(call)
+    }
+}
+
+impl JsonObject for &Map<String, Value> {
+    type Value = Value;
+
+    fn get(&self, name: &str) -> Option<&Value> {
+        Map::get(self, name)
+    }
+}
+
+impl JsonValue for Value {
+    fn is_null(&self) -> bool {
+        Value::is_null(self)
+    }
+
+    fn string(&self) -> Option<Wiped<String>> {
+        self.as_str().map(|text| Wiped::new(text.to_owned()))
+    }
+
+    fn integer(&self) -> Option<i64> {
+        match self {
+            Self::Number(number) => integral(&number.to_string()),
+            Self::String(text) => {
+                let digits = text.strip_prefix('-').unwrap_or(text);
+                let is_integer =
+                    !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+                is_integer.then(|| integral(text)).flatten()
+            }
+            _ => None,
+        }
+    }
+
+    fn two_integers(&self) -> Option<(i64, i64)> {
+        let [start, end] = self.as_array()?.as_slice() else { return None };
+        Some((start.integer()?, end.integer()?))
+    }
+
+    fn compact(&self) -> Wiped<String> {
+        Wiped::new(self.to_string())
+    }
+}
+
+/// Wipes every string of a value.
+fn wipe(value: &mut Value) {
+    match value {
+        Value::String(text) => text.zeroize(),
+        Value::Array(items) => items.iter_mut().for_each(wipe),
+        Value::Object(map) => map.values_mut().for_each(wipe),
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn read(value: &Value) -> String {
+        let call: ToolCall = serde_json::from_value(value.clone()).unwrap();
+        let same = ToolCall::parse(value.to_string().as_bytes());
+        let text = |call: &ToolCall| match call.command() {
+            Ok(command) => format!("{command:?} {:?}", command.paths()),
+            Err(error) => error.to_string(),
+        };
+        assert_eq!(text(&call), text(&same), "both readers agree");
+        assert_eq!(call.tool_use_id(), same.tool_use_id());
+        text(&call)
+    }
+
+    #[test]
+    fn a_map_is_read_as_the_json_it_was_made_of() {
+        for value in [
+            json!({"command": "view", "path": "/memories/a", "view_range": [1.0, "-1"]}),
+            json!({"command": "insert", "path": "p", "insert_line": "7", "new_str": "t"}),
+            json!({"command": "insert", "path": "p", "insert_line": 1.5, "insert_text": "t"}),
+            json!({"command": "insert", "path": "p", "insert_line": u64::MAX, "insert_text": "t"}),
+            json!({"command": "rename", "path": "p", "new_path": "q", "note": {"a": [null]}}),
+            json!({"command": "create", "path": null}),
+            json!({"command": 7}),
+            json!({}),
+            json!([1]),
+            json!("view"),
+            json!({"type": "tool_use", "id": "toolu_1", "name": "memory", "input": {"command": "delete", "path": "p"}}),
+            json!({"type": "tool_use", "id": "toolu_1", "name": "bash", "input": {}}),
+            json!({"type": "tool_use", "name": "memory", "input": 3}),
+        ] {
+            assert!(!read(&value).is_empty());
+        }
+    }
+}

@@ -1,0 +1,206 @@
+//! Lines that match a pattern, in every file below a folder, in pages.
+
+use std::fmt;
+use std::ops::Range;
+
+use inmost_format::record::node::What;
+use regex::{Regex, RegexBuilder};
+
+use super::error::FileError;
+use super::file::FileView;
+use super::file_text::FileText;
+use super::page::{Page, PageCursor};
+use super::path::MemoryPath;
+use super::walk;
+use crate::session::Open;
+
+/// What to search for.
+#[derive(Clone)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[must_use]
+pub struct SearchQuery {
+    pattern: String,
+    is_regex: bool,
+    ignores_case: bool,
+    max_matches_per_file: u64,
+}
+
+impl SearchQuery {
+    /// Lines that contain this text.
+    pub fn text(text: impl Into<String>) -> Self {
+        Self {
+            pattern: text.into(),
+            is_regex: false,
+            ignores_case: false,
+            max_matches_per_file: u64::MAX,
+        }
+    }
+
+    /// Lines that match this regular expression, in the syntax of Rust's `regex` crate. Matching takes time linear in
+    /// the text, whatever the expression.
+    pub fn regex(pattern: impl Into<String>) -> Self {
+        Self { is_regex: true, ..Self::text(pattern) }
+    }
+
+    /// Whether upper and lower case are the same; they differ by default.
+    pub fn ignore_case(mut self, ignores: bool) -> Self {
+        self.ignores_case = ignores;
+        self
+    }
+
+    /// Goes on to the next file after so many matching lines; 1 to learn which files match. Unlimited by default.
+    pub fn max_matches_per_file(mut self, matches: u64) -> Self {
+        self.max_matches_per_file = matches.max(1);
+        self
+    }
+
+    /// The compiled pattern.
+    ///
+    /// # Errors
+    /// [`FileError::InvalidPattern`].
+    pub(crate) fn compile(&self) -> Result<Regex, FileError> {
+        let escaped = (!self.is_regex).then(|| regex::escape(&self.pattern));
+        RegexBuilder::new(escaped.as_ref().unwrap_or(&self.pattern))
+            .case_insensitive(self.ignores_case)
+            .size_limit(PATTERN_BYTES)
+            .build()
+            .map_err(|error| {
+                // The lines before the last one point into the pattern.
+                let error = error.to_string();
+                let reason = error.lines().last().unwrap_or_default();
+                FileError::InvalidPattern(reason.trim_start_matches("error: ").to_owned())
+            })
+    }
+}
+
+impl fmt::Debug for SearchQuery {
+    /// A pattern may be as private as what it is to find.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SearchQuery").finish_non_exhaustive()
+    }
+}
+
+/// A line that matches.
+#[derive(Clone, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
+pub struct SearchMatch {
+    /// The canonical path of the file.
+    pub path: FileText,
+    /// The number of the line, from 1.
+    pub line: u64,
+    /// The line without its end, LF or CR LF.
+    pub text: FileText,
+    /// Which bytes of the text match, in order.
+    pub ranges: Vec<Range<usize>>,
+}
+
+impl fmt::Debug for SearchMatch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SearchMatch").field("line", &self.line).finish_non_exhaustive()
+    }
+}
+
+/// Up to `most` matching lines in the files below a folder, in the order of a walk; of a file, in it alone. A page ends
+/// early after [`PAGE_TEXT_BYTES`] of text, so that writers do not wait for long.
+///
+/// # Errors
+/// [`FileError::NotFound`], [`FileError::InvalidPattern`].
+pub(crate) fn search(
+    open: &Open,
+    path: &MemoryPath,
+    query: &SearchQuery,
+    after: Option<&PageCursor>,
+    most: usize,
+) -> Result<Page<SearchMatch>, FileError> {
+    let pattern = query.compile()?;
+    let mut page = Search {
+        pattern,
+        most_in_file: query.max_matches_per_file,
+        most,
+        text_bytes: 0,
+        items: Vec::new(),
+        next: None,
+    };
+    if let Some(PageCursor { path: half_read, line: Some(line) }) = after {
+        let rest = MemoryPath::parse(half_read.as_str())
+            .map_err(FileError::from)
+            .and_then(|file| FileView::open(open, open.root(), &file));
+        match rest {
+            Ok(file) => drop(page.file(half_read.as_str(), &file, *line)?),
+            // It was removed between two pages.
+            Err(FileError::NotFound) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    if page.next.is_none() {
+        let passed = after.map(|after| after.path.as_str());
+        walk::visit(open, path, passed, usize::MAX, &mut |step| {
+            if matches!(step.entry.what, What::Folder) {
+                return Ok(true);
+            }
+            page.file(step.path, &FileView::of_entry(open, step.entry.clone())?, 0)
+        })?;
+    }
+    Ok(Page { items: page.items, next: page.next })
+}
+
+struct Search {
+    pattern: Regex,
+    most_in_file: u64,
+    most: usize,
+    text_bytes: usize,
+    items: Vec<SearchMatch>,
+    next: Option<PageCursor>,
+}
+
+impl Search {
+    /// Searches a file behind the line `passed`; returns whether the page has room for more.
+    fn file(
+        &mut self,
+        path: &str,
+        file: &FileView<'_, Open>,
+        passed: u64,
+    ) -> Result<bool, FileError> {
+        let text = file.read()?;
+        self.text_bytes = self.text_bytes.saturating_add(text.len());
+        let mut matches = 0_u64;
+        for (number, line) in (1..).zip(lines(&text)) {
+            let ranges: Vec<Range<usize>> =
+                self.pattern.find_iter(line).map(|found| found.range()).collect();
+            if ranges.is_empty() {
+                continue;
+            }
+            matches = matches.saturating_add(1);
+            if number > passed {
+                let (path, text) = (path.to_owned().into(), line.to_owned().into());
+                self.items.push(SearchMatch { path, line: number, text, ranges });
+            }
+            if matches >= self.most_in_file {
+                break;
+            }
+            if self.items.len() >= self.most {
+                self.next = Some(PageCursor::after_line(path, number));
+                return Ok(false);
+            }
+        }
+        if self.items.len() >= self.most || self.text_bytes >= PAGE_TEXT_BYTES {
+            self.next = Some(PageCursor::after(path));
+            return Ok(false);
+        }
+        Ok(true)
+    }
+}
+
+/// A final line feed opens no line. Does no I/O.
+fn lines(text: &str) -> impl Iterator<Item = &str> {
+    text.split_inclusive('\n').map(|line| {
+        let line = line.strip_suffix('\n').unwrap_or(line);
+        line.strip_suffix('\r').unwrap_or(line)
+    })
+}
+
+/// Text that one page of a search reads, give or take a file.
+const PAGE_TEXT_BYTES: usize = 4 << 20;
+/// Bytes of a compiled pattern; `regex`'s own default is ten times that, and a client of a key agent chooses the pattern.
+const PATTERN_BYTES: usize = 1 << 20;

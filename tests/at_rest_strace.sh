@@ -1,6 +1,6 @@
 #!/bin/sh
 # Records every file that a process opens for writing and every byte that it writes while it uses a store in every way,
-# and looks for what it was given to keep: the test of tests/at_rest.rs that is left out by default.
+# and looks for what it was given to keep: the tests of tests/secrets/at_rest.rs that are left out by default.
 set -eu
 cd "$(dirname "$0")/.."
 if ! command -v strace >/dev/null; then
@@ -14,4 +14,4 @@ fi
 cargo build --quiet --package inmost-cli
 INMOST_TEST_PROGRAM=$(cargo metadata --format-version 1 --no-deps | sed 's/.*"target_directory":"\([^"]*\)".*/\1/')/debug/inmost
 export INMOST_TEST_PROGRAM
-exec cargo test --package inmost --test at_rest -- --ignored --nocapture
+exec cargo test --package inmost --test secrets -- --ignored --nocapture

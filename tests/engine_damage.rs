@@ -1,10 +1,13 @@
 //! Damage to the engine's own files, at seeded places: bits, zeros, cuts, files that are missing or should not be there.
 //!
-//! The engine's checksums are not there to be believed, and some damage makes it recover to an older state and
-//! report success. So every outcome has to be one of these: the right text everywhere; an error; or, for an older
-//! state, [`StoreError::RolledBack`] with both numbers. Never a panic, another text, or a store with less in it.
+//! The engine's checksums cannot be relied on, and some damage makes it recover to an older state and report success.
+//! So every outcome has to be one of these: the right text everywhere; an error; or, for an older state,
+//! [`StoreError::RolledBack`] with both numbers. A panic, another text or a store with less in it is a failure.
+//!
 //! Short form: 30 places. Long form, with a table:
 //! `cargo test --release --features redb --test engine_damage -- --ignored --nocapture`.
+//!
+//! A program of its own: after a panic in one of its I/O threads, sled refuses work for every store of the process.
 
 #![allow(
     clippy::unwrap_used,
@@ -87,7 +90,7 @@ fn copy_folder(from: &Path, to: &Path) {
     for entry in fs::read_dir(from).unwrap() {
         let entry = entry.unwrap();
         let to = to.join(entry.file_name());
-        // The ballast is half of the bytes and none of the engine's business.
+        // The ballast is half of the bytes, and the engine never reads it.
         if entry.file_type().unwrap().is_dir() {
             copy_folder(&entry.path(), &to);
         } else if entry.file_name() != "ballast" {
@@ -137,7 +140,7 @@ fn generation(store: &Path) -> PathBuf {
     found
 }
 
-/// Damages the store; answers what was done, in words to count by.
+/// Damages the store, and returns the kind of damage.
 fn damage(store: &Path, random: &mut Random) -> String {
     let files = engine_files(store);
     // Most bytes are in the log, so most damage is, too; a quarter of it is elsewhere.
@@ -234,7 +237,7 @@ fn overwrite(path: &Path, at: u64, length: u64, change: impl Fn(u8) -> u8) {
     file.write_all(&bytes).unwrap();
 }
 
-/// Opens the store and reads everything; panics on whatever may never be.
+/// Opens the store and reads everything. Panics on an outcome that must never occur.
 fn outcome(store: &Path, base: &Base) -> String {
     let session = match unlock(store) {
         Ok(session) => session,
@@ -247,7 +250,7 @@ fn outcome(store: &Path, base: &Base) -> String {
             let words = format!("{error:?}");
             return format!("unlock: {}", words.split(['(', ' ']).next().unwrap_or_default());
         }
-        Err(error) => panic!("opening answers {error:?}"),
+        Err(error) => panic!("opening failed with {error:?}"),
     };
     let mut found = Texts::new();
     if let Err(error) = collect(&session, "/memories", &mut found) {
@@ -285,7 +288,7 @@ fn collect(session: &Session, folder: &str, found: &mut Texts) -> Result<(), Str
 }
 
 fn run(engine: StorageEngine, seeds: std::ops::Range<u64>) -> BTreeMap<(String, String), u64> {
-    // The engine panics on some damage, and the library turns that into an error; no need to read of it.
+    // The engine panics on some damage, and the library turns that into an error: these panics are not printed.
     let usual = panic::take_hook();
     panic::set_hook(Box::new(move |info| {
         if !info.location().is_some_and(|location| {

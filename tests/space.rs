@@ -1,4 +1,12 @@
-//! The room a store takes on disk, in long use and after a rewrite.
+//! The room that a store takes on disk, in long use and after a rewrite.
+//!
+//! The bound is the rule of [`Session::compaction_due`]: a store is offered a rewrite when it takes more than three times
+//! its live bytes and 8 MiB. A rewrite has to bring it below that, or the offer would never end.
+//!
+//! How far below is the engine's affair and differs from run to run: sled reuses a segment of its log (2 MiB) when its
+//! threads have found it empty and the epochs of the process have moved on. One store alone took 1.9 times its live bytes
+//! after a rewrite, 14 times out of 14; with a second store busy in the same process it took up to 2.7 times. So these
+//! tests are a program of their own, run one after the other, and leave that much room.
 //!
 //! The figures are printed: `cargo test --release --test space -- --nocapture`.
 
@@ -9,6 +17,7 @@
 
 use std::fs;
 use std::path::Path;
+use std::sync::{Mutex, PoisonError};
 
 use inmost::{KdfCost, Passphrase, Session, VaultOptions};
 use tempfile::TempDir;
@@ -16,6 +25,14 @@ use tempfile::TempDir;
 const FILES: u64 = 500;
 const OVERWRITES: u64 = 20_000;
 const MIB: u64 = 1 << 20;
+
+/// Changes between two looks at the size.
+const STEP: u64 = 25;
+/// What the log can grow by in one step: 25 batches of at most 40 KiB begin one segment of 2 MiB, and fill what is left of
+/// another.
+const GROWTH: u64 = 4 * MIB;
+
+static ALONE: Mutex<()> = Mutex::new(());
 
 /// `SplitMix64`.
 struct Random(u64);
@@ -45,6 +62,17 @@ fn disk(session: &Session) -> u64 {
     session.status().unwrap().disk_bytes
 }
 
+/// Bytes of live records, by the estimate of `compaction_due`.
+fn live(session: &Session) -> u64 {
+    let status = session.status().unwrap();
+    status.bytes + status.bytes / 8 + status.files * 512
+}
+
+/// The size above which a rewrite is offered.
+fn offered_above(live: u64) -> u64 {
+    3 * live + 8 * MIB
+}
+
 fn store(place: &Path, files: u64, random: &mut Random) -> Session {
     let passphrase = Passphrase::new("a passphrase for tests").unwrap();
     let options = VaultOptions::new().kdf_cost(KdfCost::new(19 << 10, 2, 1));
@@ -61,74 +89,55 @@ fn place() -> TempDir {
     if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() }.unwrap()
 }
 
-/// Addresses and sealed values of all records of a closed store without garbage.
-fn live(store: &Path) -> u64 {
-    let mut entries = fs::read_dir(store).unwrap().map(|entry| entry.unwrap().path());
-    let generation = entries.find(|path| path.is_dir()).unwrap();
-    let db = sled::Config::new().path(generation).segment_size(2 << 20).open().unwrap();
-    let bytes = db.iter().map(|record| record.map(|(key, value)| key.len() + value.len()).unwrap());
-    u64::try_from(bytes.sum::<usize>()).unwrap()
-}
-
-/// Bytes on disk after a rewrite, and those that are live.
-fn rewritten(session: Session, store: &Path) -> (u64, u64) {
-    session.purge().unwrap();
-    let after = disk(&session);
-    session.lock();
-    drop(session);
-    (after, live(store))
-}
-
-/// Every offer to compact is accepted; one is made where a command would make it, here after every 25 changes.
+/// Every offer of a rewrite is accepted; one is made where a command would make it, here after every [`STEP`] changes.
 #[test]
 fn long_use_stays_within_its_room() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let place = place();
     let path_of_store = place.path().join("store");
     let mut random = Random(1);
     let session = store(&path_of_store, FILES, &mut random);
-    let (mut most, mut compactions, mut generation) = (0, 0, 0);
+    let (mut most, mut most_live, mut most_rewritten, mut rewrites) = (0, 0, 0, 0);
     for number in 0..OVERWRITES {
         session.files().write(&path(random.below(FILES)), &random.text()).unwrap();
-        if number % 25 > 0 {
+        if number % STEP > 0 {
             continue;
         }
         most = most.max(disk(&session));
+        most_live = most_live.max(live(&session));
         if session.compaction_due().unwrap() {
             let before = disk(&session);
-            // Old and new are there at once for a moment.
+            // The old generation and the new one are both there for a moment.
             session
                 .with_progress(|_| most = most.max(folder_bytes(&path_of_store)))
                 .purge()
                 .unwrap();
-            generation = generation.max(disk(&session));
             assert!(disk(&session) < before);
-            compactions += 1;
+            assert!(!session.compaction_due().unwrap(), "a rewrite settles the offer");
+            most_rewritten = most_rewritten.max(disk(&session));
+            rewrites += 1;
         }
     }
-    let (after, live) = rewritten(session, &path_of_store);
+    // The old generation is as large as it can grow before the offer, the new one too small for another.
+    let bound = 2 * offered_above(most_live) + GROWTH;
     println!(
-        "{FILES} files, {live} bytes live: at most {most} on disk with {compactions} compactions, bound {}; {after} after \
-         a rewrite, {:.2} x live",
-        3 * live + 8 * MIB + generation,
-        ratio(after, live)
+        "{FILES} files, {most_live} bytes live: at most {most} on disk, bound {bound}; {rewrites} rewrites, at most \
+         {most_rewritten} after one"
     );
-    assert!(compactions > 0, "nothing was compacted");
-    assert!(most <= 3 * live + 8 * MIB + generation);
-    // The engine keeps up to three segments of 2 MiB that hold little or nothing.
-    assert!(after <= live * 5 / 2 + 6 * MIB);
+    assert!(rewrites > 0, "no rewrite was offered");
+    assert!(most <= bound, "{most} bytes, bound {bound}");
 }
 
 #[test]
-fn a_rewritten_store_takes_less_than_two_and_a_half_times_what_it_holds() {
+fn a_rewritten_store_is_not_offered_another_rewrite() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let place = place();
-    let path_of_store = place.path().join("store");
-    let session = store(&path_of_store, 3_000, &mut Random(2));
-    let (after, live) = rewritten(session, &path_of_store);
-    println!(
-        "3000 files, {live} bytes live: {after} after a rewrite, {:.2} x live",
-        ratio(after, live)
-    );
-    assert!(2 * after < 5 * live);
+    let session = store(&place.path().join("store"), 3_000, &mut Random(2));
+    session.purge().unwrap();
+    let (after, live) = (disk(&session), live(&session));
+    println!("3000 files, {live} bytes live: {after} after a rewrite, {:.2} x", ratio(after, live));
+    assert!(!session.compaction_due().unwrap());
+    assert!(after <= offered_above(live));
 }
 
 /// All files but what is set aside for a full disk.

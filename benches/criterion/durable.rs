@@ -9,7 +9,8 @@ use std::time::{Duration, Instant};
 use criterion::measurement::WallTime;
 use criterion::{BenchmarkGroup, Criterion};
 use inmost_benches::bare_sled::BareSled;
-use inmost_benches::peer::{Kind, Peer};
+use inmost_benches::peer::Peer;
+use inmost_benches::peers::Kind;
 use inmost_benches::random::Random;
 use inmost_benches::trace::text_of;
 

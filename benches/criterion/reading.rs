@@ -3,7 +3,7 @@
 use criterion::Criterion;
 use inmost::SessionOptions;
 use inmost_benches::memory::Memory;
-use inmost_benches::peer::Kind;
+use inmost_benches::peers::Kind;
 use inmost_benches::store;
 use inmost_benches::trace::text_of;
 

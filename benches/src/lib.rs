@@ -8,6 +8,7 @@ pub mod folder;
 pub mod measure;
 pub mod memory;
 pub mod peer;
+pub mod peers;
 pub mod random;
 pub mod results;
 #[cfg(feature = "sqlcipher")]

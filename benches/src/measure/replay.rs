@@ -4,7 +4,8 @@ use std::error::Error;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use crate::peer::{Kind, Peer};
+use crate::peer::Peer;
+use crate::peers::Kind;
 use crate::results::Row;
 use crate::trace::{Call, Trace};
 

@@ -14,7 +14,7 @@ use std::path::Path;
 use inmost::SessionOptions;
 use serde_json::{Value, json};
 
-use crate::peer::Kind;
+use crate::peers::Kind;
 use crate::results::Row;
 use crate::store;
 use crate::trace::text_of;

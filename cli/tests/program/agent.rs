@@ -43,7 +43,7 @@ fn is_gone(process: u32) -> bool {
 fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
     let start = Instant::now();
     while !is_so() {
-        assert!(start.elapsed() < Duration::from_secs(20), "{what}");
+        assert!(start.elapsed() < Duration::from_secs(60), "{what}");
         thread::sleep(Duration::from_millis(20));
     }
 }
@@ -133,14 +133,10 @@ fn it_locks_when_nothing_is_asked_and_not_because_somebody_is_connected() {
 #[test]
 fn looking_at_its_status_does_not_keep_it_unlocked() {
     let place = Place::with_store();
-    let agent = place.unlock(&["--idle", "4s"]);
-    let start = Instant::now();
-    while start.elapsed() < Duration::from_secs(3) {
-        assert_eq!(place.agent(), Some(agent));
-        thread::sleep(Duration::from_millis(200));
-    }
-    wait_until("it locks", || is_gone(agent));
-    assert!(start.elapsed() < Duration::from_secs(7), "{:?}", start.elapsed());
+    let agent = place.unlock(&["--idle", "2s"]);
+    // Asked for its status all the time, an agent that took this for use would never lock.
+    wait_until("it locks", || place.agent() != Some(agent));
+    wait_until("it ends", || is_gone(agent));
 }
 
 #[test]
@@ -150,7 +146,7 @@ fn it_locks_after_its_time_however_much_it_is_used() {
     let mut talk = Talk::with(&place);
     let start = Instant::now();
     while talk.ask(VIEW)["is_error"] == false {
-        assert!(start.elapsed() < Duration::from_secs(10));
+        assert!(start.elapsed() < Duration::from_secs(60), "it locks");
         thread::sleep(Duration::from_millis(100));
     }
     wait_until("it ends", || is_gone(agent));

@@ -77,7 +77,7 @@ impl Conversation {
                 return shown;
             }
             assert!(Instant::now() < deadline, "no {text:?} on the screen: {screen:?}");
-            std::thread::yield_now();
+            std::thread::sleep(Duration::from_millis(5));
         }
     }
 

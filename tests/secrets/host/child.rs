@@ -1,8 +1,7 @@
-//! The process that is looked at: a host of the library that does what it is told through a pipe.
+//! The process under test: a host of the library that executes the orders it gets through a pipe.
 //!
-//! It is a careful host. What it reads goes to the system call's buffer and nowhere else (no buffered standard
-//! input), what it holds it wipes, and everything it is to keep secret comes through the pipe, so that no
-//! secret is part of the program.
+//! It is a careful host: it reads without a buffered standard input, wipes its copies, and gets every secret through the
+//! pipe, so that none is part of the program.
 
 use std::fs::File;
 use std::io::{Read, Write};
@@ -12,7 +11,7 @@ use std::time::{Duration, Instant};
 use inmost::{KdfCost, MemoryTool, Passphrase, Session, SessionOptions, Vault, VaultOptions};
 use zeroize::{Zeroize, Zeroizing};
 
-/// What the child is told to do: one byte, the length of what follows in four, and that.
+/// An order to the child. On the pipe it is one byte, the length of its text in four bytes, and the text.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[repr(u8)]
 pub(crate) enum Order {
@@ -53,8 +52,8 @@ pub(crate) enum Order {
 /// The variable that makes a process the child, and says where its store is.
 pub(crate) const STORE: &str = "INMOST_TEST_STORE";
 
-/// Long enough for a few calls, on a busy machine too.
-const IDLE: Duration = Duration::from_secs(1);
+/// Long enough for a few calls, on a busy machine too: what comes too late finds the session locked.
+const IDLE: Duration = Duration::from_secs(3);
 
 /// Serves until the pipe is closed.
 pub(crate) fn serve(store: &str) {

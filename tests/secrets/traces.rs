@@ -1,9 +1,8 @@
-//! What the tests that look for traces share: words that occur nowhere else, the forms in which a secret could be
-//! lying about, and a search for all of them at once.
+//! The search for traces of secrets: words that occur nowhere else, the forms in which a secret can be stored, and one
+//! pass that looks for all of them.
 //!
 //! A trace is any run of a needle's bytes that is long enough not to be chance, so the half of a key that a
 //! freed block still holds is found too.
-#![allow(dead_code, reason = "each test crate uses a part of it")]
 
 pub(crate) mod keys;
 
@@ -69,7 +68,7 @@ pub(crate) fn of_words(labels: &[String]) -> Vec<Needle> {
     labels.iter().flat_map(|label| of_text(label, &word(label))).collect()
 }
 
-/// Bytes as they are, in hexadecimal, and in base64 whatever stands before them.
+/// Bytes as they are, in hexadecimal, and in base64 at each of the three positions in its groups.
 pub(crate) fn of_bytes(name: &str, bytes: &[u8]) -> Vec<Needle> {
     let hex = |upper: bool| {
         bytes.iter().fold(String::new(), |mut text, byte| {

@@ -13,29 +13,18 @@
     reason = "a test that meets the unexpected should stop there and say so"
 )]
 
-#[path = "contract/availability.rs"]
+mod agent_loop;
 mod availability;
-#[path = "contract/coverage.rs"]
 mod coverage;
-#[path = "contract/failures.rs"]
 mod failures;
-#[path = "contract/insert_rule.rs"]
 mod insert_rule;
-#[path = "contract/lines.rs"]
 mod lines;
-#[path = "contract/listing.rs"]
 mod listing;
-#[path = "contract/parallel.rs"]
 mod parallel;
-#[path = "contract/paths.rs"]
 mod paths;
-#[path = "contract/quotas.rs"]
 mod quotas;
-#[path = "contract/store.rs"]
 mod store;
-#[path = "contract/subtree.rs"]
 mod subtree;
-#[path = "contract/transcript.rs"]
 mod transcript;
 
 /// One test per transcript, named after its file, and the list of them for the test that no file
@@ -45,7 +34,7 @@ macro_rules! transcripts {
         $(
             #[test]
             fn $name() {
-                let text = include_str!(concat!("transcripts/", stringify!($name), ".txt"));
+                let text = include_str!(concat!("../transcripts/", stringify!($name), ".txt"));
                 transcript::play(concat!(stringify!($name), ".txt"), text);
             }
         )+

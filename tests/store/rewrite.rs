@@ -1,6 +1,4 @@
-//! Purge and backup on a real folder: what was deleted is gone from every file, what is live is all there.
-
-#![allow(clippy::unwrap_used, reason = "tests")]
+//! Purge and backup on a real folder: deleted records are gone from every file, and every live file is there.
 
 use std::collections::HashSet;
 use std::fs;
@@ -24,7 +22,7 @@ fn unlock(path: &Path) -> Session {
 /// frames and the zeros between them do.
 fn runs(folder: &Path) -> HashSet<Vec<u8>> {
     let mut runs = HashSet::new();
-    // What is set aside for a full disk stays, and never held anything.
+    // The ballast for a full disk stays, and never held a record.
     for file in files(folder).into_iter().filter(|file| !file.ends_with("ballast")) {
         let bytes = fs::read(file).unwrap();
         runs.extend(
@@ -169,7 +167,7 @@ fn a_large_deletion_makes_a_compaction_due_and_a_purge_settles_it() {
     assert!(session.status().unwrap().disk_bytes < before / 4);
 }
 
-/// A purge that could not remove the old records said that it was done.
+/// Such a purge once reported success.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_purge_that_leaves_the_old_records_says_so() {
@@ -178,7 +176,7 @@ fn a_purge_that_leaves_the_old_records_says_so() {
     let session = create(&path);
     fill(&session);
     let old = path.join("gen-0000000000000001");
-    // What cannot be removed: a folder that something is mounted on. (An immutable file needs a file system that knows it.)
+    // A folder with a mount on it cannot be removed. (An immutable file needs a file system that knows this attribute.)
     let blobs = old.join("blobs");
     let mount = |program: &str, arguments: &[&str]| {
         std::process::Command::new(program)

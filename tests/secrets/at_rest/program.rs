@@ -5,7 +5,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-use crate::calls::{self, Calls};
+use super::calls::{self, Calls};
 use crate::host::Words;
 use crate::traces::{Needle, of_text, of_words, word};
 
@@ -87,7 +87,7 @@ impl Program {
         self.calls.shared_mappings += seen.shared_mappings;
     }
 
-    /// Runs one command; answers its exit code and what it said on both streams.
+    /// Runs one command. Returns its exit code and the text of both streams.
     fn run(&mut self, passphrase: &str, arguments: &[&str], input: &str) -> (i32, String) {
         let log = self.folder.join("strace.log");
         let mut child = self.start(passphrase, arguments, &log);

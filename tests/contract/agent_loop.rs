@@ -1,19 +1,15 @@
-//! The example's tool loop against a small scripted server on loopback.
-//!
-//! What runs here is `examples/agent_loop.rs` itself, not a copy.
+//! The tool loop of `examples/agent_loop.rs`, the file itself and no copy, against a scripted server on loopback.
 
-#![allow(clippy::unwrap_used, reason = "a test that meets the unexpected should stop there")]
-
-#[path = "../examples/agent_loop.rs"]
+#[path = "../../examples/agent_loop.rs"]
 #[allow(dead_code, reason = "its main and what only main calls")]
-mod agent_loop;
+mod example;
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 
-use agent_loop::{Api, LoopError, MAX_TURNS};
+use example::{Api, LoopError, MAX_TURNS};
 use inmost::{MemoryTool, Session, StoreError};
 use serde_json::{Value, json};
 
@@ -33,7 +29,7 @@ impl Received {
     }
 }
 
-/// Answers one request after the other with `script`, then stops listening.
+/// Serves one request after the other from `script`, then stops listening.
 fn serve(script: Vec<(u16, String)>) -> (Api, Receiver<Received>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/", listener.local_addr().unwrap());
@@ -66,7 +62,7 @@ fn exchange(mut stream: &TcpStream, status: u16, answer: &str, sender: &Sender<R
     reader.read_exact(&mut body).unwrap();
     let raw_body = String::from_utf8(body).unwrap();
     let body = serde_json::from_str(&raw_body).unwrap();
-    // Sent before the answer, so that whoever has the answer finds the request too.
+    // Recorded before the reply is sent, so that a test that has the reply finds the request too.
     sender.send(Received { head, body, raw_body }).unwrap();
     let length = answer.len();
     write!(
@@ -100,7 +96,7 @@ fn memory() -> (Session, MemoryTool) {
 }
 
 fn run(api: &Api, memory: &MemoryTool) -> Result<String, LoopError> {
-    agent_loop::run(api, memory, "Plan the garden.", &mut |error| unreachable!("{error}"))
+    example::run(api, memory, "Plan the garden.", &mut |error| unreachable!("{error}"))
 }
 
 #[test]
@@ -161,9 +157,9 @@ fn a_task_runs_from_its_first_view_to_the_end_of_the_turn() {
             "content": "Here're the files and directories up to 2 levels deep in /memories, excluding hidden items and node_modules:\n6B\t/memories\n6B\t/memories/garden.md",
         },
     ]);
-    let said = json!({"role": "assistant", "content": first});
+    let called = json!({"role": "assistant", "content": first});
     let answered = json!({"role": "user", "content": results});
-    assert_eq!(requests[1].body["messages"], json!([task, said, answered]));
+    assert_eq!(requests[1].body["messages"], json!([task, called, answered]));
     assert!(requests[1].raw_body.contains(&first[0].to_string()), "signed blocks stay as they are");
 
     let refused = json!([{
@@ -193,7 +189,7 @@ fn the_model_of_a_locked_store_reads_one_sentence_and_the_application_the_reason
     session.lock();
     let mut reasons = Vec::new();
     let mut report = |error: &StoreError| reasons.push(error.to_string());
-    agent_loop::run(&api, &memory, "Plan the garden.", &mut report).unwrap();
+    example::run(&api, &memory, "Plan the garden.", &mut report).unwrap();
     assert_eq!(reasons, [StoreError::Locked.to_string()]);
     let last = requests.iter().last().unwrap();
     let result = &last.body["messages"][2]["content"][0];
@@ -225,7 +221,7 @@ fn an_error_of_the_api_is_reported_in_its_own_words_and_without_the_key() {
 }
 
 #[test]
-fn what_is_no_answer_of_the_api_is_an_error_too() {
+fn a_response_that_is_not_of_the_api_is_an_error() {
     for (status, body) in [(502, "<html>"), (200, "<html>"), (200, "{}"), (307, "")] {
         let (api, requests) = serve(vec![(status, body.into())]);
         assert!(run(&api, &memory().1).is_err(), "{status} {body}");
@@ -234,7 +230,7 @@ fn what_is_no_answer_of_the_api_is_an_error_too() {
 }
 
 #[test]
-fn a_turn_that_was_cut_off_is_no_answer() {
+fn a_turn_that_was_cut_off_is_an_error() {
     let (api, _requests) = serve(vec![message("max_tokens", &json!([view_root("toolu_1")]))]);
     assert!(matches!(run(&api, &memory().1), Err(LoopError::Stopped(why)) if why == "max_tokens"));
 }

@@ -1,4 +1,4 @@
-//! A check of a healthy store finds nothing, and of every file and record there is.
+//! A check of a healthy store reads every file and record, and finds no problem.
 
 use std::fmt::Write;
 

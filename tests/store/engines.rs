@@ -1,10 +1,4 @@
-//! Stores on either engine, through the public API: choosing one, and what damage to its file comes to.
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    reason = "a test that meets the unexpected should stop there and say so"
-)]
+//! Choosing an engine through the public API, and damage to the file of redb.
 
 use inmost::{KdfCost, Passphrase, StorageEngine, VaultOptions};
 

@@ -6,13 +6,6 @@
 //! and the history is linearizable exactly if no two zones in which the text must have stood overlap, and none lies
 //! around one of a text that came and went.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    reason = "a test that meets the unexpected should stop there and say so"
-)]
-
 use std::collections::HashMap;
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -29,7 +22,7 @@ struct Call {
     text: String,
 }
 
-/// Where the calls on one text lie.
+/// The span of the calls on one text.
 struct Zone {
     from: u64,
     to: u64,
@@ -37,7 +30,7 @@ struct Zone {
     stood: bool,
 }
 
-/// What is wrong with a history of one file, if anything is.
+/// Checks the history of one file, and says why it is not linearizable.
 fn judge(calls: &[Call]) -> Result<(), String> {
     let mut by_text: HashMap<&str, Vec<&Call>> = HashMap::new();
     for call in calls {
@@ -75,7 +68,7 @@ fn judge(calls: &[Call]) -> Result<(), String> {
     Ok(())
 }
 
-/// Runs the threads and answers what happened to each file.
+/// Runs the threads and returns the calls on each file.
 fn history(session: &Session, threads: usize, rounds: usize, files: usize) -> Vec<Vec<Call>> {
     let clock = AtomicU64::new(0);
     let now = || clock.fetch_add(1, Ordering::SeqCst);
@@ -145,7 +138,7 @@ fn calls_of_many_threads_are_linearizable_on_disk_and_a_small_cache() {
 }
 
 #[test]
-fn a_history_that_is_not_linearizable_is_told() {
+fn a_history_that_is_not_linearizable_is_found() {
     let call = |begin, end, is_write, text: &str| Call { begin, end, is_write, text: text.into() };
     let a = call(0, 1, true, "a");
     let b = call(2, 3, true, "b");

@@ -1,15 +1,8 @@
 //! SIGKILL before every single change of a file that creating, opening, writing, purging and closing a store makes.
 //!
-//! A preloaded library (`lab/shim.c`) counts the changes. Short form: some points of each scenario. Long form,
-//! every point: `INMOST_LONG=1`, see `lab/kill_points.sh`. Linux with a C compiler only; elsewhere it says
-//! loudly that it was skipped.
-#![cfg(target_os = "linux")]
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    reason = "a test that meets the unexpected should stop there and say so"
-)]
+//! A preloaded library (`tests/lab/shim.c`) counts the changes. Short form: some points of each scenario. Long form,
+//! every point: `INMOST_LONG=1`, see `tests/lab/kill_points.sh`. Needs Linux and a C compiler; elsewhere it prints
+//! that it was skipped.
 
 use std::fs;
 use std::os::unix::process::ExitStatusExt;
@@ -50,7 +43,7 @@ const WRITES: std::ops::Range<usize> = 100..104;
 /// Files that are there before.
 const BEFORE: std::ops::Range<usize> = 0..20;
 
-/// The child: creates or opens the store, writes, deletes, closes. Alone it has nothing to do.
+/// The child: creates or opens the store, writes, deletes, closes. Without its variables it does nothing.
 #[test]
 fn child_uses_a_store() {
     let Ok(store) = std::env::var(STORE) else { return };
@@ -88,7 +81,7 @@ struct Lab {
 
 impl Lab {
     fn new() -> Option<Self> {
-        // What is killed is a process and not the machine, so memory is disk enough, and faster.
+        // A process is killed and not the machine, so a file system in memory keeps every write, and is faster.
         let memory = Path::new("/dev/shm");
         let folder =
             if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() };
@@ -120,7 +113,7 @@ impl Lab {
         self.folder.path().join("log")
     }
 
-    /// Puts a copy of `base` in place of the store; without one there is none.
+    /// Replaces the store with a copy of `base`, or removes it.
     fn reset(&self, base: Option<&Path>) {
         let _ = fs::remove_dir_all(self.disk());
         let _ = fs::remove_file(self.folder.path().join("acknowledged"));
@@ -131,11 +124,11 @@ impl Lab {
         }
     }
 
-    /// Runs the child; answers whether it was killed.
+    /// Runs the child, and returns whether it was killed.
     fn run(&self, engine: Option<StorageEngine>, kill_at: Option<u64>) -> bool {
         let mut child = Command::new(std::env::current_exe().unwrap());
         child
-            .args(["--exact", "child_uses_a_store"])
+            .args(["--exact", "kill_points::child_uses_a_store"])
             .env("LD_PRELOAD", &self.shim)
             .env("SHIM_DIR", self.disk())
             .env("SHIM_KILL_AT", kill_at.map_or("-1".into(), |at| at.to_string()))
@@ -158,12 +151,12 @@ impl Lab {
         killed
     }
 
-    /// What the child was told, `None` if it never had a store.
+    /// The number of writes acknowledged to the child, `None` if it never had a store.
     fn acknowledged(&self) -> Option<usize> {
         fs::read(self.folder.path().join("acknowledged")).ok().map(|done| done.len())
     }
 
-    /// Every point in the long form, some in the short one; answers how many there are.
+    /// Kills at every point in the long form, at some in the short one. Returns the number of points.
     fn at_points(&self, base: Option<&Path>, engine: Option<StorageEngine>) -> u64 {
         self.reset(base);
         assert!(!self.run(engine, None));
@@ -252,8 +245,8 @@ fn a_kill_at_any_change_leaves_a_store_on_redb_that_opens() {
     kill_everywhere(StorageEngine::Redb);
 }
 
-/// No anchor was ever synced, and a system may keep a write to itself for half a minute: whoever lost power soon
-/// after creating a store was told that its anchor was missing.
+/// No anchor was ever synced, and a system may keep a write in memory for half a minute: after a power cut soon after
+/// creation, the store reported that its anchor was missing.
 #[test]
 fn the_first_anchor_of_a_session_is_synced_and_no_other() {
     let Some(lab) = Lab::new() else { return };

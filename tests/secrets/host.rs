@@ -1,5 +1,4 @@
 //! A host of the library in a process of its own, and what tests tell it to do.
-#![allow(dead_code, reason = "each test crate uses a part of it")]
 
 pub(crate) mod child;
 
@@ -47,7 +46,7 @@ impl Run {
     fn child(folder: &Path, launcher: &[&str]) -> Child {
         let program = std::env::current_exe().unwrap();
         let mut words = launcher.iter().map(std::ffi::OsStr::new).chain([program.as_os_str()]);
-        // Whatever a process might write to without being told is in the folder too.
+        // Every folder that a process might write to unasked is in this one too.
         Command::new(words.next().unwrap())
             .args(words)
             .args(["--exact", "the_child", "--nocapture", "--test-threads=1"])
@@ -139,7 +138,7 @@ impl Words {
     }
 }
 
-/// A way to use the memory: answers the labels of the words that have gone through it.
+/// A way to use the memory. It returns the labels of the words that have gone through it.
 pub(crate) type Way = fn(&mut Run) -> Vec<String>;
 
 pub(crate) const WAYS: [(&str, Way); 7] = [

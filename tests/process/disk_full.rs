@@ -1,13 +1,6 @@
 //! A full disk: a clear error, nothing lost, and a store that still opens, reads and deletes.
 //!
-//! Needs root and `mount`; elsewhere it says loudly that it was skipped. Linux only.
-#![cfg(target_os = "linux")]
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    reason = "a test that meets the unexpected should stop there and say so"
-)]
+//! Needs Linux, root and `mount`; elsewhere it prints that it was skipped.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
@@ -96,7 +89,7 @@ fn text(number: usize) -> String {
     format!("{number} ").repeat(500)
 }
 
-/// Files by name that were acknowledged.
+/// Acknowledged texts by path.
 type Files = BTreeMap<String, String>;
 
 fn assert_all_there(session: &Session, files: &Files) {
@@ -106,7 +99,7 @@ fn assert_all_there(session: &Session, files: &Files) {
     assert_eq!(session.files().list("/memories").unwrap().len(), files.len());
 }
 
-/// Writes until the disk is full; answers what was acknowledged.
+/// Writes until the disk is full, and adds the acknowledged files to `files`.
 fn write_until_full(session: &Session, files: &mut Files, prefix: &str) {
     for number in 0..10_000 {
         let path = format!("/memories/{prefix}{number:05}.txt");
@@ -180,7 +173,7 @@ fn no_store_begins_on_a_full_disk(disk: &Disk, engine: StorageEngine) {
     options.create(&store, &passphrase()).unwrap();
 }
 
-/// A copy of a store may lack the ballast. Then the room of sled's own snapshots is the last there is.
+/// A copy of a store may lack the ballast. Then the snapshots of sled are the only room that can still be freed.
 fn a_lost_ballast_loses_nothing(disk: &Disk, engine: StorageEngine) {
     let store = disk.root().join("store");
     let options = VaultOptions::new().kdf_cost(CHEAP).engine(engine);

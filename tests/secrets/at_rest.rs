@@ -1,43 +1,22 @@
-//! What lies on disk: no word of what was stored, five lengths and nothing else, nothing that two stores share, and
-//! files that only their owner can open.
+//! The files on disk: they show no word of what was stored, records have one of five lengths, two stores share nothing,
+//! and only their owner can open them.
 //!
 //! A child process uses a store in every way, among folders of its own for temporary files, home and work.
-#![cfg(unix)]
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    clippy::string_slice,
-    clippy::as_conversions,
-    reason = "a test that meets the unexpected should stop there and say so"
-)]
 
-#[path = "at_rest/calls.rs"]
 mod calls;
-mod host;
-#[path = "at_rest/program.rs"]
 mod program;
-mod traces;
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use host::child::{self, Order};
-use host::{Run, WAYS};
+use crate::host::child::Order;
+use crate::host::{self, Run, WAYS};
+use crate::traces::{Needle, Search, of_text, of_words, word};
 use program::Through;
-use traces::{Needle, Search, of_text, of_words, word};
 
-/// Not a test: what the other tests start.
-#[test]
-fn the_child() {
-    if let Ok(store) = std::env::var(child::STORE) {
-        child::serve(&store);
-    }
-}
-
-/// Does everything with a store that there is to do, and answers all that must not be found.
+/// Uses a store in every way, and returns everything that must not be found.
 fn use_everything(run: &mut Run) -> Vec<Needle> {
     let mut needles = of_text("label", "first passphrase");
     needles.extend(run.secrets());
@@ -125,7 +104,7 @@ fn records_have_one_of_five_lengths() {
     let five = BTreeSet::from([297, 553, 1_065, 2_089, 4_137]);
     assert!(lengths.keys().all(|length| five.contains(length)), "{lengths:?}");
     assert!(lengths.len() >= 4, "too few to tell: {lengths:?}");
-    // What is too long for the engine's log it would put into files of their own.
+    // The engine puts values that are too long for its log into files of their own.
     for file in files_below(&run.store()) {
         assert!(!file.to_str().unwrap().contains("blobs"), "{}", file.display());
     }
@@ -177,7 +156,7 @@ fn two_stores_made_by_the_same_calls_share_nothing() {
     assert!(shared.is_empty(), "{} of them:\n{}", shared.len(), shared.join("\n"));
 }
 
-/// What two stores may have in common: runs of which sealed bytes cannot be more than a small part.
+/// Whether two stores may have this run in common, because sealed bytes are a small part of it at most.
 fn may_be_shared(file: &Path, at: usize, window: &[u8]) -> bool {
     // Unused space is zeros or ones, and so is most of the frame that the engine puts around a batch. Sealed bytes look
     // like that once in 500 million windows.
@@ -244,7 +223,7 @@ fn nothing_that_is_written_shows_what_is_stored_and_nothing_is_written_elsewhere
     eprintln!("{} files, {} writes, {bytes} bytes", opened.len(), calls.written.len());
     assert!(bytes > 1 << 20, "{bytes}");
     for (file, bytes) in &calls.written {
-        // What the host tells its parent, which has to know what it asked for.
+        // The host sends its parent the text that it asked for.
         if !file.starts_with("pipe:") {
             assert_eq!(search.traces(bytes), [], "{file}");
         }

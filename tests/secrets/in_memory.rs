@@ -1,32 +1,13 @@
-//! What is left in memory, looked at from outside: a child process works with secrets and locks, and its parent
-//! searches all of its memory for keys, passphrase and text, in every form and in parts.
+//! Traces in memory, seen from outside: a child process works with secrets and locks, and its parent searches all of its
+//! memory for keys, passphrase and text, in every form and in parts.
 //!
-//! The child wipes what it holds itself, so what is found is the library's.
-#![cfg(target_os = "linux")]
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    clippy::as_conversions,
-    reason = "a test that meets the unexpected should stop there and say so"
-)]
+//! The child wipes its own copies, so every trace is the library's.
 
-mod host;
-#[path = "in_memory/process.rs"]
 mod process;
-mod traces;
 
-use host::child::{self, Order};
-use host::{Run, WAYS};
-use traces::{Counts, Needle, Search, keys, of_bytes, of_text, of_words, word};
-
-/// Not a test: what the other tests start.
-#[test]
-fn the_child() {
-    if let Ok(store) = std::env::var(child::STORE) {
-        child::serve(&store);
-    }
-}
+use crate::host::child::Order;
+use crate::host::{self, Run, WAYS};
+use crate::traces::{Counts, Needle, Search, keys, of_bytes, of_text, of_words, word};
 
 /// A child with a new store, unlocked. `None` where processes may not be looked into.
 fn start() -> Option<Run> {
@@ -195,7 +176,7 @@ fn a_core_dump_has_text_but_no_keys_and_a_hardened_process_makes_none() {
         eprintln!("SKIPPED: core dumps go elsewhere on this system: {pattern}");
         return;
     }
-    // What a crash finds in registers and on stacks depends on what was done last.
+    // Registers and stacks at the time of a crash depend on the last call.
     let lasts: [(&str, host::Way); 4] = [
         ("unlock", |_| Vec::new()),
         ("files", host::files),

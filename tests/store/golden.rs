@@ -1,6 +1,4 @@
-//! Stores of every format ever released, as they lie on disk, open and hold what they held.
-
-#![allow(clippy::unwrap_used, reason = "tests")]
+//! A stored example of every format ever released opens and holds the files it held.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,0 +1,6 @@
+//! Measurements that Criterion does not make: traces, sizes, and events that happen once in a process.
+
+pub mod replay;
+pub mod space;
+pub mod start;
+pub mod unlock;

@@ -1,11 +1,12 @@
-//! Making the first header of a store, or the first under a new master key.
+//! Making a header under a new master key: the first of a store, or that of a rotation.
 
 use inmost_storage::EngineKind;
 
-use super::credential::Enrolment;
+use super::credential::{Credential, Enrolment};
 use super::error::HeaderError;
 use super::fields::{Fields, SLOTS, successor};
 use super::parsed::Header;
+use super::slot_info::SlotInfo;
 use super::slots::{KeySlot, Slot, SlotAddress};
 use super::unlocked::Unlocked;
 use crate::crypto::cost::KdfLimits;
@@ -61,5 +62,49 @@ impl NewHeader<'_> {
             let header = Header::seal(fields, &master.header_mac_key(&store), limits)?;
             Ok(Unlocked::of_authentic(header, address.number, master, data_key))
         })
+    }
+}
+
+impl Unlocked {
+    /// Moves the store to another generation and to a new master key, which `keep` alone opens. Its slot keeps its
+    /// label and its cost. Also returns the slots that are dropped.
+    ///
+    /// # Errors
+    /// [`HeaderError::WrongCredential`] if `keep` opens no slot, and the errors of [`NewHeader::create`].
+    pub fn rotate(
+        &self,
+        generation: u64,
+        engine: EngineKind,
+        data_key: DataKey,
+        keep: &Credential,
+    ) -> Result<(Self, Vec<SlotInfo>), HeaderError> {
+        // Enrolling a credential that was mistyped would lock its owner out of the store for good.
+        let opened = self.header().unlock(keep)?;
+        let (kept, mut dropped): (Vec<_>, Vec<_>) =
+            opened.slots()?.into_iter().partition(|slot| slot.is_current);
+        let kept = kept.into_iter().next().ok_or(HeaderError::WrongCredential)?;
+        for slot in &mut dropped {
+            slot.is_current = false;
+        }
+        let enrolment = Enrolment {
+            credential: *keep,
+            cost: kept.cost.unwrap_or_default(),
+            label: &kept.label,
+            now_ms: kept.created_ms,
+        };
+        Ok((self.rotate_to(generation, engine, data_key, enrolment)?, dropped))
+    }
+
+    pub(super) fn rotate_to(
+        &self,
+        generation: u64,
+        engine: EngineKind,
+        data_key: DataKey,
+        enrolment: Enrolment,
+    ) -> Result<Self, HeaderError> {
+        let header = NewHeader { store: self.header().store(), engine, generation, enrolment };
+        let rotated = header.seal(self.header().id(), data_key, &self.header().limits)?;
+        rotated.header().check_unlock(Some(self.header()))?;
+        Ok(rotated)
     }
 }

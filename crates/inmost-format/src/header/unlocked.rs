@@ -3,11 +3,10 @@
 //! A change never alters the header in use. It makes the [`NextHeader`], one revision on, for the caller
 //! to write to both copies and then to [`adopt`](Unlocked::adopt); a crash in between leaves the old one.
 
-use super::credential::{Credential, Enrolment, NewSlot};
+use super::credential::{Enrolment, NewSlot};
 use super::error::HeaderError;
 use super::fields::{Fields, HEADER_BYTES, successor};
 use super::label::SlotLabel;
-use super::new_header::NewHeader;
 use super::parsed::Header;
 use super::slot_info::SlotInfo;
 use super::slots::{KeySlot, Slot, SlotAddress};
@@ -154,48 +153,6 @@ impl Unlocked {
         let sealed = Fields::seal_data_key(store, generation, engine, &wrap_key, &data_key)?;
         let fields = Fields { engine, generation, data_key: sealed, ..self.header.fields.clone() };
         Ok(NextHeader { header: self.seal_next(fields)?, data_key: Some(data_key) })
-    }
-
-    /// Moves the store to another generation and to a new master key, which `keep` alone opens. Its slot keeps its
-    /// label and its cost. Also returns the slots that are dropped.
-    ///
-    /// # Errors
-    /// [`HeaderError::WrongCredential`] if `keep` opens no slot, and the errors of [`NewHeader::create`].
-    pub fn rotate(
-        &self,
-        generation: u64,
-        engine: EngineKind,
-        data_key: DataKey,
-        keep: &Credential,
-    ) -> Result<(Self, Vec<SlotInfo>), HeaderError> {
-        // Enrolling a credential that was mistyped would lock its owner out of the store for good.
-        let opened = self.header.unlock(keep)?;
-        let (kept, mut dropped): (Vec<_>, Vec<_>) =
-            opened.slots()?.into_iter().partition(|slot| slot.is_current);
-        let kept = kept.into_iter().next().ok_or(HeaderError::WrongCredential)?;
-        for slot in &mut dropped {
-            slot.is_current = false;
-        }
-        let enrolment = Enrolment {
-            credential: *keep,
-            cost: kept.cost.unwrap_or_default(),
-            label: &kept.label,
-            now_ms: kept.created_ms,
-        };
-        Ok((self.rotate_to(generation, engine, data_key, enrolment)?, dropped))
-    }
-
-    pub(super) fn rotate_to(
-        &self,
-        generation: u64,
-        engine: EngineKind,
-        data_key: DataKey,
-        enrolment: Enrolment,
-    ) -> Result<Self, HeaderError> {
-        let header = NewHeader { store: self.header.store(), engine, generation, enrolment };
-        let rotated = header.seal(self.header.id(), data_key, &self.header.limits)?;
-        rotated.header.check_unlock(Some(&self.header))?;
-        Ok(rotated)
     }
 
     /// Puts a header in use that has been written.

@@ -174,7 +174,7 @@ mod tests {
             ];
             E::Store(_) => [E::Store(StoreError::Locked), "The store is locked."], [
                 RecordError::Randomness.into(),
-                "The operating system gave no randomness."
+                "The operating system returned no random bytes."
             ];
             E::TooManyFiles(_) => [E::TooManyFiles(9), "The store may hold at most 9 files."];
             E::TooMuchText(_) => [

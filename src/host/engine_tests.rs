@@ -1,4 +1,4 @@
-//! What the storage below gets to see of what a model does above.
+//! Checks that the storage layer never receives plaintext from the memory tool.
 
 use super::MemoryTool;
 use crate::session::VaultOptions;

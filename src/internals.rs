@@ -22,7 +22,7 @@ use crate::session::{Open, Session, StoreError, Vault, VaultOptions};
 use crate::vfs::FileError;
 use crate::vfs::listing::{self, Item};
 use crate::vfs::path::{self, MemoryPath};
-use crate::vfs::search::{Found, Occurrences, Searcher};
+use crate::vfs::search::{Occurrences, SearchResult, Searcher};
 use crate::vfs::text::{self, Extent, Shown};
 use crate::vfs::{file, rope};
 
@@ -249,10 +249,10 @@ pub fn search(needle: &str, pieces: &[String]) -> Option<Hits> {
             occurrences.add(hit);
         });
     }
-    let (only, lines_of_several) = match occurrences.found() {
-        Found::Nowhere => (None, Vec::new()),
-        Found::Once(hit) => (Some((hit.offset, hit.line)), Vec::new()),
-        Found::Several { lines, .. } => (None, lines),
+    let (only, lines_of_several) = match occurrences.result() {
+        SearchResult::Nowhere => (None, Vec::new()),
+        SearchResult::Once(hit) => (Some((hit.offset, hit.line)), Vec::new()),
+        SearchResult::Several { lines, .. } => (None, lines),
     };
     Some(Hits { all, only, lines_of_several })
 }

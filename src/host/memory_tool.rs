@@ -11,7 +11,7 @@ use crate::vfs::path::MemoryPath;
 
 /// Claude's memory tool (`memory_20250818`) on an unlocked store.
 ///
-/// Threads can share one tool or use clones of it. Parallel calls never overwrite each other's changes.
+/// Threads can share one tool or use clones of it. No change of a parallel call is lost.
 ///
 /// ```
 /// # fn main() -> Result<(), inmost::StoreError> {
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_that_are_no_text_are_no_json() {
+    fn bytes_that_are_not_utf8_are_invalid_json() {
         let memory = MemoryTool::new(Session::in_memory().unwrap());
         let (result, failed) = memory.run_json(b"{\"command\": \"view\xff\"}").into_parts();
         assert_eq!(result.content(), "Error: Invalid tool input: it is not valid JSON");
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn a_locked_store_tells_the_sentence_of_the_host_and_a_mistake_in_a_path_first() {
+    fn a_mistake_in_a_path_comes_before_the_hint_of_a_locked_store() {
         let session = Session::in_memory().unwrap();
         let memory = MemoryTool::builder(session.clone()).locked_hint("Ask the user.").build();
         session.lock();

@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn the_bound_holds_and_what_is_used_stays() {
+    fn the_bound_holds_and_used_entries_stay() {
         let mut cache = NodeCache::new(10_000);
         for index in 0..1_000 {
             cache.put(id(index), Tag([1; 16]), node(), 100);

@@ -10,7 +10,7 @@ use inmost_storage::every_variant;
 
 #[test]
 #[allow(clippy::too_many_lines, reason = "a row for every variant")]
-fn every_error_says_in_a_sentence_what_happened_and_in_another_what_to_do() {
+fn every_error_has_one_sentence_of_message_and_one_of_advice() {
     let bounds = KdfLimits::default().admit(KdfCost::new(1, 1, 1)).unwrap_err();
     let table = every_variant!(StoreError {
         E::AlreadyExists => [E::AlreadyExists, "The destination already exists."];
@@ -167,7 +167,7 @@ fn every_error_says_in_a_sentence_what_happened_and_in_another_what_to_do() {
 }
 
 #[test]
-fn advice_on_a_wrong_key_goes_by_what_the_key_is() {
+fn advice_on_a_wrong_key_depends_on_its_kind() {
     let advice = |kind| E::WrongKey(kind).advice();
     assert!(advice(SlotKind::PassphraseAndKeyfile).contains("keyfile"));
     assert_eq!(advice(SlotKind::RecoveryKey), advice(SlotKind::RawKey));

@@ -112,12 +112,12 @@ fn numbers(slots: &[SlotInfo]) -> Vec<u8> {
 }
 
 #[test]
-fn what_is_told_of_slots_has_no_trait_that_leaks() {
+fn slot_types_have_no_trait_that_leaks() {
     assert_not_impl!(SlotInfo: std::fmt::Debug, std::fmt::Display, Clone, PartialEq);
 }
 
 #[test]
-fn every_kind_opens_what_it_was_added_to_and_nothing_else_does() {
+fn every_kind_opens_its_own_store_only() {
     let (right, wrong) = (Secrets::new(1), Secrets::new(2));
     for first in right.all() {
         let store = Store::create(first);
@@ -148,7 +148,7 @@ fn a_wrong_credential_is_called_by_its_kind() {
 }
 
 #[test]
-fn slots_are_listed_with_what_their_owner_may_know() {
+fn slots_are_listed_with_their_public_facts() {
     let secrets = Secrets::new(1);
     let store = Store::create(secrets.passphrase());
     let session = store.unlock(secrets.passphrase()).unwrap();
@@ -170,7 +170,10 @@ fn slots_are_listed_with_what_their_owner_may_know() {
     assert!(age < Duration::from_secs(60));
     session.remove_slot(0).unwrap();
     session.add_slot(&tiny(secrets.raw())).unwrap();
-    assert!(!session.slots().unwrap().iter().any(SlotInfo::is_current), "its place has another");
+    assert!(
+        !session.slots().unwrap().iter().any(SlotInfo::is_current),
+        "another credential has its slot"
+    );
 }
 
 #[test]
@@ -341,7 +344,7 @@ fn a_rotation_for_a_credential_that_opens_nothing_is_refused() {
 }
 
 #[test]
-fn a_store_in_memory_says_that_it_has_no_slots() {
+fn a_store_in_memory_has_no_slots() {
     let session = Session::in_memory().unwrap();
     let secrets = Secrets::new(1);
     assert!(matches!(session.slots(), Err(StoreError::InMemory)));
@@ -387,12 +390,12 @@ fn headers_that_ask_for_too_much_are_refused_before_anything_is_paid() {
     ] {
         store.put_back(&headers);
         let begin = std::time::Instant::now();
-        let answer = store.unlock(secrets.passphrase()).map(drop);
+        let unlocked = store.unlock(secrets.passphrase()).map(drop);
         assert!(
             begin.elapsed() < Duration::from_millis(500),
             "one of these derivations takes longer"
         );
-        match answer {
+        match unlocked {
             Err(StoreError::KdfOutOfBounds(_)) => assert!(refused),
             Err(error) => panic!("{error}"),
             Ok(()) => assert!(!refused),
@@ -433,7 +436,7 @@ fn a_slot_that_both_copies_have_is_paid_for_once() {
 }
 
 #[test]
-fn a_vault_tells_what_to_ask_for() {
+fn a_vault_lists_the_kinds_of_its_slots() {
     let secrets = Secrets::new(1);
     let store = Store::create(secrets.keyfile());
     let session = store.unlock(secrets.keyfile()).unwrap();

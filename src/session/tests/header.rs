@@ -127,7 +127,7 @@ fn a_copy_of_another_length_or_none_is_made_good_from_the_other() {
             store.memory.tamper_header(copy, case);
         }
         assert_eq!(refusal(&store), "Some(HeaderDamaged)");
-        assert_eq!(store.memory.generations().unwrap(), [1], "nothing was made anew");
+        assert_eq!(store.memory.generations().unwrap(), [1], "no generation was created");
     }
 }
 

@@ -40,7 +40,7 @@ fn check_order(store: &TestStore, context: &str) {
 }
 
 #[test]
-fn an_unlock_settles_what_a_crash_has_left() {
+fn an_unlock_cleans_up_after_a_crash() {
     let store = left_in_disorder();
     assert_ne!(store.header(HeaderCopy::A), store.header(HeaderCopy::B));
     check_order(&store, "without a fault");

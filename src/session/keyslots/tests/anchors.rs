@@ -29,17 +29,17 @@ impl FreshnessAnchor for Kept {
 #[test]
 fn a_store_from_before_its_rotation_is_refused_by_the_anchor_of_the_application() {
     let kept = Arc::new(Kept::default());
-    put_back_what_was_before_a_rotation(VaultOptions::new().freshness_anchor(kept.clone()), true);
+    restore_the_state_before_a_rotation(VaultOptions::new().freshness_anchor(kept.clone()), true);
     assert_eq!(kept.value.lock().unwrap().as_ref().unwrap().len(), 88);
 }
 
 /// Without this check, the store opened without a warning and its new generation was deleted.
 #[test]
 fn headers_and_records_from_before_a_rotation_are_refused_by_the_anchor_beside_them() {
-    put_back_what_was_before_a_rotation(VaultOptions::new(), false);
+    restore_the_state_before_a_rotation(VaultOptions::new(), false);
 }
 
-fn put_back_what_was_before_a_rotation(options: VaultOptions, even_the_anchor: bool) {
+fn restore_the_state_before_a_rotation(options: VaultOptions, even_the_anchor: bool) {
     let secrets = Secrets::new(1);
     let store = Store::create_by(options, secrets.passphrase());
     let anchor = store.memory.read_anchor().unwrap();
@@ -72,7 +72,7 @@ fn put_back_what_was_before_a_rotation(options: VaultOptions, even_the_anchor: b
 }
 
 #[test]
-fn an_interrupted_rotation_is_no_rollback_to_the_anchor_of_the_application() {
+fn an_interrupted_rotation_does_not_count_as_a_rollback() {
     let secrets = Secrets::new(1);
     for fault in [Fault::Refused, Fault::Unreported, Fault::Stopped] {
         for operation in 1.. {
@@ -140,7 +140,7 @@ fn a_new_store_does_not_take_the_anchor_of_another() {
 }
 
 #[test]
-fn the_status_tells_of_an_anchor_that_fails() {
+fn the_status_reports_a_failing_anchor() {
     let (secrets, kept) = (Secrets::new(1), Arc::new(Kept::default()));
     let options = VaultOptions::new().freshness_anchor(kept.clone());
     let store = Store::create_by(options, secrets.passphrase());

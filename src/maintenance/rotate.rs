@@ -16,8 +16,8 @@ impl Session {
     /// replace it first. Apart from the keys this is a [`purge`](Session::purge).
     ///
     /// # Errors
-    /// [`StoreError::WrongPassphrase`] or [`StoreError::WrongKey`] if `keep` opens no keyslot; [`StoreError::InMemory`]; and those
-    /// of [`purge`](Session::purge).
+    /// [`StoreError::WrongPassphrase`] or [`StoreError::WrongKey`] if `keep` opens no keyslot;
+    /// [`StoreError::InMemory`]; and those of [`purge`](Session::purge).
     ///
     /// # Security
     /// The earlier content of the store stays readable to anyone who has the old keys and a copy of the old records.

@@ -15,7 +15,6 @@
 //! under the store's keys is therefore refused: the store may be a copy from before a rotation, brought back by an
 //! attacker whom the rotation was meant to shut out. In the local file it counts as a missing anchor, as any damage
 //! does.
-//! rotation was to shut out. In the local file it is only a missing anchor, as after any damage.
 
 use std::error::Error;
 use std::sync::Arc;
@@ -36,7 +35,7 @@ pub trait FreshnessAnchor: Send + Sync {
     /// other keys, keeps the store from opening ([`StoreError::ForeignAnchor`]).
     ///
     /// # Errors
-    /// Any reason why the value cannot be read. The store opens all the same, and [`SessionStatus`](super::Status)
+    /// Any reason why the value cannot be read. The store opens all the same, and [`SessionStatus`](super::SessionStatus)
     /// reports it.
     fn load(&self) -> Result<Option<Vec<u8>>, Box<dyn Error + Send + Sync>>;
 
@@ -46,7 +45,7 @@ pub trait FreshnessAnchor: Send + Sync {
     /// the session from here would deadlock.
     ///
     /// # Errors
-    /// Any reason why the value cannot be saved. The commit stands, and [`SessionStatus`](super::Status) reports it.
+    /// Any reason why the value cannot be saved. The commit stands, and [`SessionStatus`](super::SessionStatus) reports it.
     fn save(&self, value: &[u8]) -> Result<(), Box<dyn Error + Send + Sync>>;
 }
 

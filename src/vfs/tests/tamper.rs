@@ -243,7 +243,6 @@ fn a_tampered_root_is_refused_at_unlock() {
         if attack == Attack::PutBackOlder {
             // The old root is authentic but behind the anchor. Even without the anchor it is useless, because its
             // children have changed since.
-            // to has changed since.
             assert!(matches!(store.unlock().err(), Some(StoreError::RolledBack { .. })));
             for slot in [AnchorSlot::Even, AnchorSlot::Odd] {
                 store.memory.write_anchor(slot, b"").unwrap();

@@ -1,4 +1,4 @@
-//! What the storage below gets to see of what a model does above.
+//! Checks that the storage layer never receives plaintext from the memory tool.
 
 use super::MemoryTool;
 use crate::session::VaultOptions;
@@ -36,7 +36,7 @@ fn the_storage_never_sees_plaintext() {
     session.lock();
 
     let given = storage.given();
-    assert!(given.iter().map(Vec::len).sum::<usize>() > 100_000, "it was given what is stored");
+    assert!(given.iter().map(Vec::len).sum::<usize>() > 100_000, "it received the stored records");
     let holds = |bytes: &[u8], text: &str| bytes.windows(text.len()).any(|w| w == text.as_bytes());
     for bytes in &given {
         for text in ["canary", "first passphrase", "and more"] {

@@ -1,4 +1,4 @@
-//! The memory tool: one call in, one result out.
+//! The memory tool: runs one call and returns one result.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::vfs::path::MemoryPath;
 
 /// Claude's memory tool (`memory_20250818`) on an unlocked store.
 ///
-/// Shared between threads as it is; parallel calls lose nothing.
+/// Threads can share one tool or use clones of it. No change of a parallel call is lost.
 ///
 /// ```
 /// # fn main() -> Result<(), inmost::StoreError> {
@@ -28,32 +28,32 @@ pub struct MemoryTool {
     locked_hint: Option<Arc<str>>,
 }
 
-/// Builds a [`MemoryTool`] with other than the default options.
+/// Builds a [`MemoryTool`] with options other than the defaults.
 #[must_use]
 pub struct MemoryToolBuilder(MemoryTool);
 
 impl MemoryTool {
-    /// The tool with the documented defaults, on a [`Session`](crate::Session) or any other unlocked store.
+    /// Creates the tool with the documented defaults, on a [`Session`](crate::Session) or any other unlocked store.
     #[must_use]
     pub fn new(store: impl UnlockedStore + 'static) -> Self {
         Self::builder(store).build()
     }
 
-    /// Starts from the defaults.
+    /// Starts a builder from the defaults.
     pub fn builder(store: impl UnlockedStore + 'static) -> MemoryToolBuilder {
         let (store, options) = (Arc::new(store), ToolOptions::default());
         MemoryToolBuilder(Self { store, options, locked_hint: None })
     }
 
-    /// Runs a call given as JSON: the `input` of a `tool_use` block, or the whole block. There is always a result for the
-    /// model; where the store failed, the error is beside it.
+    /// Runs a call given as JSON: the `input` of a `tool_use` block, or the whole block. The reply always has a result
+    /// for the model. If the store failed, it has the store's error as well.
     ///
-    /// Bytes that are not UTF-8 are not JSON, and the model is told so.
+    /// Bytes that are not UTF-8 are handled as invalid JSON, and the result for the model says so.
     pub fn run_json(&self, json: impl AsRef<[u8]>) -> ToolReply {
         self.run_call(&ToolCall::parse(json.as_ref()))
     }
 
-    /// Runs a call that was read before.
+    /// Runs a call that is already parsed.
     pub fn run_call(&self, call: &ToolCall) -> ToolReply {
         let (result, store_error) = match call.command() {
             Ok(command) => self.run(command).into_parts(),
@@ -73,7 +73,7 @@ impl MemoryTool {
     /// As [`run_json`](MemoryTool::run_json), for hosts that treat a failing store as their own failure.
     ///
     /// # Errors
-    /// What the application must act on, when the store is locked or fails.
+    /// [`StoreError`] if the store is locked or fails.
     pub fn try_run_json(&self, json: impl AsRef<[u8]>) -> Result<ToolResult, StoreError> {
         self.run_json(json).into_result()
     }
@@ -86,8 +86,8 @@ impl MemoryTool {
         self.run(command).into_result()
     }
 
-    /// The result of a command for which there was no store. A mistake in a path comes first, as it does with a store, so
-    /// that the model is told of it whether or not the store is locked.
+    /// Returns the result of a command that could not reach the store. A mistake in a path comes first, as it does when
+    /// the store is available, so the model reads the same error whether or not the store is locked.
     fn without_store(&self, command: &ToolCommand, error: &StoreError) -> ToolResult {
         match command.check_paths(&self.options) {
             Err(mistake) => mistake.into(),
@@ -97,7 +97,7 @@ impl MemoryTool {
 }
 
 impl MemoryToolBuilder {
-    /// Whether every change is refused; off by default.
+    /// Refuses every change; off by default.
     ///
     /// `create`, `str_replace`, `insert`, `delete` and `rename` then return `Error: Memory is read-only.` once their
     /// paths are valid, whatever change they ask for.
@@ -106,24 +106,23 @@ impl MemoryToolBuilder {
         self
     }
 
-    /// Whether `create` replaces a file that is there; off by default.
+    /// Lets `create` replace an existing file; off by default.
     pub fn create_overwrites(mut self, overwrites: bool) -> Self {
         self.0.options.create_overwrites = overwrites;
         self
     }
 
-    /// Shows the model one folder of the store as its `/memories`; all of the store by default.
+    /// Shows the model one folder of the store as its `/memories`; the whole store by default.
     ///
-    /// `folder` is named as in the whole store, such as `/memories/project-x`. Every path the model sends and reads is
-    /// one inside it, and nothing outside can be reached, seen or counted. It need not be there: until the first file is
-    /// written, and after someone else deleted or moved the folder, the model sees an empty `/memories`.
+    /// `folder` is a path in the whole store, such as `/memories/project-x`. Every path that the model sends or reads
+    /// lies inside it; nothing outside can be reached, seen or counted. The folder need not exist: until the first file
+    /// is written, and after someone else deletes or moves the folder, the model sees an empty `/memories`.
     ///
-    /// Two limits are those of the whole store. A path may be only so long and deep that the one it stands for is within
-    /// bounds. And quotas count everything in the store; a model that meets one learns that there is no room left, not
-    /// how much there is.
+    /// Two limits are those of the whole store. The length and depth of a path are limited as a path of the whole
+    /// store. Quotas count everything in the store: a model that reaches one learns that no room is left, but not how
+    /// much is stored.
     ///
-    /// If someone else puts a file at `folder`, or at a folder above it, calls fail with
-    /// [`StoreError::SubtreeIsFile`].
+    /// If someone else puts a file at `folder`, or at a folder above it, calls fail with [`StoreError::SubtreeIsFile`].
     ///
     /// ```
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -144,31 +143,33 @@ impl MemoryToolBuilder {
         Ok(self)
     }
 
-    /// Characters of file text that a `view` without a range shows before it cuts; 16,000 by default.
+    /// Sets how many characters of file text a `view` without a range shows before it cuts; 16,000 by default.
     pub fn max_view_characters(mut self, characters: usize) -> Self {
         self.0.options.view_characters = characters;
         self
     }
 
-    /// Characters that a `view` with a range, or the snippet of an edit, shows before it cuts; 64,000 by default.
+    /// Sets how many characters a `view` with a range, or the snippet of an edit, shows before it cuts; 64,000 by
+    /// default.
     pub fn max_ranged_view_characters(mut self, characters: usize) -> Self {
         self.0.options.ranged_view_characters = characters;
         self
     }
 
-    /// Entries that a listing shows before it cuts, the first line not counted; 1,000 by default.
+    /// Sets how many entries a listing shows before it cuts, not counting the first line; 1,000 by default.
     pub fn max_listing_entries(mut self, entries: usize) -> Self {
         self.0.options.listing_entries = entries;
         self
     }
 
-    /// What the model reads after `Error: Memory is locked.`, such as how the user can unlock it. Nothing by default.
+    /// Sets the sentence that the model reads after `Error: Memory is locked.`, such as how the user can unlock it.
+    /// None by default.
     pub fn locked_hint(mut self, sentence: impl Into<Arc<str>>) -> Self {
         self.0.locked_hint = Some(sentence.into());
         self
     }
 
-    /// The tool.
+    /// Builds the tool.
     #[must_use]
     pub fn build(self) -> MemoryTool {
         self.0
@@ -198,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_that_are_no_text_are_no_json() {
+    fn bytes_that_are_not_utf8_are_invalid_json() {
         let memory = MemoryTool::new(Session::in_memory().unwrap());
         let (result, failed) = memory.run_json(b"{\"command\": \"view\xff\"}").into_parts();
         assert_eq!(result.content(), "Error: Invalid tool input: it is not valid JSON");
@@ -206,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn a_locked_store_tells_the_sentence_of_the_host_and_a_mistake_in_a_path_first() {
+    fn a_mistake_in_a_path_comes_before_the_hint_of_a_locked_store() {
         let session = Session::in_memory().unwrap();
         let memory = MemoryTool::builder(session.clone()).locked_hint("Ask the user.").build();
         session.lock();

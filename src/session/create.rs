@@ -17,8 +17,8 @@ use inmost_format::record::{HeaderId, ObjectId, Sealer, Tag};
 use inmost_storage::{Engine, EngineKind, Storage};
 
 impl Session {
-    /// An unlocked store that lives in memory and is gone with its last handle; for tests and for agents that
-    /// must leave nothing behind.
+    /// Creates an unlocked store that lives in memory and disappears with its last handle. It is for tests, and for
+    /// agents that must leave nothing on disk.
     ///
     /// # Errors
     /// [`StoreError::RandomnessFailed`].
@@ -28,7 +28,7 @@ impl Session {
 }
 
 impl SessionOptions {
-    /// See [`Session::in_memory`].
+    /// As [`Session::in_memory`], with these options.
     ///
     /// # Errors
     /// [`StoreError::RandomnessFailed`].
@@ -43,7 +43,7 @@ impl SessionOptions {
     }
 }
 
-/// Writes the first records of a store: a root, an empty tree, an empty system folder.
+/// Writes the first records of a store: a root, an empty tree and an empty system folder.
 pub(super) fn begin(
     engine: &dyn Engine,
     sealer: &Sealer,

@@ -1,14 +1,13 @@
-//! What an application may set for a memory tool.
+//! Options of a memory tool.
 
 use super::error::ToolError;
 use crate::limits;
 use crate::vfs::path::MemoryPath;
 use crate::vfs::subtree::Subtree;
 
-/// What a [`MemoryTool`](crate::MemoryTool) may do and how much it shows, as its
-/// [builder](crate::MemoryToolBuilder) has set it.
+/// Options of a [`MemoryTool`](crate::MemoryTool), as its [builder](crate::MemoryToolBuilder) has set them.
 ///
-/// With the feature `serde` it can go to the process that holds the store.
+/// With the feature `serde` they can be sent to the process that holds the store.
 #[derive(Clone)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(deny_unknown_fields))]
@@ -41,15 +40,15 @@ impl ToolOptions {
         MemoryPath::parse_in(&self.subtree, sent).map_err(|error| ToolError::of_path(error, sent))
     }
 
-    /// Whether the tool may do less than read and change the whole store, so that other ways to the store would reach
-    /// further.
+    /// Whether the tool is limited to reading or to a part of the store, so that other ways to the store would give
+    /// more access.
     #[must_use]
     pub fn is_restricted(&self) -> bool {
         self.read_only || !self.subtree.is_whole()
     }
 }
 
-/// A subtree as the path of its folder.
+/// Serializes a subtree as the path of its folder.
 #[cfg(feature = "serde")]
 mod subtree {
     use serde::{Deserialize, Deserializer, Serializer, de::Error};

@@ -215,7 +215,7 @@ fn an_error_of_the_api_is_reported_in_its_own_words_and_without_the_key() {
     });
     let (api, _requests) = serve(vec![(529, body.to_string())]);
     let error = run(&api, &memory().1).unwrap_err();
-    let expected = "the API answered 529 overloaded_error: Overloaded (request id: req_7)";
+    let expected = "the API returned 529 overloaded_error: Overloaded (request id: req_7)";
     assert_eq!(error.to_string(), expected);
     assert!(!format!("{error:?}").contains(KEY));
 }

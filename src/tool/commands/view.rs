@@ -8,7 +8,7 @@ use crate::tool::error::ToolError;
 use crate::tool::failure::Failure;
 use crate::tool::wording;
 use crate::vfs::file::FileView;
-use crate::vfs::list::{self, Kind, Listing};
+use crate::vfs::list::{self, FolderOrFile, Listing};
 use crate::vfs::listing;
 use crate::vfs::path::{MemoryPath, echo};
 use inmost_format::secret::Wiped;
@@ -21,8 +21,8 @@ impl Context<'_> {
     ) -> Result<Wiped<String>, Failure> {
         let path = self.parse(sent)?;
         self.session.read(|open| match list::find(open, open.root(), &path)? {
-            Kind::Folder(folder) => self.view_folder(open, &path, &folder),
-            Kind::File(entry) => {
+            FolderOrFile::Folder(folder) => self.view_folder(open, &path, &folder),
+            FolderOrFile::File(entry) => {
                 self.view_file(&FileView::of_entry(open, entry)?, &path, sent, range)
             }
         })

@@ -8,7 +8,7 @@ use std::collections::HashSet;
 use crate::session::{Open, Session, StoreError, open};
 use inmost_format::record::node::{Entries, Entry, FileInfo, Name, Text, TextCount, Totals, What};
 use inmost_format::record::tree::{Body, Inner, Leaf, Summary};
-use inmost_format::record::{Flaw, Kind, Node, ObjectId, Place, RecordError, RecordId, Tag};
+use inmost_format::record::{Depth, Flaw, Kind, Node, ObjectId, RecordError, RecordId, Tag};
 use inmost_storage::Address;
 
 /// What a check found.
@@ -111,13 +111,13 @@ impl<P: FnMut(u64)> Check<'_, P> {
         self.reached.insert(self.open.sealer().address(RecordId::ROOT));
         let mut names = Names::new();
         let tree = RecordId::folder(root.tree.id);
-        let totals = self.folder(&mut names, Place::TOP, tree, &root.tree.tag, true)?;
+        let totals = self.folder(&mut names, Depth::TOP, tree, &root.tree.tag, true)?;
         if totals.is_some_and(|totals| (totals.files, totals.bytes) != (root.files, root.bytes)) {
             self.problem(&names, Kind::Root, "does not have the totals of its tree");
         }
         // What is being reaped keeps no totals.
         let system = RecordId::folder(root.system.id);
-        self.folder(&mut names, Place::TOP, system, &root.system.tag, false)?;
+        self.folder(&mut names, Depth::TOP, system, &root.system.tag, false)?;
         Ok(())
     }
 
@@ -148,7 +148,7 @@ impl<P: FnMut(u64)> Check<'_, P> {
     fn folder(
         &mut self,
         names: &mut Names,
-        place: Place,
+        place: Depth,
         id: RecordId,
         tag: &Tag,
         keeps_totals: bool,
@@ -170,7 +170,7 @@ impl<P: FnMut(u64)> Check<'_, P> {
     fn inner(
         &mut self,
         names: &mut Names,
-        place: Place,
+        place: Depth,
         object: ObjectId,
         inner: &Inner<<Entries as Leaf>::Summary>,
         run: &mut Run,
@@ -206,7 +206,7 @@ impl<P: FnMut(u64)> Check<'_, P> {
     fn leaf(
         &mut self,
         names: &mut Names,
-        place: Place,
+        place: Depth,
         entries: &Entries,
         run: &mut Run,
     ) -> Result<Found<Totals>, StoreError> {
@@ -231,7 +231,7 @@ impl<P: FnMut(u64)> Check<'_, P> {
     fn entry(
         &mut self,
         names: &mut Names,
-        place: Place,
+        place: Depth,
         entry: &Entry,
         keeps_totals: bool,
     ) -> Result<Found<Totals>, StoreError> {
@@ -251,7 +251,7 @@ impl<P: FnMut(u64)> Check<'_, P> {
     fn file(
         &mut self,
         names: &mut Names,
-        place: Place,
+        place: Depth,
         entry: &Entry,
         info: &FileInfo,
         is_whole: bool,
@@ -284,7 +284,7 @@ impl<P: FnMut(u64)> Check<'_, P> {
     fn rope(
         &mut self,
         names: &mut Names,
-        place: Place,
+        place: Depth,
         object: ObjectId,
         inner: &Inner<TextCount>,
         is_closed: &mut bool,
@@ -316,10 +316,10 @@ impl<P: FnMut(u64)> Check<'_, P> {
     fn load(
         &mut self,
         names: &[Name],
-        place: Place,
+        place: Depth,
         id: RecordId,
         tag: &Tag,
-    ) -> Result<Found<(Place, Node)>, StoreError> {
+    ) -> Result<Found<(Depth, Node)>, StoreError> {
         self.step();
         let is_new = self.reached.insert(self.open.sealer().address(id));
         let loaded = if is_new {

@@ -5,7 +5,7 @@
 use crate::session::{Open, StoreError, open};
 use inmost_format::record::node::{Folder, Root, Totals};
 use inmost_format::record::tree::Body;
-use inmost_format::record::{HeaderId, Node, Place, Reached, RecordId, Sealed, Sealer, Tag};
+use inmost_format::record::{Depth, HeaderId, Node, Reached, RecordId, Sealed, Sealer, Tag};
 use inmost_storage::limits::BATCH_RECORDS;
 use inmost_storage::{Address, Batch, Engine};
 
@@ -15,7 +15,7 @@ pub(super) type CopyTree<'f> =
 
 /// The whole tree as it is; whatever is damaged is an error.
 pub(super) fn strict(copy: &mut Copy<'_>, root: &Root) -> Result<(Tag, u64, u64), StoreError> {
-    let tag = copy.node(Place::TOP, RecordId::folder(root.tree.id), &root.tree.tag)?;
+    let tag = copy.node(Depth::TOP, RecordId::folder(root.tree.id), &root.tree.tag)?;
     Ok((tag, root.files, root.bytes))
 }
 
@@ -63,7 +63,7 @@ impl<'a> Copy<'a> {
     /// Copies a node, to which one at `place` refers, and everything below it.
     pub(super) fn node(
         &mut self,
-        place: Place,
+        place: Depth,
         id: RecordId,
         tag: &Tag,
     ) -> Result<Tag, StoreError> {
@@ -110,11 +110,11 @@ impl<'a> ReadBack<'a> {
     ) -> Result<u64, StoreError> {
         let mut read = Self { engine, sealer, reached: Reached::default() };
         read.reached.mark(RecordId::ROOT)?;
-        read.below(Place::TOP, RecordId::ROOT, root.clone().into())?;
+        read.below(Depth::TOP, RecordId::ROOT, root.clone().into())?;
         Ok(read.reached.count())
     }
 
-    fn below(&mut self, place: Place, id: RecordId, mut node: Node) -> Result<(), StoreError> {
+    fn below(&mut self, place: Depth, id: RecordId, mut node: Node) -> Result<(), StoreError> {
         node.children_mut(id.object, |child, tag| {
             self.reached.mark(child)?;
             let (node, _) = open::fetch(self.engine, self.sealer, child, tag)?;

@@ -14,7 +14,7 @@ use crate::session::{Session, StoreError, open};
 use inmost_format::record::node::{Entries, Entry, Folder, Name, Root, Totals, What};
 use inmost_format::record::tree::{Body, Inner, Leaf, Owner};
 use inmost_format::record::{
-    Flaw, Kind, Node, NodeSink, NodeSource, ObjectId, Place, Reached, RecordError, RecordId, Tag,
+    Depth, Flaw, Kind, Node, NodeSink, NodeSource, ObjectId, Reached, RecordError, RecordId, Tag,
 };
 
 /// What a repair dropped.
@@ -72,7 +72,7 @@ struct Repair<'a, 'c> {
 impl Repair<'_, '_> {
     fn root(&mut self, root: &Root) -> Result<(Tag, u64, u64), StoreError> {
         let id = RecordId::folder(root.tree.id);
-        let (place, head) = self.load_folder(Place::TOP, id, &root.tree.tag)?;
+        let (place, head) = self.load_folder(Depth::TOP, id, &root.tree.tag)?;
         let (tag, totals, _) = self.rebuild(&mut Vec::new(), place, id.object, &head)?;
         Ok((tag, totals.files, totals.bytes))
     }
@@ -81,7 +81,7 @@ impl Repair<'_, '_> {
     fn folder(
         &mut self,
         names: &mut Vec<Name>,
-        place: Place,
+        place: Depth,
         entry: &Entry,
     ) -> Result<Option<(Tag, Totals)>, StoreError> {
         let (place, head) = match self.load_folder(place, entry.head(), &entry.tag) {
@@ -95,7 +95,7 @@ impl Repair<'_, '_> {
     fn rebuild(
         &mut self,
         names: &mut Vec<Name>,
-        place: Place,
+        place: Depth,
         object: ObjectId,
         head: &Folder,
     ) -> Result<(Tag, Totals, usize), StoreError> {
@@ -153,7 +153,7 @@ impl Repair<'_, '_> {
     fn collect(
         &mut self,
         names: &[Name],
-        place: Place,
+        place: Depth,
         object: ObjectId,
         inner: &Inner<<Entries as Leaf>::Summary>,
         found: &mut Vec<Entry>,
@@ -175,7 +175,7 @@ impl Repair<'_, '_> {
     fn file(
         &mut self,
         names: &[Name],
-        place: Place,
+        place: Depth,
         entry: &Entry,
     ) -> Result<Option<Tag>, StoreError> {
         // Read once before anything is written: half a file must not be left in the new generation.
@@ -185,17 +185,17 @@ impl Repair<'_, '_> {
         }
     }
 
-    fn read_through(&mut self, place: Place, id: RecordId, tag: &Tag) -> Result<(), RecordError> {
+    fn read_through(&mut self, place: Depth, id: RecordId, tag: &Tag) -> Result<(), RecordError> {
         let (place, mut node) = self.load(place, id, tag)?;
         node.children_mut(id.object, |child, tag| self.read_through(place, child, tag))
     }
 
     fn load_folder(
         &mut self,
-        place: Place,
+        place: Depth,
         id: RecordId,
         tag: &Tag,
-    ) -> Result<(Place, Arc<Folder>), RecordError> {
+    ) -> Result<(Depth, Arc<Folder>), RecordError> {
         match self.load(place, id, tag)? {
             (place, Node::Folder(folder)) => Ok((place, folder)),
             _ => Err(malformed(Kind::Folder)),
@@ -205,10 +205,10 @@ impl Repair<'_, '_> {
     /// Reads a record, to which one at `place` refers, from the engine, whatever the cache has.
     fn load(
         &mut self,
-        place: Place,
+        place: Depth,
         id: RecordId,
         tag: &Tag,
-    ) -> Result<(Place, Node), RecordError> {
+    ) -> Result<(Depth, Node), RecordError> {
         self.reached.mark(id)?;
         let open = self.copy.open;
         let (node, _) = open::fetch(open.engine(), open.sealer(), id, tag)?;

@@ -13,7 +13,7 @@ use inmost_format::header::Credential;
 use inmost_format::record::node::{Entries, Entry, What};
 use inmost_format::record::tree::{Body, Inner, Leaf};
 use inmost_format::record::{
-    Flaw, Node, NodeSource, ObjectId, Place, Reached, RecordError, RecordId, Tag, load_file,
+    Depth, Flaw, Node, NodeSource, ObjectId, Reached, RecordError, RecordId, Tag, load_file,
     load_folder, read_text,
 };
 use inmost_format::secret;
@@ -100,7 +100,7 @@ impl<F> Salvage<'_, F> {
         };
         // What was deleted and waits to be reaped is not to come back.
         self.skip(root.system.id, root.system.tag);
-        self.folder("/memories", Place::TOP, root.tree.id, &root.tree.tag)
+        self.folder("/memories", Depth::TOP, root.tree.id, &root.tree.tag)
     }
 
     fn orphans<E: From<StoreError>>(&mut self) -> Result<(), E>
@@ -135,7 +135,7 @@ impl<F> Salvage<'_, F> {
         for top in tops {
             let entries = folders.get(&top).cloned().unwrap_or_default();
             let path = format!("/memories/salvaged/{}", hex(top));
-            self.entries(&path, Place::TOP, &entries)?;
+            self.entries(&path, Depth::TOP, &entries)?;
         }
         for (file, tag) in files {
             if !self.reached.contains(&file) {
@@ -148,7 +148,7 @@ impl<F> Salvage<'_, F> {
     fn folder<E: From<StoreError>>(
         &mut self,
         path: &str,
-        place: Place,
+        place: Depth,
         object: ObjectId,
         tag: &Tag,
     ) -> Result<(), E>
@@ -177,7 +177,7 @@ impl<F> Salvage<'_, F> {
     fn inner<E: From<StoreError>>(
         &mut self,
         path: &str,
-        place: Place,
+        place: Depth,
         object: ObjectId,
         inner: &Inner<<Entries as Leaf>::Summary>,
     ) -> Result<(), E>
@@ -203,7 +203,7 @@ impl<F> Salvage<'_, F> {
     fn entries<E: From<StoreError>>(
         &mut self,
         path: &str,
-        place: Place,
+        place: Depth,
         entries: &[Entry],
     ) -> Result<(), E>
     where

@@ -18,8 +18,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::error::StoreError;
+use inmost_format::crypto::fixed_width::FixedWidth;
 use inmost_format::crypto::keys::AnchorKey;
-use inmost_format::crypto::prf::StoreId;
+use inmost_format::crypto::registry::AnchorMessage;
+use inmost_format::crypto::store_id::StoreId;
 use inmost_format::header::Unlocked;
 use inmost_storage::{AnchorSlot, Storage};
 
@@ -80,30 +82,27 @@ impl Mark {
     }
 
     pub(super) fn encode(&self, key: &AnchorKey, store: &StoreId) -> Vec<u8> {
-        let mut bytes = Vec::with_capacity(MARK_BYTES);
-        bytes.extend(self.commit.to_le_bytes());
-        bytes.extend(self.generation.to_le_bytes());
-        bytes.extend(self.nonce);
-        bytes.extend(self.tag);
-        let mac = key.mac(store, &[&bytes]);
-        bytes.extend(mac);
-        bytes
+        let message = self.message();
+        [message.encode().as_slice(), &key.mac(store, &message)].concat()
     }
 
     pub(super) fn decode(bytes: &[u8], key: &AnchorKey, store: &StoreId) -> Option<Self> {
-        let (body, rest) = bytes.split_at_checked(MARK_BYTES - 32)?;
-        if !key.verify(store, &[body], rest.first_chunk::<32>()?) {
-            return None;
-        }
-        let (commit, body) = body.split_first_chunk::<8>()?;
-        let (generation, body) = body.split_first_chunk::<8>()?;
-        let (nonce, body) = body.split_first_chunk::<24>()?;
-        Some(Self {
+        let (commit, rest) = bytes.split_first_chunk::<8>()?;
+        let (generation, rest) = rest.split_first_chunk::<8>()?;
+        let (nonce, rest) = rest.split_first_chunk::<24>()?;
+        let (tag, rest) = rest.split_first_chunk::<16>()?;
+        let mark = Self {
             commit: u64::from_le_bytes(*commit),
             generation: u64::from_le_bytes(*generation),
             nonce: *nonce,
-            tag: *body.first_chunk::<16>()?,
-        })
+            tag: *tag,
+        };
+        key.verify(store, &mark.message(), rest.first_chunk::<32>()?).then_some(mark)
+    }
+
+    fn message(&self) -> AnchorMessage {
+        let Self { commit, generation, nonce, tag } = *self;
+        AnchorMessage { commit, generation, nonce, tag }
     }
 }
 

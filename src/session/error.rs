@@ -337,6 +337,7 @@ impl From<HeaderError> for StoreError {
             HeaderError::SlotsFull => Self::SlotsFull,
             HeaderError::NoSuchSlot(number) => Self::NoSuchSlot(number),
             HeaderError::LastSlot => Self::LastSlot,
+            HeaderError::TooLong => Self::TooLarge,
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The generation that follows the one in use, and the header that names it.
 
-use inmost_format::crypto::keys::{DataKey, RecordKeys};
+use inmost_format::crypto::keys::DataKey;
+use inmost_format::crypto::record_keys::RecordKeys;
 use inmost_format::header::{NextHeader, Unlocked};
 use inmost_format::record::{HeaderId, Sealer};
 use inmost_storage::{EngineKind, HeaderCopy, Storage};

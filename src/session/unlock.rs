@@ -15,7 +15,7 @@ use inmost_engines::is_built;
 use inmost_engines::local::LocalStorage;
 use inmost_format::crypto::cost::{KdfCost, KdfLimits};
 use inmost_format::crypto::passphrase::Passphrase;
-use inmost_format::crypto::prf::StoreId;
+use inmost_format::crypto::store_id::StoreId;
 use inmost_format::header::{Credential, Enrolment, SlotKind};
 use inmost_format::header::{Header, HeaderError};
 use inmost_format::header::{NewHeader, Unlocked};

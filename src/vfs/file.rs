@@ -14,7 +14,6 @@ use super::search::{self, Occurrences, Searcher};
 use super::text::{self, Extent};
 use inmost_format::record::node::{Entry, File, FileInfo, Root, Text, What};
 use inmost_format::record::{NodeSource, ObjectId, RecordError, load_file, read_text};
-use inmost_format::secret;
 
 /// A file that was found, to be read through `source`.
 pub(crate) struct FileView<'s, S> {
@@ -151,7 +150,7 @@ pub(crate) fn lines(
         let skip = usize::try_from(start.saturating_sub(before.bytes)).unwrap_or(usize::MAX);
         let rest = chunk.as_str().get(skip..).unwrap_or_default();
         let (piece, newlines) = text::first_lines(rest, wanted);
-        secret::append(&mut requested, piece);
+        requested.append(piece);
         wanted = wanted.saturating_sub(newlines);
         Ok(wanted > 0 && !extent.is_enough_after(piece, limit))
     })?;

@@ -4,7 +4,6 @@
 //! its header and its last line are sentences and live with the tool.
 
 use super::path::MemoryPath;
-use inmost_format::secret;
 use inmost_format::secret::Wiped;
 
 /// One line below the first of a listing.
@@ -68,7 +67,7 @@ fn one_decimal(tenths: u128, letter: char) -> String {
 
 fn push(out: &mut Wiped<String>, parts: &[&str]) {
     for part in parts {
-        secret::append(out, part);
+        out.append(part);
     }
 }
 

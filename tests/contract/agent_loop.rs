@@ -193,7 +193,7 @@ fn the_model_of_a_locked_store_reads_one_sentence_and_the_application_the_reason
     assert_eq!(reasons, [StoreError::Locked.to_string()]);
     let last = requests.iter().last().unwrap();
     let result = &last.body["messages"][2]["content"][0];
-    assert_eq!(result["content"], "Error: Memory is unavailable.");
+    assert_eq!(result["content"], "Error: Memory is locked.");
     assert_eq!(result["is_error"], true);
 }
 

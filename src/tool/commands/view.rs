@@ -11,7 +11,6 @@ use crate::vfs::file::FileView;
 use crate::vfs::list::{self, Kind, Listing};
 use crate::vfs::listing;
 use crate::vfs::path::{MemoryPath, echo};
-use inmost_format::secret;
 use inmost_format::secret::Wiped;
 
 impl Context<'_> {
@@ -41,8 +40,8 @@ impl Context<'_> {
         folder.show(open, limit, |item| listing::push_item(path, item, &mut content))?;
         let limit = u64::try_from(limit).unwrap_or(u64::MAX);
         if let Some(hidden) = folder.entries.checked_sub(limit).filter(|hidden| *hidden > 0) {
-            secret::append(&mut content, "\n");
-            secret::append(&mut content, &wording::more_entries(hidden));
+            content.append("\n");
+            content.append(&wording::more_entries(hidden));
         }
         Ok(content)
     }

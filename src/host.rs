@@ -1,5 +1,7 @@
 //! Entry points for applications: files and the memory tool, on a store that this process or another one has unlocked.
 
+#[cfg(test)]
+mod engine_tests;
 mod files;
 mod memory_tool;
 mod reply;

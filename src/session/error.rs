@@ -50,6 +50,8 @@ pub enum StoreError {
     InUse(Option<u32>),
     /// The operating system failed.
     Io(#[cfg_attr(feature = "serde", serde(with = "io_error"))] std::io::Error),
+    /// The key agent that holds the store could not do what was asked; a sentence that names the store and the reason.
+    KeyAgent(String),
     /// The header asks for more, or less, key derivation than is accepted.
     KdfOutOfBounds(KdfOutOfBounds),
     /// The store has one keyslot left, without which nobody could open it again.
@@ -138,7 +140,12 @@ impl StoreError {
                 "Put back the newest header.a and header.b, or a whole backup of the store."
             }
             Self::InMemory => "Create a store in a folder to give it keyslots.",
-            Self::InUse(_) => "Close the other program that uses the store, or wait for it.",
+            Self::InUse(_) => {
+                "Close the other program that uses the store, or wait for it. If `inmost unlock` holds it, open it through the key agent, with the crate inmost-agent."
+            }
+            Self::KeyAgent(_) => {
+                "Connect again; if that does not help, run `inmost lock`, then `inmost unlock`."
+            }
             Self::Io(_) | Self::Storage(_) => {
                 "Check the disk, its free space and the permissions, then try again."
             }
@@ -214,6 +221,7 @@ impl fmt::Display for StoreError {
             Self::InUse(Some(pid)) => write!(f, "The store is in use by process {pid}."),
             Self::InUse(None) => f.write_str("The store is in use by another process."),
             Self::Io(error) => write!(f, "The operating system reports: {error}."),
+            Self::KeyAgent(sentence) => f.write_str(sentence),
             Self::KdfOutOfBounds(bounds) => {
                 write!(f, "The cost of unlocking is out of bounds: {bounds}.")
             }

@@ -127,9 +127,11 @@ impl fmt::Debug for ToolCommand {
 ///
 /// A model may send anything here, and whether that is a failure depends on what the path turns out
 /// to be. So a range that is none is kept as well, with the words in which to refuse it.
+#[derive(Clone)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct ViewRange(Sent);
 
+#[derive(Clone)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 enum Sent {
     Lines { start: i64, end: i64 },

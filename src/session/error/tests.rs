@@ -53,6 +53,10 @@ fn every_error_says_in_a_sentence_what_happened_and_in_another_what_to_do() {
             StorageError::InUse(None).into(),
             "The store is in use by another process."
         ];
+        E::KeyAgent(_) => [
+            E::KeyAgent("The key agent of the store in /s does not respond.".to_owned()),
+            "The key agent of the store in /s does not respond."
+        ];
         E::Io(_) => [
             StorageError::Io(io::Error::other("why")).into(),
             "The operating system reports: why."
@@ -164,6 +168,12 @@ fn every_error_says_in_a_sentence_what_happened_and_in_another_what_to_do() {
         let system = matches!(error, E::Io(_));
         assert_eq!(error.source().is_some(), system, "{sentence}");
     }
+}
+
+#[test]
+fn advice_on_a_store_in_use_names_the_way_through_the_key_agent() {
+    let advice = E::InUse(Some(7)).advice();
+    assert!(advice.contains("`inmost unlock`") && advice.contains("inmost-agent"), "{advice}");
 }
 
 #[test]

@@ -106,11 +106,13 @@ impl<'s> Files<'s> {
     /// file, itself alone. The store is read page by page as the iterator goes on.
     ///
     /// The items are errors as for [`metadata`](Files::metadata); the iterator ends after one.
+    #[must_use]
     pub fn walk(&self, path: &'s str) -> Pages<'s, WalkEntry> {
         self.walk_to(path, usize::MAX)
     }
 
     /// As [`walk`](Files::walk), without looking into folders at `max_depth`; 0 stays in the folder itself.
+    #[must_use]
     pub fn walk_to(&self, path: &'s str, max_depth: usize) -> Pages<'s, WalkEntry> {
         let store = self.store;
         Pages::new(move |after| store.walk(path, max_depth, after, PAGE))
@@ -121,6 +123,7 @@ impl<'s> Files<'s> {
     ///
     /// The items are errors as for [`metadata`](Files::metadata), or [`FileError::InvalidPattern`]; the iterator ends
     /// after one.
+    #[must_use]
     pub fn search(&self, path: &'s str, query: SearchQuery) -> Pages<'s, SearchMatch> {
         let store = self.store;
         Pages::new(move |after| store.search(path, &query, after, PAGE))
@@ -146,10 +149,13 @@ impl<'s> Files<'s> {
 
 /// The items of a long result, which are read page by page.
 pub struct Pages<'s, T> {
-    next_page: Box<dyn FnMut(Option<&PageCursor>) -> Result<Page<T>, FileError> + 's>,
+    next_page: NextPage<'s, T>,
     items: vec::IntoIter<T>,
     place: Place,
 }
+
+/// Reads the page after a cursor.
+type NextPage<'s, T> = Box<dyn FnMut(Option<&PageCursor>) -> Result<Page<T>, FileError> + 's>;
 
 /// Where the next page begins.
 enum Place {

@@ -104,10 +104,9 @@ impl Exclusive<'_> {
             let newest = open.storage().generations()?.into_iter().max().unwrap_or(old).max(old);
             let number = newest.checked_add(1).ok_or(StoreError::TooLarge)?;
             let next = next(keys, number)?;
-            let written = write_and_announce(open, &next, copy, progress).map_err(|error| {
+            let written = write_and_announce(open, &next, copy, progress).inspect_err(|_| {
                 // What was begun is of no use; if it cannot be removed now, the next unlock does it.
                 let _ = open.storage().remove_generation(number);
-                error
             })?;
             Ok::<_, StoreError>(Some((old, next, written)))
         })?;

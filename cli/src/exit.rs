@@ -150,10 +150,13 @@ impl From<StoreError> for Failure {
             StoreError::Io(error) if error.raw_os_error().is_none() => {
                 format!("The operating system reports: {}.", error.kind())
             }
+            // A command has its store unlocked, so this happens only while it runs.
+            StoreError::Locked => "The store was locked in the meantime.".to_owned(),
             error => error.to_string(),
         };
         let advice = match &error {
             StoreError::InUse(_) => "Close the other program that uses the store, or wait for it.",
+            StoreError::Locked => "Unlock it again, with `inmost unlock`.",
             StoreError::NotAStore => "Check the path, or create a store there with `inmost init`.",
             StoreError::Storage(_) => "Restore a backup of the store.",
             StoreError::RolledBack { .. } => {

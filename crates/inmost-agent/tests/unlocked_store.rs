@@ -49,9 +49,7 @@ impl Agent {
                 Ok(())
             })
         });
-        if wait.recv().is_err() {
-            panic!("{:?}", thread.join());
-        }
+        wait.recv().unwrap();
         Self { store, thread: Some(thread), _home: home }
     }
 

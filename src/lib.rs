@@ -92,7 +92,7 @@ pub use inmost_format::secret::{Protections, harden_process, protections};
 // Files, for hosts that are not agents.
 pub use vfs::{
     EntryKind, FileError, FileText, FolderEntry, LineRange, Metadata, Page, PageCursor,
-    SearchMatch, SearchQuery, WalkEntry,
+    SearchMatch, SearchQuery, WalkEntry, human_size,
 };
 
 /// Runs the README's example as a test.

@@ -31,5 +31,6 @@ pub use error::FileError;
 pub use file_text::FileText;
 pub use grep::{SearchMatch, SearchQuery};
 pub use line_range::LineRange;
+pub use listing::human_size;
 pub use page::{Page, PageCursor};
 pub use walk::WalkEntry;

@@ -93,15 +93,18 @@ fn every_module_names_only_lower_layers() {
 }
 
 #[test]
-fn the_program_reaches_nothing_but_the_public_api() {
+fn the_program_and_the_key_agent_reach_nothing_but_the_public_api() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    for path in sources(&root.join("cli/src")) {
+    let folders = ["cli", "crates/inmost-agent"].map(|folder| root.join(folder));
+    for path in folders.iter().flat_map(|folder| sources(&folder.join("src"))) {
         let complaints = check_foreign(&fs::read_to_string(&path).unwrap());
         assert!(complaints.is_empty(), "{}: {complaints:?}", path.display());
     }
-    let manifest = fs::read_to_string(root.join("cli/Cargo.toml")).unwrap();
-    for internal in ["inmost-storage", "inmost-format", "inmost-engines"] {
-        assert!(!manifest.contains(internal), "the program depends on {internal}");
+    for folder in folders {
+        let manifest = fs::read_to_string(folder.join("Cargo.toml")).unwrap();
+        for internal in ["inmost-storage", "inmost-format", "inmost-engines"] {
+            assert!(!manifest.contains(internal), "{} depends on {internal}", folder.display());
+        }
     }
 }
 
@@ -200,7 +203,7 @@ const VIOLATIONS: &[(&str, &str, &str)] = &[
 #[test]
 fn every_source_file_is_declared_as_a_module() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let folders = CRATES.iter().map(|krate| krate.folder).chain(["cli/src"]);
+    let folders = CRATES.iter().map(|krate| krate.folder).chain(["cli/src", "crates/inmost-agent/src"]);
     for folder in folders.map(|folder| root.join(folder)) {
         for path in sources(&folder) {
             let stem = path.file_stem().unwrap().to_str().unwrap();

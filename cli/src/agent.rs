@@ -1,62 +1,35 @@
-//! The key agent: a process in the background that holds a store unlocked for all commands of its user.
-//!
-//! It listens on a socket that only its user reaches ([`address`]) and answers the requests of [`crate::store::request`]
-//! with the code that answers them without an agent. It holds keys, never a passphrase, and nothing of it is on a disk.
+//! The key agent as a process of this program, which `inmost unlock` starts in the background.
 
-#[cfg(unix)]
-mod address;
-#[cfg(unix)]
-mod background;
-#[cfg(unix)]
-mod client;
-#[cfg(unix)]
-mod clock;
-#[cfg(unix)]
-mod connection;
-#[cfg(unix)]
-mod frame;
-#[cfg(unix)]
-mod peer;
-#[cfg(unix)]
-mod protocol;
-#[cfg(unix)]
-mod server;
-#[cfg(unix)]
-mod state;
-#[cfg(not(unix))]
-mod unsupported;
+use std::path::Path;
+use std::process::Command;
 
-#[cfg(unix)]
-pub(crate) use background::{run, start};
-#[cfg(unix)]
-pub(crate) use client::{Connection, connect, lock};
-#[cfg(unix)]
-pub(crate) use server::start_here;
-#[cfg(not(unix))]
-pub(crate) use unsupported::{Connection, connect, lock, run, start, start_here};
+use inmost::AnchorStatus;
+use inmost_agent::{AgentError, AgentOptions, Secret};
 
-use std::time::Duration;
+use crate::exit::Failure;
+use crate::passphrase::VARIABLE;
+use crate::streams;
 
-use serde::{Deserialize, Serialize};
+/// The hidden command that the process runs.
+pub(crate) const COMMAND: &str = "agent";
 
-/// When an agent locks by itself.
-#[derive(Clone, Copy, Serialize, Deserialize)]
-pub(crate) struct Limits {
-    /// After so long without a request.
-    pub(crate) idle: Duration,
-    /// After so long in any case.
-    pub(crate) total: Duration,
+/// Starts an agent and waits until commands can connect to it. Returns how far the freshness of the store is known.
+pub(crate) fn start(
+    store: &Path,
+    options: &AgentOptions,
+    secret: &Secret,
+) -> Result<AnchorStatus, AgentError> {
+    let program = std::env::current_exe();
+    let program = program.map_err(|error| AgentError::CannotStart(error.to_string()))?;
+    let mut command = Command::new(program);
+    // The process lives for hours, and must not have the passphrase in its environment.
+    command.arg(COMMAND).env_remove(VARIABLE);
+    inmost_agent::start(command, store, options, secret)
 }
 
-/// What an agent says of itself.
-#[derive(Serialize, Deserialize)]
-pub(crate) struct AgentFacts {
-    pub(crate) process: u32,
-    /// Processes that are connected, the one that asks not among them.
-    pub(crate) connected: Vec<u32>,
-    pub(crate) limits: Limits,
-    /// Until it locks if nothing is asked.
-    pub(crate) idle_left: Duration,
-    /// Until it locks in any case.
-    pub(crate) total_left: Duration,
+/// The process itself.
+pub(crate) fn run() -> Result<(), Failure> {
+    let input = streams::input().map_err(|error| Failure::input(&error))?;
+    let output = streams::output().map_err(|error| Failure::output(&error))?;
+    Ok(inmost_agent::run_in_background(input, output)?)
 }

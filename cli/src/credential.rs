@@ -3,11 +3,11 @@
 use std::path::PathBuf;
 
 use inmost::Keyfile;
+use inmost_agent::Secret;
 
 use crate::exit::Failure;
 use crate::keyfile;
 use crate::passphrase::{Input, PassphraseArgs};
-use crate::secret::Secret;
 
 /// The sources of the credential.
 #[derive(clap::Args)]
@@ -28,7 +28,7 @@ impl CredentialArgs {
             By::Passphrase => {
                 // Read first: if the keyfile is missing, nobody is asked for a passphrase in vain.
                 let keyfile = self.keyfile()?;
-                Ok(Secret::of(self.passphrase.of_store(input)?, keyfile))
+                Ok(Secret::new(self.passphrase.of_store(input)?, keyfile))
             }
         }
     }
@@ -37,7 +37,7 @@ impl CredentialArgs {
     pub(crate) fn of_new_store(&self, input: Input) -> Result<Secret, Failure> {
         let passphrase = self.passphrase.of_new_store(input)?;
         let keyfile = self.keyfile.as_deref().map(keyfile::read_or_create).transpose()?;
-        Ok(Secret::of(passphrase, keyfile))
+        Ok(Secret::new(passphrase, keyfile))
     }
 
     /// The keyfile given by `--keyfile`.

@@ -1,11 +1,10 @@
-//! The names of the storage engines on the command line and in messages to the key agent.
+//! The names of the storage engines on the command line.
 
 use clap::ValueEnum;
 use inmost::StorageEngine;
-use serde::{Deserialize, Serialize};
 
 /// A storage engine.
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum EngineName {
     /// sled 0.34.7, included in every build
     Sled,

@@ -20,11 +20,14 @@
 use std::borrow::Cow;
 use std::io;
 
-use inmost::{FileError, KeyfileError, LabelError, PassphraseError, RecoveryKeyError, StoreError};
-use serde::{Deserialize, Serialize};
+use inmost::{
+    FileError, KeyfileError, LabelError, PassphraseError, RandomnessFailed, RecoveryKeyError,
+    StoreError,
+};
+use inmost_agent::AgentError;
 
 /// The exit codes.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Exit {
     Ok = 0,
     Other = 1,
@@ -62,6 +65,8 @@ impl Exit {
             | StoreError::DiskFull
             | StoreError::Halted
             | StoreError::AnchorUnavailable
+            | StoreError::KeyAgent(_)
+            | StoreError::OutcomeUnknown
             | StoreError::OldRecordsRemain(_) => Self::Io,
             StoreError::EngineNotBuilt | StoreError::UnknownFormat { .. } => Self::UnknownFormat,
             // A foreign anchor is a wrong option, or a store from before its keys were rotated. The worse case decides.
@@ -77,7 +82,7 @@ impl Exit {
 }
 
 /// Why the program ends before its work is done.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug)]
 pub(crate) enum Failure {
     /// An error to print on standard error.
     Error {
@@ -145,9 +150,13 @@ impl From<StoreError> for Failure {
             StoreError::Io(error) if error.raw_os_error().is_none() => {
                 format!("The operating system reports: {}.", error.kind())
             }
+            // A command has its store unlocked, so this happens only while it runs.
+            StoreError::Locked => "The store was locked in the meantime.".to_owned(),
             error => error.to_string(),
         };
         let advice = match &error {
+            StoreError::InUse(_) => "Close the other program that uses the store, or wait for it.",
+            StoreError::Locked => "Unlock it again, with `inmost unlock`.",
             StoreError::NotAStore => "Check the path, or create a store there with `inmost init`.",
             StoreError::Storage(_) => "Restore a backup of the store.",
             StoreError::RolledBack { .. } => {
@@ -156,6 +165,33 @@ impl From<StoreError> for Failure {
             error => error.advice(),
         };
         Self::new(Exit::of(&error), message, advice)
+    }
+}
+
+impl From<AgentError> for Failure {
+    fn from(error: AgentError) -> Self {
+        let exit = match error {
+            AgentError::Store(error) => return error.into(),
+            AgentError::CannotListen(_)
+            | AgentError::CannotStart(_)
+            | AgentError::SocketFolder(_)
+            | AgentError::Unreachable { .. }
+            | AgentError::WorkingFolder(_) => Exit::Io,
+            AgentError::OtherVersion { .. }
+            | AgentError::TooManyClients
+            | AgentError::Unresponsive { .. } => Exit::InUse,
+            AgentError::NotStartedByProgram | AgentError::OtherAnchor | AgentError::Unsupported => {
+                Exit::Usage
+            }
+            _ => Exit::Other,
+        };
+        Self::new(exit, error.to_string(), error.advice())
+    }
+}
+
+impl From<RandomnessFailed> for Failure {
+    fn from(error: RandomnessFailed) -> Self {
+        StoreError::from(error).into()
     }
 }
 
@@ -172,6 +208,12 @@ impl From<FileError> for Failure {
             FileError::NotFound => (Exit::Other, "List the existing files with `inmost ls`."),
             FileError::NotAFolder(_) => {
                 (Exit::Other, "Choose a path that does not go through a file.")
+            }
+            FileError::InvalidPattern(reason) => {
+                return Self::usage(
+                    format!("Invalid pattern: {reason}."),
+                    "Add -F if it is plain text.",
+                );
             }
             FileError::FileTooLarge(_) => (Exit::Other, "Split the text into several files."),
             FileError::TooManyFiles(_) | FileError::TooMuchText(_) => {
@@ -253,6 +295,8 @@ mod tests {
             (StoreError::InUse(None), Exit::InUse),
             (StoreError::InUse(Some(7)), Exit::InUse),
             (StoreError::Io(io()), Exit::Io),
+            (StoreError::KeyAgent("why".into()), Exit::Io),
+            (StoreError::OutcomeUnknown, Exit::Io),
             (StoreError::Locked, Exit::Locked),
             (StoreError::NotAStore, Exit::NotAStore),
             (StoreError::UntrustedFile("lock is a folder".into()), Exit::Damaged),

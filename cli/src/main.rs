@@ -5,7 +5,6 @@
 
 mod agent;
 mod args;
-mod clock;
 mod commands;
 mod compact_offer;
 mod confirm;
@@ -26,14 +25,14 @@ mod output;
 mod passphrase;
 mod progress;
 mod sandbox;
-mod secret;
 mod store;
 mod streams;
 mod style;
 mod terminal;
 mod transfer;
-mod tree;
-mod wiped;
+mod wiped {
+    pub(crate) use inmost_agent::{Chunk, Wiped};
+}
 
 use std::panic::{self, PanicHookInfo};
 use std::path::Path;

@@ -10,12 +10,11 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use inmost::RecoveryKey;
+use inmost::{Passphrase, RecoveryKey};
 use zeroize::Zeroizing;
 
 use crate::descriptor::{self, Descriptor};
 use crate::exit::{Exit, Failure};
-use crate::secret::Phrase;
 use crate::terminal::Terminal;
 use crate::wiped::Wiped;
 use crate::{new_passphrase, streams};
@@ -67,18 +66,18 @@ impl PassphraseArgs {
     }
 
     /// The passphrase of an existing store.
-    pub(crate) fn of_store(&self, input: Input) -> Result<Phrase, Failure> {
+    pub(crate) fn of_store(&self, input: Input) -> Result<Passphrase, Failure> {
         match self.given(input)? {
-            Some(text) => Phrase::parse(text),
-            None => Phrase::parse(ask(input, "Passphrase: ")?),
+            Some(text) => parse(text),
+            None => parse(ask(input, "Passphrase: ")?),
         }
     }
 
     /// The passphrase of a store that is about to be created; without a source, a person chooses it now.
-    pub(crate) fn of_new_store(&self, input: Input) -> Result<Phrase, Failure> {
+    pub(crate) fn of_new_store(&self, input: Input) -> Result<Passphrase, Failure> {
         match self.given(input)? {
-            Some(text) => Phrase::parse(text),
-            None => Phrase::parse(new_passphrase::choose(&mut terminal()?)?),
+            Some(text) => parse(text),
+            None => parse(new_passphrase::choose(&mut terminal()?)?),
         }
     }
 
@@ -148,17 +147,21 @@ const NEW_HEADING: &str = "New passphrase: the first source given, else you are 
 impl NewPassphraseArgs {
     /// The new passphrase; without a source, a person chooses it now. The environment variable is not read: it holds the
     /// old passphrase.
-    pub(crate) fn choose(&self) -> Result<Phrase, Failure> {
+    pub(crate) fn choose(&self) -> Result<Passphrase, Failure> {
         let sources = PassphraseArgs {
             file: self.file.clone(),
             fd: self.fd.clone(),
             command: self.command.clone(),
         };
         match sources.named(Input::Free)? {
-            Some(text) => Phrase::parse(text),
-            None => Phrase::parse(new_passphrase::choose(&mut terminal()?)?),
+            Some(text) => parse(text),
+            None => parse(new_passphrase::choose(&mut terminal()?)?),
         }
     }
+}
+
+fn parse(text: Wiped) -> Result<Passphrase, Failure> {
+    Ok(Passphrase::from_bytes(text.into_vec())?)
 }
 
 /// Asks at the terminal, if that is allowed.

@@ -106,12 +106,14 @@ impl<'s> Files<'s> {
     /// its entries. For a file, the walk returns the file alone. The iterator reads the store page by page.
     ///
     /// The items fail as [`metadata`](Files::metadata) does; the iterator ends after an error.
+    #[must_use]
     pub fn walk(&self, path: &'s str) -> Pages<'s, WalkEntry> {
         self.walk_to(path, usize::MAX)
     }
 
     /// As [`walk`](Files::walk), but does not descend into folders at `max_depth`. With 0 it stays in the folder
     /// itself.
+    #[must_use]
     pub fn walk_to(&self, path: &'s str, max_depth: usize) -> Pages<'s, WalkEntry> {
         let store = self.store;
         Pages::new(move |after| store.walk(path, max_depth, after, PAGE))
@@ -122,6 +124,7 @@ impl<'s> Files<'s> {
     ///
     /// The items fail as [`metadata`](Files::metadata) does, or with [`FileError::InvalidPattern`]; the iterator ends
     /// after an error.
+    #[must_use]
     pub fn search(&self, path: &'s str, query: SearchQuery) -> Pages<'s, SearchMatch> {
         let store = self.store;
         Pages::new(move |after| store.search(path, &query, after, PAGE))
@@ -147,10 +150,13 @@ impl<'s> Files<'s> {
 
 /// Iterates over a long result and reads it page by page.
 pub struct Pages<'s, T> {
-    next_page: Box<dyn FnMut(Option<&PageCursor>) -> Result<Page<T>, FileError> + 's>,
+    next_page: NextPage<'s, T>,
     items: vec::IntoIter<T>,
     position: Position,
 }
+
+/// Reads the page after a cursor.
+type NextPage<'s, T> = Box<dyn FnMut(Option<&PageCursor>) -> Result<Page<T>, FileError> + 's>;
 
 /// The position of the next page.
 enum Position {

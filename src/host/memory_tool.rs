@@ -7,7 +7,6 @@ use super::store::UnlockedStore;
 use crate::session::StoreError;
 use crate::tool::{ToolCall, ToolCommand, ToolOptions, ToolResult};
 use crate::vfs::FileError;
-use crate::vfs::path::MemoryPath;
 
 /// Claude's memory tool (`memory_20250818`) on an unlocked store.
 ///
@@ -97,68 +96,48 @@ impl MemoryTool {
 }
 
 impl MemoryToolBuilder {
-    /// Refuses every change; off by default.
-    ///
-    /// `create`, `str_replace`, `insert`, `delete` and `rename` then return `Error: Memory is read-only.` once their
-    /// paths are valid, whatever change they ask for.
+    /// Replaces every option set so far.
+    pub fn options(mut self, options: ToolOptions) -> Self {
+        self.0.options = options;
+        self
+    }
+
+    /// As [`ToolOptions::read_only`].
     pub fn read_only(mut self, read_only: bool) -> Self {
-        self.0.options.read_only = read_only;
+        self.0.options = self.0.options.read_only(read_only);
         self
     }
 
-    /// Lets `create` replace an existing file; off by default.
+    /// As [`ToolOptions::create_overwrites`].
     pub fn create_overwrites(mut self, overwrites: bool) -> Self {
-        self.0.options.create_overwrites = overwrites;
+        self.0.options = self.0.options.create_overwrites(overwrites);
         self
     }
 
-    /// Shows the model one folder of the store as its `/memories`; the whole store by default.
-    ///
-    /// `folder` is a path in the whole store, such as `/memories/project-x`. Every path that the model sends or reads
-    /// lies inside it; nothing outside can be reached, seen or counted. The folder need not exist: until the first file
-    /// is written, and after someone else deletes or moves the folder, the model sees an empty `/memories`.
-    ///
-    /// Two limits are those of the whole store. The length and depth of a path are limited as a path of the whole
-    /// store. Quotas count everything in the store: a model that reaches one learns that no room is left, but not how
-    /// much is stored.
-    ///
-    /// If someone else puts a file at `folder`, or at a folder above it, calls fail with [`StoreError::SubtreeIsFile`].
-    ///
-    /// ```
-    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// let session = inmost::Session::in_memory()?;
-    /// session.files().write("/memories/project-x/plan.md", "Dig.\n")?;
-    /// session.files().write("/memories/private.md", "Not for agents.\n")?;
-    /// let memory = inmost::MemoryTool::builder(session).subtree("/memories/project-x")?.build();
-    /// let listing = memory.run_json(r#"{"command": "view", "path": "/memories"}"#);
-    /// assert!(listing.result().content().ends_with(":\n5B\t/memories\n5B\t/memories/plan.md"));
-    /// # Ok(())
-    /// # }
-    /// ```
+    /// As [`ToolOptions::subtree`].
     ///
     /// # Errors
     /// [`FileError::InvalidPath`].
     pub fn subtree(mut self, folder: &str) -> Result<Self, FileError> {
-        self.0.options.subtree = MemoryPath::parse(folder)?.to_subtree();
+        self.0.options = self.0.options.subtree(folder)?;
         Ok(self)
     }
 
-    /// Sets how many characters of file text a `view` without a range shows before it cuts; 16,000 by default.
+    /// As [`ToolOptions::max_view_characters`].
     pub fn max_view_characters(mut self, characters: usize) -> Self {
-        self.0.options.view_characters = characters;
+        self.0.options = self.0.options.max_view_characters(characters);
         self
     }
 
-    /// Sets how many characters a `view` with a range, or the snippet of an edit, shows before it cuts; 64,000 by
-    /// default.
+    /// As [`ToolOptions::max_ranged_view_characters`].
     pub fn max_ranged_view_characters(mut self, characters: usize) -> Self {
-        self.0.options.ranged_view_characters = characters;
+        self.0.options = self.0.options.max_ranged_view_characters(characters);
         self
     }
 
-    /// Sets how many entries a listing shows before it cuts, not counting the first line; 1,000 by default.
+    /// As [`ToolOptions::max_listing_entries`].
     pub fn max_listing_entries(mut self, entries: usize) -> Self {
-        self.0.options.listing_entries = entries;
+        self.0.options = self.0.options.max_listing_entries(entries);
         self
     }
 

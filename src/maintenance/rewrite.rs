@@ -102,10 +102,9 @@ impl Exclusive<'_> {
             let newest = open.storage().generations()?.into_iter().max().unwrap_or(old).max(old);
             let number = newest.checked_add(1).ok_or(StoreError::TooLarge)?;
             let next = next(keys, number)?;
-            let written = write_and_announce(open, &next, copy, progress).map_err(|error| {
+            let written = write_and_announce(open, &next, copy, progress).inspect_err(|_| {
                 // The unfinished generation is useless. If it cannot be removed now, the next unlock removes it.
                 let _ = open.storage().remove_generation(number);
-                error
             })?;
             Ok::<_, StoreError>(Some((old, next, written)))
         })?;

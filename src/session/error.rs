@@ -50,6 +50,8 @@ pub enum StoreError {
     InUse(Option<u32>),
     /// The operating system returned an error.
     Io(#[cfg_attr(feature = "serde", serde(with = "io_error"))] std::io::Error),
+    /// The key agent that holds the store could not carry out the request. The sentence names the store and the reason.
+    KeyAgent(String),
     /// The header asks for a key derivation outside the accepted bounds, above or below.
     KdfOutOfBounds(KdfOutOfBounds),
     /// The store has only one keyslot left. Without it, the store could never be opened again.
@@ -138,7 +140,12 @@ impl StoreError {
                 "Restore the newest header.a and header.b, or a whole backup of the store."
             }
             Self::InMemory => "Create a store in a folder to give it keyslots.",
-            Self::InUse(_) => "Close the other program that uses the store, or wait for it.",
+            Self::InUse(_) => {
+                "Close the other program that uses the store, or wait for it. If `inmost unlock` holds it, open it through the key agent, with the crate inmost-agent."
+            }
+            Self::KeyAgent(_) => {
+                "Connect again; if that does not help, run `inmost lock`, then `inmost unlock`."
+            }
             Self::Io(_) | Self::Storage(_) => {
                 "Check the disk, its free space and the permissions, then try again."
             }
@@ -216,6 +223,7 @@ impl fmt::Display for StoreError {
             Self::InUse(Some(pid)) => write!(f, "The store is in use by process {pid}."),
             Self::InUse(None) => f.write_str("The store is in use by another process."),
             Self::Io(error) => write!(f, "The operating system reports: {error}."),
+            Self::KeyAgent(sentence) => f.write_str(sentence),
             Self::KdfOutOfBounds(bounds) => {
                 write!(f, "The cost of unlocking is out of bounds: {bounds}.")
             }

@@ -127,9 +127,11 @@ impl fmt::Debug for ToolCommand {
 ///
 /// A model may send anything here, and whether an invalid range is a failure depends on the kind of object at the path.
 /// So an invalid range is kept too, in the form in which its error quotes it.
+#[derive(Clone)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct ViewRange(Sent);
 
+#[derive(Clone)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 enum Sent {
     Lines { start: i64, end: i64 },

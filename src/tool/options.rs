@@ -2,13 +2,15 @@
 
 use super::error::ToolError;
 use crate::limits;
+use crate::vfs::FileError;
 use crate::vfs::path::MemoryPath;
 use crate::vfs::subtree::Subtree;
 
-/// Options of a [`MemoryTool`](crate::MemoryTool), as its [builder](crate::MemoryToolBuilder) has set them.
+/// What a [`MemoryTool`](crate::MemoryTool) may change, and how much it shows.
 ///
 /// With the feature `serde` they can be sent to the process that holds the store.
 #[derive(Clone)]
+#[must_use]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(deny_unknown_fields))]
 pub struct ToolOptions {
@@ -35,6 +37,78 @@ impl Default for ToolOptions {
 }
 
 impl ToolOptions {
+    /// Returns the defaults: the whole store, for reading and writing.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Refuses every change; off by default.
+    ///
+    /// `create`, `str_replace`, `insert`, `delete` and `rename` then return `Error: Memory is read-only.` once their
+    /// paths are valid, whatever change they ask for.
+    pub fn read_only(mut self, read_only: bool) -> Self {
+        self.read_only = read_only;
+        self
+    }
+
+    /// Lets `create` replace an existing file; off by default.
+    pub fn create_overwrites(mut self, overwrites: bool) -> Self {
+        self.create_overwrites = overwrites;
+        self
+    }
+
+    /// Shows the model one folder of the store as its `/memories`; the whole store by default.
+    ///
+    /// `folder` is a path in the whole store, such as `/memories/project-x`. Every path that the model sends or reads
+    /// lies inside it; nothing outside can be reached, seen or counted. The folder need not exist: until the first file
+    /// is written, and after someone else deletes or moves the folder, the model sees an empty `/memories`.
+    ///
+    /// Two limits are those of the whole store. The length and depth of a path are limited as a path of the whole
+    /// store. Quotas count everything in the store: a model that reaches one learns that no room is left, but not how
+    /// much is stored.
+    ///
+    /// If someone else puts a file at `folder`, or at a folder above it, calls fail with
+    /// [`StoreError::SubtreeIsFile`](crate::StoreError::SubtreeIsFile).
+    ///
+    /// ```
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let session = inmost::Session::in_memory()?;
+    /// session.files().write("/memories/project-x/plan.md", "Dig.\n")?;
+    /// session.files().write("/memories/private.md", "Not for agents.\n")?;
+    /// let options = inmost::ToolOptions::new().subtree("/memories/project-x")?;
+    /// let memory = inmost::MemoryTool::builder(session).options(options).build();
+    /// let listing = memory.run_json(r#"{"command": "view", "path": "/memories"}"#);
+    /// assert!(listing.result().content().ends_with(":\n5B\t/memories\n5B\t/memories/plan.md"));
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// [`FileError::InvalidPath`].
+    pub fn subtree(mut self, folder: &str) -> Result<Self, FileError> {
+        self.subtree = MemoryPath::parse(folder)?.to_subtree();
+        Ok(self)
+    }
+
+    /// Sets how many characters of file text a `view` without a range shows before it cuts; 16,000 by default.
+    pub fn max_view_characters(mut self, characters: usize) -> Self {
+        self.view_characters = characters;
+        self
+    }
+
+    /// Sets how many characters a `view` with a range, or the snippet of an edit, shows before it cuts; 64,000 by
+    /// default.
+    pub fn max_ranged_view_characters(mut self, characters: usize) -> Self {
+        self.ranged_view_characters = characters;
+        self
+    }
+
+    /// Sets how many entries a listing shows before it cuts, not counting the first line; 1,000 by default.
+    pub fn max_listing_entries(mut self, entries: usize) -> Self {
+        self.listing_entries = entries;
+        self
+    }
+
     /// Parses a path that a model sent.
     pub(super) fn parse_path(&self, sent: &str) -> Result<MemoryPath, ToolError> {
         MemoryPath::parse_in(&self.subtree, sent).map_err(|error| ToolError::of_path(error, sent))

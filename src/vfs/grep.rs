@@ -96,6 +96,14 @@ pub struct SearchMatch {
     pub ranges: Vec<Range<usize>>,
 }
 
+impl SearchMatch {
+    /// A match for implementations of [`UnlockedStore`](crate::UnlockedStore).
+    #[must_use]
+    pub fn new(path: FileText, line: u64, text: FileText, ranges: Vec<Range<usize>>) -> Self {
+        Self { path, line, text, ranges }
+    }
+}
+
 impl fmt::Debug for SearchMatch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("SearchMatch").field("line", &self.line).finish_non_exhaustive()

@@ -20,22 +20,28 @@ pub(crate) struct Item<'a> {
 
 /// Appends `\n` and the line of the viewed folder, which does not end in `/`.
 pub(crate) fn push_first_line(folder: &MemoryPath, bytes: u64, out: &mut Wiped<String>) {
-    push(out, &["\n", &size(bytes), "\t", folder.as_str()]);
+    push(out, &["\n", &human_size(bytes), "\t", folder.as_str()]);
 }
 
 /// Appends `\n` and the line of an entry below the viewed folder.
 pub(crate) fn push_item(viewed: &MemoryPath, item: &Item<'_>, out: &mut Wiped<String>) {
-    push(out, &["\n", &size(item.bytes), "\t", viewed.as_str(), "/"]);
+    push(out, &["\n", &human_size(item.bytes), "\t", viewed.as_str(), "/"]);
     if let Some(folder) = item.folder {
         push(out, &[folder, "/"]);
     }
     push(out, &[item.name, if item.is_folder { "/" } else { "" }]);
 }
 
-/// Formats a size as `du -h` does: `0B` to `1023B`, then with one decimal in `K`, `M` or `G`.
+/// Formats a size as the memory tool shows it: `0B` to `1023B`, then with one decimal in `K`, `M` or `G` of 1024, rounded
+/// half to even.
 ///
 /// A value that would be rounded to 1024 is shown in the next unit. There is no unit above `G`.
-pub(crate) fn size(bytes: u64) -> String {
+///
+/// ```
+/// assert_eq!([1_023, 1_280, 1_048_575].map(inmost::human_size), ["1023B", "1.2K", "1.0M"]);
+/// ```
+#[must_use]
+pub fn human_size(bytes: u64) -> String {
     const KIB: u64 = 1 << 10;
     const UNITS: [(u64, char); 2] = [(KIB, 'K'), (KIB << 10, 'M')];
 
@@ -96,7 +102,7 @@ mod tests {
             (1 << 40, "1024.0G"),
             (u64::MAX, "17179869184.0G"),
         ] {
-            assert_eq!(size(bytes), expected, "{bytes}");
+            assert_eq!(human_size(bytes), expected, "{bytes}");
         }
     }
 
@@ -110,7 +116,7 @@ mod tests {
             ((1 << 20) + (1 << 18), "1.2M"),     // 1.25
             ((1 << 30) + 3 * (1 << 28), "1.8G"), // 1.75
         ] {
-            assert_eq!(size(bytes), expected, "{bytes}");
+            assert_eq!(human_size(bytes), expected, "{bytes}");
         }
     }
 
@@ -127,7 +133,7 @@ mod tests {
                 value /= 1_024.0;
                 text = format!("{value:.1}{letter}");
             }
-            assert_eq!(size(bytes), text, "{bytes}");
+            assert_eq!(human_size(bytes), text, "{bytes}");
             bytes += 1 + bytes / 4_099;
         }
     }

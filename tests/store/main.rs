@@ -14,3 +14,4 @@ mod golden;
 mod linearizable;
 mod rewrite;
 mod security_page;
+mod unlocked_store;

@@ -28,7 +28,7 @@ pub(crate) struct AcceptRollback {
 
 impl AcceptRollback {
     pub(crate) fn run(&self) -> Result<(), Failure> {
-        let vault = self.store.vault()?;
+        let mut vault = self.store.vault()?;
         let secret = self.store.secret(Input::Free)?;
         let explanation = match vault.unlock_with(secret.credential()) {
             Ok(session) => {
@@ -43,7 +43,7 @@ impl AcceptRollback {
         };
         print(explanation.as_bytes())?;
         confirm::ask(self.yes, "Type yes to accept the older state: ", "yes")?;
-        self.store.vault()?.unlock_accepting_rollback(secret.credential())?.lock();
+        vault.unlock_accepting_rollback(secret.credential())?.lock();
         print(b"The older state was accepted. The store opens again.\n")
     }
 }

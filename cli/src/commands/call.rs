@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::io::Write;
 
-use inmost::{ToolError, ToolResult};
+use inmost::{MemoryTool, ToolError, ToolResult};
 use serde::Serialize;
 
 use crate::args::{KdfArgs, StoreArgs};
@@ -11,8 +11,6 @@ use crate::engine::EngineName;
 use crate::exit::Failure;
 use crate::lines::{LINE_BYTES, Line, Lines};
 use crate::passphrase::Input;
-use crate::store::OpenStore;
-use crate::store::facts::ToolAnswer;
 use crate::store::opening::{Create, NewStore, OpenOptions};
 use crate::store::restrictions::Restrictions;
 use crate::streams;
@@ -70,20 +68,20 @@ impl Call {
             offer_compaction: false,
             ..OpenOptions::default()
         })?;
-        self.run_all(&store)
+        self.run_all(&store.tool(&self.restrictions)?)
     }
 
-    fn run_all(&self, store: &OpenStore) -> Result<(), Failure> {
+    fn run_all(&self, tool: &MemoryTool) -> Result<(), Failure> {
         let mut output = streams::output().map_err(|error| Failure::output(&error))?;
         if let Some(json) = &self.json {
-            return self.run_call(store, json.as_encoded_bytes(), &mut output);
+            return self.run_call(tool, json.as_encoded_bytes(), &mut output);
         }
         let input = streams::input().map_err(|error| Failure::input(&error))?;
         let mut lines = Lines::new(input, LINE_BYTES);
         while let Some(line) = lines.next().map_err(|error| Failure::input(&error))? {
             match line {
                 Line::Whole(line) if line.iter().all(u8::is_ascii_whitespace) => {}
-                Line::Whole(line) => self.run_call(store, line, &mut output)?,
+                Line::Whole(line) => self.run_call(tool, line, &mut output)?,
                 Line::TooLong => self.write(&too_long(), &mut output)?,
             }
         }
@@ -93,28 +91,28 @@ impl Call {
     /// Runs one call. If the store fails, the result for the model is still written before the program ends.
     fn run_call(
         &self,
-        store: &OpenStore,
+        tool: &MemoryTool,
         json: &[u8],
         output: &mut impl Write,
     ) -> Result<(), Failure> {
-        let (answer, failure) = store.run_call(json);
-        let written = self.write(&answer, output);
-        match failure {
-            Some(failure) => Err(failure),
+        let (result, store_error) = tool.run_json(json).into_parts();
+        let written = self.write(&result, output);
+        match store_error {
+            Some(error) => Err(error.into()),
             None => written,
         }
     }
 
     /// Writes a result with a single write, so that a reader does not wait for the rest of a line.
-    fn write(&self, answer: &ToolAnswer, output: &mut impl Write) -> Result<(), Failure> {
-        let mut line = Wiped::with_capacity(answer.content().len().saturating_add(FRAME_BYTES));
+    fn write(&self, result: &ToolResult, output: &mut impl Write) -> Result<(), Failure> {
+        let mut line = Wiped::with_capacity(result.content().len().saturating_add(FRAME_BYTES));
         if self.text {
-            line.append(answer.content().as_bytes());
+            line.append(result.content().as_bytes());
         } else {
             let object = Object {
-                content: answer.content(),
-                is_error: answer.is_error(),
-                tool_use_id: answer.tool_use_id(),
+                content: result.content(),
+                is_error: result.is_error(),
+                tool_use_id: result.tool_use_id(),
             };
             // Serialising strings into memory cannot fail.
             serde_json::to_writer(&mut line, &object)
@@ -138,8 +136,8 @@ struct Object<'a> {
     tool_use_id: Option<&'a str>,
 }
 
-fn too_long() -> ToolAnswer {
-    ToolResult::from(ToolError::InvalidInput { reason: "it is longer than 64 MiB" }).into()
+fn too_long() -> ToolResult {
+    ToolResult::from(ToolError::InvalidInput { reason: "it is longer than 64 MiB" })
 }
 
 /// Space for the field names, an id and some escapes. If a line needs more, the buffer grows and is still wiped.

@@ -3,6 +3,8 @@
 use std::io::{self, IsTerminal};
 use std::str::FromStr;
 
+use inmost::{FileError, FileText, Files};
+
 use crate::args::StoreArgs;
 use crate::display;
 use crate::exit::{Exit, Failure};
@@ -28,7 +30,7 @@ pub(crate) struct Cat {
 
     /// Print only these lines; both ends are included, and either can be left out
     #[arg(long, value_name = "FROM..TO")]
-    lines: Option<LineRange>,
+    lines: Option<Lines>,
 
     /// The file
     path: String,
@@ -36,11 +38,13 @@ pub(crate) struct Cat {
 
 impl Cat {
     pub(crate) fn run(&self) -> Result<(), Failure> {
-        let text = self.store.open(&OpenOptions::default())?.read(&self.path)?;
-        let (first, part) = match self.lines {
-            None => (1, text.as_str()),
-            Some(range) => (range.from, range.of(text.as_str())?),
+        let store = self.store.open(&OpenOptions::default())?;
+        let (first, text) = match self.lines {
+            None => (1, store.files().read(&self.path)?),
+            Some(lines) => (lines.from, lines.read(store.files(), &self.path)?),
         };
+        drop(store);
+        let part = text.as_str();
         let escaped = io::stdout().is_terminal().then(|| display::text(part));
         let part = escaped.as_ref().map_or(part.as_bytes(), Wiped::expose);
         if self.number { print(numbered(first, part).expose()) } else { print(part) }
@@ -59,12 +63,12 @@ fn numbered(first: u64, text: &[u8]) -> Wiped {
 
 /// A range of lines with both ends included. The first line is 1.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct LineRange {
+struct Lines {
     from: u64,
     to: u64,
 }
 
-impl FromStr for LineRange {
+impl FromStr for Lines {
     type Err = &'static str;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
@@ -79,25 +83,12 @@ impl FromStr for LineRange {
     }
 }
 
-impl LineRange {
-    /// The lines of the range. Does no I/O.
-    fn of(self, text: &str) -> Result<&str, Failure> {
-        let (mut start, mut end, mut lines) = (None, text.len(), 0);
-        let mut at = 0;
-        for line in text.split_inclusive('\n') {
-            lines += 1;
-            if lines == self.from {
-                start = Some(at);
-            }
-            at += line.len();
-            if lines == self.to {
-                end = at;
-            }
-        }
-        let part = start.and_then(|start| text.get(start..end));
-        // An empty file has no first line, but a range from line 1 is still valid.
-        if self.from == 1 && lines == 0 { Some("") } else { part }.ok_or_else(|| {
-            Failure::new(
+impl Lines {
+    /// The lines of the range in a file.
+    fn read(self, files: Files<'_>, path: &str) -> Result<FileText, Failure> {
+        let range = inmost::LineRange::new(self.from, self.to);
+        files.read_lines(path, range).map_err(|error| match error {
+            FileError::NoSuchLine(lines) => Failure::new(
                 Exit::Other,
                 format!(
                     "Line {} does not exist: the file has {}.",
@@ -105,7 +96,8 @@ impl LineRange {
                     display::count(lines, "line", "lines")
                 ),
                 "Choose lines within the file.",
-            )
+            ),
+            error => error.into(),
         })
     }
 }
@@ -116,7 +108,11 @@ mod tests {
 
     #[test]
     fn ranges_are_lines_with_both_ends() {
-        let of = |range: &str, text: &'static str| range.parse::<LineRange>().unwrap().of(text);
+        let session = inmost::Session::in_memory().unwrap();
+        let of = |range: &str, text: &str| {
+            session.files().write("/memories/a", text).unwrap();
+            range.parse::<Lines>().unwrap().read(session.files(), "/memories/a")
+        };
         for (range, text, expected) in [
             ("..", "", ""),
             ("1..9", "a\r\nb\n", "a\r\nb\n"),
@@ -125,7 +121,7 @@ mod tests {
             ("4..", "a\nb\nc\nd", "d"),
             ("..1", "a\n\n", "a\n"),
         ] {
-            assert_eq!(of(range, text).unwrap(), expected, "{range} of {text:?}");
+            assert_eq!(of(range, text).unwrap().as_str(), expected, "{range} of {text:?}");
         }
         for (range, text) in [("2..", "a\n"), ("3..4", "a\nb"), ("2..", "")] {
             assert!(of(range, text).is_err(), "{range} of {text:?}");
@@ -135,7 +131,7 @@ mod tests {
     #[test]
     fn what_is_no_range_is_refused() {
         for range in ["", "3", "0..", "3..2", "a..b", "1..2..3", "-1..2"] {
-            assert!(range.parse::<LineRange>().is_err(), "{range}");
+            assert!(range.parse::<Lines>().is_err(), "{range}");
         }
     }
 }

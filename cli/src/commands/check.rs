@@ -1,12 +1,12 @@
 //! `inmost check`
 
+use inmost::{CheckReport, RepairReport, StoreProblem};
 use serde::Serialize;
 
 use crate::args::StoreArgs;
 use crate::exit::{Exit, Failure};
 use crate::output::print;
 use crate::progress::Progress;
-use crate::store::facts::{Dropped, Problem, Report};
 use crate::store::opening::OpenOptions;
 use crate::{display, sandbox};
 
@@ -50,29 +50,29 @@ impl Check {
         let report = self.check()?;
         let text = if self.json { as_json(&report)? } else { as_text(&report) };
         print(text.as_bytes())?;
-        if report.is_clean() { Ok(()) } else { Err(damaged(&report)) }
+        if report.problems.is_empty() { Ok(()) } else { Err(damaged(&report)) }
     }
 
-    fn check(&self) -> Result<Report, Failure> {
+    fn check(&self) -> Result<CheckReport, Failure> {
         let options = OpenOptions { offer_compaction: false, ..OpenOptions::default() };
         let store = self.store.open(&options)?;
         let mut progress = Progress::new("records read");
-        store.check(|records| progress.update(records))
+        Ok(store.check(|records| progress.update(records))?)
     }
 }
 
 /// One line for each problem.
-pub(super) fn problem_lines(report: &Report) -> String {
+pub(super) fn problem_lines(report: &CheckReport) -> String {
     lines("", &report.problems, report.unlisted)
 }
 
 /// One line for each file or folder that a repair dropped.
-pub(super) fn dropped_lines(report: &Dropped) -> String {
+pub(super) fn dropped_lines(report: &RepairReport) -> String {
     lines("dropped ", &report.dropped, report.unlisted)
 }
 
-fn lines(prefix: &str, problems: &[Problem], unlisted: u64) -> String {
-    let line = |problem: &Problem| {
+fn lines(prefix: &str, problems: &[StoreProblem], unlisted: u64) -> String {
+    let line = |problem: &StoreProblem| {
         let path = display::path_of(&problem.names);
         format!("{prefix}{path}: {} {}\n", problem.what, problem.how)
     };
@@ -80,7 +80,7 @@ fn lines(prefix: &str, problems: &[Problem], unlisted: u64) -> String {
     lines + &display::unlisted(unlisted)
 }
 
-fn as_text(report: &Report) -> String {
+fn as_text(report: &CheckReport) -> String {
     let problems = problem_lines(report);
     let (records, files) = (report.records, display::count(report.files, "file", "files"));
     let records = display::count(records, "record", "records");
@@ -90,7 +90,7 @@ fn as_text(report: &Report) -> String {
         let line = format!("Found {orphans}: harmless, and removed by the next purge.\n");
         text.push_str(&line);
     }
-    if report.is_clean() {
+    if report.problems.is_empty() {
         text.push_str("No problems found.\n");
     }
     text
@@ -115,14 +115,14 @@ struct Line<'a> {
     how: &'a str,
 }
 
-fn as_json(report: &Report) -> Result<String, Failure> {
+fn as_json(report: &CheckReport) -> Result<String, Failure> {
     let problems = report.problems.iter().map(|problem| Line {
         path: display::path_of(&problem.names),
-        what: &problem.what,
-        how: &problem.how,
+        what: problem.what,
+        how: problem.how,
     });
     let object = Object {
-        clean: report.is_clean(),
+        clean: report.problems.is_empty(),
         records: report.records,
         files: report.files,
         bytes: report.bytes,
@@ -136,7 +136,7 @@ fn as_json(report: &Report) -> Result<String, Failure> {
 }
 
 /// The failure of a command that found problems.
-pub(super) fn damaged(report: &Report) -> Failure {
+pub(super) fn damaged(report: &CheckReport) -> Failure {
     let listed = u64::try_from(report.problems.len()).unwrap_or(u64::MAX);
     let problems = display::count(listed.saturating_add(report.unlisted), "problem", "problems");
     Failure::new(

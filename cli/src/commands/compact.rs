@@ -17,6 +17,6 @@ pub(crate) struct Compact {
 
 impl Compact {
     pub(crate) fn run(&self) -> Result<(), Failure> {
-        rewrite(&self.store, "compacted", |store, progress| store.purge(progress))
+        rewrite(&self.store, "compacted", |store, progress| Ok(store.purge(progress)?))
     }
 }

@@ -4,14 +4,16 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use inmost::WalkEntry;
+
 use crate::args::StoreArgs;
+use crate::confirm;
 use crate::exit::{Exit, Failure};
 use crate::host_files::{self, MAX_FILE_BYTES};
 use crate::store::opening::OpenOptions;
 use crate::store::{OpenStore, place};
 use crate::transfer::{Outcome, TransferReport};
 use crate::wiped::Wiped;
-use crate::{confirm, tree};
 
 /// Write the memory to a folder of unencrypted files
 ///
@@ -97,23 +99,20 @@ impl Export {
     }
 
     fn copy(&self, store: &OpenStore) -> Result<TransferReport, Failure> {
-        let mut paths = Vec::new();
-        tree::walk(store, &self.from, usize::MAX, |entry| {
-            if !entry.is_folder() {
-                paths.push(entry.path);
+        let mut files = Vec::new();
+        for entry in store.files().walk(&self.from) {
+            let entry = entry?;
+            if !entry.metadata.is_folder() {
+                files.push(entry);
             }
-            Ok(())
-        })?;
+        }
         prepare(&self.plain).map_err(|error| self.unwritable(&error))?;
-        let from = tree::canonical(&self.from);
-        let mut report = TransferReport::new(self.json, paths.len(), "files written");
-        for path in &paths {
-            let below = path.strip_prefix(&from).and_then(|below| below.strip_prefix('/'));
-            // A single exported file keeps its name.
-            let below = below.or_else(|| path.rsplit('/').next()).unwrap_or_default();
+        let mut report = TransferReport::new(self.json, files.len(), "files written");
+        for file in &files {
+            let path = file.path.as_str();
             // Another process deleted the file in the meantime.
             let Some(text) = store.find(path)? else { continue };
-            report.add(path, &self.write(below, text.as_str())?)?;
+            report.add(path, &self.write(below(file), text.as_str())?)?;
         }
         Ok(report)
     }
@@ -140,6 +139,13 @@ impl Export {
             "Check the disk and its free space, then continue with --resume.",
         )
     }
+}
+
+/// The path of a file below the folder that is exported; a single exported file keeps its name.
+fn below(file: &WalkEntry) -> &str {
+    let path = file.path.as_str();
+    let slash = path.rmatch_indices('/').nth(file.depth);
+    slash.and_then(|(at, _)| path.get(at..)).map_or(path, |below| below.trim_start_matches('/'))
 }
 
 fn refused(reason: &str) -> Outcome {

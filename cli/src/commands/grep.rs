@@ -2,16 +2,14 @@
 
 use std::io::{self, IsTerminal};
 
-use regex::{Regex, RegexBuilder};
+use inmost::{FileText, SearchMatch, SearchQuery, Session};
 use serde::Serialize;
 
 use crate::args::StoreArgs;
 use crate::exit::Failure;
 use crate::output::print;
-use crate::store::facts::Text;
 use crate::store::opening::OpenOptions;
 use crate::style::{Piece, Style};
-use crate::tree::{self, WalkEntry};
 use crate::wiped::Wiped;
 use crate::{display, json_line};
 
@@ -60,89 +58,111 @@ pub(crate) struct Grep {
 
 impl Grep {
     pub(crate) fn run(&self) -> Result<(), Failure> {
-        let search = Search { args: self, pattern: self.pattern()?, style: Style::of_output() };
+        let query = self.query();
+        // Before anyone is asked for a passphrase.
+        check(&query)?;
+        let style = Style::of_output();
         let mut has_match = false;
         let store = self.store.open(&OpenOptions::default())?;
         for path in &self.paths {
-            tree::walk_files(&store, path, |file, text| {
-                let lines = search.file(file, text)?;
-                has_match |= lines.is_some();
-                lines.map_or(Ok(()), |lines| print(lines.expose()))
-            })?;
+            let mut output = Output::new(self, style);
+            for found in store.files().search(path, query.clone()) {
+                has_match = true;
+                output.add(&found?)?;
+            }
+            output.finish_file()?;
         }
         if has_match { Ok(()) } else { Err(Failure::NoMatch) }
     }
 
-    fn pattern(&self) -> Result<Regex, Failure> {
-        let escaped = self.fixed_strings.then(|| regex::escape(&self.pattern));
-        RegexBuilder::new(escaped.as_ref().unwrap_or(&self.pattern))
-            .case_insensitive(self.ignore_case)
-            .build()
-            .map_err(|error| {
-                // Only the last line names the reason. The lines before it mark a position in the pattern.
-                let error = error.to_string();
-                let reason = error.lines().last().unwrap_or_default();
-                Failure::usage(
-                    format!("Invalid pattern: {}.", reason.trim_start_matches("error: ")),
-                    "Add -F if it is plain text.",
-                )
-            })
+    fn query(&self) -> SearchQuery {
+        let query = if self.fixed_strings {
+            SearchQuery::text(&self.pattern)
+        } else {
+            SearchQuery::regex(&self.pattern)
+        };
+        let matches = if self.files_with_matches { 1 } else { u64::MAX };
+        query.ignore_case(self.ignore_case).max_matches_per_file(matches)
     }
 }
 
-struct Search<'a> {
-    args: &'a Grep,
-    pattern: Regex,
-    style: Style,
+/// Checks that the pattern is valid. Searches an empty store.
+fn check(query: &SearchQuery) -> Result<(), Failure> {
+    let session = Session::in_memory()?;
+    let first = session.files().search("/memories", query.clone()).next();
+    Ok(first.transpose().map(drop)?)
 }
 
-impl Search<'_> {
-    /// The output for a file; `None` if it has no match.
-    fn file(&self, file: &WalkEntry, text: &Text) -> Result<Option<Wiped>, Failure> {
-        let mut hits =
-            (1..).zip(lines(text.as_str())).filter(|(_, line)| self.pattern.is_match(line));
-        let Some(first) = hits.next() else { return Ok(None) };
-        let mut out = Wiped::new();
-        if self.args.files_with_matches {
-            self.write_match(file, None, None, &mut out)?;
-        } else if self.args.count {
-            let count = hits.count().saturating_add(1);
-            self.write_match(file, Some(count), None, &mut out)?;
-        } else {
-            for (number, line) in std::iter::once(first).chain(hits) {
-                self.write_match(file, Some(number), Some(line), &mut out)?;
+/// The matches of one search, printed file by file.
+struct Output<'a> {
+    args: &'a Grep,
+    style: Style,
+    /// The file of the last match, and the number of its matches.
+    file: Option<(FileText, u64)>,
+    lines: Wiped,
+}
+
+impl<'a> Output<'a> {
+    fn new(args: &'a Grep, style: Style) -> Self {
+        Self { args, style, file: None, lines: Wiped::new() }
+    }
+
+    fn add(&mut self, found: &SearchMatch) -> Result<(), Failure> {
+        match &mut self.file {
+            Some((file, count)) if *file == found.path => *count = count.saturating_add(1),
+            _ => {
+                self.finish_file()?;
+                self.file = Some((found.path.clone(), 1));
             }
         }
-        Ok(Some(out))
+        if self.args.files_with_matches || self.args.count {
+            return Ok(());
+        }
+        let path = found.path.as_str();
+        self.write(path, Some(found.line), Some(found))
     }
 
-    /// Appends one line of output. With a text, `number` is the line number; without, it is the count of matches.
-    fn write_match(
-        &self,
-        file: &WalkEntry,
-        number: Option<usize>,
-        text: Option<&str>,
-        out: &mut Wiped,
+    /// Prints the lines of the last file.
+    fn finish_file(&mut self) -> Result<(), Failure> {
+        let Some((file, count)) = self.file.take() else { return Ok(()) };
+        if self.args.files_with_matches {
+            self.write(file.as_str(), None, None)?;
+        } else if self.args.count {
+            self.write(file.as_str(), Some(count), None)?;
+        }
+        print(std::mem::replace(&mut self.lines, Wiped::new()).expose())
+    }
+
+    /// Appends one line of output. With a match, `number` is the line number; without, it is the count of matches.
+    fn write(
+        &mut self,
+        path: &str,
+        number: Option<u64>,
+        found: Option<&SearchMatch>,
     ) -> Result<(), Failure> {
         if self.args.json {
-            let (line, count) = if text.is_some() { (number, None) } else { (None, number) };
-            return json_line::append(&Hit { path: &file.path, line, text, count }, out);
+            let (line, count) = if found.is_some() { (number, None) } else { (None, number) };
+            let text = found.map(|found| found.text.as_str());
+            return json_line::append(&Hit { path, line, text, count }, &mut self.lines);
         }
-        self.style.paint(Piece::Path, display::path(&file.path).as_bytes(), out);
+        let mut out = std::mem::replace(&mut self.lines, Wiped::new());
+        self.style.paint(Piece::Path, display::path(path).as_bytes(), &mut out);
         if let Some(number) = number {
             out.append(b":");
-            self.style.paint(Piece::Number, number.to_string().as_bytes(), out);
+            self.style.paint(Piece::Number, number.to_string().as_bytes(), &mut out);
         }
-        if let Some(text) = text {
+        if let Some(found) = found {
             out.append(b":");
-            self.highlight(text, out);
+            self.highlight(found, &mut out);
         }
         out.append(b"\n");
+        self.lines = out;
         Ok(())
     }
 
     /// Appends the text with the matches highlighted.
-    fn highlight(&self, text: &str, out: &mut Wiped) {
+    fn highlight(&self, found: &SearchMatch, out: &mut Wiped) {
+        let text = found.text.as_str();
         let is_terminal = io::stdout().is_terminal();
         let mut piece = |part: Option<&str>, piece: Option<Piece>| {
             let part = part.unwrap_or_default();
@@ -154,21 +174,13 @@ impl Search<'_> {
             }
         };
         let mut at = 0;
-        for hit in self.pattern.find_iter(text) {
-            piece(text.get(at..hit.start()), None);
-            piece(Some(hit.as_str()), Some(Piece::Match));
-            at = hit.end();
+        for range in &found.ranges {
+            piece(text.get(at..range.start), None);
+            piece(text.get(range.clone()), Some(Piece::Match));
+            at = range.end;
         }
         piece(text.get(at..), None);
     }
-}
-
-/// The lines without their ends. There is no line after a final line feed. Does no I/O.
-fn lines(text: &str) -> impl Iterator<Item = &str> {
-    text.split_inclusive('\n').map(|line| {
-        let line = line.strip_suffix('\n').unwrap_or(line);
-        line.strip_suffix('\r').unwrap_or(line)
-    })
 }
 
 /// A match as a line of JSON.
@@ -176,9 +188,9 @@ fn lines(text: &str) -> impl Iterator<Item = &str> {
 struct Hit<'a> {
     path: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
-    line: Option<usize>,
+    line: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     text: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    count: Option<usize>,
+    count: Option<u64>,
 }

@@ -5,15 +5,17 @@ mod folder;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
+use unicode_normalization::UnicodeNormalization;
+
 use self::folder::Folder;
 use crate::args::StoreArgs;
+use crate::confirm;
 use crate::exit::{Exit, Failure};
 use crate::host_files::{self, MAX_FILE_BYTES};
 use crate::store::OpenStore;
 use crate::store::opening::OpenOptions;
 use crate::transfer::{Outcome, TransferReport};
 use crate::wiped::Wiped;
-use crate::{confirm, tree};
 
 /// Import a folder of plain files, such as the ./memory/memories of another backend of the memory tool
 ///
@@ -71,15 +73,16 @@ impl Import {
 
     fn copy(&self, store: &OpenStore, folder: Folder) -> Result<TransferReport, Failure> {
         // Reports an error of the store or the path once, not for each file.
-        store.find_entries(&self.to)?;
+        store.files().exists(&self.to)?;
         let mut report = TransferReport::new(self.json, folder.files.len(), "files read");
         for (file, reason) in folder.refused {
             report.add(&file, &Outcome::Refused(reason))?;
         }
         let mut seen = HashSet::new();
         for file in &folder.files {
-            let path = tree::canonical(&format!("{}/{file}", self.to));
-            let outcome = if seen.insert(path.clone()) {
+            // The store writes names in NFC.
+            let outcome = if seen.insert(file.nfc().collect::<String>()) {
+                let path = format!("{}/{file}", self.to);
                 self.copy_file(store, &self.plain.join(file), &path)?
             } else {
                 refused("another file has the same name in Unicode NFC")
@@ -100,7 +103,7 @@ impl Import {
             return Ok(refused("it is not UTF-8"));
         };
         let existing = match store.find(path) {
-            Err(failure) => return refusal(failure),
+            Err(error) => return refusal(error.into()),
             Ok(existing) => existing,
         };
         match existing {
@@ -112,9 +115,9 @@ impl Import {
             }
             _ => {}
         }
-        match store.write(path, text) {
+        match store.files().write(path, text) {
             Ok(()) => Ok(Outcome::Copied { bytes: text.len() }),
-            Err(failure) => refusal(failure),
+            Err(error) => refusal(error.into()),
         }
     }
 }

@@ -2,7 +2,6 @@
 
 use inmost::StoreError;
 
-use crate::agent;
 use crate::args::PlaceArgs;
 use crate::exit::Failure;
 use crate::output::print;
@@ -23,7 +22,7 @@ impl Lock {
         if !place.exists() {
             return Err(StoreError::NotAStore.into());
         }
-        print(if agent::lock(&place)? {
+        print(if inmost_agent::lock(&place)? {
             b"Locked. The key agent has ended.\n"
         } else {
             b"The store was not unlocked.\n"

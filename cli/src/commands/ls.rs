@@ -1,16 +1,18 @@
 //! `inmost ls`
 
+use std::time::SystemTime;
+
+use inmost::{EntryKind, FileError, WalkEntry, human_size};
 use serde::Serialize;
 
 use crate::args::StoreArgs;
 use crate::exit::Failure;
+use crate::json_line::milliseconds;
 use crate::output::print;
-use crate::store::facts::EntryKind;
 use crate::store::opening::OpenOptions;
 use crate::style::{Piece, Style};
-use crate::tree::{self, WalkEntry};
 use crate::wiped::Wiped;
-use crate::{clock, display, json_line};
+use crate::{display, json_line};
 
 /// List a folder of the memory, and everything below it, as a tree
 ///
@@ -43,12 +45,9 @@ pub(crate) struct Ls {
 impl Ls {
     pub(crate) fn run(&self) -> Result<(), Failure> {
         let deepest = self.depth.map_or(usize::MAX, |depth| usize::from(depth) - 1);
-        let mut entries = Vec::new();
         let store = self.store.open(&OpenOptions::default())?;
-        tree::walk(&store, &self.path, deepest, |entry| {
-            entries.push(entry);
-            Ok(())
-        })?;
+        let entries: Vec<_> =
+            store.files().walk_to(&self.path, deepest).collect::<Result<_, FileError>>()?;
         drop(store);
         let mut text = Wiped::new();
         if self.json {
@@ -63,15 +62,15 @@ impl Ls {
 }
 
 fn draw(entries: &[WalkEntry], style: Style, text: &mut Wiped) {
-    let now = clock::now();
+    let now = SystemTime::now();
     for (found, changed) in entries.iter().zip(last_changes(entries)) {
-        let size = display::size(found.entry.bytes);
+        let size = human_size(found.metadata.bytes);
         let age = changed.map_or_else(|| "-".to_owned(), |changed| display::age(now, changed));
         text.append(format!("{size:>7} {age:>5}  ").as_bytes());
         text.append("  ".repeat(found.depth).as_bytes());
         // Only a damaged store has names with control characters.
-        let name = display::path(&found.entry.name);
-        if found.is_folder() {
+        let name = display::path(found.name());
+        if found.metadata.is_folder() {
             style.paint(Piece::Folder, format!("{name}/").as_bytes(), text);
         } else {
             text.append(name.as_bytes());
@@ -81,18 +80,18 @@ fn draw(entries: &[WalkEntry], style: Style, text: &mut Wiped) {
 }
 
 /// When each entry last changed. The time of a folder is that of the newest listed file below it.
-fn last_changes(entries: &[WalkEntry]) -> Vec<Option<u64>> {
+fn last_changes(entries: &[WalkEntry]) -> Vec<Option<SystemTime>> {
     // Backwards, so that the entries below a folder come before it. `newest` has one element for each depth.
-    let mut newest: Vec<Option<u64>> = Vec::new();
+    let mut newest: Vec<Option<SystemTime>> = Vec::new();
     let mut changes: Vec<_> = entries
         .iter()
         .rev()
         .map(|found| {
             newest.resize(newest.len().max(found.depth + 2), None);
             let below = newest.drain(found.depth + 1..).flatten().max();
-            let changed = match found.entry.kind {
+            let changed = match found.metadata.kind {
                 EntryKind::File { modified, .. } => Some(modified),
-                EntryKind::Folder => below,
+                _ => below,
             };
             if let Some(level) = newest.get_mut(found.depth) {
                 *level = (*level).max(changed);
@@ -120,16 +119,16 @@ struct Line<'a> {
 
 impl<'a> Line<'a> {
     fn of(found: &'a WalkEntry) -> Self {
-        let (kind, file) = match found.entry.kind {
+        let (kind, file) = match found.metadata.kind {
             EntryKind::File { lines, created, modified, .. } => {
-                ("file", Some((lines, created, modified)))
+                ("file", Some((lines, milliseconds(created), milliseconds(modified))))
             }
-            EntryKind::Folder => ("folder", None),
+            _ => ("folder", None),
         };
         Self {
-            path: &found.path,
+            path: found.path.as_str(),
             kind,
-            bytes: found.entry.bytes,
+            bytes: found.metadata.bytes,
             lines: file.map(|(lines, ..)| lines),
             created: file.map(|(_, created, _)| created),
             modified: file.map(|(.., modified)| modified),

@@ -11,8 +11,8 @@ use crate::store::restrictions::Restrictions;
 ///
 /// The client starts this command; --print-config prints the configuration for it. The store is opened at the first call,
 /// through the key agent if `inmost unlock` started one, else with the passphrase options. This command never asks for a
-/// passphrase. While the store cannot be opened, every call tries again and returns
-/// `Error: Memory is unavailable.`; the reason is printed on standard error.
+/// passphrase. While the store cannot be opened, every call tries again and returns `Error: Memory is locked.`, with a hint
+/// for the user, or `Error: Memory is unavailable.`; the reason is printed on standard error.
 ///
 /// Ends at the end of standard input.
 #[derive(clap::Args)]

@@ -22,6 +22,8 @@ pub(crate) struct Migrate {
 
 impl Migrate {
     pub(crate) fn run(&self) -> Result<(), Failure> {
-        rewrite(&self.store, "moved", |store, progress| store.migrate(self.engine, progress))
+        rewrite(&self.store, "moved", |store, progress| {
+            Ok(store.migrate(self.engine.engine(), progress)?)
+        })
     }
 }

@@ -24,6 +24,6 @@ pub(crate) struct Mv {
 
 impl Mv {
     pub(crate) fn run(&self) -> Result<(), Failure> {
-        self.store.open(&OpenOptions::default())?.rename(&self.old, &self.new)
+        Ok(self.store.open(&OpenOptions::default())?.files().rename(&self.old, &self.new)?)
     }
 }

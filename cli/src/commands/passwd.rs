@@ -2,18 +2,16 @@
 
 use std::path::PathBuf;
 
-use inmost::{Keyfile, StoreError};
+use inmost::{Keyfile, SlotInfo, SlotKind, StoreError};
+use inmost_agent::{Secret, SlotOptions};
 
 use crate::args::{KdfArgs, StoreArgs};
 use crate::exit::{Exit, Failure};
 use crate::keyfile;
 use crate::output::print;
 use crate::passphrase::NewPassphraseArgs;
-use crate::secret::Secret;
 use crate::store::OpenStore;
-use crate::store::facts::{Cost, Slot};
 use crate::store::opening::OpenOptions;
-use crate::store::request::NewKey;
 
 /// Change the passphrase
 ///
@@ -62,26 +60,25 @@ impl Passwd {
         // Checked first, so that nobody chooses a passphrase in vain.
         let keyfile = self.keyfile(slot)?;
         let passphrase = self.new.choose()?;
-        let secret = Secret::of(passphrase, keyfile);
-        let cost = self.kdf.requested().map(Cost::from);
-        let key = NewKey { shape: secret.shape(), label: None, cost };
-        store.replace_slot(slot.number, key, &secret)?;
-        Ok(slot.number)
+        let secret = Secret::new(passphrase, keyfile);
+        let options = SlotOptions::new().kdf_cost(self.kdf.requested());
+        store.replace_slot(slot.number(), &secret, options)?;
+        Ok(slot.number())
     }
 
-    fn slot_to_change<'s>(&self, slots: &'s [Slot]) -> Result<&'s Slot, Failure> {
+    fn slot_to_change<'s>(&self, slots: &'s [SlotInfo]) -> Result<&'s SlotInfo, Failure> {
         if let Some(number) = self.slot {
-            let named = slots.iter().find(|slot| slot.number == number);
+            let named = slots.iter().find(|slot| slot.number() == number);
             let named = named.ok_or(StoreError::NoSuchSlot(number))?;
-            if !named.has_passphrase {
+            if !named.kind().has_passphrase() {
                 let message =
-                    format!("Keyslot {number} has no passphrase: it is for a {}.", named.kind);
+                    format!("Keyslot {number} has no passphrase: it is for a {}.", named.kind());
                 return Err(Failure::usage(message, "Choose a keyslot with a passphrase."));
             }
             return Ok(named);
         }
-        let mut with_passphrase = slots.iter().filter(|slot| slot.has_passphrase);
-        if let Some(current) = with_passphrase.clone().find(|slot| slot.is_in_hand) {
+        let mut with_passphrase = slots.iter().filter(|slot| slot.kind().has_passphrase());
+        if let Some(current) = with_passphrase.clone().find(|slot| slot.is_current()) {
             return Ok(current);
         }
         match (with_passphrase.next(), with_passphrase.next()) {
@@ -99,18 +96,18 @@ impl Passwd {
     }
 
     /// A keyslot that needs a keyfile still needs one afterwards.
-    fn keyfile(&self, slot: &Slot) -> Result<Option<Keyfile>, Failure> {
+    fn keyfile(&self, slot: &SlotInfo) -> Result<Option<Keyfile>, Failure> {
         if let Some(path) = &self.new_keyfile {
             return keyfile::read_or_create(path).map(Some);
         }
-        if !slot.needs_keyfile {
+        if slot.kind() != SlotKind::PassphraseAndKeyfile {
             return Ok(None);
         }
         // For the keyslot that unlocked the store, --keyfile is the current keyfile, so it is kept.
-        let current = if slot.is_in_hand { self.store.open.credential.keyfile()? } else { None };
+        let current = if slot.is_current() { self.store.open.credential.keyfile()? } else { None };
         current.map(Some).ok_or_else(|| {
             Failure::usage(
-                format!("Keyslot {} needs a keyfile in addition to its passphrase.", slot.number),
+                format!("Keyslot {} needs a keyfile in addition to its passphrase.", slot.number()),
                 "Give one with --new-keyfile; it is created if it does not exist.",
             )
         })

@@ -17,6 +17,6 @@ pub(crate) struct Purge {
 
 impl Purge {
     pub(crate) fn run(&self) -> Result<(), Failure> {
-        rewrite(&self.store, "purged", |store, progress| store.purge(progress))
+        rewrite(&self.store, "purged", |store, progress| Ok(store.purge(progress)?))
     }
 }

@@ -1,5 +1,7 @@
 //! `inmost repair`
 
+use inmost::CheckReport;
+
 use super::check;
 use crate::args::StoreArgs;
 use crate::confirm;
@@ -7,7 +9,6 @@ use crate::exit::Failure;
 use crate::output::print;
 use crate::progress::Progress;
 use crate::store::OpenStore;
-use crate::store::facts::Report;
 use crate::store::opening::OpenOptions;
 
 /// Drop the damaged files and folders of a store
@@ -32,7 +33,7 @@ impl Repair {
         let options = OpenOptions { offer_compaction: false, ..OpenOptions::default() };
         let store = self.store.open(&options)?;
         let report = check_store(&store)?;
-        if report.is_clean() {
+        if report.problems.is_empty() {
             return print(b"No problems found. Nothing was changed.\n");
         }
         let problems = check::problem_lines(&report);
@@ -44,7 +45,7 @@ impl Repair {
         drop(progress);
         print(check::dropped_lines(&dropped).as_bytes())?;
         let remaining = check_store(&store)?;
-        if remaining.is_clean() {
+        if remaining.problems.is_empty() {
             return print(b"The store was repaired. No problems remain.\n");
         }
         print(check::problem_lines(&remaining).as_bytes())?;
@@ -52,7 +53,7 @@ impl Repair {
     }
 }
 
-fn check_store(store: &OpenStore) -> Result<Report, Failure> {
+fn check_store(store: &OpenStore) -> Result<CheckReport, Failure> {
     let mut progress = Progress::new("records read");
-    store.check(|records| progress.update(records))
+    Ok(store.check(|records| progress.update(records))?)
 }

@@ -17,6 +17,6 @@ pub(crate) struct Rm {
 
 impl Rm {
     pub(crate) fn run(&self) -> Result<(), Failure> {
-        self.store.open(&OpenOptions::default())?.remove(&self.path)
+        Ok(self.store.open(&OpenOptions::default())?.files().remove(&self.path)?)
     }
 }

@@ -1,10 +1,11 @@
 //! `inmost rotate`
 
+use inmost::SlotInfo;
+
 use crate::args::StoreArgs;
 use crate::exit::Failure;
 use crate::output::print;
 use crate::progress::Progress;
-use crate::store::facts::Slot;
 use crate::store::opening::OpenOptions;
 use crate::wiped::Wiped;
 
@@ -32,18 +33,18 @@ impl Rotate {
         }
         for slot in dropped {
             // Labels contain no control characters.
-            text.append(format!("  {}  {}\n", slot.kind, slot.label).as_bytes());
+            text.append(format!("  {}  {}\n", slot.kind(), slot.label()).as_bytes());
         }
         print(text.expose())
     }
 
-    fn rotate(&self) -> Result<Vec<Slot>, Failure> {
+    fn rotate(&self) -> Result<Vec<SlotInfo>, Failure> {
         let store = self.store.open(&OpenOptions {
             offer_compaction: false,
             keep_secret: true,
             ..OpenOptions::default()
         })?;
         let mut progress = Progress::new("records written");
-        store.rotate(store.secret()?, |records| progress.update(records))
+        Ok(store.rotate(store.secret()?, |records| progress.update(records))?)
     }
 }

@@ -1,9 +1,11 @@
 //! `inmost slot`
 
 use std::path::PathBuf;
+use std::time::UNIX_EPOCH;
 
 use clap::Subcommand;
-use inmost::{RecoveryKey, SlotLabel};
+use inmost::{RecoveryKey, SlotInfo, SlotLabel};
+use inmost_agent::{Secret, SlotOptions};
 
 use crate::args::{KdfArgs, OpenArgs, StoreArgs};
 use crate::credential::By;
@@ -11,11 +13,8 @@ use crate::exit::{Exit, Failure};
 use crate::keyfile;
 use crate::output::print;
 use crate::passphrase::NewPassphraseArgs;
-use crate::secret::Secret;
 use crate::store::OpenStore;
-use crate::store::facts::{self, Cost};
 use crate::store::opening::OpenOptions;
-use crate::store::request::NewKey;
 use crate::wiped::Wiped;
 
 /// List, add and remove keyslots
@@ -105,17 +104,16 @@ struct Add {
 impl Add {
     fn run(&self) -> Result<(), Failure> {
         // Checked first, so that nobody types a passphrase in vain.
-        self.label.as_deref().map(SlotLabel::parse).transpose()?;
+        let label = self.label.as_deref().map(SlotLabel::parse).transpose()?;
         let store = self.open.open(By::recovery(self.by_recovery), &no_offer())?;
         if self.recovery {
-            return add_recovery_key(&store, self.label.clone(), "");
+            return add_recovery_key(&store, label, "");
         }
         let keyfile = self.new_keyfile.as_deref().map(keyfile::read_or_create).transpose()?;
         let passphrase = self.new.choose()?;
-        let secret = Secret::of(passphrase, keyfile);
-        let cost = self.kdf.requested().map(Cost::from);
-        let key = NewKey { shape: secret.shape(), label: self.label.clone(), cost };
-        let number = store.add_slot(key, &secret)?;
+        let secret = Secret::new(passphrase, keyfile);
+        let options = SlotOptions::new().label(label).kdf_cost(self.kdf.requested());
+        let number = store.add_slot(&secret, options)?;
         drop(store);
         print(format!("Added keyslot {number}.\n").as_bytes())
     }
@@ -155,13 +153,13 @@ fn no_offer() -> OpenOptions<'static> {
 /// Adds a recovery key to the store and prints it after `heading`.
 pub(super) fn add_recovery_key(
     store: &OpenStore,
-    label: Option<String>,
+    label: Option<SlotLabel>,
     heading: &str,
 ) -> Result<(), Failure> {
     let key = RecoveryKey::generate()?;
     let text = instructions(heading, &key);
     let secret = Secret::RecoveryKey(key);
-    let number = store.add_slot(NewKey { shape: secret.shape(), label, cost: None }, &secret)?;
+    let number = store.add_slot(&secret, SlotOptions::new().label(label))?;
     // A recovery key cannot be shown again. If it was not printed, its keyslot is useless and would mislead.
     print(text.expose()).map_err(|_| match store.remove_slot(number) {
         Ok(()) => Failure::new(
@@ -189,13 +187,14 @@ fn instructions(heading: &str, key: &RecoveryKey) -> Wiped {
     text
 }
 
-fn line(slot: &facts::Slot) -> String {
-    let star = if slot.is_in_hand { '*' } else { ' ' };
-    let cost = slot
-        .cost
-        .map_or("-".to_owned(), |cost| format!("{} MiB x {}", cost.memory_kib >> 10, cost.passes));
-    let (number, day, kind) = (slot.number, day(slot.created), &slot.kind);
-    format!("{number}{star} {day}  {kind:<22}  {cost:<12}  {}\n", slot.label)
+fn line(slot: &SlotInfo) -> String {
+    let star = if slot.is_current() { '*' } else { ' ' };
+    let cost = slot.kdf_cost().map_or("-".to_owned(), |cost| {
+        format!("{} MiB x {}", cost.memory_kib() >> 10, cost.passes())
+    });
+    let created = slot.created().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let (number, day, kind) = (slot.number(), day(created.as_secs()), slot.kind());
+    format!("{number}{star} {day}  {kind:<22}  {cost:<12}  {}\n", slot.label())
 }
 
 /// The UTC day of a time in seconds since 1970, such as 2025-03-09. Howard Hinnant's `civil_from_days`: years begin in

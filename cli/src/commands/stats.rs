@@ -1,17 +1,17 @@
 //! `inmost stats`
 
 use std::fmt::Write;
+use std::time::SystemTime;
 
-use serde::Serialize;
+use inmost::{EntryKind, WalkEntry};
+use serde::{Serialize, Serializer};
 
 use crate::args::StoreArgs;
 use crate::exit::Failure;
 use crate::output::print;
-use crate::store::facts::EntryKind;
 use crate::store::opening::OpenOptions;
-use crate::tree::{self, WalkEntry};
 use crate::wiped::Wiped;
-use crate::{clock, display, json_line};
+use crate::{display, json_line};
 
 /// Show statistics of the memory: files, folders, size of the text, and the largest, oldest and newest file
 ///
@@ -32,16 +32,15 @@ impl Stats {
     pub(crate) fn run(&self) -> Result<(), Failure> {
         let store = self.store.open(&OpenOptions::default())?;
         let mut counts = Counts { disk_bytes: store.status()?.disk_bytes, ..Counts::default() };
-        tree::walk(&store, "/memories", usize::MAX, |entry| {
-            counts.add(entry);
-            Ok(())
-        })?;
+        for entry in store.files().walk("/memories") {
+            counts.add(entry?);
+        }
         drop(store);
         let mut text = Wiped::new();
         if self.json {
             json_line::append(&counts, &mut text)?;
         } else {
-            text.append(counts.as_text(clock::now()).as_bytes());
+            text.append(counts.as_text(SystemTime::now()).as_bytes());
         }
         print(text.expose())
     }
@@ -63,19 +62,24 @@ struct Counts {
 struct File {
     path: String,
     bytes: u64,
-    modified: u64,
+    #[serde(serialize_with = "in_milliseconds")]
+    modified: SystemTime,
+}
+
+fn in_milliseconds<S: Serializer>(time: &SystemTime, to: S) -> Result<S::Ok, S::Error> {
+    to.serialize_u64(json_line::milliseconds(*time))
 }
 
 impl Counts {
     fn add(&mut self, found: WalkEntry) {
-        let EntryKind::File { lines, modified, .. } = found.entry.kind else {
+        let EntryKind::File { lines, modified, .. } = found.metadata.kind else {
             self.folders += 1;
             return;
         };
         self.files += 1;
-        self.bytes = self.bytes.saturating_add(found.entry.bytes);
+        self.bytes = self.bytes.saturating_add(found.metadata.bytes);
         self.lines = self.lines.saturating_add(lines);
-        let file = File { path: found.path, bytes: found.entry.bytes, modified };
+        let file = File { path: found.path.into_string(), bytes: found.metadata.bytes, modified };
         // Among equal files, the first one is kept.
         if self.largest.as_ref().is_none_or(|largest| file.bytes > largest.bytes) {
             self.largest = Some(file.clone());
@@ -88,7 +92,7 @@ impl Counts {
         }
     }
 
-    fn as_text(&self, now: u64) -> String {
+    fn as_text(&self, now: SystemTime) -> String {
         let mut text = String::new();
         let mut line = |name: &str, value: String| {
             // Writing to a string cannot fail.

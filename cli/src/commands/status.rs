@@ -2,12 +2,12 @@
 
 use std::fmt::Write;
 
+use inmost::{AnchorStatus, Protections, StorageEngine};
+
 use crate::args::StoreArgs;
 use crate::display::{count, duration};
-use crate::engine::EngineName;
 use crate::exit::Failure;
 use crate::output::print;
-use crate::store::facts::{Cost, Freshness, Protections};
 use crate::store::opening::OpenOptions;
 
 /// Show the size, the protections and the key agent of a store
@@ -34,14 +34,13 @@ impl Status {
         line("on disk", format!("{} bytes", status.disk_bytes));
         line("engine", engine(status.engine).to_owned());
         if let Some(cost) = status.kdf_cost {
-            let Cost { memory_kib, passes, lanes } = cost;
-            let memory = memory_kib >> 10;
+            let (memory, passes, lanes) = (cost.memory_kib() >> 10, cost.passes(), cost.lanes());
             line("passphrase", format!("Argon2id, {memory} MiB, {passes} passes, {lanes} lanes"));
             if cost.is_below_default() {
                 line("", "below the current default; `inmost passwd` raises it".to_owned());
             }
         }
-        line("freshness", freshness(status.freshness).to_owned());
+        line("freshness", freshness(status.anchor).to_owned());
         line("durability", "a change is synced to disk before it is acknowledged".to_owned());
         for (name, value) in protections(status.protections) {
             line(name, value.to_owned());
@@ -61,7 +60,7 @@ impl Status {
 
 /// The protections of the process that holds the store.
 fn protections(in_force: Protections) -> [(&'static str, &'static str); 4] {
-    let Protections { keys_locked, keys_undumped, core_dumps_off, not_dumpable } = in_force;
+    let Protections { keys_locked, keys_undumped, core_dumps_off, not_dumpable, .. } = in_force;
     [
         ("keys", if keys_locked { "locked in memory, never swapped" } else { "may be swapped" }),
         (
@@ -87,22 +86,22 @@ fn connected(processes: &[u32]) -> String {
     if list.is_empty() { others } else { format!("{others}: {}", list.join(", ")) }
 }
 
-fn engine(engine: Option<EngineName>) -> &'static str {
+fn engine(engine: Option<StorageEngine>) -> &'static str {
     match engine {
-        Some(EngineName::Sled) => "sled",
-        Some(EngineName::Redb) => "redb",
-        None => "none",
+        Some(StorageEngine::Sled) => "sled",
+        Some(StorageEngine::Redb) => "redb",
+        _ => "none",
     }
 }
 
 /// Whether an older copy of the store would be detected.
-fn freshness(freshness: Freshness) -> &'static str {
+fn freshness(freshness: AnchorStatus) -> &'static str {
     match freshness {
-        Freshness::Known => "known: the store is not older than its rollback anchor",
-        Freshness::AnchorWasMissing => {
+        AnchorStatus::Active => "known: the store is not older than its rollback anchor",
+        AnchorStatus::WasMissing => {
             "unknown: the rollback anchor was missing, so a new one was made"
         }
-        Freshness::AnchorFailing => "unknown: the rollback anchor cannot be read or written",
-        Freshness::Unknown => "unknown",
+        AnchorStatus::Failing => "unknown: the rollback anchor cannot be read or written",
+        _ => "unknown",
     }
 }

@@ -2,7 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-use crate::agent::{self, Connection, Limits};
+use inmost_agent::{AgentOptions, Client, Limits};
+
+use crate::agent;
 use crate::args::StoreArgs;
 use crate::display::duration;
 use crate::exit::{Exit, Failure};
@@ -46,26 +48,30 @@ impl Unlock {
         let limits = Limits { idle: self.idle, total: self.total };
         self.store.open.credential.passphrase.check(Input::Free)?;
         match self.store.hold()? {
-            Held::Agent(connection) => return already_unlocked(connection),
+            Held::Agent(client) => return already_unlocked(&client),
             // Closed while the passphrase is typed, so that other commands can use the store.
             Held::Here(vault) => drop(vault),
         }
         let secret = self.store.secret(Input::Free)?;
-        let (place, anchor) = (self.store.place()?, self.store.open.anchor.as_deref());
+        let place = self.store.place()?;
+        let mut options = AgentOptions::new(limits);
+        if let Some(anchor) = &self.store.open.anchor {
+            options = options.anchor(anchor);
+        }
         if self.foreground {
             let ready = |freshness| {
                 self.store.open.warn_of_anchor(freshness);
                 print(unlocked(limits).as_bytes())
             };
-            return agent::start_here(&place, anchor, limits, secret, ready);
+            return inmost_agent::serve(&place, &options, secret, ready);
         }
         let deadline = Instant::now() + IN_USE_TIMEOUT;
         loop {
-            match agent::start(&place, anchor, limits, &secret) {
+            match agent::start(&place, &options, &secret).map_err(Failure::from) {
                 // Another command may be about to end, or may start a key agent at the same moment.
                 Err(failure @ Failure::Error { exit: Exit::InUse, .. }) => {
                     match self.store.hold() {
-                        Ok(Held::Agent(connection)) => return already_unlocked(connection),
+                        Ok(Held::Agent(client)) => return already_unlocked(&client),
                         Ok(Held::Here(vault)) if Instant::now() < deadline => drop(vault),
                         _ => return Err(failure),
                     }
@@ -87,8 +93,8 @@ fn unlocked(limits: Limits) -> String {
     )
 }
 
-fn already_unlocked(mut connection: Connection) -> Result<(), Failure> {
-    let agent = connection.facts()?;
+fn already_unlocked(client: &Client) -> Result<(), Failure> {
+    let agent = client.agent()?;
     let text = format!(
         "Already unlocked by process {}. The store locks after {} without a request, and in {} at the latest.\n\
          To change these times, run `inmost lock` first.\n",

@@ -43,6 +43,6 @@ impl Write {
                 "Nothing was written. Convert the text first, for example with iconv.",
             )
         })?;
-        store.write(&self.path, text)
+        Ok(store.files().write(&self.path, text)?)
     }
 }

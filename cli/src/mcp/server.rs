@@ -3,6 +3,7 @@
 use std::io;
 use std::sync::mpsc::Sender;
 
+use inmost::{StoreError, ToolCall, ToolResult};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ErrorData,
     Implementation, JsonObject, ListToolsResult, PaginatedRequestParams, ServerCapabilities,
@@ -10,6 +11,8 @@ use rmcp::model::{
 };
 use rmcp::service::{RequestContext, ServerInitializeError};
 use rmcp::{RoleServer, ServerHandler, ServiceExt};
+use serde::Deserialize;
+use serde_json::Value;
 use tokio::runtime::Builder;
 use tokio::sync::oneshot;
 
@@ -17,9 +20,7 @@ use super::memory_tool::{self, NAME};
 use super::transport::Stdio;
 use super::worker::Call;
 use crate::exit::{Exit, Failure};
-use crate::store::facts::ToolAnswer;
 use crate::store::restrictions::Restrictions;
-use crate::wiped::Wiped;
 
 /// The handler of a client's requests.
 pub(super) struct Server {
@@ -67,20 +68,25 @@ impl Server {
     /// Runs a call on the worker; `None` if the client cancels it first.
     async fn run_call(
         &self,
-        arguments: &JsonObject,
+        arguments: JsonObject,
         context: &RequestContext<RoleServer>,
-    ) -> Option<ToolAnswer> {
-        let (answer, received) = oneshot::channel();
-        let mut json = Wiped::new();
-        // Serialising a map with string keys into memory cannot fail.
-        let sent = serde_json::to_writer(&mut json, arguments).is_ok()
-            && self.calls.send(Call { json, answer }).is_ok();
-        if !sent {
-            return Some(ToolAnswer::unavailable());
+    ) -> Option<ToolResult> {
+        let (result, received) = oneshot::channel();
+        // What is not a call is read as one that is refused.
+        let Ok(call) = ToolCall::deserialize(Value::Object(arguments)) else {
+            return Some(unavailable());
+        };
+        if self.calls.send(Call { call, result }).is_err() {
+            return Some(unavailable());
         }
         let received = context.ct.run_until_cancelled(received).await?;
-        Some(received.unwrap_or_else(|_| ToolAnswer::unavailable()))
+        Some(received.unwrap_or_else(|_| unavailable()))
     }
+}
+
+/// The result when the worker has ended.
+fn unavailable() -> ToolResult {
+    StoreError::Halted.for_model()
 }
 
 impl ServerHandler for Server {
@@ -109,12 +115,11 @@ impl ServerHandler for Server {
             return Err(ErrorData::invalid_params(format!("Unknown tool: {}", request.name), None));
         }
         let arguments = request.arguments.unwrap_or_default();
-        let Some(answer) = self.run_call(&arguments, &context).await else {
+        let Some(reply) = self.run_call(arguments, &context).await else {
             // The protocol does not allow a reply to a cancelled request; rmcp drops this one.
             return Err(ErrorData::internal_error("The request was cancelled.", None));
         };
-        let result =
-            if answer.is_error() { CallToolResult::error } else { CallToolResult::success };
-        Ok(result(vec![ContentBlock::text(answer.into_content())]).into())
+        let result = if reply.is_error() { CallToolResult::error } else { CallToolResult::success };
+        Ok(result(vec![ContentBlock::text(reply.into_content())]).into())
     }
 }

@@ -2,38 +2,37 @@
 
 use std::sync::mpsc::Receiver;
 
+use inmost::{MemoryTool, ToolCall, ToolResult};
 use tokio::sync::oneshot;
 
 use crate::args::StoreArgs;
 use crate::exit::Failure;
 use crate::passphrase::Input;
-use crate::store::OpenStore;
-use crate::store::facts::ToolAnswer;
+use crate::store::no_store::NoStore;
 use crate::store::opening::OpenOptions;
 use crate::store::restrictions::Restrictions;
 use crate::streams;
-use crate::wiped::Wiped;
 
-/// A call, and the channel for its answer.
+/// A call, and the channel for its result.
 pub(super) struct Call {
-    pub(super) json: Wiped,
-    pub(super) answer: oneshot::Sender<ToolAnswer>,
+    pub(super) call: ToolCall,
+    pub(super) result: oneshot::Sender<ToolResult>,
 }
 
 impl Call {
     /// Whether the client has cancelled the call.
     fn is_cancelled(&self) -> bool {
-        self.answer.is_closed()
+        self.result.is_closed()
     }
 
-    fn reply(self, answer: ToolAnswer) {
+    fn reply(self, result: ToolResult) {
         // Fails if the client has cancelled the call in the meantime.
-        let _ = self.answer.send(answer);
+        let _ = self.result.send(result);
     }
 }
 
 /// Runs calls until the server ends. While the store cannot be opened, each call tries again and tells the model that
-/// memory is unavailable; the reason is printed once.
+/// memory is locked or unavailable; the reason is printed once.
 pub(super) fn run(store: &StoreArgs, restrictions: &Restrictions, calls: &Receiver<Call>) {
     let options = OpenOptions {
         input: Input::Unattended,
@@ -42,23 +41,33 @@ pub(super) fn run(store: &StoreArgs, restrictions: &Restrictions, calls: &Receiv
     };
     let mut errors = ErrorLog::default();
     while let Ok(call) = calls.recv() {
-        match store.open(&options) {
-            Ok(store) => {
-                if let Err(failure) = run_calls(&store, call, calls, &mut errors) {
+        let ran = store.open(&options).and_then(|store| Ok((store.tool(restrictions)?, store)));
+        match ran {
+            Ok((tool, store)) => {
+                if let Err(failure) = run_calls(&tool, call, calls, &mut errors) {
                     errors.print(&failure);
                 }
+                drop(store);
             }
             Err(failure) => {
                 errors.print(&failure);
-                call.reply(ToolAnswer::unavailable());
+                refuse(call, NoStore::of(&failure), restrictions);
             }
         }
     }
 }
 
+/// Tells the model why there is no store. If the call itself is invalid, it is told that.
+fn refuse(call: Call, store: NoStore, restrictions: &Restrictions) {
+    // The restrictions were checked when the server started.
+    let Ok(tool) = restrictions.tool(store) else { return };
+    let (result, _) = tool.run_call(&call.call).into_parts();
+    call.reply(result);
+}
+
 /// Runs calls until the store fails. The caller opens it again for the next call.
 fn run_calls(
-    store: &OpenStore,
+    tool: &MemoryTool,
     first: Call,
     calls: &Receiver<Call>,
     errors: &mut ErrorLog,
@@ -66,10 +75,10 @@ fn run_calls(
     let mut next = Some(first);
     while let Some(call) = next {
         if !call.is_cancelled() {
-            let (answer, failure) = store.run_call(call.json.expose());
-            call.reply(answer);
-            match failure {
-                Some(failure) => return Err(failure),
+            let (result, store_error) = tool.run_call(&call.call).into_parts();
+            call.reply(result);
+            match store_error {
+                Some(error) => return Err(error.into()),
                 None => errors.reset(),
             }
         }

@@ -5,18 +5,16 @@ use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use inmost::{StoreError, Vault};
+use inmost::{AnchorStatus, StoreError, Vault};
+use inmost_agent::{Client, ConnectOptions, Secret};
 
-use super::facts::Freshness;
 use super::restrictions::Restrictions;
 use super::{OpenStore, place};
-use crate::agent::{self, Connection};
 use crate::args::{KdfArgs, OpenArgs, PlaceArgs, StoreArgs};
 use crate::credential::By;
 use crate::engine::EngineName;
 use crate::exit::{Exit, Failure};
 use crate::passphrase::Input;
-use crate::secret::Secret;
 use crate::{compact_offer, streams};
 
 /// How a command opens its store.
@@ -99,7 +97,7 @@ impl Drop for StoreGuard {
 /// The process that holds the store.
 pub(crate) enum Held {
     Here(Vault),
-    Agent(Connection),
+    Agent(Client),
 }
 
 impl StoreArgs {
@@ -117,7 +115,7 @@ impl StoreArgs {
     pub(crate) fn vault(&self) -> Result<Vault, Failure> {
         match self.hold()? {
             Held::Here(vault) => Ok(vault),
-            Held::Agent(connection) => Err(connection.lock_first()),
+            Held::Agent(client) => Err(lock_first(&client)),
         }
     }
 
@@ -154,10 +152,12 @@ impl OpenArgs {
     /// Waits a moment if the store is in use: another command may be about to close it, or to start a key agent.
     fn hold(&self, place: &Path, restrictions: &Restrictions) -> Result<Held, Failure> {
         let options = place::vault_options(place, self.anchor.as_deref())?;
+        let agent =
+            ConnectOptions::new().anchor(self.anchor.as_deref()).tool(restrictions.options()?);
         let deadline = Instant::now() + IN_USE_TIMEOUT;
         loop {
-            if let Some(connection) = agent::connect(place, self.anchor.as_deref(), restrictions)? {
-                return Ok(Held::Agent(connection));
+            if let Some(client) = agent.connect(place)? {
+                return Ok(Held::Agent(client));
             }
             match options.open(place) {
                 Err(StoreError::InUse(_)) if Instant::now() < deadline => thread::sleep(PAUSE),
@@ -169,18 +169,17 @@ impl OpenArgs {
     /// Asks for the credential only now: the store exists and is held, so nobody is asked in vain.
     fn unlock(&self, held: Held, by: By, options: &OpenOptions<'_>) -> Result<StoreGuard, Failure> {
         match held {
-            Held::Agent(connection) => {
+            Held::Agent(client) => {
                 // The agent has not kept the credential, so it is asked for only if it is needed.
                 let secret =
                     options.keep_secret.then(|| self.credential.of_store(options.input, by));
-                let store = OpenStore::through(connection);
-                Ok(StoreGuard { store, secret: secret.transpose()? })
+                Ok(StoreGuard { store: OpenStore::Agent(client), secret: secret.transpose()? })
             }
-            Held::Here(vault) => {
+            Held::Here(mut vault) => {
                 let secret = self.credential.of_store(options.input, by)?;
                 let session = vault.unlock_with(secret.credential())?;
-                self.warn_of_anchor(session.status()?.anchor.into());
-                let store = OpenStore::here(session, &options.restrictions)?;
+                self.warn_of_anchor(session.status()?.anchor);
+                let store = OpenStore::Here(session);
                 // Otherwise wiped here: the credential must not stay in memory for as long as the work takes.
                 Ok(StoreGuard { store, secret: options.keep_secret.then_some(secret) })
             }
@@ -208,18 +207,18 @@ impl OpenArgs {
         }
         let secret = self.credential.of_new_store(options.input)?;
         let session = vault.create_with(place, secret.credential())?;
-        let store = OpenStore::here(session, &options.restrictions)?;
+        let store = OpenStore::Here(session);
         Ok(StoreGuard { store, secret: options.keep_secret.then_some(secret) })
     }
 
     /// Prints a warning if the rollback anchor of a store that was just unlocked could not be compared.
-    pub(crate) fn warn_of_anchor(&self, freshness: Freshness) {
+    pub(crate) fn warn_of_anchor(&self, freshness: AnchorStatus) {
         match (freshness, &self.anchor) {
-            (Freshness::AnchorFailing, Some(anchor)) => {
+            (AnchorStatus::Failing, Some(anchor)) => {
                 let anchor = anchor.display();
                 streams::warn(&format!("The anchor file {anchor} cannot be read or written."));
             }
-            (Freshness::AnchorWasMissing, _) => streams::warn(
+            (AnchorStatus::WasMissing, _) => streams::warn(
                 "The rollback anchor was missing, so a new one was made. An older copy of the store could not be detected this time.",
             ),
             _ => {}
@@ -230,13 +229,20 @@ impl OpenArgs {
 impl PlaceArgs {
     /// The error of a command that takes no passphrase and finds its store in use.
     pub(crate) fn in_use(&self, process: Option<u32>) -> Failure {
-        let connected =
-            self.place().and_then(|place| agent::connect(&place, None, &Restrictions::default()));
-        match connected {
-            Ok(Some(connection)) => connection.lock_first(),
+        match self.place().map(Client::connect) {
+            Ok(Ok(Some(client))) => lock_first(&client),
             _ => StoreError::InUse(process).into(),
         }
     }
+}
+
+/// The error of a command that has to hold the store itself.
+fn lock_first(agent: &Client) -> Failure {
+    Failure::new(
+        Exit::InUse,
+        format!("The store is unlocked: the key agent, process {}, has it.", agent.process()),
+        "Lock it first, with `inmost lock`.",
+    )
 }
 
 fn needs_passphrase() -> Failure {

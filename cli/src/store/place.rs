@@ -40,7 +40,7 @@ impl StoreArgs {
     }
 }
 
-/// The options to open a store with, in this process and in the key agent.
+/// The options to open a store with.
 pub(crate) fn vault_options(place: &Path, anchor: Option<&Path>) -> Result<VaultOptions, Failure> {
     let options = VaultOptions::new();
     let Some(anchor) = anchor else { return Ok(options) };

@@ -1,15 +1,11 @@
 //! The restrictions of an agent that uses a store.
 
-use inmost::{MemoryTool, MemoryToolBuilder, Session};
-use serde::{Deserialize, Serialize};
+use inmost::{MemoryTool, ToolOptions, UnlockedStore};
 
 use crate::exit::Failure;
 
 /// The restrictions of the memory tool. By default there are none.
-///
-/// An unknown field is an error: a key agent must not ignore a restriction that it does not know.
-#[derive(Clone, Default, clap::Args, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Default, clap::Args)]
 pub(crate) struct Restrictions {
     /// Refuse every change with `Error: Memory is read-only.`
     #[arg(long, help_heading = HEADING)]
@@ -27,28 +23,27 @@ pub(crate) struct Restrictions {
 const HEADING: &str = "Limits for the agent";
 
 impl Restrictions {
-    /// Whether requests other than tool calls would bypass the restrictions.
-    pub(crate) fn confine(&self) -> bool {
-        self.read_only || self.subtree.is_some()
+    /// The options of the memory tool.
+    ///
+    /// # Errors
+    /// If the path of the subtree is not valid.
+    pub(crate) fn options(&self) -> Result<ToolOptions, Failure> {
+        let options =
+            ToolOptions::new().read_only(self.read_only).create_overwrites(self.create_overwrites);
+        match &self.subtree {
+            Some(folder) => Ok(options.subtree(folder)?),
+            None => Ok(options),
+        }
     }
 
     /// Checks that they are valid, so that nobody is asked for a passphrase in vain.
     pub(crate) fn check(&self) -> Result<(), Failure> {
-        self.builder(Session::in_memory()?).map(drop)
+        self.options().map(drop)
     }
 
-    /// The memory tool with these restrictions. No other code builds the tool of an open store.
-    pub(super) fn tool(&self, session: &Session) -> Result<MemoryTool, Failure> {
-        Ok(self.builder(session.clone())?.build())
-    }
-
-    fn builder(&self, session: Session) -> Result<MemoryToolBuilder, Failure> {
-        let builder = MemoryTool::builder(session)
-            .read_only(self.read_only)
-            .create_overwrites(self.create_overwrites);
-        match &self.subtree {
-            Some(folder) => Ok(builder.subtree(folder)?),
-            None => Ok(builder),
-        }
+    /// The memory tool with these restrictions. No other code builds the tool.
+    pub(crate) fn tool(&self, store: impl UnlockedStore + 'static) -> Result<MemoryTool, Failure> {
+        let builder = MemoryTool::builder(store).options(self.options()?);
+        Ok(builder.locked_hint("The user can unlock it with `inmost unlock`.").build())
     }
 }

@@ -15,6 +15,8 @@ use serde_json::{Value, json};
 
 use crate::inmost::{Ended, PASSPHRASE, Place, create, run};
 
+const LOCKED: &str = "Error: Memory is locked. The user can unlock it with `inmost unlock`.";
+
 const VIEW: &str = r#"{"command": "view", "path": "/memories"}"#;
 
 /// The program without a passphrase, and without a terminal to ask for it.
@@ -125,7 +127,7 @@ fn it_locks_when_nothing_is_asked_and_not_because_somebody_is_connected() {
     wait_until("it locks", || is_gone(agent));
     assert!(start.elapsed() > Duration::from_secs(1), "{:?}", start.elapsed());
     let answer = talk.ask(VIEW);
-    assert_eq!(answer, json!({ "content": "Error: Memory is unavailable.", "is_error": true }));
+    assert_eq!(answer, json!({ "content": LOCKED, "is_error": true }));
     talk.end().expect_failure(18, "locked in the meantime");
     place.run(["ls"], "").expect(0);
 }
@@ -174,7 +176,7 @@ fn what_a_killed_agent_leaves_is_no_hindrance() {
     signal(first, "-KILL");
     wait_until("it is gone", || is_gone(first));
     assert!(socket(&place).exists());
-    assert_eq!(talk.ask(VIEW)["content"], "Error: Memory is unavailable.");
+    assert_eq!(talk.ask(VIEW)["content"], LOCKED);
     // The call was not sent, or its result is unknown.
     let code = talk.end().code;
     assert!(matches!(code, Some(14 | 18)), "{code:?}");

@@ -135,7 +135,7 @@ fn file_commands_refuse_what_cannot_be() {
     let place = Place::with_files(&[("/memories/a", "1"), ("/memories/b/c", "2")]);
     for (args, code, what) in [
         (&["cat", "/memories/none"][..], 1, "no such file"),
-        (&["cat", "/memories/b"], 1, "no such file"),
+        (&["cat", "/memories/b"], 1, "/memories/b is a folder"),
         (&["cat", "/etc/passwd"], 2, "must start with /memories"),
         (&["cat", "/memories/../a"], 2, "would escape"),
         (&["ls", "/memories/none"], 1, "no such file"),

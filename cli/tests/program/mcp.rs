@@ -8,7 +8,7 @@ mod key_agent;
 use serde_json::{Value, json};
 
 use crate::inmost::{PASSPHRASE, Place};
-use client::{Client, LISTING, done, refused, text_of, unavailable, view};
+use client::{Client, LISTING, done, locked, refused, text_of, unavailable, view};
 
 #[test]
 fn all_six_commands_answer_as_the_contract_says() {
@@ -149,13 +149,13 @@ fn limits_hold() {
 }
 
 #[test]
-fn a_locked_store_is_unavailable_and_the_reason_is_told_once() {
+fn a_locked_store_is_locked_for_the_model_and_the_reason_is_printed_once() {
     let place = Place::with_store();
     let mut command = place.bare_command(["mcp", "--store"]);
     let mut client = Client::of(command.arg(place.store()));
     client.ask("tools/list", &json!({}));
     for _ in 0..3 {
-        assert_eq!(client.call(&view("/memories")), unavailable());
+        assert_eq!(client.call(&view("/memories")), locked());
     }
     let ended = client.end();
     assert_eq!(ended.code, Some(0), "{ended:?}");

@@ -53,6 +53,10 @@ fn every_error_has_one_sentence_of_message_and_one_of_advice() {
             StorageError::InUse(None).into(),
             "The store is in use by another process."
         ];
+        E::KeyAgent(_) => [
+            E::KeyAgent("The key agent of the store in /s does not respond.".to_owned()),
+            "The key agent of the store in /s does not respond."
+        ];
         E::Io(_) => [
             StorageError::Io(io::Error::other("why")).into(),
             "The operating system reports: why."
@@ -164,6 +168,12 @@ fn every_error_has_one_sentence_of_message_and_one_of_advice() {
         let system = matches!(error, E::Io(_));
         assert_eq!(error.source().is_some(), system, "{sentence}");
     }
+}
+
+#[test]
+fn advice_on_a_store_in_use_names_the_key_agent() {
+    let advice = E::InUse(Some(7)).advice();
+    assert!(advice.contains("`inmost unlock`") && advice.contains("inmost-agent"), "{advice}");
 }
 
 #[test]

@@ -1,19 +1,21 @@
 //! Takes one file from the store to the editor and back.
 
+use inmost::{FileError, FileText};
+
 use super::editor::{Editor, Signals};
 use super::private_folder::PrivateFolder;
 use crate::exit::{Exit, Failure};
 use crate::output::print;
 use crate::store::OpenStore;
-use crate::store::facts::Text;
-use crate::tree;
 
 /// Runs the editor on the file, and writes the changed text.
 pub(super) fn edit(store: &OpenStore, path: &str, editor: &Editor) -> Result<(), Failure> {
-    let before = store.find(path)?;
-    if before.is_none() && tree::is_folder(store, path)? {
-        return Err(inmost::FileError::AlreadyExists.into());
-    }
+    let before = match store.files().read(path) {
+        Ok(text) => Some(text),
+        Err(FileError::NotFound) => None,
+        Err(FileError::IsAFolder(_)) => return Err(FileError::AlreadyExists.into()),
+        Err(error) => return Err(error.into()),
+    };
     // Before the text leaves the store, so that no signal can end this process without cleaning up.
     let mut signals = Signals::watch()?;
     let mut folder = PrivateFolder::with_file(path, text(before.as_ref()))?;
@@ -36,15 +38,20 @@ fn not_text() -> Failure {
     )
 }
 
-fn text(file: Option<&Text>) -> &str {
-    file.map_or("", Text::as_str)
+fn text(file: Option<&FileText>) -> &str {
+    file.map_or("", FileText::as_str)
 }
 
 /// Writes the text, unless the file has changed since it was read. Two processes that save at the same moment can still
 /// overwrite each other: the store has no conditional write.
-fn save(store: &OpenStore, path: &str, before: Option<&Text>, after: &str) -> Result<(), Failure> {
+fn save(
+    store: &OpenStore,
+    path: &str,
+    before: Option<&FileText>,
+    after: &str,
+) -> Result<(), Failure> {
     let now = store.find(path)?;
-    if now.as_ref().map(Text::as_str) != before.map(Text::as_str) {
+    if now.as_ref().map(FileText::as_str) != before.map(FileText::as_str) {
         return Err(Failure::new(
             Exit::Other,
             format!(
@@ -53,7 +60,7 @@ fn save(store: &OpenStore, path: &str, before: Option<&Text>, after: &str) -> Re
             "Compare both versions.",
         ));
     }
-    store.write(path, after)
+    Ok(store.files().write(path, after)?)
 }
 
 #[cfg(test)]
@@ -69,7 +76,7 @@ mod tests {
 
     #[test]
     fn a_file_that_was_changed_meanwhile_is_not_overwritten() {
-        let (store, path) = (OpenStore::in_memory(), "/memories/a");
+        let (store, path) = (OpenStore::Here(inmost::Session::in_memory().unwrap()), "/memories/a");
         assert_eq!(message(save(&store, path, None, "new")), "");
         let before = store.find(path).unwrap();
         assert_eq!(message(save(&store, path, before.as_ref(), "newer")), "");
@@ -79,7 +86,7 @@ mod tests {
             assert!(message(save(&store, path, stale, "mine")).contains("changed in the store"));
         }
         let before = store.find(path).unwrap();
-        store.remove(path).unwrap();
+        store.files().remove(path).unwrap();
         assert!(
             message(save(&store, path, before.as_ref(), "mine")).contains("changed in the store")
         );

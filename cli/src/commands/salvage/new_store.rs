@@ -56,7 +56,7 @@ impl<'a> NewStore<'a> {
 fn create(place: &Path, credential: Credential<'_>, kdf: &KdfArgs) -> Result<Session, Failure> {
     // The application may have raised the limits of the damaged store above the defaults.
     let max = u64::MAX;
-    let quotas = SessionOptions::new().file_bytes(max).store_files(max).store_bytes(max);
+    let quotas = SessionOptions::new().max_file_bytes(max).max_files(max).max_store_bytes(max);
     let options = VaultOptions::new().kdf_cost(kdf.cost()).session(quotas);
     Ok(options.create_with(place, credential)?)
 }

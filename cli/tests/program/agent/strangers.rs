@@ -44,10 +44,9 @@ fn reply(stream: &mut UnixStream, asked: &Value, bytes: &[u8]) -> (Value, Vec<u8
 fn another_version_is_told_so_and_can_lock() {
     let place = Place::with_store();
     let agent = place.unlock(&[]);
-    let (_, said) = greet(&place, &json!({ "version": 2 }));
-    let what = said["Refused"]["Error"]["message"].as_str().unwrap();
-    assert!(what.contains("another version") && what.contains("protocol 2"), "{what}");
-    let (mut stream, said) = greet(&place, &json!({ "version": 2, "purpose": "Lock" }));
+    let (_, said) = greet(&place, &json!({ "version": 1 }));
+    assert_eq!(said, json!({ "Refused": { "OtherVersion": 2 } }));
+    let (mut stream, said) = greet(&place, &json!({ "version": 1, "purpose": "Lock" }));
     assert_eq!(said, "Ending");
     assert_eq!(stream.read(&mut [0]).unwrap(), 0);
     wait_until("its process is gone", || is_gone(agent));
@@ -60,26 +59,29 @@ fn rubbish_stalled_and_oversized_clients_harm_nobody_else() {
     let connect = || UnixStream::connect(socket(&place)).unwrap();
     let mut rubbish = connect();
     rubbish.write_all(b"GET / HTTP/1.1\r\n\r\n").unwrap();
-    assert!(receive(&mut rubbish).unwrap().0["Refused"].is_object());
+    assert!(receive(&mut rubbish).unwrap().0["Refused"] == "InvalidMessage");
     // The maximum of clients that never send a hello. They time out.
     let stalled: Vec<_> = (0..100).map(|_| connect()).collect();
     wait_until("others come through", || ask(&place, &["cat", "/memories/a"], "").code == Some(0));
     drop(stalled);
     // An accepted client that stops in the middle of a request.
-    let (mut half, said) = greet(&place, &json!({ "version": 1 }));
-    assert!(said["Come"].is_object(), "{said}");
-    half.write_all(&frame(&json!({ "Store": "Call" }), &[b'x'; 10_000])[..5_000]).unwrap();
+    let (mut half, said) = greet(&place, &json!({ "version": 2 }));
+    assert!(said["Accepted"].is_object(), "{said}");
+    half.write_all(
+        &frame(&json!({ "Write": { "path": "/memories/a" } }), &[b'x'; 10_000])[..5_000],
+    )
+    .unwrap();
     // A client that announces too long a frame, and one that sends an unknown request.
-    let (mut oversized, _) = greet(&place, &json!({ "version": 1 }));
+    let (mut oversized, _) = greet(&place, &json!({ "version": 2 }));
     oversized.write_all(&[0, 0, 0, 2, 0xff, 0xff, 0xff, 0xff]).unwrap();
-    assert!(receive(&mut oversized).unwrap().0["Failed"].is_object());
+    assert!(receive(&mut oversized).unwrap().0["Refused"] == "InvalidMessage");
     assert!(receive(&mut oversized).is_none(), "and it is let go");
-    let (mut odd, _) = greet(&place, &json!({ "version": 1 }));
-    assert!(reply(&mut odd, &json!({ "Store": "Fly" }), b"").0["Failed"].is_object());
+    let (mut odd, _) = greet(&place, &json!({ "version": 2 }));
+    assert!(reply(&mut odd, &json!({ "Fly": {} }), b"").0["Refused"] == "InvalidMessage");
     // A client that does not read its replies.
-    let (mut deaf, _) = greet(&place, &json!({ "version": 1 }));
+    let (mut deaf, _) = greet(&place, &json!({ "version": 2 }));
     deaf.set_nonblocking(true).unwrap();
-    let read = frame(&json!({ "Store": { "Read": { "path": "/memories/a" } } }), b"");
+    let read = frame(&json!({ "Read": { "path": "/memories/a", "lines": null } }), b"");
     while deaf.write_all(&read).is_ok() {}
     assert_eq!(ask(&place, &["cat", "/memories/a"], "").expect(0).out, "kept");
     assert_eq!(place.agent(), Some(agent));
@@ -93,8 +95,8 @@ fn clients_beyond_the_limit_are_told() {
     place.unlock(&[]);
     let mut all: Vec<_> = (0..64)
         .map(|_| {
-            let (stream, said) = greet(&place, &json!({ "version": 1 }));
-            assert!(said["Come"].is_object(), "{said}");
+            let (stream, said) = greet(&place, &json!({ "version": 2 }));
+            assert!(said["Accepted"].is_object(), "{said}");
             stream
         })
         .collect();
@@ -108,33 +110,52 @@ fn clients_beyond_the_limit_are_told() {
 fn a_restricted_connection_reaches_what_it_may_and_no_more() {
     let place = Place::with_files(&[("/memories/a", "kept")]);
     place.unlock(&[]);
-    let (_, said) = greet(&place, &json!({ "version": 1, "restrictions": { "write_once": true } }));
-    assert!(said["Refused"].is_object(), "what is not known is not passed over: {said}");
-    let restricted = json!({ "version": 1, "restrictions": {
-        "read_only": true, "subtree": null, "create_overwrites": false } });
+    let mut options = json!({ "subtree": "/memories", "read_only": true, "create_overwrites": false,
+        "view_characters": 1_000, "ranged_view_characters": 1_000, "listing_entries": 10 });
+    let restricted = json!({ "version": 2, "tool": options });
     let (mut stream, said) = greet(&place, &restricted);
-    assert!(said["Come"].is_object(), "{said}");
-    let call = json!({ "Store": "Call" });
-    let (head, content) = reply(&mut stream, &call, VIEW.as_bytes());
-    assert_eq!(head["Reply"]["Answer"]["is_error"], false);
+    assert!(said["Accepted"].is_object(), "{said}");
+    // The options of the connection are in force, whatever a call asks for.
+    options["read_only"] = false.into();
+    let call = |command: Value| json!({ "RunCommand": { "command": command, "options": options } });
+    let view = call(json!({ "View": { "view_range": null } }));
+    let (head, content) = reply(&mut stream, &view, &texts(&["/memories"]));
+    assert_eq!(head, json!({ "Reply": false }));
     assert!(String::from_utf8(content).unwrap().contains("/memories/a"));
-    let (head, content) = reply(&mut stream, &call, create("/memories/b", "no").as_bytes());
-    assert_eq!(head["Reply"]["Answer"]["is_error"], true);
+    let create = texts(&["/memories/b", "no"]);
+    let (head, content) = reply(&mut stream, &call(json!("Create")), &create);
+    assert_eq!(head, json!({ "Reply": true }));
     assert_eq!(content, b"Error: Memory is read-only.");
     for asked in [
-        json!({ "Store": { "Read": { "path": "/memories/a" } } }),
-        json!({ "Store": { "Write": { "path": "/memories/a" } } }),
-        json!({ "Store": { "Remove": { "path": "/memories/a" } } }),
-        json!({ "Store": "Slots" }),
-        json!({ "Store": "Purge" }),
-        json!({ "Store": "Backup" }),
-        json!({ "Store": { "RemoveSlot": { "number": 0 } } }),
+        json!({ "Read": { "path": "/memories/a", "lines": null } }),
+        json!({ "Write": { "path": "/memories/a" } }),
+        json!({ "Remove": { "path": "/memories/a" } }),
+        json!({ "Slots": null }),
+        json!({ "Purge": null }),
+        json!({ "Backup": null }),
+        json!({ "RemoveSlot": { "number": 0 } }),
     ] {
         let (head, content) = reply(&mut stream, &asked, b"");
-        let what = head["Failed"]["Error"]["message"].as_str().unwrap();
-        assert!(what.contains("restricted to calls"), "{asked}: {head}");
+        assert_eq!(head, json!({ "Refused": "Restricted" }), "{asked}");
         assert!(content.is_empty());
     }
+    options["write_once"] = true.into();
+    let (_, said) = greet(&place, &json!({ "version": 2, "tool": options }));
+    assert_eq!(
+        said,
+        json!({ "Refused": "InvalidMessage" }),
+        "an unknown restriction is not ignored"
+    );
     assert_eq!(place.cat("/memories/a"), "kept");
     assert_eq!(place.names("/memories"), ["a"]);
+}
+
+/// The body of a tool call: each text behind its length.
+fn texts(texts: &[&str]) -> Vec<u8> {
+    let mut body = Vec::new();
+    for text in texts {
+        body.extend(u32::try_from(text.len()).unwrap().to_be_bytes());
+        body.extend(text.as_bytes());
+    }
+    body
 }

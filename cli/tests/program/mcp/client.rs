@@ -137,6 +137,13 @@ pub(super) fn unavailable() -> (String, bool) {
     refused("Error: Memory is unavailable.")
 }
 
+pub(super) fn locked() -> (String, bool) {
+    refused(LOCKED)
+}
+
 pub(super) fn view(path: &str) -> Value {
     json!({ "command": "view", "path": path })
 }
+
+pub(super) const LOCKED: &str =
+    "Error: Memory is locked. The user can unlock it with `inmost unlock`.";

@@ -4,7 +4,7 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
-use super::client::{Client, LISTING, done, refused, unavailable, view};
+use super::client::{Client, LISTING, done, locked, refused, view};
 use crate::inmost::{PASSPHRASE, Place, run};
 
 /// A server without a passphrase, started from the configuration for a client.
@@ -61,16 +61,16 @@ fn servers_share_a_store_each_within_its_limits() {
 }
 
 #[test]
-fn a_store_that_is_locked_meanwhile_is_unavailable_until_it_is_unlocked() {
+fn a_store_that_is_locked_meanwhile_is_locked_for_the_model_until_it_is_unlocked() {
     let place = Place::with_store();
     let mut client = without_passphrase(&place, &[]);
-    assert_eq!(client.call(&view("/memories")), unavailable());
+    assert_eq!(client.call(&view("/memories")), locked());
     place.unlock(&[]);
     let empty = done(&format!("{LISTING}0B\t/memories"));
     assert_eq!(client.call(&view("/memories")), empty);
     place.lock();
     for _ in 0..3 {
-        assert_eq!(client.call(&view("/memories")), unavailable());
+        assert_eq!(client.call(&view("/memories")), locked());
     }
     place.unlock(&[]);
     assert_eq!(client.call(&view("/memories")), empty);

@@ -1,8 +1,8 @@
-//! Where the agent of a store listens: a socket in a folder that is its user's alone.
+//! The address of a store's agent: a socket in a folder that only its user can enter.
 //!
 //! The folder is `inmost` in `XDG_RUNTIME_DIR`, or one with the user's number in its name in the folder for temporary
-//! files. It is used only if it is a folder and no link, ours, and closed to everybody else: in a folder for temporary files
-//! anybody may have put something of that name. The name of a socket is a hash of the canonical path of the store.
+//! files. It is used only if it is a folder, not a link, belongs to this user, and is closed to all others: in a folder for
+//! temporary files, anyone can create something of that name. The name of a socket is a hash of the store's canonical path.
 
 use std::fmt::Write;
 use std::fs::{self, DirBuilder};
@@ -13,11 +13,11 @@ use std::path::{Path, PathBuf};
 
 use blake2::digest::Digest;
 
-use super::protocol::Folder;
-use crate::exit::{Exit, Failure};
+use crate::error::AgentError;
+use crate::protocol::Folder;
 
-/// The socket of the store in a folder, which has to be there.
-pub(super) fn socket(store: &Path) -> io::Result<PathBuf> {
+/// The socket of the store in this folder, which must exist.
+pub(crate) fn socket(store: &Path) -> io::Result<PathBuf> {
     let store = store.canonicalize()?;
     let hash = blake2::Blake2b512::digest(store.as_os_str().as_bytes());
     // 96 bits tell all stores apart, and leave room: the path of a socket has little over a hundred bytes.
@@ -30,39 +30,34 @@ pub(super) fn socket(store: &Path) -> io::Result<PathBuf> {
 }
 
 /// Whether the folder of sockets can be trusted.
-pub(super) fn is_private() -> bool {
+pub(crate) fn is_private() -> bool {
     is_ours(&folder()).is_ok_and(|mode| mode == PRIVATE)
 }
 
-/// Makes the folder of sockets if it is not there.
-pub(super) fn make_private() -> Result<(), Failure> {
+/// Creates the folder of sockets if it does not exist.
+pub(crate) fn make_private() -> Result<(), AgentError> {
     let folder = folder();
     match DirBuilder::new().mode(PRIVATE).create(&folder) {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
-            let advice = "Set XDG_RUNTIME_DIR to a folder of yours.";
-            return Err(Failure::io("The folder for sockets cannot be made", &error, advice));
+            return Err(AgentError::SocketFolder(error.to_string()));
         }
         _ => {}
     }
     if is_private() {
         return Ok(());
     }
-    Err(Failure::new(
-        Exit::Other,
-        format!("The folder for sockets, {}, is not yours alone.", folder.display()),
-        "Remove it, or set XDG_RUNTIME_DIR to a folder of yours.",
-    ))
+    Err(AgentError::SocketFolderNotPrivate(folder.display().to_string()))
 }
 
-/// Which folder it is that now lies at a place.
-pub(super) fn identity(store: &Path) -> io::Result<Folder> {
+/// Device and inode of the folder at this path.
+pub(crate) fn identity(store: &Path) -> io::Result<Folder> {
     let found = fs::metadata(store)?;
     Ok(Folder { device: found.dev(), inode: found.ino() })
 }
 
 fn folder() -> PathBuf {
     let given = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
-    // Another user's, kept by a change of the user, is no place for ours.
+    // After a change of the user, the variable may still name the folder of the user before.
     if let Some(folder) = given.filter(|folder| folder.is_absolute() && is_ours(folder).is_ok()) {
         return folder.join("inmost");
     }
@@ -70,7 +65,7 @@ fn folder() -> PathBuf {
     std::env::temp_dir().join(format!("inmost-{user}"))
 }
 
-/// The permissions of a folder of ours; whatever else is there is an error.
+/// The permissions of a folder of this user; anything else is an error.
 fn is_ours(folder: &Path) -> io::Result<u32> {
     let found = fs::symlink_metadata(folder)?;
     if found.is_dir() && found.uid() == rustix::process::geteuid().as_raw() {

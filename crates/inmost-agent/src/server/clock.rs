@@ -1,11 +1,12 @@
 //! When the agent locks by itself. Does no I/O.
 //!
-//! Two clocks are asked and the worse counts. The monotonic one stands still while the machine is suspended, so it would
-//! wake up unlocked; the wall clock can be set back, so it alone could be made to wait for ever.
+//! Two clocks are read, and the one that shows more time decides. The monotonic clock stands still while the machine is
+//! suspended, so the store would still be unlocked afterwards. The wall clock can be set back, so it alone could be made to
+//! wait forever.
 
 use std::time::{Duration, Instant, SystemTime};
 
-use super::Limits;
+use crate::facts::Limits;
 
 /// A moment on both clocks.
 #[derive(Clone, Copy)]
@@ -25,7 +26,7 @@ impl Moment {
     }
 }
 
-/// How long the agent has been there, and how long unused.
+/// When the agent started, and when it was last used.
 pub(super) struct Clock {
     limits: Limits,
     started: Moment,
@@ -41,17 +42,17 @@ impl Clock {
         self.limits
     }
 
-    /// Something was asked or answered.
+    /// Records a request or a reply.
     pub(super) fn touch(&mut self, now: Moment) {
         self.used = now;
     }
 
-    /// Until it locks if nothing is asked.
+    /// The time until it locks if no request comes.
     pub(super) fn idle_left(&self, now: Moment) -> Duration {
         self.limits.idle.saturating_sub(now.since(self.used)).min(self.total_left(now))
     }
 
-    /// Until it locks in any case.
+    /// The time until it locks in any case.
     pub(super) fn total_left(&self, now: Moment) -> Duration {
         self.limits.total.saturating_sub(now.since(self.started))
     }
@@ -77,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn use_puts_the_idle_time_off_and_never_the_limit() {
+    fn use_extends_the_idle_time_and_never_the_total_time() {
         let start = Moment::now();
         let mut clock = clock(start);
         for second in (0..60).step_by(5) {
@@ -90,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn time_that_was_slept_through_counts() {
+    fn time_during_a_suspend_counts() {
         let start = Moment::now();
         assert!(clock(start).idle_left(later(start, 1, 11)).is_zero());
         assert!(clock(start).total_left(later(start, 1, 61)).is_zero());

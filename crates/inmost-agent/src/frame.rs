@@ -1,10 +1,11 @@
-//! What goes over a socket or a pipe: frames of bounded length.
+//! Frames of bounded length, for a socket or a pipe.
 //!
 //! ```text
-//! u32 length of the head | u32 length of the bytes | head, JSON | bytes
+//! u32 length of the head | u32 length of the body | head, JSON | body
 //! ```
 //!
-//! Numbers are big-endian. Both buffers are wiped, and grow with what has come, so that an announced length costs nothing.
+//! Numbers are big-endian. Both buffers are wiped. They grow with the bytes that arrive, so an announced length costs
+//! nothing.
 
 use std::io::{self, Read, Write};
 
@@ -13,58 +14,58 @@ use serde::de::DeserializeOwned;
 
 use crate::wiped::Wiped;
 
-/// The most that a side accepts.
+/// The longest frame that a side accepts.
 #[derive(Clone, Copy)]
-pub(super) struct Bounds {
-    pub(super) head: u32,
-    pub(super) bytes: u32,
+pub(crate) struct Bounds {
+    pub(crate) head: u32,
+    pub(crate) body: u32,
 }
 
-/// Of what introduces a connection: a path or two.
-pub(super) const HELLO: Bounds = Bounds { head: 64 << 10, bytes: 8 << 10 };
+/// For the first message of a connection, which has a path or two.
+pub(crate) const HELLO: Bounds = Bounds { head: 64 << 10, body: 8 << 10 };
 
-/// Of a request: a line of `inmost call`, or the paths that an argument can hold.
-pub(super) const REQUEST: Bounds = Bounds { head: 2 << 20, bytes: 64 << 20 };
+/// For a request: the longest tool call of `inmost call`, or paths as long as an argument can be.
+pub(crate) const REQUEST: Bounds = Bounds { head: 2 << 20, body: 64 << 20 };
 
-/// Of a reply: a listing of a folder with everything that a store may hold.
-pub(super) const REPLY: Bounds = Bounds { head: 1 << 30, bytes: 1 << 30 };
+/// For a reply: the largest file, or a page of matches with the place of each.
+pub(crate) const REPLY: Bounds = Bounds { head: 1 << 30, body: 1 << 30 };
 
 /// Writes a frame.
-pub(super) fn write(to: &mut impl Write, head: &impl Serialize, bytes: &[u8]) -> io::Result<()> {
+pub(crate) fn write(to: &mut impl Write, head: &impl Serialize, body: &[u8]) -> io::Result<()> {
     let mut text = Wiped::new();
     serde_json::to_writer(&mut text, head)?;
     let mut front = Wiped::with_capacity(text.expose().len().saturating_add(8));
     front.append(&length(text.expose())?.to_be_bytes());
-    front.append(&length(bytes)?.to_be_bytes());
+    front.append(&length(body)?.to_be_bytes());
     front.append(text.expose());
     to.write_all(front.expose())?;
-    to.write_all(bytes)?;
+    to.write_all(body)?;
     to.flush()
 }
 
-/// Reads a frame; `None` where the other side has ended instead.
-pub(super) fn read<H: DeserializeOwned>(
+/// Reads a frame; `None` if the connection has ended instead.
+pub(crate) fn read<H: DeserializeOwned>(
     from: &mut impl Read,
     bounds: Bounds,
 ) -> io::Result<Option<(H, Wiped)>> {
     let Some(head) = read_length(from)? else { return Ok(None) };
-    let bytes = read_length(from)?.ok_or(io::ErrorKind::UnexpectedEof)?;
-    if head > bounds.head || bytes > bounds.bytes {
-        return Err(io::Error::new(io::ErrorKind::InvalidData, "a frame is too long"));
+    let body = read_length(from)?.ok_or(io::ErrorKind::UnexpectedEof)?;
+    if head > bounds.head || body > bounds.body {
+        return Err(io::Error::new(io::ErrorKind::InvalidData, "the frame is too long"));
     }
     let head = exactly(from, head)?;
-    let bytes = exactly(from, bytes)?;
-    // The error of the parser may quote what it was given.
+    let body = exactly(from, body)?;
+    // The error of the parser may quote its input.
     let head = serde_json::from_slice(head.expose())
-        .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "a frame is none"))?;
-    Ok(Some((head, bytes)))
+        .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "invalid frame"))?;
+    Ok(Some((head, body)))
 }
 
 fn length(bytes: &[u8]) -> io::Result<u32> {
     u32::try_from(bytes.len()).map_err(|_| io::ErrorKind::InvalidInput.into())
 }
 
-/// A length, unless the end comes before its first byte.
+/// A length; `None` if the connection ends before its first byte.
 fn read_length(from: &mut impl Read) -> io::Result<Option<u32>> {
     let mut length = [0; 4];
     let (first, rest) = length.split_at_mut(1);
@@ -91,7 +92,7 @@ fn exactly(from: &mut impl Read, length: u32) -> io::Result<Wiped> {
 mod tests {
     use super::*;
 
-    const BOUNDS: Bounds = Bounds { head: 10, bytes: 10 };
+    const BOUNDS: Bounds = Bounds { head: 10, body: 10 };
 
     fn framed(head: &str, bytes: &[u8]) -> Vec<u8> {
         let mut frame = Vec::new();
@@ -101,7 +102,7 @@ mod tests {
 
     fn parsed(frame: &[u8]) -> io::Result<Option<(String, Vec<u8>)>> {
         let mut rest = frame;
-        Ok(read(&mut rest, BOUNDS)?.map(|(head, bytes)| (head, bytes.into_vec())))
+        Ok(read(&mut rest, BOUNDS)?.map(|(head, body)| (head, body.into_vec())))
     }
 
     #[test]
@@ -112,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_cut_off_too_long_or_no_frame_is_refused() {
+    fn a_cut_too_long_or_invalid_frame_is_refused() {
         let sent = framed("abc", b"1234");
         for length in 1..sent.len() {
             assert!(parsed(&sent[..length]).is_err(), "{length}");

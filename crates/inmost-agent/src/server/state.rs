@@ -1,4 +1,4 @@
-//! What the threads of the agent share: who is connected, what is under way, and when it ends.
+//! The state that the threads of the agent share: its clients, the requests under way, and its end.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -7,12 +7,12 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::clock::{Clock, Moment};
-use super::{AgentFacts, Limits};
+use crate::facts::{AgentFacts, Limits};
 
 /// Shared by all threads of an agent.
 pub(super) struct State {
     inner: Mutex<Inner>,
-    /// Told when work ends.
+    /// Notified when a request is finished.
     finished: Condvar,
     /// Wakes the thread that waits for connections.
     waker: UnixStream,
@@ -23,7 +23,7 @@ struct Inner {
     is_ending: bool,
     threads: usize,
     under_way: usize,
-    /// The processes of those that were let in, by the number of their connection.
+    /// The processes of the accepted clients, by the number of their connection.
     connected: BTreeMap<u64, u32>,
     next: u64,
 }
@@ -41,21 +41,21 @@ impl State {
         Self { inner: Mutex::new(inner), finished: Condvar::new(), waker }
     }
 
-    /// Ends the agent: nothing new is begun.
+    /// Ends the agent: it accepts no client and begins no request from now on.
     pub(super) fn end(&self) {
         self.lock().is_ending = true;
-        // It looks by itself before long.
+        // If this fails, the thread notices at its next look at the clock.
         let _ = (&self.waker).write(&[0]);
     }
 
-    /// How long the agent goes on if nothing happens; `None` if it is to end.
+    /// The time until the agent ends if nothing happens; `None` if it has to end now.
     pub(super) fn time_left(&self) -> Option<Duration> {
         let inner = self.lock();
         let left = inner.time_left(Moment::now());
         (!inner.is_ending && !left.is_zero()).then_some(left)
     }
 
-    /// A place for one more thread.
+    /// Registers one more thread; `None` if there are too many.
     pub(super) fn admit(&self) -> Option<Thread<'_>> {
         let mut inner = self.lock();
         let has_room = inner.threads < MOST_THREADS;
@@ -65,7 +65,7 @@ impl State {
         })
     }
 
-    /// Lets a client in.
+    /// Accepts a client.
     pub(super) fn connect(&self, process: u32) -> Result<Connected<'_>, NotNow> {
         let mut inner = self.lock();
         if inner.is_ending || inner.time_left(Moment::now()).is_zero() {
@@ -80,8 +80,8 @@ impl State {
         Ok(Connected { state: self, number })
     }
 
-    /// Begins the work on a request, unless time is up: a machine that was suspended wakes up with requests that came
-    /// too late. `is_use` puts the idle time off.
+    /// Begins a request; `None` if the time is up: after a suspend, requests come too late. `is_use` begins the idle time
+    /// anew.
     pub(super) fn begin(&self, is_use: bool) -> Option<Work<'_>> {
         let mut inner = self.lock();
         let now = Moment::now();
@@ -97,7 +97,7 @@ impl State {
         Some(Work { state: self, is_use })
     }
 
-    /// Waits until nothing is under way; whether it came to that in time.
+    /// Waits until no request is under way; returns whether that was within the time `most`.
     pub(super) fn wait_for_work(&self, most: Duration) -> bool {
         let deadline = Instant::now() + most;
         let mut inner = self.lock();
@@ -118,19 +118,19 @@ impl State {
 }
 
 impl Inner {
-    /// While something is under way the store is in use, however long it takes.
+    /// A request that is under way is use, however long it takes.
     fn time_left(&self, now: Moment) -> Duration {
         if self.under_way > 0 { self.clock.total_left(now) } else { self.clock.idle_left(now) }
     }
 }
 
-/// Why a client is not let in.
+/// Why a client is not accepted.
 pub(super) enum NotNow {
     Ending,
     Full,
 }
 
-/// A thread that is there.
+/// A registered thread.
 pub(super) struct Thread<'s>(&'s State);
 
 impl Drop for Thread<'_> {
@@ -139,14 +139,14 @@ impl Drop for Thread<'_> {
     }
 }
 
-/// A client that was let in.
+/// An accepted client.
 pub(super) struct Connected<'s> {
     state: &'s State,
     number: u64,
 }
 
 impl Connected<'_> {
-    /// What the agent says of itself to this client.
+    /// The facts of the agent for this client.
     pub(super) fn facts(&self) -> AgentFacts {
         let inner = self.state.lock();
         let now = Moment::now();
@@ -167,7 +167,7 @@ impl Drop for Connected<'_> {
     }
 }
 
-/// Work on a request.
+/// A request that is under way.
 pub(super) struct Work<'s> {
     state: &'s State,
     is_use: bool,
@@ -184,10 +184,10 @@ impl Drop for Work<'_> {
     }
 }
 
-/// Clients at a time; every agent of a person and every shell fit many times.
+/// Clients at a time; many times what one person uses.
 const MOST_CONNECTED: usize = 64;
 
-/// Those, and others that have not said yet what they want.
+/// Threads at a time: those of the clients, and of connections without a hello yet.
 const MOST_THREADS: usize = 96;
 
 #[cfg(test)]

@@ -2,13 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::exit::Failure;
+use crate::error::AgentError;
 
 /// The bytes of the absolute path.
-pub(crate) fn encode(path: &Path) -> Result<Vec<u8>, Failure> {
-    let path = std::path::absolute(path).map_err(|error| {
-        Failure::io("The working folder cannot be determined", &error, "Change to another folder.")
-    })?;
+pub(crate) fn encode(path: &Path) -> Result<Vec<u8>, AgentError> {
+    let path =
+        std::path::absolute(path).map_err(|error| AgentError::WorkingFolder(error.to_string()))?;
     Ok(path.into_os_string().into_encoded_bytes())
 }
 

@@ -7,29 +7,38 @@ use zeroize::{Zeroize, Zeroizing};
 /// Bytes that are overwritten before their memory is freed, also when the buffer grows.
 ///
 /// A `Vec` leaves its old content in memory when it grows.
-pub(crate) struct Wiped(Zeroizing<Vec<u8>>);
+#[derive(Default)]
+pub struct Wiped(Zeroizing<Vec<u8>>);
 
 impl Wiped {
-    pub(crate) fn new() -> Self {
+    /// Without bytes.
+    #[must_use]
+    pub fn new() -> Self {
         Self(Zeroizing::new(Vec::new()))
     }
 
-    pub(crate) fn with_capacity(bytes: usize) -> Self {
+    /// Without bytes, and with room for some.
+    #[must_use]
+    pub fn with_capacity(bytes: usize) -> Self {
         Self(Zeroizing::new(Vec::with_capacity(bytes)))
     }
 
     /// A copy of these bytes.
-    pub(crate) fn of(bytes: &[u8]) -> Self {
+    #[must_use]
+    pub fn of(bytes: &[u8]) -> Self {
         let mut copy = Self::with_capacity(bytes.len());
         copy.append(bytes);
         copy
     }
 
-    pub(crate) fn expose(&self) -> &[u8] {
+    /// The bytes.
+    #[must_use]
+    pub fn expose(&self) -> &[u8] {
         &self.0
     }
 
-    pub(crate) fn append(&mut self, more: &[u8]) {
+    /// Adds bytes at the end.
+    pub fn append(&mut self, more: &[u8]) {
         let needed = self.0.len().saturating_add(more.len());
         if needed > self.0.capacity() {
             let mut larger = Self::with_capacity(needed.max(self.0.capacity().saturating_mul(2)));
@@ -40,22 +49,24 @@ impl Wiped {
     }
 
     /// Wipes the content and keeps the allocation.
-    pub(crate) fn clear(&mut self) {
+    pub fn clear(&mut self) {
         self.0.zeroize();
     }
 
     /// Removes the last byte.
-    pub(crate) fn pop(&mut self) -> Option<u8> {
+    pub fn pop(&mut self) -> Option<u8> {
         self.0.pop()
     }
 
     /// The bytes themselves. The caller has to wipe them.
-    pub(crate) fn into_vec(mut self) -> Vec<u8> {
+    #[must_use]
+    pub fn into_vec(mut self) -> Vec<u8> {
         std::mem::take(&mut *self.0)
     }
 
     /// The bytes as text, if they are UTF-8. Makes no copy.
-    pub(crate) fn into_text(self) -> Option<Zeroizing<String>> {
+    #[must_use]
+    pub fn into_text(self) -> Option<Zeroizing<String>> {
         match String::from_utf8(self.into_vec()) {
             Ok(text) => Some(Zeroizing::new(text)),
             Err(error) => {
@@ -66,7 +77,10 @@ impl Wiped {
     }
 
     /// Reads to the end; `None` if there are more than `max` bytes.
-    pub(crate) fn read(mut reader: impl Read, max: usize) -> io::Result<Option<Self>> {
+    ///
+    /// # Errors
+    /// Those of the reader.
+    pub fn read(mut reader: impl Read, max: usize) -> io::Result<Option<Self>> {
         let mut bytes = Self::new();
         let mut chunk = Chunk::new();
         loop {
@@ -102,19 +116,30 @@ impl Write for Wiped {
 }
 
 /// A read buffer, wiped too.
-pub(crate) struct Chunk {
+pub struct Chunk {
     bytes: Zeroizing<Vec<u8>>,
     at: usize,
     end: usize,
 }
 
+impl Default for Chunk {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl Chunk {
-    pub(crate) fn new() -> Self {
+    /// Without bytes.
+    #[must_use]
+    pub fn new() -> Self {
         Self { bytes: Zeroizing::new(vec![0; CHUNK_BYTES]), at: 0, end: 0 }
     }
 
     /// The unconsumed bytes. Reads once if there are none; empty at the end of the input.
-    pub(crate) fn fill(&mut self, reader: &mut impl Read) -> io::Result<&[u8]> {
+    ///
+    /// # Errors
+    /// Those of the reader.
+    pub fn fill(&mut self, reader: &mut impl Read) -> io::Result<&[u8]> {
         while self.at >= self.end {
             match reader.read(&mut self.bytes) {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
@@ -127,7 +152,7 @@ impl Chunk {
     }
 
     /// Wipes and removes bytes from the front.
-    pub(crate) fn consume(&mut self, bytes: usize) {
+    pub fn consume(&mut self, bytes: usize) {
         let end = self.at.saturating_add(bytes).min(self.end);
         if let Some(consumed) = self.bytes.get_mut(self.at..end) {
             consumed.zeroize();

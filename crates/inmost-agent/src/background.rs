@@ -1,0 +1,140 @@
+//! An agent in a process of its own, in the background. It gets its secret through a pipe.
+
+use std::io::{self, Read, Write};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+use inmost::{AnchorStatus, SlotKind};
+use serde::{Deserialize, Serialize};
+
+use crate::error::AgentError;
+use crate::facts::{AgentOptions, Limits};
+use crate::frame::{self, HELLO};
+use crate::secret::Secret;
+use crate::wiped::Wiped;
+use crate::{server, wire_path};
+
+/// What the process is told; the body of the frame is the secret.
+#[derive(Serialize, Deserialize)]
+struct Order {
+    store: Vec<u8>,
+    anchor: Option<Vec<u8>>,
+    limits: Limits,
+    kind: SlotKind,
+}
+
+/// The reply of the process.
+#[derive(Serialize, Deserialize)]
+enum Outcome {
+    Ready(AnchorStatus),
+    Failed(AgentError),
+}
+
+/// Has another process be the agent of a store, and waits until clients can connect or it has failed. Returns how far the
+/// freshness of the store is known.
+///
+/// `program` is a program that calls [`run_in_background`] with its standard input and output, and that has no secret in
+/// its arguments or its environment. From now on, no program that this process starts inherits a descriptor other than the
+/// standard ones, so that none stays open in the agent.
+///
+/// # Errors
+/// Those of the process, or [`AgentError::CannotStart`].
+pub fn start(
+    mut program: Command,
+    store: &Path,
+    options: &AgentOptions,
+    secret: &Secret,
+) -> Result<AnchorStatus, AgentError> {
+    let order = Order {
+        // Absolute: the process changes to another folder.
+        store: wire_path::encode(store)?,
+        anchor: options.anchor.as_deref().map(wire_path::encode).transpose()?,
+        limits: options.limits,
+        kind: secret.kind(),
+    };
+    // A lock or the end of a pipe that a shell has open must not stay open for hours.
+    close_fds::set_fds_cloexec(3, &[]);
+    let child = program
+        .current_dir("/")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn();
+    let mut child = child.map_err(|error| failed(&error))?;
+    let outcome = talk(&mut child, &order, secret);
+    if let Ok(Some(Outcome::Ready(freshness))) = outcome {
+        return Ok(freshness);
+    }
+    // It is about to end.
+    let _ = child.wait();
+    match outcome {
+        Ok(Some(Outcome::Failed(error))) => Err(error),
+        Ok(_) => Err(failed(&io::ErrorKind::UnexpectedEof.into())),
+        Err(error) => Err(failed(&error)),
+    }
+}
+
+fn talk(child: &mut Child, order: &Order, secret: &Secret) -> io::Result<Option<Outcome>> {
+    let (Some(mut input), Some(mut output)) = (child.stdin.take(), child.stdout.take()) else {
+        return Err(io::ErrorKind::BrokenPipe.into());
+    };
+    frame::write(&mut input, order, secret.to_bytes().expose())?;
+    drop(input);
+    Ok(frame::read(&mut output, HELLO)?.map(|(outcome, _)| outcome))
+}
+
+/// The process that [`start`] has started: serves the store until it is to be locked. A failure to unlock it is reported to
+/// the process that called `start`.
+///
+/// # Errors
+/// [`AgentError::NotStartedByProgram`].
+pub fn run_in_background(mut input: impl Read, output: impl Write) -> Result<(), AgentError> {
+    // The end of a terminal ends the processes of its session, but not this one. Fails only in a process that leads a
+    // group, which `start` does not start.
+    let _ = rustix::process::setsid();
+    let order = frame::read::<Order>(&mut input, HELLO);
+    let Ok(Some((order, secret))) = order else { return Err(AgentError::NotStartedByProgram) };
+    drop(input);
+    let mut listener = Some(output);
+    let served = serve(&order, secret, &mut listener);
+    // After `Ready`, nobody listens any more.
+    if let (Err(error), Some(mut output)) = (served, listener) {
+        let _ = frame::write(&mut output, &Outcome::Failed(error), &[]);
+    }
+    Ok(())
+}
+
+fn serve(
+    order: &Order,
+    secret: Wiped,
+    listener: &mut Option<impl Write>,
+) -> Result<(), AgentError> {
+    let store = wire_path::decode(&order.store);
+    let mut options = AgentOptions::new(order.limits);
+    if let Some(anchor) = order.anchor.as_deref() {
+        options = options.anchor(wire_path::decode(anchor));
+    }
+    let parsed = Secret::from_bytes(order.kind, secret.expose())?;
+    // Wiped now: this function returns when the store is locked.
+    drop(secret);
+    server::serve(&store, &options, parsed, |freshness| {
+        if let Some(mut output) = listener.take() {
+            frame::write(&mut output, &Outcome::Ready(freshness), &[])
+                .map_err(|error| failed(&error))?;
+        }
+        detach().map_err(|error| failed(&error))
+    })
+}
+
+/// Closes the standard streams, so that no process waits for their end.
+fn detach() -> io::Result<()> {
+    let nowhere = std::fs::File::options().read(true).write(true).open("/dev/null")?;
+    rustix::stdio::dup2_stdin(&nowhere)?;
+    rustix::stdio::dup2_stdout(&nowhere)?;
+    rustix::stdio::dup2_stderr(&nowhere)?;
+    Ok(())
+}
+
+fn failed(error: &io::Error) -> AgentError {
+    AgentError::CannotStart(error.to_string())
+}

@@ -1,0 +1,253 @@
+//! A store that a key agent holds.
+
+mod store;
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use inmost::{
+    CheckReport, FileError, RepairReport, SessionStatus, SlotInfo, StorageEngine, StoreError,
+    ToolOptions,
+};
+
+#[cfg(unix)]
+use crate::connection::{Connection, connect, lock};
+use crate::error::AgentError;
+use crate::facts::AgentFacts;
+use crate::message::ClientMessage;
+use crate::request::Request;
+use crate::requests::{keyslot, maintenance};
+use crate::secret::{Secret, SlotOptions};
+#[cfg(not(unix))]
+use crate::unsupported::{Connection, connect, lock};
+use crate::wire_path;
+
+/// A store that a key agent holds: a cheap handle that clones and threads share, as a [`Session`](inmost::Session) is.
+///
+/// Its calls go through one connection, one after the other; connect once more for calls in parallel. A call from the
+/// progress callback of the same client waits forever. After the agent has locked the store, every call returns
+/// [`StoreError::Locked`]; a change that was under way then returns [`StoreError::OutcomeUnknown`].
+#[derive(Clone)]
+pub struct Client {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    store: PathBuf,
+    process: u32,
+    connection: Mutex<Connection>,
+}
+
+/// How a client connects.
+#[derive(Clone, Default)]
+#[must_use]
+pub struct ConnectOptions {
+    anchor: Option<PathBuf>,
+    tool: Option<ToolOptions>,
+}
+
+impl ConnectOptions {
+    /// No restrictions, and no check of the anchor.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Connects only to an agent that unlocked the store with this anchor file.
+    pub fn anchor(mut self, file: Option<&Path>) -> Self {
+        self.anchor = file.map(Path::to_owned);
+        self
+    }
+
+    /// Fixes the options of every tool call of this client: they replace the options of the
+    /// [`MemoryTool`](inmost::MemoryTool). If they restrict the tool to less than the whole store, the agent refuses
+    /// everything but tool calls on this connection.
+    pub fn tool(mut self, options: ToolOptions) -> Self {
+        self.tool = Some(options);
+        self
+    }
+
+    /// Connects to the agent that holds the store in this folder; `None` if no agent does.
+    ///
+    /// # Errors
+    /// If the agent refuses this client or cannot be reached.
+    pub fn connect(&self, store: impl AsRef<Path>) -> Result<Option<Client>, AgentError> {
+        let store = store.as_ref();
+        let connection = connect(store, self.anchor.as_deref(), self.tool.clone())?;
+        Ok(connection.map(|connection| {
+            let (store, process) = (store.to_owned(), connection.process());
+            Client {
+                shared: Arc::new(Shared { store, process, connection: Mutex::new(connection) }),
+            }
+        }))
+    }
+}
+
+impl Client {
+    /// Connects to the agent that holds the store in this folder; `None` if no agent does.
+    ///
+    /// # Errors
+    /// If the agent refuses this client or cannot be reached.
+    pub fn connect(store: impl AsRef<Path>) -> Result<Option<Self>, AgentError> {
+        ConnectOptions::new().connect(store)
+    }
+
+    /// The agent's process.
+    #[must_use]
+    pub fn process(&self) -> u32 {
+        self.shared.process
+    }
+
+    /// Has the agent lock the store, and waits until its process has ended.
+    ///
+    /// # Errors
+    /// As for [`lock`](crate::lock).
+    pub fn lock(&self) -> Result<(), AgentError> {
+        lock(&self.shared.store).map(drop)
+    }
+
+    /// What the agent says of itself. Does not keep the store unlocked.
+    ///
+    /// # Errors
+    /// [`StoreError::Locked`], [`StoreError::KeyAgent`].
+    pub fn agent(&self) -> Result<AgentFacts, StoreError> {
+        self.ask(maintenance::Facts)
+    }
+
+    /// As [`Session::status`](inmost::Session::status). Does not keep the store unlocked.
+    ///
+    /// # Errors
+    /// As there, and [`StoreError::KeyAgent`].
+    pub fn status(&self) -> Result<SessionStatus, StoreError> {
+        self.ask(maintenance::Status)
+    }
+
+    /// As [`Session::compaction_due`](inmost::Session::compaction_due).
+    ///
+    /// # Errors
+    /// As there, and [`StoreError::KeyAgent`].
+    pub fn compaction_due(&self) -> Result<bool, StoreError> {
+        self.ask(maintenance::CompactionDue)
+    }
+
+    /// As [`Session::check`](inmost::Session::check); `progress` is told the number of records read so far.
+    ///
+    /// # Errors
+    /// As there, and [`StoreError::KeyAgent`].
+    pub fn check(&self, mut progress: impl FnMut(u64)) -> Result<CheckReport, StoreError> {
+        self.call(maintenance::Check, &[], &mut progress)
+    }
+
+    /// As [`Session::repair`](inmost::Session::repair); `progress` is told the number of records written so far.
+    ///
+    /// # Errors
+    /// As there; [`StoreError::OutcomeUnknown`]; [`StoreError::KeyAgent`].
+    pub fn repair(&self, mut progress: impl FnMut(u64)) -> Result<RepairReport, StoreError> {
+        self.call(maintenance::Repair, &[], &mut progress)
+    }
+
+    /// As [`Session::purge`](inmost::Session::purge); `progress` is told the number of records written so far.
+    ///
+    /// # Errors
+    /// As there; [`StoreError::OutcomeUnknown`]; [`StoreError::KeyAgent`].
+    pub fn purge(&self, mut progress: impl FnMut(u64)) -> Result<(), StoreError> {
+        self.call(maintenance::Purge, &[], &mut progress)
+    }
+
+    /// As [`Session::migrate`](inmost::Session::migrate); `progress` is told the number of records written so far.
+    ///
+    /// # Errors
+    /// As there; [`StoreError::OutcomeUnknown`]; [`StoreError::KeyAgent`].
+    pub fn migrate(
+        &self,
+        engine: StorageEngine,
+        mut progress: impl FnMut(u64),
+    ) -> Result<(), StoreError> {
+        self.call(maintenance::Migrate { engine }, &[], &mut progress)
+    }
+
+    /// As [`Session::backup`](inmost::Session::backup); `progress` is told the number of records written so far.
+    ///
+    /// # Errors
+    /// As there; [`StoreError::OutcomeUnknown`]; [`StoreError::KeyAgent`].
+    pub fn backup(
+        &self,
+        path: impl AsRef<Path>,
+        mut progress: impl FnMut(u64),
+    ) -> Result<(), StoreError> {
+        let path = wire_path::encode(path.as_ref())?;
+        self.call(maintenance::Backup, &path, &mut progress)
+    }
+
+    /// As [`Session::slots`](inmost::Session::slots); the current keyslot is the one that the agent used.
+    ///
+    /// # Errors
+    /// As there, and [`StoreError::KeyAgent`].
+    pub fn slots(&self) -> Result<Vec<SlotInfo>, StoreError> {
+        self.ask(keyslot::Slots)
+    }
+
+    /// As [`Session::add_slot`](inmost::Session::add_slot).
+    ///
+    /// # Errors
+    /// As there; [`StoreError::OutcomeUnknown`]; [`StoreError::KeyAgent`].
+    pub fn add_slot(&self, secret: &Secret, options: SlotOptions) -> Result<u8, StoreError> {
+        let request = keyslot::AddSlot { kind: secret.kind(), options };
+        self.call(request, secret.to_bytes().expose(), &mut |_| {})
+    }
+
+    /// As [`Session::replace_slot`](inmost::Session::replace_slot).
+    ///
+    /// # Errors
+    /// As there; [`StoreError::OutcomeUnknown`]; [`StoreError::KeyAgent`].
+    pub fn replace_slot(
+        &self,
+        number: u8,
+        secret: &Secret,
+        options: SlotOptions,
+    ) -> Result<(), StoreError> {
+        let request = keyslot::ReplaceSlot { number, kind: secret.kind(), options };
+        self.call(request, secret.to_bytes().expose(), &mut |_| {})
+    }
+
+    /// As [`Session::remove_slot`](inmost::Session::remove_slot).
+    ///
+    /// # Errors
+    /// As there; [`StoreError::OutcomeUnknown`]; [`StoreError::KeyAgent`].
+    pub fn remove_slot(&self, number: u8) -> Result<(), StoreError> {
+        self.ask(keyslot::RemoveSlot { number })
+    }
+
+    /// As [`Session::rotate`](inmost::Session::rotate); `progress` is told the number of records written so far.
+    ///
+    /// # Errors
+    /// As there; [`StoreError::OutcomeUnknown`]; [`StoreError::KeyAgent`].
+    pub fn rotate(
+        &self,
+        keep: &Secret,
+        mut progress: impl FnMut(u64),
+    ) -> Result<Vec<SlotInfo>, StoreError> {
+        let request = keyslot::Rotate { keep: keep.kind() };
+        self.call(request, keep.to_bytes().expose(), &mut progress)
+    }
+
+    fn ask<R: Request + Into<ClientMessage>>(&self, request: R) -> Result<R::Reply, StoreError> {
+        self.call(request, &[], &mut |_| {})
+    }
+
+    fn call<R: Request + Into<ClientMessage>>(
+        &self,
+        request: R,
+        body: &[u8],
+        progress: &mut dyn FnMut(u64),
+    ) -> Result<R::Reply, StoreError> {
+        self.connection().call(request, body, progress).map_err(|error| match error {
+            FileError::Store(error) => error,
+            error => StoreError::KeyAgent(error.to_string()),
+        })
+    }
+
+    /// Ignores a poisoned lock: the connection itself detects that a request was interrupted.
+    fn connection(&self) -> MutexGuard<'_, Connection> {
+        self.shared.connection.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,90 @@
+//! Files and tool calls of a store that a key agent holds.
+
+use inmost::{
+    FileError, FileText, FolderEntry, LineRange, Metadata, Page, PageCursor, SearchMatch,
+    SearchQuery, StoreError, ToolCommand, ToolOptions, ToolResult, UnlockedStore, WalkEntry,
+};
+
+use super::Client;
+use crate::message::ClientMessage;
+use crate::request::Request;
+use crate::requests::file;
+use crate::requests::search::Search;
+use crate::requests::tool::RunCommand;
+
+impl UnlockedStore for Client {
+    fn run_command(
+        &self,
+        command: &ToolCommand,
+        options: &ToolOptions,
+    ) -> Result<ToolResult, StoreError> {
+        let (request, body) = RunCommand::new(command, options).ok_or(StoreError::TooLarge)?;
+        self.call(request, body.expose(), &mut |_| {})
+    }
+
+    fn metadata(&self, path: &str) -> Result<Metadata, FileError> {
+        self.file(file::Metadata { path: path.to_owned() }, "")
+    }
+
+    fn read(&self, path: &str, lines: Option<LineRange>) -> Result<FileText, FileError> {
+        self.file(file::Read { path: path.to_owned(), lines }, "")
+    }
+
+    fn write(&self, path: &str, text: &str) -> Result<(), FileError> {
+        self.file(file::Write { path: path.to_owned() }, text)
+    }
+
+    fn append(&self, path: &str, text: &str) -> Result<(), FileError> {
+        self.file(file::Append { path: path.to_owned() }, text)
+    }
+
+    fn list(
+        &self,
+        path: &str,
+        after: Option<&PageCursor>,
+        most: usize,
+    ) -> Result<Page<FolderEntry>, FileError> {
+        self.file(file::List { path: path.to_owned(), after: after.cloned(), most }, "")
+    }
+
+    fn walk(
+        &self,
+        path: &str,
+        max_depth: usize,
+        after: Option<&PageCursor>,
+        most: usize,
+    ) -> Result<Page<WalkEntry>, FileError> {
+        let (path, after) = (path.to_owned(), after.cloned());
+        self.file(file::Walk { path, max_depth, after, most }, "")
+    }
+
+    fn search(
+        &self,
+        path: &str,
+        query: &SearchQuery,
+        after: Option<&PageCursor>,
+        most: usize,
+    ) -> Result<Page<SearchMatch>, FileError> {
+        let (path, query, after) = (path.to_owned(), query.clone(), after.cloned());
+        self.file(Search { path, query, after, most }, "")
+    }
+
+    fn remove(&self, path: &str) -> Result<(), FileError> {
+        self.file(file::Remove { path: path.to_owned() }, "")
+    }
+
+    fn rename(&self, old: &str, new: &str) -> Result<(), FileError> {
+        self.file(file::Rename { old: old.to_owned(), new: new.to_owned() }, "")
+    }
+}
+
+impl Client {
+    /// A request for files, with the text that goes with it.
+    fn file<R: Request + Into<ClientMessage>>(
+        &self,
+        request: R,
+        text: &str,
+    ) -> Result<R::Reply, FileError> {
+        self.connection().call(request, text.as_bytes(), &mut |_| {})
+    }
+}

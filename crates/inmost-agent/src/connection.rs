@@ -1,0 +1,197 @@
+//! The client's side of a connection.
+
+use std::io::{self, Read};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use inmost::{FileError, StoreError, ToolOptions};
+
+use crate::error::AgentError;
+use crate::frame::{self, HELLO, REPLY, REQUEST};
+use crate::message::ClientMessage;
+use crate::protocol::{Greeting, Hello, Purpose, Refusal, ServerMessage, VERSION};
+use crate::request::{Reply, Request};
+use crate::{address, peer, wire_path};
+
+/// A connection to the agent that holds a store.
+pub(crate) struct Connection {
+    store: PathBuf,
+    stream: UnixStream,
+    process: u32,
+    /// A request has no complete reply, so the next bytes do not belong to the next request.
+    is_lost: bool,
+}
+
+/// Connects to the agent that holds this store, if there is one.
+pub(crate) fn connect(
+    store: &Path,
+    anchor: Option<&Path>,
+    tool: Option<ToolOptions>,
+) -> Result<Option<Connection>, AgentError> {
+    let folder = address::identity(store).ok();
+    let hello = Hello { version: VERSION, purpose: Purpose::Work, folder, tool };
+    let anchor = anchor.map(wire_path::encode).transpose()?.unwrap_or_default();
+    let Some((stream, greeting)) = greet(store, &hello, &anchor)? else { return Ok(None) };
+    match greeting {
+        Greeting::Accepted { process } => {
+            // A long request takes its time, and the end of the agent ends the connection.
+            let is_set = stream.set_read_timeout(None);
+            is_set.map_err(|error| AgentError::of_connection(store, &error))?;
+            let store = store.to_owned();
+            Ok(Some(Connection { store, stream, process, is_lost: false }))
+        }
+        Greeting::Refused(refusal) => Err(refused(store, refusal)),
+        Greeting::Ending => wait_for_end(store, &stream).map(|()| None),
+    }
+}
+
+/// Has the agent of this store lock it, and waits until the process has ended. Returns whether there was one. Agents of every
+/// version can be locked.
+///
+/// # Errors
+/// [`AgentError::Unresponsive`] and [`AgentError::Unreachable`].
+pub fn lock(store: impl AsRef<Path>) -> Result<bool, AgentError> {
+    let store = store.as_ref();
+    let hello = Hello { version: VERSION, purpose: Purpose::Lock, folder: None, tool: None };
+    match greet(store, &hello, &[])? {
+        None => Ok(false),
+        Some((_, Greeting::Refused(refusal))) => Err(refused(store, refusal)),
+        Some((stream, _)) => wait_for_end(store, &stream).map(|()| true),
+    }
+}
+
+impl Connection {
+    /// The agent's process.
+    pub(crate) fn process(&self) -> u32 {
+        self.process
+    }
+
+    /// Has the agent execute a request, and waits for the reply.
+    pub(crate) fn call<R: Request + Into<ClientMessage>>(
+        &mut self,
+        request: R,
+        body: &[u8],
+        progress: &mut dyn FnMut(u64),
+    ) -> Result<R::Reply, FileError> {
+        if self.is_lost {
+            return Err(StoreError::Locked.into());
+        }
+        if body.len() > usize::try_from(REQUEST.body).unwrap_or(usize::MAX) {
+            return Err(StoreError::TooLarge.into());
+        }
+        let is_change = request.is_change();
+        let message: ClientMessage = request.into();
+        self.is_lost = true;
+        let sent = frame::write(&mut &self.stream, &message, body);
+        loop {
+            let read = frame::read::<ServerMessage<<R::Reply as Reply>::Head>>;
+            let (message, body) = match read(&mut &self.stream, REPLY) {
+                Ok(Some(message)) => message,
+                // The agent executes no request that was not sent completely.
+                _ if sent.is_err() => return Err(StoreError::Locked.into()),
+                _ if is_change => return Err(StoreError::OutcomeUnknown.into()),
+                Ok(None) => return Err(StoreError::Locked.into()),
+                Err(error) if is_end(&error) => return Err(StoreError::Locked.into()),
+                Err(error) => return Err(self.failed(&error).into()),
+            };
+            // After a reply to half a request, the agent still waits for the other half.
+            self.is_lost = sent.is_err();
+            match message {
+                ServerMessage::Progress(records) => {
+                    self.is_lost = true;
+                    progress(records);
+                }
+                ServerMessage::Reply(head) => {
+                    let unexpected = || StoreError::from(self.unexpected_reply());
+                    return Ok(R::Reply::from_parts(head, body).ok_or_else(unexpected)?);
+                }
+                ServerMessage::Failed(error) => return Err(error),
+                ServerMessage::Refused(Refusal::Restricted) => {
+                    return Err(self.restricted().into());
+                }
+                ServerMessage::Refused(refusal) => {
+                    return Err(StoreError::from(refused(&self.store, refusal)).into());
+                }
+            }
+        }
+    }
+
+    fn failed(&self, error: &io::Error) -> StoreError {
+        AgentError::of_connection(&self.store, error).into()
+    }
+
+    fn unexpected_reply(&self) -> AgentError {
+        AgentError::UnexpectedReply { store: self.store.display().to_string() }
+    }
+
+    fn restricted(&self) -> StoreError {
+        let store = self.store.display();
+        StoreError::KeyAgent(format!(
+            "This connection to the key agent of the store in {store} is restricted to calls of the memory tool."
+        ))
+    }
+}
+
+/// The connection and the agent's greeting; `None` if there is no agent.
+fn greet(
+    store: &Path,
+    hello: &Hello,
+    anchor: &[u8],
+) -> Result<Option<(UnixStream, Greeting)>, AgentError> {
+    // Without a store, or without a socket that is certainly ours, there is no agent.
+    let Ok(socket) = address::socket(store) else { return Ok(None) };
+    if !address::is_private() {
+        return Ok(None);
+    }
+    let Ok(stream) = UnixStream::connect(socket) else { return Ok(None) };
+    if peer::process(&stream).is_err() {
+        return Ok(None);
+    }
+    let greeted = stream
+        .set_read_timeout(Some(TIMEOUT))
+        .and_then(|()| frame::write(&mut &stream, hello, anchor))
+        .and_then(|()| frame::read(&mut &stream, HELLO));
+    match greeted {
+        Ok(Some((greeting, _))) => Ok(Some((stream, greeting))),
+        Ok(None) => Ok(None),
+        Err(error) if is_end(&error) => Ok(None),
+        // Other versions have other greetings.
+        Err(error) if error.kind() == io::ErrorKind::InvalidData => {
+            Err(AgentError::OtherVersion { agent: None, client: VERSION })
+        }
+        Err(error) => Err(AgentError::of_connection(store, &error)),
+    }
+}
+
+fn refused(store: &Path, refusal: Refusal) -> AgentError {
+    match refusal {
+        Refusal::OtherVersion(agent) => {
+            AgentError::OtherVersion { agent: Some(agent), client: VERSION }
+        }
+        Refusal::OtherAnchor => AgentError::OtherAnchor,
+        Refusal::TooManyClients => AgentError::TooManyClients,
+        Refusal::InvalidMessage | Refusal::Restricted => {
+            AgentError::UnexpectedReply { store: store.display().to_string() }
+        }
+    }
+}
+
+fn wait_for_end(store: &Path, mut stream: &UnixStream) -> Result<(), AgentError> {
+    let ended = stream.set_read_timeout(Some(TIMEOUT)).and_then(|()| stream.read(&mut [0]));
+    match ended {
+        Ok(0) => Ok(()),
+        Ok(_) => Err(AgentError::UnexpectedReply { store: store.display().to_string() }),
+        Err(error) if is_end(&error) => Ok(()),
+        Err(error) => Err(AgentError::of_connection(store, &error)),
+    }
+}
+
+/// Whether the process at the other end has ended.
+fn is_end(error: &io::Error) -> bool {
+    use io::ErrorKind::{BrokenPipe, ConnectionReset, UnexpectedEof};
+    matches!(error.kind(), BrokenPipe | ConnectionReset | UnexpectedEof)
+}
+
+/// An agent that is just starting derives a key first, and one that ends lets calls finish.
+const TIMEOUT: Duration = Duration::from_secs(60);

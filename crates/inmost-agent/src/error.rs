@@ -1,0 +1,180 @@
+//! Why there is no connection to a key agent, or no agent.
+
+use std::fmt;
+use std::io;
+use std::path::Path;
+
+use inmost::StoreError;
+use serde::{Deserialize, Serialize};
+
+/// Why a program cannot connect to the key agent of a store, or cannot become one.
+///
+/// [`Display`](fmt::Display) says what happened, [`advice`](AgentError::advice) what to do.
+#[derive(Debug, Serialize, Deserialize)]
+#[non_exhaustive]
+pub enum AgentError {
+    /// The agent could not listen for connections.
+    CannotListen(String),
+    /// The process of the agent could not be started.
+    CannotStart(String),
+    /// A credential that was sent to another process did not arrive intact.
+    InvalidSecret,
+    /// What started this process is not the program itself.
+    NotStartedByProgram,
+    /// The store was unlocked with another freshness anchor than the client names, or with none.
+    OtherAnchor,
+    /// The agent uses another version of the protocol.
+    OtherVersion {
+        /// The version that the agent uses, if it said so.
+        agent: Option<u32>,
+        /// The version that this client uses.
+        client: u32,
+    },
+    /// The folder for sockets cannot be made.
+    SocketFolder(String),
+    /// The folder for sockets belongs to somebody else, or others can enter it.
+    SocketFolderNotPrivate(String),
+    /// The store could not be opened or unlocked.
+    Store(StoreError),
+    /// As many processes are connected as the agent accepts.
+    TooManyClients,
+    /// What the agent sent is not a reply to what it was asked.
+    UnexpectedReply {
+        /// The folder of the store.
+        store: String,
+    },
+    /// Sending to the agent, or receiving from it, failed.
+    Unreachable {
+        /// The folder of the store.
+        store: String,
+        /// Why, in the words of the operating system.
+        reason: String,
+    },
+    /// The agent did not reply in time.
+    Unresponsive {
+        /// The folder of the store.
+        store: String,
+    },
+    /// This system has no Unix sockets.
+    Unsupported,
+    /// The working folder, from which a relative path leads on, cannot be determined.
+    WorkingFolder(String),
+}
+
+impl AgentError {
+    /// One sentence that says what to do.
+    #[must_use]
+    pub fn advice(&self) -> &'static str {
+        match self {
+            Self::CannotListen(_) | Self::SocketFolder(_) => {
+                "Set XDG_RUNTIME_DIR to a folder of yours."
+            }
+            Self::CannotStart(_) => "Try again, or with --foreground.",
+            Self::InvalidSecret => "Please report it as an error in inmost.",
+            Self::NotStartedByProgram => "Use `inmost unlock`.",
+            Self::OtherAnchor => {
+                "Lock it with `inmost lock`, then unlock it with the anchor; or leave the anchor out."
+            }
+            Self::OtherVersion { .. } => "Lock the store with `inmost lock`, then unlock it anew.",
+            Self::SocketFolderNotPrivate(_) => {
+                "Remove it, or set XDG_RUNTIME_DIR to a folder of yours."
+            }
+            Self::Store(error) => error.advice(),
+            Self::TooManyClients => {
+                "End some; `inmost status` of one that is connected lists them."
+            }
+            Self::UnexpectedReply { .. } => {
+                "Please report it. Every change that the store acknowledged is safe."
+            }
+            Self::Unreachable { .. } => "Lock the store with `inmost lock`.",
+            Self::Unresponsive { .. } => {
+                "Try again; if it stays, end that process and unlock the store anew."
+            }
+            Self::Unsupported => {
+                "Give the passphrase to each command, for example with --passphrase-command."
+            }
+            Self::WorkingFolder(_) => "Change to another folder.",
+        }
+    }
+
+    /// The failure of a connection.
+    #[cfg_attr(not(unix), expect(dead_code, reason = "nothing connects"))]
+    pub(crate) fn of_connection(store: &Path, error: &io::Error) -> Self {
+        let store = store.display().to_string();
+        match error.kind() {
+            io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => Self::Unresponsive { store },
+            // The message of an invalid frame says nothing that the variant does not.
+            io::ErrorKind::InvalidData => Self::UnexpectedReply { store },
+            _ => Self::Unreachable { store, reason: error.to_string() },
+        }
+    }
+}
+
+impl fmt::Display for AgentError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::CannotListen(reason) => write!(f, "The key agent cannot listen: {reason}."),
+            Self::CannotStart(reason) => {
+                write!(f, "The key agent could not be started: {reason}.")
+            }
+            Self::InvalidSecret => f.write_str("The key agent received a malformed credential."),
+            Self::NotStartedByProgram => f.write_str("This command is for the program itself."),
+            Self::OtherAnchor => f.write_str("The store was unlocked without this anchor."),
+            Self::OtherVersion { agent, client } => {
+                f.write_str(
+                    "The key agent that holds the store is of another version of inmost: ",
+                )?;
+                match agent {
+                    Some(agent) => write!(f, "it uses protocol {agent}, not protocol {client}."),
+                    None => write!(f, "it does not use protocol {client}."),
+                }
+            }
+            Self::SocketFolder(reason) => {
+                write!(f, "The folder for sockets cannot be created: {reason}.")
+            }
+            Self::SocketFolderNotPrivate(folder) => {
+                write!(f, "The folder for sockets, {folder}, is not yours alone.")
+            }
+            Self::Store(error) => error.fmt(f),
+            Self::TooManyClients => f.write_str("Too many processes use the store already."),
+            Self::UnexpectedReply { store } => {
+                write!(f, "The key agent of the store in {store} sent an unexpected reply.")
+            }
+            Self::Unreachable { store, reason } => {
+                write!(f, "Cannot reach the key agent of the store in {store}: {reason}.")
+            }
+            Self::Unresponsive { store } => {
+                write!(f, "The key agent of the store in {store} does not respond.")
+            }
+            Self::Unsupported => f.write_str("This system has no key agent."),
+            Self::WorkingFolder(reason) => {
+                write!(f, "The working folder cannot be determined: {reason}.")
+            }
+        }
+    }
+}
+
+impl std::error::Error for AgentError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Store(error) => Some(error),
+            _ => None,
+        }
+    }
+}
+
+impl From<StoreError> for AgentError {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error)
+    }
+}
+
+/// On a connection that was made, every failure is one of the store.
+impl From<AgentError> for StoreError {
+    fn from(error: AgentError) -> Self {
+        match error {
+            AgentError::Store(error) => error,
+            error => Self::KeyAgent(error.to_string()),
+        }
+    }
+}

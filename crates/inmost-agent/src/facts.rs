@@ -1,0 +1,52 @@
+//! What an agent is told when it starts, and what it says of itself.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+/// When an agent locks by itself. Time during which the machine was suspended counts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Limits {
+    /// After this long without a request.
+    pub idle: Duration,
+    /// After this long in any case.
+    pub total: Duration,
+}
+
+/// How an agent holds its store.
+#[derive(Clone, Debug)]
+#[must_use]
+pub struct AgentOptions {
+    pub(crate) limits: Limits,
+    pub(crate) anchor: Option<PathBuf>,
+}
+
+impl AgentOptions {
+    /// An agent without a freshness anchor of the application.
+    pub fn new(limits: Limits) -> Self {
+        Self { limits, anchor: None }
+    }
+
+    /// The file of an [`inmost::FileAnchor`].
+    pub fn anchor(mut self, file: impl Into<PathBuf>) -> Self {
+        self.anchor = Some(file.into());
+        self
+    }
+}
+
+/// What an agent says of itself.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct AgentFacts {
+    /// Its process.
+    pub process: u32,
+    /// The other processes that are connected.
+    pub connected: Vec<u32>,
+    /// When it locks by itself.
+    pub limits: Limits,
+    /// The time until it locks if no request comes.
+    pub idle_left: Duration,
+    /// The time until it locks in any case.
+    pub total_left: Duration,
+}

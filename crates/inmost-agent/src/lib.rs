@@ -1,0 +1,68 @@
+//! A client for the key agent in a library: opens a store that `inmost unlock` holds, without a passphrase.
+//!
+//! A key agent is a process in the background that holds a store unlocked for all programs of its user. A [`Client`] is a
+//! connection to it. It is an [`UnlockedStore`](inmost::UnlockedStore), so [`Files`](inmost::Files) and
+//! [`MemoryTool`](inmost::MemoryTool) work on it as they do on a session of this process.
+//!
+//! ```no_run
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! use inmost::{Files, MemoryTool};
+//! use inmost_agent::Client;
+//!
+//! let client = Client::connect("claude.inmost")?.ok_or("Run `inmost unlock` first.")?;
+//! println!("{}", Files::new(&client).read("/memories/todo.md")?.as_str());
+//! let memory = MemoryTool::new(client);
+//! let reply = memory.run_json(r#"{"command": "view", "path": "/memories"}"#);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! The other half is the agent itself: [`serve`] holds a store in this process, and [`start`] has another process of the
+//! same program do it, which calls [`run_in_background`]. On systems without Unix sockets nothing connects and nothing
+//! starts.
+//!
+//! # Security
+//! The agent listens on a socket that only its user reaches. It holds keys, never a passphrase, and writes nothing to a
+//! disk. Every program of the user can do through it what it could do with the passphrase.
+#![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]
+
+#[cfg(unix)]
+mod address;
+#[cfg(unix)]
+mod background;
+mod client;
+#[cfg(unix)]
+mod connection;
+mod error;
+mod facts;
+#[cfg(unix)]
+mod frame;
+mod message;
+#[cfg(unix)]
+mod peer;
+#[cfg(unix)]
+mod protocol;
+mod request;
+mod requests;
+mod secret;
+#[cfg(unix)]
+mod server;
+#[cfg(not(unix))]
+mod unsupported;
+mod wiped;
+mod wire_path;
+
+#[cfg(unix)]
+pub use background::{run_in_background, start};
+pub use client::{Client, ConnectOptions};
+#[cfg(unix)]
+pub use connection::lock;
+pub use error::AgentError;
+pub use facts::{AgentFacts, AgentOptions, Limits};
+pub use secret::{Secret, SlotOptions};
+#[cfg(unix)]
+pub use server::serve;
+#[cfg(not(unix))]
+pub use unsupported::{lock, run_in_background, serve, start};
+#[doc(hidden)]
+pub use wiped::{Chunk, Wiped};

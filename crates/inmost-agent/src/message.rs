@@ -1,0 +1,90 @@
+//! Every request in one type, which the agent reads and executes.
+
+use inmost::FileError;
+use serde::{Deserialize, Serialize};
+
+use crate::request::{Context, Reply, Request};
+use crate::requests::file::{Append, List, Metadata, Read, Remove, Rename, Walk, Write};
+use crate::requests::keyslot::{AddSlot, RemoveSlot, ReplaceSlot, Rotate, Slots};
+use crate::requests::maintenance::{
+    Backup, Check, CompactionDue, Facts, Migrate, Purge, Repair, Status,
+};
+use crate::requests::search::Search;
+use crate::requests::tool::RunCommand;
+
+/// Sends the reply to a request, or its error.
+pub(crate) trait Responder {
+    type Sent;
+
+    fn respond<R: Reply>(self, reply: Result<R, FileError>) -> Self::Sent;
+}
+
+macro_rules! requests {
+    ($($name:ident),* $(,)?) => {
+        /// A request; its body follows it.
+        #[derive(Serialize, Deserialize)]
+        pub(crate) enum ClientMessage {
+            $($name($name),)*
+        }
+
+        $(impl From<$name> for ClientMessage {
+            fn from(request: $name) -> Self {
+                Self::$name(request)
+            }
+        })*
+
+        impl ClientMessage {
+            /// See [`Request::IS_TOOL_CALL`].
+            pub(crate) fn is_tool_call(&self) -> bool {
+                match self {
+                    $(Self::$name(_) => <$name as Request>::IS_TOOL_CALL,)*
+                }
+            }
+
+            /// See [`Request::IS_USE`].
+            pub(crate) fn is_use(&self) -> bool {
+                match self {
+                    $(Self::$name(_) => <$name as Request>::IS_USE,)*
+                }
+            }
+
+            /// Executes the request and hands its reply to `responder`.
+            pub(crate) fn execute<S: Responder>(
+                self,
+                body: &[u8],
+                context: &mut Context<'_>,
+                responder: S,
+            ) -> S::Sent {
+                match self {
+                    $(Self::$name(request) => responder.respond(request.execute(body, context)),)*
+                }
+            }
+        }
+    };
+}
+
+requests!(
+    AddSlot,
+    Append,
+    Backup,
+    Check,
+    CompactionDue,
+    Facts,
+    List,
+    Metadata,
+    Migrate,
+    Purge,
+    Read,
+    Remove,
+    RemoveSlot,
+    Rename,
+    Repair,
+    ReplaceSlot,
+    Rotate,
+    RunCommand,
+    Search,
+    Slots,
+    Status,
+    Walk,
+    Write,
+);

@@ -1,0 +1,76 @@
+//! The messages that client and agent exchange.
+//!
+//! The client begins with a [`Hello`], and the agent replies with a [`Greeting`]. Then the agent replies to each
+//! [`ClientMessage`](crate::message::ClientMessage) with any number of [`ServerMessage::Progress`] and one of the others.
+//! Change anything but the optional fields of a `Hello` and increase [`VERSION`]: client and agent have the same version,
+//! or the client is told that they do not.
+
+use inmost::{FileError, ToolOptions};
+use serde::{Deserialize, Serialize};
+
+/// The version of everything that follows.
+pub(crate) const VERSION: u32 = 2;
+
+/// The first message of a client. Its bytes are the path of the anchor that it was given, if any.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct Hello {
+    pub(crate) version: u32,
+    #[serde(default)]
+    pub(crate) purpose: Purpose,
+    /// The folder of the store as the client sees it.
+    #[serde(default)]
+    pub(crate) folder: Option<Folder>,
+    /// The options of every tool call on this connection. If they restrict the tool, nothing else is allowed on it.
+    #[serde(default)]
+    pub(crate) tool: Option<ToolOptions>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub(crate) enum Purpose {
+    #[default]
+    Work,
+    /// The agent locks the store and ends, which ends the connection. Understood in every version.
+    Lock,
+}
+
+/// Device and inode of a folder, which tell it from another one that took its place.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub(crate) struct Folder {
+    pub(crate) device: u64,
+    pub(crate) inode: u64,
+}
+
+/// The agent's reply to a [`Hello`].
+#[derive(Serialize, Deserialize)]
+pub(crate) enum Greeting {
+    /// The client may send requests.
+    Accepted {
+        process: u32,
+    },
+    /// The agent is about to end; then the store is free.
+    Ending,
+    Refused(Refusal),
+}
+
+/// Why the agent does not accept a client or a request.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub(crate) enum Refusal {
+    /// The agent uses this version of the protocol.
+    OtherVersion(u32),
+    OtherAnchor,
+    TooManyClients,
+    /// The message is not one of this protocol.
+    InvalidMessage,
+    /// The connection is restricted to tool calls.
+    Restricted,
+}
+
+/// A message of the agent after the greeting; `R` is the head of the reply to the request.
+#[derive(Serialize, Deserialize)]
+pub(crate) enum ServerMessage<R> {
+    /// Records that a long request has read or written so far.
+    Progress(u64),
+    Reply(R),
+    Failed(FileError),
+    Refused(Refusal),
+}

@@ -1,0 +1,137 @@
+//! Requests for facts and for long work.
+
+use inmost::{CheckReport, FileError, RepairReport, SessionStatus, StorageEngine};
+use serde::{Deserialize, Serialize};
+
+use crate::facts::AgentFacts;
+use crate::request::{Context, Request};
+use crate::wire_path;
+
+/// Facts about the agent.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct Facts;
+
+impl Request for Facts {
+    type Reply = AgentFacts;
+
+    const IS_USE: bool = false;
+
+    fn is_change(&self) -> bool {
+        false
+    }
+
+    fn execute(self, _: &[u8], context: &mut Context<'_>) -> Result<AgentFacts, FileError> {
+        Ok((context.facts)())
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+pub(crate) struct Status;
+
+impl Request for Status {
+    type Reply = SessionStatus;
+
+    const IS_USE: bool = false;
+
+    fn is_change(&self) -> bool {
+        false
+    }
+
+    fn execute(self, _: &[u8], context: &mut Context<'_>) -> Result<SessionStatus, FileError> {
+        Ok(context.session.status()?)
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+pub(crate) struct CompactionDue;
+
+impl Request for CompactionDue {
+    type Reply = bool;
+
+    fn is_change(&self) -> bool {
+        false
+    }
+
+    fn execute(self, _: &[u8], context: &mut Context<'_>) -> Result<bool, FileError> {
+        Ok(context.session.compaction_due()?)
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+pub(crate) struct Check;
+
+impl Request for Check {
+    type Reply = CheckReport;
+
+    fn is_change(&self) -> bool {
+        false
+    }
+
+    fn execute(self, _: &[u8], context: &mut Context<'_>) -> Result<CheckReport, FileError> {
+        Ok(context.session.with_progress(&mut *context.progress).check()?)
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+pub(crate) struct Repair;
+
+impl Request for Repair {
+    type Reply = RepairReport;
+
+    fn is_change(&self) -> bool {
+        true
+    }
+
+    fn execute(self, _: &[u8], context: &mut Context<'_>) -> Result<RepairReport, FileError> {
+        Ok(context.session.with_progress(&mut *context.progress).repair()?)
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+pub(crate) struct Purge;
+
+impl Request for Purge {
+    type Reply = ();
+
+    fn is_change(&self) -> bool {
+        true
+    }
+
+    fn execute(self, _: &[u8], context: &mut Context<'_>) -> Result<(), FileError> {
+        Ok(context.session.with_progress(&mut *context.progress).purge()?)
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+pub(crate) struct Migrate {
+    pub(crate) engine: StorageEngine,
+}
+
+impl Request for Migrate {
+    type Reply = ();
+
+    fn is_change(&self) -> bool {
+        true
+    }
+
+    fn execute(self, _: &[u8], context: &mut Context<'_>) -> Result<(), FileError> {
+        Ok(context.session.with_progress(&mut *context.progress).migrate(self.engine)?)
+    }
+}
+
+/// The body is the absolute path of the copy.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct Backup;
+
+impl Request for Backup {
+    type Reply = ();
+
+    fn is_change(&self) -> bool {
+        true
+    }
+
+    fn execute(self, body: &[u8], context: &mut Context<'_>) -> Result<(), FileError> {
+        let place = wire_path::decode(body);
+        Ok(context.session.with_progress(&mut *context.progress).backup(place)?)
+    }
+}

@@ -1,0 +1,201 @@
+//! The agent's side of a connection. A client that stalls, or sends invalid messages, harms no other client.
+
+use std::io::{self, Read};
+use std::os::unix::net::UnixStream;
+use std::time::{Duration, Instant};
+
+use inmost::{FileError, Session, StoreError, ToolOptions};
+
+use super::state::{Connected, NotNow, State};
+use crate::frame::{self, HELLO, REQUEST};
+use crate::message::{ClientMessage, Responder};
+use crate::peer;
+use crate::protocol::{Folder, Greeting, Hello, Purpose, Refusal, ServerMessage, VERSION};
+use crate::request::{Context, Reply};
+
+/// An agent and its store.
+pub(super) struct Agent {
+    pub(super) session: Session,
+    /// The folder that was unlocked.
+    pub(super) folder: Folder,
+    /// The path of the anchor that the store was unlocked with.
+    pub(super) anchor: Vec<u8>,
+    pub(super) state: State,
+}
+
+/// An accepted client, and the options of its tool calls if it has fixed them.
+struct Accepted<'a> {
+    connected: Connected<'a>,
+    tool: Option<ToolOptions>,
+}
+
+/// Serves a client until it disconnects, its connection fails, or the agent ends.
+///
+/// # Errors
+/// Those of the connection, which concern only the client.
+pub(super) fn serve(agent: &Agent, stream: &UnixStream) -> io::Result<()> {
+    stream.set_write_timeout(Some(FRAME_TIME))?;
+    let Some(accepted) = greet(agent, stream)? else { return Ok(()) };
+    loop {
+        let mut reader = Timed { stream, limit: FRAME_TIME, deadline: None };
+        match frame::read::<ClientMessage>(&mut reader, REQUEST) {
+            Ok(Some((message, body))) => {
+                agent.execute(stream, &accepted, message, body.expose())?;
+            }
+            Ok(None) => return Ok(()),
+            Err(error) if error.kind() == io::ErrorKind::InvalidData => {
+                return refuse(stream, Refusal::InvalidMessage);
+            }
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// Reads the hello of a client and replies to it; `None` if the client was not accepted.
+fn greet<'a>(agent: &'a Agent, stream: &UnixStream) -> io::Result<Option<Accepted<'a>>> {
+    let process = peer::process(stream)?;
+    let mut reader =
+        Timed { stream, limit: FRAME_TIME, deadline: Some(Instant::now() + HELLO_TIME) };
+    let accepted = match frame::read::<Hello>(&mut reader, HELLO) {
+        Ok(Some((hello, anchor))) => agent.accept(hello, anchor.expose(), process),
+        Ok(None) => return Ok(None),
+        Err(error) if error.kind() == io::ErrorKind::InvalidData => {
+            Err(Greeting::Refused(Refusal::InvalidMessage))
+        }
+        Err(error) => return Err(error),
+    };
+    match accepted {
+        Ok(accepted) => {
+            let greeting = Greeting::Accepted { process: std::process::id() };
+            frame::write(&mut &*stream, &greeting, &[])?;
+            Ok(Some(accepted))
+        }
+        Err(greeting) => {
+            frame::write(&mut &*stream, &greeting, &[])?;
+            if matches!(greeting, Greeting::Ending) {
+                // The client waits for the end of the process, which ends the connection.
+                agent.state.end();
+                loop {
+                    std::thread::park();
+                }
+            }
+            Ok(None)
+        }
+    }
+}
+
+impl Agent {
+    /// Accepts a client, with the restrictions that it asks for, or returns the refusal.
+    fn accept(&self, hello: Hello, anchor: &[u8], process: u32) -> Result<Accepted<'_>, Greeting> {
+        if hello.purpose == Purpose::Lock {
+            return Err(Greeting::Ending);
+        }
+        if hello.version != VERSION {
+            return Err(Greeting::Refused(Refusal::OtherVersion(VERSION)));
+        }
+        if hello.folder.is_some_and(|folder| folder != self.folder) {
+            // The store was moved or removed, and there is another folder at its path now.
+            return Err(Greeting::Ending);
+        }
+        if !anchor.is_empty() && anchor != self.anchor {
+            return Err(Greeting::Refused(Refusal::OtherAnchor));
+        }
+        match self.state.connect(process) {
+            Ok(connected) => Ok(Accepted { connected, tool: hello.tool }),
+            Err(NotNow::Ending) => Err(Greeting::Ending),
+            Err(NotNow::Full) => Err(Greeting::Refused(Refusal::TooManyClients)),
+        }
+    }
+
+    /// Executes a request. It is under way until its reply is sent, so that an agent that ends does not cut the reply off.
+    fn execute(
+        &self,
+        stream: &UnixStream,
+        accepted: &Accepted<'_>,
+        message: ClientMessage,
+        body: &[u8],
+    ) -> io::Result<()> {
+        let Some(_work) = self.state.begin(message.is_use()) else {
+            let error = StoreError::Locked.into();
+            return frame::write(&mut &*stream, &ServerMessage::<()>::Failed(error), &[]);
+        };
+        let is_restricted = accepted.tool.as_ref().is_some_and(ToolOptions::is_restricted);
+        if is_restricted && !message.is_tool_call() {
+            return refuse(stream, Refusal::Restricted);
+        }
+        let mut last = Instant::now();
+        let mut progress = |records| {
+            if last.elapsed() >= PROGRESS_PAUSE {
+                last = Instant::now();
+                // The work goes on if the client has disconnected.
+                let _ = frame::write(&mut &*stream, &ServerMessage::<()>::Progress(records), &[]);
+            }
+        };
+        let mut context = Context {
+            session: &self.session,
+            tool: accepted.tool.as_ref(),
+            facts: &|| accepted.connected.facts(),
+            progress: &mut progress,
+        };
+        let sent = message.execute(body, &mut context, Send(stream));
+        // A halted session is of no use; the store may work when it is unlocked again.
+        if self.session.is_locked() {
+            self.state.end();
+        }
+        sent
+    }
+}
+
+/// Sends the reply to a client.
+struct Send<'s>(&'s UnixStream);
+
+impl Responder for Send<'_> {
+    type Sent = io::Result<()>;
+
+    fn respond<R: Reply>(mut self, reply: Result<R, FileError>) -> io::Result<()> {
+        match reply {
+            Ok(reply) => {
+                let (head, body) = reply.into_parts();
+                frame::write(&mut self.0, &ServerMessage::Reply(head), body.expose())
+            }
+            Err(error) => frame::write(&mut self.0, &ServerMessage::<()>::Failed(error), &[]),
+        }
+    }
+}
+
+fn refuse(mut stream: &UnixStream, refusal: Refusal) -> io::Result<()> {
+    frame::write(&mut stream, &ServerMessage::<()>::Refused(refusal), &[])
+}
+
+/// Reads frames, each within a limited time, however slowly its bytes arrive.
+struct Timed<'s> {
+    stream: &'s UnixStream,
+    limit: Duration,
+    /// The time by which the frame must be complete; set at its first byte, which may take any time.
+    deadline: Option<Instant>,
+}
+
+impl Read for Timed<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let left = match self.deadline {
+            None => None,
+            Some(deadline) => match deadline.saturating_duration_since(Instant::now()) {
+                Duration::ZERO => return Err(io::ErrorKind::TimedOut.into()),
+                left => Some(left),
+            },
+        };
+        self.stream.set_read_timeout(left)?;
+        let read = (&mut &*self.stream).read(buffer);
+        self.deadline = self.deadline.or_else(|| Some(Instant::now() + self.limit));
+        read
+    }
+}
+
+/// The time for a hello.
+const HELLO_TIME: Duration = Duration::from_secs(5);
+
+/// The time for a frame to arrive once it has begun, and for a frame to be sent.
+const FRAME_TIME: Duration = Duration::from_secs(30);
+
+/// Between two reports of progress to a person.
+const PROGRESS_PAUSE: Duration = Duration::from_millis(100);

@@ -1,0 +1,164 @@
+//! The behaviour of an unlocked store, on a session and on a client of a real agent.
+#![cfg(unix)]
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "a test that meets the unexpected should stop there and say so"
+)]
+
+#[path = "../../../tests/store/unlocked_store/suite.rs"]
+mod suite;
+
+use std::path::PathBuf;
+use std::sync::mpsc;
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use inmost::{
+    FileError, Files, KdfCost, MemoryTool, Passphrase, SearchQuery, Session, StoreError,
+    ToolOptions, VaultOptions,
+};
+use inmost_agent::{AgentError, AgentOptions, Client, ConnectOptions, Limits, Secret, SlotOptions};
+use suite::{SUITE, transcript};
+
+/// An agent on a thread of this process, and the folder of its store.
+struct Agent {
+    store: PathBuf,
+    thread: Option<JoinHandle<Result<(), AgentError>>>,
+    _home: tempfile::TempDir,
+}
+
+fn passphrase() -> Passphrase {
+    Passphrase::new("correct horse battery staple").unwrap()
+}
+
+impl Agent {
+    fn start() -> Self {
+        let home = tempfile::tempdir().unwrap();
+        let store = home.path().join("store");
+        let options = VaultOptions::new().kdf_cost(KdfCost::new(19_456, 2, 1));
+        options.create(&store, &passphrase()).unwrap().lock();
+        let (ready, wait) = mpsc::channel();
+        let limits = Limits { idle: Duration::from_secs(600), total: Duration::from_secs(600) };
+        let place = store.clone();
+        let thread = thread::spawn(move || {
+            let secret = Secret::new(passphrase(), None);
+            inmost_agent::serve::<AgentError>(&place, &AgentOptions::new(limits), secret, |_| {
+                ready.send(()).unwrap();
+                Ok(())
+            })
+        });
+        wait.recv().unwrap();
+        Self { store, thread: Some(thread), _home: home }
+    }
+
+    fn client(&self) -> Client {
+        Client::connect(&self.store).unwrap().unwrap()
+    }
+}
+
+impl Drop for Agent {
+    fn drop(&mut self) {
+        // The client waits for the end of the agent's process, which this one is: so it is not waited for.
+        let store = self.store.clone();
+        thread::spawn(move || inmost_agent::lock(store));
+        let served = self.thread.take().map(JoinHandle::join);
+        assert!(matches!(served, Some(Ok(Ok(()))) | None), "{served:?}");
+    }
+}
+
+#[test]
+fn a_session_behaves() {
+    for (name, case) in SUITE {
+        println!("{name}");
+        case(&Session::in_memory().unwrap());
+    }
+}
+
+#[test]
+fn a_client_behaves_as_a_session_does() {
+    let agent = Agent::start();
+    let client = agent.client();
+    for (name, case) in SUITE {
+        println!("{name}");
+        case(&client);
+        let files = Files::new(&client);
+        for entry in files.list("/memories").unwrap() {
+            files.remove(&format!("/memories/{}", entry.name)).unwrap();
+        }
+    }
+}
+
+#[test]
+fn tool_calls_give_the_same_bytes_on_both() {
+    let agent = Agent::start();
+    let here = transcript(&MemoryTool::new(Session::in_memory().unwrap()));
+    assert_eq!(transcript(&MemoryTool::new(agent.client())), here);
+}
+
+#[test]
+fn maintenance_and_keyslots_work_through_a_client() {
+    let agent = Agent::start();
+    let client = agent.client();
+    Files::new(&client).write("/memories/a", "text").unwrap();
+    assert_eq!(client.status().unwrap().files, 1);
+    assert_eq!(client.agent().unwrap().process, std::process::id());
+    assert!(!client.compaction_due().unwrap());
+    assert!(client.check(|_| {}).unwrap().problems.is_empty());
+    client.purge(|_| {}).unwrap();
+    let copy = agent.store.with_file_name("copy");
+    client.backup(&copy, |_| {}).unwrap();
+    assert!(copy.join("header.a").exists());
+    let secret = Secret::new(Passphrase::new("another one").unwrap(), None);
+    let number = client.add_slot(&secret, SlotOptions::new()).unwrap();
+    assert_eq!(client.slots().unwrap().len(), 2);
+    client.replace_slot(number, &secret, SlotOptions::new()).unwrap();
+    client.remove_slot(number).unwrap();
+    assert!(matches!(client.remove_slot(number), Err(StoreError::NoSuchSlot(_))));
+    assert!(client.rotate(&Secret::new(passphrase(), None), |_| {}).unwrap().is_empty());
+    assert_eq!(Files::new(&client).read("/memories/a").unwrap().as_str(), "text");
+}
+
+#[test]
+fn a_restricted_client_runs_tool_calls_and_nothing_else() {
+    let agent = Agent::start();
+    let options = ToolOptions::new().read_only(true);
+    let client = ConnectOptions::new().tool(options).connect(&agent.store).unwrap().unwrap();
+    let refused = Files::new(&client).read("/memories/a").unwrap_err();
+    assert!(
+        matches!(&refused, FileError::Store(StoreError::KeyAgent(why)) if why.contains("restricted to calls"))
+    );
+    assert!(matches!(client.slots(), Err(StoreError::KeyAgent(_))));
+    // The options of the connection are in force, whatever the tool asks for.
+    let tool = MemoryTool::new(client);
+    let reply = tool.run_json(r#"{"command": "create", "path": "/memories/a", "file_text": ""}"#);
+    assert_eq!(reply.result().content(), "Error: Memory is read-only.");
+}
+
+#[test]
+fn threads_share_a_client() {
+    let agent = Agent::start();
+    let client = agent.client();
+    thread::scope(|scope| {
+        for number in 0..4 {
+            let client = client.clone();
+            scope.spawn(move || {
+                let files = Files::new(&client);
+                for file in 0..5 {
+                    files.write(&format!("/memories/{number}/{file}"), "tea\n").unwrap();
+                }
+                assert!(files.search("/memories", SearchQuery::text("tea")).count() >= 5);
+            });
+        }
+    });
+    assert_eq!(client.status().unwrap().files, 20);
+}
+
+#[test]
+fn without_an_agent_there_is_no_client() {
+    let home = tempfile::tempdir().unwrap();
+    assert!(Client::connect(home.path()).unwrap().is_none());
+    assert!(Client::connect(home.path().join("none")).unwrap().is_none());
+    assert!(!inmost_agent::lock(home.path()).unwrap());
+}

@@ -63,7 +63,7 @@ impl LocalStorage {
         let anchor = AnchorFile::default();
         let storage = Self { folder, target: None, anchor, ballast, _lock: lock };
         for copy in header_file::COPIES {
-            // The draft left by a crash may be a header with key slots that were to be removed.
+            // The draft left by a crash may be a header with keyslots that were to be removed.
             header_file::discard_draft(&storage.folder, copy);
         }
         Ok(storage)

@@ -295,9 +295,7 @@ fn settle(folder: &Path) -> Result<(), StorageError> {
 fn check_no_blobs(folder: &Path) -> Result<(), StorageError> {
     match fs::read_dir(folder.join(repair::BLOBS))?.next() {
         None => Ok(()),
-        Some(_) => Err(StorageError::Corrupt(
-            "the engine has a file beside its log for a long value".into(),
-        )),
+        Some(_) => Err(StorageError::Corrupt("the engine stored a value outside its log".into())),
     }
 }
 

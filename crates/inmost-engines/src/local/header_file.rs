@@ -112,7 +112,7 @@ fn path(folder: &Path, copy: HeaderCopy) -> PathBuf {
     folder.join(name(copy))
 }
 
-/// Overwrites the file with zeros, so that old key slots do not remain readable in free blocks.
+/// Overwrites the file with zeros, so that old keyslots do not remain readable in free blocks.
 ///
 /// Best effort: a copy-on-write file system keeps the old block, and so may an SSD.
 fn fill_with_zeros(mut file: &File) -> io::Result<()> {

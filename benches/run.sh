@@ -4,7 +4,7 @@
 #   benches/run.sh            under 8 minutes after building; BENCH_LARGE=1 adds a store of 100,000 files, BENCH_HUGE=1 one of
 #                             1,000,000 too, which take longer to fill than everything else together
 #   benches/run.sh --smoke    under a minute after building: small sizes, few samples; the page goes to benches/target/smoke
-#   benches/run.sh --page     makes the page anew from the results of the last run
+#   benches/run.sh --page     rewrites the page from the results of the last run
 #
 # Works in a folder below TMPDIR if that is on a disk, else below benches/target; needs 2 GB there, and about 5 GB more for a
 # store of 1,000,000 files.
@@ -36,7 +36,7 @@ write_page() { python3 python/page.py "$results" "$page" "$charts"; }
 
 as_root() { if [ "$(id -u)" = 0 ]; then "$@"; else sudo -n "$@"; fi; }
 
-# Installs Debian packages if that is possible; who needs them finds out by trying.
+# Installs Debian packages if possible. The caller detects a failure when it uses them.
 install() { as_root apt-get update -qq && as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq "$@"; }
 
 say() { printf '== %s (%d s)\n' "$1" "$SECONDS" >&2; }
@@ -75,7 +75,7 @@ fi
 real_disk() { [ -d "$1" ] && case $(stat -f -c %T "$1") in tmpfs | ramfs | fuse*) return 1 ;; esac; }
 place=${TMPDIR:-/tmp}
 real_disk "$place" || place=$PWD/target
-real_disk "$place" || { echo 'neither TMPDIR nor benches/target is on a disk: syncs would cost nothing' >&2; exit 1; }
+real_disk "$place" || { echo 'neither TMPDIR nor benches/target is on a disk, and syncs elsewhere would cost nothing' >&2; exit 1; }
 work=$(mktemp -d "$place/inmost-bench.XXXXXX")
 trap 'rm -rf "$work"' EXIT
 
@@ -90,7 +90,7 @@ python3 python/machine.py "$work" "benches/run.sh${1:+ $1}" "${missing[@]}" >"$r
 say 'traces and stores'
 "$measure" traces "$work/traces" "${traces[@]}"
 for size in $sizes; do "$measure" fill "$work/store-$size" "$size"; done
-# What filling has left dirty is no part of what follows.
+# Write back the dirty pages from filling, so that they do not disturb the measurements.
 sync
 
 say 'single calls'
@@ -103,7 +103,7 @@ for trace in mixed long; do "$measure" replay "$trace" "$work/traces/$trace" "$w
 if [[ " ${missing[*]} " != *' sdk '* ]]; then
     say 'the Python SDK'
     mkdir "$work/sdk"
-    # The page then lacks its rows, says so, and ends this script as failed.
+    # On failure, the page names the missing rows and page.py makes this script fail.
     "$venv/bin/python" python/sdk.py "$work/traces" "$work/sdk" "$results" "$seconds" ||
         printf '\n!! The measurement of the Python SDK failed\n\n' >&2
 fi

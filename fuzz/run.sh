@@ -2,7 +2,7 @@
 # Runs every fuzz target for some seconds and prints a table of the results.
 #
 #   fuzz/run.sh [seconds] [target...]     60 seconds each, all targets, address sanitizer on
-#   SANITIZER=none fuzz/run.sh 10         the smoke form: no nightly features, half the time to build
+#   SANITIZER=none fuzz/run.sh 10         smoke test: no nightly features, half the build time
 #
 # Uses the nightly toolchain if it is installed, else the stable one with unstable features allowed. New inputs go to
 # fuzz/target/found/<target>, findings to fuzz/artifacts/<target>. The committed corpus is only read.
@@ -19,7 +19,7 @@ fi
 
 fuzz=(cargo fuzz)
 if [ "$sanitizer" = none ]; then
-    # A folder of its own, so that the two forms do not rebuild each other.
+    # A separate folder, so that the two forms do not rebuild each other.
     export CARGO_TARGET_DIR=$PWD/target/none
 else
     if cargo +nightly --version >/dev/null 2>&1; then
@@ -33,7 +33,7 @@ options() {
     case $1 in
         call) echo -dict=dictionaries/json.dict -max_len=4096 ;;
         path) echo -dict=dictionaries/path.dict -max_len=2048 ;;
-        # Short inputs test little here, so libFuzzer may begin with long ones.
+        # Short inputs test little here, so libFuzzer may start with long ones.
         model | tamper) echo -max_len=1200 -len_control=0 ;;
         *) echo -max_len=4096 ;;
     esac
@@ -48,7 +48,7 @@ for target in "${targets[@]}"; do
     found=target/found/$target log=target/logs/$target.log
     mkdir -p "$found" "corpus/$target" "regressions/$target" "artifacts/$target"
     status=0
-    # shellcheck disable=SC2046 # options are words
+    # shellcheck disable=SC2046 # the options must be split into words
     "${fuzz[@]}" run --release --sanitizer "$sanitizer" "$target" \
         "$found" "corpus/$target" "regressions/$target" -- \
         -max_total_time="$seconds" -timeout=60 -rss_limit_mb=2048 -print_final_stats=1 \

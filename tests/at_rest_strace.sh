@@ -1,6 +1,7 @@
 #!/bin/sh
-# Records every file that a process opens for writing and every byte that it writes while it uses a store in every way,
-# and looks for what it was given to keep: the tests of tests/secrets/at_rest.rs that are left out by default.
+# Records every file that a process opens for writing and every byte that it writes while it uses a store in
+# every way, and searches them for the stored content. These are the ignored tests of
+# tests/secrets/at_rest.rs.
 set -eu
 cd "$(dirname "$0")/.."
 if ! command -v strace >/dev/null; then

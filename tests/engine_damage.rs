@@ -1,19 +1,22 @@
-//! Damage to the engine's own files, at seeded places: bits, zeros, cuts, files that are missing or should not be there.
+//! Tests of damage to the engine's own files, at seeded places: flipped bits, zeros, truncation, missing and
+//! extra files.
 //!
-//! The engine's checksums cannot be relied on, and some damage makes it recover to an older state and report success.
-//! So every outcome has to be one of these: the right text everywhere; an error; or, for an older state,
-//! [`StoreError::RolledBack`] with both numbers. A panic, another text or a store with less in it is a failure.
+//! The engine's checksums are not reliable, and some damage makes it recover to an older state and report
+//! success. So every outcome must be one of these: the right text everywhere; an error; or, for an older
+//! state, [`StoreError::RolledBack`] with both numbers. A panic, a wrong text or a store with missing content
+//! is a failure.
 //!
-//! Short form: 30 places. Long form, with a table:
-//! `cargo test --release --features redb --test engine_damage -- --ignored --nocapture`.
+//! The short form damages 30 places. The long form prints a table: `cargo test --release --features redb
+//! --test engine_damage -- --ignored --nocapture`.
 //!
-//! A program of its own: after a panic in one of its I/O threads, sled refuses work for every store of the process.
+//! This is a separate test program, because after a panic in one of its I/O threads sled refuses work for
+//! every store of the process.
 
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
     clippy::indexing_slicing,
-    reason = "a test that meets the unexpected should stop there and say so"
+    reason = "a test should stop at the first unexpected result and report it"
 )]
 
 use std::collections::BTreeMap;
@@ -38,7 +41,7 @@ fn unlock(store: &Path) -> Result<Session, StoreError> {
     Vault::open(store)?.unlock(&passphrase())
 }
 
-/// A closed store with several sessions behind it, so that its log is part snapshot and part not.
+/// A closed store that several sessions have used, so that its log is partly covered by a snapshot.
 struct Base {
     folder: TempDir,
     texts: Texts,
@@ -99,7 +102,7 @@ fn copy_folder(from: &Path, to: &Path) {
     }
 }
 
-/// `SplitMix64`.
+/// The `SplitMix64` generator.
 struct Random(u64);
 
 impl Random {
@@ -116,7 +119,7 @@ impl Random {
     }
 }
 
-/// The engine's files, in the order of their names.
+/// The engine's files, sorted by name.
 fn engine_files(store: &Path) -> Vec<PathBuf> {
     let mut files = Vec::new();
     let mut folders = vec![generation(store)];
@@ -140,10 +143,10 @@ fn generation(store: &Path) -> PathBuf {
     found
 }
 
-/// Damages the store, and returns the kind of damage.
+/// Damages the store and returns the kind of damage.
 fn damage(store: &Path, random: &mut Random) -> String {
     let files = engine_files(store);
-    // Most bytes are in the log, so most damage is, too; a quarter of it is elsewhere.
+    // Most bytes are in the log, so three quarters of the damage is there and a quarter elsewhere.
     let log = files.iter().find(|path| path.ends_with("db") || path.ends_with("redb")).unwrap();
     let others: Vec<_> = files.iter().filter(|path| *path != log).collect();
     let file = match random.below(4) {
@@ -188,7 +191,7 @@ fn damage(store: &Path, random: &mut Random) -> String {
     }
 }
 
-/// Adds a file or folder that does not belong.
+/// Adds a file or folder that does not belong to the store.
 fn extra(store: &Path, random: &mut Random) -> String {
     let generation = generation(store);
     let garbage: Vec<u8> = (0..3_000).flat_map(|_| random.next().to_le_bytes()).collect();
@@ -243,7 +246,7 @@ fn outcome(store: &Path, base: &Base) -> String {
         Ok(session) => session,
         Err(StoreError::RolledBack { expected, found }) => {
             assert_eq!(expected, base.commit);
-            assert!(found <= expected, "an older state is not {found}");
+            assert!(found <= expected, "an older state was reported with the newer number {found}");
             return "RolledBack".into();
         }
         Err(error @ (StoreError::Storage(_) | StoreError::Tampered { .. })) => {
@@ -255,16 +258,16 @@ fn outcome(store: &Path, base: &Base) -> String {
     let mut found = Texts::new();
     if let Err(error) = collect(&session, "/memories", &mut found) {
         for (path, text) in &found {
-            assert!(base.texts.get(path) == Some(text), "{path} has another text");
+            assert!(base.texts.get(path) == Some(text), "the text of {path} differs");
         }
         return format!("read: {error}");
     }
-    assert!(found == base.texts, "opened without an error, and is another store");
+    assert!(found == base.texts, "the store opened without an error but its content differs");
     let report = session.check().unwrap();
     if report.is_clean() { "right".into() } else { "right, check: problems".into() }
 }
 
-/// Errors of folders and files are collected; what can be read must be right.
+/// Collects all readable files. Errors of folders and files are collected too.
 fn collect(session: &Session, folder: &str, found: &mut Texts) -> Result<(), String> {
     let first_word = |error: &dyn std::fmt::Debug| {
         let words = format!("{error:?}");
@@ -288,7 +291,8 @@ fn collect(session: &Session, folder: &str, found: &mut Texts) -> Result<(), Str
 }
 
 fn run(engine: StorageEngine, seeds: std::ops::Range<u64>) -> BTreeMap<(String, String), u64> {
-    // The engine panics on some damage, and the library turns that into an error: these panics are not printed.
+    // The engine panics on some damage, and the library turns that into an error. These panics are not
+    // printed.
     let usual = panic::take_hook();
     panic::set_hook(Box::new(move |info| {
         if !info.location().is_some_and(|location| {

@@ -1,12 +1,13 @@
-//! The layers inside the crates of the library and of the fuzz targets, kept by reading their sources: a module names only
-//! lower ones.
+//! Checks the layers inside the crates of the library and of the fuzz targets by reading their sources: a
+//! module must name only modules below it.
 //!
-//! The compiler keeps the layers between crates: the engines cannot name a key, the format cannot name an engine, and
-//! neither can name a session, because they do not depend on those crates. This test keeps what a crate border does not:
-//! the layers within the library and within the format, and the one place that may name each crate of others.
+//! The compiler checks the layers between crates: the engines cannot name a key, the format cannot name an
+//! engine, and neither can name a session, because they do not depend on those crates. This test checks what
+//! crate borders do not: the layers within the library and within the format, and the single place that may
+//! name each third-party crate.
 //!
-//! Sources are read as tokens, so comments, documentation and strings do not count, and code inside macro
-//! calls and under `#[cfg(test)]` does. Not seen: a path that a macro puts together from single identifiers.
+//! Sources are read as tokens. Comments, documentation and strings do not count; code inside macro calls and
+//! under `#[cfg(test)]` does. A path that a macro assembles from single identifiers is not detected.
 
 #![allow(clippy::unwrap_used, reason = "a test that meets the unexpected should stop there")]
 
@@ -15,8 +16,8 @@ use std::path::{Path, PathBuf};
 
 use proc_macro2::{Delimiter, Ident, Span, TokenStream, TokenTree};
 
-/// A crate: the folder of its sources, and its top-level modules, lowest first. Modules of one row do not
-/// name each other. A crate without rows has no layers inside.
+/// A crate: its source folder and its top-level modules, lowest first. Modules in one row must not name each
+/// other. A crate without rows has no layers inside.
 struct Crate {
     folder: &'static str,
     layers: &'static [&'static [&'static str]],
@@ -27,7 +28,7 @@ const CRATES: [Crate; 5] = [
     Crate {
         folder: "crates/inmost-format/src",
         layers: &[
-            // Exported macros, which are named from the root of their crate.
+            // Exported macros, which are named from the crate root.
             &["assert_leaks_nowhere", "assert_not_impl"],
             &["limits", "secret"],
             &["crypto"],
@@ -62,11 +63,11 @@ const CRATES: [Crate; 5] = [
     },
 ];
 
-/// Crates of others that only one place names, by the beginnings of the paths of its files.
+/// Third-party crates that only one place may name, with the path prefixes of that place.
 const CONFINED: [(&str, &[&str]); 7] = [
     ("argon2", &["crates/inmost-format/src/crypto/"]),
     ("bincode", &["crates/inmost-format/src/record/codec.rs"]),
-    // The example of docs/FORMAT.md is computed beside our own code, not with it.
+    // The example of docs/FORMAT.md is computed independently of our own code.
     (
         "blake2",
         &["crates/inmost-format/src/crypto/", "crates/inmost-format/src/record/format_example.rs"],
@@ -80,16 +81,16 @@ const CONFINED: [(&str, &[&str]); 7] = [
 #[test]
 fn every_module_names_only_lower_layers() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let mut complaints = Vec::new();
+    let mut errors = Vec::new();
     for krate in &CRATES {
         let sources = sources(&root.join(krate.folder));
-        assert!(sources.len() > 2, "the sources of {} are elsewhere", krate.folder);
+        assert!(sources.len() > 2, "the sources of {} were not found", krate.folder);
         for path in sources {
             let name = path.strip_prefix(root).unwrap().to_str().unwrap().replace('\\', "/");
-            complaints.extend(check(&name, &fs::read_to_string(&path).unwrap()));
+            errors.extend(check(&name, &fs::read_to_string(&path).unwrap()));
         }
     }
-    assert!(complaints.is_empty(), "\n{}\n", complaints.join("\n"));
+    assert!(errors.is_empty(), "\n{}\n", errors.join("\n"));
 }
 
 #[test]
@@ -97,8 +98,8 @@ fn the_program_and_the_key_agent_reach_nothing_but_the_public_api() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let folders = ["cli", "crates/inmost-agent"].map(|folder| root.join(folder));
     for path in folders.iter().flat_map(|folder| sources(&folder.join("src"))) {
-        let complaints = check_foreign(&fs::read_to_string(&path).unwrap());
-        assert!(complaints.is_empty(), "{}: {complaints:?}", path.display());
+        let errors = check_foreign(&fs::read_to_string(&path).unwrap());
+        assert!(errors.is_empty(), "{}: {errors:?}", path.display());
     }
     for folder in folders {
         let manifest = fs::read_to_string(folder.join("Cargo.toml")).unwrap();
@@ -108,7 +109,7 @@ fn the_program_and_the_key_agent_reach_nothing_but_the_public_api() {
     }
 }
 
-/// Files with one violation each: the name, the source, and a part of the complaint.
+/// Files with one violation each: the name, the source, and a part of the error.
 const VIOLATIONS: &[(&str, &str, &str)] = &[
     ("crates/inmost-format/src/crypto/kdf.rs", "use crate::header::Header;", "up to header"),
     (
@@ -203,7 +204,8 @@ const VIOLATIONS: &[(&str, &str, &str)] = &[
 #[test]
 fn every_source_file_is_declared_as_a_module() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let folders = CRATES.iter().map(|krate| krate.folder).chain(["cli/src", "crates/inmost-agent/src"]);
+    let folders =
+        CRATES.iter().map(|krate| krate.folder).chain(["cli/src", "crates/inmost-agent/src"]);
     for folder in folders.map(|folder| root.join(folder)) {
         for path in sources(&folder) {
             let stem = path.file_stem().unwrap().to_str().unwrap();
@@ -229,9 +231,9 @@ fn every_source_file_is_declared_as_a_module() {
 #[test]
 fn planted_violations_are_found() {
     for (name, source, expected) in VIOLATIONS {
-        let complaints = check(name, source);
-        assert_eq!(complaints.len(), 1, "{name}: {source}: {complaints:?}");
-        assert!(complaints[0].contains(expected), "{name}: {source}: {complaints:?}");
+        let errors = check(name, source);
+        assert_eq!(errors.len(), 1, "{name}: {source}: {errors:?}");
+        assert!(errors[0].contains(expected), "{name}: {source}: {errors:?}");
     }
     assert_eq!(check_foreign("#[path = \"../../src/session.rs\"] mod session;").len(), 1);
     assert_eq!(check_foreign("use inmost::internals::Path;").len(), 1);
@@ -240,7 +242,7 @@ fn planted_violations_are_found() {
 }
 
 #[test]
-fn what_is_allowed_is_not_complained_of() {
+fn allowed_sources_pass() {
     for (name, source) in [
         ("src/lib.rs", "mod tool; pub use tool::MemoryTool; use crate::session;"),
         ("src/tool/parse.rs", "use crate::{limits, session::{Session, StoreError}, vfs};"),
@@ -274,7 +276,7 @@ fn what_is_allowed_is_not_complained_of() {
     }
 }
 
-/// What is wrong with a source file of the library; `name` is its path in the workspace.
+/// Returns the errors in a source file of the library. `name` is its path in the workspace.
 fn check(name: &str, source: &str) -> Vec<String> {
     let Some((krate, below)) = CRATES
         .iter()
@@ -287,41 +289,41 @@ fn check(name: &str, source: &str) -> Vec<String> {
     if matches!(module.last().map(String::as_str), Some("mod" | "lib")) {
         module.pop();
     }
-    // The list of modules and of what is public.
+    // `lib.rs`, the list of modules and public items.
     let Some(layer) = module.first().cloned() else { return Vec::new() };
     if !krate.layers.is_empty() && krate.rank(&layer).is_none() {
         return vec![format!("{name}: {layer} is in no layer; give it a row in CRATES")];
     }
-    let mut complaints = Vec::new();
+    let mut errors = Vec::new();
     for named in names_in(source, module) {
-        let complaint = match &named.what {
+        let error = match &named.what {
             What::Root(target) => krate.points_wrong(&layer, target),
             What::WholeCrate if krate.layers.is_empty() => None,
             What::WholeCrate => Some("names the whole crate".to_owned()),
-            What::File => Some("takes in a file by its path".to_owned()),
+            What::File => Some("includes a file by its path".to_owned()),
             What::Crate(krate) => CONFINED
                 .iter()
                 .find(|(confined, _)| confined == krate)
                 .filter(|(_, homes)| !homes.iter().any(|home| name.starts_with(home)))
                 .map(|(_, homes)| format!("{krate} is named outside {}", homes.join(", "))),
         };
-        complaints.extend(complaint.map(|what| format!("{name}:{}: {what}", named.line)));
+        errors.extend(error.map(|what| format!("{name}:{}: {what}", named.line)));
     }
-    complaints
+    errors
 }
 
-/// What is wrong with a source file of another package.
+/// Returns the errors in a source file of another package.
 fn check_foreign(source: &str) -> Vec<String> {
-    let mut complaints = Vec::new();
+    let mut errors = Vec::new();
     for named in names_in(source, Vec::new()) {
         if matches!(named.what, What::File) {
-            complaints.push(format!("{}: takes in a file by its path", named.line));
+            errors.push(format!("{}: includes a file by its path", named.line));
         }
     }
     if source.contains("inmost::internals") {
-        complaints.push("uses the module for fuzz targets".to_owned());
+        errors.push("uses the module for fuzz targets".to_owned());
     }
-    complaints
+    errors
 }
 
 impl Crate {
@@ -330,7 +332,7 @@ impl Crate {
             return None;
         }
         let Some(height) = self.rank(target) else {
-            return Some(format!("{target} is in no layer; name it by the module it is from"));
+            return Some(format!("{target} is in no layer; name it through its module"));
         };
         match height.cmp(&self.rank(layer)?) {
             std::cmp::Ordering::Less => None,
@@ -344,7 +346,7 @@ impl Crate {
     }
 }
 
-/// Something that a source file names.
+/// An item that a source file names.
 struct Named {
     what: What,
     line: usize,
@@ -353,11 +355,11 @@ struct Named {
 enum What {
     /// A path from the root of this crate, by its first segment.
     Root(String),
-    /// The root of this crate itself, through which everything can be reached.
+    /// The root of this crate itself, which gives access to everything.
     WholeCrate,
-    /// A path that begins with something else: another crate, or what is in scope under that name.
+    /// A path that begins elsewhere: in another crate, or with a name in scope.
     Crate(String),
-    /// Source text from a file that is not where its module says.
+    /// Source text from a file outside the usual place of its module.
     File,
 }
 
@@ -368,15 +370,15 @@ fn names_in(source: &str, module: Vec<String>) -> Vec<Named> {
     reader.names
 }
 
-/// What the paths in a group go on from.
+/// The prefix of the paths in a group.
 enum Prefix {
-    /// Nothing: ordinary code.
+    /// No prefix: ordinary code.
     None,
-    /// Nothing, and each is a path: `use {a, b}`.
+    /// No prefix, and each is a path: `use {a, b}`.
     Bare,
     /// The root of this crate: `use crate::{a, b}`.
     Root,
-    /// Something that was judged by its first segment.
+    /// A path that was already checked by its first segment.
     Judged,
 }
 
@@ -423,8 +425,8 @@ impl Reader {
         }
     }
 
-    /// Reads a path from its first segment on; answers where it ends. A single segment counts as a path where it is
-    /// `explicit` that it is one.
+    /// Reads a path from its first segment. Returns the position after it. A single segment counts as a path
+    /// only if it is `explicit`.
     fn path(
         &mut self,
         first: &Ident,
@@ -449,7 +451,7 @@ impl Reader {
         }
         let end = at;
         if is_word(tokens.get(at), "as") {
-            at += 2; // the new name names nothing
+            at += 2; // the new name is not a reference
         }
         if matches!(prefix, Prefix::Judged) {
             return at;
@@ -462,7 +464,7 @@ impl Reader {
             }
             None => {}
             Some([module, ..]) => self.name(What::Root(module.clone()), first.span()),
-            // What a group holds is named from the root.
+            // The items of a group start from the root.
             Some([]) if group.is_some() => {}
             Some([]) if is_visibility(tokens, begin, end) => {}
             Some([]) => self.name(What::WholeCrate, first.span()),
@@ -474,7 +476,7 @@ impl Reader {
         at
     }
 
-    /// Reads what follows `extern crate`; answers how many tokens that is.
+    /// Reads the tokens after `extern crate`. Returns their number.
     fn extern_crate(&mut self, name: Option<&TokenTree>) -> usize {
         let Some(TokenTree::Ident(name)) = name else { return 0 };
         let what = if name == "self" { What::WholeCrate } else { What::Crate(name.to_string()) };
@@ -482,7 +484,7 @@ impl Reader {
         1
     }
 
-    /// A path as one from the root of this crate; `None` if it begins elsewhere.
+    /// Converts a path to one from the root of this crate, or returns `None` if it begins elsewhere.
     fn resolve(&self, segments: &[String], prefix: &Prefix) -> Option<Vec<String>> {
         let mut segments = segments.iter().map(String::as_str).peekable();
         let mut path = match (prefix, *segments.peek()?) {
@@ -503,7 +505,7 @@ impl Reader {
     }
 }
 
-/// Whether an attribute is `path = "..."`, or sets it under a condition.
+/// Returns whether an attribute is `path = "..."`, or sets it conditionally.
 fn sets_path(attribute: TokenStream) -> bool {
     let tokens: Vec<TokenTree> = attribute.into_iter().collect();
     tokens.windows(2).any(|pair| is_word(pair.first(), "path") && is_sign(pair.get(1), '='))
@@ -513,7 +515,7 @@ fn sets_path(attribute: TokenStream) -> bool {
         })
 }
 
-/// The name of the module whose body ends just before `at`: `mod name { ... }`.
+/// Returns the name of the module whose body ends just before `at`: `mod name { ... }`.
 fn inline_module(tokens: &[TokenTree], at: usize) -> Option<String> {
     let [.., keyword, TokenTree::Ident(name), TokenTree::Group(_)] = tokens.get(..at)? else {
         return None;
@@ -521,7 +523,7 @@ fn inline_module(tokens: &[TokenTree], at: usize) -> Option<String> {
     is_word(Some(keyword), "mod").then(|| name.to_string())
 }
 
-/// Whether what follows is a name being given, or the rest of something that was read already.
+/// Returns whether the next token declares a name or belongs to something already read.
 fn is_declared(before: Option<&TokenTree>) -> bool {
     match before {
         Some(TokenTree::Ident(word)) => word == "mod" || word == "fn",
@@ -538,7 +540,7 @@ fn is_word(token: Option<&TokenTree>, word: &str) -> bool {
     matches!(token, Some(TokenTree::Ident(ident)) if ident == word)
 }
 
-/// Whether a path is all that its parentheses hold: `pub(crate)`, `pub(in super::super)`.
+/// Returns whether parentheses contain only a path: `pub(crate)`, `pub(in super::super)`.
 fn is_visibility(tokens: &[TokenTree], begin: usize, end: usize) -> bool {
     let opened = begin == 0 || begin == 1 && is_word(tokens.first(), "in");
     opened && end == tokens.len()

@@ -1,18 +1,20 @@
-//! The room that a store takes on disk, in long use and after a rewrite.
+//! Tests of the disk space that a store occupies, in long use and after a rewrite.
 //!
-//! The bound is the rule of [`Session::compaction_due`]: a store is offered a rewrite when it takes more than three times
-//! its live bytes and 8 MiB. A rewrite has to bring it below that, or the offer would never end.
+//! The bound is the rule of [`Session::compaction_due`]: a rewrite is offered when a store occupies more than
+//! three times its live bytes and more than 8 MiB. A rewrite must bring it below that, or it would be offered
+//! again at once.
 //!
-//! How far below is the engine's affair and differs from run to run: sled reuses a segment of its log (2 MiB) when its
-//! threads have found it empty and the epochs of the process have moved on. One store alone took 1.9 times its live bytes
-//! after a rewrite, 14 times out of 14; with a second store busy in the same process it took up to 2.7 times. So these
-//! tests are a program of their own, run one after the other, and leave that much room.
+//! The size after a rewrite depends on the engine and varies: sled reuses a segment of its log (2 MiB) when
+//! its threads have found it empty and the epochs of the process have advanced. One store alone occupied 1.9
+//! times its live bytes after a rewrite, 14 times out of 14; with a second busy store in the same process it
+//! occupied up to 2.7 times. So these tests are a separate program, run one after the other, and allow for
+//! that.
 //!
 //! The figures are printed: `cargo test --release --test space -- --nocapture`.
 
 #![allow(
     clippy::unwrap_used,
-    reason = "a test that meets the unexpected should stop there and say so"
+    reason = "a test should stop at the first unexpected result and report it"
 )]
 
 use std::fs;
@@ -26,14 +28,14 @@ const FILES: u64 = 500;
 const OVERWRITES: u64 = 20_000;
 const MIB: u64 = 1 << 20;
 
-/// Changes between two looks at the size.
+/// The number of changes between two measurements of the size.
 const STEP: u64 = 25;
 /// Room for the growth of the log in one step. It grows by segments of 2 MiB, and a step changes 25 files of 8 KB at most.
 const GROWTH: u64 = 4 * MIB;
 
 static ALONE: Mutex<()> = Mutex::new(());
 
-/// `SplitMix64`.
+/// The `SplitMix64` generator.
 struct Random(u64);
 
 impl Random {
@@ -45,7 +47,7 @@ impl Random {
         (mixed ^ (mixed >> 31)) % end
     }
 
-    /// From 200 bytes to 8 KB of lines.
+    /// Returns a text of lines, from 200 bytes to 8 KB.
     fn text(&mut self) -> String {
         let bytes = 200 + self.below(7_800);
         "a line of a note that is written again and again\n"
@@ -61,7 +63,7 @@ fn disk(session: &Session) -> u64 {
     session.status().unwrap().disk_bytes
 }
 
-/// Bytes of live records, by the estimate of `compaction_due`.
+/// The bytes of live records, as estimated by `compaction_due`.
 fn live(session: &Session) -> u64 {
     let status = session.status().unwrap();
     status.bytes + status.bytes / 8 + status.files * 512
@@ -82,13 +84,13 @@ fn store(place: &Path, files: u64, random: &mut Random) -> Session {
     session
 }
 
-/// A folder in memory, if there is one.
+/// A folder in memory, if the system has one.
 fn place() -> TempDir {
     let memory = Path::new("/dev/shm");
     if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() }.unwrap()
 }
 
-/// Every offer of a rewrite is accepted; one is made where a command would make it, here after every [`STEP`] changes.
+/// Every offered rewrite is made where a command would make it, here after every [`STEP`] changes.
 #[test]
 fn long_use_stays_within_its_room() {
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
@@ -106,18 +108,19 @@ fn long_use_stays_within_its_room() {
         most_live = most_live.max(live(&session));
         if session.compaction_due().unwrap() {
             let before = disk(&session);
-            // The old generation and the new one are both there for a moment.
+            // During a rewrite, the old and the new generation exist together.
             session
                 .with_progress(|_| most = most.max(folder_bytes(&path_of_store)))
                 .purge()
                 .unwrap();
             assert!(disk(&session) < before);
-            assert!(!session.compaction_due().unwrap(), "a rewrite settles the offer");
+            assert!(!session.compaction_due().unwrap(), "a rewrite is still due after a rewrite");
             most_rewritten = most_rewritten.max(disk(&session));
             rewrites += 1;
         }
     }
-    // The old generation is as large as it can grow before the offer, the new one too small for another.
+    // The old generation is at most as large as it can grow before the offer, and the new one is too small
+    // for another offer.
     let bound = 2 * offered_above(most_live) + GROWTH;
     println!(
         "{FILES} files, {most_live} bytes live: at most {most} on disk, bound {bound}; {rewrites} rewrites, at most \
@@ -139,7 +142,7 @@ fn a_rewritten_store_is_not_offered_another_rewrite() {
     assert!(after <= offered_above(live));
 }
 
-/// All files but what is set aside for a full disk.
+/// The bytes of all files except the ballast.
 fn folder_bytes(folder: &Path) -> u64 {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let bytes = entries.map(|entry| match entry.metadata() {

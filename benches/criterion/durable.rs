@@ -1,4 +1,4 @@
-//! Durable changes: every row returns when its bytes are on the disk.
+//! Durable changes: every timed call returns when its bytes are on the disk.
 
 use std::fs::{self, File};
 use std::io::Write;
@@ -20,7 +20,7 @@ const THREADS: usize = 8;
 
 pub(crate) fn rows(criterion: &mut Criterion) {
     let mut group = group(criterion, "edit");
-    // Once before and once after the rest: if the two differ, the disk was not the same for all.
+    // The append is timed before and after the rest. If the two differ, the speed of the disk changed.
     append(&mut group, "append-before");
     for kind in Kind::ALL.iter().copied().filter(|kind| *kind != Kind::BareSled) {
         for depth in [1, 3] {
@@ -60,7 +60,7 @@ fn edit(group: &mut BenchmarkGroup<'_, WallTime>, name: &str, peer: &dyn Peer, d
     });
 }
 
-/// A file of 2 KiB among 20 others, in every folder above it too.
+/// Creates a file of 2 KiB among 20 others, and 20 others in every folder above it.
 fn fill(peer: &dyn Peer, folder: &str) {
     let mut path = String::new();
     for segment in folder.split_inclusive('/') {
@@ -82,7 +82,8 @@ fn bare_sled(group: &mut BenchmarkGroup<'_, WallTime>) {
     });
 }
 
-/// Eight threads, each with a file of its own; the time of one edit is the time of all by their number.
+/// Eight threads, each with its own file. The time of one edit is the total time divided by the number of
+/// edits.
 fn together(group: &mut BenchmarkGroup<'_, WallTime>, kind: Kind) {
     let name = format!("{}-{THREADS}-threads", kind.name());
     let peer = kind.begin(&work(&format!("edit-{name}"))).expect("a peer");
@@ -91,11 +92,12 @@ fn together(group: &mut BenchmarkGroup<'_, WallTime>, kind: Kind) {
         create(&*peer, &path(thread), &(text_of(2_000, 7) + "colour: green\n"));
     }
     group.bench_function(name, |bencher| {
-        // An even number of edits leaves the files as they were.
+        // An even number of edits restores the files.
         bencher.iter_custom(|iterations| {
             let rounds = iterations.next_multiple_of(2);
-            let edits = u32::try_from(rounds * THREADS as u64).expect("not so many edits");
-            all_threads(&*peer, rounds) / edits * u32::try_from(iterations).expect("not so many")
+            let edits = u32::try_from(rounds * THREADS as u64).expect("few enough edits");
+            all_threads(&*peer, rounds) / edits
+                * u32::try_from(iterations).expect("few enough iterations")
         });
     });
 }

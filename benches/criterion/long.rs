@@ -1,4 +1,4 @@
-//! Long files: edits and views in the middle of them, and reading one as a whole.
+//! Long files: edits and views in their middle, and reading a whole file.
 
 use std::time::{Duration, Instant};
 
@@ -31,7 +31,7 @@ pub(crate) fn rows(criterion: &mut Criterion) {
     group.finish();
 }
 
-/// Inserts a line in the middle. The file is written anew, untimed, whenever it has grown by a twentieth.
+/// Inserts a line in the middle. When the file has grown by a twentieth, it is written again, untimed.
 fn insert(group: &mut BenchmarkGroup<'_, WallTime>, name: &str, session: &Session, text: &str) {
     let memory = Memory::of(session.clone());
     let middle = text.lines().count() / 2;
@@ -69,12 +69,12 @@ fn view_range(group: &mut BenchmarkGroup<'_, WallTime>, name: &str, session: &Se
         serde_json::json!({"command": "view", "path": PATH, "view_range": [first, first + 99]});
     let json = json.to_string();
     group.bench_function(format!("view-range-{name}"), |bencher| {
-        bencher.iter(|| memory.call(&json).expect("an answer"));
+        bencher.iter(|| memory.try_run_json(&json).expect("a result"));
     });
 }
 
-/// Reads 10 MiB as it comes, once more with a session that keeps next to nothing decrypted, and opens as many buffers of
-/// 4 KiB with the bare AEAD.
+/// Reads 10 MiB with the default cache and with a very small one, and opens as many buffers of 4 KiB with the
+/// bare AEAD.
 fn read(group: &mut BenchmarkGroup<'_, WallTime>) {
     let path = work("read");
     let session = store::create(&path, StorageEngine::Sled).expect("a store");
@@ -113,7 +113,7 @@ fn bare_aead(group: &mut BenchmarkGroup<'_, WallTime>) {
     group.bench_function("bare-aead", |bencher| {
         bencher.iter(|| {
             for (index, (ciphertext, tag)) in sealed.iter().enumerate() {
-                // Opening is in place, and the ciphertext is needed again: what an engine would do too.
+                // Opening works in place, and the ciphertext is needed again. An engine would copy it too.
                 buffer.copy_from_slice(ciphertext);
                 let opened = cipher.decrypt_inout_detached(
                     &nonce(index),
@@ -121,7 +121,7 @@ fn bare_aead(group: &mut BenchmarkGroup<'_, WallTime>) {
                     buffer.as_mut_slice().into(),
                     tag,
                 );
-                opened.expect("what was sealed");
+                opened.expect("the sealed plaintext");
                 std::hint::black_box(&buffer);
             }
         });

@@ -1,4 +1,4 @@
-//! Views and listings, warm: Criterion's warm-up has made the same call many times.
+//! Views and listings, warm: Criterion's warm-up has repeated the same call many times.
 
 use criterion::Criterion;
 use inmost::SessionOptions;
@@ -39,7 +39,7 @@ fn listings(criterion: &mut Criterion) {
     for (files, path) in filled() {
         let session = store::open(&path, SessionOptions::new()).expect("a filled store");
         let memory = Memory::of(session.clone());
-        // A folder in the middle.
+        // A folder in the middle of the store.
         let view = view(&store::folder_of(files / 2));
         group.bench_function(format!("inmost-among-{files}"), |bencher| {
             bencher.iter(|| call(&memory, &view));

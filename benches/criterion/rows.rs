@@ -1,7 +1,8 @@
-//! The rows that Criterion times: single calls, warm, through the tool as an agent would make them.
+//! The rows that Criterion times: single calls through the tool, warm, like the calls of an agent.
 //!
-//! `run.sh` sets `BENCH_WORK` (a folder on a real disk, with the filled stores), `BENCH_SIZES` (their files) and
-//! `BENCH_SECONDS` (how long to measure a row), and gives Criterion the number of samples.
+//! `run.sh` sets `BENCH_WORK` (a folder on a real disk with the filled stores), `BENCH_SIZES` (their numbers
+//! of files) and `BENCH_SECONDS` (the measuring time of a row), and passes the number of samples to
+//! Criterion.
 
 mod durable;
 mod long;
@@ -32,14 +33,14 @@ fn setting(name: &str) -> String {
     std::env::var(name).unwrap_or_else(|_| panic!("{name} is not set; run.sh sets it"))
 }
 
-/// A folder of this name for the peers of one group, which is not there yet.
+/// Returns the path of a new folder for the peers of one group.
 fn work(name: &str) -> PathBuf {
     let path = PathBuf::from(setting("BENCH_WORK")).join(name);
-    assert!(!path.exists(), "{} is there already", path.display());
+    assert!(!path.exists(), "{} already exists", path.display());
     path
 }
 
-/// A store that was filled before, and how many files it has.
+/// Returns the filled stores and their numbers of files.
 fn filled() -> Vec<(usize, PathBuf)> {
     let sizes = setting("BENCH_SIZES");
     let stores = sizes.split_whitespace().map(|size| {
@@ -49,30 +50,30 @@ fn filled() -> Vec<(usize, PathBuf)> {
     stores.collect()
 }
 
-/// A group in which every sample makes the same number of calls: a call takes as long as any other.
+/// Creates a group in which every sample has the same number of calls, because all calls take equally long.
 fn group<'c>(criterion: &'c mut Criterion, name: &str) -> BenchmarkGroup<'c, WallTime> {
     let mut group = criterion.benchmark_group(name);
     group.sampling_mode(SamplingMode::Flat);
     group
 }
 
-/// A call that must succeed.
+/// Makes a call that must succeed.
 fn call(peer: &dyn Peer, json: &str) -> String {
-    peer.call(json).expect("an answer")
+    peer.call(json).expect("a result")
 }
 
-/// A file, created through the tool.
+/// Creates a file through the tool.
 fn create(peer: &dyn Peer, path: &str, text: &str) {
     let json = serde_json::json!({"command": "create", "path": path, "file_text": text});
     call(peer, &json.to_string());
 }
 
-/// A view of a path.
+/// Returns the JSON of a view of a path.
 fn view(path: &str) -> String {
     serde_json::json!({"command": "view", "path": path}).to_string()
 }
 
-/// An edit of one line and the edit that takes it back, so that a file stays what it is.
+/// Returns an edit of one line and the edit that restores it, so that the file keeps its text.
 fn edits(path: &str) -> [String; 2] {
     let edit = |old: &str, new: &str| -> Value {
         serde_json::json!({"command": "str_replace", "path": path, "old_str": old, "new_str": new})

@@ -1,6 +1,6 @@
 """Medians and spreads as SVG, readable on light and on dark pages, without any library.
 
-Dots, not bars: the scale is logarithmic and has no zero for a bar to begin at.
+It draws dots instead of bars, because the scale is logarithmic and has no zero where a bar could start.
 """
 
 import math
@@ -30,7 +30,7 @@ text { font: 13px system-ui, sans-serif; fill: #24292f }
 
 
 def dots(title: str, rows: list[tuple[str, Row]], limit: tuple[str, float] | None = None) -> str:
-    """One line a row: a dot at the median, a stroke from the 10th to the 90th percentile."""
+    """Draws one line per row: a dot at the median, a stroke from the 10th to the 90th percentile."""
     unit = rows[0][1].unit
     values = [row.low for _, row in rows] + [row.high for _, row in rows] + ([limit[1]] if limit else [])
     first = 10 ** math.floor(math.log10(max(min(values), 1)) - 0.01)

@@ -1,4 +1,4 @@
-"""Prints what a run was made on and how, as JSON: machine.py WORK COMMAND PEERS_MISSING..."""
+"""Prints the machine and the command of a run as JSON: machine.py WORK COMMAND PEERS_MISSING..."""
 
 import json
 import os
@@ -13,13 +13,13 @@ def main() -> None:
     facts = {
         "date": time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime()),
         "command": command,
-        "commit": said("git", "rev-parse", "--short=12", "HEAD") + dirty(),
+        "commit": output_of("git", "rev-parse", "--short=12", "HEAD") + dirty(),
         "processor": of_file("/proc/cpuinfo", "model name"),
         "cores": os.cpu_count(),
         "memory": f"{int(of_file('/proc/meminfo', 'MemTotal').split()[0]) / 2**20:.0f} GiB",
         "kernel": " ".join(os.uname()[i] for i in (0, 2, 4)),
-        "file system": said("findmnt", "-no", "FSTYPE,OPTIONS", "-T", work),
-        "rustc": said("rustc", "--version"),
+        "file system": output_of("findmnt", "-no", "FSTYPE,OPTIONS", "-T", work),
+        "rustc": output_of("rustc", "--version"),
         "python": sys.version.split()[0],
         "busy before": f"{busy(2):.0%} of the processor",
         "missing": missing,
@@ -27,7 +27,7 @@ def main() -> None:
     print(json.dumps(facts, indent=1))
 
 
-def said(*command: str) -> str:
+def output_of(*command: str) -> str:
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=True)
         return " ".join(done.stdout.split())
@@ -36,7 +36,7 @@ def said(*command: str) -> str:
 
 
 def busy(seconds: float) -> float:
-    """What others use of the processor. Not the load average, which still holds the build before the run."""
+    """Returns the share of processor time that is in use. The load average would still include the build before the run."""
 
     def ticks() -> tuple[int, int]:
         times = [int(field) for field in pathlib.Path("/proc/stat").read_text().splitlines()[0].split()[1:9]]
@@ -49,8 +49,8 @@ def busy(seconds: float) -> float:
 
 
 def dirty() -> str:
-    """Changes of what is measured; the page itself is one of the files that a run changes."""
-    changed = said("git", "status", "--porcelain", "--", "..", ":!../docs/BENCHMARKS.md", ":!../docs/benchmarks")
+    """Reports uncommitted changes, except to the page itself, which a run changes."""
+    changed = output_of("git", "status", "--porcelain", "--", "..", ":!../docs/BENCHMARKS.md", ":!../docs/benchmarks")
     return " and changes that are not committed" if changed else ""
 
 

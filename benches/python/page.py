@@ -1,7 +1,7 @@
-"""Makes the page and its charts from the results of a run: page.py RESULTS PAGE CHARTS_FOLDER
+"""Writes the page and its charts from the results of a run: page.py RESULTS PAGE CHARTS_FOLDER
 
-Every number and every verdict is computed here from the samples. What was not measured is said, loudly, and a row that is
-missing without a reason makes the script fail after the page is written.
+Every number and every verdict is computed here from the samples. The page names in bold what was not measured. If a row is
+missing without a reason, the script fails after it has written the page.
 """
 
 import json
@@ -21,8 +21,8 @@ PEERS = {
     "sdk": "Python SDK",
     "bare-sled": "bare sled",
 }
-DRIFT = 1.3  # between the two rows of the append before the page warns
-BUSY = 15  # percent of the processor that others may use before the page warns
+DRIFT = 1.3  # ratio of the two append rows above which the page warns
+BUSY = 15  # percent of processor time used by other processes above which the page warns
 COMMANDS = ["all", "view", "create", "str_replace", "insert", "delete", "rename"]
 
 
@@ -48,23 +48,23 @@ def main() -> None:
         sys.exit("no unlock was measured")
     unexplained = [name for name in absent(rows) if name not in machine["missing"]]
     if unexplained:
-        sys.exit(f"peers without results, and nobody said why: {', '.join(unexplained)}")
+        sys.exit(f"peers without results and without a reason: {', '.join(unexplained)}")
 
 
 def head(rows: dict[str, Row], machine: dict) -> str:
     facts = [(name, value) for name, value in machine.items() if name not in ("missing", "command")]
     warning = ""
     if float(machine["busy before"].split("%")[0]) > BUSY:
-        warning = "\n\n**The machine was busy before this run began: its absolute times, and ratios across rows, are not to be trusted.**"
+        warning = "\n\n**The machine was busy before this run began. Its absolute times and the ratios between rows are not reliable.**"
     before, after = rows["edit/append-before"].median, rows["edit/append-after"].median
     drift = max(before, after) / min(before, after)
     if drift > DRIFT:
-        warning += f"\n\n**The disk was not the same throughout: the append took {digits(drift)} times as long once as the other time. Ratios of durable rows are not to be trusted.**"
+        warning += f"\n\n**The speed of the disk changed during the run: one append took {digits(drift)} times as long as the other. Ratios of durable rows are not reliable.**"
     for name in machine["missing"]:
-        warning += f"\n\n**NOT MEASURED: {PEERS.get(name, name)} could not be had on this machine.**"
+        warning += f"\n\n**NOT MEASURED: {PEERS.get(name, name)} could not be installed on this machine.**"
     return f"""# Benchmarks
 
-Made by `{machine["command"]}`; do not edit. [benches/README.md](../benches/README.md) says what is measured how, and what is unfair to whom.
+Made by `{machine["command"]}`; do not edit. [benches/README.md](../benches/README.md) describes the method and its biases.
 Medians; the spread is the 10th to the 90th percentile of the samples. Ratios compare rows of this one run.{warning}
 
 {table(["", ""], facts)}"""
@@ -79,8 +79,8 @@ def verdicts(rows: dict[str, Row], sizes: list[int]) -> str:
         body.append((target.what, target.wanted(rows), found, spread, verdict))
     text = """## Targets
 
-Met or missed is said of the medians. The spread of a ratio is the widest that the samples allow, a low sample of one row over a
-high one of the other; where it holds the target, another run may end otherwise."""
+Medians decide whether a target is met. The spread of a ratio is the widest that the samples allow: a low sample of one row over a
+high sample of the other. If the target lies within the spread, another run may have a different result."""
     return f"{text}\n\n{table(['what', 'target', 'found', 'spread', ''], body)}"
 
 
@@ -99,9 +99,9 @@ def edits(rows: dict[str, Row], machine: dict, folder: pathlib.Path, page: pathl
     chart = save(folder, page, "edit", charts.dots("A durable one-line edit of a 2 KiB file", present))
     text = """## A durable edit
 
-`str_replace` of one line in a file of 2 KiB, beside appending 4 KiB to a file and `fdatasync`. The append is timed before and
-after everything else; if the two differ, the disk was not the same for all. With 8 threads, the time of one edit is the time of
-all by their number. The Python SDK does not sync folders, so its edits promise less."""
+`str_replace` of one line in a file of 2 KiB, compared with appending 4 KiB to a file and `fdatasync`. The append is timed before
+and after everything else; if the two differ, the speed of the disk changed during the run. With 8 threads, the time of one edit
+is the total time divided by the number of edits. The Python SDK does not sync folders, so its edits are less durable."""
     return f"{text}\n\n{chart}\n\n{table(['', 'median', 'spread', 'to the append'], body)}{lacking(rows, machine, 'edit')}"
 
 
@@ -128,7 +128,7 @@ def reading(rows: dict[str, Row], sizes: list[int], machine: dict, folder: pathl
     body = [(name, shown(row.median, "ns"), spread(row)) for name, _, row in present]
     text = """## Reading, listing, long files
 
-Warm: the same call was made for a while before. Bare sled has no text to show. Inserts are durable, into the middle of the file."""
+All rows are warm: the same call was repeated before timing. Bare sled stores no text, so it is not shown. Inserts are durable, into the middle of the file."""
     joined = "\n\n".join(made)
     return f"{text}\n\n{joined}\n\n{table(['', 'median', 'spread'], body)}{lacking(rows, machine, 'view', 'list')}"
 
@@ -136,12 +136,12 @@ Warm: the same call was made for a while before. Bare sled has no text to show. 
 MIXED = """## A trace of ordinary calls
 
 60 % view, 15 % `str_replace`, 10 % insert, 10 % create, 3 % rename, 2 % delete over files of 0.2 to 8 KB, the same calls for
-every peer, which then holds the same files. The peers in Rust take turns of 50 calls; the Python SDK follows. `all` is the
-average call of a turn."""
+every peer, with the same final files. The peers in Rust take turns of 50 calls; the Python SDK follows. `all` is the average
+call of a turn."""
 LONG = """## A trace of one long file
 
-Half views of 100 lines, a quarter `str_replace`, a quarter insert in one file of 4 MiB. Bare sled writes here what one changed
-chunk costs, as inmost does."""
+Half views of 100 lines, a quarter `str_replace`, a quarter insert in one file of 4 MiB. Bare sled writes
+as much as inmost does for one changed chunk."""
 
 
 def trace(rows: dict[str, Row], machine: dict, folder: pathlib.Path, page: pathlib.Path, name: str, text: str) -> str:
@@ -176,12 +176,12 @@ def unlocking(rows: dict[str, Row], sizes: list[int], folder: pathlib.Path, page
         answer, version = rows["start/answer"], rows["start/version"]
         start = f"""
 
-From starting the program to the first line of its answer: `inmost call` on a store with the cheapest key derivation
+Time from the start of the program to its first line of output: `inmost call` on a store with the cheapest key derivation
 {cell(answer)}; `inmost --version` {cell(version)}."""
     text = """## Unlocking
 
-With the default cost of key derivation, of stores with files of 1 KB in folders of 100. The rest is what inmost itself does:
-finding the store, its header, the root, the anchors and their sync."""
+The default cost of key derivation, and stores with files of 1 KB in folders of 100. *The rest* is inmost's own work:
+finding the store, reading its header, the root and the anchors, and syncing the anchors."""
     return f"{text}\n\n{chart}\n\n{table(['files', *names.values()], body)}{start}"
 
 
@@ -192,18 +192,18 @@ def room(rows: dict[str, Row], sizes: list[int], machine: dict) -> str:
         for id, name in names.items()
         if f"written/{id}" in rows
     ]
-    text = """## Room
+    text = """## Disk and memory
 
-Bytes that the process writes to files for one durable one-line edit of a 2 KiB file at depth 3: those it hands to `write`, and
-those the kernel counts as pages made dirty. Where the kernel caches a file in large folios, one dirty byte counts as a whole
-folio; what the file system adds in its journal is in neither."""
+Bytes that the process writes to files for one durable one-line edit of a 2 KiB file at depth 3: the bytes passed to `write`, and
+the dirty pages that the kernel counts. If the kernel caches a file in large folios, one dirty byte counts as a whole folio.
+Neither number includes the journal of the file system."""
     text += f"\n\n{table(['', 'handed to write', 'counted by the kernel'], body)}{lacking(rows, machine, 'written')}"
     body = [
         (f"{size:,}", *(cell(rows[f"resident-{size}/{part}"]) for part in ("opened", "read")))
         for size in sizes
         if f"resident-{size}/read" in rows
     ]
-    text += "\n\nResident memory that a session adds to its process; decoded nodes are kept up to 16 MiB, and sled is told to keep 32 MiB of pages, which it exceeds:"
+    text += "\n\nResident memory that a session adds to its process. The cache of decoded nodes is limited to 16 MiB. sled's page cache is set to 32 MiB, which sled exceeds:"
     text += f"\n\n{table(['files', 'unlocked', 'every file read'], body)}"
     stores = {"trace": "after the trace", **{str(size): f"{size:,} files" for size in sizes}}
     parts = ("text", "live", "used", "rewritten")
@@ -212,7 +212,7 @@ folio; what the file system adds in its journal is in neither."""
         if f"stored-{name}/live" in rows:
             found = [rows[f"stored-{name}/{part}"] for part in parts]
             body.append((what, *(f"{cell(row)} ({digits(row.median / found[1].median)}x)" for row in found)))
-    text += "\n\nStores on the disk, and as multiples of the live bytes, which are keys and padded records. sled's log grows by segments of 2 MiB, which shows in small stores that were used. Not counted is the ballast for a full disk"
+    text += "\n\nSize of stores on the disk, and as multiples of the live bytes, which are keys and padded records. sled's log grows by segments of 2 MiB, which dominates in small stores after use. The ballast for a full disk is not counted"
     text += f", {cell(rows['stored-trace/ballast'])} in every store:" if "stored-trace/ballast" in rows else ":"
     text += f"\n\n{table(['store', 'text', 'live', 'as used', 'rewritten'], body)}"
     return text
@@ -223,11 +223,11 @@ def absent(rows: dict[str, Row]) -> list[str]:
 
 
 def lacking(rows: dict[str, Row], machine: dict, *groups: str) -> str:
-    """Says which peers a section has no row of, but for bare sled, which has no text."""
+    """Lists the peers without a row in a section. Bare sled is left out, because it stores no text."""
     text = ""
     for peer, name in PEERS.items():
         if peer != "bare-sled" and not all(any(id.startswith(f"{group}/{peer}") for id in rows) for group in groups):
-            why = "it could not be had on this machine" if peer in machine["missing"] else "its measurement failed"
+            why = "it could not be installed on this machine" if peer in machine["missing"] else "its measurement failed"
             text += f"\n\n**NOT MEASURED: {name}; {why}.**"
     return text
 

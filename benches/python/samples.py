@@ -1,4 +1,4 @@
-"""Samples of a run: reading them, and what is said of them."""
+"""Reads the samples of a run, and formats numbers."""
 
 import json
 import pathlib
@@ -34,7 +34,7 @@ class Row:
 
 
 def read(results: pathlib.Path) -> dict[str, Row]:
-    """All rows of a run by their names: our own files, and Criterion's folders."""
+    """Returns all rows of a run by name, from our own files and from Criterion's folders."""
     rows = {}
     for file in sorted(results.glob("*.json")):
         if file.name == "machine.json":
@@ -51,7 +51,7 @@ def read(results: pathlib.Path) -> dict[str, Row]:
 
 
 def shown(value: float, unit: str) -> str:
-    """A number as people write it, with three digits that mean something."""
+    """Formats a number with its unit and three significant digits."""
     steps = [("ns", 1), ("us", 1e3), ("ms", 1e6), ("s", 1e9)]
     if unit == "bytes":
         steps = [("B", 1), ("KiB", 2**10), ("MiB", 2**20), ("GiB", 2**30)]

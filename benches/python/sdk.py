@@ -1,9 +1,9 @@
-"""The official Python SDK's file backend, on the same trace and the same rows as the peers in Rust.
+"""Measures the file backend of the official Python SDK, with the same traces and rows as the peers in Rust.
 
     sdk.py TRACES WORK RESULTS SECONDS
 
-Calls are parsed before the clock starts: the SDK takes dictionaries, and JSON is not its work. It syncs its files but not
-its folders, so its changes promise less than everybody else's here.
+Calls are parsed before the clock starts, because the SDK takes dictionaries and does not parse JSON. It syncs its files but
+not its folders, so its changes are less durable than those of the other peers.
 """
 
 import json
@@ -35,12 +35,12 @@ def replay(name: str, trace: pathlib.Path, work: pathlib.Path) -> list[dict]:
     took = []
     for call in calls:
         start = time.perf_counter_ns()
-        tool.call(call)  # raises where the model would be told of an error
+        tool.call(call)  # raises an exception where the model would receive an error
         took.append((call["command"], time.perf_counter_ns() - start))
     for path, text in json.loads((trace / "files.json").read_text()).items():
         found = (work / path.lstrip("/")).read_text()
         if found != text:
-            sys.exit(f"sdk: {path} has another text")
+            sys.exit(f"sdk: the text of {path} differs")
     turns = [took[at : at + TURN] for at in range(0, len(took), TURN)]
     rows = [row(f"{name}/sdk/all", [sum(time for _, time in turn) / len(turn) for turn in turns])]
     for command in ["view", "create", "str_replace", "insert", "delete", "rename"]:
@@ -54,7 +54,7 @@ def single_calls(work: pathlib.Path, seconds: float) -> list[dict]:
     tool = BetaLocalFilesystemMemoryTool(base_path=str(work / "sdk-rows"))
     rows = []
     for depth, folder in [(1, "/memories"), (3, "/memories/project/notes")]:
-        # The same company as the files of the other peers have.
+        # As many other files as the files of the other peers have in their folders.
         for number in range(20):
             tool.call({"command": "create", "path": f"{folder}/other-{number}.md", "file_text": text_of(2_000)})
         rows.append(row(f"edit/sdk-depth-{depth}", samples(seconds, edits(tool, f"{folder}/today.md"))))
@@ -69,7 +69,7 @@ def single_calls(work: pathlib.Path, seconds: float) -> list[dict]:
 
 
 def written(work: pathlib.Path) -> list[dict]:
-    """Bytes that one edit makes this process write, as /proc/self/io counts them."""
+    """Returns the bytes that this process writes for one edit, as counted by /proc/self/io."""
     tool = BetaLocalFilesystemMemoryTool(base_path=str(work / "sdk-written"))
     edit = edits(tool, "/memories/project/notes/today.md")
     counts = {"written": [], "handed": []}
@@ -83,7 +83,7 @@ def written(work: pathlib.Path) -> list[dict]:
 
 
 def edits(tool: BetaLocalFilesystemMemoryTool, path: str):
-    """One line is edited, then edited back, in a file of 2 KiB."""
+    """Edits one line in a file of 2 KiB, then restores it."""
     tool.call({"command": "create", "path": path, "file_text": text_of(2_000) + "colour: green\n"})
     turn = 0
 
@@ -98,7 +98,7 @@ def edits(tool: BetaLocalFilesystemMemoryTool, path: str):
 
 
 def samples(seconds: float, call) -> list[float]:
-    """As Criterion does with flat sampling: warm up, then as many samples of the same number of calls."""
+    """Samples like Criterion's flat sampling: a warm-up, then as many samples, each with the same number of calls."""
     calls, start = 0, time.perf_counter()
     while time.perf_counter() - start < seconds / 4:
         call()

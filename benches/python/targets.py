@@ -7,13 +7,13 @@ from samples import Row, digits, shown
 
 @dataclass
 class Target:
-    """A number that is to stay at or below a limit, or at or above it."""
+    """A measurement with an upper or a lower limit."""
 
     what: str
     bound: str  # "at most" or "at least"
     limit: float
-    top: str  # the row on top of the ratio
-    bottom: str | None = None  # the row below it; none where the limit is in the unit of the row
+    top: str  # the numerator of the ratio
+    bottom: str | None = None  # the denominator; None if the limit has the unit of the row
 
     def wanted(self, rows: dict[str, Row]) -> str:
         if self.bottom is None:
@@ -22,7 +22,7 @@ class Target:
         return f"{self.bound} {self.limit:g}x"
 
     def judge(self, rows: dict[str, Row]) -> tuple[str, str, str]:
-        """What was found, its spread, and the verdict; only ever what the samples say."""
+        """Returns the value, its spread and the verdict, computed only from the samples."""
         names = [name for name in (self.top, self.bottom) if name is not None]
         lacking = [name for name in names if name not in rows]
         if lacking:
@@ -34,7 +34,8 @@ class Target:
         else:
             bottom = rows[self.bottom]
             found = top.median / bottom.median
-            # The widest that the samples allow: a low one of one row over a high one of the other.
+            # The widest ratio that the samples allow: a low sample of one row over a high sample of the
+            # other.
             low, high = top.low / bottom.high, top.high / bottom.low
             text = lambda value: digits(value) + "x"
         met = found <= self.limit if self.bound == "at most" else found >= self.limit
@@ -45,7 +46,7 @@ class Target:
 
 
 def targets(sizes: list[int]) -> list[Target]:
-    """In the order of the design's table."""
+    """Returns the targets in the order of the page."""
     smallest, others = sizes[0], sizes[1:]
     return [
         Target("durable one-line edit, depth 1, to append + fdatasync", "at most", 1.6, "edit/inmost-depth-1", "edit/append"),

@@ -1,4 +1,4 @@
-//! sled as inmost drives it, and nothing else: no encryption, no tree, no tool. What is left is the price of the engine.
+//! sled as inmost uses it, without encryption, tree or tool. It shows the cost of the engine alone.
 
 use std::collections::HashMap;
 use std::error::Error;
@@ -7,8 +7,7 @@ use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 use std::path::Path;
 use std::sync::Mutex;
 
-use crate::answer::Answer;
-use crate::peer::Peer;
+use crate::peer::{CallResult, Peer};
 use crate::random::Random;
 use crate::trace::Call;
 
@@ -22,17 +21,17 @@ pub struct BareSled {
 
 struct State {
     random: Random,
-    /// Bytes of the record of each file.
+    /// The length of the record of each file, in bytes.
     lengths: HashMap<String, usize>,
 }
 
 impl BareSled {
-    /// Begins with nothing.
+    /// Creates an empty database.
     ///
     /// # Errors
-    /// Those of sled.
+    /// The errors of sled.
     pub fn begin(path: &Path) -> Result<Self, Box<dyn Error>> {
-        // The configuration of the library's engine.
+        // The same configuration as the library's engine.
         let config = sled::Config::new().path(path).cache_capacity(32 << 20);
         let db = config.segment_size(2 << 20).flush_every_ms(None).open()?;
         let log = OpenOptions::new().write(true).open(path.join("db"))?;
@@ -40,15 +39,17 @@ impl BareSled {
         Ok(Self { db, log, hasher: BuildHasherDefault::new(), state: Mutex::new(state) })
     }
 
-    /// One change: the records that an edit of a small file two folders down rewrites, in one batch, synced.
+    /// Makes one change: writes and syncs one batch of the records that an edit of a small file two folders
+    /// down rewrites.
     ///
     /// # Errors
-    /// Those of sled.
+    /// The errors of sled.
     pub fn change(&self, path: &str, file: usize) -> Result<(), Box<dyn Error + Send + Sync>> {
         let mut batch = sled::Batch::default();
         {
             let mut state = self.state.lock().expect("no panic");
-            // Root, top folder, folder, a node of it; the file itself. Where a path has fewer folders, its own again.
+            // The root, the top folder, the folder, one of its nodes, and the file. A path with fewer folders
+            // repeats its own.
             let folders: Vec<&str> = path.match_indices('/').map(|(at, _)| &path[..at]).collect();
             for (index, length) in [297, 2_089, 1_065, 2_089].into_iter().enumerate() {
                 let folder = folders[index.min(folders.len() - 1)];
@@ -63,7 +64,7 @@ impl BareSled {
         Ok(self.log.sync_data()?)
     }
 
-    /// 32 bytes that spread evenly, as the addresses of records do.
+    /// Returns 32 evenly distributed bytes, like the addresses of records.
     fn key(&self, path: &str, index: usize) -> [u8; 32] {
         let mut random = Random::new(self.hasher.hash_one((path, index)));
         random.bytes(32).try_into().expect("32 bytes")
@@ -75,7 +76,7 @@ impl BareSled {
 }
 
 impl Peer for BareSled {
-    fn call(&self, json: &str) -> Answer {
+    fn call(&self, json: &str) -> CallResult {
         match serde_json::from_str(json)? {
             Call::View { path, .. } => {
                 self.db.get(self.key(&path, 4))?;
@@ -92,12 +93,13 @@ impl Peer for BareSled {
         Ok(String::new())
     }
 
-    fn text(&self, _: &str) -> Option<Answer> {
+    fn text(&self, _: &str) -> Option<CallResult> {
         None
     }
 }
 
-/// The length of the sealed record of a file of so many bytes. Longer ones are a rope, of which a change rewrites one chunk.
+/// Returns the length of the sealed record of a file with this many bytes. A longer file is a rope, and a
+/// change rewrites one chunk of it.
 fn class(bytes: usize) -> usize {
     let classes = [256, 512, 1_024, 2_048].into_iter();
     classes.filter(|class| bytes + 60 <= *class).min().unwrap_or(4_096) + 41

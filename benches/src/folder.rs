@@ -1,5 +1,5 @@
-//! A plain folder, written as carefully as a store that promises durability has to: every file through a temporary one
-//! that is synced and renamed, every folder synced after what it lists has changed. One writer at a time.
+//! A plain folder with full durability: every file is written to a temporary file, synced and renamed, and
+//! every folder is synced after a change to its entries. It allows one writer at a time.
 
 use std::error::Error;
 use std::fs::{self, File};
@@ -7,22 +7,21 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-use crate::answer::Answer;
-use crate::peer::Peer;
+use crate::peer::{CallResult, Peer};
 use crate::text;
 use crate::trace::Call;
 
-/// The folder that stands for `/memories`.
+/// The folder used as `/memories`.
 pub struct Folder {
     root: PathBuf,
     writer: Mutex<()>,
 }
 
 impl Folder {
-    /// Begins with nothing.
+    /// Creates an empty folder.
     ///
     /// # Errors
-    /// Those of the file system.
+    /// The errors of the file system.
     pub fn begin(path: &Path) -> Result<Self, Box<dyn Error>> {
         fs::create_dir_all(path)?;
         Ok(Self { root: path.to_owned(), writer: Mutex::new(()) })
@@ -43,7 +42,7 @@ impl Folder {
         sync(folder)
     }
 
-    /// Makes the folders above a file, each durable.
+    /// Creates the parent folders of a file, each durably.
     fn make_parents(&self, file: &Path) -> io::Result<()> {
         let folder = file.parent().unwrap_or(&self.root);
         if !folder.is_dir() {
@@ -54,7 +53,7 @@ impl Folder {
         Ok(())
     }
 
-    fn create(&self, path: &str, file_text: &str) -> Answer {
+    fn create(&self, path: &str, file_text: &str) -> CallResult {
         let file = self.host(path)?;
         if file.exists() {
             return Err(format!("Error: File {path} already exists").into());
@@ -64,7 +63,7 @@ impl Folder {
         Ok(format!("File created successfully at: {path}"))
     }
 
-    fn rename(&self, old_path: &str, new_path: &str) -> Answer {
+    fn rename(&self, old_path: &str, new_path: &str) -> CallResult {
         let (old, new) = (self.host(old_path)?, self.host(new_path)?);
         if new.exists() {
             return Err(format!("Error: The destination {new_path} already exists").into());
@@ -78,7 +77,7 @@ impl Folder {
 }
 
 impl Peer for Folder {
-    fn call(&self, json: &str) -> Answer {
+    fn call(&self, json: &str) -> CallResult {
         let call: Call = serde_json::from_str(json)?;
         if let Call::View { path, view_range } = call {
             let host = self.host(&path)?;
@@ -91,7 +90,7 @@ impl Peer for Folder {
         }
         let _writer = self.writer.lock().expect("no panic");
         match call {
-            Call::View { .. } => unreachable!("answered above"),
+            Call::View { .. } => unreachable!("views return above"),
             Call::Create { path, file_text } => self.create(&path, &file_text),
             Call::StrReplace { path, old_str, new_str } => {
                 let file = self.host(&path)?;
@@ -116,7 +115,7 @@ impl Peer for Folder {
         }
     }
 
-    fn text(&self, path: &str) -> Option<Answer> {
+    fn text(&self, path: &str) -> Option<CallResult> {
         Some(self.host(path).and_then(fs::read_to_string).map_err(Into::into))
     }
 }
@@ -125,7 +124,8 @@ fn sync(folder: &Path) -> io::Result<()> {
     File::open(folder)?.sync_all()
 }
 
-/// Bytes of all visible files below a folder; notes what is up to two levels below the first.
+/// Returns the bytes of all visible files below a folder, and collects the entries up to two levels below the
+/// first.
 fn list(
     host: &Path,
     path: &str,

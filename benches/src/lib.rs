@@ -1,8 +1,8 @@
-//! What the benchmarks of inmost share: traces of calls, the peers that answer them, and files of results.
+//! Internal crate of `inmost`: shared code of its benchmarks. It promises no semantic versioning.
 //!
-//! `README.md` says what is measured how, and what is unfair to whom. Nothing here is part of the library.
+//! It contains the traces of calls, the peers that run them, and the result files. `README.md` describes the
+//! method and its biases.
 
-pub mod answer;
 pub mod bare_sled;
 pub mod folder;
 pub mod measure;

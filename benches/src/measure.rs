@@ -1,4 +1,4 @@
-//! Measurements that Criterion does not make: traces, sizes, and events that happen once in a process.
+//! Measurements that Criterion does not make: traces, sizes, and events that happen once per process.
 
 pub mod replay;
 pub mod space;

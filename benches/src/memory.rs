@@ -5,8 +5,7 @@ use std::path::Path;
 
 use inmost::{MemoryTool, Session, StorageEngine};
 
-use crate::answer::Answer;
-use crate::peer::Peer;
+use crate::peer::{CallResult, Peer};
 use crate::store;
 
 /// A store and its tool.
@@ -16,15 +15,15 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// A new store.
+    /// Creates an empty store.
     ///
     /// # Errors
-    /// Those of the library.
+    /// The errors of the library.
     pub fn begin(path: &Path, engine: StorageEngine) -> Result<Self, Box<dyn Error>> {
         Ok(Self::of(store::create(path, engine)?))
     }
 
-    /// The tool of a session.
+    /// Wraps the tool of a session.
     #[must_use]
     pub fn of(session: Session) -> Self {
         Self { tool: MemoryTool::new(session.clone()), session }
@@ -32,7 +31,7 @@ impl Memory {
 }
 
 impl Peer for Memory {
-    fn call(&self, json: &str) -> Answer {
+    fn call(&self, json: &str) -> CallResult {
         let result = self.tool.try_run_json(json)?;
         if result.is_error() {
             return Err(result.content().into());
@@ -40,7 +39,7 @@ impl Peer for Memory {
         Ok(result.into_content())
     }
 
-    fn text(&self, path: &str) -> Option<Answer> {
+    fn text(&self, path: &str) -> Option<CallResult> {
         let read = self.session.files().read(path);
         Some(read.map(|text| text.as_str().to_owned()).map_err(Into::into))
     }

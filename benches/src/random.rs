@@ -1,16 +1,16 @@
-//! Seeded random numbers: the same trace on every machine and in every run.
+//! Seeded random numbers, so that the trace is the same on every machine and in every run.
 
-/// `SplitMix64` (Steele, Lea, Flood 2014): enough for choosing words, and short enough to be read.
+/// The `SplitMix64` generator (Steele, Lea, Flood 2014). It is sufficient for choosing words, and simple.
 pub struct Random(u64);
 
 impl Random {
-    /// The generator of a seed.
+    /// Creates a generator from a seed.
     #[must_use]
     pub fn new(seed: u64) -> Self {
         Self(seed)
     }
 
-    /// 64 random bits.
+    /// Returns 64 random bits.
     pub fn bits(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
@@ -19,22 +19,23 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    /// A number below `bound`, which is above 0. Its bias is below one in 2^40 for what is chosen here.
+    /// Returns a number below `bound`, which must be above 0. Its bias is below one in 2^40 for the bounds
+    /// used here.
     pub fn below(&mut self, bound: usize) -> usize {
         (self.bits() % bound as u64) as usize
     }
 
-    /// A number from 0 to 1.
+    /// Returns a number from 0 to 1.
     pub fn unit(&mut self) -> f64 {
         (self.bits() >> 11) as f64 / (1_u64 << 53) as f64
     }
 
-    /// One of these.
+    /// Returns one of the choices.
     pub fn of<'a, T>(&mut self, choices: &'a [T]) -> &'a T {
         &choices[self.below(choices.len())]
     }
 
-    /// Bytes that nothing compresses.
+    /// Returns incompressible bytes.
     pub fn bytes(&mut self, length: usize) -> Vec<u8> {
         let words = length.div_ceil(8);
         let mut bytes: Vec<u8> = (0..words).flat_map(|_| self.bits().to_le_bytes()).collect();

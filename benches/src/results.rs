@@ -1,4 +1,4 @@
-//! Results: one JSON file for each measurement, from which `report.py` makes the page.
+//! Results: one JSON file per measurement, from which `page.py` writes the page.
 
 use std::error::Error;
 use std::fs;
@@ -7,26 +7,26 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-/// Samples of one row.
+/// The samples of one row.
 #[derive(Serialize)]
 pub struct Row {
-    /// `group/name`.
+    /// The name of the row: `group/name`.
     pub id: String,
-    /// What the samples count: `ns` or `bytes`.
+    /// The unit of the samples: `ns` or `bytes`.
     pub unit: &'static str,
-    /// One number for each repetition, in the order in which they were taken.
+    /// One number per repetition, in order.
     pub samples: Vec<f64>,
 }
 
 impl Row {
-    /// A row of times.
+    /// Creates a row of times.
     #[must_use]
     pub fn of_times(id: impl Into<String>, times: &[Duration]) -> Self {
         let samples = times.iter().map(|time| time.as_secs_f64() * 1e9).collect();
         Self { id: id.into(), unit: "ns", samples }
     }
 
-    /// A row of lengths.
+    /// Creates a row of lengths.
     #[must_use]
     pub fn of_bytes(id: impl Into<String>, bytes: &[u64]) -> Self {
         let samples = bytes.iter().map(|bytes| *bytes as f64).collect();
@@ -37,7 +37,7 @@ impl Row {
 /// Writes rows to `folder/name.json`.
 ///
 /// # Errors
-/// Those of the folder.
+/// The errors of the file system.
 pub fn write(folder: &Path, name: &str, rows: &[Row]) -> Result<(), Box<dyn Error>> {
     fs::create_dir_all(folder)?;
     fs::write(folder.join(name).with_extension("json"), serde_json::to_vec_pretty(rows)?)?;

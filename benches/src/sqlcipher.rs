@@ -1,5 +1,5 @@
-//! SQLCipher with its own defaults, a table of files, a write-ahead log that is synced at every commit. Its key is given
-//! raw, as inmost's is derived before anything is timed.
+//! SQLCipher with its defaults: one table of files, and a write-ahead log that is synced at every commit. It
+//! gets a raw key, because inmost's key is also derived before timing starts.
 
 use std::error::Error;
 use std::path::Path;
@@ -7,21 +7,20 @@ use std::sync::{Mutex, MutexGuard};
 
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
 
-use crate::answer::Answer;
-use crate::peer::Peer;
+use crate::peer::{CallResult, Peer};
 use crate::text;
 use crate::trace::Call;
 
-/// A database.
+/// A database of files.
 pub struct SqlCipher {
     connection: Mutex<Connection>,
 }
 
 impl SqlCipher {
-    /// Begins with nothing.
+    /// Creates an empty database.
     ///
     /// # Errors
-    /// Those of the database, and a build that does not encrypt.
+    /// The errors of the database, and a build that does not encrypt.
     pub fn begin(path: &Path) -> Result<Self, Box<dyn Error>> {
         std::fs::create_dir_all(path)?;
         let connection = Connection::open(path.join("memories.db"))?;
@@ -35,7 +34,7 @@ impl SqlCipher {
         let mode: String =
             connection.query_row("PRAGMA journal_mode = WAL", [], |row| row.get(0))?;
         if mode != "wal" {
-            return Err("no write-ahead log".into());
+            return Err("the write-ahead log cannot be enabled".into());
         }
         connection.pragma_update(None, "synchronous", "FULL")?;
         connection.execute_batch(
@@ -50,7 +49,7 @@ impl SqlCipher {
 }
 
 impl Peer for SqlCipher {
-    fn call(&self, json: &str) -> Answer {
+    fn call(&self, json: &str) -> CallResult {
         let call: Call = serde_json::from_str(json)?;
         let mut connection = self.connection();
         if let Call::View { path, view_range } = call {
@@ -65,15 +64,15 @@ impl Peer for SqlCipher {
         Ok(told)
     }
 
-    fn text(&self, path: &str) -> Option<Answer> {
+    fn text(&self, path: &str) -> Option<CallResult> {
         let text = read(&self.connection(), path).map_err(Into::into);
         Some(text.and_then(|text| text.ok_or_else(|| format!("no file {path}").into())))
     }
 }
 
-fn change(transaction: &Transaction<'_>, call: Call) -> Answer {
+fn change(transaction: &Transaction<'_>, call: Call) -> CallResult {
     match call {
-        Call::View { .. } => unreachable!("no change"),
+        Call::View { .. } => unreachable!("a view is not a change"),
         Call::Create { path, file_text } => {
             let mut insert = transaction
                 .prepare_cached("INSERT INTO file (path, bytes, text) VALUES (?1, ?2, ?3)")?;
@@ -110,7 +109,7 @@ fn read(connection: &Connection, path: &str) -> rusqlite::Result<Option<String>>
     select.query_row([path], |row| row.get(0)).optional()
 }
 
-fn existing(connection: &Connection, path: &str) -> Answer {
+fn existing(connection: &Connection, path: &str) -> CallResult {
     read(connection, path)?.ok_or_else(|| format!("The path {path} does not exist").into())
 }
 
@@ -128,12 +127,13 @@ fn one(changed: usize, path: &str) -> Result<(), Box<dyn Error + Send + Sync>> {
     if changed == 1 { Ok(()) } else { Err(format!("Error: The path {path} does not exist").into()) }
 }
 
-/// Folders are what paths have in common: all files below are counted, those within two levels are shown.
-fn list(connection: &Connection, path: &str) -> Answer {
+/// Lists a folder. A folder exists if paths share it as a prefix. All files below count, and entries within
+/// two levels are shown.
+fn list(connection: &Connection, path: &str) -> CallResult {
     let mut select = connection.prepare_cached(
         "SELECT path, bytes FROM file WHERE path > ?1 AND path < ?2 ORDER BY path",
     )?;
-    // `0` follows `/` in ASCII.
+    // In ASCII, `0` follows `/`.
     let mut rows = select.query([format!("{path}/"), format!("{path}0")])?;
     let (mut total, mut entries) = (0, std::collections::BTreeMap::<String, u64>::new());
     while let Some(row) = rows.next()? {

@@ -1,8 +1,9 @@
-//! What the simple peers do with texts; pure. The wording is the tool's, so that no peer writes less than another.
+//! Text functions of the simple peers, without I/O. The messages are those of the tool, so that no peer
+//! writes less text than another.
 
 use std::fmt::Write as _;
 
-/// Numbered lines of a file: all, or a range of them.
+/// Returns the numbered lines of a file, all of them or a range.
 #[must_use]
 pub fn view(path: &str, text: &str, range: Option<[usize; 2]>) -> String {
     let [first, last] = range.unwrap_or([1, usize::MAX]);
@@ -11,10 +12,10 @@ pub fn view(path: &str, text: &str, range: Option<[usize; 2]>) -> String {
     shown
 }
 
-/// The text with the one place of `old` replaced, and what the model is told.
+/// Replaces the only occurrence of `old`. Returns the new text and the message for the model.
 ///
 /// # Errors
-/// If `old` stands nowhere or in several places.
+/// If `old` occurs nowhere or more than once.
 pub fn str_replace(text: &str, old: &str, new: &str) -> Result<(String, String), String> {
     let mut places = text.match_indices(old);
     let (Some((place, _)), None) = (places.next(), places.next()) else {
@@ -28,10 +29,10 @@ pub fn str_replace(text: &str, old: &str, new: &str) -> Result<(String, String),
     Ok((edited, told))
 }
 
-/// The text with more after a line. Both end in a newline, as everything in a trace does.
+/// Inserts text after a line. Both texts end in a newline, like all texts in a trace.
 ///
 /// # Errors
-/// If there is no such line.
+/// If the line does not exist.
 pub fn insert(text: &str, line: usize, more: &str) -> Result<String, String> {
     let place = match line {
         0 => Some(0),
@@ -41,7 +42,8 @@ pub fn insert(text: &str, line: usize, more: &str) -> Result<String, String> {
     Ok([&text[..place], more, &text[place..]].concat())
 }
 
-/// A listing of a folder from its entries up to two levels below, each with its path and size, in any order.
+/// Returns the listing of a folder from its entries up to two levels below, each with path and size, in any
+/// order.
 #[must_use]
 pub fn listing(path: &str, bytes: u64, mut entries: Vec<(String, u64)>) -> String {
     entries.sort_unstable();
@@ -55,7 +57,7 @@ pub fn listing(path: &str, bytes: u64, mut entries: Vec<(String, u64)>) -> Strin
     shown
 }
 
-/// Whether listings leave a name out.
+/// Returns whether listings omit a name.
 #[must_use]
 pub fn is_hidden(name: &str) -> bool {
     name.starts_with('.') || name == "node_modules"

@@ -1,8 +1,9 @@
-//! Traces: realistic calls of the memory tool, made once from a seed and replayed by every peer.
+//! Traces: realistic calls of the memory tool, generated once from a seed and replayed on every peer.
 //!
-//! The generator keeps the files that the calls lead to, so that every call succeeds, and writes them beside the calls:
-//! a peer that ends with other files did other work. Every line of a file begins with a number that no other line has,
-//! ends in `\n` and is not blank, so that the peers, which disagree about the odd cases, all answer alike.
+//! The generator tracks the files that the calls produce, so that every call succeeds, and writes them next
+//! to the calls: a peer that ends with other files did other work. Every line of a file begins with a unique
+//! number, ends in `\n` and is not blank. The peers differ in edge cases, and such lines avoid them, so all
+//! peers return the same results.
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -14,59 +15,59 @@ use serde::{Deserialize, Serialize};
 
 use crate::random::Random;
 
-/// A call of the tool as JSON has it.
+/// A call of the tool, as in its JSON.
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(tag = "command", rename_all = "snake_case")]
 pub enum Call {
     /// Shows a folder or a file.
     View {
-        /// Of what.
+        /// The path to show.
         path: String,
-        /// Lines from and to.
+        /// The first and the last line.
         #[serde(skip_serializing_if = "Option::is_none", default)]
         view_range: Option<[usize; 2]>,
     },
-    /// Makes a file.
+    /// Creates a file.
     Create {
-        /// Where.
+        /// The path of the file.
         path: String,
-        /// Of what text.
+        /// Its text.
         file_text: String,
     },
-    /// Replaces the one place where a text stands.
+    /// Replaces the only occurrence of a text.
     StrReplace {
-        /// In which file.
+        /// The path of the file.
         path: String,
-        /// The text.
+        /// The text to replace.
         old_str: String,
-        /// What replaces it.
+        /// The replacement.
         new_str: String,
     },
-    /// Inserts after a line.
+    /// Inserts text after a line.
     Insert {
-        /// Into which file.
+        /// The path of the file.
         path: String,
-        /// The line; 0 for the beginning.
+        /// The line number; 0 inserts at the beginning.
         insert_line: usize,
-        /// What.
+        /// The text to insert.
         insert_text: String,
     },
     /// Removes a file.
     Delete {
-        /// Which.
+        /// The path of the file.
         path: String,
     },
     /// Moves a file.
     Rename {
-        /// From.
+        /// The old path.
         old_path: String,
-        /// To.
+        /// The new path.
         new_path: String,
     },
 }
 
 impl Call {
-    /// The command as the tool calls it.
+    /// Returns the name of the command.
     #[must_use]
     pub fn command(&self) -> &'static str {
         match self {
@@ -80,18 +81,19 @@ impl Call {
     }
 }
 
-/// The calls that make the files, the calls that are timed, and the files that are left.
+/// The calls that create the files, the timed calls, and the final files.
 pub struct Trace {
-    /// Not timed.
+    /// Calls that are not timed.
     pub setup: Vec<Call>,
-    /// Timed.
+    /// Calls that are timed.
     pub calls: Vec<Call>,
-    /// Path and text of every file in the end.
+    /// The path and text of every final file.
     pub files: BTreeMap<String, String>,
 }
 
 impl Trace {
-    /// 60 % view, 15 % `str_replace`, 10 % insert, 10 % create, 3 % rename, 2 % delete over files of 0.2 to 8 KB.
+    /// Generates 60 % view, 15 % `str_replace`, 10 % insert, 10 % create, 3 % rename, 2 % delete over files
+    /// of 0.2 to 8 KB.
     #[must_use]
     pub fn mixed(files: usize, calls: usize) -> Self {
         let mut maker = Maker::new(2025_0818);
@@ -112,7 +114,8 @@ impl Trace {
         maker.finish(setup)
     }
 
-    /// Half views of 100 lines, a quarter `str_replace`, a quarter insert, all in one file of this many bytes.
+    /// Generates half views of 100 lines, a quarter `str_replace`, a quarter insert, all in one file of this
+    /// many bytes.
     #[must_use]
     pub fn long_file(bytes: usize, calls: usize) -> Self {
         let mut maker = Maker::new(2025_0819);
@@ -128,10 +131,10 @@ impl Trace {
         maker.finish(setup)
     }
 
-    /// Writes the trace to a folder: two files of JSON lines, and the files that are left as one object.
+    /// Writes the trace to a folder: two files of JSON lines, and the final files as one object.
     ///
     /// # Errors
-    /// Those of the folder.
+    /// The errors of the file system.
     pub fn write(&self, folder: &Path) -> Result<(), Box<dyn Error>> {
         fs::create_dir_all(folder)?;
         for (name, calls) in [("setup.jsonl", &self.setup), ("calls.jsonl", &self.calls)] {
@@ -149,7 +152,7 @@ impl Trace {
     /// Reads a trace that [`write`](Self::write) wrote.
     ///
     /// # Errors
-    /// Those of the folder, and what is no trace.
+    /// The errors of the file system, and files that are not a trace.
     pub fn read(folder: &Path) -> Result<Self, Box<dyn Error>> {
         let calls = |name: &str| -> Result<Vec<Call>, Box<dyn Error>> {
             let lines = BufReader::new(File::open(folder.join(name))?).lines();
@@ -163,7 +166,7 @@ impl Trace {
     }
 }
 
-/// The text of a file of about this many bytes, each line with a number of its own.
+/// Returns a text of about this many bytes. Each line has a unique number.
 #[must_use]
 pub fn text_of(bytes: usize, seed: u64) -> String {
     let mut maker = Maker::new(seed);
@@ -225,7 +228,7 @@ impl Maker {
     }
 
     fn create(&mut self) {
-        // Evenly over the orders of magnitude: most notes are short.
+        // Spread evenly over the orders of magnitude, so that most notes are short.
         let bytes = (200.0 * 40_f64.powf(self.random.unit())) as usize;
         let path = self.new_path();
         self.create_of(path, bytes);
@@ -277,7 +280,7 @@ impl Maker {
         let lines = self.lines.get_mut(&path).expect("a path of a file");
         let many = lines.iter().map(String::len).sum::<usize>() > LONGEST_FILE;
         if many && self.paths.len() > 1 {
-            // Files do not grow for ever; the share of changes stays what it is.
+            // Limits the growth of files. The share of changes stays the same.
             return self.str_replace();
         }
         let insert_line = self.random.below(lines.len() + 1);

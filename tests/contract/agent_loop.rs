@@ -1,7 +1,7 @@
-//! The tool loop of `examples/agent_loop.rs`, the file itself and no copy, against a scripted server on loopback.
+//! Tests the tool loop of `examples/agent_loop.rs`, included as it is, against a scripted server on loopback.
 
 #[path = "../../examples/agent_loop.rs"]
-#[allow(dead_code, reason = "its main and what only main calls")]
+#[allow(dead_code, reason = "its main function, and functions that only main calls")]
 mod example;
 
 use std::io::{BufRead, BufReader, Read, Write};
@@ -15,9 +15,9 @@ use serde_json::{Value, json};
 
 const KEY: &str = "sk-secret";
 
-/// One request as the server saw it.
+/// One request as the server received it.
 struct Received {
-    /// Request line and headers, names in lower case.
+    /// The request line and the headers, with names in lower case.
     head: Vec<String>,
     body: Value,
     raw_body: String,
@@ -29,21 +29,21 @@ impl Received {
     }
 }
 
-/// Serves one request after the other from `script`, then stops listening.
+/// Serves one request after another from `script`, then stops listening.
 fn serve(script: Vec<(u16, String)>) -> (Api, Receiver<Received>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/", listener.local_addr().unwrap());
     let (sender, requests) = channel();
     thread::spawn(move || {
-        for (status, answer) in script {
+        for (status, reply) in script {
             let (stream, _) = listener.accept().unwrap();
-            exchange(&stream, status, &answer, &sender);
+            exchange(&stream, status, &reply, &sender);
         }
     });
     (Api::new(&url, KEY.into(), "a-model".into(), None), requests)
 }
 
-fn exchange(mut stream: &TcpStream, status: u16, answer: &str, sender: &Sender<Received>) {
+fn exchange(mut stream: &TcpStream, status: u16, reply: &str, sender: &Sender<Received>) {
     let mut reader = BufReader::new(stream);
     let mut head = Vec::new();
     loop {
@@ -62,12 +62,12 @@ fn exchange(mut stream: &TcpStream, status: u16, answer: &str, sender: &Sender<R
     reader.read_exact(&mut body).unwrap();
     let raw_body = String::from_utf8(body).unwrap();
     let body = serde_json::from_str(&raw_body).unwrap();
-    // Recorded before the reply is sent, so that a test that has the reply finds the request too.
+    // Recorded before the reply is sent, so that a test with the reply also finds the request.
     sender.send(Received { head, body, raw_body }).unwrap();
-    let length = answer.len();
+    let length = reply.len();
     write!(
         stream,
-        "HTTP/1.1 {status} Scripted\r\ncontent-type: application/json\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n{answer}"
+        "HTTP/1.1 {status} Scripted\r\ncontent-type: application/json\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n{reply}"
     )
     .unwrap();
 }
@@ -160,7 +160,7 @@ fn a_task_runs_from_its_first_view_to_the_end_of_the_turn() {
     let called = json!({"role": "assistant", "content": first});
     let answered = json!({"role": "user", "content": results});
     assert_eq!(requests[1].body["messages"], json!([task, called, answered]));
-    assert!(requests[1].raw_body.contains(&first[0].to_string()), "signed blocks stay as they are");
+    assert!(requests[1].raw_body.contains(&first[0].to_string()), "signed blocks are not changed");
 
     let refused = json!([{
         "type": "tool_result", "tool_use_id": "toolu_3", "is_error": true,
@@ -171,7 +171,7 @@ fn a_task_runs_from_its_first_view_to_the_end_of_the_turn() {
 }
 
 #[test]
-fn a_paused_turn_is_sent_back_and_goes_on() {
+fn a_paused_turn_is_sent_back_and_continues() {
     let pause = json!([{"type": "text", "text": "Wait."}]);
     let end = json!([{"type": "text", "text": "Done."}]);
     let (api, requests) = serve(vec![message("pause_turn", &pause), message("end_turn", &end)]);
@@ -198,7 +198,7 @@ fn the_model_of_a_locked_store_reads_one_sentence_and_the_application_the_reason
 }
 
 #[test]
-fn a_call_of_a_tool_that_was_never_offered_is_answered_with_an_error() {
+fn a_call_of_an_unknown_tool_returns_an_error() {
     let call = json!([{"type": "tool_use", "id": "toolu_1", "name": "shell", "input": {}}]);
     let (api, requests) = serve(vec![message("tool_use", &call), message("end_turn", &json!([]))]);
     assert_eq!(run(&api, &memory().1).unwrap(), "");
@@ -208,7 +208,7 @@ fn a_call_of_a_tool_that_was_never_offered_is_answered_with_an_error() {
 }
 
 #[test]
-fn an_error_of_the_api_is_reported_in_its_own_words_and_without_the_key() {
+fn an_api_error_is_reported_unchanged_and_without_the_key() {
     let body = json!({
         "type": "error", "request_id": "req_7",
         "error": {"type": "overloaded_error", "message": "Overloaded"},
@@ -221,7 +221,7 @@ fn an_error_of_the_api_is_reported_in_its_own_words_and_without_the_key() {
 }
 
 #[test]
-fn a_response_that_is_not_of_the_api_is_an_error() {
+fn a_response_that_is_not_from_the_api_is_an_error() {
     for (status, body) in [(502, "<html>"), (200, "<html>"), (200, "{}"), (307, "")] {
         let (api, requests) = serve(vec![(status, body.into())]);
         assert!(run(&api, &memory().1).is_err(), "{status} {body}");

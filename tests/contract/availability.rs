@@ -1,4 +1,4 @@
-//! A locked store, and a read-only tool beside one that writes.
+//! Tests of a locked store, and of a read-only tool next to a writing one.
 
 use inmost::{MemoryTool, Session, ToolResult};
 use serde_json::json;
@@ -16,7 +16,7 @@ const CALLS: [&str; 7] = [
     r#"{"command":"rename","old_path":"/memories","new_path":"/memories"}"#,
 ];
 
-/// What a locked tool tells the model; the application's error must not be a result.
+/// Returns the result for the model of a locked tool. The application's error must not be a result.
 fn for_model_when_locked(tool: &MemoryTool, call: &str) -> ToolResult {
     match tool.try_run_json(call) {
         Err(error) => error.for_model(),
@@ -24,7 +24,7 @@ fn for_model_when_locked(tool: &MemoryTool, call: &str) -> ToolResult {
     }
 }
 
-/// Each call would also fail a check after the store's: the root rule, a missing path, its line.
+/// Each call would also fail a later check: the root rule, a missing path, a line number.
 #[test]
 fn a_locked_store_is_locked_to_every_command() {
     let session = Session::in_memory().unwrap();
@@ -57,9 +57,9 @@ fn a_tool_made_after_the_lock_is_locked_too() {
     assert!(tool.try_run_json(CALLS[0]).is_err());
 }
 
-/// Input and paths are checked before the store is asked.
+/// Input and paths are checked before the store is used.
 #[test]
-fn input_and_path_errors_answer_while_locked() {
+fn input_and_path_errors_come_before_a_locked_store() {
     let session = Session::in_memory().unwrap();
     let tool = MemoryTool::new(session.clone());
     session.lock();

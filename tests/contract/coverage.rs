@@ -1,28 +1,28 @@
-//! The map from the contract to its tests names only what is there.
+//! Tests that the map from the contract to its tests names only existing tests.
 
 use std::path::Path;
 
 const MAP: &str = include_str!("../transcripts/COVERAGE.md");
 
-/// The comments of a transcript, as one text.
+/// Returns the comments of a transcript as one text.
 fn comments_of(name: &str) -> String {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/transcripts");
     let text = std::fs::read_to_string(Path::new(folder).join(name))
-        .unwrap_or_else(|_| panic!("COVERAGE.md names {name}, which is not there"));
+        .unwrap_or_else(|_| panic!("COVERAGE.md names {name}, which does not exist"));
     text.lines().filter_map(|line| line.strip_prefix("# ")).collect::<Vec<_>>().join("\n")
 }
 
-/// Every programmatic test's source, so that a name can be looked for.
+/// Returns the source of every programmatic test, to search for names.
 fn sources() -> String {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/contract");
     let files = std::fs::read_dir(folder).unwrap();
     files.map(|file| std::fs::read_to_string(file.unwrap().path()).unwrap()).collect()
 }
 
-/// In the last column a test is named as `file.txt`, as `file.txt: start of a comment in it`, or
-/// as `function()`.
+/// In the last column, a test is named as `file.txt`, as `file.txt: start of a comment in it`, or as
+/// `function()`.
 #[test]
-fn the_map_names_what_is_there() {
+fn the_map_names_only_existing_tests() {
     let sources = sources();
     let mut named = 0;
     for row in MAP.lines().filter(|line| line.starts_with("| ")) {
@@ -39,5 +39,5 @@ fn the_map_names_what_is_there() {
             }
         }
     }
-    assert!(named > 100, "the map was read");
+    assert!(named > 100, "too few tests were found in the map");
 }

@@ -1,11 +1,11 @@
-//! One call is one atomic step: on any error nothing has changed.
+//! Tests that one call is one atomic step: an error changes nothing.
 
 use inmost::{MemoryTool, Session, SessionOptions};
 use serde_json::{Value, json};
 
 use crate::store::{create, dump, numbered, reader};
 
-/// Paths below which listings show nothing, or which a slip would create.
+/// Paths that listings omit, or that a faulty call would create.
 const UNLISTED: [&str; 8] = [
     "/memories/.hidden",
     "/memories/node_modules",
@@ -113,9 +113,9 @@ fn a_failed_call_changes_nothing() {
     }
 }
 
-/// What a failure says, the arguments it quotes taken away, names nothing of the host.
+/// Apart from the arguments that it quotes, an error message contains nothing of the host.
 #[test]
-fn a_failed_call_names_no_path_but_those_of_the_tree() {
+fn a_failed_call_names_only_paths_of_the_tree() {
     let (_, tool) = filled_store();
     for call in failing_calls() {
         let result = tool.try_run_json(&call.to_string()).unwrap();
@@ -129,7 +129,7 @@ fn a_failed_call_names_no_path_but_those_of_the_tree() {
     }
 }
 
-/// The quota of files in a full store is checked last, and refuses nothing that adds no file.
+/// The file quota of a full store is checked last, and refuses only calls that add a file.
 #[test]
 fn a_full_store_still_edits_moves_and_deletes() {
     let (_, tool) = filled_store();

@@ -1,13 +1,13 @@
-//! The byte rule of `insert`, at every place of every shape of file, for every shape of text.
+//! Tests the byte rule of `insert` at every line of every shape of file, for every shape of text.
 
 use inmost::{MemoryTool, Session};
 use serde_json::json;
 
 use crate::store::{done, new_tool, reader, refused, text};
 
-/// File before, line, text inserted, file after: worked out by hand from the rule.
+/// The file before, the line, the inserted text, the file after; derived from the rule by hand.
 const CASES: &[(&str, usize, &str, &str)] = &[
-    // An empty file: h and t are empty and the file is no unclosed one, so the text is closed.
+    // An empty file: h and t are empty and the file does not end in an unclosed line, so the text is closed.
     ("", 0, "", "\n"),
     ("", 0, "x", "x\n"),
     ("", 0, "x\n", "x\n"),
@@ -45,7 +45,7 @@ const CASES: &[(&str, usize, &str, &str)] = &[
     ("a\n\n", 2, "x", "a\n\nx\n"),
     ("a\n\n", 2, "x\n", "a\n\nx\n"),
     ("a\n\n", 2, "\n", "a\n\n\n"),
-    // A blank line alone.
+    // Only a blank line.
     ("\n", 0, "", "\n\n"),
     ("\n", 0, "x", "x\n\n"),
     ("\n", 0, "x\n", "x\n\n"),
@@ -54,7 +54,7 @@ const CASES: &[(&str, usize, &str, &str)] = &[
     ("\n", 1, "x", "\nx\n"),
     ("\n", 1, "x\n", "\nx\n"),
     ("\n", 1, "\n", "\n\n"),
-    // Two lines, the last unclosed: only behind it is anything but the text closed.
+    // Two lines, the last unclosed: only after it does the rule close anything but the text.
     ("a\nb", 0, "", "\na\nb"),
     ("a\nb", 0, "x", "x\na\nb"),
     ("a\nb", 1, "", "a\n\nb"),
@@ -91,7 +91,7 @@ fn every_place_in_every_shape_of_file() {
     }
 }
 
-/// What view shows is what insert allows: for each shape the first line beyond is refused.
+/// `insert` allows exactly the lines that `view` shows: the first line beyond is refused for each shape.
 #[test]
 fn one_line_past_the_end_is_refused() {
     for (file, lines) in [("", 0), ("a", 1), ("a\n", 1), ("a\n\n", 2), ("\n", 1), ("a\nb", 2)] {

@@ -1,4 +1,4 @@
-//! Files around the limit of 999,999 lines, which is view's alone.
+//! Tests of files around the limit of 999,999 lines, which only `view` has.
 
 use inmost::MemoryTool;
 use serde_json::{Value, json};
@@ -25,7 +25,7 @@ fn replace(old: &str, new: &str) -> Value {
     json!({"command": "str_replace", "path": "/memories/f", "old_str": old, "new_str": new})
 }
 
-/// `count` lines of one letter, closed or not.
+/// Returns `count` lines of one letter, closed or not.
 fn letters(count: usize, closed: bool) -> String {
     let mut text = "x\n".repeat(count);
     if !closed {
@@ -34,7 +34,7 @@ fn letters(count: usize, closed: bool) -> String {
     text
 }
 
-/// A final newline opens no new line, so neither form has a millionth.
+/// A final newline starts no new line, so neither form has a millionth line.
 #[test]
 fn a_file_of_999_999_lines_is_shown() {
     for closed in [true, false] {
@@ -72,7 +72,7 @@ fn a_file_of_1_000_000_lines_is_not_shown_ranged_or_not() {
     }
 }
 
-/// The refusal is no successful view, so it echoes the path that was sent.
+/// The refusal is not a successful view, so it echoes the path that was sent.
 #[test]
 fn the_line_limit_echoes_the_path() {
     let tool = tool_with(&letters(1_000_000, true));
@@ -90,9 +90,9 @@ fn the_line_limit_is_checked_before_the_range() {
     }
 }
 
-/// The file grows past the limit and back by edits, which all succeed.
+/// The file grows past the limit and shrinks again by edits, which all succeed.
 #[test]
-fn other_commands_go_on_beyond_the_limit_and_numbers_widen() {
+fn other_commands_work_beyond_the_limit_and_numbers_widen() {
     let tool = tool_with(&(letters(999_998, true) + "end"));
     assert_eq!(done(&tool, &insert(999_999, "last")), "The file /memories/f has been edited.");
     assert_eq!(refused(&tool, &view(&Value::Null)), TOO_MANY);

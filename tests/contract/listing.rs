@@ -1,4 +1,4 @@
-//! Listings too large for a transcript.
+//! Tests of listings that are too large for a transcript.
 
 use inmost::MemoryTool;
 use serde_json::json;
@@ -12,7 +12,7 @@ fn view(tool: &MemoryTool) -> String {
 #[test]
 fn a_listing_is_cut_after_1_000_entries_by_default() {
     let tool = new_tool();
-    // 1 folder, 998 files in it and 1 beside it.
+    // 1 folder with 998 files, and 1 file next to it.
     for n in 0..998 {
         create(&tool, &format!("/memories/d/{n:04}"), "x");
     }
@@ -40,7 +40,7 @@ fn a_listing_is_cut_after_1_000_entries_by_default() {
     ));
 }
 
-/// The step from megabytes to gigabytes, which a folder's sum reaches first.
+/// The step from megabytes to gigabytes, which the sum of a folder reaches first.
 #[test]
 #[ignore = "writes 1 GiB of text"]
 fn a_folder_of_gigabytes_steps_up() {

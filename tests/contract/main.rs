@@ -1,16 +1,16 @@
-//! The memory tool contract, checked from the outside: calls go in as the model sends them, and
-//! what comes back is compared string for string.
+//! Tests of the memory tool contract from the outside: calls are sent like those of a model, and results are
+//! compared string for string.
 //!
-//! Most of it is transcripts (`transcripts/*.txt`, format in the README beside them). The modules
-//! below hold what a transcript cannot say: threads, a locked store, millions of lines, loops over
-//! every command. `transcripts/COVERAGE.md` maps each sentence of the contract to its test.
-//! Durability, damage and what lies on disk are not tested here.
+//! Most tests are transcripts (`transcripts/*.txt`; the README there describes the format). The modules below
+//! test what a transcript cannot express: threads, a locked store, millions of lines, loops over every
+//! command. `transcripts/COVERAGE.md` maps each sentence of the contract to its test. Durability, damage and
+//! stored bytes are not tested here.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
     clippy::indexing_slicing,
     clippy::string_slice,
-    reason = "a test that meets the unexpected should stop there and say so"
+    reason = "a test should stop at the first unexpected result and report it"
 )]
 
 mod agent_loop;
@@ -27,8 +27,8 @@ mod store;
 mod subtree;
 mod transcript;
 
-/// One test per transcript, named after its file, and the list of them for the test that no file
-/// is left out.
+/// Defines one test per transcript, named after its file, and their list, so that a test can find a missing
+/// one.
 macro_rules! transcripts {
     ($($name:ident)+) => {
         $(

@@ -1,4 +1,4 @@
-//! Calls from many threads: each is one atomic step, so none is lost and none is torn.
+//! Tests of calls from many threads: each is one atomic step, so none is lost and none is torn.
 
 use std::thread;
 
@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::store::{create, done, lines, new_tool, reader};
 
-/// Another backend reported 20 parallel inserts as done, and one survived.
+/// A bug of another backend: it reported 20 parallel inserts as done, and one survived.
 #[test]
 fn eight_threads_of_a_hundred_inserts_leave_800_lines() {
     let session = Session::in_memory().unwrap();
@@ -33,7 +33,7 @@ fn eight_threads_of_a_hundred_inserts_leave_800_lines() {
 
     let mut found = lines(&reader(&session), "/memories/log");
     assert_eq!(found.len(), 800);
-    // Each writer put its lines in front, so its own stand in reverse.
+    // Each writer inserts at the beginning, so its own lines are in reverse order.
     for writer in 0..8 {
         let own: Vec<&str> =
             found.iter().filter_map(|line| line.strip_prefix(&format!("{writer} "))).collect();
@@ -42,7 +42,7 @@ fn eight_threads_of_a_hundred_inserts_leave_800_lines() {
     }
     found.sort();
     found.dedup();
-    assert_eq!(found.len(), 800, "no line stands twice");
+    assert_eq!(found.len(), 800, "a line occurs twice");
 }
 
 #[test]
@@ -88,7 +88,7 @@ fn of_many_creates_of_one_path_exactly_one_succeeds() {
     assert_eq!(lines(&tool, "/memories/f"), [winners[0].to_string()]);
 }
 
-/// A rename is one step: while a folder moves to and fro, it is seen in one of two places, whole.
+/// A rename is one step: a folder that is moved back and forth is always seen complete, in one of two places.
 #[test]
 fn a_moving_folder_is_never_seen_in_halves() {
     let tool = new_tool();

@@ -1,5 +1,5 @@
-//! Every path that `view` refuses in the transcripts is refused in the same words by every other
-//! command, wherever the command takes a path, and leaves nothing behind.
+//! Tests that every other command refuses the paths that `view` refuses in the transcripts, with the same
+//! message, wherever the command takes a path, and that nothing is created.
 
 use inmost::{MemoryTool, Session};
 use serde_json::{Value, json};
@@ -13,8 +13,7 @@ const REFUSED: [(&str, &str); 3] = [
     ("path_invalid.txt", include_str!("../transcripts/path_invalid.txt")),
 ];
 
-/// The refused paths, each with the content that refuses it: those of the transcripts, and one past
-/// each limit.
+/// Returns the refused paths with their error messages: those of the transcripts, and one past each limit.
 fn refused_paths() -> Vec<(String, String)> {
     let too_long = [
         format!("/memories/{}", "n".repeat(256)),
@@ -36,7 +35,8 @@ fn refused_paths() -> Vec<(String, String)> {
         .collect()
 }
 
-/// Every call that takes `path`, in each place that takes one; all would do something otherwise.
+/// Returns every call with `path` in each place that takes a path. With a valid path, each would have an
+/// effect.
 fn calls_with(path: &str) -> Vec<Value> {
     vec![
         json!({"command": "view", "path": path, "view_range": [1, 2]}),
@@ -54,7 +54,7 @@ fn calls_with(path: &str) -> Vec<Value> {
 #[test]
 fn every_command_refuses_the_paths_that_view_refuses() {
     let paths = refused_paths();
-    assert!(paths.len() > 200, "the transcripts hold the paths");
+    assert!(paths.len() > 200, "too few refused paths were found in the transcripts");
     let session = Session::in_memory().unwrap();
     let tool = MemoryTool::new(session.clone());
     create(&tool, "/memories/f", "one\n");
@@ -70,7 +70,7 @@ fn every_command_refuses_the_paths_that_view_refuses() {
     assert_eq!(dump(&reader(&session), &[]), before);
 }
 
-/// A final slash more changes the echo by none: exactly one is removed.
+/// An additional final slash does not change the echo: exactly one is removed.
 #[test]
 fn a_refused_path_with_a_final_slash_is_echoed_without_it() {
     let tool = MemoryTool::new(Session::in_memory().unwrap());
@@ -84,8 +84,8 @@ fn a_refused_path_with_a_final_slash_is_echoed_without_it() {
     }
 }
 
-/// Every character of the classes the contract refuses, and of those it allows, by its rule and
-/// not by the samples of the transcripts.
+/// Tests every character of the classes that the contract refuses and allows, from its rule and not from the
+/// samples of the transcripts.
 #[test]
 fn every_control_character_is_refused_and_the_joiners_are_not() {
     let tool = MemoryTool::new(Session::in_memory().unwrap());

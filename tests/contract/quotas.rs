@@ -1,4 +1,4 @@
-//! The default quota of a file, and that a quota refuses before anything is written.
+//! Tests of the default file quota, and that a quota refuses a call before anything is written.
 
 use inmost::{MemoryTool, SessionOptions};
 use serde_json::json;
@@ -40,10 +40,14 @@ fn an_edit_past_16_mib_is_refused_at_the_exact_byte() {
             "command": "str_replace", "path": "/memories/f", "old_str": "y", "new_str": new
         })
     };
-    // One byte is left: a newline fits, a letter and its newline do not.
+    // One byte is left: a newline fits, but a letter with its newline does not.
     assert_eq!(refused(&tool, &insert("z")), told);
     assert_eq!(refused(&tool, &replace("yyy")), told);
-    assert_eq!(refused(&tool, &replace("\u{20ac}")), told, "bytes, not characters");
+    assert_eq!(
+        refused(&tool, &replace("\u{20ac}")),
+        told,
+        "the quota counts bytes, not characters"
+    );
     done(&tool, &insert(""));
     assert_eq!(refused(&tool, &insert("")), told);
     assert_eq!(refused(&tool, &replace("yy")), told);

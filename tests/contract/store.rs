@@ -1,5 +1,5 @@
-//! Helpers of the contract's programmatic tests: calls from values, answers as text, and a dump of
-//! the whole tree, all through the tool alone.
+//! Functions for the programmatic tests: calls from values, results as text, and a dump of the whole tree,
+//! all through the tool.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -11,7 +11,7 @@ pub(crate) fn new_tool() -> MemoryTool {
     MemoryTool::new(Session::in_memory().unwrap())
 }
 
-/// A tool that cuts nothing, for reading back what another tool on the same session wrote.
+/// Returns a tool that truncates nothing, to read what another tool on the same session wrote.
 pub(crate) fn reader(session: &Session) -> MemoryTool {
     MemoryTool::builder(session.clone())
         .max_view_characters(1_000_000_000)
@@ -20,14 +20,14 @@ pub(crate) fn reader(session: &Session) -> MemoryTool {
         .build()
 }
 
-/// The content of a call that must succeed.
+/// Makes a call that must succeed, and returns its content.
 pub(crate) fn done(tool: &MemoryTool, call: &Value) -> String {
     let result = tool.try_run_json(&call.to_string()).unwrap();
     assert!(!result.is_error(), "{} for {}", result.content(), start_of(call));
     result.content().to_owned()
 }
 
-/// The content of a call that must fail.
+/// Makes a call that must fail, and returns its content.
 pub(crate) fn refused(tool: &MemoryTool, call: &Value) -> String {
     let result = tool.try_run_json(&call.to_string()).unwrap();
     assert!(result.is_error(), "{} for {}", result.content(), start_of(call));
@@ -43,7 +43,7 @@ pub(crate) fn create(tool: &MemoryTool, path: &str, text: &str) {
     assert_eq!(content, format!("File created successfully at: {path}"));
 }
 
-/// The lines of a successful file view, without header, numbers or notice.
+/// Returns the lines of a successful file view, without header, numbers or notice.
 pub(crate) fn lines(tool: &MemoryTool, path: &str) -> Vec<String> {
     let content = done(tool, &json!({"command": "view", "path": path}));
     let mut shown = content.split('\n');
@@ -52,16 +52,16 @@ pub(crate) fn lines(tool: &MemoryTool, path: &str) -> Vec<String> {
     shown.map(|line| line.split_once('\t').unwrap().1.to_owned()).collect()
 }
 
-/// The exact text of a file below the root, from its lines and the bytes its folder lists: a view
-/// alone does not tell whether the last line is closed. Only for files below 1,024 bytes.
+/// Returns the exact text of a file below the root, from its lines and the size in the listing of its folder,
+/// because a view does not show whether the last line is closed. Only for files below 1,024 bytes.
 pub(crate) fn text(tool: &MemoryTool, name: &str) -> String {
     let path = format!("/memories/{name}");
     let mut text = lines(tool, &path).join("\n");
     let listing = done(tool, &json!({"command": "view", "path": "/memories"}));
     let entry = listing.lines().find_map(|line| line.strip_suffix(&format!("\t{path}")));
     let bytes: usize = entry.unwrap().strip_suffix('B').unwrap().parse().unwrap();
-    // An empty file and a file of one empty line differ in their number of lines, so the sum
-    // below is never short by more than the final newline.
+    // An empty file and a file with one empty line differ in their number of lines, so the sum below lacks at
+    // most the final newline.
     if text.len() < bytes {
         text.push('\n');
     }
@@ -69,8 +69,8 @@ pub(crate) fn text(tool: &MemoryTool, name: &str) -> String {
     text
 }
 
-/// Everything the tool shows of the tree: every folder's listing and every file's view, from the
-/// root down, and from each of `hidden`, which listings leave out.
+/// Returns everything that the tool shows of the tree: every listing and every file view, from the root and
+/// from each path in `hidden`, which listings omit.
 pub(crate) fn dump(tool: &MemoryTool, hidden: &[&str]) -> BTreeMap<String, String> {
     let mut seen = BTreeMap::new();
     for path in [&["/memories"], hidden].concat() {
@@ -90,7 +90,7 @@ fn dump_below(tool: &MemoryTool, path: &str, seen: &mut BTreeMap<String, String>
     seen.insert(path.to_owned(), content);
 }
 
-/// `n` lines, each holding its own number.
+/// Returns `n` lines, each with its own number.
 pub(crate) fn numbered(n: usize) -> String {
     let mut text = String::new();
     for line in 1..=n {

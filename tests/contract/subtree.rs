@@ -1,5 +1,5 @@
-//! A tool that is confined to a folder, beside others on the same store. That it answers as any other is what the
-//! transcripts show; here is what lies around it.
+//! Tests of a tool that is confined to a folder, next to other tools on the same store. The transcripts test
+//! that it returns the same results as any other tool. These tests cover its surroundings.
 
 use inmost::{FileError, MemoryTool, Session, SessionOptions, StoreError};
 use proptest::collection::vec;
@@ -24,7 +24,7 @@ fn read(session: &Session, path: &str) -> String {
     session.files().read(path).unwrap().as_str().to_owned()
 }
 
-/// Every command, with this path wherever one goes.
+/// Returns every command with this path in each place that takes a path.
 fn calls(path: &str) -> [Value; 7] {
     [
         json!({"command": "view", "path": path}),
@@ -84,7 +84,7 @@ fn no_form_of_a_path_leads_out_of_a_subtree() {
             for name in ["secret", "a/secret", "a/bc/secret", "é"] {
                 assert_eq!(read(&session, &format!("/memories/{name}")), "outside", "{call}");
             }
-            // Whatever was made inside; the calls may have left nothing.
+            // Removes everything that the calls made inside; they may have left nothing.
             session.files().remove("/memories/a/b").unwrap_or_default();
             session.files().write("/memories/a/b/own", "inside").unwrap();
             let now = session.status().unwrap();
@@ -94,7 +94,7 @@ fn no_form_of_a_path_leads_out_of_a_subtree() {
 }
 
 #[test]
-fn two_tools_on_two_folders_know_nothing_of_each_other() {
+fn two_tools_on_two_folders_do_not_see_each_other() {
     let session = Session::in_memory().unwrap();
     let (one, other) = (confined(&session, "/memories/x"), confined(&session, "/memories/xy"));
     create(&one, "/memories/f", "of one");
@@ -115,7 +115,7 @@ fn two_tools_on_two_folders_know_nothing_of_each_other() {
 }
 
 #[test]
-fn a_folder_that_is_not_there_is_an_empty_root() {
+fn a_missing_folder_is_an_empty_root() {
     let session = Session::in_memory().unwrap();
     let tool = confined(&session, "/memories/new/er/");
     assert_eq!(view(&tool), format!("{LISTING}0B\t/memories"));
@@ -173,7 +173,7 @@ fn others_may_move_the_folder_away_and_back() {
 }
 
 #[test]
-fn a_file_where_the_folder_should_be_is_the_applications_to_mend() {
+fn a_file_in_place_of_the_folder_is_an_error_for_the_application() {
     for (folder, file) in [("/memories/p", "/memories/p"), ("/memories/p/q/r", "/memories/p/q")] {
         let session = Session::in_memory().unwrap();
         let tool = confined(&session, folder);
@@ -181,7 +181,7 @@ fn a_file_where_the_folder_should_be_is_the_applications_to_mend() {
         for path in ["/memories", "/memories/own", "/memories/a/b"] {
             for call in calls(path) {
                 let Err(error) = tool.try_run_json(&call.to_string()) else {
-                    panic!("{call} is answered")
+                    panic!("{call} returned a result")
                 };
                 assert!(matches!(error, StoreError::SubtreeIsFile), "{call}: {error}");
                 assert_eq!(error.for_model().content(), "Error: Memory is unavailable.");
@@ -194,7 +194,7 @@ fn a_file_where_the_folder_should_be_is_the_applications_to_mend() {
 }
 
 #[test]
-fn a_parent_that_is_a_file_is_named_as_the_model_knows_it() {
+fn a_parent_that_is_a_file_is_named_by_the_models_path() {
     let session = Session::in_memory().unwrap();
     let tool = confined(&session, "/memories/p/q");
     create(&tool, "/memories/a/f", "");
@@ -203,7 +203,7 @@ fn a_parent_that_is_a_file_is_named_as_the_model_knows_it() {
 }
 
 #[test]
-fn a_full_store_does_not_tell_a_subtree_how_full() {
+fn a_full_store_does_not_reveal_its_limit_to_a_subtree() {
     for (options, more) in [
         (SessionOptions::new().max_files(3), ""),
         (SessionOptions::new().max_store_bytes(20), "123456789"),
@@ -219,7 +219,7 @@ fn a_full_store_does_not_tell_a_subtree_how_full() {
     }
 }
 
-/// Whatever a confined tool makes can be reached from the whole store.
+/// Everything that a confined tool creates can be reached from the whole store.
 #[test]
 fn limits_hold_for_the_path_in_the_store() {
     let session = Session::in_memory().unwrap();
@@ -299,7 +299,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn random_calls_are_answered_as_in_the_whole_store(calls in vec(call(), 0..40)) {
+    fn random_calls_return_the_same_as_in_the_whole_store(calls in vec(call(), 0..40)) {
         let whole = MemoryTool::new(Session::in_memory().unwrap());
         let session = Session::in_memory().unwrap();
         session.files().write("/memories/p/own", "outside").unwrap();

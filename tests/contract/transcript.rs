@@ -1,12 +1,12 @@
-//! Reads and plays a transcript: calls and the answers the contract gives them, run in order
-//! against one fresh in-memory store, and again inside a folder of another. The format is described in `tests/transcripts/README.md`;
-//! a file that strays from it is refused, so that what a reviewer sees is what is compared.
+//! Reads and plays a transcript: calls with the results that the contract requires, run in order against one
+//! new store in memory, and again inside a folder of another store. `tests/transcripts/README.md` describes
+//! the format. A file that violates the format is refused, so that reviewers see exactly what is compared.
 
 use std::str::FromStr;
 
 use inmost::{MemoryTool, MemoryToolBuilder, Session, SessionOptions};
 
-/// A call and the one answer it must get.
+/// A call and its required result.
 pub(crate) struct Step {
     pub(crate) line: usize,
     pub(crate) call: String,
@@ -15,12 +15,12 @@ pub(crate) struct Step {
 }
 
 pub(crate) struct Transcript {
-    /// Name and value; the value is empty for a switch.
+    /// The name and the value; the value is empty for a switch.
     options: Vec<(String, String)>,
     pub(crate) steps: Vec<Step>,
 }
 
-/// Plays a whole transcript against a store, and once more against a folder of another.
+/// Plays a whole transcript against a store, and again in a folder of another.
 pub(crate) fn play(name: &str, text: &str) {
     let transcript = Transcript::parse(name, text);
     let session = transcript.session();
@@ -31,11 +31,11 @@ pub(crate) fn play(name: &str, text: &str) {
 }
 
 impl Transcript {
-    /// What lies around the folder must show in no answer, and be the same afterwards.
+    /// The content around the folder must not appear in any result, and must not change.
     fn play_in_subtree(&self, name: &str) {
         let session = self.session();
         let files = session.files();
-        // A quota would count them.
+        // Not with quotas, which would count these files.
         let around: &[&str] = if self.has("store_files") || self.has("store_bytes") {
             &[]
         } else {
@@ -51,12 +51,16 @@ impl Transcript {
         }
     }
 
-    /// Reports every answer that differs, not only the first: later steps often show what the earlier difference was.
+    /// Reports every result that differs, because later steps often show the effect of an earlier difference.
     fn play(&self, name: &str, tool: &MemoryTool) {
         let mut differences = Vec::new();
         for step in &self.steps {
             let result = tool.try_run_json(&step.call).unwrap_or_else(|_| {
-                panic!("{name}:{}: the store failed on {}", step.line, excerpt(&step.call))
+                panic!(
+                    "{name}:{}: the store returned an error for {}",
+                    step.line,
+                    excerpt(&step.call)
+                )
             });
             if result.is_error() != step.is_error || !matches(&step.content, result.content()) {
                 differences.push(format!(
@@ -72,7 +76,7 @@ impl Transcript {
     }
 }
 
-/// Whether `content` is what `expected` asks for: equal, or equal around the one `{reason}`.
+/// Returns whether `content` matches `expected`: exactly, or exactly around one `{reason}`.
 pub(crate) fn matches(expected: &str, content: &str) -> bool {
     let Some((before, after)) = expected.split_once("{reason}") else {
         return content == expected;
@@ -80,8 +84,8 @@ pub(crate) fn matches(expected: &str, content: &str) -> bool {
     content.strip_prefix(before).and_then(|rest| rest.strip_suffix(after)).is_some_and(is_a_reason)
 }
 
-/// Free text that can be shown to a model: it says something, on one line, and names no path but
-/// those of the memory tree.
+/// Returns whether a text is a valid reason: not blank, on one line, and with no paths except those of the
+/// memory tree.
 fn is_a_reason(text: &str) -> bool {
     let elsewhere = text.replace("/memories/", "").replace("/memories", "");
     !text.trim().is_empty() && !text.contains(['\n', '\r']) && !elsewhere.contains(['/', '\\'])
@@ -90,23 +94,23 @@ fn is_a_reason(text: &str) -> bool {
 impl Transcript {
     pub(crate) fn parse(name: &str, text: &str) -> Self {
         let mut transcript = Self { options: Vec::new(), steps: Vec::new() };
-        let mut answered = true;
+        let mut has_result = true;
         for (index, line) in text.lines().enumerate() {
             let at = format!("{name}:{}", index + 1);
             assert!(line.chars().all(|c| matches!(c, ' '..='~')), "{at}: printable ASCII only");
-            assert_eq!(line.trim_end(), line, "{at}: a blank at the end needs the quoted form");
+            assert_eq!(line.trim_end(), line, "{at}: a trailing blank needs the quoted form");
             let mut rest = line.chars();
             match rest.next() {
                 None | Some('#') => {}
                 Some('@') => {
                     assert!(
                         transcript.steps.is_empty(),
-                        "{at}: options come before the first call"
+                        "{at}: an option must come before the first call"
                     );
                     transcript.options.push(option(&at, line));
                 }
                 Some('>') => {
-                    assert!(answered, "{at}: the call before has no answer");
+                    assert!(has_result, "{at}: the previous call has no result");
                     let call = body(&at, rest.as_str());
                     transcript.steps.push(Step {
                         line: index + 1,
@@ -114,18 +118,18 @@ impl Transcript {
                         is_error: false,
                         content: String::new(),
                     });
-                    answered = false;
+                    has_result = false;
                 }
                 Some(mark @ ('<' | '!')) => {
                     let step = transcript.steps.last_mut();
-                    let step = step.unwrap_or_else(|| panic!("{at}: an answer without a call"));
-                    step.answer(&at, mark == '!', &body(&at, rest.as_str()), !answered);
-                    answered = true;
+                    let step = step.unwrap_or_else(|| panic!("{at}: a result without a call"));
+                    step.add_result(&at, mark == '!', &body(&at, rest.as_str()), !has_result);
+                    has_result = true;
                 }
-                Some(_) => panic!("{at}: not a comment, option, call or answer"),
+                Some(_) => panic!("{at}: not a comment, option, call or result"),
             }
         }
-        assert!(answered, "{name}: the last call has no answer");
+        assert!(has_result, "{name}: the last call has no result");
         transcript
     }
 
@@ -164,12 +168,12 @@ impl Transcript {
 }
 
 impl Step {
-    /// Adds one line of the answer; the lines of one answer are joined by `\n`.
-    fn answer(&mut self, at: &str, is_error: bool, line: &str, first: bool) {
+    /// Adds one line of the result. The lines of one result are joined by `\n`.
+    fn add_result(&mut self, at: &str, is_error: bool, line: &str, first: bool) {
         if first {
             self.is_error = is_error;
         } else {
-            assert_eq!(self.is_error, is_error, "{at}: one answer, one kind of line");
+            assert_eq!(self.is_error, is_error, "{at}: a result has only one kind of line");
             self.content.push('\n');
         }
         self.content.push_str(line);
@@ -186,7 +190,7 @@ fn number<T: FromStr>(value: &str) -> T {
     value.parse().unwrap_or_else(|_| panic!("{value:?} is not a number"))
 }
 
-/// The text of a line after its mark: nothing, a blank and plain text, or a JSON string.
+/// Returns the text of a line after its mark: nothing, a blank and plain text, or a JSON string.
 fn body(at: &str, rest: &str) -> String {
     if rest.is_empty() {
         return String::new();
@@ -196,19 +200,19 @@ fn body(at: &str, rest: &str) -> String {
         return serde_json::from_str(&expanded)
             .unwrap_or_else(|error| panic!("{at}: not a JSON string: {error}"));
     }
-    let plain = rest.strip_prefix(' ').unwrap_or_else(|| panic!("{at}: a blank after the mark"));
-    assert!(!plain.starts_with(' '), "{at}: a blank at the start needs the quoted form");
+    let plain = rest.strip_prefix(' ').unwrap_or_else(|| panic!("{at}: no blank after the mark"));
+    assert!(!plain.starts_with(' '), "{at}: a leading blank needs the quoted form");
     expand(at, plain)
 }
 
-/// Replaces each `$repeat(N, "text")` by N copies of the text, before anything else is read.
+/// Replaces each `$repeat(N, "text")` by N copies of the text, before anything else is parsed.
 fn expand(at: &str, line: &str) -> String {
     let mut expanded = String::new();
     let mut rest = line;
     while let Some((before, macro_call)) = rest.split_once("$repeat(") {
         let (count, tail) = macro_call
             .split_once(", \"")
-            .unwrap_or_else(|| panic!("{at}: $repeat takes a number and a text"));
+            .unwrap_or_else(|| panic!("{at}: $repeat needs a number and a text"));
         let (text, after) =
             tail.split_once("\")").unwrap_or_else(|| panic!("{at}: $repeat is not closed"));
         expanded.push_str(before);
@@ -223,7 +227,7 @@ fn described(what: &str, is_error: bool, content: &str) -> String {
     format!("  {what:>8}: {kind} of {} bytes {}", content.len(), excerpt(content))
 }
 
-/// Text as a Rust literal, cut in the middle when it is long.
+/// Returns the text as a Rust literal, shortened in the middle if it is long.
 fn excerpt(text: &str) -> String {
     const KEPT: usize = 700;
     let count = text.chars().count();
@@ -248,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_of_an_answer_are_joined() {
+    fn lines_of_a_result_are_joined() {
         let transcript = Transcript::parse("t", "> a\n< b\n<\n<\"c \"\n\n>\"d\\n\"\n! e\n");
         assert_eq!(transcript.steps[0].content, "b\n\nc ");
         assert!(!transcript.steps[0].is_error);

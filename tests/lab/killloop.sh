@@ -1,14 +1,16 @@
 #!/usr/bin/env bash
-# killloop.sh [KILLS]: SIGKILL at random moments, most of them inside calls of several threads; 500 in the long form, the default.
+# killloop.sh [KILLS]: SIGKILL at random moments, most of them during calls of several threads. The default is
+# 500 kills, the long form.
 #
-# Every start of the worker opens the store, checks every record, and compares every file with what was acknowledged; see worker.
+# Every start of the worker opens the store, checks every record, and compares every file with the
+# acknowledged state; see worker.
 set -euo pipefail
 kills=${1:-500}
 source "$(dirname "$0")/build.sh" --package lab-worker
-# What is killed is a process and not the machine, so memory is disk enough, and faster.
+# Only the process is killed, not the machine, so a folder in memory is sufficient and faster.
 if [ -w /dev/shm ]; then out=$(mktemp -d /dev/shm/killloop.XXXXXX); else out=$(mktemp -d); fi
 trap 'code=$?; if [ "$code" = 0 ] || [ -z "${LAB_KEEP:-}" ]; then rm -rf "$out"; else echo "kept: $out"; fi' EXIT
-# Small enough that every kind of step ends now and then within half a second.
+# Small enough that every kind of step sometimes ends within half a second.
 export LAB_LONG=${LAB_LONG:-2097152} LAB_FILL=${LAB_FILL:-30} LAB_PURGE_MS=${LAB_PURGE_MS:-60}
 "$LAB_BIN/lab-worker" kill "$out/store" "$out/ack" "$kills"
 "$LAB_BIN/lab-worker" check "$out/store" "$out/ack"

@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# mutants.sh [SHARD/SHARDS [OPTION...]]: changes the riskiest modules in one place after another and runs the tests of the library each time.
+# mutants.sh [SHARD/SHARDS [OPTION...]]: mutates the riskiest modules in one place after another and runs the
+# library's tests each time.
 #
-# A change that no test notices is printed as MISSED: a test is missing, or the change makes no difference, or only the tests in
-# tests/ notice it, which `cargo test --test contract` with that change tells. All of it takes hours
-# (some 700 changes, 15 s each on two cores); `0/20` takes every twentieth. Needs cargo-mutants; the results are in
-# target/mutants.
+# A mutation that no test detects is printed as MISSED: a test is missing, or the mutation has no effect, or
+# only the tests in tests/ detect it, which `cargo test --test contract` with that mutation shows. A full run
+# takes hours (about 700 mutations, 15 s each on two cores); `0/20` runs every twentieth. Needs cargo-mutants.
+# The results are in target/mutants.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 cargo mutants --version >/dev/null 2>&1 || {
@@ -18,6 +19,6 @@ for file in 'crates/inmost-format/src/crypto/**' 'crates/inmost-format/src/recor
     files+=(--file "$file")
 done
 mkdir -p target
-# Tests and what only tests use are not worth changing; nothing but the library's own tests is built.
+# Tests and their helpers are not mutated. Only the library's own tests are built.
 exec cargo mutants --package inmost --package inmost-format --cargo-arg=--lib "${files[@]}" --exclude '**/tests/**' --exclude '**/tests.rs' \
     --exclude-re 'tests::' --shard "$shard" --timeout 60 --output target/mutants "$@"

@@ -1,9 +1,11 @@
 #!/usr/bin/env bash
-# powercut.sh [CUTS [SECONDS]]: records the worker on a logged disk, then replays power cuts: 330 in the long form, the default.
+# powercut.sh [CUTS [SECONDS]]: records the worker on a logged disk, then replays power cuts. The default is
+# 330 cuts, the long form.
 #
-# Concurrent callers create and edit small and long files, create files of 16 MiB, delete folders of 120 files, and purge,
-# which is also a change of the header. Every third of the cuts is of one kind, see replay.py. LAB_SEED repeats a choice of
-# moments. Says loudly that it was skipped where there is no root, FUSE or loop device; exit code 0.
+# Concurrent callers create and edit small and long files, create files of 16 MiB, delete folders of 120
+# files, and purge, which also changes the header. A third of the cuts is of each kind, see replay.py.
+# LAB_SEED selects the same moments again. Without root, FUSE or loop devices, it prints that it was skipped
+# and exits with code 0.
 set -euo pipefail
 cuts=${1:-330} seconds=${2:-60}
 
@@ -19,10 +21,10 @@ for tool in losetup mkfs.ext4 python3 cargo; do
 done
 
 source "$(dirname "$0")/build.sh" --workspace
-# A disk in memory, if there is one: 300 images of a few hundred MiB are written.
+# A folder in memory, if the system has one: 300 images of a few hundred MiB are written.
 if [ -w /dev/shm ]; then out=$(mktemp -d /dev/shm/powercut.XXXXXX); else out=$(mktemp -d); fi
 trap 'code=$?; if [ "$code" = 0 ] || [ -z "${LAB_KEEP:-}" ]; then rm -rf "$out"; else echo "kept: $out"; fi' EXIT
-# Where mounting is forbidden, as in most containers, there is nothing to cut.
+# Most containers forbid mounting, and then the lab cannot run.
 truncate -s 16M "$out/probe.img" && mkfs.ext4 -q -F "$out/probe.img" && mkdir "$out/probe"
 mount -o loop "$out/probe.img" "$out/probe" 2>/dev/null || skip 'loop devices that can be mounted'
 umount "$out/probe"

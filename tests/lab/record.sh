@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
-# record.sh OUT SECONDS: the worker on an ext4 whose block writes, flushes and acknowledgements go into one log, OUT/log.bin.
+# record.sh OUT SECONDS: runs the worker on an ext4 file system whose block writes, flushes and
+# acknowledgements go into one log, OUT/log.bin.
 #
-# The file system sits on a loop device on fusedisk; OUT/base.img is the disk before. Needs root, FUSE and loop devices.
+# The file system is on a loop device on fusedisk. OUT/base.img is the disk before. Needs root, FUSE and loop
+# devices.
 set -euo pipefail
 out=$1 seconds=$2
 bin=${LAB_BIN:?the folder of the built programs}
@@ -40,7 +42,7 @@ if ! kill -0 "$worker" 2>/dev/null; then
     echo "the worker ended by itself: $(cat "$out/worker.out" "$out/worker.err")" >&2
     exit 1
 fi
-# From here on nothing is logged: what is left in the page cache is not the worker's doing.
+# Stops the log here, because later writes of the page cache are not caused by the worker.
 echo x >"$out/disk/ctl"
 kill -9 "$worker"
 wait "$worker" 2>/dev/null || true

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""replay.py OUT CUTS SEED: the disk as a power cut may leave it, at CUTS random moments of a recorded run, and what the checker says of it.
+"""replay.py OUT CUTS SEED: builds the disk that a power cut may leave, at CUTS random moments of a recorded run, and runs the checker on it.
 
-Of each moment three disks are made. A: every write that was issued survives, as on a disk without a volatile cache. B: what was
-written after the last completed flush is lost. C: a random half of that survives, in random order. A third of the moments
-follow an acknowledgement at once. Fails if any disk is anything but ok. Needs root and loop devices.
+Three disks are built for each moment. A: every issued write survives, as on a disk without a volatile cache. B: writes after the
+last completed flush are lost. C: a random half of those writes survives, in random order. A third of the moments follow directly
+after an acknowledgement. Fails if any disk is not ok. Needs root and loop devices.
 """
 
 import collections
@@ -20,7 +20,7 @@ KINDS = os.environ.get("LAB_KINDS", "ABC")
 
 
 def read_log(log):
-    """Tuples of W, F or A, offset on the disk, and where its bytes are in the log."""
+    """Returns tuples of W, F or A, the offset on the disk, and the start and end of its bytes in the log."""
     events, at = [], 0
     while at < len(log):
         kind, at = chr(log[at]), at + 1
@@ -39,7 +39,7 @@ def blocks_of(event):
 
 
 def blocks_in_use(disk):
-    """Blocks that are anything but zero; the others stay holes."""
+    """Returns the blocks that are not zero; the others stay holes."""
     zero = bytes(BLOCK)
     return {at // BLOCK for at in range(0, len(disk), BLOCK) if disk[at : at + BLOCK] != zero[: len(disk) - at]}
 
@@ -56,7 +56,7 @@ def write_image(path, disk, blocks):
 
 
 def check(out, acknowledged):
-    """A word and the rest of the checker's line."""
+    """Returns the result word and the rest of the checker's line."""
     checker = os.environ["LAB_BIN"] + "/lab-worker"
     with open(out + "/acknowledged", "w", encoding="ascii") as file:
         file.write(acknowledged)
@@ -76,7 +76,7 @@ def check(out, acknowledged):
 
 
 def replay(job):
-    """Counts of outcomes by kind, moments inside calls, unflushed writes of each moment. In a folder of its own."""
+    """Returns the outcomes by kind, the number of moments inside calls, and the unflushed writes at each moment. Uses its own folder."""
     out, log_path, base_path, moments, seed = job
     os.makedirs(out + "/cut", exist_ok=True)
     chance = random.Random(seed)
@@ -149,7 +149,7 @@ def main():
         chance.choice(acks) + 1 if number % 3 == 0 else chance.randrange(acks[0], len(events) + 1)
         for number in range(cuts)
     )
-    # Only for whoever goes on where another run was stopped.
+    # Only to continue a stopped run.
     moments = moments[int(os.environ.get("LAB_SKIP", "0")) :]
     share = -(-len(moments) // jobs)
     with multiprocessing.Pool(jobs) as pool:
@@ -164,7 +164,7 @@ def main():
     outcomes = {kind: sum((result[0][kind] for result in results), collections.Counter()) for kind in KINDS}
     inside = sum(result[1] for result in results)
     pending = sorted(count for result in results for count in result[2])
-    print(f"{len(moments)} moments, {inside} of them inside calls, {pending[len(pending) // 2]} unflushed writes in the middle, {pending[-1]} at most")
+    print(f"{len(moments)} moments, {inside} of them inside calls, {pending[len(pending) // 2]} unflushed writes in the median, {pending[-1]} at most")
     for kind, counter in outcomes.items():
         print(f"{kind}: " + ", ".join(f"{count} {word}" for word, count in sorted(counter.items())))
     bad = sum(count for counter in outcomes.values() for word, count in counter.items() if not word.startswith("ok"))

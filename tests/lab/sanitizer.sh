@@ -1,19 +1,20 @@
 #!/usr/bin/env bash
-# sanitizer.sh [FILTER...]: the tests of the library under the address sanitizer, leaks included. Ten minutes, most of them building.
+# sanitizer.sh [FILTER...]: runs the library's tests under the address sanitizer, including leak detection.
+# Takes ten minutes, mostly building.
 #
-# There is unsafe code in two places of ours, the pool of locked pages and the limits of a process, and much in sled. Takes the
-# nightly toolchain if there is one, else tells the stable one to be lenient.
+# Our unsafe code is in two places, the pool of locked pages and the limits of a process; sled has much more.
+# Uses the nightly toolchain if there is one, otherwise the stable one with unstable features allowed.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 cargo=(cargo)
 if cargo +nightly --version >/dev/null 2>&1; then cargo+=(+nightly); else export RUSTC_BOOTSTRAP=1; fi
 host=$(rustc -vV | sed -n 's/^host: //p')
 export RUSTFLAGS="-Zsanitizer=address ${RUSTFLAGS:-}" CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-target}/sanitizer
-# Locked pages are taken for the life of a process, which in a test looks like a leak.
+# Locked pages are allocated for the life of the process, which looks like a leak in a test.
 suppressions=$(mktemp)
 trap 'rm -f "$suppressions"' EXIT
 echo 'leak:inmost::secret::locked::Chunk' >"$suppressions"
 export LSAN_OPTIONS=suppressions=$suppressions:print_suppressions=0
-# Left out are a test that looks at its own stack, which the sanitizer moves elsewhere, and bounds on time.
+# Excluded are a test that reads its own stack, which the sanitizer moves elsewhere, and time limits.
 "${cargo[@]}" test --locked --package inmost --package inmost-format --package inmost-engines --lib --features redb --target "$host" -- \
     --skip leaves_a_clean_stack --skip linear_time "$@"

@@ -1,7 +1,7 @@
-// Kills the process before its n-th change of a file: preload it, see ../kill_points.rs.
+// Kills the process before its n-th change of a file. Preload it; see tests/process/kill_points.rs.
 //
-//   SHIM_DIR      folder whose changes count, subfolders too
-//   SHIM_KILL_AT  the number of the change before which the process gets SIGKILL, the first is 0; -1 never
+//   SHIM_DIR      folder whose changes count, including subfolders
+//   SHIM_KILL_AT  number of the change before which the process gets SIGKILL, starting at 0; -1 means never
 //   SHIM_LOG      file that gets a line for each change: number, call, file, offset or length
 //
 // cc -O2 -shared -fPIC -o shim.so shim.c -ldl
@@ -51,7 +51,7 @@ static void change(const char *call, const char *path, long long at) {
     }
 }
 
-// The path of an open file, and below an open folder.
+// Returns the path of an open file, or of a name below an open folder.
 static const char *path_of(int fd, const char *name, char *path) {
     char link[64];
     if (name && name[0] == '/') return name;

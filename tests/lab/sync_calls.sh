@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# sync_calls.sh [CALLS]: sync calls for each acknowledged call, at 1 and at 8 threads, as strace counts them.
+# sync_calls.sh [CALLS]: counts sync calls per acknowledged call, at 1 and at 8 threads, with strace.
 #
-# Creation and closing of the store are subtracted: a run with no calls at all. Takes a folder on a real disk: TMPDIR.
+# Creating and closing the store are subtracted, using a run without calls. Needs a folder on a real disk:
+# TMPDIR.
 set -euo pipefail
 calls=${1:-800}
 command -v strace >/dev/null || { echo 'SKIPPED: strace is not installed; nothing was counted' >&2; exit 0; }

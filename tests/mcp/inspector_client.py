@@ -1,6 +1,6 @@
-"""`inmost mcp` and the command line of the official inspector, started by the block of `--print-config`.
+"""Tests `inmost mcp` with the command line of the official inspector, started with the block of `--print-config`.
 
-The inspector starts a server for each call, so what one writes the next one reads from disk.
+The inspector starts a server for each call, so each call reads the previous ones from disk.
 """
 
 import json
@@ -10,7 +10,7 @@ import tempfile
 
 from store import ENVIRONMENT, SESSION, UNAVAILABLE, Store, check, check_tool
 
-# It would look for a keychain, and say at length that it found none.
+# Otherwise it searches for a keychain and prints long messages about its absence.
 QUIET = ENVIRONMENT | {"MCP_INSPECTOR_SECRET_STORE": "memory"}
 
 
@@ -47,7 +47,7 @@ def main() -> None:
         check_tool(tool["name"], tool["inputSchema"])
         for arguments, text, is_error in SESSION:
             check(str(arguments), client.call(arguments)[0], (text, is_error))
-        print(f"inspector: {len(SESSION)} calls answered as expected")
+        print(f"inspector: {len(SESSION)} calls returned the expected results")
         for options, reason in [
             ([], "nobody can be asked"),
             (["--passphrase-file", store.wrong], "The passphrase is wrong."),
@@ -55,7 +55,7 @@ def main() -> None:
             told, errors = Inspector(inspector, store, options).call({"command": "view", "path": "/memories"})
             check("a locked store", told, UNAVAILABLE)
             check(f"the reason: {errors}", errors.count(reason), 1)
-        print("inspector: a locked store and a wrong passphrase are unavailable")
+        print("inspector: with a locked store or a wrong passphrase, memory is unavailable")
 
 
 main()

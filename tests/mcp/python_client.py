@@ -1,4 +1,4 @@
-"""`inmost mcp` and the official Python client, in both generations of the protocol that it speaks."""
+"""Tests `inmost mcp` with the official Python client, in both protocol generations that it supports."""
 
 import asyncio
 import sys
@@ -13,7 +13,7 @@ from store import ENVIRONMENT, SESSION, UNAVAILABLE, Store, check, check_tool
 
 @asynccontextmanager
 async def session_with_handshake(server: StdioServerParameters, errors: Path):
-    """Protocol 2025-11-25."""
+    """Connects with protocol 2025-11-25."""
     with errors.open("w") as log:
         async with stdio_client(server, errlog=log) as (read, write), ClientSession(read, write) as session:
             hello = await session.initialize()
@@ -24,7 +24,7 @@ async def session_with_handshake(server: StdioServerParameters, errors: Path):
 
 @asynccontextmanager
 async def session_without_handshake(server: StdioServerParameters, errors: Path):
-    """The newest protocol that both sides know."""
+    """Connects with the newest protocol that both sides support."""
     with errors.open("w") as log:
         async with Client(stdio_client(server, errlog=log)) as client:
             check("the server", client.server_info.name, "inmost")
@@ -74,7 +74,7 @@ EMPTY = (SESSION[0][1], False)
 
 
 async def with_key_agent(store: Store) -> None:
-    """Two servers without a passphrase on one store that a key agent holds, and then holds no more."""
+    """Tests two servers without a passphrase on one store, with a key agent and after the agent has ended."""
     one, other = store.folder / "one", store.folder / "other"
     async with (
         session_with_handshake(parameters(store.server("--subtree", "/memories/x")), one) as first,
@@ -104,13 +104,13 @@ async def main() -> None:
         store = Store(sys.argv[1], folder)
         for connect in (session_with_handshake, session_without_handshake):
             await all_commands(store, connect)
-            print(f"{connect.__name__}: {len(SESSION)} calls answered as expected")
+            print(f"{connect.__name__}: {len(SESSION)} calls returned the expected results")
         await with_key_agent(store)
-        print("a key agent: two servers at once, a store locked in mid-session and unlocked again")
+        print("key agent: two servers at once, a store locked during a session and unlocked again")
         await unavailable(store, [], "nobody can be asked")
-        print("a locked store: unavailable, and the reason told once")
+        print("locked store: memory is unavailable, and the reason is reported once")
         await unavailable(store, ["--passphrase-file", store.wrong], "The passphrase is wrong.")
-        print("a wrong passphrase: unavailable, and the reason told once")
+        print("wrong passphrase: memory is unavailable, and the reason is reported once")
 
 
 asyncio.run(main())

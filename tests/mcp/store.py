@@ -1,4 +1,4 @@
-"""A store for a client to work on, and the servers that are started on it."""
+"""A store for a client, and the servers that are started for it."""
 
 import json
 import os
@@ -9,12 +9,12 @@ HERE = Path(__file__).parent
 SESSION = json.loads((HERE / "session.json").read_text())
 UNAVAILABLE = ("Error: Memory is unavailable.", True)
 PASSPHRASE = "correct horse"
-# Nothing of the caller's environment reaches a server but what it needs to run.
+# A server gets only the environment variables that it needs.
 ENVIRONMENT = {"PATH": os.environ["PATH"]}
 
 
 class Store:
-    """A new store in a folder, with the right passphrase and a wrong one beside it."""
+    """A new store in a folder, with files for the right passphrase and for a wrong one."""
 
     def __init__(self, program: str, folder: str):
         self.program = program
@@ -28,14 +28,14 @@ class Store:
         self._run("init", "--passphrase-file", self.right, *cheap)
 
     def block(self, *options: str) -> dict:
-        """What `inmost mcp --print-config` says for a client of no known kind."""
+        """Returns the output of `inmost mcp --print-config` for a generic client."""
         return json.loads(self._run("mcp", *options, "--print-config", "generic"))
 
     def server(self, *options: str) -> dict:
         return self.block(*options)["mcpServers"]["inmost"]
 
     def unlock(self) -> None:
-        """Has a key agent hold the store."""
+        """Starts a key agent for the store."""
         self._run("unlock", *self.unlocked())
 
     def lock(self) -> None:

@@ -1,6 +1,6 @@
-//! A full disk: a clear error, nothing lost, and a store that still opens, reads and deletes.
+//! Tests of a full disk: the error is clear, nothing is lost, and the store still opens, reads and deletes.
 //!
-//! Needs Linux, root and `mount`; elsewhere it prints that it was skipped.
+//! Needs Linux, root and `mount`; elsewhere the tests print that they were skipped.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
@@ -15,7 +15,7 @@ use tempfile::TempDir;
 
 const CHEAP: KdfCost = KdfCost::new(19 << 10, 2, 1);
 
-/// A small file system of its own, unmounted when dropped.
+/// A small, separate file system. It is unmounted when dropped.
 struct Disk(TempDir);
 
 impl Disk {
@@ -26,7 +26,7 @@ impl Disk {
         Self::of(folder, mounted)
     }
 
-    /// Journalled, so that freed room is not at once room again.
+    /// A file system with a journal, where freed space is not available at once.
     fn ext4() -> Option<Self> {
         let folder = tempfile::tempdir().unwrap();
         let image = folder.path().join("image");
@@ -51,7 +51,7 @@ impl Disk {
         if inner.is_dir() { inner } else { self.0.path().to_path_buf() }
     }
 
-    /// Leaves no block free.
+    /// Fills every free block.
     fn fill(&self) {
         let mut file =
             OpenOptions::new().append(true).create(true).open(self.root().join("filler")).unwrap();
@@ -106,10 +106,10 @@ fn write_until_full(session: &Session, files: &mut Files, prefix: &str) {
         match session.files().write(&path, &text(number)) {
             Ok(()) => files.insert(path, text(number)),
             Err(FileError::Store(StoreError::DiskFull)) => return,
-            Err(error) => panic!("another error: {error}"),
+            Err(error) => panic!("unexpected error: {error}"),
         };
     }
-    panic!("the disk never got full");
+    panic!("the disk was never full");
 }
 
 fn a_full_disk_loses_nothing(disk: &Disk, engine: StorageEngine) {
@@ -129,7 +129,7 @@ fn a_full_disk_loses_nothing(disk: &Disk, engine: StorageEngine) {
     assert!(matches!(halted, Err(FileError::Store(StoreError::Halted))));
     drop(session);
 
-    // Every further try fails and takes nothing from the next.
+    // Every further attempt fails and does not affect the next.
     for round in 0..12 {
         disk.fill();
         let session = unlocked(&store);
@@ -173,7 +173,7 @@ fn no_store_begins_on_a_full_disk(disk: &Disk, engine: StorageEngine) {
     options.create(&store, &passphrase()).unwrap();
 }
 
-/// A copy of a store may lack the ballast. Then the snapshots of sled are the only room that can still be freed.
+/// A copy of a store may lack the ballast. Then only sled's snapshots can still be freed.
 fn a_lost_ballast_loses_nothing(disk: &Disk, engine: StorageEngine) {
     let store = disk.root().join("store");
     let options = VaultOptions::new().kdf_cost(CHEAP).engine(engine);
@@ -187,7 +187,7 @@ fn a_lost_ballast_loses_nothing(disk: &Disk, engine: StorageEngine) {
     match Vault::open(&store).unwrap().unlock(&passphrase()) {
         Ok(session) => assert_all_there(&session, &files),
         Err(StoreError::DiskFull) => assert_eq!(engine, StorageEngine::Sled),
-        Err(error) => panic!("another error: {error}"),
+        Err(error) => panic!("unexpected error: {error}"),
     }
     disk.make_room();
     assert_all_there(&unlocked(&store), &files);

@@ -1,8 +1,9 @@
-//! SIGKILL before every single change of a file that creating, opening, writing, purging and closing a store makes.
+//! Tests with SIGKILL before every single file change that creating, opening, writing, purging and closing a
+//! store makes.
 //!
-//! A preloaded library (`tests/lab/shim.c`) counts the changes. Short form: some points of each scenario. Long form,
-//! every point: `INMOST_LONG=1`, see `tests/lab/kill_points.sh`. Needs Linux and a C compiler; elsewhere it prints
-//! that it was skipped.
+//! A preloaded library (`tests/lab/shim.c`) counts the changes. The short form kills at some points of each
+//! scenario. The long form kills at every point: `INMOST_LONG=1`, see `tests/lab/kill_points.sh`. Needs Linux
+//! and a C compiler; elsewhere the tests print that they were skipped.
 
 use std::fs;
 use std::os::unix::process::ExitStatusExt;
@@ -13,13 +14,13 @@ use inmost::{KdfCost, Passphrase, Session, StorageEngine, StoreError, Vault, Vau
 use tempfile::TempDir;
 
 const CHEAP: KdfCost = KdfCost::new(19 << 10, 2, 1);
-/// Tell the child where its store is, which engine to choose, and where to note what was acknowledged.
+/// Environment variables for the child: its store, its engine, and the file for acknowledgements.
 const STORE: &str = "INMOST_TEST_STORE";
 const ENGINE: &str = "INMOST_TEST_ENGINE";
 const ACKNOWLEDGED: &str = "INMOST_TEST_ACKNOWLEDGED";
-/// Has the child purge the store and nothing else.
+/// Makes the child only purge the store.
 const PURGE: &str = "INMOST_TEST_PURGE";
-/// Points of each scenario in the short form.
+/// Kill points per scenario in the short form.
 const POINTS: u64 = 10;
 
 fn passphrase() -> Passphrase {
@@ -38,12 +39,13 @@ fn path(number: usize) -> String {
     format!("/memories/folder/{number:03}.txt")
 }
 
-/// Files that a child writes, each acknowledged before the next.
+/// Files that the child writes. Each is acknowledged before the next.
 const WRITES: std::ops::Range<usize> = 100..104;
-/// Files that are there before.
+/// Files that exist before.
 const BEFORE: std::ops::Range<usize> = 0..20;
 
-/// The child: creates or opens the store, writes, deletes, closes. Without its variables it does nothing.
+/// The child process: creates or opens the store, writes, deletes, closes. Without its environment variables
+/// it does nothing.
 #[test]
 fn child_uses_a_store() {
     let Ok(store) = std::env::var(STORE) else { return };
@@ -81,7 +83,8 @@ struct Lab {
 
 impl Lab {
     fn new() -> Option<Self> {
-        // A process is killed and not the machine, so a file system in memory keeps every write, and is faster.
+        // Only the process is killed, not the machine, so a file system in memory keeps every write and is
+        // faster.
         let memory = Path::new("/dev/shm");
         let folder =
             if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() };
@@ -124,7 +127,7 @@ impl Lab {
         }
     }
 
-    /// Runs the child, and returns whether it was killed.
+    /// Runs the child and returns whether it was killed.
     fn run(&self, engine: Option<StorageEngine>, kill_at: Option<u64>) -> bool {
         let mut child = Command::new(std::env::current_exe().unwrap());
         child
@@ -151,12 +154,12 @@ impl Lab {
         killed
     }
 
-    /// The number of writes acknowledged to the child, `None` if it never had a store.
+    /// Returns the number of acknowledged writes, or `None` if the child never had a store.
     fn acknowledged(&self) -> Option<usize> {
         fs::read(self.folder.path().join("acknowledged")).ok().map(|done| done.len())
     }
 
-    /// Kills at every point in the long form, at some in the short one. Returns the number of points.
+    /// Kills at every point (long form) or at some points (short form). Returns the number of points.
     fn at_points(&self, base: Option<&Path>, engine: Option<StorageEngine>) -> u64 {
         self.reset(base);
         assert!(!self.run(engine, None));
@@ -190,7 +193,7 @@ impl Lab {
             read.map(|read| read.as_str().to_owned()).map_err(|error| error.to_string())
         };
         let assert_there = |session: &Session| {
-            // The first file is deleted at the end.
+            // The child deletes the first file at the end.
             for number in BEFORE.filter(|number| existed && *number != 0) {
                 assert_eq!(read(session, number), Ok(text(number)), "killed at {point} ({last:?})");
             }
@@ -222,7 +225,7 @@ fn kill_everywhere(engine: StorageEngine) {
     drop(session);
     let all = lab.at_points(Some(&closed), None);
 
-    // Opening after a kill is another path: recovery, and for redb a repair.
+    // Opening after a kill takes a different path: recovery, and for redb a repair.
     lab.reset(Some(&closed));
     assert!(lab.run(None, Some(all / 3 * 2)), "killed too late");
     let killed = lab.folder.path().join("killed");
@@ -245,8 +248,8 @@ fn a_kill_at_any_change_leaves_a_store_on_redb_that_opens() {
     kill_everywhere(StorageEngine::Redb);
 }
 
-/// No anchor was ever synced, and a system may keep a write in memory for half a minute: after a power cut soon after
-/// creation, the store reported that its anchor was missing.
+/// Regression: no anchor was ever synced, and a system may delay a write for about 30 seconds. After a power
+/// cut soon after creation, the store reported that its anchor was missing.
 #[test]
 fn the_first_anchor_of_a_session_is_synced_and_no_other() {
     let Some(lab) = Lab::new() else { return };

@@ -1,13 +1,14 @@
-//! Stores and the processes around them: a second process, killed processes, and full disks that `mount` makes.
+//! Tests of stores with several processes: a second process, killed processes, and full disks that `mount`
+//! makes.
 //!
-//! They are apart from `tests/store` because a process that is being started holds copies of this one's open files, and
-//! with them the locks of stores, until it runs its own program.
+//! They are separate from `tests/store`. A process that is being started inherits copies of the parent's open
+//! files, and with them the locks of stores, until it executes its own program.
 #![cfg(unix)]
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
     clippy::indexing_slicing,
-    reason = "a test that meets the unexpected should stop there and say so"
+    reason = "a test should stop at the first unexpected result and report it"
 )]
 
 #[cfg(target_os = "linux")]

@@ -1,5 +1,5 @@
-//! One process at a time: opening a store that another process holds fails without waiting and names that process, and a
-//! killed holder leaves nothing behind that a person would have to remove.
+//! Tests that one process at a time holds a store: opening a store that another process holds fails without
+//! waiting and names that process. A killed holder leaves nothing that a person would have to remove.
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -8,7 +8,7 @@ use std::process::{Child, Command, Stdio};
 use inmost::{KdfCost, Passphrase, Session, StorageEngine, StoreError, Vault, VaultOptions};
 
 const CHEAP: KdfCost = KdfCost::new(19 << 10, 2, 1);
-/// Names the store to the child.
+/// The environment variable with the child's store.
 const STORE: &str = "INMOST_TEST_STORE";
 
 fn passphrase() -> Passphrase {
@@ -19,8 +19,8 @@ fn unlocked(store: &Path) -> Session {
     Vault::open(store).unwrap().unlock(&passphrase()).unwrap()
 }
 
-/// The child: opens the store, writes without end, and prints a line after the first write. Without its variable it does
-/// nothing.
+/// The child process: opens the store, writes in an endless loop, and prints a line after the first write.
+/// Without its environment variable it does nothing.
 #[test]
 fn child_writes_until_it_is_killed() {
     let Ok(store) = std::env::var(STORE) else { return };
@@ -41,7 +41,7 @@ fn busy_child(store: &Path) -> Child {
         .spawn()
         .unwrap();
     let lines = BufReader::new(child.stdout.take().unwrap()).lines();
-    assert!(lines.map_while(Result::ok).any(|line| line == "busy"), "the child has failed");
+    assert!(lines.map_while(Result::ok).any(|line| line == "busy"), "the child failed");
     child
 }
 
@@ -55,9 +55,11 @@ fn a_holder_is_named_and_leaves_nothing_behind(engine: StorageEngine) {
     for _ in 0..5 {
         let mut child = busy_child(&store);
 
-        // The holder lives until it is killed below, so this does not wait for it.
+        // The holder lives until it is killed below, so this cannot wait for it.
         let refused = Vault::open(&store);
-        let Err(StoreError::InUse(pid)) = refused else { panic!("two processes hold one store") };
+        let Err(StoreError::InUse(pid)) = refused else {
+            panic!("two processes opened the same store")
+        };
         assert_eq!(pid, Some(child.id()));
 
         child.kill().unwrap();

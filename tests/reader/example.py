@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""The example store of docs/FORMAT.md, computed from what the document says and read back by the reader.
+"""Computes the example store of docs/FORMAT.md from the document, and reads it back with the reader.
 
-Without arguments: exits with 1 unless the document gives just these numbers. With --print: prints the block for the
-document, for a change of the format.
+Without arguments: exits with 1 if the numbers in the document differ. With --print: prints the block for the document, after a
+change of the format.
 """
 
 import hashlib
@@ -59,7 +59,7 @@ class Example:
         self.records = {}
 
     def seal(self, what, kind, object_id, index, body, whole=False):
-        """Adds a record and answers its tag."""
+        """Adds a record and returns its tag."""
         name = struct.pack("<B16sQ", kind, object_id, index)
         address = reader.prf(self.address_key, b"inmost/1 address", self.store, name)
         plaintext = name + struct.pack("<H", len(body)) + body
@@ -143,7 +143,7 @@ def main():
     files = [(file["path"], file["text"].encode()) for file in store.files]
     expected = [("/memories/long.txt", LONG_TEXT), ("/memories/people/zoë.md", SHORT_TEXT)]
     if files != expected or block not in PAGE:
-        sys.exit("docs/FORMAT.md gives another example store than the one it describes")
+        sys.exit("the example store in docs/FORMAT.md differs from its description")
 
 
 if __name__ == "__main__":

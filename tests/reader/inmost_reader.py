@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Reads a whole store independently: by docs/FORMAT.md and nothing else, with other people's primitives.
+"""Reads a whole store independently: written only from docs/FORMAT.md, with third-party primitives.
 
-It takes a header copy, the records of a generation and a passphrase, and prints every file as JSON. Everything that the
-document lets a reader verify is verified, also where the program itself looks only at what it reaches. The first mismatch
-ends it with a reason on standard error and exit code 1.
+It takes a header copy, the records of a generation and a passphrase, and prints every file as JSON. It verifies everything that the
+document allows a reader to verify, even where the program verifies only the records that it reads. At the first mismatch it prints
+the reason to standard error and exits with code 1.
 
 The records are a raw export: for each, address {32}, length of the value {2}, value.
 """
@@ -25,7 +25,7 @@ PASSPHRASE = 1
 
 
 class Bad(Exception):
-    """The bytes are not a store of this format, or not an unharmed one."""
+    """The bytes are not an undamaged store of this format."""
 
 
 def check(condition, reason):
@@ -41,9 +41,9 @@ def prf(key, role, store, message=b""):
 
 
 def argon2id(passphrase, salt, store, memory, passes, lanes):
-    """The high-level interface of argon2-cffi offers no associated data, its C context does."""
+    """Derives a key. The high-level interface of argon2-cffi has no associated data, so this uses its C context."""
     out = ffi.new("uint8_t[]", 32)
-    inputs = [ffi.new("uint8_t[]", data) for data in (passphrase, salt, store)]  # each with a zero at its end
+    inputs = [ffi.new("uint8_t[]", data) for data in (passphrase, salt, store)]  # each with a trailing zero
     context = ffi.new("argon2_context *", {
         "out": out, "outlen": 32, "version": ARGON2_VERSION,
         "pwd": inputs[0], "pwdlen": len(passphrase), "salt": inputs[1], "saltlen": len(salt),
@@ -56,7 +56,7 @@ def argon2id(passphrase, salt, store, memory, passes, lanes):
 
 
 def unseal(key, aad, sealed, what):
-    """What is stored as nonce, ciphertext, tag."""
+    """Opens bytes that are stored as nonce, ciphertext, tag."""
     try:
         return crypto_aead_xchacha20poly1305_ietf_decrypt(sealed[24:], aad, sealed[:24], key)
     except CryptoError:
@@ -183,7 +183,7 @@ class Body:
     def end(self):
         check(self.at == len(self.data), "a body has bytes left over")
 
-    # Parts that more than one kind of record has.
+    # Parts that several kinds of records share.
 
     def entry(self):
         entry = {"name": self.text(), "id": self.take(16), "tag": self.take(16), "file": None}
@@ -215,7 +215,7 @@ class Store:
         self.files = []
 
     def load(self, kind, object_id, index, tag):
-        """The body of a record, once everything is verified that can be without knowing what it means."""
+        """Returns the body of a record after all checks that do not depend on its meaning."""
         name = struct.pack("<B16sQ", kind, object_id, index)
         what = f"record {name.hex()}"
         address = prf(self.address_key, b"inmost/1 address", self.store, name)
@@ -236,7 +236,7 @@ class Store:
             check(len(plaintext) <= 2048, f"{what} is larger than a node")
         return Body(plaintext[27 : 27 + length])
 
-    # Trees. `below` answers the leaves under a node, after comparing what its references say with what is there.
+    # Trees. `below` returns the leaves under a node, after comparing its references with their targets.
 
     def leaves(self, shape, object_id, last_index, node):
         level, references = node
@@ -272,7 +272,7 @@ class Store:
     )  # fmt: skip
 
     def read_folder(self, object_id, tag, path, system=False):
-        """Reads everything below a folder; answers its totals as computed."""
+        """Reads everything below a folder. Returns its computed totals."""
         body = self.load(FOLDER, object_id, 0, tag)
         last_index = body.fixed()
         stored = tuple(body.fixed() for _ in range(5))

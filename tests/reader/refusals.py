@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Damages a sample store in every way that FORMAT.md says is noticed, and expects the reader to refuse."""
+"""Damages a sample store in every way that must be detected according to FORMAT.md, and expects the reader to refuse it."""
 
 import random
 import sys
@@ -31,7 +31,7 @@ def with_checksum(data):
 
 
 def signed(fields):
-    """A header that whoever has the master key could make, with other bytes here and there."""
+    """Builds a header that a holder of the master key could write, with some bytes replaced."""
     data = bytearray(HEADER)
     for at, part in fields.items():
         data[at : at + len(part)] = part
@@ -76,7 +76,7 @@ def cases():
 
 def main():
     read()
-    # What a crash leaves of a change is no damage.
+    # The state that a crash leaves is not damage.
     read(header=one_ahead(HEADER[4032:4048]))
     count = 0
     for what, changed in cases():

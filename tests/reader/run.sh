@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Proves docs/FORMAT.md: stores that the Rust side writes are read by the Python reader, which follows the document
-# and nothing else, and both must say the same. Then every kind of damage must be refused.
+# Tests docs/FORMAT.md: the Python reader, which was written only from the document, reads stores that the
+# library wrote, and both must return the same files. Then every kind of damage must be refused.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 reader=tests/reader
 export PYTHONDONTWRITEBYTECODE=1
 
-# A Python that has the modules, or a virtual environment with them.
+# Uses a Python that has the modules, or a virtual environment with them.
 python=${PYTHON:-python3}
 if ! "$python" -c 'import argon2, nacl' 2>/dev/null; then
   venv=${CARGO_TARGET_DIR:-target}/reader-venv
@@ -27,8 +27,8 @@ compare() { # what, folder of header and anchor, folder of records and files, pa
 import json, sys
 what, read, expected = sys.argv[1], *(json.load(open(path)) for path in sys.argv[2:])
 if read != expected:
-    sys.exit(f"{what}: the reader says something else than the program")
-print(f"{what}: {len(read)} files read alike")
+    sys.exit(f"{what}: the reader and the program return different files")
+print(f"{what}: {len(read)} identical files")
 PYTHON
 }
 

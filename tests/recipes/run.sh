@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# Runs the recipes of docs/RECIPES.md that are marked as tested, as they stand there, on keyrings made for it and
-# thrown away. One whose programs are not installed is skipped, and said to be.
+# Runs the recipes that docs/RECIPES.md marks as tested, exactly as written, on temporary keyrings. If the
+# programs of a recipe are not installed, it is skipped with a message.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
 passphrase='correct horse battery staple'
 recipes=$PWD/docs/RECIPES.md
 
-# The lines of a recipe.
+# Prints the lines of a recipe.
 recipe() {
     awk -v mark="<!-- recipe: $1 -->" '
         $0 == mark { found = 1 }
@@ -16,7 +16,7 @@ recipe() {
         found && /^```sh$/ { shown = 1 }' "$recipes"
 }
 
-# Runs a recipe with the passphrase typed into it, and then looks whether the store opens with that passphrase.
+# Runs a recipe, types the passphrase, and then checks that the store opens with that passphrase.
 try() {
     local name=$1 typed=$2 lines
     lines=$(recipe "$name")
@@ -30,7 +30,7 @@ try() {
 secret_tool() {
     printf 'the keyring itself' | gnome-keyring-daemon --unlock --components=secrets >/dev/null
     try secret-tool "$passphrase"
-    # What is no longer there opens nothing.
+    # A removed passphrase must not open the store.
     secret-tool clear inmost notes
     ! secret-tool lookup inmost notes
 }

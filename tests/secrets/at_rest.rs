@@ -1,7 +1,7 @@
-//! The files on disk: they show no word of what was stored, records have one of five lengths, two stores share nothing,
-//! and only their owner can open them.
+//! Tests of the files on disk: they contain no word of the stored texts, records have one of five lengths,
+//! two stores share nothing, and only their owner can open them.
 //!
-//! A child process uses a store in every way, among folders of its own for temporary files, home and work.
+//! A child process uses a store in every way, with its own folders for temporary files, home and work.
 
 mod calls;
 mod program;
@@ -66,14 +66,14 @@ fn nothing_that_was_stored_is_on_disk_in_any_form() {
     for folder in ["tmp", "home", "work"] {
         assert_eq!(below(&run.folder().join(folder)), [] as [PathBuf; 0]);
     }
-    // The search would find it.
+    // A control: the search finds a form that is present.
     let base64 = Needle::form(of_words(&["name".into()]), "base64");
     fs::write(run.folder().join("planted"), base64).unwrap();
     let planted = fs::read(run.folder().join("planted")).unwrap();
     assert_eq!(search.traces(&planted).len(), 1);
 }
 
-/// The records of a store as its engine holds them.
+/// The records of a store as stored by its engine.
 fn records(store: &Path) -> Vec<(Vec<u8>, Vec<u8>)> {
     let generations: Vec<_> = fs::read_dir(store)
         .unwrap()
@@ -104,13 +104,13 @@ fn records_have_one_of_five_lengths() {
     let five = BTreeSet::from([297, 553, 1_065, 2_089, 4_137]);
     assert!(lengths.keys().all(|length| five.contains(length)), "{lengths:?}");
     assert!(lengths.len() >= 4, "too few to tell: {lengths:?}");
-    // The engine puts values that are too long for its log into files of their own.
+    // The engine stores values that are too long for its log in separate files.
     for file in files_below(&run.store()) {
         assert!(!file.to_str().unwrap().contains("blobs"), "{}", file.display());
     }
 }
 
-/// Every run of 16 bytes.
+/// Returns every run of 16 bytes.
 fn windows(bytes: &[u8]) -> HashSet<&[u8]> {
     bytes.windows(16).collect()
 }
@@ -126,7 +126,7 @@ fn two_stores_made_by_the_same_calls_share_nothing() {
     }
     let [one, other] = &runs;
 
-    // What we put into the engine: nothing at all in common.
+    // The data that we pass to the engine must share nothing.
     let sealed = |run: &Run| records(&run.store()).into_iter().flat_map(|(a, v)| [a, v]).collect();
     let (first, second): (Vec<Vec<u8>>, Vec<Vec<u8>>) = (sealed(one), sealed(other));
     assert!(first.len() > 100, "{}", first.len());
@@ -156,21 +156,22 @@ fn two_stores_made_by_the_same_calls_share_nothing() {
     assert!(shared.is_empty(), "{} of them:\n{}", shared.len(), shared.join("\n"));
 }
 
-/// Whether two stores may have this run in common, because sealed bytes are a small part of it at most.
+/// Returns whether two stores may share this run, because it has at most a few sealed bytes.
 fn may_be_shared(file: &Path, at: usize, window: &[u8]) -> bool {
-    // Unused space is zeros or ones, and so is most of the frame that the engine puts around a batch. Sealed bytes look
-    // like that once in 500 million windows.
+    // Unused space is zeros or ones, and so is most of the frame that the engine writes around a batch.
+    // Sealed bytes look like that once in 500 million windows.
     if window.iter().filter(|byte| matches!(byte, 0 | 0xff)).count() >= 6 {
         return true;
     }
     match file.to_str().unwrap() {
-        // The clear fields: magic, version, engine and flags; revision and generation; kind and cost of a slot.
+        // The fields in clear text: magic, version, engine and flags; revision and generation; kind and cost
+        // of a slot.
         "header.a" | "header.b" => {
             at == 0 || (32 - 8..48).contains(&at) || (113..144).contains(&at)
         }
-        // The engine's first frames, with the name of its only tree, before any record.
+        // The engine's first frames before any record, with the name of its only tree.
         name if name.ends_with("/db") => at < 96,
-        // The engine's settings.
+        // The engine's configuration.
         name => name.ends_with("/conf"),
     }
 }
@@ -196,7 +197,7 @@ fn only_the_owner_can_open_anything_whatever_the_umask() {
 
 /// Run by `tests/at_rest_strace.sh`.
 #[test]
-#[ignore = "needs strace, which the script beside it installs"]
+#[ignore = "needs strace; tests/at_rest_strace.sh installs it"]
 fn nothing_that_is_written_shows_what_is_stored_and_nothing_is_written_elsewhere() {
     let log = tempfile::NamedTempFile::new().unwrap();
     let launcher = [&calls::STRACE[..], &["-o", log.path().to_str().unwrap()]].concat();
@@ -218,12 +219,12 @@ fn nothing_that_is_written_shows_what_is_stored_and_nothing_is_written_elsewhere
         opened.insert(path);
     }
     assert!(opened.len() > 8, "{opened:?}");
-    assert_eq!(calls.shared_mappings, 0, "what is written through a mapping would not be seen");
+    assert_eq!(calls.shared_mappings, 0, "writes through a shared mapping would not be detected");
     let bytes: usize = calls.written.iter().map(|(_, bytes)| bytes.len()).sum();
     eprintln!("{} files, {} writes, {bytes} bytes", opened.len(), calls.written.len());
     assert!(bytes > 1 << 20, "{bytes}");
     for (file, bytes) in &calls.written {
-        // The host sends its parent the text that it asked for.
+        // The host sends its parent the requested text through a pipe.
         if !file.starts_with("pipe:") {
             assert_eq!(search.traces(bytes), [], "{file}");
         }
@@ -234,19 +235,20 @@ fn nothing_that_is_written_shows_what_is_stored_and_nothing_is_written_elsewhere
         .filter(|(file, _)| file.starts_with("pipe:"))
         .flat_map(|(_, bytes)| bytes.clone())
         .collect();
-    assert!(!search.traces(&told).is_empty(), "the search works, the log is whole");
+    assert!(!search.traces(&told).is_empty(), "the search finds nothing, or the log is incomplete");
 }
 
-/// The same of the program, command by command. Run by `tests/at_rest_strace.sh`, which builds it.
+/// The same test for the program, command by command. Run by `tests/at_rest_strace.sh`, which builds the
+/// program.
 #[test]
-#[ignore = "needs strace and the program, which the script beside it brings"]
+#[ignore = "needs strace and the program; tests/at_rest_strace.sh provides both"]
 fn the_program_writes_nothing_that_shows_what_is_stored_and_nothing_elsewhere() {
     what_the_program_writes(Through::Nobody);
 }
 
-/// The same with a key agent between the commands and the store.
+/// The same test with a key agent between the commands and the store.
 #[test]
-#[ignore = "needs strace and the program, which the script beside it brings"]
+#[ignore = "needs strace and the program; tests/at_rest_strace.sh provides both"]
 fn the_key_agent_writes_nothing_that_shows_what_is_stored_and_nothing_elsewhere() {
     what_the_program_writes(Through::Agent);
 }
@@ -264,7 +266,10 @@ fn what_the_program_writes(through: Through) {
         assert!(path.starts_with(folder) || path.starts_with("/dev"), "{}", path.display());
         assert_eq!(search.traces(path.to_str().unwrap().as_bytes()), []);
     }
-    assert_eq!(program.calls.shared_mappings, 0, "what is written so would not be seen");
+    assert_eq!(
+        program.calls.shared_mappings, 0,
+        "writes through a shared mapping would not be detected"
+    );
     let mut told = Vec::new();
     let mut bytes = 0;
     for (file, written) in &program.calls.written {
@@ -277,7 +282,7 @@ fn what_the_program_writes(through: Through) {
     }
     eprintln!("{} writes, {bytes} bytes in files", program.calls.written.len());
     assert!(bytes > 1 << 20, "{bytes}");
-    assert!(!search.traces(&told).is_empty(), "the search works, the log is whole");
+    assert!(!search.traces(&told).is_empty(), "the search finds nothing, or the log is incomplete");
     for file in files_below(folder) {
         assert_eq!(search.traces(&fs::read(&file).unwrap()), [], "{}", file.display());
     }

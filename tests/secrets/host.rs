@@ -1,4 +1,4 @@
-//! A host of the library in a process of its own, and what tests tell it to do.
+//! A host of the library in a separate process, and the orders that tests send to it.
 
 pub(crate) mod child;
 
@@ -19,26 +19,26 @@ pub(crate) struct Run {
 }
 
 impl Run {
-    /// A child that has created a store in a folder of its own, and unlocked it.
+    /// Starts a child that has created and unlocked a store in its own folder.
     pub(crate) fn start() -> Self {
         Self::start_with(&[])
     }
 
-    /// The same, started by a program that ends in running the rest of its arguments.
+    /// Starts the child through a launcher program that executes the rest of its arguments.
     pub(crate) fn start_with(launcher: &[&str]) -> Self {
         let mut run = Self::spawn(launcher);
         assert_eq!(run.tell(Order::Create, &run.passphrase.clone()), "unlocked");
         run
     }
 
-    /// The same, without a store yet.
+    /// Starts the child without a store.
     pub(crate) fn spawn(launcher: &[&str]) -> Self {
         let folder = tempfile::tempdir().unwrap();
         for name in ["tmp", "home", "work"] {
             std::fs::create_dir(folder.path().join(name)).unwrap();
         }
         let child = Self::child(folder.path(), launcher);
-        // One part is NFC, one is not: the library has to normalise.
+        // One part is NFC and one is not, so the library has to normalise.
         let passphrase = format!("{} caf\u{e9} cafe\u{301} {}", word("pass"), word("phrase"));
         Self { child, folder, passphrase }
     }
@@ -46,7 +46,7 @@ impl Run {
     fn child(folder: &Path, launcher: &[&str]) -> Child {
         let program = std::env::current_exe().unwrap();
         let mut words = launcher.iter().map(std::ffi::OsStr::new).chain([program.as_os_str()]);
-        // Every folder that a process might write to unasked is in this one too.
+        // Every folder that a process might write to by default is inside this one.
         Command::new(words.next().unwrap())
             .args(words)
             .args(["--exact", "the_child", "--nocapture", "--test-threads=1"])
@@ -61,13 +61,13 @@ impl Run {
             .unwrap()
     }
 
-    /// Another process for the same store, not unlocked.
+    /// Starts another process for the same store, locked.
     pub(crate) fn restart(&mut self) {
         self.finish();
         self.child = Self::child(self.folder.path(), &[]);
     }
 
-    /// Lets the child end.
+    /// Ends the child.
     pub(crate) fn finish(&mut self) {
         drop(self.child.stdin.take());
         self.child.wait().unwrap();
@@ -79,7 +79,7 @@ impl Run {
 
     pub(crate) fn tell(&mut self, order: Order, text: &str) -> String {
         self.order(order, text);
-        self.answer()
+        self.reply()
     }
 
     pub(crate) fn order(&mut self, order: Order, text: &str) {
@@ -88,7 +88,7 @@ impl Run {
         pipe.write_all(&[&[order as u8], length.as_slice(), text.as_bytes()].concat()).unwrap();
     }
 
-    pub(crate) fn answer(&mut self) -> String {
+    pub(crate) fn reply(&mut self) -> String {
         let pipe = self.child.stderr.as_mut().unwrap();
         let mut length = [0; 4];
         pipe.read_exact(&mut length).unwrap();
@@ -97,7 +97,7 @@ impl Run {
         String::from_utf8(text).unwrap()
     }
 
-    /// Every form of the passphrase and of every key.
+    /// Returns every form of the passphrase and of every key.
     pub(crate) fn secrets(&self) -> Vec<Needle> {
         let mut needles = of_text("passphrase", &self.passphrase);
         let header = std::fs::read(self.store().join("header.a")).unwrap();
@@ -107,7 +107,7 @@ impl Run {
         needles
     }
 
-    /// Everything that the child can have written.
+    /// The folder with everything that the child can have written.
     pub(crate) fn folder(&self) -> &Path {
         self.folder.path()
     }
@@ -138,7 +138,7 @@ impl Words {
     }
 }
 
-/// A way to use the memory. It returns the labels of the words that have gone through it.
+/// A way to use the memory. It returns the labels of the words that it used.
 pub(crate) type Way = fn(&mut Run) -> Vec<String>;
 
 pub(crate) const WAYS: [(&str, Way); 7] = [
@@ -151,28 +151,28 @@ pub(crate) const WAYS: [(&str, Way); 7] = [
     ("files", files),
 ];
 
-/// Calls as a model makes them.
+/// Tool calls like those of a model.
 pub(crate) fn calls(run: &mut Run) -> Vec<String> {
     let mut words = Words::default();
     let (name, text) = (words.add("name"), words.add("text"));
     let path = format!("/memories/{name}.md");
     let create = r#"{"command":"create","file_text":"first\n"#;
     run.call(&format!(r#"{create}{text}\n\u0041 last\n","path":"{path}"}}"#));
-    let answer = run.call(&format!(r#"{{"command":"view","path":"{path}"}}"#));
-    assert!(answer.contains(&text), "{answer}");
+    let reply = run.call(&format!(r#"{{"command":"view","path":"{path}"}}"#));
+    assert!(reply.contains(&text), "{reply}");
     let (new, line) = (words.add("new text"), words.add("line"));
     let replace = format!(r#"{{"command":"str_replace","path":"{path}","old_str":"{text}""#);
-    let answer = run.call(&format!(r#"{replace},"new_str":"{new}"}}"#));
-    assert!(answer.contains(&new), "{answer}");
+    let reply = run.call(&format!(r#"{replace},"new_str":"{new}"}}"#));
+    assert!(reply.contains(&new), "{reply}");
     let insert = format!(r#"{{"command":"insert","path":"{path}","insert_line":1"#);
     run.call(&format!(r#"{insert},"insert_text":"{line}"}}"#));
     let view = format!(r#"{{"command":"view","path":"{path}","view_range":[1,2]}}"#);
-    let answer = run.call(&view);
-    assert!(answer.contains(&line), "{answer}");
+    let reply = run.call(&view);
+    assert!(reply.contains(&line), "{reply}");
     words.0
 }
 
-/// Many names in a folder, and names that are normalised.
+/// Many names in a folder, and names that need normalising.
 fn listing(run: &mut Run) -> Vec<String> {
     let mut words = Words::default();
     let (folder, accents, name) = (words.add("folder"), words.add("accents"), words.add("name"));
@@ -185,8 +185,8 @@ fn listing(run: &mut Run) -> Vec<String> {
             r#"{{"command":"create","path":"/memories/{folder}/{name}-{number}","file_text":"x"}}"#
         ));
     }
-    let answer = run.call(r#"{"command":"view","path":"/memories"}"#);
-    assert!(answer.contains(&name), "{answer}");
+    let reply = run.call(r#"{"command":"view","path":"/memories"}"#);
+    assert!(reply.contains(&name), "{reply}");
     words.0
 }
 
@@ -210,21 +210,21 @@ fn long_file(run: &mut Run) -> Vec<String> {
     run.call(&format!(r#"{create}{text}"}}"#));
     run.call(r#"{"command":"view","path":"/memories/rope","view_range":[100,700]}"#);
     let replace = r#"{"command":"str_replace","path":"/memories/rope","old_str":""#;
-    let answer = run.call(&format!(r#"{replace}{rope} 500 and","new_str":"{edit} "}}"#));
-    assert!(answer.contains(&edit), "{answer}");
+    let reply = run.call(&format!(r#"{replace}{rope} 500 and","new_str":"{edit} "}}"#));
+    assert!(reply.contains(&edit), "{reply}");
     let text = long(&bulk).replace('\n', "\\n");
     let insert = r#"{"command":"insert","path":"/memories/rope","insert_line":3,"insert_text":""#;
     run.call(&format!(r#"{insert}{text}"}}"#));
     words.0
 }
 
-/// 60 KB: written in steps.
+/// A text of 60 KB, which is written in steps.
 fn long(mark: &str) -> String {
     let line = |number| format!("{mark} {number} and some more of it, up to here\n");
     (0..1_000).map(line).collect::<Vec<_>>().concat()
 }
 
-/// What goes wrong quotes what was sent.
+/// Failures, whose errors quote the input.
 fn failures(run: &mut Run) -> Vec<String> {
     let mut words = Words::default();
     let (wrong, old, file) = (words.add("wrong path"), words.add("old text"), words.add("file"));
@@ -245,13 +245,13 @@ fn failures(run: &mut Run) -> Vec<String> {
         format!(r#"{{"command":"rename","old_path":"/memories/{wrong}","new_path":"/memories"}}"#),
         format!(r#"{{"command":"delete","path":"/memories/{wrong}"}}"#),
     ] {
-        let answer = run.call(&call);
-        assert!(!answer.is_empty(), "{call}");
+        let reply = run.call(&call);
+        assert!(!reply.is_empty(), "{call}");
     }
     words.0
 }
 
-/// Input that is no call, and fields that no command has.
+/// Input that is not a call, and unknown fields.
 fn no_calls(run: &mut Run) -> Vec<String> {
     let mut words = Words::default();
     let field = words.add("field");
@@ -269,7 +269,7 @@ fn no_calls(run: &mut Run) -> Vec<String> {
     words.0
 }
 
-/// Files as a host that is no agent uses them.
+/// Uses files like a host that is not an agent.
 pub(crate) fn files(run: &mut Run) -> Vec<String> {
     let mut words = Words::default();
     let (text, name) = (words.add("typed text"), words.add("typed name"));

@@ -1,7 +1,7 @@
-//! Traces in memory, seen from outside: a child process works with secrets and locks, and its parent searches all of its
-//! memory for keys, passphrase and text, in every form and in parts.
+//! Tests that search memory from outside: a child process works with secrets and locks, and its parent
+//! searches all of the child's memory for keys, passphrase and text, in every form and in parts.
 //!
-//! The child wipes its own copies, so every trace is the library's.
+//! The child wipes its own copies, so every trace comes from the library.
 
 mod process;
 
@@ -9,13 +9,13 @@ use crate::host::child::Order;
 use crate::host::{self, Run, WAYS};
 use crate::traces::{Counts, Needle, Search, keys, of_bytes, of_text, of_words, word};
 
-/// A child with a new store, unlocked. `None` where processes may not be looked into.
+/// Starts a child with a new, unlocked store. Returns `None` if the system forbids reading its memory.
 fn start() -> Option<Run> {
     let run = Run::start();
     if process::is_readable(run.child.id()) {
         return Some(run);
     }
-    eprintln!("SKIPPED: this system does not let a process read the memory of its child");
+    eprintln!("SKIPPED: this system does not allow a process to read the memory of its child");
     None
 }
 
@@ -34,10 +34,13 @@ fn assert_clean(counts: &Counts, when: &str) {
 fn a_secret_that_is_left_lying_about_is_found() {
     let Some(mut run) = start() else { return };
     let leaked = word("left behind");
-    assert!(traces_in(&run, of_text("leaked", &leaked)).is_empty(), "not there before");
+    assert!(
+        traces_in(&run, of_text("leaked", &leaked)).is_empty(),
+        "the word was already in memory"
+    );
     run.tell(Order::Leak, &leaked);
     assert_eq!(traces_in(&run, of_text("leaked", &leaked)).values().sum::<usize>(), 1);
-    // And keys are where they should be, so the search knows what they look like.
+    // A control: the keys are where they should be, so the search works for keys.
     let counts = traces_in(&run, run.secrets());
     for key in ["master key", "data key", "record key"] {
         assert_eq!(
@@ -70,7 +73,7 @@ fn an_unlocked_session_leaves_no_text_on_stacks() {
 
 #[test]
 fn lock_leaves_no_text() {
-    // Each way by itself, before the next one can overwrite what it leaves.
+    // Each way is tested separately, before the next can overwrite its traces.
     let mut all = Counts::new();
     for (way, use_memory) in WAYS {
         let Some(mut run) = start() else { return };
@@ -135,8 +138,8 @@ fn unlocking_and_reading_leaves_neither_keys_nor_text() {
     let labels = host::files(&mut run);
     run.restart();
     assert_eq!(run.tell(Order::Unlock, &run.passphrase.clone()), "unlocked");
-    let answer = run.call(r#"{"command":"view","path":"/memories"}"#);
-    assert!(answer.contains(&word("typed name")), "{answer}");
+    let reply = run.call(r#"{"command":"view","path":"/memories"}"#);
+    assert!(reply.contains(&word("typed name")), "{reply}");
     let path = format!("/memories/{}", word("typed name"));
     assert_eq!(run.tell(Order::Read, &path), word("typed text"));
     assert_eq!(run.tell(Order::Lock, ""), "locked");
@@ -153,7 +156,7 @@ fn upkeep_and_salvage_leave_neither_keys_nor_text() {
     let counts = traces_in(&run, before);
     let old_keys = ["data key", "record key", "address key"];
     for ((name, place), count) in &counts {
-        // The master key is still in use, the keys of the generation that is gone are not.
+        // The master key is still in use; the keys of the removed generation are not.
         assert!(
             place == "locked" && !old_keys.contains(&name.as_str()),
             "{count} {name} in {place}"
@@ -176,7 +179,7 @@ fn a_core_dump_has_text_but_no_keys_and_a_hardened_process_makes_none() {
         eprintln!("SKIPPED: core dumps go elsewhere on this system: {pattern}");
         return;
     }
-    // Registers and stacks at the time of a crash depend on the last call.
+    // The registers and stacks at a crash depend on the last call.
     let lasts: [(&str, host::Way); 4] = [
         ("unlock", |_| Vec::new()),
         ("files", host::files),
@@ -191,10 +194,11 @@ fn a_core_dump_has_text_but_no_keys_and_a_hardened_process_makes_none() {
         let mut run = Run::start_with(&UNLIMITED);
         let labels = way(&mut run);
         let Some(dump) = dump_of(&mut run) else {
-            eprintln!("SKIPPED: this system makes no core dump");
+            eprintln!("SKIPPED: this system writes no core dump");
             return;
         };
-        // Text is in the cache of a session that was not locked: the search works, and so far goes the promise.
+        // The cache of an unlocked session contains text, which is outside the promise. It shows that the
+        // search works.
         assert_eq!(Search::new(of_words(&labels)).traces(&dump).is_empty(), last == "unlock");
         assert_eq!(Search::new(run.secrets()).traces(&dump), [], "after {last}");
     }
@@ -206,7 +210,7 @@ fn a_core_dump_has_text_but_no_keys_and_a_hardened_process_makes_none() {
 
 const UNLIMITED: [&str; 3] = ["sh", "-c", "ulimit -c unlimited 2>/dev/null; exec \"$0\" \"$@\""];
 
-/// Lets the child abort, and takes the core dump that it leaves.
+/// Makes the child abort and reads its core dump.
 fn dump_of(run: &mut Run) -> Option<Vec<u8>> {
     run.order(Order::Abort, "");
     run.child.wait().unwrap();
@@ -222,7 +226,7 @@ fn what_protects_a_process_is_reported() {
     let locked = process::mappings(run.child.id()).iter().any(|mapping| mapping.place == "locked");
     assert_eq!(protections.contains("keys_locked: true"), locked, "{protections}");
     assert!(protections.contains("not_dumpable: false"), "{protections}");
-    // Where nothing may be locked, everything works without; to root no limit applies.
+    // Where locking memory is forbidden, everything works without it. The limit does not apply to root.
     let refused = r#"ulimit -l 0
         if [ "$(id -u)" = 0 ]; then exec setpriv --reuid=65534 --clear-groups "$0" "$@"; fi
         exec "$0" "$@""#;

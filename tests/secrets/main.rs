@@ -1,4 +1,5 @@
-//! What is left of secrets and texts on disk and in memory, after a process of its own has used a store in every way.
+//! Tests that search disk and memory for traces of secrets and texts, after a separate process has used a
+//! store in every way.
 //!
 //! This program is also that process: the tests start it again with the name of one test, [`the_child`].
 #![cfg(unix)]
@@ -8,7 +9,7 @@
     clippy::indexing_slicing,
     clippy::string_slice,
     clippy::as_conversions,
-    reason = "a test that meets the unexpected should stop there and say so"
+    reason = "a test should stop at the first unexpected result and report it"
 )]
 
 mod at_rest;
@@ -19,7 +20,7 @@ mod traces;
 
 use host::child;
 
-/// Tests nothing: the other tests start it as the process that they look at.
+/// Tests nothing. The other tests start it as the process under test.
 #[test]
 fn the_child() {
     if let Ok(store) = std::env::var(child::STORE) {

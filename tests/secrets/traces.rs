@@ -1,8 +1,8 @@
-//! The search for traces of secrets: words that occur nowhere else, the forms in which a secret can be stored, and one
-//! pass that looks for all of them.
+//! The search for traces of secrets: unique words, the forms in which a secret can be stored, and one pass
+//! that searches for all of them.
 //!
-//! A trace is any run of a needle's bytes that is long enough not to be chance, so the half of a key that a
-//! freed block still holds is found too.
+//! A trace is any run of a needle's bytes that is too long to be chance, so half of a key in a freed block is
+//! found too.
 
 pub(crate) mod keys;
 
@@ -13,7 +13,7 @@ use blake2::Blake2bMac512;
 use blake2::digest::{FixedOutput, KeyInit, Update};
 use unicode_normalization::UnicodeNormalization;
 
-/// A word of 24 letters that stands nowhere but where a test puts it; the same for the same label.
+/// Returns a word of 24 letters that occurs only where a test uses it. The same label gives the same word.
 pub(crate) fn word(label: &str) -> String {
     let mut mac = Blake2bMac512::new_from_slice(b"canary").unwrap();
     mac.update(label.as_bytes());
@@ -21,25 +21,25 @@ pub(crate) fn word(label: &str) -> String {
     hash.iter().take(24).map(|byte| char::from(b'a' + byte % 26)).collect()
 }
 
-/// Bytes to look for, in one form.
+/// Bytes to search for, in one form.
 pub(crate) struct Needle {
-    /// What it is a form of.
+    /// The name of the secret.
     pub(crate) name: String,
-    /// Which form.
+    /// The name of the form.
     pub(crate) form: &'static str,
     pub(crate) bytes: Vec<u8>,
-    /// Bytes in a row that are a trace.
+    /// The number of consecutive bytes that count as a trace.
     window: usize,
 }
 
 impl Needle {
-    /// The bytes of the first needle in this form.
+    /// Returns the bytes of the first needle in this form.
     pub(crate) fn form(needles: Vec<Self>, form: &str) -> Vec<u8> {
         needles.into_iter().find(|needle| needle.form == form).unwrap().bytes
     }
 }
 
-/// Every form in which a text could be stored.
+/// Returns every form in which a text could be stored.
 pub(crate) fn of_text(name: &str, text: &str) -> Vec<Needle> {
     let composed: String = text.nfc().collect();
     let decomposed: String = text.nfd().collect();
@@ -63,12 +63,12 @@ pub(crate) fn of_text(name: &str, text: &str) -> Vec<Needle> {
     needles
 }
 
-/// The words of these labels.
+/// Returns the needles for the words of these labels.
 pub(crate) fn of_words(labels: &[String]) -> Vec<Needle> {
     labels.iter().flat_map(|label| of_text(label, &word(label))).collect()
 }
 
-/// Bytes as they are, in hexadecimal, and in base64 at each of the three positions in its groups.
+/// Returns bytes unchanged, in hexadecimal, and in base64 at each of the three positions in its groups.
 pub(crate) fn of_bytes(name: &str, bytes: &[u8]) -> Vec<Needle> {
     let hex = |upper: bool| {
         bytes.iter().fold(String::new(), |mut text, byte| {
@@ -88,7 +88,8 @@ pub(crate) fn of_bytes(name: &str, bytes: &[u8]) -> Vec<Needle> {
     forms.into_iter().map(needle).collect()
 }
 
-/// The characters that base64 makes of `bytes` after `shift` others, less those that depend on their neighbours.
+/// Returns the base64 characters of `bytes` after `shift` other bytes, without those that depend on their
+/// neighbours.
 fn base64_within(bytes: &[u8], shift: usize) -> Vec<u8> {
     const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let bytes: Vec<u8> = std::iter::repeat_n(0, shift).chain(bytes.iter().copied()).collect();
@@ -103,12 +104,12 @@ fn base64_within(bytes: &[u8], shift: usize) -> Vec<u8> {
     text
 }
 
-/// Looks for all needles in one pass.
+/// Searches for all needles in one pass.
 pub(crate) struct Search {
     needles: Vec<Needle>,
     /// Windows by their first eight bytes.
     windows: HashMap<u64, Vec<(usize, usize)>>,
-    /// Which two bytes any window begins with.
+    /// The pairs of bytes that any window begins with.
     begins: Vec<bool>,
 }
 
@@ -118,7 +119,7 @@ pub(crate) struct Trace {
     pub(crate) at: usize,
     pub(crate) name: String,
     pub(crate) form: &'static str,
-    /// Bytes of the run, and of the needle.
+    /// The length of the run and of the needle, in bytes.
     pub(crate) length: (usize, usize),
 }
 
@@ -171,14 +172,14 @@ impl Search {
     }
 }
 
-/// Traces counted by what they are of and where they lie.
+/// Traces counted by secret and place.
 pub(crate) type Counts = BTreeMap<(String, String), usize>;
 
 fn eight(bytes: &[u8]) -> u64 {
     u64::from_le_bytes(bytes[..8].try_into().unwrap())
 }
 
-/// Bytes in a row that are no accident: 96 bits of a key, twelve letters of a word.
+/// The number of consecutive bytes that cannot be chance: 96 bits of a key, twelve letters of a word.
 const WINDOW: usize = 12;
 
 #[test]

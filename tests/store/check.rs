@@ -1,4 +1,4 @@
-//! A check of a healthy store reads every file and record, and finds no problem.
+//! Tests that a check of a healthy store reads every file and record and finds no problem.
 
 use std::fmt::Write;
 

@@ -1,4 +1,4 @@
-//! Choosing an engine through the public API, and damage to the file of redb.
+//! Tests of choosing an engine through the public API, and of damage to redb's file.
 
 use inmost::{KdfCost, Passphrase, StorageEngine, VaultOptions};
 
@@ -63,7 +63,8 @@ mod redb {
         }
     }
 
-    /// redb checks no page it reads, so a flipped bit in a value reaches us. It must end there.
+    /// redb does not check the pages that it reads, so a flipped bit in a value reaches the layer above,
+    /// which must detect it.
     #[test]
     fn a_bit_flipped_in_a_value_is_tampering_and_never_another_text() {
         let folder = tempfile::tempdir().unwrap();
@@ -71,14 +72,14 @@ mod redb {
         let database = filled(&store);
         let whole = fs::read(&database).unwrap();
         let (mut right, mut tampered, mut unopened) = (0, 0, 0);
-        // A fixed sequence: failures repeat. (Knuth's MMIX generator.)
+        // A fixed pseudo-random sequence, so that failures are reproducible. (Knuth's MMIX generator.)
         let mut random = 1_u64;
         for _ in 0..60 {
             random = random
                 .wrapping_mul(6_364_136_223_846_793_005)
                 .wrapping_add(1_442_695_040_888_963_407);
             let mut damaged = whole.clone();
-            // The pages in use lie in front; most of the rest of the file has never been written.
+            // The pages in use are at the start; most of the rest of the file has never been written.
             let at = usize::try_from(random >> 33).unwrap() % (whole.len() / 4);
             damaged[at] ^= 1 << (random >> 61);
             fs::write(&database, damaged).unwrap();
@@ -88,19 +89,19 @@ mod redb {
                     unopened += 1;
                     continue;
                 }
-                Err(error) => panic!("another error: {error}"),
+                Err(error) => panic!("unexpected error: {error}"),
             };
             for number in 0..FILES {
                 match session.files().read(&path(number)) {
                     Ok(read) => assert_eq!(read.as_str(), text(number)),
                     Err(FileError::Store(StoreError::Tampered { .. })) => tampered += 1,
                     Err(FileError::Store(StoreError::Storage(_))) => unopened += 1,
-                    Err(error) => panic!("another error: {error}"),
+                    Err(error) => panic!("unexpected error: {error}"),
                 }
                 right += 1;
             }
         }
         println!("{right} reads, {tampered} tampered with, {unopened} errors of the engine");
-        assert!(tampered > 0, "no flip has hit a value");
+        assert!(tampered > 0, "no flip hit a value");
     }
 }

@@ -1,4 +1,4 @@
-//! A stored example of every format ever released opens and holds the files it held.
+//! Tests that a stored example of every released format opens and contains its files.
 
 use std::fs;
 use std::path::{Path, PathBuf};

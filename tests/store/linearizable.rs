@@ -1,10 +1,11 @@
-//! Calls of many threads on one session take effect in one order, each at a moment between its begin and its end.
+//! Tests that calls of many threads on one session take effect in one order, each at a moment between its
+//! start and its end.
 //!
-//! Threads write and read a few files, every text unlike any other, and note when each call began and ended.
-//! What they saw is then judged file by file with the rule of Gibbons and Korach (*Testing Shared Memories*, SIAM
-//! Journal on Computing 26, 1997): the calls on one text span a zone between the earliest end and the latest begin among them,
-//! and the history is linearizable exactly if no two zones in which the text must have stood overlap, and none lies
-//! around one of a text that came and went.
+//! Threads write and read a few files. Every text is unique, and each call records when it started and ended.
+//! The results are then checked file by file with the rule of Gibbons and Korach (*Testing Shared Memories*,
+//! SIAM Journal on Computing 26, 1997): the calls on one text span a zone between the earliest end and the
+//! latest start among them. The history is linearizable exactly if no two zones in which their texts must
+//! have been present overlap, and no such zone contains the zone of a text that appeared and was replaced.
 
 use std::collections::HashMap;
 use std::sync::Barrier;
@@ -26,11 +27,12 @@ struct Call {
 struct Zone {
     from: u64,
     to: u64,
-    /// The text must have stood all the time; otherwise it came and went somewhere within.
+    /// Whether the text must have been present all the time. Otherwise it appeared and was replaced within
+    /// the zone.
     stood: bool,
 }
 
-/// Checks the history of one file, and says why it is not linearizable.
+/// Checks the history of one file. Returns the reason if it is not linearizable.
 fn judge(calls: &[Call]) -> Result<(), String> {
     let mut by_text: HashMap<&str, Vec<&Call>> = HashMap::new();
     for call in calls {
@@ -43,7 +45,7 @@ fn judge(calls: &[Call]) -> Result<(), String> {
             return Err(format!("{text} was written {} times", writes.len()));
         };
         if let Some(read) = calls.iter().find(|call| call.end < write.begin) {
-            return Err(format!("{read:?} was answered before {write:?} began"));
+            return Err(format!("{read:?} returned before {write:?} began"));
         }
         let earliest_end = calls.iter().map(|call| call.end).min().unwrap();
         let latest_begin = calls.iter().map(|call| call.begin).max().unwrap();
@@ -138,16 +140,17 @@ fn calls_of_many_threads_are_linearizable_on_disk_and_a_small_cache() {
 }
 
 #[test]
-fn a_history_that_is_not_linearizable_is_found() {
+fn a_history_that_is_not_linearizable_is_detected() {
     let call = |begin, end, is_write, text: &str| Call { begin, end, is_write, text: text.into() };
     let a = call(0, 1, true, "a");
     let b = call(2, 3, true, "b");
     let read = |begin, end, text| call(begin, end, false, text);
     assert!(judge(&[a.clone(), read(4, 5, "a")]).is_ok());
     assert!(judge(&[a.clone(), b.clone(), read(4, 5, "b")]).is_ok());
-    // Two calls that overlap may take effect in either order.
+    // Overlapping calls may take effect in either order.
     assert!(judge(&[a.clone(), call(2, 9, true, "b"), read(4, 5, "a"), read(6, 7, "b")]).is_ok());
-    // A lost update, a text from nowhere, one from the future, and a reader that goes back in time.
+    // A lost update, a text that was never written, a text from the future, and a reader that goes back in
+    // time.
     assert!(judge(&[a.clone(), b.clone(), read(4, 5, "a")]).is_err());
     assert!(judge(&[a.clone(), read(2, 3, "c")]).is_err());
     assert!(judge(&[a.clone(), read(2, 3, "b"), call(4, 5, true, "b")]).is_err());

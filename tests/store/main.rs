@@ -1,11 +1,11 @@
-//! Stores as a host uses them through the public API: engines, room, rewrites, and stores of earlier releases.
+//! Tests of stores through the public API: engines, disk space, rewrites, and stores of earlier releases.
 //!
 //! Tests that start or kill processes are in `tests/process`.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
     clippy::indexing_slicing,
-    reason = "a test that meets the unexpected should stop there and say so"
+    reason = "a test should stop at the first unexpected result and report it"
 )]
 
 mod check;

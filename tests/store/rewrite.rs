@@ -1,4 +1,5 @@
-//! Purge and backup on a real folder: deleted records are gone from every file, and every live file is there.
+//! Tests of purge and backup on a real folder: deleted records are gone from every file, and every live file
+//! remains.
 
 use std::collections::HashSet;
 use std::fs;
@@ -18,11 +19,11 @@ fn unlock(path: &Path) -> Session {
     Vault::open(path).unwrap().unlock(&passphrase()).unwrap()
 }
 
-/// Every run of 48 bytes in any file below `folder` that looks sealed: random bytes rarely repeat, and the engine's own
-/// frames and the zeros between them do.
+/// Returns every run of 48 bytes that looks sealed, from all files below `folder`. Random bytes rarely
+/// repeat; the engine's own frames and the zeros between them do.
 fn runs(folder: &Path) -> HashSet<Vec<u8>> {
     let mut runs = HashSet::new();
-    // The ballast for a full disk stays, and never held a record.
+    // The ballast stays unchanged and never contained a record.
     for file in files(folder).into_iter().filter(|file| !file.ends_with("ballast")) {
         let bytes = fs::read(file).unwrap();
         runs.extend(
@@ -90,13 +91,13 @@ fn a_purge_leaves_no_old_record_and_every_live_file() {
     let session = unlock(&path);
     let mut reported = 0;
     session.with_progress(|records| reported = records).purge().unwrap();
-    assert!(reported > 100, "progress said {reported} records");
+    assert!(reported > 100, "the progress reported {reported} records");
     assert_eq!(contents(&session), before);
     assert!(session.status().unwrap().commit > commit);
     session.files().write("/memories/after.txt", "goes on\n").unwrap();
     session.lock();
 
-    // The sealed keyslot and the store id are meant to stay.
+    // The sealed keyslot and the store id must stay.
     let header = fs::read(path.join("header.a")).unwrap();
     let kept: HashSet<Vec<u8>> = header.windows(48).map(<[u8]>::to_vec).collect();
     let now = runs(&path);
@@ -167,7 +168,7 @@ fn a_large_deletion_makes_a_compaction_due_and_a_purge_settles_it() {
     assert!(session.status().unwrap().disk_bytes < before / 4);
 }
 
-/// Such a purge once reported success.
+/// Regression: such a purge reported success.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_purge_that_leaves_the_old_records_says_so() {
@@ -176,7 +177,8 @@ fn a_purge_that_leaves_the_old_records_says_so() {
     let session = create(&path);
     fill(&session);
     let old = path.join("gen-0000000000000001");
-    // A folder with a mount on it cannot be removed. (An immutable file needs a file system that knows this attribute.)
+    // A folder with a mount on it cannot be removed. (An immutable file would need a file system with that
+    // attribute.)
     let blobs = old.join("blobs");
     let mount = |program: &str, arguments: &[&str]| {
         std::process::Command::new(program)
@@ -186,7 +188,7 @@ fn a_purge_that_leaves_the_old_records_says_so() {
     };
     let at = blobs.to_str().unwrap();
     if !mount("mount", &["-t", "tmpfs", "none", at]) {
-        eprintln!("SKIPPED: this system does not let the test mount anything");
+        eprintln!("SKIPPED: this system does not allow the test to mount");
         return;
     }
     let purged = session.purge();
@@ -198,5 +200,5 @@ fn a_purge_that_leaves_the_old_records_says_so() {
     assert!(still_there);
     let session = unlock(&path);
     assert_eq!(contents(&session), before);
-    assert!(!old.exists(), "the next unlock removes it");
+    assert!(!old.exists(), "the next unlock must remove it");
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-/// Names in backquotes that look like those of tests: lower case, with two underscores or more.
+/// Returns the names in backquotes that look like test names: lower case, with at least two underscores.
 fn named(page: &str) -> BTreeSet<&str> {
     let quoted = page.split('`').skip(1).step_by(2);
     quoted
@@ -48,7 +48,7 @@ fn every_test_that_the_security_page_names_is_there() {
     assert!(missing.is_empty(), "SECURITY.md names tests that do not exist: {missing:?}");
 }
 
-/// Every footnote of the table of adversaries is explained, and every explanation is used.
+/// Every footnote in the table of adversaries is explained, and every explanation is used.
 #[test]
 fn every_claim_has_its_test() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));

@@ -1,4 +1,5 @@
-//! Replays a trace on every peer. They take turns of a few calls, so that whatever else the machine does meets all of them.
+//! Replays a trace on every peer. The peers take turns of a few calls, so that other load on the machine
+//! affects all of them.
 
 use std::error::Error;
 use std::path::Path;
@@ -9,7 +10,7 @@ use crate::peers::Kind;
 use crate::results::Row;
 use crate::trace::{Call, Trace};
 
-/// Calls of a turn.
+/// The number of calls in a turn.
 const TURN: usize = 50;
 
 struct Player {
@@ -19,10 +20,10 @@ struct Player {
     turns: Vec<Duration>,
 }
 
-/// Replays the trace of a folder; the peers live in `work`. The rows are named after the trace.
+/// Replays the trace in a folder. The peers store their data in `work`; the rows are named after the trace.
 ///
 /// # Errors
-/// Any call that fails, and any peer that ends with other files than the trace.
+/// Any call that fails, and any peer whose final files differ from the trace.
 pub fn run(name: &str, trace: &Path, work: &Path) -> Result<Vec<Row>, Box<dyn Error>> {
     let trace = Trace::read(trace)?;
     std::fs::create_dir_all(work)?;
@@ -30,7 +31,7 @@ pub fn run(name: &str, trace: &Path, work: &Path) -> Result<Vec<Row>, Box<dyn Er
     for kind in Kind::ALL.iter().copied() {
         let peer = kind.begin(&work.join(kind.name()))?;
         for call in &trace.setup {
-            answer(kind, &*peer, &serde_json::to_string(call)?)?;
+            run_call(kind, &*peer, &serde_json::to_string(call)?)?;
         }
         players.push(Player { kind, peer, calls: Vec::new(), turns: Vec::new() });
     }
@@ -40,7 +41,7 @@ pub fn run(name: &str, trace: &Path, work: &Path) -> Result<Vec<Row>, Box<dyn Er
         .map(|call: &Call| Ok((call.command(), serde_json::to_string(call)?)))
         .collect::<Result<_, serde_json::Error>>()?;
     for (turn, calls) in calls.chunks(TURN).enumerate() {
-        // Nobody always follows the same other.
+        // The order changes, so that no peer always follows the same other peer.
         let count = players.len();
         for index in 0..count {
             players[(index + turn) % count].play(calls)?;
@@ -57,7 +58,7 @@ impl Player {
         let mut sum = Duration::ZERO;
         for (command, json) in calls {
             let start = Instant::now();
-            answer(self.kind, &*self.peer, json)?;
+            run_call(self.kind, &*self.peer, json)?;
             let took = start.elapsed();
             self.calls.push((command, took));
             sum += took;
@@ -66,13 +67,13 @@ impl Player {
         Ok(())
     }
 
-    /// Whether the work was done.
+    /// Checks that the final files match the trace.
     fn check(&self, trace: &Trace) -> Result<(), Box<dyn Error>> {
         for (path, expected) in &trace.files {
             if let Some(text) = self.peer.text(path) {
                 let text = text.map_err(|error| format!("{}: {error}", self.kind.name()))?;
                 if text != *expected {
-                    return Err(format!("{}: {path} has another text", self.kind.name()).into());
+                    return Err(format!("{}: the text of {path} differs", self.kind.name()).into());
                 }
             }
         }
@@ -81,7 +82,7 @@ impl Player {
 
     fn rows(&self, trace: &str) -> Vec<Row> {
         let peer = self.kind.name();
-        // A whole turn as the average of its calls: what an agent waits for is the mix.
+        // The average call of a whole turn, because an agent experiences the mix of calls.
         let mut rows = vec![Row::of_times(format!("{trace}/{peer}/all"), &self.turns)];
         for command in ["view", "create", "str_replace", "insert", "delete", "rename"] {
             let of = self.calls.iter().filter(|(name, _)| *name == command);
@@ -94,7 +95,7 @@ impl Player {
     }
 }
 
-fn answer(kind: Kind, peer: &dyn Peer, json: &str) -> Result<(), Box<dyn Error>> {
+fn run_call(kind: Kind, peer: &dyn Peer, json: &str) -> Result<(), Box<dyn Error>> {
     match peer.call(json) {
         Ok(told) => {
             std::hint::black_box(told);

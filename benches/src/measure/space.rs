@@ -1,9 +1,9 @@
-//! Room: bytes written for an edit, memory of a session, size of a store.
+//! Disk and memory: bytes written for an edit, memory of a session, size of a store.
 //!
-//! Bytes written are what `/proc/self/io` counts, of this process alone: `write_bytes`, the pages of files that it made
-//! dirty, and `wchar`, the bytes that it handed to `write`. Where the kernel caches a file in large folios, dirtying one byte
-//! counts the whole folio as `write_bytes`, so neither is the disk's own number. What the file system writes into its journal
-//! is in neither.
+//! The bytes written come from `/proc/self/io` of this process: `write_bytes`, the file pages that it made
+//! dirty, and `wchar`, the bytes that it passed to `write`. If the kernel caches a file in large folios, one
+//! dirty byte counts as a whole folio, so neither is the disk's own number. Neither includes the journal of
+//! the file system.
 
 use std::error::Error;
 use std::fs::{self, File};
@@ -19,11 +19,12 @@ use crate::results::Row;
 use crate::store;
 use crate::trace::text_of;
 
-/// Bytes written for one durable one-line edit of a 2 KiB file at depth 3, by every peer, beside an append of 4 KiB: two rows
-/// each, `written` and `handed`. Samples are averages of `edits` edits.
+/// Measures the bytes that every peer writes for one durable one-line edit of a 2 KiB file at depth 3, and
+/// for an append of 4 KiB. Each has two rows, `written` and `handed`. A sample is the average of `edits`
+/// edits.
 ///
 /// # Errors
-/// Those of the peers.
+/// The errors of the peers.
 pub fn written(work: &Path, samples: usize, edits: u64) -> Result<Vec<Row>, Box<dyn Error>> {
     let mut log = File::create(work.join("appended"))?;
     let mut rows = counted("append", samples, edits, |_| {
@@ -49,11 +50,11 @@ pub fn written(work: &Path, samples: usize, edits: u64) -> Result<Vec<Row>, Box<
     Ok(rows)
 }
 
-/// Resident memory of a session that has read every file of a filled store, less that of the process before. To be the only
-/// thing that a process does.
+/// Measures the resident memory of a session that has read every file of a filled store, minus the memory of
+/// the process before. The process must do nothing else.
 ///
 /// # Errors
-/// Those of the library.
+/// The errors of the library.
 pub fn resident(store: &Path, files: usize) -> Result<Vec<Row>, Box<dyn Error>> {
     let before = of_proc("/proc/self/status", "VmRSS:")? * 1_024;
     let session = store::open(store, SessionOptions::new())?;
@@ -70,11 +71,11 @@ pub fn resident(store: &Path, files: usize) -> Result<Vec<Row>, Box<dyn Error>> 
     ])
 }
 
-/// Room on the disk of a store, and of that store after a rewrite, beside the live bytes: keys and values of the records that
-/// the rewrite kept.
+/// Measures the disk space of a store, before and after a rewrite, and the live bytes: keys and values of the
+/// records that the rewrite kept.
 ///
 /// # Errors
-/// Those of the library.
+/// The errors of the library.
 pub fn stored(name: &str, store: &Path) -> Result<Vec<Row>, Box<dyn Error>> {
     let before = size(store)?;
     let session = store::open(store, SessionOptions::new())?;
@@ -95,7 +96,7 @@ pub fn stored(name: &str, store: &Path) -> Result<Vec<Row>, Box<dyn Error>> {
     ])
 }
 
-/// Reads the engine's files without the library: keys and values as they are.
+/// Sums the keys and values in the engine's files, without using the library.
 fn live(store: &Path) -> Result<u64, Box<dyn Error>> {
     for entry in fs::read_dir(store)? {
         let path = entry?.path();
@@ -112,7 +113,8 @@ fn live(store: &Path) -> Result<u64, Box<dyn Error>> {
     Err("no generation".into())
 }
 
-/// Bytes that the files of a store take, without the ballast, which is the same for every store.
+/// Returns the bytes that the files of a store occupy, without the ballast, which is the same for every
+/// store.
 fn size(folder: &Path) -> Result<u64, Box<dyn Error>> {
     let mut bytes = 0;
     for entry in fs::read_dir(folder)? {
@@ -126,7 +128,7 @@ fn size(folder: &Path) -> Result<u64, Box<dyn Error>> {
     Ok(bytes)
 }
 
-/// An even number of edits a sample, so that every sample begins with the same file.
+/// Makes an even number of edits per sample, so that every sample starts with the same file.
 fn counted(
     name: &str,
     samples: usize,

@@ -1,4 +1,4 @@
-//! The program, from being started to its first answer.
+//! Measures the time from the start of the program to its first output.
 
 use std::error::Error;
 use std::io::{BufRead, BufReader};
@@ -11,11 +11,11 @@ use inmost::StorageEngine;
 use crate::results::Row;
 use crate::store;
 
-/// Runs the program so many times: `inmost call` on a store whose passphrase costs the least, and `inmost --version` beside
-/// it, which is what starting any program takes.
+/// Runs the program this many times: `inmost call` on a store with the cheapest key derivation, and `inmost
+/// --version` for comparison, which takes only the time of starting a process.
 ///
 /// # Errors
-/// Those of the program.
+/// The errors of the program.
 pub fn run(program: &Path, work: &Path, times: usize) -> Result<Vec<Row>, Box<dyn Error>> {
     let path = work.join("start");
     let session = store::create(&path, StorageEngine::Sled)?;
@@ -29,7 +29,7 @@ pub fn run(program: &Path, work: &Path, times: usize) -> Result<Vec<Row>, Box<dy
     call.env("INMOST_PASSPHRASE", store::PASSPHRASE).env_remove("INMOST_ANCHOR");
     let mut version = Command::new(program);
     version.arg("--version");
-    // The first of each warms the program's pages.
+    // The first run of each warms the page cache.
     first_line(&mut call, "Ada prefers tea.")?;
     for _ in 0..times {
         answers.push(first_line(&mut call, "Ada prefers tea.")?);
@@ -47,7 +47,7 @@ fn first_line(command: &mut Command, expected: &str) -> Result<Duration, Box<dyn
     BufReader::new(child.stdout.take().ok_or("no output")?).read_line(&mut line)?;
     let took = start.elapsed();
     if !child.wait()?.success() || !line.contains(expected) {
-        return Err("the program did not answer".into());
+        return Err("the program failed or printed an unexpected line".into());
     }
     Ok(took)
 }

@@ -1,6 +1,8 @@
-//! Unlocking, split. The library asks the application's freshness anchor for its value right after it has opened the engine
-//! and before it reads the first record, so an anchor that looks at the clock tells the two apart, exactly and without a
-//! change to the library.
+//! Measures the parts of unlocking.
+//!
+//! The library loads the application's freshness anchor right after it has opened the engine and before it
+//! reads the first record. An anchor that records the time therefore separates the two parts exactly, without
+//! a change to the library.
 
 use std::error::Error;
 use std::path::Path;
@@ -12,7 +14,7 @@ use inmost::{Credential, FreshnessAnchor, Passphrase, VaultOptions};
 use crate::results::Row;
 use crate::store;
 
-/// An anchor in memory that notes when it was asked.
+/// An anchor in memory that records the time of its last load.
 #[derive(Default)]
 struct Clock {
     asked: Mutex<Option<Instant>>,
@@ -31,13 +33,13 @@ impl FreshnessAnchor for Clock {
     }
 }
 
-/// Where the time of one unlock went.
+/// The parts of the time of one unlock.
 struct Parts {
     /// Key derivation, if any, and opening the engine.
     until_records: Duration,
-    /// Finding the store and reading its header; the root, the anchors, and what a crash may have left to do.
+    /// Finding the store and reading its header, the root and the anchors, and recovery after a crash.
     rest: Duration,
-    /// All of it.
+    /// The total.
     whole: Duration,
 }
 
@@ -54,19 +56,19 @@ fn unlock<'a>(
     let session = vault.unlock_with(credential)?;
     let end = Instant::now();
     session.lock();
-    let asked = clock.asked.lock().expect("no panic").take().ok_or("the anchor was not asked")?;
+    let asked = clock.asked.lock().expect("no panic").take().ok_or("the anchor was not loaded")?;
     let rest = (found - begin) + (end - asked);
     Ok(Parts { until_records: asked - found, rest, whole: end - begin })
 }
 
-/// Unlocks a filled store so many times by its passphrase, and as often by its raw key, in turns.
+/// Unlocks a filled store this many times by its passphrase, and as often by its raw key, in turns.
 ///
 /// # Errors
-/// Those of the library.
+/// The errors of the library.
 pub fn run(path: &Path, files: &str, times: usize) -> Result<Vec<Row>, Box<dyn Error>> {
     let passphrase = Passphrase::new(store::PASSPHRASE)?;
     let (key, clock) = (store::raw_key(), Arc::new(Clock::default()));
-    // Warms the files of the store, and settles what filling it has left.
+    // Warms the page cache, and completes pending work from filling the store.
     unlock(path, &clock, &key)?;
     let (mut by_passphrase, mut by_key) = (Vec::new(), Vec::new());
     for _ in 0..times {
@@ -81,7 +83,8 @@ pub fn run(path: &Path, files: &str, times: usize) -> Result<Vec<Row>, Box<dyn E
     let opened = row("engine", &engine);
     engine.sort_unstable();
     let typical = engine[engine.len() / 2];
-    // A raw key takes no derivation, so what a passphrase takes longer until the first record is derivation.
+    // A raw key needs no derivation, so the additional time of a passphrase until the first record is
+    // derivation.
     let kdf: Vec<Duration> =
         by_passphrase.iter().map(|parts| parts.until_records.saturating_sub(typical)).collect();
     Ok(vec![row("kdf", &kdf), opened, row("rest", &rest), row("whole", &whole)])

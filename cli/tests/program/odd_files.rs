@@ -113,6 +113,6 @@ fn init_does_not_take_a_folder_of_other_files_for_its_own() {
     fs::create_dir(&folder).unwrap();
     fs::write(folder.join("letter"), "dear").unwrap();
     let init = place.run(["init"].iter().chain(&CHEAP), "");
-    init.expect_failure(12, ".store.creating holds files that are not of a store");
+    init.expect_failure(12, ".store.creating contains files that do not belong to a store");
     assert_eq!(fs::read_to_string(folder.join("letter")).unwrap(), "dear");
 }

@@ -1,6 +1,7 @@
-//! A storage that fails on purpose: the n-th change of the store is refused, done but reported as failed,
-//! or the last thing a dying process tried. Tests count a scenario's operations once and then repeat it
-//! with a fault at each of them.
+//! A storage that injects faults.
+//!
+//! The n-th change is refused, is applied but reported as failed, or is the last operation before a simulated
+//! crash. A test counts the operations of a scenario once, then repeats it with a fault at each of them.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,18 +11,18 @@ use inmost_storage::{
     Address, AnchorSlot, Batch, Engine, EngineKind, HeaderCopy, Storage, StorageError,
 };
 
-/// What goes wrong, once, at one operation.
+/// A fault that is injected once, at one operation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Fault {
-    /// The operation is not done and answers the error.
+    /// The operation is not performed and returns the error.
     Refused,
-    /// The operation is done and answers the error all the same.
+    /// The operation is performed but returns the error.
     Unreported,
-    /// The operation is not done, and from here on everything answers the error, reads too.
+    /// The operation is not performed, and every later operation, reads included, returns the error.
     Stopped,
 }
 
-/// The plan and the count, shared with every engine of one [`FaultyStorage`].
+/// The fault plan and the operation count, shared with every engine of one [`FaultyStorage`].
 #[derive(Clone)]
 pub struct Faults(Arc<Mutex<Plan>>);
 
@@ -44,26 +45,28 @@ impl Faults {
         Self(Arc::new(Mutex::new(Plan { operations: 0, fault: None, stopped: false, error })))
     }
 
-    /// Changes asked for so far: `apply`, `sync`, `write_header`, `create_generation` and
-    /// `remove_generation`, whatever became of them. Opening, closing and reading do not count.
+    /// Returns the number of changes attempted so far.
+    ///
+    /// `apply`, `sync`, `write_header`, `write_anchor`, `create_generation` and `remove_generation` count,
+    /// successful or not. Opening, closing and reading do not count.
     #[must_use]
     pub fn operations(&self) -> u64 {
         self.plan().operations
     }
 
-    /// Lets the operation with that count (the first is 1) fail.
+    /// Makes the operation with this number fail. The first operation is 1.
     pub fn set(&self, operation: u64, fault: Fault) {
         self.plan().fault = Some((operation, fault));
     }
 
-    /// Lets the next operation fail.
+    /// Makes the next operation fail.
     pub fn set_next(&self, fault: Fault) {
         let mut plan = self.plan();
         plan.fault = Some((plan.operations + 1, fault));
     }
 
-    /// The error that faults answer instead of an I/O error, a full disk say.
-    pub fn answer(&self, error: fn() -> StorageError) {
+    /// Sets the error that faults return, for example a full disk. The default is an I/O error.
+    pub fn set_error(&self, error: fn() -> StorageError) {
         self.plan().error = error;
     }
 
@@ -105,25 +108,27 @@ impl Faults {
     }
 }
 
-/// Any storage, with faults. After a stop take the inner storage back, or use a clone of it, and, where it
-/// is in memory, let it crash to lose what was not synced.
+/// Wraps any storage and injects faults.
+///
+/// After [`Fault::Stopped`], use a clone of the inner storage or take it back with `into_inner`. For a
+/// storage in memory, simulate a crash to discard unsynced changes.
 pub struct FaultyStorage<S> {
     inner: S,
     faults: Faults,
 }
 
 impl<S: Storage> FaultyStorage<S> {
-    /// Wraps a storage; nothing fails until a fault is set.
+    /// Wraps a storage. Nothing fails until a fault is set.
     pub fn new(inner: S) -> Self {
         Self { inner, faults: Faults::new() }
     }
 
-    /// The handle that sets faults, also once this storage has moved away.
+    /// Returns the handle that sets faults. It stays valid after this storage is moved.
     pub fn faults(&self) -> Faults {
         self.faults.clone()
     }
 
-    /// The storage underneath, free of faults.
+    /// Returns the inner storage, which injects no faults.
     pub fn into_inner(self) -> S {
         self.inner
     }
@@ -204,7 +209,7 @@ impl FaultyEngine {
         self.faults.check_alive()
     }
 
-    /// Poisons on the same failures as a real engine; a refusal of the inner one stays harmless.
+    /// Poisons on the same failures as a real engine. A batch that the inner engine refuses poisons nothing.
     fn run(&self, change: impl FnOnce() -> Result<(), StorageError>) -> Result<(), StorageError> {
         self.check_usable()?;
         let result = self.faults.run(change);
@@ -267,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refused_apply_is_not_done_and_poisons() {
+    fn a_refused_apply_writes_nothing_and_poisons() {
         let storage = FaultyStorage::new(MemoryStorage::default());
         let engine = storage.create_generation(1, KIND).unwrap();
         storage.faults().set_next(Fault::Refused);
@@ -279,10 +284,10 @@ mod tests {
     }
 
     #[test]
-    fn an_unreported_apply_is_done_and_poisons() {
+    fn an_unreported_apply_is_written_and_poisons() {
         let storage = FaultyStorage::new(MemoryStorage::default());
         let engine = storage.create_generation(1, KIND).unwrap();
-        storage.faults().answer(|| StorageError::Full);
+        storage.faults().set_error(|| StorageError::Full);
         storage.faults().set(2, Fault::Unreported);
         assert!(matches!(engine.apply(&put(1)), Err(StorageError::Full)));
         assert!(matches!(engine.get_many(&[]), Err(StorageError::Poisoned)));

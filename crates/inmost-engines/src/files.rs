@@ -1,11 +1,10 @@
-//! The rules that every file of a store obeys: readable by its owner alone, a plain file with no other name,
-//! durable with its name. What a platform cannot do (modes, hard links and folder syncs outside Unix) is left out
-//! there.
+//! The rules for every file of a store: readable only by its owner, a regular file with one name, and durable
+//! together with its name. Modes, hard-link checks and folder syncs apply to Unix only.
 //!
-//! A store can come from somebody else, and a name in it can lead to any file of whoever opens it. So nothing
-//! is written, cut or given another mode before it is known that what is open has this one name and no other.
-//! Who owns it is not asked: it is the folder that says whose store this is, and a restored backup, a mounted disk
-//! or a container may show another owner.
+//! A store can come from an attacker, and a name in it can lead to any file of the user who opens it. Before
+//! anything is written, truncated or given another mode, this module checks that the open file has exactly
+//! one name. It does not check the owner: the folder determines whose store this is, and a restored backup, a
+//! mounted disk or a container may show another owner.
 
 use std::ffi::OsString;
 use std::fs::{self, DirBuilder, File, Metadata, OpenOptions};
@@ -14,10 +13,10 @@ use std::path::Path;
 
 use inmost_storage::{FileProblem, UntrustedFile};
 
-/// Creates a folder that only its owner can enter, whatever the umask.
+/// Creates a folder that only its owner can enter, regardless of the umask.
 ///
 /// # Errors
-/// `AlreadyExists` if anything has that name.
+/// `AlreadyExists` if the name is taken.
 pub(crate) fn create_private_folder(path: &Path) -> io::Result<()> {
     let mut builder = DirBuilder::new();
     #[cfg(unix)]
@@ -26,10 +25,10 @@ pub(crate) fn create_private_folder(path: &Path) -> io::Result<()> {
     make_private(path)
 }
 
-/// Creates a file that only its owner can open, whatever the umask.
+/// Creates a file that only its owner can open, regardless of the umask.
 ///
 /// # Errors
-/// `AlreadyExists` if anything has that name, a dangling link included.
+/// `AlreadyExists` if the name is taken, even by a dangling link.
 pub(crate) fn create_private_file(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.read(true).write(true).create_new(true);
@@ -40,10 +39,11 @@ pub(crate) fn create_private_file(path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-/// Takes every right from group and others: 0700 for a folder, 0600 for a file.
+/// Removes all permissions of group and others: 0700 for a folder, 0600 for a file.
 ///
 /// # Errors
-/// [`UntrustedFile`] for a link, a pipe, and a file that has other names: their modes are not ours to set.
+/// [`UntrustedFile`] for a link, a pipe, or a file with other hard links. Changing their modes could affect
+/// files outside the store.
 #[cfg(unix)]
 pub(crate) fn make_private(path: &Path) -> io::Result<()> {
     use std::os::unix::fs::PermissionsExt;
@@ -51,8 +51,8 @@ pub(crate) fn make_private(path: &Path) -> io::Result<()> {
     let wanted = match (metadata.is_dir(), metadata.is_file()) {
         (true, _) => 0o700,
         (_, true) => 0o600,
-        // A link's mode means nothing, and setting it would reach through to a file that is not ours.
-        _ => return Err(odd(path, FileProblem::of(&metadata))),
+        // A link has no useful mode, and setting it would change the file that it points to.
+        _ => return Err(untrusted(path, FileProblem::of(&metadata))),
     };
     refuse_other_names(path, &metadata)?;
     if metadata.permissions().mode() & 0o7777 == wanted {
@@ -66,7 +66,7 @@ pub(crate) fn make_private(_: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Opens an existing regular file to read it.
+/// Opens an existing regular file for reading.
 ///
 /// # Errors
 /// [`UntrustedFile`] for anything else.
@@ -74,36 +74,38 @@ pub(crate) fn open(path: &Path) -> io::Result<File> {
     open_plain(path, OpenOptions::new().read(true))
 }
 
-/// Opens an existing file of the store to read, write or cut it.
+/// Opens an existing file of the store for reading, writing or truncating.
 ///
 /// # Errors
-/// [`UntrustedFile`] for anything but a regular file, and for one with other names.
+/// [`UntrustedFile`] for anything but a regular file, and for a file with other hard links.
 pub(crate) fn open_to_write(path: &Path) -> io::Result<File> {
     let file = open_plain(path, OpenOptions::new().read(true).write(true))?;
     refuse_other_names(path, &file.metadata()?)?;
     Ok(file)
 }
 
-/// A link, pipe or device in its place is refused before it is opened, since opening a pipe can wait for
-/// ever; that the opened file is the one looked at is checked afterwards.
+/// Opens a regular file.
+///
+/// A link, pipe or device is refused before it is opened, because opening a pipe can block forever. A second
+/// check after opening detects a replaced file.
 fn open_plain(path: &Path, options: &OpenOptions) -> io::Result<File> {
     let metadata = fs::symlink_metadata(path)?;
     if !metadata.is_file() {
-        return Err(odd(path, FileProblem::of(&metadata)));
+        return Err(untrusted(path, FileProblem::of(&metadata)));
     }
     let file = options.open(path)?;
-    if names(path, &file)? { Ok(file) } else { Err(odd(path, FileProblem::Replaced)) }
+    if names(path, &file)? { Ok(file) } else { Err(untrusted(path, FileProblem::Replaced)) }
 }
 
-/// Refuses a file that can be reached by other names too, and so may be somebody's own.
+/// Refuses a file with other hard links: it may be a file outside the store.
 ///
 /// # Errors
-/// [`UntrustedFile`].
+/// [`UntrustedFile`] if it has other hard links.
 pub(crate) fn refuse_other_names(path: &Path, metadata: &Metadata) -> io::Result<()> {
-    if has_other_names(metadata) { Err(odd(path, FileProblem::HardLink)) } else { Ok(()) }
+    if has_other_names(metadata) { Err(untrusted(path, FileProblem::HardLink)) } else { Ok(()) }
 }
 
-/// Whether a regular file has more names than one. (Some file systems in user space count none at all.)
+/// Returns whether a regular file has more than one name. Some user-space file systems report 0.
 #[cfg(unix)]
 pub(crate) fn has_other_names(metadata: &Metadata) -> bool {
     metadata.is_file() && std::os::unix::fs::MetadataExt::nlink(metadata) > 1
@@ -114,10 +116,10 @@ pub(crate) fn has_other_names(_: &Metadata) -> bool {
     false
 }
 
-/// The bytes of a small regular file; `None` if there is none.
+/// Returns the bytes of a small regular file, or `None` if it does not exist.
 ///
 /// # Errors
-/// `FileTooLarge` beyond `most` bytes.
+/// `FileTooLarge` if it has more than `most` bytes.
 pub fn read_small(path: &Path, most: u64) -> io::Result<Option<Vec<u8>>> {
     let file = match open(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -131,11 +133,12 @@ pub fn read_small(path: &Path, most: u64) -> io::Result<Option<Vec<u8>>> {
     Ok(Some(bytes))
 }
 
-/// Replaces a file, or makes it, durably: after a crash it is the old one or the new one, whole. What is written
-/// first is a hidden sibling with `.new` at the end of its name.
+/// Creates or replaces a file durably. After a crash, either the old or the new file is there, complete.
+///
+/// The bytes are first written to a hidden file in the same folder whose name ends in `.new`.
 ///
 /// # Errors
-/// `InvalidInput` if the path names no file.
+/// `InvalidInput` if the path has no file name.
 pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?;
     let mut hidden = OsString::from(".");
@@ -161,7 +164,7 @@ pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     }
 }
 
-/// Whether `path` is a regular file, the very one that is open as `file`.
+/// Returns whether `path` names a regular file, and the same one that is open as `file`.
 pub(crate) fn names(path: &Path, file: &File) -> io::Result<bool> {
     match fs::symlink_metadata(path) {
         Ok(named) => Ok(named.is_file() && same_file(&named, &file.metadata()?)),
@@ -181,12 +184,12 @@ fn same_file(_: &Metadata, right: &Metadata) -> bool {
     right.is_file()
 }
 
-/// Makes the names in a folder survive power loss.
+/// Syncs a folder, so that the names in it survive a power loss.
 pub(crate) fn sync_folder(path: &Path) -> io::Result<()> {
     if cfg!(unix) { File::open(path)?.sync_all() } else { Ok(()) }
 }
 
-/// The lengths of all files below a folder, links not followed.
+/// Returns the total length of all files below a folder. Does not follow links.
 pub(crate) fn size_below(folder: &Path) -> io::Result<u64> {
     let mut size = 0_u64;
     let mut folders = vec![folder.to_path_buf()];
@@ -196,7 +199,7 @@ pub(crate) fn size_below(folder: &Path) -> io::Result<u64> {
             match entry.metadata() {
                 Ok(metadata) if metadata.is_dir() => folders.push(entry.path()),
                 Ok(metadata) => size = size.saturating_add(metadata.len()),
-                // Temporary files come and go while the folder is read.
+                // Temporary files can disappear while the folder is read.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                 Err(error) => return Err(error),
             }
@@ -205,6 +208,6 @@ pub(crate) fn size_below(folder: &Path) -> io::Result<u64> {
     Ok(size)
 }
 
-pub(crate) fn odd(path: &Path, how: FileProblem) -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidInput, UntrustedFile::new(path, how))
+pub(crate) fn untrusted(path: &Path, problem: FileProblem) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, UntrustedFile::new(path, problem))
 }

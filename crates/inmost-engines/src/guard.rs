@@ -1,19 +1,19 @@
-//! Calls into an engine that may panic on damaged files.
+//! Guards calls into engines that may panic on damaged files.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use inmost_storage::StorageError;
 
-/// Characters kept of a panic message: some of sled's print a whole tree.
+/// The longest panic message that is kept, in characters. Some of sled's print a whole tree.
 pub(crate) const MESSAGE_CHARACTERS: usize = 200;
 
-/// Runs a call into an engine and returns [`StorageError::Corrupt`] if it panics. `storage_error` converts the
-/// engine's own error.
+/// Runs a call into an engine and returns [`StorageError::Corrupt`] if it panics. `storage_error` converts
+/// the engine's own error.
 ///
-/// On damaged files both engines panic on the calling thread, in reads too; their locks survive that, and
-/// what a panicking write left behind is never used again, so unwinding is safe. A build with
-/// `panic = "abort"` loses this.
+/// On damaged files both engines panic on the calling thread, even in reads. Unwinding is safe: their locks
+/// survive the panic, and state left by a panicking write is never used again. A build with `panic = "abort"`
+/// does not have this guard.
 pub(crate) fn guarded<T, E>(
     storage_error: impl FnOnce(E) -> StorageError,
     call: impl FnOnce() -> Result<T, E>,
@@ -51,7 +51,7 @@ mod tests {
     }
 
     #[test]
-    fn a_panic_is_damage_in_its_own_words_as_far_as_they_go() {
+    fn a_panic_is_reported_as_damage_with_a_shortened_message() {
         let number = 7;
         assert_eq!(message_of(|| panic!("words")), "words");
         assert_eq!(message_of(|| panic!("number {number}")), "number 7");

@@ -1,7 +1,7 @@
-//! Internal crate of `inmost`, for its workspace alone: no promise of semantic versioning is made.
+//! Internal crate of `inmost`, for this workspace only. It promises no semantic versioning.
 //!
-//! Places for sealed records: a folder on a local disk with sled or redb, and memory. Nothing here knows keys.
-//! One suite of tests (`suite`) runs against each of them.
+//! Storage for sealed records: a local folder with sled or redb, and memory. Nothing here handles keys. One
+//! test suite (`suite`) runs against every implementation.
 
 #![allow(
     clippy::missing_errors_doc,
@@ -24,7 +24,7 @@ mod suite;
 
 use inmost_storage::EngineKind;
 
-/// Whether this build has the engine. Does no I/O.
+/// Returns whether this build includes the engine. Does no I/O.
 #[must_use]
 pub const fn is_built(engine: EngineKind) -> bool {
     match engine {

@@ -1,9 +1,15 @@
 //! A store in a folder on a local disk.
 //!
-//! `lock` is held while the store is open, `header.a` and `header.b` are the header copies, `anchor` is the anchor, `ballast`
-//! is room for a full disk, and each generation is a folder `gen-` with its number in 16 hexadecimal digits. Everything is readable by its
-//! owner alone. A new store is built in a hidden sibling folder and renamed into place, so a crash leaves
-//! either no store or a whole one.
+//! The folder contains:
+//!
+//! - `lock`, locked while the store is open
+//! - `header.a` and `header.b`, the header copies
+//! - `anchor`, the rollback anchor
+//! - `ballast`, space reserved for a full disk
+//! - one folder per generation: `gen-` and its number in 16 hexadecimal digits
+//!
+//! Only the owner can read any of them. A new store is built in a hidden folder next to its final place and
+//! then renamed, so a crash leaves either no store or a complete one.
 
 mod anchor;
 mod ballast;
@@ -31,10 +37,10 @@ use inmost_storage::{AnchorSlot, Engine, EngineKind, HeaderCopy, Storage, Storag
 
 use crate::files;
 
-/// An open store folder, or one being created; holds the lock either way.
+/// A store folder that is open or being created. It holds the lock in both cases.
 pub struct LocalStorage {
     folder: PathBuf,
-    /// Where the store is to appear; `None` once it is there.
+    /// The final path of a store being created; `None` once it is published.
     target: Option<PathBuf>,
     anchor: AnchorFile,
     ballast: Arc<Ballast>,
@@ -42,11 +48,11 @@ pub struct LocalStorage {
 }
 
 impl LocalStorage {
-    /// Opens the store in a folder. A folder that holds no store is left exactly as it is.
+    /// Opens the store in a folder. A folder without a store is not changed.
     ///
     /// # Errors
-    /// [`StorageError::Missing`] if there is no such folder or it holds neither header nor generation,
-    /// [`StorageError::InUse`] at once if another process has it open.
+    /// [`StorageError::Missing`] if the folder does not exist or has neither a header nor a generation.
+    /// [`StorageError::InUse`], without waiting, if another process has the store open.
     pub fn open(path: &Path) -> Result<Self, StorageError> {
         let folder = absolute(path)?;
         if !holds_store(&folder)? {
@@ -57,20 +63,22 @@ impl LocalStorage {
         let anchor = AnchorFile::default();
         let storage = Self { folder, target: None, anchor, ballast, _lock: lock };
         for copy in header_file::COPIES {
-            // What a crash interrupted may be a header whose slots were meant to be gone.
+            // The draft left by a crash may be a header with keyslots that were to be removed.
             header_file::discard_draft(&storage.folder, copy);
         }
         Ok(storage)
     }
 
-    /// Begins a new store: everything is written to a hidden folder beside `path` until
-    /// [`publish`](Self::publish). What an interrupted creation left there is cleared; dropping the storage
-    /// unpublished removes it.
+    /// Begins a new store. Everything is written to a hidden folder next to `path` until
+    /// [`publish`](Self::publish).
+    ///
+    /// Files of an interrupted creation are removed first. Dropping the storage before it is published
+    /// removes the hidden folder.
     ///
     /// # Errors
-    /// `AlreadyExists` if `path` is anything but absent or an empty folder, `NotFound` if its parent is
-    /// missing, [`StorageError::InUse`] if another process is creating the same store, [`StorageError::Odd`] if
-    /// something else has the name of the hidden folder.
+    /// `AlreadyExists` if `path` exists and is not an empty folder, `NotFound` if its parent does not exist,
+    /// [`StorageError::InUse`] if another process is creating the same store, [`StorageError::UntrustedFile`]
+    /// if the name of the hidden folder is taken by anything else.
     pub fn create(path: &Path) -> Result<Self, StorageError> {
         let target = absolute(path)?;
         let folder = creation::folder_for(&target);
@@ -78,29 +86,31 @@ impl LocalStorage {
         check_vacant(&target)?;
         creation::take(&folder)?;
         let lock = Lock::take(&folder)?;
-        creation::clear_but_lock(&folder)?;
+        creation::clear_except_lock(&folder)?;
         let ballast = Arc::new(Ballast::of(&folder));
         let anchor = AnchorFile::default();
         let storage = Self { folder, target: Some(target), anchor, ballast, _lock: lock };
-        // First of all: where there is no room for it, there is none for a store.
+        // First, because a disk without room for the ballast has no room for a store.
         storage.ballast.make()?;
         Ok(storage)
     }
 
-    /// Moves a new store to its place, durably, and goes on holding it there. Every engine must be closed
-    /// before: they hold paths. A store already in place stays as it is.
+    /// Moves a new store to its final place, durably, and keeps holding its lock. Never replaces an existing
+    /// store.
+    ///
+    /// Every engine must be closed before, because engines keep paths.
     ///
     /// # Errors
-    /// `AlreadyExists` if something has taken the place meanwhile; then nothing has changed there.
+    /// `AlreadyExists` if the place has been taken in the meantime. Nothing there has changed.
     pub fn publish(mut self) -> Result<Self, StorageError> {
         let Some(target) = self.target.clone() else { return Ok(self) };
         files::sync_folder(&self.folder)?;
         check_vacant(&target)?;
         if cfg!(not(unix)) && target.exists() {
-            fs::remove_dir(&target)?; // elsewhere a rename does not replace an empty folder
+            fs::remove_dir(&target)?; // outside Unix, a rename does not replace an empty folder
         }
         fs::rename(&self.folder, &target).map_err(|error| match error.kind() {
-            // Taken since we looked; the rename itself replaces nothing but an empty folder.
+            // The place was taken after the check. The rename itself replaces nothing but an empty folder.
             io::ErrorKind::DirectoryNotEmpty | io::ErrorKind::NotADirectory => {
                 io::ErrorKind::AlreadyExists.into()
             }
@@ -119,10 +129,11 @@ impl LocalStorage {
 }
 
 impl Drop for LocalStorage {
-    /// Leaves nothing of a store that was never published.
+    /// Removes a store that was never published.
     fn drop(&mut self) {
-        if self.target.is_some() && creation::clear_but_lock(&self.folder).is_ok() {
-            // The lock goes last, while still held: whoever opened it meanwhile sees that its name is gone.
+        if self.target.is_some() && creation::clear_except_lock(&self.folder).is_ok() {
+            // The lock file is removed last, while it is locked: a process that opened it meanwhile finds the
+            // name gone.
             let _ = fs::remove_file(self.folder.join(lock::NAME));
             let _ = fs::remove_dir(&self.folder);
         }
@@ -199,7 +210,7 @@ impl Storage for LocalStorage {
             }
             opened => opened?,
         };
-        // What is there can be read either way; without the ballast it is hard to change.
+        // The store can be read without the ballast. Only changes on a full disk become difficult.
         let _ = self.ballast.make();
         Ok(Box::new(LowSpaceEngine::new(opened, Arc::clone(&self.ballast))))
     }
@@ -240,7 +251,7 @@ fn open_engine(folder: &Path, engine: EngineKind) -> Result<Box<dyn Engine>, Sto
     })
 }
 
-/// The last resort on a full disk: room that the engine itself can do without.
+/// The last resort on a full disk: frees files that the engine can rebuild.
 fn open_in_no_room(folder: &Path, engine: EngineKind) -> Result<Box<dyn Engine>, StorageError> {
     match engine {
         EngineKind::Sled => Ok(Box::new(SledEngine::open_without_snapshots(folder)?)),
@@ -248,12 +259,13 @@ fn open_in_no_room(folder: &Path, engine: EngineKind) -> Result<Box<dyn Engine>,
     }
 }
 
-/// Bytes of the ballast given up to replace a header copy on a full disk: far more than a block and the file
-/// system's own.
+/// Bytes of the ballast that are freed to replace a header copy on a full disk: far more than one block plus
+/// the overhead of the file system.
 const HEADER_ROOM: u64 = 64 << 10;
 const GENERATION_PREFIX: &str = "gen-";
 
-/// The number in a generation's folder name, if the name is exactly what we would write. Does no I/O.
+/// Returns the number in a generation's folder name, if the name is exactly what the store would write. Does
+/// no I/O.
 fn parse_generation(name: &str) -> Option<u64> {
     let number = u64::from_str_radix(name.strip_prefix(GENERATION_PREFIX)?, 16).ok()?;
     (name == format!("{GENERATION_PREFIX}{number:016x}")).then_some(number)
@@ -261,7 +273,7 @@ fn parse_generation(name: &str) -> Option<u64> {
 
 fn holds_store(folder: &Path) -> io::Result<bool> {
     let entries = match fs::read_dir(folder) {
-        // A plain file is no store either.
+        // A path through a regular file holds no store either.
         Err(error)
             if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) =>
         {
@@ -273,7 +285,7 @@ fn holds_store(folder: &Path) -> io::Result<bool> {
         let entry = entry?;
         let name = entry.file_name();
         let mut copies = header_file::COPIES.map(header_file::name).into_iter();
-        // A folder is never a header; it may be all that is left where a store was destroyed.
+        // A folder is never a header. It may be the remainder of a destroyed store.
         if copies.any(|copy| name == copy) && !entry.file_type()?.is_dir()
             || parse_generation(&name.to_string_lossy()).is_some()
         {
@@ -283,8 +295,10 @@ fn holds_store(folder: &Path) -> io::Result<bool> {
     Ok(false)
 }
 
+/// Checks that a store can be published at `target`.
+///
 /// # Errors
-/// `AlreadyExists` unless there is nothing or an empty folder.
+/// `AlreadyExists` unless the path is absent or an empty folder.
 fn check_vacant(target: &Path) -> io::Result<()> {
     let vacant = match fs::symlink_metadata(target) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => true,

@@ -1,8 +1,8 @@
 //! A store in memory, for tests and for memories that need not outlive the process.
 //!
-//! [`MemoryStorage`] is the place itself: its clones are the same place, and it survives the engines opened
-//! on it, so reopening can be tried. Like a disk it tells applied from synced: `crash` takes back what was
-//! not synced.
+//! [`MemoryStorage`] is a handle: its clones share one place, which outlives the engines opened on it, so
+//! tests can reopen it. Like a disk, it distinguishes applied from synced changes: `crash` discards the
+//! unsynced ones.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -14,8 +14,8 @@ use inmost_storage::{
     Address, AnchorSlot, Batch, Engine, EngineKind, HeaderCopy, Storage, StorageError,
 };
 
-/// A place in memory. Clones are handles of one place and none of them locks the others out; a generation
-/// still has one engine at a time.
+/// A place in memory. Clones are handles of the same place and do not lock each other out. A generation still
+/// has at most one engine at a time.
 #[derive(Clone, Default)]
 pub struct MemoryStorage(Arc<Mutex<Place>>);
 
@@ -40,9 +40,9 @@ impl Place {
 #[derive(Default)]
 struct Generation {
     records: BTreeMap<Address, Vec<u8>>,
-    /// What each change since the last sync replaced, oldest first.
+    /// The values that each change since the last sync replaced, oldest first.
     unsynced: Vec<(Address, Option<Vec<u8>>)>,
-    /// The engine that may use this generation; a crash leaves none.
+    /// The engine that may use this generation; `None` after a crash.
     holder: Option<u64>,
     engines: u64,
 }
@@ -69,7 +69,7 @@ impl Generation {
 }
 
 impl MemoryStorage {
-    /// Power loss: what was applied since the last sync is gone, and engines that are still open answer
+    /// Simulates a power loss: discards unsynced changes. Engines that are still open return
     /// [`StorageError::Poisoned`].
     #[cfg(any(test, feature = "testing"))]
     pub fn crash(&self) {
@@ -78,7 +78,7 @@ impl MemoryStorage {
         }
     }
 
-    /// Another place with the same bytes, as a backup or a thief would have it.
+    /// Returns an independent place with the same bytes, such as a backup or a stolen copy.
     #[cfg(any(test, feature = "testing"))]
     #[must_use]
     pub fn duplicate(&self) -> Self {
@@ -97,9 +97,13 @@ impl MemoryStorage {
         Self(Arc::new(Mutex::new(copy)))
     }
 
-    /// What someone with access to the medium can do, also under an engine that is open.
+    /// Changes the records of a generation behind the back of an open engine, like an attacker with access to
+    /// the disk.
     #[cfg(any(test, feature = "testing"))]
-    #[allow(clippy::indexing_slicing, reason = "a test that names no generation should stop there")]
+    #[allow(
+        clippy::indexing_slicing,
+        reason = "a test that names a missing generation should fail here"
+    )]
     pub fn tamper<T>(
         &self,
         generation: u64,
@@ -108,13 +112,14 @@ impl MemoryStorage {
         change(&mut locked(&self.place().generations[&generation]).records)
     }
 
-    /// See [`tamper`](Self::tamper); for a copy of the header.
+    /// Replaces or removes a header copy; see [`tamper`](Self::tamper).
     #[cfg(any(test, feature = "testing"))]
     pub fn tamper_header(&self, copy: HeaderCopy, bytes: Option<&[u8]>) {
         *self.place().header(copy) = bytes.map(<[u8]>::to_vec);
     }
 
-    /// The stored values of a generation, to be looked at and changed behind the engine's back.
+    /// Runs `work` on the stored values of a generation, bypassing its engine. Returns `None` if the
+    /// generation does not exist.
     #[cfg(any(test, feature = "testing"))]
     pub fn with_records<T>(
         &self,
@@ -298,7 +303,8 @@ fn length(bytes: &[u8]) -> u64 {
     u64::try_from(bytes.len()).unwrap_or(u64::MAX)
 }
 
-/// No code that can panic runs under these locks, so a poisoned one holds whole data.
+/// Locks a mutex, poisoned or not: no code that can panic runs under these locks, so the data is always
+/// consistent.
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -312,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn a_crash_takes_back_what_was_not_synced() {
+    fn a_crash_discards_unsynced_changes() {
         let storage = MemoryStorage::default();
         let engine = storage.create_generation(1, EngineKind::Memory).unwrap();
         engine.apply(&put(1)).unwrap();

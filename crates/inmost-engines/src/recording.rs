@@ -1,4 +1,4 @@
-//! A storage that remembers every byte it was given, for the test that none of them is plaintext.
+//! A storage that records every byte it is given, to test that none of them is plaintext.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -7,7 +7,7 @@ use inmost_storage::{
     Address, AnchorSlot, Batch, Engine, EngineKind, HeaderCopy, Storage, StorageError,
 };
 
-/// A place in memory; its clones share the record.
+/// A storage in memory that records its input. Its clones share the record.
 #[derive(Clone, Default)]
 pub struct RecordingStorage {
     place: MemoryStorage,
@@ -15,7 +15,7 @@ pub struct RecordingStorage {
 }
 
 impl RecordingStorage {
-    /// Everything that header, anchor and engine were given so far, addresses too.
+    /// Returns all bytes given to the headers, the anchor and the engines so far, addresses included.
     pub fn given(&self) -> Vec<Vec<u8>> {
         self.given.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }

@@ -1,15 +1,19 @@
-//! The other engine: redb 4, one database file with one table in the folder of a generation.
+//! The optional engine: redb 4. The folder of a generation contains one database file with one table.
 //!
 //! redb copies on write and swaps the root of its tree, so a commit is atomic, and its own sync is durable
-//! (it passed the power-cut lab as it comes). [`apply`](Engine::apply) is a commit that stays in memory,
-//! visible at once; [`sync`](Engine::sync) is an empty durable commit, which takes everything before it to
-//! the disk with one `fdatasync`. So readers, who wait for an apply, never wait for a disk. A crash between the
-//! two shows the state of the last sync: nothing in the file refers to what came after it.
+//! (it passed the power-cut lab unmodified). [`apply`](Engine::apply) is a commit that stays in memory and is
+//! visible at once. [`sync`](Engine::sync) is an empty durable commit, which writes everything before it to
+//! the disk with one `fdatasync`. Readers wait for an apply but never for a disk. A crash between the two
+//! restores the state of the last sync: nothing in the file refers to later changes.
 //!
-//! Not promised: that damage to a value is noticed (redb checks no page it reads; the AEAD above does), that
-//! opening after a crash is quick (redb then reads the whole file and checks every page, about a second for
-//! 300,000 records; its quick repair would cost a second sync in every commit), or that a crafted store
-//! cannot make redb allocate without bound. No other file names redb.
+//! Not promised:
+//!
+//! - that damage to a value is noticed: redb checks no page that it reads, but the AEAD above does
+//! - that opening after a crash is quick: redb then reads and checks every page, which takes about a second
+//!   for 300,000 records; its quick repair would cost a second sync in every commit
+//! - that a crafted store cannot make redb allocate without bound
+//!
+//! No other file names redb.
 
 #[cfg(test)]
 mod tests;
@@ -28,25 +32,25 @@ use inmost_storage::{Address, Batch, Engine, StorageError};
 
 use crate::files;
 
-/// One generation in a folder of its own.
+/// One generation in its own folder.
 pub(crate) struct RedbEngine {
     handle: Handle,
     folder: PathBuf,
-    /// Something was applied that no sync has covered.
+    /// Whether any change was applied after the last sync.
     unsynced: AtomicBool,
     poisoned: AtomicBool,
 }
 
 impl RedbEngine {
-    /// Creates a generation; it is empty and durable.
+    /// Creates an empty, durable generation.
     ///
     /// # Errors
-    /// `AlreadyExists` if the folder is there.
+    /// `AlreadyExists` if the folder exists.
     pub(crate) fn create(folder: &Path) -> Result<Self, StorageError> {
         files::create_private_folder(folder)?;
         let created = Self::begin(folder);
         if created.is_err() {
-            // Best effort: a generation that no header names is removed at the next unlock anyway.
+            // Best effort, because a generation that no header names is removed at the next unlock anyway.
             let _ = fs::remove_dir_all(folder);
         }
         created
@@ -68,7 +72,7 @@ impl RedbEngine {
     /// Opens an existing generation.
     pub(crate) fn open(folder: &Path) -> Result<Self, StorageError> {
         let path = folder.join(DATABASE);
-        // redb would start an empty database in an empty file.
+        // redb would silently create an empty database in an empty file.
         match fs::symlink_metadata(&path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 return Err(StorageError::Corrupt("the engine's database is missing".into()));
@@ -140,7 +144,7 @@ impl Engine for RedbEngine {
     fn apply(&self, batch: &Batch) -> Result<(), StorageError> {
         self.check_usable()?;
         batch.check_bounds()?;
-        // redb lets one writer in at a time, so the expectation holds until the batch is in.
+        // redb allows one writer at a time, so the expected root cannot change before the commit.
         let applied = self.handle.call(|db| {
             let mut change = db.begin_write()?;
             change.set_durability(Durability::None)?;
@@ -159,7 +163,7 @@ impl Engine for RedbEngine {
                     records.remove(&address.0)?;
                 }
             }
-            // Before the commit, while no sync can run.
+            // Set before the commit, while no sync can run.
             self.unsynced.store(true, Ordering::SeqCst);
             Ok(Ok(change.commit()?))
         });
@@ -190,20 +194,20 @@ impl Engine for RedbEngine {
     }
 }
 
-/// The file in the folder of a generation.
+/// The database file in the folder of a generation.
 const DATABASE: &str = "redb";
 const RECORDS: TableDefinition<&[u8; 32], &[u8]> = TableDefinition::new("records");
 
-/// redb's database; it is dropped inside the same guard as every other call into it.
+/// redb's database. Like every call into it, dropping it is guarded.
 struct Handle(Option<Database>);
 
 impl Handle {
-    /// redb's page cache; its default is 1 GiB. Values are read through the decoded cache above, so this
-    /// one only has to hold inner pages and the pages of one batch.
+    /// The size of redb's page cache; its default is 1 GiB. A layer above caches decoded values, so this
+    /// cache only has to hold inner pages and the pages of one batch.
     const CACHE_BYTES: usize = 16 << 20;
 
     fn open(path: &Path) -> Result<Self, StorageError> {
-        // Opened here, so that redb follows no link and waits for no pipe.
+        // Opened here, so that redb follows no link and does not wait for a pipe.
         let file = files::open_to_write(path)?;
         let open = || {
             let file = FileBackend::new(file)?;
@@ -235,7 +239,7 @@ type Records = ReadOnlyTable<&'static [u8; 32], &'static [u8]>;
 impl Drop for Handle {
     fn drop(&mut self) {
         let db = self.0.take();
-        // Whoever needs the outcome has synced before.
+        // A caller that needs the result has synced before.
         let _ = guarded(storage_error, || {
             drop(db);
             Ok(())
@@ -243,7 +247,7 @@ impl Drop for Handle {
     }
 }
 
-/// The error of the seam for one of the engine.
+/// Converts redb's error.
 fn storage_error(error: redb::Error) -> StorageError {
     match error {
         redb::Error::DatabaseAlreadyOpen | redb::Error::LockProtocolMismatch => {
@@ -251,7 +255,7 @@ fn storage_error(error: redb::Error) -> StorageError {
         }
         redb::Error::PreviousIo => StorageError::Poisoned,
         redb::Error::Io(error) => match error.kind() {
-            // No database by its first bytes, or shorter than it says.
+            // The file is not a database, or is shorter than its header says.
             io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof => {
                 StorageError::Corrupt(error.to_string())
             }

@@ -1,17 +1,20 @@
-//! The default engine: sled 0.34.7, held to the rules under which it survived every power cut of the lab.
+//! The default engine: sled 0.34.7, used under the rules with which it survived every power cut of the lab.
 //!
-//! sled alone is not enough: its `flush` does not reach the disk on Linux, interrupted opens leave files
-//! it cannot open again, and damaged files make it panic. So [`repair`] looks at its files before it does,
-//! every call into it runs inside a guard that turns a panic into [`StorageError::Corrupt`], a sync ends
-//! with `fdatasync` on a second handle of its log, and a failed write ends the use of the handle.
+//! sled alone is not enough: its `flush` does not reach the disk on Linux, an interrupted open leaves files
+//! that it cannot open again, and damaged files make it panic. Therefore:
 //!
-//! sled reuses a segment of its log as soon as it has handed what replaces it to the operating system, which is
-//! before our sync. So what it writes between two syncs has to stay below one segment: batches of few records,
-//! and segments of four times the usual length. (The lab lost stores with the usual one.)
+//! - [`repair`] checks sled's files before sled opens them
+//! - every call into sled is guarded: a panic becomes [`StorageError::Corrupt`]
+//! - a sync ends with `fdatasync` on a second handle of sled's log
+//! - after a failed write, the engine is not used again
 //!
-//! Not promised: that a damaged end of the log is noticed (sled recovers to an older state and reports
-//! success; the anchor above notices), or that a crafted store cannot make sled allocate without bound. A
-//! build with `panic = "abort"` loses the guard. No other file names sled.
+//! sled reuses a segment of its log as soon as it has handed the replacing data to the operating system,
+//! which is before our sync. So its writes between two syncs must stay below one segment: batches have few
+//! records, and segments are four times their usual length. (The lab lost stores with the usual length.)
+//!
+//! Not promised: that damage at the end of the log is noticed (sled recovers to an older state and reports
+//! success; the anchor above detects that), or that a crafted store cannot make sled allocate without bound.
+//! A build with `panic = "abort"` does not have the guard. No other file names sled.
 
 mod holes;
 mod repair;
@@ -32,22 +35,23 @@ use inmost_storage::{Address, Batch, Engine, StorageError};
 
 use crate::files;
 
-/// One generation in a folder of its own.
+/// One generation in its own folder.
 pub(crate) struct SledEngine {
     handle: Handle,
-    /// Second handle of sled's log: sled offers no call that makes its writes durable.
+    /// A second handle of sled's log, because sled has no call that makes its writes durable.
     log: File,
     folder: PathBuf,
-    /// One writer at a time: the lab tested no other, and the expectation must hold until the batch is in.
+    /// Allows one writer at a time: the lab tested no other case, and the expected root must not change
+    /// before the batch is applied.
     writer: Mutex<()>,
     poisoned: AtomicBool,
 }
 
 impl SledEngine {
-    /// Creates a generation; it is empty and durable.
+    /// Creates an empty, durable generation.
     ///
     /// # Errors
-    /// `AlreadyExists` if the folder is there.
+    /// `AlreadyExists` if the folder exists.
     pub(crate) fn create(folder: &Path) -> Result<Self, StorageError> {
         files::create_private_folder(folder)?;
         let created = Self::start(folder).and_then(|engine| {
@@ -55,16 +59,16 @@ impl SledEngine {
             Ok(engine)
         });
         if created.is_err() {
-            // Best effort: a generation that no header names is removed at the next unlock anyway.
+            // Best effort, because a generation that no header names is removed at the next unlock anyway.
             let _ = fs::remove_dir_all(folder);
         }
         created
     }
 
-    /// Opens an existing generation after mending what sled itself would stumble over.
+    /// Opens an existing generation, after repairing files that sled itself would fail on.
     pub(crate) fn open(folder: &Path) -> Result<Self, StorageError> {
         let log = folder.join(repair::LOG);
-        // sled would quietly start an empty database in place of a lost one.
+        // sled would silently create an empty database in place of a lost one.
         let claim = match claim(&log) {
             Err(StorageError::Io(error)) if error.kind() == io::ErrorKind::NotFound => {
                 return Err(StorageError::Corrupt("the engine's log is missing".into()));
@@ -78,8 +82,10 @@ impl SledEngine {
         Self::start(folder)
     }
 
-    /// Opens an existing generation without its snapshots, so that the new one has the room of the old. They
-    /// hold nothing but an index of the log; building it anew takes time.
+    /// Deletes the snapshots of an existing generation and opens it, so that the new snapshot has their
+    /// space.
+    ///
+    /// A snapshot is only an index of the log. Rebuilding it takes time.
     pub(crate) fn open_without_snapshots(folder: &Path) -> Result<Self, StorageError> {
         repair::remove_snapshots(folder)?;
         Self::open(folder)
@@ -172,24 +178,24 @@ impl Engine for SledEngine {
         let synced = self.sync();
         self.handle.release();
         synced?;
-        // sled lets go of its lock only when its last internal reference is gone, which can be after drop.
+        // sled releases its lock when its last internal reference is dropped, which can be after this drop.
         claim(&self.folder.join(repair::LOG))?;
         check_no_blobs(&self.folder)
     }
 }
 
-/// sled's database; it is dropped inside the same guard as every other call into it.
+/// sled's database. Like every call into it, dropping it is guarded.
 struct Handle(Option<sled::Db>);
 
 impl Handle {
-    /// sled's page cache. Values are read through the decoded cache above, so this one only has to hold
-    /// the index and the leaves being written; sled's default is 1 GiB.
+    /// The size of sled's page cache; its default is 1 GiB. A layer above caches decoded values, so this
+    /// cache only has to hold the index and the leaves being written.
     const CACHE_BYTES: u64 = 32 << 20;
 
-    /// Opens the database, waiting for an earlier handle of this process to be gone.
+    /// Opens the database. Waits for an earlier handle of this process to be released.
     fn open(folder: &Path) -> Result<Self, StorageError> {
-        // A configuration remembers the errors of an attempt, so each attempt has its own. The
-        // background flusher stays off: what is durable is ours to say, at every commit.
+        // A configuration remembers the errors of an attempt, so each attempt gets a new one. The background
+        // flusher is off, because we sync at every commit.
         let open = || {
             sled::Config::new()
                 .path(folder)
@@ -211,7 +217,7 @@ impl Handle {
 
     fn release(&mut self) {
         let db = self.0.take();
-        // Whoever needs the outcome has synced before; sled's own flush on drop says nothing.
+        // A caller that needs the result has synced before. sled's own flush on drop reports nothing.
         let _ = guarded(storage_error, || {
             drop(db);
             Ok(())
@@ -225,29 +231,29 @@ impl Drop for Handle {
     }
 }
 
-/// How long an earlier holder of sled's lock may take to let go: sled drops its file in the background.
+/// How long to wait for sled's lock, because sled closes its file in the background.
 const LOCK_WAIT: Duration = Duration::from_secs(1);
 const LOCK_POLL: Duration = Duration::from_millis(5);
 
-/// The error of the seam for one of the engine.
+/// Converts sled's error.
 fn storage_error(error: sled::Error) -> StorageError {
     match error {
-        // sled drops the kind of this error and keeps it as text.
+        // sled loses the kind of this error and keeps only the text.
         sled::Error::Io(error) if error.to_string().contains("could not acquire lock") => {
             StorageError::InUse(None)
         }
-        // A file shorter than its own index says.
+        // The file is shorter than its own index says.
         sled::Error::Io(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
             StorageError::Corrupt(error.to_string())
         }
         sled::Error::Io(error) => error.into(),
-        // In its own words this is an offset that is not known and a backtrace that is empty.
+        // sled's own message has an unknown offset and an empty backtrace.
         sled::Error::Corruption { .. } => StorageError::Corrupt("a checksum is wrong".into()),
         error => StorageError::Corrupt(error.to_string()),
     }
 }
 
-/// Waits until nobody holds sled's lock on its log, and holds it until the file is dropped.
+/// Waits until sled's lock on its log is free, and holds it until the file is dropped.
 fn claim(log: &Path) -> Result<File, StorageError> {
     let file = files::open_to_write(log)?;
     while_in_use(|| match file.try_lock() {
@@ -258,7 +264,7 @@ fn claim(log: &Path) -> Result<File, StorageError> {
     Ok(file)
 }
 
-/// Repeats an attempt while another handle holds the lock, for [`LOCK_WAIT`] at most.
+/// Repeats an attempt while another handle holds the lock, for at most [`LOCK_WAIT`].
 fn while_in_use<T>(attempt: impl Fn() -> Result<T, StorageError>) -> Result<T, StorageError> {
     let deadline = Instant::now() + LOCK_WAIT;
     loop {
@@ -271,7 +277,7 @@ fn while_in_use<T>(attempt: impl Fn() -> Result<T, StorageError>) -> Result<T, S
     }
 }
 
-/// Makes what an open has created private and durable, names included; sled does neither.
+/// Makes all files that an open has created private and durable, including their names. sled does neither.
 fn settle(folder: &Path) -> Result<(), StorageError> {
     for entry in fs::read_dir(folder)? {
         let path = entry?.path();
@@ -285,15 +291,15 @@ fn settle(folder: &Path) -> Result<(), StorageError> {
     Ok(files::sync_folder(folder)?)
 }
 
-/// sled never syncs its blob files and leaks them, so no value may ever be long enough to become one.
+/// Refuses blob files. sled never syncs them and leaks them, so no value may be long enough to need one.
 fn check_no_blobs(folder: &Path) -> Result<(), StorageError> {
     match fs::read_dir(folder.join(repair::BLOBS))?.next() {
         None => Ok(()),
-        Some(_) => Err(StorageError::Corrupt("a value has left the engine's log".into())),
+        Some(_) => Err(StorageError::Corrupt("the engine stored a value outside its log".into())),
     }
 }
 
 fn parse_address(key: &[u8]) -> Result<Address, StorageError> {
     let bytes = key.try_into();
-    bytes.map(Address).map_err(|_| StorageError::Corrupt("a key that is no address".into()))
+    bytes.map(Address).map_err(|_| StorageError::Corrupt("a key is not an address".into()))
 }

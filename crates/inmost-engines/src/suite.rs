@@ -1,4 +1,4 @@
-//! What every storage must do, run against each of them.
+//! The behaviour that every storage must have, run against each of them.
 
 use std::io;
 
@@ -44,7 +44,7 @@ impl Place {
         Self { storage, kind: EngineKind::Memory, _folder: None }
     }
 
-    /// A store on disk in which the fault with this count waits.
+    /// A store on disk with a fault set at this operation.
     fn faulty_on_disk(kind: EngineKind, operation: u64, fault: Fault) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let storage = LocalStorage::create(&folder.path().join("store")).unwrap();
@@ -79,20 +79,20 @@ macro_rules! run_everywhere {
 
 run_everywhere! {
     a_batch_is_applied_as_a_whole
-    a_batch_on_another_past_is_refused_and_changes_nothing
+    a_batch_for_another_root_is_refused_and_changes_nothing
     an_oversized_batch_is_refused_and_changes_nothing
-    a_batch_at_its_bound_is_accepted
+    a_batch_at_its_limit_is_accepted
     scan_pages_in_address_order
-    values_come_in_the_order_asked_for
-    deleting_what_is_absent_is_no_error
+    values_come_in_the_requested_order
+    deleting_an_absent_record_is_not_an_error
     synced_records_are_there_after_closing
     synced_records_are_there_without_closing
     a_generation_has_one_engine_at_a_time
-    header_copies_are_apart_and_replaced
-    a_huge_header_is_cut
+    header_copies_are_separate_and_replaceable
+    a_huge_header_is_truncated
     generations_are_created_listed_and_removed
     generations_share_nothing
-    an_engine_that_is_not_built_is_named
+    an_engine_that_is_not_built_is_refused
     size_grows_with_the_records
 }
 
@@ -132,7 +132,7 @@ fn a_batch_is_applied_as_a_whole(place: &Place) {
     assert_eq!(all(&*engine), expected);
 }
 
-fn a_batch_on_another_past_is_refused_and_changes_nothing(place: &Place) {
+fn a_batch_for_another_root_is_refused_and_changes_nothing(place: &Place) {
     let engine = place.create(1);
     let root = address(7);
     let first = Batch { expect: Some((root, None)), ..puts([(7, b"root 1".to_vec())]) };
@@ -153,7 +153,7 @@ fn a_batch_on_another_past_is_refused_and_changes_nothing(place: &Place) {
     assert_eq!(all(&*engine), [(root, b"root 2".to_vec())]);
 }
 
-/// A batch of so many of the longest records.
+/// A batch of this many records of the greatest length.
 fn batch_of(records: usize) -> Batch {
     puts((0_u32..).zip(std::iter::repeat_n(vec![7; limits::RECORD_VALUE_BYTES], records)))
 }
@@ -171,7 +171,7 @@ fn an_oversized_batch_is_refused_and_changes_nothing(place: &Place) {
     commit(&*engine, &puts([(1, b"fits".to_vec())]));
 }
 
-fn a_batch_at_its_bound_is_accepted(place: &Place) {
+fn a_batch_at_its_limit_is_accepted(place: &Place) {
     let engine = place.create(1);
     let batch = batch_of(limits::BATCH_RECORDS_MAX);
     commit(&*engine, &batch);
@@ -205,7 +205,7 @@ fn scan_pages_in_address_order(place: &Place) {
     assert!(engine.scan(Some(&Address([0xFF; 32])), 5).unwrap().is_empty());
 }
 
-fn values_come_in_the_order_asked_for(place: &Place) {
+fn values_come_in_the_requested_order(place: &Place) {
     let engine = place.create(1);
     commit(&*engine, &puts([(1, b"one".to_vec()), (2, Vec::new())]));
     let found = engine.get_many(&[address(2), address(9), address(1), address(2)]).unwrap();
@@ -213,7 +213,7 @@ fn values_come_in_the_order_asked_for(place: &Place) {
     assert!(engine.get_many(&[]).unwrap().is_empty());
 }
 
-fn deleting_what_is_absent_is_no_error(place: &Place) {
+fn deleting_an_absent_record_is_not_an_error(place: &Place) {
     let engine = place.create(1);
     commit(&*engine, &Batch { deletes: vec![address(1)], ..Batch::default() });
     assert!(all(&*engine).is_empty());
@@ -245,7 +245,7 @@ fn a_generation_has_one_engine_at_a_time(place: &Place) {
     assert_eq!(all(&*place.open(1)).len(), 1);
 }
 
-fn header_copies_are_apart_and_replaced(place: &Place) {
+fn header_copies_are_separate_and_replaceable(place: &Place) {
     let storage = &place.storage;
     assert!(storage.read_header(HeaderCopy::A).unwrap().is_none());
     assert!(storage.read_header(HeaderCopy::B).unwrap().is_none());
@@ -258,7 +258,7 @@ fn header_copies_are_apart_and_replaced(place: &Place) {
     assert!(storage.generations().unwrap().is_empty());
 }
 
-fn a_huge_header_is_cut(place: &Place) {
+fn a_huge_header_is_truncated(place: &Place) {
     place.storage.write_header(HeaderCopy::A, &vec![1; 1 << 20]).unwrap();
     let read = place.storage.read_header(HeaderCopy::A).unwrap().unwrap();
     assert_eq!(u64::try_from(read.len()).unwrap(), limits::HEADER_READ_BYTES);
@@ -292,7 +292,7 @@ fn generations_share_nothing(place: &Place) {
     assert_eq!(all(&*two).len(), 1);
 }
 
-fn an_engine_that_is_not_built_is_named(place: &Place) {
+fn an_engine_that_is_not_built_is_refused(place: &Place) {
     let other = match place.kind {
         EngineKind::Sled | EngineKind::Redb => EngineKind::Memory,
         EngineKind::Memory => EngineKind::Sled,
@@ -315,7 +315,7 @@ fn size_grows_with_the_records(place: &Place) {
 }
 
 #[test]
-fn an_engine_on_disk_behind_a_fault_answers_only_poisoned() {
+fn an_engine_on_disk_returns_only_poisoned_after_a_fault() {
     let kinds =
         [EngineKind::Sled, EngineKind::Redb].into_iter().filter(|kind| crate::is_built(*kind));
     let faults = [Fault::Refused, Fault::Unreported];

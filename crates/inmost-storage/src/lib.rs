@@ -1,10 +1,10 @@
-//! Internal crate of `inmost`, for its workspace alone: no promise of semantic versioning is made.
+//! Internal crate of `inmost`, for this workspace only. It promises no semantic versioning.
 //!
-//! The seam between the store and the place where its bytes live.
+//! The traits between the store and the place where its bytes live.
 //!
-//! [`Storage`] is the place of one store: its two header copies, its lock, its generations. [`Engine`]
-//! is one generation: a flat map from 32-byte addresses to sealed values. Both see ciphertext only
-//! and know nothing of keys; nothing in [`Engine`] is local, so a networked one fits the same seam.
+//! [`Storage`] is the place of one store: two header copies, a lock, an anchor and generations. [`Engine`] is
+//! one generation: a flat map from 32-byte addresses to sealed values. Both see only ciphertext and hold no
+//! keys. [`Engine`] assumes nothing about the local machine, so a networked engine can implement it.
 
 #![allow(
     clippy::missing_errors_doc,
@@ -20,25 +20,30 @@ use std::{fmt, io};
 
 pub use untrusted_file::{FileProblem, UntrustedFile};
 
-/// The engine's key: a keyed hash, so neither order nor grouping of addresses means anything.
+/// The key of a record in an engine.
+///
+/// It is a keyed hash, so the order and the grouping of addresses carry no information.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Address(pub [u8; 32]);
 
-/// One atomic change of a generation.
+/// An atomic change to one generation.
 #[derive(Default)]
 pub struct Batch {
-    /// The root as the writer last saw it: its address and the whole value, `None` for a new generation.
-    /// The batch is refused with [`StorageError::Conflict`] when the engine holds something else, so
-    /// two writers can never build on different pasts.
+    /// The root as the writer last saw it: its address and its whole value, or `None` for a new generation.
+    /// The engine refuses the batch with [`StorageError::Conflict`] if it holds anything else. Two writers
+    /// therefore cannot both build on the same root.
     pub expect: Option<(Address, Option<Vec<u8>>)>,
     /// Values to write, at most one per address.
     pub puts: Vec<(Address, Vec<u8>)>,
-    /// Addresses to remove; removing what is absent is no error.
+    /// Addresses to remove. An absent address is not an error.
     pub deletes: Vec<Address>,
 }
 
 impl Batch {
-    /// Refuses what no engine may be asked to write. Does no I/O.
+    /// Checks the lengths and counts of the batch against [`limits`]. Does no I/O.
+    ///
+    /// # Errors
+    /// [`StorageError::TooLarge`] if a value or the number of records exceeds its limit.
     pub fn check_bounds(&self) -> Result<(), StorageError> {
         let within = self.puts.iter().all(|(_, value)| value.len() <= limits::RECORD_VALUE_BYTES)
             && self.puts.len().saturating_add(self.deletes.len()) <= limits::BATCH_RECORDS_MAX;
@@ -48,31 +53,31 @@ impl Batch {
 
 /// One generation of sealed records.
 ///
-/// A failed [`apply`](Engine::apply) or [`sync`](Engine::sync) poisons the engine: every later call answers
-/// [`StorageError::Poisoned`], because what a failed write left behind is known only after reopening.
-/// A refused precondition or an oversized batch has written nothing and poisons nothing.
+/// A failed [`apply`](Engine::apply) or [`sync`](Engine::sync) poisons the engine: every later call returns
+/// [`StorageError::Poisoned`]. The state after a failed write is unknown until the generation is reopened. A
+/// batch refused with `Conflict` or `TooLarge` has written nothing and does not poison the engine.
 pub trait Engine: Send + Sync {
-    /// The values at `addresses`, in their order; `None` where there is none.
+    /// Returns the values at `addresses`, in the same order; `None` for an absent record.
     fn get_many(&self, addresses: &[Address]) -> Result<Vec<Option<Vec<u8>>>, StorageError>;
 
-    /// Up to `limit` records in address order after `after`; a page, not a snapshot.
+    /// Returns up to `limit` records after `after`, in address order. Successive pages are not one snapshot.
     fn scan(
         &self,
         after: Option<&Address>,
         limit: usize,
     ) -> Result<Vec<(Address, Vec<u8>)>, StorageError>;
 
-    /// Applies the batch as a whole or not at all. Visible to readers when it returns, durable only
-    /// after the next [`sync`](Engine::sync).
+    /// Applies the whole batch or nothing. The change is visible to readers at once and durable after the
+    /// next [`sync`](Engine::sync).
     fn apply(&self, batch: &Batch) -> Result<(), StorageError>;
 
-    /// Makes everything applied so far survive power loss.
+    /// Makes everything applied so far durable: it survives a power loss.
     fn sync(&self) -> Result<(), StorageError>;
 
-    /// Bytes this generation takes on disk.
+    /// Returns the bytes that this generation occupies on disk.
     fn size(&self) -> Result<u64, StorageError>;
 
-    /// Syncs and releases every handle and lock.
+    /// Syncs, then releases every handle and lock.
     fn close(self: Box<Self>) -> Result<(), StorageError>;
 }
 
@@ -86,7 +91,7 @@ pub enum HeaderCopy {
 }
 
 impl HeaderCopy {
-    /// The other of the two.
+    /// Returns the other copy.
     #[must_use]
     pub const fn other(self) -> Self {
         match self {
@@ -96,33 +101,33 @@ impl HeaderCopy {
     }
 }
 
-/// The slots of the anchor, written in turn, so that a torn write leaves the other whole.
+/// The two slots of the anchor. They are written in turn, so a torn write damages only one of them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum AnchorSlot {
-    /// For commits of an even number.
+    /// The slot for commits with an even number.
     Even,
-    /// For the others.
+    /// The slot for commits with an odd number.
     Odd,
 }
 
-/// The place of one store. Holding a value of this type is holding the store's lock.
+/// The place of one store. A value of this type holds the store's lock.
 pub trait Storage: Send + Sync {
-    /// The bytes of a header copy, `None` if there is no such copy. At most 64 KiB are ever read.
+    /// Returns the bytes of a header copy, or `None` if it does not exist. Reads at most 64 KiB.
     fn read_header(&self, copy: HeaderCopy) -> Result<Option<Vec<u8>>, StorageError>;
 
-    /// Replaces a header copy atomically and durably; the old bytes are overwritten, best effort.
+    /// Replaces a header copy atomically and durably. The old bytes are overwritten, best effort.
     fn write_header(&self, copy: HeaderCopy, bytes: &[u8]) -> Result<(), StorageError>;
 
-    /// What the two slots of the anchor hold, of those that there are; at most 4 KiB each.
+    /// Returns the contents of the anchor slots that exist, at most 4 KiB each.
     fn read_anchor(&self) -> Result<Vec<Vec<u8>>, StorageError>;
 
-    /// Writes one slot of the anchor, at most 4 KiB. Only the first write is synced.
+    /// Writes one slot of the anchor, at most 4 KiB. Only the first write of a session is synced.
     fn write_anchor(&self, slot: AnchorSlot, bytes: &[u8]) -> Result<(), StorageError>;
 
-    /// Numbers of the generations present, ascending.
+    /// Returns the numbers of the existing generations, ascending.
     fn generations(&self) -> Result<Vec<u64>, StorageError>;
 
-    /// Creates a generation that must not exist yet; durable, empty.
+    /// Creates an empty, durable generation. It must not exist yet.
     fn create_generation(
         &self,
         number: u64,
@@ -132,76 +137,81 @@ pub trait Storage: Send + Sync {
     /// Opens a generation.
     ///
     /// # Errors
-    /// [`StorageError::Missing`] if there is none of this number.
+    /// [`StorageError::Missing`] if no generation has this number.
     fn open_generation(
         &self,
         number: u64,
         engine: EngineKind,
     ) -> Result<Box<dyn Engine>, StorageError>;
 
-    /// Removes a generation and everything in it; absent is no error.
+    /// Removes a generation and everything in it. An absent generation is not an error.
     fn remove_generation(&self, number: u64) -> Result<(), StorageError>;
 
-    /// Bytes the whole store takes on disk, less what is only set aside for a full one.
+    /// Returns the bytes that the whole store occupies on disk, without the ballast that is reserved for a
+    /// full disk.
     fn size(&self) -> Result<u64, StorageError>;
 
-    /// Whether the disk has run full and changes are down to what was kept back for that: then nothing that
-    /// can wait should be written.
+    /// Returns whether the disk is full and changes depend on the reserved ballast. Writes that can wait
+    /// should then wait.
     fn is_short_of_room(&self) -> bool {
         false
     }
 }
 
-/// The engines a store can name in its header.
+/// The engines that a store can name in its header.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum EngineKind {
     /// sled 0.34.7, the default.
     Sled,
     /// redb 4, behind the feature of that name.
     Redb,
-    /// A map in memory that lives as long as its store.
+    /// A map in memory. It lives as long as its storage.
     Memory,
 }
 
-/// What storage can answer besides the bytes.
+/// The errors of a storage and its engines.
 #[derive(Debug)]
 pub enum StorageError {
-    /// The root is not what the batch expects.
+    /// The stored root differs from the root that the batch expects.
     Conflict,
-    /// The engine's files are damaged, in the words of whoever noticed.
+    /// The engine's files are damaged; the text describes the damage.
     Corrupt(String),
-    /// Another process holds the store; its process id where known.
+    /// Another process holds the store. The value is its process id, if known.
     InUse(Option<u32>),
-    /// The operating system failed.
+    /// The operating system returned an error.
     Io(io::Error),
-    /// There is nothing at this place.
+    /// The store, generation or file does not exist.
     Missing,
-    /// The engine that the store names is not part of this build.
+    /// This build does not include the engine that the store names.
     NotBuilt,
-    /// What has the name of a file of the store is none that may be used.
+    /// A file with one of the store's names must not be used; see [`FileProblem`].
     UntrustedFile(UntrustedFile),
-    /// A write or sync failed earlier; only reopening tells what is there.
+    /// An earlier write or sync failed. The generation must be reopened to learn its state.
     Poisoned,
     /// The disk is full.
     Full,
-    /// A batch or value beyond the bounds of `limits`; a bug above, refused before it is written.
+    /// A batch or value exceeds the bounds of [`limits`]. This is a bug in the caller; nothing was written.
     TooLarge,
 }
 
 impl fmt::Display for StorageError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Conflict => f.write_str("the root is not what the batch expects"),
+            Self::Conflict => {
+                f.write_str("the stored root differs from the root that the batch expects")
+            }
             Self::Corrupt(what) => write!(f, "the engine's files are damaged: {what}"),
             Self::InUse(Some(pid)) => write!(f, "process {pid} holds the store"),
             Self::InUse(None) => f.write_str("another process holds the store"),
             Self::Io(error) => write!(f, "input/output error: {error}"),
-            Self::Missing => f.write_str("nothing is stored there"),
-            Self::NotBuilt => f.write_str("this build lacks the engine that the store names"),
+            Self::Missing => f.write_str("no such store, generation or file exists"),
+            Self::NotBuilt => {
+                f.write_str("this build does not include the engine that the store names")
+            }
             Self::UntrustedFile(file) => file.fmt(f),
-            Self::Poisoned => f.write_str("an earlier write failed"),
+            Self::Poisoned => f.write_str("an earlier write failed; reopen the store"),
             Self::Full => f.write_str("the disk is full"),
-            Self::TooLarge => f.write_str("a batch beyond its bound"),
+            Self::TooLarge => f.write_str("a batch exceeds its size limit"),
         }
     }
 }
@@ -238,22 +248,22 @@ mod tests {
     fn every_error_says_what_happened() {
         let odd = UntrustedFile::new(Path::new("/a/header.a"), FileProblem::Link);
         let table = every_variant!(StorageError {
-            E::Conflict => [E::Conflict, "the root is not what the batch expects"];
+            E::Conflict => [E::Conflict, "the stored root differs from the root that the batch expects"];
             E::Corrupt(_) => [E::Corrupt("why".into()), "the engine's files are damaged: why"];
             E::InUse(_) => [E::InUse(Some(7)), "process 7 holds the store"], [
                 E::InUse(None),
                 "another process holds the store"
             ];
             E::Io(_) => [io::Error::other("why").into(), "input/output error: why"];
-            E::Missing => [E::Missing, "nothing is stored there"];
-            E::NotBuilt => [E::NotBuilt, "this build lacks the engine that the store names"];
+            E::Missing => [E::Missing, "no such store, generation or file exists"];
+            E::NotBuilt => [E::NotBuilt, "this build does not include the engine that the store names"];
             E::UntrustedFile(_) => [E::UntrustedFile(odd), "header.a is a symbolic link"];
-            E::Poisoned => [E::Poisoned, "an earlier write failed"];
+            E::Poisoned => [E::Poisoned, "an earlier write failed; reopen the store"];
             E::Full => [io::Error::from(io::ErrorKind::StorageFull).into(), "the disk is full"], [
                 io::Error::from(io::ErrorKind::QuotaExceeded).into(),
                 "the disk is full"
             ];
-            E::TooLarge => [E::TooLarge, "a batch beyond its bound"];
+            E::TooLarge => [E::TooLarge, "a batch exceeds its size limit"];
         });
         for (error, phrase) in table {
             let from_the_system = matches!(error, E::Io(_));

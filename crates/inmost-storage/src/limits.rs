@@ -1,13 +1,17 @@
-//! The bounds that every engine and place keeps, each with its reason.
+//! The bounds that every engine and storage enforces, each with its reason.
 
-/// Bytes of the longest sealed value. sled keeps pages above a quarter of a segment (512 KiB) in files of their own,
-/// which it never syncs and leaks on overwrite; leaves of 17 such values stay below.
+/// The longest sealed value, in bytes. sled moves pages above a quarter of a segment (512 KiB) into blob
+/// files, which it never syncs and leaks when they are overwritten. A leaf with 17 values of this length
+/// stays below that.
 pub const RECORD_VALUE_BYTES: usize = 4_137;
-/// Records that an engine batch changes, the root among them. sled reuses segments of its log that it believes durable
-/// before our own sync, so what it writes for one batch must stay below a segment. What that is depends on the number
-/// of its pages that are touched, each with up to 17 records, far more than on the length of the values.
+/// The most records that an ordinary engine batch changes, including the root. sled reuses log segments that
+/// it believes durable before our own sync, so its writes for one batch must stay below one segment. Their
+/// size depends on the number of pages touched (each holds up to 17 records) far more than on the length of
+/// the values.
 pub const BATCH_RECORDS: usize = 31;
-/// Records of any engine batch: room for the one rename between two very deep branches.
+/// The most records that any engine batch may change. Only a rename between two very deep branches needs this
+/// many.
 pub const BATCH_RECORDS_MAX: usize = 128;
-/// Bytes ever read of a header copy: far above any header, and a huge file in its place costs no more.
+/// The most bytes read from a header copy. It is far above the length of a header and bounds the cost of a
+/// huge file in its place.
 pub const HEADER_READ_BYTES: u64 = 64 << 10;

@@ -1,40 +1,42 @@
-//! What has the name of a file of the store and is none that the store may use.
+//! Files that have one of the store's names but must not be used.
 
 use std::fmt;
 use std::fs::Metadata;
 use std::path::Path;
 
-/// Something that is left alone, under one of the store's own names. Inside an [`io::Error`](std::io::Error) until it
-/// becomes [`StorageError::Odd`](super::StorageError::UntrustedFile).
+/// A file with one of the store's names that the store refuses to use.
+///
+/// It travels inside an [`io::Error`](std::io::Error) until it becomes
+/// [`StorageError::UntrustedFile`](super::StorageError::UntrustedFile).
 #[derive(Debug)]
 pub struct UntrustedFile {
     name: String,
-    how: FileProblem,
+    problem: FileProblem,
 }
 
-/// What it is instead.
+/// Why the store refuses to use a file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum FileProblem {
-    /// A folder.
+    /// It is a folder.
     Folder,
-    /// A file where a folder should be.
+    /// It is a file in the place of a folder.
     File,
-    /// A symbolic link.
+    /// It is a symbolic link.
     Link,
-    /// A pipe, socket or device.
+    /// It is a pipe, socket or device.
     Special,
-    /// A file with other names: what is written to it is written to those as well.
+    /// It has other hard links. A write to it would also change the file under its other names.
     HardLink,
-    /// Another file than a moment before.
+    /// It was replaced while it was being opened.
     Replaced,
-    /// A folder that somebody else made or can write to.
+    /// It is a folder that another user owns or can write to.
     Shared,
-    /// A folder that holds more than a store does.
+    /// It is a folder with files that do not belong to a store.
     Foreign,
 }
 
 impl FileProblem {
-    /// What takes the place of something else. Does no I/O.
+    /// Returns the problem for a file of the wrong type. Does no I/O.
     #[must_use]
     pub fn of(metadata: &Metadata) -> Self {
         if metadata.is_dir() {
@@ -50,42 +52,44 @@ impl FileProblem {
 }
 
 impl UntrustedFile {
-    /// The last part of the path is named, and only if it is made of what our names are made of: whoever made a
-    /// folder chose what is in it, and a message goes to terminals and logs.
+    /// Describes the file by the last part of its path.
+    ///
+    /// The name is repeated only if it consists of the characters that the store uses in its own names.
+    /// Another user may have chosen the name, and the message goes to terminals and logs.
     #[must_use]
-    pub fn new(path: &Path, how: FileProblem) -> Self {
+    pub fn new(path: &Path, problem: FileProblem) -> Self {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let is_plain = |name: &str| {
             name.len() <= NAME_BYTES
                 && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".-_".contains(&byte))
         };
-        let name = if is_plain(&name) { name.into_owned() } else { "something there".into() };
-        Self { name, how }
+        let name = if is_plain(&name) { name.into_owned() } else { "a file".into() };
+        Self { name, problem }
     }
 
-    /// Whether there are bytes of the store in it all the same.
+    /// Returns whether the file is a hard link. Its content may then still belong to the store.
     #[must_use]
     pub fn is_hard_link(&self) -> bool {
-        self.how == FileProblem::HardLink
+        self.problem == FileProblem::HardLink
     }
 }
 
-/// Bytes of the longest name that is repeated.
+/// The longest name that a message repeats, in bytes.
 const NAME_BYTES: usize = 64;
 
 impl fmt::Display for UntrustedFile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let how = match self.how {
+        let problem = match self.problem {
             FileProblem::Folder => "is a folder",
-            FileProblem::File => "is a file and no folder",
+            FileProblem::File => "is a file and not a folder",
             FileProblem::Link => "is a symbolic link",
             FileProblem::Special => "is a pipe, socket or device",
-            FileProblem::HardLink => "is a hard link to a file that has other names",
-            FileProblem::Replaced => "was replaced while it was opened",
-            FileProblem::Shared => "was made by somebody else, or others can write to it",
-            FileProblem::Foreign => "holds files that are not of a store",
+            FileProblem::HardLink => "is a hard link, and the file has other names",
+            FileProblem::Replaced => "was replaced while it was being opened",
+            FileProblem::Shared => "belongs to another user, or other users can write to it",
+            FileProblem::Foreign => "contains files that do not belong to a store",
         };
-        write!(f, "{} {how}", self.name)
+        write!(f, "{} {problem}", self.name)
     }
 }
 
@@ -98,19 +102,19 @@ mod tests {
     use crate::every_variant;
 
     #[test]
-    fn every_oddity_is_named_with_its_file() {
+    fn every_problem_is_reported_with_its_file() {
         let table = every_variant!(FileProblem {
             E::Folder => [E::Folder, "lock is a folder"];
-            E::File => [E::File, "lock is a file and no folder"];
+            E::File => [E::File, "lock is a file and not a folder"];
             E::Link => [E::Link, "lock is a symbolic link"];
             E::Special => [E::Special, "lock is a pipe, socket or device"];
-            E::HardLink => [E::HardLink, "lock is a hard link to a file that has other names"];
-            E::Replaced => [E::Replaced, "lock was replaced while it was opened"];
-            E::Shared => [E::Shared, "lock was made by somebody else, or others can write to it"];
-            E::Foreign => [E::Foreign, "lock holds files that are not of a store"];
+            E::HardLink => [E::HardLink, "lock is a hard link, and the file has other names"];
+            E::Replaced => [E::Replaced, "lock was replaced while it was being opened"];
+            E::Shared => [E::Shared, "lock belongs to another user, or other users can write to it"];
+            E::Foreign => [E::Foreign, "lock contains files that do not belong to a store"];
         });
-        for (oddity, phrase) in table {
-            assert_eq!(UntrustedFile::new(Path::new("/a/store/lock"), oddity).to_string(), phrase);
+        for (problem, phrase) in table {
+            assert_eq!(UntrustedFile::new(Path::new("/a/store/lock"), problem).to_string(), phrase);
         }
     }
 }

@@ -1,7 +1,8 @@
-//! Tables that have a row for every variant of an enum, for tests.
+//! Test tables with a row for every variant of an enum.
 
-/// What is expected of examples of every variant: a variant without a row does not compile, and an example in the row of
-/// another variant fails the test, so that no row can be there in name only.
+/// Builds a table of examples and expected values with a row for every variant.
+///
+/// A variant without a row does not compile. An example in the row of another variant fails the test.
 #[macro_export]
 macro_rules! every_variant {
     ($type:ty { $($variant:pat => $([$example:expr, $expected:expr]),+;)+ }) => {{
@@ -10,7 +11,7 @@ macro_rules! every_variant {
         };
         let table = vec![$($((stringify!($variant), $example, $expected),)+)+];
         for (expected, example, _) in &table {
-            assert_eq!(row(example), *expected, "the row that the example is of");
+            assert_eq!(row(example), *expected, "the example is in the row of another variant");
         }
         table.into_iter().map(|(_, example, expected)| (example, expected))
     }};

@@ -1,4 +1,4 @@
-//! Tool calls against a second reading of the contract, on the values of `serde_json`.
+//! Compares tool calls with a second implementation of the contract, on the values of `serde_json`.
 
 use inmost::{MemoryTool, Session, ToolCall, ToolCommand};
 use serde_json::{Map, Value};
@@ -37,11 +37,12 @@ enum Expected {
 }
 
 impl Expected {
-    /// `None` where this reading knows less than the library: numbers beyond a float, and the inside of a range.
+    /// Returns `None` where this parser knows less than the library: numbers beyond a float, and the inside
+    /// of a range.
     fn of(json: &str) -> Option<Self> {
         let value = match serde_json::from_str::<Value>(json) {
             Ok(value) => value,
-            // Its values also refuse deep nesting and numbers beyond a float, which a call may hold.
+            // `serde_json` also refuses deep nesting and numbers beyond a float, which a call may contain.
             Err(error) => {
                 let error = error.to_string();
                 let knows = !error.contains("recursion limit") && !error.contains("out of range");
@@ -62,7 +63,7 @@ impl Expected {
     }
 }
 
-/// The command in these fields in the words of [`describe`], or the refusal.
+/// Returns the command in these fields in the format of [`describe`], or the refusal.
 fn command(fields: &Map<String, Value>) -> Option<String> {
     let name = match field(fields, "command") {
         None => "",
@@ -115,7 +116,7 @@ enum Integer {
 }
 
 impl<'a> Fields<'a> {
-    /// The first of these fields that was sent.
+    /// Returns the first of these fields that was sent.
     fn required(&self, names: &[&'static str]) -> Result<(&'static str, &'a Value), String> {
         let sent = names.iter().find_map(|name| Some((*name, field(self.fields, name)?)));
         sent.ok_or_else(|| {
@@ -148,7 +149,7 @@ impl<'a> Fields<'a> {
                     return Ok(Integer::Known(i64::MAX));
                 }
                 match number.as_f64() {
-                    // Rounding makes integers of fractions, never the other way round.
+                    // Rounding turns fractions into integers, but never the reverse.
                     Some(float) if float.abs() < 1e6 && float.fract() != 0.0 => Err(refusal()),
                     _ => Ok(Integer::Unknown),
                 }

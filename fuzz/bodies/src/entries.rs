@@ -1,4 +1,4 @@
-//! Entries of a folder against a `BTreeMap`.
+//! Compares the entries of a folder with a `BTreeMap`.
 
 use std::collections::BTreeMap;
 
@@ -88,7 +88,7 @@ impl Both {
         done.unwrap();
         let expected: Vec<_> =
             self.model.iter().map(|(name, version)| (name.clone(), what(*version))).collect();
-        assert!(visited == expected, "the entries in their order");
+        assert!(visited == expected, "the entries are wrong or out of order");
 
         assert_eq!(self.body.count(), u64::try_from(self.model.len()).unwrap());
         for (name, version) in &self.model {

@@ -1,4 +1,4 @@
-//! Forged headers, and changed ones.
+//! Forged headers and modified headers.
 
 use std::sync::OnceLock;
 
@@ -63,12 +63,15 @@ fn check(bytes: &[u8], signed: bool) {
     let Ok(header) = parsed else { return };
 
     assert_eq!(header.bytes().as_slice(), bytes);
-    assert!(header.encoded_fields()[..4_032] == bytes[..4_032], "it encodes to itself");
+    assert!(
+        header.encoded_fields()[..4_032] == bytes[..4_032],
+        "the header does not encode to the same bytes"
+    );
     let is_base = bytes == base().header().bytes();
     for credential in secrets().all() {
         match header.unlock(&credential) {
             Ok(keys) => {
-                assert!(is_base || signed, "a header that was changed is accepted");
+                assert!(is_base || signed, "a modified header is accepted");
                 use_keys(keys, &credential);
             }
             Err(error) => {
@@ -85,7 +88,7 @@ fn check(bytes: &[u8], signed: bool) {
     }
 }
 
-/// An unlocked header can be changed, and unlocks again.
+/// Changes an unlocked header. It must unlock again afterwards.
 fn use_keys(mut keys: Unlocked, credential: &Credential<'_>) {
     let _ = keys.slots();
     let _ = keys.record_keys();
@@ -98,11 +101,11 @@ fn use_keys(mut keys: Unlocked, credential: &Credential<'_>) {
     assert_eq!(keys.header().id(), id);
     assert!(keys.header().follows(&before));
     assert!(keys.header().unlock(credential).is_ok());
-    // No header follows the one with the last revision.
+    // The header with the last revision cannot be changed again.
     assert_eq!(keys.remove_slot(number).is_err(), keys.header().id().revision == u64::MAX);
 }
 
-/// The result of the checks of docs/FORMAT.md, in their order.
+/// Returns the expected result of the checks in docs/FORMAT.md, in their order.
 fn expected(bytes: &[u8]) -> &'static str {
     let number = |at: usize| {
         let mut field = [0; 4];
@@ -165,11 +168,11 @@ fn name(error: &HeaderError) -> &'static str {
         HeaderError::UnknownEngine(_) => "no such engine",
         HeaderError::Damaged(_) => "damaged",
         HeaderError::KdfOutOfBounds(_) => "cost out of bounds",
-        other => panic!("parsing returns {other}"),
+        other => panic!("unexpected parsing error: {other}"),
     }
 }
 
-/// A header with a slot of each kind.
+/// Returns a header with one slot of each kind.
 fn base() -> &'static Unlocked {
     static BASE: OnceLock<Unlocked> = OnceLock::new();
     BASE.get_or_init(|| {

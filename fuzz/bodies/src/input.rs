@@ -1,6 +1,6 @@
 //! Structured input: small choices, texts and names read from the fuzzer's bytes.
 //!
-//! Nothing here fails: after the end of the bytes, every choice is the first one and every text is empty.
+//! Reading never fails: after the end of the bytes, every choice is the first one and every text is empty.
 
 use arbitrary::Unstructured;
 
@@ -55,7 +55,7 @@ impl<'a> Input<'a> {
         }
     }
 
-    /// A text of awkward pieces, mostly short, sometimes long enough for a rope or a staged write.
+    /// A text of unusual pieces, mostly short, sometimes long enough for a rope or a staged write.
     pub(crate) fn text(&mut self) -> String {
         match self.below(16) {
             0..=7 => self.pieces(12),
@@ -76,7 +76,7 @@ fn repeated(text: &str, times: usize) -> String {
     text.repeat(times.min(TEXT_BYTES / text.len().max(1)))
 }
 
-/// Lines that all differ, so that a line in the wrong place is noticed.
+/// Lines that all differ, so that a misplaced line is detected.
 fn numbered(lines: usize) -> String {
     let line = |line| ["line ", &format!("{line} \u{e9}"), &"-".repeat(line % 70), "\n"].concat();
     (0..lines).map(line).collect()

@@ -1,7 +1,7 @@
-//! The contract of the memory tool, written down a second time and as simply as possible: a map from
-//! canonical paths to texts, and the sentences.
+//! A second, simple implementation of the memory tool's contract: a map from canonical paths to texts, and
+//! the messages.
 //!
-//! Nothing here uses the library, because the library is compared with it.
+//! It does not use the library, because the library is compared with it.
 
 mod outcome;
 mod tree;

@@ -1,6 +1,6 @@
-//! Paths, lines, hits and sizes, each by the simplest code.
+//! Simple implementations of paths, lines, search hits and sizes.
 //!
-//! Nothing here uses the library, because the library is compared with it.
+//! They do not use the library, because the library is compared with them.
 
 use unicode_normalization::UnicodeNormalization;
 use unicode_properties::{GeneralCategory, UnicodeGeneralCategory};
@@ -48,7 +48,7 @@ fn is_forbidden(character: char) -> bool {
     }
 }
 
-/// Percent-decoded again and again until nothing changes.
+/// Percent-decodes until nothing changes.
 fn decode(name: &str) -> Vec<u8> {
     let mut bytes = name.as_bytes().to_vec();
     loop {
@@ -74,7 +74,7 @@ fn is_escape(decoded: &[u8]) -> bool {
     plain.contains(&b'/') || plain.contains(&b'\\') || plain == b"." || plain == b".."
 }
 
-/// The overlong encodings of a character in two to six bytes; the last two carry its value.
+/// The overlong encodings of a character in two to six bytes. The last two bytes carry its value.
 fn overlong_forms(character: u8) -> Vec<Vec<u8>> {
     let low = 0x80 | (character & 0x3f);
     let high = character >> 6;
@@ -94,7 +94,7 @@ pub(crate) fn hits(text: &str, needle: &str) -> Vec<usize> {
     (0..text.len()).filter(|at| text[*at..].starts_with(needle)).collect()
 }
 
-/// Lines with their `\n`; a final `\n` opens no new line.
+/// Lines with their `\n`. A final `\n` starts no new line.
 pub(crate) fn lines(text: &str) -> Vec<&str> {
     text.split_inclusive('\n').collect()
 }
@@ -107,7 +107,7 @@ pub(crate) fn numbered(first: usize, lines: &[&str]) -> String {
     lines.iter().enumerate().map(number).collect::<Vec<_>>().join("\n")
 }
 
-/// A text with another inserted after a line, by the contract's rule word for word.
+/// Inserts a text after a line, exactly by the rule of the contract.
 pub(crate) fn insertion(file: &str, line: usize, text: &str) -> String {
     let lines = lines(file);
     let (mut head, tail) = (lines[..line].concat(), lines[line..].concat());
@@ -128,7 +128,7 @@ pub(crate) fn size(bytes: u64) -> String {
     if bytes < 1_024 {
         return format!("{bytes}B");
     }
-    // Exact: a size of a test has far fewer bits than a float's mantissa.
+    // Exact, because the sizes in tests have far fewer bits than a float's mantissa.
     let mut value: f64 = bytes.to_string().parse().unwrap();
     for letter in ["K", "M"] {
         value /= 1_024.0;

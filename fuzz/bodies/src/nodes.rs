@@ -38,12 +38,12 @@ impl Plain {
     /// Checks that the head's tree reaches each node exactly once, and that the head itself fits its record.
     pub(crate) fn check_reachable(&self, head: Node) {
         assert!(head.encoded_len().unwrap() <= BODY_BYTES, "the head is too large for its record");
-        assert_eq!(self.reach(head), self.0.len(), "a node has no reference to it");
+        assert_eq!(self.reach(head), self.0.len(), "a node is unreachable");
     }
 
     fn reach(&self, mut node: Node) -> usize {
         let mut below = Vec::new();
-        // Entries refer to heads of other objects, of which there are none here.
+        // Entries reference the heads of other objects, which do not exist here.
         let own = |id: &RecordId| id.object == OBJECT && id.index > 0;
         let noted: Result<(), RecordError> = node.children_mut(OBJECT, |id, _| {
             below.extend(own(&id).then_some(id));

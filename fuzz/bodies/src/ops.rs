@@ -1,7 +1,7 @@
-//! What can be done to a store: operations as data, read from bytes.
+//! The operations on a store as data, read from bytes.
 //!
-//! An operation is made without looking at the store. Anything that depends on the store, such as a part of a file to
-//! search for, is worked out when the operation runs.
+//! An operation is built without looking at the store. Anything that depends on the store, such as a part of
+//! a file to search for, is computed when the operation runs.
 
 use crate::input::Input;
 use crate::model::Rules;
@@ -32,11 +32,11 @@ pub(crate) enum Op {
     Lock,
     /// Drops the session and opens the store again with another cache size, perhaps with a fault while it opens.
     Reopen { cache_bytes: usize, fault: Option<PlannedFault> },
-    /// Lets a write from now on fail.
+    /// Makes a later write fail.
     Fail(PlannedFault),
     /// Rewrites the generation.
     Purge,
-    /// A power cut: the process ends, and writes that were not synced are lost.
+    /// A power cut: the process ends, and unsynced writes are lost.
     LosePower,
 }
 
@@ -45,7 +45,7 @@ pub(crate) enum Op {
 pub(crate) struct PlannedFault {
     pub(crate) writes: u64,
     pub(crate) fault: Fault,
-    /// Whether the power fails too, so that writes that were not synced are lost.
+    /// Whether the power fails too, so that unsynced writes are lost.
     pub(crate) power: bool,
 }
 
@@ -54,7 +54,7 @@ pub(crate) struct PlannedFault {
 pub(crate) enum Sketch {
     /// A complete call.
     Whole(ToolCall),
-    /// A replacement of a part of the file: so many bytes from a place on.
+    /// A replacement of a part of the file: this many bytes from a place on.
     Part { path: String, place: usize, bytes: usize, new: Option<String> },
     /// An insertion after a line that is counted from the end of the file.
     FromEnd { path: String, lines: usize, text: String },
@@ -149,7 +149,7 @@ impl Sketch {
         Self::Whole(call)
     }
 
-    /// The complete call; `text` returns the text of a file.
+    /// Returns the complete call; `text` returns the text of a file.
     pub(crate) fn resolve(&self, text: impl Fn(&str) -> Option<String>) -> ToolCall {
         match self {
             Self::Whole(call) => call.clone(),

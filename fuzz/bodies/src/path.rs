@@ -1,4 +1,4 @@
-//! Paths: which are accepted, which are refused, and that parsing is stable.
+//! Tests which paths are accepted and refused, and that parsing is stable.
 
 use inmost::FileError;
 use inmost::internals::{Path, echo};
@@ -8,7 +8,7 @@ use crate::naive::{Refused, canonical};
 pub(crate) fn run(data: &[u8]) {
     let Ok(sent) = std::str::from_utf8(data) else { return };
     check(sent);
-    // Most inputs do not begin like a path, and test more behind the root.
+    // Most inputs do not begin like a path; with the root in front, they test more.
     check(&format!("/memories/{sent}"));
 }
 
@@ -24,7 +24,7 @@ fn check(sent: &str) {
                 Refused::Invalid
             }
         }),
-        Err(other) => panic!("parsing returns {other}"),
+        Err(other) => panic!("unexpected parsing error: {other}"),
     };
     assert_eq!(as_model, canonical(sent), "{sent:?}");
     assert!(sent.len() - echo(sent).len() <= 1);

@@ -1,4 +1,4 @@
-//! Forged and changed stored values, and forged bodies in authentic records.
+//! Forged and modified stored values, and forged bodies in authentic records.
 
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -24,7 +24,7 @@ pub(crate) fn run(data: &[u8]) {
     }
 }
 
-/// Bytes made without the key do not open.
+/// Bytes made without the key must not open.
 fn forged(input: &mut Input<'_>) {
     let id = id(input);
     let mut value = vec![input.pick(&[1, 0, 2])];
@@ -38,7 +38,7 @@ fn forged(input: &mut Input<'_>) {
     refuses(id, &value);
 }
 
-/// A sealed record with some bytes changed does not open.
+/// A sealed record with some modified bytes must not open.
 fn changed(input: &mut Input<'_>) {
     let id = RecordId { kind: Kind::Chunk, object: OBJECT, index: 3 };
     let node = Node::Chunk(Text::new(&input.text().chars().take(900).collect::<String>()).into());
@@ -68,8 +68,8 @@ fn refuses(id: RecordId, value: &[u8]) {
     assert!(sealer.open_any(&sealer.address(id), value).is_err());
 }
 
-/// Bodies from the input are sealed, so they are authentic. A body that decodes can be encoded again, and its node can be
-/// read and changed without a panic and without an endless loop.
+/// Seals bodies from the input, so that they are authentic. A body that decodes must encode again, and its
+/// node must be readable and editable without a panic or an endless loop.
 fn authentic(input: &mut Input<'_>) {
     let mut nodes = Few::default();
     let mut heads = Vec::new();
@@ -92,7 +92,8 @@ fn authentic(input: &mut Input<'_>) {
     }
 }
 
-/// Different bytes may decode to the same node (an integer may be longer than necessary). Encoding is unique.
+/// Several encodings may decode to the same node, because an integer may be longer than necessary. The
+/// encoder's output is unique.
 fn check_codec(id: RecordId, node: &Node) {
     let length = node.encoded_len().unwrap();
     let mut bytes = vec![0; length];
@@ -140,8 +141,10 @@ fn use_folder(nodes: &mut Few, head: &Folder, from: u64) {
     let _ = body.remove_entry(&mut owner, entry.name.as_str());
 }
 
-/// The nodes of a forged tree. The tree can be as wide as its forger likes, so after some loads the rest is absent: this
-/// target does not test how much work a holder of the keys can cause.
+/// The nodes of a forged tree.
+///
+/// A forged tree can be of any width, so nodes are missing after a number of loads. This target does not test
+/// how much work a holder of the keys can cause.
 #[derive(Default)]
 struct Few {
     nodes: HashMap<RecordId, Node>,

@@ -1,4 +1,4 @@
-//! Cuts, line numbers, insertions and sizes against naive code.
+//! Compares truncation, line numbers, insertions and sizes with naive code.
 
 use inmost::internals::{
     Cut, Path, count_lines, cut, enough_pieces, first_lines, insertion, listing_line, number_lines,
@@ -48,7 +48,9 @@ fn cuts(input: &mut Input<'_>) {
             let line = lines[0].strip_suffix('\n').unwrap_or(lines[0]);
             assert_eq!(all, u64::try_from(characters(line)).unwrap());
         }
-        (Some(_), Some(_)) => panic!("a cut after whole lines and within the first line"),
+        (Some(_), Some(_)) => {
+            panic!("the text is cut both after whole lines and within the first line")
+        }
     }
     lazily(input, &requested, first, limit);
 }
@@ -83,7 +85,7 @@ fn lines(input: &mut Input<'_>) {
 
     let (out, reserved) = number_lines(first, &text);
     assert_eq!(out, naive::numbered(usize::try_from(first).unwrap(), &lines));
-    assert!(out.len() <= reserved, "the buffer has grown");
+    assert!(out.len() <= reserved, "the buffer was reallocated");
 
     let wanted = input.below(lines.len() + 2);
     let (head, newlines) = first_lines(&text, u64::try_from(wanted).unwrap());

@@ -1,4 +1,4 @@
-//! Splices, lines and searches in a rope against a `String`.
+//! Compares splices, lines and searches in a rope with a `String`.
 
 use crate::input::Input;
 use crate::naive::{floor, hits, lines, newlines};
@@ -54,9 +54,9 @@ impl Both {
         let inline = matches!(self.file.body, Body::Inline(_));
         assert!(
             inline || number(self.model.len()) >= FILE_INLINE_AGAIN,
-            "a short file is in its head"
+            "a short file is not stored in its head"
         );
-        assert!(!inline || self.model.len() <= FILE_INLINE, "a long file has a rope");
+        assert!(!inline || self.model.len() <= FILE_INLINE, "a long file is stored in its head");
     }
 
     /// A place in the text, often where chunks meet.
@@ -74,7 +74,7 @@ impl Both {
         let (nodes, body) = (&self.nodes, &self.file.body);
         assert!(
             *inmost_format::record::read_text(nodes, OBJECT, body).unwrap() == self.model,
-            "the whole text"
+            "the whole text differs"
         );
         assert!(body.count() == TextCount::of(&self.model));
         assert_eq!(rope_lines(nodes, OBJECT, body).unwrap(), number(lines(&self.model).len()));
@@ -88,7 +88,7 @@ impl Both {
         let first = input.below(lines.len() + 2);
         let start: usize = lines.iter().take(first.saturating_sub(1)).map(|line| line.len()).sum();
         let found = line_start(&self.nodes, OBJECT, &self.file.body, number(first)).unwrap();
-        assert_eq!(found, number(start), "where line {first} of {} begins", lines.len());
+        assert_eq!(found, number(start), "the start of line {first} of {}", lines.len());
 
         let first = first.clamp(1, lines.len().max(1));
         let last = (first + input.below(lines.len() + 1)).min(lines.len());
@@ -144,7 +144,7 @@ fn number(value: usize) -> u64 {
     u64::try_from(value).unwrap()
 }
 
-/// The most bytes of a text in a head (docs/FORMAT.md).
+/// The longest text in a head, in bytes (docs/FORMAT.md).
 const FILE_INLINE: usize = 4_000;
 /// A text of fewer bytes moves back into the head (docs/FORMAT.md).
 const FILE_INLINE_AGAIN: u64 = 3_072;

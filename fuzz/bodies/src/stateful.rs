@@ -1,4 +1,4 @@
-//! Operations on a store and on the model side by side. Every result is compared.
+//! Runs operations on a store and on the model, and compares every result.
 
 use crate::input::Input;
 use crate::model::{Memory, Why};
@@ -18,8 +18,8 @@ pub(crate) fn run(data: &[u8]) {
     run.finish();
 }
 
-/// Operations on a fresh store, each read from bytes of its own, so that a failing scenario shrinks to few and simple
-/// operations.
+/// Operations on a fresh store. Each is read from its own bytes, so that a failing scenario shrinks to a few
+/// simple operations.
 #[derive(Debug)]
 pub struct Scenario {
     setup: Setup,
@@ -27,7 +27,7 @@ pub struct Scenario {
 }
 
 impl Scenario {
-    /// The scenario that these bytes stand for.
+    /// Returns the scenario that these bytes encode.
     #[must_use]
     pub fn from_bytes(setup: &[u8], operations: &[Vec<u8>]) -> Self {
         let operations = operations.iter().map(|bytes| Op::read(&mut Input::new(bytes)));
@@ -58,7 +58,7 @@ impl Run {
     }
 
     fn step(&mut self, operation: &Op) {
-        // After a change that fails, the memory is as before or as after the change.
+        // After a failed change, the memory is in the state before or after the change.
         let before = self.store.may_fail().then(|| self.memory.clone());
         let done = match operation {
             Op::Fill { folder, first, count, long, text } => {
@@ -93,7 +93,7 @@ impl Run {
         self.settle(done, before);
     }
 
-    /// Writes one file as a step of its own, so that after a fault it is known which of the files were written.
+    /// Writes one file as a separate step, so that after a fault it is known which files were written.
     fn write_one(&mut self, path: &str, text: &str) {
         let before = self.store.may_fail().then(|| self.memory.clone());
         let call = FilesCall::Write { path: path.to_owned(), text: text.to_owned() };
@@ -101,11 +101,12 @@ impl Run {
         self.settle(done, before);
     }
 
-    /// Opens the store again if a fault has struck. A call that failed may have taken effect or not. A call that
-    /// succeeded has taken effect: a fault in the anchor fails no call.
+    /// Opens the store again if a fault has struck. A failed call may have taken effect or not. A successful
+    /// call has taken effect: a fault in the anchor fails no call.
     fn settle(&mut self, done: Result<(), StoreError>, before: Option<Memory>) {
         let Some(planned) = self.store.struck() else {
-            return done.unwrap_or_else(|error| panic!("it failed by itself: {error}"));
+            return done
+                .unwrap_or_else(|error| panic!("it failed without an injected fault: {error}"));
         };
         self.store.crash(planned.power);
         self.reopen(None);
@@ -126,8 +127,8 @@ impl Run {
 
     fn reopen(&mut self, fault: Option<PlannedFault>) {
         if let Err(error) = self.store.reopen(self.cache_bytes, fault) {
-            // Another unlock finishes what the failed one began.
-            let Some(planned) = fault else { panic!("it does not open: {error}") };
+            // Another unlock finishes the work of the failed one.
+            let Some(planned) = fault else { panic!("the store does not open: {error}") };
             self.store.crash(planned.power);
             self.store.reopen(self.cache_bytes, None).unwrap();
         }
@@ -145,8 +146,8 @@ impl Run {
     }
 }
 
-/// Runs a call on the store and on the model, and compares the results. After an error of the store, the model is as if
-/// the call had succeeded.
+/// Runs a call on the store and on the model, and compares the results. After a store error, the model is as
+/// if the call had succeeded.
 pub(crate) fn apply(store: &Store, memory: &mut Memory, operation: &Op) -> Result<(), StoreError> {
     match operation {
         Op::Tool(sketch) => {
@@ -212,7 +213,7 @@ fn apply_files(files: &Files<'_>, memory: &mut Memory, call: &FilesCall) -> Resu
     Ok(())
 }
 
-/// Why a call of the file API is refused, in the words of [`reason`].
+/// Why a call of the file API is refused, in the format of [`reason`].
 struct No(String);
 
 impl From<Why> for No {
@@ -257,11 +258,11 @@ fn reason(error: &FileError) -> String {
         FileError::TooMuchText(_) => Why::TooMuchText,
         FileError::InvalidPath(_) => return "InvalidPath".to_owned(),
         FileError::IsAFolder(_) => return "IsAFolder".to_owned(),
-        other => panic!("no file operation returns this: {other}"),
+        other => panic!("unexpected error of a file operation: {other}"),
     };
     format!("{why:?}")
 }
 
 const STEPS: usize = 60;
-/// Enough to reap all that a run of this length deletes.
+/// Enough reopenings to reap everything that a run of this length deletes.
 const REOPENINGS: usize = 8;

@@ -1,4 +1,5 @@
-//! A store in memory that can crash, be opened again, be searched for lost records, and be changed behind its back.
+//! A store in memory that can crash, be reopened, be searched for lost records, and be modified without its
+//! knowledge.
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
@@ -18,7 +19,7 @@ use inmost_format::record::node::{Entries, Entry, Node, Totals, What};
 use inmost_format::record::{NodeSource, ObjectId, RecordError, RecordId, Tag, load_folder};
 use inmost_storage::Storage;
 
-/// A storage, and the session and tool that are open on it.
+/// A storage with an open session and tool.
 pub(crate) struct Store {
     pub(crate) place: MemoryStorage,
     rules: Rules,
@@ -29,7 +30,7 @@ struct Handles {
     session: Session,
     tool: MemoryTool,
     faults: Faults,
-    /// The write at which the fault is due, counted from the opening.
+    /// The write at which the fault strikes, counted from the opening.
     planned: Option<(u64, PlannedFault)>,
 }
 
@@ -75,7 +76,7 @@ impl Store {
         Ok(())
     }
 
-    /// Ends the process that holds the store. If the power fails too, writes that were not synced are lost.
+    /// Simulates the end of the process. If the power fails too, unsynced writes are lost.
     pub(crate) fn crash(&mut self, power: bool) {
         if power {
             self.place.crash();
@@ -133,7 +134,11 @@ impl Store {
                             "{path}"
                         );
                         let count = naive::lines(&text).len();
-                        assert_eq!(lines, u64::try_from(count).unwrap(), "lines of {path}");
+                        assert_eq!(
+                            lines,
+                            u64::try_from(count).unwrap(),
+                            "the line count of {path} differs"
+                        );
                         contents.insert(path, text);
                     }
                     other => panic!("{path} is neither a file nor a folder: {other:?}"),
@@ -143,16 +148,21 @@ impl Store {
         Ok(contents)
     }
 
-    /// Compares counts, texts and structure with the model. Returns whether something is still to be reaped.
+    /// Compares counts, texts and structure with the model. Returns whether records are still waiting to be
+    /// reaped.
     pub(crate) fn check(&self, memory: &Memory) -> bool {
         let status = self.session().status().unwrap();
         assert_eq!(status.files, u64::try_from(memory.files.len()).unwrap());
         assert_eq!(status.bytes, u64::try_from(memory.bytes()).unwrap());
-        assert!(self.contents().unwrap() == memory.files, "the files and their texts");
+        assert!(
+            self.contents().unwrap() == memory.files,
+            "the files or their texts differ from the model"
+        );
         self.check_records()
     }
 
-    /// Checks the totals of every folder and, once nothing waits to be reaped, that every stored record is reachable.
+    /// Checks the totals of every folder and, once no record waits to be reaped, that every stored record is
+    /// reachable.
     fn check_records(&self) -> bool {
         let (reached, reaping) =
             internals::read(self.session(), |state| reached_records(state).unwrap()).unwrap();
@@ -160,13 +170,13 @@ impl Store {
         let [generation] = generations[..] else { panic!("generations {generations:?}") };
         let stored = self.place.with_records(generation, |records| records.len());
         if !reaping {
-            assert_eq!(stored, Some(reached), "a record has no reference to it");
+            assert_eq!(stored, Some(reached), "a stored record is unreachable");
         }
         reaping
     }
 }
 
-/// Unlocking with these options costs next to nothing. No public function returns such limits.
+/// Options that make unlocking very cheap. No public function returns such limits.
 fn options() -> VaultOptions {
     VaultOptions::new().kdf_cost(COST).kdf_limits(KdfLimits::of_fuzzing())
 }
@@ -183,7 +193,8 @@ pub(crate) fn store_error(error: FileError) -> StoreError {
     }
 }
 
-/// The number of records that can be reached from the root, and whether some wait to be reaped. Checks the totals.
+/// Returns the number of records reachable from the root, and whether some wait to be reaped. Checks the
+/// totals.
 fn reached_records(state: &Committed<'_>) -> Result<(usize, bool), RecordError> {
     let root = state.root();
     let mut reached = HashSet::from([RecordId::ROOT]);
@@ -250,5 +261,5 @@ fn totals(state: &Committed<'_>, (object, tag): (ObjectId, Tag)) -> Result<Total
     Ok(sum)
 }
 
-/// The cheapest key derivation that is possible.
+/// The cheapest possible key derivation.
 pub(crate) const COST: KdfCost = KdfCost::new(8, 1, 1);

@@ -1,7 +1,8 @@
-//! Operations on a store whose stored bytes are changed between them.
+//! Operations on a store whose stored bytes are modified between them.
 //!
-//! Every result must be right for a state that the store once had, or be a store error that reports the damage. The tag of
-//! the tree's head identifies the state, because only the holder of the keys can write a root.
+//! Every result must be right for a state that the store once had, or be a store error that reports the
+//! damage. The tag of the tree's head identifies the state, because only the holder of the keys can write a
+//! root.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -36,9 +37,9 @@ struct Run {
     store: Store,
     memory: Memory,
     cache_bytes: usize,
-    /// The memory at the time when the tree's head had this tag.
+    /// The memory for each tag that the tree's head has had.
     states: HashMap<[u8; 16], Memory>,
-    /// The stored records at some earlier times.
+    /// Earlier states of the stored records.
     past: Vec<Records>,
     /// Every root that this run has written. They are stored at the address `root`.
     roots: HashSet<Vec<u8>>,
@@ -99,7 +100,7 @@ impl Run {
         match apply(&self.store, &mut after, operation) {
             Ok(()) => self.memory = after,
             Err(error) => {
-                assert!(is_excuse(&error), "{error}");
+                assert!(reports_damage(&error), "{error}");
                 assert!(self.store.session().is_locked() || tree_tag(&self.store) == tag);
             }
         }
@@ -120,7 +121,7 @@ impl Run {
         let now = self.records(|records| records.clone()).unwrap();
         let commit = self.store.session().status().map(|status| status.commit).unwrap_or_default();
         if std::mem::replace(&mut self.commit, commit) != commit {
-            // No commit replaces a root that was changed, so the stored root was written by this run.
+            // No commit replaces a modified root, so the stored root was written by this run.
             self.roots.extend(now.get(&self.root).cloned());
         }
         self.past.push(now);
@@ -133,14 +134,14 @@ impl Run {
         if let Err(error) = self.store.reopen(self.cache_bytes, None) {
             let root = self.records(|records| records.get(&self.root).cloned()).unwrap();
             let is_ours = root.is_some_and(|root| self.roots.contains(&root));
-            // An older root of this run is refused because of the anchor.
+            // The anchor causes the refusal of an older root of this run.
             let is_old = matches!(error, StoreError::RolledBack { .. });
             assert!(
                 !is_ours || is_old || self.is_header_touched,
-                "a changed record keeps the store from opening: {error}"
+                "a modified record prevents the store from opening: {error}"
             );
             assert!(
-                is_excuse(&error) || (self.is_header_touched && is_header_error(&error)),
+                reports_damage(&error) || (self.is_header_touched && is_header_error(&error)),
                 "{error}"
             );
             for copy in [HeaderCopy::A, HeaderCopy::B] {
@@ -148,7 +149,7 @@ impl Run {
             }
             self.is_header_touched = false;
             if let Err(error) = self.store.reopen(self.cache_bytes, None) {
-                assert!(is_excuse(&error), "{error}");
+                assert!(reports_damage(&error), "{error}");
                 self.is_lost = true;
                 return;
             }
@@ -237,7 +238,7 @@ impl Run {
             });
             walked.unwrap();
         }
-        // An address where no record is.
+        // An address without a record.
         places.push(Address([1; 32]));
         places
     }
@@ -250,7 +251,7 @@ impl Run {
         self.store.place.with_records(GENERATION, work)
     }
 
-    /// Checks that everything that can be read at the end is right.
+    /// Checks everything that is readable at the end.
     fn finish(mut self) {
         self.read_all();
         self.reopen();
@@ -264,13 +265,13 @@ impl Run {
         let files = self.store.session().files();
         for (path, text) in &self.memory.files {
             match files.read(path).map_err(store_error) {
-                Ok(found) => assert!(found.as_str() == &**text, "{path} has another text"),
-                Err(error) => assert!(is_excuse(&error), "{error}"),
+                Ok(found) => assert!(found.as_str() == &**text, "the text of {path} differs"),
+                Err(error) => assert!(reports_damage(&error), "{error}"),
             }
         }
         match self.store.contents() {
-            Ok(found) => assert!(found == self.memory.files, "the files and their texts"),
-            Err(error) => assert!(is_excuse(&error), "{error}"),
+            Ok(found) => assert!(found == self.memory.files, "the files or their texts differ"),
+            Err(error) => assert!(reports_damage(&error), "{error}"),
         }
     }
 }
@@ -290,15 +291,16 @@ fn tree_tag(store: &Store) -> Option<[u8; 16]> {
     internals::read(store.session(), |state| state.root().tree.tag.0).ok()
 }
 
-/// Whether a store with changed records may return this error.
-fn is_excuse(error: &StoreError) -> bool {
+/// Returns whether a store with modified records may return this error.
+fn reports_damage(error: &StoreError) -> bool {
     matches!(
         error,
         StoreError::Tampered { .. } | StoreError::RolledBack { .. } | StoreError::Halted
     )
 }
 
-/// Whether a store with a changed header may return this error too. A changed header can look like another header.
+/// Returns whether a store with a modified header may return this error too. A modified header can look like
+/// a different one.
 fn is_header_error(error: &StoreError) -> bool {
     matches!(
         error,
@@ -311,7 +313,7 @@ fn is_header_error(error: &StoreError) -> bool {
     )
 }
 
-/// The generation of a store that was never rewritten.
+/// The generation of a store that has never been rewritten.
 const GENERATION: u64 = 1;
 const STEPS: usize = 50;
 /// The number of past states that are kept.

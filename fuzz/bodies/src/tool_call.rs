@@ -1,4 +1,4 @@
-//! A tool call as data, and the JSON of it that a model would send.
+//! A tool call as data, and the JSON that a model would send for it.
 
 use serde_json::{Value, json};
 
@@ -25,7 +25,7 @@ pub(crate) enum Range {
         end: i64,
         as_strings: bool,
     },
-    /// Something that is no range, as it is sent and as an error quotes it.
+    /// An invalid range, as it is sent and as an error quotes it.
     Other {
         json: &'static str,
         compact: &'static str,
@@ -33,7 +33,7 @@ pub(crate) enum Range {
 }
 
 impl ToolCall {
-    /// The call as a model would send it.
+    /// Returns the call as a model would send it.
     pub(crate) fn json(&self) -> String {
         let value = match self {
             Self::View { path, range } => return view_json(path, range),
@@ -82,7 +82,7 @@ impl Range {
     }
 }
 
-/// Values that are no range, as they are sent and as an error quotes them.
+/// Invalid ranges, as they are sent and as an error quotes them.
 const OTHER_RANGES: [(&str, &str); 7] = [
     ("[1, 2.5]", "[1,2.5]"),
     ("[ 1 ]", "[1]"),

@@ -1,4 +1,4 @@
-//! The counted tree against a `Vec` of its leaves.
+//! Compares the counted tree with a `Vec` of its leaves.
 
 use crate::input::Input;
 use crate::nodes::{OBJECT, Plain};
@@ -67,7 +67,7 @@ impl Tree {
     fn check(&self, input: &mut Input<'_>) {
         let whole = self.leaves.concat();
         assert!(self.body.count() == TextCount::of(&whole));
-        assert!(self.visited(0) == self.leaves, "the leaves from the first on");
+        assert!(self.visited(0) == self.leaves, "the leaves from the start differ");
         self.nodes.check_reachable(self.head());
         if self.leaves.is_empty() {
             assert!(matches!(self.body, Body::Inline(_)));
@@ -76,7 +76,7 @@ impl Tree {
 
         let position = input.below(whole.len());
         let (before, at) = self.leaf_at(position);
-        assert!(self.visited(position) == self.leaves[at..], "the leaves from a position on");
+        assert!(self.visited(position) == self.leaves[at..], "the leaves from a position differ");
         let (found_before, found) = self
             .body
             .find(&self.nodes, OBJECT, |mut before, refs| {
@@ -96,7 +96,7 @@ impl Tree {
         self.check_refusal(position, before, at);
     }
 
-    /// A range that cuts a leaf is refused.
+    /// Checks that a range that splits a leaf is refused.
     fn check_refusal(&self, position: usize, before: usize, at: usize) {
         if position == before {
             return;
@@ -116,7 +116,7 @@ impl Tree {
             let end: u64 = self.body.count().into();
             let (start, cut) = self.body.tail(&self.nodes, OBJECT, leaves).unwrap();
             assert!(cut <= leaves);
-            assert!(start < end, "a step must remove something");
+            assert!(start < end, "a step removed nothing");
             let kept = self.leaf_at(usize::try_from(start).unwrap().min(length_of(&self.leaves))).1;
             assert!(self.leaves.len() - kept <= leaves);
             let mut owner =
@@ -159,7 +159,7 @@ impl Tree {
     }
 }
 
-/// Nodes for a change that must be refused: it may read them, and its writes are ignored.
+/// Nodes for a change that must be refused. Reads work; writes are ignored.
 struct Refusing<'a>(&'a Plain);
 
 impl NodeSource for Refusing<'_> {

@@ -1,8 +1,8 @@
-//! The system calls of a process, as strace writes them down.
+//! The system calls of a process, parsed from the output of strace.
 
 use std::path::PathBuf;
 
-/// How strace has to be called: every string whole and in hexadecimal.
+/// The options of strace: every string complete and in hexadecimal.
 pub(crate) const STRACE: [&str; 9] = [
     "strace",
     "-f",
@@ -16,21 +16,21 @@ pub(crate) const STRACE: [&str; 9] = [
     "--quiet=all",
 ];
 
-/// What of it matters here.
+/// The relevant calls.
 #[derive(Default)]
 pub(crate) struct Calls {
-    /// Also what files and folders were created as, or renamed to.
+    /// The opened files, and the paths that files and folders were created as or renamed to.
     pub(crate) opened_for_writing: Vec<PathBuf>,
-    /// What was written to, and the bytes.
+    /// The file of each write and the bytes.
     pub(crate) written: Vec<(String, Vec<u8>)>,
-    /// Mappings through which a file could be written.
+    /// The number of mappings through which a file could be written.
     pub(crate) shared_mappings: usize,
 }
 
 pub(crate) fn parse(log: &str) -> Calls {
     let mut calls = Calls::default();
     for line in log.lines() {
-        // The arguments of a call that was interrupted by another thread are all on its first line.
+        // If another thread interrupts a call, all of its arguments are on the first line.
         let call = line.split_once(' ').map_or(line, |(_, call)| call.trim_start());
         let Some((name, arguments)) = call.split_once('(') else { continue };
         let strings = strings(arguments);
@@ -53,10 +53,10 @@ pub(crate) fn parse(log: &str) -> Calls {
                 calls.opened_for_writing.extend(strings.into_iter().map(path));
             }
             "sendfile" | "copy_file_range" | "splice" => {
-                panic!("bytes that strace does not show: {line}")
+                panic!("strace does not show the bytes: {line}")
             }
             _ => {
-                // The number of the open file, and in angle brackets what it is.
+                // The file descriptor, followed by its path in angle brackets.
                 let file = arguments.split(['<', '>']).nth(1).map(unescape).unwrap_or_default();
                 let file = String::from_utf8(file).unwrap();
                 calls.written.push((file, strings.concat()));
@@ -72,7 +72,7 @@ fn path(bytes: Vec<u8>) -> PathBuf {
 
 /// The strings of a call: `"\x61\x62"`.
 fn strings(arguments: &str) -> Vec<Vec<u8>> {
-    assert!(!arguments.contains("\"..."), "strace has cut a string");
+    assert!(!arguments.contains("\"..."), "strace has truncated a string");
     let quoted = arguments.split('"').skip(1).step_by(2);
     quoted.map(unescape).collect()
 }

@@ -1,4 +1,4 @@
-//! The program itself, run as a person and a model run it, under strace.
+//! The program, run under strace like a person and a model would run it.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
@@ -9,19 +9,19 @@ use super::calls::{self, Calls};
 use crate::host::Words;
 use crate::traces::{Needle, of_text, of_words, word};
 
-/// The program on a store in `folder`, as the variable says where it was built.
+/// The program with a store in `folder`. An environment variable has the path of the program.
 pub(crate) struct Program {
     path: PathBuf,
     folder: PathBuf,
-    /// All that was recorded.
+    /// Everything that was recorded.
     pub(crate) calls: Calls,
     words: Words,
 }
 
-/// The variable with the path of the program.
+/// The environment variable with the path of the program.
 pub(crate) const PROGRAM: &str = "INMOST_TEST_PROGRAM";
 
-/// Who has the store.
+/// Whether the command or a key agent opens the store.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Through {
     Nobody,
@@ -42,12 +42,12 @@ impl Program {
         })
     }
 
-    /// A word that nothing may show from now on.
+    /// Returns a word that must not appear anywhere from now on.
     fn word(&mut self, label: &str) -> String {
         self.words.add(label)
     }
 
-    /// Starts one command, which is recorded in `log`.
+    /// Starts one command and records it in `log`.
     fn start(&self, passphrase: &str, arguments: &[&str], log: &Path) -> Child {
         let secret = self.folder.join("passphrase.fifo");
         let made = Command::new("mkfifo").arg(&secret).status().unwrap();
@@ -78,7 +78,7 @@ impl Program {
         child
     }
 
-    /// Adds what was recorded in `log`.
+    /// Adds the recorded calls in `log`.
     fn record(&mut self, log: &Path) {
         let seen = calls::parse(&fs::read_to_string(log).unwrap());
         fs::remove_file(log).unwrap();
@@ -91,7 +91,7 @@ impl Program {
     fn run(&mut self, passphrase: &str, arguments: &[&str], input: &str) -> (i32, String) {
         let log = self.folder.join("strace.log");
         let mut child = self.start(passphrase, arguments, &log);
-        // A program that needs no input may end before it was given any.
+        // A program that needs no input may exit before it gets any.
         let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
         let ended = child.wait_with_output().unwrap();
         self.record(&log);
@@ -99,7 +99,7 @@ impl Program {
         (ended.status.code().unwrap(), String::from_utf8(said).unwrap())
     }
 
-    /// Starts a key agent; what it did is recorded when it has ended.
+    /// Starts a key agent. Its calls are recorded when it has ended.
     fn unlock(&self, passphrase: &str) -> Child {
         let mut agent =
             self.start(passphrase, &["unlock", "--foreground"], &self.folder.join("agent.log"));
@@ -109,8 +109,8 @@ impl Program {
         agent
     }
 
-    /// Uses every command that touches text, names, labels and passphrases, rightly and wrongly; `through` a key agent, or
-    /// without one.
+    /// Uses every command that handles text, names, labels and passphrases, with valid and invalid input,
+    /// with or without a key agent.
     pub(crate) fn use_everything(&mut self, through: Through) -> Vec<Needle> {
         let passphrase = format!("{} caf\u{e9} {}", word("program pass"), word("program phrase"));
         let wrong = format!("{} and more", word("program wrong"));
@@ -160,7 +160,7 @@ impl Program {
         let mut needles = of_words(self.words.labels());
         needles.extend(of_text("passphrase", &passphrase));
         needles.extend(of_text("wrong passphrase", &wrong));
-        // The groups of the recovery key, without what stands between them.
+        // The groups of the recovery key without their separators.
         let key = said.lines().map(str::trim).find(|line| line.len() > 40 && !line.contains(". "));
         needles.extend(of_text("recovery key", key.unwrap()));
         needles

@@ -1,7 +1,7 @@
-//! The process under test: a host of the library that executes the orders it gets through a pipe.
+//! The process under test: a host of the library that executes orders from a pipe.
 //!
-//! It is a careful host: it reads without a buffered standard input, wipes its copies, and gets every secret through the
-//! pipe, so that none is part of the program.
+//! It is a careful host: it reads standard input without a buffer, wipes its copies, and gets every secret
+//! through the pipe, so that no secret is part of the program.
 
 use std::fs::File;
 use std::io::{Read, Write};
@@ -19,11 +19,11 @@ pub(crate) enum Order {
     Create = b'c',
     /// Unlock the store with this passphrase.
     Unlock = b'u',
-    /// Unlock the store with this passphrase, for as long as it is used.
+    /// Unlock the store with this passphrase until it is idle.
     UnlockWhileUsed = b'i',
     /// Wait until the session has locked itself.
     Await = b'j',
-    /// Answer this tool call.
+    /// Execute this tool call.
     Call = b't',
     /// Write a file: its path, a NUL, its text.
     Write = b'w',
@@ -33,26 +33,26 @@ pub(crate) enum Order {
     List = b'l',
     /// Check, purge and back up the store.
     Upkeep = b'p',
-    /// Hand out all files of a copy of the store, which this passphrase opens.
+    /// Return all files of a copy of the store, which this passphrase opens.
     Salvage = b's',
     /// Lock the session and keep its handles.
     Lock = b'k',
     /// Drop the session with all its handles.
     Drop = b'd',
-    /// Leave these bytes lying about.
+    /// Leave these bytes in memory.
     Leak = b'n',
-    /// Say what protects the process.
+    /// Report the protections of the process.
     Protections = b'o',
-    /// Harden the process, and say what protects it.
+    /// Harden the process and report its protections.
     Harden = b'h',
-    /// Die so that a core dump is due.
+    /// Abort so that a core dump is written.
     Abort = b'a',
 }
 
-/// The variable that makes a process the child, and says where its store is.
+/// The environment variable that makes a process the child. It has the path of the store.
 pub(crate) const STORE: &str = "INMOST_TEST_STORE";
 
-/// Long enough for a few calls, on a busy machine too: what comes too late finds the session locked.
+/// Long enough for a few calls, even on a busy machine. A later call finds the session locked.
 const IDLE: Duration = Duration::from_secs(3);
 
 /// Serves until the pipe is closed.
@@ -123,7 +123,7 @@ impl Host<'_> {
         if order == Order::Await as u8 {
             let since = Instant::now();
             while self.session.as_ref().is_some_and(|session| !session.is_locked()) {
-                assert!(since.elapsed() < 20 * IDLE, "it does not lock");
+                assert!(since.elapsed() < 20 * IDLE, "the session did not lock");
                 std::thread::sleep(IDLE / 20);
             }
             return send("locked");
@@ -154,7 +154,7 @@ impl Host<'_> {
                 let (path, text) = text.split_once('\0').unwrap();
                 match session.files().write(path, text) {
                     Ok(()) => send("written"),
-                    // Its text may hold a path, which is then the host's to wipe.
+                    // Its text may contain a path, which the host must then wipe.
                     Err(error) => send(&Zeroizing::new(error.to_string())),
                 }
             }
@@ -180,7 +180,7 @@ impl Host<'_> {
                 session.lock();
                 send("locked");
             }
-            _ => panic!("no such order"),
+            _ => panic!("unknown order"),
         }
     }
 }

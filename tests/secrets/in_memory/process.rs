@@ -1,23 +1,23 @@
-//! A process seen from outside: its mappings and what is in them.
+//! The memory of a process from outside: its mappings and their content.
 
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
 
 use crate::traces::{Counts, Search};
 
-/// A mapping that can be read.
+/// A readable mapping.
 pub(crate) struct Mapping {
     pub(crate) start: u64,
     pub(crate) end: u64,
-    /// What it is, by its name, its neighbours and its flags.
+    /// Its kind, from its name, its neighbours and its flags.
     pub(crate) place: &'static str,
 }
 
-/// The readable mappings of a process, in order.
+/// Returns the readable mappings of a process, in order.
 pub(crate) fn mappings(process: u32) -> Vec<Mapping> {
     let text = fs::read_to_string(format!("/proc/{process}/smaps")).unwrap();
     let mut mappings: Vec<Mapping> = Vec::new();
-    // A stack of a thread follows its guard page.
+    // A thread's stack follows its guard page.
     let mut guard_end = 0;
     for line in text.lines() {
         if let Some(flags) = line.strip_prefix("VmFlags:") {
@@ -54,7 +54,7 @@ pub(crate) fn mappings(process: u32) -> Vec<Mapping> {
     mappings
 }
 
-/// Whether this process may read the memory of another one.
+/// Returns whether this process may read the memory of another one.
 pub(crate) fn is_readable(process: u32) -> bool {
     let memory = File::open(format!("/proc/{process}/mem"));
     memory.is_ok_and(|memory| {
@@ -88,6 +88,6 @@ pub(crate) fn traces(process: u32, search: &Search) -> Counts {
             *counts.entry((trace.name, mapping.place.to_owned())).or_default() += 1;
         }
     }
-    assert!(read > 1 << 20, "a process has more memory than that");
+    assert!(read > 1 << 20, "too little memory was read");
     counts
 }

@@ -1,5 +1,5 @@
-//! Every key of a store from its header and passphrase, derived independently of the library (docs/FORMAT.md), so
-//! that a test can look for keys that the library never gives out.
+//! Derives every key of a store from its header and passphrase, independently of the library
+//! (docs/FORMAT.md), so that a test can search for keys that the library never returns.
 
 use argon2::{Algorithm, Argon2, AssociatedData, ParamsBuilder, Version};
 use blake2::Blake2bMac;
@@ -8,7 +8,7 @@ use blake2::digest::{FixedOutput, Update};
 use chacha20poly1305::{AeadInOut, KeyInit, XChaCha20Poly1305};
 use unicode_normalization::UnicodeNormalization;
 
-/// The keys of the first keyslot, by name, and of the generation that the header names.
+/// Returns the keys of the first keyslot and of the generation in the header, with their names.
 pub(crate) fn of_header(header: &[u8], passphrase: &str) -> Vec<(&'static str, Vec<u8>)> {
     let store = &header[16..32];
     let slot = &header[128..384];
@@ -18,7 +18,7 @@ pub(crate) fn of_header(header: &[u8], passphrase: &str) -> Vec<(&'static str, V
     let slot_and_salt = [&place, salt].concat();
     let kek = prf(&password_key, b"inmost/1 kek\0\0\0\0", store, &slot_and_salt);
     let commitment = prf(&password_key, b"inmost/1 commit\0", store, &slot_and_salt);
-    assert_eq!(commitment, slot[32..64], "the passphrase of the first slot");
+    assert_eq!(commitment, slot[32..64], "the passphrase does not fit the first slot");
     let aad = [b"inmost/1 slot\0\0\0", store, &place, cost, salt].concat();
     let master = open(&kek, &slot[64..136], &aad);
 
@@ -41,7 +41,7 @@ pub(crate) fn of_header(header: &[u8], passphrase: &str) -> Vec<(&'static str, V
     ]
 }
 
-/// What Argon2id makes of a passphrase with the parameters of the first keyslot.
+/// Returns the Argon2id output for a passphrase with the parameters of the first keyslot.
 pub(crate) fn password_key(header: &[u8], passphrase: &str) -> Vec<u8> {
     let passphrase: String = passphrase.nfc().collect();
     let slot = &header[128..384];
@@ -67,7 +67,7 @@ fn prf(key: &[u8], role: &[u8; 16], store: &[u8], message: &[u8]) -> Vec<u8> {
     mac.finalize_fixed().to_vec()
 }
 
-/// Nonce, ciphertext and tag.
+/// Opens a nonce, ciphertext and tag.
 fn open(key: &[u8], sealed: &[u8], aad: &[u8]) -> Vec<u8> {
     let nonce: [u8; 24] = sealed[..24].try_into().unwrap();
     let (ciphertext, tag) = sealed[24..].split_last_chunk::<16>().unwrap();

@@ -1,4 +1,4 @@
-//! The file `anchor`: two slots in blocks of their own, so that a torn write costs one of them.
+//! The file `anchor`: two slots in separate blocks, so a torn write damages only one of them.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -9,12 +9,12 @@ use inmost_storage::{AnchorSlot, StorageError};
 
 use crate::files;
 
-/// The anchor of one store; its file is opened once, since it is written with every commit.
+/// The anchor of one store. Its file is opened once, because every commit writes to it.
 #[derive(Default)]
 pub(super) struct AnchorFile(Mutex<Option<File>>);
 
 impl AnchorFile {
-    /// What the slots hold; empty if there is no file.
+    /// Returns the contents of the slots, or nothing if the file does not exist.
     pub(super) fn read(folder: &Path) -> Result<Vec<Vec<u8>>, StorageError> {
         let file = match files::open(&folder.join(NAME)) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -26,8 +26,10 @@ impl AnchorFile {
         Ok(bytes.chunks(slot).map(<[u8]>::to_vec).collect())
     }
 
-    /// Writes a slot. The first write of a session is synced and the others are not: without it, a power cut within
-    /// the half minute that a system may keep a write to itself would leave a new store with no anchor at all.
+    /// Writes a slot. Only the first write of a session is synced.
+    ///
+    /// Without that sync, a power cut within the roughly 30 seconds that a system may delay a write would
+    /// leave a new store without an anchor.
     pub(super) fn write(
         &self,
         folder: &Path,
@@ -53,8 +55,7 @@ impl AnchorFile {
     }
 }
 
-/// Opens the file, and makes it at its full size first if it is not there, so that writing a slot never has to
-/// allocate.
+/// Opens the file. A new file is created at its full size, so that later writes never have to allocate.
 fn open(folder: &Path) -> io::Result<File> {
     let path = folder.join(NAME);
     match files::open_to_write(&path) {
@@ -70,5 +71,5 @@ fn open(folder: &Path) -> io::Result<File> {
 }
 
 pub(super) const NAME: &str = "anchor";
-/// Bytes from one slot to the next.
+/// The distance between the slots, in bytes.
 const SLOT: u64 = 4_096;

@@ -1,12 +1,13 @@
-//! Room set aside for a full disk: the file `ballast`, 5 MiB of noise, given up when there is no other room.
+//! Space reserved for a full disk: the file `ballast`, 5 MiB of noise, freed when there is no other space.
 //!
-//! Opening a store writes before it can read: sled fills the segment it appends to and writes a snapshot, so
-//! on a full disk it would not open at all. And deleting, the way out, writes before it frees anything. The
-//! ballast gives room for both: half of it is kept for the next opening, and the rest is for changes that
-//! add no record ([`LowSpaceEngine`](super::low_space::LowSpaceEngine)), given up piece by piece right before each and taken
-//! back afterwards as far as it was not used, so that nobody else gets it.
+//! Opening a store writes before it can read: sled fills the segment that it appends to and writes a
+//! snapshot, so a store on a full disk would not open. Deleting, the way to free space, also writes first.
+//! Half of the ballast is kept for the next opening. The rest serves changes that add no record
+//! ([`LowSpaceEngine`](super::low_space::LowSpaceEngine)): a part is freed right before each change, and the
+//! unused remainder is taken back afterwards, so that no other program gets it.
 //!
-//! Best effort: a copy of a store may lack the file, and a link, hard or not, or a folder of that name is left alone.
+//! Best effort: a copy of a store may lack the file. A link (hard or symbolic) or a folder of that name is
+//! not touched.
 
 use std::fs::{self, File};
 use std::hash::{BuildHasher, RandomState};
@@ -19,14 +20,14 @@ use inmost_storage::StorageError;
 use crate::files;
 
 pub(super) const NAME: &str = "ballast";
-/// Bytes of a whole ballast: what opening takes, twice.
+/// The size of a whole ballast, in bytes: twice the space that opening needs.
 const BYTES: u64 = 2 * OPENING_BYTES;
-/// Bytes kept for the next opening: a segment of sled's log (2 MiB), and half a MiB for its snapshot and the file
-/// system's own needs.
+/// Bytes kept for the next opening: a segment of sled's log (2 MiB), plus half a MiB for its snapshot and the
+/// overhead of the file system.
 pub(super) const OPENING_BYTES: u64 = 5 << 19;
-/// Bytes written at once.
+/// Bytes per write.
 const PIECE: usize = 64 << 10;
-/// Bytes that it lacks at least while the disk is full.
+/// The least number of bytes missing from the ballast while the disk is full.
 const BLOCK: u64 = 4 << 10;
 
 pub(super) struct Ballast {
@@ -35,35 +36,35 @@ pub(super) struct Ballast {
 }
 
 struct State {
-    /// Bytes of disk that it keeps.
+    /// Bytes that it occupies on disk.
     held: u64,
-    /// The disk was found full, and it was not made whole since.
+    /// Whether the disk was found full and the ballast has not been restored since.
     short: bool,
 }
 
 impl Ballast {
-    /// The ballast of a store as it is.
+    /// Returns the ballast of a store in its current state. Changes nothing.
     pub(super) fn of(folder: &Path) -> Self {
         let path = folder.join(NAME);
         let held = held_by(&path);
         Self { path, state: Mutex::new(State { held, short: false }) }
     }
 
-    /// Bytes of disk that it keeps.
+    /// Bytes that it occupies on disk.
     pub(super) fn held(&self) -> u64 {
         self.state().held
     }
 
-    /// Whether the disk is full, as far as is known.
+    /// Returns whether the disk is full, as far as is known.
     pub(super) fn is_short(&self) -> bool {
         self.state().short
     }
 
-    /// Makes it whole, or as much of it as there is room for.
+    /// Restores the ballast to its full size, or as far as the disk has space.
     ///
     /// # Errors
-    /// [`StorageError::Full`] if there is not enough room. Where it cannot be made for another reason, the store
-    /// goes without.
+    /// [`StorageError::Full`] if there is not enough space. If the ballast cannot be written for any other
+    /// reason, the store works without it.
     pub(super) fn make(&self) -> Result<(), StorageError> {
         let mut state = self.state();
         if !state.short && state.held >= BYTES {
@@ -76,17 +77,17 @@ impl Ballast {
                 Err(StorageError::Full)
             }
             made => {
-                // Not asked of the file system again: some do not tell what they keep.
+                // Not read from the file system, because some do not report allocated blocks.
                 *state = State { held: made.map_or(0, |()| BYTES), short: false };
                 Ok(())
             }
         }
     }
 
-    /// Gives up all but this many bytes, because the disk is full.
+    /// Shrinks the ballast to this many bytes, because the disk is full.
     pub(super) fn keep(&self, bytes: u64) {
         let mut state = self.state();
-        // At least a block less than whole: that is how the next opening knows, and tries to make it whole.
+        // At least one block short of full size, so that the next opening notices and restores the ballast.
         let _ = cut(&self.path, bytes.min(BYTES - BLOCK));
         *state = State { held: held_by(&self.path), short: true };
     }
@@ -96,7 +97,8 @@ impl Ballast {
     }
 }
 
-/// The bytes on disk behind a file, 0 if there is none or it is not ours to cut. A sparse copy of it keeps no room.
+/// Returns the bytes that a file occupies on disk: 0 if it does not exist or must not be cut. A sparse copy
+/// reserves no space.
 fn held_by(path: &Path) -> u64 {
     match fs::symlink_metadata(path) {
         Ok(metadata) if metadata.is_file() && !files::has_other_names(&metadata) => {
@@ -129,7 +131,7 @@ fn grow(path: &Path, held: u64) -> io::Result<()> {
     }
 }
 
-/// Shortens the file, and waits until the disk has the room back.
+/// Shortens the file and syncs, so that the disk has the space back.
 fn cut(path: &Path, bytes: u64) -> io::Result<()> {
     let file: File = files::open_to_write(path)?;
     if file.metadata()?.len() > bytes {
@@ -139,8 +141,8 @@ fn cut(path: &Path, bytes: u64) -> io::Result<()> {
     Ok(())
 }
 
-/// Bytes that neither compress nor repeat in another ballast, since some file systems would store those in no
-/// room at all. Nothing about them is secret. (Knuth's MMIX generator.)
+/// Noise that does not compress and does not repeat in another ballast: some file systems would store such
+/// data in no space at all. The noise is not secret. (Knuth's MMIX generator.)
 struct Noise(u64);
 
 impl Noise {

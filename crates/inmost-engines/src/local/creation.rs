@@ -1,8 +1,9 @@
-//! The hidden folder beside its place in which a store is built.
+//! The hidden folder in which a store is built, next to its final place.
 //!
-//! A crash can leave one behind, and the next creation of the same store uses it again. But anybody who can write
-//! to the parent can make a folder of that name: to own the store that is built in it, or by chance, for files of
-//! their own. So it is used again, and emptied, only if it belongs to us and holds nothing but what we left.
+//! A crash can leave one behind, and the next creation of the same store reuses it. But any user who can
+//! write to the parent can create a folder of that name, to own the store that is built in it, or by accident
+//! with their own files in it. So the folder is reused and emptied only if it belongs to us and contains only
+//! files of a store.
 
 use std::ffi::OsString;
 use std::fs::{self, FileType, Metadata};
@@ -13,7 +14,7 @@ use super::{anchor, ballast, header_file, lock, parse_generation};
 use crate::files;
 use inmost_storage::FileProblem;
 
-/// Where a store is built that is to appear at `target`; `None` if that has no name. Does no I/O.
+/// Returns the hidden folder for a store at `target`, or `None` if `target` has no file name. Does no I/O.
 pub(super) fn folder_for(target: &Path) -> Option<PathBuf> {
     let mut hidden = OsString::from(".");
     hidden.push(target.file_name()?);
@@ -21,10 +22,10 @@ pub(super) fn folder_for(target: &Path) -> Option<PathBuf> {
     Some(target.with_file_name(hidden))
 }
 
-/// Makes the folder, or takes over what an interrupted creation of ours left.
+/// Creates the folder, or takes over the one that our own interrupted creation left.
 ///
 /// # Errors
-/// [`UntrustedFile`](inmost_storage::UntrustedFile) if it is no such thing; then nothing in it has changed.
+/// [`UntrustedFile`](inmost_storage::UntrustedFile) if it is anything else. Nothing in it has changed then.
 pub(super) fn take(folder: &Path) -> io::Result<()> {
     match files::create_private_folder(folder) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
@@ -35,8 +36,8 @@ pub(super) fn take(folder: &Path) -> io::Result<()> {
     }
 }
 
-/// Removes what an interrupted or abandoned creation left.
-pub(super) fn clear_but_lock(folder: &Path) -> io::Result<()> {
+/// Removes the files of an interrupted or abandoned creation, except the lock.
+pub(super) fn clear_except_lock(folder: &Path) -> io::Result<()> {
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
         if entry.file_name() == lock::NAME {
@@ -54,15 +55,15 @@ pub(super) fn clear_but_lock(folder: &Path) -> io::Result<()> {
 fn check_is_ours(folder: &Path) -> io::Result<()> {
     let metadata = fs::symlink_metadata(folder)?;
     if !metadata.is_dir() {
-        return Err(files::odd(folder, FileProblem::of(&metadata)));
+        return Err(files::untrusted(folder, FileProblem::of(&metadata)));
     }
     if !only_we_can_write(&metadata) {
-        return Err(files::odd(folder, FileProblem::Shared));
+        return Err(files::untrusted(folder, FileProblem::Shared));
     }
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
         if !is_of_a_store(&entry.file_name().to_string_lossy(), entry.file_type()?) {
-            return Err(files::odd(folder, FileProblem::Foreign));
+            return Err(files::untrusted(folder, FileProblem::Foreign));
         }
     }
     Ok(())

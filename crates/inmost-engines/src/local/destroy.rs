@@ -1,4 +1,4 @@
-//! The end of a store: as much of it as can be, whatever lies in its folder.
+//! Destroys a store as completely as possible, even if its folder contains foreign files.
 
 use std::fs;
 use std::io;
@@ -10,13 +10,15 @@ use inmost_storage::{Storage, StorageError};
 use crate::files;
 
 impl LocalStorage {
-    /// Removes the store: first both header copies are overwritten and synced, without which nothing else can be opened,
-    /// then the rest goes, the headers' names last, so that what a crash leaves is still known for a store. Files
-    /// that are not the store's stay, and then its folder too.
+    /// Removes the store.
+    ///
+    /// First both header copies are overwritten and synced; without them nothing else can be decrypted. Then
+    /// the other files are removed, the headers' names last, so that a store left by a crash is still
+    /// recognised. Foreign files stay, and then so does the folder.
     ///
     /// # Errors
-    /// The first there was. It stops nothing: whatever else can be overwritten and removed is gone. Once the first
-    /// header is overwritten there is no way back.
+    /// The first error. It does not stop the removal: everything else that can be overwritten and removed is
+    /// gone. Once the first header is overwritten, the store cannot be recovered.
     pub fn destroy(self) -> Result<(), StorageError> {
         let mut failed = None;
         let mut attempt = |outcome: Result<(), StorageError>| {
@@ -40,10 +42,11 @@ impl LocalStorage {
             attempt(remove_if_there(&self.folder.join(name)).map_err(Into::into));
         }
         attempt(files::sync_folder(&self.folder).map_err(Into::into));
-        // The lock goes while still held: whoever opened it meanwhile sees that its name is gone.
+        // The lock file is removed while it is locked: a process that opened it meanwhile finds the name
+        // gone.
         attempt(remove_if_there(&self.folder.join(lock::NAME)).map_err(Into::into));
         match fs::remove_dir(&self.folder) {
-            // Something of somebody else is in it, or the place is a link to it.
+            // The folder contains foreign files, or the path is a link to it.
             Err(error)
                 if matches!(
                     error.kind(),

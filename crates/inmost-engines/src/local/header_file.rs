@@ -1,4 +1,4 @@
-//! The files `header.a` and `header.b`: each is replaced as a whole, and what it held before is overwritten.
+//! The files `header.a` and `header.b`. Each is replaced as a whole, and its old bytes are overwritten.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
@@ -19,7 +19,7 @@ pub(super) fn name(copy: HeaderCopy) -> &'static str {
     }
 }
 
-/// The name under which a copy is written before it takes its place.
+/// The temporary name under which a copy is written before the rename.
 pub(super) fn draft_name(copy: HeaderCopy) -> &'static str {
     match copy {
         HeaderCopy::A => "header.a.new",
@@ -27,10 +27,10 @@ pub(super) fn draft_name(copy: HeaderCopy) -> &'static str {
     }
 }
 
-/// The bytes of a copy, at most 64 KiB; `None` if there is none.
+/// Returns the bytes of a copy, at most 64 KiB, or `None` if it does not exist.
 ///
-/// A link, pipe or folder in its place reads as an empty copy, so as a damaged one: it must not keep the other copy
-/// from being used.
+/// A link, pipe or folder in its place reads as an empty copy, and so as a damaged one. It must not prevent
+/// the use of the other copy.
 pub(super) fn read(folder: &Path, copy: HeaderCopy) -> Result<Option<Vec<u8>>, StorageError> {
     let file = match files::open(&path(folder, copy)) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -44,18 +44,18 @@ pub(super) fn read(folder: &Path, copy: HeaderCopy) -> Result<Option<Vec<u8>>, S
     Ok(Some(bytes))
 }
 
-/// Replaces a copy durably. A link or pipe in its place goes, and nothing is written to what it leads to.
+/// Replaces a copy durably. A link or pipe in its place is removed; its target is not written to.
 ///
 /// # Errors
-/// [`StorageError::Odd`] if either copy is a folder, before anything is written: with one copy new and the other
-/// impossible, a change would be neither made nor not made.
+/// [`StorageError::UntrustedFile`] if either copy is a folder, before anything is written. Otherwise one copy
+/// would be new and the other could not be written, and the change would be half made.
 pub(super) fn replace(folder: &Path, copy: HeaderCopy, bytes: &[u8]) -> Result<(), StorageError> {
     for copy in COPIES {
         refuse_folder(&path(folder, copy))?;
     }
     let (path, draft) = (path(folder, copy), folder.join(draft_name(copy)));
     discard_draft(folder, copy);
-    // Opened before the rename: afterwards the old inode has no name to reach it by.
+    // Opened before the rename, because afterwards the old inode has no name.
     let replaced = files::open_to_write(&path);
     let written = files::create_private_file(&draft).and_then(|mut file| {
         file.write_all(bytes)?;
@@ -82,25 +82,28 @@ pub(super) fn discard_draft(folder: &Path, copy: HeaderCopy) {
     let _ = fs::remove_file(draft);
 }
 
-/// Overwrites a copy where it is. What is no file at all has nothing to overwrite.
+/// Overwrites a copy in place. Anything but a regular file is skipped.
 ///
 /// # Errors
-/// [`StorageError::Odd`] if it has other names: it may be somebody's own file, and is not touched.
+/// [`StorageError::UntrustedFile`] if the copy has other hard links: it may be a file outside the store and
+/// is not touched.
 pub(super) fn overwrite(folder: &Path, copy: HeaderCopy) -> Result<(), StorageError> {
     match files::open_to_write(&path(folder, copy)) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         opened => match opened.map_err(StorageError::from) {
-            Err(StorageError::UntrustedFile(odd)) if !odd.is_hard_link() => Ok(()),
+            Err(StorageError::UntrustedFile(file)) if !file.is_hard_link() => Ok(()),
             opened => Ok(fill_with_zeros(&opened?)?),
         },
     }
 }
 
+/// Refuses a folder. Only its creator may remove it.
+///
 /// # Errors
-/// [`UntrustedFile`](inmost_storage::UntrustedFile) for a folder, which is nobody's to remove but who made it.
+/// [`UntrustedFile`](inmost_storage::UntrustedFile) if the path is a folder.
 pub(super) fn refuse_folder(path: &Path) -> io::Result<()> {
     match fs::symlink_metadata(path) {
-        Ok(metadata) if metadata.is_dir() => Err(files::odd(path, FileProblem::Folder)),
+        Ok(metadata) if metadata.is_dir() => Err(files::untrusted(path, FileProblem::Folder)),
         _ => Ok(()),
     }
 }
@@ -109,8 +112,9 @@ fn path(folder: &Path, copy: HeaderCopy) -> PathBuf {
     folder.join(name(copy))
 }
 
-/// Old key slots must not lie readable in free blocks. Best effort: a file system that writes elsewhere
-/// keeps the old block, and SSDs keep what they like.
+/// Overwrites the file with zeros, so that old keyslots do not remain readable in free blocks.
+///
+/// Best effort: a copy-on-write file system keeps the old block, and so may an SSD.
 fn fill_with_zeros(mut file: &File) -> io::Result<()> {
     let length = file.metadata()?.len().min(limits::HEADER_READ_BYTES);
     io::copy(&mut io::repeat(0).take(length), &mut file)?;

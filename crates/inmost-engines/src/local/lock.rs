@@ -1,5 +1,6 @@
-//! The lock of a store: a file that one process at a time holds locked, with its process id inside for
-//! the message. The operating system drops the lock with the process, so a stale file locks nobody out.
+//! The lock of a store: a file that one process at a time keeps locked. It contains the process id, for the
+//! message to other processes. The operating system releases the lock when the process ends, so a stale file
+//! blocks nobody.
 
 use std::fs::{File, TryLockError};
 use std::io::{self, Read, Seek, Write};
@@ -11,16 +12,19 @@ use crate::files;
 
 pub(super) const NAME: &str = "lock";
 
-/// Bytes of a lock file worth reading: a process id and a line end.
+/// The most bytes read from a lock file: a process id and a newline.
 const PID_BYTES: u64 = 16;
 
-/// Renames and clean-ups that may cross one attempt to lock.
+/// Attempts to take the lock. A rename or clean-up by another process can invalidate one.
 const ATTEMPTS: u32 = 8;
 
 pub(super) struct Lock(File);
 
 impl Lock {
-    /// Takes the lock of a folder, or fails at once.
+    /// Takes the lock of a folder. Fails at once if another process holds it.
+    ///
+    /// # Errors
+    /// [`StorageError::InUse`] with the process id of the holder, if it can be read.
     pub(super) fn take(folder: &Path) -> Result<Self, StorageError> {
         let path = folder.join(NAME);
         for _ in 0..ATTEMPTS {
@@ -31,7 +35,7 @@ impl Lock {
                 Err(TryLockError::Error(error)) => return Err(error.into()),
             }
             // Between opening and locking, the file can have moved away with a published store or been
-            // removed with an abandoned one; then this lock guards nothing here.
+            // removed with an abandoned one. The lock would then protect nothing here.
             if files::names(&path, &file)? {
                 write_pid(&file)?;
                 return Ok(Self(file));
@@ -42,7 +46,8 @@ impl Lock {
 }
 
 impl Drop for Lock {
-    /// Unlocks by name, not by closing: a child process between fork and exec holds the same open file.
+    /// Unlocks explicitly instead of by closing: a child process between fork and exec has the same file
+    /// open.
     fn drop(&mut self) {
         let _ = self.0.unlock();
     }
@@ -63,12 +68,12 @@ fn open_or_create(path: &Path) -> io::Result<File> {
 }
 
 fn write_pid(mut file: &File) -> io::Result<()> {
-    // In one piece with its line end, so that a reader can tell a whole number from a part; and written over
-    // what is there before that is cut, because on a full disk a new block may not be had.
+    // Written at once with its newline, so that a reader can tell a whole number from a part. The old text is
+    // overwritten before it is truncated, because a full disk may have no new block.
     let text = format!("{}\n", std::process::id());
     file.rewind()?;
     match file.write_all(text.as_bytes()) {
-        // Only the message to others is the poorer for it.
+        // Without the process id, only the message to other processes is less precise.
         Err(error) if is_full(&error) => file.set_len(0),
         written => written.and_then(|()| file.set_len(file.stream_position()?)),
     }

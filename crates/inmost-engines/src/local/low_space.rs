@@ -1,4 +1,4 @@
-//! An engine that goes easy on a full disk, so that the store can still be opened and emptied.
+//! An engine that saves space on a full disk, so that the store can still be opened and emptied.
 
 use std::sync::Arc;
 
@@ -7,10 +7,11 @@ use inmost_storage::{Address, Batch, Engine, StorageError};
 
 /// An engine and the ballast of its store.
 ///
-/// While the ballast is whole this changes nothing. Once a write has found the disk full, also after
-/// reopening, only batches that add no record in all are let through, deletes above all. Each gets a piece of
-/// the ballast, as long as enough is left to open the store again. Any other answers
-/// [`StorageError::Full`] before it has touched the engine. A ballast that is whole again ends that.
+/// While the ballast is whole, this changes nothing. Once a write has found the disk full (this survives
+/// reopening), only batches that add no record in total are accepted, mainly deletes. Each may use a part of
+/// the ballast, as long as enough is left to open the store again. Any other batch returns
+/// [`StorageError::Full`] before it reaches the engine. Normal operation resumes when the ballast is whole
+/// again.
 pub(super) struct LowSpaceEngine {
     inner: Box<dyn Engine>,
     ballast: Arc<Ballast>,
@@ -21,11 +22,11 @@ impl LowSpaceEngine {
         Self { inner, ballast }
     }
 
-    /// Makes room for a batch that adds no record.
+    /// Frees space for a batch that adds no record.
     ///
     /// # Errors
-    /// [`StorageError::Full`] for any other, or if there is nothing left to give.
-    fn spare(&self, batch: &Batch) -> Result<(), StorageError> {
+    /// [`StorageError::Full`] if the batch adds a record or the ballast is used up.
+    fn free_space_for(&self, batch: &Batch) -> Result<(), StorageError> {
         let addresses: Vec<Address> = batch.puts.iter().map(|(address, _)| *address).collect();
         let there = |addresses: &[Address]| {
             let values = self.inner.get_many(addresses)?;
@@ -48,8 +49,8 @@ impl LowSpaceEngine {
     }
 }
 
-/// Bytes of the ballast given up for one batch: the largest there is, and what the engine and the file system
-/// add to it.
+/// Bytes of the ballast that are freed for one batch: the largest batch plus the overhead of the engine and
+/// the file system.
 const BATCH_ROOM: u64 = 384 << 10;
 
 impl Engine for LowSpaceEngine {
@@ -67,7 +68,7 @@ impl Engine for LowSpaceEngine {
 
     fn apply(&self, batch: &Batch) -> Result<(), StorageError> {
         if self.ballast.is_short() && self.ballast.make().is_err() {
-            self.spare(batch)?;
+            self.free_space_for(batch)?;
         }
         self.note(self.inner.apply(batch))
     }

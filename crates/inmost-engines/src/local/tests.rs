@@ -1,4 +1,4 @@
-//! What a folder on disk promises: lock, names, modes, and nothing left half made. Unix only: links, modes.
+//! Tests of a store folder: lock, names, modes, and no partial stores. Unix only, because of links and modes.
 #![cfg(unix)]
 
 mod odd;
@@ -36,8 +36,8 @@ fn published(path: &Path) -> LocalStorage {
 fn error_kind<T>(result: Result<T, StorageError>) -> io::ErrorKind {
     match result {
         Err(StorageError::Io(error)) => error.kind(),
-        Err(error) => panic!("another error: {error}"),
-        Ok(_) => panic!("no error"),
+        Err(error) => panic!("unexpected error: {error}"),
+        Ok(_) => panic!("expected an error"),
     }
 }
 
@@ -89,7 +89,7 @@ fn an_abandoned_creation_leaves_nothing() {
 }
 
 #[test]
-fn an_interrupted_creation_is_begun_again() {
+fn an_interrupted_creation_can_be_repeated() {
     let (parent, path) = parent_and_path();
     let stale = parent.path().join(".my.store.creating");
     fs::create_dir_all(stale.join("gen-0000000000000001/blobs")).unwrap();
@@ -104,7 +104,7 @@ fn an_interrupted_creation_is_begun_again() {
 }
 
 #[test]
-fn two_creations_of_one_store_do_not_meet() {
+fn two_creations_of_one_store_exclude_each_other() {
     let (_parent, path) = parent_and_path();
     let first = LocalStorage::create(&path).unwrap();
     first.write_header(HeaderCopy::A, b"mine").unwrap();
@@ -133,7 +133,7 @@ fn an_empty_folder_is_replaced_and_anything_else_refused() {
 }
 
 #[test]
-fn a_place_taken_before_publishing_is_left_alone() {
+fn publishing_never_replaces_what_has_taken_the_place() {
     let (parent, path) = parent_and_path();
     let storage = LocalStorage::create(&path).unwrap();
     fs::create_dir(&path).unwrap();
@@ -155,7 +155,7 @@ fn the_lock_names_its_holder_and_ends_with_it() {
     assert_eq!(fs::read_to_string(path.join("lock")).unwrap(), format!("{own}\n"));
 }
 
-/// The child's half of the next test; alone it has nothing to do.
+/// Runs in the child process of the next test. Without its environment variable it does nothing.
 #[test]
 fn child_finds_the_store_in_use() {
     let Ok(path) = std::env::var("INMOST_TEST_STORE") else { return };
@@ -257,7 +257,7 @@ fn everything_is_private() {
 }
 
 #[test]
-fn a_store_goes_without_a_ballast_that_cannot_be_made() {
+fn a_store_works_without_a_ballast_that_cannot_be_made() {
     let (parent, path) = parent_and_path();
     drop(published(&path));
     let victim = parent.path().join("victim");

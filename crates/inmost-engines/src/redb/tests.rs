@@ -1,4 +1,5 @@
-//! What redb is held to, on sound and on damaged files. Unix only: it damages them at given offsets.
+//! Tests of the redb engine on sound and damaged files. Unix only, because they damage files at given
+//! offsets.
 #![cfg(unix)]
 
 use std::fs::{self, File, OpenOptions};
@@ -9,7 +10,7 @@ use tempfile::TempDir;
 use super::*;
 use crate::suite::{address, puts};
 
-/// A fixed sequence: failures repeat. (Knuth's MMIX generator.)
+/// A fixed pseudo-random sequence, so that failures are reproducible. (Knuth's MMIX generator.)
 struct Sequence(u64);
 
 impl Sequence {
@@ -56,8 +57,10 @@ fn all(engine: &RedbEngine) -> Vec<(Address, Vec<u8>)> {
     engine.scan(None, usize::MAX).unwrap()
 }
 
-/// Opens a damaged generation, reads and writes what it can; a panic or a hang fails the test. What is
-/// read may be wrong: redb does not check it, and the layer above does.
+/// Opens a damaged generation, then reads and writes as much as possible. A panic or a hang fails the test.
+///
+/// The values read may be wrong: redb does not check them, and the layer above does. Returns whether it
+/// opened.
 fn use_damaged(folder: &Path) -> bool {
     let Ok(engine) = RedbEngine::open(folder) else { return false };
     for number in 0..150 {
@@ -93,7 +96,7 @@ fn damage_is_an_error_and_never_a_panic() {
         drop(file);
         opened += u32::from(use_damaged(&copy));
     }
-    println!("of 60 damaged stores {opened} opened");
+    println!("{opened} of 60 damaged stores opened");
 }
 
 #[test]
@@ -111,7 +114,7 @@ fn the_first_page_can_be_damaged_anywhere() {
 }
 
 #[test]
-fn a_missing_or_empty_database_is_damage_and_not_an_empty_store() {
+fn a_missing_or_empty_database_is_reported_as_damage() {
     let (_parent, folder) = filled();
     File::create(folder.join(DATABASE)).unwrap();
     assert!(matches!(RedbEngine::open(&folder), Err(StorageError::Corrupt(_))));
@@ -130,7 +133,7 @@ fn a_database_without_our_table_is_damage() {
 }
 
 #[test]
-fn what_was_applied_but_not_synced_is_gone_after_a_crash() {
+fn a_crash_discards_unsynced_changes() {
     let (_parent, folder) = filled();
     let engine = RedbEngine::open(&folder).unwrap();
     let before = all(&engine);
@@ -183,7 +186,7 @@ fn a_panic_inside_a_write_becomes_damage() {
 }
 
 #[test]
-fn dropping_lets_go_of_the_lock_at_once() {
+fn dropping_releases_the_lock_at_once() {
     let (_parent, folder) = filled();
     for _ in 0..50 {
         let engine = RedbEngine::open(&folder).unwrap();
@@ -216,7 +219,7 @@ fn the_database_is_private() {
 }
 
 #[test]
-fn disk_full_and_damage_are_told_from_other_errors() {
+fn a_full_disk_and_damage_are_distinguished_from_other_errors() {
     let of = |kind: io::ErrorKind| storage_error(redb::Error::Io(kind.into()));
     assert!(matches!(of(io::ErrorKind::StorageFull), StorageError::Full));
     assert!(matches!(of(io::ErrorKind::UnexpectedEof), StorageError::Corrupt(_)));

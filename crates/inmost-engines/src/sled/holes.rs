@@ -1,12 +1,13 @@
-//! Parts of the log that are in no block of the disk: holes.
+//! Checks for holes in the log: ranges with no block on the disk.
 //!
-//! When it opens, sled writes zeros over every segment that it finds unused, and only then cuts those at the end off.
-//! A log of terabytes without a byte in it, by accident or from somebody who means harm, so fills the disk. But holes are
-//! nothing strange: sled leaves them at the end when it is killed while it cuts, and a sparse copy makes them of
-//! segments that hold zeros. So those at the end are cut off here, which loses nothing and is what sled would do in the
-//! end; and of those before it there may be no more than an honest log can have.
+//! When sled opens a log, it writes zeros over every unused segment, and only then truncates the ones at the
+//! end. A log that is terabytes long but empty, by accident or from an attacker, would therefore fill the
+//! disk. Holes are not unusual in themselves: sled leaves them at the end when it is killed while truncating,
+//! and a sparse copy turns zeroed segments into holes. So this module truncates holes at the end, which loses
+//! nothing and which sled would do anyway, and limits the holes before it to the most that an honest log can
+//! have.
 //!
-//! Not promised: anything where the system or its file system does not tell of holes.
+//! Not promised: anything on systems or file systems that do not report holes.
 
 use std::fs::File;
 use std::ops::Range;
@@ -14,10 +15,11 @@ use std::ops::Range;
 use super::repair::SEGMENT_BYTES;
 use inmost_storage::StorageError;
 
-/// Cuts the holes at the end of the log off, up to the end of a segment.
+/// Truncates the holes at the end of the log, up to the end of a segment.
 ///
 /// # Errors
-/// [`StorageError::Corrupt`] if the rest is holes beyond belief; then nothing has changed.
+/// [`StorageError::Corrupt`] if the rest has more holes than an honest log can have. Nothing has changed
+/// then.
 pub(super) fn cut(log: &File) -> Result<(), StorageError> {
     let length = log.metadata()?.len();
     let (mut held, mut end) = (0_u64, 0);
@@ -28,7 +30,7 @@ pub(super) fn cut(log: &File) -> Result<(), StorageError> {
     let most = held.saturating_mul(HOLES_PER_BYTE).saturating_add(HOLES_BYTES);
     if end.saturating_sub(held) > most {
         return Err(StorageError::Corrupt(
-            "its log has more holes than bytes; if it was copied, copy it anew without holes"
+            "the engine's log has more holes than bytes; if the store was copied, copy it again and keep it from becoming sparse"
                 .into(),
         ));
     }
@@ -42,7 +44,7 @@ pub(super) fn cut(log: &File) -> Result<(), StorageError> {
     Ok(())
 }
 
-/// The first bytes from `offset` on that the file really has; `None` if nothing but a hole follows.
+/// Returns the first range of data at or after `offset`, or `None` if only a hole follows.
 #[cfg(any(
     target_os = "linux",
     target_os = "android",
@@ -59,11 +61,11 @@ fn data_after(file: &File, offset: u64, length: u64) -> Option<Range<u64>> {
     let start = match seek(file, SeekFrom::Data(offset)) {
         Ok(start) => start,
         Err(Errno::NXIO) => return None,
-        // A file system that knows nothing of holes.
+        // The file system does not support holes.
         Err(_) => offset,
     };
     let end = seek(file, SeekFrom::Hole(start)).unwrap_or(length);
-    // It never answers less; that it went on for ever if it did must not be left to it.
+    // The system never returns less. If it did, the caller's loop would not end, so this is checked.
     (end > offset).then_some(start..end)
 }
 
@@ -77,8 +79,9 @@ fn data_after(_: &File, offset: u64, length: u64) -> Option<Range<u64>> {
     (offset < length).then_some(offset..length)
 }
 
-/// Bytes of holes before the end of the log for each byte that it has, and beside those. After much was deleted a log
-/// is mostly unused segments, each of which may be a hole; sled moves what is at the end to the front when
-/// half of them are, so it never comes near this.
+/// The most bytes of holes before the end of the log for each byte of data, in addition to a fixed allowance.
+///
+/// After large deletions a log consists mostly of unused segments, each of which may be a hole. sled moves
+/// segments from the end to the front when half of them are unused, so an honest log never comes near this.
 const HOLES_PER_BYTE: u64 = 16;
 const HOLES_BYTES: u64 = 256 << 20;

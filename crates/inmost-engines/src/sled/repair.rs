@@ -1,7 +1,7 @@
-//! What is looked at before sled opens its files, because sled itself would refuse or trust them blindly.
+//! Checks sled's files before sled opens them, because sled would refuse them or trust them blindly.
 //!
-//! Snapshots and `conf` hold nothing that the log does not: a snapshot is an index that sled rebuilds, and
-//! `conf` is a function of our constants. So both are deleted when they are not what they should be.
+//! Snapshots and `conf` hold no data of their own: a snapshot is an index that sled rebuilds from the log,
+//! and `conf` follows from our constants. Both are deleted when they are damaged.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom};
@@ -11,28 +11,30 @@ use inmost_storage::StorageError;
 
 use crate::files;
 
-/// The log, all of the data.
+/// The log, which contains all of the data.
 pub(super) const LOG: &str = "db";
-/// Where sled would put values too long for its log.
+/// The folder for values that are too long for sled's log.
 pub(super) const BLOBS: &str = "blobs";
 pub(super) const CONFIGURATION: &str = "conf";
 pub(super) const SNAPSHOT_PREFIX: &str = "snap.";
-/// Ending of a snapshot being written. sled's reader does not skip it, so a torn one, which sorts last,
-/// would keep the store from ever opening again.
+/// The suffix of an unfinished snapshot. sled's reader does not skip it, so a torn one, which sorts last,
+/// would prevent the store from ever opening again.
 pub(super) const UNFINISHED_SUFFIX: &str = ".generating";
 
-/// Bytes of a segment of the log. A batch of 31 records makes sled write 200 KB on average, and 1.2 MB was the most
-/// seen of 30,000 batches: it writes whole pages anew, and with every change it may move a page out of the way.
+/// The length of a segment of the log, in bytes. A batch of 31 records makes sled write 200 KB on average;
+/// the most of 30,000 batches was 1.2 MB. sled rewrites whole pages, and each change may move a page to
+/// another segment.
 pub(super) const SEGMENT_BYTES: usize = 2 << 20;
 
-/// What sled 0.34.7 writes into `conf` for the configuration we use, before the checksum.
+/// The text that sled 0.34.7 writes to `conf` for our configuration, without the checksum.
 const CONFIGURATION_TEXT: &[u8] = b"segment_size: 2097152\nuse_compression: false\nversion: 0.34\n";
 
 /// Deletes unfinished and damaged snapshots and a damaged `conf`. `log_bytes` is the length of the log.
 ///
 /// # Errors
-/// [`StorageError::Corrupt`] if something other than plain files and the blob folder lies in the folder:
-/// sled would follow a link and write to what it points to. [`StorageError::Odd`] if one of the files has other names.
+/// [`StorageError::Corrupt`] if the folder contains anything but regular files and the blob folder: sled
+/// would follow a link and write to its target. [`StorageError::UntrustedFile`] if a file has other hard
+/// links.
 pub(super) fn before_open(folder: &Path, log_bytes: u64) -> Result<(), StorageError> {
     let mut removed = Vec::new();
     let mut snapshots = Vec::new();
@@ -42,7 +44,7 @@ pub(super) fn before_open(folder: &Path, log_bytes: u64) -> Result<(), StorageEr
         let kind = entry.file_type()?;
         if !(kind.is_file() || kind.is_dir() && name == BLOBS) {
             return Err(StorageError::Corrupt(
-                "something other than a file among the engine's".into(),
+                "the engine's folder contains something other than files".into(),
             ));
         }
         files::refuse_other_names(&entry.path(), &entry.metadata()?)?;
@@ -80,13 +82,13 @@ pub(super) fn remove_snapshots(folder: &Path) -> io::Result<()> {
     files::sync_folder(folder)
 }
 
-/// sled reads the snapshot whose name sorts last and no other.
+/// Returns whether the newest snapshot is sound. sled reads only the snapshot whose name sorts last.
 fn newest_is_sound(snapshots: &mut [PathBuf], log_bytes: u64) -> io::Result<bool> {
     snapshots.sort();
     let Some(newest) = snapshots.last() else { return Ok(true) };
     let mut newest = files::open(newest)?;
-    // It has some 20 bytes for each message in the log that is still of use, and a message takes more than that. What
-    // is longer is none, and reading it could take for ever.
+    // A snapshot has about 20 bytes for each live message in the log, and a message is longer than that. A
+    // longer file is not a snapshot, and reading it could take very long.
     let most = log_bytes.max(u64::try_from(SEGMENT_BYTES).unwrap_or(u64::MAX));
     if newest.metadata()?.len() > most {
         return Ok(false);
@@ -94,7 +96,8 @@ fn newest_is_sound(snapshots: &mut [PathBuf], log_bytes: u64) -> io::Result<bool
     is_sound_snapshot(&mut newest)
 }
 
-/// A snapshot is a body, its length in 8 bytes, and the CRC32 of the body in 4, little-endian.
+/// Returns whether a snapshot is intact: a body, its length in 8 bytes, and the CRC32 of the body in 4 bytes,
+/// both little-endian.
 fn is_sound_snapshot(file: &mut File) -> io::Result<bool> {
     const LENGTH_AND_CHECKSUM: u64 = 8 + 4;
     let Some(body) = file.metadata()?.len().checked_sub(LENGTH_AND_CHECKSUM).filter(|&it| it > 0)
@@ -104,7 +107,7 @@ fn is_sound_snapshot(file: &mut File) -> io::Result<bool> {
     let mut hasher = crc32fast::Hasher::new();
     let mut left = body;
     let mut buffer = vec![0; 64 << 10];
-    // In pieces: a snapshot grows with the store, to some 30 MB for a million records.
+    // Read in parts, because a snapshot grows with the store, to about 30 MB for a million records.
     while left > 0 {
         let read = file.by_ref().take(left).read(&mut buffer)?;
         let Some(piece) = buffer.get(..read).filter(|piece| !piece.is_empty()) else {
@@ -119,7 +122,7 @@ fn is_sound_snapshot(file: &mut File) -> io::Result<bool> {
     Ok(u32::from_le_bytes(checksum) == hasher.finalize())
 }
 
-/// Whether `conf` is what sled would write; an absent one is, since sled writes it then.
+/// Returns whether `conf` is what sled would write. An absent file counts, because sled then creates it.
 fn is_expected_configuration(path: &Path) -> io::Result<bool> {
     let file = match files::open(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(true),
@@ -131,7 +134,7 @@ fn is_expected_configuration(path: &Path) -> io::Result<bool> {
     Ok(found == expected)
 }
 
-/// The bytes of `conf`: the text and its CRC32, little-endian. Does no I/O.
+/// Returns the bytes of `conf`: the text and its CRC32, little-endian. Does no I/O.
 pub(super) fn expected_configuration() -> Vec<u8> {
     let checksum = crc32fast::hash(CONFIGURATION_TEXT).to_le_bytes();
     [CONFIGURATION_TEXT, &checksum].concat()

@@ -1,4 +1,5 @@
-//! What sled is held to, on sound and on damaged files. Unix only: it damages them at given offsets.
+//! Tests of the sled engine on sound and damaged files. Unix only, because they damage files at given
+//! offsets.
 #![cfg(unix)]
 
 mod log_with_holes;
@@ -15,10 +16,10 @@ use crate::guard::MESSAGE_CHARACTERS;
 use crate::suite::{address, puts};
 use inmost_storage::limits;
 
-/// Every value an address was ever given, oldest first.
+/// Every value that an address ever had, oldest first.
 type History = HashMap<Address, Vec<Vec<u8>>>;
 
-/// A fixed sequence: failures repeat. (Knuth's MMIX generator.)
+/// A fixed pseudo-random sequence, so that failures are reproducible. (Knuth's MMIX generator.)
 struct Sequence(u64);
 
 impl Sequence {
@@ -37,7 +38,7 @@ impl Sequence {
     }
 }
 
-/// A closed generation with 150 records in commits of 5, opened three times on the way.
+/// A closed generation with 150 records in commits of 5. It was reopened three times.
 fn filled() -> (TempDir, PathBuf, History) {
     let parent = tempfile::tempdir().unwrap();
     let folder = parent.path().join("generation");
@@ -97,8 +98,10 @@ fn snapshots(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// Opens a damaged generation and reads what it can. A panic fails the test; what is read must be a value
-/// that was written there. Returns whether it opened and how many records a scan found.
+/// Opens a damaged generation and reads as much as possible.
+///
+/// A panic fails the test. Every value read must be one that was written there. Returns the number of records
+/// that a scan found, or `None` if the generation did not open.
 fn read_damaged(folder: &Path, history: &History) -> Option<usize> {
     let engine = SledEngine::open(folder).ok()?;
     let check = |address: &Address, value: &Vec<u8>| assert!(history[address].contains(value));
@@ -126,12 +129,15 @@ fn read_damaged(folder: &Path, history: &History) -> Option<usize> {
 }
 
 #[test]
-fn a_torn_snapshot_does_not_keep_the_store_from_opening() {
+fn a_torn_snapshot_does_not_prevent_opening() {
     let (_parent, folder, history) = filled();
     let whole = fs::read(snapshots(&folder).last().unwrap()).unwrap();
     let torn = folder.join("snap.FFFFFFFFFFFFFFFF.generating");
     fs::write(&torn, &whole[..whole.len() / 2]).unwrap();
-    assert!(sled::Config::new().path(&folder).open().is_err(), "sled has learned to skip it");
+    assert!(
+        sled::Config::new().path(&folder).open().is_err(),
+        "this version of sled skips torn snapshots"
+    );
     assert_complete(&SledEngine::open(&folder).unwrap(), &history);
     assert!(!torn.exists());
 }
@@ -165,7 +171,7 @@ fn a_sound_snapshot_is_kept() {
     assert_eq!(snapshots(&folder), before);
 }
 
-/// One that sled itself would believe: only its length gives it away.
+/// sled itself would accept this snapshot; only its length shows that it is forged.
 #[test]
 fn a_snapshot_longer_than_the_log_is_deleted_unread() {
     let (_parent, folder, history) = filled();
@@ -180,7 +186,7 @@ fn a_snapshot_longer_than_the_log_is_deleted_unread() {
 }
 
 #[test]
-fn the_configuration_is_what_sled_writes_and_is_written_anew_when_damaged() {
+fn the_expected_configuration_is_what_sled_writes_and_a_damaged_one_is_replaced() {
     let (_parent, folder, history) = filled();
     let path = folder.join(repair::CONFIGURATION);
     let whole = fs::read(&path).unwrap();
@@ -195,11 +201,11 @@ fn the_configuration_is_what_sled_writes_and_is_written_anew_when_damaged() {
     }
     fs::remove_file(&path).unwrap();
     assert_complete(&SledEngine::open(&folder).unwrap(), &history);
-    assert_eq!(fs::read(&path).unwrap(), whole, "and where there is none");
+    assert_eq!(fs::read(&path).unwrap(), whole, "a missing configuration is written again");
 }
 
 #[test]
-fn a_truncated_log_never_panics_and_never_lies() {
+fn a_truncated_log_never_panics_or_returns_wrong_values() {
     let (_parent, folder, history) = filled();
     let length = fs::metadata(folder.join(repair::LOG)).unwrap().len();
     let lengths = [0, 1, 20, 4_096, 524_288, length / 3, length / 2, length - 4_096, length - 1];
@@ -216,7 +222,7 @@ fn a_truncated_log_never_panics_and_never_lies() {
 }
 
 #[test]
-fn a_missing_log_is_damage_and_not_an_empty_store() {
+fn a_missing_log_is_reported_as_damage() {
     let (_parent, folder, _) = filled();
     fs::remove_file(folder.join(repair::LOG)).unwrap();
     assert!(matches!(SledEngine::open(&folder), Err(StorageError::Corrupt(_))));
@@ -224,7 +230,7 @@ fn a_missing_log_is_damage_and_not_an_empty_store() {
 }
 
 #[test]
-fn a_flipped_bit_never_panics_and_never_lies() {
+fn a_flipped_bit_never_panics_or_returns_wrong_values() {
     let (_parent, folder, history) = filled();
     let length = fs::metadata(folder.join(repair::LOG)).unwrap().len();
     let mut sequence = Sequence(2);
@@ -242,7 +248,7 @@ fn a_flipped_bit_never_panics_and_never_lies() {
             complete += u32::from(found == history.len());
         }
     }
-    println!("of 50 damaged stores {opened} opened, {complete} of them complete");
+    println!("{opened} of 50 damaged stores opened, {complete} of them complete");
 }
 
 #[test]
@@ -293,11 +299,11 @@ fn a_failed_sync_poisons_the_engine() {
 }
 
 #[test]
-fn a_panic_inside_becomes_damage_and_poisons_only_writes() {
+fn a_panic_inside_is_reported_as_damage_and_poisons_only_writes() {
     let (_parent, folder, history) = filled();
     let engine = SledEngine::open(&folder).unwrap();
     let panicking = engine.handle.call::<()>(|_| panic!("{}", "x".repeat(9_999)));
-    let Err(StorageError::Corrupt(message)) = panicking else { panic!("not caught") };
+    let Err(StorageError::Corrupt(message)) = panicking else { panic!("the panic was not caught") };
     assert_eq!(message.len(), MESSAGE_CHARACTERS);
     assert_complete(&engine, &history);
 }
@@ -341,7 +347,7 @@ fn files_are_private_whatever_sled_created() {
 }
 
 #[test]
-fn disk_full_is_told_from_other_errors() {
+fn a_full_disk_is_distinguished_from_other_errors() {
     let full = std::io::Error::from(io::ErrorKind::StorageFull);
     assert!(matches!(storage_error(sled::Error::Io(full)), StorageError::Full));
     let end = std::io::Error::from(io::ErrorKind::UnexpectedEof);

@@ -7,12 +7,12 @@ pub(crate) enum Outcome {
     Done(String),
     /// A failure with exactly this text.
     Failed(String),
-    /// A failure whose text begins like this and goes on with a reason in free words.
+    /// A failure whose text begins like this and continues with any reason.
     FailedFor(String),
 }
 
 impl Outcome {
-    /// Whether a result of the tool is this one.
+    /// Returns whether the tool's result matches this outcome.
     pub(crate) fn is(&self, content: &str, is_error: bool) -> bool {
         match self {
             Self::Done(text) => !is_error && content == text,

@@ -1,5 +1,5 @@
-//! What is stored: files by canonical path. A folder exists if a path of a file names it. The wording of the tool is
-//! not here.
+//! The files by canonical path. A folder exists if the path of a file contains it. The messages of the tool
+//! are in the parent module.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ pub(crate) struct Memory {
     pub(crate) rules: Rules,
 }
 
-/// Why nothing was changed.
+/// Why a change was refused.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Why {
     Exists,
@@ -85,7 +85,7 @@ impl Memory {
         Ok(())
     }
 
-    /// Removes a file, or a folder with all below it.
+    /// Removes a file, or a folder with everything below it.
     pub(crate) fn remove(&mut self, path: &str) -> Result<(), Why> {
         self.check_there(path)?;
         let start = format!("{path}/");
@@ -93,7 +93,7 @@ impl Memory {
         Ok(())
     }
 
-    /// Moves a file, or a folder with all below it.
+    /// Moves a file, or a folder with everything below it.
     pub(crate) fn move_to(&mut self, old: &str, new: &str) -> Result<(), Why> {
         self.check_there(old)?;
         if self.files.contains_key(new) || self.is_folder(new) {

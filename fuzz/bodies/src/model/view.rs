@@ -1,4 +1,4 @@
-//! What `view` shows, and the snippet after an edit.
+//! The output of `view`, and the snippet after an edit.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -57,7 +57,7 @@ pub(crate) fn snippet(rules: &Rules, text: &str, start: usize, end: usize) -> St
     format!("{header}{}", shown(&lines, (first, last), rules.ranged_view_characters))
 }
 
-/// The lines `first` to `last` with their numbers, and a notice if some are cut.
+/// The lines `first` to `last` with their numbers, and a notice if some are truncated.
 fn shown(lines: &[&str], (first, last): (usize, usize), limit: usize) -> String {
     let n = lines.len();
     let asked = &lines[first - 1..last];

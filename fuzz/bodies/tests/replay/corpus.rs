@@ -1,4 +1,4 @@
-//! Every input of `fuzz/corpus` and `fuzz/regressions`, run again without a fuzzer.
+//! Replays every input of `fuzz/corpus` and `fuzz/regressions` without a fuzzer.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -12,17 +12,17 @@ use inmost_fuzz_bodies::TARGETS;
 fn replay(folder: &Path, target: fn(&[u8])) -> usize {
     let Ok(files) = fs::read_dir(folder) else { return 0 };
     let mut paths: Vec<PathBuf> = files.map(|file| file.unwrap().path()).collect();
-    // A file with this ending tells the story of the input beside it.
+    // A file with this suffix is the story of the input next to it.
     paths.retain(|path| path.extension().is_none_or(|end| end != "md"));
     paths.sort();
     for path in &paths {
         let input = fs::read(path).unwrap();
         let started = Instant::now();
         if let Err(panic) = std::panic::catch_unwind(|| target(&input)) {
-            eprintln!("the input is {}", path.display());
+            eprintln!("failing input: {}", path.display());
             std::panic::resume_unwind(panic);
         }
-        assert!(started.elapsed() < A_HANG, "{} takes too long", path.display());
+        assert!(started.elapsed() < HANG_TIME, "{} takes too long", path.display());
     }
     paths.len()
 }
@@ -80,5 +80,5 @@ fn every_regression_has_its_story() {
     }
 }
 
-/// Far above any input's time, even in a build that is not optimised and on a busy machine.
-const A_HANG: Duration = Duration::from_secs(60);
+/// Far above the time of any input, even in an unoptimised build on a busy machine.
+const HANG_TIME: Duration = Duration::from_secs(60);

@@ -1,4 +1,5 @@
-//! The fuzz targets without a fuzzer: the inputs that were found before, and random operations against the model.
+//! Runs the fuzz targets without a fuzzer: replays earlier inputs and runs random operations against the
+//! model.
 
 mod corpus;
 mod model;

@@ -1,4 +1,4 @@
-//! Random operations on a store against the model of the contract: results, crashes, reopenings.
+//! Compares random operations on a store with the model of the contract: results, crashes, reopenings.
 
 use inmost_fuzz_bodies::Scenario;
 use proptest::collection::vec;
@@ -14,7 +14,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn a_store_behaves_as_the_model(scenario in scenario()) {
+    fn a_store_behaves_like_the_model(scenario in scenario()) {
         scenario.run();
     }
 }

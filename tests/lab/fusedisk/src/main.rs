@@ -1,7 +1,7 @@
-//! A disk that logs: a FUSE file system with the files `disk`, `ack` and `ctl`.
+//! A logging disk: a FUSE file system with the files `disk`, `ack` and `ctl`.
 //!
-//! `disk` is held in memory. Every write and every flush of it, and every write to `ack`, goes into one log, in
-//! the order in which they came. A write to `ctl` dumps that log. Arguments: image, mount point, file of the log.
+//! `disk` is held in memory. Every write and flush of it, and every write to `ack`, is appended to one log in
+//! order of arrival. A write to `ctl` dumps the log. Arguments: image, mount point, log file.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -82,7 +82,7 @@ impl LoggingDisk {
 impl Filesystem for LoggingDisk {
     fn lookup(&mut self, _: &Request, parent: u64, name: &OsStr, reply: ReplyEntry) {
         match FILES.iter().find(|(_, known)| parent == 1 && name == *known) {
-            // The kernel must not ask again for the size of the disk.
+            // Prevents the kernel from asking again for the size of the disk.
             Some((DISK, _)) => reply.entry(&Duration::from_secs(3600), &self.attributes(DISK), 0),
             Some((ino, _)) => reply.entry(&Duration::ZERO, &self.attributes(*ino), 0),
             None => reply.error(libc::ENOENT),
@@ -192,7 +192,7 @@ impl Filesystem for LoggingDisk {
 fn main() {
     let arguments: Vec<String> = std::env::args().collect();
     let [_, image, mount_point, out] = &arguments[..] else {
-        panic!("arguments: image, mount point, file of the log");
+        panic!("arguments: image, mount point, log file");
     };
     let disk = std::fs::read(image).expect("the image");
     let file_system = LoggingDisk { disk, log: Vec::new(), out: out.clone(), acknowledged: 0 };

@@ -1,6 +1,6 @@
 //! The crash loop: starts the work, kills it at a random moment, and starts it again.
 //!
-//! Each start verifies everything that was acknowledged before it goes on.
+//! Each start first verifies everything that was acknowledged.
 
 use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
@@ -21,7 +21,7 @@ pub fn kill(store: &Path, ack: &Path, kills: u64) -> ExitCode {
             .stdin(Stdio::null())
             .spawn()
             .expect("the worker");
-        // One in four may hit the opening, the others wait until it is done.
+        // One kill in four may hit the opening; the others wait until it is done.
         let limit = Instant::now() + Duration::from_secs(60);
         while number % 4 > 0 && !tail(ack, from).contains("R\n") && Instant::now() < limit {
             if let Ok(Some(_)) = child.try_wait() {

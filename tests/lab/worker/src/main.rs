@@ -1,9 +1,9 @@
 //! The worker and the checker of the lab.
 //!
-//! - `lab-worker work STORE ACK`: several threads call the tool until killed; an answered call is a line of ACK.
+//! - `lab-worker work STORE ACK`: several threads call the tool until killed; each returned call is a line of ACK.
 //! - `lab-worker check STORE ACK`: opens the store and compares it with ACK; prints `RESULT` and a word.
-//! - `lab-worker kill STORE ACK KILLS`: kills `work` at random moments and has it verify the store each time.
-//! - `lab-worker calls STORE THREADS CALLS`: makes calls, to count what they cost.
+//! - `lab-worker kill STORE ACK KILLS`: kills `work` at random moments and verifies the store each time.
+//! - `lab-worker calls STORE THREADS CALLS`: makes calls, to count their sync calls.
 
 mod kill;
 mod plan;
@@ -35,7 +35,7 @@ fn main() -> ExitCode {
             make_calls(Path::new(store), threads, calls);
             Ok(())
         }
-        _ => panic!("see the head of main.rs"),
+        _ => panic!("unknown arguments; main.rs documents them"),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
@@ -67,7 +67,7 @@ fn make_calls(store: &Path, threads: usize, calls: usize) {
             scope.spawn(move || {
                 for call in 0..calls / threads {
                     let path = format!("/memories/{thread}/{}", call / 2);
-                    work::answer(&tool, &if call % 2 == 0 {
+                    work::run_call(&tool, &if call % 2 == 0 {
                         json!({"command": "create", "path": path, "file_text": "a note\n"})
                     } else {
                         json!({"command": "insert", "path": path, "insert_line": 0, "insert_text": "more\n"})

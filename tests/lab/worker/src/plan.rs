@@ -1,20 +1,20 @@
-//! What each thread does, and what its folder holds after any number of steps.
+//! The plan of each thread, and the content of its folder after any number of steps.
 //!
-//! A plan depends on nothing but the settings, the thread and the number of the round, so whoever knows the last
-//! acknowledged step knows what must be there. Every round ends with an empty folder.
+//! A plan depends only on the settings, the thread and the number of the round, so the last acknowledged step
+//! determines the expected content. Every round ends with an empty folder.
 
 use std::collections::BTreeMap;
 
-/// Path to text, of all files below the folder of one thread.
+/// The path and text of all files below the folder of one thread.
 pub type Files = BTreeMap<String, String>;
 
-/// How much work a round is.
+/// The amount of work in a round.
 #[derive(Clone, Copy)]
 pub struct Settings {
     pub threads: u64,
-    /// Bytes of the longest file.
+    /// The length of the longest file, in bytes.
     pub long: usize,
-    /// Files of the folder that is deleted as a whole.
+    /// The number of files in the folder that is deleted as a whole.
     pub fill: u64,
     /// Milliseconds between purges.
     pub purge_every: u64,
@@ -49,13 +49,14 @@ pub enum Step {
     Purge,
     /// A second credential gets a keyslot.
     AddSlot,
-    /// The passphrase is wrapped anew in its keyslot.
+    /// The passphrase is wrapped again in its keyslot.
     ReplaceSlot,
     /// The second credential loses its keyslot.
     RemoveSlot,
 }
 
-/// Stands among the files of the thread that changes keyslots for the second one: it has to be there or not as they have.
+/// Represents the second keyslot among the files of the thread that changes keyslots, and must exist or not
+/// like a file.
 pub const SLOT: &str = "/memories/t1/<slot>";
 
 impl Step {
@@ -103,7 +104,8 @@ pub fn folder(thread: u64) -> String {
     format!("/memories/t{thread}")
 }
 
-/// The steps of one round. Thread 0 has the longest files, thread 1 purges and changes keyslots, the others do what agents do.
+/// Returns the steps of one round. Thread 0 has the longest files, thread 1 purges and changes keyslots, and
+/// the others work like agents.
 pub fn round(settings: &Settings, thread: u64, round: u64) -> Vec<Step> {
     let mut plan = Plan { random: Random::of(thread, round), steps: Vec::new(), texts: 0 };
     let folder = format!("{}/{round}", folder(thread));
@@ -158,7 +160,7 @@ impl Plan {
                 self.insert(&path("journal"), line, 100 + line % 3_000);
             }
             if number % 7 == 6 {
-                // Every line is replaced at most once: its mark goes with it.
+                // Every line is replaced at most once, because the replacement removes its mark.
                 self.replace(&path("journal"), &journal, (number / 7) as usize);
             }
         }
@@ -168,7 +170,7 @@ impl Plan {
         self.steps.push(Step::Delete(path("moved")));
     }
 
-    /// Answers the mark by which [`replace`](Self::replace) finds the lines of this text.
+    /// Creates a file. Returns the mark with which [`replace`](Self::replace) finds its lines.
     fn create(&mut self, path: &str, bytes: usize) -> String {
         let (mark, text) = self.text(bytes);
         self.steps.push(Step::Create(path.to_owned(), text));
@@ -186,7 +188,7 @@ impl Plan {
         self.steps.push(Step::Replace(path.to_owned(), format!("{mark}:{line:06} "), new));
     }
 
-    /// Whole lines, exactly as many bytes as asked for, never none.
+    /// Returns whole lines with exactly the requested number of bytes, and at least one line.
     fn text(&mut self, bytes: usize) -> (String, String) {
         self.texts += 1;
         let mark = format!("{:08x}.{}", self.random.next() as u32, self.texts);
@@ -209,10 +211,10 @@ impl Plan {
     }
 }
 
-/// Bytes of a line.
+/// The length of a line, in bytes.
 const LINE: usize = 64;
 
-/// SplitMix64.
+/// The SplitMix64 generator.
 pub struct Random(u64);
 
 impl Random {

@@ -1,4 +1,4 @@
-//! What must be true of a store after a cut or a kill.
+//! Checks a store after a power cut or a kill.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -7,17 +7,17 @@ use inmost::{AnchorStatus, EntryKind, Passphrase, RawKey, Session, StoreError, V
 
 use crate::plan::{self, Files, Position, SLOT, Settings};
 
-/// What was acknowledged.
+/// Everything that was acknowledged.
 #[derive(Default)]
 pub struct Acknowledged {
-    /// Whether the creation of the store was.
+    /// Whether the creation of the store was acknowledged.
     pub created: bool,
-    /// The last step of each thread.
+    /// The last acknowledged step of each thread.
     pub steps: HashMap<u64, Position>,
 }
 
 impl Acknowledged {
-    /// Reads lines `A created` and `A thread round step`; others are of no concern.
+    /// Reads the lines `A created` and `A thread round step`, and ignores others.
     pub fn read(path: &Path) -> Self {
         let mut acknowledged = Self::default();
         for line in std::fs::read_to_string(path).unwrap_or_default().lines() {
@@ -33,19 +33,19 @@ impl Acknowledged {
     }
 }
 
-/// Why a store is not what it must be: a word to count, and the rest.
+/// Why a store is wrong: a word for the counts, and the details.
 pub struct Wrong(pub &'static str, pub String);
 
 pub fn passphrase() -> Passphrase {
     Passphrase::new("a passphrase for the laboratory").expect("a passphrase")
 }
 
-/// What opens the store while it has a second keyslot.
+/// The key that opens the store while it has a second keyslot.
 pub fn second_key() -> RawKey {
     RawKey::from_bytes(&[0x5a; 32])
 }
 
-/// Opens the store; `None` if there rightly is none.
+/// Opens the store. Returns `None` if it does not exist and its creation was not acknowledged.
 pub fn unlock(store: &Path, acknowledged: &Acknowledged) -> Result<Option<Session>, Wrong> {
     match Vault::open(store).and_then(|mut vault| vault.unlock(&passphrase())) {
         Ok(session) => Ok(Some(session)),
@@ -58,7 +58,7 @@ pub fn unlock(store: &Path, acknowledged: &Acknowledged) -> Result<Option<Sessio
     }
 }
 
-/// Checks every record and compares every file; answers the next step of each thread.
+/// Checks every record and compares every file. Returns the next step of each thread.
 pub fn verify(
     session: &Session,
     settings: &Settings,
@@ -86,7 +86,8 @@ pub fn verify(
     }
 }
 
-/// Writes once more, and reads that in a new session. The second credential opens the store exactly if it has a keyslot.
+/// Writes once more and reads it in a new session. The second credential must open the store exactly if it
+/// has a keyslot.
 pub fn verify_writable(store: &Path, session: Session) -> Result<(), Wrong> {
     let wrong = |error: &dyn std::fmt::Display| Wrong("unusable", error.to_string());
     let slots = session.slots().map_err(|error| wrong(&error))?.len();
@@ -99,7 +100,10 @@ pub fn verify_writable(store: &Path, session: Session) -> Result<(), Wrong> {
     drop(session);
     let second = Vault::open(store).and_then(|mut vault| vault.unlock_with(&second_key()));
     if second.is_ok() != (slots > 1) {
-        return Err(Wrong("slots", format!("there are {slots}, and the second key: {:?}", second.err())));
+        return Err(Wrong(
+            "slots",
+            format!("there are {slots}; the second key returned {:?}", second.err()),
+        ));
     }
     drop(second);
     let session = Vault::open(store)
@@ -109,11 +113,11 @@ pub fn verify_writable(store: &Path, session: Session) -> Result<(), Wrong> {
     if text.as_str() == "written afterwards\n" {
         Ok(())
     } else {
-        Err(Wrong("unusable", "another text".into()))
+        Err(Wrong("unusable", "the text differs".into()))
     }
 }
 
-/// The state after the last acknowledged step, or after the one that was under way.
+/// Finds the state after the last acknowledged step, or after the step that was in progress.
 fn position(
     settings: &Settings,
     thread: u64,
@@ -150,15 +154,19 @@ fn position(
 fn difference(expected: &Files, found: &Files) -> String {
     for (path, text) in expected {
         match found.get(path) {
-            None => return format!("{path} is not there"),
+            None => return format!("{path} is missing"),
             Some(other) if other != text => {
-                return format!("{path} has {} bytes, not {}, or others", other.len(), text.len());
+                return format!(
+                    "{path} has {} bytes instead of {}, or other content",
+                    other.len(),
+                    text.len()
+                );
             }
             Some(_) => {}
         }
     }
     let extra = found.keys().find(|path| !expected.contains_key(*path));
-    format!("{extra:?} is there")
+    format!("{extra:?} is unexpected")
 }
 
 fn collect(session: &Session, folder: &str, all: &mut Files) -> Result<(), Wrong> {

@@ -1,4 +1,4 @@
-//! The work: several threads call the tool, and each notes a call only after it was answered.
+//! The work: several threads call the tool, and each records a call only after it has returned.
 
 use std::fs::{File, OpenOptions};
 use std::io::Write;
@@ -11,10 +11,10 @@ use serde_json::{Value, json};
 use crate::plan::{self, Position, Settings, Step};
 use crate::verify::{self, Acknowledged, Wrong};
 
-/// The cheapest key derivation that is accepted.
+/// The cheapest key derivation that the library accepts.
 const CHEAP: KdfCost = KdfCost::new(19 << 10, 2, 1);
 
-/// Goes on where the last one stopped, until killed.
+/// Continues after the last acknowledged step, until killed.
 pub fn work(store: &Path, ack: &Path, settings: Settings) -> Result<(), Wrong> {
     let acknowledged = Acknowledged::read(ack);
     let ack = OpenOptions::new().create(true).append(true).open(ack).expect("the ack file");
@@ -26,7 +26,7 @@ pub fn work(store: &Path, ack: &Path, settings: Settings) -> Result<(), Wrong> {
     note(&ack, "A created");
     let next = verify::verify(&session, &settings, &acknowledged)?;
     for (thread, at) in (0..).zip(&next) {
-        // What was under way and is there may not vanish any more.
+        // A step that was in progress and took effect must not disappear any more.
         if at.step > 0 {
             note(&ack, &format!("A {thread} {} {}", at.round, at.step - 1));
         }
@@ -88,7 +88,7 @@ fn make(session: &Session, tool: &MemoryTool, step: &Step) {
             return change_slots(session, step).unwrap_or_else(|error| fail("slots", &error));
         }
     };
-    answer(tool, &call);
+    run_call(tool, &call);
 }
 
 fn change_slots(session: &Session, step: &Step) -> Result<(), StoreError> {
@@ -104,8 +104,8 @@ fn change_slots(session: &Session, step: &Step) -> Result<(), StoreError> {
     }
 }
 
-/// Makes one call; anything but success ends the program.
-pub fn answer(tool: &MemoryTool, call: &Value) {
+/// Makes one call. Any failure ends the program.
+pub fn run_call(tool: &MemoryTool, call: &Value) {
     match tool.try_run_json(&call.to_string()) {
         Ok(result) if !result.is_error() => {}
         Ok(result) => fail(&call.to_string(), &result.content()),

@@ -1,10 +1,10 @@
-//! Stores that somebody prepared: under the names of a store's files lie links to others' files, pipes and folders.
+//! Stores crafted by an attacker: the names of a store's files are links to foreign files, pipes and folders.
 
 use std::os::unix::fs::chown;
 
 use super::*;
 
-/// A file that is nobody's business but its owner's, and what it is to be afterwards.
+/// A file outside the store, and the content that it must keep.
 struct Victim {
     path: PathBuf,
     bytes: Vec<u8>,
@@ -22,7 +22,7 @@ impl Victim {
         Self { path, bytes }
     }
 
-    /// Makes it one file with this name in the store.
+    /// Creates a hard link to it with this name in the store.
     fn link_as(&self, name: &Path) {
         let _ = fs::remove_file(name);
         fs::hard_link(&self.path, name).unwrap();
@@ -30,9 +30,9 @@ impl Victim {
 
     #[track_caller]
     fn assert_unharmed(&self) {
-        assert!(fs::read(&self.path).unwrap() == self.bytes, "its bytes were changed");
+        assert!(fs::read(&self.path).unwrap() == self.bytes, "its content changed");
         let mode = fs::metadata(&self.path).unwrap().permissions().mode() & 0o7777;
-        assert_eq!(mode, 0o644, "its mode was changed");
+        assert_eq!(mode, 0o644, "its mode changed");
     }
 }
 
@@ -40,13 +40,13 @@ impl Victim {
 fn odd<T>(result: Result<T, StorageError>) -> String {
     match result {
         Err(StorageError::UntrustedFile(odd)) => odd.to_string(),
-        Err(error) => panic!("another error: {error}"),
-        Ok(_) => panic!("no error"),
+        Err(error) => panic!("unexpected error: {error}"),
+        Ok(_) => panic!("expected an error"),
     }
 }
 
-/// Everything that a store does with its files.
-fn use_it(path: &Path) -> Result<(), StorageError> {
+/// Performs every kind of operation on the files of a store.
+fn use_store(path: &Path) -> Result<(), StorageError> {
     let storage = LocalStorage::open(path)?;
     for copy in header_file::COPIES {
         storage.write_header(copy, b"a new header")?;
@@ -62,15 +62,15 @@ fn use_it(path: &Path) -> Result<(), StorageError> {
     engine.close()
 }
 
-/// Headers and their drafts are made anew beside the link, and the rest the store can go without.
+/// Headers and their drafts are created anew next to the link; the store works without the other files.
 #[test]
-fn a_hard_link_to_a_file_of_others_is_never_written_to() {
+fn a_hard_link_to_a_foreign_file_is_never_written_to() {
     for name in ["header.a", "header.b", "header.a.new", "header.b.new", "anchor", "ballast"] {
         let (parent, path) = parent_and_path();
         drop(published(&path));
         let victim = Victim::new(&parent);
         victim.link_as(&path.join(name));
-        use_it(&path).unwrap_or_else(|error| panic!("{name}: {error}"));
+        use_store(&path).unwrap_or_else(|error| panic!("{name}: {error}"));
         victim.assert_unharmed();
     }
 }
@@ -82,11 +82,11 @@ fn a_lock_that_is_a_hard_link_is_refused_before_anything_else() {
     let victim = Victim::new(&parent);
     victim.link_as(&path.join("lock"));
     let what = odd(LocalStorage::open(&path));
-    assert_eq!(what, "lock is a hard link to a file that has other names");
+    assert_eq!(what, "lock is a hard link, and the file has other names");
     victim.assert_unharmed();
 }
 
-/// The victim holds just what the engine's file held, so that nothing else is wrong with it.
+/// The victim has the same bytes as the engine's file, so that the hard link is the only fault.
 #[test]
 fn hard_links_among_the_engines_files_are_refused_before_the_engine_sees_them() {
     let built =
@@ -97,7 +97,7 @@ fn hard_links_among_the_engines_files_are_refused_before_the_engine_sees_them() 
         storage.create_generation(1, engine).unwrap().close().unwrap();
         let storage = storage.publish().unwrap();
         let generation = path.join("gen-0000000000000001");
-        // Once more, so that there is a snapshot.
+        // Opened and closed once more to write a snapshot.
         storage.open_generation(1, engine).unwrap().close().unwrap();
         let unfinished = generation.join("snap.FFFFFFFFFFFFFFFF.generating");
         let names = names_in(&generation);
@@ -125,7 +125,7 @@ fn hard_links_among_the_engines_files_are_refused_before_the_engine_sees_them() 
     }
 }
 
-/// Puts something in the place of a file.
+/// Replaces a file by a link, pipe or folder.
 fn put(what: &str, file: &Path, victim: &Victim) {
     let _ = fs::remove_file(file);
     match what {
@@ -137,7 +137,7 @@ fn put(what: &str, file: &Path, victim: &Victim) {
 }
 
 #[test]
-fn an_odd_copy_of_the_header_is_a_damaged_one() {
+fn an_untrusted_header_copy_counts_as_damaged() {
     for what in ["link", "pipe"] {
         let (parent, path) = parent_and_path();
         let storage = published(&path);
@@ -152,7 +152,7 @@ fn an_odd_copy_of_the_header_is_a_damaged_one() {
 }
 
 #[test]
-fn a_folder_for_a_copy_of_the_header_can_be_read_past_and_not_written_over() {
+fn a_folder_in_place_of_a_header_copy_stops_writes_but_not_reads() {
     let (_parent, path) = parent_and_path();
     let storage = published(&path);
     fs::create_dir(path.join("header.b")).unwrap();
@@ -166,7 +166,7 @@ fn a_folder_for_a_copy_of_the_header_can_be_read_past_and_not_written_over() {
 }
 
 #[test]
-fn a_store_is_destroyed_around_what_is_odd_in_it() {
+fn destroying_a_store_leaves_foreign_files_alone() {
     for (name, what, fails) in [
         ("header.a", "folder", true),
         ("header.a", "link", false),
@@ -198,7 +198,7 @@ fn a_store_is_destroyed_around_what_is_odd_in_it() {
     }
 }
 
-/// The folder in which a store is built, made by somebody else.
+/// The hidden folder of a creation, made by another user.
 fn found_folder(parent: &TempDir) -> PathBuf {
     let folder = parent.path().join(".my.store.creating");
     fs::create_dir(&folder).unwrap();
@@ -207,7 +207,7 @@ fn found_folder(parent: &TempDir) -> PathBuf {
 }
 
 #[test]
-fn a_folder_with_other_files_is_no_interrupted_creation() {
+fn a_folder_with_foreign_files_is_not_taken_for_an_interrupted_creation() {
     for name in ["letter", "header.c", "header.a/letter", "gen-1/letter"] {
         let (parent, path) = parent_and_path();
         let folder = found_folder(&parent);
@@ -215,14 +215,14 @@ fn a_folder_with_other_files_is_no_interrupted_creation() {
         fs::create_dir_all(file.parent().unwrap()).unwrap();
         fs::write(&file, b"dear").unwrap();
         let what = odd(LocalStorage::create(&path));
-        assert_eq!(what, ".my.store.creating holds files that are not of a store");
+        assert_eq!(what, ".my.store.creating contains files that do not belong to a store");
         assert_eq!(fs::read(&file).unwrap(), b"dear");
         assert!(!folder.join("lock").exists());
     }
 }
 
 #[test]
-fn a_folder_that_others_can_write_to_is_no_interrupted_creation() {
+fn a_folder_that_others_can_write_to_is_not_taken_for_an_interrupted_creation() {
     let (parent, path) = parent_and_path();
     let folder = found_folder(&parent);
     fs::set_permissions(&folder, fs::Permissions::from_mode(0o777)).unwrap();
@@ -231,7 +231,7 @@ fn a_folder_that_others_can_write_to_is_no_interrupted_creation() {
 }
 
 #[test]
-fn a_folder_of_somebody_else_is_no_interrupted_creation() {
+fn a_folder_of_another_user_is_not_taken_for_an_interrupted_creation() {
     const NOBODY: u32 = 65_534;
     let (parent, path) = parent_and_path();
     let folder = found_folder(&parent);
@@ -243,13 +243,13 @@ fn a_folder_of_somebody_else_is_no_interrupted_creation() {
     assert!(names_in(&folder).is_empty());
 }
 
-/// A link would lead to a folder of which somebody else decides who reads it.
+/// The owner of a link's target would control who can read the store.
 #[test]
-fn what_is_no_folder_is_no_interrupted_creation() {
+fn only_a_folder_is_taken_for_an_interrupted_creation() {
     for (what, how) in [
         ("link", "is a symbolic link"),
         ("pipe", "is a pipe, socket or device"),
-        ("hard link", "is a file and no folder"),
+        ("hard link", "is a file and not a folder"),
     ] {
         let (parent, path) = parent_and_path();
         let victim = Victim::new(&parent);
@@ -278,7 +278,7 @@ fn a_header_that_cannot_be_written_stays_as_it_was() {
 }
 
 #[test]
-fn a_generation_that_is_no_folder_is_missing() {
+fn a_generation_that_is_not_a_folder_is_missing() {
     let (parent, path) = parent_and_path();
     let storage = published(&path);
     let generation = path.join("gen-0000000000000001");
@@ -291,7 +291,7 @@ fn a_generation_that_is_no_folder_is_missing() {
 }
 
 #[test]
-fn a_folder_holds_no_engine_for_memory() {
+fn a_folder_cannot_hold_a_memory_engine() {
     let (_parent, path) = parent_and_path();
     let storage = published(&path);
     for made in [

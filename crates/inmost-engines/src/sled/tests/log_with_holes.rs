@@ -1,5 +1,5 @@
-//! Logs that are longer than the bytes they have. On a file system without holes these tests would prove nothing, so
-//! they check that there are some.
+//! Tests of logs with holes. They prove nothing on a file system without holes, so they check that holes
+//! exist.
 
 use std::os::unix::fs::MetadataExt;
 
@@ -9,18 +9,19 @@ fn lengthen(folder: &Path, by: u64) -> u64 {
     let log = OpenOptions::new().write(true).open(folder.join(repair::LOG)).unwrap();
     let length = log.metadata().unwrap().len() + by;
     log.set_len(length).unwrap();
-    assert!(on_disk(folder) < length, "this file system makes no holes");
+    assert!(on_disk(folder) < length, "this file system does not support holes");
     length
 }
 
-/// Bytes of disk that the log takes.
+/// Returns the bytes that the log occupies on disk.
 fn on_disk(folder: &Path) -> u64 {
     fs::metadata(folder.join(repair::LOG)).unwrap().blocks() * 512
 }
 
-/// sled alone would first write a gigabyte of zeros and then cut it off, so the length after opening proves nothing.
+/// sled alone would write a gigabyte of zeros and then truncate it, so the length after opening proves
+/// nothing.
 #[test]
-fn a_log_with_nothing_in_its_end_is_cut_and_fills_no_disk() {
+fn a_log_that_ends_in_holes_is_truncated_and_fills_no_disk() {
     let (_parent, folder, history) = filled();
     let log = OpenOptions::new().write(true).open(folder.join(repair::LOG)).unwrap();
     let (before, taken) = (log.metadata().unwrap().len(), on_disk(&folder));
@@ -33,20 +34,22 @@ fn a_log_with_nothing_in_its_end_is_cut_and_fills_no_disk() {
 }
 
 #[test]
-fn a_log_that_is_mostly_holes_is_damage_and_stays_as_it_is() {
+fn a_log_that_is_mostly_holes_is_reported_as_damage_and_not_changed() {
     let (_parent, folder, _) = filled();
     let length = lengthen(&folder, 1 << 30);
     let log = OpenOptions::new().write(true).open(folder.join(repair::LOG)).unwrap();
     log.write_all_at(b"a byte", length - 6).unwrap();
     let before = on_disk(&folder);
-    let Err(StorageError::Corrupt(what)) = SledEngine::open(&folder) else { panic!("opened") };
+    let Err(StorageError::Corrupt(what)) = SledEngine::open(&folder) else {
+        panic!("the damaged log opened")
+    };
     assert!(what.contains("holes"), "{what}");
     assert_eq!((on_disk(&folder), log.metadata().unwrap().len()), (before, length));
 }
 
-/// As a sparse copy has it: segments of zeros in the middle take no room.
+/// Like a sparse copy: zeroed segments in the middle occupy no space.
 #[test]
-fn some_holes_in_a_log_are_no_damage() {
+fn a_log_with_some_holes_opens() {
     let (_parent, folder, history) = filled();
     let length = lengthen(&folder, 64 << 20);
     let log = OpenOptions::new().write(true).open(folder.join(repair::LOG)).unwrap();
@@ -55,7 +58,7 @@ fn some_holes_in_a_log_are_no_damage() {
 }
 
 #[test]
-fn a_log_without_holes_is_left_as_it_is() {
+fn a_log_without_holes_is_not_changed() {
     let (_parent, folder, _) = filled();
     let path = folder.join(repair::LOG);
     let before = fs::read(&path).unwrap();

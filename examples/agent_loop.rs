@@ -1,12 +1,12 @@
-//! The complete tool loop: a model that keeps its memory in an encrypted store, over the Messages API.
+//! The complete tool loop: an agent with an encrypted memory, over the Messages API.
 //!
 //! ```text
 //! export ANTHROPIC_API_KEY=... INMOST_PASSPHRASE='correct horse battery staple'
 //! cargo run --example agent_loop -- claude.inmost 'Plan the garden with me.'
 //! ```
 //!
-//! `ANTHROPIC_BASE_URL` and `ANTHROPIC_MODEL` choose another endpoint and model. The store is created if there is
-//! none. What the model writes is durable before it reads that it was written, so the loop may be killed at any time.
+//! `ANTHROPIC_BASE_URL` and `ANTHROPIC_MODEL` choose another endpoint and model. The store is created if there is none.
+//! A write is durable before the model reads its result, so the loop may be killed at any time.
 
 use std::env;
 use std::error::Error;
@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use serde_json::value::{RawValue, to_raw_value};
 
-/// What the documentation of the tool asks models to do; the API adds it by itself, other endpoints may not.
+/// The system prompt that the tool's documentation gives. The API adds it by itself; other endpoints may not.
 const MEMORY_PROTOCOL: &str = "\
 IMPORTANT: ALWAYS VIEW YOUR MEMORY DIRECTORY BEFORE DOING ANYTHING ELSE.
 MEMORY PROTOCOL:
@@ -26,7 +26,7 @@ MEMORY PROTOCOL:
      - As you make progress, record status / progress / thoughts etc in your memory.
 ASSUME INTERRUPTION: Your context window might be reset at any moment, so you risk losing any progress that is not recorded in your memory directory.";
 
-/// Requests that one task may take: a model that calls tools for ever costs money for ever.
+/// The most requests that one task may make: a model that never stops calling tools never stops costing money.
 pub(crate) const MAX_TURNS: usize = 50;
 const MAX_TOKENS: u32 = 4_096;
 const TIMEOUT: Duration = Duration::from_secs(10 * 60);
@@ -40,7 +40,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let session = unlock(store)?;
     let memory = MemoryTool::new(session.clone());
 
-    // The model only reads that its memory is unavailable; why is for whoever runs the program.
+    // The model reads only that its memory is unavailable. The reason is for the person who runs the program.
     let mut report = |error: &StoreError| eprintln!("{error} {}", error.advice());
     let answer = run(&api, &memory, task, &mut report);
     session.lock();
@@ -58,10 +58,10 @@ fn unlock(store: &str) -> Result<Session, Box<dyn Error>> {
     }
 }
 
-/// Works on a task until the model says that it is done, and returns its last words.
+/// Works on a task until the model ends its turn, and returns its final text.
 ///
 /// # Errors
-/// [`LoopError`]; the memory keeps what was written until then.
+/// [`LoopError`]; the memory keeps everything written until then.
 pub(crate) fn run(
     api: &Api,
     memory: &MemoryTool,
@@ -75,12 +75,12 @@ pub(crate) fn run(
         match reply.stop_reason.as_deref() {
             Some("end_turn" | "stop_sequence") => return reply.text(),
             Some("tool_use") => {
-                let results = answer(memory, &reply, report)?;
+                let results = run_tools(memory, &reply, report)?;
                 messages.push(Turn { role: "assistant", content: reply.content });
-                // However many calls were made in parallel, their results go back in one message.
+                // The results of parallel calls go back in one message.
                 messages.push(Turn { role: "user", content: results });
             }
-            // A long turn that the API has interrupted; sent back, it goes on.
+            // The API has paused a long turn; it continues when the turn is sent back.
             Some("pause_turn") => {
                 messages.push(Turn { role: "assistant", content: reply.content });
             }
@@ -90,8 +90,8 @@ pub(crate) fn run(
     Err(LoopError::TooManyTurns)
 }
 
-/// The results of every tool call of a reply, in its order.
-fn answer(
+/// Returns the results of every tool call of a reply, in order.
+fn run_tools(
     memory: &MemoryTool,
     reply: &Reply,
     report: &mut dyn FnMut(&StoreError),
@@ -102,7 +102,7 @@ fn answer(
         if kind != "tool_use" {
             continue;
         }
-        // The whole block, as it came: a call of a tool that was never offered gets an error of its own.
+        // The block is passed on unchanged: a call of a tool that was never offered gets an error of its own.
         let result = memory.try_run_json(block.get()).unwrap_or_else(|error| {
             report(&error);
             error.for_model()
@@ -117,7 +117,7 @@ fn answer(
     Ok(results)
 }
 
-/// Where requests go, and in whose name.
+/// The endpoint, the credentials and the model.
 pub(crate) struct Api {
     agent: ureq::Agent,
     url: String,
@@ -141,8 +141,8 @@ impl Api {
         proxy: Option<ureq::Proxy>,
     ) -> Self {
         let agent = ureq::Agent::config_builder()
-            .http_status_as_error(false) // the body says what is wrong
-            .max_redirects(0) // the key goes nowhere else
+            .http_status_as_error(false) // the body describes the error
+            .max_redirects(0) // the key is sent to no other host
             .proxy(proxy)
             .timeout_global(Some(TIMEOUT))
             .build()
@@ -158,7 +158,7 @@ impl Api {
             system: MEMORY_PROTOCOL,
             messages,
             tools: json!([{"type": "memory_20250818", "name": "memory"}]),
-            // Old tool results leave the context when it fills up, but never what was read from memory.
+            // Old tool results leave the context when it fills up, but results of the memory tool stay.
             context_management: json!({
                 "edits": [{"type": "clear_tool_uses_20250919", "exclude_tools": ["memory"]}]
             }),
@@ -196,7 +196,7 @@ struct Request<'a> {
     context_management: serde_json::Value,
 }
 
-/// One message of the conversation. Blocks are kept as they came, byte for byte: some are signed.
+/// One message of the conversation. Blocks are kept byte for byte, because some are signed.
 #[derive(Serialize)]
 struct Turn {
     role: &'static str,
@@ -220,7 +220,7 @@ impl Reply {
     }
 }
 
-/// What the loop itself reads of a block.
+/// The fields of a block that the loop reads.
 #[derive(Deserialize)]
 struct Block {
     #[serde(rename = "type")]
@@ -229,7 +229,7 @@ struct Block {
     text: Option<String>,
 }
 
-/// The body of a response that is no success; empty where it has another form.
+/// The body of an error response; empty if it has another form.
 #[derive(Default, Deserialize)]
 struct Failure {
     error: Explanation,
@@ -243,14 +243,14 @@ struct Explanation {
     message: String,
 }
 
-/// Why a task ended without an answer.
+/// Why a task ended without a final text.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum LoopError {
-    #[error("the API answered {status} {kind}: {message} (request id: {request_id})")]
+    #[error("the API returned {status} {kind}: {message} (request id: {request_id})")]
     Api { status: u16, kind: String, message: String, request_id: String },
-    #[error("the API could not be reached: {0}")]
+    #[error("cannot reach the API: {0}")]
     Unreachable(#[from] ureq::Error),
-    #[error("the API answered what is no message: {0}")]
+    #[error("the API returned an invalid message: {0}")]
     Unreadable(#[from] serde_json::Error),
     #[error("the model stopped before it was done: {0}")]
     Stopped(String),

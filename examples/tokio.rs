@@ -1,7 +1,7 @@
-//! Use from tokio: every call into the store goes to the threads that tokio keeps for blocking work.
+//! Use from tokio: every call into the store runs on the threads that tokio keeps for blocking work.
 //!
-//! Unlocking computes for a while on purpose, and a change waits for the disk. On a thread of the runtime either
-//! would stop every other task. [`Session`] and [`MemoryTool`] are cheap handles, so each task takes a clone along.
+//! Unlocking is slow by design, and a change waits for the disk. On a runtime thread either would stall every other
+//! task. [`Session`] and [`MemoryTool`] are cheap handles, so each task takes a clone.
 
 use std::error::Error;
 use std::path::PathBuf;
@@ -41,7 +41,7 @@ async fn agents(store: PathBuf) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// One call, off the runtime. A task that is cancelled stops waiting; the call itself is still made whole.
+/// Runs one call off the runtime. A cancelled task stops waiting, but the call itself still completes.
 async fn call(memory: &MemoryTool, json: String) -> Result<ToolResult, StoreError> {
     let memory = memory.clone();
     match spawn_blocking(move || memory.try_run_json(&json)).await {

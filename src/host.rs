@@ -1,5 +1,7 @@
-//! What an application holds: files and the memory tool on a store, whether this process has unlocked it or another one.
+//! Entry points for applications: files and the memory tool, on a store that this process or another one has unlocked.
 
+#[cfg(test)]
+mod engine_tests;
 mod files;
 mod memory_tool;
 mod reply;

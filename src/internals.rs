@@ -1,7 +1,7 @@
-//! Internals of this crate for the fuzz targets of its own workspace: not for users, and without any promise of semver.
+//! Internals for this workspace's own fuzz targets. Not for users; semver does not cover them.
 //!
-//! The feature `internals` adds this module and changes nothing else. Each item is a thin form of one internal function,
-//! in types of `std`, of `inmost-format` or of the public API, so that nothing else in the crate has to be public.
+//! The feature `internals` adds this module and changes nothing else. Each item wraps one internal function, in types
+//! of `std`, of `inmost-format` or of the public API, so nothing else in the crate has to be public.
 #![allow(
     clippy::missing_errors_doc,
     clippy::must_use_candidate,
@@ -22,11 +22,11 @@ use crate::session::{Open, Session, StoreError, Vault, VaultOptions};
 use crate::vfs::FileError;
 use crate::vfs::listing::{self, Item};
 use crate::vfs::path::{self, MemoryPath};
-use crate::vfs::search::{Found, Occurrences, Searcher};
+use crate::vfs::search::{Occurrences, SearchResult, Searcher};
 use crate::vfs::text::{self, Extent, Shown};
 use crate::vfs::{file, rope};
 
-// Stores in a storage of the caller's choice.
+// Stores on a storage that the caller chooses.
 
 /// Writes a new store.
 pub fn create(
@@ -56,7 +56,7 @@ impl Committed<'_> {
         self.0.root()
     }
 
-    /// Where a record is stored.
+    /// The address of a record.
     pub fn address(&self, id: RecordId) -> Address {
         self.0.sealer().address(id)
     }
@@ -94,36 +94,36 @@ impl Path {
         self.0.depth()
     }
 
-    /// The folder that the path lies in; `None` for the root.
+    /// The folder that contains the path; `None` for the root.
     pub fn parent(&self) -> Option<Self> {
         self.0.parent().map(Self)
     }
 
-    /// Whether `folder` is this path or one of its parents.
+    /// Whether `folder` is this path or one of its ancestors.
     pub fn starts_with(&self, folder: &Self) -> bool {
         self.0.starts_with(&folder.0)
     }
 }
 
-/// A path as messages show it.
+/// A path as error messages show it.
 pub fn echo(sent: &str) -> &str {
     path::echo(sent)
 }
 
 // Views and listings.
 
-/// The part of some lines that a view shows.
+/// The part of a text that a view shows.
 #[derive(PartialEq, Eq)]
 pub struct Cut<'t> {
     /// The text to show.
     pub text: &'t str,
-    /// The number of the last line shown, if whole lines are missing after it.
+    /// The number of the last line shown, if whole lines after it are missing.
     pub last_line: Option<u64>,
-    /// The characters of the first line and how many of them are shown, if no whole line fits.
+    /// The characters of the first line and how many of them are shown, if not even one whole line fits.
     pub part_of_line: Option<(u64, u64)>,
 }
 
-/// Cuts lines that begin with line `first` to `limit` characters.
+/// Cuts a text to `limit` characters. Its first line has the number `first`.
 pub fn cut(requested: &str, first: u64, limit: usize) -> Cut<'_> {
     let text::Cut { text, shown } = text::cut(requested, first, limit);
     let (last_line, part_of_line) = match shown {
@@ -134,7 +134,7 @@ pub fn cut(requested: &str, first: u64, limit: usize) -> Cut<'_> {
     Cut { text, last_line, part_of_line }
 }
 
-/// The number of pieces after which a lazy reader stops, because the rest cannot change the [`cut`].
+/// The number of pieces after which a lazy reader can stop, because more cannot change the [`cut`].
 pub fn enough_pieces(pieces: &[String], limit: usize) -> Option<usize> {
     let mut extent = Extent::default();
     let last = pieces.iter().position(|piece| extent.is_enough_after(piece, limit));
@@ -158,13 +158,13 @@ pub fn number_lines(first: u64, text: &str) -> (String, usize) {
     (out, text::numbered_size(text))
 }
 
-/// The text that `insert` splices in; `at_open_end` if it goes to the end of a file without a final `\n`.
+/// The text that `insert` splices in. `at_open_end` means the end of a file without a final `\n`.
 pub fn insertion(text: &str, at_open_end: bool) -> Wiped<String> {
     text::insertion(text, at_open_end)
 }
 
-/// The line of an entry in the listing of a folder, with the `\n` before it. The entry is in `between`, a folder in that
-/// folder, or in the folder itself.
+/// The line of an entry in a folder's listing, with the `\n` before it. The entry lies in the sub-folder `between`, or
+/// directly in the viewed folder.
 pub fn listing_line(
     viewed: &Path,
     between: Option<&str>,
@@ -180,7 +180,7 @@ pub fn listing_line(
 
 // Ropes.
 
-/// Replaces the bytes of a range by a text.
+/// Replaces a byte range by a text.
 pub fn splice(
     owner: &mut Owner<'_, impl NodeSink>,
     body: &mut Body<Text>,
@@ -218,7 +218,7 @@ pub fn line_start(
     rope::line_start(source, object, body, line)
 }
 
-/// The lines of a range, read until a view of `limit` characters is certain to be cut.
+/// Reads the lines of a range, until a view of `limit` characters is certain to be cut.
 pub fn read_lines(
     source: &impl NodeSource,
     object: ObjectId,
@@ -229,17 +229,17 @@ pub fn read_lines(
     file::lines(source, object, head, range, limit)
 }
 
-/// Where a text occurs.
+/// The hits of a search.
 pub struct Hits {
     /// The offset and line of each hit, overlapping ones included.
     pub all: Vec<(u64, u64)>,
-    /// The hit that an edit may replace: the only one.
+    /// The only hit, which an edit may replace.
     pub only: Option<(u64, u64)>,
-    /// The lines that an edit names if there are several hits, at most 100.
+    /// The lines that an edit's error names if there are several hits; at most 100.
     pub lines_of_several: Vec<u64>,
 }
 
-/// Searches a text that arrives in pieces; `None` for an empty needle.
+/// Searches a text that arrives in pieces. Returns `None` for an empty needle.
 pub fn search(needle: &str, pieces: &[String]) -> Option<Hits> {
     let mut searcher = Searcher::new(needle)?;
     let (mut all, mut occurrences) = (Vec::new(), Occurrences::default());
@@ -249,10 +249,10 @@ pub fn search(needle: &str, pieces: &[String]) -> Option<Hits> {
             occurrences.add(hit);
         });
     }
-    let (only, lines_of_several) = match occurrences.found() {
-        Found::Nowhere => (None, Vec::new()),
-        Found::Once(hit) => (Some((hit.offset, hit.line)), Vec::new()),
-        Found::Several { lines, .. } => (None, lines),
+    let (only, lines_of_several) = match occurrences.result() {
+        SearchResult::Nowhere => (None, Vec::new()),
+        SearchResult::Once(hit) => (Some((hit.offset, hit.line)), Vec::new()),
+        SearchResult::Several { lines, .. } => (None, lines),
     };
     Some(Hits { all, only, lines_of_several })
 }

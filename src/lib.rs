@@ -1,16 +1,20 @@
-//! Encrypted memory store for AI agents: Claude's memory tool (`memory_20250818`) on an unlocked store, and nothing
-//! readable on disk.
+//! Encrypted memory store for AI agents. Agents use Claude's memory tool (`memory_20250818`) unchanged; everything it
+//! stores is encrypted on disk.
 //!
 //! # Which type for which need
 //!
-//! - [`Vault`] is a locked store in a folder; [`Vault::create`] makes one and [`Vault::unlock`] gives a [`Session`].
-//!   [`VaultOptions`] sets what guessing and unlocking may cost; [`Vault::salvage`] is for a store too damaged to unlock.
-//! - [`Session`] is an unlocked store, a cheap handle that threads share. [`Session::lock`] wipes the keys;
-//!   [`Session::purge`], [`Session::backup`], [`Session::migrate`], [`Session::check`] and [`Session::repair`] look after it;
-//!   [`Session::in_memory`] leaves nothing behind. [`SessionOptions`] sets quotas.
-//! - [`MemoryTool`] answers an agent: JSON in, the exact text for the model out. [`Command`] is a call as a type.
-//! - [`Files`] is for hosts that are not agents: read, write, list; its errors are [`FileError`].
-//! - [`ToolError`] is what a model can act on, [`StoreError`] what the application must; neither becomes the other.
+//! - [`Vault`] is a locked store in a folder. [`Vault::create`] makes a store, [`Vault::open`] finds one and
+//!   [`Vault::unlock`] returns a [`Session`]. [`VaultOptions`] sets the cost of key derivation and the limits on it.
+//!   [`Vault::salvage`] extracts files from a store that is too damaged to unlock.
+//! - [`Session`] is an unlocked store: a cheap handle that threads share. [`Session::lock`] wipes the keys.
+//!   [`Session::purge`], [`Session::backup`], [`Session::migrate`], [`Session::check`] and [`Session::repair`] maintain
+//!   the store. [`Session::in_memory`] makes a store that never touches the disk. [`SessionOptions`] sets quotas.
+//! - [`MemoryTool`] runs an agent's calls: it takes JSON and returns the exact text for the model. [`ToolCommand`] is a
+//!   call as a type.
+//! - [`Files`] is for hosts that are not agents: read, write, list, search. Its errors are [`FileError`].
+//! - [`UnlockedStore`] is the trait below both of them, for a store that another process has unlocked.
+//! - [`ToolError`] is an error that the model can act on; [`StoreError`] is one that the application must act on.
+//!   Neither converts into the other.
 //!
 //! ```
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -22,7 +26,7 @@
 //! # Vault::create(&path, &passphrase)?.lock();
 //! let session = Vault::open(&path)?.unlock(&passphrase)?;
 //! let memory = MemoryTool::new(session.clone());
-//! let result = memory.call(r#"{"command": "view", "path": "/memories"}"#)?;
+//! let result = memory.try_run_json(r#"{"command": "view", "path": "/memories"}"#)?;
 //! assert!(result.content().ends_with("\n0B\t/memories"));
 //! session.lock();
 //! # Ok(())
@@ -31,12 +35,13 @@
 //!
 //! # Caution
 //!
-//! Whoever forgets the passphrase, and made no recovery key, has lost the store. While a session is unlocked, its
-//! content is within reach of
-//! whoever controls the process, and what an agent reads goes to its model. Old ciphertext outlives a deletion until
-//! the next purge, and a whole folder that is put back from an older copy is noticed only with a [`FreshnessAnchor`] such as [`FileAnchor`].
-//! Nobody outside the project has reviewed this code; SECURITY.md says what may be relied on. Calls block, for the
-//! disk or for key derivation: in an asynchronous program they belong on a thread for blocking work.
+//! If the passphrase is forgotten and there is no recovery key, the store is lost. While a session is unlocked, anyone
+//! who controls the process can read its content, and everything an agent reads is sent to its model. Old ciphertext
+//! stays on disk after a deletion until the next purge. Replacing the whole folder by an older copy is detected only
+//! with a [`FreshnessAnchor`] such as [`FileAnchor`]. Nobody outside the project has reviewed this code; SECURITY.md
+//! says what may be relied on.
+//!
+//! Calls block, on the disk or on key derivation. In an asynchronous program, run them on a thread for blocking work.
 #![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]
 
 mod host;
@@ -49,19 +54,19 @@ mod session;
 mod tool;
 mod vfs;
 
-// Passphrases, and what guessing them costs.
+// Passphrases and the cost of guessing them.
 pub use inmost_format::crypto::cost::{KdfCost, KdfLimits, KdfOutOfBounds};
 pub use inmost_format::crypto::passphrase::{Passphrase, PassphraseError};
 pub use inmost_format::crypto::rng::RandomnessFailed;
 
-// What else opens a store, and the keyslots.
+// Other credentials, and the keyslots.
 pub use inmost_format::crypto::keys::{Keyfile, RawKey, RecoveryKey};
 pub use inmost_format::header::{
     Credential, KeyfileBytes, KeyfileError, LabelError, NewSlot, RecoveryKeyError, RecoveryKeyText,
     SlotInfo, SlotKind, SlotLabel,
 };
 
-// What an application holds: the memory tool and files, on a session or a key agent.
+// Entry points: the memory tool and files, on a session or a key agent.
 pub use host::{Files, MemoryTool, MemoryToolBuilder, Pages, ToolReply, UnlockedStore};
 
 // The memory tool.
@@ -76,12 +81,12 @@ pub use session::{
     StorageEngine, StoreError, Vault, VaultOptions,
 };
 
-// What looks after a store.
+// Reports of maintenance.
 pub use maintenance::{
     CheckReport, RepairReport, SalvageLoss, SalvageReport, StoreProblem, WithProgress,
 };
 
-// How far keys are kept out of swap and core dumps.
+// Protection of keys against swap and core dumps.
 pub use inmost_format::secret::{Protections, harden_process, protections};
 
 // Files, for hosts that are not agents.
@@ -90,7 +95,7 @@ pub use vfs::{
     SearchMatch, SearchQuery, WalkEntry, human_size,
 };
 
-/// The README's example, run as a test.
+/// Runs the README's example as a test.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;

@@ -2,15 +2,16 @@
 
 /// Bytes in one path segment, so that a name is always a small part of a folder node.
 pub(crate) const SEGMENT_BYTES: usize = 255;
-/// Bytes of a canonical path, `/memories/` included; equal to the hosted memory stores, so data can move there.
+/// Bytes of a canonical path, `/memories/` included. Equal to the limit of the hosted memory stores, so data can move
+/// there.
 pub(crate) const PATH_BYTES: usize = 1_024;
-/// Lines `view` is willing to number; the documented limit of the tool.
+/// Lines that `view` numbers at most: the documented limit of the tool.
 pub(crate) const VIEW_LINES: u64 = 999_999;
-/// Characters of file text an unranged `view` shows before it cuts, by default.
+/// Characters of file text that an unranged `view` shows before it cuts, by default.
 pub(crate) const VIEW_CHARACTERS: usize = 16_000;
-/// Characters of file text a ranged `view` shows before it cuts, by default.
+/// Characters of file text that a ranged `view` shows before it cuts, by default.
 pub(crate) const RANGED_VIEW_CHARACTERS: usize = 64_000;
-/// Entries of a folder listing before it cuts, by default; the first line is not counted.
+/// Entries that a folder listing shows before it cuts, by default. The first line is not counted.
 pub(crate) const LISTING_ENTRIES: usize = 1_000;
 /// Bytes of one file, by default.
 pub(crate) const FILE_BYTES: u64 = 16 << 20;
@@ -18,19 +19,19 @@ pub(crate) const FILE_BYTES: u64 = 16 << 20;
 pub(crate) const STORE_FILES: u64 = 1_000_000;
 /// Bytes of text in one store, by default.
 pub(crate) const STORE_BYTES: u64 = 4 << 30;
-/// Bytes of text that a file holds in its head; more goes into a rope.
+/// Bytes of text that a file holds in its head. A longer text becomes a rope.
 pub(crate) const FILE_INLINE: usize = 4_000;
-/// A rope that falls below this becomes one record again. The gap keeps a file at the border from changing
-/// its shape with every edit; a file of fewer bytes is always a single record.
+/// A rope below this size becomes one record again. The gap to [`FILE_INLINE`] keeps a file near the border from
+/// changing its shape with every edit. A file of fewer bytes is always a single record.
 pub(crate) const FILE_INLINE_AGAIN: u64 = 3 << 10;
-/// Bytes of a full chunk of a rope: the largest record less the length of its text.
+/// Bytes of a full chunk of a rope: the largest record minus the length prefix of its text.
 pub(crate) const CHUNK_BYTES: usize = 4_066;
 /// A chunk that falls below this merges with a neighbour.
 pub(crate) const CHUNK_BYTES_MIN: usize = 1 << 10;
 /// Bytes of decoded nodes that a session keeps, by default.
 pub(crate) const CACHE_BYTES: usize = 16 << 20;
-/// Text that one ordinary call may bring or take away; more is written in steps. With the path to it, it stays
-/// within the part of a batch that calls may use.
+/// Bytes of text that one ordinary call may add or remove; more is written in steps. Together with the path to it, this
+/// stays within the part of a batch that calls may use.
 pub(crate) const STAGE_BYTES: usize = 32 << 10;
-/// Bytes of text in one step of a long write: full chunks, within one batch.
+/// Bytes of text in one step of a long write: full chunks that fit in one batch.
 pub(crate) const STAGE_STEP_BYTES: usize = 20 * CHUNK_BYTES;

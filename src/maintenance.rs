@@ -1,4 +1,4 @@
-//! What looks after a whole store: writing it anew, checking, repairing and salvaging it.
+//! Maintenance of a whole store: rewrite, check, repair, salvage and backup.
 
 mod backup;
 mod check;

@@ -1,4 +1,4 @@
-//! The memory tool as a model knows it: commands in, exact sentences out.
+//! The memory tool as a model knows it: takes commands and returns the exact texts of the contract.
 
 mod call;
 mod command;

@@ -1,4 +1,4 @@
-//! Paths, folders and files on top of a session; knows nothing of how the tool words things.
+//! Paths, folders and files on top of a session. This layer contains none of the tool's texts for the model.
 
 pub(crate) mod arrange;
 pub(crate) mod edit;

@@ -199,6 +199,33 @@ const VIOLATIONS: &[(&str, &str, &str)] = &[
     ("src/helpers.rs", "", "helpers is in no layer"),
 ];
 
+/// Cargo compiles only declared modules, and a test in any other file silently never runs.
+#[test]
+fn every_source_file_is_declared_as_a_module() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let folders = CRATES.iter().map(|krate| krate.folder).chain(["cli/src"]);
+    for folder in folders.map(|folder| root.join(folder)) {
+        for path in sources(&folder) {
+            let stem = path.file_stem().unwrap().to_str().unwrap();
+            let parent = path.parent().unwrap();
+            if parent == folder && ["lib", "main"].contains(&stem) {
+                continue;
+            }
+            let parents = if parent == folder {
+                vec![folder.join("lib.rs"), folder.join("main.rs")]
+            } else {
+                vec![parent.with_extension("rs")]
+            };
+            let declaration = format!("mod {stem};");
+            let is_declared = |file: &PathBuf| {
+                let text = fs::read_to_string(file).unwrap_or_default();
+                text.lines().any(|line| line.ends_with(&declaration))
+            };
+            assert!(parents.iter().any(is_declared), "{} is in no module", path.display());
+        }
+    }
+}
+
 #[test]
 fn planted_violations_are_found() {
     for (name, source, expected) in VIOLATIONS {

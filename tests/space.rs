@@ -28,8 +28,7 @@ const MIB: u64 = 1 << 20;
 
 /// Changes between two looks at the size.
 const STEP: u64 = 25;
-/// What the log can grow by in one step: 25 batches of at most 40 KiB begin one segment of 2 MiB, and fill what is left of
-/// another.
+/// Room for the growth of the log in one step. It grows by segments of 2 MiB, and a step changes 25 files of 8 KB at most.
 const GROWTH: u64 = 4 * MIB;
 
 static ALONE: Mutex<()> = Mutex::new(());

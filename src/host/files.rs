@@ -1,4 +1,4 @@
-//! Files for hosts that are not agents: typed calls without the tool's wording.
+//! Files for hosts that are not agents: typed calls without the tool's texts for the model.
 
 use std::vec;
 
@@ -8,7 +8,7 @@ use crate::vfs::{
     SearchQuery, WalkEntry,
 };
 
-/// The files of an unlocked store. Paths are those of the tool: `/memories`, or something below it.
+/// The files of an unlocked store. Paths are those of the tool: `/memories` or a path below it.
 ///
 /// ```
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -33,13 +33,13 @@ pub struct Files<'s> {
 }
 
 impl<'s> Files<'s> {
-    /// The files of a store; of a session, [`Session::files`](crate::Session::files) gives them.
+    /// The files of a store. For a session, [`Session::files`](crate::Session::files) is shorter.
     #[must_use]
     pub fn new(store: &'s dyn UnlockedStore) -> Self {
         Self { store }
     }
 
-    /// The whole text of a file.
+    /// Returns the whole text of a file.
     ///
     /// # Errors
     /// [`FileError::InvalidPath`], [`FileError::NotFound`], [`FileError::IsAFolder`], [`FileError::Store`].
@@ -47,7 +47,7 @@ impl<'s> Files<'s> {
         self.store.read(path, None)
     }
 
-    /// Some lines of a file, with their line ends. Reads no more of the file than these lines need.
+    /// Returns some lines of a file, with their line ends. Reads no more of the file than these lines need.
     ///
     /// # Errors
     /// As [`read`](Files::read); [`FileError::NoSuchLine`] if the lines begin after the last one.
@@ -55,7 +55,7 @@ impl<'s> Files<'s> {
         self.store.read(path, Some(lines))
     }
 
-    /// What is known of a file or folder without reading its text.
+    /// Returns the metadata of a file or folder. Does not read its text.
     ///
     /// # Errors
     /// [`FileError::InvalidPath`], [`FileError::NotFound`], [`FileError::Store`].
@@ -63,7 +63,7 @@ impl<'s> Files<'s> {
         self.store.metadata(path)
     }
 
-    /// Whether there is a file or folder at a path.
+    /// Returns whether there is a file or folder at a path.
     ///
     /// # Errors
     /// [`FileError::InvalidPath`], [`FileError::Store`].
@@ -75,7 +75,7 @@ impl<'s> Files<'s> {
         }
     }
 
-    /// Writes a file, in place of one that is there. Durable when it returns.
+    /// Writes a file, replacing an existing one. The change is durable when this returns.
     ///
     /// # Errors
     /// [`FileError::InvalidPath`]; [`FileError::AlreadyExists`] for a folder; [`FileError::NotAFolder`]; a quota;
@@ -84,8 +84,8 @@ impl<'s> Files<'s> {
         self.store.write(path, text)
     }
 
-    /// Adds text at the end of a file, byte for byte, as one step; makes the file if there is none. Durable when it
-    /// returns.
+    /// Appends text to a file, byte for byte, in one atomic step; creates the file if there is none. The change is
+    /// durable when this returns.
     ///
     /// # Errors
     /// As [`write`](Files::write).
@@ -93,7 +93,7 @@ impl<'s> Files<'s> {
         self.store.append(path, text)
     }
 
-    /// The entries of a folder in the code-point order of their names, hidden ones too.
+    /// Lists a folder in code-point order of names, hidden entries included.
     ///
     /// # Errors
     /// [`FileError::InvalidPath`]; [`FileError::NotFound`]; [`FileError::NotAFolder`] for a file; [`FileError::Store`].
@@ -102,34 +102,35 @@ impl<'s> Files<'s> {
         Pages::new(|after| store.list(path, after, PAGE)).collect()
     }
 
-    /// Everything below a folder, hidden names too, depth first in the order of names, a folder before its entries; of a
-    /// file, itself alone. The store is read page by page as the iterator goes on.
+    /// Walks everything below a folder, hidden names included. The order is depth first and by name, a folder before
+    /// its entries. For a file, the walk returns the file alone. The iterator reads the store page by page.
     ///
-    /// The items are errors as for [`metadata`](Files::metadata); the iterator ends after one.
+    /// The items fail as [`metadata`](Files::metadata) does; the iterator ends after an error.
     #[must_use]
     pub fn walk(&self, path: &'s str) -> Pages<'s, WalkEntry> {
         self.walk_to(path, usize::MAX)
     }
 
-    /// As [`walk`](Files::walk), without looking into folders at `max_depth`; 0 stays in the folder itself.
+    /// As [`walk`](Files::walk), but does not descend into folders at `max_depth`. With 0 it stays in the folder
+    /// itself.
     #[must_use]
     pub fn walk_to(&self, path: &'s str, max_depth: usize) -> Pages<'s, WalkEntry> {
         let store = self.store;
         Pages::new(move |after| store.walk(path, max_depth, after, PAGE))
     }
 
-    /// Every line that matches, in the files below a folder in the order of a walk; of a file, in it alone. The store is
-    /// read page by page as the iterator goes on.
+    /// Searches the files below a folder, in the order of a walk, and returns every matching line. For a file, it
+    /// searches that file alone. The iterator reads the store page by page.
     ///
-    /// The items are errors as for [`metadata`](Files::metadata), or [`FileError::InvalidPattern`]; the iterator ends
-    /// after one.
+    /// The items fail as [`metadata`](Files::metadata) does, or with [`FileError::InvalidPattern`]; the iterator ends
+    /// after an error.
     #[must_use]
     pub fn search(&self, path: &'s str, query: SearchQuery) -> Pages<'s, SearchMatch> {
         let store = self.store;
         Pages::new(move |after| store.search(path, &query, after, PAGE))
     }
 
-    /// Deletes a file, or a folder with everything below it. Durable when it returns.
+    /// Deletes a file, or a folder with everything below it. The change is durable when this returns.
     ///
     /// # Errors
     /// [`FileError::InvalidPath`], [`FileError::Root`], [`FileError::NotFound`], [`FileError::Store`].
@@ -137,7 +138,7 @@ impl<'s> Files<'s> {
         self.store.remove(path)
     }
 
-    /// Moves a file, or a folder with everything below it. Durable when it returns.
+    /// Moves a file, or a folder with everything below it. The change is durable when this returns.
     ///
     /// # Errors
     /// [`FileError::InvalidPath`]; [`FileError::Root`]; [`FileError::NotFound`]; [`FileError::AlreadyExists`] at the
@@ -147,18 +148,18 @@ impl<'s> Files<'s> {
     }
 }
 
-/// The items of a long result, which are read page by page.
+/// Iterates over a long result and reads it page by page.
 pub struct Pages<'s, T> {
     next_page: NextPage<'s, T>,
     items: vec::IntoIter<T>,
-    place: Place,
+    position: Position,
 }
 
 /// Reads the page after a cursor.
 type NextPage<'s, T> = Box<dyn FnMut(Option<&PageCursor>) -> Result<Page<T>, FileError> + 's>;
 
-/// Where the next page begins.
-enum Place {
+/// The position of the next page.
+enum Position {
     Start,
     After(PageCursor),
     End,
@@ -167,7 +168,7 @@ enum Place {
 impl<'s, T> Pages<'s, T> {
     fn new(next_page: impl FnMut(Option<&PageCursor>) -> Result<Page<T>, FileError> + 's) -> Self {
         let items = Vec::new().into_iter();
-        Self { next_page: Box::new(next_page), items, place: Place::Start }
+        Self { next_page: Box::new(next_page), items, position: Position::Start }
     }
 }
 
@@ -179,18 +180,18 @@ impl<T> Iterator for Pages<'_, T> {
             if let Some(item) = self.items.next() {
                 return Some(Ok(item));
             }
-            let after = match &self.place {
-                Place::Start => None,
-                Place::After(cursor) => Some(cursor),
-                Place::End => return None,
+            let after = match &self.position {
+                Position::Start => None,
+                Position::After(cursor) => Some(cursor),
+                Position::End => return None,
             };
             match (self.next_page)(after) {
                 Ok(page) => {
                     self.items = page.items.into_iter();
-                    self.place = page.next.map_or(Place::End, Place::After);
+                    self.position = page.next.map_or(Position::End, Position::After);
                 }
                 Err(error) => {
-                    self.place = Place::End;
+                    self.position = Position::End;
                     return Some(Err(error));
                 }
             }

@@ -1,4 +1,4 @@
-//! The memory tool: one call in, one result out.
+//! The memory tool: runs one call and returns one result.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use crate::vfs::FileError;
 
 /// Claude's memory tool (`memory_20250818`) on an unlocked store.
 ///
-/// Shared between threads as it is; parallel calls lose nothing.
+/// Threads can share one tool or use clones of it. No change of a parallel call is lost.
 ///
 /// ```
 /// # fn main() -> Result<(), inmost::StoreError> {
@@ -27,32 +27,32 @@ pub struct MemoryTool {
     locked_hint: Option<Arc<str>>,
 }
 
-/// Builds a [`MemoryTool`] with other than the default options.
+/// Builds a [`MemoryTool`] with options other than the defaults.
 #[must_use]
 pub struct MemoryToolBuilder(MemoryTool);
 
 impl MemoryTool {
-    /// The tool with the documented defaults, on a [`Session`](crate::Session) or any other unlocked store.
+    /// Creates the tool with the documented defaults, on a [`Session`](crate::Session) or any other unlocked store.
     #[must_use]
     pub fn new(store: impl UnlockedStore + 'static) -> Self {
         Self::builder(store).build()
     }
 
-    /// Starts from the defaults.
+    /// Starts a builder from the defaults.
     pub fn builder(store: impl UnlockedStore + 'static) -> MemoryToolBuilder {
         let (store, options) = (Arc::new(store), ToolOptions::default());
         MemoryToolBuilder(Self { store, options, locked_hint: None })
     }
 
-    /// Runs a call given as JSON: the `input` of a `tool_use` block, or the whole block. There is always a result for the
-    /// model; where the store failed, the error is beside it.
+    /// Runs a call given as JSON: the `input` of a `tool_use` block, or the whole block. The reply always has a result
+    /// for the model. If the store failed, it has the store's error as well.
     ///
-    /// Bytes that are not UTF-8 are not JSON, and the model is told so.
+    /// Bytes that are not UTF-8 are handled as invalid JSON, and the result for the model says so.
     pub fn run_json(&self, json: impl AsRef<[u8]>) -> ToolReply {
         self.run_call(&ToolCall::parse(json.as_ref()))
     }
 
-    /// Runs a call that was read before.
+    /// Runs a call that is already parsed.
     pub fn run_call(&self, call: &ToolCall) -> ToolReply {
         let (result, store_error) = match call.command() {
             Ok(command) => self.run(command).into_parts(),
@@ -72,7 +72,7 @@ impl MemoryTool {
     /// As [`run_json`](MemoryTool::run_json), for hosts that treat a failing store as their own failure.
     ///
     /// # Errors
-    /// What the application must act on, when the store is locked or fails.
+    /// [`StoreError`] if the store is locked or fails.
     pub fn try_run_json(&self, json: impl AsRef<[u8]>) -> Result<ToolResult, StoreError> {
         self.run_json(json).into_result()
     }
@@ -85,8 +85,8 @@ impl MemoryTool {
         self.run(command).into_result()
     }
 
-    /// The result of a command for which there was no store. A mistake in a path comes first, as it does with a store, so
-    /// that the model is told of it whether or not the store is locked.
+    /// Returns the result of a command that could not reach the store. A mistake in a path comes first, as it does when
+    /// the store is available, so the model reads the same error whether or not the store is locked.
     fn without_store(&self, command: &ToolCommand, error: &StoreError) -> ToolResult {
         match command.check_paths(&self.options) {
             Err(mistake) => mistake.into(),
@@ -96,7 +96,7 @@ impl MemoryTool {
 }
 
 impl MemoryToolBuilder {
-    /// Everything that may be set, in place of what was set before.
+    /// Sets all options, in place of those that were set before.
     pub fn options(mut self, options: ToolOptions) -> Self {
         self.0.options = options;
         self
@@ -141,13 +141,14 @@ impl MemoryToolBuilder {
         self
     }
 
-    /// What the model reads after `Error: Memory is locked.`, such as how the user can unlock it. Nothing by default.
+    /// Sets the sentence that the model reads after `Error: Memory is locked.`, such as how the user can unlock it.
+    /// None by default.
     pub fn locked_hint(mut self, sentence: impl Into<Arc<str>>) -> Self {
         self.0.locked_hint = Some(sentence.into());
         self
     }
 
-    /// The tool.
+    /// Builds the tool.
     #[must_use]
     pub fn build(self) -> MemoryTool {
         self.0
@@ -177,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_that_are_no_text_are_no_json() {
+    fn bytes_that_are_not_utf8_are_invalid_json() {
         let memory = MemoryTool::new(Session::in_memory().unwrap());
         let (result, failed) = memory.run_json(b"{\"command\": \"view\xff\"}").into_parts();
         assert_eq!(result.content(), "Error: Invalid tool input: it is not valid JSON");
@@ -185,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn a_locked_store_tells_the_sentence_of_the_host_and_a_mistake_in_a_path_first() {
+    fn a_mistake_in_a_path_comes_before_the_hint_of_a_locked_store() {
         let session = Session::in_memory().unwrap();
         let memory = MemoryTool::builder(session.clone()).locked_hint("Ask the user.").build();
         session.lock();

@@ -1,11 +1,11 @@
-//! What came of a call of the memory tool.
+//! The reply to one call of the memory tool.
 
 use std::fmt;
 
 use crate::session::StoreError;
 use crate::tool::ToolResult;
 
-/// What came of a call: what the model is told in any case, and beside it what the host must act on.
+/// The reply to a call: always a result for the model, and the store's error if the store failed.
 #[must_use]
 pub struct ToolReply {
     result: ToolResult,
@@ -17,25 +17,25 @@ impl ToolReply {
         Self { result, store_error }
     }
 
-    /// What to send to the model.
+    /// The result to send to the model.
     #[must_use]
     pub fn result(&self) -> &ToolResult {
         &self.result
     }
 
-    /// Why the store could not do what was asked; the model is told no more than that memory is locked or unavailable.
+    /// The reason why the store failed. The model reads only that memory is locked or unavailable.
     #[must_use]
     pub fn store_error(&self) -> Option<&StoreError> {
         self.store_error.as_ref()
     }
 
-    /// Both parts.
+    /// Returns both parts.
     #[must_use]
     pub fn into_parts(self) -> (ToolResult, Option<StoreError>) {
         (self.result, self.store_error)
     }
 
-    /// The error of the store, if there was one, in place of what the model would be told.
+    /// Returns the result, or the store's error if there is one.
     ///
     /// # Errors
     /// [`store_error`](ToolReply::store_error).

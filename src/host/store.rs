@@ -1,4 +1,4 @@
-//! The trait of everything that files and the memory tool can work on.
+//! The trait that files and the memory tool work on.
 
 use crate::session::StoreError;
 use crate::tool::{ToolCommand, ToolOptions, ToolResult};
@@ -9,48 +9,48 @@ use crate::vfs::{
 
 /// An unlocked store: a [`Session`](crate::Session) of this process, or a connection to a key agent.
 ///
-/// [`MemoryTool`](crate::MemoryTool) and [`Files`](crate::Files) work on either. Applications call those; this trait is
-/// for what stands between, such as a client of a key agent or a wrapper that counts calls. Paths are those of the memory
-/// tool: `/memories`, or something below it. Every change is one atomic step and durable when its method returns.
+/// [`MemoryTool`](crate::MemoryTool) and [`Files`](crate::Files) work on either. Applications call those two. This
+/// trait is for the layers between, such as a client of a key agent or a wrapper that counts calls. Paths are those of
+/// the memory tool: `/memories` or a path below it. Every change is one atomic step, durable when its method returns.
 pub trait UnlockedStore: Send + Sync {
-    /// Runs a command of the memory tool. A mistake of the model is an `Ok` with
+    /// Runs a command of the memory tool. A mistake of the model is an `Ok` result with
     /// [`is_error`](ToolResult::is_error) set.
     ///
     /// # Errors
-    /// What the application must act on.
+    /// [`StoreError`] if the store is locked or fails.
     fn run_command(
         &self,
         command: &ToolCommand,
         options: &ToolOptions,
     ) -> Result<ToolResult, StoreError>;
 
-    /// What is known of a file or folder without reading its text.
+    /// Returns the metadata of a file or folder. Does not read its text.
     ///
     /// # Errors
     /// [`FileError::InvalidPath`], [`FileError::NotFound`], [`FileError::Store`].
     fn metadata(&self, path: &str) -> Result<Metadata, FileError>;
 
-    /// The text of a file, or of some of its lines.
+    /// Returns the text of a file, or of some of its lines.
     ///
     /// # Errors
     /// As [`metadata`](UnlockedStore::metadata); [`FileError::IsAFolder`]; [`FileError::NoSuchLine`] if the lines begin
     /// after the last one.
     fn read(&self, path: &str, lines: Option<LineRange>) -> Result<FileText, FileError>;
 
-    /// Writes a file, in place of one that is there.
+    /// Writes a file, replacing an existing one.
     ///
     /// # Errors
     /// [`FileError::InvalidPath`]; [`FileError::AlreadyExists`] for a folder; [`FileError::NotAFolder`]; a quota;
     /// [`FileError::Store`].
     fn write(&self, path: &str, text: &str) -> Result<(), FileError>;
 
-    /// Adds text at the end of a file, byte for byte; makes the file if there is none.
+    /// Appends text to a file, byte for byte; creates the file if there is none.
     ///
     /// # Errors
     /// As [`write`](UnlockedStore::write).
     fn append(&self, path: &str, text: &str) -> Result<(), FileError>;
 
-    /// Up to `most` entries of a folder, in the code-point order of their names, hidden ones too.
+    /// Returns up to `most` entries of a folder, in code-point order of names, hidden entries included.
     ///
     /// # Errors
     /// As [`metadata`](UnlockedStore::metadata); [`FileError::NotAFolder`] for a file.
@@ -61,8 +61,8 @@ pub trait UnlockedStore: Send + Sync {
         most: usize,
     ) -> Result<Page<FolderEntry>, FileError>;
 
-    /// Up to `most` entries below a folder, depth first, a folder before its entries; of a file, itself alone. Folders
-    /// at `max_depth` are not looked into; 0 is the folder itself.
+    /// Returns up to `most` entries below a folder, depth first, a folder before its entries; for a file, the file
+    /// alone. The walk does not descend into folders at `max_depth`; with 0 it stays in the folder itself.
     ///
     /// # Errors
     /// As [`metadata`](UnlockedStore::metadata).
@@ -74,7 +74,8 @@ pub trait UnlockedStore: Send + Sync {
         most: usize,
     ) -> Result<Page<WalkEntry>, FileError>;
 
-    /// Up to `most` matching lines in the files below a folder, in the order of a walk; of a file, in it alone.
+    /// Returns up to `most` matching lines from the files below a folder, in the order of a walk; for a file, from that
+    /// file alone.
     ///
     /// # Errors
     /// As [`metadata`](UnlockedStore::metadata); [`FileError::InvalidPattern`].

@@ -1,4 +1,4 @@
-//! A copy of the store in a folder of its own.
+//! A backup of the store in another folder.
 
 use std::path::Path;
 
@@ -11,20 +11,40 @@ use crate::session::generation::{FIRST_GENERATION, NextGeneration, write_headers
 use crate::session::{Session, StoreError, occupied};
 
 impl Session {
-    /// Writes a consistent copy of the store to a new folder. It opens with the same credentials, holds the same state,
-    /// and has a data key of its own. Writers wait meanwhile, readers do not.
+    /// Writes a consistent copy of the store to a new folder. The copy opens with the same credentials, holds the same
+    /// state, and has a data key of its own. Writers wait meanwhile; readers do not.
+    ///
+    /// ```
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let folder = tempfile::tempdir()?;
+    /// # let (path, copy) = (folder.path().join("claude.inmost"), folder.path().join("copy.inmost"));
+    /// use inmost::{Passphrase, Vault};
+    ///
+    /// let passphrase = Passphrase::new("correct horse battery staple")?;
+    /// let session = Vault::create(&path, &passphrase)?;
+    /// session.files().write("/memories/notes.md", "Dig.\n")?;
+    /// session.backup(&copy)?;
+    ///
+    /// let restored = Vault::open(&copy)?.unlock(&passphrase)?;
+    /// assert_eq!(restored.files().read("/memories/notes.md")?.as_str(), "Dig.\n");
+    /// # restored.lock();
+    /// # session.lock();
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
-    /// [`StoreError::AlreadyExists`]; [`StoreError::Tampered`] if a live record is damaged; [`StoreError::Io`]. Then there is no
-    /// copy, and this store is as it was. A store in memory has no header to copy: [`StoreError::InMemory`].
+    /// [`StoreError::AlreadyExists`]; [`StoreError::Tampered`] if a live record is damaged; [`StoreError::Io`];
+    /// [`StoreError::InMemory`] for a store in memory, which has no header to copy. On an error there is no copy, and
+    /// this store is unchanged.
     ///
     /// # Security
-    /// A purge of this store does not reach its backups, and a keyslot removed here still opens them.
+    /// A purge of this store does not reach its backups. A keyslot that is removed from this store still opens them.
     pub fn backup(&self, path: impl AsRef<Path>) -> Result<(), StoreError> {
-        self.backup_telling(path.as_ref(), &mut |_| {})
+        self.backup_reporting(path.as_ref(), &mut |_| {})
     }
 
-    pub(super) fn backup_telling(
+    pub(super) fn backup_reporting(
         &self,
         path: &Path,
         progress: &mut dyn FnMut(u64),

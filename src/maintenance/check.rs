@@ -1,72 +1,72 @@
-//! Reading everything and comparing it with what refers to it.
+//! Checks a store: reads every record and compares it with the references to it.
 //!
-//! Changes nothing. A reference that fails condemns only what hangs below it, so the walk goes on beside it, and every
-//! problem is reported with the names that lead to it.
+//! A check changes nothing. A bad reference affects only the records below it, so the walk continues beside it. Every
+//! problem is reported with the names on the way to it.
 
 use std::collections::HashSet;
 
 use crate::session::{Open, Session, StoreError, open};
 use inmost_format::record::node::{Entries, Entry, FileInfo, Name, Text, TextCount, Totals, What};
 use inmost_format::record::tree::{Body, Inner, Leaf, Summary};
-use inmost_format::record::{Flaw, Kind, Node, ObjectId, Place, RecordError, RecordId, Tag};
+use inmost_format::record::{Depth, Flaw, Kind, Node, ObjectId, RecordError, RecordId, Tag};
 use inmost_storage::Address;
 
-/// What a check found.
+/// The result of a check.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct CheckReport {
     /// Records read.
     pub records: u64,
-    /// Files reached.
+    /// Files reachable from the root.
     pub files: u64,
-    /// Bytes of text reached.
+    /// Bytes of text reachable from the root.
     pub bytes: u64,
-    /// Intact records that nothing refers to: harmless, and gone with the next purge.
+    /// Intact records without a reference to them. They are harmless; the next purge removes them.
     pub orphans: u64,
-    /// What is wrong, in the order in which it was found; the first 10,000.
+    /// The problems in the order in which they were found; the first 10,000.
     pub problems: Vec<StoreProblem>,
-    /// How many problems were found after those.
+    /// The number of further problems.
     pub unlisted: u64,
 }
 
-/// One thing that is wrong with a store.
+/// A problem in a store.
 ///
 /// # Security
-/// The names are plain strings, for the application to show: nothing wipes them.
+/// The names are plain strings for the application to show. They are not wiped.
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct StoreProblem {
-    /// The names that lead to it from the root; empty for what no name leads to.
+    /// The names on the way from the root; empty for an object without a path.
     pub names: Vec<String>,
-    /// What it concerns, in general words.
+    /// The affected object, in general words.
     #[cfg_attr(feature = "serde", serde(deserialize_with = "crate::session::phrase"))]
     pub what: &'static std::primitive::str,
-    /// What is wrong.
+    /// The problem, in general words.
     #[cfg_attr(feature = "serde", serde(deserialize_with = "crate::session::phrase"))]
     pub how: &'static std::primitive::str,
 }
 
 impl Session {
-    /// Authenticates every record, walks the whole tree, compares tags, counts and totals, and looks for records that
-    /// nothing refers to. Changes nothing; writers wait meanwhile, readers do not.
+    /// Checks the whole store: authenticates every record, walks the tree, compares tags, counts and totals, and counts
+    /// orphaned records. Changes nothing. Writers wait meanwhile; readers do not.
     ///
     /// # Errors
-    /// [`StoreError::Locked`], [`StoreError::Halted`], [`StoreError::Io`], [`StoreError::Storage`]. Damage is no error here
-    /// but the content of the report.
+    /// [`StoreError::Locked`], [`StoreError::Halted`], [`StoreError::Io`], [`StoreError::Storage`]. Damage is not an
+    /// error here: it is listed in the report.
     ///
     /// # Security
-    /// The report holds names, in plain strings that nothing wipes.
+    /// The report contains names in plain strings, which are not wiped.
     pub fn check(&self) -> Result<CheckReport, StoreError> {
-        self.check_telling(&mut |_| {})
+        self.check_reporting(&mut |_| {})
     }
 
-    pub(super) fn check_telling(
+    pub(super) fn check_reporting(
         &self,
         progress: &mut dyn FnMut(u64),
     ) -> Result<CheckReport, StoreError> {
-        // As the only writer: one that waited for the state would keep new readers waiting too.
+        // Runs as the exclusive writer: a writer that waited for the state's lock would block new readers.
         self.exclusive(|_| {
             self.read(|open| {
                 let mut check = Check {
@@ -92,18 +92,18 @@ struct Check<'a, P> {
     progress: P,
 }
 
-/// The names that lead to a record, wiped like the records they come from.
+/// The names on the way to a record, wiped like the records they come from.
 type Names = Vec<Name>;
 
-/// The entries of one folder, as far as it was walked.
-struct Run {
+/// The state of the walk through one folder.
+struct FolderWalk {
     keeps_totals: bool,
     entries: u64,
     last: Option<Name>,
 }
 
-/// What was found below a reference; `None` if a part of it could not be read.
-type Found<T> = Option<T>;
+/// The result of a walk below a reference; `None` if a part of it could not be read.
+type Walked<T> = Option<T>;
 
 impl<P: FnMut(u64)> Check<'_, P> {
     fn tree(&mut self) -> Result<(), StoreError> {
@@ -111,13 +111,13 @@ impl<P: FnMut(u64)> Check<'_, P> {
         self.reached.insert(self.open.sealer().address(RecordId::ROOT));
         let mut names = Names::new();
         let tree = RecordId::folder(root.tree.id);
-        let totals = self.folder(&mut names, Place::TOP, tree, &root.tree.tag, true)?;
+        let totals = self.folder(&mut names, Depth::TOP, tree, &root.tree.tag, true)?;
         if totals.is_some_and(|totals| (totals.files, totals.bytes) != (root.files, root.bytes)) {
-            self.problem(&names, Kind::Root, "does not have the totals of its tree");
+            self.problem(&names, Kind::Root, "has totals that differ from its tree");
         }
-        // What is being reaped keeps no totals.
+        // Totals are not kept for objects that are being reaped.
         let system = RecordId::folder(root.system.id);
-        self.folder(&mut names, Place::TOP, system, &root.system.tag, false)?;
+        self.folder(&mut names, Depth::TOP, system, &root.system.tag, false)?;
         Ok(())
     }
 
@@ -137,32 +137,32 @@ impl<P: FnMut(u64)> Check<'_, P> {
                 match self.open.sealer().open_any(&address, &value) {
                     Ok(_) => self.report.orphans = self.report.orphans.saturating_add(1),
                     Err(flaw) => {
-                        self.report.add(&[], "a record that nothing refers to", flaw.describe());
+                        self.report.add(&[], "an orphaned record", flaw.describe());
                     }
                 }
             }
         }
     }
 
-    /// Walks a folder and answers its totals as they should be.
+    /// Walks a folder and returns its totals as they should be.
     fn folder(
         &mut self,
         names: &mut Names,
-        place: Place,
+        depth: Depth,
         id: RecordId,
         tag: &Tag,
         keeps_totals: bool,
-    ) -> Result<Found<Totals>, StoreError> {
-        let Some((place, Node::Folder(folder))) = self.load(names, place, id, tag)? else {
+    ) -> Result<Walked<Totals>, StoreError> {
+        let Some((depth, Node::Folder(folder))) = self.load(names, depth, id, tag)? else {
             return Ok(None);
         };
-        let mut run = Run { keeps_totals, entries: 0, last: None };
+        let mut run = FolderWalk { keeps_totals, entries: 0, last: None };
         let totals = match &folder.body {
-            Body::Inline(entries) => self.leaf(names, place, entries, &mut run)?,
-            Body::Tree(inner) => self.inner(names, place, id.object, inner, &mut run)?,
+            Body::Inline(entries) => self.leaf(names, depth, entries, &mut run)?,
+            Body::Tree(inner) => self.inner(names, depth, id.object, inner, &mut run)?,
         };
         if keeps_totals && totals.is_some_and(|totals| totals != folder.totals) {
-            self.problem(names, Kind::Folder, "does not have the totals of what it holds");
+            self.problem(names, Kind::Folder, "has totals that differ from its content");
         }
         Ok(totals)
     }
@@ -170,24 +170,24 @@ impl<P: FnMut(u64)> Check<'_, P> {
     fn inner(
         &mut self,
         names: &mut Names,
-        place: Place,
+        depth: Depth,
         object: ObjectId,
         inner: &Inner<<Entries as Leaf>::Summary>,
-        run: &mut Run,
-    ) -> Result<Found<Totals>, StoreError> {
+        run: &mut FolderWalk,
+    ) -> Result<Walked<Totals>, StoreError> {
         let mut sum = Some(Totals::default());
         for (id, tag, summary) in inner.children::<Entries>(object) {
-            let below = match self.load(names, place, id, tag)? {
-                Some((place, Node::FolderLeaf(entries))) => {
+            let below = match self.load(names, depth, id, tag)? {
+                Some((depth, Node::FolderLeaf(entries))) => {
                     if entries.summary() != *summary {
                         self.problem(names, Kind::FolderInner, MISCOUNT);
                     }
-                    self.leaf(names, place, &entries, run)?
+                    self.leaf(names, depth, &entries, run)?
                 }
-                Some((place, Node::FolderInner(inner))) => {
+                Some((depth, Node::FolderInner(inner))) => {
                     let before = run.entries;
-                    let below = self.inner(names, place, object, &inner, run)?;
-                    // What could not be read below is a problem already, and missing from the count.
+                    let below = self.inner(names, depth, object, &inner, run)?;
+                    // An unreadable part below is reported already, and its entries are not in the count.
                     let count = below.map_or(summary.count, |_| run.entries - before);
                     let first = inner.children::<Entries>(object).next();
                     let is_first = first.is_some_and(|(_, _, first)| first.first == summary.first);
@@ -206,11 +206,12 @@ impl<P: FnMut(u64)> Check<'_, P> {
     fn leaf(
         &mut self,
         names: &mut Names,
-        place: Place,
+        depth: Depth,
         entries: &Entries,
-        run: &mut Run,
-    ) -> Result<Found<Totals>, StoreError> {
-        // After those of the leaf before: a search goes to the leaf in which the name would have its place.
+        run: &mut FolderWalk,
+    ) -> Result<Walked<Totals>, StoreError> {
+        // Names must also follow those of the previous leaf: a search descends into the leaf whose range covers the
+        // name.
         let in_order = run.last.iter().chain(entries.0.iter().map(|entry| &entry.name));
         if !in_order.is_sorted_by(|left, right| left.as_str() < right.as_str()) {
             self.problem(names, Kind::FolderLeaf, "has names out of order");
@@ -220,28 +221,28 @@ impl<P: FnMut(u64)> Check<'_, P> {
         let mut sum = Some(Totals::default());
         for entry in &entries.0 {
             names.push(entry.name.clone());
-            let below = self.entry(names, place, entry, run.keeps_totals);
+            let below = self.entry(names, depth, entry, run.keeps_totals);
             names.pop();
             sum = sum.zip(below?).map(|(sum, below)| sum.plus(&below));
         }
         Ok(sum)
     }
 
-    /// Walks what an entry refers to and answers what it adds to the totals of its folder.
+    /// Walks the object of an entry and returns its share of the folder's totals.
     fn entry(
         &mut self,
         names: &mut Names,
-        place: Place,
+        depth: Depth,
         entry: &Entry,
         keeps_totals: bool,
-    ) -> Result<Found<Totals>, StoreError> {
+    ) -> Result<Walked<Totals>, StoreError> {
         let added = match entry.what {
             What::Folder => {
-                let below = self.folder(names, place, entry.head(), &entry.tag, keeps_totals)?;
+                let below = self.folder(names, depth, entry.head(), &entry.tag, keeps_totals)?;
                 below.map(|below| Totals::of_folder(&entry.name, &below))
             }
             What::File(info) => {
-                let whole = self.file(names, place, entry, &info, keeps_totals)?;
+                let whole = self.file(names, depth, entry, &info, keeps_totals)?;
                 whole.then(|| Totals::of_file(&entry.name, info.bytes))
             }
         };
@@ -251,12 +252,12 @@ impl<P: FnMut(u64)> Check<'_, P> {
     fn file(
         &mut self,
         names: &mut Names,
-        place: Place,
+        depth: Depth,
         entry: &Entry,
         info: &FileInfo,
         is_whole: bool,
     ) -> Result<bool, StoreError> {
-        let Some((place, Node::File(file))) = self.load(names, place, entry.head(), &entry.tag)?
+        let Some((depth, Node::File(file))) = self.load(names, depth, entry.head(), &entry.tag)?
         else {
             return Ok(false);
         };
@@ -266,14 +267,14 @@ impl<P: FnMut(u64)> Check<'_, P> {
                 is_closed = text.as_str().ends_with('\n');
                 Some(text.summary())
             }
-            Body::Tree(inner) => self.rope(names, place, entry.id, inner, &mut is_closed)?,
+            Body::Tree(inner) => self.rope(names, depth, entry.id, inner, &mut is_closed)?,
         };
         let Some(count) = count else { return Ok(false) };
         let lines = count.newlines.saturating_add(u64::from(count.bytes > 0 && !is_closed));
-        // A file that is being taken apart is shorter than its entry says.
+        // A file that is being reaped is shorter than its entry says.
         if is_whole {
             if (count.bytes, lines) != (info.bytes, info.lines) {
-                self.problem(names, Kind::File, "does not have the size its folder says");
+                self.problem(names, Kind::File, "differs in size from its entry in the folder");
             }
             self.report.files = self.report.files.saturating_add(1);
             self.report.bytes = self.report.bytes.saturating_add(count.bytes);
@@ -284,20 +285,20 @@ impl<P: FnMut(u64)> Check<'_, P> {
     fn rope(
         &mut self,
         names: &mut Names,
-        place: Place,
+        depth: Depth,
         object: ObjectId,
         inner: &Inner<TextCount>,
         is_closed: &mut bool,
-    ) -> Result<Found<TextCount>, StoreError> {
+    ) -> Result<Walked<TextCount>, StoreError> {
         let mut sum = Some(TextCount::default());
         for (id, tag, summary) in inner.children::<Text>(object) {
-            let below = match self.load(names, place, id, tag)? {
+            let below = match self.load(names, depth, id, tag)? {
                 Some((_, Node::Chunk(text))) => {
                     *is_closed = text.as_str().ends_with('\n');
                     Some(text.summary())
                 }
-                Some((place, Node::FileInner(inner))) => {
-                    self.rope(names, place, object, &inner, is_closed)?
+                Some((depth, Node::FileInner(inner))) => {
+                    self.rope(names, depth, object, &inner, is_closed)?
                 }
                 _ => None,
             };
@@ -312,19 +313,19 @@ impl<P: FnMut(u64)> Check<'_, P> {
         Ok(sum)
     }
 
-    /// Reads a record, to which one at `place` refers, from the engine, whatever the cache has.
+    /// Reads a record at `depth` from the engine, bypassing the cache.
     fn load(
         &mut self,
         names: &[Name],
-        place: Place,
+        depth: Depth,
         id: RecordId,
         tag: &Tag,
-    ) -> Result<Found<(Place, Node)>, StoreError> {
+    ) -> Result<Walked<(Depth, Node)>, StoreError> {
         self.step();
         let is_new = self.reached.insert(self.open.sealer().address(id));
         let loaded = if is_new {
             open::fetch(self.open.engine(), self.open.sealer(), id, tag)
-                .and_then(|(node, _)| Ok((place.below(&node)?, node)))
+                .and_then(|(node, _)| Ok((depth.below(&node)?, node)))
         } else {
             Err(RecordError::Damaged { kind: id.kind, flaw: Flaw::Repeated })
         };
@@ -350,7 +351,7 @@ impl<P: FnMut(u64)> Check<'_, P> {
 
 impl std::fmt::Debug for StoreProblem {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        // Names are what the store hides.
+        // A store hides its names, so `Debug` does not show them.
         write!(f, "{} {} at depth {}", self.what, self.how, self.names.len())
     }
 }
@@ -362,8 +363,8 @@ impl StoreProblem {
     }
 }
 
-/// Adds to a list of what is wrong while it is short, and counts what comes after.
-pub(crate) fn list<T>(listed: &mut Vec<T>, unlisted: &mut u64, item: impl FnOnce() -> T) {
+/// Adds a problem to a list of bounded length, and counts the rest.
+pub(crate) fn list_bounded<T>(listed: &mut Vec<T>, unlisted: &mut u64, item: impl FnOnce() -> T) {
     if listed.len() < LISTED {
         listed.push(item());
     } else {
@@ -373,18 +374,20 @@ pub(crate) fn list<T>(listed: &mut Vec<T>, unlisted: &mut u64, item: impl FnOnce
 
 impl CheckReport {
     fn add(&mut self, names: &[Name], what: &'static str, how: &'static str) {
-        list(&mut self.problems, &mut self.unlisted, || StoreProblem::new(names, what, how));
+        list_bounded(&mut self.problems, &mut self.unlisted, || {
+            StoreProblem::new(names, what, how)
+        });
     }
 
-    /// Whether nothing is wrong.
+    /// Whether the check found no problem.
     #[must_use]
     pub fn is_clean(&self) -> bool {
         self.problems.is_empty()
     }
 }
 
-/// Problems in one report. Each may hold a path, and a crafted store can have as many as references.
+/// Problems listed in one report. Each may contain a path, and a crafted store can have one problem for each reference.
 const LISTED: usize = 10_000;
-/// Records read at once.
+/// Records read in one page.
 const PAGE: usize = 64;
-const MISCOUNT: &str = "counts what it refers to wrongly";
+const MISCOUNT: &str = "has wrong counts of its children";

@@ -1,21 +1,21 @@
-//! Copying the live tree to an engine under other keys, and reading it back.
+//! Copies the live tree to an engine under other keys, and reads it back.
 //!
-//! Both read each record once, so a tree that was made up costs no more than an honest one of as many records.
+//! Each record is read once, so a crafted tree costs no more than a genuine one with as many records.
 
 use crate::session::{Open, StoreError, open};
 use inmost_format::record::node::{Folder, Root, Totals};
 use inmost_format::record::tree::Body;
-use inmost_format::record::{HeaderId, Node, Place, Reached, RecordId, Sealed, Sealer, Tag};
+use inmost_format::record::{Depth, HeaderId, Node, Reached, RecordId, Sealed, Sealer, Tag};
 use inmost_storage::limits::BATCH_RECORDS;
 use inmost_storage::{Address, Batch, Engine};
 
-/// Copies the tree below the root folder, and answers the new tag of that folder and the root's new totals.
+/// Copies the tree below the root folder. Returns the new tag of that folder and the root's new totals.
 pub(super) type CopyTree<'f> =
     &'f mut dyn FnMut(&mut Copy<'_>, &Root) -> Result<(Tag, u64, u64), StoreError>;
 
-/// The whole tree as it is; whatever is damaged is an error.
+/// Copies the whole tree. Damage anywhere in it is an error.
 pub(super) fn strict(copy: &mut Copy<'_>, root: &Root) -> Result<(Tag, u64, u64), StoreError> {
-    let tag = copy.node(Place::TOP, RecordId::folder(root.tree.id), &root.tree.tag)?;
+    let tag = copy.node(Depth::TOP, RecordId::folder(root.tree.id), &root.tree.tag)?;
     Ok((tag, root.files, root.bytes))
 }
 
@@ -30,7 +30,7 @@ pub(super) struct Copy<'a> {
 }
 
 impl<'a> Copy<'a> {
-    /// Copies from an open store to an engine.
+    /// Prepares a copy from an open store to an engine.
     pub(super) fn new(open: &'a Open, sealer: &'a Sealer, into: &'a dyn Engine) -> Self {
         Self { open, sealer, into, puts: Vec::new(), records: 0, reached: Reached::default() }
     }
@@ -51,7 +51,7 @@ impl<'a> Copy<'a> {
         let (tag, files, bytes) = copy_tree(self, &root)?;
         root = Root { files, bytes, ..root };
         root.tree.tag = tag;
-        // Whatever the system folder holds was deleted or never finished.
+        // Everything in the system folder was deleted or never finished.
         let empty = Folder { next_index: 0, totals: Totals::default(), body: Body::empty() };
         let sealed = self.sealer.seal(RecordId::folder(root.system.id), &empty.into())?;
         root.system.tag = self.put(sealed)?;
@@ -60,18 +60,18 @@ impl<'a> Copy<'a> {
         self.flush()
     }
 
-    /// Copies a node, to which one at `place` refers, and everything below it.
+    /// Copies the node at `depth` and everything below it.
     pub(super) fn node(
         &mut self,
-        place: Place,
+        depth: Depth,
         id: RecordId,
         tag: &Tag,
     ) -> Result<Tag, StoreError> {
         self.reached.mark(id)?;
         let mut node = self.open.load_once(id, tag)?;
-        let place = place.below(&node)?;
+        let depth = depth.below(&node)?;
         node.children_mut(id.object, |child, tag| {
-            *tag = self.node(place, child, tag)?;
+            *tag = self.node(depth, child, tag)?;
             Ok::<(), StoreError>(())
         })?;
         let sealed = self.sealer.seal(id, &node)?;
@@ -94,7 +94,7 @@ impl<'a> Copy<'a> {
     }
 }
 
-/// Reads a tree from its root, each record of it once.
+/// Reads a tree from its root, each record once.
 pub(super) struct ReadBack<'a> {
     engine: &'a dyn Engine,
     sealer: &'a Sealer,
@@ -102,7 +102,7 @@ pub(super) struct ReadBack<'a> {
 }
 
 impl<'a> ReadBack<'a> {
-    /// How many records the tree has, the root among them.
+    /// Returns the number of records in the tree, the root included.
     pub(super) fn count(
         engine: &'a dyn Engine,
         sealer: &'a Sealer,
@@ -110,15 +110,15 @@ impl<'a> ReadBack<'a> {
     ) -> Result<u64, StoreError> {
         let mut read = Self { engine, sealer, reached: Reached::default() };
         read.reached.mark(RecordId::ROOT)?;
-        read.below(Place::TOP, RecordId::ROOT, root.clone().into())?;
+        read.below(Depth::TOP, RecordId::ROOT, root.clone().into())?;
         Ok(read.reached.count())
     }
 
-    fn below(&mut self, place: Place, id: RecordId, mut node: Node) -> Result<(), StoreError> {
+    fn below(&mut self, depth: Depth, id: RecordId, mut node: Node) -> Result<(), StoreError> {
         node.children_mut(id.object, |child, tag| {
             self.reached.mark(child)?;
             let (node, _) = open::fetch(self.engine, self.sealer, child, tag)?;
-            self.below(place.below(&node)?, child, node)
+            self.below(depth.below(&node)?, child, node)
         })
     }
 }

@@ -1,4 +1,4 @@
-//! The records of a store whose tree cannot be trusted: by their names, or one after the other.
+//! Reads the records of a store without trusting its tree: by id, or all of them in sequence.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use inmost_format::record::node::Root;
 use inmost_format::record::{Node, NodeSource, RecordError, RecordId, Sealer, Tag, sealed};
 use inmost_storage::{Address, Engine, Storage};
 
-/// An unlocked store without a session: nothing is cached, nothing is changed.
+/// An unlocked store without a session. It caches and changes nothing.
 pub(crate) struct RawStore {
     engine: Box<dyn Engine>,
     sealer: Sealer,
@@ -16,7 +16,7 @@ pub(crate) struct RawStore {
 }
 
 impl Vault {
-    /// Unlocks the header and opens the engine, and believes nothing else.
+    /// Unlocks the header and opens the engine. Nothing else needs to be intact.
     pub(crate) fn open_raw(&self, credential: &Credential<'_>) -> Result<RawStore, StoreError> {
         let (_, keys) = self.unlock_header(credential)?;
         let storage = Arc::clone(self.storage()?);
@@ -31,7 +31,7 @@ impl RawStore {
         open::read_root(&*self.engine, &self.sealer).map(|(root, _)| root).map_err(|_| RawError)
     }
 
-    /// Visits every record that authenticates, with the tag it has.
+    /// Visits every record that authenticates, with its tag.
     pub(crate) fn scan(
         &self,
         visit: &mut impl FnMut(RecordId, Tag, &Node),
@@ -39,8 +39,8 @@ impl RawStore {
         let mut after: Option<Address> = None;
         loop {
             let Ok(page) = self.engine.scan(after.as_ref(), PAGE) else {
-                // A page that the engine cannot read is skipped: addresses are spread evenly, so a step to the next
-                // first byte leaves out little.
+                // An unreadable page is skipped. Addresses are evenly distributed, so a step to the next first byte
+                // skips few records.
                 after = next_prefix(after);
                 if after.is_none() {
                     return Ok(());
@@ -89,7 +89,7 @@ fn next_prefix(after: Option<Address>) -> Option<Address> {
     Some(Address(bytes))
 }
 
-/// Records read at once.
+/// Records read in one page.
 const PAGE: usize = 16;
 
 #[cfg(test)]
@@ -102,7 +102,7 @@ mod tests {
     use inmost_format::record::node::Text;
     use inmost_format::record::{Kind, ObjectId};
 
-    /// A store with a thousand chunks that lie about evenly, four to a first byte of their addresses.
+    /// A store with a thousand chunks, evenly distributed: about four for each first byte of an address.
     fn store() -> (TestStore, HashSet<RecordId>) {
         let store = TestStore::create();
         let sealer = store.sealer();
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn a_scan_goes_on_behind_records_that_the_engine_cannot_read() {
+    fn a_scan_continues_after_records_that_the_engine_cannot_read() {
         let (store, ids) = store();
         for (from, to) in [(0, 0x0f), (0x40, 0x4f), (0xf0, 0xff)] {
             let watch = Watch::default();
@@ -127,13 +127,13 @@ mod tests {
             watch.make_unreadable(move |address| (from..=to).contains(&address.0[0]));
             let mut seen = HashSet::new();
             raw.scan(&mut |id, _, _| assert!(seen.insert(id), "visited twice")).unwrap();
-            // A page before the bad ones is lost with them: it is read at once.
+            // The page before the bad records is lost with them, because a page is read as a whole.
             let lost = from.saturating_sub(0x20)..=to;
             for id in &ids {
                 let first = store.address(*id).0[0];
                 assert!(seen.contains(id) || lost.contains(&first), "{first:#x} for {from:#x}");
             }
-            assert!(!ids.is_subset(&seen), "something cannot be read");
+            assert!(!ids.is_subset(&seen), "some records cannot be read");
         }
     }
 

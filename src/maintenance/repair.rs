@@ -1,8 +1,8 @@
-//! Dropping, on purpose, what no longer authenticates.
+//! Repairs a store: drops, on purpose, everything that no longer authenticates.
 //!
-//! The rewrite, but for damage: a file that cannot be read whole is left out, and so is a folder whose head cannot be
-//! read; of a folder that lost a part of its entries the rest is kept. Totals and the order
-//! of names are made anew from what is there.
+//! A repair is a rewrite that skips damage. It drops a file that cannot be read completely, and a folder whose head
+//! cannot be read. Of a folder that lost some of its entries, the others are kept. Totals and the order of names are
+//! computed anew.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -14,38 +14,37 @@ use crate::session::{Session, StoreError, open};
 use inmost_format::record::node::{Entries, Entry, Folder, Name, Root, Totals, What};
 use inmost_format::record::tree::{Body, Inner, Leaf, Owner};
 use inmost_format::record::{
-    Flaw, Kind, Node, NodeSink, NodeSource, ObjectId, Place, Reached, RecordError, RecordId, Tag,
+    Depth, Flaw, Kind, Node, NodeSink, NodeSource, ObjectId, Reached, RecordError, RecordId, Tag,
 };
 
-/// What a repair dropped.
+/// The objects that a repair dropped.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct RepairReport {
-    /// What is gone, in the order in which it was found; the first 10,000.
+    /// The dropped objects in the order in which they were found; the first 10,000.
     pub dropped: Vec<StoreProblem>,
-    /// How many more are gone.
+    /// The number of further dropped objects.
     pub unlisted: u64,
 }
 
 impl Session {
-    /// Writes the store anew without what is damaged, and answers what was dropped. Everything else is kept, and the
-    /// old records are gone as after a [`purge`](Session::purge): make a copy of the folder first if anything in it may
-    /// still be of use.
+    /// Rewrites the store without its damaged parts, and returns a list of those. Everything else is kept.
     ///
-    /// [`check`](Session::check) tells beforehand what would be dropped.
+    /// The old records are removed, as by a [`purge`](Session::purge). Copy the folder first if anything in it may
+    /// still be of use. [`check`](Session::check) shows beforehand what would be dropped.
     ///
     /// # Errors
-    /// [`StoreError::Tampered`] if the root folder itself cannot be read: then salvage is what is left. Those of
-    /// [`purge`](Session::purge).
+    /// [`StoreError::Tampered`] if the root folder itself cannot be read; only a salvage can help then. Otherwise those
+    /// of [`purge`](Session::purge).
     ///
     /// # Security
-    /// The report holds names, in plain strings that nothing wipes.
+    /// The report contains names in plain strings, which are not wiped.
     pub fn repair(&self) -> Result<RepairReport, StoreError> {
-        self.repair_telling(&mut |_| {})
+        self.repair_reporting(&mut |_| {})
     }
 
-    pub(super) fn repair_telling(
+    pub(super) fn repair_reporting(
         &self,
         progress: &mut dyn FnMut(u64),
     ) -> Result<RepairReport, StoreError> {
@@ -72,39 +71,39 @@ struct Repair<'a, 'c> {
 impl Repair<'_, '_> {
     fn root(&mut self, root: &Root) -> Result<(Tag, u64, u64), StoreError> {
         let id = RecordId::folder(root.tree.id);
-        let (place, head) = self.load_folder(Place::TOP, id, &root.tree.tag)?;
-        let (tag, totals, _) = self.rebuild(&mut Vec::new(), place, id.object, &head)?;
+        let (depth, head) = self.load_folder(Depth::TOP, id, &root.tree.tag)?;
+        let (tag, totals, _) = self.rebuild(&mut Vec::new(), depth, id.object, &head)?;
         Ok((tag, totals.files, totals.bytes))
     }
 
-    /// Copies what is readable of a folder; `None` if nothing of it is left.
+    /// Copies the readable part of a folder. Returns `None` if nothing of it is left.
     fn folder(
         &mut self,
         names: &mut Vec<Name>,
-        place: Place,
+        depth: Depth,
         entry: &Entry,
     ) -> Result<Option<(Tag, Totals)>, StoreError> {
-        let (place, head) = match self.load_folder(place, entry.head(), &entry.tag) {
+        let (depth, head) = match self.load_folder(depth, entry.head(), &entry.tag) {
             Ok(found) => found,
             Err(error) => return self.drop_damaged(names, error).map(|()| None),
         };
-        let (tag, totals, entries) = self.rebuild(names, place, entry.id, &head)?;
+        let (tag, totals, entries) = self.rebuild(names, depth, entry.id, &head)?;
         Ok((entries > 0).then_some((tag, totals)))
     }
 
     fn rebuild(
         &mut self,
         names: &mut Vec<Name>,
-        place: Place,
+        depth: Depth,
         object: ObjectId,
         head: &Folder,
     ) -> Result<(Tag, Totals, usize), StoreError> {
         let mut found = Vec::new();
         match &head.body {
             Body::Inline(entries) => found.clone_from(&entries.0),
-            Body::Tree(inner) => self.collect(names, place, object, inner, &mut found)?,
+            Body::Tree(inner) => self.collect(names, depth, object, inner, &mut found)?,
         }
-        // A search by name finds nothing that is out of order, and of two entries of one name only one.
+        // A search by name misses a name that is out of order, and finds only one of two entries with the same name.
         found.sort_by(|left, right| left.name.as_str().cmp(right.name.as_str()));
         let mut totals = Totals::default();
         let mut kept: Vec<Entry> = Vec::with_capacity(found.len());
@@ -115,15 +114,15 @@ impl Repair<'_, '_> {
                     self.list_dropped(
                         names,
                         entry.head().kind.describe(),
-                        "has the name of another",
+                        "has the same name as another entry",
                     );
                     None
                 }
                 What::Folder => self
-                    .folder(names, place, &entry)?
+                    .folder(names, depth, &entry)?
                     .map(|(tag, below)| (tag, Totals::of_folder(&entry.name, &below))),
                 What::File(info) => self
-                    .file(names, place, &entry)?
+                    .file(names, depth, &entry)?
                     .map(|tag| (tag, Totals::of_file(&entry.name, info.bytes))),
             };
             names.pop();
@@ -149,20 +148,20 @@ impl Repair<'_, '_> {
         Ok((tag, totals, entries))
     }
 
-    /// The entries of every part of a folder that can be read.
+    /// Collects the entries of every readable part of a folder.
     fn collect(
         &mut self,
         names: &[Name],
-        place: Place,
+        depth: Depth,
         object: ObjectId,
         inner: &Inner<<Entries as Leaf>::Summary>,
         found: &mut Vec<Entry>,
     ) -> Result<(), StoreError> {
         for (id, tag, _) in inner.children::<Entries>(object) {
-            match self.load(place, id, tag) {
+            match self.load(depth, id, tag) {
                 Ok((_, Node::FolderLeaf(entries))) => found.extend(entries.0.iter().cloned()),
-                Ok((place, Node::FolderInner(inner))) => {
-                    self.collect(names, place, object, &inner, found)?;
+                Ok((depth, Node::FolderInner(inner))) => {
+                    self.collect(names, depth, object, &inner, found)?;
                 }
                 Ok(_) => self.drop_damaged(names, malformed(Kind::FolderInner))?,
                 Err(error) => self.drop_damaged(names, error)?,
@@ -171,48 +170,48 @@ impl Repair<'_, '_> {
         Ok(())
     }
 
-    /// Copies a file if it can be read whole.
+    /// Copies a file if it can be read completely.
     fn file(
         &mut self,
         names: &[Name],
-        place: Place,
+        depth: Depth,
         entry: &Entry,
     ) -> Result<Option<Tag>, StoreError> {
-        // Read once before anything is written: half a file must not be left in the new generation.
-        match self.read_through(place, entry.head(), &entry.tag) {
-            Ok(()) => self.copy.node(place, entry.head(), &entry.tag).map(Some),
+        // Reads the file once before writing anything, so that the new generation never holds half a file.
+        match self.read_through(depth, entry.head(), &entry.tag) {
+            Ok(()) => self.copy.node(depth, entry.head(), &entry.tag).map(Some),
             Err(error) => self.drop_damaged(names, error).map(|()| None),
         }
     }
 
-    fn read_through(&mut self, place: Place, id: RecordId, tag: &Tag) -> Result<(), RecordError> {
-        let (place, mut node) = self.load(place, id, tag)?;
-        node.children_mut(id.object, |child, tag| self.read_through(place, child, tag))
+    fn read_through(&mut self, depth: Depth, id: RecordId, tag: &Tag) -> Result<(), RecordError> {
+        let (depth, mut node) = self.load(depth, id, tag)?;
+        node.children_mut(id.object, |child, tag| self.read_through(depth, child, tag))
     }
 
     fn load_folder(
         &mut self,
-        place: Place,
+        depth: Depth,
         id: RecordId,
         tag: &Tag,
-    ) -> Result<(Place, Arc<Folder>), RecordError> {
-        match self.load(place, id, tag)? {
-            (place, Node::Folder(folder)) => Ok((place, folder)),
+    ) -> Result<(Depth, Arc<Folder>), RecordError> {
+        match self.load(depth, id, tag)? {
+            (depth, Node::Folder(folder)) => Ok((depth, folder)),
             _ => Err(malformed(Kind::Folder)),
         }
     }
 
-    /// Reads a record, to which one at `place` refers, from the engine, whatever the cache has.
+    /// Reads a record at `depth` from the engine, bypassing the cache.
     fn load(
         &mut self,
-        place: Place,
+        depth: Depth,
         id: RecordId,
         tag: &Tag,
-    ) -> Result<(Place, Node), RecordError> {
+    ) -> Result<(Depth, Node), RecordError> {
         self.reached.mark(id)?;
         let open = self.copy.open;
         let (node, _) = open::fetch(open.engine(), open.sealer(), id, tag)?;
-        Ok((place.below(&node)?, node))
+        Ok((depth.below(&node)?, node))
     }
 
     fn seal(&mut self, nodes: &mut Nodes, id: RecordId, mut node: Node) -> Result<Tag, StoreError> {
@@ -234,7 +233,7 @@ impl Repair<'_, '_> {
 
     fn list_dropped(&mut self, names: &[Name], what: &'static str, how: &'static str) {
         let problem = || StoreProblem::new(names, what, how);
-        check::list(&mut self.report.dropped, &mut self.report.unlisted, problem);
+        check::list_bounded(&mut self.report.dropped, &mut self.report.unlisted, problem);
     }
 }
 
@@ -242,7 +241,7 @@ fn malformed(kind: Kind) -> RecordError {
     RecordError::Damaged { kind, flaw: Flaw::Malformed }
 }
 
-/// New nodes of one folder, until they are sealed.
+/// New nodes of one folder that are not sealed yet.
 #[derive(Default)]
 struct Nodes(HashMap<RecordId, Node>);
 

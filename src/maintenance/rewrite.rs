@@ -1,10 +1,9 @@
-//! Writing the whole store anew: one routine for real deletion, a new data key, compaction, backup and a change of
-//! engine.
+//! Rewrites the whole store: one routine for purge, data-key rotation, compaction, backup and a change of engine.
 //!
-//! Under a fresh data key, the live records go into a new generation in the order of their addresses, so that the new
-//! log shows nothing of what was written when or together. Only when that generation is synced and read back
-//! are the headers written, and only then is the old one removed: at every moment one of the two is whole. Writers
-//! wait; readers go on with the old generation until the new one takes its place.
+//! The live records are written to a new generation under a fresh data key, in order of their addresses, so the new log
+//! does not show which records were written when, or together. The headers are written only after that generation is
+//! synced and read back, and the old one is removed only after that: at any moment one of the two is complete. Writers
+//! wait. Readers use the old generation until the new one takes its place.
 
 use inmost_engines::is_built;
 use inmost_engines::memory::MemoryStorage;
@@ -19,37 +18,37 @@ use crate::session::generation::{NextGeneration, NextKeys};
 use crate::session::{Exclusive, Open, Session, StorageEngine, StoreError, open};
 
 impl Session {
-    /// Writes the store anew under a fresh data key and removes the old records: what was deleted or overwritten is gone
-    /// from the store's files, and the space it took is free.
+    /// Rewrites the store under a fresh data key and removes the old records. Deleted and overwritten content is then
+    /// gone from the store's files, and its space is free.
     ///
-    /// Writers wait meanwhile, readers do not. A store in
-    /// memory has nothing to purge.
+    /// Writers wait meanwhile; readers do not. For a store in memory this does nothing.
     ///
     /// # Errors
-    /// [`StoreError::Tampered`] if a live record is damaged; [`StoreError::Io`], [`StoreError::Storage`]. Nothing has changed
-    /// then, unless the session is halted: in that case the next unlock finds either the old or the new state.
+    /// [`StoreError::Tampered`] if a live record is damaged; [`StoreError::Io`], [`StoreError::Storage`]. On an error
+    /// nothing has changed, unless the session is halted: in that case the next unlock finds either the old or the new
+    /// state. [`StoreError::OldRecordsRemain`] if the rewrite succeeded but the old records could not be removed.
     ///
     /// # Security
     /// Old ciphertext may survive in free blocks, snapshots and copies. It opens only with an old copy of the header
     /// and a credential that was valid for it. Backups are not purged.
     pub fn purge(&self) -> Result<(), StoreError> {
-        self.purge_telling(&mut |_| {})
+        self.purge_reporting(&mut |_| {})
     }
 
-    pub(super) fn purge_telling(&self, progress: &mut dyn FnMut(u64)) -> Result<(), StoreError> {
+    pub(super) fn purge_reporting(&self, progress: &mut dyn FnMut(u64)) -> Result<(), StoreError> {
         self.exclusive(|exclusive| exclusive.rewrite(None, progress))
     }
 
-    /// Moves the store to another engine: a [`purge`](Session::purge) whose new records are kept in it. Moving to the
-    /// engine that the store has is a purge and no more.
+    /// Moves the store to another engine: a [`purge`](Session::purge) that writes the new records to that engine. For
+    /// the store's present engine it is an ordinary purge.
     ///
     /// # Errors
-    /// [`StoreError::EngineNotBuilt`], and then nothing was begun; those of [`purge`](Session::purge).
+    /// [`StoreError::EngineNotBuilt`], in which case nothing has changed; those of [`purge`](Session::purge).
     pub fn migrate(&self, engine: StorageEngine) -> Result<(), StoreError> {
-        self.migrate_telling(engine, &mut |_| {})
+        self.migrate_reporting(engine, &mut |_| {})
     }
 
-    pub(super) fn migrate_telling(
+    pub(super) fn migrate_reporting(
         &self,
         engine: StorageEngine,
         progress: &mut dyn FnMut(u64),
@@ -60,17 +59,16 @@ impl Session {
         self.exclusive(|exclusive| exclusive.rewrite(Some(engine.kind()), progress))
     }
 
-    /// Whether the store takes much more room than what it holds, so that [`purge`](Session::purge) is worth it: more than
-    /// three times the live bytes plus 8 MiB. What is live is estimated from the number of files and their length; no
-    /// record is read.
+    /// Whether a [`purge`](Session::purge) is worth its cost: the store takes more than three times the live bytes plus
+    /// 8 MiB on disk. The live bytes are estimated from the number and length of the files; no record is read.
     ///
     /// # Errors
-    /// [`StoreError::Locked`], [`StoreError::Halted`], or a failure to list the engine's files.
+    /// [`StoreError::Locked`], [`StoreError::Halted`], or an error when listing the engine's files.
     pub fn compaction_due(&self) -> Result<bool, StoreError> {
         self.read(|open| {
             let root = open.root();
-            // From the totals: reading every record would cost more than the question is worth, and would count what
-            // still waits to be reaped. A record is an eighth longer than its text, half a KiB where the text is short.
+            // Estimated from the totals: reading every record would cost too much, and would include records that wait
+            // to be reaped. A record is an eighth longer than its text; a short text takes half a KiB.
             let text = root.bytes.saturating_add(root.bytes / 8);
             let live = text.saturating_add(root.files.saturating_mul(512));
             let worth = live.saturating_mul(3).saturating_add(8 << 20);
@@ -80,7 +78,7 @@ impl Session {
 }
 
 impl Exclusive<'_> {
-    /// Moves the store to a new generation, on another engine if one is named.
+    /// Moves the store to a new generation, on another engine if one is given.
     pub(super) fn rewrite(
         &mut self,
         engine: Option<EngineKind>,
@@ -91,7 +89,7 @@ impl Exclusive<'_> {
         })
     }
 
-    /// Writes a new generation, makes the header name it, and goes on with it.
+    /// Writes a new generation, makes the header name it, and switches to it.
     pub(super) fn replace_generation(
         &mut self,
         progress: &mut dyn FnMut(u64),
@@ -105,7 +103,7 @@ impl Exclusive<'_> {
             let number = newest.checked_add(1).ok_or(StoreError::TooLarge)?;
             let next = next(keys, number)?;
             let written = write_and_announce(open, &next, copy, progress).inspect_err(|_| {
-                // What was begun is of no use; if it cannot be removed now, the next unlock does it.
+                // The unfinished generation is useless. If it cannot be removed now, the next unlock removes it.
                 let _ = open.storage().remove_generation(number);
             })?;
             Ok::<_, StoreError>(Some((old, next, written)))
@@ -114,7 +112,7 @@ impl Exclusive<'_> {
             return Ok(());
         };
         let before = self.switch(engine, next, root, root_value)?;
-        // The new generation is durable and named, and the old one is synced: closing it can fail without harm.
+        // The new generation is durable and named, and the old one is synced, so a failed close loses nothing.
         let _ = before.close();
         self.session().read(|open| {
             open.renew_anchor();
@@ -125,7 +123,7 @@ impl Exclusive<'_> {
     }
 }
 
-/// Writes the next generation, and tells the anchor of it before the header does if its keys are new.
+/// Writes the next generation. If its keys are new, also writes its mark to the anchor before a header names it.
 fn write_and_announce(
     open: &Open,
     next: &NextGeneration,
@@ -143,17 +141,17 @@ fn write_and_announce(
     Ok(written)
 }
 
-/// A generation that is complete and synced, and that no header names yet.
+/// A complete, synced generation that no header names yet.
 pub(super) struct Written {
     pub(super) engine: Box<dyn Engine>,
     pub(super) root: Root,
     pub(super) root_value: Vec<u8>,
 }
 
-/// Writes the live records under new keys, in address order, and reads them all back.
+/// Writes the live records under new keys, in order of their addresses, and reads them all back.
 ///
-/// Sealing goes from the leaves to the root, which is the order of the tree and would show in the log. So sealed
-/// records are collected first, in memory if they are few and else in a generation of their own, and copied from there in
+/// Sealing proceeds from the leaves to the root, which is the order of the tree and would show in the log. So sealed
+/// records are collected first, in memory or, for a large store, in a scratch generation, and copied from there in
 /// order.
 pub(super) fn write_generation(
     open: &Open,
@@ -167,13 +165,13 @@ pub(super) fn write_generation(
         open.root().bytes.saturating_add(open.root().files.saturating_mul(FILE_INLINE_AGAIN));
     let in_memory = MemoryStorage::default();
     let scratch_number = next.generation.checked_add(1).ok_or(StoreError::TooLarge)?;
-    let (place, kind): (&dyn Storage, _) = if size <= COLLECTED_IN_MEMORY {
+    let (scratch_storage, kind): (&dyn Storage, _) = if size <= COLLECTED_IN_MEMORY {
         (&in_memory, EngineKind::Memory)
     } else {
         storage.remove_generation(scratch_number)?;
         (storage, next.engine)
     };
-    let scratch = place.create_generation(scratch_number, kind)?;
+    let scratch = scratch_storage.create_generation(scratch_number, kind)?;
     let mut copy = Copy::new(open, &next.sealer, &*scratch);
     let copied = copy.root(commit, next.header_id(), copy_tree);
     let records = copy.records();
@@ -184,17 +182,17 @@ pub(super) fn write_generation(
         Ok(engine)
     });
     let _ = scratch.close();
-    place.remove_generation(scratch_number)?;
+    scratch_storage.remove_generation(scratch_number)?;
     let engine = engine?;
 
     let (root, root_value) = open::read_root(&*engine, &next.sealer)?;
     if ReadBack::count(&*engine, &next.sealer, &root)? != records {
-        return Err(StoreError::Storage("the new generation lacks records".to_owned()));
+        return Err(StoreError::Storage("the new generation is missing records".to_owned()));
     }
     Ok(Written { engine, root, root_value })
 }
 
-/// Copies records from one engine to another in the order of their addresses.
+/// Copies records from one engine to another in order of their addresses.
 fn sort(
     from: &dyn Engine,
     into: &dyn Engine,
@@ -213,7 +211,7 @@ fn sort(
     }
 }
 
-/// Records read at once and written in one batch.
+/// Records read in one page and written in one batch.
 const PAGE: usize = BATCH_RECORDS;
-/// Bytes of a store that is collected in memory to be sorted.
+/// The largest store, in bytes of text, that is collected in memory for sorting.
 const COLLECTED_IN_MEMORY: u64 = 64 << 20;

@@ -1,4 +1,4 @@
-//! Replacing every key of a store.
+//! Rotation: replaces every key of a store.
 
 use inmost_format::crypto::keys::DataKey;
 use inmost_format::header::{Credential, SlotInfo};
@@ -8,24 +8,24 @@ use crate::session::generation::NextGeneration;
 use crate::session::{Session, StoreError};
 
 impl Session {
-    /// Replaces every key of the store, for when one may have leaked: draws a new master key and a new data key and writes
-    /// the whole store anew. One credential is kept; the keyslots of all others are dropped, and returned, so
-    /// that they can be added again.
+    /// Replaces every key of the store, for when one may have leaked: draws a new master key and a new data key and
+    /// rewrites the whole store. One credential is kept. The keyslots of all others are dropped and returned, so that
+    /// they can be added again.
     ///
-    /// `keep` must open the store already, and stays as it is with its label and its cost. Where it is the passphrase that
-    /// leaked, replace it first. Otherwise as [`purge`](Session::purge).
+    /// `keep` must already open the store; its keyslot keeps its label and its cost. If the passphrase itself leaked,
+    /// replace it first. Apart from the keys this is a [`purge`](Session::purge).
     ///
     /// # Errors
-    /// [`StoreError::WrongPassphrase`] or [`StoreError::WrongKey`] if `keep` opens no keyslot; [`StoreError::InMemory`]; and those
-    /// of [`purge`](Session::purge).
+    /// [`StoreError::WrongPassphrase`] or [`StoreError::WrongKey`] if `keep` opens no keyslot;
+    /// [`StoreError::InMemory`]; and those of [`purge`](Session::purge).
     ///
     /// # Security
-    /// What was in the store before stays readable to whoever has the old keys and a copy of the old records.
+    /// The earlier content of the store stays readable to anyone who has the old keys and a copy of the old records.
     pub fn rotate<'a>(&self, keep: impl Into<Credential<'a>>) -> Result<Vec<SlotInfo>, StoreError> {
-        self.rotate_telling(keep.into(), &mut |_| {})
+        self.rotate_reporting(keep.into(), &mut |_| {})
     }
 
-    pub(super) fn rotate_telling(
+    pub(super) fn rotate_reporting(
         &self,
         keep: Credential<'_>,
         progress: &mut dyn FnMut(u64),

@@ -1,42 +1,42 @@
-//! Getting out of a damaged store whatever still authenticates.
+//! Salvage: extracts everything that still authenticates from a damaged store.
 //!
-//! First along the tree, as far as it can be followed. Then from the records themselves, each of which says what
-//! it is: folders and files that no readable folder leads to are found by their own names, even if the root is gone.
+//! It first follows the tree as far as possible. Then it scans the records, each of which states what it is: this finds
+//! the folders and files that no readable folder refers to, even if the root is lost.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write;
 
-use super::check::list;
+use super::check::list_bounded;
 use super::raw::RawStore;
 use crate::session::{StoreError, Vault};
 use inmost_format::header::Credential;
 use inmost_format::record::node::{Entries, Entry, What};
 use inmost_format::record::tree::{Body, Inner, Leaf};
 use inmost_format::record::{
-    Flaw, Node, NodeSource, ObjectId, Place, Reached, RecordError, RecordId, Tag, load_file,
+    Depth, Flaw, Node, NodeSource, ObjectId, Reached, RecordError, RecordId, Tag, load_file,
     load_folder, read_text,
 };
 use inmost_format::secret;
 
-/// What a salvage could not save.
+/// An object that a salvage could not extract.
 ///
 /// # Security
-/// The path is a plain string, for the application to show: nothing wipes it.
+/// The path is a plain string for the application to show. It is not wiped.
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct SalvageLoss {
-    /// The path of what is missing, or of the folder that misses something; empty if nothing leads to it.
+    /// The path of the lost object, or of the folder that lost a part; empty if the path is unknown.
     pub path: String,
-    /// What it is, in general words.
+    /// The kind of object, in general words.
     #[cfg_attr(feature = "serde", serde(deserialize_with = "crate::session::phrase"))]
     pub what: &'static std::primitive::str,
-    /// What is wrong with it.
+    /// The problem with it.
     #[cfg_attr(feature = "serde", serde(deserialize_with = "crate::session::phrase"))]
     pub how: &'static std::primitive::str,
 }
 
-/// What a salvage saved and missed.
+/// The result of a salvage.
 #[derive(Clone, Default)]
 #[non_exhaustive]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -45,21 +45,45 @@ pub struct SalvageReport {
     pub files: u64,
     /// Bytes of text saved.
     pub bytes: u64,
-    /// What is missing; the first 10,000.
+    /// The lost objects; the first 10,000.
     pub lost: Vec<SalvageLoss>,
-    /// How much more is missing.
+    /// The number of further lost objects.
     pub unlisted: u64,
 }
 
 impl Vault {
-    /// Hands every file that still authenticates to `save`, with a path and its text, and tells what is missing. Changes
-    /// nothing in the store; asks for the header and a credential, and for nothing else to be intact.
+    /// Extracts every file that still authenticates: calls `save` with the path and the text of each, and reports what
+    /// is lost.
     ///
-    /// Files that no readable folder leads to come with a path below `/memories/salvaged`. If the root, or a part of the
-    /// system folder, cannot be read, files that were deleted and not yet reaped are among them: nothing tells them apart.
+    /// Only the header must be intact, and one credential must open it. The store is not changed.
+    ///
+    /// A file that no readable folder refers to gets a path below `/memories/salvaged`. If the root or a part of the
+    /// system folder cannot be read, these include deleted files that were not reaped yet, because they cannot be told
+    /// apart.
+    ///
+    /// ```
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("claude.inmost");
+    /// use inmost::{Passphrase, StoreError, Vault};
+    ///
+    /// let passphrase = Passphrase::new("correct horse battery staple")?;
+    /// # let session = Vault::create(&path, &passphrase)?;
+    /// # session.files().write("/memories/notes.md", "Dig.\n")?;
+    /// # session.lock();
+    /// let mut files = Vec::new();
+    /// let report = Vault::open(&path)?.salvage(&passphrase, |path, text| {
+    ///     files.push((path.to_owned(), text.to_owned()));
+    ///     Ok::<(), StoreError>(())
+    /// })?;
+    /// assert_eq!((report.files, report.lost.len()), (1, 0));
+    /// assert_eq!(files, [("/memories/notes.md".to_owned(), "Dig.\n".to_owned())]);
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
-    /// Those of [`Vault::unlock`] that concern the header and the engine, and what `save` answers.
+    /// Those of [`Vault::unlock`] that concern the header and the engine, and the errors of `save`.
     pub fn salvage<'a, E: From<StoreError>>(
         &self,
         credential: impl Into<Credential<'a>>,
@@ -73,8 +97,8 @@ impl Vault {
             reached: HashSet::new(),
             nodes: Reached::default(),
         };
-        salvage.along_the_tree()?;
-        salvage.orphans()?;
+        salvage.follow_tree()?;
+        salvage.scan_orphans()?;
         Ok(salvage.report)
     }
 }
@@ -83,27 +107,27 @@ struct Salvage<'a, F> {
     raw: &'a RawStore,
     save: F,
     report: SalvageReport,
-    /// Files and folders.
+    /// Files and folders already visited.
     reached: HashSet<ObjectId>,
-    /// Nodes of the trees of folders.
+    /// Visited nodes of folder trees.
     nodes: Reached,
 }
 
 impl<F> Salvage<'_, F> {
-    fn along_the_tree<E: From<StoreError>>(&mut self) -> Result<(), E>
+    fn follow_tree<E: From<StoreError>>(&mut self) -> Result<(), E>
     where
         F: FnMut(&str, &str) -> Result<(), E>,
     {
         let root = match self.raw.root() {
             Ok(root) => root,
-            Err(error) => return self.lose("", &error.into()).map_err(E::from),
+            Err(error) => return self.record_loss("", &error.into()).map_err(E::from),
         };
-        // What was deleted and waits to be reaped is not to come back.
+        // Deleted files that wait to be reaped are not extracted.
         self.skip(root.system.id, root.system.tag);
-        self.folder("/memories", Place::TOP, root.tree.id, &root.tree.tag)
+        self.folder("/memories", Depth::TOP, root.tree.id, &root.tree.tag)
     }
 
-    fn orphans<E: From<StoreError>>(&mut self) -> Result<(), E>
+    fn scan_orphans<E: From<StoreError>>(&mut self) -> Result<(), E>
     where
         F: FnMut(&str, &str) -> Result<(), E>,
     {
@@ -135,7 +159,7 @@ impl<F> Salvage<'_, F> {
         for top in tops {
             let entries = folders.get(&top).cloned().unwrap_or_default();
             let path = format!("/memories/salvaged/{}", hex(top));
-            self.entries(&path, Place::TOP, &entries)?;
+            self.entries(&path, Depth::TOP, &entries)?;
         }
         for (file, tag) in files {
             if !self.reached.contains(&file) {
@@ -148,7 +172,7 @@ impl<F> Salvage<'_, F> {
     fn folder<E: From<StoreError>>(
         &mut self,
         path: &str,
-        place: Place,
+        depth: Depth,
         object: ObjectId,
         tag: &Tag,
     ) -> Result<(), E>
@@ -156,28 +180,28 @@ impl<F> Salvage<'_, F> {
         F: FnMut(&str, &str) -> Result<(), E>,
     {
         if !self.reached.insert(object) {
-            return self.lose(path, &repeated(RecordId::folder(object))).map_err(E::from);
+            return self.record_loss(path, &repeated(RecordId::folder(object))).map_err(E::from);
         }
         let loaded = load_folder(self.raw, object, tag)
-            .and_then(|head| Ok((place.below(&Node::Folder(head.clone()))?, head)));
-        let (place, head) = match loaded {
+            .and_then(|head| Ok((depth.below(&Node::Folder(head.clone()))?, head)));
+        let (depth, head) = match loaded {
             Ok(found) => found,
             Err(error) => {
-                // Its parts may still be found by themselves.
+                // The parts of the folder may still be found by the scan.
                 self.reached.remove(&object);
-                return self.lose(path, &error).map_err(E::from);
+                return self.record_loss(path, &error).map_err(E::from);
             }
         };
         match &head.body {
-            Body::Inline(entries) => self.entries(path, place, &entries.0),
-            Body::Tree(inner) => self.inner(path, place, object, inner),
+            Body::Inline(entries) => self.entries(path, depth, &entries.0),
+            Body::Tree(inner) => self.inner(path, depth, object, inner),
         }
     }
 
     fn inner<E: From<StoreError>>(
         &mut self,
         path: &str,
-        place: Place,
+        depth: Depth,
         object: ObjectId,
         inner: &Inner<<Entries as Leaf>::Summary>,
     ) -> Result<(), E>
@@ -189,12 +213,12 @@ impl<F> Salvage<'_, F> {
                 .nodes
                 .mark(id)
                 .and_then(|()| self.raw.load(id, tag))
-                .and_then(|node| Ok((place.below(&node)?, node)));
+                .and_then(|node| Ok((depth.below(&node)?, node)));
             match loaded {
-                Ok((place, Node::FolderLeaf(leaf))) => self.entries(path, place, &leaf.0)?,
-                Ok((place, Node::FolderInner(inner))) => self.inner(path, place, object, &inner)?,
-                Ok(_) => self.lose(path, &malformed(id))?,
-                Err(error) => self.lose(path, &error)?,
+                Ok((depth, Node::FolderLeaf(leaf))) => self.entries(path, depth, &leaf.0)?,
+                Ok((depth, Node::FolderInner(inner))) => self.inner(path, depth, object, &inner)?,
+                Ok(_) => self.record_loss(path, &malformed(id))?,
+                Err(error) => self.record_loss(path, &error)?,
             }
         }
         Ok(())
@@ -203,7 +227,7 @@ impl<F> Salvage<'_, F> {
     fn entries<E: From<StoreError>>(
         &mut self,
         path: &str,
-        place: Place,
+        depth: Depth,
         entries: &[Entry],
     ) -> Result<(), E>
     where
@@ -212,7 +236,7 @@ impl<F> Salvage<'_, F> {
         for entry in entries {
             let path = secret::format(format_args!("{path}/{}", entry.name.as_str()));
             match entry.what {
-                What::Folder => self.folder(&path, place, entry.id, &entry.tag)?,
+                What::Folder => self.folder(&path, depth, entry.id, &entry.tag)?,
                 What::File(_) => self.file(&path, entry.id, &entry.tag)?,
             }
         }
@@ -229,7 +253,7 @@ impl<F> Salvage<'_, F> {
         F: FnMut(&str, &str) -> Result<(), E>,
     {
         if !self.reached.insert(object) {
-            return self.lose(path, &repeated(RecordId::file(object))).map_err(E::from);
+            return self.record_loss(path, &repeated(RecordId::file(object))).map_err(E::from);
         }
         let text = load_file(self.raw, object, tag)
             .and_then(|head| read_text(self.raw, object, &head.body));
@@ -241,11 +265,11 @@ impl<F> Salvage<'_, F> {
                 self.report.bytes = self.report.bytes.saturating_add(bytes);
                 Ok(())
             }
-            Err(error) => self.lose(path, &error).map_err(E::from),
+            Err(error) => self.record_loss(path, &error).map_err(E::from),
         }
     }
 
-    /// Marks everything below a folder as not to be saved, as far as it can be read.
+    /// Marks everything below a folder as visited, as far as it can be read, so that it is not extracted.
     fn skip(&mut self, object: ObjectId, tag: Tag) {
         let mut folders = vec![(object, tag)];
         while let Some((object, tag)) = folders.pop() {
@@ -267,23 +291,23 @@ impl<F> Salvage<'_, F> {
         }
     }
 
-    fn lose(&mut self, path: &str, error: &RecordError) -> Result<(), StoreError> {
+    fn record_loss(&mut self, path: &str, error: &RecordError) -> Result<(), StoreError> {
         let (what, how) = match *error {
             RecordError::Damaged { kind, flaw } => (kind.describe(), flaw.describe()),
-            // The engine cannot read a part of its files: that is damage too.
+            // If the engine cannot read a part of its files, that counts as damage too.
             RecordError::Storage(_) => ("a record", "cannot be read"),
             RecordError::Randomness => return Err(StoreError::RandomnessFailed),
             RecordError::TooLarge => return Err(StoreError::TooLarge),
         };
         let lost = || SalvageLoss { path: path.to_owned(), what, how };
-        list(&mut self.report.lost, &mut self.report.unlisted, lost);
+        list_bounded(&mut self.report.lost, &mut self.report.unlisted, lost);
         Ok(())
     }
 }
 
 impl std::fmt::Debug for SalvageLoss {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        // Names are what the store hides.
+        // A store hides its names, so `Debug` does not show them.
         write!(f, "{} {}", self.what, self.how)
     }
 }

@@ -1,4 +1,4 @@
-//! Long work that says how far it is.
+//! Maintenance with a progress callback.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use super::check::CheckReport;
 use super::repair::RepairReport;
 use crate::session::{Session, StorageEngine, StoreError};
 
-/// The long work of a [`Session`], with a callback that is told how far it is.
+/// The maintenance methods of a [`Session`], with a callback for their progress.
 ///
 /// ```
 /// # fn main() -> Result<(), inmost::StoreError> {
@@ -25,7 +25,7 @@ pub struct WithProgress<'s, F> {
 }
 
 impl Session {
-    /// Long work whose `progress` is told the number of records read or written so far.
+    /// Returns the maintenance methods with a callback, which receives the number of records read or written so far.
     pub fn with_progress<F: FnMut(u64)>(&self, progress: F) -> WithProgress<'_, F> {
         WithProgress { session: self, progress }
     }
@@ -37,7 +37,7 @@ impl<F: FnMut(u64)> WithProgress<'_, F> {
     /// # Errors
     /// Those of [`Session::purge`].
     pub fn purge(mut self) -> Result<(), StoreError> {
-        self.session.purge_telling(&mut self.progress)
+        self.session.purge_reporting(&mut self.progress)
     }
 
     /// As [`Session::migrate`].
@@ -45,7 +45,7 @@ impl<F: FnMut(u64)> WithProgress<'_, F> {
     /// # Errors
     /// Those of [`Session::migrate`].
     pub fn migrate(mut self, engine: StorageEngine) -> Result<(), StoreError> {
-        self.session.migrate_telling(engine, &mut self.progress)
+        self.session.migrate_reporting(engine, &mut self.progress)
     }
 
     /// As [`Session::backup`].
@@ -53,7 +53,7 @@ impl<F: FnMut(u64)> WithProgress<'_, F> {
     /// # Errors
     /// Those of [`Session::backup`].
     pub fn backup(mut self, path: impl AsRef<Path>) -> Result<(), StoreError> {
-        self.session.backup_telling(path.as_ref(), &mut self.progress)
+        self.session.backup_reporting(path.as_ref(), &mut self.progress)
     }
 
     /// As [`Session::check`]; each record is read twice.
@@ -61,7 +61,7 @@ impl<F: FnMut(u64)> WithProgress<'_, F> {
     /// # Errors
     /// Those of [`Session::check`].
     pub fn check(mut self) -> Result<CheckReport, StoreError> {
-        self.session.check_telling(&mut self.progress)
+        self.session.check_reporting(&mut self.progress)
     }
 
     /// As [`Session::repair`].
@@ -69,7 +69,7 @@ impl<F: FnMut(u64)> WithProgress<'_, F> {
     /// # Errors
     /// Those of [`Session::repair`].
     pub fn repair(mut self) -> Result<RepairReport, StoreError> {
-        self.session.repair_telling(&mut self.progress)
+        self.session.repair_reporting(&mut self.progress)
     }
 
     /// As [`Session::rotate`].
@@ -80,6 +80,6 @@ impl<F: FnMut(u64)> WithProgress<'_, F> {
         mut self,
         keep: impl Into<Credential<'a>>,
     ) -> Result<Vec<SlotInfo>, StoreError> {
-        self.session.rotate_telling(keep.into(), &mut self.progress)
+        self.session.rotate_reporting(keep.into(), &mut self.progress)
     }
 }

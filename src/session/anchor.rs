@@ -1,64 +1,72 @@
-//! The anchor: what the newest commit was, kept outside the engine.
+//! The anchor: a record of the newest commit, kept outside the engine.
 //!
-//! An engine whose log lost its end recovers to an older state and reports success; a whole folder can be put back
-//! from a copy. Neither shows in the records, which authenticate. So after each synced commit its number and the nonce
-//! and tag of its root are written beside the header, under a MAC. A store behind its anchor was rolled back; a store
-//! ahead of it lost power between the two, which is normal.
+//! An engine whose log lost its end recovers to an older state and reports success. A whole folder can be replaced by
+//! an older copy. The records show neither, because the older ones authenticate too. So after each synced commit, the
+//! commit's number and the nonce and tag of its root are written beside the header, under a MAC. A store behind its
+//! anchor was rolled back. A store ahead of its anchor lost power between the commit and the anchor's write, which is
+//! normal.
 //!
-//! The anchor in the store's own folder detects accidents: whoever can put the store back can put it back too. An
-//! application that keeps the same value elsewhere, through [`FreshnessAnchor`], detects that as well.
+//! The anchor in the store's own folder detects accidents only: anyone who can roll back the store can roll back this
+//! anchor with it. An application that keeps the same value elsewhere, through [`FreshnessAnchor`], detects that as
+//! well.
 //!
-//! A rotation changes the key of that MAC. Before a header names the new keys, the new state's mark is written under
-//! them beside the old one's: whichever header a crash leaves finds a mark of its own. So an external value
-//! with no mark under the store's keys is refused: the store may be from before a rotation, in the hands of whoever the
-//! rotation was to shut out. In the local file it is only a missing anchor, as after any damage.
+//! A rotation changes the MAC key. Before a header names the new keys, the mark of the new state is written under them
+//! beside the old mark, so each header that a crash can leave has a mark of its own. An external value without a mark
+//! under the store's keys is therefore refused: the store may be a copy from before a rotation, brought back by an
+//! attacker whom the rotation was meant to shut out. In the local file it counts as a missing anchor, as any damage
+//! does.
 
 use std::error::Error;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::error::StoreError;
+use inmost_format::crypto::fixed_width::FixedWidth;
 use inmost_format::crypto::keys::AnchorKey;
-use inmost_format::crypto::prf::StoreId;
+use inmost_format::crypto::registry::AnchorMessage;
+use inmost_format::crypto::store_id::StoreId;
 use inmost_format::header::Unlocked;
 use inmost_storage::{AnchorSlot, Storage};
 
-/// A place outside the store that remembers the newest commit, kept by the application.
+/// Storage outside the store for the mark of its newest commit, kept by the application.
 ///
-/// It need not be secret, only harder to turn back than the store: another disk, a keyring, a server. One value
-/// belongs to one store.
+/// The value need not be secret. It only has to be harder to roll back than the store: on another disk, in a keyring,
+/// on a server. One value belongs to one store.
 pub trait FreshnessAnchor: Send + Sync {
-    /// The value that was saved last; `None` if none ever was. A value of another store, or of other keys, does not let
-    /// the store open ([`StoreError::ForeignAnchor`]).
+    /// Returns the value that was saved last, or `None` if none was ever saved. A value of another store, or under
+    /// other keys, keeps the store from opening ([`StoreError::ForeignAnchor`]).
     ///
     /// # Errors
-    /// Whatever keeps it from being read. The store opens all the same, and [`SessionStatus`](super::Status) says so.
+    /// Any reason why the value cannot be read. The store opens all the same, and [`SessionStatus`](super::SessionStatus)
+    /// reports it.
     fn load(&self) -> Result<Option<Vec<u8>>, Box<dyn Error + Send + Sync>>;
 
-    /// Keeps a value, of 88 bytes, or 176 during a rotation of the keys, in place of the last. Called after every durable
-    /// commit, by one thread at a time, which holds the session: a call to the session from here would wait for ever.
+    /// Replaces the saved value. It has 88 bytes, or 176 during a rotation of the keys.
+    ///
+    /// This is called after every durable commit, by one thread at a time, while the session's locks are held. Calling
+    /// the session from here would deadlock.
     ///
     /// # Errors
-    /// Whatever keeps it from being saved. The commit stands, and [`SessionStatus`](super::Status) says so.
+    /// Any reason why the value cannot be saved. The commit stands, and [`SessionStatus`](super::SessionStatus) reports it.
     fn save(&self, value: &[u8]) -> Result<(), Box<dyn Error + Send + Sync>>;
 }
 
-/// How far the freshness of a store is known.
+/// Whether the freshness of a store is known.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum AnchorStatus {
-    /// The anchor was there when the store was unlocked, and is written with every commit.
+    /// The anchor was present when the store was unlocked, and is written with every commit.
     Active,
-    /// There was none, or none that could be read, when the store was unlocked; it is written from now on.
+    /// No readable anchor was found when the store was unlocked. It is written from now on.
     WasMissing,
-    /// It could not be written, or the application's anchor could not be used.
+    /// The anchor could not be written, or the application's anchor could not be used.
     Failing,
-    /// The store is in memory and has none.
+    /// The store is in memory and has no anchor.
     None,
 }
 
-/// What an anchor says of one commit.
+/// The anchor's record of one commit.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Mark {
     pub(super) commit: u64,
@@ -80,30 +88,27 @@ impl Mark {
     }
 
     pub(super) fn encode(&self, key: &AnchorKey, store: &StoreId) -> Vec<u8> {
-        let mut bytes = Vec::with_capacity(MARK_BYTES);
-        bytes.extend(self.commit.to_le_bytes());
-        bytes.extend(self.generation.to_le_bytes());
-        bytes.extend(self.nonce);
-        bytes.extend(self.tag);
-        let mac = key.mac(store, &[&bytes]);
-        bytes.extend(mac);
-        bytes
+        let message = self.message();
+        [message.encode().as_slice(), &key.mac(store, &message)].concat()
     }
 
     pub(super) fn decode(bytes: &[u8], key: &AnchorKey, store: &StoreId) -> Option<Self> {
-        let (body, rest) = bytes.split_at_checked(MARK_BYTES - 32)?;
-        if !key.verify(store, &[body], rest.first_chunk::<32>()?) {
-            return None;
-        }
-        let (commit, body) = body.split_first_chunk::<8>()?;
-        let (generation, body) = body.split_first_chunk::<8>()?;
-        let (nonce, body) = body.split_first_chunk::<24>()?;
-        Some(Self {
+        let (commit, rest) = bytes.split_first_chunk::<8>()?;
+        let (generation, rest) = rest.split_first_chunk::<8>()?;
+        let (nonce, rest) = rest.split_first_chunk::<24>()?;
+        let (tag, rest) = rest.split_first_chunk::<16>()?;
+        let mark = Self {
             commit: u64::from_le_bytes(*commit),
             generation: u64::from_le_bytes(*generation),
             nonce: *nonce,
-            tag: *body.first_chunk::<16>()?,
-        })
+            tag: *tag,
+        };
+        key.verify(store, &mark.message(), rest.first_chunk::<32>()?).then_some(mark)
+    }
+
+    fn message(&self) -> AnchorMessage {
+        let Self { commit, generation, nonce, tag } = *self;
+        AnchorMessage { commit, generation, nonce, tag }
     }
 }
 
@@ -114,8 +119,8 @@ pub(crate) struct Anchor {
     external: Option<Arc<dyn FreshnessAnchor>>,
     was_missing: bool,
     foreign: bool,
-    /// The application's anchor could not be read. Then it is not written either in this session: its value may be newer
-    /// than the store, and is the only thing that would tell.
+    /// The application's anchor could not be read. In this session it is not written either: its value may be newer
+    /// than the store, and then it is the only evidence of a rollback.
     unread: bool,
     failing: AtomicBool,
 }
@@ -128,17 +133,17 @@ impl Anchor {
         Self { key, store, external, was_missing, foreign, unread, failing }
     }
 
-    /// The anchor of the same store under the keys that it is going to have.
+    /// The anchor of the same store under its next keys.
     pub(super) fn succeeded_by(&self, keys: &Unlocked) -> Self {
         let Self { was_missing, unread, .. } = *self;
         Self { was_missing, unread, ..Self::new(keys, self.external.clone()) }
     }
 
-    /// Writes the mark of a state that is going to be under other keys, and leaves that of the present one in its place.
+    /// Writes the mark of a future state under other keys, and keeps the mark of the present state beside it.
     ///
     /// # Errors
-    /// [`StoreError::AnchorUnavailable`] if the application's anchor does not take part. It would call the new state
-    /// foreign, and a copy from before, which opens with the old keys, the newest.
+    /// [`StoreError::AnchorUnavailable`] if the application's anchor cannot be read or written. Its value would then be
+    /// foreign to the new state, while an older copy, which opens with the old keys, would count as the newest.
     pub(super) fn announce(
         &self,
         storage: &dyn Storage,
@@ -147,7 +152,7 @@ impl Anchor {
         then: &Mark,
     ) -> Result<(), StoreError> {
         let announced = next.encode(then);
-        // The number of a commit is one above the last, so this is the slot that the present mark is not in.
+        // Commit numbers rise by one, so this is not the slot of the present mark.
         let local = storage.write_anchor(then.slot(), &announced).is_ok();
         let both = [self.encode(now), announced].concat();
         let external = self.external.as_ref().is_none_or(|external| external.save(&both).is_ok());
@@ -155,19 +160,19 @@ impl Anchor {
         if external && !self.unread { Ok(()) } else { Err(StoreError::AnchorUnavailable) }
     }
 
-    /// Whether the value that the application keeps, or the one beside the header, was written under other keys.
+    /// Whether the application's value, or the one beside the header, was written under other keys.
     pub(super) fn is_foreign(&self) -> bool {
         self.foreign
     }
 
-    /// The newest commit that any anchor knows of. What cannot be read counts as missing: the anchor must not be one
-    /// more thing whose damage makes a store unusable.
+    /// The newest commit in any anchor. An unreadable anchor counts as missing, so that damage to it cannot make a
+    /// store unusable.
     pub(super) fn newest(&mut self, storage: &dyn Storage, generation: u64) -> Option<Mark> {
         let local = storage.read_anchor().unwrap_or_default();
         let newest = self.newest_of(local.iter().map(Vec::as_slice));
         self.was_missing = newest.is_none();
-        // The generation that a mark names can be read without its key. If it is one that may have come after this, then
-        // the header and the records were put back to before a rotation. Anything else is damage.
+        // The generation in a mark can be read without the key. If that generation may have come after this one, the
+        // header and the records were restored from before a rotation. Any other number is damage.
         self.foreign = newest.is_none()
             && local.iter().any(|slot| {
                 let named = slot.get(8..).and_then(|rest| rest.first_chunk::<8>());
@@ -193,8 +198,8 @@ impl Anchor {
         newest.into_iter().chain(external).max_by_key(|mark| mark.commit)
     }
 
-    /// Remembers a commit that is durable. Not synced but for the first of a session: if power fails first, the store
-    /// is ahead of its anchor, which is no alarm.
+    /// Writes the mark of a durable commit. Only the first write of a session is synced: if power fails before a later
+    /// one is stored, the store is ahead of its anchor, which is accepted.
     pub(crate) fn remember(&self, storage: &dyn Storage, mark: &Mark) {
         let bytes = self.encode(mark);
         let local = storage.write_anchor(mark.slot(), &bytes).is_ok();
@@ -202,7 +207,7 @@ impl Anchor {
         self.failing.store(!(local && external), Ordering::Relaxed);
     }
 
-    /// As [`remember`](Self::remember), and in both slots, so that nothing is left of roots before.
+    /// As [`remember`](Self::remember), but writes both slots, so that no mark of an earlier root remains.
     pub(super) fn renew(&self, storage: &dyn Storage, mark: &Mark) {
         let bytes = self.encode(mark);
         for slot in [AnchorSlot::Even, AnchorSlot::Odd] {
@@ -232,7 +237,7 @@ impl Anchor {
     }
 }
 
-/// Whether a store whose newest commit has the mark `found` may be believed after `seen`.
+/// Checks the mark `found` of a store's newest commit against the newest mark `seen` in any anchor.
 pub(super) fn check(found: &Mark, seen: Option<&Mark>) -> Result<(), StoreError> {
     match seen {
         Some(seen)
@@ -244,7 +249,7 @@ pub(super) fn check(found: &Mark, seen: Option<&Mark>) -> Result<(), StoreError>
     }
 }
 
-/// Generations that a store may have gone on by since a copy of it was made; random bytes hardly ever name one of them.
+/// The most generations by which a store can be ahead of a copy of it. Random bytes hardly ever name one of them.
 const ROTATIONS: u64 = 1 << 20;
 
 /// Commit, generation, nonce, tag, MAC.

@@ -1,14 +1,14 @@
-//! Decoded nodes that were read or written lately, within a bound and wiped when they go.
+//! Decoded nodes that were read or written recently, within a bound; wiped when they are evicted.
 //!
-//! An entry is good for one tag only. A reference names the tag it wants, so the cache cannot answer
-//! with a state that the reference does not mean, and nothing has to be invalidated.
+//! An entry is valid for one tag only. A reference names the tag it wants, so the cache can never return a different
+//! state, and nothing has to be invalidated.
 
 use std::collections::HashMap;
 
 use inmost_format::record::{Node, RecordId, Tag};
 
-/// A bounded cache in two generations: when the young one would outgrow half the bound, it becomes the old one and
-/// the old one is dropped. An entry that is used in the old one moves to the young.
+/// A bounded cache in two generations. When the young one would outgrow half the bound, it becomes the old one and the
+/// old one is dropped. An entry of the old one that is used moves to the young one.
 pub(super) struct NodeCache {
     bound: usize,
     young: HashMap<RecordId, Cached>,
@@ -23,12 +23,12 @@ struct Cached {
 }
 
 impl NodeCache {
-    /// A cache of at most this many bytes.
+    /// Creates a cache of at most this many bytes.
     pub(super) fn new(bound: usize) -> Self {
         Self { bound, young: HashMap::new(), young_bytes: 0, old: HashMap::new() }
     }
 
-    /// The node, if it is here in the state of this tag.
+    /// Returns the node if it is cached with this tag.
     pub(super) fn get(&mut self, id: RecordId, tag: &Tag) -> Option<Node> {
         if let Some(cached) = self.young.get(&id) {
             return (cached.tag == *tag).then(|| cached.node.clone());
@@ -39,7 +39,7 @@ impl NodeCache {
         Some(node)
     }
 
-    /// Remembers a node whose body has this many bytes, unless half the bound is too little for it.
+    /// Caches a node whose body has this many bytes, unless it is larger than half the bound.
     pub(super) fn put(&mut self, id: RecordId, tag: Tag, node: Node, bytes: usize) {
         self.remove(id);
         let added = bytes.saturating_add(OVERHEAD);
@@ -54,7 +54,7 @@ impl NodeCache {
         self.young.insert(id, Cached { tag, node, bytes });
     }
 
-    /// Forgets a node.
+    /// Drops a node.
     pub(super) fn remove(&mut self, id: RecordId) {
         self.old.remove(&id);
         if let Some(cached) = self.young.remove(&id) {
@@ -64,7 +64,7 @@ impl NodeCache {
     }
 }
 
-/// What an entry costs besides its body.
+/// Bytes that an entry costs besides its body.
 const OVERHEAD: usize = 160;
 
 #[cfg(test)]
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn the_bound_holds_and_what_is_used_stays() {
+    fn the_bound_holds_and_used_entries_stay() {
         let mut cache = NodeCache::new(10_000);
         for index in 0..1_000 {
             cache.put(id(index), Tag([1; 16]), node(), 100);

@@ -1,9 +1,9 @@
-//! The writer queue: calls in order, groups of them in one batch, one sync a group.
+//! The writer queue: calls run in order, a group of them forms one batch, and each group costs one sync.
 //!
-//! A call runs under the queue's mutex against the committed state and its group's overlay. If it succeeds, its
-//! changes join the group and it waits. One of those who wait leads: it closes the group, seals it, applies
-//! it and syncs, while later calls already run for the next group. The next group is applied only after this
-//! one is synced, so the engine never holds more than one unsynced batch.
+//! A call runs under the queue's mutex against the committed state and its group's overlay. If it succeeds, its changes
+//! join the group and the call waits. One of the waiting threads leads: it closes the group, seals it, applies it and
+//! syncs, while later calls already run for the next group. The next group is applied only after this one is synced, so
+//! the engine never holds more than one unsynced batch.
 
 use std::sync::MutexGuard;
 use std::time::Instant;
@@ -23,8 +23,8 @@ use inmost_storage::limits::{BATCH_RECORDS, BATCH_RECORDS_MAX};
 impl Session {
     /// Runs one call and makes its changes durable.
     ///
-    /// `work` may run more than once: when its changes do not fit the group they met, they are dropped, the
-    /// group is committed and the call runs again on the state after it. On an error nothing has changed.
+    /// `work` may run more than once. If its changes do not fit the current group, they are dropped, the group is
+    /// committed, and the call runs again on the state after it. On an error nothing has changed.
     pub(crate) fn write<T, E: From<StoreError>>(
         &self,
         mut work: impl FnMut(&mut Txn<'_>) -> Result<T, E>,
@@ -56,8 +56,8 @@ impl Session {
         }
     }
 
-    /// Runs work that needs several durable steps in a row with no other writer between them. Readers go on
-    /// and see each step; whatever must not be seen belongs in the system folder until the last.
+    /// Runs work that needs several durable steps in a row, with no other writer between them. Readers go on and see
+    /// each step, so an unfinished change belongs in the system folder until the last step.
     pub(crate) fn exclusive<T, E: From<StoreError>>(
         &self,
         work: impl FnOnce(&mut Exclusive<'_>) -> Result<T, E>,
@@ -82,7 +82,7 @@ impl Session {
         Ok((value, txn.into_overlay()))
     }
 
-    /// Waits until the group of this number is durable, and commits it if nobody else does.
+    /// Waits until the group of this number is durable. Commits it if no other thread is leading.
     fn wait(&self, number: u64) -> Result<(), StoreError> {
         let mut progress = lock(&self.shared.progress);
         loop {
@@ -99,7 +99,7 @@ impl Session {
                 progress = lock(&self.shared.progress);
                 continue;
             }
-            // A failed commit ends the waiting too: the next to lead finds the session halted.
+            // A failed commit ends this wait too: the next leader finds the session halted.
             progress = self
                 .shared
                 .finished
@@ -121,7 +121,7 @@ impl Session {
         Leader::of(self)
     }
 
-    /// Commits the group that has formed. Only the leader may call it.
+    /// Commits the group that has formed. Only the leader may call this.
     fn commit(&self) -> Result<(), StoreError> {
         let mut queue = lock(&self.shared.queue);
         let start = Instant::now();
@@ -154,7 +154,7 @@ impl Session {
         applied.map_err(|error| self.halt(error))
     }
 
-    /// Syncs what was applied, outside every lock that a reader needs.
+    /// Syncs the applied batch, without holding any lock that a reader needs.
     fn sync(&self) -> Result<(), StoreError> {
         let synced = {
             let state = read(&self.shared.state);
@@ -167,13 +167,13 @@ impl Session {
         synced.map_err(|error| self.halt(error))
     }
 
-    /// Tells those who wait for a group before this number.
+    /// Wakes the threads that wait for a group before this number.
     fn publish(&self, number: u64) {
         lock(&self.shared.progress).durable = number;
         self.shared.finished.notify_all();
     }
 
-    /// Stops everything after a failed commit, reads too. The caller that led gets the reason.
+    /// Halts the session after a failed commit, for reads too. The leading caller gets the reason.
     pub(super) fn halt(&self, error: StoreError) -> StoreError {
         let mut state = write(&self.shared.state);
         if matches!(*state, State::Open(_)) {
@@ -183,10 +183,10 @@ impl Session {
     }
 }
 
-/// Leadership; given up when dropped, whatever happened.
+/// Leadership of a commit; released on drop, also after a panic.
 struct Leader<'a> {
     session: &'a Session,
-    /// A thread may call from a destructor while it unwinds for a reason of its own.
+    /// A destructor may make this call while its thread is already unwinding.
     was_panicking: bool,
 }
 
@@ -199,7 +199,7 @@ impl<'a> Leader<'a> {
 impl Drop for Leader<'_> {
     fn drop(&mut self) {
         if std::thread::panicking() && !self.was_panicking {
-            // A bug: the group is gone, and whoever waits for it must not be told that it is durable.
+            // A panic while leading is a bug. The group is lost, so its waiting callers must not see it as durable.
             self.session.halt(StoreError::Halted);
         }
         lock(&self.session.shared.progress).leading = false;
@@ -207,7 +207,7 @@ impl Drop for Leader<'_> {
     }
 }
 
-/// The only writer for a while.
+/// Exclusive write access, for several durable steps.
 pub(crate) struct Exclusive<'a> {
     session: &'a Session,
     queue: MutexGuard<'a, Queue>,
@@ -235,8 +235,8 @@ impl Exclusive<'_> {
         self.session
     }
 
-    /// Goes on with another generation of the same content: writes the header that names it, and returns the engine of the
-    /// old one.
+    /// Switches to another generation with the same content: writes the header that names it, and returns the engine of
+    /// the old one.
     pub(crate) fn switch(
         &mut self,
         engine: Box<dyn Engine>,
@@ -245,7 +245,7 @@ impl Exclusive<'_> {
         root_value: Vec<u8>,
     ) -> Result<Box<dyn Engine>, StoreError> {
         let session = self.session;
-        // From the first copy on, only a new unlock can tell how far it came.
+        // Once a write of copy A has begun, only a new unlock can tell which header is in effect.
         session
             .read(|open| write_headers(open.storage(), next.header()))
             .map_err(|error| session.halt(error))?;
@@ -253,7 +253,7 @@ impl Exclusive<'_> {
         Ok(state.open_mut()?.replace(engine, next, root, root_value))
     }
 
-    /// Makes a durable step of reaping alone, if there is anything to reap.
+    /// Makes one durable step of reaping, if there is anything to reap.
     pub(crate) fn reap(&mut self) -> Result<(), StoreError> {
         let mut group = Overlay::default();
         self.session.read(|open| {
@@ -266,13 +266,13 @@ impl Exclusive<'_> {
         self.flush()
     }
 
-    /// Keeps an object of the system folder from being reaped until this writer is done.
+    /// Keeps an object in the system folder from being reaped until this writer is done.
     pub(crate) fn stage(&mut self, object: ObjectId) {
         self.queue.staged = Some(object);
     }
 
     fn flush(&mut self) -> Result<(), StoreError> {
-        // Nobody waits for a group without changes, and what went before is synced.
+        // No call waits for a group without changes, and everything before it is synced.
         if self.queue.group.is_empty() {
             return Ok(());
         }
@@ -284,5 +284,5 @@ impl Exclusive<'_> {
     }
 }
 
-/// Records of a batch that calls may use, with the root; the rest is for reaping along the way.
+/// Records of a batch that calls may use, the root included; the rest is reserved for reaping.
 const CALLS_RECORDS: usize = BATCH_RECORDS - reap::RESERVED;

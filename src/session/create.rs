@@ -8,16 +8,17 @@ use super::handle::Session;
 use super::open::{self, Open};
 use super::options::SessionOptions;
 use inmost_engines::memory::MemoryStorage;
-use inmost_format::crypto::keys::{DataKey, RecordKeys};
-use inmost_format::crypto::prf::StoreId;
+use inmost_format::crypto::keys::DataKey;
+use inmost_format::crypto::record_keys::RecordKeys;
 use inmost_format::crypto::rng;
+use inmost_format::crypto::store_id::StoreId;
 use inmost_format::record::node::{Child, Root};
 use inmost_format::record::{HeaderId, ObjectId, Sealer, Tag};
 use inmost_storage::{Engine, EngineKind, Storage};
 
 impl Session {
-    /// An unlocked store that lives in memory and is gone with its last handle; for tests and for agents that
-    /// must leave nothing behind.
+    /// Creates an unlocked store that lives in memory and disappears with its last handle. It is for tests, and for
+    /// agents that must leave nothing on disk.
     ///
     /// # Errors
     /// [`StoreError::RandomnessFailed`].
@@ -27,7 +28,7 @@ impl Session {
 }
 
 impl SessionOptions {
-    /// See [`Session::in_memory`].
+    /// As [`Session::in_memory`], with these options.
     ///
     /// # Errors
     /// [`StoreError::RandomnessFailed`].
@@ -42,7 +43,7 @@ impl SessionOptions {
     }
 }
 
-/// Writes the first records of a store: a root, an empty tree, an empty system folder.
+/// Writes the first records of a store: a root, an empty tree and an empty system folder.
 pub(super) fn begin(
     engine: &dyn Engine,
     sealer: &Sealer,

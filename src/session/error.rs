@@ -1,4 +1,4 @@
-//! What the application must act on. The model never reads any of it.
+//! Errors that the application must act on. The model never reads them.
 
 use std::fmt;
 
@@ -10,134 +10,134 @@ use inmost_format::header::SlotKind;
 use inmost_format::record::{Flaw, Kind, RecordError};
 use inmost_storage::StorageError;
 
-/// A store could not do what was asked. The application or its user must act; nothing in it names a path
-/// or a text of the memory.
+/// An operation on a store failed. The application or its user must act. No message contains a path or a text of the
+/// memory.
 ///
-/// [`Display`](fmt::Display) says what happened, [`advice`](StoreError::advice) what to do.
+/// [`Display`](fmt::Display) describes what happened; [`advice`](StoreError::advice) says what to do.
 #[derive(Debug)]
 #[non_exhaustive]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum StoreError {
-    /// There is a store, or something else, where a new one should go.
+    /// The destination of a new store already exists, or is not an empty folder.
     AlreadyExists,
-    /// The disk is full. Nothing that was acknowledged is lost; the store can be unlocked and read, and things in it can
-    /// be deleted.
+    /// The disk is full. Nothing that was acknowledged is lost. The store can still be unlocked and read, and files in
+    /// it can be deleted.
     DiskFull,
-    /// The store names an engine that this build does not have.
+    /// The store's header names an engine that this build does not include.
     EngineNotBuilt,
-    /// A commit failed; what is on disk is known only after unlocking again.
+    /// A commit failed. The state on disk is known only after the next unlock.
     Halted,
-    /// The freshness anchor, that of the application or the one beside the header, was written with other keys than the
-    /// store has.
+    /// The freshness anchor, either the application's or the one beside the header, was written under keys that are not
+    /// this store's.
     ForeignAnchor,
     /// Both copies of the header are damaged or missing.
     HeaderDamaged,
-    /// The header is not the one that the records name, nor what a crash leaves of the next change: it was put back from
-    /// a copy. A removed passphrase could be alive again in it.
+    /// The header was rolled back: it is neither the header that the records name, nor the next one that an interrupted
+    /// change leaves. It was restored from a copy, in which a removed passphrase may still be valid.
     HeaderRolledBack {
         /// The revision that the records name.
         expected: u64,
-        /// The revision of the header. It may be the same: two headers of one revision exist where a change was cut short
-        /// and discarded.
+        /// The revision of the header. It can equal `expected`: an interrupted and discarded change leaves a second
+        /// header of the same revision.
         found: u64,
     },
-    /// The store lives in memory; it has neither header nor keyslots.
+    /// The store lives in memory and has neither a header nor keyslots.
     InMemory,
-    /// The freshness anchor that the application keeps cannot be read or written, and what was to be done would leave it
-    /// behind for good.
+    /// The application's freshness anchor cannot be read or written, and the operation would leave it permanently out
+    /// of date.
     AnchorUnavailable,
-    /// Another process holds the store; its process id where known.
+    /// Another process holds the store. Contains its process id where known.
     InUse(Option<u32>),
-    /// The operating system failed.
+    /// The operating system returned an error.
     Io(#[cfg_attr(feature = "serde", serde(with = "io_error"))] std::io::Error),
-    /// The key agent that holds the store could not do what was asked; a sentence that names the store and the reason.
+    /// The key agent that holds the store could not do what was asked. The sentence names the store and the reason.
     KeyAgent(String),
-    /// The header asks for more, or less, key derivation than is accepted.
+    /// The header asks for a key derivation outside the accepted bounds, above or below.
     KdfOutOfBounds(KdfOutOfBounds),
-    /// The store has one keyslot left, without which nobody could open it again.
+    /// The store has only one keyslot left. Without it, the store could never be opened again.
     LastSlot,
     /// The session was locked.
     Locked,
     /// No keyslot of this number is in use.
     NoSuchSlot(u8),
-    /// There is no store at this place.
+    /// There is no store at this path.
     NotAStore,
     /// There is not enough memory to derive the key.
     OutOfMemory,
-    /// What has the name of one of the store's files is none that is safe to use, a link to another file above all.
-    /// It was left as it is. In words, without a path.
+    /// The file under the name of one of the store's files is not safe to use, for example a link to another file. It
+    /// was left unchanged. Contains a description without a path.
     UntrustedFile(String),
-    /// The process that holds the store went away before it said whether a change was made.
+    /// The process that holds the store ended before it reported whether a change was made.
     OutcomeUnknown,
-    /// The operating system gave no randomness.
+    /// The operating system returned no random bytes.
     RandomnessFailed,
-    /// The store is older than a state that was already seen.
+    /// The store is older than a state that was seen before.
     RolledBack {
-        /// The number of the commit that was expected at least.
+        /// The lowest number that the newest commit can have.
         expected: u64,
-        /// The number found.
+        /// The number of the newest commit found.
         found: u64,
     },
-    /// The store was written anew and goes on with that, but the records from before could not be removed: they are still on
-    /// the disk, under the key that they had.
+    /// The store was rewritten and uses the new records, but the old records could not be removed. They are still on
+    /// the disk, under their old key.
     OldRecordsRemain(String),
     /// All eight keyslots are in use.
     SlotsFull,
-    /// The engine failed, in its own words.
+    /// The engine failed. Contains the engine's own message.
     Storage(String),
-    /// A tool is confined to a folder that is a file, or lies below one: someone else put it there.
+    /// The memory tool is confined to a folder, but someone else has put a file at its path or above it.
     SubtreeIsFile,
-    /// Stored bytes are not what was written there: damage or tampering, which look alike.
+    /// Stored bytes differ from those that were written. Damage and tampering look alike.
     Tampered {
-        /// What is affected, in general words.
+        /// The affected object, in general words.
         #[cfg_attr(feature = "serde", serde(deserialize_with = "crate::session::phrase"))]
         what: &'static std::primitive::str,
-        /// What is wrong with it.
+        /// The problem with it.
         #[cfg_attr(feature = "serde", serde(deserialize_with = "crate::session::phrase"))]
         how: &'static std::primitive::str,
     },
-    /// One change touches more of the tree than a single durable step may.
+    /// One change touches more records than a single durable step may.
     TooLarge,
-    /// The store is of a format that this version does not know.
+    /// The format of the store is unknown to this version.
     #[non_exhaustive]
     UnknownFormat {
         /// The version of the format.
         version: u16,
-        /// Flags of that version, of which at least one is unknown if the version is not.
+        /// The flags of that version. If the version is known, at least one flag is not.
         flags: u32,
     },
-    /// No keyslot of this kind opens with the credential: what [`WrongPassphrase`](StoreError::WrongPassphrase) is for a
-    /// credential that is not a passphrase alone.
+    /// No keyslot of this kind opens with the credential. Counterpart of
+    /// [`WrongPassphrase`](StoreError::WrongPassphrase) for every credential other than a passphrase alone.
     WrongKey(SlotKind),
-    /// The passphrase is not the one of this store.
+    /// The passphrase opens no keyslot of this store.
     WrongPassphrase,
 }
 
 impl StoreError {
-    /// One sentence that says what to do.
+    /// Returns one sentence that says what to do.
     #[must_use]
     pub fn advice(&self) -> &'static str {
         match self {
-            Self::AlreadyExists => "Choose another place, or open the store that is there.",
+            Self::AlreadyExists => "Choose another path, or open the store that exists.",
             Self::DiskFull => {
-                "Free some room on the disk, or delete something in the store, then unlock it again; nothing that was saved is lost."
+                "Free some disk space, or delete something in the store, then unlock it again; nothing that was saved is lost."
             }
             Self::EngineNotBuilt => "Use a build that includes the engine.",
             Self::Halted => "Unlock the store again; the last change may or may not be there.",
             Self::ForeignAnchor => {
-                "Look for a newer copy of the store: this one may be from before its keys were rotated. Or give the anchor of this store."
+                "Look for a newer copy of the store: this one may be from before its keys were rotated. If the anchor is that of another store, use this store's own."
             }
             Self::AnchorUnavailable => {
-                "Make the anchor reachable, unlock the store again, and repeat this."
+                "Make the anchor available, unlock the store again, and repeat the operation."
             }
             Self::OldRecordsRemain(_) => {
-                "See what holds the old generation's files, then unlock the store again, which removes them; see that they are gone."
+                "Find out which program holds the old generation's files, unlock the store again to remove them, then check that they are gone."
             }
             Self::HeaderDamaged => {
-                "Put back header.a and header.b from an earlier copy of this very folder, from after its last purge; if a keyslot has changed since, only a salvage opens with them. Or use a backup as a whole."
+                "Restore header.a and header.b from a copy of this same folder that was made after its last purge; if a keyslot has changed since then, only a salvage works with them. Or restore a whole backup."
             }
             Self::HeaderRolledBack { .. } => {
-                "Put back the newest header.a and header.b, or a whole backup of the store."
+                "Restore the newest header.a and header.b, or a whole backup of the store."
             }
             Self::InMemory => "Create a store in a folder to give it keyslots.",
             Self::InUse(_) => {
@@ -150,20 +150,22 @@ impl StoreError {
                 "Check the disk, its free space and the permissions, then try again."
             }
             Self::KdfOutOfBounds(_) => {
-                "Choose other costs; a store that asks for these opens only where its limits are raised on purpose."
+                "Choose a different cost; to open a store with this cost, raise the limits on purpose."
             }
             Self::LastSlot => "Add another keyslot first, or replace this one.",
             Self::Locked => "Unlock the store with its passphrase.",
             Self::NotAStore => "Check the path, or create a store there first.",
             Self::NoSuchSlot(_) => "List the keyslots to see which are in use.",
             Self::UntrustedFile(_) => {
-                "Do not trust the folder if it came from somebody else; otherwise move that aside, or make a copy of the store that shares no files with it."
+                "Do not trust the folder if it came from someone else; otherwise move the file aside, or make a copy of the store that shares no files with it."
             }
             Self::OutOfMemory => "Close other programs, or unlock on a machine with more memory.",
             Self::OutcomeUnknown => {
-                "Look whether the change is there before you try again; what was acknowledged before is safe."
+                "Check whether the change is there before you try again; everything acknowledged earlier is safe."
             }
-            Self::RandomnessFailed => "Try again; if it stays, the operating system is at fault.",
+            Self::RandomnessFailed => {
+                "Try again; if it happens again, check the operating system's random source."
+            }
             Self::RolledBack { .. } => {
                 "Look for a newer copy of the store; a restored backup is the usual cause."
             }
@@ -174,7 +176,7 @@ impl StoreError {
             Self::Tampered { .. } => {
                 "Restore a backup; the rest of the store stays readable, and nothing was repaired."
             }
-            Self::TooLarge => "Split the change, or spread large folders over several.",
+            Self::TooLarge => "Split the change, or split large folders into several.",
             Self::UnknownFormat { .. } => "Use the version that made the store, or a newer one.",
             Self::WrongKey(SlotKind::PassphraseAndKeyfile) => {
                 "Check that it is the keyfile of this store, then try the passphrase again."
@@ -190,31 +192,31 @@ impl StoreError {
 impl fmt::Display for StoreError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::AlreadyExists => f.write_str("There is something at this place already."),
+            Self::AlreadyExists => f.write_str("The destination already exists."),
             Self::DiskFull => f.write_str("The disk is full."),
             Self::EngineNotBuilt => f.write_str("The store uses an engine that this build lacks."),
             Self::Halted => f.write_str("An earlier write failed, so the session has stopped."),
             Self::ForeignAnchor => {
-                f.write_str("The freshness anchor was written with other keys than this store has.")
+                f.write_str("The freshness anchor was written with keys that are not this store's.")
             }
             Self::AnchorUnavailable => {
                 f.write_str("The freshness anchor cannot be read or written. Nothing has changed.")
             }
             Self::OldRecordsRemain(why) => write!(
                 f,
-                "The store was written anew, but its old records could not be removed: {why}"
+                "The store was rewritten, but its old records could not be removed: {why}"
             ),
             Self::HeaderDamaged => f.write_str("The header of the store is damaged or missing."),
             Self::HeaderRolledBack { expected, found } if expected == found => {
                 write!(
                     f,
-                    "The header was rolled back: its records name another of revision {found}."
+                    "The header was rolled back: the records name a different header of revision {found}."
                 )
             }
             Self::HeaderRolledBack { expected, found } => {
                 write!(
                     f,
-                    "The header was rolled back: it has revision {found}, its records {expected}."
+                    "The header was rolled back: it has revision {found}, but the records name revision {expected}."
                 )
             }
             Self::InMemory => f.write_str("A store in memory has no keyslots."),
@@ -230,17 +232,17 @@ impl fmt::Display for StoreError {
             Self::NoSuchSlot(number) => write!(f, "Keyslot {number} is not in use."),
             Self::NotAStore => f.write_str("There is no store at this place."),
             Self::UntrustedFile(what) => {
-                write!(f, "A file of the store is not what it should be: {what}.")
+                write!(f, "A file of the store is not safe to use: {what}.")
             }
             Self::OutOfMemory => f.write_str("There is not enough memory to derive the key."),
             Self::OutcomeUnknown => f.write_str(
-                "The process that holds the store ended before it said whether the change was made.",
+                "The process that holds the store ended before it reported whether the change was made.",
             ),
-            Self::RandomnessFailed => f.write_str("The operating system gave no randomness."),
+            Self::RandomnessFailed => f.write_str("The operating system returned no random bytes."),
             Self::RolledBack { expected, found } => {
                 write!(
                     f,
-                    "The store was rolled back: it is at {found}, and {expected} was seen before."
+                    "The store was rolled back: it is at commit {found}, but commit {expected} was seen before."
                 )
             }
             Self::SlotsFull => f.write_str("All eight keyslots are in use."),
@@ -279,7 +281,7 @@ impl std::error::Error for StoreError {
 impl From<StorageError> for StoreError {
     fn from(error: StorageError) -> Self {
         match error {
-            // Nobody else may write while we hold the lock: someone did.
+            // While we hold the lock no other process may write, but one did.
             StorageError::Conflict => Self::tampered(Kind::Root, Flaw::Stale),
             StorageError::InUse(pid) => Self::InUse(pid),
             StorageError::Io(error) => Self::Io(error),
@@ -306,7 +308,7 @@ impl From<RecordError> for StoreError {
 }
 
 impl StoreError {
-    /// Why an unlock with a credential of this kind failed.
+    /// Maps the error of an unlock with a credential of this kind.
     pub(crate) fn of_unlock(error: HeaderError, kind: SlotKind) -> Self {
         match (error, kind) {
             (HeaderError::WrongCredential, SlotKind::Passphrase) => Self::WrongPassphrase,
@@ -333,7 +335,7 @@ impl From<HeaderError> for StoreError {
             HeaderError::UnknownEngine(_) => Self::EngineNotBuilt,
             HeaderError::KdfFailed(KdfFailed::OutOfMemory(_)) => Self::OutOfMemory,
             HeaderError::KdfFailed(KdfFailed::Refused) => {
-                Self::Tampered { what: "the header", how: "asks for impossible key derivation" }
+                Self::Tampered { what: "the header", how: "has invalid key derivation parameters" }
             }
             HeaderError::KdfOutOfBounds(bounds) => Self::KdfOutOfBounds(bounds),
             HeaderError::NotAStore => Self::NotAStore,
@@ -345,11 +347,12 @@ impl From<HeaderError> for StoreError {
             HeaderError::SlotsFull => Self::SlotsFull,
             HeaderError::NoSuchSlot(number) => Self::NoSuchSlot(number),
             HeaderError::LastSlot => Self::LastSlot,
+            HeaderError::TooLong => Self::TooLarge,
         }
     }
 }
 
-/// An error of the operating system by its words: its number means nothing on another system.
+/// Serializes an operating system error as its message: its number is meaningless on another system.
 #[cfg(feature = "serde")]
 mod io_error {
     use std::io;

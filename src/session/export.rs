@@ -1,10 +1,10 @@
-//! What an engine holds, for tests that look at a store from outside.
+//! Returns an engine's records, for tests that look at a store from outside.
 
 use super::{Session, StoreError};
 use inmost_storage::Address;
 
 impl Session {
-    /// Every stored record as it is, sealed, in the order of the addresses.
+    /// Returns every stored record, sealed, in order of addresses.
     pub(crate) fn records(&self) -> Vec<(Address, Vec<u8>)> {
         let mut records: Vec<(Address, Vec<u8>)> = Vec::new();
         loop {

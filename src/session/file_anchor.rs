@@ -1,4 +1,4 @@
-//! A freshness anchor in a file of its own, for hosts that have another disk or folder to keep it on.
+//! A freshness anchor in a file, for hosts that have another disk or folder for it.
 
 use std::error::Error;
 use std::path::PathBuf;
@@ -6,11 +6,11 @@ use std::path::PathBuf;
 use super::anchor::FreshnessAnchor;
 use inmost_engines::files;
 
-/// A [`FreshnessAnchor`] in a file: what an application with no better place for it keeps outside the store.
+/// A [`FreshnessAnchor`] in a file outside the store, for applications that have no better place for it.
 ///
-/// One file is for one store, and belongs where nothing puts it back together with the store: not in its folder, and
-/// not in the same backup or synced folder. Every commit replaces it as a whole and syncs it, which
-/// costs about as much as the commit itself.
+/// One file is for one store. Keep it where it is never restored together with the store: not in the store's folder,
+/// and not in the same backup or synced folder. Every commit replaces and syncs the whole file, which costs about as
+/// much as the commit itself.
 ///
 /// ```
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -32,7 +32,7 @@ pub struct FileAnchor {
 }
 
 impl FileAnchor {
-    /// An anchor in this file, which is made with the first commit. Its folder must be there.
+    /// Creates an anchor in this file, which is written with the first commit. Its folder must exist.
     #[must_use]
     pub fn new(path: impl Into<PathBuf>) -> Self {
         Self { path: path.into() }
@@ -45,17 +45,17 @@ impl FreshnessAnchor for FileAnchor {
     }
 
     fn save(&self, value: &[u8]) -> Result<(), Box<dyn Error + Send + Sync>> {
-        // A path that was mistyped must not cost what lies there: only what could be an anchor is replaced.
+        // A mistyped path must not destroy the file there: only a file that could be an anchor is replaced.
         if let Some(held) = files::read_small(&self.path, MOST_BYTES)?
             && !matches!(held.len(), 0 | 88 | 176)
         {
-            return Err("the file is no anchor".into());
+            return Err("the file is not an anchor".into());
         }
         Ok(files::replace(&self.path, value)?)
     }
 }
 
-/// More than any value has.
+/// More bytes than any value has.
 const MOST_BYTES: u64 = 4 << 10;
 
 #[cfg(test)]
@@ -70,7 +70,7 @@ mod tests {
         let path = folder.path().join("anchor");
         let anchor = FileAnchor::new(&path);
         assert!(anchor.load().unwrap().is_none());
-        // What a crash in the middle of a save leaves is in nobody's way.
+        // The temporary file of an interrupted save does not block the next one.
         fs::write(folder.path().join(".anchor.new"), "half").unwrap();
         for value in [[1; 88].as_slice(), &[2; 176], &[3; 88]] {
             anchor.save(value).unwrap();
@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_anchor_is_an_error_and_stays() {
+    fn a_file_that_is_not_an_anchor_is_an_error_and_stays() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("anchor");
         fs::write(&path, vec![0; 4_097]).unwrap();
@@ -89,9 +89,9 @@ mod tests {
         assert!(FileAnchor::new(folder.path()).save(b"value").is_err());
         assert!(FileAnchor::new(&path).save(&[1; 88]).is_err());
         assert_eq!(fs::metadata(&path).unwrap().len(), 4_097);
-        fs::write(&path, "a text that is dear to somebody").unwrap();
+        fs::write(&path, "a text that must survive").unwrap();
         assert!(FileAnchor::new(&path).save(&[1; 88]).is_err());
-        assert_eq!(fs::read(&path).unwrap(), b"a text that is dear to somebody");
+        assert_eq!(fs::read(&path).unwrap(), b"a text that must survive");
         assert!(FileAnchor::new(folder.path().join("not/there")).save(b"value").is_err());
     }
 }

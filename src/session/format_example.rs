@@ -1,4 +1,4 @@
-//! The anchor slot of docs/FORMAT.md, computed from the numbers on that page.
+//! Checks the anchor slot in docs/FORMAT.md against the numbers on that page.
 
 use inmost_format::crypto::keys::MasterKey;
 use inmost_format::record::format_page::Page;

@@ -1,13 +1,14 @@
-//! The generation that follows the one in use, and the header that names it.
+//! The next generation, and the header that names it.
 
-use inmost_format::crypto::keys::{DataKey, RecordKeys};
+use inmost_format::crypto::keys::DataKey;
+use inmost_format::crypto::record_keys::RecordKeys;
 use inmost_format::header::{NextHeader, Unlocked};
 use inmost_format::record::{HeaderId, Sealer};
 use inmost_storage::{EngineKind, HeaderCopy, Storage};
 
 use super::error::StoreError;
 
-/// The header that a new generation belongs to, and the keys of its records.
+/// The header of a new generation, and the keys of its records.
 pub(crate) struct NextGeneration {
     pub(crate) keys: NextKeys,
     pub(crate) sealer: Sealer,
@@ -15,7 +16,7 @@ pub(crate) struct NextGeneration {
     pub(crate) engine: EngineKind,
 }
 
-/// Where the new header comes from.
+/// The source of the new header.
 pub(crate) enum NextKeys {
     /// The same master key and slots.
     Same(Box<NextHeader>),
@@ -59,7 +60,7 @@ impl NextGeneration {
     }
 }
 
-/// Writes a header to copy A, and when that is durable to copy B: one of the two is whole at any moment.
+/// Writes a header to copy A and, once that is durable, to copy B. At any moment one of the two is intact.
 pub(crate) fn write_headers(storage: &dyn Storage, header: &[u8]) -> Result<(), StoreError> {
     for copy in [HeaderCopy::A, HeaderCopy::B] {
         storage.write_header(copy, header)?;

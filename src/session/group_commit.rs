@@ -1,39 +1,40 @@
-//! How long a leader waits for delay before it closes its group.
+//! The time that a leader waits for more calls before it closes its group.
 //!
-//! Those whose group became durable are back within microseconds if they are busy. Who then closes the next group at
-//! once leaves them behind, and two halves of the callers take turns of one sync each. So a leader waits until as many
-//! calls have joined as were in the last group and behind it, for half the time that the last group took to be stored
-//! at most: `commit_delay` and `commit_siblings` of `PostgreSQL`, set by what was seen. A caller who is alone never waits.
+//! Busy callers return within microseconds once their group is durable. A leader that closed the next group at once
+//! would miss them, and two halves of the callers would take turns with one sync each. So a leader waits until as many
+//! calls have joined as were in the last group and behind it, but at most half the time that storing the last group
+//! took. This is `commit_delay` and `commit_siblings` of `PostgreSQL`, set from measurements. A caller that is alone
+//! never waits.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// What one group tells about the next.
+/// Measurements of the last group that set the delay of the next.
 #[derive(Default)]
 pub(super) struct CommitDelay {
     /// Calls in the group that is being formed.
     joined: AtomicUsize,
-    /// Some call found no room in it.
+    /// Whether a call did not fit the group.
     full: AtomicBool,
-    /// Calls in the last group, and those that waited behind it when it was durable.
+    /// Calls in the last group, plus those that waited behind it when it became durable.
     expected: AtomicUsize,
-    /// Nanoseconds of limit.
+    /// The longest wait, in nanoseconds.
     limit: AtomicU64,
 }
 
 impl CommitDelay {
-    /// A call has joined the group.
+    /// Counts a call that has joined the group.
     pub(super) fn enqueue(&self) {
         self.joined.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// A call that does not fit waits for the group to be committed.
+    /// Notes that a call does not fit and waits for the group to be committed.
     pub(super) fn mark_full(&self) {
         self.full.store(true, Ordering::Relaxed);
     }
 
-    /// Returns when the group is worth closing. The caller holds no lock that a call needs.
+    /// Waits until the group should be closed. The caller must hold no lock that a call needs.
     pub(super) fn wait(&self) {
         let limit = Duration::from_nanos(self.limit.load(Ordering::Relaxed));
         let start = Instant::now();
@@ -41,18 +42,18 @@ impl CommitDelay {
             && !self.full.load(Ordering::Relaxed)
             && start.elapsed() < limit
         {
-            // A sleep would be longer than all this.
+            // A sleep would be longer than the whole delay.
             thread::yield_now();
         }
     }
 
-    /// The group is closed; answers how many calls are in it.
+    /// Closes the group and returns the number of its calls.
     pub(super) fn close(&self) -> usize {
         self.full.store(false, Ordering::Relaxed);
         self.joined.swap(0, Ordering::Relaxed)
     }
 
-    /// A group of so many calls has been stored within `took`, and nobody has been told yet.
+    /// Records that a group of this many calls was stored within `took`. Must run before its callers are woken.
     pub(super) fn record(&self, calls: usize, took: Duration) {
         let behind = self.joined.load(Ordering::Relaxed);
         self.expected.store(calls.saturating_add(behind), Ordering::Relaxed);
@@ -61,7 +62,7 @@ impl CommitDelay {
     }
 }
 
-/// Nanoseconds that nobody waits longer than, however slow the disk: 5 ms.
+/// The longest wait in nanoseconds, however slow the disk: 5 ms.
 const LONGEST_NANOSECONDS: u64 = 5_000_000;
 
 #[cfg(test)]
@@ -70,7 +71,8 @@ mod tests {
 
     const LONG: Duration = Duration::from_secs(60);
 
-    /// How long a group waits that follows one of `calls`, `behind` of which waited, and has `joined` calls.
+    /// Returns how long a group waits that has `joined` calls, after a group of `calls` calls with `behind` calls
+    /// behind it.
     fn waited(calls: usize, behind: usize, joined: usize, full: bool, took: Duration) -> Duration {
         let delay = CommitDelay::default();
         (0..behind).for_each(|_| delay.enqueue());
@@ -85,12 +87,12 @@ mod tests {
     }
 
     #[test]
-    fn only_who_expects_delay_waits_and_not_for_long() {
+    fn only_a_leader_that_expects_calls_waits_and_not_for_long() {
         let limit = Duration::from_nanos(LONGEST_NANOSECONDS);
         assert!(waited(1, 0, 1, false, LONG) < limit, "alone");
-        assert!(waited(3, 1, 4, false, LONG) < limit, "all are there");
-        assert!(waited(3, 1, 2, true, LONG) < limit, "no room for more");
-        assert!(waited(3, 1, 2, false, Duration::ZERO) < limit, "storing takes no time");
+        assert!(waited(3, 1, 4, false, LONG) < limit, "every expected call has joined");
+        assert!(waited(3, 1, 2, true, LONG) < limit, "the group is full");
+        assert!(waited(3, 1, 2, false, Duration::ZERO) < limit, "storing took no time");
         assert!(waited(3, 1, 3, false, LONG) >= limit, "one is missing");
     }
 

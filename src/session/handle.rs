@@ -1,4 +1,4 @@
-//! An unlocked store, shared by any number of threads.
+//! The handle on an unlocked store, which threads share.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock};
 
@@ -14,16 +14,29 @@ use inmost_format::secret::{Protections, protections};
 
 /// An unlocked store: a cheap handle that clones and threads share.
 ///
-/// Calls from many threads are put in order; each is one atomic step, durable before it is acknowledged,
-/// and several waiting ones share a sync: whoever leads them waits for those who are expected back, up to half as long as
-/// the last group took to be stored, 5 ms at most. [`lock`](Session::lock), or dropping the last handle, wipes the
-/// keys and everything that was decrypted.
+/// Calls from many threads run in order. Each is one atomic step, durable before it returns. Calls that wait at the
+/// same time share one sync: the leading call waits for the expected others for up to half the time that storing the
+/// last group took, and for 5 ms at most. [`lock`](Session::lock), or dropping the last handle, wipes the keys and
+/// everything that was decrypted.
+///
+/// ```
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// use inmost::{Session, StoreError};
+///
+/// let session = Session::in_memory()?;
+/// session.files().write("/memories/notes.md", "Dig.\n")?;
+/// assert_eq!(session.status()?.files, 1);
+/// session.lock();
+/// assert!(matches!(session.status(), Err(StoreError::Locked)));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone)]
 pub struct Session {
     pub(super) shared: Arc<Shared>,
 }
 
-/// The order in which locks are taken: leadership in `progress`, then `queue`, then `state`.
+/// State shared by the handles. Locks are taken in this order: leadership in `progress`, then `queue`, then `state`.
 pub(super) struct Shared {
     pub(super) state: RwLock<State>,
     pub(super) queue: Mutex<Queue>,
@@ -33,13 +46,13 @@ pub(super) struct Shared {
     pub(super) idle: Idle,
 }
 
-/// Whether keys are there to work with.
+/// Whether the session is unlocked, locked or halted.
 pub(super) enum State {
     /// Unlocked.
     Open(Box<Open>),
-    /// Locked on purpose.
+    /// Locked by a call or by the idle lock.
     Locked,
-    /// A commit failed: what is on disk is not known, so nothing is answered from memory either.
+    /// A commit failed. The state on disk is unknown, so nothing is returned from memory either.
     Halted,
 }
 
@@ -61,7 +74,7 @@ impl State {
     }
 }
 
-/// What a session can say of itself.
+/// Counts and sizes of a session.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -72,15 +85,15 @@ pub struct SessionStatus {
     pub bytes: u64,
     /// Commits since the store was made.
     pub commit: u64,
-    /// Bytes that the engine takes on disk.
+    /// Bytes that the engine occupies on disk.
     pub disk_bytes: u64,
-    /// What the records are kept in; none in memory.
+    /// The engine that stores the records; `None` in memory.
     pub engine: Option<StorageEngine>,
-    /// What keeps the keys from swap and dumps.
+    /// The protections that keep the keys out of swap and core dumps.
     pub protections: Protections,
-    /// What one guess at a passphrase of the store costs, where it is cheapest; none in memory.
+    /// The cost of one guess at a passphrase, for the cheapest keyslot; `None` in memory.
     pub kdf_cost: Option<KdfCost>,
-    /// How far the freshness of the store is known.
+    /// Whether the freshness of the store is known.
     pub anchor: AnchorStatus,
 }
 
@@ -97,14 +110,14 @@ impl Session {
         Self { shared: Arc::new(shared) }
     }
 
-    /// Locks the store: calls under way finish, then keys and caches are wiped and the engine is closed.
-    /// Every handle of this session answers [`StoreError::Locked`] from then on.
+    /// Locks the store. Calls in progress finish; then keys and caches are wiped and the engine is closed. From then on
+    /// every handle of this session returns [`StoreError::Locked`].
     pub fn lock(&self) {
         let end = || std::mem::replace(&mut *write(&self.shared.state), State::Locked);
-        // Whoever waits for a commit gets it first, and no call slips in between.
+        // Waiting commits finish first, and no call runs in between.
         let before = self.exclusive::<_, StoreError>(|_| Ok(end())).unwrap_or_else(|_| end());
         if let State::Open(open) = before {
-            // What was acknowledged is synced already, so a close that fails loses nothing.
+            // Every acknowledged change is already synced, so a failed close loses nothing.
             let _ = open.close();
         }
     }
@@ -115,10 +128,11 @@ impl Session {
         !matches!(*read(&self.shared.state), State::Open(_))
     }
 
-    /// Counts and sizes. Asking is no use of the session: [`idle_lock`](crate::SessionOptions::idle_lock) comes all the same.
+    /// Returns counts and sizes. This does not count as use of the session for
+    /// [`idle_lock`](crate::SessionOptions::idle_lock).
     ///
     /// # Errors
-    /// [`StoreError::Locked`], [`StoreError::Halted`], or the engine's failure to tell its size.
+    /// [`StoreError::Locked`], [`StoreError::Halted`], or the engine's error if it cannot report its size.
     pub fn status(&self) -> Result<SessionStatus, StoreError> {
         let state = read(&self.shared.state);
         let open = state.open()?;
@@ -146,8 +160,8 @@ impl Session {
     }
 }
 
-// A thread that panicked inside a call left nothing half done: its overlay was dropped with it. So the locks it
-// poisoned are as good as ever.
+// A thread that panicked inside a call left nothing half done: its overlay was dropped with it. The locks that it
+// poisoned can be used again.
 
 pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)

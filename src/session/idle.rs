@@ -1,16 +1,16 @@
-//! How long a session has been unused.
+//! Measures how long a session has been unused.
 //!
-//! Two clocks are read, because the monotonic one cannot be set back and the wall clock goes on while the machine is
+//! Two clocks are read: the monotonic one cannot be set back, and the wall clock runs on while the machine is
 //! suspended.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
-/// When a session was last used.
+/// The time of a session's last use.
 pub(super) struct Idle(Mutex<Used>);
 
 struct Used {
-    /// Calls under way.
+    /// Calls in progress.
     calls: usize,
     at: Instant,
     wall: SystemTime,
@@ -25,7 +25,7 @@ impl Idle {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Counts as use until it is dropped.
+    /// Marks the session as in use until the returned value is dropped.
     pub(super) fn begin(&self) -> Call<'_> {
         self.used().calls += 1;
         Call(self)
@@ -38,13 +38,13 @@ impl Idle {
 
 impl Used {
     fn is_over(&self, limit: Duration, now: Instant, wall: SystemTime) -> bool {
-        // A wall clock that was set back says nothing.
+        // A wall clock that was set back gives no information.
         let by_wall = wall.duration_since(self.wall).unwrap_or_default();
         self.calls == 0 && now.saturating_duration_since(self.at).max(by_wall) >= limit
     }
 }
 
-/// A call under way.
+/// A call in progress.
 pub(super) struct Call<'a>(&'a Idle);
 
 impl Drop for Call<'_> {
@@ -69,7 +69,7 @@ mod tests {
         let [short, limit] = [59, 60].map(Duration::from_secs);
         assert!(!used(0).is_over(limit, at + short, wall + short));
         assert!(used(0).is_over(limit, at + limit, wall + limit));
-        // The machine slept; the wall clock was set back.
+        // The machine slept, and the wall clock was set back.
         assert!(used(0).is_over(limit, at, wall + limit));
         assert!(used(0).is_over(limit, at + limit, wall - limit));
         assert!(!used(0).is_over(limit, at, wall - limit));

@@ -1,4 +1,4 @@
-//! Locking a session that has been unused for too long. A thread looks at the clocks every now and then.
+//! Locks a session that has been unused for too long. A thread polls the clocks.
 
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -10,7 +10,7 @@ use super::open::Open;
 use super::options::SessionOptions;
 
 impl Session {
-    /// The session of an open store, which locks itself if the options say so.
+    /// Creates the session of an open store, with an idle lock if the options set one.
     pub(super) fn with(open: Open, options: &SessionOptions) -> Result<Self, StoreError> {
         let session = Self::new(open);
         if let Some(limit) = options.idle_lock {
@@ -20,7 +20,7 @@ impl Session {
     }
 }
 
-/// Starts the thread that locks `session` once it was not used for `limit`. It ends with the session.
+/// Starts the thread that locks `session` once it has been unused for `limit`. The thread ends with the session.
 fn watch(session: &Session, limit: Duration) -> io::Result<()> {
     let shared = Arc::downgrade(&session.shared);
     let pause = (limit / 8).clamp(SHORTEST_PAUSE, LONGEST_PAUSE);
@@ -47,6 +47,6 @@ fn is_in_use(shared: &Weak<Shared>, limit: Duration) -> bool {
     true
 }
 
-/// Often enough to lock soon after the machine has come back from a suspend.
+/// Short enough to lock soon after the machine resumes from a suspend.
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 const SHORTEST_PAUSE: Duration = Duration::from_millis(5);

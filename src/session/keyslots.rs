@@ -1,8 +1,8 @@
-//! Changing who may open a store: its keyslots, listed and changed while it is unlocked.
+//! The keyslots of an unlocked store: listed, added, replaced and removed.
 //!
-//! A change makes the next header, writes it to copy A and then to copy B, and then commits a root that names
-//! it; only then is it acknowledged. A crash before copy A leaves the old state, one after it the new, and in
-//! between the credentials of both open the store. Once the root is committed, the old header is refused wherever
+//! A change makes the next header, writes it to copy A and then to copy B, and then commits a root that names it; only
+//! then is it acknowledged. A crash before copy A leaves the old state, and a crash after the root leaves the new one.
+//! In between, the credentials of both open the store. Once the root is committed, the old header is refused wherever
 //! it comes from.
 
 use inmost_format::header::{NewSlot, NextHeader, SlotInfo, Unlocked};
@@ -14,7 +14,7 @@ use super::generation::write_headers;
 use super::handle::{Session, write};
 
 impl Session {
-    /// The keyslots in use, in their order.
+    /// Lists the keyslots in use, in order of their numbers.
     ///
     /// # Errors
     /// [`StoreError::InMemory`] for a store that has none; [`StoreError::Tampered`], [`StoreError::Locked`],
@@ -23,24 +23,24 @@ impl Session {
         self.read(|open| Ok(open.keys().ok_or(StoreError::InMemory)?.slots()?))
     }
 
-    /// Gives one more credential a keyslot, and says its number.
+    /// Adds a keyslot for a credential and returns the slot's number.
     ///
-    /// Pays one key derivation, during which readers go on and writers wait. No record but the root is written.
+    /// Costs one key derivation, during which readers go on and writers wait. No record but the root is written.
     ///
     /// # Errors
-    /// [`StoreError::SlotsFull`]; [`StoreError::KdfOutOfBounds`] if the store could then not be unlocked within the limits it
-    /// was opened with; [`StoreError::InMemory`]; and those of a commit. Nothing has changed then, unless the
-    /// session is halted: in that case the next unlock finds either the old or the new slots.
+    /// [`StoreError::SlotsFull`]; [`StoreError::KdfOutOfBounds`] if the store could then no longer be unlocked within
+    /// the limits it was opened with; [`StoreError::InMemory`]; and the errors of a commit. On an error nothing has
+    /// changed, unless the session is halted: in that case the next unlock finds either the old or the new slots.
     pub fn add_slot(&self, slot: &NewSlot<'_>) -> Result<u8, StoreError> {
         self.exclusive(|exclusive| exclusive.change_header(|keys| Ok(keys.add_slot(slot, now())?)))
     }
 
-    /// Gives a credential the keyslot of another: how a passphrase is changed.
+    /// Replaces the credential of a keyslot. This is how a passphrase is changed.
     ///
-    /// As cheap as [`add_slot`](Session::add_slot). The new credential may be of another kind.
+    /// Costs as much as [`add_slot`](Session::add_slot). The new credential may be of another kind.
     ///
     /// # Errors
-    /// [`StoreError::NoSuchSlot`], and as [`add_slot`](Session::add_slot).
+    /// [`StoreError::NoSuchSlot`], and those of [`add_slot`](Session::add_slot).
     ///
     /// # Security
     /// As for [`remove_slot`](Session::remove_slot).
@@ -50,15 +50,15 @@ impl Session {
         })
     }
 
-    /// Frees a keyslot; its credential no longer opens the store.
+    /// Removes a keyslot. Its credential no longer opens the store.
     ///
     /// # Errors
-    /// [`StoreError::LastSlot`], [`StoreError::NoSuchSlot`], and as [`add_slot`](Session::add_slot).
+    /// [`StoreError::LastSlot`], [`StoreError::NoSuchSlot`], and those of [`add_slot`](Session::add_slot).
     ///
     /// # Security
-    /// It stops the credential in this program. Whoever has it *and* an older copy of the header, from a backup or a
-    /// synchronised folder, still gets at the keys of this store. [`rotate`](Session::rotate) ends that for everything
-    /// that is in the store from then on.
+    /// This stops the credential in this program only. Anyone who has the credential *and* an older copy of the header,
+    /// from a backup or a synchronised folder, can still get the keys of this store. [`rotate`](Session::rotate) ends
+    /// that for everything in the store from then on.
     pub fn remove_slot(&self, number: u8) -> Result<(), StoreError> {
         self.exclusive(|exclusive| {
             exclusive.change_header(|keys| Ok(((), keys.remove_slot(number)?)))
@@ -67,13 +67,13 @@ impl Session {
 }
 
 impl Exclusive<'_> {
-    /// Makes a header from the one in use, and goes on with it.
+    /// Makes the next header with `change` and switches to it.
     fn change_header<T>(
         &mut self,
         change: impl FnOnce(&Unlocked) -> Result<(T, NextHeader), StoreError>,
     ) -> Result<T, StoreError> {
         let session = self.session().clone();
-        let (answer, next) =
+        let (value, next) =
             session.read(|open| change(open.keys().ok_or(StoreError::InMemory)?))?;
         let id = next.id();
         let written = session
@@ -83,9 +83,9 @@ impl Exclusive<'_> {
                 Ok(())
             })
             .and_then(|()| self.commit(|txn| txn.bind_header(id).map_err(StoreError::from)));
-        // From the first copy on, only a new unlock can tell how far it came.
+        // Once a write of copy A has begun, only a new unlock can tell which header is in effect.
         written.map_err(|error| session.halt(error))?;
-        Ok(answer)
+        Ok(value)
     }
 }
 

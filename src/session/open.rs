@@ -19,12 +19,12 @@ use inmost_format::record::{
 };
 use inmost_storage::{Address, Batch, Engine, Storage};
 
-/// What exists only while a session is unlocked; dropping it wipes keys and cache.
+/// The state that exists only while a session is unlocked. Dropping it wipes keys and cache.
 pub(crate) struct Open {
-    // Fields are dropped in this order. What is secret goes before the engine, whose last sync may take for ever, and the
-    // engine before the storage, which holds the lock of the store.
+    // Fields are dropped in this order. Secrets go before the engine, whose last sync may hang. The engine goes before
+    // the storage, which holds the store's lock.
     sealer: Sealer,
-    /// The header in use; none for a store that has none.
+    /// The header in use; `None` for a store in memory.
     keys: Option<Unlocked>,
     anchor: Option<Anchor>,
     cache: Mutex<NodeCache>,
@@ -36,7 +36,7 @@ pub(crate) struct Open {
     root_value: Vec<u8>,
 }
 
-/// A group ready for the engine.
+/// A sealed group, ready for the engine.
 pub(super) struct SealedGroup {
     batch: Batch,
     nodes: Vec<(RecordId, Tag, Node)>,
@@ -46,7 +46,7 @@ pub(super) struct SealedGroup {
 }
 
 impl Open {
-    /// Reads and authenticates the root of an engine.
+    /// Opens an engine: reads and authenticates its root.
     pub(super) fn new(
         storage: Arc<dyn Storage>,
         engine: Box<dyn Engine>,
@@ -79,7 +79,7 @@ impl Open {
         &self.quotas
     }
 
-    /// What the cheapest keyslot with a passphrase costs to try; none without a header.
+    /// The cost of trying the cheapest keyslot with a passphrase; `None` without a header.
     pub(super) fn kdf_cost(&self) -> Option<KdfCost> {
         let header = self.keys.as_ref()?.header();
         let costs = header.unlock_costs(SlotKind::Passphrase);
@@ -92,7 +92,7 @@ impl Open {
         self.keys.as_ref()
     }
 
-    /// Goes on with another generation, of the same content; answers the engine of the old one.
+    /// Switches to another generation with the same content and returns the engine of the old one.
     pub(super) fn replace(
         &mut self,
         engine: Box<dyn Engine>,
@@ -111,12 +111,12 @@ impl Open {
         self.sealer = next.sealer;
         self.root = root;
         self.root_value = root_value;
-        // Tags are new, so nothing in it is of use any more.
+        // Every tag has changed, so no cached node can be used again.
         self.cache = Mutex::new(NodeCache::new(self.cache_bytes));
         std::mem::replace(&mut self.engine, engine)
     }
 
-    /// Loads a node that is not going to be needed again, so that it does not push out what is.
+    /// Loads a node without caching it, for nodes that are read once: they must not evict others.
     pub(crate) fn load_once(&self, id: RecordId, tag: &Tag) -> Result<Node, RecordError> {
         if let Some(node) = self.cache.lock().unwrap_or_else(PoisonError::into_inner).get(id, tag) {
             return Ok(node);
@@ -124,7 +124,7 @@ impl Open {
         fetch(&*self.engine, &self.sealer, id, tag).map(|(node, _)| node)
     }
 
-    /// Starts to keep an anchor.
+    /// Sets the anchor that commits are recorded in.
     pub(super) fn keep_anchor(&mut self, anchor: Anchor) {
         self.anchor = Some(anchor);
     }
@@ -133,26 +133,26 @@ impl Open {
         self.anchor.as_ref().map_or(AnchorStatus::None, Anchor::status)
     }
 
-    /// What the anchor says of the committed state.
+    /// The mark of the committed state.
     pub(super) fn mark(&self) -> Option<Mark> {
         Mark::of(self.root.commit, self.keys.as_ref()?.header().generation(), &self.root_value)
     }
 
-    /// Tells the anchor of the committed state, which must be durable.
+    /// Writes the mark of the committed state, which must be durable, to the anchor.
     pub(super) fn remember(&self) {
         if let (Some(anchor), Some(mark)) = (&self.anchor, self.mark()) {
             anchor.remember(&*self.storage, &mark);
         }
     }
 
-    /// As [`remember`](Self::remember), and leaves nothing of earlier states in the anchor.
+    /// As [`remember`](Self::remember), but leaves no mark of earlier states in the anchor.
     pub(crate) fn renew_anchor(&self) {
         if let (Some(anchor), Some(mark)) = (&self.anchor, self.mark()) {
             anchor.renew(&*self.storage, &mark);
         }
     }
 
-    /// Prepares the anchor for a state under other keys, before the header names them.
+    /// Prepares the anchor for a state under other keys, before a header names them.
     pub(crate) fn announce(
         &self,
         next: &Unlocked,
@@ -166,7 +166,7 @@ impl Open {
         Ok(())
     }
 
-    /// Goes on with a header of the same keys and generation.
+    /// Switches to a header of the same keys and generation.
     pub(super) fn adopt_header(&mut self, next: NextHeader) {
         if let Some(keys) = &mut self.keys {
             keys.adopt(next);
@@ -185,7 +185,7 @@ impl Open {
         &*self.engine
     }
 
-    /// Wipes keys and cache, closes the engine, then gives up the lock of the store.
+    /// Wipes keys and cache, closes the engine, then releases the store's lock.
     pub(super) fn close(self) -> Result<(), StoreError> {
         let Self { engine, storage, sealer, keys, anchor, cache, .. } = self;
         drop((sealer, keys, anchor, cache));
@@ -194,7 +194,7 @@ impl Open {
         Ok(closed?)
     }
 
-    /// Seals a group from its leaves to the root, each parent after its children, whose tags it then knows.
+    /// Seals a group from its leaves to the root: each parent follows its children, whose tags it needs.
     pub(super) fn seal(&self, group: Overlay) -> Result<SealedGroup, StoreError> {
         let mut nodes = group.nodes;
         let mut root = match nodes.remove(&RecordId::ROOT) {
@@ -218,7 +218,7 @@ impl Open {
 
         let mut removed = Vec::new();
         for (id, node) in dirty {
-            // A dirty node that no dirty parent refers to would be lost; better no commit than that.
+            // A dirty node without a dirty parent would be unreachable after this commit, so the commit is refused.
             if node.is_some() {
                 return Err(StoreError::tampered(id.kind, Flaw::Stale));
             }
@@ -235,7 +235,7 @@ impl Open {
         Ok(SealedGroup { batch, nodes: done, removed, root, root_value })
     }
 
-    /// Applies a sealed group; readers see it from here on.
+    /// Applies a sealed group. Readers see it from here on.
     pub(super) fn apply(&mut self, group: SealedGroup) -> Result<(), StoreError> {
         self.engine.apply(&group.batch)?;
         self.root = group.root;
@@ -254,8 +254,8 @@ impl Open {
 
 impl NodeSource for Open {
     fn load(&self, id: RecordId, tag: &Tag) -> Result<Node, RecordError> {
-        // A panic elsewhere cannot leave the cache half changed in a way that matters: an entry is
-        // only ever used for the tag it was stored with.
+        // A panic elsewhere cannot corrupt the cache in a way that matters: an entry is used only for the tag it was
+        // stored with.
         if let Some(node) = self.cache.lock().unwrap_or_else(PoisonError::into_inner).get(id, tag) {
             return Ok(node);
         }
@@ -280,7 +280,7 @@ pub(super) fn first_batch(sealer: &Sealer, root: Root) -> Result<Batch, StoreErr
     Ok(Batch { expect: Some((top.address, None)), puts, deletes: Vec::new() })
 }
 
-/// Reads a record and checks that it is the one a reference means; answers the length of its value too.
+/// Reads a record and checks that it is the one that the reference means. Also returns the length of its value.
 pub(crate) fn fetch(
     engine: &dyn Engine,
     sealer: &Sealer,
@@ -303,7 +303,7 @@ pub(crate) fn read_root(
     let Some(Some(value)) = values.into_iter().next() else {
         return Err(StoreError::tampered(Kind::Root, Flaw::Absent));
     };
-    // No reference names the root's tag; the anchor is what the root is compared with.
+    // No reference names the root's tag. The root is compared with the anchor instead.
     let tag = sealed::tag_of(&value).ok_or(StoreError::tampered(Kind::Root, Flaw::Frame))?;
     match sealer.open(RecordId::ROOT, &value, &tag)? {
         Node::Root(root) => Ok((Root::clone(&root), value)),

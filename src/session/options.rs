@@ -1,11 +1,11 @@
-//! What an application may set for a store and for a session.
+//! Options of a store and of a session.
 
 use std::time::Duration;
 
 use crate::limits;
 use inmost_storage::EngineKind;
 
-/// What keeps the records of a store on disk. Every store names its own, so this is chosen once.
+/// The engine that stores the records on disk. It is chosen at creation, and the store's header names it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -13,7 +13,7 @@ pub enum StorageEngine {
     /// sled 0.34.7, in every build.
     #[default]
     Sled,
-    /// redb 4, in builds with the feature `redb`. Any other answers
+    /// redb 4, in builds with the feature `redb`. Other builds return
     /// [`StoreError::EngineNotBuilt`](crate::StoreError::EngineNotBuilt).
     Redb,
 }
@@ -35,7 +35,7 @@ impl StorageEngine {
     }
 }
 
-/// Bounds of what a session stores, and of the memory it uses.
+/// Quotas of a session, and limits on the memory it uses.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct SessionOptions {
@@ -44,7 +44,7 @@ pub struct SessionOptions {
     pub(crate) idle_lock: Option<Duration>,
 }
 
-/// How much a store may hold.
+/// Quotas of a store.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Quotas {
     /// Bytes of one file.
@@ -56,7 +56,7 @@ pub(crate) struct Quotas {
 }
 
 impl SessionOptions {
-    /// The defaults: 16 MiB a file, 1,000,000 files, 4 GiB of text, 16 MiB of cache.
+    /// Starts from the defaults: 16 MiB a file, 1,000,000 files, 4 GiB of text, 16 MiB of cache.
     pub fn new() -> Self {
         let quotas = Quotas {
             file_bytes: limits::FILE_BYTES,
@@ -66,33 +66,35 @@ impl SessionOptions {
         Self { quotas, cache_bytes: limits::CACHE_BYTES, idle_lock: None }
     }
 
-    /// The most bytes of one file; 16 MiB by default.
+    /// Sets the most bytes of one file; 16 MiB by default.
     pub fn max_file_bytes(mut self, bytes: u64) -> Self {
         self.quotas.file_bytes = bytes;
         self
     }
 
-    /// The most files of the store; 1,000,000 by default.
+    /// Sets the most files in the store; 1,000,000 by default.
     pub fn max_files(mut self, files: u64) -> Self {
         self.quotas.store_files = files;
         self
     }
 
-    /// The most bytes of text of the store; 4 GiB by default.
+    /// Sets the most bytes of text in the store; 4 GiB by default.
     pub fn max_store_bytes(mut self, bytes: u64) -> Self {
         self.quotas.store_bytes = bytes;
         self
     }
 
-    /// The most bytes of decrypted nodes that the session keeps for the next call, wiped when it locks; 16 MiB by default.
+    /// Sets the most bytes of decrypted nodes that the session caches; 16 MiB by default. They are wiped when it locks.
     pub fn max_cache_bytes(mut self, bytes: usize) -> Self {
         self.cache_bytes = bytes;
         self
     }
 
-    /// Locks the session by itself once it was not used for so long, by the monotonic or by the wall clock, so that time
-    /// during which the machine was suspended counts; at the latest a second later. A call under way is never cut
-    /// off. Off by default. [`Session::status`](super::Session::status) is no use.
+    /// Locks the session once it has been unused for this long; off by default.
+    ///
+    /// Time is measured by the monotonic and by the wall clock, so time in suspend counts. The lock comes at most one
+    /// second late. It never interrupts a call in progress. [`Session::status`](super::Session::status) does not count
+    /// as use.
     pub fn idle_lock(mut self, after: Duration) -> Self {
         self.idle_lock = Some(after);
         self

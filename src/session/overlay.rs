@@ -1,8 +1,8 @@
 //! Changes that are not committed yet.
 //!
-//! A call works on an overlay of its own; when it succeeds the overlay joins that of its group, and when
-//! it fails it is dropped and nothing has happened. Dirty nodes stay decoded until the group is sealed, so
-//! a folder that eight calls touch is sealed once.
+//! A call works on an overlay of its own. If the call succeeds, its overlay is merged into that of its group; if it
+//! fails, the overlay is dropped and nothing has changed. Dirty nodes stay decoded until the group is sealed, so a
+//! folder that eight calls touch is sealed once.
 
 use std::collections::HashMap;
 
@@ -19,15 +19,15 @@ impl Overlay {
         self.nodes.is_empty()
     }
 
-    /// Records of the engine batch that this overlay would become after taking in `other`, with the root, which goes with
-    /// every batch and into no overlay before it is sealed.
+    /// The number of records in the batch that this overlay would become after merging `other`. Counts the root, which
+    /// is part of every batch but joins an overlay only when it is sealed.
     pub(super) fn records_with(&self, other: &Overlay) -> usize {
         let new = |id: &&RecordId| **id != RecordId::ROOT && !self.nodes.contains_key(*id);
         let own = self.nodes.keys().filter(|id| **id != RecordId::ROOT).count();
         1 + own + other.nodes.keys().filter(new).count()
     }
 
-    /// Takes in a later overlay, or nothing of it if it holds what no record can.
+    /// Merges a later overlay, or none of it if one of its nodes does not fit a record.
     pub(super) fn merge(&mut self, other: Overlay) -> Result<(), RecordError> {
         for node in other.nodes.values().flatten() {
             let body = node.encoded_len().map_err(|_| RecordError::TooLarge)?;

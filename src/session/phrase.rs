@@ -1,16 +1,17 @@
-//! Fixed phrases of errors and reports that come from another process.
+//! Fixed phrases in errors and reports that come from another process.
 //!
-//! Their fields are written as `&'static std::primitive::str`: of a plain `&'static str` serde's derive concludes that the
-//! input must live as long.
+//! Their fields have the type `&'static std::primitive::str`: from a plain `&'static str`, serde's derive would infer
+//! that the input must be `'static` too.
 
 use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
 
 use serde::{Deserialize, Deserializer};
 
-/// A phrase that another process took from its own constants, as a constant of this one.
+/// Deserializes a phrase that another process took from its own constants.
 ///
-/// Each distinct phrase is kept for the life of the process, up to a bound that no honest version of this crate reaches.
+/// Each distinct phrase is kept for the life of the process, up to a bound that no genuine version of this crate
+/// reaches.
 pub(crate) fn phrase<'de, D: Deserializer<'de>>(deserializer: D) -> Result<&'static str, D::Error> {
     static KNOWN: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
 
@@ -27,7 +28,7 @@ pub(crate) fn phrase<'de, D: Deserializer<'de>>(deserializer: D) -> Result<&'sta
     Ok(phrase)
 }
 
-/// Many times what there is.
+/// Many times the number of phrases that exist.
 const PHRASES: usize = 256;
 const PHRASE_BYTES: usize = 128;
 const UNKNOWN: &str = "(not known to this version)";

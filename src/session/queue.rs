@@ -1,10 +1,10 @@
-//! What the threads of a session share about the group that is being formed and the one that is being stored.
+//! The state that the threads of a session share: the group being formed and the group being stored.
 
 use inmost_format::record::ObjectId;
 
 use super::overlay::Overlay;
 
-/// The group that is being formed.
+/// The group being formed.
 #[derive(Default)]
 pub(super) struct Queue {
     pub(super) group: Overlay,
@@ -14,11 +14,11 @@ pub(super) struct Queue {
     pub(super) staged: Option<ObjectId>,
 }
 
-/// What those who wait look at.
+/// The state that waiting threads check.
 #[derive(Default)]
 pub(super) struct Progress {
-    /// Groups of a lower number are durable.
+    /// Every group of a lower number is durable.
     pub(super) durable: u64,
-    /// Somebody is committing.
+    /// A thread is committing.
     pub(super) leading: bool,
 }

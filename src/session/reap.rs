@@ -1,7 +1,8 @@
-//! Taking apart what was deleted, a bounded piece with every commit.
+//! Reaping: removes deleted objects, a bounded number of records with every commit.
 //!
-//! A delete moves one entry into the system folder, so that it is one small step whatever hangs below. Later
-//! commits remove some twenty of those records each; the crash of a long write leaves its pieces there too.
+//! A delete moves one entry into the system folder, so it is one small step whatever the size of the object. Later
+//! commits remove some twenty of its records each. The leftovers of an interrupted long write are reaped in the same
+//! way.
 
 use super::open::Open;
 use super::overlay::Overlay;
@@ -14,12 +15,12 @@ use inmost_format::record::{
 };
 use inmost_storage::limits::BATCH_RECORDS;
 
-/// Records of a batch that are left to reaping.
+/// Records of a batch that are reserved for reaping.
 pub(super) const RESERVED: usize = UPKEEP + 4;
-/// Records that reaping changes beside those it removes: the few nodes that shrink.
+/// Records that reaping rewrites besides those it removes: the few nodes that shrink.
 const UPKEEP: usize = 8;
 
-/// Whether anything waits to be reaped. Behind a damaged system folder nothing can be.
+/// Whether anything waits to be reaped. Nothing can be reaped from a damaged system folder.
 pub(super) fn is_due(open: &Open) -> Result<bool, RecordError> {
     let system = open.root().system;
     match load_folder(open, system.id, &system.tag) {
@@ -29,7 +30,7 @@ pub(super) fn is_due(open: &Open) -> Result<bool, RecordError> {
     }
 }
 
-/// Adds a piece of reaping to a group that is about to be committed.
+/// Adds a step of reaping to a group that is about to be committed.
 pub(super) fn reap_into(
     open: &Open,
     group: &mut Overlay,
@@ -37,11 +38,11 @@ pub(super) fn reap_into(
 ) -> Result<(), RecordError> {
     let changes = match piece(open, group, staged) {
         Ok(changes) => changes,
-        // A damaged system folder must not keep good changes from being stored.
+        // A damaged system folder must not block a valid commit.
         Err(RecordError::Damaged { .. }) => return Ok(()),
         Err(error) => return Err(error),
     };
-    // A large call is reason to wait, not to make its batch larger still.
+    // A large call postpones reaping, so that its batch does not grow further.
     if group.records_with(&changes) <= BATCH_RECORDS {
         group.merge(changes)?;
     }
@@ -55,8 +56,8 @@ fn piece(open: &Open, group: &Overlay, staged: Option<ObjectId>) -> Result<Overl
     let Some(damaged) = reap(&mut txn, staged, None, budget)? else {
         return Ok(txn.into_overlay());
     };
-    // What was changed of the damaged object before the damage showed would be in the commit without anything that
-    // refers to it. So once more, up to that object.
+    // The changes made to the damaged object before its damage was found would be committed without a parent. So
+    // reaping runs again, and skips that object.
     let mut txn = Txn::new(open, group);
     match reap(&mut txn, staged, Some(damaged), budget)? {
         None => Ok(txn.into_overlay()),
@@ -64,7 +65,7 @@ fn piece(open: &Open, group: &Overlay, staged: Option<ObjectId>) -> Result<Overl
     }
 }
 
-/// Moves an object into the system folder, under a name after all others there; answers that name.
+/// Moves an object into the system folder, under a name after all others there. Returns that name.
 pub(crate) fn discard(txn: &mut Txn<'_>, entry: Entry) -> Result<Name, RecordError> {
     let system = txn.root()?.system;
     let mut folder = Folder::clone(&*load_folder(txn, system.id, &system.tag)?);
@@ -73,8 +74,7 @@ pub(crate) fn discard(txn: &mut Txn<'_>, entry: Entry) -> Result<Name, RecordErr
     Ok(name)
 }
 
-/// Takes an object out of the system folder again, and answers its entry. Only a writer who is alone may rely on it
-/// being there.
+/// Takes an object out of the system folder and returns its entry. Only an exclusive writer may rely on finding it.
 pub(crate) fn claim(txn: &mut Txn<'_>, name: &Name) -> Result<Entry, RecordError> {
     let system = txn.root()?.system;
     let mut folder = Folder::clone(&*load_folder(txn, system.id, &system.tag)?);
@@ -85,8 +85,8 @@ pub(crate) fn claim(txn: &mut Txn<'_>, name: &Name) -> Result<Entry, RecordError
     Ok(entry)
 }
 
-/// Marks the entry of an object in the system folder whose head is about to change, so that the commit reaches it;
-/// answers the entry.
+/// Marks the entry of an object in the system folder whose head is about to change, so that the commit reaches the
+/// head. Returns the entry.
 pub(crate) fn touch(txn: &mut Txn<'_>, name: &Name) -> Result<Entry, RecordError> {
     let system = txn.root()?.system;
     let mut folder = Folder::clone(&*load_folder(txn, system.id, &system.tag)?);
@@ -97,7 +97,7 @@ pub(crate) fn touch(txn: &mut Txn<'_>, name: &Name) -> Result<Entry, RecordError
     Ok(entry)
 }
 
-/// Found by its name: what reaping moves into the system folder meanwhile comes after it.
+/// Looks up an entry by its name: objects that reaping moves in meanwhile come after it.
 fn staged_entry(
     txn: &Txn<'_>,
     system: ObjectId,
@@ -108,8 +108,10 @@ fn staged_entry(
     entry.ok_or(RecordError::Damaged { kind: Kind::Folder, flaw: Flaw::Malformed })
 }
 
-/// Reaps from the beginning of the system folder. Stops at garbage that is `damaged`, which is known from the call
-/// before, and forgets it: what still hangs below is unreachable either way. Answers what turns out to be damaged.
+/// Reaps from the beginning of the system folder.
+///
+/// Stops at the object `damaged`, known from the previous call, and drops its entry: the rest of it is unreachable
+/// either way. Returns the object that turns out to be damaged, if any.
 fn reap(
     txn: &mut Txn<'_>,
     staged: Option<ObjectId>,
@@ -132,7 +134,7 @@ fn reap(
         let finished = if Some(entry.id) == damaged {
             budget = 0;
             if txn.is_pending(entry.head()) {
-                // Nodes of it are in this commit and need a parent; it is forgotten with the next.
+                // Nodes of the object are in this commit and need a parent. The next commit drops the entry.
                 break;
             }
             true
@@ -161,7 +163,7 @@ fn reap(
     Ok(None)
 }
 
-/// Removes records of a file from its end; answers whether nothing is left of it.
+/// Removes records of a file from its end. Returns whether nothing is left of it.
 fn reap_file(
     txn: &mut Txn<'_>,
     entry: &Entry,
@@ -193,14 +195,14 @@ fn cut_tail(
         return Ok(());
     }
     let (start, leaves) = body.tail(txn, object, (*budget).max(1))?;
-    // At least one, so that an odd tree ends the step rather than going round in it.
+    // Subtracts at least one, so that a malformed tree ends the step instead of looping.
     *budget = budget.saturating_sub(leaves.max(1));
     let end = u64::from(body.count());
     body.replace(&mut Owner { sink: txn, object, next_index }, start..end, Vec::new())
 }
 
-/// Removes entries from the end of a folder: small files at once, whatever is larger by moving it up into the
-/// system folder. Answers whether nothing is left of the folder.
+/// Removes entries from the end of a folder: small files at once, anything larger by moving it up into the system
+/// folder. Returns whether nothing is left of the folder.
 fn reap_folder(
     txn: &mut Txn<'_>,
     entry: &Entry,
@@ -213,7 +215,7 @@ fn reap_folder(
         let (before, leaf) = folder.body.find(txn, entry.id, |_, refs| refs.len())?;
         (before, leaf.0.clone())
     };
-    // At least one, so that every step gets on.
+    // At least one, so that every step makes progress.
     let kept = children.len().saturating_sub((*budget).max(1));
     for child in children.drain(kept..) {
         *budget = budget.saturating_sub(1);
@@ -245,8 +247,8 @@ fn reap_folder(
     Ok(false)
 }
 
-/// Appends an entry to the system folder and answers its name. Names count up, so what comes in lies together at the end and what
-/// is reaped lies together at the beginning.
+/// Appends an entry to the system folder and returns its name. Names count up, so new entries are adjacent at the end,
+/// and reaped ones at the beginning.
 fn adopt(
     txn: &mut Txn<'_>,
     system: ObjectId,

@@ -1,4 +1,4 @@
-//! The store as a whole, from its header down, against tampering and interruptions.
+//! Tests of the whole store, from its header down, against tampering and interruptions.
 
 mod anchor;
 mod close;

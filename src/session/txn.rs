@@ -1,4 +1,4 @@
-//! One call at work on the committed state and the changes that are not committed yet.
+//! One running call, on the committed state and the uncommitted changes.
 
 use inmost_format::record::node::Root;
 use inmost_format::record::{
@@ -9,7 +9,7 @@ use super::open::Open;
 use super::options::Quotas;
 use super::overlay::Overlay;
 
-/// One call at work: what it sees is the committed state, then its group's changes, then its own.
+/// One running call. It sees the committed state, then its group's changes, then its own.
 pub(crate) struct Txn<'a> {
     open: &'a Open,
     group: &'a Overlay,
@@ -38,7 +38,7 @@ impl<'a> Txn<'a> {
         Ok(())
     }
 
-    /// Makes the number of the next commit larger than `commit`.
+    /// Makes the next commit number larger than `commit`.
     pub(crate) fn skip_commits(&mut self, commit: u64) -> Result<(), RecordError> {
         let mut root = self.root()?;
         root.commit = root.commit.max(commit);
@@ -55,7 +55,7 @@ impl<'a> Txn<'a> {
         self.own
     }
 
-    /// Whether the calls before this one, which are not committed yet, change this record.
+    /// Whether earlier calls of the group, not committed yet, change this record.
     pub(super) fn is_pending(&self, id: RecordId) -> bool {
         self.group.nodes.contains_key(&id)
     }

@@ -1,4 +1,4 @@
-//! Creating, finding and unlocking a store on disk.
+//! Creates, opens and unlocks stores on disk.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use inmost_engines::is_built;
 use inmost_engines::local::LocalStorage;
 use inmost_format::crypto::cost::{KdfCost, KdfLimits};
 use inmost_format::crypto::passphrase::Passphrase;
-use inmost_format::crypto::prf::StoreId;
+use inmost_format::crypto::store_id::StoreId;
 use inmost_format::header::{Credential, Enrolment, SlotKind};
 use inmost_format::header::{Header, HeaderError};
 use inmost_format::header::{NewHeader, Unlocked};
@@ -23,18 +23,36 @@ use inmost_format::header::{SlotLabel, unlock_first};
 use inmost_format::record::{Flaw, HeaderId, Kind, Sealer};
 use inmost_storage::{Engine, EngineKind, HeaderCopy, Storage, StorageError};
 
-/// A locked store. It can only be unlocked: no method reads what is in it.
+/// A locked store. It can only be unlocked: no method reads its content.
 ///
-/// A vault holds its store: no other process can open it meanwhile. Once it is unlocked the session holds it instead.
+/// A vault holds its store, so no other process can open it. After an unlock, the session holds the store instead.
+///
+/// ```
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("claude.inmost");
+/// use inmost::{Passphrase, StoreError, Vault};
+///
+/// let passphrase = Passphrase::new("correct horse battery staple")?;
+/// Vault::create(&path, &passphrase)?.lock();
+///
+/// let mut vault = Vault::open(&path)?;
+/// let wrong = vault.unlock(&Passphrase::new("incorrect horse")?);
+/// assert!(matches!(wrong, Err(StoreError::WrongPassphrase)));
+/// let session = vault.unlock(&passphrase)?;
+/// # session.lock();
+/// # Ok(())
+/// # }
+/// ```
 pub struct Vault {
-    /// `None` once a session has it.
+    /// `None` once a session holds it.
     storage: Option<Arc<dyn Storage>>,
-    /// What can be read of the header, the higher revision first.
+    /// The readable copies of the header, the higher revision first.
     headers: Vec<(HeaderCopy, Header)>,
     options: VaultOptions,
 }
 
-/// How stores are created and opened.
+/// Options for creating and opening stores.
 #[derive(Clone, Default)]
 #[must_use]
 pub struct VaultOptions {
@@ -46,10 +64,10 @@ pub struct VaultOptions {
 }
 
 impl Vault {
-    /// Finds the store in a folder and takes hold of it, with the default options.
+    /// Opens the store in a folder and takes its lock, with the default options.
     ///
     /// # Errors
-    /// See [`VaultOptions::open`].
+    /// Those of [`VaultOptions::open`].
     pub fn open(path: impl AsRef<Path>) -> Result<Self, StoreError> {
         VaultOptions::new().open(path)
     }
@@ -57,44 +75,45 @@ impl Vault {
     /// Creates a store in a new folder and unlocks it, with the default options.
     ///
     /// # Errors
-    /// See [`VaultOptions::create`].
+    /// Those of [`VaultOptions::create`].
     pub fn create(path: impl AsRef<Path>, passphrase: &Passphrase) -> Result<Session, StoreError> {
         VaultOptions::new().create(path, passphrase)
     }
 
-    /// Removes the store in a folder for good: both copies of its header, which alone hold its keys, are overwritten and
-    /// synced before anything else is removed. Asks for no passphrase, and for nothing to be intact. Files in the folder
-    /// that are not the store's stay, and the folder with them.
+    /// Destroys the store in a folder. Needs no passphrase and no intact store.
+    ///
+    /// Both copies of the header, which alone hold the store's keys, are overwritten and synced before anything else is
+    /// removed. Other files in the folder stay, and then the folder stays too.
     ///
     /// # Errors
-    /// [`StoreError::NotAStore`] and [`StoreError::InUse`], and then nothing was touched; [`StoreError::Io`] and
-    /// [`StoreError::UntrustedFile`] for what could not be overwritten or removed, when everything else is gone.
+    /// [`StoreError::NotAStore`] and [`StoreError::InUse`], in which case nothing was touched; [`StoreError::Io`] and
+    /// [`StoreError::UntrustedFile`] for a file that could not be overwritten or removed, when everything else is gone.
     ///
     /// # Security
-    /// An SSD, a snapshot or a copy-on-write file system may keep the overwritten bytes, and backups are stores of their
-    /// own.
+    /// An SSD, a snapshot or a copy-on-write file system may keep the overwritten bytes. Backups are separate stores
+    /// and are not touched.
     pub fn destroy(path: impl AsRef<Path>) -> Result<(), StoreError> {
         Ok(LocalStorage::open(path.as_ref())?.destroy()?)
     }
 
-    /// Unlocks the store.
+    /// Unlocks the store with a passphrase.
     ///
-    /// Costs one key derivation for each keyslot that is tried. What a crash has left to do is done here: a stale copy
-    /// of the header is renewed, an unfinished generation removed, and some of what was deleted reaped.
+    /// Costs one key derivation for each keyslot that is tried. This also cleans up after a crash: it rewrites a stale
+    /// copy of the header, removes an unfinished generation and reaps some of the deleted objects.
     ///
     /// # Errors
-    /// [`StoreError::WrongPassphrase`], [`StoreError::KdfOutOfBounds`], [`StoreError::RolledBack`], [`StoreError::Tampered`],
-    /// [`StoreError::Storage`], [`StoreError::Io`]. The vault still holds the store then, for another try.
-    /// [`StoreError::InUse`] with this process's own number if it was unlocked before.
+    /// [`StoreError::WrongPassphrase`], [`StoreError::KdfOutOfBounds`], [`StoreError::RolledBack`],
+    /// [`StoreError::Tampered`], [`StoreError::Storage`], [`StoreError::Io`]. The vault still holds the store then, for
+    /// another attempt. [`StoreError::InUse`] with this process's own id if the vault was unlocked before.
     pub fn unlock(&mut self, passphrase: &Passphrase) -> Result<Session, StoreError> {
         self.unlock_with(passphrase)
     }
 
-    /// Unlocks the store with any kind of credential: `&passphrase`, `(&passphrase, &keyfile)`, `&recovery_key`,
+    /// Unlocks the store with any kind of credential: `&passphrase`, `(&passphrase, &keyfile)`, `&recovery_key` or
     /// `&raw_key`. It is tried on the keyslots of its kind.
     ///
     /// # Errors
-    /// As [`unlock`](Vault::unlock), and [`StoreError::WrongKey`] where the credential is no passphrase alone.
+    /// As [`unlock`](Vault::unlock), and [`StoreError::WrongKey`] for any credential other than a passphrase alone.
     pub fn unlock_with<'a>(
         &mut self,
         credential: impl Into<Credential<'a>>,
@@ -102,23 +121,23 @@ impl Vault {
         self.unlock_by(&credential.into(), Rollback::Refuse)
     }
 
-    /// The kinds of credential that the store has keyslots for, to know what to ask for.
+    /// Returns the kinds of credential that the store has keyslots for, so that a program knows what to ask for.
     ///
     /// # Security
-    /// Read from a header that is not authenticated yet; whoever can write to the store can make it say anything.
+    /// This is read from a header that is not authenticated yet. Anyone who can write to the store can change it.
     #[must_use]
     pub fn slot_kinds(&self) -> Vec<SlotKind> {
         self.headers.first().map(|(_, header)| header.kinds()).unwrap_or_default()
     }
 
-    /// Unlocks a store that [`unlock`](Vault::unlock) calls rolled back, and goes on from its older state. For when a
-    /// person knows why: a restored backup, a copy, a second device.
+    /// Unlocks a store that [`unlock`](Vault::unlock) refuses as rolled back, and continues from its older state. Use
+    /// it when a person knows the reason: a restored backup, a copy, a second device.
     ///
-    /// The next commit gets a number above everything that was seen, so this is needed once.
+    /// The next commit gets a number above every number that was seen, so this is needed only once.
     ///
     /// # Errors
-    /// As [`unlock`](Vault::unlock); a header that is older than its records is refused here too, since it could bring a
-    /// removed keyslot back.
+    /// As [`unlock`](Vault::unlock). A header that is older than its records is refused here too, since it could bring
+    /// a removed keyslot back.
     pub fn unlock_accepting_rollback<'a>(
         &mut self,
         credential: impl Into<Credential<'a>>,
@@ -135,15 +154,14 @@ impl Vault {
         let (copy, keys) = self.unlock_header(credential)?;
         let Self { headers, options, .. } = &*self;
         let header = keys.header().clone();
-        // The engine runs recovery on its files when it opens them, so it comes after the header has
-        // authenticated.
+        // The engine recovers its files when it opens them, so this comes after the header has authenticated.
         let engine = open_records(&*storage, &header)?;
         let mut anchor = Anchor::new(&keys, options.freshness.clone());
         let seen = anchor.newest(&*storage, header.generation());
         let sealer = sealer(&keys);
         let mut open = Open::new(storage, engine, sealer, Some(keys), &options.session)?;
-        // A process may have died between applying its last batch and syncing it. No power cut may take back
-        // what is shown from here on.
+        // A process may have died between applying its last batch and syncing it. A power cut must not take back
+        // anything that is shown from here on.
         open.engine().sync()?;
 
         let bound = open.root().header;
@@ -166,8 +184,8 @@ impl Vault {
         let other = copy.other();
         if !headers.iter().any(|(copy, kept)| *copy == other && kept.bytes() == header.bytes()) {
             match open.storage().write_header(other, header.bytes()) {
-                // There is no keyslot to renew in a folder, and whose it is nobody knows. It keeps nobody from
-                // reading; what changes a keyslot fails over it.
+                // A folder in place of the copy holds no keyslot that needs renewal, and its origin is unknown. Reads
+                // work without this copy; a change of a keyslot will fail because of it.
                 Err(StorageError::UntrustedFile(_)) => {}
                 renewed => renewed?,
             }
@@ -179,12 +197,12 @@ impl Vault {
         }
         let session = Session::with(open, &options.session)?;
         session.settle(interrupted.then(|| header.id()), skip)?;
-        // The session alone holds the store from here on, and gives it up when it is locked.
+        // From here on the session alone holds the store, and releases it when it is locked.
         self.storage = None;
         Ok(session)
     }
 
-    /// Where the store is, unless a session has it.
+    /// The storage, unless a session holds it.
     pub(crate) fn storage(&self) -> Result<&Arc<dyn Storage>, StoreError> {
         self.storage.as_ref().ok_or(StoreError::InUse(Some(std::process::id())))
     }
@@ -203,42 +221,42 @@ impl Vault {
 }
 
 impl VaultOptions {
-    /// The defaults.
+    /// Starts from the defaults.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// What guessing the passphrase of a new store is to cost.
+    /// Sets the cost of key derivation for a new store's passphrase.
     pub fn kdf_cost(mut self, cost: KdfCost) -> Self {
         self.cost = cost;
         self
     }
 
-    /// What unlocking may cost; a header that asks for more is refused before anything is paid.
+    /// Sets the limits on the cost of an unlock. A header that asks for more is refused before anything is paid.
     pub fn kdf_limits(mut self, limits: KdfLimits) -> Self {
         self.limits = limits;
         self
     }
 
-    /// What a new store keeps its records in; sled unless told otherwise. An existing one says itself.
+    /// Sets the engine of a new store; sled by default. An existing store names its own.
     pub fn engine(mut self, engine: StorageEngine) -> Self {
         self.engine = engine;
         self
     }
 
-    /// Quotas and cache of the session.
+    /// Sets the quotas and the cache of the session.
     pub fn session(mut self, options: SessionOptions) -> Self {
         self.session = options;
         self
     }
 
-    /// Where else the newest commit is remembered, to notice that the whole store was put back from an older copy.
+    /// Sets a second place for the newest commit's mark, to detect that the whole store was replaced by an older copy.
     pub fn freshness_anchor(mut self, anchor: Arc<dyn FreshnessAnchor>) -> Self {
         self.freshness = Some(anchor);
         self
     }
 
-    /// Finds the store in a folder and takes hold of it. A folder without a store is left as it is.
+    /// Opens the store in a folder and takes its lock. A folder without a store is left unchanged.
     ///
     /// # Errors
     /// [`StoreError::NotAStore`], [`StoreError::InUse`], [`StoreError::HeaderDamaged`] if neither copy of the header can
@@ -248,8 +266,7 @@ impl VaultOptions {
         self.open_storage(Arc::new(LocalStorage::open(path.as_ref())?))
     }
 
-    /// Creates a store in a folder that does not exist yet, or is empty, and unlocks it. A crash leaves a whole
-    /// store or none.
+    /// Creates a store in a new or empty folder, and unlocks it. A crash leaves either a complete store or none.
     ///
     /// # Errors
     /// [`StoreError::AlreadyExists`], [`StoreError::EngineNotBuilt`], [`StoreError::KdfOutOfBounds`],
@@ -263,10 +280,10 @@ impl VaultOptions {
         self.create_with(path, passphrase)
     }
 
-    /// As [`create`](VaultOptions::create), for any kind of credential.
+    /// As [`create`](VaultOptions::create), with any kind of credential.
     ///
     /// # Errors
-    /// As [`create`](VaultOptions::create).
+    /// Those of [`create`](VaultOptions::create).
     pub fn create_with<'a>(
         &self,
         path: impl AsRef<Path>,
@@ -275,7 +292,7 @@ impl VaultOptions {
         if !is_built(self.engine.kind()) {
             return Err(StoreError::EngineNotBuilt);
         }
-        // It would be overwritten, and is the only thing that tells of a rollback of the store it belongs to.
+        // A new store would overwrite the value, which is the only evidence of a rollback of the store it belongs to.
         if let Some(Ok(Some(_))) = self.freshness.as_ref().map(|anchor| anchor.load()) {
             return Err(StoreError::ForeignAnchor);
         }
@@ -292,7 +309,7 @@ impl VaultOptions {
         Session::with(open, &self.session)
     }
 
-    /// Writes a new store: generation and root first, then the header, without which the rest is nothing.
+    /// Writes a new store: generation and root first, then the header, without which they are unusable.
     pub(crate) fn fill<'a>(
         &self,
         storage: &dyn Storage,
@@ -320,14 +337,14 @@ impl VaultOptions {
             match Header::parse(&bytes, &self.limits) {
                 Ok(header) if is_built(header.engine()) => headers.push((copy, header)),
                 Ok(_) => failure = Some(StoreError::EngineNotBuilt),
-                // A copy that is no header at all says less than one that is a header of another kind.
+                // An unreadable copy carries less information than an intact one of an unknown format or engine.
                 Err(HeaderError::NotAStore | HeaderError::Damaged(_)) => {}
                 Err(error) => failure = Some(error.into()),
             }
         }
         if headers.is_empty() {
-            // Generations without a header are a store that lost it, never an empty one; so is a file of that
-            // name that is no header.
+            // Generations without a header belong to a store that has lost its header, never to an empty one. The same
+            // holds for a header file with other content.
             return Err(failure.unwrap_or(StoreError::HeaderDamaged));
         }
         headers.sort_by_key(|(_, header)| std::cmp::Reverse(header.revision()));
@@ -336,7 +353,7 @@ impl VaultOptions {
 }
 
 impl Session {
-    /// Finishes what a crash has interrupted.
+    /// Completes work that a crash interrupted.
     fn settle(&self, header: Option<HeaderId>, skip: Option<u64>) -> Result<(), StoreError> {
         if header.is_some() || skip.is_some() {
             self.exclusive(|exclusive| {
@@ -347,13 +364,13 @@ impl Session {
                 })
             })?;
         } else {
-            // Also what makes a missing anchor anew.
+            // This also writes a new anchor if it was missing.
             self.read(|open| {
                 open.remember();
                 Ok::<(), StoreError>(())
             })?;
         }
-        // On a full disk the little room that is left is for what the application asks for.
+        // On a full disk the remaining space is left to the application's own calls.
         let can_reap = |open: &Open| {
             Ok::<_, StoreError>(!open.storage().is_short_of_room() && super::reap::is_due(open)?)
         };
@@ -364,14 +381,14 @@ impl Session {
     }
 }
 
-/// What to do with a store that is older than its anchor.
+/// How to handle a store that is older than its anchor.
 #[derive(Clone, Copy)]
 pub(super) enum Rollback {
     Accept,
     Refuse,
 }
 
-/// Opens the generation that a header names; without it the store has lost its records.
+/// Opens the generation that a header names. If it is missing, the store has lost its records.
 pub(crate) fn open_records(
     storage: &dyn Storage,
     header: &Header,
@@ -395,5 +412,5 @@ pub(crate) fn occupied(error: StorageError) -> StoreError {
     }
 }
 
-/// Durable steps of reaping that an unlock makes at most; the rest goes along with later commits.
+/// Durable steps of reaping that one unlock makes at most. Later commits do the rest.
 const REAP_ROUNDS: usize = 16;

@@ -1,28 +1,28 @@
-//! A call of the tool as far as it could be read.
+//! A parsed tool call: its command or the error for the model.
 
 use std::fmt;
 
 use super::command::ToolCommand;
 use super::error::ToolError;
 
-/// A call of the memory tool as far as it could be read, from JSON or, with the feature `serde`, from any other source of
-/// a map.
+/// A parsed call of the memory tool: its command, or the reason why it is invalid. It comes from JSON or, with the
+/// feature `serde`, from any other source of a map.
 pub struct ToolCall {
     pub(super) tool_use_id: Option<String>,
     pub(super) command: Result<ToolCommand, ToolError>,
 }
 
 impl ToolCall {
-    /// The id of the `tool_use` block, if a whole block was sent and had one; known also if the call is refused.
+    /// The id of the `tool_use` block, if a whole block with an id was sent. It is known even if the call is refused.
     #[must_use]
     pub fn tool_use_id(&self) -> Option<&str> {
         self.tool_use_id.as_deref()
     }
 
-    /// The command that was read.
+    /// The command of the call.
     ///
     /// # Errors
-    /// Why the call is not one, in the words for the model.
+    /// The reason why the call is invalid, in the tool's words for the model.
     pub fn command(&self) -> Result<&ToolCommand, &ToolError> {
         self.command.as_ref()
     }

@@ -9,58 +9,58 @@ use zeroize::Zeroize;
 
 /// One call of the memory tool.
 ///
-/// Field names are those of the tool. Nothing is checked yet: paths are as the model wrote them. The
-/// strings are wiped on drop, which is why they cannot be moved out; `Debug` shows the command only.
+/// Field names are those of the tool. Nothing is checked yet: paths are as the model wrote them. The strings are wiped
+/// on drop, so they cannot be moved out. `Debug` shows only the name of the command.
 #[non_exhaustive]
 pub enum ToolCommand {
     /// Shows a file with line numbers, or lists a folder.
     View {
-        /// A file or folder.
+        /// The path of a file or folder.
         path: String,
-        /// Which lines of a file to show, all if absent; ignored for folders.
+        /// The lines of a file to show; all if absent. Ignored for folders.
         view_range: Option<ViewRange>,
     },
     /// Writes a new file.
     Create {
-        /// Where nothing is yet.
+        /// The path of the new file. It must not exist yet.
         path: String,
-        /// Stored byte for byte.
+        /// The text, stored byte for byte.
         file_text: String,
     },
     /// Replaces a text that occurs exactly once.
     StrReplace {
-        /// The file.
+        /// The path of the file.
         path: String,
-        /// What to replace; may span lines.
+        /// The text to replace. It may span lines.
         old_str: String,
-        /// What to put there; absent deletes `old_str`.
+        /// The replacement; if absent, `old_str` is deleted.
         new_str: Option<String>,
     },
     /// Inserts lines.
     Insert {
-        /// The file.
+        /// The path of the file.
         path: String,
-        /// The line to insert after, from 1; 0 is before the first.
+        /// The line to insert after, counted from 1; 0 inserts before the first line.
         insert_line: i64,
         /// The lines, with or without a final `\n`.
         insert_text: String,
     },
-    /// Deletes a file, or a folder with all it holds.
+    /// Deletes a file, or a folder with everything below it.
     Delete {
-        /// The file or folder.
+        /// The path of the file or folder.
         path: String,
     },
     /// Moves a file or folder.
     Rename {
-        /// What to move.
+        /// The path of the file or folder to move.
         old_path: String,
-        /// Where nothing is yet.
+        /// The destination. It must not exist yet.
         new_path: String,
     },
 }
 
 impl ToolCommand {
-    /// The path that is read or left, and the one that is written; the same for all but `rename`.
+    /// The source path and the destination path. They differ only for `rename`.
     pub(super) fn paths(&self) -> (&str, &str) {
         match self {
             Self::View { path, .. }
@@ -72,14 +72,14 @@ impl ToolCommand {
         }
     }
 
-    /// Refuses a path that no store has, in the words for the model.
+    /// Refuses an invalid path, in the tool's words for the model.
     pub(crate) fn check_paths(&self, options: &ToolOptions) -> Result<(), ToolError> {
         let (source, target) = self.paths();
         options.parse_path(source)?;
         options.parse_path(target).map(drop)
     }
 
-    /// The tool's name for it.
+    /// The tool's name for the command.
     pub(crate) fn name(&self) -> &'static str {
         match self {
             Self::View { .. } => "view",
@@ -123,10 +123,10 @@ impl fmt::Debug for ToolCommand {
     }
 }
 
-/// The lines a `view` asks for.
+/// The lines that a `view` asks for.
 ///
-/// A model may send anything here, and whether that is a failure depends on what the path turns out
-/// to be. So a range that is none is kept as well, with the words in which to refuse it.
+/// A model may send anything here, and whether an invalid range is a failure depends on the kind of object at the path.
+/// So an invalid range is kept too, in the form in which its error quotes it.
 #[derive(Clone)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct ViewRange(Sent);
@@ -139,21 +139,21 @@ enum Sent {
 }
 
 impl ViewRange {
-    /// Lines `start` to `end`, both counted from 1 and included; an `end` of -1 is the last line.
+    /// Lines `start` to `end`, both included and counted from 1. An `end` of -1 is the last line.
     #[must_use]
     pub fn new(start: i64, end: i64) -> Self {
         Self(Sent::Lines { start, end })
     }
 
-    /// What was sent in place of two integers.
+    /// A range that is not two integers, as it was sent.
     pub(super) fn unreadable(compact_json: Wiped<String>) -> Self {
         Self(Sent::Anything { compact_json })
     }
 
-    /// The lines meant in a file of `total` lines. Empty for an empty file.
+    /// The requested lines of a file with `total` lines. Empty for an empty file.
     ///
     /// # Errors
-    /// `InvalidViewRange` if these are no lines of the file.
+    /// `InvalidViewRange` if the file does not have these lines.
     pub(crate) fn resolve(&self, total: u64) -> Result<RangeInclusive<u64>, ToolError> {
         self.lines_of(total)
             .ok_or_else(|| ToolError::InvalidViewRange { sent: self.sent(), lines: total })
@@ -166,7 +166,7 @@ impl ViewRange {
             -1 => total,
             _ => u64::try_from(end).ok().filter(|end| *end >= first)?.min(total),
         };
-        // An empty file has one valid range, the empty one.
+        // An empty file has only one valid range: the empty one.
         (first <= total.max(1)).then_some(first..=last)
     }
 
@@ -191,7 +191,7 @@ mod tests {
     use inmost_storage::every_variant;
 
     #[test]
-    fn a_command_is_printed_without_what_it_is_about() {
+    fn a_command_is_printed_without_its_fields() {
         let text = || "secret".to_owned();
         let view_range = Some(ViewRange::new(7, 8));
         let table = every_variant!(ToolCommand {
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn a_range_outside_the_file_is_refused_in_its_own_words() {
+    fn a_range_outside_the_file_is_refused_and_quoted_as_sent() {
         for (start, end) in [(1, 0), (1, -2), (3, 2), (4, 4), (4, -1), (9, 1), (1, i64::MIN)] {
             let sent = format!("[{start},{end}]");
             let expected = ToolError::InvalidViewRange { sent, lines: 3 };

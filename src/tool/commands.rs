@@ -1,6 +1,6 @@
-//! One file a command: from what was sent to what is returned.
+//! The commands, one in each file: each turns a typed command into its result.
 //!
-//! Each checks in the order of the contract. What needs no store comes first, so that a mistake in a path reads
+//! Each checks in the order of the contract. Checks that need no store come first, so that a mistake in a path reads
 //! the same whether or not the store is locked.
 
 mod create;
@@ -22,7 +22,7 @@ use crate::session::{Session, StoreError};
 use crate::vfs::path::MemoryPath;
 use crate::vfs::text::{self, Cut, Shown};
 
-/// Runs a command. A mistake of the model is an `Ok`.
+/// Runs a command. A mistake of the model is an `Ok` result.
 pub(crate) fn run(
     session: &Session,
     options: &ToolOptions,
@@ -53,7 +53,7 @@ struct Context<'a> {
 }
 
 impl Context<'_> {
-    /// A store that is locked says so before a read-only tool says that.
+    /// A locked store is reported before a read-only tool.
     fn check_writable(&self) -> Result<(), Failure> {
         self.session.read(|_| Ok::<(), StoreError>(()))?;
         if self.options.read_only { Err(ToolError::ReadOnly.into()) } else { Ok(()) }
@@ -64,7 +64,7 @@ impl Context<'_> {
     }
 }
 
-/// Numbers the part of the requested lines that fits a view, and says so if it is not all of them.
+/// Numbers the requested lines that fit a view, and adds a notice if some do not.
 fn numbered(
     header: &str,
     requested: &str,
@@ -77,7 +77,7 @@ fn numbered(
         shown => wording::cut_notice(shown, first, last, total),
     };
     let notice = notice.unwrap_or_default();
-    // One allocation of final size: a copy that growth left behind would not be wiped.
+    // One allocation of the final size: a copy left behind by growth would not be wiped.
     let capacity = header.len() + text::numbered_size(text) + notice.len() + 2;
     let mut content = Wiped::new(String::with_capacity(capacity));
     content.push_str(header);

@@ -1,6 +1,6 @@
-//! What a model did wrong, or could do differently: the failures a tool result reports.
+//! Failures that the model can act on, which a tool result reports.
 //!
-//! A store that is locked or broken is not among them; that is the application's to act on.
+//! A locked or broken store is not among them; the application must act on that.
 
 use super::wording;
 use crate::vfs::path::{PathError, echo};
@@ -8,22 +8,22 @@ use inmost_format::secret::Wiped;
 use std::fmt;
 use zeroize::Zeroize;
 
-/// A failure the model can act on. Quotes only what the model sent, and canonical memory paths.
+/// A failure that the model can act on. It quotes only text that the model sent, and canonical memory paths.
 ///
 /// `Display` is the exact content of the tool result. Paths are quoted with one final `/` removed.
 ///
 /// # Security
-/// Quotes may hold memory text: log neither this nor its `Debug`. They are wiped on drop, which is why they cannot be
+/// Quotes may contain memory text, so log neither this nor its `Debug`. The quotes are wiped on drop, so they cannot be
 /// moved out.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum ToolError {
-    /// The input is no call of the memory tool.
+    /// The input is not a call of the memory tool.
     InvalidInput {
-        /// What is wrong with it; quotes nothing.
+        /// The reason; quotes nothing.
         reason: &'static str,
     },
-    /// There is no such command; empty if none was sent.
+    /// The command does not exist; empty if none was sent.
     UnknownCommand {
         /// As sent.
         command: String,
@@ -35,11 +35,11 @@ pub enum ToolError {
         /// The command that needs it.
         command: &'static str,
     },
-    /// A field has a type that cannot be read as the expected one.
+    /// A field cannot be read as the expected type.
     WrongType {
         /// The field, by the name it was sent under.
         field: &'static str,
-        /// What it should have been.
+        /// The expected type.
         expected: ExpectedType,
     },
     /// The path is not below `/memories`.
@@ -52,16 +52,16 @@ pub enum ToolError {
         /// As sent.
         path: String,
     },
-    /// The path holds a forbidden character or exceeds a limit.
+    /// The path contains a forbidden character or exceeds a limit.
     InvalidPath {
         /// As sent.
         path: String,
-        /// Which rule it breaks; quotes nothing.
+        /// The broken rule; quotes nothing.
         reason: String,
     },
-    /// `view`: the range is no range, or not one of this file.
+    /// `view`: the range is malformed, or the file does not have these lines.
     InvalidViewRange {
-        /// As compact JSON.
+        /// The range as compact JSON.
         sent: String,
         /// Lines of the file.
         lines: u64,
@@ -71,32 +71,32 @@ pub enum ToolError {
         /// As sent.
         path: String,
     },
-    /// `view`: there is no such file or folder.
+    /// `view`: the file or folder does not exist.
     NothingToView {
         /// As sent.
         path: String,
     },
-    /// `str_replace`: there is no such file, or it is a folder.
+    /// `str_replace`: the file does not exist, or the path is a folder.
     NothingToEdit {
         /// As sent.
         path: String,
     },
-    /// `insert`, `delete`, `rename`: there is no such thing to work on.
+    /// `insert`, `delete`, `rename`: the file or folder does not exist.
     NotFound {
         /// As sent.
         path: String,
     },
-    /// `create`: something is there already.
+    /// `create`: a file or folder already exists at the path.
     AlreadyExists {
         /// As sent.
         path: String,
     },
-    /// `create`, `rename`: a file stands where a folder is needed.
+    /// `create`, `rename`: a file is in place of a parent folder.
     ParentIsFile {
         /// The canonical path of that file.
         file: String,
     },
-    /// `str_replace`: nothing to search for.
+    /// `str_replace`: the text to search for is empty.
     EmptyOldStr,
     /// `str_replace`: the text does not occur.
     NoOccurrence {
@@ -111,21 +111,21 @@ pub enum ToolError {
         old_str: String,
         /// The first lines on which an occurrence starts, at most 100: distinct, ascending, from 1.
         lines: Vec<u64>,
-        /// Further lines on which one starts.
+        /// The number of further lines on which one starts.
         more: u64,
     },
-    /// `insert`: the file has no such line.
+    /// `insert`: the file does not have this line.
     InvalidInsertLine {
         /// As sent; saturated to 64 bits.
         insert_line: i64,
         /// Lines of the file.
         lines: u64,
     },
-    /// `delete`: the root always exists.
+    /// `delete`: the root cannot be deleted.
     DeleteRoot,
-    /// `rename`: the root stays where it is.
+    /// `rename`: the root cannot be renamed.
     RenameRoot,
-    /// `rename`: something is at the destination already.
+    /// `rename`: a file or folder already exists at the destination.
     DestinationExists {
         /// As sent.
         new_path: String,
@@ -135,20 +135,20 @@ pub enum ToolError {
         /// As sent.
         old_path: String,
     },
-    /// The file would be larger than the application allows.
+    /// The file would exceed the application's limit.
     FileTooLarge {
         /// As sent.
         path: String,
-        /// Bytes a file may have.
+        /// The most bytes that a file may have.
         limit: u64,
     },
-    /// The store would hold more than the application allows.
+    /// The store would exceed one of the application's limits.
     MemoryFull(ExceededQuota),
     /// The application allows no changes.
     ReadOnly,
 }
 
-/// The type a field should have had.
+/// The expected type of a field.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum ExpectedType {
@@ -158,20 +158,21 @@ pub enum ExpectedType {
     Integer,
 }
 
-/// Which quota of the whole store is used up.
+/// The quota of the whole store that is used up.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum ExceededQuota {
-    /// The number of files it may hold.
+    /// The most files that the store may hold.
     Files(u64),
-    /// The bytes of text it may hold.
+    /// The most bytes of text that the store may hold.
     Bytes(u64),
-    /// One of these, for a tool that shows a part of the store: how much it holds is then none of the model's business.
+    /// One of these two, for a tool that shows only a part of the store: the model must not learn how much the rest
+    /// holds.
     Shared,
 }
 
 impl ToolError {
-    /// The failure of a path that the model sent as `sent`.
+    /// The failure for a path that the model sent as `sent`.
     pub(crate) fn of_path(error: PathError, sent: &str) -> Self {
         let path = echo(sent).to_owned();
         match error {
@@ -220,7 +221,7 @@ impl ToolError {
 }
 
 impl fmt::Display for ToolError {
-    /// In one piece, so that whoever makes a string of it can wipe all there is.
+    /// Written as one string, so that a caller that makes a string of it can wipe every copy.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.sentence())
     }

@@ -1,4 +1,4 @@
-//! Why a command has no result yet, and the one place where that becomes an error for the model or for the application.
+//! Failures of commands, and their mapping to errors for the model or for the application.
 
 use inmost_format::record::RecordError;
 
@@ -9,19 +9,19 @@ use crate::session::StoreError;
 use crate::vfs::FileError;
 use crate::vfs::path::echo;
 
-/// Why a command has no result.
+/// The reason why a command failed.
 pub(super) enum Failure {
-    /// The command itself says what is wrong.
+    /// A check of the command itself failed.
     Tool(ToolError),
-    /// The file operation below was refused, or the store failed.
+    /// A file operation was refused, or the store failed.
     File(FileError),
 }
 
 impl Failure {
-    /// What the model is told.
+    /// The error for the model.
     ///
     /// # Errors
-    /// What the application must act on instead.
+    /// [`StoreError`] if the application must act instead.
     pub(super) fn tool_error(
         self,
         command: &ToolCommand,
@@ -33,7 +33,7 @@ impl Failure {
             Self::File(error) => error,
         };
         let quoted = |sent: &str| echo(sent).to_owned();
-        // The path that a refusal is about where a command has two.
+        // The path that a refusal concerns, where a command has two.
         let (source, target) = command.paths();
         Ok(match (error, command) {
             (FileError::Root, ToolCommand::Rename { .. }) => ToolError::RenameRoot,
@@ -70,7 +70,7 @@ impl Failure {
             (FileError::FileTooLarge(limit), _) => {
                 ToolError::FileTooLarge { path: quoted(target), limit }
             }
-            // The quota less what the model can see is how much others have.
+            // The quota minus the visible part would reveal how much others have stored.
             (FileError::TooManyFiles(_) | FileError::TooMuchText(_), _)
                 if !options.subtree.is_whole() =>
             {
@@ -82,7 +82,7 @@ impl Failure {
             (FileError::TooMuchText(bytes), _) => {
                 ToolError::MemoryFull(ExceededQuota::Bytes(bytes))
             }
-            // The rest belongs to commands that cannot fail like this.
+            // The remaining errors belong to other commands.
             _ => ToolError::NotFound { path: quoted(source) },
         })
     }

@@ -1,24 +1,24 @@
-//! The fields of a tool call: which were sent, under which name, and with which type.
+//! The fields of a tool call: their names, aliases and types.
 
 use inmost_format::secret::Wiped;
 
 use super::command::ViewRange;
 use super::error::{ExpectedType, ToolError};
 
-/// A JSON value that was sent, read only when it is used.
+/// A JSON value as it was sent. It is read only when it is used.
 pub(super) trait JsonValue {
     fn is_null(&self) -> bool;
 
-    /// The string that it is.
+    /// The value as a string.
     fn string(&self) -> Option<Wiped<String>>;
 
-    /// The integer that it is: an integral number in any notation, or a string of the form `-?[0-9]+`.
+    /// The value as an integer: an integral number in any notation, or a string of the form `-?[0-9]+`.
     fn integer(&self) -> Option<i64>;
 
-    /// The two integers that it is a list of.
+    /// The value as a list of two integers.
     fn two_integers(&self) -> Option<(i64, i64)>;
 
-    /// What was sent, without the white space between tokens.
+    /// The value as it was sent, without the white space between tokens.
     fn compact(&self) -> Wiped<String>;
 }
 
@@ -26,11 +26,11 @@ pub(super) trait JsonValue {
 pub(super) trait JsonObject {
     type Value: JsonValue + ?Sized;
 
-    /// The value of this name; of duplicate names the last.
+    /// The value with this name; of duplicate names, the last.
     fn get(&self, name: &str) -> Option<&Self::Value>;
 }
 
-/// A field of a command; the alias counts if the real name is absent or null.
+/// A field of a command. The alias is used if the real name is absent or null.
 #[derive(Clone, Copy)]
 pub(super) struct Field {
     name: &'static str,
@@ -47,7 +47,7 @@ impl Field {
     }
 }
 
-/// The fields of an object, typed only when they are used.
+/// The fields of an object. Their types are checked only when they are used.
 pub(super) struct Fields<O>(pub(super) O);
 
 impl<O: JsonObject> Fields<O> {
@@ -59,14 +59,14 @@ impl<O: JsonObject> Fields<O> {
         self.present(name).and_then(JsonValue::string).is_some_and(|text| *text == value)
     }
 
-    /// Empty if there is none.
+    /// The name of the command; empty if there is none.
     pub(super) fn command_name(&self) -> Result<Wiped<String>, ToolError> {
         let Some(value) = self.present("command") else { return Ok(Wiped::default()) };
         let wrong = ToolError::WrongType { field: "command", expected: ExpectedType::String };
         value.string().ok_or(wrong)
     }
 
-    /// The fields as those of `command`.
+    /// The fields, read as those of `command`.
     pub(super) fn call(&self, command: &'static str) -> Call<'_, O> {
         Call { fields: self, command }
     }
@@ -104,7 +104,7 @@ impl<O: JsonObject> Call<'_, O> {
         value.integer().ok_or(ToolError::WrongType { field, expected: ExpectedType::Integer })
     }
 
-    /// Never refused here: for a folder it does not matter what it is.
+    /// Never refused here, because a folder ignores the range, whatever it is.
     pub(super) fn view_range(&self, field: Field) -> Option<ViewRange> {
         let (_, value) = self.sent(field)?;
         Some(match value.two_integers() {

@@ -1,17 +1,18 @@
-//! What the model reads in place of an error of the store.
+//! The texts that the model reads in place of a store error.
 
 use super::result::ToolResult;
 use super::wording;
 use crate::session::StoreError;
 
 impl StoreError {
-    /// What the model reads in place of this error: whether the store is locked, and nothing else of the reason.
+    /// The result that the model reads in place of this error. It reports a locked store or an unknown outcome, and no
+    /// other reason.
     #[must_use]
     pub fn for_model(&self) -> ToolResult {
         self.for_model_with(None)
     }
 
-    /// The same with a sentence of the host on how a locked store is unlocked.
+    /// As [`for_model`](Self::for_model), with the host's sentence on how to unlock a locked store.
     pub(crate) fn for_model_with(&self, locked_hint: Option<&str>) -> ToolResult {
         ToolResult::failure(match self {
             Self::Locked => wording::locked(locked_hint),

@@ -1,9 +1,9 @@
 //! Reads single JSON values leniently and exactly.
 //!
-//! Works on the raw text that `serde_json` has checked, because its own values lose what matters here: numbers
-//! beyond 64 bits and what exactly was sent. Strings are decoded here too, into a buffer that is large
-//! enough from the start: `serde_json` unescapes in a buffer that grows and is not wiped, and the text
-//! of a memory must not stay behind in freed memory.
+//! Works on the raw text that `serde_json` has checked, because the values of `serde_json` lose information that
+//! matters here: numbers beyond 64 bits, and the exact text that was sent. Strings are decoded here too, into a buffer
+//! that is large enough from the start. `serde_json` unescapes in a growing buffer that is not wiped, and the text of a
+//! memory must not stay behind in freed memory.
 
 use super::fields::{JsonObject, JsonValue};
 use inmost_format::secret::Wiped;
@@ -45,16 +45,16 @@ impl JsonValue for RawValue {
     }
 }
 
-/// Why a text is no object.
+/// The reason why a text is not an object.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum NoObject {
-    /// Another JSON value, or nothing that starts like an object.
+    /// Another JSON value, or a text that does not start like an object.
     NotAnObject,
-    /// No JSON, or a name with an unpaired surrogate.
+    /// Not JSON, or a name with an unpaired surrogate.
     NotJson,
 }
 
-/// Reads an object. Its values are checked to be JSON but not looked into.
+/// Reads an object. Its values are checked to be JSON but not decoded.
 pub(super) fn object(json: &str) -> Result<Object<'_>, NoObject> {
     if !json.trim_start_matches([' ', '\t', '\n', '\r']).starts_with('{') {
         return Err(NoObject::NotAnObject);
@@ -95,21 +95,21 @@ impl<'j> Visitor<'j> for RawFields {
 
 /// Whether a string somewhere in this JSON has a surrogate escape without its other half.
 pub(super) fn has_unpaired_surrogate(json: &str) -> bool {
-    // A backslash stands only in strings, so the text need not be parsed to find them.
+    // A backslash occurs only in strings, so the text need not be parsed to find them.
     unescape(json, |_| {}).is_none()
 }
 
-/// The string that `raw` is; `None` if it is something else or holds an unpaired surrogate.
+/// Decodes `raw` as a string. Returns `None` for another value or an unpaired surrogate.
 pub(super) fn string(raw: &RawValue) -> Option<Wiped<String>> {
     let body = raw.get().strip_prefix('"')?.strip_suffix('"')?;
-    // No escape is shorter than what it stands for.
+    // No escape is shorter than the character it encodes.
     let mut text = Wiped::new(String::with_capacity(body.len()));
     unescape(body, |piece| text.push_str(piece))?;
     Some(text)
 }
 
-/// The integer that `raw` is: an integral number in any notation, or a string of the form `-?[0-9]+`.
-/// Saturates beyond 64 bits.
+/// Reads `raw` as an integer: an integral number in any notation, or a string of the form `-?[0-9]+`. Saturates beyond
+/// 64 bits.
 pub(super) fn integer(raw: &RawValue) -> Option<i64> {
     if let Some(text) = string(raw) {
         let digits = text.strip_prefix('-').unwrap_or(&text);
@@ -119,16 +119,16 @@ pub(super) fn integer(raw: &RawValue) -> Option<i64> {
     raw.get().starts_with(|c: char| c == '-' || c.is_ascii_digit()).then(|| integral(raw.get()))?
 }
 
-/// The two integers that `raw` is a list of.
+/// Reads `raw` as a list of two integers.
 pub(super) fn two_integers(raw: &RawValue) -> Option<(i64, i64)> {
-    // Not asked whether it is a list: of a string that is none, `serde_json` makes an error that quotes it.
+    // Check for a list first: for any other value `serde_json` makes an error that quotes it.
     raw.get().strip_prefix('[')?;
     let items: Vec<&RawValue> = serde_json::from_str(raw.get()).ok()?;
     let [start, end] = items.as_slice() else { return None };
     Some((integer(start)?, integer(end)?))
 }
 
-/// What was sent, without the white space between tokens.
+/// The text as it was sent, without the white space between tokens.
 pub(super) fn compact(raw: &RawValue) -> Wiped<String> {
     let mut text = Wiped::new(String::with_capacity(raw.get().len()));
     let mut in_string = false;
@@ -147,7 +147,7 @@ pub(super) fn compact(raw: &RawValue) -> Wiped<String> {
     text
 }
 
-/// Passes on `text` in pieces, its escapes replaced; `None` at an unpaired surrogate.
+/// Passes on `text` in pieces, with its escapes decoded. Returns `None` at an unpaired surrogate.
 fn unescape(text: &str, mut on_piece: impl FnMut(&str)) -> Option<()> {
     let mut rest = text;
     while let Some((plain, escape)) = rest.split_once('\\') {
@@ -171,7 +171,7 @@ fn unescape(text: &str, mut on_piece: impl FnMut(&str)) -> Option<()> {
     Some(())
 }
 
-/// The character whose escape begins before `text` with `\u`, and what follows.
+/// Decodes a `\u` escape whose digits begin at `text`. Returns the character and the rest.
 fn unicode_escape(text: &str) -> Option<(char, &str)> {
     let (first, rest) = utf16_unit(text)?;
     if let Some(character) = char::from_u32(u32::from(first)) {
@@ -187,7 +187,7 @@ fn utf16_unit(text: &str) -> Option<(u16, &str)> {
     Some((u16::from_str_radix(digits, 16).ok()?, rest))
 }
 
-/// The value of a JSON number, exactly, if it is integral. `1e400` is, and `1e-400` is not.
+/// The exact value of a JSON number, if it is integral. `1e400` is integral, `1e-400` is not.
 pub(super) fn integral(number: &str) -> Option<i64> {
     let (is_negative, number) = match number.strip_prefix('-') {
         Some(number) => (true, number),
@@ -207,7 +207,7 @@ pub(super) fn integral(number: &str) -> Option<i64> {
 
     let ten_times = |value: u64, digit: u32| value.saturating_mul(10).saturating_add(digit.into());
     let mut value = significant.chars().filter_map(|c| c.to_digit(10)).fold(0, ten_times);
-    // Twenty more digits saturate anything.
+    // Twenty more digits saturate any value.
     for _ in 0..power.min(20) {
         value = ten_times(value, 0);
     }
@@ -369,7 +369,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_object_says_so() {
+    fn a_value_other_than_an_object_is_reported() {
         for json in ["", "null", "[]", "\"{}\"", "1", "\u{feff}{}", "x"] {
             assert_eq!(object(json).map(|_| ()), Err(NoObject::NotAnObject), "{json}");
         }

@@ -1,4 +1,4 @@
-//! What an application may set for a memory tool.
+//! Options of a memory tool.
 
 use super::error::ToolError;
 use crate::limits;
@@ -6,9 +6,9 @@ use crate::vfs::FileError;
 use crate::vfs::path::MemoryPath;
 use crate::vfs::subtree::Subtree;
 
-/// What a [`MemoryTool`](crate::MemoryTool) may do and how much it shows.
+/// Options of a [`MemoryTool`](crate::MemoryTool).
 ///
-/// With the feature `serde` it can go to the process that holds the store.
+/// With the feature `serde` they can be sent to the process that holds the store.
 #[derive(Clone)]
 #[must_use]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -42,7 +42,7 @@ impl ToolOptions {
         Self::default()
     }
 
-    /// Whether every change is refused; off by default.
+    /// Refuses every change; off by default.
     ///
     /// `create`, `str_replace`, `insert`, `delete` and `rename` then return `Error: Memory is read-only.` once their
     /// paths are valid, whatever change they ask for.
@@ -51,24 +51,23 @@ impl ToolOptions {
         self
     }
 
-    /// Whether `create` replaces a file that is there; off by default.
+    /// Lets `create` replace an existing file; off by default.
     pub fn create_overwrites(mut self, overwrites: bool) -> Self {
         self.create_overwrites = overwrites;
         self
     }
 
-    /// Shows the model one folder of the store as its `/memories`; all of the store by default.
+    /// Shows the model one folder of the store as its `/memories`; the whole store by default.
     ///
-    /// `folder` is named as in the whole store, such as `/memories/project-x`. Every path the model sends and reads is
-    /// one inside it, and nothing outside can be reached, seen or counted. It need not be there: until the first file is
-    /// written, and after someone else deleted or moved the folder, the model sees an empty `/memories`.
+    /// `folder` is a path in the whole store, such as `/memories/project-x`. Every path that the model sends or reads
+    /// lies inside it; nothing outside can be reached, seen or counted. The folder need not exist: until the first file
+    /// is written, and after someone else deletes or moves the folder, the model sees an empty `/memories`.
     ///
-    /// Two limits are those of the whole store. A path may be only so long and deep that the one it stands for is within
-    /// bounds. And quotas count everything in the store; a model that meets one learns that there is no room left, not
-    /// how much there is.
+    /// Two limits are those of the whole store. The length and depth of a path are limited as a path of the whole
+    /// store. Quotas count everything in the store: a model that reaches one learns that no room is left, but not how
+    /// much is stored.
     ///
-    /// If someone else puts a file at `folder`, or at a folder above it, calls fail with
-    /// [`StoreError::SubtreeIsFile`](crate::StoreError::SubtreeIsFile).
+    /// If someone else puts a file at `folder`, or at a folder above it, calls fail with [`StoreError::SubtreeIsFile`](crate::StoreError::SubtreeIsFile).
     ///
     /// ```
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -90,19 +89,20 @@ impl ToolOptions {
         Ok(self)
     }
 
-    /// Characters of file text that a `view` without a range shows before it cuts; 16,000 by default.
+    /// Sets how many characters of file text a `view` without a range shows before it cuts; 16,000 by default.
     pub fn max_view_characters(mut self, characters: usize) -> Self {
         self.view_characters = characters;
         self
     }
 
-    /// Characters that a `view` with a range, or the snippet of an edit, shows before it cuts; 64,000 by default.
+    /// Sets how many characters a `view` with a range, or the snippet of an edit, shows before it cuts; 64,000 by
+    /// default.
     pub fn max_ranged_view_characters(mut self, characters: usize) -> Self {
         self.ranged_view_characters = characters;
         self
     }
 
-    /// Entries that a listing shows before it cuts, the first line not counted; 1,000 by default.
+    /// Sets how many entries a listing shows before it cuts, not counting the first line; 1,000 by default.
     pub fn max_listing_entries(mut self, entries: usize) -> Self {
         self.listing_entries = entries;
         self
@@ -113,15 +113,15 @@ impl ToolOptions {
         MemoryPath::parse_in(&self.subtree, sent).map_err(|error| ToolError::of_path(error, sent))
     }
 
-    /// Whether the tool may do less than read and change the whole store, so that other ways to the store would reach
-    /// further.
+    /// Whether the tool is limited to reading or to a part of the store, so that other ways to the store would give
+    /// more access.
     #[must_use]
     pub fn is_restricted(&self) -> bool {
         self.read_only || !self.subtree.is_whole()
     }
 }
 
-/// A subtree as the path of its folder.
+/// Serializes a subtree as the path of its folder.
 #[cfg(feature = "serde")]
 mod subtree {
     use serde::{Deserialize, Deserializer, Serializer, de::Error};

@@ -1,7 +1,7 @@
-//! From the JSON of a tool call to a [`ToolCommand`], lenient where models are known to slip.
+//! Parses the JSON of a tool call to a [`ToolCommand`], leniently where models are known to make mistakes.
 //!
-//! Extra fields are ignored, null is absent, two aliases are understood and integers may be written in
-//! other ways. The order of checks is the contract's: the object, the command, then field by field.
+//! Extra fields are ignored, null counts as absent, two aliases are accepted, and integers may be written in other
+//! ways. The order of checks is the contract's: the object, the command, then field by field.
 
 use std::mem::take;
 
@@ -13,8 +13,8 @@ use super::json::{self, NoObject, Object};
 use super::wording::reason;
 
 impl ToolCall {
-    /// Reads the JSON of the `input` of a `tool_use` block, or of the whole block. Bytes are JSON only if they are UTF-8
-    /// (RFC 8259, section 8.1). Does no I/O.
+    /// Parses the JSON of the `input` of a `tool_use` block, or of the whole block. Bytes that are not UTF-8 are not
+    /// JSON (RFC 8259, section 8.1). Does no I/O.
     #[must_use]
     pub fn parse(json: &[u8]) -> Self {
         match std::str::from_utf8(json) {
@@ -31,7 +31,7 @@ fn parse(json: &str) -> ToolCall {
         Err(NoObject::NotJson) => return refused(reason::NOT_JSON),
     };
     let tool_use_id = fields.block_id();
-    // No text has an unpaired surrogate, so input with one is refused as a whole, used or not.
+    // A text cannot contain an unpaired surrogate, so input with one is refused, even in a field that is not used.
     let command = if json::has_unpaired_surrogate(json) {
         Err(ToolError::InvalidInput { reason: reason::UNPAIRED_SURROGATE })
     } else {
@@ -40,7 +40,7 @@ fn parse(json: &str) -> ToolCall {
     ToolCall { tool_use_id, command }
 }
 
-/// A call that is none, for this reason.
+/// A call that is refused for this reason.
 pub(super) fn refused(reason: &'static str) -> ToolCall {
     ToolCall { tool_use_id: None, command: Err(ToolError::InvalidInput { reason }) }
 }
@@ -66,7 +66,7 @@ impl<O: JsonObject> Fields<O> {
         id.and_then(JsonValue::string).map(|mut id| take(&mut *id))
     }
 
-    /// The command in an input, or in the input of a block if the block is meant for this tool.
+    /// The command in an input, or in the input of a block that is meant for this tool.
     pub(super) fn command_of<'f, I: JsonObject>(
         &'f self,
         input: impl FnOnce(&'f O::Value) -> Option<Fields<I>>,
@@ -128,7 +128,7 @@ impl<O: JsonObject> Fields<O> {
 mod tests {
     use super::*;
 
-    /// The command and its fields in one line, or the error's text.
+    /// The command and its fields in one line, or the text of the error.
     fn read(json: &str) -> String {
         match parse(json).command {
             Ok(command) => show(&command),
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_call_is_invalid_input() {
+    fn input_other_than_a_call_is_invalid() {
         let block = |rest: &str| read(&format!(r#"{{"type":"tool_use",{rest}}}"#));
         let invalid = "Error: Invalid tool input: ";
         for json in ["", "[]", "null", "\"view\"", "{", "{\"a\":1}}", "{\"\\ud800\":1}"] {
@@ -362,7 +362,7 @@ mod tests {
     }
 
     #[test]
-    fn an_input_with_a_type_of_its_own_is_no_block() {
+    fn an_input_with_a_type_of_its_own_is_not_a_block() {
         expect(&[
             (r#"{"type":"view","command":"view","path":"p"}"#, r#"view "p""#),
             (r#"{"type":["tool_use"],"command":"view","path":"p"}"#, r#"view "p""#),

@@ -1,4 +1,4 @@
-//! What goes back to the model.
+//! The result of a tool call, for the model.
 
 use super::error::ToolError;
 use inmost_format::secret::Wiped;
@@ -6,7 +6,7 @@ use std::fmt;
 
 /// The content of a tool result, and whether it reports a failure.
 ///
-/// Wiped on drop unless the content is taken out. `Debug` does not show it.
+/// It is wiped on drop unless the content is taken out. `Debug` does not show it.
 pub struct ToolResult {
     content: Wiped<String>,
     is_error: bool,
@@ -14,29 +14,29 @@ pub struct ToolResult {
 }
 
 impl ToolResult {
-    /// A result with this text for the model, for implementations of [`UnlockedStore`](crate::UnlockedStore).
+    /// Creates a result with this text for the model, for implementations of [`UnlockedStore`](crate::UnlockedStore).
     #[must_use]
     pub fn new(content: String, is_error: bool) -> Self {
         Self { content: Wiped::new(content), is_error, tool_use_id: None }
     }
 
-    /// The result of a call that did what was asked.
+    /// The result of a successful call.
     pub(crate) fn success(content: Wiped<String>) -> Self {
         Self { content, is_error: false, tool_use_id: None }
     }
 
-    /// The result of a call after which nothing has changed.
+    /// The result of a failed call, which has changed nothing.
     pub(crate) fn failure(content: Wiped<String>) -> Self {
         Self { content, is_error: true, tool_use_id: None }
     }
 
-    /// As the result of the `tool_use` block of this id.
+    /// Sets the id of the `tool_use` block that this is the result of.
     pub(crate) fn with_tool_use_id(mut self, id: Option<&str>) -> Self {
         self.tool_use_id = id.map(str::to_owned);
         self
     }
 
-    /// The id of the `tool_use` block that this is the result of, if a whole block was sent and had one.
+    /// The id of the `tool_use` block that this is the result of, if a whole block with an id was sent.
     #[must_use]
     pub fn tool_use_id(&self) -> Option<&str> {
         self.tool_use_id.as_deref()
@@ -48,26 +48,26 @@ impl ToolResult {
         &self.content
     }
 
-    /// Whether the tool result is to be marked as an error.
+    /// Whether the tool result must be marked as an error.
     #[must_use]
     pub fn is_error(&self) -> bool {
         self.is_error
     }
 
-    /// The result as a `tool_result` block for a request to the model.
+    /// The result as a `tool_result` block for a request to the model, as JSON.
     ///
     /// # Security
-    /// The caller wipes it.
+    /// The caller must wipe the text.
     #[must_use]
     pub fn to_json(&self) -> String {
-        // Strings and a truth value; they cannot fail.
+        // Strings and booleans always serialize.
         serde_json::to_string(&Block::of(self)).unwrap_or_default()
     }
 
-    /// The text for the model, without a copy.
+    /// Takes the text for the model without a copy.
     ///
     /// # Security
-    /// From here on wiping it is up to the caller.
+    /// The caller must wipe the text.
     #[must_use]
     pub fn into_content(mut self) -> String {
         std::mem::take(&mut *self.content)
@@ -97,7 +97,7 @@ impl<'a> Block<'a> {
 
 #[cfg(feature = "serde")]
 impl serde::Serialize for ToolResult {
-    /// As a `tool_result` block.
+    /// Serializes the result as a `tool_result` block.
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         Block::of(self).serialize(serializer)
     }

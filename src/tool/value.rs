@@ -1,4 +1,4 @@
-//! Calls that another parser has read already, such as that of a server for the Model Context Protocol.
+//! Calls that another parser has already read, such as that of a server for the Model Context Protocol.
 
 use inmost_format::secret::Wiped;
 use serde::{Deserialize, Deserializer};
@@ -12,8 +12,8 @@ use super::parse::refused;
 use super::wording::reason;
 
 impl<'de> Deserialize<'de> for ToolCall {
-    /// Reads the `input` of a `tool_use` block, or the whole block, from any source of a map. What is not a call is no
-    /// error here: the model is told.
+    /// Reads the `input` of a `tool_use` block, or the whole block, from any source of a map. An invalid call is not an
+    /// error here: its error goes to the model.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let mut value = Value::deserialize(deserializer)?;
         let call = match &value {

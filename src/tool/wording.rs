@@ -1,15 +1,16 @@
-//! Every sentence the model can read, and nothing else.
+//! Every text that the model can read, and nothing else.
 //!
-//! The strings are the contract's, letter for letter: models were trained on them. Arguments are what
-//! the model sent, canonical paths, or numbers; nothing of the host can get in, because there is no
-//! parameter for it. What quotes a text or a path is wiped on drop. Some failures begin with `Error: ` and some do not, as the documentation has it.
+//! The strings are the contract's, letter for letter, because models were trained on them. Arguments are text that the
+//! model sent, canonical paths, or numbers. No host data can get in, because no parameter takes it. Texts that quote
+//! memory or a path are wiped on drop. Some failures begin with `Error: ` and some do not, as in the tool's
+//! documentation.
 
 use super::error::{ExceededQuota, ExpectedType};
 use crate::vfs::text::Shown;
 use inmost_format::secret;
 use inmost_format::secret::Wiped;
 
-/// Why a tool input is no call, for [`invalid_input`].
+/// Reasons why a tool input is not a call, for [`invalid_input`].
 pub(super) mod reason {
     pub(crate) const NOT_JSON: &str = "it is not valid JSON";
     pub(crate) const NOT_AN_OBJECT: &str = "it is not a JSON object";
@@ -18,7 +19,7 @@ pub(super) mod reason {
     pub(crate) const NO_INPUT: &str = "its input is not a JSON object";
 }
 
-/// `format!`, into a buffer that leaves no copy and is wiped.
+/// As `format!`, but into a buffer of the final size, which is wiped.
 macro_rules! sentence {
     ($($arguments:tt)+) => { secret::format(format_args!($($arguments)+)) };
 }
@@ -40,7 +41,7 @@ pub(super) fn file_header(path: &str) -> Wiped<String> {
     sentence!("Here's the content of {path} with line numbers:")
 }
 
-/// The line that follows a view of lines `first` to `last` of `total` that shows only part of them.
+/// The notice after a view that shows only a part of the lines `first` to `last` of `total`.
 pub(super) fn cut_notice(shown: Shown, first: u64, last: u64, total: u64) -> Option<String> {
     let rest = |next: u64| format!(" Use view_range [{next}, {last}] to see more.");
     match shown {
@@ -62,7 +63,7 @@ pub(super) fn created(path: &str) -> Wiped<String> {
     sentence!("File created successfully at: {path}")
 }
 
-/// What precedes the numbered lines of a snippet; ends in `\n`, also if no line follows.
+/// The text before the numbered lines of a snippet. It ends in `\n` even if no line follows.
 pub(super) fn edited_with_snippet() -> &'static str {
     "The memory file has been edited. Here is the snippet showing the change (with line numbers):\n"
 }
@@ -210,7 +211,7 @@ pub(super) fn read_only() -> &'static str {
     "Error: Memory is read-only."
 }
 
-/// What the model learns of a locked store; the host may say how it is unlocked.
+/// The text for a locked store, with the host's sentence on how to unlock it.
 pub(super) fn locked(hint: Option<&str>) -> Wiped<String> {
     match hint {
         Some(hint) => sentence!("Error: Memory is locked. {hint}"),
@@ -218,12 +219,12 @@ pub(super) fn locked(hint: Option<&str>) -> Wiped<String> {
     }
 }
 
-/// What the model learns of a change whose outcome cannot be learned.
+/// The text for a change whose outcome is unknown.
 pub(super) fn outcome_unknown() -> &'static str {
     "Error: It is unknown whether this change was saved. View the file before you try again."
 }
 
-/// All that the model learns of a store that fails in another way.
+/// The text for any other failure of the store.
 pub(super) fn unavailable() -> &'static str {
     "Error: Memory is unavailable."
 }
@@ -256,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cut_view_says_what_it_shows_and_how_to_see_more() {
+    fn a_cut_view_ends_in_a_notice() {
         let part = Shown::PartOfFirstLine { characters: 20_000, shown: 16_000 };
         for (shown, first, last, total, expected) in [
             (Shown::All, 1, 9, 9, None),

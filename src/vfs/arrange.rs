@@ -1,4 +1,4 @@
-//! Deleting and moving files and folders, each as one atomic step whatever hangs below.
+//! Deletes and moves files and folders, each in one atomic step, whatever the size of a folder.
 
 use std::collections::HashSet;
 
@@ -25,7 +25,7 @@ pub(crate) fn delete(session: &Session, path: &MemoryPath) -> Result<(), FileErr
     })
 }
 
-/// Moves a file or folder.
+/// Moves a file, or a folder with everything below it.
 ///
 /// # Errors
 /// [`FileError::Root`], [`FileError::NotFound`], [`FileError::AlreadyExists`], [`FileError::IntoItself`],
@@ -38,27 +38,27 @@ pub(crate) fn rename(
     session.write(|txn| {
         let root = txn.root()?;
         let entry = movable(&ResolvedPath::new(txn, &root, old)?.target)?;
-        let place = ResolvedPath::new(txn, &root, new)?;
-        if matches!(place.target, Target::Root(_) | Target::Entry(_)) {
+        let destination = ResolvedPath::new(txn, &root, new)?;
+        if matches!(destination.target, Target::Root(_) | Target::Entry(_)) {
             return Err(FileError::AlreadyExists);
         }
         if entry.what == What::Folder && new.starts_with(old) {
             return Err(FileError::IntoItself);
         }
-        if let Target::Missing { file_at: Some(depth) } = place.target {
+        if let Target::Missing { file_at: Some(depth) } = destination.target {
             return Err(not_a_folder(new, depth));
         }
         check_paths_below(txn, &entry, old, new)?;
-        // First in, then out: a folder on the way to both places is never empty in between.
-        folder::put(txn, new, &place, (entry.id, entry.tag), entry.what)?;
-        // The folders on the way may be others now.
-        let left = ResolvedPath::new(txn, &root, old)?;
-        folder::remove(txn, old, &left)?;
+        // The entry is added before it is removed, so a folder on both paths is never empty in between.
+        folder::put(txn, new, &destination, (entry.id, entry.tag), entry.what)?;
+        // The folders on the old path may have changed with the first step.
+        let source = ResolvedPath::new(txn, &root, old)?;
+        folder::remove(txn, old, &source)?;
         Ok(())
     })
 }
 
-/// The entry that a path leads to, if it can be moved or deleted.
+/// The entry at a path, if it can be moved or deleted.
 fn movable(target: &Target) -> Result<Entry, FileError> {
     match target {
         Target::Root(_) => Err(FileError::Root),
@@ -67,8 +67,8 @@ fn movable(target: &Target) -> Result<Entry, FileError> {
     }
 }
 
-/// Whether everything below a folder keeps a possible path at its new place. Reads the folders below, but only
-/// if the new path is longer or deeper.
+/// Checks that every path below a moved folder stays within the limits. Reads the folders below only if the new path is
+/// longer or deeper.
 fn check_paths_below(
     txn: &Txn<'_>,
     entry: &Entry,
@@ -94,7 +94,7 @@ fn check_below(
     if depth >= most_depth {
         return Err(FileError::PathBelow(InvalidPath::Deep(most_depth).describe()));
     }
-    // A forged tree of few folders could have more paths than can be walked.
+    // A forged tree of few folders could have too many paths to walk.
     if !reached.insert(folder.id) {
         return Err(RecordError::Damaged { kind: Kind::Folder, flaw: Flaw::Repeated }.into());
     }

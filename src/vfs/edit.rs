@@ -1,4 +1,4 @@
-//! Writing and editing single files, each as one atomic step.
+//! Writes and edits single files, each in one atomic step.
 
 use std::ops::Range;
 
@@ -9,7 +9,7 @@ use super::file::{self, FileView};
 use super::file_text::FileText;
 use super::folder::{self, ResolvedPath, Target};
 use super::path::MemoryPath;
-use super::search;
+use super::search::SearchResult;
 use super::{rope, staged, text};
 use crate::limits::{FILE_INLINE_AGAIN, STAGE_BYTES};
 use crate::session::{Session, Txn, now, reap};
@@ -17,31 +17,31 @@ use inmost_format::record::node::{Entry, File, FileInfo, Text, What};
 use inmost_format::record::tree::{Body, Owner};
 use inmost_format::record::{NodeSink, NodeSource, ObjectId, RecordId, Tag};
 
-/// The lines around a change, as they are after it.
+/// The lines around a change, after the change.
 pub(crate) struct Snippet {
     /// The first line.
     pub(crate) first: u64,
-    /// The last line, whether or not `text` reaches it.
+    /// The last line, even if `text` ends earlier.
     pub(crate) last: u64,
-    /// Lines that the file has now.
+    /// Lines of the file after the change.
     pub(crate) lines: u64,
-    /// The text from `first` on; see [`FileView::lines`] for where it may end.
+    /// The text from `first` on. See [`FileView::lines`] for where it may end.
     pub(crate) text: Wiped<String>,
 }
 
-/// A change of an existing file, decided but not made.
+/// A planned change of an existing file.
 pub(super) struct Plan {
-    /// The way to the file.
+    /// The folders on the path to the file.
     pub(super) resolved: ResolvedPath,
     /// The file.
     pub(super) entry: Entry,
-    /// What its folder says of it.
+    /// The file's sizes and times in its folder's entry.
     pub(super) info: FileInfo,
-    /// Its head.
+    /// The file's head.
     pub(super) head: File,
-    /// What goes.
+    /// The bytes to replace.
     pub(super) range: Range<u64>,
-    /// What comes in its place.
+    /// The replacement.
     pub(super) text: Wiped<String>,
     /// The line on which the change starts.
     line: u64,
@@ -73,8 +73,8 @@ pub(crate) fn write(
     })
 }
 
-/// Replaces the only occurrence of `old`; replys up to two lines before and after the change, read as a view
-/// of `view_limit` characters would.
+/// Replaces the only occurrence of `old`. The snippet has up to two lines before and after the change, read as for a
+/// view of `view_limit` characters.
 ///
 /// # Errors
 /// [`FileError::NotFound`], [`FileError::EmptySearch`], [`FileError::NoMatch`], [`FileError::SeveralMatches`]; a quota.
@@ -88,11 +88,11 @@ pub(crate) fn replace(
     let plan = |txn: &Txn<'_>| {
         let (resolved, view) = open(txn, path)?;
         let hit = match view.search(old)? {
-            search::Found::Nowhere => return Err(FileError::NoMatch),
-            search::Found::Several { lines, more } => {
+            SearchResult::Nowhere => return Err(FileError::NoMatch),
+            SearchResult::Several { lines, more } => {
                 return Err(FileError::SeveralMatches { lines, more });
             }
-            search::Found::Once(hit) => hit,
+            SearchResult::Once(hit) => hit,
         };
         let range = hit.offset..hit.offset.saturating_add(length(old));
         Ok(Plan::new(resolved, &view, range, Wiped::new(new.to_owned()), hit.line))
@@ -124,7 +124,7 @@ pub(crate) fn insert(
     run(session, path, text.len(), plan, |_, _, _, _| Ok(()))
 }
 
-/// Adds text at the end of a file; makes the file if there is none.
+/// Appends text to a file; creates the file if there is none.
 ///
 /// # Errors
 /// [`FileError::AlreadyExists`] for a folder; [`FileError::NotAFolder`]; a quota.
@@ -142,7 +142,7 @@ pub(crate) fn append(session: &Session, path: &MemoryPath, text: &str) -> Result
             done => return done,
         }
         match write(session, path, text, false) {
-            // Another caller made the file in between.
+            // Another caller created the file in between.
             Err(FileError::AlreadyExists) => {}
             done => return done,
         }
@@ -168,7 +168,7 @@ impl Plan {
     }
 }
 
-/// Makes a planned change, in one step if what it moves is small and in several if not.
+/// Makes a planned change, in one step if it moves little text and otherwise in several.
 fn run<T>(
     session: &Session,
     path: &MemoryPath,
@@ -216,7 +216,7 @@ fn snippet(
     Ok(Snippet { first, last, lines: info.lines, text })
 }
 
-/// The file at a path, and the way to it.
+/// Opens the file at a path. Also returns the resolved path.
 fn open<'t>(
     txn: &'t Txn<'_>,
     path: &MemoryPath,
@@ -227,7 +227,7 @@ fn open<'t>(
     Ok((resolved, view))
 }
 
-/// The way to a file that is to be written, and the file that is there.
+/// Resolves the path of a file to write, and returns the existing file, if any.
 pub(super) fn target(
     txn: &Txn<'_>,
     path: &MemoryPath,
@@ -246,7 +246,7 @@ pub(super) fn target(
     Ok((resolved, before))
 }
 
-/// The error for a path that goes through a file, to which its first `depth` names lead.
+/// The error for a path through a file. The first `depth` names of `path` are the path of that file.
 pub(super) fn not_a_folder(path: &MemoryPath, depth: usize) -> FileError {
     let mut file = path.clone();
     for _ in depth..path.depth() {
@@ -256,8 +256,8 @@ pub(super) fn not_a_folder(path: &MemoryPath, depth: usize) -> FileError {
     FileError::NotAFolder(FileText::from(file.as_str().to_owned()))
 }
 
-/// Whether a file may grow, or come to be, with this many bytes. What shrinks is always allowed, so that a store
-/// whose quotas were lowered can be tidied.
+/// Checks the quotas for a file that is to have this many bytes. A file may always shrink, so that a store whose quotas
+/// were lowered can be cleaned up.
 pub(super) fn check_quotas(
     txn: &Txn<'_>,
     resolved: &ResolvedPath,
@@ -280,7 +280,7 @@ pub(super) fn check_quotas(
     Ok(())
 }
 
-/// Puts a file with new records at a path and discards those of the file that was there.
+/// Puts a file with new records at a path and discards the records of the file it replaces.
 pub(super) fn set_entry(
     txn: &mut Txn<'_>,
     (path, resolved): (&MemoryPath, &ResolvedPath),
@@ -295,7 +295,7 @@ pub(super) fn set_entry(
     Ok(())
 }
 
-/// Gives up an object that no path leads to any more: at once if it is one record, else bit by bit later.
+/// Discards an object that has left the tree: at once if it is one record, otherwise by reaping.
 pub(super) fn discard(txn: &mut Txn<'_>, entry: Entry) -> Result<(), FileError> {
     match entry.what {
         What::File(info) if info.bytes < FILE_INLINE_AGAIN => txn.remove(entry.head()),
@@ -304,7 +304,7 @@ pub(super) fn discard(txn: &mut Txn<'_>, entry: Entry) -> Result<(), FileError> 
     Ok(())
 }
 
-/// What a folder will say of a file of this text.
+/// The sizes and times of a file with this text, for its folder's entry.
 pub(super) fn new_info(text: &str, before: Option<&(Entry, FileInfo)>) -> FileInfo {
     let modified = now();
     FileInfo {

@@ -1,4 +1,4 @@
-//! What is known of a file or folder without reading its text.
+//! Metadata of files and folders, known without reading text.
 
 use std::fmt;
 use std::time::SystemTime;
@@ -7,29 +7,29 @@ use inmost_format::record::node::{Entry, What};
 
 use crate::session::time_of;
 
-/// What is known of a file or folder.
+/// Metadata of a file or folder.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct Metadata {
-    /// Folder or file.
+    /// File or folder.
     pub kind: EntryKind,
-    /// Bytes of the file, or of all files below the folder, hidden ones too.
+    /// Bytes of the file, or of all files below the folder, hidden ones included.
     pub bytes: u64,
 }
 
-/// One name in a folder.
+/// An entry of a folder.
 #[derive(Clone, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct FolderEntry {
-    /// The name, without its folder.
+    /// The name without its folder's path.
     pub name: String,
-    /// What it stands for.
+    /// The metadata of the file or folder.
     pub metadata: Metadata,
 }
 
-/// What a name stands for.
+/// The kind of an entry.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
@@ -41,15 +41,15 @@ pub enum EntryKind {
     File {
         /// Lines of text; a final `\n` opens no line.
         lines: u64,
-        /// When it was created, by the clock of the machine that did it.
+        /// The creation time, by the clock of the machine that created it.
         created: SystemTime,
-        /// When its text last changed.
+        /// The time of the last change to its text.
         modified: SystemTime,
     },
 }
 
 impl Metadata {
-    /// The metadata of an entry; `bytes` are those of everything below, for a folder.
+    /// The metadata of an entry. For a folder, `bytes` counts everything below it.
     pub(super) fn of(entry: &Entry, bytes: u64) -> Self {
         match entry.what {
             What::Folder => Self::of_folder(bytes),
@@ -76,7 +76,7 @@ impl Metadata {
 }
 
 impl fmt::Debug for FolderEntry {
-    /// Names are what a store hides.
+    /// A store hides its names, so `Debug` does not show them.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("FolderEntry").field("metadata", &self.metadata).finish_non_exhaustive()
     }

@@ -1,4 +1,4 @@
-//! Why a file operation was refused.
+//! Errors of file operations.
 
 use std::fmt;
 
@@ -8,34 +8,34 @@ use crate::session::StoreError;
 use inmost_format::record::RecordError;
 use inmost_format::secret;
 
-/// A file operation changed nothing, for this reason.
+/// A file operation failed and changed nothing.
 #[derive(Debug)]
 #[non_exhaustive]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum FileError {
-    /// There is a file or folder at the path, or at the destination.
+    /// A file or folder already exists at the path or at the destination.
     AlreadyExists,
     /// The text to search for is empty.
     EmptySearch,
     /// The file would be larger than this many bytes.
     FileTooLarge(u64),
-    /// What to search for is no regular expression; says why.
+    /// The search pattern is not a valid regular expression. Contains the reason.
     InvalidPattern(String),
-    /// This path is a folder, where a file is needed.
+    /// The path is a folder, but the operation needs a file. Contains the path.
     IsAFolder(FileText),
     /// A folder cannot move into itself.
     IntoItself,
-    /// The path is not one; in general words.
+    /// The path is not valid. Contains the reason, in general words.
     InvalidPath(String),
-    /// There is no such line; the file has this many.
+    /// The line does not exist. Contains the number of lines in the file.
     NoSuchLine(u64),
-    /// The text to search for does not occur.
+    /// The text to search for does not occur in the file.
     NoMatch,
-    /// There is nothing at the path, or nothing of the kind that was asked for.
+    /// No file or folder exists at the path, or none of the kind that the operation needs.
     NotFound,
-    /// This path, which would have to be a folder, is a file.
+    /// The path is a file, but the operation needs a folder. Contains the path.
     NotAFolder(FileText),
-    /// Something below a moved folder would have an impossible path; in general words.
+    /// A path below a moved folder would not be valid. Contains the reason, in general words.
     PathBelow(String),
     /// The root folder cannot be moved, replaced or deleted.
     Root,
@@ -43,21 +43,21 @@ pub enum FileError {
     SeveralMatches {
         /// The first lines on which it starts, at most 100.
         lines: Vec<u64>,
-        /// Further lines on which it starts.
+        /// The number of further lines on which it starts.
         more: u64,
     },
     /// The store itself failed.
     Store(StoreError),
-    /// The store may not hold so many files.
+    /// The store already has this many files, its maximum.
     TooManyFiles(u64),
-    /// The store may not hold so many bytes of text.
+    /// The store would exceed its maximum of this many bytes of text.
     TooMuchText(u64),
 }
 
 impl fmt::Display for FileError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::AlreadyExists => f.write_str("There is something at this path already."),
+            Self::AlreadyExists => f.write_str("A file or folder already exists at this path."),
             Self::EmptySearch => f.write_str("The text to search for is empty."),
             Self::FileTooLarge(bytes) => write!(f, "A file may have at most {bytes} bytes."),
             Self::InvalidPattern(reason) => write!(f, "The pattern is not valid: {reason}."),
@@ -67,10 +67,12 @@ impl fmt::Display for FileError {
             ))),
             Self::IntoItself => f.write_str("A folder cannot be moved into itself."),
             Self::InvalidPath(reason) => write!(f, "The path is not valid: {reason}."),
-            Self::NoSuchLine(lines) => write!(f, "There is no such line: the file has {lines}."),
+            Self::NoSuchLine(lines) => {
+                write!(f, "There is no such line: the number of lines is {lines}.")
+            }
             Self::NoMatch => f.write_str("The text to search for does not occur."),
             Self::NotFound => f.write_str("There is no such file or folder."),
-            // In one piece, so that whoever makes a string of it can wipe all there is.
+            // Written as one string, so that a caller that makes a string of it can wipe every copy.
             Self::NotAFolder(path) => f.write_str(&secret::format(format_args!(
                 "{} is a file, not a folder.",
                 path.as_str()
@@ -132,9 +134,9 @@ mod tests {
     use inmost_storage::every_variant;
 
     #[test]
-    fn every_error_says_in_a_sentence_what_happened() {
+    fn every_error_has_a_message_of_one_sentence() {
         let table = every_variant!(FileError {
-            E::AlreadyExists => [E::AlreadyExists, "There is something at this path already."];
+            E::AlreadyExists => [E::AlreadyExists, "A file or folder already exists at this path."];
             E::EmptySearch => [E::EmptySearch, "The text to search for is empty."];
             E::FileTooLarge(_) => [E::FileTooLarge(7), "A file may have at most 7 bytes."];
             E::InvalidPattern(_) => [
@@ -156,7 +158,7 @@ mod tests {
                 PathError::Invalid(InvalidPath::Nul).into(),
                 "The path is not valid: it contains a NUL character."
             ];
-            E::NoSuchLine(_) => [E::NoSuchLine(3), "There is no such line: the file has 3."];
+            E::NoSuchLine(_) => [E::NoSuchLine(3), "There is no such line: the number of lines is 3."];
             E::NoMatch => [E::NoMatch, "The text to search for does not occur."];
             E::NotFound => [E::NotFound, "There is no such file or folder."];
             E::NotAFolder(_) => [
@@ -174,7 +176,7 @@ mod tests {
             ];
             E::Store(_) => [E::Store(StoreError::Locked), "The store is locked."], [
                 RecordError::Randomness.into(),
-                "The operating system gave no randomness."
+                "The operating system returned no random bytes."
             ];
             E::TooManyFiles(_) => [E::TooManyFiles(9), "The store may hold at most 9 files."];
             E::TooMuchText(_) => [

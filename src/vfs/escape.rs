@@ -1,22 +1,22 @@
-//! Percent-encoded traversal: whether a path segment could mean something else to a reader that decodes it.
+//! Percent-encoded traversal: detects path segments that a decoding reader could take for something else.
 //!
-//! Nothing here is ever decoded into a name. A segment is decoded only to be refused, because a host
-//! may hand names on to programs that decode once, twice or with a lenient UTF-8 decoder.
+//! A segment is never decoded into a name. It is decoded only to be refused, because a host may pass names on to
+//! programs that decode once, twice or with a lenient UTF-8 decoder.
 
 use inmost_format::secret::Wiped;
 
-/// What a segment turns out to be once nothing in it is left to decode.
+/// The meaning of a segment once it is completely decoded.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Meaning {
-    /// A name like any other.
+    /// An ordinary name.
     Name,
-    /// Holds a NUL, at which a C string would end.
+    /// Contains a NUL, which ends a C string.
     Nul,
-    /// Is `.` or `..`, or holds `/` or `\`.
+    /// Is `.` or `..`, or contains `/` or `\`.
     Escape,
 }
 
-/// Judges one segment in time linear in its length. Does no I/O.
+/// Classifies one segment, in time linear in its length. Does no I/O.
 pub(super) fn meaning(segment: &str) -> Meaning {
     let decoded = decode(segment);
     if is_escape(&decoded) {
@@ -28,12 +28,12 @@ pub(super) fn meaning(segment: &str) -> Meaning {
     }
 }
 
-/// Decodes `%XX` until nothing is left to decode; a malformed `%` stays.
+/// Decodes `%XX` until none is left. A malformed `%` stays.
 ///
-/// One pass gives what repeated passes would: two `%XX` never overlap (`%` is no hex digit), so the
-/// order of decoding does not matter and the end result is unique. The buffer never holds a `%XX`
-/// when a byte is pushed, so a new one can only stand at its end. Each step shortens it by two
-/// bytes, so there are fewer steps than bytes, however deeply a hostile path is nested.
+/// One pass has the same result as repeated passes: two `%XX` never overlap (`%` is not a hex digit), so the order of
+/// decoding does not matter and the result is unique. The buffer holds no `%XX` when a byte is pushed, so a new one can
+/// only be at its end. Each step shortens the buffer by two bytes, so there are fewer steps than bytes, however deeply
+/// a hostile path is nested.
 fn decode(segment: &str) -> Wiped<Vec<u8>> {
     let mut decoded = Wiped::new(Vec::with_capacity(segment.len()));
     for byte in segment.bytes() {
@@ -72,12 +72,13 @@ fn is_escape(decoded: &[u8]) -> bool {
     only_dots && matches!(characters, 1 | 2)
 }
 
-/// The ASCII character whose overlong form stands first, or else the first byte; and what follows.
+/// Splits off the first character: an ASCII character in overlong form, or else the first byte.
 fn split_first(bytes: &[u8]) -> Option<(u8, &[u8])> {
     overlong(bytes).or_else(|| bytes.split_first().map(|(first, rest)| (*first, rest)))
 }
 
-/// Two to six bytes, as the first UTF-8 (RFC 2279) had them, that spell a character for which one is enough.
+/// Decodes an overlong form: two to six bytes, as the first UTF-8 (RFC 2279) allowed, for a character that needs only
+/// one.
 fn overlong(bytes: &[u8]) -> Option<(u8, &[u8])> {
     let (lead, rest) = bytes.split_first()?;
     let length = usize::try_from(lead.leading_ones()).ok().filter(|n| (2..=6).contains(n))?;
@@ -150,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn one_pass_gives_what_repeated_passes_give() {
+    fn one_pass_equals_repeated_passes() {
         let alphabet = ["%", "2", "5", "e", "0"];
         for mut number in 0..alphabet.len().pow(7) {
             let mut segment = String::new();

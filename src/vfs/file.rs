@@ -1,4 +1,4 @@
-//! Reading one file: its lines, a part of them, or all of it.
+//! Reads one file: some of its lines, a byte range or the whole text.
 
 use std::sync::Arc;
 
@@ -10,13 +10,12 @@ use super::folder::{ResolvedPath, Target};
 use super::line_range::LineRange;
 use super::path::MemoryPath;
 use super::rope;
-use super::search::{self, Occurrences, Searcher};
+use super::search::{Occurrences, SearchResult, Searcher};
 use super::text::{self, Extent};
 use inmost_format::record::node::{Entry, File, FileInfo, Root, Text, What};
 use inmost_format::record::{NodeSource, ObjectId, RecordError, load_file, read_text};
-use inmost_format::secret;
 
-/// A file that was found, to be read through `source`.
+/// An existing file, to be read through `source`.
 pub(crate) struct FileView<'s, S> {
     source: &'s S,
     entry: Entry,
@@ -25,10 +24,10 @@ pub(crate) struct FileView<'s, S> {
 }
 
 impl<'s, S: NodeSource> FileView<'s, S> {
-    /// The file at a path.
+    /// Opens the file at a path.
     ///
     /// # Errors
-    /// [`FileError::NotFound`] if there is none; a folder is none.
+    /// [`FileError::NotFound`] if there is no file; a folder counts as no file.
     pub(crate) fn open(source: &'s S, root: &Root, path: &MemoryPath) -> Result<Self, FileError> {
         match ResolvedPath::new(source, root, path)?.target {
             Target::Entry(entry) => Self::of_entry(source, entry),
@@ -36,10 +35,10 @@ impl<'s, S: NodeSource> FileView<'s, S> {
         }
     }
 
-    /// The file of an entry.
+    /// Opens the file of an entry.
     ///
     /// # Errors
-    /// [`FileError::NotFound`] if it is a folder's.
+    /// [`FileError::NotFound`] for the entry of a folder.
     pub(crate) fn of_entry(source: &'s S, entry: Entry) -> Result<Self, FileError> {
         let What::File(info) = entry.what else { return Err(FileError::NotFound) };
         let head = load_file(source, entry.id, &entry.tag)?;
@@ -63,8 +62,8 @@ impl<'s, S: NodeSource> FileView<'s, S> {
         read_text(self.source, self.entry.id, &self.head.body)
     }
 
-    /// The text of the lines `first` to `last`, counted from 1; it may end early once it is certain that a view
-    /// of `limit` characters is cut.
+    /// The text of the lines `first` to `last`, counted from 1. It may end early once a view of `limit` characters is
+    /// certain to be cut.
     pub(crate) fn lines(
         &self,
         first: u64,
@@ -79,17 +78,17 @@ impl<'s, S: NodeSource> FileView<'s, S> {
         rope::line_start(self.source, self.entry.id, &self.head.body, line.saturating_add(1))
     }
 
-    /// Whether the file has a last line without its `\n`.
+    /// Whether the last line of the file lacks its `\n`.
     pub(crate) fn is_unclosed(&self) -> Result<bool, RecordError> {
         let closed = rope::is_closed(self.source, self.entry.id, &self.head.body)?;
         Ok(self.info.bytes > 0 && !closed)
     }
 
-    /// Where a text occurs, read in one pass and without holding the file.
+    /// Searches the file for a text, in one pass and without holding the whole file in memory.
     ///
     /// # Errors
     /// [`FileError::EmptySearch`] for an empty needle.
-    pub(crate) fn search(&self, needle: &str) -> Result<search::Found, FileError> {
+    pub(crate) fn search(&self, needle: &str) -> Result<SearchResult, FileError> {
         let mut searcher = Searcher::new(needle).ok_or(FileError::EmptySearch)?;
         let mut occurrences = Occurrences::default();
         self.head.body.visit::<RecordError>(
@@ -101,7 +100,7 @@ impl<'s, S: NodeSource> FileView<'s, S> {
                 Ok(true)
             },
         )?;
-        Ok(occurrences.found())
+        Ok(occurrences.result())
     }
 }
 
@@ -135,7 +134,7 @@ pub(crate) fn read(
     Ok(file.lines(range.first, last, usize::MAX)?.into())
 }
 
-/// See [`FileView::lines`]; for a head that is not committed yet.
+/// As [`FileView::lines`], for a head that is not committed yet.
 pub(crate) fn lines(
     source: &impl NodeSource,
     object: ObjectId,
@@ -151,7 +150,7 @@ pub(crate) fn lines(
         let skip = usize::try_from(start.saturating_sub(before.bytes)).unwrap_or(usize::MAX);
         let rest = chunk.as_str().get(skip..).unwrap_or_default();
         let (piece, newlines) = text::first_lines(rest, wanted);
-        secret::append(&mut requested, piece);
+        requested.append(piece);
         wanted = wanted.saturating_sub(newlines);
         Ok(wanted > 0 && !extent.is_enough_after(piece, limit))
     })?;

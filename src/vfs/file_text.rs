@@ -1,10 +1,10 @@
-//! Text of the memory on its way to the host.
+//! Text from the store, on its way to the host.
 
 use std::fmt;
 
 use inmost_format::secret::Wiped;
 
-/// Text or a path of the memory; wiped on drop, never printed by `Debug`.
+/// A text or a path from the store. It is wiped on drop, and `Debug` does not show it.
 #[derive(Clone, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct FileText(Wiped<String>);
@@ -16,10 +16,10 @@ impl FileText {
         &self.0
     }
 
-    /// The text itself, without a copy.
+    /// Takes the text without a copy.
     ///
     /// # Security
-    /// The caller wipes it.
+    /// The caller must wipe it.
     #[must_use]
     pub fn into_string(mut self) -> String {
         std::mem::take(&mut *self.0)

@@ -1,8 +1,8 @@
-//! Folders: following a path, and putting an entry there or taking it away.
+//! Folders: resolves a path, and adds or removes an entry.
 //!
-//! A change uses the folders that were read when its path was resolved. It goes from the folder it concerns back up to the
-//! root and corrects the totals of each folder on the way. Missing folders are made, and a folder that loses its last
-//! entry is removed.
+//! A change uses the folders that were read when its path was resolved. It proceeds from the changed folder up to the
+//! root and corrects the totals of each folder on the way. Missing folders are created, and a folder that loses its
+//! last entry is removed.
 
 use std::sync::Arc;
 
@@ -17,29 +17,29 @@ use super::error::FileError;
 use super::path::MemoryPath;
 use crate::session::StoreError;
 
-/// A path that was followed from the root folder of the store.
+/// A path that was resolved from the root folder of the store.
 pub(crate) struct ResolvedPath {
-    /// The folders that were read, downwards: the n-th holds the n-th name, if anything does.
+    /// The folders that were read, from the top down. The n-th contains the n-th name, if it exists.
     steps: Vec<Step>,
-    /// What the path leads to.
+    /// The object at the path.
     pub(crate) target: Target,
 }
 
-/// What a path leads to.
+/// The object at a path.
 pub(crate) enum Target {
-    /// The folder that stands for the root, which has no entry as far as the path knows; `None` for a subtree that holds
-    /// nothing yet.
+    /// The folder that the path's root stands for; the path has no entry for it. `None` for a subtree whose folder does
+    /// not exist yet.
     Root(Option<(ObjectId, Tag)>),
     /// A folder or file.
     Entry(Entry),
-    /// Nothing.
+    /// The path does not exist.
     Missing {
-        /// How many names of the path lead to a file that stands where a folder would have to be, if there is one.
+        /// The number of leading names in the path of a file that is in place of a folder, if there is one.
         file_at: Option<usize>,
     },
 }
 
-/// A folder on the way, and its entry of the next name.
+/// A folder on the path, with its entry for the next name.
 struct Step {
     object: ObjectId,
     head: Arc<Folder>,
@@ -47,10 +47,10 @@ struct Step {
 }
 
 impl ResolvedPath {
-    /// Follows a path.
+    /// Resolves a path.
     ///
     /// # Errors
-    /// [`StoreError::SubtreeIsFile`] if the path is one of a subtree that is a file; the errors of reading.
+    /// [`StoreError::SubtreeIsFile`] if the path belongs to a subtree whose folder is a file; the errors of reading.
     pub(crate) fn new(
         source: &impl NodeSource,
         root: &Root,
@@ -67,7 +67,7 @@ impl ResolvedPath {
             let entry = head.body.entry(source, object, name)?;
             steps.push(Step { object, head, entry: entry.clone() });
             target = match entry {
-                // A subtree that is not there holds nothing, and is no error.
+                // A subtree whose folder does not exist is empty. That is not an error.
                 None if path.is_root() => Target::Root(None),
                 None => Target::Missing { file_at: None },
                 Some(entry) if entry.what == What::Folder => {
@@ -85,14 +85,14 @@ impl ResolvedPath {
         Ok(Self { steps, target })
     }
 
-    /// The totals of the whole store, as far as a folder was read.
+    /// The totals of the whole store, if a folder was read.
     pub(crate) fn store_totals(&self) -> Option<Totals> {
         self.steps.first().map(|step| step.head.totals)
     }
 }
 
-/// Puts an object at a path, in place of a file that is there; makes the folders that are missing. The tag is
-/// that of the object's head where it came from; a head that changes gets a new one when it is sealed.
+/// Puts an object at a path, replacing an existing file; creates missing folders. The tag is the present one of the
+/// object's head. A head that changes gets a new tag when it is sealed.
 pub(crate) fn put<S: NodeSink>(
     sink: &mut S,
     path: &MemoryPath,
@@ -103,7 +103,7 @@ pub(crate) fn put<S: NodeSink>(
     change(sink, path, resolved, &Change::Put(object, what))
 }
 
-/// Takes the entry at a path out of the tree; what it refers to stays as it is.
+/// Removes the entry at a path from the tree. The object that it refers to is not changed.
 pub(crate) fn remove<S: NodeSink>(
     sink: &mut S,
     path: &MemoryPath,
@@ -112,7 +112,7 @@ pub(crate) fn remove<S: NodeSink>(
     change(sink, path, resolved, &Change::Remove)
 }
 
-/// Random, so that an id says nothing and never comes twice.
+/// A random object id: it reveals nothing and never repeats.
 pub(crate) fn fresh_id() -> Result<ObjectId, RecordError> {
     rng::array().map(ObjectId).map_err(|_| RecordError::Randomness)
 }
@@ -135,7 +135,7 @@ fn change<S: NodeSink>(
     Ok(())
 }
 
-/// The folder that the first of `steps` is, after the change; a new one if there is no such step.
+/// The folder of the first of `steps` after the change, or a new folder if there is no step.
 fn change_below<S: NodeSink>(
     sink: &mut S,
     steps: &[Step],

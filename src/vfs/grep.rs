@@ -1,4 +1,4 @@
-//! Lines that match a pattern, in every file below a folder, in pages.
+//! Searches every file below a folder for lines that match a pattern, in pages.
 
 use std::fmt;
 use std::ops::Range;
@@ -14,7 +14,7 @@ use super::path::MemoryPath;
 use super::walk;
 use crate::session::Open;
 
-/// What to search for.
+/// A search for matching lines.
 #[derive(Clone)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[must_use]
@@ -26,7 +26,7 @@ pub struct SearchQuery {
 }
 
 impl SearchQuery {
-    /// Lines that contain this text.
+    /// Searches for lines that contain this text.
     pub fn text(text: impl Into<String>) -> Self {
         Self {
             pattern: text.into(),
@@ -36,25 +36,26 @@ impl SearchQuery {
         }
     }
 
-    /// Lines that match this regular expression, in the syntax of Rust's `regex` crate. Matching takes time linear in
-    /// the text, whatever the expression.
+    /// Searches for lines that match this regular expression, in the syntax of Rust's `regex` crate. Matching takes
+    /// time linear in the text, whatever the expression.
     pub fn regex(pattern: impl Into<String>) -> Self {
         Self { is_regex: true, ..Self::text(pattern) }
     }
 
-    /// Whether upper and lower case are the same; they differ by default.
+    /// Ignores the difference between upper and lower case; off by default.
     pub fn ignore_case(mut self, ignores: bool) -> Self {
         self.ignores_case = ignores;
         self
     }
 
-    /// Goes on to the next file after so many matching lines; 1 to learn which files match. Unlimited by default.
+    /// Sets the most matching lines to return from each file. With 1, the search returns which files match. Unlimited
+    /// by default.
     pub fn max_matches_per_file(mut self, matches: u64) -> Self {
         self.max_matches_per_file = matches.max(1);
         self
     }
 
-    /// The compiled pattern.
+    /// Compiles the pattern.
     ///
     /// # Errors
     /// [`FileError::InvalidPattern`].
@@ -65,7 +66,7 @@ impl SearchQuery {
             .size_limit(PATTERN_BYTES)
             .build()
             .map_err(|error| {
-                // The lines before the last one point into the pattern.
+                // The lines before the last one quote the pattern.
                 let error = error.to_string();
                 let reason = error.lines().last().unwrap_or_default();
                 FileError::InvalidPattern(reason.trim_start_matches("error: ").to_owned())
@@ -74,13 +75,13 @@ impl SearchQuery {
 }
 
 impl fmt::Debug for SearchQuery {
-    /// A pattern may be as private as what it is to find.
+    /// A pattern may be as private as the text it searches for, so `Debug` does not show it.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("SearchQuery").finish_non_exhaustive()
     }
 }
 
-/// A line that matches.
+/// A matching line.
 #[derive(Clone, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
@@ -89,9 +90,9 @@ pub struct SearchMatch {
     pub path: FileText,
     /// The number of the line, from 1.
     pub line: u64,
-    /// The line without its end, LF or CR LF.
+    /// The line without its line end (LF or CR LF).
     pub text: FileText,
-    /// Which bytes of the text match, in order.
+    /// The byte ranges of the matches in the text, in order.
     pub ranges: Vec<Range<usize>>,
 }
 
@@ -109,8 +110,8 @@ impl fmt::Debug for SearchMatch {
     }
 }
 
-/// Up to `most` matching lines in the files below a folder, in the order of a walk; of a file, in it alone. A page ends
-/// early after [`PAGE_TEXT_BYTES`] of text, so that writers do not wait for long.
+/// Searches the files below a folder, in the order of a walk, and returns up to `most` matching lines; for a file, it
+/// searches that file alone. A page ends early after [`PAGE_TEXT_BYTES`] of text, so that writers do not wait for long.
 ///
 /// # Errors
 /// [`FileError::NotFound`], [`FileError::InvalidPattern`].
@@ -136,7 +137,7 @@ pub(crate) fn search(
             .and_then(|file| FileView::open(open, open.root(), &file));
         match rest {
             Ok(file) => drop(page.file(half_read.as_str(), &file, *line)?),
-            // It was removed between two pages.
+            // The file was removed between two pages.
             Err(FileError::NotFound) => {}
             Err(error) => return Err(error),
         }
@@ -163,7 +164,7 @@ struct Search {
 }
 
 impl Search {
-    /// Searches a file behind the line `passed`; returns whether the page has room for more.
+    /// Searches a file after the line `passed`. Returns whether the page has room for more.
     fn file(
         &mut self,
         path: &str,
@@ -200,7 +201,7 @@ impl Search {
     }
 }
 
-/// A final line feed opens no line. Does no I/O.
+/// The lines of a text. A final line feed opens no line. Does no I/O.
 fn lines(text: &str) -> impl Iterator<Item = &str> {
     text.split_inclusive('\n').map(|line| {
         let line = line.strip_suffix('\n').unwrap_or(line);
@@ -208,7 +209,8 @@ fn lines(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Text that one page of a search reads, give or take a file.
+/// Bytes of text that one page of a search reads, plus at most one file.
 const PAGE_TEXT_BYTES: usize = 4 << 20;
-/// Bytes of a compiled pattern; `regex`'s own default is ten times that, and a client of a key agent chooses the pattern.
+/// Bytes of a compiled pattern. The default of `regex` is ten times that, and clients of a key agent choose the
+/// pattern.
 const PATTERN_BYTES: usize = 1 << 20;

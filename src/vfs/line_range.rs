@@ -1,4 +1,4 @@
-//! Which lines of a file are meant.
+//! Ranges of lines.
 
 /// Lines of a file, counted from 1, both ends included.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -9,13 +9,13 @@ pub struct LineRange {
 }
 
 impl LineRange {
-    /// Lines `first` to `last`. A `first` of 0 is line 1, and a `last` beyond the file is its last line.
+    /// The lines `first` to `last`. A `first` of 0 counts as line 1, and a `last` beyond the file as its last line.
     #[must_use]
     pub fn new(first: u64, last: u64) -> Self {
         Self { first: first.max(1), last: Some(last) }
     }
 
-    /// Line `first` and everything after it.
+    /// Line `first` and every line after it.
     #[must_use]
     pub fn from(first: u64) -> Self {
         Self { first: first.max(1), last: None }

@@ -1,4 +1,4 @@
-//! Listing folders without opening a file.
+//! Lists folders without opening a file.
 
 use super::entry::{FolderEntry, Metadata};
 use super::error::FileError;
@@ -10,8 +10,8 @@ use super::path::MemoryPath;
 use inmost_format::record::node::{Entries, Entry, Root, Totals, What};
 use inmost_format::record::{NodeSource, ObjectId, RecordError, Tag, load_folder};
 
-/// What a path names.
-pub(crate) enum Kind {
+/// The object at a path.
+pub(crate) enum FolderOrFile {
     /// A folder, with the bytes of all visible files below it.
     Folder(Listing),
     /// A file.
@@ -20,7 +20,7 @@ pub(crate) enum Kind {
 
 /// A folder that can be listed.
 pub(crate) struct Listing {
-    /// `None` for a subtree that holds nothing yet.
+    /// `None` for a subtree whose folder does not exist yet.
     folder: Option<(ObjectId, Tag)>,
     /// Bytes of all visible files below.
     pub(crate) bytes: u64,
@@ -28,7 +28,7 @@ pub(crate) struct Listing {
     pub(crate) entries: u64,
 }
 
-/// What is at a path.
+/// Finds the file or folder at a path.
 ///
 /// # Errors
 /// [`FileError::NotFound`].
@@ -36,13 +36,13 @@ pub(crate) fn find(
     source: &impl NodeSource,
     root: &Root,
     path: &MemoryPath,
-) -> Result<Kind, FileError> {
+) -> Result<FolderOrFile, FileError> {
     let folder = match ResolvedPath::new(source, root, path)?.target {
         Target::Missing { .. } => return Err(FileError::NotFound),
         Target::Root(folder) => folder,
         Target::Entry(entry) => match entry.what {
             What::Folder => Some((entry.id, entry.tag)),
-            What::File(_) => return Ok(Kind::File(entry)),
+            What::File(_) => return Ok(FolderOrFile::File(entry)),
         },
     };
     let totals = match &folder {
@@ -50,12 +50,12 @@ pub(crate) fn find(
         None => Totals::default(),
     };
     let entries = totals.visible_children.saturating_add(totals.visible_grandchildren);
-    Ok(Kind::Folder(Listing { folder, bytes: totals.visible_bytes, entries }))
+    Ok(FolderOrFile::Folder(Listing { folder, bytes: totals.visible_bytes, entries }))
 }
 
 impl Listing {
-    /// Shows the first `limit` visible entries up to two levels below, depth first in the order of their names.
-    /// Reads what it shows and no more.
+    /// Passes the first `limit` visible entries up to two levels below to `show`, depth first in order of names. Reads
+    /// nothing beyond them.
     pub(crate) fn show(
         &self,
         source: &impl NodeSource,
@@ -91,7 +91,7 @@ impl Listing {
     }
 }
 
-/// What is known of a file or folder without reading its text.
+/// The metadata of a file or folder. Does not read its text.
 ///
 /// # Errors
 /// [`FileError::NotFound`].
@@ -110,7 +110,7 @@ pub(crate) fn metadata(
     Ok(Metadata::of_folder(load_folder(source, folder.0, &folder.1)?.totals.bytes))
 }
 
-/// Up to `most` entries of a folder behind a place in it, hidden ones too.
+/// Up to `most` entries of a folder after a cursor, hidden ones included.
 ///
 /// # Errors
 /// [`FileError::NotFound`], [`FileError::NotAFolder`].

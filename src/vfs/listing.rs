@@ -1,30 +1,29 @@
-//! How sizes and the lines of a folder listing look.
+//! Formats sizes and the lines of a folder listing.
 //!
-//! Which entries a listing has, in what order and where it stops, is decided where folders are read;
-//! its header and its last line are sentences and live with the tool.
+//! The entries, their order and the cut are decided where folders are read. The header and the last line of a listing
+//! are texts of the tool.
 
 use super::path::MemoryPath;
-use inmost_format::secret;
 use inmost_format::secret::Wiped;
 
 /// One line below the first of a listing.
 pub(crate) struct Item<'a> {
-    /// The folder in between, for an entry two levels below the viewed one.
+    /// The sub-folder in between, for an entry two levels below the viewed folder.
     pub(crate) folder: Option<&'a str>,
     /// The name.
     pub(crate) name: &'a str,
-    /// A folder's line ends in `/`.
+    /// Whether it is a folder; a folder's line ends in `/`.
     pub(crate) is_folder: bool,
     /// Bytes of the file, or of all visible files below the folder.
     pub(crate) bytes: u64,
 }
 
-/// Appends `\n` and the line of the viewed folder itself, which does not end in `/`.
+/// Appends `\n` and the line of the viewed folder, which does not end in `/`.
 pub(crate) fn push_first_line(folder: &MemoryPath, bytes: u64, out: &mut Wiped<String>) {
     push(out, &["\n", &human_size(bytes), "\t", folder.as_str()]);
 }
 
-/// Appends `\n` and the line of something below the viewed folder.
+/// Appends `\n` and the line of an entry below the viewed folder.
 pub(crate) fn push_item(viewed: &MemoryPath, item: &Item<'_>, out: &mut Wiped<String>) {
     push(out, &["\n", &human_size(item.bytes), "\t", viewed.as_str(), "/"]);
     if let Some(folder) = item.folder {
@@ -33,9 +32,9 @@ pub(crate) fn push_item(viewed: &MemoryPath, item: &Item<'_>, out: &mut Wiped<St
     push(out, &[item.name, if item.is_folder { "/" } else { "" }]);
 }
 
-/// A size as the memory tool shows it: `0B` to `1023B`, then one decimal of `K`, `M` or `G` by 1024, rounded half to even.
+/// Formats a size as `du -h` does: `0B` to `1023B`, then with one decimal in `K`, `M` or `G`.
 ///
-/// A value that would be rounded to 1024 is shown in the next unit; `G` has none above it.
+/// A value that would be rounded to 1024 is shown in the next unit. There is no unit above `G`.
 ///
 /// ```
 /// assert_eq!([1_023, 1_280, 1_048_575].map(inmost::human_size), ["1023B", "1.2K", "1.0M"]);
@@ -57,9 +56,9 @@ pub fn human_size(bytes: u64) -> String {
     one_decimal(tenths(bytes, KIB << 20), 'G')
 }
 
-/// `bytes / unit` in tenths, halves rounded to the even tenth as `{:.1}` does.
+/// `bytes / unit` in tenths. Halves are rounded to the even tenth, as `{:.1}` does.
 ///
-/// In integers, because they are exact for every size and `unit` is a power of two, so that a half really is one.
+/// Integers are exact for every size; `unit` is a power of two, so exact halves do occur.
 fn tenths(bytes: u64, unit: u64) -> u128 {
     let (bytes, unit) = (u128::from(bytes) * 10, u128::from(unit));
     let (whole, rest) = (bytes / unit, bytes % unit * 2);
@@ -73,7 +72,7 @@ fn one_decimal(tenths: u128, letter: char) -> String {
 
 fn push(out: &mut Wiped<String>, parts: &[&str]) {
     for part in parts {
-        secret::append(out, part);
+        out.append(part);
     }
 }
 

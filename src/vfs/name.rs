@@ -1,22 +1,22 @@
-//! What single names are made of: the characters they may hold, and which of them listings leave out.
+//! Rules for single names: allowed characters, and the names that listings leave out.
 
 use crate::limits;
 use unicode_properties::{GeneralCategory, UnicodeGeneralCategory};
 
 pub(crate) use inmost_format::record::totals::is_hidden;
 
-/// What makes a path invalid.
+/// The rule that an invalid path breaks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum InvalidPath {
-    /// A NUL, literal or decoded to.
+    /// A NUL, literal or after decoding.
     Nul,
     /// Another character of category Cc.
     Control,
-    /// A character of category Cf other than U+200C and U+200D: invisible, so two names could look the same.
+    /// A character of category Cf other than U+200C and U+200D. It is invisible, so two names could look the same.
     Format,
     /// U+2028 or U+2029.
     Separator,
-    /// A name of no bytes.
+    /// An empty name.
     EmptyName,
     /// More than [`SEGMENT_BYTES`](crate::limits::SEGMENT_BYTES) in one name.
     LongName,
@@ -27,7 +27,7 @@ pub(crate) enum InvalidPath {
 }
 
 impl InvalidPath {
-    /// A phrase that says which rule is broken; quotes nothing.
+    /// Describes the broken rule without quoting the path.
     pub(crate) fn describe(self) -> String {
         match self {
             Self::Nul => "it contains a NUL character".to_owned(),
@@ -42,11 +42,11 @@ impl InvalidPath {
     }
 }
 
-/// Whether a name may hold this character of its NFC form. Does no I/O.
+/// Checks that a name may contain this character of its NFC form. Does no I/O.
 pub(super) fn check(character: char) -> Result<(), InvalidPath> {
     match character {
         '\0' => Err(InvalidPath::Nul),
-        // What most names are made of needs no table; and joiners: scripts and emoji need them in names.
+        // Most characters of names need no table. Joiners are allowed: scripts and emoji need them.
         ' '..='~' | '\u{200C}' | '\u{200D}' => Ok(()),
         '\u{2028}' | '\u{2029}' => Err(InvalidPath::Separator),
         _ => match character.general_category() {

@@ -1,37 +1,37 @@
-//! Long results in pages, so that no call holds the store for long or builds a list without bound.
+//! Pages of long results. They bound how long a call holds the store, and the length of a list.
 
 use std::fmt;
 
 use super::file_text::FileText;
 
-/// A part of a long result.
+/// One page of a long result.
 ///
-/// Pages are no snapshot: what another caller changes between two of them may be missing or be there twice.
+/// Pages are not a snapshot: an item that another caller changes between two pages may be missing or appear twice.
 #[derive(Clone, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct Page<T> {
-    /// The items; a page may have none although more follow.
+    /// The items. A page may be empty although more pages follow.
     pub items: Vec<T>,
-    /// Where the next page begins; `None` after the last one.
+    /// The start of the next page; `None` on the last page.
     pub next: Option<PageCursor>,
 }
 
 impl<T> Page<T> {
-    /// A page for implementations of [`UnlockedStore`](crate::UnlockedStore).
+    /// Creates a page, for implementations of [`UnlockedStore`](crate::UnlockedStore).
     #[must_use]
     pub fn new(items: Vec<T>, next: Option<PageCursor>) -> Self {
         Self { items, next }
     }
 }
 
-/// A place between two items of a long result. It stays good when the store changes.
+/// A position in a long result. It stays valid when the store changes.
 #[derive(Clone, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct PageCursor {
-    /// The path, or in a listing the name, of the last item that was looked at.
+    /// The path of the last item read or, in a listing, its name.
     pub(super) path: FileText,
-    /// In a search, the last line of that file that was looked at; `None` once the whole file was.
+    /// In a search, the last line read of that file; `None` once the whole file was read.
     pub(super) line: Option<u64>,
 }
 

@@ -1,7 +1,7 @@
-//! The path of a memory: parsed once, after which it cannot leave `/memories`.
+//! Memory paths: parsed once, and unable to leave `/memories` from then on.
 //!
-//! Parsing decides everything about a path that needs no store. It does not know what exists, and its
-//! errors hold no text: whoever reports them has the path as it was sent.
+//! Parsing makes every decision about a path that needs no store. It does not know which paths exist. Its errors
+//! contain no text: the caller that reports one has the path as it was sent.
 
 use super::escape::{Meaning, meaning};
 use super::name::{self, InvalidPath};
@@ -11,33 +11,34 @@ use inmost_format::secret::Wiped;
 use std::fmt;
 use unicode_normalization::UnicodeNormalization;
 
-/// A canonical path, as whoever sent it knows it, and the [`Subtree`] it is a path of. Holds, for every value:
+/// A canonical path as its sender knows it, and the [`Subtree`] that it belongs to. For every value:
 ///
 /// - it is `/memories`, or `/memories/` and names joined by single `/`;
-/// - each name is non-empty, in Unicode NFC, and at most [`SEGMENT_BYTES`] bytes;
-/// - no name is or percent-decodes to `.` or `..`, nor holds or decodes to `/`, `\` or NUL;
-/// - no character is a control, format (but U+200C and U+200D), line or paragraph separator;
-/// - what it stands for in the store has at most [`PATH_DEPTH`](inmost_format::limits::PATH_DEPTH) names and [`PATH_BYTES`] bytes;
+/// - each name is not empty, is in Unicode NFC, and has at most [`SEGMENT_BYTES`] bytes;
+/// - no name is or percent-decodes to `.` or `..`, or contains or decodes to `/`, `\` or NUL;
+/// - no character is a control, format (except U+200C and U+200D), line or paragraph separator;
+/// - its path in the whole store has at most [`PATH_DEPTH`](inmost_format::limits::PATH_DEPTH) names and [`PATH_BYTES`]
+///   bytes;
 /// - parsing it again gives the same path.
 ///
-/// Its text never names the folder that a subtree is: that is only in [`Subtree::names`], which finding uses.
+/// Its text never contains the folder of the subtree; only [`Subtree::names`] has that folder, for resolving.
 ///
-/// Names are plaintext: the buffer is wiped on drop and `Debug` does not show it. There is no order,
-/// because the order of a tree (by names) is not that of the strings (`/` sorts after `-`).
+/// Names are plaintext: the buffer is wiped on drop and `Debug` does not show it. Paths have no ordering, because the
+/// order of a tree (by names) differs from that of the strings (`/` sorts after `-`).
 #[derive(Clone)]
 pub(crate) struct MemoryPath {
     text: Wiped<String>,
     subtree: Subtree,
 }
 
-/// Why a path is refused, in the order of precedence.
+/// The reason why a path is refused, in order of precedence.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum PathError {
     /// Its first segment is not `memories`.
     Prefix,
-    /// Some segment could lead out of the tree.
+    /// A segment could lead out of the tree.
     Escape,
-    /// It is inside the tree but no path can look like that.
+    /// The path is inside the tree but breaks a rule for paths.
     Invalid(InvalidPath),
 }
 
@@ -48,9 +49,9 @@ impl MemoryPath {
         Self::top(&Subtree::default())
     }
 
-    /// What senders of paths of `subtree` know as `/memories`.
+    /// The path that senders in `subtree` know as `/memories`.
     pub(super) fn top(subtree: &Subtree) -> Self {
-        // Room for the longest path, so that no growth leaves an unwiped copy behind.
+        // Capacity for the longest path, so that no growth leaves an unwiped copy behind.
         let mut text = Wiped::new(String::with_capacity(PATH_BYTES));
         text.push_str(ROOT);
         Self { text, subtree: subtree.clone() }
@@ -59,15 +60,15 @@ impl MemoryPath {
     /// Parses a path of the whole store.
     ///
     /// # Errors
-    /// As for [`parse_in`](Self::parse_in).
+    /// Those of [`parse_in`](Self::parse_in).
     pub(crate) fn parse(sent: &str) -> Result<Self, PathError> {
         Self::parse_in(&Subtree::default(), sent)
     }
 
-    /// Parses what a model or host sent, in time linear in its length. Does no I/O.
+    /// Parses a path that a model or host sent, in time linear in its length. Does no I/O.
     ///
     /// # Errors
-    /// The first of: not below the root, an escape in any segment, an invalid segment or a limit.
+    /// The first of these: a path outside the root, an escape in any segment, an invalid segment or an exceeded limit.
     pub(crate) fn parse_in(subtree: &Subtree, sent: &str) -> Result<Self, PathError> {
         let below = sent.strip_prefix(ROOT).ok_or(PathError::Prefix)?;
         if !below.is_empty() && !below.starts_with('/') {
@@ -75,9 +76,9 @@ impl MemoryPath {
         }
         let names = || below.split('/').filter(|name| !name.is_empty());
 
-        // All segments are judged before any is called invalid, however long the path. They are
-        // judged as sent, not as folded: folding never makes one of the characters that matter
-        // here (a test checks it), but can hide one, as in `%2f` before a combining dot.
+        // Every segment is checked for an escape before any is called invalid, however long the path. The check runs on
+        // the text as sent, before NFC: normalization never creates a character that matters here (a test checks this),
+        // but it can hide one, as in `%2f` before a combining dot.
         let mut holds_nul = false;
         for name in names() {
             match meaning(name) {
@@ -104,7 +105,7 @@ impl MemoryPath {
     /// The path of `name` in this folder.
     ///
     /// # Errors
-    /// As for [`parse`](Self::parse), for a name that is no single segment or a path beyond the limits.
+    /// Those of [`parse`](Self::parse), for a name with several segments or a path beyond the limits.
     #[cfg(test)]
     pub(crate) fn join(&self, name: &str) -> Result<Self, PathError> {
         match meaning(name) {
@@ -121,7 +122,7 @@ impl MemoryPath {
         Ok(path)
     }
 
-    /// The folder this path lies in; `None` for the root.
+    /// The folder that contains this path; `None` for the root.
     pub(crate) fn parent(&self) -> Option<Self> {
         let (folder, _) = self.below_root().rsplit_once('/')?;
         let mut path = Self::top(&self.subtree);
@@ -135,17 +136,18 @@ impl MemoryPath {
         self.below_root().rsplit_once('/').map(|(_, name)| name)
     }
 
-    /// The names below what stands for the root, downwards.
+    /// The names below the path's root, from the top down.
     pub(crate) fn segments(&self) -> impl DoubleEndedIterator<Item = &str> + Clone {
         self.below_root().split('/').filter(|name| !name.is_empty())
     }
 
-    /// All names from the root of the store, downwards: those of the subtree, then the [`segments`](Self::segments).
+    /// All names from the root of the store, from the top down: those of the subtree, then the
+    /// [`segments`](Self::segments).
     pub(super) fn all_names(&self) -> impl Iterator<Item = &str> + Clone {
         self.subtree.names().chain(self.segments())
     }
 
-    /// The subtree below this folder, a path of the whole store.
+    /// The subtree of this folder, which must be a path of the whole store.
     pub(crate) fn to_subtree(&self) -> Subtree {
         Subtree::below(self.as_str())
     }
@@ -155,24 +157,24 @@ impl MemoryPath {
         self.below_root().bytes().filter(|byte| *byte == b'/').count()
     }
 
-    /// The tree that it is a path of.
+    /// The subtree that the path belongs to.
     pub(crate) fn subtree(&self) -> &Subtree {
         &self.subtree
     }
 
-    /// Whether this is the root, or stands for it.
+    /// Whether this is the root of the store or of the subtree.
     pub(crate) fn is_root(&self) -> bool {
         self.below_root().is_empty()
     }
 
-    /// Whether `folder`, a path of the same subtree, is this path or one of its parents; whole segments count.
+    /// Whether `folder`, a path of the same subtree, is this path or one of its ancestors. Compares whole segments.
     pub(crate) fn starts_with(&self, folder: &Self) -> bool {
         self.as_str()
             .strip_prefix(folder.as_str())
             .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
     }
 
-    /// The canonical text, such as `/memories/a/b`; never ends in `/`.
+    /// The canonical text, such as `/memories/a/b`. It never ends in `/`.
     pub(crate) fn as_str(&self) -> &str {
         &self.text
     }
@@ -181,7 +183,7 @@ impl MemoryPath {
         self.text.strip_prefix(ROOT).unwrap_or_default()
     }
 
-    /// Appends a segment that is no escape, and stops at the first byte beyond a limit.
+    /// Appends a segment that was checked for escapes. Stops at the first byte beyond a limit.
     fn push(&mut self, name: &str) -> Result<(), InvalidPath> {
         if name.is_empty() {
             return Err(InvalidPath::EmptyName);
@@ -221,7 +223,7 @@ impl fmt::Debug for MemoryPath {
     }
 }
 
-/// How a path is echoed to whoever sent it: with exactly one final `/` removed, though `/` alone stays.
+/// A path as errors echo it to its sender: with exactly one final `/` removed, except that `/` alone stays.
 pub(crate) fn echo(sent: &str) -> &str {
     match sent.strip_suffix('/') {
         Some("") | None => sent,

@@ -1,7 +1,7 @@
 //! The text of one file: a string in the head while it is short, a rope of chunks when it is long.
 //!
-//! One primitive, [`splice`], serves every edit. It rewrites the chunks that the range touches and their path
-//! to the head, so its cost does not grow with the file.
+//! One primitive, [`splice`], serves every edit. It rewrites the chunks in the range and their path to the head, so its
+//! cost does not grow with the file.
 
 use std::ops::Range;
 
@@ -12,7 +12,7 @@ use inmost_format::record::tree::{Body, Owner, Ref};
 use inmost_format::record::{Flaw, Kind, NodeSink, NodeSource, ObjectId, RecordError, read_text};
 use inmost_format::secret::join;
 
-/// Replaces the bytes of `range` by `text`. Both ends lie on character boundaries within the file.
+/// Replaces the bytes of `range` by `text`. Both ends must be character boundaries within the file.
 pub(crate) fn splice(
     owner: &mut Owner<'_, impl NodeSink>,
     body: &mut Body<Text>,
@@ -58,7 +58,7 @@ pub(crate) fn splice(
     Ok(())
 }
 
-/// The body of a file of this text.
+/// The body of a file with this text.
 fn whole(owner: &mut Owner<'_, impl NodeSink>, text: &str) -> Result<Body<Text>, RecordError> {
     if text.len() <= FILE_INLINE {
         return Ok(Body::Inline(Text::new(text)));
@@ -66,7 +66,7 @@ fn whole(owner: &mut Owner<'_, impl NodeSink>, text: &str) -> Result<Body<Text>,
     Body::build(owner, chunks(text))
 }
 
-/// Appends text that is long by itself, in full chunks: for writing a file in steps.
+/// Appends a long text in full chunks, for writing a file in steps.
 pub(crate) fn append(
     owner: &mut Owner<'_, impl NodeSink>,
     body: &mut Body<Text>,
@@ -83,7 +83,7 @@ pub(crate) fn append(
     body.replace(owner, end..end, chunks(text))
 }
 
-/// The offset at which a line begins, counted from 1; the end of the file for any line past the last.
+/// The offset at which a line begins, counted from 1. For a line past the last, the end of the file.
 pub(crate) fn line_start(
     source: &impl NodeSource,
     object: ObjectId,
@@ -110,7 +110,7 @@ pub(crate) fn line_start(
     Ok(start.bytes.saturating_add(inside))
 }
 
-/// Whether the text ends in `\n`; an empty one does not.
+/// Whether the text ends in `\n`. An empty text does not.
 pub(crate) fn is_closed(
     source: &impl NodeSource,
     object: ObjectId,
@@ -120,7 +120,7 @@ pub(crate) fn is_closed(
     Ok(last.as_str().ends_with('\n'))
 }
 
-/// Lines by the contract's rule: a final `\n` opens no new line.
+/// The number of lines by the contract's rule: a final `\n` opens no new line.
 pub(crate) fn lines(
     source: &impl NodeSource,
     object: ObjectId,
@@ -131,8 +131,8 @@ pub(crate) fn lines(
     Ok(count.newlines.saturating_add(u64::from(open)))
 }
 
-/// Cuts a text into chunks on character boundaries: full ones, and the last two alike when the last would be
-/// small, so that an insert into a full chunk leaves room on both sides. Does no I/O.
+/// Cuts a text into full chunks on character boundaries. If the last chunk would be small, the last two share their
+/// text evenly, so that an insert into a full chunk leaves room on both sides. Does no I/O.
 fn chunks(text: &str) -> Vec<Text> {
     let mut pieces = Vec::with_capacity(text.len().div_ceil(CHUNK_BYTES));
     let mut rest = text;
@@ -176,7 +176,7 @@ fn after(text: &Text, start: u64) -> Result<&str, RecordError> {
     usize::try_from(start).ok().and_then(|start| text.as_str().get(start..)).ok_or(BROKEN)
 }
 
-/// A position that is none of the text: counts and text disagree.
+/// The error for a position outside the text: counts and text disagree.
 pub(super) const BROKEN: RecordError =
     RecordError::Damaged { kind: Kind::Chunk, flaw: Flaw::Malformed };
 #[cfg(test)]

@@ -1,7 +1,7 @@
-//! Stores for readers that are not this crate: the reader in Python, and later versions of this crate.
+//! Sample stores for other readers: the reader in Python, and later versions of this crate.
 //!
-//! Scripts under tests/ run these tests with a folder to write to. Inside the crate they can see sealed records, so
-//! that nothing has to be public for them.
+//! Scripts under tests/ run these tests with an output folder. Inside the crate they can access sealed records, so
+//! nothing has to be public for them.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,10 +15,10 @@ use crate::session::{Session, Vault, VaultOptions};
 use inmost_format::crypto::cost::KdfCost;
 use inmost_format::crypto::passphrase::Passphrase;
 
-/// Typed with combining characters, and not in ASCII.
+/// Contains combining characters and characters outside ASCII.
 const PASSPHRASE: &str = "Zoe\u{308}\u{2019}s cafe\u{301} \u{1F512}";
 
-/// `INMOST_SAMPLE`, the folder to write to; it must not exist yet.
+/// The output folder from `INMOST_SAMPLE`; it must not exist yet.
 fn folder() -> PathBuf {
     let folder =
         PathBuf::from(std::env::var_os("INMOST_SAMPLE").expect("INMOST_SAMPLE names a folder"));
@@ -40,7 +40,7 @@ fn unlock(folder: &Path) -> Session {
         .unwrap()
 }
 
-/// Writes `records.bin`, the sealed records as they are, and `files.json`, what they mean to this crate.
+/// Writes `records.bin`, the sealed records, and `files.json`, the files as this crate reads them.
 fn export(session: &Session, folder: &Path) {
     let mut records = Vec::new();
     for (address, value) in session.records() {
@@ -71,14 +71,14 @@ fn walk(session: &Session, folder: &str, files: &mut Vec<Value>) {
     }
 }
 
-/// Copies what the header and anchor are at this moment.
+/// Copies the current header and anchor.
 fn copy_outside(folder: &Path, to: &Path) {
     for name in ["header.a", "header.b", "anchor"] {
         fs::copy(folder.join("store").join(name), to.join(name)).unwrap();
     }
 }
 
-/// Text of about this many bytes, no two lines alike.
+/// Text of about this many bytes. No two lines are alike.
 fn text(bytes: usize) -> String {
     let mut text = String::new();
     for line in 1.. {
@@ -95,7 +95,7 @@ fn path(text: &str) -> MemoryPath {
     MemoryPath::parse(text).unwrap()
 }
 
-/// Every shape of folder and file, after every kind of change.
+/// Makes every shape of folder and file, and every kind of change.
 fn fill(session: &Session) {
     let files = session.files();
     for (path, text) in [
@@ -163,7 +163,7 @@ fn write_the_store_for_the_independent_reader() {
     let session = create(&folder);
     fill(&session);
     change(&session);
-    // Much of what was deleted is still there.
+    // Many deleted records are still there.
     export(&session, &folder);
     session.lock();
     copy_outside(&folder, &folder);
@@ -178,7 +178,7 @@ fn write_the_store_for_the_independent_reader() {
     copy_outside(&folder, &purged);
 }
 
-/// As small as it can be with every shape but inner nodes of a file, for which it would take 300 KB.
+/// The smallest store with every shape except inner nodes of a file, which would take 300 KB.
 #[test]
 #[ignore = "run by tests/golden/make.sh"]
 fn write_the_golden_store() {

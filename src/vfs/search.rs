@@ -1,36 +1,37 @@
 //! Exact search through a file that arrives in pieces.
 //!
-//! Knuth-Morris-Pratt, because it needs no look back into earlier pieces, finds overlapping hits, and
-//! is linear for every needle: restarting a substring finder after each hit is quadratic for `aaaa…`,
-//! and the needle comes from a model.
+//! The algorithm is Knuth-Morris-Pratt: it never looks back into earlier pieces, finds overlapping hits, and is linear
+//! for every needle. Restarting a substring search after each hit is quadratic for `aaaa…`, and the needle comes from a
+//! model.
 
 use super::text;
 use inmost_format::secret::Wiped;
 
-/// Finds every place where a text occurs, overlapping ones included.
+/// Finds every occurrence of a text, overlapping ones included.
 pub(crate) struct Searcher<'n> {
     needle: &'n [u8],
-    /// For each prefix of the needle, the length of the longest shorter prefix that also ends it. Shows how the
-    /// needle repeats, so it is wiped; four bytes an entry, as a needle may be as large as a file.
+    /// For each prefix of the needle, the length of its longest proper prefix that is also its suffix. The table
+    /// reveals repetitions in the needle, so it is wiped. Entries have four bytes, because a needle may be as large as
+    /// a file.
     borders: Wiped<Vec<u32>>,
     needle_newlines: u64,
-    /// Bytes of the needle that the text read so far ends in.
+    /// The length of the needle's prefix that the text read so far ends with.
     matched: usize,
     bytes_read: u64,
     newlines_read: u64,
 }
 
-/// One place where the needle occurs.
+/// One occurrence of the needle.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Hit {
-    /// Bytes of the file before it.
+    /// Bytes of the file before the occurrence.
     pub(crate) offset: u64,
-    /// The line on which it starts, from 1.
+    /// The line on which it starts, counted from 1.
     pub(crate) line: u64,
 }
 
 impl<'n> Searcher<'n> {
-    /// A search from the start of a file; `None` for a needle that is empty, or of 4 GiB and more.
+    /// Starts a search at the beginning of a file. Returns `None` for a needle that is empty or has 4 GiB or more.
     pub(crate) fn new(needle: &'n str) -> Option<Self> {
         let needle = needle.as_bytes();
         let borders = borders(needle)?;
@@ -39,10 +40,10 @@ impl<'n> Searcher<'n> {
         Some(Self { needle, borders, needle_newlines, matched: 0, bytes_read, newlines_read })
     }
 
-    /// Reads the next piece, cut anywhere, and reports the hits that end in it by ascending offset.
+    /// Reads the next piece, cut anywhere, and reports the hits that end in it, by ascending offset.
     pub(crate) fn feed(&mut self, piece: &[u8], mut on_hit: impl FnMut(Hit)) {
         let Some(first) = self.needle.first() else { return };
-        // What has been counted ends where the last hit did.
+        // Newlines are counted up to the end of the last hit.
         let (mut at, mut counted) = (0, 0);
         while let Some(rest) = piece.get(at..).filter(|rest| !rest.is_empty()) {
             if self.matched == 0 {
@@ -67,7 +68,7 @@ impl<'n> Searcher<'n> {
         self.newlines_read = self.newlines_read.saturating_add(newlines(read));
     }
 
-    /// The hit that ends at the last byte read: what was read ends in the needle.
+    /// The hit that ends at the last byte read. Call it only if the text read ends with the needle.
     fn hit(&self) -> Hit {
         let length = u64::try_from(self.needle.len()).unwrap_or(u64::MAX);
         Hit {
@@ -77,7 +78,7 @@ impl<'n> Searcher<'n> {
     }
 }
 
-/// What an edit must know about the hits of its `old_str`.
+/// Collects the facts about hits of `old_str` that an edit needs.
 #[derive(Default)]
 pub(crate) struct Occurrences {
     first: Option<Hit>,
@@ -87,24 +88,24 @@ pub(crate) struct Occurrences {
     last_line: Option<u64>,
 }
 
-/// The answer of [`Occurrences`].
+/// The result of a search for an edit.
 #[derive(PartialEq, Eq, Debug)]
-pub(crate) enum Found {
-    /// It does not occur.
+pub(crate) enum SearchResult {
+    /// The text does not occur.
     Nowhere,
-    /// It occurs exactly once.
+    /// The text occurs exactly once.
     Once(Hit),
-    /// It occurs more than once.
+    /// The text occurs more than once.
     Several {
-        /// The first [`LISTED_LINES`] lines on which it starts: distinct, ascending, possibly a single one.
+        /// The first [`LISTED_LINES`] lines on which it starts, distinct and ascending. There may be only one.
         lines: Vec<u64>,
-        /// Further lines.
+        /// The number of further lines.
         more: u64,
     },
 }
 
 impl Occurrences {
-    /// Takes the next hit, in the order of [`Searcher::feed`].
+    /// Adds the next hit, in the order of [`Searcher::feed`].
     pub(crate) fn add(&mut self, hit: Hit) {
         self.several = self.first.is_some();
         self.first.get_or_insert(hit);
@@ -119,12 +120,12 @@ impl Occurrences {
         }
     }
 
-    /// None, one or several.
-    pub(crate) fn found(self) -> Found {
+    /// Returns the result after the last hit.
+    pub(crate) fn result(self) -> SearchResult {
         match self.first {
-            None => Found::Nowhere,
-            Some(hit) if !self.several => Found::Once(hit),
-            Some(_) => Found::Several { lines: self.lines, more: self.more },
+            None => SearchResult::Nowhere,
+            Some(hit) if !self.several => SearchResult::Once(hit),
+            Some(_) => SearchResult::Several { lines: self.lines, more: self.more },
         }
     }
 }
@@ -133,7 +134,7 @@ fn newlines(bytes: &[u8]) -> u64 {
     u64::try_from(text::newlines(bytes).count()).unwrap_or(u64::MAX)
 }
 
-/// Lines that a model can make use of; 80,000 numbers help nobody.
+/// Lines listed at most: a model cannot use a list of 80,000 numbers.
 const LISTED_LINES: usize = 100;
 
 fn borders(needle: &[u8]) -> Option<Wiped<Vec<u32>>> {
@@ -149,8 +150,8 @@ fn borders(needle: &[u8]) -> Option<Wiped<Vec<u32>>> {
     Some(borders)
 }
 
-/// How much of the needle is matched after one more byte. Falls back at most as often as it went
-/// forward before, so a whole text costs at most two comparisons a byte.
+/// The number of matched bytes of the needle after one more byte. It falls back at most as often as it advanced before,
+/// so a whole text costs at most two comparisons a byte.
 fn step(needle: &[u8], borders: &[u32], mut matched: usize, byte: u8) -> usize {
     loop {
         if needle.get(matched) == Some(&byte) {
@@ -228,31 +229,31 @@ mod tests {
     }
 
     #[test]
-    fn nothing_special_is_special() {
+    fn no_character_is_special() {
         assert_eq!(hits("a$1^.*\\n", "$1^.*\\n", 3), [Hit { offset: 1, line: 1 }]);
         assert_eq!(hits("a\0b\r\n", "\0b\r", 1), [Hit { offset: 1, line: 1 }]);
     }
 
     #[test]
-    fn an_empty_needle_is_no_search() {
+    fn an_empty_needle_is_refused() {
         assert!(Searcher::new("").is_none());
     }
 
-    fn found(text: &str, needle: &str) -> Found {
+    fn found(text: &str, needle: &str) -> SearchResult {
         let mut occurrences = Occurrences::default();
         Searcher::new(needle).unwrap().feed(text.as_bytes(), |hit| occurrences.add(hit));
-        occurrences.found()
+        occurrences.result()
     }
 
     #[test]
     fn occurrences_are_none_one_or_several_with_distinct_lines() {
-        assert_eq!(found("abc", "x"), Found::Nowhere);
-        assert_eq!(found("a\nbc", "c"), Found::Once(Hit { offset: 3, line: 2 }));
-        assert_eq!(found("aaa", "aa"), Found::Several { lines: vec![1], more: 0 });
-        assert_eq!(found("a a\nb\na\n", "a"), Found::Several { lines: vec![1, 3], more: 0 });
-        assert_eq!(found("\n\n\n", "\n\n"), Found::Several { lines: vec![1, 2], more: 0 });
+        assert_eq!(found("abc", "x"), SearchResult::Nowhere);
+        assert_eq!(found("a\nbc", "c"), SearchResult::Once(Hit { offset: 3, line: 2 }));
+        assert_eq!(found("aaa", "aa"), SearchResult::Several { lines: vec![1], more: 0 });
+        assert_eq!(found("a a\nb\na\n", "a"), SearchResult::Several { lines: vec![1, 3], more: 0 });
+        assert_eq!(found("\n\n\n", "\n\n"), SearchResult::Several { lines: vec![1, 2], more: 0 });
         let many = found(&"a\n".repeat(250), "a");
-        assert_eq!(many, Found::Several { lines: (1..=100).collect(), more: 150 });
+        assert_eq!(many, SearchResult::Several { lines: (1..=100).collect(), more: 150 });
     }
 
     #[test]

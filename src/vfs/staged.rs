@@ -1,8 +1,8 @@
 //! Writes that are too long for one durable step.
 //!
-//! The text is written under a new object in the system folder, step by step, and the last small step moves it to its
-//! path. Until then nobody sees it; after a crash it is reaped. An edit that moves much text does
-//! the same with the whole new text of the file.
+//! The text is written step by step under a new object in the system folder. The last, small step moves it to its path.
+//! Until then it is not visible; after a crash it is reaped. An edit that moves much text does the same with the whole
+//! new text of the file.
 
 use inmost_format::secret::Wiped;
 
@@ -16,7 +16,7 @@ use inmost_format::record::node::{Entry, File, FileInfo, Name, What};
 use inmost_format::record::tree::Owner;
 use inmost_format::record::{NodeSink, ObjectId, RecordId, Tag, load_file, read_text};
 
-/// Writes a long file; the errors are those of [`edit::write`].
+/// Writes a long file. Its errors are those of [`edit::write`].
 pub(super) fn write(
     session: &Session,
     path: &MemoryPath,
@@ -31,10 +31,10 @@ pub(super) fn write(
             Ok::<_, FileError>(before)
         })?;
         let info = new_info(text, before.as_ref());
-        let (id, place) = stage(exclusive, text, info)?;
+        let (id, staged_name) = stage(exclusive, text, info)?;
         exclusive.commit(|txn| {
-            let staged = reap::claim(txn, &place)?;
-            // The steps before have committed: what the first look found on the way to the path has other tags now.
+            let staged = reap::claim(txn, &staged_name)?;
+            // The earlier steps have committed, so the folders on the path have new tags.
             let (resolved, _) = target(txn, path, true)?;
             set_entry(txn, (path, &resolved), (id, staged.tag), info, before.clone())
         })
@@ -57,10 +57,10 @@ pub(super) fn edit<T>(
         })?;
         let before = (plan.entry.clone(), plan.info);
         let info = new_info(&text, Some(&before));
-        let (id, place) = stage(exclusive, &text, info)?;
+        let (id, staged_name) = stage(exclusive, &text, info)?;
         plan.entry.id = id;
         exclusive.commit(|txn| {
-            let staged = reap::claim(txn, &place)?;
+            let staged = reap::claim(txn, &staged_name)?;
             let head = load_file(txn, id, &staged.tag)?;
             let (resolved, _) = target(txn, path, true)?;
             set_entry(txn, (path, &resolved), (id, staged.tag), info, Some(before.clone()))?;
@@ -69,7 +69,8 @@ pub(super) fn edit<T>(
     })
 }
 
-/// Writes the records of a file in steps, under an entry of the system folder, whose name it answers.
+/// Writes the records of a file in steps, under an entry of the system folder. Returns the new object and the name of
+/// that entry.
 fn stage(
     exclusive: &mut Exclusive<'_>,
     text: &str,
@@ -78,23 +79,24 @@ fn stage(
     let id = folder::fresh_id()?;
     exclusive.stage(id);
     let (step, mut rest) = next_step(text);
-    let place = exclusive.commit(|txn| {
+    let staged_name = exclusive.commit(|txn| {
         let name = Name::new("");
-        let place =
+        let staged_name =
             reap::discard(txn, Entry { name, id, tag: Tag::default(), what: What::File(info) })?;
         let mut file = edit::empty();
         let mut owner = Owner { sink: txn, object: id, next_index: &mut file.next_index };
-        // Not appended: an edit may leave little of a long file, and what is short must be a single record.
+        // Spliced, not appended: an edit may leave little of a long file, and a short text must be a single record.
         rope::splice(&mut owner, &mut file.body, 0..0, step)?;
         txn.put(RecordId::file(id), file.into());
-        Ok::<_, FileError>(place)
+        Ok::<_, FileError>(staged_name)
     })?;
     while !rest.is_empty() {
-        // A step leaves no room for reaping along the way: without its own, long files would come faster than they go.
+        // A step leaves no room for reaping in its batch. Without this step of its own, long writes would add records
+        // faster than they are reaped.
         exclusive.reap()?;
         let (step, after) = next_step(rest);
         exclusive.commit(|txn| {
-            let entry = reap::touch(txn, &place)?;
+            let entry = reap::touch(txn, &staged_name)?;
             let mut file = File::clone(&*load_file(txn, id, &entry.tag)?);
             let mut owner = Owner { sink: txn, object: id, next_index: &mut file.next_index };
             rope::append(&mut owner, &mut file.body, step)?;
@@ -103,10 +105,10 @@ fn stage(
         })?;
         rest = after;
     }
-    Ok((id, place))
+    Ok((id, staged_name))
 }
 
-/// The largest step on a character boundary, and the rest.
+/// The longest step that ends on a character boundary, and the rest.
 fn next_step(text: &str) -> (&str, &str) {
     let want = text.len().min(STAGE_STEP_BYTES);
     let length = (0..=want).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(text.len());

@@ -1,6 +1,7 @@
-//! The part of the tree that paths lead into: all of it, or one folder that stands as `/memories`.
+//! Subtrees: the part of the tree that paths refer to, either all of it or one folder that is shown as `/memories`.
 //!
-//! Paths are resolved from here, so nothing that is said of them has to be translated, and nothing can be forgotten.
+//! Paths are resolved from the subtree's folder, so no path has to be translated back and no translation can be
+//! forgotten.
 
 use std::sync::Arc;
 
@@ -9,18 +10,18 @@ use inmost_format::secret::Wiped;
 
 use crate::limits::PATH_BYTES;
 
-/// The path that stands for the whole tree, or for the folder of a subtree.
+/// The path of the root, of the whole tree or of a subtree.
 pub(super) const ROOT: &str = "/memories";
 
-/// The tree as senders of paths see it. The default is all of it.
+/// The tree as senders of paths see it; the whole tree by default.
 ///
-/// The folder need not exist: until something is written below it, it is an empty `/memories`, and so it is again
-/// after it was deleted or moved away.
+/// The folder need not exist. Until something is written below it, and after it was deleted or moved, it is an empty
+/// `/memories`.
 #[derive(Clone, Default)]
 pub(crate) struct Subtree(Option<Arc<Wiped<String>>>);
 
 impl Subtree {
-    /// The subtree below a folder, given by its canonical path in the whole store.
+    /// The subtree of a folder, given by its canonical path in the whole store.
     pub(super) fn below(folder: &str) -> Self {
         Self((folder != ROOT).then(|| Arc::new(Wiped::new(folder.to_owned()))))
     }
@@ -35,14 +36,14 @@ impl Subtree {
         self.0.as_ref().map_or(ROOT, |folder| folder.as_str())
     }
 
-    /// The names that lead from the root of the store to the folder.
+    /// The names from the root of the store down to the folder.
     pub(super) fn names(&self) -> impl Iterator<Item = &str> + Clone {
         let below = self.folder().strip_prefix(ROOT).unwrap_or_default();
         below.split('/').filter(|name| !name.is_empty())
     }
 
-    /// The most bytes that a path may have here: what the limit of the store leaves, so that the owner of the whole store
-    /// can reach everything in it.
+    /// The most bytes that a path may have here: the store's limit minus the folder's own path, so that the owner of
+    /// the whole store can reach everything in it.
     pub(crate) fn path_bytes(&self) -> usize {
         (PATH_BYTES + ROOT.len()).saturating_sub(self.folder().len())
     }

@@ -1,4 +1,4 @@
-//! What a store of files keeps through faults, crashes, crowds and tampering.
+//! Tests of a store of files under faults, crashes, many threads and tampering.
 
 mod batches;
 mod commit;

@@ -1,11 +1,11 @@
-//! Lines, numbers and cuts: what the tool does to text, as pure functions.
+//! The tool's operations on text, as pure functions: lines, numbering and cuts.
 //!
-//! One line rule holds everywhere: a line ends at `\n`, and a final `\n` opens no new line. A
-//! character is a Unicode scalar value. Nothing here reads a file or knows how a cut is worded.
+//! One line rule holds everywhere: a line ends at `\n`, and a final `\n` opens no new line. A character is a Unicode
+//! scalar value. These functions do no I/O and contain no texts for the model.
 
 use inmost_format::secret::Wiped;
 
-/// The number of lines: `a\nb\n` and `a\nb` have two, the empty text none.
+/// The number of lines: `a\nb\n` and `a\nb` have two, the empty text has none.
 pub(crate) fn count_lines(text: &str) -> u64 {
     count_newlines(text).saturating_add(u64::from(is_unclosed(text)))
 }
@@ -15,12 +15,12 @@ pub(crate) fn count_newlines(text: &str) -> u64 {
     u64::try_from(newlines(text.as_bytes()).count()).unwrap_or(u64::MAX)
 }
 
-/// Where each `\n` is.
+/// The offsets of all `\n`.
 pub(crate) fn newlines(text: &[u8]) -> memchr::Memchr<'_> {
     memchr::memchr_iter(b'\n', text)
 }
 
-/// The first `lines` lines of a text, or all of it, and the number of `\n` among them.
+/// The first `lines` lines of a text, or all of it, and the number of `\n` in them.
 pub(crate) fn first_lines(text: &str, lines: u64) -> (&str, u64) {
     let Some(last) = lines.checked_sub(1) else { return ("", 0) };
     let mut found = 0;
@@ -33,15 +33,15 @@ pub(crate) fn first_lines(text: &str, lines: u64) -> (&str, u64) {
     (text, found)
 }
 
-/// Whether the text has a last line without its `\n`.
+/// Whether the last line lacks its `\n`.
 pub(crate) fn is_unclosed(text: &str) -> bool {
     !text.is_empty() && !text.ends_with('\n')
 }
 
-/// Appends the lines of `text` with their numbers, joined by `\n`, the last one without.
+/// Appends the lines of `text` with their numbers, joined by `\n`; the last line has none.
 ///
-/// A number is right-aligned in six columns, widens beyond them, and is followed by a tab. Give `out`
-/// a capacity of [`numbered_size`] more than it holds, so that no growth leaves a copy unwiped.
+/// A number is right-aligned in six columns, wider if needed, and followed by a tab. `out` must have a spare capacity
+/// of [`numbered_size`], so that no growth leaves an unwiped copy.
 pub(crate) fn number_lines(first_number: u64, text: &str, out: &mut String) {
     if text.is_empty() {
         return;
@@ -61,7 +61,7 @@ pub(crate) fn number_lines(first_number: u64, text: &str, out: &mut String) {
     }
 }
 
-/// Bytes that [`number_lines`] appends at most.
+/// The most bytes that [`number_lines`] appends.
 pub(crate) fn numbered_size(text: &str) -> usize {
     const NUMBER_AND_TAB: usize = 20 + 1;
     let lines = usize::try_from(count_lines(text)).unwrap_or(usize::MAX);
@@ -70,10 +70,10 @@ pub(crate) fn numbered_size(text: &str) -> usize {
 
 /// The bytes that `insert` splices in at its offset.
 ///
-/// The contract's rule names three facts: *h* (all before the offset) is non-empty and unclosed, *t* (all
-/// after it) is empty, the file was non-empty and unclosed. The offset is always at the start of a line or at
-/// the end of the file, so *h* is unclosed exactly if the offset is the end of an unclosed file, and
-/// that is also the only case in which the text stays unclosed. One fact is left.
+/// The contract's rule depends on three facts: whether *h* (the text before the offset) is non-empty and unclosed,
+/// whether *t* (the text after it) is empty, and whether the file was non-empty and unclosed. The offset is always the
+/// start of a line or the end of the file. So *h* is unclosed exactly if the offset is the end of an unclosed file, and
+/// only in that case does the text stay unclosed. One fact remains.
 pub(crate) fn insertion(text: &str, at_end_of_unclosed_file: bool) -> Wiped<String> {
     let mut bytes = Wiped::new(String::with_capacity(text.len().saturating_add(1)));
     if at_end_of_unclosed_file {
@@ -91,16 +91,16 @@ pub(crate) fn insertion(text: &str, at_end_of_unclosed_file: bool) -> Wiped<Stri
 /// The part of the requested lines that fits a view.
 #[derive(PartialEq, Eq)]
 pub(crate) struct Cut<'t> {
-    /// What to number and show.
+    /// The text to number and show.
     pub(crate) text: &'t str,
-    /// How much of what was requested that is.
+    /// How much of the requested lines it is.
     pub(crate) shown: Shown,
 }
 
 /// How much of the requested lines a [`Cut`] shows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Shown {
-    /// All of them; no notice is due.
+    /// All of them; no notice is needed.
     All,
     /// Whole lines up to this one, and at least one more was requested.
     Lines {
@@ -111,20 +111,20 @@ pub(crate) enum Shown {
     PartOfFirstLine {
         /// Characters of that line, its `\n` not counted.
         characters: u64,
-        /// Characters of it that are shown.
+        /// Characters of that line that are shown.
         shown: u64,
     },
 }
 
 /// Cuts the requested lines, which begin with line `first_line`, to at most `limit` characters, `\n` included.
 ///
-/// `requested` may end early if [`Extent`] said that it is enough.
+/// `requested` may end early if [`Extent`] reported that it is enough.
 ///
-/// The limit counts the `\n` of a line but its length does not, so a first line of exactly `limit`
-/// characters and a `\n` is `PartOfFirstLine` with both numbers equal: nothing of it is missing, yet the
-/// lines after it are, and the notice says so in the same words as for any line that fills the view.
+/// The limit counts the `\n` of a line, but the line's length does not. So a first line of exactly `limit` characters
+/// and a `\n` is `PartOfFirstLine` with two equal numbers: the whole line is shown but the lines after it are missing,
+/// and the notice has the same wording as for any line that fills the view.
 pub(crate) fn cut(requested: &str, first_line: u64, limit: usize) -> Cut<'_> {
-    // Most texts fit by their bytes already.
+    // Most texts have few enough bytes already.
     let beyond = (requested.len() > limit).then(|| requested.char_indices().nth(limit)).flatten();
     let Some((end, _)) = beyond else {
         return Cut { text: requested, shown: Shown::All };
@@ -141,9 +141,8 @@ pub(crate) fn cut(requested: &str, first_line: u64, limit: usize) -> Cut<'_> {
     Cut { text: fitting, shown: Shown::PartOfFirstLine { characters, shown } }
 }
 
-/// Tells a lazy reader when it has read enough of the requested lines for [`cut`] to decide.
-///
-/// That is when they exceed the limit and the first line has ended, so that its length is known.
+/// Tells a lazy reader when it has read enough of the requested lines for [`cut`]: they exceed the limit, and the first
+/// line has ended, so its length is known.
 #[derive(Default)]
 pub(crate) struct Extent {
     characters: u64,
@@ -151,7 +150,7 @@ pub(crate) struct Extent {
 }
 
 impl Extent {
-    /// Takes the next piece of the requested lines; true if what follows cannot change the cut.
+    /// Adds the next piece of the requested lines. Returns whether further text can no longer change the cut.
     pub(crate) fn is_enough_after(&mut self, piece: &str, limit: usize) -> bool {
         self.characters = self.characters.saturating_add(count_characters(piece));
         self.first_line_ended = self.first_line_ended || piece.contains('\n');
@@ -204,7 +203,7 @@ mod tests {
         assert_eq!(numbered(u64::MAX - 1, "a\n"), format!("{}\ta", u64::MAX - 1));
     }
 
-    /// The contract's rule word for word, as the model to compare with.
+    /// The contract's rule word for word, as a reference implementation.
     fn insert_by_the_rule(file: &str, line: usize, text: &str) -> String {
         let lines: Vec<&str> = file.split_inclusive('\n').collect();
         let mut head: String = lines[..line].concat();

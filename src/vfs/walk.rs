@@ -1,4 +1,4 @@
-//! Everything below a folder, depth first in the order of names, in pages.
+//! Walks everything below a folder, depth first in order of names, in pages.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -15,21 +15,21 @@ use super::page::{Page, PageCursor};
 use super::path::MemoryPath;
 use crate::session::Open;
 
-/// A file or folder that a walk met.
+/// A file or folder found by a walk.
 #[derive(Clone, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct WalkEntry {
     /// Its canonical path.
     pub path: FileText,
-    /// Folders between it and the folder that the walk began at.
+    /// The number of folders between it and the start of the walk.
     pub depth: usize,
-    /// What it is.
+    /// The metadata of the file or folder.
     pub metadata: Metadata,
 }
 
 impl WalkEntry {
-    /// The last part of the path.
+    /// The last name of the path.
     #[must_use]
     pub fn name(&self) -> &str {
         self.path.as_str().rsplit('/').next().unwrap_or_default()
@@ -37,7 +37,7 @@ impl WalkEntry {
 }
 
 impl fmt::Debug for WalkEntry {
-    /// Paths are what a store hides.
+    /// A store hides its paths, so `Debug` does not show them.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("WalkEntry")
             .field("depth", &self.depth)
@@ -46,8 +46,8 @@ impl fmt::Debug for WalkEntry {
     }
 }
 
-/// Up to `most` entries below a folder, hidden ones too, a folder before its entries; of a file, itself alone. Folders at
-/// `max_depth` are not looked into.
+/// Up to `most` entries below a folder, hidden ones included, a folder before its entries; for a file, the file alone.
+/// The walk does not descend into folders at `max_depth`.
 ///
 /// # Errors
 /// [`FileError::NotFound`].
@@ -73,7 +73,7 @@ pub(crate) fn walk(
     Ok(Page { items, next })
 }
 
-/// What a walk is at.
+/// One step of a walk.
 pub(super) struct WalkStep<'a> {
     pub(super) path: &'a str,
     pub(super) depth: usize,
@@ -81,7 +81,7 @@ pub(super) struct WalkStep<'a> {
     pub(super) entry: &'a Entry,
 }
 
-/// Calls `visitor` with everything below a folder that comes after the path `after`, until it returns `false`.
+/// Calls `visitor` with every object below a folder that follows the path `after`, until it returns `false`.
 pub(super) fn visit(
     open: &Open,
     path: &MemoryPath,
@@ -104,7 +104,7 @@ pub(super) fn visit(
             return Ok(());
         }
     };
-    // A cursor of another walk leads to nothing below this folder.
+    // A cursor from another walk has no names below this folder.
     let after: Vec<&str> = after
         .and_then(|after| after.strip_prefix(path.as_str())?.strip_prefix('/'))
         .map(|below| below.split('/').collect())
@@ -116,12 +116,12 @@ struct Walk<'a> {
     open: &'a Open,
     max_depth: usize,
     visitor: &'a mut dyn FnMut(&WalkStep<'_>) -> Result<bool, FileError>,
-    /// A forged tree of few folders could have more paths than can be walked.
+    /// The visited folders: a forged tree of few folders could have too many paths to walk.
     reached: HashSet<ObjectId>,
 }
 
 impl Walk<'_> {
-    /// Visits what is in a folder and comes after the names `after`; returns whether to go on.
+    /// Visits the objects in a folder that follow the names `after`. Returns whether to continue.
     fn folder(
         &mut self,
         path: &str,
@@ -157,8 +157,8 @@ impl Walk<'_> {
         Ok(goes_on)
     }
 
-    /// Visits an entry and what is below it. `after` is given for the entry on the way to the cursor, which was visited
-    /// before: the names below it.
+    /// Visits an entry and the objects below it. `after` is set for an entry on the cursor's path, which was visited
+    /// before: it holds the names below the entry.
     fn entry(
         &mut self,
         folder: &str,

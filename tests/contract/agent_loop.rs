@@ -193,7 +193,7 @@ fn the_model_of_a_locked_store_reads_one_sentence_and_the_application_the_reason
     assert_eq!(reasons, [StoreError::Locked.to_string()]);
     let last = requests.iter().last().unwrap();
     let result = &last.body["messages"][2]["content"][0];
-    assert_eq!(result["content"], "Error: Memory is unavailable.");
+    assert_eq!(result["content"], "Error: Memory is locked.");
     assert_eq!(result["is_error"], true);
 }
 
@@ -215,7 +215,7 @@ fn an_error_of_the_api_is_reported_in_its_own_words_and_without_the_key() {
     });
     let (api, _requests) = serve(vec![(529, body.to_string())]);
     let error = run(&api, &memory().1).unwrap_err();
-    let expected = "the API answered 529 overloaded_error: Overloaded (request id: req_7)";
+    let expected = "the API returned 529 overloaded_error: Overloaded (request id: req_7)";
     assert_eq!(error.to_string(), expected);
     assert!(!format!("{error:?}").contains(KEY));
 }

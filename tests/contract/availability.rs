@@ -26,14 +26,14 @@ fn for_model_when_locked(tool: &MemoryTool, call: &str) -> ToolResult {
 
 /// Each call would also fail a check after the store's: the root rule, a missing path, its line.
 #[test]
-fn a_locked_store_is_unavailable_to_every_command() {
+fn a_locked_store_is_locked_to_every_command() {
     let session = Session::in_memory().unwrap();
     let tool = MemoryTool::new(session.clone());
     create(&tool, "/memories/f", "text\n");
     session.lock();
     for call in CALLS {
         let told = for_model_when_locked(&tool, call);
-        assert_eq!(told.content(), "Error: Memory is unavailable.", "{call}");
+        assert_eq!(told.content(), "Error: Memory is locked.", "{call}");
         assert!(told.is_error(), "{call}");
     }
 }
@@ -45,7 +45,7 @@ fn a_locked_store_comes_before_read_only() {
     session.lock();
     for call in CALLS {
         let told = for_model_when_locked(&tool, call);
-        assert_eq!(told.content(), "Error: Memory is unavailable.", "{call}");
+        assert_eq!(told.content(), "Error: Memory is locked.", "{call}");
     }
 }
 

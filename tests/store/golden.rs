@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use inmost::{AnchorStatus, EntryKind, Passphrase, Session, Vault};
 use serde_json::{Value, json};
@@ -33,14 +34,18 @@ fn unlock(store: &Path, version: &Path) -> Session {
     Vault::open(store).unwrap().unlock(&Passphrase::new(&passphrase).unwrap()).unwrap()
 }
 
+fn milliseconds(time: SystemTime) -> u64 {
+    time.duration_since(UNIX_EPOCH).unwrap().as_millis().try_into().unwrap()
+}
+
 fn walk(session: &Session, folder: &str, files: &mut Vec<Value>) {
     for entry in session.files().list(folder).unwrap() {
         let path = format!("{folder}/{}", entry.name);
         match entry.metadata.kind {
             EntryKind::Folder => walk(session, &path, files),
             EntryKind::File { lines, created, modified, .. } => files.push(json!({
-                "path": path, "bytes": entry.metadata.bytes, "lines": lines, "created": created,
-                "modified": modified, "text": session.files().read(&path).unwrap().as_str(),
+                "path": path, "bytes": entry.metadata.bytes, "lines": lines, "created": milliseconds(created),
+                "modified": milliseconds(modified), "text": session.files().read(&path).unwrap().as_str(),
             })),
             kind => unreachable!("{kind:?}"),
         }

@@ -49,7 +49,7 @@ fn unlock<'a>(
     let anchor: Arc<dyn FreshnessAnchor> = Arc::clone(clock) as _;
     let options = VaultOptions::new().freshness_anchor(anchor);
     let begin = Instant::now();
-    let vault = options.open(path)?;
+    let mut vault = options.open(path)?;
     let found = Instant::now();
     let session = vault.unlock_with(credential)?;
     let end = Instant::now();

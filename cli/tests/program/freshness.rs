@@ -7,7 +7,7 @@ use crate::inmost::{CHEAP, Place, run};
 const WRITE: [&str; 2] = ["write", "/memories/a"];
 
 /// The line that names both commit numbers.
-const BOTH: &str = "it is at 2, and 4 was seen before";
+const BOTH: &str = "it is at commit 2, but commit 4 was seen before";
 
 #[test]
 fn a_whole_store_put_back_is_noticed_by_an_anchor_elsewhere_and_can_be_accepted() {

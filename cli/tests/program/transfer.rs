@@ -102,7 +102,7 @@ fn what_the_memory_cannot_hold_is_refused_with_the_reason_and_the_rest_imported(
         ("%2e%2e", "The path is not valid: it would escape /memories."),
         ("line\\u{a}feed", "The path is not valid: "),
         ("differs", "the memory has a different file at its path; --overwrite replaces it"),
-        ("folder", "There is something at this path already."),
+        ("folder", "A file or folder already exists at this path."),
         ("file/below", "/memories/file is a file, not a folder."),
         (&deep, "The path is not valid: "),
         ("name-\u{fffd}", "its name is not UTF-8"),

@@ -1,21 +1,34 @@
-//! Keys, and what is done with them: derivation, sealing, randomness.
+//! Keys and their uses: derivation, sealing, randomness.
 //!
 //! Every primitive is used in one place and one way: Argon2id in [`kdf`], BLAKE2b in [`prf`],
-//! XChaCha20-Poly1305 in [`aead`], the operating system's generator in [`rng`]. [`keys`] gives each
-//! key a type of its own, so that a key fits only the purpose it was derived for. Nothing here knows
-//! what the keys protect or where it is stored.
+//! XChaCha20-Poly1305 in [`aead`], the operating system's generator in [`rng`]. [`registry`] lists every use of the PRF
+//! and of the AEAD. [`keys`] gives each key a type of its own, so that a key fits only the purpose it was derived for.
+//! Nothing here does I/O on a store.
 
 pub mod aead;
 mod calibrate;
 pub mod cost;
+pub mod fixed_width;
 pub mod kdf;
 pub mod keys;
+pub mod master_key;
 pub mod passphrase;
 pub mod prf;
+pub mod record_keys;
+pub mod registry;
 pub mod rng;
+pub mod salt;
+pub mod slot_keys;
+pub mod store_id;
 
 /// Bytes of a published vector.
 #[cfg(any(test, feature = "testing"))]
+#[allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::missing_panics_doc,
+    reason = "for tests, which panic"
+)]
 pub fn unhex(text: &str) -> Vec<u8> {
     let digits: Vec<u8> = text
         .chars()

@@ -1,4 +1,4 @@
-//! The header: who may open the store, and which generation holds its records.
+//! The header: the credentials that open the store, and the generation that holds its records.
 //!
 //! 4,096 bytes outside the engine, numbers little-endian:
 //!
@@ -20,8 +20,8 @@
 //! | 4,032 | 32 | MAC of all before it |
 //! | 4,064 | 32 | checksum of all before it |
 //!
-//! [`Header::parse`] trusts nothing: until [`Header::unlock`] has verified the MAC, every byte may be an
-//! attacker's. It panics for no input, and costs a hash of 4 KiB.
+//! [`Header::parse`] trusts nothing: until [`Header::unlock`] has verified the MAC, every byte may come from an
+//! attacker. It never panics, and costs a hash of 4 KiB.
 
 mod admission;
 mod credential;
@@ -34,20 +34,24 @@ mod format_example;
 mod keyfile;
 mod label;
 mod layout;
+mod new_header;
 mod parsed;
 mod recovery;
 mod slot_info;
+mod slot_kind;
 mod slots;
 mod unlock;
 mod unlocked;
 
-pub use credential::{Credential, Enrolment, NewSlot, SlotKind};
+pub use credential::{Credential, Enrolment, NewSlot};
 pub use error::HeaderError;
 pub use fields::HEADER_BYTES;
 pub use keyfile::{KeyfileBytes, KeyfileError};
 pub use label::{LabelError, SlotLabel};
+pub use new_header::NewHeader;
 pub use parsed::Header;
 pub use recovery::{RecoveryKeyError, RecoveryKeyText};
 pub use slot_info::SlotInfo;
+pub use slot_kind::SlotKind;
 pub use unlock::unlock_first;
-pub use unlocked::{NewHeader, NextHeader, Unlocked};
+pub use unlocked::{NextHeader, Unlocked};

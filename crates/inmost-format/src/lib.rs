@@ -1,7 +1,7 @@
 //! Internal crate of `inmost`, for its workspace alone: no promise of semantic versioning is made.
 //!
-//! What a store consists of as bytes, and the keys that open them: [`secret`] holds keys, [`crypto`] derives and seals,
-//! [`record`] gives records their shape, [`header`] holds the keyslots. Nothing here touches a disk.
+//! The bytes of a store, and the keys that open them: [`secret`] holds keys, [`crypto`] derives and seals, [`record`]
+//! gives records their shape, [`header`] holds the keyslots. Nothing here touches a disk.
 
 #![allow(
     clippy::missing_errors_doc,

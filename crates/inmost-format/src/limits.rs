@@ -1,4 +1,4 @@
-//! The bounds of what is stored and of what opening it may cost, each with its reason.
+//! The limits of stored data and of the cost of opening it, each with its reason.
 
 use std::ops::RangeInclusive;
 
@@ -14,7 +14,8 @@ pub const PASSPHRASE_RAW_BYTES: usize = 4 * PASSPHRASE_BYTES;
 /// KiB of memory that Argon2id may ask for. Below 19 MiB guessing gets cheap (the least that OWASP advises);
 /// above 1 GiB opening a store can exhaust a phone or a small server.
 pub const KDF_MEMORY_KIB: RangeInclusive<u32> = 19 << 10..=1 << 20;
-/// Passes of Argon2id: one pass has known shortcuts (RFC 9106, 7.2), and beyond 32 memory is the better price.
+/// Passes of Argon2id: one pass has known shortcuts (RFC 9106, 7.2), and beyond 32 more memory is the better way to
+/// raise the cost.
 pub const KDF_PASSES: RangeInclusive<u32> = 2..=32;
 /// Lanes of Argon2id: a constant of the store, not of the machine it is opened on, so few.
 pub const KDF_LANES: RangeInclusive<u32> = 1..=16;

@@ -1,14 +1,15 @@
-//! Records: what is sealed, how it is shaped, and the one tree that folders and long files share.
+//! Records: sealing, the shapes of their bodies, and the tree that folders and long files share.
 //!
 //! A record is one sealed value of the engine. It carries its own name (kind, object, index) inside the
 //! ciphertext, and every reference to it holds its authentication tag, so a record that was moved, swapped
-//! or put back from an older copy is noticed at the reference. This layer knows shapes, not meaning: what a
-//! path is, or when a folder vanishes, is decided above.
+//! or put back from an older copy is noticed at the reference. This layer knows shapes, not meaning: the
+//! layers above define paths, and decide when a folder vanishes.
 
 pub mod address;
 pub mod codec;
 pub mod entries;
 mod error;
+mod folder;
 #[cfg(test)]
 mod format_example;
 #[cfg(any(test, feature = "testing"))]
@@ -29,7 +30,7 @@ pub use error::{Flaw, RecordError};
 pub use header_id::{HeaderId, HeaderMac};
 pub use node::Node;
 pub use sealed::{Sealed, Sealer, Tag};
-pub use walk::{Place, Reached};
+pub use walk::{Depth, Reached};
 
 use std::sync::Arc;
 
@@ -38,11 +39,11 @@ use tree::Body;
 
 use crate::secret::Wiped;
 
-/// Where decoded nodes come from: a cache, an overlay of uncommitted changes, the engine.
+/// A source of decoded nodes: a cache, an overlay of uncommitted changes, the engine.
 pub trait NodeSource {
     /// The node `id` as it was when a reference to it with this `tag` was written.
     ///
-    /// An uncommitted node has no tag yet; a source that holds one answers it whatever the tag.
+    /// An uncommitted node has no tag yet; a source that holds one returns it for any tag.
     ///
     /// # Errors
     /// [`RecordError::Damaged`] if the record is absent, stale, moved or does not authenticate.
@@ -51,7 +52,7 @@ pub trait NodeSource {
 
 /// A source that also takes changes, all of them tentative until a commit seals them.
 pub trait NodeSink: NodeSource {
-    /// Sets a node. Whatever references it must be set too, up to the root: its tag will change.
+    /// Sets a node. The nodes that lead to it must be set too, up to the root, because its tag will change.
     fn put(&mut self, id: RecordId, node: Node);
 
     /// Removes a node.
@@ -88,11 +89,11 @@ pub fn read_text(
     object: ObjectId,
     body: &Body<Text>,
 ) -> Result<Wiped<String>, RecordError> {
-    // A forged count must not size the buffer; what it cannot hold at once is copied to a larger one and wiped.
+    // A forged count must not size the buffer. If the buffer is too small, the text moves to a larger one.
     let capacity = usize::try_from(body.count().bytes).unwrap_or(usize::MAX).min(READ_AHEAD);
     let mut text = Wiped::new(String::with_capacity(capacity));
     body.visit::<RecordError>(source, object, 0, &mut |_, chunk: &Text| {
-        crate::secret::append(&mut text, chunk.as_str());
+        text.append(chunk.as_str());
         Ok(true)
     })?;
     Ok(text)

@@ -1,4 +1,4 @@
-//! Bytes that are wiped when they go out of use.
+//! Bytes that are wiped when they are no longer used.
 //!
 //! A secret is made in place, never moves or grows, is read only through `expose`, and is overwritten
 //! before its memory is given back. That memory is locked and left out of core dumps where the system
@@ -6,33 +6,33 @@
 
 mod locked;
 mod protections;
+mod registers;
+mod stack;
 mod wiped;
 
 pub use protections::{Protections, harden_process, protections};
-pub use wiped::Wiped;
+pub use stack::{DEEP, SHALLOW, on_wiped_stack};
+pub use wiped::{Wipe, Wiped, format, join};
 
-use std::fmt::{self, Write};
-use std::hint::black_box;
-
-use locked::Slot;
+use locked::LockedCell;
 #[cfg(any(test, feature = "testing"))]
 use subtle::ConstantTimeEq;
-use zeroize::{Zeroize, zeroize_stack};
+use zeroize::Zeroize;
 
 /// A secret of `N` bytes.
-pub struct SecretBytes<const N: usize>(Slot<[u8; N]>);
+pub struct SecretBytes<const N: usize>(LockedCell<[u8; N]>);
 
 impl<const N: usize> SecretBytes<N> {
     /// Makes a secret in place: `fill` sees `N` zeros where the secret is going to stay.
     pub fn init_with(fill: impl FnOnce(&mut [u8; N])) -> Self {
-        let mut secret = Self(Slot::zeroed());
+        let mut secret = Self(LockedCell::zeroed());
         fill(secret.0.get_mut());
         secret
     }
 
-    /// Makes a secret in place; whatever `fill` wrote before it failed is wiped.
+    /// Makes a secret in place; if `fill` fails, the bytes that it wrote are wiped.
     pub fn try_init_with<E>(fill: impl FnOnce(&mut [u8; N]) -> Result<(), E>) -> Result<Self, E> {
-        let mut secret = Self(Slot::zeroed());
+        let mut secret = Self(LockedCell::zeroed());
         fill(secret.0.get_mut())?;
         Ok(secret)
     }
@@ -53,17 +53,17 @@ impl<const N: usize> SecretBytes<N> {
 ///
 /// Its memory never moves, so growing leaves no copy behind.
 pub struct SecretVec {
-    memory: Slot<[u8]>,
+    memory: LockedCell<[u8]>,
     length: usize,
 }
 
 impl SecretVec {
     /// An empty secret with room for `bytes` bytes.
     pub fn with_capacity(bytes: usize) -> Self {
-        Self { memory: Slot::zeros(bytes), length: 0 }
+        Self { memory: LockedCell::zeros(bytes), length: 0 }
     }
 
-    /// Appends `more`, or changes nothing and answers [`Full`].
+    /// Appends `more`, or changes nothing and returns [`Full`].
     pub fn append(&mut self, more: &[u8]) -> Result<(), Full> {
         let end = self.length.checked_add(more.len()).ok_or(Full)?;
         self.memory.get_mut().get_mut(self.length..end).ok_or(Full)?.copy_from_slice(more);
@@ -77,13 +77,13 @@ impl SecretVec {
     }
 }
 
-/// A value that stands for a secret, such as the state of a primitive after it has taken in its key.
-pub struct SecretValue<T>(Slot<T>);
+/// A value as secret as a key, such as the state of a primitive that has taken in its key.
+pub struct SecretValue<T>(LockedCell<T>);
 
 impl<T> SecretValue<T> {
-    /// Holds what `make` makes, and wipes the stack on which it was made.
+    /// Holds the value that `make` returns, and wipes the stack on which it was made.
     pub fn make(make: impl FnOnce() -> T) -> Self {
-        on_wiped_stack::<SHALLOW, _>(|| Self(Slot::holding(make())))
+        on_wiped_stack::<SHALLOW, _>(|| Self(LockedCell::holding(make())))
     }
 
     /// The value itself.
@@ -92,82 +92,14 @@ impl<T> SecretValue<T> {
     }
 }
 
-/// A [`SecretVec`] has no room for what was to be appended.
+/// A [`SecretVec`] has too little room for the bytes that were to be appended.
 #[derive(Debug)]
 pub struct Full;
-
-/// Runs `work`, then overwrites `BYTES` of the stack it used: [`SHALLOW`] for a primitive, [`DEEP`] for the way
-/// from a credential to keys.
-///
-/// Primitives keep schedules, state and key blocks in local variables and mostly leave them there.
-pub fn on_wiped_stack<const BYTES: usize, R>(work: impl FnOnce() -> R) -> R {
-    // Not inlined, so that the frames of `work` lie where the wipe below goes.
-    #[inline(never)]
-    fn call<R>(work: impl FnOnce() -> R) -> R {
-        work()
-    }
-    let answer = call(work);
-    zeroize_stack::<BYTES>();
-    overwrite_registers();
-    answer
-}
-
-/// Copies zeros, as a C library copies what is too long for single moves: through as many vector registers as it ever
-/// uses. They keep what went through them last, a key perhaps, and a core dump shows them. Best effort, as there is
-/// no way to name a register in safe code.
-#[inline(never)]
-fn overwrite_registers() {
-    let zeros = black_box([0_u8; 512]);
-    let mut copy = black_box([1_u8; 512]);
-    copy.copy_from_slice(&zeros);
-    black_box(&copy);
-}
-
-/// Appends to a text without leaving a copy of it behind in a buffer that was too small.
-pub fn append(text: &mut Wiped<String>, more: &str) {
-    let needed = text.len().saturating_add(more.len());
-    if needed > text.capacity() {
-        let mut larger =
-            Wiped::new(String::with_capacity(needed.max(text.capacity().saturating_mul(2))));
-        larger.push_str(text);
-        *text = larger;
-    }
-    text.push_str(more);
-}
-
-/// Formats into a buffer of final size: `format!` grows its own, and leaves what it has outgrown behind.
-pub fn format(arguments: fmt::Arguments<'_>) -> Wiped<String> {
-    struct Length(usize);
-    impl fmt::Write for Length {
-        fn write_str(&mut self, text: &str) -> fmt::Result {
-            self.0 = self.0.saturating_add(text.len());
-            Ok(())
-        }
-    }
-    let mut length = Length(0);
-    // Neither can fail: none of our types refuses to be shown.
-    let _ = length.write_fmt(arguments);
-    let mut text = Wiped::new(String::with_capacity(length.0));
-    let _ = text.write_fmt(arguments);
-    text
-}
-
-/// The parts of a text in one piece, allocated once.
-pub fn join(parts: &[&str]) -> Wiped<String> {
-    Wiped::new(parts.concat())
-}
 
 /// Overwrites bytes that are not held by one of the types above.
 pub fn wipe(bytes: &mut [u8]) {
     bytes.zeroize();
 }
-
-/// Stack of a single use of the AEAD or the hash, with room for unoptimised builds. Wiping it is paid twice for every
-/// record that is sealed or opened, about 0.15 us each time.
-pub const SHALLOW: usize = 4 << 10;
-/// Several times what Argon2, the hungriest of the primitives, was seen to use; it must also fit the small stacks
-/// of embedding threads.
-pub const DEEP: usize = 32 << 10;
 
 /// Fails to compile if `$type` implements `$bound`.
 #[cfg(any(test, feature = "testing"))]
@@ -199,7 +131,7 @@ macro_rules! assert_leaks_nowhere {
 }
 
 /// Reads this process's own memory, where freed bytes can be seen without unsafe code; `None` where
-/// there is no memory any more.
+/// the memory is unmapped.
 #[cfg(all(any(test, feature = "testing"), target_os = "linux"))]
 pub fn peek(address: usize, length: usize) -> Option<Vec<u8>> {
     use std::os::unix::fs::FileExt;
@@ -240,22 +172,6 @@ mod tests {
         assert!(secret.append(b"de").is_err());
         secret.append(b"d").unwrap();
         assert_eq!((secret.expose(), secret.expose().as_ptr()), (b"abcd".as_slice(), place));
-    }
-
-    #[test]
-    fn text_is_formatted_in_one_allocation_of_its_length() {
-        let text = format(format_args!("{} is {:>4}", "a".repeat(100), 7));
-        assert_eq!(
-            (text.as_str(), text.capacity()),
-            (format!("{} is    7", "a".repeat(100)).as_str(), 108)
-        );
-    }
-
-    #[test]
-    fn appending_keeps_the_text() {
-        let mut text = Wiped::new(String::new());
-        (0..100).for_each(|number| append(&mut text, &number.to_string()));
-        assert_eq!(*text, (0..100).map(|number| number.to_string()).collect::<String>());
     }
 
     #[cfg(target_os = "linux")]

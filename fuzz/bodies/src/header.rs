@@ -7,7 +7,8 @@ use crate::store::COST;
 use inmost_format::crypto::cost::KdfLimits;
 use inmost_format::crypto::keys::{Keyfile, RawKey, RecoveryKey};
 use inmost_format::crypto::passphrase::Passphrase;
-use inmost_format::crypto::prf::{self, StoreId};
+use inmost_format::crypto::prf;
+use inmost_format::crypto::store_id::StoreId;
 use inmost_format::header::{
     Credential, Enrolment, HEADER_BYTES, Header, HeaderError, NewHeader, NewSlot, SlotLabel,
     Unlocked,
@@ -50,7 +51,7 @@ pub(crate) fn run(data: &[u8]) {
 fn sign(bytes: &mut [u8], base: &Unlocked) {
     let mut store = StoreId([0; 16]);
     store.0.copy_from_slice(&bytes[16..32]);
-    let mac = base.master().header_mac_key(&store).mac(&store, &bytes[..4_032]);
+    let mac = base.master().header_mac_key(&store).mac(&store, bytes.first_chunk().unwrap());
     bytes[4_032..4_064].copy_from_slice(&mac);
 }
 

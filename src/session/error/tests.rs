@@ -1,4 +1,4 @@
-//! What every error says and advises, word for word: people read it when something is lost.
+//! Checks every error's message and advice, word for word: people read them when something is lost.
 
 use std::error::Error;
 use std::io;
@@ -10,10 +10,10 @@ use inmost_storage::every_variant;
 
 #[test]
 #[allow(clippy::too_many_lines, reason = "a row for every variant")]
-fn every_error_says_in_a_sentence_what_happened_and_in_another_what_to_do() {
+fn every_error_has_one_sentence_of_message_and_one_of_advice() {
     let bounds = KdfLimits::default().admit(KdfCost::new(1, 1, 1)).unwrap_err();
     let table = every_variant!(StoreError {
-        E::AlreadyExists => [E::AlreadyExists, "There is something at this place already."];
+        E::AlreadyExists => [E::AlreadyExists, "The destination already exists."];
         E::DiskFull => [StorageError::Full.into(), "The disk is full."];
         E::EngineNotBuilt => [
             StorageError::NotBuilt.into(),
@@ -28,7 +28,7 @@ fn every_error_says_in_a_sentence_what_happened_and_in_another_what_to_do() {
         ];
         E::ForeignAnchor => [
             E::ForeignAnchor,
-            "The freshness anchor was written with other keys than this store has."
+            "The freshness anchor was written with keys that are not this store's."
         ];
         E::HeaderDamaged => [
             HeaderError::Damaged("its checksum").into(),
@@ -36,10 +36,10 @@ fn every_error_says_in_a_sentence_what_happened_and_in_another_what_to_do() {
         ];
         E::HeaderRolledBack { .. } => [
             E::HeaderRolledBack { expected: 9, found: 7 },
-            "The header was rolled back: it has revision 7, its records 9."
+            "The header was rolled back: it has revision 7, but the records name revision 9."
         ], [
             E::HeaderRolledBack { expected: 7, found: 7 },
-            "The header was rolled back: its records name another of revision 7."
+            "The header was rolled back: the records name a different header of revision 7."
         ];
         E::InMemory => [E::InMemory, "A store in memory has no keyslots."];
         E::AnchorUnavailable => [
@@ -81,30 +81,30 @@ fn every_error_says_in_a_sentence_what_happened_and_in_another_what_to_do() {
         ];
         E::UntrustedFile(_) => [
             E::UntrustedFile("header.a is a symbolic link".to_owned()),
-            "A file of the store is not what it should be: header.a is a symbolic link."
+            "A file of the store is not safe to use: header.a is a symbolic link."
         ];
         E::OutcomeUnknown => [
             E::OutcomeUnknown,
-            "The process that holds the store ended before it said whether the change was made."
+            "The process that holds the store ended before it reported whether the change was made."
         ];
         E::RandomnessFailed => [
             RandomnessFailed.into(),
-            "The operating system gave no randomness."
+            "The operating system returned no random bytes."
         ], [
             RecordError::Randomness.into(),
-            "The operating system gave no randomness."
+            "The operating system returned no random bytes."
         ], [
             HeaderError::Randomness(RandomnessFailed).into(),
-            "The operating system gave no randomness."
+            "The operating system returned no random bytes."
         ];
         E::RolledBack { .. } => [
             E::RolledBack { expected: 9, found: 7 },
-            "The store was rolled back: it is at 7, and 9 was seen before."
+            "The store was rolled back: it is at commit 7, but commit 9 was seen before."
         ];
-        // The reason is an error in a sentence of its own.
+        // The reason is an error that is a sentence of its own.
         E::OldRecordsRemain(_) => [
             E::OldRecordsRemain(E::DiskFull.to_string()),
-            "The store was written anew, but its old records could not be removed: The disk is full."
+            "The store was rewritten, but its old records could not be removed: The disk is full."
         ];
         E::SlotsFull => [HeaderError::SlotsFull.into(), "All eight keyslots are in use."];
         E::Storage(_) => [
@@ -126,7 +126,7 @@ fn every_error_says_in_a_sentence_what_happened_and_in_another_what_to_do() {
             "The store was damaged or tampered with: a keyslot does not authenticate."
         ], [
             HeaderError::KdfFailed(KdfFailed::Refused).into(),
-            "The store was damaged or tampered with: the header asks for impossible key derivation."
+            "The store was damaged or tampered with: the header has invalid key derivation parameters."
         ];
         E::TooLarge => [
             StorageError::TooLarge.into(),
@@ -177,7 +177,7 @@ fn advice_on_a_store_in_use_names_the_way_through_the_key_agent() {
 }
 
 #[test]
-fn advice_on_a_wrong_key_goes_by_what_the_key_is() {
+fn advice_on_a_wrong_key_depends_on_its_kind() {
     let advice = |kind| E::WrongKey(kind).advice();
     assert!(advice(SlotKind::PassphraseAndKeyfile).contains("keyfile"));
     assert_eq!(advice(SlotKind::RecoveryKey), advice(SlotKind::RawKey));

@@ -23,14 +23,14 @@ mod anchors;
 mod faults;
 mod replay;
 
-/// A store in memory that is unlocked like any other, though for next to nothing.
+/// A store in memory that is unlocked like any other, but at the lowest KDF cost.
 struct Store {
     memory: MemoryStorage,
     options: VaultOptions,
 }
 
 impl Store {
-    /// With a file of one record and one of several.
+    /// The store holds a file of one record and a file of several.
     fn create(credential: Credential<'_>) -> Self {
         Self::create_by(VaultOptions::new(), credential)
     }
@@ -60,7 +60,7 @@ impl Store {
         self.options.open_storage(Arc::new(storage))?.unlock_with(credential)
     }
 
-    /// Whether a credential opens the store, which must then be whole, also the next time.
+    /// Returns whether a credential opens the store. If it does, the store must be intact, on the next unlock too.
     fn opens(&self, credential: Credential<'_>) -> bool {
         match self.unlock(credential) {
             Ok(session) => {
@@ -112,12 +112,12 @@ fn numbers(slots: &[SlotInfo]) -> Vec<u8> {
 }
 
 #[test]
-fn what_is_told_of_slots_has_no_trait_that_leaks() {
+fn slot_types_have_no_trait_that_leaks() {
     assert_not_impl!(SlotInfo: std::fmt::Debug, std::fmt::Display, Clone, PartialEq);
 }
 
 #[test]
-fn every_kind_opens_what_it_was_added_to_and_nothing_else_does() {
+fn every_kind_opens_its_own_store_only() {
     let (right, wrong) = (Secrets::new(1), Secrets::new(2));
     for first in right.all() {
         let store = Store::create(first);
@@ -148,7 +148,7 @@ fn a_wrong_credential_is_called_by_its_kind() {
 }
 
 #[test]
-fn slots_are_listed_with_what_their_owner_may_know() {
+fn slots_are_listed_with_their_public_facts() {
     let secrets = Secrets::new(1);
     let store = Store::create(secrets.passphrase());
     let session = store.unlock(secrets.passphrase()).unwrap();
@@ -170,7 +170,10 @@ fn slots_are_listed_with_what_their_owner_may_know() {
     assert!(age < Duration::from_secs(60));
     session.remove_slot(0).unwrap();
     session.add_slot(&tiny(secrets.raw())).unwrap();
-    assert!(!session.slots().unwrap().iter().any(SlotInfo::is_current), "its place has another");
+    assert!(
+        !session.slots().unwrap().iter().any(SlotInfo::is_current),
+        "another credential has its slot"
+    );
 }
 
 #[test]
@@ -232,7 +235,7 @@ fn a_header_put_back_with_a_removed_slot_is_refused() {
         let accepted = vault.unlock_accepting_rollback(credential).err();
         assert!(matches!(accepted, Some(StoreError::HeaderRolledBack { .. })));
     }
-    // One copy alone is no more use to the removed credential, and no harm to the other.
+    // The removed credential cannot use a single copy, and the other credential is not affected.
     for headers in [[old.clone(), new.clone()], [new, old]] {
         store.put_back(&headers);
         let refused = store.unlock(secrets.passphrase()).err().unwrap();
@@ -321,7 +324,7 @@ fn a_rotation_keeps_one_credential_and_every_file() {
     assert_eq!(session.files().read("/memories/later").unwrap().as_str(), "goes on");
     session.lock();
 
-    // The old header names a generation that is gone.
+    // The old header names a generation that no longer exists.
     store.put_back(&headers);
     assert!(matches!(store.unlock(secrets.passphrase()), Err(StoreError::Tampered { .. })));
 }
@@ -341,7 +344,7 @@ fn a_rotation_for_a_credential_that_opens_nothing_is_refused() {
 }
 
 #[test]
-fn a_store_in_memory_says_that_it_has_no_slots() {
+fn a_store_in_memory_has_no_slots() {
     let session = Session::in_memory().unwrap();
     let secrets = Secrets::new(1);
     assert!(matches!(session.slots(), Err(StoreError::InMemory)));
@@ -352,7 +355,7 @@ fn a_store_in_memory_says_that_it_has_no_slots() {
     session.files().write("/memories/a", "goes on").unwrap();
 }
 
-/// A header of eight slots of kind 1 or 2 that ask for this cost, with a correct checksum, as anyone can forge it.
+/// A header of eight slots of kind 1 or 2 that ask for this cost, with a correct checksum. Anyone can forge it.
 fn forged(revision: u8, store: &Store, cost: [u32; 3]) -> Vec<u8> {
     let mut header: [u8; HEADER_BYTES] = store.headers()[0].clone().try_into().unwrap();
     header[32] = revision;
@@ -377,28 +380,29 @@ fn headers_that_ask_for_too_much_are_refused_before_anything_is_paid() {
     let within = [64 << 10, 8, 1];
     let (nothing, both) = (store.headers()[0].clone(), forged(9, &store, dearest));
     for (headers, refused) in [
-        // Each slot is just within its bound; eight of them are far beyond that of an unlock.
+        // Each slot is just within its bound, but eight of them exceed the bound of an unlock.
         ([both.clone(), both.clone()], true),
         ([both.clone(), nothing.clone()], true),
         ([nothing.clone(), both], true),
-        // Each copy is just within the bound; both are not.
+        // Each copy is just within the bound, but both together are not.
         ([forged(9, &store, within), forged(8, &store, within)], true),
         ([nothing.clone(), nothing], false),
     ] {
         store.put_back(&headers);
         let begin = std::time::Instant::now();
-        let answer = store.unlock(secrets.passphrase()).map(drop);
+        let unlocked = store.unlock(secrets.passphrase()).map(drop);
         assert!(
             begin.elapsed() < Duration::from_millis(500),
             "one of these derivations takes longer"
         );
-        match answer {
+        match unlocked {
             Err(StoreError::KdfOutOfBounds(_)) => assert!(refused),
             Err(error) => panic!("{error}"),
             Ok(()) => assert!(!refused),
         }
     }
-    // Other kinds of credential pay nothing for it, and one slot beyond its own bound spoils a header for all.
+    // Unlocks with other kinds of credential pay nothing. One slot beyond its own bound makes the header unusable for
+    // all.
     store.put_back(&[forged(9, &store, dearest), forged(9, &store, dearest)]);
     assert!(matches!(store.unlock(secrets.raw()), Err(StoreError::WrongKey(_))));
     store.put_back(&[forged(9, &store, [u32::MAX; 3]), forged(9, &store, [u32::MAX; 3])]);
@@ -422,7 +426,7 @@ fn a_slot_that_both_copies_have_is_paid_for_once() {
     let secrets = Secrets::new(1);
     let store = Store::create(secrets.passphrase());
     let [header, _] = store.headers();
-    // A copy with a forged revision and the right slots does not keep the authentic one from opening.
+    // A copy with a forged revision and the right slots does not block the authentic copy.
     let mut newer: [u8; HEADER_BYTES] = header.clone().try_into().unwrap();
     newer[32] = 99;
     store.put_back(&[with_checksum(newer).to_vec(), header]);
@@ -432,7 +436,7 @@ fn a_slot_that_both_copies_have_is_paid_for_once() {
 }
 
 #[test]
-fn a_vault_tells_what_to_ask_for() {
+fn a_vault_lists_the_kinds_of_its_slots() {
     let secrets = Secrets::new(1);
     let store = Store::create(secrets.keyfile());
     let session = store.unlock(secrets.keyfile()).unwrap();
@@ -442,7 +446,7 @@ fn a_vault_tells_what_to_ask_for() {
     assert_eq!(vault.slot_kinds(), [SlotKind::PassphraseAndKeyfile, SlotKind::RawKey]);
 }
 
-/// On disk, with the default cost and with next to none. Run with `--release --ignored --nocapture`.
+/// Runs on disk, with the default cost and with a minimal one. Run with `--release --ignored --nocapture`.
 #[test]
 #[ignore = "prints times, takes minutes"]
 fn times_of_a_change_of_passphrase_and_of_a_rotation() {

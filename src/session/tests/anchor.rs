@@ -1,4 +1,5 @@
-//! The anchor, tampered with and left behind: what is older than it is refused, and its own damage refuses nothing.
+//! Tests of a damaged or outdated anchor: a store older than its anchor is refused, but damage to the anchor never
+//! blocks an unlock.
 
 use std::sync::Arc;
 
@@ -8,7 +9,7 @@ use inmost_storage::{AnchorSlot, Storage};
 
 const SLOTS: [AnchorSlot; 2] = [AnchorSlot::Even, AnchorSlot::Odd];
 
-/// A store, and what it was some commits before.
+/// A store, and its state some commits earlier.
 fn two_states() -> [TestStore; 2] {
     let store = TestStore::create();
     let session = store.unlock().unwrap();
@@ -52,7 +53,7 @@ fn records_put_back_behind_the_anchor_are_a_rollback_and_can_be_accepted() {
     assert!(session.status().unwrap().commit > commits[1], "above all that was seen");
     drop(session);
     drop(check_opens(&before, AnchorStatus::Active, "accepted once"));
-    // Neither history is taken for the other's continuation.
+    // Neither history is accepted as the continuation of the other.
     put(&now, &slots(&before));
     assert!(matches!(now.unlock().err(), Some(StoreError::RolledBack { .. })));
 }
@@ -115,7 +116,7 @@ fn a_damaged_slot_leaves_the_other_and_two_are_a_warning() {
         drop(session);
         drop(check_opens(&store, AnchorStatus::Active, "written anew"));
     }
-    // Which slot a mark is in does not matter; the newest counts.
+    // A mark may be in either slot; the newest one counts.
     let store = now.duplicate();
     put(&store, &[good[1].clone(), good[0].clone()]);
     drop(check_opens(&store, AnchorStatus::Active, "swapped"));

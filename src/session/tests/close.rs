@@ -1,4 +1,4 @@
-//! What is gone by the time the engine is closed.
+//! Tests that secrets are wiped before the engine is closed.
 
 use std::error::Error;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use super::watched::{Watch, WatchedStorage};
 use crate::session::{FreshnessAnchor, SessionOptions, StoreError};
 use inmost_format::record::{Node, NodeSource, RecordId};
 
-/// Remembers nothing; that it is still held tells that the anchor and its key are.
+/// An anchor that stores nothing. While it is still referenced, the anchor's key is still in memory.
 struct Witness;
 
 impl FreshnessAnchor for Witness {
@@ -22,7 +22,7 @@ impl FreshnessAnchor for Witness {
     }
 }
 
-/// A sync that hung in `lock` kept keys and cache in memory for as long as it did.
+/// A sync that hung in `lock` kept keys and cache in memory until it returned.
 #[test]
 fn a_close_that_hangs_keeps_neither_keys_nor_cache() {
     let store = TestStore::create();

@@ -1,4 +1,4 @@
-//! Stores in folders: made, moved to another engine and destroyed.
+//! Tests of stores in folders: created, moved to another engine and destroyed.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -35,7 +35,7 @@ fn a_store_with_default_options_is_created_once_and_opens_again() {
     session.files().write("/memories/a", "text").unwrap();
     session.lock();
     assert!(matches!(Vault::create(&path, &passphrase()), Err(StoreError::AlreadyExists)));
-    // Tests of other costs open it too: what was paid is what the defaults say.
+    // The store opens in tests with other costs too: the paid cost is the default one.
     let session = Vault::open(&path).unwrap().unlock(&passphrase()).unwrap();
     assert_eq!(read(&session), "text");
     assert_eq!(
@@ -72,7 +72,7 @@ fn a_destroyed_store_leaves_the_files_of_others() {
 }
 
 #[test]
-fn a_copy_of_the_header_that_is_a_folder_keeps_nobody_from_reading() {
+fn a_folder_in_place_of_a_header_copy_does_not_block_reading() {
     let (_parent, path) = parent_and_path();
     let session = options().create(&path, &passphrase()).unwrap();
     session.files().write("/memories/a", "text").unwrap();
@@ -83,12 +83,9 @@ fn a_copy_of_the_header_that_is_a_folder_keeps_nobody_from_reading() {
     assert_eq!(read(&session), "text");
     session.files().write("/memories/a", "more").unwrap();
     assert_eq!(read(&session), "more");
-    // What writes headers says why it does not.
+    // A keyslot change reports why it cannot write the header.
     let error = session.purge().unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        "A file of the store is not what it should be: header.b is a folder."
-    );
+    assert_eq!(error.to_string(), "A file of the store is not safe to use: header.b is a folder.");
 }
 
 #[test]
@@ -118,7 +115,7 @@ fn a_store_moves_to_another_engine_and_back() {
         session.migrate(engine).unwrap();
         assert_eq!(session.status().unwrap().engine, Some(engine));
         assert_eq!(read(&session), text);
-        // The session goes on in the new engine.
+        // The session continues on the new engine.
         session.files().write("/memories/b", &number.to_string()).unwrap();
         session.lock();
         assert_eq!(generations(&path), [number], "nothing is left of the engine before");
@@ -157,7 +154,7 @@ fn a_store_in_memory_stays_there() {
     assert_eq!(read(&session), "text");
 }
 
-/// What a header may name and a folder cannot hold.
+/// Engines that a header can name but a folder cannot hold.
 #[test]
 fn a_generation_of_an_engine_for_memory_is_not_looked_for_in_a_folder() {
     let (_parent, path) = parent_and_path();

@@ -1,4 +1,4 @@
-//! The header as an attacker with access to the medium may leave it.
+//! Tests of a header that an attacker with access to the medium has changed.
 
 use std::sync::Arc;
 
@@ -12,8 +12,8 @@ use inmost_storage::{EngineKind, HeaderCopy, Storage};
 
 const COPIES: [HeaderCopy; 2] = [HeaderCopy::A, HeaderCopy::B];
 
-/// A field, a byte of it and what to flip there, and what an unlock says when both copies are like that and their
-/// checksums fit.
+/// A field, one of its bytes and the bits to flip, with the error of an unlock when both copies are changed in that way
+/// and their checksums are correct.
 const FIELDS: [(&str, usize, u8, &str); 30] = [
     ("magic", 0, 1, "HeaderDamaged"),
     ("version", 8, 2, "UnknownFormat { version: 3, flags: 0 }"),
@@ -55,7 +55,7 @@ fn filled() -> TestStore {
     store
 }
 
-/// Unlocks and finds what [`filled`] wrote.
+/// Unlocks the store and finds the content that [`filled`] wrote.
 fn check_opens(store: &TestStore, context: &str) {
     let session = store.unlock().unwrap_or_else(|error| panic!("{error}: {context}"));
     assert_eq!(session.files().read("/memories/a").unwrap().as_str(), "text", "{context}");
@@ -127,7 +127,7 @@ fn a_copy_of_another_length_or_none_is_made_good_from_the_other() {
             store.memory.tamper_header(copy, case);
         }
         assert_eq!(refusal(&store), "Some(HeaderDamaged)");
-        assert_eq!(store.memory.generations().unwrap(), [1], "nothing was made anew");
+        assert_eq!(store.memory.generations().unwrap(), [1], "no generation was created");
     }
 }
 
@@ -190,8 +190,8 @@ fn the_header_of_another_store_leads_nowhere() {
     let store = filled();
     let other = filled().header(HeaderCopy::A);
     let missing = "Some(Tampered { what: \"the root record\", how: \"is missing\" })";
-    // It opens with the same passphrase. Of two copies of one revision the first is taken, and nothing is repaired by
-    // it, since the records are not those that it speaks of.
+    // It opens with the same passphrase. Of two copies of one revision the first is used. It repairs nothing, because
+    // the records do not match it.
     let first = store.duplicate();
     first.memory.tamper_header(HeaderCopy::A, Some(&other));
     assert_eq!(refusal(&first), missing);

@@ -1,5 +1,5 @@
-//! Stores in memory for tests of this layer and those above: unlocked like any other, though for next to nothing,
-//! and open to inspection and to tampering.
+//! Stores in memory for tests of this layer and those above. They are unlocked like any other, at the lowest KDF cost,
+//! and tests can inspect and change them.
 
 use std::collections::{BTreeMap, HashMap};
 use std::convert::Infallible;
@@ -19,9 +19,9 @@ use inmost_format::record::node::Root;
 use inmost_format::record::{Kind, Node, RecordId, Sealer, Tag, sealed};
 use inmost_storage::{Address, EngineKind, HeaderCopy, Storage};
 
-/// A store in memory that can be unlocked again and again.
+/// A store in memory that can be unlocked any number of times.
 pub(crate) struct TestStore {
-    /// Where it is.
+    /// The storage.
     pub(crate) memory: MemoryStorage,
 }
 
@@ -33,7 +33,7 @@ impl TestStore {
         Self { memory }
     }
 
-    /// A copy that goes its own way from here.
+    /// A copy of the store that is independent from here on.
     pub(crate) fn duplicate(&self) -> Self {
         Self { memory: self.memory.duplicate() }
     }
@@ -43,7 +43,7 @@ impl TestStore {
         unlock_on(self.memory.clone())
     }
 
-    /// Unlocks the store under watch.
+    /// Unlocks the store on a watched storage.
     pub(crate) fn unlock_watched(&self) -> (Session, Watch) {
         let watch = Watch::default();
         let storage = WatchedStorage { inner: self.memory.clone(), watch: watch.clone() };
@@ -52,12 +52,12 @@ impl TestStore {
         (session, watch)
     }
 
-    /// One copy of the header, which must be there.
+    /// Reads one copy of the header, which must exist.
     pub(crate) fn header(&self, copy: HeaderCopy) -> [u8; HEADER_BYTES] {
         self.memory.read_header(copy).unwrap().unwrap().try_into().unwrap()
     }
 
-    /// The keys, as the first copy of the header gives them.
+    /// The keys, unlocked from the first copy of the header.
     pub(crate) fn keys(&self) -> Unlocked {
         let header = Header::parse(&self.header(HeaderCopy::A), &KdfLimits::of_tests()).unwrap();
         header.unlock(&Credential::Passphrase(&passphrase())).unwrap()
@@ -68,28 +68,28 @@ impl TestStore {
         self.keys().header().generation()
     }
 
-    /// What seals and opens the records.
+    /// The sealer of its records.
     pub(crate) fn sealer(&self) -> Sealer {
         let keys = self.keys();
         Sealer::new(keys.record_keys(), keys.header().store(), keys.header().generation())
     }
 
-    /// Where a record is stored.
+    /// The address of a record.
     pub(crate) fn address(&self, id: RecordId) -> Address {
         self.sealer().address(id)
     }
 
-    /// All records of the engine as stored, reachable or not.
+    /// All records of the engine, sealed, reachable or not.
     pub(crate) fn values(&self) -> BTreeMap<Address, Vec<u8>> {
         self.tamper(|records| records.clone())
     }
 
-    /// What someone with access to the medium can do to the records.
+    /// Changes the records, as an attacker with access to the medium can.
     pub(crate) fn tamper<T>(&self, change: impl FnOnce(&mut BTreeMap<Address, Vec<u8>>) -> T) -> T {
         self.memory.tamper(self.generation(), change)
     }
 
-    /// The records that the root leads to; each must be the one that its reference names.
+    /// The records that are reachable from the root. Each must be the one that its reference names.
     pub(crate) fn reachable(&self) -> HashMap<RecordId, Node> {
         let (sealer, values) = (self.sealer(), self.values());
         let root = &values[&sealer.address(RecordId::ROOT)];
@@ -108,7 +108,7 @@ impl TestStore {
         found
     }
 
-    /// There is one generation, every record of it is reached from the root, and nothing waits to be reaped.
+    /// Asserts that there is one generation, that every record of it is reachable, and that nothing waits to be reaped.
     pub(crate) fn assert_tidy(&self, context: &str) {
         assert_eq!(self.memory.generations().unwrap(), [self.generation()], "{context}");
         let reachable = self.reachable();
@@ -128,14 +128,14 @@ impl TestStore {
         }
     }
 
-    /// The records of a kind that the root leads to.
+    /// The reachable records of a kind.
     pub(crate) fn records_of(&self, kind: Kind) -> Vec<RecordId> {
         let mut ids: Vec<_> = self.reachable().into_keys().filter(|id| id.kind == kind).collect();
         ids.sort_by_key(|id| (id.object.0, id.index));
         ids
     }
 
-    /// A header one revision on, as a changed passphrase gives it; not written.
+    /// The header of the next revision, as after a changed passphrase; not written.
     pub(crate) fn next_header(&self) -> NextHeader {
         let (passphrase, label) = (passphrase(), SlotLabel::parse("changed").unwrap());
         let slot = NewSlot::new(&passphrase).label(label).kdf_cost(TINY);
@@ -156,12 +156,12 @@ impl TestStore {
     }
 }
 
-/// Unlocks the test store that this storage leads to.
+/// Unlocks the test store in this storage.
 pub(crate) fn unlock_on(storage: impl Storage + 'static) -> Result<Session, StoreError> {
     options().open_storage(Arc::new(storage))?.unlock(&passphrase())
 }
 
-/// How test stores are made and opened.
+/// The options of all test stores.
 pub(crate) fn options() -> VaultOptions {
     VaultOptions::new()
         .kdf_limits(KdfLimits::of_tests())

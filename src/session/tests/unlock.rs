@@ -1,4 +1,4 @@
-//! What an unlock tidies up, how much of it at once, and what a fault meanwhile leaves.
+//! Tests of the cleanup at unlock: its steps, its bounds, and a fault during it.
 
 use super::store::{TestStore, unlock_on};
 use super::watched::{Watch, WatchedStorage};
@@ -6,7 +6,7 @@ use crate::session::StoreError;
 use inmost_engines::faulty::{Fault, FaultyStorage};
 use inmost_storage::{EngineKind, HeaderCopy, Storage};
 
-/// A store on which a header change was cut short, with generations that no header names and something to reap.
+/// A store with an interrupted header change, with generations that no header names, and with objects to reap.
 fn left_in_disorder() -> TestStore {
     let store = TestStore::create();
     let session = store.unlock().unwrap();
@@ -29,7 +29,7 @@ fn check_order(store: &TestStore, context: &str) {
     assert_eq!(session.files().read("/memories/kept").unwrap().as_str(), "kept", "{context}");
     assert_eq!(session.files().list("/memories").unwrap().len(), 1, "{context}");
     drop(session);
-    // As many unlocks as it takes, each of which does its share.
+    // Unlocks as often as needed; each unlock does a part of the work.
     for _ in 0..9 {
         drop(store.unlock().unwrap());
     }
@@ -40,7 +40,7 @@ fn check_order(store: &TestStore, context: &str) {
 }
 
 #[test]
-fn an_unlock_settles_what_a_crash_has_left() {
+fn an_unlock_cleans_up_after_a_crash() {
     let store = left_in_disorder();
     assert_ne!(store.header(HeaderCopy::A), store.header(HeaderCopy::B));
     check_order(&store, "without a fault");
@@ -90,7 +90,7 @@ fn a_fault_at_any_step_of_an_unlock_is_made_good_by_the_next() {
                 let storage = FaultyStorage::new(store.memory.clone());
                 storage.faults().set(operation, fault);
                 let refused = unlock_on(storage).err();
-                // Without an error it was the anchor.
+                // If there was no error, the fault hit the anchor.
                 assert!(
                     matches!(refused, None | Some(StoreError::Io(_) | StoreError::Halted)),
                     "{refused:?}: {context}"

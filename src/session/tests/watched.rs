@@ -1,4 +1,4 @@
-//! A storage that counts batches and syncs, holds a sync back, panics on demand, or cannot read a part of its records.
+//! A storage that counts batches and syncs, blocks a sync, panics on demand, or fails to read some of its records.
 
 use std::io;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -8,21 +8,21 @@ use inmost_storage::{
     Address, AnchorSlot, Batch, Engine, EngineKind, HeaderCopy, Storage, StorageError,
 };
 
-/// What the engine of a [`WatchedStorage`] was asked for.
+/// The operations that the engine of a [`WatchedStorage`] has received.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub(crate) struct Seen {
     /// Batches applied.
     pub(crate) batches: usize,
     /// Syncs begun.
     pub(crate) syncs: usize,
-    /// Records in the largest batch by their number.
+    /// The size of the largest batch, in records.
     pub(crate) most: usize,
 }
 
-/// Where an engine is to panic.
+/// The point at which an engine panics.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Panics {
-    /// Before anything is applied.
+    /// Before the batch is applied.
     BeforeApply,
     /// When the batch is applied.
     AfterApply,
@@ -30,7 +30,7 @@ pub(crate) enum Panics {
     InSync,
 }
 
-/// The handle on a [`WatchedStorage`].
+/// The control handle of a [`WatchedStorage`].
 #[derive(Clone, Default)]
 pub(crate) struct Watch(Arc<(Mutex<State>, Condvar)>);
 
@@ -42,26 +42,26 @@ struct State {
     unreadable: Option<Unreadable>,
 }
 
-/// Which records cannot be read.
+/// The records that cannot be read.
 type Unreadable = Box<dyn Fn(&Address) -> bool + Send>;
 
 impl Watch {
-    /// What was seen since the last [`reset`](Self::reset).
+    /// The counts since the last [`reset`](Self::reset).
     pub(crate) fn seen(&self) -> Seen {
         self.state().seen
     }
 
-    /// Begins to count anew.
+    /// Resets the counts.
     pub(crate) fn reset(&self) {
         self.state().seen = Seen::default();
     }
 
-    /// Lets every sync wait.
+    /// Blocks every sync.
     pub(crate) fn hold(&self) {
         self.state().held = true;
     }
 
-    /// Lets syncs go on.
+    /// Releases the syncs.
     pub(crate) fn release(&self) {
         self.state().held = false;
         self.0.1.notify_all();
@@ -75,12 +75,12 @@ impl Watch {
         }
     }
 
-    /// Lets the engine panic, once.
+    /// Makes the engine panic, once.
     pub(crate) fn panic_at(&self, at: Panics) {
         self.state().panics = Some(at);
     }
 
-    /// Lets every read that meets such a record fail, as on a bad block of the disk.
+    /// Makes every read of such a record fail, as on a bad block of the disk.
     pub(crate) fn make_unreadable(&self, records: impl Fn(&Address) -> bool + Send + 'static) {
         self.state().unreadable = Some(Box::new(records));
     }
@@ -97,7 +97,7 @@ impl Watch {
         }
     }
 
-    /// Counts a sync, and waits for as long as it is held back.
+    /// Counts a sync, and blocks while syncs are held back.
     fn begin_sync(&self) {
         let mut state = self.state();
         state.seen.syncs += 1;
@@ -121,11 +121,11 @@ impl Watch {
     }
 }
 
-/// A storage in memory under watch.
+/// A watched storage in memory.
 pub(crate) struct WatchedStorage {
-    /// Where it leads.
+    /// The storage below.
     pub(crate) inner: MemoryStorage,
-    /// Who watches.
+    /// The control handle.
     pub(crate) watch: Watch,
 }
 

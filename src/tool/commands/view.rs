@@ -8,10 +8,9 @@ use crate::tool::error::ToolError;
 use crate::tool::failure::Failure;
 use crate::tool::wording;
 use crate::vfs::file::FileView;
-use crate::vfs::list::{self, Kind, Listing};
+use crate::vfs::list::{self, FolderOrFile, Listing};
 use crate::vfs::listing;
 use crate::vfs::path::{MemoryPath, echo};
-use inmost_format::secret;
 use inmost_format::secret::Wiped;
 
 impl Context<'_> {
@@ -22,8 +21,8 @@ impl Context<'_> {
     ) -> Result<Wiped<String>, Failure> {
         let path = self.parse(sent)?;
         self.session.read(|open| match list::find(open, open.root(), &path)? {
-            Kind::Folder(folder) => self.view_folder(open, &path, &folder),
-            Kind::File(entry) => {
+            FolderOrFile::Folder(folder) => self.view_folder(open, &path, &folder),
+            FolderOrFile::File(entry) => {
                 self.view_file(&FileView::of_entry(open, entry)?, &path, sent, range)
             }
         })
@@ -41,8 +40,8 @@ impl Context<'_> {
         folder.show(open, limit, |item| listing::push_item(path, item, &mut content))?;
         let limit = u64::try_from(limit).unwrap_or(u64::MAX);
         if let Some(hidden) = folder.entries.checked_sub(limit).filter(|hidden| *hidden > 0) {
-            secret::append(&mut content, "\n");
-            secret::append(&mut content, &wording::more_entries(hidden));
+            content.append("\n");
+            content.append(&wording::more_entries(hidden));
         }
         Ok(content)
     }

@@ -1,4 +1,4 @@
-//! What is a path, and what it is then.
+//! Tests of which paths are valid, and of their canonical forms.
 
 use super::*;
 use std::time::{Duration, Instant};
@@ -108,7 +108,7 @@ fn limits_hold_for_the_canonical_path() {
     let full = format!("/memories/{name}/{name}/{name}/{}", "n".repeat(246));
     assert_eq!(canonical(&format!("{full}//")).len(), 1_024);
     assert_eq!(invalid(&format!("{full}n")), InvalidPath::LongPath(1_024));
-    // U+0958 is excluded from composition: three bytes sent are six in NFC.
+    // U+0958 is excluded from composition: its three bytes become six in NFC.
     assert_eq!(invalid(&format!("/memories/{}", "\u{958}".repeat(43))), InvalidPath::LongName);
 }
 

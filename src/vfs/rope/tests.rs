@@ -1,4 +1,4 @@
-//! The rope against a plain string.
+//! Compares the rope with a plain string.
 
 use super::*;
 use crate::vfs::text::{count_lines, count_newlines};
@@ -64,8 +64,8 @@ impl Rope {
         }
     }
 
-    /// A character boundary at or before a random place.
-    fn place(&self, random: &mut Random) -> usize {
+    /// A character boundary at or before a random offset.
+    fn offset(&self, random: &mut Random) -> usize {
         let mut at = random.below(self.model.len() + 1);
         while !self.model.is_char_boundary(at) {
             at -= 1;
@@ -74,7 +74,7 @@ impl Rope {
     }
 }
 
-/// Characters of one to four bytes and line ends, so that chunks end within what would be characters.
+/// Characters of one to four bytes and line ends, so that some chunk boundaries would fall inside a character.
 fn text(random: &mut Random, characters: usize) -> String {
     let alphabet = ['a', 'b', ' ', '\n', 'ß', '中', '😀'];
     (0..characters).map(|_| alphabet[random.below(alphabet.len())]).collect()
@@ -86,7 +86,7 @@ fn a_spliced_rope_reads_like_a_plain_string() {
         let mut random = Random(seed);
         let mut rope = Rope::new();
         for step in 0..150 {
-            let (one, other) = (rope.place(&mut random), rope.place(&mut random));
+            let (one, other) = (rope.offset(&mut random), rope.offset(&mut random));
             let mut end = if step % 9 == 0 { one.max(other) } else { one.min(other) + 40 };
             end = end.min(rope.model.len());
             while !rope.model.is_char_boundary(end) {
@@ -110,7 +110,7 @@ fn a_rope_that_is_cut_down_ends_as_one_record_and_as_nothing() {
     let mut rope = Rope::new();
     rope.splice(0..0, &text(&mut random, 60_000));
     while !rope.model.is_empty() {
-        let (one, other) = (rope.place(&mut random), rope.place(&mut random));
+        let (one, other) = (rope.offset(&mut random), rope.offset(&mut random));
         rope.splice(one.min(other)..one.max(other), "");
         rope.check();
         if rope.model.chars().count() < 3 {
@@ -151,7 +151,7 @@ fn text_appended_in_steps_has_no_small_chunk() {
     short.check();
 }
 
-/// A file stays in the form it has between the two limits, so that an edit at the border costs little.
+/// Between the two limits a file keeps its form, so that an edit near the border is cheap.
 #[test]
 fn a_file_at_the_border_does_not_change_its_form() {
     let mut rope = Rope::new();

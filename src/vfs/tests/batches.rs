@@ -1,4 +1,4 @@
-//! How large the engine's batches get.
+//! Tests of the size of the engine's batches.
 
 use super::model::{Call, dump, make_commits, parse, put, text};
 use crate::limits::CHUNK_BYTES;
@@ -35,7 +35,7 @@ fn no_batch_of_ordinary_work_exceeds_its_bound() {
     store.assert_tidy("at the end");
 }
 
-/// What the longest file costs: printed for whoever asks, with `--nocapture`.
+/// Prints the cost of the longest file, with `--nocapture`.
 #[test]
 fn the_longest_file_is_created_in_batches_within_the_bound_each_synced() {
     let store = TestStore::create();
@@ -50,8 +50,8 @@ fn the_longest_file_is_created_in_batches_within_the_bound_each_synced() {
     assert!(seen.batches > long.len() / (BATCH_RECORDS * CHUNK_BYTES));
 }
 
-/// The root that goes with every batch was not counted: a change that just filled the bound was refused by the engine, and
-/// the session halted.
+/// The root in every batch was not counted: the engine refused a change that exactly filled the bound, and the session
+/// halted.
 #[test]
 fn a_call_at_the_bound_is_taken_or_refused_and_stops_nothing() {
     let store = TestStore::create();
@@ -85,7 +85,7 @@ fn a_call_at_the_bound_is_taken_or_refused_and_stops_nothing() {
     assert!((1..40).contains(&refused));
 }
 
-/// Two branches as deep as a path may be, with enough long names at each level that every folder is a tree.
+/// Two branches of the greatest depth, with enough long names at each level to make every folder a tree.
 fn deep_branches(names: usize) -> (TestStore, [String; 2]) {
     let store = TestStore::create();
     let session = store.unlock().unwrap();
@@ -106,7 +106,7 @@ fn deep_branches(names: usize) -> (TestStore, [String; 2]) {
     (store, paths)
 }
 
-/// A rename between the two touches a head, inner nodes and a leaf of 38 folders.
+/// A rename between the two changes a head, inner nodes and a leaf in each of 38 folders.
 #[test]
 fn a_rename_between_deep_branches_stays_within_its_bound() {
     let (store, [from, to]) = deep_branches(60);
@@ -118,13 +118,13 @@ fn a_rename_between_deep_branches_stays_within_its_bound() {
     session.files().rename(&format!("{from}/moved"), &format!("{to}/moved")).unwrap();
     let seen = watch.seen();
     assert_eq!(seen.batches, 1);
-    assert!(seen.most > BATCH_RECORDS, "not the tree that this is about: {seen:?}");
+    assert!(seen.most > BATCH_RECORDS, "the tree is too small for this test: {seen:?}");
     assert!(seen.most <= BATCH_RECORDS_MAX, "{seen:?}");
     assert_eq!(session.files().read(&format!("{to}/moved")).unwrap().as_str(), "x");
 }
 
-/// The largest rename and edit that there are, with 500 long names at each of 2 x 19 levels. Run it with
-/// `cargo test --release --lib deepest -- --ignored --nocapture`.
+/// The largest possible rename and edit, with 500 long names at each of 2 x 19 levels. Run it with `cargo test
+/// --release --lib deepest -- --ignored --nocapture`.
 #[test]
 #[ignore = "makes 19,000 files"]
 fn a_change_in_the_deepest_branches_is_taken_or_refused() {

@@ -1,4 +1,4 @@
-//! Calls from many threads share commits, and none of them pays for another.
+//! Tests of shared commits: calls from many threads share a commit, and none pays for the failure of another.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -13,8 +13,8 @@ use inmost_format::record::node::Text;
 use inmost_format::record::{Kind, Node, NodeSink, NodeSource, ObjectId, RecordId};
 use inmost_storage::limits::BATCH_RECORDS_MAX;
 
-/// A call that makes one file and counts how often it was worked out. Whoever has counted is in a group before the
-/// queue is free again.
+/// A call that makes one file and counts its runs. Once it has counted, it is in a group before the queue is free
+/// again.
 fn make(session: &Session, path: &str, text: &str, runs: &AtomicUsize) -> Result<(), FileError> {
     session.write(|txn| {
         let made = put(txn, path, text);
@@ -62,7 +62,7 @@ fn calls_that_wait_together_share_a_commit_and_survive_a_crash() {
 }
 
 #[test]
-fn what_is_acknowledged_from_many_threads_survives_a_crash() {
+fn acknowledged_calls_of_many_threads_survive_a_crash() {
     let store = TestStore::create();
     let session = store.unlock().unwrap();
     thread::scope(|scope| {
@@ -99,7 +99,7 @@ fn a_failing_call_takes_nothing_with_it() {
             put(txn, "/memories/bad", "x")?;
             Err::<(), _>(FileError::NoMatch)
         });
-        assert!(matches!(failed, Err(FileError::NoMatch)), "and it waits for nobody");
+        assert!(matches!(failed, Err(FileError::NoMatch)), "and it does not wait");
         let panicked = catch_unwind(AssertUnwindSafe(|| {
             session.write(|txn| -> Result<(), FileError> {
                 put(txn, "/memories/bad", "x")?;
@@ -185,7 +185,7 @@ fn a_panic_while_syncing_acknowledges_nothing_and_halts() {
     assert!(dump(&store.unlock().unwrap()).unwrap().is_empty());
 }
 
-/// Chunks of an object that nothing refers to.
+/// Chunks of an orphaned object.
 fn put_orphans(txn: &mut Txn<'_>, count: usize) {
     for index in (0..).take(count) {
         let id = RecordId { kind: Kind::Chunk, object: ObjectId([0xdd; 16]), index };
@@ -194,7 +194,7 @@ fn put_orphans(txn: &mut Txn<'_>, count: usize) {
 }
 
 #[test]
-fn a_call_that_changes_nothing_is_no_commit() {
+fn a_call_that_changes_nothing_makes_no_commit() {
     let store = TestStore::create();
     let (session, watch) = store.unlock_watched();
     let commit = session.status().unwrap().commit;
@@ -227,10 +227,10 @@ fn a_step_that_is_too_large_for_any_batch_is_refused_and_changes_nothing() {
     assert_eq!(dump(&session).unwrap().len(), 1);
 }
 
-/// What a call does to the store, whether or not it hangs together.
+/// A change of the store that need not be consistent.
 type Change = fn(&mut Txn<'_>);
 
-/// Either would leave a store that only looks whole: a record without a parent, a parent without its record.
+/// Either would leave a store that only appears intact: a record without a parent, or a parent without its record.
 #[test]
 fn a_change_that_does_not_hang_together_is_not_committed() {
     let changes: [(Change, &str, &str); 2] = [

@@ -1,5 +1,5 @@
-//! Whole stores made up by someone with their keys: every walk ends after as many steps as there are records, on the
-//! stack of a thread, and with an exact answer.
+//! Tests of stores crafted with the store's keys: every walk ends after as many steps as there are records, fits the
+//! stack of a thread, and has an exact result.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ const WIDE: usize = 60;
 
 pub(super) type Files = BTreeMap<String, String>;
 
-/// A store with one honest file, into which records are put behind its back.
+/// A store with one genuine file, into which records are inserted behind its back.
 pub(super) struct Crafted {
     pub(super) store: TestStore,
     sealer: Sealer,
@@ -39,7 +39,7 @@ impl Crafted {
         sealed.tag.0
     }
 
-    /// Makes an object `/memories/odd`.
+    /// Creates an object `/memories/odd`.
     pub(super) fn link(&self, id: ObjectId, tag: [u8; 16], what: What, below: Totals) {
         let root = self.store.root();
         let at = RecordId::folder(root.tree.id);
@@ -62,7 +62,7 @@ impl Crafted {
         self.store.unlock().unwrap()
     }
 
-    /// What a check says, which takes no more than `most` steps.
+    /// The result of a check, which must take at most `most` steps.
     pub(super) fn check(&self, most: u64) -> CheckReport {
         let mut steps = 0;
         let report = self.session().with_progress(|records| steps = records).check().unwrap();
@@ -70,7 +70,7 @@ impl Crafted {
         report
     }
 
-    /// A purge, which copies like a backup and a rotation, refuses the store for one reason and changes nothing.
+    /// A purge, which copies like a backup or a rotation, refuses the store for exactly one reason and changes nothing.
     fn assert_not_copied(&self, what: &str, how: &str) {
         let expected = format!("Err(Tampered {{ what: {what:?}, how: {how:?} }})");
         let session = self.session();
@@ -78,7 +78,7 @@ impl Crafted {
         assert_eq!(session.files().read("/memories/kept").unwrap().as_str(), "kept");
     }
 
-    /// Repairs the store; answers how many things were dropped and how many of them are not listed.
+    /// Repairs the store. Returns the number of dropped objects and how many of them are not listed.
     pub(super) fn repair(&self) -> (usize, u64) {
         let session = self.session();
         let report = session.repair().unwrap();
@@ -88,7 +88,7 @@ impl Crafted {
         (report.dropped.len(), report.unlisted)
     }
 
-    /// What a salvage saves, how many things it misses and how many of them are not listed.
+    /// Salvages the store. Returns the saved files, the number of lost objects and how many of them are not listed.
     pub(super) fn salvage(&self) -> (Files, usize, u64) {
         let mut saved = Files::new();
         let vault = options().open_storage(Arc::new(self.store.memory.clone())).unwrap();
@@ -114,7 +114,7 @@ pub(super) fn folder_inner(level: u8, refs: Vec<(u64, [u8; 16], u64, &str)>) -> 
     Node::decode(Kind::FolderInner, &encode(&(level, refs))).unwrap()
 }
 
-/// A file of one letter, as a folder's only entry `a`.
+/// A file of one letter, the only entry `a` of a folder.
 pub(super) fn one_file(crafted: &Crafted) -> (Entries, Totals) {
     let id = ObjectId([0xf1; 16]);
     let text = Body::Inline(inmost_format::record::node::Text::new("x"));
@@ -125,7 +125,7 @@ pub(super) fn one_file(crafted: &Crafted) -> (Entries, Totals) {
     (Entries(vec![Entry { name, id, tag, what: What::File(info(1, 1)) }]), totals)
 }
 
-/// Ten levels of 60 references each name 60^10 chunks, and one.
+/// Ten levels of 60 references each refer to 60^10 chunks but contain only one.
 #[test]
 fn a_rope_of_one_chunk_over_and_over_is_walked_once() {
     let crafted = Crafted::new();
@@ -173,7 +173,7 @@ fn a_folder_of_one_leaf_over_and_over_is_walked_once() {
     assert_eq!(crafted.session().files().read("/memories/odd/a").unwrap().as_str(), "x");
 }
 
-/// Folders of which each has the next one under 20 names, so that the last has 20^18 paths.
+/// Folders that each contain the next one under 20 names, so that the last has 20^18 paths.
 #[test]
 fn a_folder_of_one_folder_over_and_over_is_walked_once() {
     let crafted = Crafted::new();
@@ -209,7 +209,7 @@ fn a_folder_of_one_folder_over_and_over_is_walked_once() {
     assert_eq!(crafted.repair(), (18 * 19, 0));
 }
 
-/// A thread has a stack for some thousand calls, and a crafted store can have folders for any number of them.
+/// A thread's stack is enough for a few thousand calls, but a crafted store can nest folders to any depth.
 #[test]
 fn folders_without_end_are_followed_only_as_deep_as_a_path_leads() {
     let crafted = Crafted::new();
@@ -232,13 +232,13 @@ fn folders_without_end_are_followed_only_as_deep_as_a_path_leads() {
         report.problems.iter().map(|problem| (problem.names.len(), problem.how)).collect();
     assert_eq!(found, [(21, "lies deeper than any path leads")]);
     crafted.assert_not_copied("a folder", "lies deeper than any path leads");
-    // What no path leads to is found by its own name.
+    // Salvage finds a folder without a path by its own record.
     let (saved, _, _) = crafted.salvage();
     assert_eq!((saved.len(), saved["/memories/kept"].as_str()), (2, "kept"));
     assert_eq!(crafted.repair(), (1, 0));
 }
 
-/// Levels that do not count down by one, or of which there are more than any tree has.
+/// Tree levels that do not count down by one, or that exceed the height of any tree.
 #[test]
 fn levels_that_do_not_count_down_are_damage() {
     for levels in [vec![1, 1], vec![1, 3], (1..=40).collect::<Vec<u8>>()] {
@@ -251,7 +251,7 @@ fn levels_that_do_not_count_down_are_damage() {
             index += 1;
             tag = crafted.put(at(Kind::FileInner, index), &node);
         }
-        // A node of level 1 refers to a chunk, whatever is there.
+        // A node of level 1 refers to a chunk, whatever record is there.
         let top = if *top == 1 { 5 } else { *top };
         let tag = crafted.put(RecordId::file(ODD), &rope(top, vec![(index, tag, 1, 0)]).into());
         crafted.link(ODD, tag, What::File(info(1, 1)), Totals::default());
@@ -269,7 +269,7 @@ fn levels_that_do_not_count_down_are_damage() {
     }
 }
 
-/// The deepest store that is read at all: folders as deep as a path, each a tree of as many levels as there may be.
+/// The deepest store that can be read: folders to the greatest depth of a path, each a tree of the greatest height.
 #[test]
 fn the_deepest_store_fits_the_stack() {
     let crafted = Crafted::new();

@@ -1,5 +1,5 @@
-//! A fault at every change of the engine that a call makes: the session halts, and what is there after reopening
-//! is the state before the call or the state after it.
+//! Tests of a fault at every change of the engine during a call: the session halts, and a reopened store has the state
+//! before the call or the state after it.
 
 use super::model::{Call, Model, dump, make_commits, text};
 use crate::session::tests::store::{TestStore, unlock_on};
@@ -7,7 +7,7 @@ use crate::session::{Session, StoreError};
 use crate::vfs::error::FileError;
 use inmost_engines::faulty::{Fault, Faults, FaultyStorage};
 
-/// What goes wrong, and whether the machine loses what was not synced as well.
+/// The kind of fault, and whether the machine also loses unsynced data.
 const MODES: [(Fault, bool); 6] = [
     (Fault::Refused, false),
     (Fault::Refused, true),
@@ -17,7 +17,7 @@ const MODES: [(Fault, bool); 6] = [
     (Fault::Stopped, true),
 ];
 
-/// Every kind of change, small and long, in an order in which each finds what it needs.
+/// Every kind of change, small and long, in an order in which each finds the files it needs.
 fn script() -> Vec<Call> {
     let long = text("long", 150_000);
     let line = |number: usize| long.split_inclusive('\n').nth(number).unwrap().to_owned();
@@ -57,7 +57,7 @@ fn script() -> Vec<Call> {
     ]
 }
 
-/// A store and what is in it.
+/// A store and its expected content.
 struct State {
     store: TestStore,
     model: Model,
@@ -72,7 +72,7 @@ impl State {
         Self { store: self.store.duplicate(), model: self.model.clone() }
     }
 
-    /// Makes a call, here and, if it is acknowledged, in the model.
+    /// Makes a call on the store and, if it is acknowledged, on the model.
     fn make(&mut self, call: &Call, session: &Session) -> Result<(), FileError> {
         call.make(&self.store, session)?;
         call.apply(&mut self.model);
@@ -85,7 +85,7 @@ impl State {
         (unlock_on(storage).unwrap(), faults)
     }
 
-    /// What is there after a call that failed must be `self.model` with or without it.
+    /// Checks that after a failed call the content is `self.model` with or without that call.
     fn check_after(&self, failed: Option<&Call>, crashed: bool, context: &str) {
         if crashed {
             self.store.memory.crash();
@@ -108,8 +108,8 @@ fn is_halted<T>(result: &Result<T, FileError>) -> bool {
     matches!(result, Err(FileError::Store(StoreError::Halted)))
 }
 
-/// After a failed commit nothing is answered from memory. A header or a generation beside the one in use, which could
-/// not be written, is no commit; nor is a read, which is what a storage that stopped may fail first.
+/// After a failed commit nothing is returned from memory. A failed write of a header or generation that is not in use
+/// is not a failed commit. Neither is a read, which is the first thing that may fail on a storage that stopped.
 fn check_halted(session: &Session, call: &Call, fault: Fault, context: &str) {
     if !matches!(call, Call::Header | Call::Purge) {
         let stopped = fault == Fault::Stopped;
@@ -122,7 +122,8 @@ fn check_halted(session: &Session, call: &Call, fault: Fault, context: &str) {
     }
 }
 
-/// Every change of the engine by every call fails in every way, each on a store of its own. Answers the faults tried.
+/// Makes every change of the engine by every call fail in every way, each on a store of its own. Returns the number of
+/// faults.
 fn try_every_fault_of_each_call() -> usize {
     let mut state = State::new();
     let mut tried = 0;
@@ -140,7 +141,7 @@ fn try_every_fault_of_each_call() -> usize {
                 let (session, faults) = state.unlock();
                 faults.set(operation, fault);
                 let failed = state.make(&call, &session).is_err().then_some(&call);
-                // Only the anchor and what is removed after a rewrite may fail without harm to the call.
+                // Only the anchor, and removals after a rewrite, may fail without failing the call.
                 if let Some(call) = failed {
                     check_halted(&session, call, fault, &context);
                 }
@@ -153,7 +154,7 @@ fn try_every_fault_of_each_call() -> usize {
     tried
 }
 
-/// The whole script in one session, with a fault at every `step`-th change of the engine.
+/// Runs the whole script in one session, with a fault at every `step`-th change of the engine.
 fn try_faults_of_the_whole(step: u64, modes: impl Fn(u64) -> Vec<(Fault, bool)>) -> usize {
     let run = |state: &mut State, session: &Session| {
         script().into_iter().find(|call| state.make(call, session).is_err())

@@ -1,5 +1,5 @@
-//! Records that authenticate and decode, and say of what they refer to what is not so, as a faulty version may leave
-//! them: a check names every lie where it is told, and nothing else.
+//! Tests of records that authenticate and decode but state false facts about their children, as a faulty version may
+//! leave them. A check reports each false fact where it is stated, and nothing else.
 
 use super::crafted::{Crafted, REPEATED, at, files, folder_inner, one_file};
 use super::odd::{ODD, chunk, info, inner, rope, tree};
@@ -9,20 +9,20 @@ use inmost_format::record::node::{
 use inmost_format::record::tree::Body;
 use inmost_format::record::{Kind, ObjectId, RecordId, Tag};
 
-const MISCOUNT: &str = "counts what it refers to wrongly";
+const MISCOUNT: &str = "has wrong counts of its children";
 const OUT_OF_ORDER: &str = "has names out of order";
 const PART: &str = "a part of a folder";
 
-/// A problem: the names that lead to it, what it concerns, what is wrong.
-type Found = (String, &'static str, &'static str);
+/// A problem: the names on the way to it, the affected object, the problem.
+type ReportedProblem = (String, &'static str, &'static str);
 
-fn found(names: &str, what: &'static str, how: &'static str) -> Found {
+fn found(names: &str, what: &'static str, how: &'static str) -> ReportedProblem {
     (names.to_owned(), what, how)
 }
 
-/// What a check says; what is not concerned can be read all the same.
+/// The result of a check. Objects that are not affected stay readable.
 #[track_caller]
-fn check(crafted: &Crafted) -> Vec<Found> {
+fn check(crafted: &Crafted) -> Vec<ReportedProblem> {
     let session = crafted.session();
     assert_eq!(session.files().read("/memories/kept").unwrap().as_str(), "kept");
     drop(session);
@@ -30,7 +30,7 @@ fn check(crafted: &Crafted) -> Vec<Found> {
     problems.into_iter().map(|it| (it.names.join("/"), it.what, it.how)).collect()
 }
 
-/// A file of one letter, `/memories/odd`, that its folder describes with these bytes and lines.
+/// A file of one letter, `/memories/odd`, whose entry states these bytes and lines.
 fn described_as(bytes: u64, lines: u64) -> Crafted {
     let crafted = Crafted::new();
     let file = File { next_index: 0, body: Body::Inline(Text::new("x")) };
@@ -42,14 +42,14 @@ fn described_as(bytes: u64, lines: u64) -> Crafted {
 #[test]
 fn a_size_that_the_folder_has_wrong_is_found() {
     assert_eq!(check(&described_as(1, 1)), []);
-    let lie = found("odd", "a file", "does not have the size its folder says");
+    let lie = found("odd", "a file", "differs in size from its entry in the folder");
     assert_eq!(check(&described_as(2, 1)), vec![lie.clone()]);
     assert_eq!(check(&described_as(1, 2)), [lie]);
 }
 
 #[test]
 fn a_count_that_a_rope_has_wrong_is_found_on_its_level() {
-    // Bytes and newlines as the upper and as the lower level tell them.
+    // Bytes and newlines as stated by the upper and by the lower level.
     for (upper, lower, lies) in [
         ((2, 1), (2, 1), 0),
         ((3, 1), (2, 1), 1),
@@ -87,7 +87,7 @@ fn totals_that_a_folder_has_wrong_are_found_and_its_parent_is_not_blamed() {
         let head = Folder { next_index: 0, totals, body: Body::Inline(entries) };
         let tag = crafted.put(RecordId::folder(ODD), &head.into());
         crafted.link(ODD, tag, What::Folder, honest);
-        let lie = found("odd", "a folder", "does not have the totals of what it holds");
+        let lie = found("odd", "a folder", "has totals that differ from its content");
         assert_eq!(check(&crafted), vec![lie; number.min(1)], "lie {number}");
     }
 }
@@ -101,16 +101,16 @@ fn totals_that_the_root_has_wrong_are_found() {
         root.commit += 1;
         lie(&mut root);
         crafted.put(RecordId::ROOT, &root.into());
-        let lie = found("", "the root record", "does not have the totals of its tree");
+        let lie = found("", "the root record", "has totals that differ from its tree");
         assert_eq!(check(&crafted), vec![lie; number.min(1)], "lie {number}");
     }
 }
 
-/// Files of one letter under these names, in this order.
+/// Files of one letter with these names, in this order.
 fn named(crafted: &Crafted, names: &[&str]) -> (Entries, Totals) {
     let (mut entries, mut totals) = (Vec::new(), Totals::default());
     for name in names {
-        // Objects differ by their names, and by their number where those do not.
+        // Object ids are made of the names, or of numbers where names repeat.
         let mut id = ObjectId([0xe0; 16]);
         id.0[0] = name.as_bytes()[0];
         id.0[1] = u8::try_from(entries.len()).unwrap();
@@ -135,8 +135,8 @@ fn names_out_of_order_are_found_in_a_head() {
     }
 }
 
-/// A repair kept entries in the order in which it found them, so that a check complained of the repaired store too, and
-/// nobody could reach some of its files.
+/// A repair kept entries in the order in which it found them. A check then reported the repaired store too, and some of
+/// its files could not be reached.
 #[test]
 fn names_out_of_order_are_put_in_order_by_a_repair_and_only_a_twin_is_dropped() {
     for (names, dropped, left) in [
@@ -158,11 +158,11 @@ fn names_out_of_order_are_put_in_order_by_a_repair_and_only_a_twin_is_dropped() 
     }
 }
 
-/// A tree of two leaves, of which the upper nodes tell these counts and first names.
-fn two_leaves(leaves: [&[&str]; 2], told: [(u64, &str); 2], level: u8) -> Crafted {
+/// A tree of two leaves whose upper nodes state these counts and first names.
+fn two_leaves(leaves: [&[&str]; 2], stated: [(u64, &str); 2], level: u8) -> Crafted {
     let crafted = Crafted::new();
     let (mut refs, mut sum) = (Vec::new(), Totals::default());
-    for (index, (names, (count, first))) in (1..).zip(leaves.into_iter().zip(told)) {
+    for (index, (names, (count, first))) in (1..).zip(leaves.into_iter().zip(stated)) {
         let (entries, totals) = named(&crafted, names);
         sum = sum.plus(&totals);
         let (own, own_first) = (entries.0.len(), entries.0[0].name.clone());
@@ -171,7 +171,7 @@ fn two_leaves(leaves: [&[&str]; 2], told: [(u64, &str); 2], level: u8) -> Crafte
             refs.push((index, leaf, count, first));
             continue;
         }
-        // The lie is told of the inner node then, and the leaf described as it is.
+        // In this case the inner node's statement is false, and the leaf is described correctly.
         let own = u64::try_from(own).unwrap();
         let node = folder_inner(1, vec![(index, leaf, own, own_first.as_str())]);
         let node = crafted.put(at(Kind::FolderInner, index + 2), &node);
@@ -185,21 +185,21 @@ fn two_leaves(leaves: [&[&str]; 2], told: [(u64, &str); 2], level: u8) -> Crafte
 #[test]
 fn a_count_or_first_name_that_a_folder_has_wrong_is_found_on_every_level() {
     for level in [1, 2] {
-        for (told, lies) in [
+        for (stated, lies) in [
             ([(2, "a"), (1, "m")], 0),
             ([(1, "a"), (1, "m")], 1),
             ([(2, "a"), (7, "m")], 1),
             ([(2, "a"), (1, "c")], 1),
             ([(2, ""), (0, "m")], 2),
         ] {
-            let crafted = two_leaves([&["a", "b"], &["m"]], told, level);
+            let crafted = two_leaves([&["a", "b"], &["m"]], stated, level);
             let lie = found("odd", PART, MISCOUNT);
-            assert_eq!(check(&crafted), vec![lie; lies], "{told:?} on level {level}");
+            assert_eq!(check(&crafted), vec![lie; lies], "{stated:?} on level {level}");
         }
     }
 }
 
-/// Each leaf by itself is in order, and what a search by name looks for is not where it goes to.
+/// Each leaf by itself is in order, but a search by name descends into the wrong leaf.
 #[test]
 fn names_out_of_order_are_found_from_leaf_to_leaf() {
     for level in [1, 2] {
@@ -211,8 +211,8 @@ fn names_out_of_order_are_found_from_leaf_to_leaf() {
             ([&["a", "b"], &["b", "c"]], 1),
         ];
         for (leaves, lies) in cases {
-            let told = leaves.map(|names| (u64::try_from(names.len()).unwrap(), first(names)));
-            let crafted = two_leaves(leaves, told, level);
+            let stated = leaves.map(|names| (u64::try_from(names.len()).unwrap(), first(names)));
+            let crafted = two_leaves(leaves, stated, level);
             assert_eq!(
                 check(&crafted),
                 vec![found("odd", PART, OUT_OF_ORDER); lies],
@@ -246,6 +246,6 @@ fn reports_are_printed_without_names() {
     let crafted = described_as(2, 1);
     assert_eq!(
         format!("{:?}", crafted.check(100).problems),
-        "[a file does not have the size its folder says at depth 1]"
+        "[a file differs in size from its entry in the folder at depth 1]"
     );
 }

@@ -1,4 +1,4 @@
-//! Locking under a crowd, and letting go without it.
+//! Tests of locking with many threads, and of dropping a session without locking it.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -16,7 +16,7 @@ fn is_locked<T>(result: &Result<T, FileError>) -> bool {
 }
 
 #[test]
-fn a_lock_keeps_what_was_acknowledged_and_answers_locked_to_the_rest() {
+fn a_lock_keeps_acknowledged_calls_and_refuses_the_rest() {
     for round in 0..6 {
         let store = TestStore::create();
         let session = store.unlock().unwrap();
@@ -52,7 +52,7 @@ fn a_lock_keeps_what_was_acknowledged_and_answers_locked_to_the_rest() {
             }
             session.clone().lock();
             assert!(session.is_locked());
-            // The store is let go although handles of the session are still in use.
+            // The store is released although handles of the session still exist.
             drop(store.unlock().unwrap());
         });
         assert!(is_locked(&session.files().read("/memories/0/0")));
@@ -85,7 +85,7 @@ fn an_idle_session_locks_itself_and_one_in_use_does_not() {
         session.files().list("/memories").unwrap();
         thread::sleep(limit / 20);
     }
-    // A purge takes as long as it takes.
+    // A long purge is not interrupted.
     session
         .exclusive::<_, StoreError>(|_| {
             thread::sleep(3 * limit);
@@ -95,7 +95,7 @@ fn an_idle_session_locks_itself_and_one_in_use_does_not() {
     assert!(!session.is_locked());
     while !session.is_locked() {
         assert!(since.elapsed() < 50 * limit, "it does not lock");
-        // Asking how it is does not keep it.
+        // Status calls do not count as use.
         let _ = session.status();
         thread::sleep(limit / 20);
     }

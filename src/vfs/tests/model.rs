@@ -1,4 +1,4 @@
-//! Calls on a store, and the same calls on a plain map of paths to texts.
+//! Runs calls on a store and the same calls on a plain map of paths to texts.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ pub(super) type Model = BTreeMap<String, String>;
 /// One atomic change.
 #[derive(Clone, Debug)]
 pub(super) enum Call {
-    /// Writes a file, in place of one that is there.
+    /// Writes a file, replacing an existing one.
     Write(&'static str, String),
     /// Inserts whole lines after a line of a file that ends in a newline.
     Insert(&'static str, usize, String),
@@ -34,7 +34,7 @@ pub(super) enum Call {
     Rename(&'static str, &'static str),
     /// Changes the header.
     Header,
-    /// Writes the whole store anew.
+    /// Rewrites the whole store.
     Purge,
 }
 
@@ -103,7 +103,7 @@ impl Call {
     }
 }
 
-/// The rest of `path` if it is `folder` or lies below it.
+/// The rest of `path` below `folder`, if it is `folder` or lies below it.
 fn below<'p>(path: &'p str, folder: &str) -> Option<&'p str> {
     path.strip_prefix(folder).filter(|rest| rest.is_empty() || rest.starts_with('/'))
 }
@@ -113,12 +113,12 @@ pub(super) fn numbered(folder: &str, number: usize) -> String {
     format!("{folder}/{number:03}-{}", "n".repeat(number % 40))
 }
 
-/// A path that is known to be one.
+/// Parses a path that is known to be valid.
 pub(super) fn parse(path: &str) -> MemoryPath {
     MemoryPath::parse(path).ok().unwrap()
 }
 
-/// Puts a file into a change that does more than that. No quota is asked.
+/// Puts a file as part of a larger change. Quotas are not checked.
 pub(super) fn put(txn: &mut Txn<'_>, path: &str, text: &str) -> Result<(), FileError> {
     let id = folder::fresh_id()?;
     let mut file = edit::empty();
@@ -131,7 +131,7 @@ pub(super) fn put(txn: &mut Txn<'_>, path: &str, text: &str) -> Result<(), FileE
     edit::set_entry(txn, (&path, &resolved), (id, Tag::default()), info, None)
 }
 
-/// Takes a file away in a change that does more than that.
+/// Removes a file as part of a larger change.
 fn take(txn: &mut Txn<'_>, path: &str) -> Result<(), FileError> {
     let path = parse(path);
     let resolved = ResolvedPath::new(txn, &txn.root()?, &path)?;
@@ -141,7 +141,7 @@ fn take(txn: &mut Txn<'_>, path: &str) -> Result<(), FileError> {
     edit::discard(txn, entry)
 }
 
-/// Everything in the store, read through the front door.
+/// The whole content of the store, read through the public API.
 pub(super) fn dump(session: &Session) -> Result<Model, FileError> {
     fn walk(session: &Session, folder: &str, model: &mut Model) -> Result<u64, FileError> {
         let mut sum = 0;
@@ -170,7 +170,7 @@ pub(super) fn dump(session: &Session) -> Result<Model, FileError> {
     Ok(model)
 }
 
-/// Text of about this many bytes; no line comes twice in a text or in texts of another name.
+/// Text of about this many bytes. No line repeats within a text or in texts of another name.
 pub(super) fn text(name: &str, bytes: usize) -> String {
     let lines = (0..).map(|number| format!("{name} {number} žluťoučký kůň\n"));
     let mut text = String::with_capacity(bytes + 80);
@@ -183,7 +183,7 @@ pub(super) fn text(name: &str, bytes: usize) -> String {
     text
 }
 
-/// Commits that change one small file, so that reaping goes on.
+/// Commits that change one small file, so that reaping continues.
 pub(super) fn make_commits(session: &Session, count: usize) {
     for number in 0..count {
         session.files().write("/memories/commit", &number.to_string()).unwrap();
@@ -191,7 +191,7 @@ pub(super) fn make_commits(session: &Session, count: usize) {
     session.files().remove("/memories/commit").unwrap();
 }
 
-/// What was found tampered with, and how, if that is the error.
+/// The affected object and the problem, if the error is tampering.
 pub(super) fn tampered(error: &FileError) -> Option<(&'static str, &'static str)> {
     match error {
         FileError::Store(StoreError::Tampered { what, how }) => Some((what, how)),

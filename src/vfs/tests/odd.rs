@@ -1,5 +1,5 @@
-//! Records that are authentic and say odd things, as a faulty version or someone who holds the keys may write them:
-//! an error or some text, but no panic, no endless loop and no memory beyond what is stored.
+//! Tests of authentic records with unexpected content, as a faulty version or an attacker with the keys may write them.
+//! Each leads to an error or some text, but never to a panic, an endless loop or more memory than is stored.
 
 use serde::Serialize;
 
@@ -17,21 +17,21 @@ use inmost_format::record::{Kind, NodeSink, ObjectId, RecordId, Tag, codec};
 
 pub(super) const ODD: ObjectId = ObjectId([0xdd; 16]);
 
-/// A reference as it is stored: index, tag, bytes, newlines.
+/// A stored reference: index, tag, bytes, newlines.
 pub(super) type TextRef = (u64, [u8; 16], u64, u64);
 
-/// The top of a rope as it is stored; 1 is the tree's number among the bodies.
+/// The stored top of a rope; 1 is the number of the tree variant of a body.
 pub(super) fn rope(level: u8, refs: Vec<TextRef>) -> File {
     let bytes = encode(&(u64::MAX.to_le_bytes(), 1_u32, level, refs));
     codec::decode(&bytes).unwrap()
 }
 
-/// An inner node of a rope as it is stored.
+/// A stored inner node of a rope.
 pub(super) fn inner(level: u8, refs: Vec<TextRef>) -> Node {
     Node::decode(Kind::FileInner, &encode(&(level, refs))).unwrap()
 }
 
-/// The top of a folder's tree as it is stored; a reference is index, tag, entries, first name.
+/// The stored top of a folder's tree; a reference is index, tag, entries, first name.
 pub(super) fn tree(totals: Totals, level: u8, refs: Vec<(u64, [u8; 16], u64, &str)>) -> Folder {
     let bytes = encode(&(7_u64.to_le_bytes(), totals, 1_u32, level, refs));
     codec::decode(&bytes).unwrap()
@@ -55,10 +55,10 @@ pub(super) fn info(bytes: u64, lines: u64) -> FileInfo {
     FileInfo { bytes, lines, created: u64::MAX, modified: u64::MAX }
 }
 
-/// Something to ask of a store.
+/// A call on a store.
 type Attempt<'a> = dyn Fn(&Session) -> Result<(), FileError> + 'a;
 
-/// Everything that can be asked of `/memories/odd`, then its end, and that of what it leaves behind.
+/// Every possible call on `/memories/odd`, then its removal and the reaping of its remains.
 fn try_everything(name: &str, make: impl Fn(&mut Txn<'_>) -> Result<What, FileError>) {
     let store = TestStore::create();
     let session = store.unlock().unwrap();

@@ -1,11 +1,11 @@
-//! What a delete or a long write leaves behind is taken away, all of it, and is in nobody's way meanwhile.
+//! Tests that everything a delete or a long write leaves behind is reaped, and disturbs no call meanwhile.
 
 use super::model::{Call, Model, dump, make_commits, put, tampered, text};
 use crate::session::tests::store::TestStore;
 use inmost_format::record::{Kind, RecordId};
 
-/// Long files in folders wait to be reaped while another long file is written: the pieces that reaping moves
-/// into the system folder came after the file that was being staged there, which was then not found again.
+/// Long files in folders wait to be reaped while another long file is written. The objects that reaping moved into the
+/// system folder came after the file being staged there, which was then not found again.
 #[test]
 fn a_long_write_goes_well_while_folders_are_reaped() {
     let store = TestStore::create();
@@ -25,8 +25,8 @@ fn a_long_write_goes_well_while_folders_are_reaped() {
     store.assert_tidy("after the last commit");
 }
 
-/// An edit that takes away most of a file wrote the little that is left as a rope, of which a later delete,
-/// taking it for a single record, left the chunks behind.
+/// An edit that removes most of a file wrote the short rest as a rope. A later delete took it for a single record and
+/// left the chunks behind.
 #[test]
 fn a_file_that_shrinks_in_one_edit_leaves_nothing_behind() {
     let store = TestStore::create();
@@ -53,8 +53,8 @@ fn a_file_that_shrinks_in_one_edit_leaves_nothing_behind() {
     store.assert_tidy("after the last commit");
 }
 
-/// Calls that share a commit leave more behind than one long file each; reaping one of them a commit fell behind
-/// for ever.
+/// Calls that share a commit each leave more behind than one long file. Reaping one of them a commit fell behind for
+/// ever.
 #[test]
 fn reaping_keeps_up_with_many_files_of_middle_length() {
     let store = TestStore::create();
@@ -68,8 +68,8 @@ fn reaping_keeps_up_with_many_files_of_middle_length() {
     store.assert_tidy("after the last commit");
 }
 
-/// Damage in what is only waiting to be reaped left half a change of it in the next commit, which was then refused,
-/// and the session with it.
+/// Damage in an object that waits to be reaped left half of a change to it in the next commit, which was then refused
+/// and halted the session.
 #[test]
 fn damaged_garbage_is_forgotten_and_stops_no_commit() {
     let store = TestStore::create();
@@ -98,7 +98,7 @@ fn damaged_garbage_is_forgotten_and_stops_no_commit() {
     }
 }
 
-/// The folder of what is to be reaped was read at unlock, and its damage refused the whole store.
+/// The folder of objects to reap was read at unlock, and damage to it made the whole store unusable.
 #[test]
 fn a_store_opens_and_takes_changes_when_its_system_folder_is_damaged() {
     let store = TestStore::create();
@@ -114,7 +114,7 @@ fn a_store_opens_and_takes_changes_when_its_system_folder_is_damaged() {
     files.write("/memories/a", "two").unwrap();
     files.write("/memories/b", "three").unwrap();
     assert_eq!(files.read("/memories/a").unwrap().as_str(), "two");
-    // What would have to go there is refused, and nothing else is.
+    // Only changes that would have to go through that folder are refused.
     let refused = files.remove("/memories/long").err().unwrap();
     assert_eq!(tampered(&refused), Some(("a folder", "does not authenticate")));
     assert_eq!(files.read("/memories/long").unwrap().as_str(), text("long", 9_000));

@@ -1,4 +1,5 @@
-//! Every record of a store damaged in turn: what check says, what repair leaves, what salvage saves.
+//! Damages every record of a store in turn, and tests the report of check, the result of repair and the files of
+//! salvage.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -28,7 +29,8 @@ fn open(storage: &MemoryStorage) -> Result<Session, StoreError> {
     options().open_storage(Arc::new(storage.clone()))?.unlock(&passphrase())
 }
 
-/// A store with small and long files, a folder with a tree of entries, nested folders and something in the system folder.
+/// A store with small and long files, a folder with a tree of entries, nested folders and an object in the system
+/// folder.
 fn filled() -> (MemoryStorage, Files) {
     let storage = MemoryStorage::default();
     drop(options().fill(&storage, EngineKind::Memory, &passphrase()).unwrap());
@@ -105,7 +107,7 @@ fn whatever_record_is_damaged_the_rest_is_found_kept_and_saved() {
     let healthy = records(&storage);
     let (mut unopenable, mut clean_repairs) = (0, 0);
     for (number, (address, value)) in healthy.iter().enumerate() {
-        // Flipped or gone, in turn.
+        // Flipped or removed, in turn.
         let bad = (number % 2 == 0).then(|| {
             let mut bad = value.clone();
             let middle = bad.len() / 2;
@@ -119,21 +121,21 @@ fn whatever_record_is_damaged_the_rest_is_found_kept_and_saved() {
         let texts: Vec<&String> = saved.values().collect();
         let missing = files.values().filter(|text| !texts.contains(text)).count();
         assert!(missing <= 1, "record {number}: {missing} files not saved");
-        assert!(missing == 0 || lost > 0, "record {number}: a loss that nobody told");
+        assert!(missing == 0 || lost > 0, "record {number}: an unreported loss");
 
         match open(&storage) {
             Err(StoreError::Tampered { .. }) => unopenable += 1,
             Err(error) => panic!("record {number}: {error}"),
             Ok(session) => {
                 if session.check().unwrap().is_clean() {
-                    // What was deleted is reaped at unlock, damaged or not.
+                    // Deleted objects are reaped at unlock, damaged or not.
                     let mut kept = Files::new();
                     readable(&session, "/memories", &mut kept).unwrap();
                     assert_eq!(kept, files, "record {number}: not noticed");
                     continue;
                 }
                 match session.repair() {
-                    // The root folder itself: salvage is what is left.
+                    // The root folder itself: only a salvage can help.
                     Err(StoreError::Tampered { .. }) => unopenable += 1,
                     Err(error) => panic!("record {number}: {error}"),
                     Ok(_) => {
@@ -175,7 +177,7 @@ fn deleted_text_comes_back_only_where_nothing_tells_it_apart() {
     }
 }
 
-/// What a salvage saves, wherever it was.
+/// The texts that a salvage saves, whatever their paths.
 fn texts(store: &TestStore) -> Vec<String> {
     let mut saved = Vec::new();
     let vault = store::options().open_storage(Arc::new(store.memory.clone())).unwrap();
@@ -205,9 +207,9 @@ fn a_deleted_folder_that_waits_to_be_reaped_does_not_come_back() {
     assert_eq!(texts(&store), ["kept"]);
 }
 
-/// A bad block of the disk is damage to a salvage; a check, which would take it for that of the store, stops.
+/// A salvage treats a bad block of the disk as damage. A check, which would report it as damage to the store, stops.
 #[test]
-fn what_the_engine_cannot_read_is_lost_and_the_rest_is_saved() {
+fn unreadable_records_are_lost_and_the_rest_is_saved() {
     let store = TestStore::create();
     let session = store.unlock().unwrap();
     for (name, text) in [("a", "first"), ("b", "second"), ("c", "third")] {
@@ -234,7 +236,7 @@ fn what_the_engine_cannot_read_is_lost_and_the_rest_is_saved() {
     assert_eq!((lost.what, lost.how), ("a record", "cannot be read"));
     let path = lost.path.clone();
     assert!(["/memories/a", "/memories/b", "/memories/c"].contains(&path.as_str()));
-    // Without the name, which is what the store hides.
+    // Without the name, which a store hides.
     assert_eq!(format!("{report:?}"), "2 files saved, 1 lost: [a record cannot be read]");
 
     let session = open().unlock(&store::passphrase()).unwrap();

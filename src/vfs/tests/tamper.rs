@@ -1,5 +1,5 @@
-//! Every kind of record, tampered with in every way, at rest and under an unlocked session: what hangs below is
-//! refused with one exact error, and what hangs elsewhere stays as it is.
+//! Tampers with every kind of record in every way, at rest and in an unlocked session: everything below the record is
+//! refused with one exact error, and everything else stays as it is.
 
 use super::model::{dump, parse, put, tampered, text};
 use crate::session::tests::store::TestStore;
@@ -9,7 +9,7 @@ use crate::vfs::error::FileError;
 use inmost_format::record::{Kind, RecordId};
 use inmost_storage::{Address, AnchorSlot, Storage};
 
-/// What is done to a record.
+/// A way of tampering with a record.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Attack {
     FlipVersion,
@@ -48,7 +48,7 @@ impl Attack {
         Self::FromAnotherStore,
     ];
 
-    /// What the error says of the record.
+    /// The problem with the record that the error reports.
     fn how(self) -> &'static str {
         match self {
             Self::FlipVersion | Self::CutOneByte | Self::CutAll | Self::ExtendOneByte => {
@@ -60,7 +60,7 @@ impl Attack {
         }
     }
 
-    /// Whether it applies to a record of this length; only some lengths have a neighbour.
+    /// Whether it applies to a record of this length; only some lengths have a neighbouring class.
     fn fits(self, length: usize) -> bool {
         match self {
             Self::CutToClass => length > 297,
@@ -70,7 +70,7 @@ impl Attack {
     }
 }
 
-/// A store, what it was before its last changes, and another one.
+/// A store, its state before its last changes, and another store.
 struct Scene {
     now: TestStore,
     before: TestStore,
@@ -95,7 +95,7 @@ impl Scene {
         Self { now, before, foreign: filled() }
     }
 
-    /// Does to `store` what an attacker might, at the record `victim`.
+    /// Tampers with the record `victim` of `store`, as an attacker might.
     fn attack(&self, store: &TestStore, attack: Attack, victim: RecordId) {
         let at = store.address(victim);
         let older = self.before.values().get(&at).cloned();
@@ -138,7 +138,7 @@ impl Scene {
         });
     }
 
-    /// The record of this kind that reading `path` opens and that changed last.
+    /// The most recently changed record of this kind that reading `path` opens.
     fn victim(&self, kind: Kind, path: &str) -> RecordId {
         let (values, before) = (self.now.values(), self.before.values());
         let candidates = self.now.records_of(kind).into_iter().filter(|id| {
@@ -174,11 +174,11 @@ fn filled() -> TestStore {
     store
 }
 
-/// The call fails with this, the model is told nothing, and the session goes on.
+/// The call fails with this error, the model learns nothing of it, and the session goes on.
 fn check<T>(result: Result<T, FileError>, kind: Kind, attack: Attack, context: &str) {
     let error = result.err().unwrap_or_else(|| panic!("accepted: {context}"));
     let (what, how) = tampered(&error).unwrap_or_else(|| panic!("{error}: {context}"));
-    // The other one of a swap may lie on the way, and is met first.
+    // The other record of a swap may lie on the path and be read first.
     assert!(what == kind.describe() || attack == Attack::SwapWithAnother, "{what}: {context}");
     assert_eq!(how, attack.how(), "{context}");
     let FileError::Store(error) = error else { unreachable!() };
@@ -241,8 +241,8 @@ fn a_tampered_root_is_refused_at_unlock() {
         let store = scene.now.duplicate();
         scene.attack(&store, attack, RecordId::ROOT);
         if attack == Attack::PutBackOlder {
-            // Authentic by itself, but behind the anchor. Without an anchor it leads to nothing, because what it refers
-            // to has changed since.
+            // The old root is authentic but behind the anchor. Even without the anchor it is useless, because its
+            // children have changed since.
             assert!(matches!(store.unlock().err(), Some(StoreError::RolledBack { .. })));
             for slot in [AnchorSlot::Even, AnchorSlot::Odd] {
                 store.memory.write_anchor(slot, b"").unwrap();
@@ -256,7 +256,7 @@ fn a_tampered_root_is_refused_at_unlock() {
     }
 }
 
-/// The root in use is the one in memory. Another one in the engine is noticed before anything is written over it.
+/// The root in use is the one in memory. A replaced root in the engine is noticed before it is overwritten.
 #[test]
 fn a_root_tampered_with_under_a_session_stops_the_next_commit() {
     let scene = Scene::new();

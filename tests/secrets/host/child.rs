@@ -29,7 +29,7 @@ pub(crate) enum Order {
     Write = b'w',
     /// Read the file of this path.
     Read = b'r',
-    /// List the folder of this path.
+    /// List the folder that holds this path, and name its last part from the list.
     List = b'l',
     /// Check, purge and back up the store.
     Upkeep = b'p',
@@ -162,8 +162,10 @@ impl Host<'_> {
                 send(session.files().read(text).unwrap().as_str());
             }
             order if order == Order::List as u8 => {
-                let mut entries = session.files().list(text).unwrap();
-                send(entries.first().map_or("", |entry| &entry.name));
+                let (folder, name) = text.rsplit_once('/').unwrap();
+                let mut entries = session.files().list(folder).unwrap();
+                let found = entries.iter().find(|entry| entry.name == name);
+                send(found.map_or("", |entry| &entry.name));
                 for entry in &mut entries {
                     entry.name.zeroize();
                 }

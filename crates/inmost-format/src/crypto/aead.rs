@@ -4,15 +4,17 @@
 //! restored backup: two of 2^48 messages under one key share a nonce with a chance of 2^-97.
 //!
 //! This AEAD does not commit to its key: a ciphertext can be made that opens under two keys. Where
-//! an attacker could gain from that, a commitment is compared before anything is opened.
+//! an attacker could gain from that, a commitment is compared before a message is opened.
+
+use std::marker::PhantomData;
 
 use chacha20poly1305::{AeadInOut, KeyInit, XChaCha20Poly1305};
 #[cfg(any(test, feature = "testing"))]
 use subtle::ConstantTimeEq;
-use zeroize::Zeroizing;
 
+use crate::crypto::registry::Aad;
 use crate::crypto::rng::{self, RandomnessFailed};
-use crate::secret::{SHALLOW, SecretBytes, on_wiped_stack};
+use crate::secret::{SHALLOW, SecretBytes, Wiped, on_wiped_stack};
 
 /// The number used once; public.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -30,25 +32,40 @@ impl Tag {
     }
 }
 
-/// The tag fits neither ciphertext nor associated data, or the key is another one.
+/// The tag does not fit ciphertext and associated data, or the key is another one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("not authentic")]
 pub struct NotAuthentic;
 
-/// A key for sealing.
-pub struct AeadKey(SecretBytes<32>);
+/// Why a message was not sealed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum SealError {
+    /// There was no nonce.
+    #[error(transparent)]
+    Randomness(#[from] RandomnessFailed),
+    /// The message has 256 GiB or more, where the keystream ends.
+    #[error("the message is too long to be sealed")]
+    TooLong,
+}
 
-impl AeadKey {
+/// A key for sealing messages with associated data of the type `A`, which the ciphertext is bound to and which is
+/// stored nowhere.
+pub struct AeadKey<A: Aad> {
+    secret: SecretBytes<32>,
+    aad: PhantomData<A>,
+}
+
+impl<A: Aad> AeadKey<A> {
     /// Sealing under `secret`, which must serve nothing else.
     pub fn new(secret: SecretBytes<32>) -> Self {
-        Self(secret)
+        Self { secret, aad: PhantomData }
     }
 
-    /// Encrypts `buffer` in place under a fresh nonce. `aad` is authenticated and stored nowhere.
+    /// Encrypts `buffer` in place under a fresh nonce.
     ///
     /// # Errors
-    /// [`RandomnessFailed`]; `buffer` is then unchanged.
-    pub fn seal(&self, aad: &[u8], buffer: &mut [u8]) -> Result<(Nonce, Tag), RandomnessFailed> {
+    /// [`SealError`]; `buffer` is then unchanged.
+    pub fn seal(&self, aad: &A, buffer: &mut [u8]) -> Result<(Nonce, Tag), SealError> {
         let nonce = Nonce(rng::array()?);
         Ok((nonce, self.seal_with(&nonce, aad, buffer)?))
     }
@@ -61,67 +78,62 @@ impl AeadKey {
     pub fn open(
         &self,
         nonce: &Nonce,
-        aad: &[u8],
+        aad: &A,
         buffer: &mut [u8],
         tag: &Tag,
     ) -> Result<(), NotAuthentic> {
+        let aad = aad.encode();
         on_wiped_stack::<SHALLOW, _>(|| {
             self.cipher()
-                .decrypt_inout_detached((&nonce.0).into(), aad, buffer.into(), (&tag.0).into())
+                .decrypt_inout_detached(
+                    (&nonce.0).into(),
+                    aad.as_ref(),
+                    buffer.into(),
+                    (&tag.0).into(),
+                )
                 .map_err(|_| NotAuthentic)
         })
     }
 
     /// Seals a key of 32 bytes. No copy of it is left in the clear.
-    pub fn seal_key(
-        &self,
-        aad: &[u8],
-        key: &SecretBytes<32>,
-    ) -> Result<SealedKey, RandomnessFailed> {
-        // Wiped on every way out, also where nothing was sealed and the key is still what it holds.
-        let mut buffer = Zeroizing::new([0; 32]);
+    pub fn seal_key(&self, aad: &A, key: &SecretBytes<32>) -> Result<SealedKey, SealError> {
+        // If sealing fails, the buffer still holds the key, and is wiped.
+        let mut buffer = Wiped::new([0; 32]);
         buffer.copy_from_slice(key.expose());
         let (nonce, tag) = self.seal(aad, buffer.as_mut_slice())?;
         Ok(SealedKey { nonce, ciphertext: *buffer, tag })
     }
 
-    /// Opens what [`seal_key`](Self::seal_key) made.
-    pub fn open_key(
-        &self,
-        aad: &[u8],
-        sealed: &SealedKey,
-    ) -> Result<SecretBytes<32>, NotAuthentic> {
+    /// Opens a key that [`seal_key`](Self::seal_key) sealed.
+    pub fn open_key(&self, aad: &A, sealed: &SealedKey) -> Result<SecretBytes<32>, NotAuthentic> {
         SecretBytes::try_init_with(|key| {
             key.copy_from_slice(&sealed.ciphertext);
             self.open(&sealed.nonce, aad, key, &sealed.tag)
         })
     }
 
-    /// Seals under a nonce of the caller's choice, for known answers. A nonce that repeats gives up
-    /// both messages and the means to forge others, so nothing but a test can call this.
+    /// Seals under a nonce of the caller's choice, for known answers. A repeated nonce reveals
+    /// both messages and lets anyone forge others, so this exists in tests alone.
     #[cfg(any(test, feature = "testing"))]
-    pub fn dangerous_seal_with_nonce(&self, nonce: &Nonce, aad: &[u8], buffer: &mut [u8]) -> Tag {
-        self.seal_with(nonce, aad, buffer).unwrap()
+    #[allow(clippy::missing_panics_doc, reason = "a test panics")]
+    pub fn dangerous_seal_with_nonce(&self, nonce: &Nonce, aad: &A, buffer: &mut [u8]) -> Tag {
+        self.seal_with(nonce, aad, buffer).expect("a short message")
     }
 
-    fn seal_with(
-        &self,
-        nonce: &Nonce,
-        aad: &[u8],
-        buffer: &mut [u8],
-    ) -> Result<Tag, RandomnessFailed> {
+    fn seal_with(&self, nonce: &Nonce, aad: &A, buffer: &mut [u8]) -> Result<Tag, SealError> {
+        let aad = aad.encode();
         on_wiped_stack::<SHALLOW, _>(|| {
             self.cipher()
-                .encrypt_inout_detached((&nonce.0).into(), aad, buffer.into())
+                .encrypt_inout_detached((&nonce.0).into(), aad.as_ref(), buffer.into())
                 .map(|tag| Tag(tag.into()))
-                // Only said of 256 GiB, where the keystream ends; refusing under another name is enough.
-                .map_err(|_| RandomnessFailed)
+                // The length is the only thing that it refuses.
+                .map_err(|_| SealError::TooLong)
         })
     }
 
     /// Made for each message from the one place that holds the key; its own copy is wiped on drop.
     fn cipher(&self) -> XChaCha20Poly1305 {
-        XChaCha20Poly1305::new(self.0.expose().into())
+        XChaCha20Poly1305::new(self.secret.expose().into())
     }
 }
 
@@ -140,15 +152,32 @@ pub struct SealedKey {
 mod tests {
     use super::*;
     use crate::assert_leaks_nowhere;
+    use crate::crypto::fixed_width::FixedWidth;
     use crate::crypto::unhex;
 
-    fn key(byte: u8) -> AeadKey {
+    /// Associated data of any content, for tests alone.
+    struct Any(&'static [u8]);
+
+    impl FixedWidth for Any {
+        const WIDTHS: &'static [usize] = &[];
+        type Bytes = &'static [u8];
+
+        fn encode(&self) -> &'static [u8] {
+            self.0
+        }
+    }
+
+    impl Aad for Any {
+        const LABEL: &'static [u8; 16] = &[0; 16];
+    }
+
+    fn key(byte: u8) -> AeadKey<Any> {
         AeadKey::new(SecretBytes::init_with(|bytes| bytes.fill(byte)))
     }
 
     #[test]
     fn keys_have_no_trait_that_leaks() {
-        assert_leaks_nowhere!(AeadKey);
+        assert_leaks_nowhere!(AeadKey<Any>);
     }
 
     /// draft-irtf-cfrg-xchacha-03, appendix A.3.1; computed again with libsodium (pynacl 1.6.2).
@@ -159,7 +188,7 @@ mod tests {
         }));
         let nonce = unhex("404142434445464748494a4b4c4d4e4f5051525354555657");
         let nonce = Nonce(nonce.try_into().unwrap());
-        let aad = unhex("50515253c0c1c2c3c4c5c6c7");
+        let aad = Any(b"\x50\x51\x52\x53\xc0\xc1\xc2\xc3\xc4\xc5\xc6\xc7");
         let plaintext = b"Ladies and Gentlemen of the class of '99: If I could offer you only one \
             tip for the future, sunscreen would be it.";
         let mut buffer = plaintext.to_vec();
@@ -179,15 +208,15 @@ mod tests {
 
     #[test]
     fn no_two_messages_share_a_nonce() {
-        let (one, _) = key(1).seal(b"", &mut []).unwrap();
-        let (other, _) = key(1).seal(b"", &mut []).unwrap();
+        let (one, _) = key(1).seal(&Any(b""), &mut []).unwrap();
+        let (other, _) = key(1).seal(&Any(b""), &mut []).unwrap();
         assert_ne!(one, other);
     }
 
     #[test]
     fn what_was_changed_does_not_open_and_stays_ciphertext() {
         let mut sealed = *b"attack at dawn";
-        let (nonce, tag) = key(1).seal(b"context", &mut sealed).unwrap();
+        let (nonce, tag) = key(1).seal(&Any(b"context"), &mut sealed).unwrap();
         let flipped = |mut bytes: [u8; 24]| {
             bytes[23] ^= 1;
             Nonce(bytes)
@@ -204,7 +233,10 @@ mod tests {
             (key(1), nonce, "context", sealed, other_tag),
         ] {
             let mut buffer = start;
-            assert_eq!(key.open(&nonce, aad.as_bytes(), &mut buffer, &tag), Err(NotAuthentic));
+            assert_eq!(
+                key.open(&nonce, &Any(aad.as_bytes()), &mut buffer, &tag),
+                Err(NotAuthentic)
+            );
             assert_eq!(buffer, start);
         }
         assert!(tag.ct_eq(&tag) && !tag.ct_eq(&other_tag));
@@ -213,9 +245,9 @@ mod tests {
     #[test]
     fn a_sealed_key_opens_in_its_own_context_only() {
         let secret = SecretBytes::init_with(|bytes| bytes.fill(9));
-        let sealed = key(1).seal_key(b"here", &secret).unwrap();
+        let sealed = key(1).seal_key(&Any(b"here"), &secret).unwrap();
         assert_ne!(&sealed.ciphertext, secret.expose());
-        assert!(key(1).open_key(b"here", &sealed).unwrap().ct_eq(&secret));
-        assert_eq!(key(1).open_key(b"there", &sealed).err(), Some(NotAuthentic));
+        assert!(key(1).open_key(&Any(b"here"), &sealed).unwrap().ct_eq(&secret));
+        assert_eq!(key(1).open_key(&Any(b"there"), &sealed).err(), Some(NotAuthentic));
     }
 }

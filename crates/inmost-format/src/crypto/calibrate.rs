@@ -1,23 +1,24 @@
-//! Making guessing as dear as its owner is ready to wait for.
+//! Choosing a cost of guessing from the time that the owner is ready to wait.
 
 use std::time::{Duration, Instant};
 
 use crate::crypto::cost::{KdfCost, KdfLimits};
-use crate::crypto::kdf::{self, Salt};
+use crate::crypto::kdf;
 use crate::crypto::passphrase::Passphrase;
-use crate::crypto::prf::StoreId;
+use crate::crypto::salt::Salt;
+use crate::crypto::store_id::StoreId;
 
 impl KdfCost {
     /// A cost that takes about `target` on this machine, as it is now: the default with its memory raised. Passes are
-    /// never raised, since memory is what an attacker's hardware is short of; and nothing goes below the default,
+    /// never raised, since an attacker's hardware has least of memory. The cost is never below the default,
     /// however short the target.
     ///
-    /// The memory stays within a quarter of this machine's (of what its control group may use; 256 MiB where neither can
-    /// be told) and within the default [`KdfLimits`], which allow 682 MiB at three passes.
+    /// The memory stays within a quarter of this machine's, or of its control group's if that is less (256 MiB if
+    /// neither is known) and within the default [`KdfLimits`], which allow 682 MiB at three passes.
     ///
     /// It is measured, by deriving keys as an unlock does, in about three times the target. The fastest of two runs
-    /// counts, so that other work on the machine does not pass for a dear guess. A store is opened elsewhere too: a
-    /// slower machine takes longer, and one with less memory may not open it at all.
+    /// counts, so that other work on the machine is not mistaken for an expensive guess. A store is opened elsewhere
+    /// too: a slower machine takes longer, and one with less memory may not open it at all.
     #[must_use]
     pub fn calibrate(target: Duration) -> Self {
         let quarter = ram_kib().map_or(UNKNOWN_QUARTER_KIB, |ram| ram / 4);
@@ -29,7 +30,7 @@ impl KdfCost {
     }
 }
 
-/// Raises the memory of the default cost step by step. `measure` answers nothing where a cost cannot be paid. Does no
+/// Raises the memory of the default cost step by step. `measure` returns `None` for a cost that cannot be paid. Does no
 /// I/O.
 fn approach(
     target: Duration,
@@ -103,7 +104,7 @@ const RUNS: u8 = 2;
 const STEPS: usize = 5;
 /// The most that one measurement raises the memory.
 const STEP: f64 = 4.0;
-/// A quarter of the memory of a machine that does not say how much it has.
+/// A quarter of the memory of a machine, if its size is unknown.
 const UNKNOWN_QUARTER_KIB: u64 = 256 << 10;
 
 #[cfg(test)]
@@ -126,7 +127,7 @@ mod tests {
         let millisecond = Duration::from_millis(1);
         assert_eq!(mib(1, 682, machine(millisecond * 2)), 500);
         assert_eq!(mib(1, 682, machine(millisecond * 10)), 100);
-        // What does not fit in the cache takes longer, so that the first measurement misleads.
+        // Memory beyond the cache is slower, so that the first measurement misleads.
         let cached = |cost: KdfCost| {
             let per_mib = if cost.memory_kib() <= 64 << 10 { 1 } else { 4 };
             Some(millisecond * per_mib * (cost.memory_kib() / 1_024))

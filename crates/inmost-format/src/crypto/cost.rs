@@ -1,16 +1,16 @@
-//! What key derivation may cost: asked for, bounded, admitted.
+//! Costs of key derivation: requested, bounded, admitted.
 //!
 //! The cost of opening a store is read from the store, before anything in it can be authenticated. So a
-//! [`KdfCost`] is only a wish, and [`KdfLimits::admit`] turns it into an [`AdmittedCost`].
+//! [`KdfCost`] is only a request, and [`KdfLimits::admit`] turns it into an [`AdmittedCost`].
 
 use std::fmt;
 
 use crate::limits;
 
-/// What one guess at a passphrase costs: memory, passes over it, and lanes.
+/// The cost of one guess at a passphrase: memory, passes over it, and lanes.
 ///
 /// The default is the second recommended option of RFC 9106: 64 MiB, 3 passes, 4 lanes. To make guessing
-/// dearer, raise the memory first: it is what an attacker's hardware is short of.
+/// more expensive, raise the memory first: an attacker's hardware has least of that.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct KdfCost {
@@ -22,7 +22,7 @@ pub struct KdfCost {
 impl KdfCost {
     /// A cost of `memory_kib` KiB, gone over `passes` times, in `lanes` lanes.
     ///
-    /// Whether it is acceptable is decided by [`KdfLimits`] where it is used.
+    /// [`KdfLimits`] decides where it is used whether it is acceptable.
     #[must_use]
     pub const fn new(memory_kib: u32, passes: u32, lanes: u32) -> Self {
         Self { memory_kib, passes, lanes }
@@ -46,8 +46,7 @@ impl KdfCost {
         self.lanes
     }
 
-    /// Whether a guess costs less than by today's default, counting memory times passes: then the passphrase is worth
-    /// enrolling anew.
+    /// Whether memory times passes is less than in today's default. If it is, enrol the passphrase anew.
     #[must_use]
     pub fn is_below_default(self) -> bool {
         self.work() < Self::default().work()
@@ -65,10 +64,10 @@ impl Default for KdfCost {
     }
 }
 
-/// What an application is willing to pay for opening a store, and the least it accepts.
+/// The bounds of an application on the cost of opening a store, least and most.
 ///
 /// By default: 19 MiB to 1 GiB, 2 to 32 passes, 1 to 16 lanes, memory times passes at most 2 GiB for a
-/// keyslot and 4 GiB for a whole unlock. The upper bounds can be raised; nothing lowers the least.
+/// keyslot and 4 GiB for a whole unlock. The upper bounds can be raised; the lower ones are fixed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct KdfLimits {
     memory_kib: (u32, u32),

@@ -4,45 +4,33 @@
 //! one store only, even where a salt repeats.
 
 use argon2::{Algorithm, Argon2, AssociatedData, Block, ParamsBuilder, Version};
-use zeroize::Zeroizing;
 
 use crate::crypto::cost::{AdmittedCost, KdfCost};
 use crate::crypto::keys::PasswordKey;
 use crate::crypto::passphrase::Passphrase;
-use crate::crypto::prf::StoreId;
-use crate::crypto::rng::{self, RandomnessFailed};
-use crate::secret::{DEEP, SecretBytes, on_wiped_stack};
+use crate::crypto::salt::Salt;
+use crate::crypto::store_id::StoreId;
+use crate::secret::{DEEP, SecretBytes, Wiped, on_wiped_stack};
 
-/// Makes equal passphrases give different keys; fresh for every slot and every change of one.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Salt(pub [u8; 16]);
-
-impl Salt {
-    /// A fresh salt.
-    pub fn generate() -> Result<Self, RandomnessFailed> {
-        rng::array().map(Self)
-    }
-}
-
-/// A key could not be derived, whatever the passphrase.
+/// A key could not be derived. The passphrase does not matter.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum KdfFailed {
-    /// The memory is not there.
-    #[error("key derivation needs {0} KiB of memory, and the system has none to give")]
+    /// There is too little memory.
+    #[error("key derivation needs {0} KiB of memory, which the system does not give")]
     OutOfMemory(u32),
     /// Argon2 refused parameters that had been admitted: a fault of this program.
     #[error("key derivation refused its parameters")]
     Refused,
 }
 
-/// The key that a passphrase gives, at a cost that is meant to be felt.
+/// Derives the key of a passphrase, at a deliberate cost.
 ///
 /// # Errors
-/// [`KdfFailed::OutOfMemory`] where the system can be asked politely; most only refuse absurd amounts.
+/// [`KdfFailed::OutOfMemory`] if the system refuses the memory; most systems refuse only absurd amounts.
 ///
 /// # Security
-/// The working memory and the stack are wiped. Both would let a finder test guesses at the price of a
-/// single hash instead of the whole derivation.
+/// The working memory and the stack are wiped. With either, an attacker could test guesses at the
+/// price of a single hash instead of the whole derivation.
 pub fn derive(
     passphrase: &Passphrase,
     cost: AdmittedCost,
@@ -78,8 +66,8 @@ fn argon2id(cost: KdfCost, associated: &[u8]) -> Result<Argon2<'static>, KdfFail
     Ok(Argon2::new(Algorithm::Argon2id, Version::V0x13, params))
 }
 
-/// Argon2's memory: allocated here, because what the crate allocates by itself it gives back unwiped.
-struct WorkingMemory(Zeroizing<Vec<Block>>);
+/// Argon2's memory: allocated here, because the crate does not wipe the memory that it allocates by itself.
+struct WorkingMemory(Wiped<Vec<Block>>);
 
 impl WorkingMemory {
     fn allocate(kib: u32) -> Result<Self, KdfFailed> {
@@ -88,7 +76,7 @@ impl WorkingMemory {
         let mut memory = Vec::new();
         memory.try_reserve_exact(blocks).map_err(|_| out_of_memory)?;
         memory.resize(blocks, Block::new());
-        Ok(Self(Zeroizing::new(memory)))
+        Ok(Self(Wiped::new(memory)))
     }
 }
 

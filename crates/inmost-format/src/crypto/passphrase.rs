@@ -6,21 +6,21 @@ use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick};
 use crate::limits::{PASSPHRASE_BYTES, PASSPHRASE_RAW_BYTES};
 use crate::secret::{SecretVec, wipe};
 
-/// What a person types to unlock a store.
+/// Text that a person types to unlock a store.
 ///
 /// Normalised to Unicode NFC, so that the same text typed on another keyboard or system is the same
 /// passphrase. Between 1 and 1,024 bytes of UTF-8 after that; never truncated, never trimmed.
 ///
 /// # Security
 /// The text is held once, in memory of a fixed size, and wiped on drop; a `String` or `Vec` that is
-/// handed over is wiped too. Only text that is not NFC already passes through a normaliser, whose few
-/// characters of state are not wiped. A `&str` stays with its owner, who wipes it.
+/// handed over is wiped too. Text that is not yet in NFC passes through a normaliser, whose few
+/// characters of state are not wiped. The caller keeps a `&str` and wipes it.
 ///
 /// ```
-/// use inmost::Passphrase;
+/// # use inmost_format::crypto::passphrase::{Passphrase, PassphraseError};
 /// let typed = String::from("correct horse battery staple");
 /// let passphrase = Passphrase::from_string(typed)?;
-/// # Ok::<(), inmost::PassphraseError>(())
+/// # Ok::<(), PassphraseError>(())
 /// ```
 pub struct Passphrase(SecretVec);
 
@@ -41,7 +41,7 @@ impl Passphrase {
         Ok(Self(normal))
     }
 
-    /// A passphrase from text that is handed over and wiped, whatever the outcome.
+    /// A passphrase from text that is handed over. The text is wiped, also if it is refused.
     ///
     /// # Errors
     /// [`PassphraseError::Empty`] and [`PassphraseError::TooLong`].
@@ -49,7 +49,7 @@ impl Passphrase {
         Self::new(&Wiped::new(text))
     }
 
-    /// A passphrase from bytes, as a file or a pipe gives them, that are handed over and wiped.
+    /// A passphrase from bytes that are handed over, as a file or a pipe gives them. They are wiped.
     ///
     /// # Errors
     /// [`PassphraseError::NotUtf8`] besides those of [`new`](Self::new).
@@ -64,7 +64,7 @@ impl Passphrase {
     }
 }
 
-/// Why a text is no passphrase.
+/// Why a text is not a passphrase.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PassphraseError {
@@ -79,7 +79,7 @@ pub enum PassphraseError {
     NotUtf8,
 }
 
-/// Always the same capacity: the text is never moved, and its length shows nowhere but in itself.
+/// Always of the same capacity, so the text is never moved and the allocation does not reveal its length.
 fn normalised(text: &str) -> Result<SecretVec, PassphraseError> {
     let mut normal = SecretVec::with_capacity(PASSPHRASE_BYTES);
     if is_nfc_quick(text.chars()) == IsNormalized::Yes {

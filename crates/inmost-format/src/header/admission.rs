@@ -1,10 +1,10 @@
-//! What one unlock may cost at most, over all keyslots that a credential is tried on.
+//! The bound on the cost of one unlock, over all keyslots that a credential is tried on.
 
-use super::credential::SlotKind;
 use super::fields::Fields;
-use super::slots::{Place, SLOT_BYTES, Slot};
+use super::slot_kind::SlotKind;
+use super::slots::{SLOT_BYTES, Slot, SlotAddress};
 use crate::crypto::cost::{KdfLimits, KdfOutOfBounds};
-use crate::crypto::prf::StoreId;
+use crate::crypto::store_id::StoreId;
 
 /// Whether a credential of this kind may be tried on all of these headers, one after the other. Costs nothing.
 ///
@@ -17,8 +17,8 @@ pub(super) fn admit(
 ) -> Result<(), KdfOutOfBounds> {
     let mut seen: Vec<Tried> = Vec::new();
     let mut costs = Vec::new();
-    for (place, slot) in headers.iter().flat_map(|fields| fields.places()) {
-        let tried = Tried::new(&place, slot);
+    for (address, slot) in headers.iter().flat_map(|fields| fields.addressed_slots()) {
+        let tried = Tried::new(&address, slot);
         if let Some(used) = slot.used()
             && used.kind == kind
             && !seen.contains(&tried)
@@ -30,7 +30,7 @@ pub(super) fn admit(
     limits.admit_unlock(costs)
 }
 
-/// A slot as far as a credential is concerned: two that are equal here answer it the same.
+/// The parts of a slot that matter to a credential: two slots with equal parts open alike or not at all.
 #[derive(PartialEq, Eq)]
 pub(super) struct Tried {
     store: StoreId,
@@ -39,7 +39,7 @@ pub(super) struct Tried {
 }
 
 impl Tried {
-    pub(super) fn new(place: &Place, slot: &Slot) -> Self {
-        Self { store: place.store, number: place.number, bytes: slot.encode() }
+    pub(super) fn new(address: &SlotAddress, slot: &Slot) -> Self {
+        Self { store: address.store, number: address.number, bytes: slot.encode() }
     }
 }

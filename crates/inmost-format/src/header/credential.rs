@@ -1,8 +1,7 @@
-//! What opens a store: four kinds of credential, each with a type of its own.
-
-use std::fmt;
+//! Credentials: the four kinds of secret that open a store, each with a type of its own.
 
 use super::label::SlotLabel;
+use super::slot_kind::SlotKind;
 use crate::crypto::cost::KdfCost;
 use crate::crypto::keys::{Keyfile, RawKey, RecoveryKey};
 use crate::crypto::passphrase::Passphrase;
@@ -10,16 +9,16 @@ use crate::crypto::rng;
 use crate::crypto::rng::RandomnessFailed;
 use crate::secret::SecretBytes;
 
-/// What opens a store, borrowed from whoever holds it.
+/// A secret that opens a store, borrowed from its holder.
 ///
-/// A credential is tried on keyslots of its own kind only, so one passphrase never opens half of what needs a keyfile
-/// as well.
+/// A credential is tried on keyslots of its own kind only, so a passphrase alone never opens a slot that needs a
+/// keyfile as well.
 #[derive(Clone, Copy)]
 #[non_exhaustive]
 pub enum Credential<'a> {
     /// Text that a person remembers.
     Passphrase(&'a Passphrase),
-    /// Such text, and a file that must be there as well.
+    /// Text that a person remembers, and a file that must be there as well.
     PassphraseAndKeyfile(&'a Passphrase, &'a Keyfile),
     /// A random key on paper.
     RecoveryKey(&'a RecoveryKey),
@@ -64,62 +63,7 @@ impl<'a> From<&'a RawKey> for Credential<'a> {
     }
 }
 
-/// Which kind of credential a keyslot is for.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[non_exhaustive]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub enum SlotKind {
-    /// A passphrase.
-    Passphrase,
-    /// A passphrase and a keyfile, both.
-    PassphraseAndKeyfile,
-    /// A recovery key.
-    RecoveryKey,
-    /// A raw key of the application.
-    RawKey,
-}
-
-impl SlotKind {
-    /// Every kind.
-    pub const ALL: [Self; 4] =
-        [Self::Passphrase, Self::PassphraseAndKeyfile, Self::RecoveryKey, Self::RawKey];
-
-    pub(super) const fn code(self) -> u8 {
-        match self {
-            Self::Passphrase => 1,
-            Self::PassphraseAndKeyfile => 2,
-            Self::RecoveryKey => 3,
-            Self::RawKey => 4,
-        }
-    }
-
-    pub(super) fn from_code(code: u8) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| kind.code() == code)
-    }
-
-    /// Whether a person may have chosen the secret, so that guessing it has to cost something.
-    #[must_use]
-    pub const fn has_passphrase(self) -> bool {
-        matches!(self, Self::Passphrase | Self::PassphraseAndKeyfile)
-    }
-
-    const fn name(self) -> &'static str {
-        match self {
-            Self::Passphrase => "passphrase",
-            Self::PassphraseAndKeyfile => "passphrase and keyfile",
-            Self::RecoveryKey => "recovery key",
-            Self::RawKey => "raw key",
-        }
-    }
-}
-
-impl fmt::Display for SlotKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
-    }
-}
-
-/// A credential that is to get a keyslot, and what goes with it.
+/// A credential for a new keyslot, with the label and the cost of the slot.
 #[must_use]
 pub struct NewSlot<'a> {
     pub(super) credential: Credential<'a>,
@@ -128,40 +72,40 @@ pub struct NewSlot<'a> {
 }
 
 impl<'a> NewSlot<'a> {
-    /// A slot for a credential. Left alone, it is called what the slot that it replaces was called, or after its
-    /// kind; and guessing its passphrase costs what that slot's cost, but never less than the default.
+    /// A slot for a credential. By default it takes the label of the slot that it replaces, or is named after its kind.
+    /// By default a guess at its passphrase costs as much as in that slot, and at least the default cost.
     pub fn new(credential: impl Into<Credential<'a>>) -> Self {
         Self { credential: credential.into(), label: None, cost: None }
     }
 
-    /// What the owner calls it.
+    /// Sets the label of the slot.
     pub fn label(mut self, label: SlotLabel) -> Self {
         self.label = Some(label);
         self
     }
 
-    /// What one guess at its passphrase is to cost; of no meaning where there is no passphrase.
+    /// Sets the cost of one guess at its passphrase; ignored for a slot without a passphrase.
     pub fn kdf_cost(mut self, cost: KdfCost) -> Self {
         self.cost = Some(cost);
         self
     }
 }
 
-/// A [`NewSlot`] of which nothing is left open.
+/// A [`NewSlot`] with all its defaults filled in.
 pub struct Enrolment<'a> {
     /// The credential.
     pub credential: Credential<'a>,
-    /// What guessing its passphrase is to cost; of no meaning where there is none.
+    /// The cost of one guess at its passphrase; ignored for a credential without a passphrase.
     pub cost: KdfCost,
-    /// What the owner calls it.
+    /// The label.
     pub label: &'a SlotLabel,
     /// Now, in milliseconds since 1970.
     pub now_ms: u64,
 }
 
 impl RawKey {
-    /// A key from 32 bytes, which must be random: nothing makes guessing them cost more. They stay with their owner,
-    /// who wipes them.
+    /// A key from 32 bytes, which must be random: no key derivation makes guessing them expensive. The caller keeps the
+    /// bytes and wipes them.
     #[must_use]
     pub fn from_bytes(bytes: &[u8; 32]) -> Self {
         Self::new(SecretBytes::init_with(|secret| secret.copy_from_slice(bytes)))
@@ -184,7 +128,7 @@ mod tests {
     #[test]
     fn credentials_have_no_trait_that_leaks() {
         assert_leaks_nowhere!(Keyfile, RecoveryKey, RawKey, NewSlot<'static>);
-        crate::assert_not_impl!(Credential<'static>: fmt::Debug, PartialEq, serde::Serialize);
+        crate::assert_not_impl!(Credential<'static>: std::fmt::Debug, PartialEq, serde::Serialize);
         crate::assert_not_impl!(RawKey: std::str::FromStr, From<String>, From<&'static str>);
     }
 

@@ -1,5 +1,6 @@
 //! Why a header cannot be used.
 
+use crate::crypto::aead::SealError;
 use crate::crypto::cost::KdfOutOfBounds;
 use crate::crypto::kdf::KdfFailed;
 use crate::crypto::rng::RandomnessFailed;
@@ -7,8 +8,8 @@ use crate::crypto::rng::RandomnessFailed;
 /// Why a header cannot be used.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum HeaderError {
-    /// Something else than a header.
-    #[error("this is no Inmost store")]
+    /// Not a header.
+    #[error("this is not an Inmost store")]
     NotAStore,
     /// A format version that this build does not know.
     #[error("format version {0} is unknown to this build")]
@@ -19,31 +20,43 @@ pub enum HeaderError {
     /// The code of an engine that this build does not know.
     #[error("engine {0} is unknown to this build")]
     UnknownEngine(u8),
-    /// An accident, by all that can be seen without a key.
+    /// Damage that shows without a key: an accident, probably.
     #[error("the header is damaged: {0}")]
     Damaged(&'static str),
-    /// Opening would cost more, or guessing less, than is accepted.
+    /// Opening would cost more than the limits allow, or guessing would cost less.
     #[error(transparent)]
     KdfOutOfBounds(#[from] KdfOutOfBounds),
-    /// No slot is for this credential.
+    /// No keyslot belongs to this credential.
     #[error("no keyslot opens with this credential")]
     WrongCredential,
-    /// The credential is right and something does not authenticate.
+    /// The credential is right, but a part of the header does not authenticate.
     #[error("the header was changed by someone without its keys: {0} does not authenticate")]
     Tampered(&'static str),
     /// No key could be derived.
     #[error(transparent)]
     KdfFailed(#[from] KdfFailed),
-    /// Nothing could be sealed.
+    /// There were no random bytes for a key, a salt or a nonce.
     #[error(transparent)]
     Randomness(#[from] RandomnessFailed),
+    /// A message was longer than the AEAD takes, which no part of a header is.
+    #[error("a part of the header is too long to be sealed")]
+    TooLong,
     /// All eight slots are in use.
     #[error("all keyslots are in use")]
     SlotsFull,
     /// There is no used slot of this number.
     #[error("keyslot {0} is not in use")]
     NoSuchSlot(u8),
-    /// Without it nobody could open the store again.
+    /// Without this slot the store could never be opened again.
     #[error("the last keyslot cannot be removed")]
     LastSlot,
+}
+
+impl From<SealError> for HeaderError {
+    fn from(error: SealError) -> Self {
+        match error {
+            SealError::Randomness(error) => Self::Randomness(error),
+            SealError::TooLong => Self::TooLong,
+        }
+    }
 }

@@ -2,24 +2,26 @@
 
 use inmost_storage::EngineKind;
 
-use super::credential::SlotKind;
 use super::error::HeaderError;
 use super::layout::{field, is_zero, put};
-use super::slots::{Place, SLOT_BYTES, Slot, decode_sealed_key, encode_sealed_key};
+use super::slot_kind::SlotKind;
+use super::slots::{SLOT_BYTES, Slot, SlotAddress, decode_sealed_key, encode_sealed_key};
 use crate::crypto::aead::SealedKey;
 use crate::crypto::cost::{AdmittedCost, KdfLimits};
-use crate::crypto::keys::{DataKey, WrapKey};
-use crate::crypto::prf::StoreId;
-use crate::record::HeaderMac;
+use crate::crypto::keys::DataKey;
+use crate::crypto::master_key::WrapKey;
+use crate::crypto::registry::DataKeyAad;
+use crate::crypto::store_id::StoreId;
+use crate::record::{HeaderId, HeaderMac};
 
-/// Keyslots of a store: enough for a person's devices and a paper key, few enough to try all at unlock.
+/// Keyslots of a store: enough for a person's devices and a paper key, and few enough to try them all at unlock.
 pub(super) const SLOTS: usize = 8;
 
 /// Bytes of a header.
 pub const HEADER_BYTES: usize = 4_096;
 
-/// What a header says. Its [`id`](super::Header::id) is bound to records, and so is `generation` to records and anchor, by the
-/// layers above.
+/// The fields of a header. The layers above bind its [`id`](super::Header::id) to records, and `generation` to records
+/// and the anchor.
 #[derive(Clone)]
 pub(super) struct Fields {
     pub(super) engine: EngineKind,
@@ -28,12 +30,12 @@ pub(super) struct Fields {
     pub(super) generation: u64,
     pub(super) data_key: SealedKey,
     pub(super) slots: [Slot; SLOTS],
-    /// The MAC of the header that this one was made from; zero in the first.
+    /// The MAC of the previous header; zero in the first.
     pub(super) before: HeaderMac,
 }
 
 impl Fields {
-    /// Seals the data key of a generation; its context is what the fields say of it.
+    /// Seals the data key of a generation.
     pub(super) fn seal_data_key(
         store: StoreId,
         generation: u64,
@@ -49,10 +51,10 @@ impl Fields {
         wrap_key.open(&aad, &self.data_key).ok()
     }
 
-    /// Every slot with its place.
-    pub(super) fn places(&self) -> impl Iterator<Item = (Place, &Slot)> {
+    /// Every slot with its address.
+    pub(super) fn addressed_slots(&self) -> impl Iterator<Item = (SlotAddress, &Slot)> {
         let store = self.store;
-        (0..).zip(&self.slots).map(move |(number, slot)| (Place { store, number }, slot))
+        (0..).zip(&self.slots).map(move |(number, slot)| (SlotAddress { store, number }, slot))
     }
 
     pub(super) fn unlock_costs(&self, kind: SlotKind) -> impl Iterator<Item = AdmittedCost> {
@@ -121,12 +123,17 @@ fn decode_slots(
         .iter()
         .map(|slot| Slot::decode(slot, limits))
         .collect::<Result<_, _>>()?;
-    slots.try_into().map_err(|_| HeaderError::Damaged("it has not eight keyslots"))
+    slots.try_into().map_err(|_| HeaderError::Damaged("it does not have eight keyslots"))
+}
+
+/// The revision after that of a header.
+pub(super) fn successor(header: HeaderId) -> Result<u64, HeaderError> {
+    header.revision.checked_add(1).ok_or(HeaderError::Tampered("a revision without successor"))
 }
 
 /// Whether this begins like a header that this build can read.
 pub(super) fn check_magic(bytes: &[u8]) -> Result<(), HeaderError> {
-    // What is cut short within the magic is still recognised as what it was.
+    // A header that was cut short within the magic is still recognised.
     if !bytes.iter().zip(&MAGIC).all(|(byte, magic)| byte == magic) {
         return Err(HeaderError::NotAStore);
     }
@@ -140,9 +147,8 @@ pub(super) fn check_magic(bytes: &[u8]) -> Result<(), HeaderError> {
     }
 }
 
-fn data_key_aad(store: StoreId, generation: u64, engine: EngineKind) -> Vec<u8> {
-    let parts: [&[u8]; 4] = [DATA_KEY_AAD, &store.0, &generation.to_le_bytes(), &[code_of(engine)]];
-    parts.concat()
+fn data_key_aad(store: StoreId, generation: u64, engine: EngineKind) -> DataKeyAad {
+    DataKeyAad { store, generation, engine: code_of(engine) }
 }
 
 const fn code_of(engine: EngineKind) -> u8 {
@@ -179,7 +185,6 @@ pub(super) mod at {
     pub(in crate::header) const CHECKSUM: usize = 4_064;
 }
 
-/// Not text, so that no editor or version control takes a header for it; the line feed shows if one did.
+/// Not text, so that editors and version control leave a header alone; a changed line feed would show that one did not.
 pub(super) const MAGIC: [u8; 8] = *b"\x89INMOST\n";
 const VERSION: u16 = 1;
-const DATA_KEY_AAD: &[u8; 16] = b"inmost/1 datakey";

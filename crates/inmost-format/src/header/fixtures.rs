@@ -1,13 +1,22 @@
 //! Headers for unit tests: tiny costs, raw keys that need no key derivation.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::missing_panics_doc,
+    reason = "for tests, which panic"
+)]
 
 use super::credential::{Credential, Enrolment};
 use super::fields::HEADER_BYTES;
 use super::label::SlotLabel;
-use super::unlocked::{NewHeader, Unlocked};
+use super::new_header::NewHeader;
+use super::unlocked::Unlocked;
 use crate::crypto::cost::{KdfCost, KdfLimits};
 use crate::crypto::keys::{Keyfile, RawKey, RecoveryKey};
 use crate::crypto::passphrase::Passphrase;
-use crate::crypto::prf::{self, StoreId};
+use crate::crypto::prf;
+use crate::crypto::store_id::StoreId;
 use crate::secret::SecretBytes;
 use inmost_storage::EngineKind;
 
@@ -77,7 +86,7 @@ pub fn created_with(credential: Credential) -> Unlocked {
         .unwrap()
 }
 
-/// What an attacker who knows the format can always do.
+/// Corrects the checksum, as any attacker who knows the format can.
 pub fn with_checksum(mut bytes: [u8; HEADER_BYTES]) -> [u8; HEADER_BYTES] {
     let checksum = prf::checksum(&bytes[..HEADER_BYTES - 32]);
     bytes[HEADER_BYTES - 32..].copy_from_slice(&checksum);

@@ -1,10 +1,15 @@
 //! The examples of docs/FORMAT.md, computed and opened again from the numbers on that page.
 
 use crate::crypto::cost::{KdfCost, KdfLimits};
-use crate::crypto::kdf::{self, Salt};
-use crate::crypto::keys::{DataKey, Keyfile, MasterKey, PasswordKey, RecordKeys, RecoveryKey};
+use crate::crypto::fixed_width::Empty;
+use crate::crypto::kdf;
+use crate::crypto::keys::{DataKey, Keyfile, MasterKey, PasswordKey, RecoveryKey};
 use crate::crypto::passphrase::Passphrase;
-use crate::crypto::prf::{self, PrfKey, Role, StoreId};
+use crate::crypto::prf::{self, PrfKey};
+use crate::crypto::record_keys::RecordKeys;
+use crate::crypto::registry::{GenerationMessage, Role, SlotMessage, role};
+use crate::crypto::salt::Salt;
+use crate::crypto::store_id::StoreId;
 use crate::crypto::unhex;
 use crate::header::Credential;
 use crate::header::Header;
@@ -22,8 +27,8 @@ fn password_key(page: &Page) -> PasswordKey {
     kdf::derive(&passphrase(), cost, &Salt(page.array("salt")), &page.store()).unwrap()
 }
 
-fn output(key: &impl PrfKey, role: Role, store: &StoreId, message: &[u8]) -> Vec<u8> {
-    prf::derive(key, role, store, &[message]).expose().to_vec()
+fn output<R: Role>(key: &impl PrfKey<R>, store: &StoreId, message: &R::Message) -> Vec<u8> {
+    prf::derive::<R>(key, store, message).expose().to_vec()
 }
 
 #[test]
@@ -36,23 +41,23 @@ fn the_keys_are_those_of_the_page() {
 
     let pdk = password_key(&page);
     expect("pdk", &|| pdk.expose_for_tests());
-    let message = |place: [u8; 2]| [&place, page.bytes("salt").as_slice()].concat();
-    expect("kek", &|| output(&pdk, Role::Kek, &store, &message([0, 1])));
-    expect("commitment", &|| output(&pdk, Role::Commitment, &store, &message([0, 1])));
+    let slot = |number, kind| SlotMessage { number, kind, salt: Salt(page.array("salt")) };
+    expect("kek", &|| output::<role::Kek>(&pdk, &store, &slot(0, 1)));
+    expect("commitment", &|| output::<role::Commitment>(&pdk, &store, &slot(0, 1)));
     let both = pdk.with_keyfile(&Keyfile::new(page.secret("keyfile")));
-    expect("kek 2", &|| output(&both, Role::Kek, &store, &message([1, 2])));
-    expect("commitment 2", &|| output(&both, Role::Commitment, &store, &message([1, 2])));
+    expect("kek 2", &|| output::<role::Kek>(&both, &store, &slot(1, 2)));
+    expect("commitment 2", &|| output::<role::Commitment>(&both, &store, &slot(1, 2)));
 
     let master = MasterKey::new(page.secret("master key"));
-    expect("wrap key", &|| output(&master, Role::WrapKey, &store, &[]));
+    expect("wrap key", &|| output::<role::WrapKey>(&master, &store, &Empty));
     expect("header mac key", &|| master.header_mac_key(&store).expose_for_tests());
-    expect("label key", &|| output(&master, Role::LabelKey, &store, &[]));
+    expect("label key", &|| output::<role::LabelKey>(&master, &store, &Empty));
     expect("anchor key", &|| master.anchor_key(&store).expose_for_tests());
 
     let data = DataKey::new(page.secret("data key"));
-    let generation = 1_u64.to_le_bytes();
-    expect("record key", &|| output(&data, Role::RecordKey, &store, &generation));
-    expect("address key", &|| output(&data, Role::AddressKey, &store, &generation));
+    let generation = GenerationMessage { generation: 1 };
+    expect("record key", &|| output::<role::RecordKey>(&data, &store, &generation));
+    expect("address key", &|| output::<role::AddressKey>(&data, &store, &generation));
     let records = RecordKeys::derive(&data, &store, 1);
     expect("address", &|| records.address(1, &page.array("object id"), 2).to_vec());
 }

@@ -8,9 +8,9 @@
 //! | 16 | 32 | the secret |
 //! | 48 | 32 | checksum of all before it |
 //!
-//! A file of its own form, where others take any file: a photograph that some program writes anew would be a lost
-//! store, and a damaged keyfile would look like a wrong passphrase. The checksum tells an accident; it stands
-//! beside the secret and tells a finder nothing that the file does not.
+//! Other programs take any file as a keyfile. Then a photograph that some program rewrites is a lost store, and a
+//! damaged keyfile looks like a wrong passphrase. So a keyfile has its own format. The checksum detects accidents. It
+//! stands beside the secret, so it reveals nothing that the file does not.
 
 use super::layout::{field, is_zero, put};
 use crate::crypto::keys::Keyfile;
@@ -31,12 +31,12 @@ impl Keyfile {
         Ok(Self::new(rng::secret()?))
     }
 
-    /// The keyfile that has this content, which stays with its owner, who wipes it. Does no I/O.
+    /// The keyfile with this content. The caller keeps the content and wipes it. Does no I/O.
     ///
     /// # Errors
-    /// [`KeyfileError`]; none of them says anything of the secret.
+    /// [`KeyfileError`], which reveals nothing of the secret.
     pub fn parse(bytes: &[u8]) -> Result<Self, KeyfileError> {
-        // What is cut short within the magic is still recognised as what it was.
+        // A keyfile that was cut short within the magic is still recognised.
         if bytes.is_empty() || !bytes.iter().zip(&MAGIC).all(|(byte, magic)| byte == magic) {
             return Err(KeyfileError::NotAKeyfile);
         }
@@ -79,19 +79,19 @@ impl Keyfile {
 pub struct KeyfileBytes(SecretBytes<KEYFILE_BYTES>);
 
 impl KeyfileBytes {
-    /// The bytes to write, into a file that its owner alone can read and that is kept apart from the store.
+    /// The bytes of the file. Only its owner may read that file, and it is kept apart from the store.
     #[must_use]
     pub fn expose(&self) -> &[u8] {
         self.0.expose()
     }
 }
 
-/// Why bytes are no keyfile.
+/// Why bytes are not a keyfile.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum KeyfileError {
     /// Another kind of file.
-    #[error("this is no keyfile")]
+    #[error("this is not a keyfile")]
     NotAKeyfile,
     /// A keyfile of a version that this build does not know.
     #[error("a keyfile of version {0} is unknown to this build")]
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn another_file_is_no_keyfile() {
+    fn another_file_is_not_a_keyfile() {
         for other in [&b""[..], b"passphrase\n", b"\x89INMOST\n", &[0; 80]] {
             assert_eq!(error_of(other), Some(KeyfileError::NotAKeyfile));
         }

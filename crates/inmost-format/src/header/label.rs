@@ -1,18 +1,18 @@
-//! What an owner calls a keyslot, stored sealed in the slot.
+//! Labels of keyslots, chosen by the owner and stored sealed in the slot.
 //!
 //! The plaintext is the time of enrolment in milliseconds since 1970 (8 bytes, little-endian), the
 //! label's length (1) and the label, padded with zeros (63): every sealed label has the same length.
 
-use zeroize::Zeroizing;
-
-use super::credential::SlotKind;
 use super::error::HeaderError;
 use super::layout::{field, put};
+use super::slot_kind::SlotKind;
 use crate::crypto::aead::{Nonce, Tag};
-use crate::crypto::keys::LabelKey;
+use crate::crypto::master_key::LabelKey;
+use crate::crypto::registry::LabelAad;
+use crate::secret::Wiped;
 
-/// What an owner calls a keyslot: at most 63 bytes of text in one line, stored sealed.
-pub struct SlotLabel(Zeroizing<String>);
+/// The label of a keyslot, chosen by the owner: at most 63 bytes of text in one line, stored sealed.
+pub struct SlotLabel(Wiped<String>);
 
 #[cfg(feature = "serde")]
 impl serde::Serialize for SlotLabel {
@@ -37,16 +37,16 @@ impl SlotLabel {
         if text.len() > LABEL_BYTES {
             return Err(LabelError::TooLong);
         }
-        // It is going to be shown in a terminal, which control characters command.
+        // Labels are shown in terminals, which obey control characters.
         if text.chars().any(char::is_control) {
             return Err(LabelError::ControlCharacter);
         }
-        Ok(Self(Zeroizing::new(text.to_owned())))
+        Ok(Self(Wiped::new(text.to_owned())))
     }
 
-    /// What a slot of this kind is called if nobody says otherwise.
+    /// The default label of a slot of this kind.
     pub fn of_kind(kind: SlotKind) -> Self {
-        Self(Zeroizing::new(kind.to_string()))
+        Self(Wiped::new(kind.to_string()))
     }
 
     /// The label as text.
@@ -56,19 +56,19 @@ impl SlotLabel {
     }
 }
 
-/// Why a text is no label.
+/// Why a text is not a label.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LabelError {
     /// More than 63 bytes.
     #[error("a label has at most 63 bytes")]
     TooLong,
-    /// A line end, a tab or the like.
+    /// A line break, a tab or another control character.
     #[error("a label has no control characters")]
     ControlCharacter,
 }
 
-/// A label and its time, sealed.
+/// A label and the time of its enrolment, sealed.
 #[derive(Clone)]
 pub(super) struct SealedLabel {
     nonce: Nonce,
@@ -79,13 +79,13 @@ pub(super) struct SealedLabel {
 impl SealedLabel {
     /// Seals a label and the time it is from.
     pub(super) fn seal(
-        aad: &[u8],
+        aad: &LabelAad,
         label: &SlotLabel,
         created_ms: u64,
         key: &LabelKey,
     ) -> Result<Self, HeaderError> {
         let text = label.as_str().as_bytes();
-        let mut plaintext = Zeroizing::new([0; LABEL_PLAINTEXT]);
+        let mut plaintext = Wiped::new([0; LABEL_PLAINTEXT]);
         let length = u8::try_from(text.len()).map_err(|_| HeaderError::Tampered(LABEL))?;
         let parts = created_ms.to_le_bytes().into_iter().chain([length]);
         let parts = parts.chain(text.iter().copied());
@@ -94,10 +94,15 @@ impl SealedLabel {
         Ok(Self { nonce, ciphertext: *plaintext, tag })
     }
 
-    /// The label and its time. Whatever is not as [`seal`](Self::seal) makes it is refused, although it did authenticate.
-    pub(super) fn open(&self, aad: &[u8], key: &LabelKey) -> Result<(SlotLabel, u64), HeaderError> {
+    /// The label and its time. A plaintext that [`seal`](Self::seal) would not have made is refused even if it
+    /// authenticates.
+    pub(super) fn open(
+        &self,
+        aad: &LabelAad,
+        key: &LabelKey,
+    ) -> Result<(SlotLabel, u64), HeaderError> {
         let tampered = HeaderError::Tampered(LABEL);
-        let mut plaintext = Zeroizing::new(self.ciphertext);
+        let mut plaintext = Wiped::new(self.ciphertext);
         key.aead()
             .open(&self.nonce, aad, plaintext.as_mut_slice(), &self.tag)
             .map_err(|_| tampered)?;
@@ -140,7 +145,8 @@ const LABEL: &str = "a keyslot's label";
 mod tests {
     use super::*;
     use crate::crypto::keys::MasterKey;
-    use crate::crypto::prf::StoreId;
+    use crate::crypto::salt::Salt;
+    use crate::crypto::store_id::StoreId;
 
     #[test]
     fn a_label_is_one_line_of_63_bytes_at_most() {
@@ -155,17 +161,19 @@ mod tests {
         }
     }
 
-    /// Whoever holds the keys can seal anything; a label still is nothing that commands a terminal.
+    /// A holder of the keys can seal anything; a label with control characters is refused all the same.
     #[test]
     fn what_authenticates_and_is_no_label_is_refused() {
-        let key = MasterKey::generate().unwrap().label_key(&StoreId([7; 16]));
+        let store = StoreId([7; 16]);
+        let key = MasterKey::generate().unwrap().label_key(&store);
+        let aad = LabelAad { store, number: 0, kind: 4, salt: Salt([1; 16]) };
         let open = |length: u8, text: &[u8]| {
             let mut plaintext = [0; LABEL_PLAINTEXT];
             let parts = [5, 0, 0, 0, 0, 0, 0, 0, length].into_iter().chain(text.iter().copied());
             plaintext.iter_mut().zip(parts).for_each(|(to, from)| *to = from);
-            let (nonce, tag) = key.aead().seal(b"aad", &mut plaintext).unwrap();
+            let (nonce, tag) = key.aead().seal(&aad, &mut plaintext).unwrap();
             let sealed = SealedLabel { nonce, ciphertext: plaintext, tag };
-            let (label, created_ms) = sealed.open(b"aad", &key).ok()?;
+            let (label, created_ms) = sealed.open(&aad, &key).ok()?;
             Some((label.as_str().to_owned(), created_ms))
         };
         assert_eq!(open(6, b"laptop"), Some(("laptop".to_owned(), 5)));

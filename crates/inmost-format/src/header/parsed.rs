@@ -3,17 +3,19 @@
 use inmost_storage::EngineKind;
 
 use super::admission::admit;
-use super::credential::SlotKind;
 use super::error::HeaderError;
 use super::fields::{Fields, HEADER_BYTES, at, check_magic};
 use super::layout::{field, put};
+use super::slot_kind::SlotKind;
 use super::slots::Slot;
 use crate::crypto::cost::{AdmittedCost, KdfLimits, KdfOutOfBounds};
 use crate::crypto::keys::{DataKey, HeaderMacKey, MasterKey};
-use crate::crypto::prf::{self, StoreId};
+use crate::crypto::prf;
+use crate::crypto::registry::HeaderMessage;
+use crate::crypto::store_id::StoreId;
 use crate::record::{HeaderId, HeaderMac};
 
-/// A header whose form is right. Whether it is true, only [`unlock`](Self::unlock) can tell.
+/// A header whose form is right. Only [`unlock`](Self::unlock) can tell whether it is authentic.
 #[derive(Clone)]
 pub struct Header {
     pub(super) fields: Fields,
@@ -36,9 +38,7 @@ impl Header {
         check_magic(bytes)?;
         let bytes: &[u8; HEADER_BYTES] =
             bytes.try_into().map_err(|_| HeaderError::Damaged("it is not 4,096 bytes long"))?;
-        if prf::checksum(before::<{ at::CHECKSUM }>(bytes))
-            != field::<{ at::CHECKSUM }, _, _>(bytes)
-        {
+        if prf::checksum(before_checksum(bytes)) != field::<{ at::CHECKSUM }, _, _>(bytes) {
             return Err(HeaderError::Damaged("its checksum does not fit"));
         }
         let fields = Fields::decode(bytes, limits)?;
@@ -60,7 +60,7 @@ impl Header {
     pub fn authenticate(&self, master: &MasterKey) -> Result<(), HeaderError> {
         let mac = field::<{ at::MAC }, _, _>(&self.bytes);
         let key = master.header_mac_key(&self.fields.store);
-        if key.verify(&self.fields.store, before::<{ at::MAC }>(&self.bytes), &mac) {
+        if key.verify(&self.fields.store, &before_mac(&self.bytes), &mac) {
             return Ok(());
         }
         Err(HeaderError::Tampered("the header"))
@@ -77,27 +77,27 @@ impl Header {
         &self.bytes
     }
 
-    /// Whether the header's own limits let it be unlocked, also while `other` is still in the place of one copy: a store
-    /// that cannot be unlocked must not come into being.
+    /// Whether the header's own limits let it be unlocked, also while one copy still is `other`. A store that could
+    /// not be unlocked is never written.
     pub(super) fn check_unlock(&self, other: Option<&Self>) -> Result<(), KdfOutOfBounds> {
         let fields: Vec<&Fields> =
             std::iter::once(self).chain(other).map(|header| &header.fields).collect();
         SlotKind::ALL.into_iter().try_for_each(|kind| admit(&fields, kind, &self.limits))
     }
 
-    /// The kinds of slot that are in use, each once. Nothing in it is authentic.
+    /// The kinds of slot that are in use, each once. Not authentic.
     pub fn kinds(&self) -> Vec<SlotKind> {
         let used =
             |kind| self.fields.slots.iter().filter_map(Slot::used).any(|slot| slot.kind == kind);
         SlotKind::ALL.into_iter().filter(|kind| used(*kind)).collect()
     }
 
-    /// What a try of all slots of one kind costs.
+    /// The costs of trying all slots of one kind.
     pub fn unlock_costs(&self, kind: SlotKind) -> impl Iterator<Item = AdmittedCost> {
         self.fields.unlock_costs(kind)
     }
 
-    /// What a root names this header by: [`revision`](Self::revision) and MAC.
+    /// The name of this header in a root: [`revision`](Self::revision) and MAC.
     pub fn id(&self) -> HeaderId {
         let mac = HeaderMac(field::<{ at::MAC }, _, _>(&self.bytes));
         HeaderId { revision: self.fields.revision, mac }
@@ -136,9 +136,9 @@ impl Header {
         limits: &KdfLimits,
     ) -> Result<Self, HeaderError> {
         let mut bytes = fields.encode();
-        let mac = key.mac(&fields.store, before::<{ at::MAC }>(&bytes));
+        let mac = key.mac(&fields.store, &before_mac(&bytes));
         put::<{ at::MAC }, _, _>(&mut bytes, &mac);
-        let checksum = prf::checksum(before::<{ at::CHECKSUM }>(&bytes));
+        let checksum = prf::checksum(before_checksum(&bytes));
         put::<{ at::CHECKSUM }, _, _>(&mut bytes, &checksum);
         let header = Self { fields, bytes, limits: *limits };
         header.check_unlock(None)?;
@@ -146,10 +146,15 @@ impl Header {
     }
 }
 
-/// What MAC and checksum cover.
-fn before<const END: usize>(bytes: &[u8; HEADER_BYTES]) -> &[u8] {
-    const { assert!(END <= HEADER_BYTES) };
-    bytes.get(..END).unwrap_or_default()
+/// The bytes that the MAC covers.
+fn before_mac(bytes: &[u8; HEADER_BYTES]) -> HeaderMessage {
+    field::<0, { at::MAC }, _>(bytes)
+}
+
+/// The bytes that the checksum covers.
+fn before_checksum(bytes: &[u8; HEADER_BYTES]) -> &[u8] {
+    const { assert!(at::CHECKSUM < HEADER_BYTES) };
+    bytes.get(..at::CHECKSUM).unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -14,9 +14,10 @@
 //! ```
 //!
 //! in GF(32) modulo x⁵ + x² + 1: `+` is exclusive or, and `2·` a shift to the left with 37 taken off (by exclusive or)
-//! where it reaches 32. The five weights differ, so every single wrong character and every two that changed places within a
-//! group are noticed in that group, and so are two groups that changed places; other slips are noticed 31 times in 32. The check
-//! characters are made of the key and keep nobody from trying keys, of which there are 2²⁵⁶.
+//! where it reaches 32. The five weights differ. So every single wrong character, every swap of two
+//! characters within a group and every swap of two groups is detected in its group; other mistakes are detected 31
+//! times in 32. The check characters depend on the key alone and do not stop an attacker from trying keys, of which
+//! there are 2²⁵⁶.
 
 use crate::crypto::keys::RecoveryKey;
 use crate::crypto::rng;
@@ -32,22 +33,22 @@ impl RecoveryKey {
         Ok(Self::new(rng::secret()?))
     }
 
-    /// The key that somebody typed from paper, in any case, with blanks and dashes wherever they like; O is read as 0,
-    /// I and L as 1. The text stays with its owner, who wipes it. Does no I/O.
+    /// The key in a text that was typed from paper, in upper or lower case, with blanks and dashes anywhere. O is
+    /// read as 0, I and L as 1. The caller keeps the text and wipes it. Does no I/O.
     ///
     /// # Errors
     /// [`RecoveryKeyError`], which names the group to look at and quotes nothing.
     ///
     /// ```
-    /// # extern crate inmost_format as inmost;
-    /// # use inmost::crypto::keys::RecoveryKey;
-    /// # use inmost::header::RecoveryKeyError;
+    /// # use inmost_format::crypto::keys::RecoveryKey;
+    /// # use inmost_format::crypto::rng::RandomnessFailed;
+    /// # use inmost_format::header::RecoveryKeyError;
     /// let text = RecoveryKey::generate()?.to_text();
     /// let mut typed = text.expose().to_lowercase().replace('-', " ");
     /// assert!(RecoveryKey::parse(&typed).is_ok());
     /// typed.replace_range(6..7, "!");
     /// assert_eq!(RecoveryKey::parse(&typed).err(), Some(RecoveryKeyError::NotACharacter { group: 2 }));
-    /// # Ok::<(), inmost::crypto::rng::RandomnessFailed>(())
+    /// # Ok::<(), RandomnessFailed>(())
     /// ```
     pub fn parse(text: &str) -> Result<Self, RecoveryKeyError> {
         // Room for a blank after each character and more, and a huge text costs nothing.
@@ -63,8 +64,8 @@ impl RecoveryKey {
     /// The key in the form that [`parse`](Self::parse) reads: groups of five characters, joined by dashes.
     ///
     /// # Security
-    /// Whoever sees it can open the store for good. It is for paper, once; not for a screen that is shared, a log, or
-    /// a file beside the store.
+    /// Anyone who sees the text can open the store from then on. Print it once, on paper. Never show it on a shared
+    /// screen, and never write it to a log or to a file beside the store.
     #[must_use]
     pub fn to_text(&self) -> RecoveryKeyText {
         on_wiped_stack::<DEEP, _>(|| {
@@ -75,7 +76,7 @@ impl RecoveryKey {
                 let symbols = data.into_iter().chain([check_symbol(number, &data)]);
                 let dash = (number > 0).then_some(b'-');
                 for byte in dash.into_iter().chain(symbols.filter_map(character)) {
-                    // There is room for exactly this.
+                    // The capacity is exactly the length of the text.
                     let _ = text.append(&[byte]);
                 }
             }
@@ -95,20 +96,18 @@ impl RecoveryKeyText {
     }
 }
 
-/// Why a text is no recovery key. Groups count from 1.
+/// Why a text is not a recovery key. Groups count from 1.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RecoveryKeyError {
-    /// A character that no recovery key has.
-    #[error(
-        "group {group} of the recovery key holds a character that is neither digit nor letter of it"
-    )]
+    /// A character that recovery keys do not use.
+    #[error("group {group} of the recovery key has a character that recovery keys do not use")]
     NotACharacter {
         /// In this group.
         group: u8,
     },
     /// A group with a character too few or too many.
-    #[error("group {group} of the recovery key has not five characters")]
+    #[error("group {group} of the recovery key does not have five characters")]
     GroupLength {
         /// This one.
         group: u8,
@@ -124,11 +123,11 @@ pub enum RecoveryKeyError {
     WrongLength,
 }
 
-/// What was typed, character for character, if all groups are right.
+/// The symbols of a typed text, if all groups are right.
 fn parse_symbols(text: &str) -> Result<SecretBytes<SYMBOLS>, RecoveryKeyError> {
     let mut count = 0;
-    // The first piece between blanks and dashes that is no whole number of groups. Of interest only if characters are
-    // missing or too many, since people write groups as they like.
+    // The first piece between blanks and dashes that is not a whole number of groups. It matters only if characters are
+    // missing or too many, because blanks and dashes may stand anywhere.
     let mut broken = None;
     let mut piece = 0;
     let symbols = SecretBytes::try_init_with(|symbols: &mut [u8; SYMBOLS]| {
@@ -229,172 +228,4 @@ const SYMBOLS: usize = GROUPS * GROUP;
 const TEXT_BYTES: usize = SYMBOLS + GROUPS - 1;
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::assert_leaks_nowhere;
-
-    fn counting() -> RecoveryKey {
-        RecoveryKey::new(SecretBytes::init_with(|key| {
-            (0..).zip(key).for_each(|(value, byte)| *byte = value);
-        }))
-    }
-
-    fn text() -> String {
-        counting().to_text().expose().to_owned()
-    }
-
-    fn error_of(text: &str) -> Option<RecoveryKeyError> {
-        RecoveryKey::parse(text).err()
-    }
-
-    fn characters() -> impl Iterator<Item = char> {
-        ALPHABET.iter().map(|byte| char::from(*byte))
-    }
-
-    #[test]
-    fn a_key_is_read_as_it_was_printed() {
-        assert_leaks_nowhere!(RecoveryKeyText);
-        for key in [counting(), RecoveryKey::generate().unwrap(), RecoveryKey::generate().unwrap()]
-        {
-            let text = key.to_text();
-            assert_eq!(text.expose().len(), 77);
-            assert_eq!(RecoveryKey::parse(text.expose()).unwrap().expose(), key.expose());
-        }
-        let ones = RecoveryKey::new(SecretBytes::init_with(|key| key.fill(255)));
-        assert!(ones.to_text().expose().contains("ZZZZ"));
-        assert_eq!(RecoveryKey::parse(ones.to_text().expose()).unwrap().expose(), &[255; 32]);
-    }
-
-    #[test]
-    fn no_two_characters_look_alike_and_what_does_is_read_right() {
-        assert!(!ALPHABET.iter().any(|byte| b"ILOUilou".contains(byte)));
-        let strict = text();
-        assert!(strict.contains('0') && strict.contains('1'));
-        for sloppy in [
-            strict.to_lowercase(),
-            strict.replace('0', "O").replace('1', "l"),
-            strict.replace('0', "o").replace('1', "I"),
-            strict.replace('-', ""),
-            strict.replace('-', " \n"),
-            strict.replace('-', "\u{2011}"),
-            strict.replace('-', " \u{2013} "),
-            format!("  {strict}\r\n"),
-            strict.replace('-', "").chars().flat_map(|char| [char, ' ']).collect(),
-        ] {
-            assert_eq!(RecoveryKey::parse(&sloppy).unwrap().expose(), counting().expose());
-        }
-    }
-
-    #[test]
-    fn every_wrong_character_is_noticed_in_its_group() {
-        let right = text();
-        for at in 0..right.len() {
-            if right.as_bytes()[at] == b'-' {
-                continue;
-            }
-            let group = group_at(at - at / 6);
-            for other in
-                characters().filter(|other| u32::from(right.as_bytes()[at]) != u32::from(*other))
-            {
-                let mut typed = right.clone();
-                typed.replace_range(at..=at, &other.to_string());
-                assert_eq!(error_of(&typed), Some(RecoveryKeyError::Typo { group }), "{typed}");
-            }
-            for other in ["U", "!", "é", "\0"] {
-                let mut typed = right.clone();
-                typed.replace_range(at..=at, other);
-                assert_eq!(error_of(&typed), Some(RecoveryKeyError::NotACharacter { group }));
-            }
-        }
-    }
-
-    #[test]
-    fn characters_that_changed_places_are_noticed_in_their_group() {
-        for key in [counting(), RecoveryKey::generate().unwrap()] {
-            let right = key.to_text().expose().to_owned();
-            let groups: Vec<&str> = right.split('-').collect();
-            for (number, group) in groups.iter().enumerate() {
-                for (one, other) in (0..5).flat_map(|one| (0..one).map(move |other| (one, other))) {
-                    let mut bytes = group.as_bytes().to_vec();
-                    bytes.swap(one, other);
-                    let swapped = String::from_utf8(bytes).unwrap();
-                    let mut typed = groups.clone();
-                    typed[number] = &swapped;
-                    let group = group_at(number * GROUP);
-                    let expected =
-                        (swapped != groups[number]).then_some(RecoveryKeyError::Typo { group });
-                    assert_eq!(error_of(&typed.join("-")), expected);
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn groups_that_changed_places_are_noticed() {
-        let right = text();
-        for (one, other) in (0..GROUPS).flat_map(|one| (0..one).map(move |other| (one, other))) {
-            let mut typed: Vec<&str> = right.split('-').collect();
-            typed.swap(one, other);
-            let group = group_at(other * GROUP);
-            assert_eq!(error_of(&typed.join("-")), Some(RecoveryKeyError::Typo { group }));
-        }
-    }
-
-    #[test]
-    fn a_missing_or_additional_character_is_looked_for_in_its_group() {
-        let right = text();
-        for at in (0..right.len()).filter(|at| right.as_bytes()[*at] != b'-') {
-            let group = group_at(at - at / 6);
-            let mut short = right.clone();
-            short.remove(at);
-            // In the last group nothing after it shows where it ends.
-            let expected = if group < 13 {
-                RecoveryKeyError::GroupLength { group }
-            } else {
-                error_of(&short).unwrap()
-            };
-            assert_eq!(error_of(&short), Some(expected));
-            let mut long = right.clone();
-            long.insert(at, 'Z');
-            let named = error_of(&long).unwrap();
-            assert!(
-                group == 13 || named == RecoveryKeyError::GroupLength { group },
-                "{named} for {long}"
-            );
-        }
-    }
-
-    /// Whoever left one out and went on with something else looks where it began.
-    #[test]
-    fn a_broken_group_is_named_before_a_wrong_character_that_comes_after_it() {
-        let mut groups: Vec<String> = text().split('-').map(str::to_owned).collect();
-        groups[2].pop();
-        groups[7].replace_range(1..2, "!");
-        let broken = Some(RecoveryKeyError::GroupLength { group: 3 });
-        assert_eq!(error_of(&groups.join("-")), broken);
-        groups.swap(2, 7);
-        assert_eq!(error_of(&groups.join("-")), Some(RecoveryKeyError::NotACharacter { group: 3 }));
-    }
-
-    #[test]
-    fn another_number_of_groups_is_the_wrong_length() {
-        let right = text();
-        for length in (5..right.len()).step_by(6) {
-            assert_eq!(error_of(right.get(..length).unwrap()), Some(RecoveryKeyError::WrongLength));
-        }
-        assert_eq!(error_of(""), Some(RecoveryKeyError::WrongLength));
-        assert_eq!(error_of(&format!("{right}-00000")), Some(RecoveryKeyError::WrongLength));
-        assert_eq!(error_of(&" ".repeat(1_000_000)), Some(RecoveryKeyError::WrongLength));
-    }
-
-    #[test]
-    fn the_bits_after_the_key_are_zero() {
-        // A last group that checks, with a bit set that no key has.
-        let mut typed: Vec<String> = text().split('-').map(str::to_owned).collect();
-        let mut data: Vec<u8> = typed[12].chars().filter_map(symbol).take(DATA).collect();
-        data[3] |= 1;
-        let check = check_symbol(12, &data);
-        typed[12] = data.into_iter().chain([check]).filter_map(character).map(char::from).collect();
-        assert_eq!(error_of(&typed.join("-")), Some(RecoveryKeyError::Typo { group: 13 }));
-    }
-}
+mod tests;

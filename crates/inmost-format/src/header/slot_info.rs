@@ -1,12 +1,12 @@
-//! What is known of a keyslot once its store is unlocked.
+//! The facts about a keyslot that an unlocked store gives.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use super::credential::SlotKind;
 use super::label::SlotLabel;
+use super::slot_kind::SlotKind;
 use crate::crypto::cost::KdfCost;
 
-/// What is known of a keyslot once the store is unlocked.
+/// The facts about a keyslot that an unlocked store gives.
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct SlotInfo {
     pub(super) number: u8,
@@ -18,25 +18,25 @@ pub struct SlotInfo {
 }
 
 impl SlotInfo {
-    /// From 0 to 7.
+    /// The number of the slot, from 0 to 7.
     #[must_use]
     pub fn number(&self) -> u8 {
         self.number
     }
 
-    /// What opens it.
+    /// The kind of credential that opens it.
     #[must_use]
     pub fn kind(&self) -> SlotKind {
         self.kind
     }
 
-    /// What its owner calls it.
+    /// Its label, chosen by the owner.
     #[must_use]
     pub fn label(&self) -> &str {
         self.label.as_str()
     }
 
-    /// What one guess at its passphrase costs, if it has one.
+    /// The cost of one guess at its passphrase, if it has one.
     #[must_use]
     pub fn kdf_cost(&self) -> Option<KdfCost> {
         self.cost

@@ -1,4 +1,4 @@
-//! Keyslots: eight places that each hold the master key, sealed for one credential.
+//! Keyslots: each of the eight holds the master key, sealed for one credential, or is free.
 //!
 //! A keyslot is 256 bytes, numbers little-endian:
 //!
@@ -15,27 +15,32 @@
 //! | 136 | 112 | sealed label: nonce 24, ciphertext 72, tag 16 |
 //! | 248 | 8 | zero |
 //!
-//! All of a free slot but its kind is random.
+//! In a free slot all bytes but the kind are random.
 
-use super::credential::{Credential, Enrolment, SlotKind};
+use super::credential::{Credential, Enrolment};
 use super::error::HeaderError;
 use super::label::SealedLabel;
 use super::layout::{field, is_zero, put};
 use super::slot_info::SlotInfo;
+use super::slot_kind::SlotKind;
 use crate::crypto::aead::{Nonce, SealedKey, Tag};
 use crate::crypto::cost::{AdmittedCost, KdfCost, KdfLimits};
-use crate::crypto::kdf::{self, KdfFailed, Salt};
-use crate::crypto::keys::{Commitment, CredentialSecret, Kek, LabelKey, MasterKey};
-use crate::crypto::prf::StoreId;
+use crate::crypto::kdf::{self, KdfFailed};
+use crate::crypto::keys::MasterKey;
+use crate::crypto::master_key::LabelKey;
+use crate::crypto::registry::{LabelAad, MasterKeyAad, SlotMessage};
 use crate::crypto::rng::{self, RandomnessFailed};
+use crate::crypto::salt::Salt;
+use crate::crypto::slot_keys::{SlotKeys, WrappedMasterKey};
+use crate::crypto::store_id::StoreId;
 
 /// Bytes of one keyslot.
 pub(super) const SLOT_BYTES: usize = 256;
 
-/// One of the eight places.
+/// One of the eight keyslots.
 #[derive(Clone)]
 pub(super) enum Slot {
-    /// Nothing but noise.
+    /// Random bytes.
     Free([u8; SLOT_BYTES - 1]),
     /// The master key, sealed.
     Used(KeySlot),
@@ -64,7 +69,7 @@ impl Slot {
         }
     }
 
-    /// Does no I/O. The cost that the bytes ask for is admitted here, before anyone could pay it.
+    /// Does no I/O. The cost that the bytes ask for is admitted here, before it can be paid.
     pub(super) fn decode(
         bytes: &[u8; SLOT_BYTES],
         limits: &KdfLimits,
@@ -96,8 +101,10 @@ impl Slot {
             kind,
             cost,
             salt: Salt(field::<{ at::SALT }, _, _>(bytes)),
-            commitment: Commitment(field::<{ at::COMMITMENT }, _, _>(bytes)),
-            master: decode_sealed_key(&field::<{ at::MASTER }, _, _>(bytes)),
+            master: WrappedMasterKey {
+                commitment: field::<{ at::COMMITMENT }, _, _>(bytes),
+                sealed: decode_sealed_key(&field::<{ at::MASTER }, _, _>(bytes)),
+            },
             label: SealedLabel::decode(&field::<{ at::LABEL }, _, _>(bytes)),
         }))
     }
@@ -114,8 +121,8 @@ impl Slot {
                 put::<{ at::PASSES }, _, _>(&mut bytes, &passes);
                 put::<{ at::LANES }, _, _>(&mut bytes, &lanes);
                 put::<{ at::SALT }, _, _>(&mut bytes, &slot.salt.0);
-                put::<{ at::COMMITMENT }, _, _>(&mut bytes, &slot.commitment.0);
-                put::<{ at::MASTER }, _, _>(&mut bytes, &encode_sealed_key(&slot.master));
+                put::<{ at::COMMITMENT }, _, _>(&mut bytes, &slot.master.commitment);
+                put::<{ at::MASTER }, _, _>(&mut bytes, &encode_sealed_key(&slot.master.sealed));
                 put::<{ at::LABEL }, _, _>(&mut bytes, &slot.label.encode());
             }
         }
@@ -130,15 +137,14 @@ pub(super) struct KeySlot {
     /// `Some` exactly for kinds with a passphrase.
     pub(super) cost: Option<AdmittedCost>,
     salt: Salt,
-    commitment: Commitment,
-    master: SealedKey,
+    master: WrappedMasterKey,
     label: SealedLabel,
 }
 
 impl KeySlot {
     /// Seals the master key for a credential, under a fresh salt.
     pub(super) fn seal(
-        place: &Place,
+        address: &SlotAddress,
         enrolment: &Enrolment,
         master: &MasterKey,
         limits: &KdfLimits,
@@ -146,109 +152,101 @@ impl KeySlot {
         let kind = enrolment.credential.kind();
         let cost = kind.has_passphrase().then(|| limits.admit(enrolment.cost)).transpose()?;
         let salt = Salt::generate()?;
-        let secrets = SlotSecrets::derive(place, &enrolment.credential, cost, &salt)?;
-        let label = SealedLabel::seal(
-            &label_aad(place, kind, &salt),
-            enrolment.label,
-            enrolment.now_ms,
-            &master.label_key(&place.store),
-        )?;
-        let aad = master_aad(place, kind, cost, &salt);
-        let commitment = secrets.commitment;
-        Ok(Self { kind, cost, salt, commitment, master: secrets.kek.seal(&aad, master)?, label })
+        let keys = slot_keys(address, &enrolment.credential, cost, &salt)?;
+        let master_aad = master_aad(address, kind, cost, salt);
+        Ok(Self {
+            kind,
+            cost,
+            salt,
+            master: keys.wrap_master(&master_aad, master)?,
+            label: SealedLabel::seal(
+                &label_aad(address, kind, salt),
+                enrolment.label,
+                enrolment.now_ms,
+                &master.label_key(&address.store),
+            )?,
+        })
     }
 
     /// The master key, or `None` if the slot is for another credential.
-    ///
-    /// # Security
-    /// The commitment decides that, before the AEAD is asked: the AEAD does not commit to its key, so
-    /// one ciphertext could be made to open for many passphrases and tell which group a victim's is in.
     pub(super) fn open(
         &self,
-        place: &Place,
+        address: &SlotAddress,
         credential: &Credential,
     ) -> Result<Option<MasterKey>, HeaderError> {
         if self.kind != credential.kind() {
             return Ok(None);
         }
-        let secrets = SlotSecrets::derive(place, credential, self.cost, &self.salt)?;
-        if !secrets.commitment.ct_eq(&self.commitment) {
-            return Ok(None);
-        }
-        let aad = master_aad(place, self.kind, self.cost, &self.salt);
-        match secrets.kek.open(&aad, &self.master) {
-            Ok(master) => Ok(Some(master)),
-            Err(_) => Err(HeaderError::Tampered("a keyslot")),
-        }
+        let keys = slot_keys(address, credential, self.cost, &self.salt)?;
+        let aad = master_aad(address, self.kind, self.cost, self.salt);
+        keys.unwrap_master(&aad, &self.master).map_err(|_| HeaderError::Tampered("a keyslot"))
     }
 
     /// Opens the label.
-    pub(super) fn describe(&self, place: &Place, key: &LabelKey) -> Result<SlotInfo, HeaderError> {
-        let aad = label_aad(place, self.kind, &self.salt);
+    pub(super) fn describe(
+        &self,
+        address: &SlotAddress,
+        key: &LabelKey,
+    ) -> Result<SlotInfo, HeaderError> {
+        let aad = label_aad(address, self.kind, self.salt);
         let (label, created_ms) = self.label.open(&aad, key)?;
         let cost = self.cost.map(AdmittedCost::cost);
-        let number = place.number;
+        let number = address.number;
         Ok(SlotInfo { number, kind: self.kind, cost, label, created_ms, is_current: false })
     }
 }
 
-/// Which slot of which store.
-pub(super) struct Place {
+/// The store and the number of a slot.
+pub(super) struct SlotAddress {
     pub(super) store: StoreId,
     pub(super) number: u8,
 }
 
-/// What a credential's secret gives in one place.
-pub(super) struct SlotSecrets {
-    kek: Kek,
-    commitment: Commitment,
-}
-
-impl SlotSecrets {
-    /// For a passphrase this is where the cost is paid.
-    fn derive(
-        place: &Place,
-        credential: &Credential,
-        cost: Option<AdmittedCost>,
-        salt: &Salt,
-    ) -> Result<Self, KdfFailed> {
-        let kind = credential.kind();
-        let password_key = |passphrase| match cost {
-            Some(cost) => kdf::derive(passphrase, cost, salt, &place.store),
-            None => Err(KdfFailed::Refused),
-        };
-        Ok(match credential {
-            Credential::Passphrase(passphrase) => {
-                Self::of(place, kind, salt, &password_key(passphrase)?)
-            }
-            Credential::PassphraseAndKeyfile(passphrase, keyfile) => {
-                Self::of(place, kind, salt, &password_key(passphrase)?.with_keyfile(keyfile))
-            }
-            Credential::RecoveryKey(key) => Self::of(place, kind, salt, *key),
-            Credential::RawKey(key) => Self::of(place, kind, salt, *key),
-        })
-    }
-
-    fn of(place: &Place, kind: SlotKind, salt: &Salt, secret: &impl CredentialSecret) -> Self {
-        let context = [place.number, kind.code()];
-        Self {
-            kek: Kek::derive(secret, &place.store, context, salt),
-            commitment: Commitment::derive(secret, &place.store, context, salt),
+/// The keys that a credential has in one slot. For a passphrase this is where the cost is paid.
+fn slot_keys(
+    address: &SlotAddress,
+    credential: &Credential,
+    cost: Option<AdmittedCost>,
+    salt: &Salt,
+) -> Result<SlotKeys, KdfFailed> {
+    let slot = SlotMessage { number: address.number, kind: credential.kind().code(), salt: *salt };
+    let store = &address.store;
+    let password_key = |passphrase| match cost {
+        Some(cost) => kdf::derive(passphrase, cost, salt, store),
+        None => Err(KdfFailed::Refused),
+    };
+    Ok(match credential {
+        Credential::Passphrase(passphrase) => {
+            SlotKeys::derive(&password_key(passphrase)?, store, &slot)
         }
+        Credential::PassphraseAndKeyfile(passphrase, keyfile) => {
+            SlotKeys::derive(&password_key(passphrase)?.with_keyfile(keyfile), store, &slot)
+        }
+        Credential::RecoveryKey(key) => SlotKeys::derive(*key, store, &slot),
+        Credential::RawKey(key) => SlotKeys::derive(*key, store, &slot),
+    })
+}
+
+fn master_aad(
+    address: &SlotAddress,
+    kind: SlotKind,
+    cost: Option<AdmittedCost>,
+    salt: Salt,
+) -> MasterKeyAad {
+    let cost = cost.map_or(NO_COST, AdmittedCost::cost);
+    MasterKeyAad {
+        store: address.store,
+        number: address.number,
+        kind: kind.code(),
+        memory_kib: cost.memory_kib(),
+        passes: cost.passes(),
+        lanes: cost.lanes(),
+        salt,
     }
 }
 
-fn master_aad(place: &Place, kind: SlotKind, cost: Option<AdmittedCost>, salt: &Salt) -> Vec<u8> {
-    let [memory, passes, lanes] = cost_fields(cost);
-    let numbers = [place.number, kind.code()];
-    let parts: [&[u8]; 7] =
-        [MASTER_AAD, &place.store.0, &numbers, &memory, &passes, &lanes, &salt.0];
-    parts.concat()
-}
-
-fn label_aad(place: &Place, kind: SlotKind, salt: &Salt) -> Vec<u8> {
-    let parts: [&[u8]; 4] = [LABEL_AAD, &place.store.0, &[place.number, kind.code()], &salt.0];
-    parts.concat()
+fn label_aad(address: &SlotAddress, kind: SlotKind, salt: Salt) -> LabelAad {
+    LabelAad { store: address.store, number: address.number, kind: kind.code(), salt }
 }
 
 fn cost_fields(cost: Option<AdmittedCost>) -> [[u8; 4]; 3] {
@@ -293,5 +291,3 @@ mod at {
 const FREE: u8 = 0;
 const NO_COST: KdfCost = KdfCost::new(0, 0, 0);
 const SEALED_KEY_BYTES: usize = 24 + 32 + 16;
-const MASTER_AAD: &[u8; 16] = b"inmost/1 slot\0\0\0";
-const LABEL_AAD: &[u8; 16] = b"inmost/1 label\0\0";

@@ -1,7 +1,7 @@
 //! One credential tried on the keyslots of both copies of the header.
 //!
-//! The copies hold the same slots, or nearly so after a crash. A slot is paid for once, in whichever copies it is; and
-//! all that one unlock may have to pay is admitted together, before any of it is.
+//! The copies hold the same slots, or nearly so after a crash. A slot is paid for once, even if both copies have it.
+//! The costs of one unlock are admitted together, before any of them is paid.
 
 use super::admission::{Tried, admit};
 use super::credential::Credential;
@@ -19,14 +19,14 @@ impl Header {
     /// # Errors
     /// [`KdfOutOfBounds`](HeaderError::KdfOutOfBounds) before anything is paid, if trying all of these
     /// slots would cost too much; [`WrongCredential`](HeaderError::WrongCredential);
-    /// [`Tampered`](HeaderError::Tampered) if a slot knows the credential and still something does not
-    /// authenticate; [`KdfFailed`](HeaderError::KdfFailed).
+    /// [`Tampered`](HeaderError::Tampered) if a slot belongs to the credential but a part of the header does
+    /// not authenticate; [`KdfFailed`](HeaderError::KdfFailed).
     pub fn unlock(&self, credential: &Credential<'_>) -> Result<Unlocked, HeaderError> {
         unlock_first(&[self], credential).map(|(_, keys)| keys)
     }
 }
 
-/// Opens the first of these headers that opens with a credential; answers which one it was.
+/// Opens the first of these headers that opens with a credential. Also returns its index.
 ///
 /// # Errors
 /// As [`Header::unlock`], of the last header that failed for another reason than a wrong credential.
@@ -52,7 +52,7 @@ pub fn unlock_first(
     })
 }
 
-/// What slots answered so far.
+/// The results of the slots tried so far.
 #[derive(Default)]
 struct Trials(Vec<(Tried, Result<Option<MasterKey>, HeaderError>)>);
 
@@ -62,18 +62,23 @@ impl Trials {
         header: &Header,
         credential: &Credential<'_>,
     ) -> Result<Unlocked, HeaderError> {
-        for (place, slot) in header.fields.places() {
+        for (address, slot) in header.fields.addressed_slots() {
             let Some(used) = slot.used() else { continue };
-            let tried = Tried::new(&place, slot);
-            let answer = match self.0.iter().position(|(other, _)| *other == tried) {
+            let tried = Tried::new(&address, slot);
+            let result = match self.0.iter().position(|(other, _)| *other == tried) {
                 Some(known) => self.0.swap_remove(known).1,
-                None => used.open(&place, credential),
+                None => used.open(&address, credential),
             };
-            match answer {
+            match result {
                 Ok(Some(master)) => match header.open_data_key(&master) {
                     Ok(data_key) => {
                         let header = header.clone();
-                        return Ok(Unlocked::of_authentic(header, place.number, master, data_key));
+                        return Ok(Unlocked::of_authentic(
+                            header,
+                            address.number,
+                            master,
+                            data_key,
+                        ));
                     }
                     // The other copy may hold the same slot and be authentic.
                     Err(error) => {

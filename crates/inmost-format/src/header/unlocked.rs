@@ -3,81 +3,31 @@
 //! A change never alters the header in use. It makes the [`NextHeader`], one revision on, for the caller
 //! to write to both copies and then to [`adopt`](Unlocked::adopt); a crash in between leaves the old one.
 
-use super::credential::{Credential, Enrolment, NewSlot};
+use super::credential::{Enrolment, NewSlot};
 use super::error::HeaderError;
-use super::fields::{Fields, HEADER_BYTES, SLOTS};
+use super::fields::{Fields, HEADER_BYTES, successor};
 use super::label::SlotLabel;
 use super::parsed::Header;
 use super::slot_info::SlotInfo;
-use super::slots::{KeySlot, Place, Slot};
-use crate::crypto::cost::KdfLimits;
-use crate::crypto::keys::{AnchorKey, DataKey, MasterKey, RecordKeys};
-use crate::crypto::prf::StoreId;
+use super::slots::{KeySlot, Slot, SlotAddress};
+use crate::crypto::keys::{AnchorKey, DataKey, MasterKey};
+use crate::crypto::record_keys::RecordKeys;
 use crate::record::HeaderId;
 use crate::secret::{DEEP, on_wiped_stack};
 use inmost_storage::EngineKind;
 
-/// The first header of a store.
-pub struct NewHeader<'a> {
-    /// The store's id, fresh.
-    pub store: StoreId,
-    /// The engine of its first generation.
-    pub engine: EngineKind,
-    /// The number of its first generation.
-    pub generation: u64,
-    /// The credential for its first slot.
-    pub enrolment: Enrolment<'a>,
-}
-
-impl NewHeader<'_> {
-    /// Draws the keys of a store and seals them for one credential.
-    ///
-    /// # Errors
-    /// [`HeaderError::KdfOutOfBounds`], [`HeaderError::KdfFailed`], [`HeaderError::Randomness`].
-    pub fn create(&self, limits: &KdfLimits) -> Result<Unlocked, HeaderError> {
-        self.seal(HeaderId::NONE, DataKey::generate()?, limits)
-    }
-
-    fn seal(
-        &self,
-        before: HeaderId,
-        data_key: DataKey,
-        limits: &KdfLimits,
-    ) -> Result<Unlocked, HeaderError> {
-        on_wiped_stack::<DEEP, _>(|| {
-            let master = MasterKey::generate()?;
-            let Self { store, engine, generation, ref enrolment } = *self;
-            let wrap_key = master.wrap_key(&store);
-            let place = Place { store, number: 0 };
-            let mut slots: [Slot; SLOTS] = Slot::all_free()?;
-            let [first, ..] = &mut slots;
-            *first = Slot::Used(KeySlot::seal(&place, enrolment, &master, limits)?);
-            let fields = Fields {
-                engine,
-                store,
-                revision: successor(before)?,
-                before: before.mac,
-                generation,
-                data_key: Fields::seal_data_key(store, generation, engine, &wrap_key, &data_key)?,
-                slots,
-            };
-            let header = Header::seal(fields, &master.header_mac_key(&store), limits)?;
-            Ok(Unlocked { header, is_current: Some(place.number), master, data_key })
-        })
-    }
-}
-
 /// The keys of a store and the header they came from, authentic.
 pub struct Unlocked {
     header: Header,
-    /// The slot of the credential that opened it, while it has one.
+    /// The slot through which it was opened, until that slot is freed.
     is_current: Option<u8>,
     master: MasterKey,
     data_key: DataKey,
 }
 
 impl Unlocked {
-    /// Only for what [`Header::open_data_key`] has found authentic, opened through slot `number`.
+    /// Only for a header that was just sealed, or that [`Header::open_data_key`] found authentic. Slot `number`
+    /// opened it.
     pub(super) fn of_authentic(
         header: Header,
         number: u8,
@@ -114,11 +64,14 @@ impl Unlocked {
     /// [`HeaderError::Tampered`] if a label does not open.
     pub fn slots(&self) -> Result<Vec<SlotInfo>, HeaderError> {
         let key = self.master.label_key(&self.header.store());
-        let used =
-            self.header.fields.places().filter_map(|(place, slot)| Some((place, slot.used()?)));
-        used.map(|(place, slot)| {
-            let is_current = self.is_current == Some(place.number);
-            Ok(SlotInfo { is_current, ..slot.describe(&place, &key)? })
+        let used = self
+            .header
+            .fields
+            .addressed_slots()
+            .filter_map(|(address, slot)| Some((address, slot.used()?)));
+        used.map(|(address, slot)| {
+            let is_current = self.is_current == Some(address.number);
+            Ok(SlotInfo { is_current, ..slot.describe(&address, &key)? })
         })
         .collect()
     }
@@ -150,13 +103,13 @@ impl Unlocked {
         &self,
         enrolment: &Enrolment,
     ) -> Result<(u8, NextHeader), HeaderError> {
-        let (place, _) = self
+        let (address, _) = self
             .header
             .fields
-            .places()
+            .addressed_slots()
             .find(|(_, slot)| slot.used().is_none())
             .ok_or(HeaderError::SlotsFull)?;
-        Ok((place.number, self.with_slot(&place, self.seal_slot(&place, enrolment)?)?))
+        Ok((address.number, self.with_slot(&address, self.seal_slot(&address, enrolment)?)?))
     }
 
     pub(super) fn replace_enrolment(
@@ -164,8 +117,8 @@ impl Unlocked {
         number: u8,
         enrolment: &Enrolment,
     ) -> Result<NextHeader, HeaderError> {
-        let place = self.used_place(number)?;
-        self.with_slot(&place, self.seal_slot(&place, enrolment)?)
+        let address = self.used_slot_address(number)?;
+        self.with_slot(&address, self.seal_slot(&address, enrolment)?)
     }
 
     /// Frees slot `number`.
@@ -174,14 +127,15 @@ impl Unlocked {
     /// [`HeaderError::NoSuchSlot`] and [`HeaderError::LastSlot`].
     ///
     /// # Security
-    /// This stops a credential in our program only: with an older copy of the header it still opens the
-    /// store. Ending that takes [`rotate`](Self::rotate).
+    /// The credential still opens the store through an older copy of the header. [`rotate`](Self::rotate) ends that.
     pub fn remove_slot(&self, number: u8) -> Result<NextHeader, HeaderError> {
-        let place = self.used_place(number)?;
-        if self.header.fields.places().filter(|(_, slot)| slot.used().is_some()).count() == 1 {
+        let address = self.used_slot_address(number)?;
+        if self.header.fields.addressed_slots().filter(|(_, slot)| slot.used().is_some()).count()
+            == 1
+        {
             return Err(HeaderError::LastSlot);
         }
-        self.with_slot(&place, Slot::free()?)
+        self.with_slot(&address, Slot::free()?)
     }
 
     /// Moves the store to another generation, written under `data_key`. All slots stay.
@@ -201,76 +155,34 @@ impl Unlocked {
         Ok(NextHeader { header: self.seal_next(fields)?, data_key: Some(data_key) })
     }
 
-    /// Moves the store to another generation and to a new master key, which only `keep` opens. Its slot keeps its label
-    /// and its cost. Also returns the slots that are dropped.
-    ///
-    /// # Errors
-    /// [`HeaderError::WrongCredential`] if `keep` opens no slot, and the errors of [`NewHeader::create`].
-    pub fn rotate(
-        &self,
-        generation: u64,
-        engine: EngineKind,
-        data_key: DataKey,
-        keep: &Credential,
-    ) -> Result<(Self, Vec<SlotInfo>), HeaderError> {
-        // Enrolling a credential that was mistyped would lock its owner out of the store for good.
-        let opened = self.header.unlock(keep)?;
-        let (kept, mut dropped): (Vec<_>, Vec<_>) =
-            opened.slots()?.into_iter().partition(|slot| slot.is_current);
-        let kept = kept.into_iter().next().ok_or(HeaderError::WrongCredential)?;
-        for slot in &mut dropped {
-            slot.is_current = false;
-        }
-        let enrolment = Enrolment {
-            credential: *keep,
-            cost: kept.cost.unwrap_or_default(),
-            label: &kept.label,
-            now_ms: kept.created_ms,
-        };
-        Ok((self.rotate_to(generation, engine, data_key, enrolment)?, dropped))
-    }
-
-    pub(super) fn rotate_to(
-        &self,
-        generation: u64,
-        engine: EngineKind,
-        data_key: DataKey,
-        enrolment: Enrolment,
-    ) -> Result<Self, HeaderError> {
-        let header = NewHeader { store: self.header.store(), engine, generation, enrolment };
-        let rotated = header.seal(self.header.id(), data_key, &self.header.limits)?;
-        rotated.header.check_unlock(Some(&self.header))?;
-        Ok(rotated)
-    }
-
-    /// Goes on with a header that has been written.
+    /// Puts a header in use that has been written.
     pub fn adopt(&mut self, next: NextHeader) {
         self.header = next.header;
-        self.is_current = self.is_current.filter(|number| self.used_place(*number).is_ok());
+        self.is_current = self.is_current.filter(|number| self.used_slot_address(*number).is_ok());
         if let Some(data_key) = next.data_key {
             self.data_key = data_key;
         }
     }
 
-    fn used_place(&self, number: u8) -> Result<Place, HeaderError> {
+    fn used_slot_address(&self, number: u8) -> Result<SlotAddress, HeaderError> {
         self.header
             .fields
-            .places()
-            .find(|(place, slot)| place.number == number && slot.used().is_some())
-            .map(|(place, _)| place)
+            .addressed_slots()
+            .find(|(address, slot)| address.number == number && slot.used().is_some())
+            .map(|(address, _)| address)
             .ok_or(HeaderError::NoSuchSlot(number))
     }
 
-    fn seal_slot(&self, place: &Place, enrolment: &Enrolment) -> Result<Slot, HeaderError> {
+    fn seal_slot(&self, address: &SlotAddress, enrolment: &Enrolment) -> Result<Slot, HeaderError> {
         on_wiped_stack::<DEEP, _>(|| {
-            KeySlot::seal(place, enrolment, &self.master, &self.header.limits).map(Slot::Used)
+            KeySlot::seal(address, enrolment, &self.master, &self.header.limits).map(Slot::Used)
         })
     }
 
-    fn with_slot(&self, place: &Place, slot: Slot) -> Result<NextHeader, HeaderError> {
+    fn with_slot(&self, address: &SlotAddress, slot: Slot) -> Result<NextHeader, HeaderError> {
         let mut fields = self.header.fields.clone();
-        let old = fields.slots.get_mut(usize::from(place.number));
-        *old.ok_or(HeaderError::NoSuchSlot(place.number))? = slot;
+        let old = fields.slots.get_mut(usize::from(address.number));
+        *old.ok_or(HeaderError::NoSuchSlot(address.number))? = slot;
         Ok(NextHeader { header: self.seal_next(fields)?, data_key: None })
     }
 
@@ -285,7 +197,7 @@ impl Unlocked {
     }
 }
 
-/// Settles what a new slot leaves open.
+/// Fills in the defaults of a new slot.
 fn enrol<T>(
     slot: &NewSlot<'_>,
     replaced: Option<&SlotInfo>,
@@ -301,10 +213,6 @@ fn enrol<T>(
     seal(&Enrolment { credential, cost, label, now_ms })
 }
 
-fn successor(header: HeaderId) -> Result<u64, HeaderError> {
-    header.revision.checked_add(1).ok_or(HeaderError::Tampered("a revision without successor"))
-}
-
 /// A header that has been made and not yet written.
 pub struct NextHeader {
     header: Header,
@@ -317,7 +225,7 @@ impl NextHeader {
         self.header.bytes()
     }
 
-    /// What the root has to name next.
+    /// The name that the next root gives this header.
     pub fn id(&self) -> HeaderId {
         self.header.id()
     }

@@ -1,6 +1,6 @@
-//! What a record is called: kind, object and index.
+//! The names of records: kind, object and index.
 //!
-//! The engine never sees these names; it sees their keyed hash.
+//! The engine never sees these names, only their keyed hash.
 
 use serde::{Deserialize, Serialize};
 
@@ -71,7 +71,7 @@ pub struct ObjectId(pub [u8; 16]);
 /// The full name of a record.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct RecordId {
-    /// What it is.
+    /// Its kind.
     pub kind: Kind,
     /// The folder or file it belongs to.
     pub object: ObjectId,

@@ -1,7 +1,7 @@
-//! The one place where record bodies become bytes and bytes become record bodies.
+//! The encoding of record bodies. No other module encodes or decodes them.
 //!
 //! bincode 2 in its standard configuration: little-endian, variable-length integers. It runs only on
-//! bytes that have authenticated, never reads past its limit and never leaves bytes over. docs/FORMAT.md
+//! bytes that have authenticated, never reads past its limit and refuses bytes that are left over. docs/FORMAT.md
 //! gives the bytes themselves, so that the codec can be replaced without changing them.
 
 use bincode::config::{self, Configuration, LittleEndian, Varint};

@@ -1,7 +1,7 @@
 //! The entries of a folder as a counted tree ordered by name.
 //!
 //! Inline in the head while they fit, else in leaves; a leaf that outgrows its record splits, one that
-//! withers takes in its neighbour. Totals and the meaning of a name are the caller's business.
+//! shrinks too much is joined with its neighbour. The caller keeps totals and gives names their meaning.
 
 use super::node::{Entries, Entry, EntryRange};
 use super::size_class::NODE_BYTES;
@@ -65,7 +65,7 @@ impl Body<Entries> {
         })
     }
 
-    /// Removes the entry of this name; absent is no error.
+    /// Removes the entry of this name, if there is one.
     pub fn remove_entry(
         &mut self,
         owner: &mut Owner<'_, impl NodeSink>,
@@ -140,7 +140,7 @@ impl Body<Entries> {
 }
 
 impl Entries {
-    /// Where a name is, or where it would be inserted.
+    /// The index of a name; as an error, the index at which it would be inserted.
     fn position(&self, name: &str) -> Result<usize, usize> {
         self.0.binary_search_by(|entry| entry.name.as_str().cmp(name))
     }

@@ -1,19 +1,20 @@
-//! What can be wrong with a record.
+//! Errors of records.
 
 use super::Kind;
+use crate::crypto::aead::SealError;
 use inmost_storage::StorageError;
 
 /// A record could not be read or made.
 #[derive(Debug)]
 pub enum RecordError {
-    /// The stored bytes are not what was written there last.
+    /// The stored bytes are not those that were written there last.
     Damaged {
-        /// What the record should have been.
+        /// The kind of the record that was expected.
         kind: Kind,
-        /// What is wrong with it.
+        /// Its flaw.
         flaw: Flaw,
     },
-    /// The operating system has no randomness to give.
+    /// The operating system gave no random bytes.
     Randomness,
     /// The engine failed.
     Storage(StorageError),
@@ -21,12 +22,12 @@ pub enum RecordError {
     TooLarge,
 }
 
-/// What is wrong with stored bytes.
+/// A flaw of stored bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Flaw {
     /// Nothing is stored at the address.
     Absent,
-    /// The length or version is none that this format has.
+    /// This format has no such length or no such version.
     Frame,
     /// The bytes authenticate as something else, or their body does not decode.
     Malformed,
@@ -36,7 +37,7 @@ pub enum Flaw {
     Stale,
     /// More than one reference names the record.
     Repeated,
-    /// A folder below more folders than a path can name.
+    /// A folder that is deeper than any path.
     TooDeep,
 }
 
@@ -51,6 +52,15 @@ impl Flaw {
             Self::Stale => "is not the version its parent refers to",
             Self::Repeated => "is referred to more than once",
             Self::TooDeep => "lies deeper than any path leads",
+        }
+    }
+}
+
+impl From<SealError> for RecordError {
+    fn from(error: SealError) -> Self {
+        match error {
+            SealError::Randomness(_) => Self::Randomness,
+            SealError::TooLong => Self::TooLarge,
         }
     }
 }

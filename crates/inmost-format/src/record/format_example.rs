@@ -10,7 +10,9 @@ use super::node::{Root, Text, What};
 use super::{Kind, Node, NodeSource, ObjectId, RecordError, RecordId, Sealed, Sealer, Tag};
 use super::{codec, load_file, load_folder};
 use crate::crypto::aead::Nonce;
-use crate::crypto::keys::{DataKey, RecordKeys};
+use crate::crypto::fixed_width::FixedWidth;
+use crate::crypto::keys::DataKey;
+use crate::crypto::record_keys::RecordKeys;
 
 /// The records in the order of the page, which is that of their nonces.
 const RECORDS: [(&str, Kind, u8, u64); 10] = [
@@ -101,7 +103,7 @@ fn the_records_are_those_of_the_page() {
         };
         let value = sealed.value.as_slice();
         expect("address", &sealed.address.0);
-        expect("aad", &example.sealer.associated_data(&sealed.address));
+        expect("aad", &example.sealer.associated_data(&sealed.address).encode());
         if let Some(whole) = of("value") {
             assert_eq!(value, whole);
             continue;

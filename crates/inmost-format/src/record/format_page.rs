@@ -1,8 +1,15 @@
 //! The numbers that docs/FORMAT.md gives in its examples.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::missing_panics_doc,
+    reason = "for tests, which panic"
+)]
 
 use std::collections::HashMap;
 
-use crate::crypto::prf::StoreId;
+use crate::crypto::store_id::StoreId;
 use crate::crypto::unhex;
 use crate::secret::SecretBytes;
 

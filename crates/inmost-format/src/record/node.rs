@@ -1,21 +1,18 @@
 //! The shapes that records hold: root, folders, files, and the nodes of their trees.
 //!
-//! Shapes only: which operation keeps which total right is decided above. Everything here that came from
-//! a user (names, text) is wiped when it is dropped.
+//! Shapes only: the layers above keep the totals right. Names and text are wiped when they are dropped.
 
-use std::fmt;
 use std::sync::Arc;
 
-use crate::secret::Wiped;
 use serde::{Deserialize, Serialize};
-use zeroize::Zeroize;
 
 use super::address::{Kind, ObjectId, RecordId};
 use super::codec::{self, CodecError};
+pub use super::folder::{Entries, Entry, EntryRange, FileInfo, Folder, Name, Totals, What};
 use super::header_id::HeaderId;
 use super::sealed::Tag;
 pub use super::text::{Text, TextCount};
-use super::tree::{Body, Inner, Leaf, Summary};
+use super::tree::{Body, Inner};
 
 /// A decoded record body; cheap to clone, and a clone shares the body until one of them changes it.
 #[derive(Clone)]
@@ -36,7 +33,7 @@ pub enum Node {
     Chunk(Arc<Text>),
 }
 
-/// What everything is reached from; always 256 bytes, whatever it says.
+/// The record from which everything else is reached; its plaintext always has 256 bytes.
 #[derive(Clone, Serialize, Deserialize)]
 pub struct Root {
     /// Commits since the store was made.
@@ -52,7 +49,7 @@ pub struct Root {
     pub bytes: u64,
     /// The folder that a user sees as the root.
     pub tree: Child,
-    /// The folder that holds what is being written or reaped.
+    /// The folder of files that are being written and of objects that are being reaped.
     pub system: Child,
 }
 
@@ -65,39 +62,6 @@ pub struct Child {
     pub tag: Tag,
 }
 
-/// The head of a folder.
-#[derive(Clone, Serialize, Deserialize)]
-pub struct Folder {
-    /// The last index given to a tree node of this folder; the next gets one more.
-    #[serde(with = "codec::fixed")]
-    pub next_index: u64,
-    /// Sums over what is below.
-    pub totals: Totals,
-    /// The entries.
-    pub body: Body<Entries>,
-}
-
-/// Sums over the entries of a folder and all that is below them, kept so that a listing of any folder reads
-/// only what it shows. "Visible" stops at a hidden name.
-#[derive(Clone, Copy, Default, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct Totals {
-    /// Visible entries of the folder itself.
-    #[serde(with = "codec::fixed")]
-    pub visible_children: u64,
-    /// Visible entries of its visible sub-folders.
-    #[serde(with = "codec::fixed")]
-    pub visible_grandchildren: u64,
-    /// Bytes of the visible files below.
-    #[serde(with = "codec::fixed")]
-    pub visible_bytes: u64,
-    /// All files below.
-    #[serde(with = "codec::fixed")]
-    pub files: u64,
-    /// Bytes of all files below.
-    #[serde(with = "codec::fixed")]
-    pub bytes: u64,
-}
-
 /// The head of a file.
 #[derive(Clone, Serialize, Deserialize)]
 pub struct File {
@@ -106,126 +70,6 @@ pub struct File {
     pub next_index: u64,
     /// The text.
     pub body: Body<Text>,
-}
-
-/// One name in a folder.
-#[derive(Clone, Serialize, Deserialize)]
-pub struct Entry {
-    /// The name, in NFC.
-    pub name: Name,
-    /// The object.
-    pub id: ObjectId,
-    /// The tag of its head.
-    pub tag: Tag,
-    /// Folder or file.
-    pub what: What,
-}
-
-/// What an entry names.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub enum What {
-    /// A folder; what is to be known of it is in its head.
-    Folder,
-    /// A file, with what a listing shows of it.
-    File(FileInfo),
-}
-
-/// What a folder knows of a file without opening it.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct FileInfo {
-    /// Bytes of text.
-    pub bytes: u64,
-    /// Lines of text.
-    pub lines: u64,
-    /// When it was created, in milliseconds since 1970.
-    pub created: u64,
-    /// When its text last changed, in milliseconds since 1970.
-    pub modified: u64,
-}
-
-/// A name of a folder or file; wiped on drop, never printed.
-#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Name(Wiped<String>);
-
-impl Name {
-    /// A copy of `name`.
-    pub fn new(name: &str) -> Self {
-        Self(Wiped::new(name.to_owned()))
-    }
-
-    /// The name itself.
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
-
-impl fmt::Debug for Name {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Name(..)")
-    }
-}
-
-/// Entries in code-point order of their names.
-#[derive(Clone, Default, Serialize, Deserialize)]
-pub struct Entries(pub Vec<Entry>);
-
-/// What an inner node knows of the entries below a child.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct EntryRange {
-    /// How many they are.
-    pub count: u64,
-    /// The first name.
-    pub first: Name,
-}
-
-impl Entries {
-    fn children_mut<E>(
-        &mut self,
-        mut visit: impl FnMut(RecordId, &mut Tag) -> Result<(), E>,
-    ) -> Result<(), E> {
-        self.0.iter_mut().try_for_each(|entry| visit(entry.head(), &mut entry.tag))
-    }
-}
-
-impl Summary for EntryRange {
-    type Count = u64;
-
-    fn count(&self) -> u64 {
-        self.count
-    }
-
-    fn join(&mut self, right: &Self) {
-        self.count = self.count.saturating_add(right.count);
-    }
-}
-
-impl Leaf for Entries {
-    type Summary = EntryRange;
-    const INNER: Kind = Kind::FolderInner;
-    const LEAF: Kind = Kind::FolderLeaf;
-
-    fn summary(&self) -> EntryRange {
-        EntryRange {
-            count: u64::try_from(self.0.len()).unwrap_or(u64::MAX),
-            first: self.0.first().map_or_else(|| Name::new(""), |entry| entry.name.clone()),
-        }
-    }
-
-    fn into_node(self) -> Node {
-        Node::FolderLeaf(Arc::new(self))
-    }
-
-    fn inner_into_node(inner: Inner<EntryRange>) -> Node {
-        Node::FolderInner(Arc::new(inner))
-    }
-
-    fn of_node(node: Node) -> Option<Arc<Self>> {
-        if let Node::FolderLeaf(entries) = node { Some(entries) } else { None }
-    }
-
-    fn inner_of_node(node: Node) -> Option<Arc<Inner<EntryRange>>> {
-        if let Node::FolderInner(inner) = node { Some(inner) } else { None }
-    }
 }
 
 impl From<Root> for Node {
@@ -327,23 +171,5 @@ impl Node {
             Self::FileInner(inner) => Arc::make_mut(inner).children_mut::<Text, E>(object, visit),
             Self::Chunk(_) => Ok(()),
         }
-    }
-}
-
-impl Entry {
-    /// The record that this entry refers to.
-    pub fn head(&self) -> RecordId {
-        match self.what {
-            What::Folder => RecordId::folder(self.id),
-            What::File(_) => RecordId::file(self.id),
-        }
-    }
-}
-
-impl Drop for Entry {
-    fn drop(&mut self) {
-        // Sizes and times are plaintext too; the name wipes itself.
-        self.id.0.zeroize();
-        self.what = What::Folder;
     }
 }

@@ -1,10 +1,18 @@
 //! Nodes without encryption and a seeded generator, for tests of shapes.
+#![allow(
+    clippy::unwrap_used,
+    clippy::len_without_is_empty,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::missing_panics_doc,
+    reason = "for tests, which panic and never ask whether it is empty"
+)]
 
 use std::collections::HashMap;
 
 use super::{Flaw, Node, NodeSink, NodeSource, ObjectId, RecordError, RecordId, Tag};
 
-/// What is removed or was never written is damage.
+/// Loading a node that was removed or never written is damage.
 #[derive(Default)]
 pub struct Plain(HashMap<RecordId, Node>);
 
@@ -33,7 +41,7 @@ impl NodeSink for Plain {
     }
 
     fn remove(&mut self, id: RecordId) {
-        assert!(self.0.remove(&id).is_some(), "removed what is not there");
+        assert!(self.0.remove(&id).is_some(), "removed an absent node");
     }
 }
 

@@ -8,24 +8,24 @@ use serde::{Deserialize, Serialize};
 
 use super::size_class::{self, PREFIX};
 use super::{Flaw, Kind, Node, ObjectId, RecordError, RecordId};
-use crate::crypto::aead::{self, AeadKey, Nonce};
-use crate::crypto::keys::RecordKeys;
-use crate::crypto::prf::StoreId;
-use crate::crypto::rng::RandomnessFailed;
+use crate::crypto::aead::{self, AeadKey, Nonce, SealError};
+use crate::crypto::record_keys::RecordKeys;
+use crate::crypto::registry::RecordAad;
+use crate::crypto::store_id::StoreId;
 use crate::limits::RECORD_FRAME;
 use inmost_storage::Address;
 
-/// The authentication tag of a record, as its parent remembers it.
+/// The authentication tag of a record, as its parent stores it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Tag(pub [u8; 16]);
 
 /// A record as the engine holds it.
 pub struct Sealed {
-    /// Where it goes.
+    /// Its address.
     pub address: Address,
-    /// What is stored there.
+    /// The value stored there.
     pub value: Vec<u8>,
-    /// What its parent must remember.
+    /// The tag that its parent refers to.
     pub tag: Tag,
 }
 
@@ -37,12 +37,12 @@ pub struct Sealer {
 }
 
 impl Sealer {
-    /// With the record keys of this generation of this store.
+    /// A sealer with the record keys of this generation of this store.
     pub fn new(keys: RecordKeys, store: StoreId, generation: u64) -> Self {
         Self { keys, store, generation }
     }
 
-    /// Where a record lives.
+    /// The address of a record.
     pub fn address(&self, id: RecordId) -> Address {
         Address(self.keys.address(id.kind.code(), &id.object.0, id.index))
     }
@@ -70,7 +70,11 @@ impl Sealer {
         &self,
         id: RecordId,
         node: &Node,
-        seal: impl FnOnce(&AeadKey, &[u8], &mut [u8]) -> Result<(Nonce, aead::Tag), RandomnessFailed>,
+        seal: impl FnOnce(
+            &AeadKey<RecordAad>,
+            &RecordAad,
+            &mut [u8],
+        ) -> Result<(Nonce, aead::Tag), SealError>,
     ) -> Result<Sealed, RecordError> {
         let length = node.encoded_len().map_err(|_| RecordError::TooLarge)?;
         let class = size_class::class_of(length).ok_or(RecordError::TooLarge)?;
@@ -86,8 +90,7 @@ impl Sealer {
         let body = padded.get_mut(..length).ok_or(RecordError::TooLarge)?;
         node.encode(body).map_err(|_| RecordError::TooLarge)?;
 
-        let (nonce, tag) = seal(self.keys.aead(), &self.associated_data(&address), plaintext)
-            .map_err(|_| RecordError::Randomness)?;
+        let (nonce, tag) = seal(self.keys.aead(), &self.associated_data(&address), plaintext)?;
         let (version, nonce_bytes) = header.split_at_mut(1);
         version.fill(VERSION);
         nonce_bytes.copy_from_slice(&nonce.0);
@@ -99,7 +102,7 @@ impl Sealer {
     pub fn open(&self, id: RecordId, value: &[u8], expected: &Tag) -> Result<Node, RecordError> {
         let damaged = |flaw| RecordError::Damaged { kind: id.kind, flaw };
         let (name, body) = self.open_any(&self.address(id), value).map_err(damaged)?;
-        // Only an authentic record can be stale; what does not authenticate was reported above.
+        // Only an authentic record can be stale; any other was reported above.
         if tag_of(value) != Some(*expected) {
             return Err(damaged(Flaw::Stale));
         }
@@ -129,13 +132,8 @@ impl Sealer {
         Ok((id, Body { plaintext, length }))
     }
 
-    pub(super) fn associated_data(&self, address: &Address) -> [u8; AAD] {
-        let mut data = [0; AAD];
-        let parts: [&[u8]; 4] = [LABEL, &self.store.0, &self.generation.to_le_bytes(), &address.0];
-        for (slot, byte) in data.iter_mut().zip(parts.into_iter().flatten()) {
-            *slot = *byte;
-        }
-        data
+    pub(super) fn associated_data(&self, address: &Address) -> RecordAad {
+        RecordAad { store: self.store, generation: self.generation, address: *address }
     }
 }
 
@@ -181,11 +179,8 @@ fn read_prefix(plaintext: &[u8]) -> Option<(RecordId, usize)> {
 }
 
 const VERSION: u8 = 1;
-const LABEL: &[u8; 16] = b"inmost/record/v1";
 /// Version and nonce.
 const HEADER: usize = 1 + 24;
-/// Label, store id, generation, address.
-const AAD: usize = 16 + 16 + 8 + 32;
 
 #[cfg(test)]
 mod tests;

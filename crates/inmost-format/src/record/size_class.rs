@@ -1,6 +1,6 @@
 //! The five lengths that a record may have on disk.
 //!
-//! Padding to few classes keeps the exact length of a text from whoever sees the stored values.
+//! Padding to few classes hides the exact length of a text from a reader of the stored values.
 
 use crate::limits::{RECORD_CLASSES, RECORD_FRAME};
 

@@ -26,7 +26,7 @@ impl Text {
     }
 }
 
-/// What an inner node knows of the text below a child.
+/// A summary of the text below a child of an inner node.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct TextCount {
     /// Bytes.

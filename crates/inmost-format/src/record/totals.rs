@@ -1,7 +1,7 @@
-//! The totals that a folder keeps of what is below it.
+//! The totals that a folder keeps of everything below it.
 //!
-//! Each entry contributes totals of its own, so keeping a folder right is taking away the old contribution of the
-//! entry that changed and adding the new one. "Visible" is part of what is stored, and so is defined here.
+//! Each entry contributes totals of its own. When an entry changes, its old contribution is subtracted and the new
+//! one is added. Stored totals depend on "visible", so it is defined here.
 
 use super::node::{Entry, Name, Totals, What};
 use super::{NodeSource, RecordError, load_folder};
@@ -12,7 +12,7 @@ pub fn is_hidden(name: &str) -> bool {
 }
 
 impl Totals {
-    /// What an entry adds to the totals of its folder.
+    /// The contribution of an entry to the totals of its folder.
     pub fn of_entry(source: &impl NodeSource, entry: &Entry) -> Result<Self, RecordError> {
         match entry.what {
             What::File(info) => Ok(Self::of_file(&entry.name, info.bytes)),
@@ -23,13 +23,13 @@ impl Totals {
         }
     }
 
-    /// What a file of this name and size adds.
+    /// The contribution of a file of this name and size.
     pub fn of_file(name: &Name, bytes: u64) -> Self {
         let (visible, visible_bytes) = if is_hidden(name.as_str()) { (0, 0) } else { (1, bytes) };
         Self { visible_children: visible, visible_grandchildren: 0, visible_bytes, files: 1, bytes }
     }
 
-    /// What a folder of this name adds that has the totals `below`.
+    /// The contribution of a folder of this name with the totals `below`.
     pub fn of_folder(name: &Name, below: &Self) -> Self {
         let Self { visible_children, visible_bytes, files, bytes, .. } = *below;
         if is_hidden(name.as_str()) {
@@ -44,12 +44,12 @@ impl Totals {
         }
     }
 
-    /// With another contribution added.
+    /// These totals with another contribution added.
     pub fn plus(&self, other: &Self) -> Self {
         self.each(other, u64::saturating_add)
     }
 
-    /// With a contribution taken away.
+    /// These totals with a contribution subtracted.
     pub fn minus(&self, other: &Self) -> Self {
         self.each(other, u64::saturating_sub)
     }

@@ -1,19 +1,18 @@
 //! The counted B+tree that folders and long files share.
 //!
 //! Leaves and inner nodes are records. An inner node's reference to a child carries the child's tag and a
-//! summary of what is below it, so a position is found by counting and a changed leaf rewrites only its path.
+//! summary of everything below it, so a position is found by counting and a changed leaf rewrites only its path.
 //! The tree is positional: one operation, [`Body::replace`], swaps a run of whole leaves for others and
-//! keeps the nodes between a quarter full and full. What a leaf means, and how full a leaf is, is its
-//! owner's business.
+//! keeps the nodes between a quarter full and full. The owner of a tree decides what its leaves mean
+//! and how full they are.
 //!
 //! Counted trees are Knuth's indexed trees (TAOCP 3, 6.2.3) with the fan-out of a B+tree.
 
 mod replace;
 #[cfg(test)]
 mod tests;
+mod visit;
 
-use std::collections::HashSet;
-use std::marker::PhantomData;
 use std::ops::{AddAssign, Deref};
 use std::sync::Arc;
 
@@ -25,7 +24,7 @@ use super::{Flaw, Kind, Node, NodeSource, ObjectId, RecordError, RecordId};
 
 pub use replace::{Owner, runs};
 
-/// What an inner node knows of everything below one child.
+/// The summary that an inner node keeps of everything below one child.
 pub trait Summary: Clone + Serialize + DeserializeOwned {
     /// The part of a summary that adds up; as `u64` it is the measure in which positions are given.
     type Count: Copy + Default + AddAssign + Into<u64>;
@@ -33,13 +32,13 @@ pub trait Summary: Clone + Serialize + DeserializeOwned {
     /// The counts.
     fn count(&self) -> Self::Count;
 
-    /// Extends this summary by that of what follows on the right.
+    /// Extends this summary by that of the next node on the right.
     fn join(&mut self, right: &Self);
 }
 
 /// A leaf: an ordered run of something, never empty inside a tree.
 pub trait Leaf: Clone + Default + Serialize + DeserializeOwned {
-    /// What inner nodes keep of a leaf.
+    /// The summary that inner nodes keep of a leaf.
     type Summary: Summary;
     /// The kind of an inner node's record.
     const INNER: Kind;
@@ -58,11 +57,11 @@ pub trait Leaf: Clone + Default + Serialize + DeserializeOwned {
     fn inner_of_node(node: Node) -> Option<Arc<Inner<Self::Summary>>>;
 }
 
-/// What the head of an object holds: one leaf, or the top of a tree of them.
+/// The body of an object's head: one leaf, or the top of a tree of leaves.
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(bound(serialize = "L: Leaf", deserialize = "L: Leaf"))]
 pub enum Body<L: Leaf> {
-    /// Everything, in the head itself; may be empty.
+    /// All content in the head itself; may be empty.
     Inline(L),
     /// The top node of a tree with at least one leaf.
     Tree(Inner<L::Summary>),
@@ -86,21 +85,21 @@ pub struct Ref<S> {
 }
 
 impl<S> Ref<S> {
-    /// What is below the child.
+    /// The summary of everything below the child.
     pub fn summary(&self) -> &S {
         &self.summary
     }
 }
 
-/// A leaf that was found, wherever it lives.
-pub enum Found<'a, L> {
+/// A leaf that was found, in the head or in a record of its own.
+pub enum FoundLeaf<'a, L> {
     /// In the head.
     Inline(&'a L),
     /// In a record of its own.
     Stored(Arc<L>),
 }
 
-impl<L> Deref for Found<'_, L> {
+impl<L> Deref for FoundLeaf<'_, L> {
     type Target = L;
 
     fn deref(&self) -> &L {
@@ -129,16 +128,17 @@ impl<L: Leaf> Body<L> {
 
     /// The leaf that `choose` leads to, with the counts before it.
     ///
-    /// `choose` gets the counts before a node and its references (never none), and answers the slot to descend to.
+    /// `choose` gets the counts before a node and its references, of which there is at least one, and returns the
+    /// index of the reference to descend to.
     pub fn find(
         &self,
         source: &impl NodeSource,
         object: ObjectId,
         choose: impl Fn(CountOf<L>, &[Ref<L::Summary>]) -> usize,
-    ) -> Result<(CountOf<L>, Found<'_, L>), RecordError> {
+    ) -> Result<(CountOf<L>, FoundLeaf<'_, L>), RecordError> {
         let mut before = CountOf::<L>::default();
         let mut node = match self {
-            Self::Inline(leaf) => return Ok((before, Found::Inline(leaf))),
+            Self::Inline(leaf) => return Ok((before, FoundLeaf::Inline(leaf))),
             Self::Tree(inner) => inner,
         };
         let mut held;
@@ -149,7 +149,7 @@ impl<L: Leaf> Body<L> {
             }
             let child = node.refs.get(slot).ok_or(malformed::<L>())?;
             if node.level <= 1 {
-                return Ok((before, Found::Stored(load_leaf::<L>(source, object, child)?)));
+                return Ok((before, FoundLeaf::Stored(load_leaf::<L>(source, object, child)?)));
             }
             held = load_inner::<L>(source, object, child, node.level)?;
             node = &held;
@@ -164,34 +164,8 @@ impl<L: Leaf> Body<L> {
         }
     }
 
-    /// Visits leaves in order, with the counts before each, from the first that ends after `from`.
-    /// The visitor answers whether to go on. A node that the tree has twice is damage: a forged tree of few nodes could
-    /// have more leaves than can be read.
-    pub fn visit<E: From<RecordError>>(
-        &self,
-        source: &impl NodeSource,
-        object: ObjectId,
-        from: u64,
-        visitor: &mut impl FnMut(CountOf<L>, &L) -> Result<bool, E>,
-    ) -> Result<(), E> {
-        match self {
-            Self::Inline(leaf) => visitor(CountOf::<L>::default(), leaf).map(drop),
-            Self::Tree(inner) => {
-                let mut walk = Visit::<_, L, _> {
-                    source,
-                    object,
-                    from,
-                    visitor,
-                    reached: HashSet::new(),
-                    leaf: PhantomData,
-                };
-                walk.inner(inner, CountOf::<L>::default()).map(drop)
-            }
-        }
-    }
-
-    /// The position from which at most `leaves` leaves remain, and how many they are; 0 and none for an inline body.
-    /// For taking a tree down from its end in steps of bounded size, without opening a leaf.
+    /// The position from which at most `leaves` leaves remain, and their number; both are 0 for an inline body.
+    /// With this a tree is removed from its end in steps of bounded size, without opening a leaf.
     pub fn tail(
         &self,
         source: &impl NodeSource,
@@ -213,7 +187,7 @@ impl<L: Leaf> Body<L> {
         Ok((end, node.refs.len().min(leaves)))
     }
 
-    /// The only leaf of a tree that has but one: such a tree may fit the head again.
+    /// The leaf of a tree that has a single one: such a tree may fit the head again.
     pub fn only_leaf(
         &self,
         source: &impl NodeSource,
@@ -243,7 +217,7 @@ impl<S: Summary> Inner<S> {
         count
     }
 
-    /// The children: what their records are called, the tag they should have, what should be below them.
+    /// The children: the name of the record, the tag that it must have, and the summary of everything below it.
     pub fn children<L: Leaf<Summary = S>>(
         &self,
         object: ObjectId,
@@ -263,51 +237,6 @@ impl<S: Summary> Inner<S> {
         self.refs
             .iter_mut()
             .try_for_each(|child| visit(child_id::<L>(object, level, child.index), &mut child.tag))
-    }
-}
-
-/// One visit of a run of leaves.
-struct Visit<'a, S, L, V> {
-    source: &'a S,
-    object: ObjectId,
-    from: u64,
-    visitor: &'a mut V,
-    /// Indexes of the nodes read so far.
-    reached: HashSet<u64>,
-    leaf: PhantomData<L>,
-}
-
-impl<S: NodeSource, L: Leaf, V> Visit<'_, S, L, V> {
-    /// Visits what is below a node; answers whether to go on after it.
-    fn inner<E: From<RecordError>>(
-        &mut self,
-        inner: &Inner<L::Summary>,
-        mut before: CountOf<L>,
-    ) -> Result<bool, E>
-    where
-        V: FnMut(CountOf<L>, &L) -> Result<bool, E>,
-    {
-        for child in &inner.refs {
-            let mut after = before;
-            after += child.summary.count();
-            if after.into() > self.from {
-                if !self.reached.insert(child.index) {
-                    return Err(repeated::<L>().into());
-                }
-                let go_on = if inner.level <= 1 {
-                    let leaf = load_leaf::<L>(self.source, self.object, child)?;
-                    (self.visitor)(before, &*leaf)?
-                } else {
-                    let node = load_inner::<L>(self.source, self.object, child, inner.level)?;
-                    self.inner(&node, before)?
-                };
-                if !go_on {
-                    return Ok(false);
-                }
-            }
-            before = after;
-        }
-        Ok(true)
     }
 }
 
@@ -346,10 +275,6 @@ fn measure<S: Summary>(child: &Ref<S>) -> u64 {
 
 fn malformed<L: Leaf>() -> RecordError {
     RecordError::Damaged { kind: L::INNER, flaw: Flaw::Malformed }
-}
-
-fn repeated<L: Leaf>() -> RecordError {
-    RecordError::Damaged { kind: L::INNER, flaw: Flaw::Repeated }
 }
 
 /// Levels of the highest tree. A node has two children at the least, when their names are of the longest, and a leaf

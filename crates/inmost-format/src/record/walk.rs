@@ -1,7 +1,7 @@
-//! Bounds of a walk over a whole tree, which somebody who has the keys may have made up.
+//! Bounds of a walk over a whole tree, which a holder of the keys may have forged.
 //!
 //! An honest tree has each record once, levels that count down, and no folder deeper than a path reaches. A walk that
-//! insists on it takes no more steps than there are records, and no more stack than a thread has.
+//! enforces this takes no more steps than there are records, and no more stack than a thread has.
 
 use std::collections::HashSet;
 
@@ -17,7 +17,7 @@ impl Reached {
     /// Marks a record, before it is read.
     ///
     /// # Errors
-    /// [`Flaw::Repeated`] if the walk was there before.
+    /// [`Flaw::Repeated`] if the walk has reached it before.
     pub fn mark(&mut self, id: RecordId) -> Result<(), RecordError> {
         if self.0.insert(id) { Ok(()) } else { Err(damaged(id.kind, Flaw::Repeated)) }
     }
@@ -28,23 +28,24 @@ impl Reached {
     }
 }
 
-/// How far down a node is.
+/// The depth of a node.
 #[derive(Clone, Copy)]
-pub struct Place {
-    /// Folders from the top, that of the node included.
+pub struct Depth {
+    /// Folders from the top to the node, its own included.
     folders: usize,
-    /// Levels of tree that are still below the node.
+    /// Levels of tree below the node.
     level: u8,
 }
 
-impl Place {
-    /// Above every folder: that of the root record.
+impl Depth {
+    /// The depth of the root record, above every folder.
     pub const TOP: Self = Self { folders: 0, level: 0 };
 
-    /// The place of a node that one at this place refers to. Does no I/O.
+    /// The depth of a node that one at this depth refers to. Does no I/O.
     ///
     /// # Errors
-    /// [`Flaw::Malformed`] if its level is not the next one down, [`Flaw::TooDeep`] for a folder that no path leads to.
+    /// [`Flaw::Malformed`] if its level is not the next one down, [`Flaw::TooDeep`] for a folder that is deeper than
+    /// any path.
     pub fn below(self, node: &Node) -> Result<Self, RecordError> {
         let head = |kind, folders, level| {
             if level > LEVELS {
@@ -74,6 +75,6 @@ fn damaged(kind: Kind, flaw: Flaw) -> RecordError {
     RecordError::Damaged { kind, flaw }
 }
 
-/// Folders below each other: the top one and those a path can name. What waits to be reaped lies no deeper in the
-/// system folder than it did in its own.
+/// Folders below each other: the top one and those a path can name. An object that waits to be reaped lies no deeper in
+/// the system folder than it did in its own.
 const FOLDERS: usize = PATH_DEPTH + 1;

@@ -1,15 +1,16 @@
 //! Memory for secrets: pages that are not swapped out, not in core dumps and not in forked children.
 //!
-//! One pool serves the process. Its pages are cut into granules; a [`Slot`] is a run of them, wiped before it
-//! is given back. Pages stay for the next secret, so the pool is as large as its fullest moment: a page
-//! holds the keys of several sessions.
+//! One pool serves the process. Its pages are cut into granules; a [`LockedCell`] is a run of them, wiped before it
+//! is given back. Pages are kept for the next secret, so the pool never shrinks; a page holds the keys of
+//! several sessions.
 //!
 //! Best effort: where the system refuses, secrets are held in the same way without the protection, and
-//! [`status`] says so. Nothing here fails, short of memory running out.
+//! [`status`] says so. Nothing here fails unless memory runs out.
 //!
-//! This is the only module with unsafe code.
+//! One of the two modules with unsafe code; the other is [`registers`](super::registers).
 #![allow(unsafe_code, reason = "placing values in pages of our own, and mlock and madvise on them")]
 
+use std::mem::MaybeUninit;
 use std::ptr::{self, NonNull};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::{process, slice};
@@ -17,12 +18,12 @@ use std::{process, slice};
 use zeroize::Zeroize;
 
 /// A value that lives in the pool until it is dropped.
-pub(super) struct Slot<T: ?Sized> {
+pub(super) struct LockedCell<T: ?Sized> {
     value: NonNull<T>,
     home: Run,
 }
 
-/// Granules of a chunk that belong to one slot.
+/// The granules of a chunk that belong to one cell.
 struct Run {
     start: NonNull<u8>,
     chunk: usize,
@@ -32,12 +33,12 @@ struct Run {
     owner: u32,
 }
 
-// SAFETY: a slot owns its granules alone, like a `Box` its allocation.
-unsafe impl<T: ?Sized + Send> Send for Slot<T> {}
-// SAFETY: as above; a shared slot gives out shared references only.
-unsafe impl<T: ?Sized + Sync> Sync for Slot<T> {}
+// SAFETY: a cell owns its granules alone, like a `Box` its allocation.
+unsafe impl<T: ?Sized + Send> Send for LockedCell<T> {}
+// SAFETY: as above; a shared cell gives out shared references only.
+unsafe impl<T: ?Sized + Sync> Sync for LockedCell<T> {}
 
-impl<const N: usize> Slot<[u8; N]> {
+impl<const N: usize> LockedCell<[u8; N]> {
     /// `N` zeros.
     pub(super) fn zeroed() -> Self {
         let home = pool().take(N);
@@ -45,16 +46,16 @@ impl<const N: usize> Slot<[u8; N]> {
     }
 }
 
-impl Slot<[u8]> {
-    /// As many zeros.
+impl LockedCell<[u8]> {
+    /// `length` zeros.
     pub(super) fn zeros(length: usize) -> Self {
         let home = pool().take(length);
         Self { value: NonNull::slice_from_raw_parts(home.start, length), home }
     }
 }
 
-impl<T> Slot<T> {
-    /// A value that was made elsewhere; wiping what is left of it there is up to the caller.
+impl<T> LockedCell<T> {
+    /// A value that was made elsewhere. The caller wipes what is left of it there.
     pub(super) fn holding(value: T) -> Self {
         const { assert!(align_of::<T>() <= GRANULE) };
         let home = pool().take(size_of::<T>());
@@ -65,40 +66,39 @@ impl<T> Slot<T> {
     }
 }
 
-impl<T: ?Sized> Slot<T> {
+impl<T: ?Sized> LockedCell<T> {
     /// The value.
     pub(super) fn get(&self) -> &T {
         // SAFETY: `value` points to a valid `T` (zeros are valid bytes) in granules that nothing else uses
-        // until the slot is dropped.
+        // until the cell is dropped.
         unsafe { self.value.as_ref() }
     }
 
     /// The value, to be changed.
     pub(super) fn get_mut(&mut self) -> &mut T {
-        // SAFETY: as above, and the slot is borrowed exclusively.
+        // SAFETY: as above, and the cell is borrowed exclusively.
         unsafe { self.value.as_mut() }
     }
 }
 
-impl<T: ?Sized> Drop for Slot<T> {
+impl<T: ?Sized> Drop for LockedCell<T> {
     fn drop(&mut self) {
-        // A forked child has the slot but not its pages.
+        // A forked child has the cell but not its pages.
         if self.home.owner != process::id() {
             return;
         }
         // SAFETY: the value is valid and is not used again.
         unsafe { ptr::drop_in_place(self.value.as_ptr()) };
-        // SAFETY: the run was taken with this length, its pages are never unmapped, and all of its bytes are
-        // initialised: zeros when it was taken, plain bytes or a `T` since.
-        let bytes = unsafe {
-            slice::from_raw_parts_mut(self.home.start.as_ptr(), self.home.granules * GRANULE)
-        };
+        let bytes = self.home.start.as_ptr().cast::<MaybeUninit<u8>>();
+        // SAFETY: the run was taken with this length, and its pages are never unmapped. The padding of a `T` need not
+        // be initialised, and so is no `u8`; a `MaybeUninit<u8>` need not be initialised either.
+        let bytes = unsafe { slice::from_raw_parts_mut(bytes, self.home.granules * GRANULE) };
         bytes.zeroize();
         pool().give_back(&self.home);
     }
 }
 
-/// What the system granted for the pages of the pool.
+/// The protections that the system granted to the pages of the pool.
 #[derive(Clone, Copy)]
 pub(super) struct Granted {
     /// All of them stay in memory.
@@ -107,9 +107,9 @@ pub(super) struct Granted {
     pub(super) undumped: bool,
 }
 
-/// What holds for every secret of this process; before the first one, what would hold for it.
+/// The protections that every secret of this process has; before the first one, those that it would have.
 pub(super) fn status() -> Granted {
-    drop(Slot::<[u8; GRANULE]>::zeroed());
+    drop(LockedCell::<[u8; GRANULE]>::zeroed());
     let all = Granted { locked: true, undumped: true };
     pool().chunks.iter().fold(all, |all, chunk| Granted {
         locked: all.locked && chunk.granted.locked,
@@ -126,12 +126,12 @@ struct Pool {
 /// Consecutive pages.
 struct Chunk {
     start: NonNull<u8>,
-    /// Which granules belong to a slot. The others are zero.
+    /// Which granules belong to a cell. The others are zero.
     used: Vec<bool>,
     granted: Granted,
 }
 
-// SAFETY: the pointer is that of pages which live as long as the process; they are reached through slots only.
+// SAFETY: the pointer is that of pages which live as long as the process; they are reached through cells only.
 unsafe impl Send for Chunk {}
 
 fn pool() -> MutexGuard<'static, Pool> {
@@ -178,7 +178,7 @@ impl Chunk {
         self.used.windows(granules).position(|run| run.iter().all(|used| !used))
     }
 
-    /// Marks a run that is free as used, and answers where it begins.
+    /// Marks a run that is free as used, and returns its first byte.
     fn take(&mut self, first: usize, granules: usize) -> NonNull<u8> {
         self.used.iter_mut().skip(first).take(granules).for_each(|used| *used = true);
         assert!(first < self.used.len(), "a run begins in its chunk");
@@ -213,7 +213,7 @@ impl Chunk {
         None
     }
 
-    /// Keeps pages from core dumps and forked children; answers for the dumps.
+    /// Keeps pages from core dumps and forked children; returns whether dumps leave them out.
     ///
     /// A child gets no such pages at all (`DONTFORK`) rather than zeroed ones (`WIPEONFORK`): it would go on
     /// with keys of zeros, and seal with them. So a session that is used in a forked child ends the child.
@@ -232,7 +232,7 @@ impl Chunk {
         false
     }
 
-    /// Ordinary memory, where there are no pages to be had. It is never freed, as pages are not.
+    /// Ordinary memory, for systems that grant no pages. It is never freed, as pages are not.
     fn of_heap(granules: usize) -> Self {
         let memory = Box::leak(vec![Granule([0; GRANULE]); granules].into_boxed_slice());
         let granted = Granted { locked: false, undumped: false };
@@ -252,22 +252,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn slots_do_not_overlap_and_come_back_zeroed() {
-        let mut slots: Vec<_> = (0..200_u8).map(|_| Slot::<[u8; 96]>::zeroed()).collect();
-        for (value, slot) in (1..).zip(&mut slots) {
-            assert_eq!(*slot.get(), [0; 96]);
-            slot.get_mut().fill(value);
+    fn cells_do_not_overlap_and_come_back_zeroed() {
+        let mut cells: Vec<_> = (0..200_u8).map(|_| LockedCell::<[u8; 96]>::zeroed()).collect();
+        for (value, cell) in (1..).zip(&mut cells) {
+            assert_eq!(*cell.get(), [0; 96]);
+            cell.get_mut().fill(value);
         }
-        for (value, slot) in (1..).zip(&slots) {
-            assert_eq!(*slot.get(), [value; 96]);
+        for (value, cell) in (1..).zip(&cells) {
+            assert_eq!(*cell.get(), [value; 96]);
         }
-        drop(slots);
-        assert!((0..200).all(|_| *Slot::<[u8; 96]>::zeroed().get() == [0; 96]));
+        drop(cells);
+        assert!((0..200).all(|_| *LockedCell::<[u8; 96]>::zeroed().get() == [0; 96]));
     }
 
     #[test]
-    fn a_slot_may_be_larger_than_a_page() {
-        let mut large = Slot::zeros(100_000);
+    fn a_cell_may_be_larger_than_a_page() {
+        let mut large = LockedCell::zeros(100_000);
         large.get_mut().fill(1);
         assert_eq!(large.get(), vec![1; 100_000]);
     }
@@ -275,9 +275,9 @@ mod tests {
     #[test]
     fn a_value_is_dropped_where_it_lies() {
         let value = std::sync::Arc::new(());
-        let slot = Slot::holding((std::sync::Arc::clone(&value), 7));
-        assert_eq!(slot.get().1, 7);
-        drop(slot);
+        let cell = LockedCell::holding((std::sync::Arc::clone(&value), 7));
+        assert_eq!(cell.get().1, 7);
+        drop(cell);
         assert_eq!(std::sync::Arc::strong_count(&value), 1);
     }
 
@@ -287,11 +287,11 @@ mod tests {
             for value in 0..8_u8 {
                 scope.spawn(move || {
                     for _ in 0..2_000 {
-                        let mut slot = Slot::<[u8; 64]>::zeroed();
-                        assert_eq!(*slot.get(), [0; 64]);
-                        slot.get_mut().fill(value);
+                        let mut cell = LockedCell::<[u8; 64]>::zeroed();
+                        assert_eq!(*cell.get(), [0; 64]);
+                        cell.get_mut().fill(value);
                         std::thread::yield_now();
-                        assert_eq!(*slot.get(), [value; 64]);
+                        assert_eq!(*cell.get(), [value; 64]);
                     }
                 });
             }

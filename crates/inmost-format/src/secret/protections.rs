@@ -1,8 +1,8 @@
-//! What keeps secrets from swap, core dumps and other processes, as far as the system grants it.
+//! Protections of secrets against swap, core dumps and other processes, as far as the system grants them.
 
 use super::locked;
 
-/// Which protections are in force. Each is best effort: where the system refuses one, everything works without.
+/// Which protections are in force. Each is best effort: if the system refuses one, everything works without it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 #[allow(clippy::struct_excessive_bools, reason = "facts that hold independently of each other")]
@@ -19,10 +19,11 @@ pub struct Protections {
     pub not_dumpable: bool,
 }
 
-/// What is in force now.
+/// The protections that are in force now.
 ///
 /// ```
-/// let protections = inmost::protections();
+/// # use inmost_format::secret::protections;
+/// let protections = protections();
 /// if !protections.keys_locked {
 ///     eprintln!("Keys may reach the swap space: raise the limit of locked memory (ulimit -l).");
 /// }
@@ -38,8 +39,8 @@ pub fn protections() -> Protections {
     }
 }
 
-/// Makes this process write no core dump and closes its memory to other processes of the same user; answers what
-/// is in force afterwards.
+/// Turns off core dumps of this process and closes its memory to other processes of the same user. Returns the
+/// protections that are in force afterwards.
 ///
 /// For a program to call before it has secrets. It concerns the whole process and cannot be undone: no debugger can
 /// attach any more, and programs that it starts inherit the limit of zero. The library never calls it.
@@ -49,7 +50,7 @@ pub fn harden_process() -> Protections {
     {
         use rustix::process::{Resource, Rlimit, setrlimit};
         let none = Rlimit { current: Some(0), maximum: Some(0) };
-        // What failed shows in the answer.
+        // A failure shows in the result.
         let _ = setrlimit(Resource::Core, none);
     }
     #[cfg(target_os = "linux")]
@@ -86,16 +87,16 @@ mod tests {
 
     use super::*;
 
-    /// The child's half of the next test; alone it has nothing to do, since what it does cannot be undone.
+    /// The child's half of the next test; alone it does nothing, since hardening cannot be undone.
     #[test]
     fn child_hardens_itself() {
         if std::env::var_os("INMOST_TEST_HARDEN").is_none() {
             return;
         }
-        let answer = harden_process();
-        assert!(answer.core_dumps_off);
-        assert_eq!(answer.not_dumpable, cfg!(target_os = "linux"));
-        assert_eq!(protections(), answer, "it stays so");
+        let hardened = harden_process();
+        assert!(hardened.core_dumps_off);
+        assert_eq!(hardened.not_dumpable, cfg!(target_os = "linux"));
+        assert_eq!(protections(), hardened, "it stays so");
         #[cfg(target_os = "linux")]
         {
             let limits = std::fs::read_to_string("/proc/self/limits").unwrap();
@@ -114,7 +115,7 @@ mod tests {
             .unwrap();
         let output = String::from_utf8_lossy(&child.stdout);
         assert!(child.status.success() && output.contains("1 passed"), "{output}");
-        // Nobody but whoever asks for it: a debugger can attach to this process as before.
+        // The parent did not ask for it: a debugger can attach to it as before.
         #[cfg(target_os = "linux")]
         assert!(!protections().not_dumpable);
     }

@@ -1,17 +1,20 @@
 //! Text and bytes that are wiped when they are dropped, at the speed of `memset`.
 //!
 //! [`zeroize::Zeroizing`] writes one byte at a time, so that wiping 4 KiB takes longer than copying it ten times, and a
-//! call wipes some ten buffers. Here zeros are written like any others, and the barrier of the same crate, made for that,
-//! keeps the compiler from leaving them out.
+//! call wipes some ten buffers. Here zeros are written like any other bytes. The barrier of the same crate, which was
+//! made for this, keeps the compiler from leaving them out.
 
-use std::fmt;
+use std::fmt::{self, Write as _};
+use std::io::{self, Read, Write};
 use std::ops::{Deref, DerefMut};
 
 use serde::{Deserialize, Serialize};
 use zeroize::optimization_barrier;
 
-/// A `String` or `Vec` whose whole capacity is overwritten when it is dropped. What it outgrew is not, so give it its
-/// final capacity at once.
+/// A `String`, `Vec` or array that is overwritten when it is dropped, with its whole capacity.
+///
+/// A `String` or `Vec` that grows by itself leaves its old content behind. Give it its final capacity at once, or add
+/// to it by [`append`](Wiped::append) alone.
 #[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Wiped<T: Wipe>(T);
@@ -20,6 +23,90 @@ impl<T: Wipe> Wiped<T> {
     /// Takes the value over; it is not copied.
     pub fn new(value: T) -> Self {
         Self(value)
+    }
+
+    /// The value itself, for an owner who wipes it.
+    pub fn into_inner(mut self) -> T
+    where
+        T: Default,
+    {
+        std::mem::take(&mut self.0)
+    }
+
+    /// Overwrites the content. A `String` or `Vec` is empty afterwards; a `Vec` keeps its memory.
+    pub fn wipe(&mut self) {
+        self.0.wipe();
+    }
+}
+
+impl Wiped<Vec<u8>> {
+    /// Appends `more`. If the memory is too small, a copy in a larger one takes its place and it is wiped.
+    pub fn append(&mut self, more: &[u8]) {
+        let needed = self.len().saturating_add(more.len());
+        if needed > self.capacity() {
+            let mut larger = Vec::with_capacity(needed.max(self.capacity().saturating_mul(2)));
+            larger.extend_from_slice(self);
+            *self = Self::new(larger);
+        }
+        self.0.extend_from_slice(more);
+    }
+
+    /// The bytes as text; `None` if they are not UTF-8. No copy is made.
+    pub fn into_text(self) -> Option<Wiped<String>> {
+        match String::from_utf8(self.into_inner()) {
+            Ok(text) => Some(Wiped::new(text)),
+            Err(error) => {
+                drop(Self::new(error.into_bytes()));
+                None
+            }
+        }
+    }
+
+    /// All the bytes of `reader`; `None` if there are more than `most`.
+    ///
+    /// # Errors
+    /// Those of the reader.
+    pub fn read(mut reader: impl Read, most: usize) -> io::Result<Option<Self>> {
+        let mut bytes = Self::default();
+        let mut chunk = Self::new(vec![0; CHUNK_BYTES]);
+        loop {
+            let length = match reader.read(&mut chunk) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                length => length?,
+            };
+            if length == 0 {
+                return Ok(Some(bytes));
+            }
+            if bytes.len().saturating_add(length) > most {
+                return Ok(None);
+            }
+            bytes.append(chunk.get(..length).unwrap_or_default());
+        }
+    }
+}
+
+impl Wiped<String> {
+    /// Appends `more`. If the memory is too small, a copy in a larger one takes its place and it is wiped.
+    pub fn append(&mut self, more: &str) {
+        let needed = self.len().saturating_add(more.len());
+        if needed > self.capacity() {
+            let mut larger = String::with_capacity(needed.max(self.capacity().saturating_mul(2)));
+            larger.push_str(self);
+            *self = Self::new(larger);
+        }
+        self.0.push_str(more);
+    }
+}
+
+/// Writes append, as [`Wiped::append`] does.
+impl Write for Wiped<Vec<u8>> {
+    fn write(&mut self, more: &[u8]) -> io::Result<usize> {
+        self.append(more);
+        Ok(more.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
     }
 }
 
@@ -49,16 +136,16 @@ impl<T: Wipe> From<T> for Wiped<T> {
     }
 }
 
-/// Says nothing of what it holds.
+/// Shows nothing of the content.
 impl<T: Wipe> fmt::Debug for Wiped<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Wiped").finish_non_exhaustive()
     }
 }
 
-/// What [`Wiped`] can hold.
+/// The types that [`Wiped`] can hold.
 pub trait Wipe {
-    /// Empties it, and overwrites all that it has allocated.
+    /// Overwrites the value with all of its memory; a `String` or `Vec` is empty afterwards.
     fn wipe(&mut self);
 }
 
@@ -72,11 +159,43 @@ impl<T: Copy + Default> Wipe for Vec<T> {
     }
 }
 
+impl<T: Copy + Default, const N: usize> Wipe for [T; N] {
+    fn wipe(&mut self) {
+        self.fill(T::default());
+        optimization_barrier(self);
+    }
+}
+
 impl Wipe for String {
     fn wipe(&mut self) {
         std::mem::take(self).into_bytes().wipe();
     }
 }
+
+/// Formats into a buffer of final size: `format!` grows its own, and leaves its smaller ones behind.
+pub fn format(arguments: fmt::Arguments<'_>) -> Wiped<String> {
+    struct Length(usize);
+    impl fmt::Write for Length {
+        fn write_str(&mut self, text: &str) -> fmt::Result {
+            self.0 = self.0.saturating_add(text.len());
+            Ok(())
+        }
+    }
+    let mut length = Length(0);
+    // Neither can fail: all of our types can be shown.
+    let _ = length.write_fmt(arguments);
+    let mut text = Wiped::new(String::with_capacity(length.0));
+    let _ = fmt::Write::write_fmt(&mut *text, arguments);
+    text
+}
+
+/// The parts of a text in one piece, allocated once.
+pub fn join(parts: &[&str]) -> Wiped<String> {
+    Wiped::new(parts.concat())
+}
+
+/// Bytes that a [`Wiped`] reads at a time: the capacity of a pipe on Linux.
+const CHUNK_BYTES: usize = 64 << 10;
 
 #[cfg(test)]
 mod tests {
@@ -84,8 +203,49 @@ mod tests {
     use std::any::Any;
 
     #[test]
-    fn it_says_nothing_of_what_it_holds() {
+    fn its_debug_form_shows_nothing() {
         assert_eq!(format!("{:?}", Wiped::new("secret".to_owned())), "Wiped { .. }");
+    }
+
+    #[test]
+    fn text_is_formatted_in_one_allocation_of_its_length() {
+        let text = format(format_args!("{} is {:>4}", "a".repeat(100), 7));
+        assert_eq!(
+            (text.as_str(), text.capacity()),
+            (format!("{} is    7", "a".repeat(100)).as_str(), 108)
+        );
+    }
+
+    #[test]
+    fn appending_keeps_the_content() {
+        let mut text = Wiped::new(String::new());
+        (0..100).for_each(|number| text.append(&number.to_string()));
+        assert_eq!(*text, (0..100).map(|number| number.to_string()).collect::<String>());
+    }
+
+    #[test]
+    fn bytes_are_written_cleared_and_turned_to_text() {
+        let mut bytes = Wiped::new(Vec::with_capacity(1));
+        for piece in ["a", "bc", "", "defgh"] {
+            bytes.write_all(piece.as_bytes()).unwrap();
+        }
+        assert_eq!(bytes.as_slice(), b"abcdefgh");
+        assert_eq!(bytes.clone().into_text().unwrap().as_str(), "abcdefgh");
+        bytes.wipe();
+        assert!(bytes.is_empty() && bytes.capacity() > 0);
+        bytes.append(&[0xff]);
+        assert!(bytes.into_text().is_none());
+        let mut array = Wiped::new([7; 4]);
+        array.wipe();
+        assert_eq!(*array, [0; 4]);
+    }
+
+    #[test]
+    fn reading_stops_at_the_bound() {
+        let read = |bytes: u64, most| Wiped::read(io::repeat(7).take(bytes), most).unwrap();
+        assert_eq!(read(200_000, 200_000).unwrap().len(), 200_000);
+        assert!(read(200_001, 200_000).is_none());
+        assert!(read(0, 0).unwrap().is_empty());
     }
 
     #[cfg(target_os = "linux")]
@@ -113,7 +273,7 @@ mod tests {
         left_of(|text| Box::new(text), false);
         left_of(|text| Box::new(Wiped::new(text)), true);
         left_of(|text| Box::new(Wiped::new(text.into_bytes())), true);
-        // What lies beyond the length counts too.
+        // The bytes beyond the length count too.
         left_of(|mut text| (text.clear(), Box::new(Wiped::new(text))).1, true);
     }
 }

@@ -1,8 +1,8 @@
-//! What anchors make of a rotation.
+//! Tests of anchors across a rotation.
 
 use super::*;
 
-/// An application's anchor; a failing one keeps what it has.
+/// An application's anchor. While it fails, it keeps its value.
 #[derive(Default)]
 struct Kept {
     value: Mutex<Option<Vec<u8>>>,
@@ -29,17 +29,17 @@ impl FreshnessAnchor for Kept {
 #[test]
 fn a_store_from_before_its_rotation_is_refused_by_the_anchor_of_the_application() {
     let kept = Arc::new(Kept::default());
-    put_back_what_was_before_a_rotation(VaultOptions::new().freshness_anchor(kept.clone()), true);
+    restore_the_state_before_a_rotation(VaultOptions::new().freshness_anchor(kept.clone()), true);
     assert_eq!(kept.value.lock().unwrap().as_ref().unwrap().len(), 88);
 }
 
-/// It was opened without a word, and the new generation was deleted.
+/// Without this check, the store opened without a warning and its new generation was deleted.
 #[test]
 fn headers_and_records_from_before_a_rotation_are_refused_by_the_anchor_beside_them() {
-    put_back_what_was_before_a_rotation(VaultOptions::new(), false);
+    restore_the_state_before_a_rotation(VaultOptions::new(), false);
 }
 
-fn put_back_what_was_before_a_rotation(options: VaultOptions, even_the_anchor: bool) {
+fn restore_the_state_before_a_rotation(options: VaultOptions, even_the_anchor: bool) {
     let secrets = Secrets::new(1);
     let store = Store::create_by(options, secrets.passphrase());
     let anchor = store.memory.read_anchor().unwrap();
@@ -55,7 +55,7 @@ fn put_back_what_was_before_a_rotation(options: VaultOptions, even_the_anchor: b
             store.memory.write_anchor(slot, bytes).unwrap();
         }
     }
-    // Everything is put back; whoever has the old keys can also make the old store look newer than it was.
+    // Everything is restored from a copy. With the old keys an attacker can also make the old store look newer.
     store.put_back(&headers);
     for generation in store.memory.generations().unwrap() {
         store.memory.remove_generation(generation).unwrap();
@@ -72,7 +72,7 @@ fn put_back_what_was_before_a_rotation(options: VaultOptions, even_the_anchor: b
 }
 
 #[test]
-fn an_interrupted_rotation_is_no_rollback_to_the_anchor_of_the_application() {
+fn an_interrupted_rotation_does_not_count_as_a_rollback() {
     let secrets = Secrets::new(1);
     for fault in [Fault::Refused, Fault::Unreported, Fault::Stopped] {
         for operation in 1.. {
@@ -110,7 +110,7 @@ fn a_rotation_that_the_anchor_of_the_application_would_miss_is_refused() {
     assert!(matches!(refused, StoreError::AnchorUnavailable), "{refused}");
     session.files().write("/memories/after", "the session goes on").unwrap();
     session.lock();
-    // One that could not be read when the store was unlocked may come back meanwhile; it is not written then.
+    // An anchor that could not be read at unlock may work again later, but it is not written in this session.
     let session = store.unlock(secrets.raw()).unwrap();
     *kept.failing.lock().unwrap() = false;
     let refused = session.rotate(secrets.raw()).err().unwrap();
@@ -140,7 +140,7 @@ fn a_new_store_does_not_take_the_anchor_of_another() {
 }
 
 #[test]
-fn the_status_tells_of_an_anchor_that_fails() {
+fn the_status_reports_a_failing_anchor() {
     let (secrets, kept) = (Secrets::new(1), Arc::new(Kept::default()));
     let options = VaultOptions::new().freshness_anchor(kept.clone());
     let store = Store::create_by(options, secrets.passphrase());
@@ -162,7 +162,7 @@ fn the_status_tells_of_an_anchor_that_fails() {
     let session = store.unlock(secrets.passphrase()).unwrap();
     *kept.failing.lock().unwrap() = false;
     write(&session, "on");
-    // What it would have said of this store at its unlock nobody knows any more.
+    // Its comparison with this store at unlock was lost.
     assert_eq!(status(&session), AnchorStatus::Failing);
     session.lock();
     assert_eq!(status(&store.unlock(secrets.passphrase()).unwrap()), AnchorStatus::Active);

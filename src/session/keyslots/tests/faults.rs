@@ -1,8 +1,8 @@
-//! Changes of keyslots that are interrupted.
+//! Tests of interrupted keyslot changes.
 
 use super::*;
 
-/// A change of who may open a store with the passphrase and raw key of `Secrets::new(1)` in slots 0 and 1.
+/// A keyslot change on a store that has the passphrase and raw key of `Secrets::new(1)` in slots 0 and 1.
 #[derive(Clone, Copy, Debug)]
 enum Change {
     Add,
@@ -24,8 +24,8 @@ impl Change {
         }
     }
 
-    /// Whether the passphrase of `Secrets::new(1)` opens the store afterwards, and that of `Secrets::new(2)`; the raw
-    /// key always does.
+    /// Whether the passphrases of `Secrets::new(1)` and `Secrets::new(2)` open the store afterwards. The raw key always
+    /// does.
     fn opens_after(self) -> (bool, bool) {
         match self {
             Self::Add => (true, true),
@@ -35,8 +35,8 @@ impl Change {
     }
 }
 
-/// A store with a fault at one operation of a change, counted from 1; answers whether the change was acknowledged, and
-/// whether it met the fault.
+/// A store after a fault at one operation of a change, counted from 1. Returns whether the change was acknowledged, and
+/// whether it reached the fault.
 fn faulty_change(change: Change, operation: u64, fault: Fault) -> (Store, bool, bool) {
     let one = Secrets::new(1);
     let store = Store::create(one.passphrase());
@@ -82,7 +82,7 @@ fn at_every_operation(mut check: impl FnMut(Change, &Store, bool, &str)) {
 fn after_a_fault_at_any_operation_the_store_is_as_before_or_as_after() {
     let (one, two) = (Secrets::new(1), Secrets::new(2));
     at_every_operation(|change, store, made, case| {
-        // The credential that both states have decides for one of them.
+        // The credential that both states have makes the unlock settle on one of them.
         assert!(store.opens(one.raw()), "{case}");
         let opens = (store.opens(one.passphrase()), store.opens(two.passphrase()));
         let after = change.opens_after();
@@ -93,7 +93,7 @@ fn after_a_fault_at_any_operation_the_store_is_as_before_or_as_after() {
 #[test]
 fn after_a_fault_at_any_operation_no_credential_finds_a_false_rollback() {
     let (one, two) = (Secrets::new(1), Secrets::new(2));
-    // Each credential is the first to find the store as the fault left it; any other answer than open or wrong panics.
+    // Each credential in turn is the first after the fault. Any result but success or a wrong credential panics.
     for first in [one.passphrase(), two.passphrase(), one.raw()] {
         at_every_operation(|change, store, made, case| {
             let opened = store.opens(first);
@@ -103,7 +103,7 @@ fn after_a_fault_at_any_operation_no_credential_finds_a_false_rollback() {
                 assert_eq!(opened, if is_old { old } else { new }, "{case}");
             }
             assert!(store.opens(one.raw()), "{case}");
-            // And whatever it decided stays.
+            // The state that it settled on remains.
             if opened {
                 assert!(store.opens(first), "{case}");
             }
@@ -170,6 +170,6 @@ fn a_failed_change_halts_the_session() {
             break;
         }
     }
-    // Both copies, the root's batch and its sync; not the anchor.
+    // Both copies, the root's batch and its sync, but not the anchor.
     assert_eq!(halted, 4);
 }

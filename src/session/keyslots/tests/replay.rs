@@ -1,4 +1,4 @@
-//! Headers that were authentic once and never became the store's, or no longer are.
+//! Tests of headers that were authentic but never became the store's, or no longer are.
 
 use super::*;
 
@@ -13,7 +13,7 @@ fn shared() -> Store {
     store
 }
 
-/// The store as a copy of its folder goes on under `change`.
+/// A copy of the store's folder, changed independently by `change`.
 fn elsewhere(store: &Store, change: impl FnOnce(&Session)) -> Store {
     let copy = Store { memory: store.memory.duplicate(), options: store.options.clone() };
     let session = copy.unlock(Secrets::new(1).passphrase()).unwrap();
@@ -28,7 +28,8 @@ fn remove_raw_key(store: &Store) {
     session.lock();
 }
 
-/// No credential opens the store with this header in both places, nor is a rollback to it accepted.
+/// Asserts that no credential opens the store with this header in both copies, and that a rollback to it is not
+/// accepted.
 fn assert_refused(store: &Store, header: &[u8], credentials: &[Credential<'_>]) {
     let headers = [header.to_vec(), header.to_vec()];
     store.put_back(&headers);
@@ -42,8 +43,9 @@ fn assert_refused(store: &Store, header: &[u8], credentials: &[Credential<'_>]) 
     assert_eq!(store.headers(), headers, "nothing was repaired");
 }
 
-/// A change lost power after copy A. Whoever kept that copy waits until the old passphrase, which opens copy B only, has
-/// discarded it and a keyslot was removed: two headers of one revision, both authentic, and one brings the slot back.
+/// A change lost power after copy A, and an attacker kept that copy. Then the old passphrase, which opens only copy B,
+/// discarded the change, and a keyslot was removed. Now two authentic headers of one revision exist, and one of them
+/// brings the slot back.
 #[test]
 fn a_discarded_header_does_not_bring_a_removed_slot_back() {
     let (one, two) = (Secrets::new(1), Secrets::new(2));
@@ -60,7 +62,7 @@ fn a_discarded_header_does_not_bring_a_removed_slot_back() {
     let after = store.headers();
     assert_refused(&store, &kept, &[one.raw(), one.recovery(), two.passphrase()]);
 
-    // In one place it is no more use, and keeps nobody out who has a slot in the right one only.
+    // In one copy alone it is useless, and it locks out no credential that has a slot in the right copy.
     store.put_back(&[kept, after[1].clone()]);
     let refused = store.unlock(one.raw()).err().unwrap();
     assert!(
@@ -69,14 +71,15 @@ fn a_discarded_header_does_not_bring_a_removed_slot_back() {
     );
     assert_eq!(
         refused.to_string(),
-        "The header was rolled back: its records name another of revision 4."
+        "The header was rolled back: the records name a different header of revision 4."
     );
     assert!(store.opens(one.passphrase()));
     assert_eq!(store.headers(), after);
     assert!(!store.opens(one.raw()));
 }
 
-/// A copy of the folder went on by itself: its headers are authentic here too, and one of them is one ahead.
+/// A copy of the folder was changed independently: its headers are authentic here too, and one of them is one revision
+/// ahead.
 #[test]
 fn a_header_that_does_not_follow_the_roots_is_refused() {
     let (one, two) = (Secrets::new(1), Secrets::new(2));

@@ -47,7 +47,7 @@ pub fn second_key() -> RawKey {
 
 /// Opens the store; `None` if there rightly is none.
 pub fn unlock(store: &Path, acknowledged: &Acknowledged) -> Result<Option<Session>, Wrong> {
-    match Vault::open(store).and_then(|vault| vault.unlock(&passphrase())) {
+    match Vault::open(store).and_then(|mut vault| vault.unlock(&passphrase())) {
         Ok(session) => Ok(Some(session)),
         Err(StoreError::NotAStore) if !acknowledged.created => Ok(None),
         Err(StoreError::NotAStore) => Err(Wrong("lost", "the whole store".into())),
@@ -97,13 +97,13 @@ pub fn verify_writable(store: &Path, session: Session) -> Result<(), Wrong> {
     session.files().write(EXTRA, "written afterwards\n").map_err(|error| wrong(&error))?;
     session.lock();
     drop(session);
-    let second = Vault::open(store).and_then(|vault| vault.unlock_with(&second_key()));
+    let second = Vault::open(store).and_then(|mut vault| vault.unlock_with(&second_key()));
     if second.is_ok() != (slots > 1) {
         return Err(Wrong("slots", format!("there are {slots}, and the second key: {:?}", second.err())));
     }
     drop(second);
     let session = Vault::open(store)
-        .and_then(|vault| vault.unlock(&passphrase()))
+        .and_then(|mut vault| vault.unlock(&passphrase()))
         .map_err(|error| wrong(&error))?;
     let text = session.files().read(EXTRA).map_err(|error| wrong(&error))?;
     if text.as_str() == "written afterwards\n" {

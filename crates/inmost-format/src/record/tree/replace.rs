@@ -1,4 +1,4 @@
-//! Changing a counted tree: one operation that swaps runs of leaves, and what keeps its nodes in shape.
+//! Changing a counted tree: one operation that swaps runs of leaves, and the balancing of its nodes.
 
 use std::ops::Range;
 
@@ -189,9 +189,9 @@ fn shrink<L: Leaf>(
     Ok(())
 }
 
-/// Packs references into as few nodes of `level` as hold them, and answers references to those nodes. Nodes are
-/// filled from the left, so that what grows at its end stays dense; the last two share what the last
-/// alone would fill less than half.
+/// Packs references into as few nodes of `level` as hold them, and returns references to those nodes. Nodes are
+/// filled from the left, so that an object that grows at its end stays dense. If the last node would be less than half
+/// full, it shares the references of the last two.
 fn pack<L: Leaf>(
     owner: &mut Owner<'_, impl NodeSink>,
     level: u8,

@@ -1,0 +1,93 @@
+//! The keys that the data key of a generation gives.
+
+use crate::crypto::aead::AeadKey;
+use crate::crypto::keys::{AddressKey, DataKey};
+use crate::crypto::prf::{self, Keyed};
+use crate::crypto::registry::{AddressMessage, GenerationMessage, RecordAad, role};
+use crate::crypto::rng::{self, RandomnessFailed};
+use crate::crypto::store_id::StoreId;
+
+impl DataKey {
+    /// A fresh one, for a new generation.
+    pub fn generate() -> Result<Self, RandomnessFailed> {
+        rng::secret().map(Self)
+    }
+}
+
+/// The keys that records of one generation are sealed and found with.
+pub struct RecordKeys {
+    record: AeadKey<RecordAad>,
+    // Prepared, because an address is computed for every record that is touched.
+    address: Keyed<role::Address>,
+}
+
+impl RecordKeys {
+    /// The record keys of one generation.
+    pub fn derive(key: &DataKey, store: &StoreId, generation: u64) -> Self {
+        let message = GenerationMessage { generation };
+        let address = AddressKey::new(prf::derive::<role::AddressKey>(key, store, &message));
+        Self {
+            record: AeadKey::new(prf::derive::<role::RecordKey>(key, store, &message)),
+            address: Keyed::new(&address, store),
+        }
+    }
+
+    /// The AEAD of records.
+    pub fn aead(&self) -> &AeadKey<RecordAad> {
+        &self.record
+    }
+
+    /// The address of the record of this kind, object and index.
+    pub fn address(&self, kind: u8, object: &[u8; 16], index: u64) -> [u8; 32] {
+        self.address.mac(&AddressMessage { kind, object: *object, index })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use inmost_storage::Address;
+
+    use super::*;
+    use crate::assert_leaks_nowhere;
+    use crate::secret::SecretBytes;
+
+    const STORE: StoreId = StoreId([5; 16]);
+
+    fn key(value: u8) -> DataKey {
+        DataKey::new(SecretBytes::init_with(|bytes| bytes.fill(value)))
+    }
+
+    #[test]
+    fn the_keys_have_no_trait_that_leaks() {
+        assert_leaks_nowhere!(RecordKeys);
+    }
+
+    #[test]
+    fn an_address_depends_on_everything_that_names_a_record() {
+        let keys = RecordKeys::derive(&key(1), &STORE, 1);
+        let object = [7; 16];
+        let addresses = BTreeSet::from([
+            keys.address(1, &object, 0),
+            keys.address(2, &object, 0),
+            keys.address(1, &[8; 16], 0),
+            keys.address(1, &object, 1),
+            RecordKeys::derive(&key(2), &STORE, 1).address(1, &object, 0),
+            RecordKeys::derive(&key(1), &StoreId([6; 16]), 1).address(1, &object, 0),
+            RecordKeys::derive(&key(1), &STORE, 2).address(1, &object, 0),
+        ]);
+        assert_eq!(addresses.len(), 7);
+        assert!(addresses.contains(&keys.address(1, &object, 0)));
+    }
+
+    #[test]
+    fn records_of_another_generation_do_not_open() {
+        let aad = RecordAad { store: STORE, generation: 1, address: Address([0; 32]) };
+        let mut record = *b"record";
+        let keys = RecordKeys::derive(&key(1), &STORE, 1);
+        let (nonce, tag) = keys.aead().seal(&aad, &mut record).unwrap();
+        let other = RecordKeys::derive(&key(1), &STORE, 2);
+        assert!(other.aead().open(&nonce, &aad, &mut record, &tag).is_err());
+    }
+}

@@ -1,0 +1,14 @@
+//! The identity of a store.
+
+use crate::crypto::rng::{self, RandomnessFailed};
+
+/// Identity of a store: public, random, for life.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct StoreId(pub [u8; 16]);
+
+impl StoreId {
+    /// The id of a new store.
+    pub fn generate() -> Result<Self, RandomnessFailed> {
+        rng::array().map(Self)
+    }
+}

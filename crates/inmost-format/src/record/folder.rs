@@ -1,0 +1,185 @@
+//! Folders: their entries, their totals, and how the tree counts entries.
+
+use std::fmt;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use zeroize::Zeroize;
+
+use super::address::{Kind, ObjectId, RecordId};
+use super::codec;
+use super::node::Node;
+use super::sealed::Tag;
+use super::tree::{Body, Inner, Leaf, Summary};
+use crate::secret::Wiped;
+
+/// The head of a folder.
+#[derive(Clone, Serialize, Deserialize)]
+pub struct Folder {
+    /// The last index given to a tree node of this folder; the next gets one more.
+    #[serde(with = "codec::fixed")]
+    pub next_index: u64,
+    /// Sums over everything below.
+    pub totals: Totals,
+    /// The entries.
+    pub body: Body<Entries>,
+}
+
+/// Sums over the entries of a folder and everything below them. With these a listing of any folder reads only the
+/// entries that it shows. "Visible" stops at a hidden name.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Totals {
+    /// Visible entries of the folder itself.
+    #[serde(with = "codec::fixed")]
+    pub visible_children: u64,
+    /// Visible entries of its visible sub-folders.
+    #[serde(with = "codec::fixed")]
+    pub visible_grandchildren: u64,
+    /// Bytes of the visible files below.
+    #[serde(with = "codec::fixed")]
+    pub visible_bytes: u64,
+    /// All files below.
+    #[serde(with = "codec::fixed")]
+    pub files: u64,
+    /// Bytes of all files below.
+    #[serde(with = "codec::fixed")]
+    pub bytes: u64,
+}
+
+/// One name in a folder.
+#[derive(Clone, Serialize, Deserialize)]
+pub struct Entry {
+    /// The name, in NFC.
+    pub name: Name,
+    /// The object.
+    pub id: ObjectId,
+    /// The tag of its head.
+    pub tag: Tag,
+    /// Folder or file.
+    pub what: What,
+}
+
+/// The kind of object that an entry names.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub enum What {
+    /// A folder, described in its head.
+    Folder,
+    /// A file, with the facts that a listing shows.
+    File(FileInfo),
+}
+
+/// The facts about a file that its folder keeps.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct FileInfo {
+    /// Bytes of text.
+    pub bytes: u64,
+    /// Lines of text.
+    pub lines: u64,
+    /// When it was created, in milliseconds since 1970.
+    pub created: u64,
+    /// When its text last changed, in milliseconds since 1970.
+    pub modified: u64,
+}
+
+/// A name of a folder or file; wiped on drop, never printed.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Name(Wiped<String>);
+
+impl Name {
+    /// A copy of `name`.
+    pub fn new(name: &str) -> Self {
+        Self(Wiped::new(name.to_owned()))
+    }
+
+    /// The name itself.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Name {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Name(..)")
+    }
+}
+
+/// Entries in code-point order of their names.
+#[derive(Clone, Default, Serialize, Deserialize)]
+pub struct Entries(pub Vec<Entry>);
+
+/// A summary of the entries below a child of an inner node.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct EntryRange {
+    /// Their number.
+    pub count: u64,
+    /// The first name.
+    pub first: Name,
+}
+
+impl Entries {
+    pub(super) fn children_mut<E>(
+        &mut self,
+        mut visit: impl FnMut(RecordId, &mut Tag) -> Result<(), E>,
+    ) -> Result<(), E> {
+        self.0.iter_mut().try_for_each(|entry| visit(entry.head(), &mut entry.tag))
+    }
+}
+
+impl Summary for EntryRange {
+    type Count = u64;
+
+    fn count(&self) -> u64 {
+        self.count
+    }
+
+    fn join(&mut self, right: &Self) {
+        self.count = self.count.saturating_add(right.count);
+    }
+}
+
+impl Leaf for Entries {
+    type Summary = EntryRange;
+    const INNER: Kind = Kind::FolderInner;
+    const LEAF: Kind = Kind::FolderLeaf;
+
+    fn summary(&self) -> EntryRange {
+        EntryRange {
+            count: u64::try_from(self.0.len()).unwrap_or(u64::MAX),
+            first: self.0.first().map_or_else(|| Name::new(""), |entry| entry.name.clone()),
+        }
+    }
+
+    fn into_node(self) -> Node {
+        Node::FolderLeaf(Arc::new(self))
+    }
+
+    fn inner_into_node(inner: Inner<EntryRange>) -> Node {
+        Node::FolderInner(Arc::new(inner))
+    }
+
+    fn of_node(node: Node) -> Option<Arc<Self>> {
+        if let Node::FolderLeaf(entries) = node { Some(entries) } else { None }
+    }
+
+    fn inner_of_node(node: Node) -> Option<Arc<Inner<EntryRange>>> {
+        if let Node::FolderInner(inner) = node { Some(inner) } else { None }
+    }
+}
+
+impl Entry {
+    /// The record that this entry refers to.
+    pub fn head(&self) -> RecordId {
+        match self.what {
+            What::Folder => RecordId::folder(self.id),
+            What::File(_) => RecordId::file(self.id),
+        }
+    }
+}
+
+impl Drop for Entry {
+    fn drop(&mut self) {
+        // Sizes and times are plaintext too; the name wipes itself.
+        self.id.0.zeroize();
+        self.what = What::Folder;
+    }
+}

@@ -67,8 +67,7 @@ impl ToolOptions {
     /// store. Quotas count everything in the store: a model that reaches one learns that no room is left, but not how
     /// much is stored.
     ///
-    /// If someone else puts a file at `folder`, or at a folder above it, calls fail with
-    /// [`StoreError::SubtreeIsFile`](crate::StoreError::SubtreeIsFile).
+    /// If someone else puts a file at `folder`, or at a folder above it, calls fail with [`StoreError::SubtreeIsFile`](crate::StoreError::SubtreeIsFile).
     ///
     /// ```
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {

@@ -5,20 +5,20 @@ set -euo pipefail
 cd "$(dirname "$0")/../.."
 export PYTHONDONTWRITEBYTECODE=1
 
-skip() {
-  echo "SKIPPED, the server was tested only with our own client: $1" >&2
-  exit 0
+fail() {
+  echo "$1" >&2
+  exit 1
 }
 
-command -v python3 >/dev/null || skip 'there is no python3'
+command -v python3 >/dev/null || fail 'there is no python3'
 tools=${CARGO_TARGET_DIR:-target}/mcp-clients
 python=$tools/venv/bin/python
 if ! cmp -s tests/mcp/requirements.txt "$tools/installed"; then
   rm -rf "$tools"
   mkdir -p "$tools"
-  python3 -m venv "$tools/venv" || skip 'python3 makes no virtual environments'
+  python3 -m venv "$tools/venv" || fail 'python3 makes no virtual environments'
   "$python" -m pip --quiet --disable-pip-version-check install --requirement tests/mcp/requirements.txt ||
-    skip 'the packages of tests/mcp/requirements.txt cannot be installed'
+    fail 'the packages of tests/mcp/requirements.txt cannot be installed'
   cp tests/mcp/requirements.txt "$tools/installed"
 fi
 
@@ -33,6 +33,6 @@ ln -sf "$node/bin/node" "$tools/bin/node"
 PATH=$(realpath "$tools/bin"):$PATH
 if [ ! -x "$tools/node_modules/.bin/mcp-inspector" ]; then
   node "$node/lib/node_modules/npm/bin/npm-cli.js" install --prefix "$tools" --no-audit --no-fund --loglevel error \
-    @modelcontextprotocol/inspector@2.12.0 || skip 'the inspector cannot be installed'
+    @modelcontextprotocol/inspector@2.12.0 || fail 'the inspector cannot be installed'
 fi
 "$python" tests/mcp/inspector_client.py "$(realpath "$tools/node_modules/.bin/mcp-inspector")" "$inmost"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Runs the recipes that docs/RECIPES.md marks as tested, exactly as written, on temporary keyrings. If the
-# programs of a recipe are not installed, it is skipped with a message.
+# Runs the recipes that docs/RECIPES.md marks as tested, exactly as written, on temporary keyrings. `.ci/run recipes`
+# installs the programs that they need.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -42,10 +42,10 @@ pass_of_gpg() {
     gpgconf --kill all
 }
 
-has() {
+require() {
     local program
     for program in "$@"; do
-        command -v "$program" >/dev/null || { echo "SKIPPED: $program is not installed"; return 1; }
+        command -v "$program" >/dev/null || { echo "$program is not installed; .ci/run recipes installs it" >&2; exit 1; }
     done
 }
 
@@ -65,9 +65,7 @@ mkdir -m 700 "$home/run" "$home/gnupg"
 export HOME=$home XDG_DATA_HOME=$home/data XDG_CONFIG_HOME=$home/config XDG_CACHE_HOME=$home/cache
 export XDG_RUNTIME_DIR=$home/run GNUPGHOME=$home/gnupg PASSWORD_STORE_DIR=$home/pass PATH=$target/debug:$PATH
 
-if has secret-tool gnome-keyring-daemon dbus-run-session; then
-    dbus-run-session -- "$script" inside secret_tool
-fi
-if has pass gpg; then
-    "$script" inside pass_of_gpg
-fi
+require secret-tool gnome-keyring-daemon dbus-run-session
+dbus-run-session -- "$script" inside secret_tool
+require pass gpg
+"$script" inside pass_of_gpg

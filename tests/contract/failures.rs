@@ -107,7 +107,7 @@ fn a_failed_call_changes_nothing() {
     let (session, tool) = filled_store();
     let before = dump(&reader(&session), &UNLISTED);
     for call in failing_calls() {
-        let result = tool.try_run_json(&call.to_string()).unwrap();
+        let result = tool.try_run_json(call.to_string()).unwrap();
         assert!(result.is_error(), "{} for {call}", result.content());
         assert_eq!(dump(&reader(&session), &UNLISTED), before, "{call}");
     }
@@ -118,7 +118,7 @@ fn a_failed_call_changes_nothing() {
 fn a_failed_call_names_only_paths_of_the_tree() {
     let (_, tool) = filled_store();
     for call in failing_calls() {
-        let result = tool.try_run_json(&call.to_string()).unwrap();
+        let result = tool.try_run_json(call.to_string()).unwrap();
         let content = result.content();
         for word in content.split_whitespace().filter(|word| word.starts_with('/')) {
             assert!(word.starts_with("/memories"), "{content}");
@@ -140,7 +140,7 @@ fn a_full_store_still_edits_moves_and_deletes() {
         json!({"command": "delete", "path": "/memories/empty"}),
         json!({"command": "create", "path": "/memories/empty", "file_text": ""}),
     ] {
-        let result = tool.try_run_json(&call.to_string()).unwrap();
+        let result = tool.try_run_json(call.to_string()).unwrap();
         assert!(!result.is_error(), "{} for {call}", result.content());
     }
 }

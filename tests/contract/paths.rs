@@ -62,7 +62,7 @@ fn every_command_refuses_the_paths_that_view_refuses() {
     let before = dump(&reader(&session), &[]);
     for (path, expected) in &paths {
         for call in calls_with(path) {
-            let result = tool.try_run_json(&call.to_string()).unwrap();
+            let result = tool.try_run_json(call.to_string()).unwrap();
             assert!(result.is_error(), "{call}");
             assert!(matches(expected, result.content()), "{} for {call}", result.content());
         }
@@ -79,7 +79,7 @@ fn a_refused_path_with_a_final_slash_is_echoed_without_it() {
             continue;
         }
         let call = json!({"command": "delete", "path": format!("{path}/")});
-        let result = tool.try_run_json(&call.to_string()).unwrap();
+        let result = tool.try_run_json(call.to_string()).unwrap();
         assert!(matches(&expected, result.content()), "{} for {call}", result.content());
     }
 }
@@ -93,7 +93,7 @@ fn every_control_character_is_refused_and_the_joiners_are_not() {
     for character in refused {
         let path = format!("/memories/x{character}y");
         let call = json!({"command": "create", "path": path, "file_text": ""});
-        let result = tool.try_run_json(&call.to_string()).unwrap();
+        let result = tool.try_run_json(call.to_string()).unwrap();
         let expected = format!("Error: Invalid path {path}: {{reason}}");
         assert!(matches(&expected, result.content()), "{character:?}");
     }

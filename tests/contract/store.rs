@@ -22,14 +22,14 @@ pub(crate) fn reader(session: &Session) -> MemoryTool {
 
 /// Makes a call that must succeed, and returns its content.
 pub(crate) fn done(tool: &MemoryTool, call: &Value) -> String {
-    let result = tool.try_run_json(&call.to_string()).unwrap();
+    let result = tool.try_run_json(call.to_string()).unwrap();
     assert!(!result.is_error(), "{} for {}", result.content(), start_of(call));
     result.content().to_owned()
 }
 
 /// Makes a call that must fail, and returns its content.
 pub(crate) fn refused(tool: &MemoryTool, call: &Value) -> String {
-    let result = tool.try_run_json(&call.to_string()).unwrap();
+    let result = tool.try_run_json(call.to_string()).unwrap();
     assert!(result.is_error(), "{} for {}", result.content(), start_of(call));
     result.content().to_owned()
 }
@@ -80,7 +80,7 @@ pub(crate) fn dump(tool: &MemoryTool, hidden: &[&str]) -> BTreeMap<String, Strin
 }
 
 fn dump_below(tool: &MemoryTool, path: &str, seen: &mut BTreeMap<String, String>) {
-    let result = tool.try_run_json(&json!({"command": "view", "path": path}).to_string()).unwrap();
+    let result = tool.try_run_json(json!({"command": "view", "path": path}).to_string()).unwrap();
     let content = result.content().to_owned();
     if content.starts_with("Here're the files") {
         for line in content.lines().skip(2) {

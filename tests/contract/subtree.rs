@@ -79,7 +79,7 @@ fn no_form_of_a_path_leads_out_of_a_subtree() {
         "/memories\u{0}/secret",
     ] {
         for call in calls(way) {
-            let result = tool.try_run_json(&call.to_string()).unwrap();
+            let result = tool.try_run_json(call.to_string()).unwrap();
             assert!(!result.content().contains("outside"), "{call}: {}", result.content());
             for name in ["secret", "a/secret", "a/bc/secret", "é"] {
                 assert_eq!(read(&session, &format!("/memories/{name}")), "outside", "{call}");
@@ -180,7 +180,7 @@ fn a_file_in_place_of_the_folder_is_an_error_for_the_application() {
         session.files().write(file, "outside").unwrap();
         for path in ["/memories", "/memories/own", "/memories/a/b"] {
             for call in calls(path) {
-                let Err(error) = tool.try_run_json(&call.to_string()) else {
+                let Err(error) = tool.try_run_json(call.to_string()) else {
                     panic!("{call} returned a result")
                 };
                 assert!(matches!(error, StoreError::SubtreeIsFile), "{call}: {error}");
@@ -306,7 +306,7 @@ proptest! {
         session.files().write("/memories/a/b", "outside").unwrap();
         let tool = confined(&session, "/memories/p/p");
         for call in calls {
-            let (expected, told) = (whole.try_run_json(&call.to_string()), tool.try_run_json(&call.to_string()));
+            let (expected, told) = (whole.try_run_json(call.to_string()), tool.try_run_json(call.to_string()));
             let (expected, told) = (expected.unwrap(), told.unwrap());
             prop_assert_eq!(told.content(), expected.content(), "{}", call);
             prop_assert_eq!(told.is_error(), expected.is_error());

@@ -95,7 +95,7 @@ fn the_anchor_of_another_store_is_refused_and_left_as_it_is() {
     init.env("INMOST_PASSPHRASE", "x").args(CHEAP);
     run(&mut init, b"").expect(0);
     let before = fs::read(place.beside("newest")).unwrap();
-    place.run(["ls", "--anchor", "newest"], "").expect_failure(16, "other keys");
+    place.run(["ls", "--anchor", "newest"], "").expect_failure(16, "not this store's");
     assert_eq!(fs::read(place.beside("newest")).unwrap(), before);
 }
 

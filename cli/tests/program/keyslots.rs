@@ -124,7 +124,7 @@ fn a_keyfile_is_made_and_needed() {
     assert!(!opens(&place, "battery staple", &[]), "a keyfile goes on being needed");
 
     fs::write(&path, "something else").unwrap();
-    place.run(with(&["ls"], &keyfile), "").expect_failure(2, "no keyfile");
+    place.run(with(&["ls"], &keyfile), "").expect_failure(2, "not a keyfile");
     fs::write(&path, &made[..79]).unwrap();
     place.run(with(&["ls"], &keyfile), "").expect_failure(2, "damaged");
     fs::remove_file(&path).unwrap();

@@ -270,6 +270,7 @@ mod tests {
     use crate::vfs::path::MemoryPath;
 
     #[test]
+    #[expect(clippy::too_many_lines, reason = "a table of every failure")]
     fn failures_read_as_the_contract_has_them() {
         let path = || "/memories/a".to_owned();
         let old_str = || "x$".to_owned();

@@ -185,7 +185,7 @@ fn create_does_not_take_over_a_folder_of_something_else() {
     let place = Place::vacant();
     std::fs::create_dir(place.store()).unwrap();
     std::fs::write(place.store().join("letter"), "mine").unwrap();
-    place.run(["call", "--create"], VIEW).expect_failure(1, "already exists");
+    place.run(["call", "--create"], VIEW).expect_failure(1, "destination already exists");
 }
 
 #[test]

@@ -78,13 +78,13 @@ fn init_makes_a_store_that_is_its_owners_alone() {
 #[test]
 fn init_leaves_what_is_there_as_it_is() {
     let place = Place::with_files(&[("/memories/a", "kept")]);
-    place.run(["init"].iter().chain(&CHEAP), "").expect_failure(1, "already exists");
+    place.run(["init"].iter().chain(&CHEAP), "").expect_failure(1, "destination already exists");
     assert_eq!(place.cat("/memories/a"), "kept");
 
     let place = Place::vacant();
     fs::create_dir(place.store()).unwrap();
     fs::write(place.store().join("letter"), "mine").unwrap();
-    place.run(["init"].iter().chain(&CHEAP), "").expect_failure(1, "already exists");
+    place.run(["init"].iter().chain(&CHEAP), "").expect_failure(1, "destination already exists");
     assert_eq!(fs::read_dir(place.store()).unwrap().count(), 1);
     assert_eq!(fs::read_dir(place.beside("")).unwrap().count(), 1);
 }
@@ -141,11 +141,11 @@ fn file_commands_refuse_what_cannot_be() {
         (&["ls", "/memories/none"], 1, "no such file"),
         (&["rm", "/memories"], 1, "root folder"),
         (&["rm", "/memories/none"], 1, "no such file"),
-        (&["mv", "/memories/a", "/memories/b/c"], 1, "already exists"),
+        (&["mv", "/memories/a", "/memories/b/c"], 1, "already exists at this path"),
         (&["mv", "/memories/b", "/memories/b/d"], 1, "into itself"),
         (&["mv", "/memories/b", "/memories/a/b"], 1, "/memories/a is a file"),
         (&["mv", "/memories/none", "/memories/d"], 1, "no such file"),
-        (&["write", "/memories/b"], 1, "already exists"),
+        (&["write", "/memories/b"], 1, "already exists at this path"),
         (&["write", "/memories/a/b"], 1, "/memories/a is a file"),
     ] {
         place.run(args, "").expect_failure(code, what);

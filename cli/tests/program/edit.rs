@@ -163,8 +163,8 @@ fn what_cannot_be_edited_is_told_before_an_editor_runs() {
     let desk = Desk::new(&[("/memories/a/b", "")]);
     let script = "touch \"$(dirname \"$0\")/ran\"";
     for (path, code, what) in [
-        ("/memories/a", 1, "already exists"),
-        ("/memories", 1, "already exists"),
+        ("/memories/a", 1, "already exists at this path"),
+        ("/memories", 1, "already exists at this path"),
         ("/memories/../a", 2, "would escape"),
     ] {
         desk.edit(path, script).expect_failure(code, what);

@@ -92,7 +92,7 @@ fn a_store_without_its_headers_or_records_is_12() {
         fs::remove_file(place.store().join(name)).unwrap();
     }
     place.run(["ls"], "").expect_failure(12, "header of the store is damaged or missing");
-    place.run(["init"].iter().chain(&CHEAP), "").expect_failure(1, "already exists");
+    place.run(["init"].iter().chain(&CHEAP), "").expect_failure(1, "destination already exists");
     place.run(["call", "--create"], "").expect_failure(12, "header of the store is damaged");
 
     let place = Place::with_store();

@@ -50,7 +50,7 @@ fn a_backup_opens_with_the_same_passphrase_and_holds_the_same() {
     let to = place.beside("copy");
     let out = place.run(["backup", to.to_str().unwrap()], "").expect(0).out;
     assert!(out.contains("Copied 1 file to"), "{out}");
-    place.run(["backup", to.to_str().unwrap()], "").expect_failure(1, "already exists");
+    place.run(["backup", to.to_str().unwrap()], "").expect_failure(1, "destination already exists");
     place.run(["rm", "/memories/a"], "").expect(0);
     place.put_back("copy");
     assert_eq!(place.cat("/memories/a"), "kept");

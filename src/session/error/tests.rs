@@ -183,3 +183,17 @@ fn advice_on_a_wrong_key_depends_on_its_kind() {
     assert_eq!(advice(SlotKind::RecoveryKey), advice(SlotKind::RawKey));
     assert_ne!(advice(SlotKind::RecoveryKey), advice(SlotKind::PassphraseAndKeyfile));
 }
+
+#[cfg(feature = "serde")]
+#[test]
+fn an_operating_system_error_keeps_its_kind_when_serialized() {
+    for (error, kind) in [
+        (std::io::Error::from_raw_os_error(2), std::io::ErrorKind::NotFound),
+        (std::io::Error::other("no room"), std::io::ErrorKind::Other),
+    ] {
+        let message = error.to_string();
+        let json = serde_json::to_string(&E::Io(error)).unwrap();
+        let E::Io(read) = serde_json::from_str(&json).unwrap() else { panic!("another variant") };
+        assert_eq!((read.kind(), read.to_string()), (kind, message));
+    }
+}

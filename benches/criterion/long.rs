@@ -69,7 +69,7 @@ fn view_range(group: &mut BenchmarkGroup<'_, WallTime>, name: &str, session: &Se
         serde_json::json!({"command": "view", "path": PATH, "view_range": [first, first + 99]});
     let json = json.to_string();
     group.bench_function(format!("view-range-{name}"), |bencher| {
-        bencher.iter(|| memory.try_run_json(&json).expect("a result"));
+        bencher.iter(|| memory.call(&json).expect("a result"));
     });
 }
 

@@ -106,7 +106,7 @@ fn change_slots(session: &Session, step: &Step) -> Result<(), StoreError> {
 
 /// Makes one call. Any failure ends the program.
 pub fn run_call(tool: &MemoryTool, call: &Value) {
-    match tool.try_run_json(&call.to_string()) {
+    match tool.try_run_json(call.to_string()) {
         Ok(result) if !result.is_error() => {}
         Ok(result) => fail(&call.to_string(), &result.content()),
         Err(error) => fail(&call.to_string(), &error),

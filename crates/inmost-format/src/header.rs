@@ -14,7 +14,7 @@
 //! | 40 | 8 | data generation |
 //! | 48 | 72 | sealed data key: nonce 24, ciphertext 32, tag 16 |
 //! | 120 | 8 | zero |
-//! | 128 | 2,048 | eight keyslots of 256 bytes ([`slots`](crate::header::slots)) |
+//! | 128 | 2,048 | eight keyslots of 256 bytes (`slots`) |
 //! | 2,176 | 16 | the header before this one: the first half of its MAC |
 //! | 2,192 | 1,840 | zero |
 //! | 4,032 | 32 | MAC of all before it |

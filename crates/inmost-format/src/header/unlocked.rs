@@ -79,7 +79,7 @@ impl Unlocked {
     /// Enrols a credential in the first free slot, and returns the number of that slot.
     ///
     /// # Errors
-    /// [`HeaderError::SlotsFull`], and the errors of [`NewHeader::create`].
+    /// [`HeaderError::SlotsFull`], and the errors of `NewHeader::create`.
     pub fn add_slot(&self, slot: &NewSlot, now_ms: u64) -> Result<(u8, NextHeader), HeaderError> {
         enrol(slot, None, now_ms, |enrolment| self.add_enrolment(enrolment))
     }
@@ -87,7 +87,7 @@ impl Unlocked {
     /// Enrols a credential in place of the one in slot `number`: how a passphrase is changed.
     ///
     /// # Errors
-    /// [`HeaderError::NoSuchSlot`], and the errors of [`NewHeader::create`].
+    /// [`HeaderError::NoSuchSlot`], and the errors of `NewHeader::create`.
     pub fn replace_slot(
         &self,
         number: u8,

@@ -37,7 +37,7 @@ impl<L: Leaf> Body<L> {
     /// empty appends. A tree that loses all its leaves becomes an empty inline body.
     ///
     /// # Errors
-    /// [`Flaw::Malformed`] if the range does not begin and end between leaves, or the body is inline.
+    /// `Flaw::Malformed` if the range does not begin and end between leaves, or the body is inline.
     pub fn replace(
         &mut self,
         owner: &mut Owner<'_, impl NodeSink>,

@@ -1,6 +1,7 @@
 //! Paths, folders and files on top of a session. This layer contains none of the tool's texts for the model.
 
 pub(crate) mod arrange;
+mod change;
 pub(crate) mod edit;
 mod entry;
 mod error;

@@ -3,7 +3,8 @@
 use inmost_format::record::RecordError;
 
 use super::command::ToolCommand;
-use super::error::{ExceededQuota, ToolError};
+use super::error::ToolError;
+use super::exceeded_quota::ExceededQuota;
 use super::options::ToolOptions;
 use crate::session::StoreError;
 use crate::vfs::FileError;

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::edit::{discard, not_a_folder};
+use super::change::{discard, not_a_folder};
 use super::error::FileError;
 use super::folder::{self, ResolvedPath, Target};
 use super::name::InvalidPath;

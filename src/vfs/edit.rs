@@ -1,21 +1,19 @@
 //! Writes and edits single files, each in one atomic step.
 
-use std::ops::Range;
-
 use inmost_format::secret::Wiped;
 
+use super::change::{Plan, check_quotas, empty, length, new_info, set_entry, target};
 use super::error::FileError;
 use super::file::{self, FileView};
-use super::file_text::FileText;
 use super::folder::{self, ResolvedPath, Target};
 use super::path::MemoryPath;
 use super::search::SearchResult;
 use super::{rope, staged, text};
-use crate::limits::{FILE_INLINE_AGAIN, STAGE_BYTES};
-use crate::session::{Session, Txn, now, reap};
-use inmost_format::record::node::{Entry, File, FileInfo, Text, What};
-use inmost_format::record::tree::{Body, Owner};
-use inmost_format::record::{NodeSink, NodeSource, ObjectId, RecordId, Tag};
+use crate::limits::STAGE_BYTES;
+use crate::session::{Session, Txn, now};
+use inmost_format::record::node::{File, FileInfo, What};
+use inmost_format::record::tree::Owner;
+use inmost_format::record::{NodeSink, NodeSource, RecordId, Tag};
 
 /// The lines around a change, after the change.
 pub(crate) struct Snippet {
@@ -27,24 +25,6 @@ pub(crate) struct Snippet {
     pub(crate) lines: u64,
     /// The text from `first` on. See [`FileView::lines`] for where it may end.
     pub(crate) text: Wiped<String>,
-}
-
-/// A planned change of an existing file.
-pub(super) struct Plan {
-    /// The folders on the path to the file.
-    pub(super) resolved: ResolvedPath,
-    /// The file.
-    pub(super) entry: Entry,
-    /// The file's sizes and times in its folder's entry.
-    pub(super) info: FileInfo,
-    /// The file's head.
-    pub(super) head: File,
-    /// The bytes to replace.
-    pub(super) range: Range<u64>,
-    /// The replacement.
-    pub(super) text: Wiped<String>,
-    /// The line on which the change starts.
-    line: u64,
 }
 
 /// Writes a file.
@@ -149,25 +129,6 @@ pub(crate) fn append(session: &Session, path: &MemoryPath, text: &str) -> Result
     }
 }
 
-impl Plan {
-    fn new<S: NodeSource>(
-        resolved: ResolvedPath,
-        view: &FileView<'_, S>,
-        range: Range<u64>,
-        text: Wiped<String>,
-        line: u64,
-    ) -> Self {
-        let (entry, info, head) = (view.entry().clone(), *view.info(), view.head().clone());
-        Self { resolved, entry, info, head, range, text, line }
-    }
-
-    /// Bytes of the file after the change.
-    pub(super) fn bytes_after(&self) -> u64 {
-        let removed = self.range.end.saturating_sub(self.range.start);
-        self.info.bytes.saturating_sub(removed).saturating_add(length(&self.text))
-    }
-}
-
 /// Makes a planned change, in one step if it moves little text and otherwise in several.
 fn run<T>(
     session: &Session,
@@ -225,101 +186,4 @@ fn open<'t>(
     let Target::Entry(entry) = &resolved.target else { return Err(FileError::NotFound) };
     let view = FileView::of_entry(txn, entry.clone())?;
     Ok((resolved, view))
-}
-
-/// Resolves the path of a file to write, and returns the existing file, if any.
-pub(super) fn target(
-    txn: &Txn<'_>,
-    path: &MemoryPath,
-    overwrite: bool,
-) -> Result<(ResolvedPath, Option<(Entry, FileInfo)>), FileError> {
-    let resolved = ResolvedPath::new(txn, &txn.root()?, path)?;
-    let before = match &resolved.target {
-        Target::Missing { file_at: None } => None,
-        Target::Missing { file_at: Some(depth) } => return Err(not_a_folder(path, *depth)),
-        Target::Entry(entry) => match entry.what {
-            What::File(info) if overwrite => Some((entry.clone(), info)),
-            _ => return Err(FileError::AlreadyExists),
-        },
-        Target::Root(_) => return Err(FileError::AlreadyExists),
-    };
-    Ok((resolved, before))
-}
-
-/// The error for a path through a file. The first `depth` names of `path` are the path of that file.
-pub(super) fn not_a_folder(path: &MemoryPath, depth: usize) -> FileError {
-    let mut file = path.clone();
-    for _ in depth..path.depth() {
-        let Some(folder) = file.parent() else { break };
-        file = folder;
-    }
-    FileError::NotAFolder(FileText::from(file.as_str().to_owned()))
-}
-
-/// Checks the quotas for a file that is to have this many bytes. A file may always shrink, so that a store whose quotas
-/// were lowered can be cleaned up.
-pub(super) fn check_quotas(
-    txn: &Txn<'_>,
-    resolved: &ResolvedPath,
-    before: Option<&FileInfo>,
-    bytes: u64,
-) -> Result<(), FileError> {
-    let quotas = *txn.quotas();
-    let old_bytes = before.map_or(0, |info| info.bytes);
-    if bytes > quotas.file_bytes && bytes > old_bytes {
-        return Err(FileError::FileTooLarge(quotas.file_bytes));
-    }
-    let totals = resolved.store_totals().unwrap_or_default();
-    if before.is_none() && totals.files >= quotas.store_files {
-        return Err(FileError::TooManyFiles(quotas.store_files));
-    }
-    let total = totals.bytes.saturating_sub(old_bytes).saturating_add(bytes);
-    if total > quotas.store_bytes && bytes > old_bytes {
-        return Err(FileError::TooMuchText(quotas.store_bytes));
-    }
-    Ok(())
-}
-
-/// Puts a file with new records at a path and discards the records of the file it replaces.
-pub(super) fn set_entry(
-    txn: &mut Txn<'_>,
-    (path, resolved): (&MemoryPath, &ResolvedPath),
-    object: (ObjectId, Tag),
-    info: FileInfo,
-    before: Option<(Entry, FileInfo)>,
-) -> Result<(), FileError> {
-    folder::put(txn, path, resolved, object, What::File(info))?;
-    if let Some((entry, _)) = before {
-        discard(txn, entry)?;
-    }
-    Ok(())
-}
-
-/// Discards an object that has left the tree: at once if it is one record, otherwise by reaping.
-pub(super) fn discard(txn: &mut Txn<'_>, entry: Entry) -> Result<(), FileError> {
-    match entry.what {
-        What::File(info) if info.bytes < FILE_INLINE_AGAIN => txn.remove(entry.head()),
-        _ => drop(reap::discard(txn, entry)?),
-    }
-    Ok(())
-}
-
-/// The sizes and times of a file with this text, for its folder's entry.
-pub(super) fn new_info(text: &str, before: Option<&(Entry, FileInfo)>) -> FileInfo {
-    let modified = now();
-    FileInfo {
-        bytes: length(text),
-        lines: text::count_lines(text),
-        created: before.map_or(modified, |(_, info)| info.created),
-        modified,
-    }
-}
-
-/// A file without text.
-pub(super) fn empty() -> File {
-    File { next_index: 0, body: Body::<Text>::empty() }
-}
-
-pub(super) fn length(text: &str) -> u64 {
-    u64::try_from(text.len()).unwrap_or(u64::MAX)
 }

@@ -6,7 +6,7 @@
 
 use inmost_format::secret::Wiped;
 
-use super::edit::{self, Plan, check_quotas, new_info, set_entry, target};
+use super::change::{self, Plan, check_quotas, new_info, set_entry, target};
 use super::error::FileError;
 use super::path::MemoryPath;
 use super::{folder, rope};
@@ -16,7 +16,7 @@ use inmost_format::record::node::{Entry, File, FileInfo, Name, What};
 use inmost_format::record::tree::Owner;
 use inmost_format::record::{NodeSink, ObjectId, RecordId, Tag, load_file, read_text};
 
-/// Writes a long file. Its errors are those of [`edit::write`].
+/// Writes a long file. Its errors are those of [`edit::write`](super::edit::write).
 pub(super) fn write(
     session: &Session,
     path: &MemoryPath,
@@ -27,7 +27,7 @@ pub(super) fn write(
         let before = exclusive.commit(|txn| {
             let (resolved, before) = target(txn, path, overwrite)?;
             let replaced = before.as_ref().map(|(_, info)| info);
-            check_quotas(txn, &resolved, replaced, edit::length(text))?;
+            check_quotas(txn, &resolved, replaced, change::length(text))?;
             Ok::<_, FileError>(before)
         })?;
         let info = new_info(text, before.as_ref());
@@ -83,7 +83,7 @@ fn stage(
         let name = Name::new("");
         let staged_name =
             reap::discard(txn, Entry { name, id, tag: Tag::default(), what: What::File(info) })?;
-        let mut file = edit::empty();
+        let mut file = change::empty();
         let mut owner = Owner { sink: txn, object: id, next_index: &mut file.next_index };
         // Spliced, not appended: an edit may leave little of a long file, and a short text must be a single record.
         rope::splice(&mut owner, &mut file.body, 0..0, step)?;

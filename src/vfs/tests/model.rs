@@ -8,7 +8,7 @@ use crate::vfs::EntryKind;
 use crate::vfs::error::FileError;
 use crate::vfs::folder::{self, ResolvedPath, Target};
 use crate::vfs::path::MemoryPath;
-use crate::vfs::{edit, rope};
+use crate::vfs::{change, edit, rope};
 use inmost_format::record::tree::Owner;
 use inmost_format::record::{NodeSink, RecordId, Tag};
 
@@ -121,14 +121,14 @@ pub(super) fn parse(path: &str) -> MemoryPath {
 /// Puts a file as part of a larger change. Quotas are not checked.
 pub(super) fn put(txn: &mut Txn<'_>, path: &str, text: &str) -> Result<(), FileError> {
     let id = folder::fresh_id()?;
-    let mut file = edit::empty();
+    let mut file = change::empty();
     let mut owner = Owner { sink: txn, object: id, next_index: &mut file.next_index };
     rope::splice(&mut owner, &mut file.body, 0..0, text)?;
     txn.put(RecordId::file(id), file.into());
     let path = parse(path);
     let resolved = ResolvedPath::new(txn, &txn.root()?, &path)?;
-    let info = edit::new_info(text, None);
-    edit::set_entry(txn, (&path, &resolved), (id, Tag::default()), info, None)
+    let info = change::new_info(text, None);
+    change::set_entry(txn, (&path, &resolved), (id, Tag::default()), info, None)
 }
 
 /// Removes a file as part of a larger change.
@@ -138,7 +138,7 @@ fn take(txn: &mut Txn<'_>, path: &str) -> Result<(), FileError> {
     let Target::Entry(entry) = &resolved.target else { return Err(FileError::NotFound) };
     let entry = entry.clone();
     folder::remove(txn, &path, &resolved)?;
-    edit::discard(txn, entry)
+    change::discard(txn, entry)
 }
 
 /// The whole content of the store, read through the public API.

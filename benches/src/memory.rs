@@ -1,4 +1,4 @@
-//! inmost, through [`MemoryTool::call`].
+//! inmost, through [`MemoryTool::try_run_json`].
 
 use std::error::Error;
 use std::path::Path;

@@ -58,6 +58,6 @@ command 'inspector view /memories' 'shared.md'
 command 'inmost lock'
 sleep 0.5
 run capture-pane -p -t demo | sed -e '/^$/d' -e "s|$place|~|g" |
-    # What the inspector says of itself with every call.
+    # The log lines that the inspector prints with every call.
     sed -e '/^\[mcp-inspector\]/d' -e '/secret-storage.md$/d' >"$here/transcript.txt"
 cat "$here/transcript.txt"

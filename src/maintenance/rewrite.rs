@@ -24,8 +24,8 @@ impl Session {
     /// Writers wait meanwhile; readers do not. For a store in memory this does nothing.
     ///
     /// # Errors
-    /// [`StoreError::Tampered`] if a live record is damaged; [`StoreError::Io`], [`StoreError::Storage`]. On an error
-    /// nothing has changed, unless the session is halted: in that case the next unlock finds either the old or the new
+    /// [`StoreError::Tampered`] if a live record is damaged; [`StoreError::DiskFull`], [`StoreError::Io`],
+    /// [`StoreError::Storage`]. On an error nothing has changed, unless the session is halted: in that case the next unlock finds either the old or the new
     /// state. [`StoreError::OldRecordsRemain`] if the rewrite succeeded but the old records could not be removed.
     ///
     /// # Security

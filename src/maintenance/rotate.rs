@@ -17,7 +17,7 @@ impl Session {
     ///
     /// # Errors
     /// [`StoreError::WrongPassphrase`] or [`StoreError::WrongKey`] if `keep` opens no keyslot;
-    /// [`StoreError::InMemory`]; and those of [`purge`](Session::purge).
+    /// [`StoreError::InMemory`]; [`StoreError::AnchorUnavailable`]; and those of [`purge`](Session::purge).
     ///
     /// # Security
     /// The earlier content of the store stays readable to anyone who has the old keys and a copy of the old records.

@@ -102,9 +102,10 @@ impl Vault {
     /// copy of the header, removes an unfinished generation and reaps some of the deleted objects.
     ///
     /// # Errors
-    /// [`StoreError::WrongPassphrase`], [`StoreError::KdfOutOfBounds`], [`StoreError::RolledBack`],
-    /// [`StoreError::Tampered`], [`StoreError::Storage`], [`StoreError::Io`]. The vault still holds the store then, for
-    /// another attempt. [`StoreError::InUse`] with this process's own id if the vault was unlocked before.
+    /// [`StoreError::WrongPassphrase`], [`StoreError::KdfOutOfBounds`], [`StoreError::OutOfMemory`],
+    /// [`StoreError::RolledBack`], [`StoreError::HeaderRolledBack`], [`StoreError::ForeignAnchor`],
+    /// [`StoreError::Tampered`], [`StoreError::UntrustedFile`], [`StoreError::Storage`], [`StoreError::DiskFull`],
+    /// [`StoreError::Io`]. The vault still holds the store then, for another attempt. [`StoreError::InUse`] with this process's own id if the vault was unlocked before.
     pub fn unlock(&mut self, passphrase: &Passphrase) -> Result<Session, StoreError> {
         self.unlock_with(passphrase)
     }
@@ -270,8 +271,8 @@ impl VaultOptions {
     ///
     /// # Errors
     /// [`StoreError::AlreadyExists`], [`StoreError::EngineNotBuilt`], [`StoreError::KdfOutOfBounds`],
-    /// [`StoreError::ForeignAnchor`] if the freshness anchor has a value already, [`StoreError::RandomnessFailed`],
-    /// [`StoreError::UntrustedFile`], [`StoreError::Io`].
+    /// [`StoreError::OutOfMemory`], [`StoreError::ForeignAnchor`] if the freshness anchor has a value already,
+    /// [`StoreError::RandomnessFailed`], [`StoreError::UntrustedFile`], [`StoreError::DiskFull`], [`StoreError::Io`].
     pub fn create(
         &self,
         path: impl AsRef<Path>,

@@ -2,7 +2,8 @@
 # sanitizer.sh [FILTER...]: runs the library's tests under the address sanitizer, including leak detection.
 # Takes ten minutes, mostly building.
 #
-# Our unsafe code is in two places, the pool of locked pages and the limits of a process; sled has much more.
+# Our unsafe code is in two files, `locked.rs` and `registers.rs` in crates/inmost-format/src/secret; sled has
+# much more.
 # Uses the nightly toolchain if there is one, otherwise the stable one with unstable features allowed.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -13,7 +14,7 @@ export RUSTFLAGS="-Zsanitizer=address ${RUSTFLAGS:-}" CARGO_TARGET_DIR=${CARGO_T
 # Locked pages are allocated for the life of the process, which looks like a leak in a test.
 suppressions=$(mktemp)
 trap 'rm -f "$suppressions"' EXIT
-echo 'leak:inmost::secret::locked::Chunk' >"$suppressions"
+echo 'leak:inmost_format::secret::locked::Chunk' >"$suppressions"
 export LSAN_OPTIONS=suppressions=$suppressions:print_suppressions=0
 # Excluded are a test that reads its own stack, which the sanitizer moves elsewhere, and time limits.
 "${cargo[@]}" test --locked --package inmost --package inmost-format --package inmost-engines --lib --features redb --target "$host" -- \

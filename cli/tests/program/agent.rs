@@ -115,7 +115,7 @@ fn status_tells_who_has_the_store_and_what_protects_it() {
 }
 
 #[test]
-fn it_locks_when_nothing_is_asked_and_not_because_somebody_is_connected() {
+fn idle_connections_do_not_keep_it_unlocked() {
     let place = Place::with_store();
     let agent = place.unlock(&["--idle", "3s"]);
     let mut talk = Talk::with(&place);

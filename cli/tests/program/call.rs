@@ -227,7 +227,7 @@ fn a_store_that_fails_answers_the_model_and_ends_with_its_own_code() {
 }
 
 #[test]
-fn nobody_left_to_answer_ends_it_without_a_word() {
+fn call_ends_silently_when_its_output_is_closed() {
     let place = Place::with_store();
     let mut child = place
         .command(["call"])

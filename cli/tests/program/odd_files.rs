@@ -59,7 +59,7 @@ fn put(what: &str, path: &Path) {
 }
 
 #[test]
-fn one_odd_copy_of_the_header_keeps_nobody_from_reading() {
+fn a_store_with_one_odd_copy_of_the_header_can_be_read() {
     for name in ["header.a", "header.b"] {
         for what in ["folder", "link", "pipe"] {
             let place = Place::with_files(&[("/memories/a", "1")]);

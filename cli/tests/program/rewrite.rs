@@ -37,7 +37,7 @@ fn purge_and_compact_free_the_room_and_keep_what_is_live() {
 }
 
 #[test]
-fn nobody_is_offered_a_compaction_where_nobody_is() {
+fn compaction_is_not_offered_without_a_terminal() {
     let place = mostly_deleted();
     place.run(["ls"], "y\n").expect(0);
     // A rewrite would have made another generation.

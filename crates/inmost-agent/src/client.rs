@@ -105,7 +105,7 @@ impl Client {
         lock(&self.shared.store).map(drop)
     }
 
-    /// What the agent says of itself. Does not keep the store unlocked.
+    /// The facts that the agent reports about itself. Does not keep the store unlocked.
     ///
     /// # Errors
     /// [`StoreError::Locked`], [`StoreError::KeyAgent`].
@@ -129,7 +129,7 @@ impl Client {
         self.ask(maintenance::CompactionDue)
     }
 
-    /// As [`Session::check`](inmost::Session::check); `progress` is told the number of records read so far.
+    /// As [`Session::check`](inmost::Session::check); `progress` gets the number of records read so far.
     ///
     /// # Errors
     /// As there, and [`StoreError::KeyAgent`].
@@ -137,7 +137,7 @@ impl Client {
         self.call(maintenance::Check, &[], &mut progress)
     }
 
-    /// As [`Session::repair`](inmost::Session::repair); `progress` is told the number of records written so far.
+    /// As [`Session::repair`](inmost::Session::repair); `progress` gets the number of records written so far.
     ///
     /// # Errors
     /// As there; [`StoreError::OutcomeUnknown`]; [`StoreError::KeyAgent`].
@@ -145,7 +145,7 @@ impl Client {
         self.call(maintenance::Repair, &[], &mut progress)
     }
 
-    /// As [`Session::purge`](inmost::Session::purge); `progress` is told the number of records written so far.
+    /// As [`Session::purge`](inmost::Session::purge); `progress` gets the number of records written so far.
     ///
     /// # Errors
     /// As there; [`StoreError::OutcomeUnknown`]; [`StoreError::KeyAgent`].
@@ -153,7 +153,7 @@ impl Client {
         self.call(maintenance::Purge, &[], &mut progress)
     }
 
-    /// As [`Session::migrate`](inmost::Session::migrate); `progress` is told the number of records written so far.
+    /// As [`Session::migrate`](inmost::Session::migrate); `progress` gets the number of records written so far.
     ///
     /// # Errors
     /// As there; [`StoreError::OutcomeUnknown`]; [`StoreError::KeyAgent`].
@@ -165,7 +165,7 @@ impl Client {
         self.call(maintenance::Migrate { engine }, &[], &mut progress)
     }
 
-    /// As [`Session::backup`](inmost::Session::backup); `progress` is told the number of records written so far.
+    /// As [`Session::backup`](inmost::Session::backup); `progress` gets the number of records written so far.
     ///
     /// # Errors
     /// As there; [`StoreError::OutcomeUnknown`]; [`StoreError::KeyAgent`].
@@ -217,7 +217,7 @@ impl Client {
         self.ask(keyslot::RemoveSlot { number })
     }
 
-    /// As [`Session::rotate`](inmost::Session::rotate); `progress` is told the number of records written so far.
+    /// As [`Session::rotate`](inmost::Session::rotate); `progress` gets the number of records written so far.
     ///
     /// # Errors
     /// As there; [`StoreError::OutcomeUnknown`]; [`StoreError::KeyAgent`].

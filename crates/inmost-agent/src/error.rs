@@ -32,7 +32,7 @@ pub enum AgentError {
     },
     /// The folder for sockets cannot be made.
     SocketFolder(String),
-    /// The folder for sockets belongs to somebody else, or others can enter it.
+    /// The folder for sockets belongs to another user, or others can enter it.
     SocketFolderNotPrivate(String),
     /// The store could not be opened or unlocked.
     Store(StoreError),

@@ -1,4 +1,4 @@
-//! What an agent is told when it starts, and what it says of itself.
+//! The options that an agent starts with, and the facts that it reports.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -35,7 +35,7 @@ impl AgentOptions {
     }
 }
 
-/// What an agent says of itself.
+/// The facts that an agent reports about itself.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct AgentFacts {

@@ -1,4 +1,4 @@
-//! Internal crate of `inmost`, for its workspace alone: no promise of semantic versioning is made.
+//! Internal crate of `inmost`, for this workspace only. It promises no semantic versioning.
 //!
 //! The bytes of a store, and the keys that open them: [`secret`] holds keys, [`crypto`] derives and seals, [`record`]
 //! gives records their shape, [`header`] holds the keyslots. Nothing here touches a disk.

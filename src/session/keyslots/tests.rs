@@ -1,3 +1,5 @@
+//! Tests of changes to keyslots, and of rotation.
+
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::sync::{Arc, Mutex};

@@ -153,15 +153,15 @@ impl KdfLimits {
         u32::try_from(most).unwrap_or(u32::MAX).min(self.memory_kib.1)
     }
 
-    /// Limits that let unit tests pay next to nothing. Only tests of this crate can name it, so no
-    /// build of the library accepts such a store.
+    /// Limits within which key derivation costs next to nothing, for tests. They exist only with the
+    /// feature `testing` of this internal crate, which no release build enables.
     #[cfg(any(test, feature = "testing"))]
     pub fn of_tests() -> Self {
         Self { memory_kib: (8, 1 << 20), passes: (1, 32), ..Self::default() }
     }
 
-    /// Limits within which key derivation costs next to nothing, however a forged header turns it. As above:
-    /// nothing public can name it, and it exists only with the feature that builds the fuzz targets.
+    /// As [`of_tests`](Self::of_tests), and the upper bounds are low too, so that a forged header cannot make a
+    /// fuzz target slow.
     #[cfg(feature = "testing")]
     pub fn of_fuzzing() -> Self {
         Self {

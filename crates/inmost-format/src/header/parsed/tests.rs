@@ -1,3 +1,5 @@
+//! Tests of parsing: the order of checks, and changed, forged and costly headers.
+
 use super::*;
 use crate::crypto::cost::KdfCost;
 use crate::header::credential::Credential;

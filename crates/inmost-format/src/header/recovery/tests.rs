@@ -1,3 +1,5 @@
+//! Tests of recovery keys as text, and of the mistakes that typing makes.
+
 use super::*;
 use crate::assert_leaks_nowhere;
 
@@ -131,7 +133,7 @@ fn a_missing_or_additional_character_is_looked_for_in_its_group() {
     }
 }
 
-/// Whoever left one out and went on with something else looks where it began.
+/// Groups are reported in order, so that a person who types a key finds the first mistake.
 #[test]
 fn a_broken_group_is_named_before_a_wrong_character_that_comes_after_it() {
     let mut groups: Vec<String> = text().split('-').map(str::to_owned).collect();

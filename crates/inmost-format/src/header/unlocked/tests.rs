@@ -1,3 +1,5 @@
+//! Tests of unlocked headers and of the changes that need their keys.
+
 use super::*;
 use crate::assert_leaks_nowhere;
 use crate::crypto::cost::KdfLimits;

@@ -152,7 +152,7 @@ fn an_authentic_record_that_says_it_is_another_is_malformed() {
 }
 
 #[test]
-fn a_record_says_what_it_is_to_whoever_finds_it() {
+fn a_record_found_without_its_id_names_it() {
     let sealer = sealer();
     let record = sealer.seal(chunk(3), &node("text")).unwrap();
     let (id, body) = sealer.open_any(&record.address, &record.value).unwrap();

@@ -89,6 +89,10 @@ pub use maintenance::{
 // Protection of keys against swap and core dumps.
 pub use inmost_format::secret::{Protections, harden_process, protections};
 
+// Buffers of the key agent and the program. Not for users: without any promise of semver.
+#[doc(hidden)]
+pub use inmost_format::secret::Wiped;
+
 // Files, for hosts that are not agents.
 pub use vfs::{
     EntryKind, FileError, FileText, FolderEntry, LineRange, Metadata, Page, PageCursor,

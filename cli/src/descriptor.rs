@@ -31,7 +31,7 @@ impl Descriptor {
             Some(text) => text,
             none => none.insert(Wiped::read(&*self.file, max)?.ok_or_else(too_long)?),
         };
-        Ok(Wiped::of(text.expose()))
+        Ok(Wiped::new(text.as_slice().to_vec()))
     }
 
     #[cfg(unix)]

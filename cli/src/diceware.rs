@@ -13,7 +13,7 @@ use crate::wiped::Wiped;
 /// If the operating system returns no randomness.
 pub(crate) fn draw() -> Result<Wiped, getrandom::Error> {
     // Allocated at its final size: the longest word has nine letters.
-    let mut words = Wiped::with_capacity(WORDS * 10);
+    let mut words = Wiped::new(Vec::with_capacity(WORDS * 10));
     for number in 0..WORDS {
         if number > 0 {
             words.append(b" ");
@@ -73,7 +73,7 @@ mod tests {
 
     #[test]
     fn six_words_are_drawn_anew_each_time() {
-        let draw = || String::from_utf8(draw().unwrap().into_vec()).unwrap();
+        let draw = || String::from_utf8(draw().unwrap().into_inner()).unwrap();
         let (first, second) = (draw(), draw());
         assert_ne!(first, second);
         assert_eq!(first.split(' ').count(), 6);

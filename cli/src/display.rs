@@ -20,7 +20,7 @@ pub(crate) fn path(path: &str) -> String {
 /// A text for a terminal with control characters escaped: an agent may have stored text that an attacker made it read.
 /// Tabs and line ends are kept.
 pub(crate) fn text(text: &str) -> Wiped {
-    let mut escaped = Wiped::with_capacity(text.len());
+    let mut escaped = Wiped::new(Vec::with_capacity(text.len()));
     let mut letters = text.chars().peekable();
     while let Some(letter) = letters.next() {
         let is_end = letter == '\n' || letter == '\r' && letters.peek() == Some(&'\n');
@@ -98,7 +98,7 @@ mod tests {
             ("\u{1b}]0;x\u{7}\r\u{202e}", "\\u{1b}]0;x\\u{7}\\u{d}\\u{202e}"),
             ("a\r", "a\\u{d}"),
         ] {
-            assert_eq!(text(sent).expose(), expected.as_bytes());
+            assert_eq!(text(sent).as_slice(), expected.as_bytes());
         }
     }
 

@@ -18,7 +18,7 @@ pub(crate) fn read(path: &Path) -> Result<Keyfile, Failure> {
         Failure::io(&message, &error, "Check the path and its permissions.")
     })?;
     // A file that is too long to be read is not a valid keyfile either: empty bytes give that error.
-    Ok(Keyfile::parse(bytes.as_ref().map(Wiped::expose).unwrap_or_default())?)
+    Ok(Keyfile::parse(bytes.as_deref().map(Vec::as_slice).unwrap_or_default())?)
 }
 
 /// Reads the keyfile at a path, or creates a new one if nothing is there. Never overwrites a file.

@@ -26,7 +26,7 @@ enum Sequence {
 
 impl LineEditor {
     pub(crate) fn new() -> Self {
-        Self { line: Wiped::with_capacity(USUAL_BYTES), sequence: Sequence::None }
+        Self { line: Wiped::new(Vec::with_capacity(USUAL_BYTES)), sequence: Sequence::None }
     }
 
     pub(crate) fn key(&mut self, byte: u8) -> Step {
@@ -45,9 +45,9 @@ impl LineEditor {
             }
         }
         match byte {
-            0x04 if self.line.expose().is_empty() => return Step::Cancelled,
+            0x04 if self.line.as_slice().is_empty() => return Step::Cancelled,
             0x08 | 0x7f => self.erase(),
-            0x15 => self.line.clear(),
+            0x15 => self.line.wipe(),
             0x1b => self.sequence = Sequence::Escape,
             // A tab is text. Nobody types other control characters on purpose.
             b'\t' => self.line.append(&[byte]),
@@ -84,7 +84,7 @@ mod tests {
         for byte in keys.bytes() {
             match editor.key(byte) {
                 Step::Continue => {}
-                Step::Done => return String::from_utf8(editor.into_line().into_vec()).ok(),
+                Step::Done => return String::from_utf8(editor.into_line().into_inner()).ok(),
                 Step::Cancelled => return None,
             }
         }

@@ -2,7 +2,8 @@
 
 use std::io::{self, Read};
 
-use crate::wiped::{Chunk, Wiped};
+use crate::chunk::Chunk;
+use crate::wiped::Wiped;
 
 /// The longest line that is read as a call: four times the largest file, so that its JSON fits.
 pub(crate) const LINE_BYTES: usize = 64 << 20;
@@ -25,12 +26,12 @@ pub(crate) enum Line<'a> {
 impl<R: Read> Lines<R> {
     /// Lines of at most `max` bytes.
     pub(crate) fn new(reader: R, max: usize) -> Self {
-        Self { reader, chunk: Chunk::new(), line: Wiped::new(), max }
+        Self { reader, chunk: Chunk::new(), line: Wiped::default(), max }
     }
 
     /// The next line, or `None` at the end. The last line needs no line feed.
     pub(crate) fn next(&mut self) -> io::Result<Option<Line<'_>>> {
-        self.line.clear();
+        self.line.wipe();
         let mut is_too_long = false;
         let mut is_empty = true;
         loop {
@@ -44,9 +45,9 @@ impl<R: Read> Lines<R> {
             is_empty = false;
             let end = unread.iter().position(|byte| *byte == b'\n');
             let piece = unread.get(..end.unwrap_or(unread.len())).unwrap_or_default();
-            if self.line.expose().len().saturating_add(piece.len()) > self.max {
+            if self.line.as_slice().len().saturating_add(piece.len()) > self.max {
                 is_too_long = true;
-                self.line = Wiped::new();
+                self.line = Wiped::default();
             }
             if !is_too_long {
                 self.line.append(piece);
@@ -57,7 +58,7 @@ impl<R: Read> Lines<R> {
                 break;
             }
         }
-        Ok(Some(if is_too_long { Line::TooLong } else { Line::Whole(self.line.expose()) }))
+        Ok(Some(if is_too_long { Line::TooLong } else { Line::Whole(self.line.as_slice()) }))
     }
 }
 

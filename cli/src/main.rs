@@ -5,6 +5,7 @@
 
 mod agent;
 mod args;
+mod chunk;
 mod commands;
 mod compact_offer;
 mod confirm;
@@ -31,7 +32,8 @@ mod style;
 mod terminal;
 mod transfer;
 mod wiped {
-    pub(crate) use inmost_agent::{Chunk, Wiped};
+    /// A buffer for text and secrets.
+    pub(crate) type Wiped = inmost::Wiped<Vec<u8>>;
 }
 
 use std::panic::{self, PanicHookInfo};

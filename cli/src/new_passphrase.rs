@@ -14,17 +14,17 @@ pub(crate) fn choose(terminal: &mut Terminal) -> Result<Wiped, Failure> {
     )?;
     loop {
         let typed = terminal.ask("Passphrase (or Enter for six random words): ")?;
-        let chosen = if typed.expose().is_empty() {
+        let chosen = if typed.as_slice().is_empty() {
             generate(terminal)?
         } else {
             show_strength(terminal, &typed)?;
             typed
         };
         let again = terminal.ask("Type it again to use it (or Enter to choose another): ")?;
-        if again.expose() == chosen.expose() {
+        if again.as_slice() == chosen.as_slice() {
             return Ok(chosen);
         }
-        if !again.expose().is_empty() {
+        if !again.as_slice().is_empty() {
             terminal.print("The two passphrases differ.\n")?;
         }
     }
@@ -39,7 +39,7 @@ fn generate(terminal: &mut Terminal) -> Result<Wiped, Failure> {
         )
     })?;
     terminal.print("\n    ")?;
-    terminal.print_secret(words.expose())?;
+    terminal.print_secret(words.as_slice())?;
     terminal.print("\n\nWrite it down, keep it in a safe place, and clear this screen.\n")?;
     Ok(words)
 }
@@ -48,7 +48,7 @@ fn generate(terminal: &mut Terminal) -> Result<Wiped, Failure> {
 /// zxcvbn copies the passphrase and does not wipe the copies. They stay in freed memory until this process ends, which is
 /// soon; SECURITY.md documents it.
 fn show_strength(terminal: &mut Terminal, typed: &Wiped) -> Result<(), Failure> {
-    let Ok(text) = std::str::from_utf8(typed.expose()) else { return Ok(()) };
+    let Ok(text) = std::str::from_utf8(typed.as_slice()) else { return Ok(()) };
     let estimate = zxcvbn(text, &[]);
     let (score, verdict) = match estimate.score() {
         Score::Zero => (0, "guessed at once"),

@@ -87,7 +87,7 @@ impl PassphraseArgs {
             Some(text) => text,
             None => ask(input, "Recovery key: ")?,
         };
-        let text = std::str::from_utf8(text.expose()).map_err(|_| {
+        let text = std::str::from_utf8(text.as_slice()).map_err(|_| {
             Failure::usage("Invalid recovery key: it is not text.", "Check its source.")
         })?;
         Ok(RecoveryKey::parse(text)?)
@@ -161,7 +161,7 @@ impl NewPassphraseArgs {
 }
 
 fn parse(text: Wiped) -> Result<Passphrase, Failure> {
-    Ok(Passphrase::from_bytes(text.into_vec())?)
+    Ok(Passphrase::from_bytes(text.into_inner())?)
 }
 
 /// Asks at the terminal, if that is allowed.
@@ -231,7 +231,7 @@ fn run(command: &OsString, input: Input) -> Result<Wiped, Failure> {
 /// The value of the variable, even if it is empty: a script that set it by mistake gets an error instead of a prompt.
 fn from_environment() -> Option<Wiped> {
     let value = Zeroizing::new(std::env::var_os(VARIABLE)?.into_encoded_bytes());
-    Some(Wiped::of(&value))
+    Some(Wiped::new(value.to_vec()))
 }
 
 /// The environment variable that may hold the passphrase.
@@ -242,12 +242,12 @@ const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// Strips one trailing newline and a leading byte order mark: editors add both, and nobody sees them.
 fn strip(mut text: Wiped) -> Wiped {
-    if let Some(rest) = text.expose().strip_prefix(BYTE_ORDER_MARK) {
-        text = Wiped::of(rest);
+    if let Some(rest) = text.as_slice().strip_prefix(BYTE_ORDER_MARK) {
+        text = Wiped::new(rest.to_vec());
     }
-    if text.expose().ends_with(b"\n") {
+    if text.as_slice().ends_with(b"\n") {
         text.pop();
-        if text.expose().ends_with(b"\r") {
+        if text.as_slice().ends_with(b"\r") {
             text.pop();
         }
     }
@@ -274,8 +274,8 @@ mod tests {
             ("a\u{feff}", "a\u{feff}"),
             ("", ""),
         ] {
-            let text_bytes = Wiped::of(text.as_bytes());
-            assert_eq!(strip(text_bytes).expose(), expected.as_bytes(), "{text:?}");
+            let text_bytes = Wiped::new(text.as_bytes().to_vec());
+            assert_eq!(strip(text_bytes).as_slice(), expected.as_bytes(), "{text:?}");
         }
     }
 

@@ -180,7 +180,7 @@ mod console {
                 }
                 Err(error) => return Err(failed(&error)),
             };
-            let mut line = Wiped::with_capacity(typed.len());
+            let mut line = Wiped::new(Vec::with_capacity(typed.len()));
             line.append(typed.as_bytes());
             Ok(line)
         }

@@ -46,7 +46,7 @@ impl TransferReport {
     pub(crate) fn new(is_json: bool, total: usize, what: &'static str) -> Self {
         let total = u64::try_from(total).unwrap_or(u64::MAX);
         let progress = Progress::of(total, what);
-        Self { is_json, lines: Wiped::new(), counts: Counts::default(), progress }
+        Self { is_json, lines: Wiped::default(), counts: Counts::default(), progress }
     }
 
     pub(crate) fn add(&mut self, file: &str, outcome: &Outcome) -> Result<(), Failure> {
@@ -91,7 +91,7 @@ impl TransferReport {
             );
             self.lines.append(line.as_bytes());
         }
-        print(self.lines.expose())?;
+        print(self.lines.as_slice())?;
         if self.counts.refused == 0 {
             return Ok(());
         }

@@ -105,7 +105,8 @@ impl Call {
 
     /// Writes a result with a single write, so that a reader does not wait for the rest of a line.
     fn write(&self, result: &ToolResult, output: &mut impl Write) -> Result<(), Failure> {
-        let mut line = Wiped::with_capacity(result.content().len().saturating_add(FRAME_BYTES));
+        let mut line =
+            Wiped::new(Vec::with_capacity(result.content().len().saturating_add(FRAME_BYTES)));
         if self.text {
             line.append(result.content().as_bytes());
         } else {
@@ -119,7 +120,7 @@ impl Call {
                 .map_err(|error| Failure::output(&error.into()))?;
         }
         line.append(b"\n");
-        let written = output.write_all(line.expose()).and_then(|()| output.flush());
+        let written = output.write_all(line.as_slice()).and_then(|()| output.flush());
         written.map_err(|error| match Failure::output(&error) {
             Failure::OutputClosed => Failure::ReplyLost,
             failure => failure,

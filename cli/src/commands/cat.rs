@@ -46,14 +46,14 @@ impl Cat {
         drop(store);
         let part = text.as_str();
         let escaped = io::stdout().is_terminal().then(|| display::text(part));
-        let part = escaped.as_ref().map_or(part.as_bytes(), Wiped::expose);
-        if self.number { print(numbered(first, part).expose()) } else { print(part) }
+        let part = escaped.as_ref().map_or(part.as_bytes(), |escaped| escaped.as_slice());
+        if self.number { print(numbered(first, part).as_slice()) } else { print(part) }
     }
 }
 
 /// The lines with their numbers, in the columns that the memory tool uses.
 fn numbered(first: u64, text: &[u8]) -> Wiped {
-    let mut lines = Wiped::with_capacity(text.len());
+    let mut lines = Wiped::new(Vec::with_capacity(text.len()));
     for (number, line) in (first..).zip(text.split_inclusive(|byte| *byte == b'\n')) {
         lines.append(format!("{number:>6}\t").as_bytes());
         lines.append(line);

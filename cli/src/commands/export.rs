@@ -179,7 +179,7 @@ fn write(folder: &Path, place: &Path, text: &str) -> io::Result<Outcome> {
         }
         Ok(_) => {
             let existing = Wiped::read(host_files::open(&place)?, MAX_FILE_BYTES)?;
-            let is_same = existing.is_some_and(|existing| existing.expose() == text.as_bytes());
+            let is_same = existing.is_some_and(|existing| existing.as_slice() == text.as_bytes());
             return Ok(if is_same {
                 Outcome::Same
             } else {

@@ -104,7 +104,7 @@ struct Output<'a> {
 
 impl<'a> Output<'a> {
     fn new(args: &'a Grep, style: Style) -> Self {
-        Self { args, style, file: None, lines: Wiped::new() }
+        Self { args, style, file: None, lines: Wiped::default() }
     }
 
     fn add(&mut self, found: &SearchMatch) -> Result<(), Failure> {
@@ -130,7 +130,7 @@ impl<'a> Output<'a> {
         } else if self.args.count {
             self.write(file.as_str(), Some(count), None)?;
         }
-        print(std::mem::replace(&mut self.lines, Wiped::new()).expose())
+        print(std::mem::take(&mut self.lines).as_slice())
     }
 
     /// Appends one line of output. With a match, `number` is the line number; without, it is the count of matches.
@@ -145,7 +145,7 @@ impl<'a> Output<'a> {
             let text = found.map(|found| found.text.as_str());
             return json_line::append(&Hit { path, line, text, count }, &mut self.lines);
         }
-        let mut out = std::mem::replace(&mut self.lines, Wiped::new());
+        let mut out = std::mem::take(&mut self.lines);
         self.style.paint(Piece::Path, display::path(path).as_bytes(), &mut out);
         if let Some(number) = number {
             out.append(b":");
@@ -167,7 +167,7 @@ impl<'a> Output<'a> {
         let mut piece = |part: Option<&str>, piece: Option<Piece>| {
             let part = part.unwrap_or_default();
             let escaped = is_terminal.then(|| display::text(part));
-            let part = escaped.as_ref().map_or(part.as_bytes(), Wiped::expose);
+            let part = escaped.as_ref().map_or(part.as_bytes(), |escaped| escaped.as_slice());
             match piece {
                 Some(piece) if !part.is_empty() => self.style.paint(piece, part, out),
                 _ => out.append(part),

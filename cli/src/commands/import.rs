@@ -99,7 +99,7 @@ impl Import {
             Ok(None) => return Ok(refused("it is too long for a memory file")),
             Err(error) => return Ok(refused(&format!("it cannot be read: {error}"))),
         };
-        let Ok(text) = std::str::from_utf8(bytes.expose()) else {
+        let Ok(text) = std::str::from_utf8(bytes.as_slice()) else {
             return Ok(refused("it is not UTF-8"));
         };
         let existing = match store.find(path) {

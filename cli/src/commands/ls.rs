@@ -49,7 +49,7 @@ impl Ls {
         let entries: Vec<_> =
             store.files().walk_to(&self.path, deepest).collect::<Result<_, FileError>>()?;
         drop(store);
-        let mut text = Wiped::new();
+        let mut text = Wiped::default();
         if self.json {
             for entry in &entries {
                 json_line::append(&Line::of(entry), &mut text)?;
@@ -57,7 +57,7 @@ impl Ls {
         } else {
             draw(&entries, Style::of_output(), &mut text);
         }
-        print(text.expose())
+        print(text.as_slice())
     }
 }
 

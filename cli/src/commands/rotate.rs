@@ -24,7 +24,7 @@ pub(crate) struct Rotate {
 impl Rotate {
     pub(crate) fn run(&self) -> Result<(), Failure> {
         let dropped = self.rotate()?;
-        let mut text = Wiped::new();
+        let mut text = Wiped::default();
         text.append(
             b"Every key of the store was replaced. The old keys still open old copies of it.\n",
         );
@@ -35,7 +35,7 @@ impl Rotate {
             // Labels contain no control characters.
             text.append(format!("  {}  {}\n", slot.kind(), slot.label()).as_bytes());
         }
-        print(text.expose())
+        print(text.as_slice())
     }
 
     fn rotate(&self) -> Result<Vec<SlotInfo>, Failure> {

@@ -58,11 +58,11 @@ struct List {
 impl List {
     fn run(&self) -> Result<(), Failure> {
         let slots = self.store.open(&no_offer())?.slots()?;
-        let mut text = Wiped::new();
+        let mut text = Wiped::default();
         for slot in slots {
             text.append(line(&slot).as_bytes());
         }
-        print(text.expose())
+        print(text.as_slice())
     }
 }
 
@@ -161,7 +161,7 @@ pub(super) fn add_recovery_key(
     let secret = Secret::RecoveryKey(key);
     let number = store.add_slot(&secret, SlotOptions::new().label(label))?;
     // A recovery key cannot be shown again. If it was not printed, its keyslot is useless and would mislead.
-    print(text.expose()).map_err(|_| match store.remove_slot(number) {
+    print(text.as_slice()).map_err(|_| match store.remove_slot(number) {
         Ok(()) => Failure::new(
             Exit::Io,
             "The recovery key could not be printed, so its keyslot was removed.",
@@ -179,7 +179,7 @@ pub(super) fn add_recovery_key(
 
 /// The recovery key with instructions.
 fn instructions(heading: &str, key: &RecoveryKey) -> Wiped {
-    let mut text = Wiped::with_capacity(heading.len().saturating_add(256));
+    let mut text = Wiped::new(Vec::with_capacity(heading.len().saturating_add(256)));
     text.append(heading.as_bytes());
     text.append(b"Recovery key:\n\n    ");
     text.append(key.to_text().expose().as_bytes());

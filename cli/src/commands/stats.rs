@@ -36,13 +36,13 @@ impl Stats {
             counts.add(entry?);
         }
         drop(store);
-        let mut text = Wiped::new();
+        let mut text = Wiped::default();
         if self.json {
             json_line::append(&counts, &mut text)?;
         } else {
             text.append(counts.as_text(SystemTime::now()).as_bytes());
         }
-        print(text.expose())
+        print(text.as_slice())
     }
 }
 

@@ -36,7 +36,7 @@ impl Write {
                 "Split it into several files.",
             )
         })?;
-        let text = std::str::from_utf8(text.expose()).map_err(|_| {
+        let text = std::str::from_utf8(text.as_slice()).map_err(|_| {
             Failure::new(
                 Exit::Other,
                 "The text on standard input is not UTF-8.",

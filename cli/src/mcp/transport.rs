@@ -45,12 +45,12 @@ impl Stdio {
     fn write(&self, message: ServerJsonRpcMessage) -> JoinHandle<io::Result<()>> {
         let writing = self.writing.clone();
         spawn_blocking(move || {
-            let mut line = Wiped::new();
+            let mut line = Wiped::default();
             serde_json::to_writer(&mut line, &message)?;
             line.append(b"\n");
             let _guard = writing.lock().unwrap_or_else(PoisonError::into_inner);
             let mut output = streams::output()?;
-            output.write_all(line.expose())?;
+            output.write_all(line.as_slice())?;
             output.flush()
         })
     }

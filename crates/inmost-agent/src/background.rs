@@ -78,7 +78,7 @@ fn talk(child: &mut Child, order: &Order, secret: &Secret) -> io::Result<Option<
     let (Some(mut input), Some(mut output)) = (child.stdin.take(), child.stdout.take()) else {
         return Err(io::ErrorKind::BrokenPipe.into());
     };
-    frame::write(&mut input, order, secret.to_bytes().expose())?;
+    frame::write(&mut input, order, secret.to_bytes().as_slice())?;
     drop(input);
     Ok(frame::read(&mut output, HELLO)?.map(|(outcome, _)| outcome))
 }
@@ -114,7 +114,7 @@ fn serve(
     if let Some(anchor) = order.anchor.as_deref() {
         options = options.anchor(wire_path::decode(anchor));
     }
-    let parsed = Secret::from_bytes(order.kind, secret.expose())?;
+    let parsed = Secret::from_bytes(order.kind, secret.as_slice())?;
     // Wiped now: this function returns when the store is locked.
     drop(secret);
     server::serve(&store, &options, parsed, |freshness| {

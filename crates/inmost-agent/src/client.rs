@@ -192,7 +192,7 @@ impl Client {
     /// As there; [`StoreError::OutcomeUnknown`]; [`StoreError::KeyAgent`].
     pub fn add_slot(&self, secret: &Secret, options: SlotOptions) -> Result<u8, StoreError> {
         let request = keyslot::AddSlot { kind: secret.kind(), options };
-        self.call(request, secret.to_bytes().expose(), &mut |_| {})
+        self.call(request, secret.to_bytes().as_slice(), &mut |_| {})
     }
 
     /// As [`Session::replace_slot`](inmost::Session::replace_slot).
@@ -206,7 +206,7 @@ impl Client {
         options: SlotOptions,
     ) -> Result<(), StoreError> {
         let request = keyslot::ReplaceSlot { number, kind: secret.kind(), options };
-        self.call(request, secret.to_bytes().expose(), &mut |_| {})
+        self.call(request, secret.to_bytes().as_slice(), &mut |_| {})
     }
 
     /// As [`Session::remove_slot`](inmost::Session::remove_slot).
@@ -227,7 +227,7 @@ impl Client {
         mut progress: impl FnMut(u64),
     ) -> Result<Vec<SlotInfo>, StoreError> {
         let request = keyslot::Rotate { keep: keep.kind() };
-        self.call(request, keep.to_bytes().expose(), &mut progress)
+        self.call(request, keep.to_bytes().as_slice(), &mut progress)
     }
 
     fn ask<R: Request + Into<ClientMessage>>(&self, request: R) -> Result<R::Reply, StoreError> {

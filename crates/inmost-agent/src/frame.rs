@@ -32,13 +32,13 @@ pub(crate) const REPLY: Bounds = Bounds { head: 1 << 30, body: 1 << 30 };
 
 /// Writes a frame.
 pub(crate) fn write(to: &mut impl Write, head: &impl Serialize, body: &[u8]) -> io::Result<()> {
-    let mut text = Wiped::new();
+    let mut text = Wiped::default();
     serde_json::to_writer(&mut text, head)?;
-    let mut front = Wiped::with_capacity(text.expose().len().saturating_add(8));
-    front.append(&length(text.expose())?.to_be_bytes());
+    let mut front = Wiped::new(Vec::with_capacity(text.as_slice().len().saturating_add(8)));
+    front.append(&length(text.as_slice())?.to_be_bytes());
     front.append(&length(body)?.to_be_bytes());
-    front.append(text.expose());
-    to.write_all(front.expose())?;
+    front.append(text.as_slice());
+    to.write_all(front.as_slice())?;
     to.write_all(body)?;
     to.flush()
 }
@@ -56,7 +56,7 @@ pub(crate) fn read<H: DeserializeOwned>(
     let head = exactly(from, head)?;
     let body = exactly(from, body)?;
     // The error of the parser may quote its input.
-    let head = serde_json::from_slice(head.expose())
+    let head = serde_json::from_slice(head.as_slice())
         .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "invalid frame"))?;
     Ok(Some((head, body)))
 }
@@ -85,7 +85,7 @@ fn exactly(from: &mut impl Read, length: u32) -> io::Result<Wiped> {
     let missing = || io::Error::from(io::ErrorKind::UnexpectedEof);
     let most = usize::try_from(length).map_err(|_| missing())?;
     let read = Wiped::read(from.take(u64::from(length)), most)?.ok_or_else(missing)?;
-    if read.expose().len() == most { Ok(read) } else { Err(missing()) }
+    if read.as_slice().len() == most { Ok(read) } else { Err(missing()) }
 }
 
 #[cfg(test)]
@@ -102,7 +102,7 @@ mod tests {
 
     fn parsed(frame: &[u8]) -> io::Result<Option<(String, Vec<u8>)>> {
         let mut rest = frame;
-        Ok(read(&mut rest, BOUNDS)?.map(|(head, body)| (head, body.into_vec())))
+        Ok(read(&mut rest, BOUNDS)?.map(|(head, body)| (head, body.into_inner())))
     }
 
     #[test]

@@ -64,5 +64,3 @@ pub use secret::{Secret, SlotOptions};
 pub use server::serve;
 #[cfg(not(unix))]
 pub use unsupported::{lock, run_in_background, serve, start};
-#[doc(hidden)]
-pub use wiped::{Chunk, Wiped};

@@ -54,7 +54,7 @@ macro_rules! heads {
             type Head = Self;
 
             fn into_parts(self) -> (Self, Wiped) {
-                (self, Wiped::new())
+                (self, Wiped::default())
             }
 
             fn from_parts(head: Self, _: Wiped) -> Option<Self> {

@@ -45,11 +45,11 @@ impl Secret {
     /// The bytes to send over a pipe or a socket.
     pub(crate) fn to_bytes(&self) -> Wiped {
         match self {
-            Self::Passphrase(passphrase) => Wiped::of(passphrase.expose()),
+            Self::Passphrase(passphrase) => Wiped::new(passphrase.expose().to_vec()),
             Self::PassphraseAndKeyfile(passphrase, keyfile) => {
                 let (text, keyfile) = (passphrase.expose(), keyfile.to_bytes());
                 let size = text.len().saturating_add(keyfile.expose().len()).saturating_add(2);
-                let mut bytes = Wiped::with_capacity(size);
+                let mut bytes = Wiped::new(Vec::with_capacity(size));
                 // A passphrase has at most 1,024 bytes, so its length fits two.
                 let length = u16::try_from(text.len()).unwrap_or(u16::MAX);
                 bytes.append(&length.to_be_bytes());
@@ -57,7 +57,7 @@ impl Secret {
                 bytes.append(keyfile.expose());
                 bytes
             }
-            Self::RecoveryKey(key) => Wiped::of(key.to_text().expose().as_bytes()),
+            Self::RecoveryKey(key) => Wiped::new(key.to_text().expose().as_bytes().to_vec()),
         }
     }
 
@@ -141,16 +141,16 @@ mod tests {
             Secret::RecoveryKey(RecoveryKey::generate().unwrap()),
         ] {
             let bytes = secret.to_bytes();
-            let again = Secret::from_bytes(secret.kind(), bytes.expose()).unwrap();
-            assert_eq!(again.to_bytes().expose(), bytes.expose());
+            let again = Secret::from_bytes(secret.kind(), bytes.as_slice()).unwrap();
+            assert_eq!(again.to_bytes().as_slice(), bytes.as_slice());
         }
     }
 
     #[test]
     fn bytes_that_are_cut_off_make_no_secret() {
         let bytes = Secret::new(passphrase(), Some(Keyfile::generate().unwrap())).to_bytes();
-        for length in [0, 1, 2, 5, 7, 50, bytes.expose().len() - 1] {
-            let cut = &bytes.expose()[..length];
+        for length in [0, 1, 2, 5, 7, 50, bytes.as_slice().len() - 1] {
+            let cut = &bytes.as_slice()[..length];
             let parsed = Secret::from_bytes(SlotKind::PassphraseAndKeyfile, cut);
             assert!(parsed.is_err(), "{length}");
         }

@@ -21,7 +21,7 @@ pub(super) fn edit(store: &OpenStore, path: &str, editor: &Editor) -> Result<(),
     let mut folder = PrivateFolder::with_file(path, text(before.as_ref()))?;
     editor.run(&folder, &mut signals)?;
     let after = folder.read().map_err(|failure| folder.keep(failure))?;
-    let Ok(after) = std::str::from_utf8(after.expose()) else {
+    let Ok(after) = std::str::from_utf8(after.as_slice()) else {
         return Err(folder.keep(not_text()));
     };
     if after == text(before.as_ref()) {

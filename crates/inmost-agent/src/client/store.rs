@@ -19,7 +19,7 @@ impl UnlockedStore for Client {
         options: &ToolOptions,
     ) -> Result<ToolResult, StoreError> {
         let (request, body) = RunCommand::new(command, options).ok_or(StoreError::TooLarge)?;
-        self.call(request, body.expose(), &mut |_| {})
+        self.call(request, body.as_slice(), &mut |_| {})
     }
 
     fn metadata(&self, path: &str) -> Result<Metadata, FileError> {

@@ -43,7 +43,7 @@ impl Reply for Page<SearchMatch> {
     type Head = Page<MatchHead>;
 
     fn into_parts(self) -> (Self::Head, Wiped) {
-        let mut body = Wiped::new();
+        let mut body = Wiped::default();
         let heads = self.items.into_iter().map(|found| {
             let text = found.text.as_str().as_bytes();
             body.append(text);
@@ -54,7 +54,7 @@ impl Reply for Page<SearchMatch> {
     }
 
     fn from_parts(head: Self::Head, body: Wiped) -> Option<Self> {
-        let mut rest = std::str::from_utf8(body.expose()).ok()?;
+        let mut rest = std::str::from_utf8(body.as_slice()).ok()?;
         let mut items = Vec::with_capacity(head.items.len());
         for found in head.items {
             let (text, after) = rest.split_at_checked(found.bytes)?;

@@ -97,7 +97,7 @@ fn join(texts: &[&str]) -> Option<Wiped> {
     let size = texts
         .iter()
         .fold(0_usize, |sum, text| sum.saturating_add(text.len()).saturating_add(size_of::<u32>()));
-    let mut body = Wiped::with_capacity(size);
+    let mut body = Wiped::new(Vec::with_capacity(size));
     for text in texts {
         body.append(&u32::try_from(text.len()).ok()?.to_be_bytes());
         body.append(text.as_bytes());
@@ -132,11 +132,11 @@ mod tests {
         ] {
             let new = || RunCommand::new(&command, &ToolOptions::new()).unwrap();
             let body = new().1;
-            let again = new().0.into_command(body.expose()).unwrap();
+            let again = new().0.into_command(body.as_slice()).unwrap();
             assert_eq!(format!("{again:?}"), format!("{command:?}"));
             let second = RunCommand::new(&again, &ToolOptions::new()).unwrap();
-            assert_eq!(second.1.expose(), body.expose());
-            let cut = &body.expose()[..body.expose().len() - 1];
+            assert_eq!(second.1.as_slice(), body.as_slice());
+            let cut = &body.as_slice()[..body.as_slice().len() - 1];
             assert!(new().0.into_command(cut).is_none(), "{command:?}");
         }
     }

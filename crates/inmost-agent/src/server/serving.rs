@@ -40,7 +40,7 @@ pub(super) fn serve(agent: &Agent, stream: &UnixStream) -> io::Result<()> {
         let mut reader = Timed { stream, limit: FRAME_TIME, deadline: None };
         match frame::read::<ClientMessage>(&mut reader, REQUEST) {
             Ok(Some((message, body))) => {
-                agent.execute(stream, &accepted, message, body.expose())?;
+                agent.execute(stream, &accepted, message, body.as_slice())?;
             }
             Ok(None) => return Ok(()),
             Err(error) if error.kind() == io::ErrorKind::InvalidData => {
@@ -57,7 +57,7 @@ fn greet<'a>(agent: &'a Agent, stream: &UnixStream) -> io::Result<Option<Accepte
     let mut reader =
         Timed { stream, limit: FRAME_TIME, deadline: Some(Instant::now() + HELLO_TIME) };
     let accepted = match frame::read::<Hello>(&mut reader, HELLO) {
-        Ok(Some((hello, anchor))) => agent.accept(hello, anchor.expose(), process),
+        Ok(Some((hello, anchor))) => agent.accept(hello, anchor.as_slice(), process),
         Ok(None) => return Ok(None),
         Err(error) if error.kind() == io::ErrorKind::InvalidData => {
             Err(Greeting::Refused(Refusal::InvalidMessage))
@@ -156,7 +156,7 @@ impl Responder for Send<'_> {
         match reply {
             Ok(reply) => {
                 let (head, body) = reply.into_parts();
-                frame::write(&mut self.0, &ServerMessage::Reply(head), body.expose())
+                frame::write(&mut self.0, &ServerMessage::Reply(head), body.as_slice())
             }
             Err(error) => frame::write(&mut self.0, &ServerMessage::<()>::Failed(error), &[]),
         }

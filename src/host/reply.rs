@@ -23,7 +23,8 @@ impl ToolReply {
         &self.result
     }
 
-    /// The reason why the store failed. The model reads only that memory is locked or unavailable.
+    /// The reason why the store failed. The model reads only that memory is locked or unavailable, or
+    /// that it is unknown whether a change was made.
     #[must_use]
     pub fn store_error(&self) -> Option<&StoreError> {
         self.store_error.as_ref()

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import tempfile
 
-from store import ENVIRONMENT, SESSION, UNAVAILABLE, Store, check, check_tool
+from store import ENVIRONMENT, LOCKED, SESSION, UNAVAILABLE, Store, check, check_tool
 
 # Otherwise it searches for a keychain and prints long messages about its absence.
 QUIET = ENVIRONMENT | {"MCP_INSPECTOR_SECRET_STORE": "memory"}
@@ -48,14 +48,14 @@ def main() -> None:
         for arguments, text, is_error in SESSION:
             check(str(arguments), client.call(arguments)[0], (text, is_error))
         print(f"inspector: {len(SESSION)} calls returned the expected results")
-        for options, reason in [
-            ([], "nobody can be asked"),
-            (["--passphrase-file", store.wrong], "The passphrase is wrong."),
+        for options, expected, reason in [
+            ([], LOCKED, "nobody can be asked"),
+            (["--passphrase-file", store.wrong], UNAVAILABLE, "The passphrase is wrong."),
         ]:
             told, errors = Inspector(inspector, store, options).call({"command": "view", "path": "/memories"})
-            check("a locked store", told, UNAVAILABLE)
+            check("a store that does not open", told, expected)
             check(f"the reason: {errors}", errors.count(reason), 1)
-        print("inspector: with a locked store or a wrong passphrase, memory is unavailable")
+        print("inspector: memory is locked without a passphrase, and unavailable with a wrong one")
 
 
 main()

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from mcp import Client, ClientSession, MCPError, StdioServerParameters, stdio_client
 
-from store import ENVIRONMENT, SESSION, UNAVAILABLE, Store, check, check_tool
+from store import ENVIRONMENT, LOCKED, SESSION, UNAVAILABLE, Store, check, check_tool
 
 
 @asynccontextmanager
@@ -58,12 +58,12 @@ async def all_commands(store: Store, connect) -> None:
     check("standard error", errors.read_text(), "")
 
 
-async def unavailable(store: Store, options: list[str], reason: str) -> None:
+async def refused(store: Store, options: list[str], expected: tuple[str, bool], reason: str) -> None:
     errors = store.folder / "errors"
     async with session_with_handshake(parameters(store.server(*options)), errors) as client:
-        check("tools of a locked store", len((await client.list_tools()).tools), 1)
+        check("tools without a store", len((await client.list_tools()).tools), 1)
         for _ in range(3):
-            check("a locked store", await call(client, {"command": "view", "path": "/memories"}), UNAVAILABLE)
+            check("a store that does not open", await call(client, VIEW), expected)
     told = errors.read_text()
     check(f"lines on standard error: {told}", len(told.splitlines()), 2)
     check(f"the reason: {told}", reason in told, True)
@@ -80,7 +80,7 @@ async def with_key_agent(store: Store) -> None:
         session_with_handshake(parameters(store.server("--subtree", "/memories/x")), one) as first,
         session_without_handshake(parameters(store.server("--subtree", "/memories/y")), other) as second,
     ):
-        check("before it is unlocked", await call(first, VIEW), UNAVAILABLE)
+        check("before it is unlocked", await call(first, VIEW), LOCKED)
         store.unlock()
         try:
             check("after", await call(first, VIEW), EMPTY)
@@ -90,7 +90,7 @@ async def with_key_agent(store: Store) -> None:
             check("two servers at once", told, [created, created])
             store.lock()
             for client in (first, second):
-                check("a store locked in mid-session", await call(client, VIEW), UNAVAILABLE)
+                check("a store locked in mid-session", await call(client, VIEW), LOCKED)
             store.unlock()
             for client in (first, second):
                 listing = EMPTY[0].replace("0B", "1B") + "\n1B\t/memories/a"
@@ -107,9 +107,9 @@ async def main() -> None:
             print(f"{connect.__name__}: {len(SESSION)} calls returned the expected results")
         await with_key_agent(store)
         print("key agent: two servers at once, a store locked during a session and unlocked again")
-        await unavailable(store, [], "nobody can be asked")
-        print("locked store: memory is unavailable, and the reason is reported once")
-        await unavailable(store, ["--passphrase-file", store.wrong], "The passphrase is wrong.")
+        await refused(store, [], LOCKED, "nobody can be asked")
+        print("locked store: memory is locked, and the reason is reported once")
+        await refused(store, ["--passphrase-file", store.wrong], UNAVAILABLE, "The passphrase is wrong.")
         print("wrong passphrase: memory is unavailable, and the reason is reported once")
 
 

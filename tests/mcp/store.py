@@ -7,6 +7,7 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 SESSION = json.loads((HERE / "session.json").read_text())
+LOCKED = ("Error: Memory is locked. The user can unlock it with `inmost unlock`.", True)
 UNAVAILABLE = ("Error: Memory is unavailable.", True)
 PASSPHRASE = "correct horse"
 # A server gets only the environment variables that it needs.

@@ -3,7 +3,7 @@
 //! The client begins with a [`Hello`], and the agent replies with a [`Greeting`]. Then the agent replies to each
 //! [`ClientMessage`](crate::message::ClientMessage) with any number of [`ServerMessage::Progress`] and one of the others.
 //! Change anything but the optional fields of a `Hello` and increase [`VERSION`]: client and agent have the same version,
-//! or the client is told that they do not.
+//! or the client gets [`AgentError::OtherVersion`](crate::error::AgentError::OtherVersion).
 
 use inmost::{FileError, ToolOptions};
 use serde::{Deserialize, Serialize};

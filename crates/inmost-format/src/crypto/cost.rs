@@ -154,7 +154,7 @@ impl KdfLimits {
     }
 
     /// Limits within which key derivation costs next to nothing, for tests. They exist only with the
-    /// feature `testing` of this internal crate, which no release build enables.
+    /// feature `testing` of this internal crate.
     #[cfg(any(test, feature = "testing"))]
     pub fn of_tests() -> Self {
         Self { memory_kib: (8, 1 << 20), passes: (1, 32), ..Self::default() }

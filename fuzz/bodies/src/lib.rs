@@ -5,6 +5,7 @@
 //! target is a function of bytes that panics if it finds a bug. It does not depend on the fuzzer, so plain
 //! tests replay the corpora through the same functions. Structured input is read from the bytes with
 //! [`arbitrary`], front to back, so that one changed byte changes one operation.
+#![cfg(feature = "bodies")]
 #![allow(
     clippy::indexing_slicing,
     clippy::missing_panics_doc,

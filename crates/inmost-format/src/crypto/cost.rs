@@ -123,6 +123,7 @@ impl KdfLimits {
     ///
     /// # Errors
     /// [`KdfOutOfBounds`] with the first bound that is broken.
+    #[doc(hidden)] // for the crates of this workspace
     pub fn admit(&self, cost: KdfCost) -> Result<AdmittedCost, KdfOutOfBounds> {
         let KdfCost { memory_kib, passes, lanes } = cost;
         KdfOutOfBounds::check(Bounded::Memory, memory_kib, self.memory_kib)?;
@@ -139,6 +140,7 @@ impl KdfLimits {
     ///
     /// # Errors
     /// [`KdfOutOfBounds`] with the sum.
+    #[doc(hidden)] // for the crates of this workspace
     pub fn admit_unlock(
         &self,
         costs: impl IntoIterator<Item = AdmittedCost>,
@@ -148,6 +150,7 @@ impl KdfLimits {
     }
 
     /// The most memory of one keyslot with this many passes, in KiB.
+    #[doc(hidden)] // for the crates of this workspace
     pub fn most_memory_kib(&self, passes: u32) -> u32 {
         let most = self.slot_work / u64::from(passes.max(1));
         u32::try_from(most).unwrap_or(u32::MAX).min(self.memory_kib.1)

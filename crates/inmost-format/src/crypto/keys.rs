@@ -82,6 +82,7 @@ pub struct Keyfile(SecretBytes<32>);
 
 impl Keyfile {
     /// A keyfile from its secret.
+    #[doc(hidden)] // for the crates of this workspace
     pub fn new(secret: SecretBytes<32>) -> Self {
         Self(secret)
     }

@@ -259,7 +259,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_line_end_and_one_mark_are_dropped_and_nothing_else() {
+    fn one_trailing_newline_and_one_byte_order_mark_are_stripped() {
         for (text, expected) in [
             ("a", "a"),
             ("a\n", "a"),
@@ -281,7 +281,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn only_a_command_that_leaves_standard_input_alone_lets_it_give_the_passphrase() {
+    fn the_passphrase_is_not_read_from_standard_input_that_the_command_reads() {
         let args = |file: Option<&str>, fd: Option<u32>| PassphraseArgs {
             file: file.map(PathBuf::from),
             fd: fd.map(Descriptor::of_number),

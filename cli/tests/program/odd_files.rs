@@ -59,7 +59,7 @@ fn put(what: &str, path: &Path) {
 }
 
 #[test]
-fn one_odd_copy_of_the_header_keeps_nobody_from_reading() {
+fn a_store_with_one_untrusted_header_copy_can_be_read() {
     for name in ["header.a", "header.b"] {
         for what in ["folder", "link", "pipe"] {
             let place = Place::with_files(&[("/memories/a", "1")]);
@@ -83,7 +83,7 @@ fn one_odd_copy_of_the_header_keeps_nobody_from_reading() {
 }
 
 #[test]
-fn keys_are_overwritten_and_the_rest_removed_around_what_is_odd() {
+fn destroy_overwrites_the_keys_despite_untrusted_files() {
     let place = Place::with_store();
     put("pipe", &place.store().join("header.a"));
     place.run(["destroy", "--yes"], "").expect(0);

@@ -169,7 +169,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_appended_is_there_after_growing() {
+    fn appended_bytes_are_kept_when_it_grows() {
         let mut bytes = Wiped::with_capacity(1);
         for piece in ["a", "bc", "", "defgh"] {
             bytes.append(piece.as_bytes());

@@ -169,7 +169,7 @@ fn ask(input: Input, prompt: &str) -> Result<Wiped, Failure> {
     if input == Input::Unattended {
         return Err(Failure::new(
             Exit::Locked,
-            "The store is locked: no passphrase was given, and nobody can be asked.",
+            "The store is locked: no passphrase was given, and this command cannot ask for one.",
             "Run `inmost unlock`, or add a source such as --passphrase-file.",
         ));
     }
@@ -240,7 +240,7 @@ pub(crate) const VARIABLE: &str = "INMOST_PASSPHRASE";
 /// U+FEFF in UTF-8.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// Strips one trailing newline and a leading byte order mark: editors add both, and nobody sees them.
+/// Strips one trailing newline and a leading byte order mark: editors add both, and they are invisible.
 fn strip(mut text: Wiped) -> Wiped {
     if let Some(rest) = text.expose().strip_prefix(BYTE_ORDER_MARK) {
         text = Wiped::of(rest);

@@ -57,7 +57,7 @@ pub(super) fn run(store: &StoreArgs, restrictions: &Restrictions, calls: &Receiv
     }
 }
 
-/// Tells the model why there is no store. If the call itself is invalid, it is told that.
+/// Tells the model why there is no store. If the call itself is invalid, the model is told that instead.
 fn refuse(call: Call, store: NoStore, restrictions: &Restrictions) {
     // The restrictions were checked when the server started.
     let Ok(tool) = restrictions.tool(store) else { return };

@@ -108,7 +108,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_cost_beyond_all_numbers_stays_beyond_all_bounds() {
+    fn a_saturated_cost_is_refused() {
         let args = KdfArgs { kdf_memory_mib: Some(u32::MAX), kdf_passes: None, calibrate: None };
         assert_eq!(args.cost(), KdfCost::new(u32::MAX, 3, 4));
         let args = KdfArgs { kdf_memory_mib: Some(19), kdf_passes: Some(2), calibrate: None };
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn a_time_to_wait_is_a_number_of_seconds_up_to_a_minute() {
+    fn a_calibration_time_is_at_most_a_minute() {
         assert_eq!(parse_seconds("0.5"), Ok(Duration::from_millis(500)));
         for text in ["-1", "61", "inf", "NaN", "1s", ""] {
             assert!(parse_seconds(text).is_err(), "{text}");

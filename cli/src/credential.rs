@@ -26,7 +26,7 @@ impl CredentialArgs {
         match by {
             By::RecoveryKey => self.passphrase.recovery_key(input).map(Secret::RecoveryKey),
             By::Passphrase => {
-                // Read first: if the keyfile is missing, nobody is asked for a passphrase in vain.
+                // Read first: a missing keyfile is reported before the prompt for the passphrase.
                 let keyfile = self.keyfile()?;
                 Ok(Secret::new(self.passphrase.of_store(input)?, keyfile))
             }

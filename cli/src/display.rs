@@ -92,7 +92,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_in_a_text_could_command_a_terminal_is_written_out() {
+    fn control_characters_in_texts_are_escaped() {
         for (sent, expected) in [
             ("caf\u{e9}\ta\r\nb\n", "caf\u{e9}\ta\r\nb\n"),
             ("\u{1b}]0;x\u{7}\r\u{202e}", "\\u{1b}]0;x\\u{7}\\u{d}\\u{202e}"),
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn what_could_command_a_terminal_is_written_out() {
+    fn control_characters_in_paths_are_escaped() {
         assert_eq!(path("/memories/caf\u{e9} \u{1f600}"), "/memories/caf\u{e9} \u{1f600}");
         assert_eq!(path("a\u{1b}[2Jb\u{202e}"), "a\\u{1b}[2Jb\\u{202e}");
         assert_eq!(path_of(&["a".to_owned(), "b\n".to_owned()]), "/memories/a/b\\u{a}");
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_listed_is_counted() {
+    fn unlisted_items_are_counted() {
         assert_eq!(
             [0, 1, 7].map(unlisted).concat(),
             "and 1 more, not listed\nand 7 more, not listed\n"

@@ -321,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn the_engines_words_are_not_repeated_when_they_hold_a_path() {
+    fn engine_messages_with_a_path_are_not_printed() {
         let message = |error: StoreError| match Failure::from(error) {
             Failure::Error { message, .. } => message.into_owned(),
             _ => String::new(),

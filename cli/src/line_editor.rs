@@ -49,7 +49,7 @@ impl LineEditor {
             0x08 | 0x7f => self.erase(),
             0x15 => self.line.wipe(),
             0x1b => self.sequence = Sequence::Escape,
-            // A tab is text. Nobody types other control characters on purpose.
+            // A tab is text. Other control characters are not typed on purpose.
             b'\t' => self.line.append(&[byte]),
             0x00..=0x1f => {}
             _ => self.line.append(&[byte]),

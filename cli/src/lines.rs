@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_are_split_whatever_the_reads_give() {
+    fn lines_do_not_depend_on_the_sizes_of_reads() {
         for step in [1, 2, 3, 5, 100] {
             for (text, expected) in [
                 ("", vec![]),
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_is_too_long_is_reported_once_and_the_rest_goes_on() {
+    fn a_line_that_is_too_long_is_reported_once_and_later_lines_are_read() {
         for step in [1, 2, 3, 7, 100] {
             let found = lines("123\n1234\n12345678901\nab\n1234", 3, step);
             assert_eq!(found, [Some("123".into()), None, None, Some("ab".into()), None]);

@@ -169,7 +169,7 @@ fn ask(input: Input, prompt: &str) -> Result<Wiped, Failure> {
     if input == Input::Unattended {
         return Err(Failure::new(
             Exit::Locked,
-            "The store is locked: no passphrase was given, and nobody can be asked.",
+            "The store is locked: no passphrase was given, and this command cannot ask for one.",
             "Run `inmost unlock`, or add a source such as --passphrase-file.",
         ));
     }
@@ -240,7 +240,7 @@ pub(crate) const VARIABLE: &str = "INMOST_PASSPHRASE";
 /// U+FEFF in UTF-8.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// Strips one trailing newline and a leading byte order mark: editors add both, and nobody sees them.
+/// Strips one trailing newline and a leading byte order mark: editors add both, and they are invisible.
 fn strip(mut text: Wiped) -> Wiped {
     if let Some(rest) = text.as_slice().strip_prefix(BYTE_ORDER_MARK) {
         text = Wiped::new(rest.to_vec());
@@ -259,7 +259,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_line_end_and_one_mark_are_dropped_and_nothing_else() {
+    fn one_trailing_newline_and_one_byte_order_mark_are_stripped() {
         for (text, expected) in [
             ("a", "a"),
             ("a\n", "a"),
@@ -281,7 +281,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn only_a_command_that_leaves_standard_input_alone_lets_it_give_the_passphrase() {
+    fn the_passphrase_is_not_read_from_standard_input_that_the_command_reads() {
         let args = |file: Option<&str>, fd: Option<u32>| PassphraseArgs {
             file: file.map(PathBuf::from),
             fd: fd.map(Descriptor::of_number),

@@ -49,7 +49,7 @@ def main() -> None:
             check(str(arguments), client.call(arguments)[0], (text, is_error))
         print(f"inspector: {len(SESSION)} calls returned the expected results")
         for options, expected, reason in [
-            ([], LOCKED, "nobody can be asked"),
+            ([], LOCKED, "cannot ask for one"),
             (["--passphrase-file", store.wrong], UNAVAILABLE, "The passphrase is wrong."),
         ]:
             told, errors = Inspector(inspector, store, options).call({"command": "view", "path": "/memories"})

@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_range_is_refused() {
+    fn an_invalid_range_is_refused() {
         for range in ["", "3", "0..", "3..2", "a..b", "1..2..3", "-1..2"] {
             assert!(range.parse::<Lines>().is_err(), "{range}");
         }

@@ -57,7 +57,7 @@ impl Passwd {
     fn change(&self, store: &OpenStore) -> Result<u8, Failure> {
         let slots = store.slots()?;
         let slot = self.slot_to_change(&slots)?;
-        // Checked first, so that nobody chooses a passphrase in vain.
+        // Checked first, so that an error is reported before the prompt for a passphrase.
         let keyfile = self.keyfile(slot)?;
         let passphrase = self.new.choose()?;
         let secret = Secret::new(passphrase, keyfile);

@@ -103,7 +103,7 @@ struct Add {
 
 impl Add {
     fn run(&self) -> Result<(), Failure> {
-        // Checked first, so that nobody types a passphrase in vain.
+        // Checked first, so that an error is reported before the prompt for a passphrase.
         let label = self.label.as_deref().map(SlotLabel::parse).transpose()?;
         let store = self.open.open(By::recovery(self.by_recovery), &no_offer())?;
         if self.recovery {

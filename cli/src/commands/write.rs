@@ -26,7 +26,7 @@ pub(crate) struct Write {
 impl Write {
     pub(crate) fn run(&self) -> Result<(), Failure> {
         let options = OpenOptions { input: Input::Taken, ..OpenOptions::default() };
-        // Opened first: if that fails, standard input is not read in vain.
+        // Opened first, so that an error is reported before standard input is read.
         let store = self.store.open(&options)?;
         let read = streams::input().and_then(|input| Wiped::read(input, MAX_FILE_BYTES));
         let text = read.map_err(|error| Failure::input(&error))?.ok_or_else(|| {

@@ -72,7 +72,7 @@ impl Server {
         context: &RequestContext<RoleServer>,
     ) -> Option<ToolResult> {
         let (result, received) = oneshot::channel();
-        // What is not a call is read as one that is refused.
+        // Arguments that are not a valid call become a call that is refused.
         let Ok(call) = ToolCall::deserialize(Value::Object(arguments)) else {
             return Some(unavailable());
         };

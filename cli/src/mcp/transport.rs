@@ -120,7 +120,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_cannot_be_read_is_answered_if_it_has_an_id() {
+    fn an_unparsable_request_with_an_id_gets_an_error_reply() {
         let unreadable = |line: &str| match parse(line.as_bytes()) {
             Some(Incoming::Unreadable(id)) => Some(id.to_string()),
             Some(Incoming::Message(_)) => Some("a message".to_owned()),

@@ -10,7 +10,7 @@ use crate::exit::{Exit, Failure};
 /// A store on which every call fails.
 #[derive(Clone, Copy)]
 pub(crate) enum NoStore {
-    /// Somebody has to unlock it.
+    /// It is locked, and the user can unlock it.
     Locked,
     Unavailable,
 }

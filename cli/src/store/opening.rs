@@ -166,11 +166,11 @@ impl OpenArgs {
         }
     }
 
-    /// Asks for the credential only now: the store exists and is held, so nobody is asked in vain.
+    /// Asks for the credential only now, because a missing store or one in use must be reported before the prompt.
     fn unlock(&self, held: Held, by: By, options: &OpenOptions<'_>) -> Result<StoreGuard, Failure> {
         match held {
             Held::Agent(client) => {
-                // The agent has not kept the credential, so it is asked for only if it is needed.
+                // The agent does not keep the credential, so the prompt appears only if the command needs it.
                 let secret =
                     options.keep_secret.then(|| self.credential.of_store(options.input, by));
                 Ok(StoreGuard { store: OpenStore::Agent(client), secret: secret.transpose()? })
@@ -240,7 +240,7 @@ impl PlaceArgs {
 fn lock_first(agent: &Client) -> Failure {
     Failure::new(
         Exit::InUse,
-        format!("The store is unlocked: the key agent, process {}, has it.", agent.process()),
+        format!("The store is unlocked: the key agent, process {}, holds it.", agent.process()),
         "Lock it first, with `inmost lock`.",
     )
 }

@@ -80,7 +80,8 @@ fn parent(path: &Path) -> &Path {
     }
 }
 
-/// Checks that nothing is at the path, before anyone chooses a passphrase in vain. The library checks it again.
+/// Checks that nothing exists at the path, so that an error is reported before the prompt for a passphrase. The library
+/// checks it again.
 pub(crate) fn check_vacant(place: &Path) -> Result<(), Failure> {
     let is_vacant = match fs::read_dir(place) {
         Ok(mut entries) => entries.next().is_none(),

@@ -36,7 +36,7 @@ impl Restrictions {
         }
     }
 
-    /// Checks that they are valid, so that nobody is asked for a passphrase in vain.
+    /// Checks that they are valid, so that an error is reported before the prompt for a passphrase.
     pub(crate) fn check(&self) -> Result<(), Failure> {
         self.options().map(drop)
     }

@@ -97,7 +97,7 @@ fn a_wrong_passphrase_unlocks_nothing() {
 }
 
 #[test]
-fn status_tells_who_has_the_store_and_what_protects_it() {
+fn status_shows_the_agent_and_the_protections() {
     let place = Place::with_store();
     let protections = "other processes of the user cannot read its memory";
     let out = place.run(["status"], "").expect(0).out;
@@ -168,7 +168,7 @@ fn signals_that_end_a_process_lock_it_first() {
 }
 
 #[test]
-fn what_a_killed_agent_leaves_is_no_hindrance() {
+fn leftovers_of_a_killed_agent_do_not_block_the_next() {
     let place = Place::with_files(&[("/memories/a", "kept")]);
     let first = place.unlock(&[]);
     let mut talk = Talk::with(&place);
@@ -265,7 +265,7 @@ fn twenty_clients_at_once_lose_no_edit_and_meet_no_store_in_use() {
 }
 
 #[test]
-fn of_many_who_unlock_at_once_one_does_and_the_others_hear_it() {
+fn of_concurrent_unlocks_one_succeeds_and_the_others_find_its_agent() {
     let place = Place::with_store();
     let outs: Vec<_> = thread::scope(|scope| {
         let all: Vec<_> =
@@ -279,7 +279,7 @@ fn of_many_who_unlock_at_once_one_does_and_the_others_hear_it() {
 }
 
 #[test]
-fn in_the_foreground_it_is_the_process_itself() {
+fn in_the_foreground_it_runs_in_the_same_process() {
     let place = Place::with_store();
     let mut child = place
         .command(["unlock", "--foreground"])
@@ -296,7 +296,7 @@ fn in_the_foreground_it_is_the_process_itself() {
 }
 
 #[test]
-fn the_socket_is_its_users_alone_whatever_the_umask() {
+fn only_its_user_can_access_the_socket_under_any_umask() {
     for mask in ["000", "022", "777"] {
         let place = Place::with_store();
         let inner = place.command(["unlock"]);
@@ -355,7 +355,7 @@ fn without_a_runtime_folder_it_makes_a_private_one() {
 }
 
 #[test]
-fn commands_that_need_the_store_itself_say_to_lock_it_first() {
+fn commands_that_must_hold_the_store_ask_to_lock_it_first() {
     let place = Place::with_files(&[("/memories/a", "kept")]);
     let agent = place.unlock(&[]);
     for args in [
@@ -411,7 +411,7 @@ fn an_anchor_that_it_was_not_unlocked_with_is_refused() {
 }
 
 #[test]
-fn a_store_that_took_the_place_of_the_unlocked_one_is_not_mistaken_for_it() {
+fn another_store_at_the_same_path_is_not_taken_for_the_unlocked_one() {
     let place = Place::with_files(&[("/memories/a", "of the first")]);
     let agent = place.unlock(&[]);
     fs::rename(place.store(), place.beside("moved")).unwrap();
@@ -437,7 +437,7 @@ fn the_passphrase_is_not_in_the_environment_of_the_agent() {
 }
 
 #[test]
-fn nothing_that_a_shell_has_open_stays_open_in_the_agent() {
+fn the_agent_inherits_no_open_descriptors() {
     let place = Place::with_store();
     let inner = place.command(["unlock"]);
     let mut shell = Command::new("sh");

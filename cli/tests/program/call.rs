@@ -57,7 +57,7 @@ const EMPTY: &str = "Here're the files and directories up to 2 levels deep in /m
                      hidden items and node_modules:\n0B\t/memories";
 
 #[test]
-fn each_line_is_answered_before_the_next_is_sent() {
+fn each_line_gets_its_result_before_the_next_is_sent() {
     let place = Place::with_store();
     let mut talk = Talk::with(&place);
     assert_eq!(talk.ask(VIEW), json!({ "content": EMPTY, "is_error": false }));
@@ -80,7 +80,7 @@ fn each_line_is_answered_before_the_next_is_sent() {
 }
 
 #[test]
-fn what_was_answered_outlives_the_process() {
+fn acknowledged_changes_survive_the_process() {
     let place = Place::with_store();
     let mut talk = Talk::with(&place);
     talk.ask(&create("/memories/a", "kept").replace('\n', ""));
@@ -115,7 +115,7 @@ fn one_call_may_be_an_argument() {
 }
 
 #[test]
-fn text_prints_content_alone() {
+fn text_output_prints_only_the_content() {
     let place = Place::with_store();
     let input = format!("{}{VIEW}", create("/memories/a", "1"));
     let out = place.run(["call", "--text"], &input).expect(0).out;
@@ -124,7 +124,7 @@ fn text_prints_content_alone() {
 }
 
 #[test]
-fn lines_that_are_no_calls_are_answered_and_the_rest_goes_on() {
+fn an_invalid_call_gets_an_error_and_later_lines_still_run() {
     let place = Place::with_store();
     let mut input =
         b"\n  \t\r\nnot json\n{\"command\"\n[1]\n{\"command\": \"fly\"}\n\xff\xfe{}\n".to_vec();
@@ -150,7 +150,7 @@ fn lines_that_are_no_calls_are_answered_and_the_rest_goes_on() {
 }
 
 #[test]
-fn a_line_that_is_too_long_is_answered_and_the_rest_goes_on() {
+fn a_line_that_is_too_long_gets_an_error_and_later_lines_still_run() {
     let place = Place::with_store();
     let mut input = create("/memories/long", &"x".repeat(64 << 20)).into_bytes();
     input.extend(VIEW.as_bytes());
@@ -189,13 +189,13 @@ fn create_does_not_take_over_a_folder_of_something_else() {
 }
 
 #[test]
-fn the_cost_is_for_new_stores_alone() {
+fn cost_options_need_a_new_store() {
     let place = Place::with_store();
     place.run(["call"].iter().chain(&CHEAP), VIEW).expect_failure(2, "chosen only for a new");
 }
 
 #[test]
-fn a_store_that_fails_answers_the_model_and_ends_with_its_own_code() {
+fn a_store_failure_is_reported_to_the_model_and_sets_the_exit_code() {
     let place = Place::with_store();
     place.lock();
     // The limit of 3 MiB per file makes the second call fail.

@@ -59,13 +59,13 @@ fn every_command_has_help_with_an_example() {
 }
 
 #[test]
-fn the_version_is_told() {
+fn version_prints_the_version() {
     let version = run(&mut Place::vacant().bare_command(["--version"]), b"").expect(0).out;
     assert_eq!(version, format!("inmost {}\n", env!("CARGO_PKG_VERSION")));
 }
 
 #[test]
-fn init_makes_a_store_that_is_its_owners_alone() {
+fn only_the_owner_can_access_a_new_store() {
     let place = Place::vacant();
     let out = place.run(["init"].iter().chain(&CHEAP), "").expect(0).out;
     assert!(out.contains(&place.store().display().to_string()), "{out}");
@@ -76,7 +76,7 @@ fn init_makes_a_store_that_is_its_owners_alone() {
 }
 
 #[test]
-fn init_leaves_what_is_there_as_it_is() {
+fn init_does_not_change_existing_files() {
     let place = Place::with_files(&[("/memories/a", "kept")]);
     place.run(["init"].iter().chain(&CHEAP), "").expect_failure(1, "destination already exists");
     assert_eq!(place.cat("/memories/a"), "kept");
@@ -102,7 +102,7 @@ fn text_is_kept_byte_for_byte() {
 }
 
 #[test]
-fn what_is_not_utf_8_is_not_written() {
+fn text_that_is_not_utf_8_is_not_written() {
     let place = Place::with_store();
     let mut write = place.command(["write", "/memories/a"]);
     run(&mut write, b"caf\xe9").expect_failure(1, "not UTF-8");
@@ -131,7 +131,7 @@ fn rm_and_mv_work_on_files_and_folders() {
 }
 
 #[test]
-fn file_commands_refuse_what_cannot_be() {
+fn file_commands_refuse_impossible_changes() {
     let place = Place::with_files(&[("/memories/a", "1"), ("/memories/b/c", "2")]);
     for (args, code, what) in [
         (&["cat", "/memories/none"][..], 1, "no such file"),
@@ -172,7 +172,7 @@ fn status_counts() {
 }
 
 #[test]
-fn a_reader_that_has_enough_is_no_failure() {
+fn a_closed_pipe_is_not_a_failure() {
     let place = Place::with_files(&[("/memories/a", &"x".repeat(1 << 20))]);
     let mut child = place
         .command(["cat", "/memories/a"])

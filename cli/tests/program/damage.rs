@@ -17,7 +17,7 @@ fn damaged() -> Place {
 }
 
 #[test]
-fn a_store_that_is_whole_checks_as_such() {
+fn an_intact_store_passes_the_check() {
     let place = Place::with_files(&[("/memories/a", "12345")]);
     let out = place.run(["check"], "").expect(0).out;
     assert!(
@@ -91,7 +91,7 @@ impl Place {
 }
 
 #[test]
-fn salvage_of_a_store_that_is_whole_misses_nothing() {
+fn salvage_of_an_intact_store_misses_nothing() {
     let place = Place::with_files(&[("/memories/a", "1")]);
     salvage(&place, &CHEAP).expect(0);
     let place = Place::with_store();
@@ -115,7 +115,7 @@ fn salvage_writes_plain_files_only_when_asked() {
 }
 
 #[test]
-fn salvage_with_a_wrong_passphrase_or_to_a_wrong_place_makes_nothing() {
+fn salvage_with_a_wrong_passphrase_or_destination_creates_nothing() {
     let place = Place::with_files(&[("/memories/a", "1")]);
     place.lock();
     let to = place.beside("saved");
@@ -131,7 +131,7 @@ fn salvage_with_a_wrong_passphrase_or_to_a_wrong_place_makes_nothing() {
 }
 
 #[test]
-fn an_isolated_check_says_what_any_check_does() {
+fn an_isolated_check_prints_what_any_check_does() {
     let place = damaged();
     let ended = place.run(["check", "--isolated"], "").expect_failure(12, "1 problem");
     assert!(ended.out.starts_with("/memories/a/long: "), "{ended:?}");
@@ -169,7 +169,7 @@ fn a_store_made_to_exhaust_memory_ends_a_child_and_is_12() {
 
 /// Regression: a crafted store made the engine write 22 GB, until the disk was full.
 #[test]
-fn an_isolated_check_may_write_little_and_work_for_long_but_not_for_ever() {
+fn an_isolated_check_has_write_and_time_limits() {
     let place = Place::with_files(&[("/memories/a", "1")]);
     place.lock();
     let mut check = place.bare_command(["check", "--isolated", "--store"]);

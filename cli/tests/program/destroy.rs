@@ -7,7 +7,7 @@ use std::process::Stdio;
 use crate::inmost::{Place, create};
 
 #[test]
-fn a_store_is_destroyed_without_its_passphrase_but_not_without_a_word() {
+fn destroying_needs_no_passphrase_but_a_confirmation() {
     let place = Place::with_files(&[("/memories/a", "1")]);
     place.run(["destroy"], "store\n").expect_failure(2, "needs a confirmation");
     assert_eq!(place.cat("/memories/a"), "1");
@@ -32,7 +32,7 @@ fn both_copies_of_the_header_are_overwritten_first() {
 }
 
 #[test]
-fn what_is_no_store_is_left_and_so_is_what_is_not_the_stores() {
+fn destroy_removes_only_stores_and_only_their_files() {
     let place = Place::vacant();
     fs::create_dir(place.store()).unwrap();
     fs::write(place.store().join("letter"), "mine").unwrap();

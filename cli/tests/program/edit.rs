@@ -82,7 +82,7 @@ fn holding(folder: &Path, text: &str) -> Vec<PathBuf> {
 }
 
 #[test]
-fn what_the_editor_saves_is_written() {
+fn saved_text_is_written_to_the_store() {
     let desk = Desk::new(&[("/memories/a.md", "one\n")]);
     desk.edit("/memories/a.md", "echo two >> \"$1\"").expect(0);
     assert_eq!(desk.place.cat("/memories/a.md"), "one\ntwo\n");
@@ -95,7 +95,7 @@ fn what_the_editor_saves_is_written() {
 }
 
 #[test]
-fn the_text_is_in_a_private_folder_in_memory_and_nowhere_else() {
+fn the_text_is_only_in_a_private_folder_in_memory() {
     let text = format!("{CANARY} 1\n");
     let desk = Desk::new(&[(&format!("/memories/{CANARY}.md"), &text)]);
     // The script names the canary, so it is removed once it runs.
@@ -129,7 +129,7 @@ fn the_text_is_in_a_private_folder_in_memory_and_nowhere_else() {
 }
 
 #[test]
-fn what_is_not_changed_is_not_written() {
+fn unchanged_text_is_not_written() {
     let desk = Desk::new(&[("/memories/a", "one\n")]);
     let before = desk.place.run(["status"], "").expect(0).out;
     for (path, script) in [
@@ -159,7 +159,7 @@ fn an_editor_that_fails_changes_nothing() {
 }
 
 #[test]
-fn what_cannot_be_edited_is_told_before_an_editor_runs() {
+fn a_path_that_cannot_be_edited_is_reported_before_the_editor_runs() {
     let desk = Desk::new(&[("/memories/a/b", "")]);
     let script = "touch \"$(dirname \"$0\")/ran\"";
     for (path, code, what) in [
@@ -178,7 +178,7 @@ fn what_cannot_be_edited_is_told_before_an_editor_runs() {
 }
 
 #[test]
-fn visual_goes_before_editor_and_may_have_options() {
+fn visual_precedes_editor_and_may_have_options() {
     let desk = Desk::new(&[("/memories/a", "one\n")]);
     let mut command = desk.command("/memories/a", "echo \"$1\" > \"$2\"");
     let editor = desk.place.beside("editor");
@@ -277,7 +277,7 @@ fn signals_leave_nothing_behind() {
 }
 
 #[test]
-fn ctrl_c_ends_an_editor_that_lets_it_and_leaves_nothing_behind() {
+fn ctrl_c_ends_an_editor_and_leaves_nothing_behind() {
     let desk = Desk::new(&[("/memories/a", CANARY)]);
     let inner = desk.command("/memories/a", "echo more >> \"$1\"; echo at work; exec sleep 60");
     let mut command = bare(&desk.place, &["edit", "/memories/a"]);
@@ -316,7 +316,7 @@ fn known_editor(desk: &Desk, name: &str) -> Option<Conversation> {
 }
 
 #[test]
-fn vim_keeps_no_copy_whatever_its_settings_are() {
+fn vim_keeps_no_copy_under_any_settings() {
     let desk = Desk::new(&[("/memories/a.txt", &format!("{CANARY}\nlast line without end"))]);
     let Some(mut talk) = known_editor(&desk, "vim") else { return };
     talk.until("last line");
@@ -332,7 +332,7 @@ fn vim_keeps_no_copy_whatever_its_settings_are() {
 }
 
 #[test]
-fn nano_keeps_no_copy_whatever_its_settings_are() {
+fn nano_keeps_no_copy_under_any_settings() {
     let desk = Desk::new(&[("/memories/a.txt", CANARY)]);
     let Some(mut talk) = known_editor(&desk, "nano") else { return };
     talk.until(CANARY);
@@ -345,7 +345,7 @@ fn nano_keeps_no_copy_whatever_its_settings_are() {
 }
 
 #[test]
-fn emacs_keeps_no_copy_whatever_its_settings_are() {
+fn emacs_keeps_no_copy_under_any_settings() {
     let desk = Desk::new(&[("/memories/a.txt", &format!("{CANARY}\n"))]);
     let Some(mut talk) = known_editor(&desk, "emacs") else { return };
     talk.until(CANARY);

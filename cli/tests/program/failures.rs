@@ -31,7 +31,7 @@ fn usage_errors_are_2() {
 }
 
 #[test]
-fn what_is_no_store_is_10() {
+fn a_folder_without_a_store_is_10() {
     let place = Place::vacant();
     for command in [&["ls"][..], &["status"], &["cat", "/memories/a"], &["rm", "/memories/a"]] {
         place.run(command, "").expect_failure(10, "no store at this place");
@@ -101,7 +101,7 @@ fn a_store_without_its_headers_or_records_is_12() {
 }
 
 #[test]
-fn what_the_operating_system_refuses_is_14() {
+fn an_operating_system_error_is_14() {
     let place = Place::vacant();
     let mut init = place.bare_command(["init", "--store", "not/there"].iter().chain(&CHEAP));
     run(init.env("INMOST_PASSPHRASE", "x"), b"").expect_failure(14, "does not exist");
@@ -125,7 +125,7 @@ fn an_unknown_format_flag_or_engine_is_15() {
 }
 
 #[test]
-fn a_store_that_was_turned_back_is_16() {
+fn a_rolled_back_store_is_16() {
     let place = Place::with_files(&[("/memories/a", "old")]);
     let log = place.store().join("gen-0000000000000001/db");
     let before = fs::read(&log).unwrap();
@@ -150,7 +150,7 @@ fn a_cost_out_of_bounds_is_17() {
 }
 
 #[test]
-fn a_damaged_log_ends_with_two_lines_and_never_with_a_panic() {
+fn a_damaged_log_is_a_two_line_error_without_a_panic() {
     let text = "some text that fills records\n".repeat(2_000);
     let files: Vec<_> = (0..8).map(|n| format!("/memories/{n}")).collect();
     let files: Vec<_> = files.iter().map(|path| (path.as_str(), text.as_str())).collect();

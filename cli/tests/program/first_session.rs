@@ -13,7 +13,7 @@ fn session() -> String {
 }
 
 #[test]
-fn the_first_session_is_answered_as_the_contract_says() {
+fn the_first_session_returns_what_the_contract_says() {
     let place = Place::vacant();
     let args = ["call", "--create"].iter().chain(&CHEAP);
     let ended = run(&mut place.command(args), session().as_bytes()).expect(0);

@@ -10,7 +10,7 @@ const WRITE: [&str; 2] = ["write", "/memories/a"];
 const BOTH: &str = "it is at commit 2, but commit 4 was seen before";
 
 #[test]
-fn a_whole_store_put_back_is_noticed_by_an_anchor_elsewhere_and_can_be_accepted() {
+fn a_rollback_is_detected_by_an_anchor_outside_the_store_and_can_be_accepted() {
     let place = Place::vacant();
     let anchor = ["--anchor", "newest"];
     place.run(["init"].iter().chain(&CHEAP).chain(&anchor), "").expect(0);
@@ -48,7 +48,7 @@ fn a_whole_store_put_back_is_noticed_by_an_anchor_elsewhere_and_can_be_accepted(
 }
 
 #[test]
-fn records_put_back_are_noticed_by_the_anchor_beside_them() {
+fn old_records_are_detected_by_the_anchor_beside_them() {
     let place = Place::with_files(&[("/memories/a", "first")]);
     place.copy_store("copy");
     place.run(WRITE, "second").expect(0);
@@ -63,7 +63,7 @@ fn records_put_back_are_noticed_by_the_anchor_beside_them() {
 
 /// Without an anchor outside the store, a copy of the whole store cannot be detected, as the README says.
 #[test]
-fn a_whole_store_put_back_is_not_noticed_without_an_anchor_elsewhere() {
+fn a_rollback_is_not_detected_without_an_anchor_outside_the_store() {
     let place = Place::with_files(&[("/memories/a", "first")]);
     place.copy_store("copy");
     place.run(WRITE, "second").expect(0);
@@ -72,7 +72,7 @@ fn a_whole_store_put_back_is_not_noticed_without_an_anchor_elsewhere() {
 }
 
 #[test]
-fn an_anchor_that_could_tell_nothing_is_refused() {
+fn an_anchor_that_could_not_detect_a_rollback_is_refused() {
     let place = Place::with_store();
     let inside = place.store().join("newest");
     let inside = inside.to_str().unwrap();
@@ -100,7 +100,7 @@ fn the_anchor_of_another_store_is_refused_and_left_as_it_is() {
 }
 
 #[test]
-fn an_anchor_that_cannot_be_written_is_told_and_stops_nothing() {
+fn an_anchor_that_cannot_be_written_is_a_warning_only() {
     let place = Place::with_files(&[("/memories/a", "kept")]);
     place.lock();
     fs::create_dir(place.beside("newest")).unwrap();

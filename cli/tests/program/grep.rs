@@ -18,7 +18,7 @@ fn grep(place: &Place, args: &[&str]) -> Ended {
 }
 
 #[test]
-fn lines_are_found_with_their_place_in_all_files() {
+fn lines_are_found_with_path_and_number_in_all_files() {
     let place = notes();
     assert_eq!(
         grep(&place, &["tea"]).expect(0).out,
@@ -29,7 +29,7 @@ fn lines_are_found_with_their_place_in_all_files() {
 }
 
 #[test]
-fn the_line_end_is_no_part_of_a_line_and_the_last_line_needs_none() {
+fn line_ends_are_not_matched_and_the_last_line_needs_none() {
     let place = notes();
     assert_eq!(
         grep(&place, &["tea$"]).expect(0).out.lines().count(),
@@ -65,7 +65,7 @@ fn options_are_those_of_grep() {
 }
 
 #[test]
-fn nothing_found_is_1_in_silence() {
+fn no_match_exits_with_1_and_prints_nothing() {
     let place = notes();
     for args in [&["absent"][..], &["f(x)"], &["Ada", "/memories/rest"], &["--json", "absent"]] {
         let ended = grep(&place, args);
@@ -74,7 +74,7 @@ fn nothing_found_is_1_in_silence() {
 }
 
 #[test]
-fn what_cannot_be_searched_is_told() {
+fn a_path_or_pattern_that_cannot_be_searched_is_an_error() {
     let place = notes();
     grep(&place, &["f("]).expect_failure(2, "unclosed group");
     grep(&place, &["a", "/memories/none"]).expect_failure(1, "no such file");
@@ -100,7 +100,7 @@ fn json_is_an_object_a_line() {
 }
 
 #[test]
-fn damage_is_no_nothing() {
+fn a_damaged_file_is_an_error_and_not_an_empty_result() {
     let place = Place::with_files(&[("/memories/a", &"long\n".repeat(600))]);
     place.damage_longest_record();
     grep(&place, &["absent"]).expect(12);

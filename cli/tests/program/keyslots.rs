@@ -88,7 +88,7 @@ fn slots_are_added_listed_and_removed() {
 }
 
 #[test]
-fn the_last_slot_an_unused_one_and_a_ninth_are_told() {
+fn removing_the_last_slot_or_adding_a_ninth_is_refused() {
     let place = Place::with_store();
     place.run(["slot", "remove", "0"], "").expect_failure(1, "last keyslot");
     place.run(["slot", "remove", "5"], "").expect_failure(1, "Keyslot 5 is not in use");
@@ -133,7 +133,7 @@ fn a_keyfile_is_made_and_needed() {
 }
 
 #[test]
-fn a_rotation_says_what_it_dropped() {
+fn a_rotation_lists_the_dropped_keyslots() {
     let place = place();
     let key =
         recovery_key(&place.run(["slot", "add", "--recovery", "--label", "safe"], "").expect(0));
@@ -159,7 +159,7 @@ fn a_recovery_key_comes_with_a_new_store_if_it_is_asked_for() {
 }
 
 #[test]
-fn the_cost_of_guessing_is_calibrated_and_told() {
+fn calibration_chooses_a_cost_and_status_shows_it() {
     let place = Place::with_store();
     let out = place.run(["status"], "").expect(0).out;
     assert!(out.contains("below the current default"), "{out}");

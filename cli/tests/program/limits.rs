@@ -29,7 +29,7 @@ fn a_reader_changes_nothing() {
 }
 
 #[test]
-fn a_folder_is_all_that_is_seen() {
+fn an_agent_sees_only_its_subtree() {
     let place = Place::with_files(&[("/memories/mine", "outside"), ("/memories/x/a", "1")]);
     let view = json!({ "command": "view", "path": "/memories" });
     let other = json!({ "command": "view", "path": "/memories/../mine" });
@@ -47,7 +47,7 @@ fn a_folder_is_all_that_is_seen() {
 }
 
 #[test]
-fn a_folder_that_cannot_be_is_said_before_anything_is_opened() {
+fn an_invalid_subtree_is_reported_before_the_store_is_opened() {
     let place = Place::vacant();
     for command in ["call", "mcp"] {
         place
@@ -57,7 +57,7 @@ fn a_folder_that_cannot_be_is_said_before_anything_is_opened() {
 }
 
 #[test]
-fn a_file_where_the_folder_should_be_ends_it() {
+fn a_file_in_place_of_the_subtree_ends_the_command() {
     let place = Place::with_files(&[("/memories/x", "a file")]);
     let view = json!({ "command": "view", "path": "/memories" });
     let ended = place.run(["call", "--subtree", "/memories/x"], &view.to_string());
@@ -66,7 +66,7 @@ fn a_file_where_the_folder_should_be_ends_it() {
 }
 
 #[test]
-fn create_replaces_a_file_only_if_it_may() {
+fn create_replaces_a_file_only_if_allowed() {
     let place = Place::with_files(&[("/memories/a", "old")]);
     let call = create("/memories/a", "new");
     let out = place.run(["call"], &call).expect(0).out;

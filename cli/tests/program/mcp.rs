@@ -11,7 +11,7 @@ use crate::inmost::{PASSPHRASE, Place};
 use client::{Client, LISTING, done, locked, refused, text_of, unavailable, view};
 
 #[test]
-fn all_six_commands_answer_as_the_contract_says() {
+fn all_six_commands_return_what_the_contract_says() {
     let place = Place::with_store();
     let mut client = Client::with(&place, &[]);
     let mut call = |arguments: Value| client.call(&arguments);
@@ -53,7 +53,7 @@ fn all_six_commands_answer_as_the_contract_says() {
 }
 
 #[test]
-fn mistakes_are_results_and_the_server_goes_on() {
+fn a_failed_call_is_a_result_and_the_server_continues() {
     let place = Place::with_store();
     let mut client = Client::with(&place, &[]);
     for (arguments, told) in [
@@ -164,7 +164,7 @@ fn a_locked_store_is_locked_for_the_model_and_the_reason_is_printed_once() {
 }
 
 #[test]
-fn each_call_tries_again_whether_the_store_opens() {
+fn each_call_tries_to_open_the_store_again() {
     let place = Place::with_store();
     let file = place.beside("passphrase");
     std::fs::write(&file, "wrong").unwrap();
@@ -183,7 +183,7 @@ fn each_call_tries_again_whether_the_store_opens() {
 }
 
 #[test]
-fn a_passphrase_from_a_pipe_outlives_a_first_failure() {
+fn a_passphrase_from_a_pipe_is_kept_for_a_second_attempt() {
     let place = Place::with_store();
     let mut holder = Client::with(&place, &[]);
     assert!(!holder.call(&view("/memories")).1);
@@ -202,7 +202,7 @@ fn a_passphrase_from_a_pipe_outlives_a_first_failure() {
 }
 
 #[test]
-fn calls_sent_together_are_answered_in_their_order() {
+fn calls_sent_together_run_in_their_order() {
     let place = Place::with_store();
     let mut client = Client::with(&place, &[]);
     let mut sent = Vec::new();
@@ -259,7 +259,7 @@ fn the_longest_file_fits_a_message() {
 }
 
 #[test]
-fn an_input_that_ends_at_once_is_no_failure_and_another_protocol_is() {
+fn empty_input_is_not_a_failure_but_another_protocol_is() {
     let place = Place::with_store();
     place.run(["mcp"], "").expect(0);
     let other = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
@@ -268,7 +268,7 @@ fn an_input_that_ends_at_once_is_no_failure_and_another_protocol_is() {
 }
 
 #[test]
-fn what_was_sent_before_the_input_ends_is_answered() {
+fn calls_sent_before_the_input_ends_get_replies() {
     let place = Place::with_store();
     let mut client = Client::with(&place, &[]);
     let call = json!({ "command": "create", "path": "/memories/a", "file_text": "kept" });
@@ -281,7 +281,7 @@ fn what_was_sent_before_the_input_ends_is_answered() {
 }
 
 #[test]
-fn what_was_answered_outlives_the_process() {
+fn acknowledged_changes_survive_the_process() {
     let place = Place::with_store();
     let mut client = Client::with(&place, &[]);
     client.call(&json!({ "command": "create", "path": "/memories/a", "file_text": "kept" }));

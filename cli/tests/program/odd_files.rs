@@ -83,7 +83,7 @@ fn a_store_with_one_odd_copy_of_the_header_can_be_read() {
 }
 
 #[test]
-fn keys_are_overwritten_and_the_rest_removed_around_what_is_odd() {
+fn destroy_overwrites_the_keys_despite_untrusted_files() {
     let place = Place::with_store();
     put("pipe", &place.store().join("header.a"));
     place.run(["destroy", "--yes"], "").expect(0);

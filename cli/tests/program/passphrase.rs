@@ -45,7 +45,7 @@ fn a_file_gives_it_without_its_line_end_or_byte_order_mark() {
 }
 
 #[test]
-fn standard_input_gives_it_where_it_is_free() {
+fn standard_input_is_a_source_for_other_commands() {
     let place = Place::with_store();
     let dash = ["--passphrase-file", "-"];
     let text = format!("{PASSPHRASE}\n");
@@ -57,7 +57,7 @@ fn standard_input_gives_it_where_it_is_free() {
 }
 
 #[test]
-fn standard_input_does_not_give_it_where_it_is_taken() {
+fn standard_input_is_not_a_source_for_commands_that_read_it() {
     let place = Place::with_store();
     for command in [&["call"][..], &["write", "/memories/a"]] {
         for source in [["--passphrase-file", "-"], ["--passphrase-fd", "0"]] {
@@ -105,7 +105,7 @@ fn a_command_gives_it() {
 }
 
 #[test]
-fn a_command_that_fails_is_not_believed() {
+fn the_output_of_a_failed_command_is_not_used() {
     let place = Place::with_store();
     let command = ["--passphrase-command", "echo 'correct horse'; exit 3"];
     let ended = run(&mut ls(&place, &command), b"");
@@ -114,7 +114,7 @@ fn a_command_that_fails_is_not_believed() {
 }
 
 #[test]
-fn a_command_does_not_eat_the_calls() {
+fn a_passphrase_command_does_not_read_the_calls() {
     let place = Place::with_store();
     let mut call =
         place.bare_command(["call", "--passphrase-command", "cat; echo 'correct horse'"]);
@@ -124,7 +124,7 @@ fn a_command_does_not_eat_the_calls() {
 }
 
 #[test]
-fn the_environment_gives_it_as_it_is() {
+fn the_environment_variable_is_used_unchanged() {
     let place = Place::with_store();
     run(ls(&place, &[]).env("INMOST_PASSPHRASE", PASSPHRASE), b"").expect(0);
     run(ls(&place, &[]).env("INMOST_PASSPHRASE", "correct horse\n"), b"").expect(11);
@@ -133,7 +133,7 @@ fn the_environment_gives_it_as_it_is() {
 }
 
 #[test]
-fn the_first_source_counts() {
+fn the_first_source_is_used() {
     let place = with_file(PASSPHRASE);
     fs::write(place.beside("wrong"), "wrong").unwrap();
     let command_with = |args: &[&str], variable: &str| {

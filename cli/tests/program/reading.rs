@@ -43,7 +43,7 @@ fn ls_draws_a_tree_with_sizes_and_ages() {
 }
 
 #[test]
-fn ls_looks_no_deeper_than_it_is_told() {
+fn ls_stops_at_the_given_depth() {
     let place = tree();
     let out = place.run(["ls", "--depth", "1"], "").expect(0).out;
     let folder = out.lines().nth(1).unwrap();
@@ -72,7 +72,7 @@ fn ls_json_is_an_object_a_line() {
 
 /// Listing a file returns the file itself. A folder with one file of the folder's name has the same listing.
 #[test]
-fn a_folder_with_a_file_of_its_name_is_no_file() {
+fn a_folder_that_contains_its_own_name_is_not_taken_for_a_file() {
     let place = Place::with_files(&[("/memories/a/a", "1"), ("/memories/b", "1")]);
     for (path, found) in [("/memories/a", "/memories/a/a"), ("/memories/b", "/memories/b")] {
         let lines = objects(&place.run(["ls", "--json", path], "").expect(0).out);
@@ -94,7 +94,7 @@ fn cat_numbers_lines_and_cuts_them_out() {
 }
 
 #[test]
-fn stats_tell_what_a_memory_is_made_of() {
+fn stats_count_files_folders_and_text() {
     let place = tree();
     let lines = objects(&place.run(["stats", "--json"], "").expect(0).out);
     let [stats] = lines.as_slice() else { panic!("{lines:?}") };
@@ -150,7 +150,7 @@ mod at_a_terminal {
 
     /// A note can contain text that an attacker made an agent write.
     #[test]
-    fn no_text_commands_the_terminal() {
+    fn texts_cannot_control_the_terminal() {
         let text = "\u{1b}]0;owned\u{7}\ttab\r\nend\n";
         let place = Place::with_files(&[("/memories/a", text)]);
         for args in [&["cat", "/memories/a"][..], &["grep", "owned|end", "/memories/a"]] {

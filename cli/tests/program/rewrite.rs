@@ -23,7 +23,7 @@ fn size(place: &Place) -> u64 {
 }
 
 #[test]
-fn purge_and_compact_free_the_room_and_keep_what_is_live() {
+fn purge_and_compact_free_disk_space_and_keep_live_files() {
     for command in ["purge", "compact"] {
         let place = mostly_deleted();
         let before = size(&place);
@@ -85,7 +85,7 @@ fn moving_to_the_engine_it_has_is_a_purge() {
 
 #[cfg(not(feature = "redb"))]
 #[test]
-fn an_engine_that_this_build_lacks_is_15_and_nothing_is_begun() {
+fn an_engine_missing_from_this_build_is_15_and_changes_nothing() {
     let place = Place::vacant();
     let init = ["init", "--engine", "redb"];
     place.run(init.iter().chain(&CHEAP), "").expect_failure(15, "engine");

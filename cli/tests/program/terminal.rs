@@ -7,7 +7,7 @@ use crate::conversation::{Conversation, bare};
 use crate::inmost::{CHEAP, PASSPHRASE, Place};
 
 #[test]
-fn a_person_is_asked_and_nothing_is_shown() {
+fn a_person_is_asked_without_echo() {
     let place = Place::with_files(&[("/memories/a.md", "12")]);
     let mut talk = Conversation::start(&bare(&place, &["ls"]));
     talk.until("Passphrase: ");
@@ -51,7 +51,7 @@ fn calls_on_standard_input_leave_the_terminal_for_the_passphrase() {
 }
 
 #[test]
-fn a_new_passphrase_is_asked_for_twice_and_measured() {
+fn a_new_passphrase_is_typed_twice_and_its_strength_shown() {
     let place = Place::vacant();
     let args: Vec<_> = ["init"].into_iter().chain(CHEAP).collect();
     let mut talk = Conversation::start(&bare(&place, &args));
@@ -128,7 +128,7 @@ fn six_random_words_are_shown_once_and_open_the_store() {
 }
 
 #[test]
-fn a_place_that_is_taken_is_told_before_anyone_chooses_a_passphrase() {
+fn an_existing_path_is_reported_before_the_passphrase_prompt() {
     let place = Place::with_store();
     let mut talk = Conversation::start(&bare(&place, &["init"]));
     let screen = talk.expect_end(1);
@@ -136,7 +136,7 @@ fn a_place_that_is_taken_is_told_before_anyone_chooses_a_passphrase() {
 }
 
 #[test]
-fn a_person_types_yes_or_nothing_is_dropped() {
+fn repair_drops_files_only_after_a_person_types_yes() {
     let place = Place::with_files(&[("/memories/a", &"long\n".repeat(600)), ("/memories/b", "")]);
     place.damage_longest_record();
     for (typed, code) in [("no\r", 1), ("yes\r", 0)] {

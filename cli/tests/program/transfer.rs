@@ -55,7 +55,7 @@ fn a_folder_is_imported_byte_for_byte_and_the_plain_files_stay() {
 }
 
 #[test]
-fn what_the_memory_cannot_hold_is_refused_with_the_reason_and_the_rest_imported() {
+fn unsupported_files_are_refused_with_a_reason_and_the_rest_imported() {
     let place = Place::with_files(&[
         ("/memories/differs", "of the memory"),
         ("/memories/folder/x", ""),
@@ -123,7 +123,7 @@ fn what_the_memory_cannot_hold_is_refused_with_the_reason_and_the_rest_imported(
 }
 
 #[test]
-fn importing_again_skips_what_is_there_and_replaces_only_when_told() {
+fn importing_again_skips_identical_files_and_replaces_only_with_overwrite() {
     let place = Place::with_store();
     plain(&place, "in", &[("a", b"1"), ("b", b"2")]);
     place.run(["import", "in"], "").expect(0);
@@ -147,7 +147,7 @@ fn importing_again_skips_what_is_there_and_replaces_only_when_told() {
 }
 
 #[test]
-fn what_cannot_be_imported_at_all_is_told_at_once() {
+fn an_impossible_import_is_reported_at_once() {
     let place = Place::with_store();
     place.run(["import", "none"], "").expect_failure(14, "cannot be read");
     plain(&place, "in", &[("a", b"1")]);
@@ -187,14 +187,14 @@ fn a_person_is_warned_and_asked_before_anything_is_written_unencrypted() {
 }
 
 #[test]
-fn export_asks_or_wants_to_be_told() {
+fn export_needs_a_confirmation_or_yes() {
     let place = Place::with_files(&[("/memories/a", "1")]);
     place.run(["export", "out"], "").expect_failure(2, "needs a confirmation");
     assert!(!place.beside("out").exists());
 }
 
 #[test]
-fn what_is_exported_is_imported_again_byte_for_byte() {
+fn exported_files_are_imported_again_byte_for_byte() {
     let files: &[(&str, &str)] = &[
         ("/memories/empty", ""),
         ("/memories/crlf", "a\r\n\r\n"),
@@ -240,7 +240,7 @@ fn a_part_of_the_memory_can_be_exported() {
 }
 
 #[test]
-fn export_leaves_what_is_there_alone() {
+fn export_does_not_change_existing_files() {
     let place = Place::with_files(&[
         ("/memories/same", "1"),
         ("/memories/differs", "2"),

@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_survives_the_way_to_another_process() {
+    fn a_secret_decodes_to_itself() {
         for secret in [
             Secret::new(passphrase(), None),
             Secret::new(passphrase(), Some(Keyfile::generate().unwrap())),
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_that_are_cut_off_make_no_secret() {
+    fn truncated_bytes_are_not_a_secret() {
         let bytes = Secret::new(passphrase(), Some(Keyfile::generate().unwrap())).to_bytes();
         for length in [0, 1, 2, 5, 7, 50, bytes.as_slice().len() - 1] {
             let cut = &bytes.as_slice()[..length];

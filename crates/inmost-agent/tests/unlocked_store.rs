@@ -156,7 +156,7 @@ fn threads_share_a_client() {
 }
 
 #[test]
-fn without_an_agent_there_is_no_client() {
+fn connecting_without_an_agent_returns_none() {
     let home = tempfile::tempdir().unwrap();
     assert!(Client::connect(home.path()).unwrap().is_none());
     assert!(Client::connect(home.path().join("none")).unwrap().is_none());

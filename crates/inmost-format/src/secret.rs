@@ -176,7 +176,7 @@ mod tests {
 
     #[cfg(target_os = "linux")]
     #[test]
-    fn nothing_of_a_secret_is_left_where_it_was() {
+    fn a_dropped_secret_is_wiped() {
         let fixed = SecretBytes::<2048>::init_with(|bytes| bytes.fill(0xa7));
         let mut grown = SecretVec::with_capacity(2048);
         grown.append(&[0xa7; 2048]).unwrap();

@@ -180,7 +180,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn known_editors_are_known_under_their_names() {
+    fn editors_are_recognised_by_their_names() {
         for (name, expected) in [
             ("vim", Some(VIM)),
             ("vim.basic", Some(VIM)),

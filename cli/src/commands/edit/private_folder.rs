@@ -174,7 +174,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_ordinary_endings_are_told() {
+    fn only_ordinary_extensions_are_kept() {
         for (path, expected) in [
             ("/memories/a.md", ".md"),
             ("/memories/a.b/c", ""),
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_removed_was_overwritten_first() {
+    fn files_are_overwritten_before_removal() {
         let home = tempfile::tempdir().unwrap();
         let folder = home.path().join("private");
         fs::create_dir_all(folder.join("below")).unwrap();

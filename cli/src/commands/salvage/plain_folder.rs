@@ -64,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_cannot_have_its_name_gets_another_and_overwrites_nothing() {
+    fn a_file_with_an_unusable_name_gets_another_and_overwrites_nothing() {
         let home = tempfile::tempdir().unwrap();
         let folder = home.path().join("saved");
         let mut plain = PlainFolder::new(&folder);

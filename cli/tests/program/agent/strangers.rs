@@ -41,7 +41,7 @@ fn reply(stream: &mut UnixStream, asked: &Value, bytes: &[u8]) -> (Value, Vec<u8
 }
 
 #[test]
-fn another_version_is_told_so_and_can_lock() {
+fn a_client_of_another_version_is_refused_and_can_lock() {
     let place = Place::with_store();
     let agent = place.unlock(&[]);
     let (_, said) = greet(&place, &json!({ "version": 1 }));
@@ -53,7 +53,7 @@ fn another_version_is_told_so_and_can_lock() {
 }
 
 #[test]
-fn rubbish_stalled_and_oversized_clients_harm_nobody_else() {
+fn invalid_stalled_and_oversized_clients_do_not_affect_others() {
     let place = Place::with_files(&[("/memories/a", "kept")]);
     let agent = place.unlock(&[]);
     let connect = || UnixStream::connect(socket(&place)).unwrap();
@@ -107,7 +107,7 @@ fn clients_beyond_the_limit_are_told() {
 }
 
 #[test]
-fn a_restricted_connection_reaches_what_it_may_and_no_more() {
+fn a_restricted_connection_cannot_exceed_its_restrictions() {
     let place = Place::with_files(&[("/memories/a", "kept")]);
     place.unlock(&[]);
     let mut options = json!({ "subtree": "/memories", "read_only": true, "create_overwrites": false,

@@ -119,7 +119,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_command_survives_the_way_and_a_cut_one_is_refused() {
+    fn a_command_decodes_to_itself_and_a_truncated_one_is_refused() {
         let text = || "te\0xt".to_owned();
         for command in [
             ToolCommand::View { path: text(), view_range: Some(ViewRange::new(1, -1)) },

@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn use_extends_the_idle_time_and_never_the_total_time() {
+    fn use_extends_the_idle_time_but_not_the_total_time() {
         let start = Moment::now();
         let mut clock = clock(start);
         for second in (0..60).step_by(5) {
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wall_clock_that_is_set_back_gains_nothing() {
+    fn setting_the_wall_clock_back_does_not_extend_the_times() {
         let start = Moment::now();
         assert_eq!(clock(start).idle_left(later(start, 4, -3_600)), 6 * SECOND);
         assert!(clock(start).idle_left(later(start, 10, -3_600)).is_zero());

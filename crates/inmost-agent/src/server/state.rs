@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_that_takes_longer_than_the_idle_time_is_use() {
+    fn a_request_longer_than_the_idle_time_counts_as_use() {
         let state = state(SHORT, LONG);
         let work = state.begin(true).unwrap();
         pass(2 * SHORT);
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_outlasts_the_whole_time() {
+    fn the_total_time_ends_even_running_work() {
         let state = state(LONG, SHORT);
         let _work = state.begin(true).unwrap();
         pass(2 * SHORT);
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn a_place_is_free_again_when_its_client_has_gone() {
+    fn a_disconnected_client_frees_its_place() {
         let state = state(LONG, LONG);
         let threads: Vec<_> = (0..MOST_THREADS).map(|_| state.admit().unwrap()).collect();
         assert!(state.admit().is_none());

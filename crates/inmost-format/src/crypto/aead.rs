@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_changed_does_not_open_and_stays_ciphertext() {
+    fn a_changed_message_does_not_open_and_stays_ciphertext() {
         let mut sealed = *b"attack at dawn";
         let (nonce, tag) = key(1).seal(&Any(b"context"), &mut sealed).unwrap();
         let flipped = |mut bytes: [u8; 24]| {

@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn it_stays_between_the_default_and_what_there_is() {
+    fn the_memory_stays_between_the_default_and_the_limit() {
         let fast = Duration::from_micros(1);
         assert_eq!(mib(1, 300, machine(fast)), 300);
         assert_eq!(mib(0, 300, machine(fast)), 64);
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn the_memory_of_a_machine_is_read_as_linux_tells_it() {
+    fn the_memory_of_a_machine_is_parsed_from_meminfo() {
         let text = "MemFree:  1 kB\nMemTotal:       16316412 kB\nMemAvailable: 2 kB\n";
         assert_eq!(parse_meminfo(text), Some(16_316_412));
         assert_eq!(parse_meminfo("MemTotal: lots\n"), None);
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn a_short_target_gives_the_default_and_is_admitted() {
+    fn a_short_target_gives_the_default_cost() {
         let cost = KdfCost::calibrate(Duration::ZERO);
         assert_eq!(cost, KdfCost::default());
         assert!(KdfLimits::default().admit(cost).is_ok());

@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_cheaper_to_guess_is_below_the_default() {
+    fn only_a_cheaper_cost_is_below_the_default() {
         let default = KdfCost::default();
         let with_passes =
             |passes| KdfCost::new(default.memory_kib(), passes, default.lanes()).is_below_default();
@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn the_most_memory_is_what_is_still_admitted() {
+    fn the_maximum_memory_is_admitted_and_more_is_not() {
         let limits = KdfLimits::default();
         for passes in [2, 3, 17, 32] {
             let most = limits.most_memory_kib(passes);
@@ -302,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn raised_limits_admit_more_and_still_not_what_argon2_cannot_do() {
+    fn raised_limits_admit_more_but_no_cost_that_argon2_refuses() {
         let limits = KdfLimits::default()
             .raise_memory_kib(4 << 20)
             .raise_passes(64)

@@ -123,7 +123,7 @@ mod tests {
 
     /// Values of the reference implementation in C (argon2-cffi 25.1.0, with associated data).
     #[test]
-    fn our_use_of_it_agrees_with_the_reference_implementation() {
+    fn outputs_agree_with_the_reference_implementation() {
         let passphrase = Passphrase::new("correct horse battery staple").unwrap();
         let salt = Salt(unhex("101112131415161718191a1b1c1d1e1f").try_into().unwrap());
         let store = StoreId(unhex("000102030405060708090a0b0c0d0e0f").try_into().unwrap());

@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn the_raw_bound_refuses_nothing_that_would_fit() {
+    fn the_raw_bound_refuses_no_valid_passphrase() {
         // The worst shrinkage known: seven bytes that compose to two.
         let text = "\u{1fbe}\u{308}\u{301}".repeat(512);
         assert!(text.len() > 3 * 1_024);

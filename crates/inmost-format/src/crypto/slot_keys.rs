@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn the_keys_belong_to_one_secret_one_slot_and_one_salt() {
+    fn slot_keys_depend_on_secret_slot_and_salt() {
         let wrapped = wrapped();
         for (secret, store, slot, opens) in [
             (1, STORE, SLOT, true),

@@ -163,7 +163,7 @@ mod tests {
 
     /// A holder of the keys can seal anything; a label with control characters is refused all the same.
     #[test]
-    fn what_authenticates_and_is_no_label_is_refused() {
+    fn an_authentic_plaintext_that_is_not_a_label_is_refused() {
         let store = StoreId([7; 16]);
         let key = MasterKey::generate().unwrap().label_key(&store);
         let aad = LabelAad { store, number: 0, kind: 4, salt: Salt([1; 16]) };

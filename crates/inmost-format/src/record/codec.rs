@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_left_over_are_refused() {
+    fn trailing_bytes_are_refused() {
         assert_eq!(decode::<u64>(&[1, 0]), Err(CodecError));
     }
 

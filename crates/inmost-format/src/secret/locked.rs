@@ -299,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn ordinary_memory_serves_where_there_are_no_pages() {
+    fn ordinary_memory_is_used_if_no_pages_can_be_mapped() {
         let chunk = Chunk::of_heap(3);
         assert_eq!((chunk.used.len(), chunk.start.addr().get() % GRANULE), (3, 0));
         assert_eq!((chunk.room_for(3), chunk.room_for(4)), (Some(0), None));

@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hardened_process_writes_no_core_dump_and_lets_nobody_attach() {
+    fn a_hardened_process_writes_no_core_dump_and_refuses_debuggers() {
         let child = Command::new(std::env::current_exe().unwrap())
             .args(["--exact", "secret::protections::tests::child_hardens_itself"])
             .env("INMOST_TEST_HARDEN", "yes")

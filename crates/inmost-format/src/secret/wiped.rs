@@ -250,7 +250,7 @@ mod tests {
 
     #[cfg(target_os = "linux")]
     #[test]
-    fn nothing_is_left_of_what_was_dropped() {
+    fn a_dropped_buffer_is_wiped() {
         use std::fs::File;
         use std::os::unix::fs::FileExt;
 

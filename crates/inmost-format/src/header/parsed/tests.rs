@@ -70,7 +70,7 @@ fn a_wrong_keyfile_is_a_wrong_credential() {
 }
 
 #[test]
-fn two_headers_of_one_secret_share_nothing() {
+fn two_headers_of_one_secret_have_unrelated_bytes() {
     for credential in Secrets::new(1).all() {
         let [one, other] = [(); 2].map(|()| created_with(credential));
         let differing = |range: std::ops::Range<usize>| {
@@ -87,14 +87,14 @@ fn two_headers_of_one_secret_share_nothing() {
 }
 
 #[test]
-fn what_is_no_header_is_no_store() {
+fn bytes_that_are_not_a_header_are_not_a_store() {
     for bytes in [&b"SQLite format 3\0"[..], &[0; HEADER_BYTES], b"\x89INMOST\r\n", b"\x89INMOS?"] {
         assert_eq!(parse(bytes).err(), Some(HeaderError::NotAStore));
     }
 }
 
 #[test]
-fn another_version_is_named_whatever_follows() {
+fn another_format_version_is_reported_before_anything_else() {
     let unknown = Some(HeaderError::UnknownFormat(0x0102));
     assert_eq!(parse(b"\x89INMOST\n\x02\x01").err(), unknown);
     assert_eq!(parse(b"\x89INMOST\n\x02\x01 and a longer header".as_slice()).err(), unknown);
@@ -173,7 +173,7 @@ fn a_keyslot_must_be_of_a_known_kind_and_one_must_be_in_use() {
 }
 
 #[test]
-fn a_cost_out_of_bounds_is_refused_before_it_is_paid() {
+fn a_cost_out_of_bounds_is_refused_before_derivation() {
     let mut header = *created_with(Secrets::new(1).passphrase()).header().bytes();
     for (at, value) in [(4, u32::MAX), (8, u32::MAX), (12, u32::MAX), (4, 0), (8, 0), (12, 0)] {
         let mut forged = header;

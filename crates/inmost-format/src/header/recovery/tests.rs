@@ -35,7 +35,7 @@ fn a_key_is_read_as_it_was_printed() {
 }
 
 #[test]
-fn no_two_characters_look_alike_and_what_does_is_read_right() {
+fn look_alike_characters_are_read_as_the_ones_in_use() {
     assert!(!ALPHABET.iter().any(|byte| b"ILOUilou".contains(byte)));
     let strict = text();
     assert!(strict.contains('0') && strict.contains('1'));

@@ -23,7 +23,7 @@ fn address(unlocked: &Unlocked) -> [u8; 32] {
 }
 
 #[test]
-fn what_is_unlocked_has_no_trait_that_leaks() {
+fn unlocked_keys_have_no_trait_that_leaks() {
     assert_leaks_nowhere!(Unlocked, NextHeader, Sealer);
     #[cfg(not(feature = "serde"))]
     assert_leaks_nowhere!(SlotLabel, SlotInfo);
@@ -61,7 +61,7 @@ fn a_change_alters_nothing_before_it_is_adopted() {
 }
 
 #[test]
-fn a_replaced_credential_no_longer_unlocks_and_the_others_do() {
+fn a_replaced_credential_no_longer_unlocks_but_the_others_do() {
     let (old, new) = (Secrets::new(1), Secrets::new(2));
     let mut store = created_with(old.passphrase());
     let keys = address(&store);
@@ -171,7 +171,7 @@ fn every_change_follows_the_header_it_was_made_from_and_no_other() {
 }
 
 #[test]
-fn slots_are_described_to_who_has_unlocked() {
+fn slots_are_listed_after_unlocking() {
     let secrets = Secrets::new(1);
     let mut store = created_with(secrets.passphrase());
     let longest = "\u{e9}".repeat(31);

@@ -154,7 +154,7 @@ fn a_folder_that_grows_and_shrinks_reads_like_a_plain_map() {
 }
 
 #[test]
-fn thousands_of_the_longest_names_make_a_deep_tree_and_nothing_stays_of_it() {
+fn thousands_of_the_longest_names_make_a_deep_tree_and_are_removed_completely() {
     let mut random = Random(1);
     let mut folder = Tested::default();
     let names: Vec<String> = (0..2_000).map(|item| format!("{item:0>255}")).collect();
@@ -199,7 +199,7 @@ fn leaves_that_fill_at_the_end_stay_dense() {
 
 /// Between the two sizes a folder stays in the form it has, so that a call at the border costs little.
 #[test]
-fn a_folder_at_the_border_does_not_change_its_form() {
+fn a_folder_near_the_threshold_keeps_its_form() {
     let mut random = Random(3);
     let mut folder = Tested::default();
     let mut item = 0;

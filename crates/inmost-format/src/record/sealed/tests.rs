@@ -38,7 +38,7 @@ fn text(node: Node) -> String {
 }
 
 #[test]
-fn a_record_opens_as_what_was_sealed() {
+fn a_sealed_record_opens_to_its_content() {
     let sealer = sealer();
     for (bytes, class) in [(0, 256), (228, 256), (229, 512), (900, 1_024), (4_066, 4_096)] {
         let body = "x".repeat(bytes);
@@ -130,7 +130,7 @@ fn plaintext(kind: u8, index: u64, length: u16, body: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn an_authentic_record_that_says_it_is_another_is_malformed() {
+fn an_authentic_record_that_names_another_is_malformed() {
     let sealer = sealer();
     let address = sealer.address(chunk(3));
     for (what, bytes) in [

@@ -83,7 +83,7 @@ fn a_range_that_cuts_a_leaf_is_refused() {
 }
 
 #[test]
-fn a_deep_tree_is_found_by_position_and_taken_down_from_its_end() {
+fn a_deep_tree_is_searched_by_position_and_removed_from_its_end() {
     let mut nodes = Plain::default();
     let mut next_index = 0;
     let leaves: Vec<Text> = (0..9_000).map(|item| Text::new(&format!("{item:04}"))).collect();

@@ -11,13 +11,13 @@ use zeroize::{Zeroize, Zeroizing};
 pub struct Wiped(Zeroizing<Vec<u8>>);
 
 impl Wiped {
-    /// Without bytes.
+    /// Empty.
     #[must_use]
     pub fn new() -> Self {
         Self(Zeroizing::new(Vec::new()))
     }
 
-    /// Without bytes, and with room for some.
+    /// Empty, with this capacity.
     #[must_use]
     pub fn with_capacity(bytes: usize) -> Self {
         Self(Zeroizing::new(Vec::with_capacity(bytes)))
@@ -129,7 +129,7 @@ impl Default for Chunk {
 }
 
 impl Chunk {
-    /// Without bytes.
+    /// Empty.
     #[must_use]
     pub fn new() -> Self {
         Self { bytes: Zeroizing::new(vec![0; CHUNK_BYTES]), at: 0, end: 0 }

@@ -12,7 +12,7 @@ use crate::crypto::salt::Salt;
 use crate::crypto::store_id::StoreId;
 use crate::secret::{DEEP, SecretBytes, Wiped, on_wiped_stack};
 
-/// A key could not be derived, whatever the passphrase.
+/// A key could not be derived. This does not depend on the passphrase.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum KdfFailed {
     /// There is too little memory.

@@ -9,8 +9,8 @@ use crate::crypto::salt::Salt;
 use crate::crypto::store_id::StoreId;
 
 impl KdfCost {
-    /// A cost that takes about `target` on this machine, as it is now: the default with its memory raised. Passes are
-    /// never raised, since an attacker's hardware has least of memory. The cost is never below the default,
+    /// A cost that takes about `target` on this machine in its current state: the default with more memory. Passes are
+    /// never raised, because memory is what an attacker's hardware has least of. The cost is never below the default,
     /// however short the target.
     ///
     /// The memory stays within a quarter of this machine's, or of its control group's if that is less (256 MiB if

@@ -17,7 +17,7 @@ impl Header {
     /// the same for both copies of a header.
     ///
     /// # Errors
-    /// [`KdfOutOfBounds`](HeaderError::KdfOutOfBounds) before anything is paid, if trying all of these
+    /// [`KdfOutOfBounds`](HeaderError::KdfOutOfBounds) before any derivation, if trying all of these
     /// slots would cost too much; [`WrongCredential`](HeaderError::WrongCredential);
     /// [`Tampered`](HeaderError::Tampered) if a slot belongs to the credential but a part of the header does
     /// not authenticate; [`KdfFailed`](HeaderError::KdfFailed).

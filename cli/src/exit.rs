@@ -155,7 +155,9 @@ impl From<StoreError> for Failure {
             error => error.to_string(),
         };
         let advice = match &error {
-            StoreError::InUse(_) => "Close the other program that uses the store, or wait for it.",
+            StoreError::InUse(_) => {
+                "Close the other program that uses the store, or wait for it. Several programs can use a store that `inmost unlock` holds."
+            }
             StoreError::Locked => "Unlock it again, with `inmost unlock`.",
             StoreError::NotAStore => "Check the path, or create a store there with `inmost init`.",
             StoreError::Storage(_) => "Restore a backup of the store.",

@@ -84,6 +84,17 @@ fn commands_need_no_passphrase_while_it_is_unlocked() {
 }
 
 #[test]
+fn lock_reports_an_agent_that_it_cannot_reach() {
+    let place = Place::with_store();
+    let agent = place.unlock(&[]);
+    let elsewhere = tempfile::tempdir().unwrap();
+    let mut lock = place.command(["lock"]);
+    lock.env("XDG_RUNTIME_DIR", elsewhere.path());
+    run(&mut lock, b"").expect_failure(13, &format!("Process {agent} holds the store"));
+    assert!(ask(&place, &["lock"], "").expect(0).out.starts_with("Locked"));
+}
+
+#[test]
 fn a_wrong_passphrase_unlocks_nothing() {
     let place = Place::with_store();
     let mut unlock = place.command(["unlock"]);
@@ -327,14 +338,14 @@ fn a_folder_for_sockets_that_others_reach_or_that_is_a_link_is_not_used() {
     let folder = place.runtime().join("inmost");
     fs::create_dir(&folder).unwrap();
     fs::set_permissions(&folder, fs::Permissions::from_mode(0o755)).unwrap();
-    place.run(["unlock"], "").expect_failure(1, "is not yours alone");
+    place.run(["unlock"], "").expect_failure(1, "is not private to this user");
     place.run(["ls"], "").expect(0);
     fs::remove_dir(&folder).unwrap();
     let elsewhere = place.beside("elsewhere");
     fs::create_dir(&elsewhere).unwrap();
     fs::set_permissions(&elsewhere, fs::Permissions::from_mode(0o700)).unwrap();
     std::os::unix::fs::symlink(&elsewhere, &folder).unwrap();
-    place.run(["unlock"], "").expect_failure(1, "is not yours alone");
+    place.run(["unlock"], "").expect_failure(1, "is not private to this user");
     place.run(["ls"], "").expect(0);
     assert_eq!(fs::read_dir(&elsewhere).unwrap().count(), 0);
 }
@@ -455,7 +466,8 @@ fn the_agent_inherits_no_open_descriptors() {
 #[test]
 fn the_hidden_command_is_for_the_program_alone() {
     let place = Place::with_store();
-    run(&mut place.bare_command(["agent"]), b"{}").expect_failure(2, "for the program itself");
+    run(&mut place.bare_command(["agent"]), b"{}")
+        .expect_failure(2, "only the program itself runs it");
     let help = run(&mut place.bare_command(["--help"]), b"").expect(0).out;
     assert!(!help.contains("\n  agent"), "{help}");
 }

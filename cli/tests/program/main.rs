@@ -4,7 +4,7 @@
     clippy::unwrap_used,
     clippy::indexing_slicing,
     clippy::string_slice,
-    reason = "a test that meets the unexpected should stop there and say so"
+    reason = "a test stops at an unexpected value"
 )]
 
 mod agent;

@@ -7,7 +7,7 @@
     clippy::unwrap_used,
     clippy::indexing_slicing,
     clippy::string_slice,
-    reason = "a test that meets the unexpected should stop there and say so"
+    reason = "a test stops at an unexpected value"
 )]
 #![allow(dead_code, reason = "what they share has parts that only the other tests use")]
 

@@ -1,8 +1,9 @@
 //! The address of a store's agent: a socket in a folder that only its user can enter.
 //!
 //! The folder is `inmost` in `XDG_RUNTIME_DIR`, or one with the user's number in its name in the folder for temporary
-//! files. It is used only if it is a folder, not a link, belongs to this user, and is closed to all others: in a folder for
-//! temporary files, anyone can create something of that name. The name of a socket is a hash of the store's canonical path.
+//! files. It is used only if it is a folder and not a link, belongs to this user, and no other user can enter it: in a
+//! folder for temporary files, anyone can create an entry with that name. The name of a socket is a hash of the store's
+//! canonical path.
 
 use std::fmt::Write;
 use std::fs::{self, DirBuilder};
@@ -20,7 +21,7 @@ use crate::protocol::Folder;
 pub(crate) fn socket(store: &Path) -> io::Result<PathBuf> {
     let store = store.canonicalize()?;
     let hash = blake2::Blake2b512::digest(store.as_os_str().as_bytes());
-    // 96 bits tell all stores apart, and leave room: the path of a socket has little over a hundred bytes.
+    // 96 bits identify a store, and keep the path short: a socket's path is limited to little over a hundred bytes.
     let mut name = String::new();
     for byte in hash.iter().take(12) {
         // Writing to a string cannot fail.
@@ -57,7 +58,7 @@ pub(crate) fn identity(store: &Path) -> io::Result<Folder> {
 
 fn folder() -> PathBuf {
     let given = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
-    // After a change of the user, the variable may still name the folder of the user before.
+    // After `su`, the variable may still name the folder of the previous user.
     if let Some(folder) = given.filter(|folder| folder.is_absolute() && is_ours(folder).is_ok()) {
         return folder.join("inmost");
     }

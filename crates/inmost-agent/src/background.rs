@@ -14,7 +14,7 @@ use crate::secret::Secret;
 use crate::wiped::Wiped;
 use crate::{server, wire_path};
 
-/// What the process is told; the body of the frame is the secret.
+/// The instructions for the process; the body of the frame is the secret.
 #[derive(Serialize, Deserialize)]
 struct Order {
     store: Vec<u8>,
@@ -30,8 +30,8 @@ enum Outcome {
     Failed(AgentError),
 }
 
-/// Has another process be the agent of a store, and waits until clients can connect or it has failed. Returns how far the
-/// freshness of the store is known.
+/// Starts another process as the agent of a store, and waits until clients can connect or it has failed. Returns how far
+/// the freshness of the store is known.
 ///
 /// `program` is a program that calls [`run_in_background`] with its standard input and output, and that has no secret in
 /// its arguments or its environment. From now on, no program that this process starts inherits a descriptor other than the
@@ -52,7 +52,7 @@ pub fn start(
         limits: options.limits,
         kind: secret.kind(),
     };
-    // A lock or the end of a pipe that a shell has open must not stay open for hours.
+    // A lock file or a pipe that the shell has open must not stay open for hours.
     close_fds::set_fds_cloexec(3, &[]);
     let child = program
         .current_dir("/")
@@ -83,21 +83,21 @@ fn talk(child: &mut Child, order: &Order, secret: &Secret) -> io::Result<Option<
     Ok(frame::read(&mut output, HELLO)?.map(|(outcome, _)| outcome))
 }
 
-/// The process that [`start`] has started: serves the store until it is to be locked. A failure to unlock it is reported to
+/// Runs in the process that [`start`] has started: serves the store until it locks. A failure to unlock it is reported to
 /// the process that called `start`.
 ///
 /// # Errors
 /// [`AgentError::NotStartedByProgram`].
 pub fn run_in_background(mut input: impl Read, output: impl Write) -> Result<(), AgentError> {
-    // The end of a terminal ends the processes of its session, but not this one. Fails only in a process that leads a
-    // group, which `start` does not start.
+    // In a session of its own, this process survives the end of the terminal. Fails only in the leader of a process
+    // group, which `start` never starts.
     let _ = rustix::process::setsid();
     let order = frame::read::<Order>(&mut input, HELLO);
     let Ok(Some((order, secret))) = order else { return Err(AgentError::NotStartedByProgram) };
     drop(input);
     let mut listener = Some(output);
     let served = serve(&order, secret, &mut listener);
-    // After `Ready`, nobody listens any more.
+    // After `Ready`, the parent no longer reads.
     if let (Err(error), Some(mut output)) = (served, listener) {
         let _ = frame::write(&mut output, &Outcome::Failed(error), &[]);
     }

@@ -24,7 +24,7 @@ use crate::wire_path;
 
 /// A store that a key agent holds: a cheap handle that clones and threads share, as a [`Session`](inmost::Session) is.
 ///
-/// Its calls go through one connection, one after the other; connect once more for calls in parallel. A call from the
+/// Its calls go through one connection, one after the other; connect more clients for calls in parallel. A call from the
 /// progress callback of the same client waits forever. After the agent has locked the store, every call returns
 /// [`StoreError::Locked`]; a change that was under way then returns [`StoreError::OutcomeUnknown`].
 #[derive(Clone)]
@@ -60,7 +60,7 @@ impl ConnectOptions {
 
     /// Fixes the options of every tool call of this client: they replace the options of the
     /// [`MemoryTool`](inmost::MemoryTool). If they restrict the tool to less than the whole store, the agent refuses
-    /// everything but tool calls on this connection.
+    /// all other requests on this connection.
     pub fn tool(mut self, options: ToolOptions) -> Self {
         self.tool = Some(options);
         self
@@ -97,7 +97,7 @@ impl Client {
         self.shared.process
     }
 
-    /// Has the agent lock the store, and waits until its process has ended.
+    /// Asks the agent to lock the store, and waits until its process has ended.
     ///
     /// # Errors
     /// As for [`lock`](crate::lock).
@@ -116,7 +116,7 @@ impl Client {
     /// As [`Session::status`](inmost::Session::status). Does not keep the store unlocked.
     ///
     /// # Errors
-    /// As there, and [`StoreError::KeyAgent`].
+    /// The same as there, and [`StoreError::KeyAgent`].
     pub fn status(&self) -> Result<SessionStatus, StoreError> {
         self.ask(maintenance::Status)
     }
@@ -124,7 +124,7 @@ impl Client {
     /// As [`Session::compaction_due`](inmost::Session::compaction_due).
     ///
     /// # Errors
-    /// As there, and [`StoreError::KeyAgent`].
+    /// The same as there, and [`StoreError::KeyAgent`].
     pub fn compaction_due(&self) -> Result<bool, StoreError> {
         self.ask(maintenance::CompactionDue)
     }
@@ -132,7 +132,7 @@ impl Client {
     /// As [`Session::check`](inmost::Session::check); `progress` gets the number of records read so far.
     ///
     /// # Errors
-    /// As there, and [`StoreError::KeyAgent`].
+    /// The same as there, and [`StoreError::KeyAgent`].
     pub fn check(&self, mut progress: impl FnMut(u64)) -> Result<CheckReport, StoreError> {
         self.call(maintenance::Check, &[], &mut progress)
     }
@@ -140,7 +140,7 @@ impl Client {
     /// As [`Session::repair`](inmost::Session::repair); `progress` gets the number of records written so far.
     ///
     /// # Errors
-    /// As there; [`StoreError::OutcomeUnknown`]; [`StoreError::KeyAgent`].
+    /// The same as there, [`StoreError::OutcomeUnknown`] and [`StoreError::KeyAgent`].
     pub fn repair(&self, mut progress: impl FnMut(u64)) -> Result<RepairReport, StoreError> {
         self.call(maintenance::Repair, &[], &mut progress)
     }
@@ -148,7 +148,7 @@ impl Client {
     /// As [`Session::purge`](inmost::Session::purge); `progress` gets the number of records written so far.
     ///
     /// # Errors
-    /// As there; [`StoreError::OutcomeUnknown`]; [`StoreError::KeyAgent`].
+    /// The same as there, [`StoreError::OutcomeUnknown`] and [`StoreError::KeyAgent`].
     pub fn purge(&self, mut progress: impl FnMut(u64)) -> Result<(), StoreError> {
         self.call(maintenance::Purge, &[], &mut progress)
     }
@@ -156,7 +156,7 @@ impl Client {
     /// As [`Session::migrate`](inmost::Session::migrate); `progress` gets the number of records written so far.
     ///
     /// # Errors
-    /// As there; [`StoreError::OutcomeUnknown`]; [`StoreError::KeyAgent`].
+    /// The same as there, [`StoreError::OutcomeUnknown`] and [`StoreError::KeyAgent`].
     pub fn migrate(
         &self,
         engine: StorageEngine,
@@ -168,7 +168,7 @@ impl Client {
     /// As [`Session::backup`](inmost::Session::backup); `progress` gets the number of records written so far.
     ///
     /// # Errors
-    /// As there; [`StoreError::OutcomeUnknown`]; [`StoreError::KeyAgent`].
+    /// The same as there, [`StoreError::OutcomeUnknown`] and [`StoreError::KeyAgent`].
     pub fn backup(
         &self,
         path: impl AsRef<Path>,
@@ -181,7 +181,7 @@ impl Client {
     /// As [`Session::slots`](inmost::Session::slots); the current keyslot is the one that the agent used.
     ///
     /// # Errors
-    /// As there, and [`StoreError::KeyAgent`].
+    /// The same as there, and [`StoreError::KeyAgent`].
     pub fn slots(&self) -> Result<Vec<SlotInfo>, StoreError> {
         self.ask(keyslot::Slots)
     }
@@ -189,7 +189,7 @@ impl Client {
     /// As [`Session::add_slot`](inmost::Session::add_slot).
     ///
     /// # Errors
-    /// As there; [`StoreError::OutcomeUnknown`]; [`StoreError::KeyAgent`].
+    /// The same as there, [`StoreError::OutcomeUnknown`] and [`StoreError::KeyAgent`].
     pub fn add_slot(&self, secret: &Secret, options: SlotOptions) -> Result<u8, StoreError> {
         let request = keyslot::AddSlot { kind: secret.kind(), options };
         self.call(request, secret.to_bytes().as_slice(), &mut |_| {})
@@ -198,7 +198,7 @@ impl Client {
     /// As [`Session::replace_slot`](inmost::Session::replace_slot).
     ///
     /// # Errors
-    /// As there; [`StoreError::OutcomeUnknown`]; [`StoreError::KeyAgent`].
+    /// The same as there, [`StoreError::OutcomeUnknown`] and [`StoreError::KeyAgent`].
     pub fn replace_slot(
         &self,
         number: u8,
@@ -212,7 +212,7 @@ impl Client {
     /// As [`Session::remove_slot`](inmost::Session::remove_slot).
     ///
     /// # Errors
-    /// As there; [`StoreError::OutcomeUnknown`]; [`StoreError::KeyAgent`].
+    /// The same as there, [`StoreError::OutcomeUnknown`] and [`StoreError::KeyAgent`].
     pub fn remove_slot(&self, number: u8) -> Result<(), StoreError> {
         self.ask(keyslot::RemoveSlot { number })
     }
@@ -220,7 +220,7 @@ impl Client {
     /// As [`Session::rotate`](inmost::Session::rotate); `progress` gets the number of records written so far.
     ///
     /// # Errors
-    /// As there; [`StoreError::OutcomeUnknown`]; [`StoreError::KeyAgent`].
+    /// The same as there, [`StoreError::OutcomeUnknown`] and [`StoreError::KeyAgent`].
     pub fn rotate(
         &self,
         keep: &Secret,

@@ -19,7 +19,7 @@ pub(crate) struct Connection {
     store: PathBuf,
     stream: UnixStream,
     process: u32,
-    /// A request has no complete reply, so the next bytes do not belong to the next request.
+    /// A request got no complete reply, so the next bytes do not belong to the next request.
     is_lost: bool,
 }
 
@@ -35,7 +35,7 @@ pub(crate) fn connect(
     let Some((stream, greeting)) = greet(store, &hello, &anchor)? else { return Ok(None) };
     match greeting {
         Greeting::Accepted { process } => {
-            // A long request takes its time, and the end of the agent ends the connection.
+            // No timeout for replies: a long request takes long, and if the agent ends, so does the connection.
             let is_set = stream.set_read_timeout(None);
             is_set.map_err(|error| AgentError::of_connection(store, &error))?;
             let store = store.to_owned();
@@ -46,8 +46,8 @@ pub(crate) fn connect(
     }
 }
 
-/// Has the agent of this store lock it, and waits until the process has ended. Returns whether there was one. Agents of every
-/// version can be locked.
+/// Asks the agent of this store to lock it, and waits until the process has ended. Returns whether there was one. Agents
+/// of every version can be locked.
 ///
 /// # Errors
 /// [`AgentError::Unresponsive`] and [`AgentError::Unreachable`].
@@ -67,7 +67,7 @@ impl Connection {
         self.process
     }
 
-    /// Has the agent execute a request, and waits for the reply.
+    /// Sends a request, and waits for the reply.
     pub(crate) fn call<R: Request + Into<ClientMessage>>(
         &mut self,
         request: R,
@@ -88,14 +88,14 @@ impl Connection {
             let read = frame::read::<ServerMessage<<R::Reply as Reply>::Head>>;
             let (message, body) = match read(&mut &self.stream, REPLY) {
                 Ok(Some(message)) => message,
-                // The agent executes no request that was not sent completely.
+                // The agent executes only complete requests.
                 _ if sent.is_err() => return Err(StoreError::Locked.into()),
                 _ if is_change => return Err(StoreError::OutcomeUnknown.into()),
                 Ok(None) => return Err(StoreError::Locked.into()),
                 Err(error) if is_end(&error) => return Err(StoreError::Locked.into()),
                 Err(error) => return Err(self.failed(&error).into()),
             };
-            // After a reply to half a request, the agent still waits for the other half.
+            // The agent replied before the request was complete, so it still waits for the rest.
             self.is_lost = sent.is_err();
             match message {
                 ServerMessage::Progress(records) => {
@@ -139,7 +139,7 @@ fn greet(
     hello: &Hello,
     anchor: &[u8],
 ) -> Result<Option<(UnixStream, Greeting)>, AgentError> {
-    // Without a store, or without a socket that is certainly ours, there is no agent.
+    // Without a store, or without a socket in a trusted folder, there is no agent.
     let Ok(socket) = address::socket(store) else { return Ok(None) };
     if !address::is_private() {
         return Ok(None);
@@ -193,5 +193,5 @@ fn is_end(error: &io::Error) -> bool {
     matches!(error.kind(), BrokenPipe | ConnectionReset | UnexpectedEof)
 }
 
-/// An agent that is just starting derives a key first, and one that ends lets calls finish.
+/// Long enough for an agent that still derives its key, or that lets calls finish before it ends.
 const TIMEOUT: Duration = Duration::from_secs(60);

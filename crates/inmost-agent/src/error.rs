@@ -17,28 +17,28 @@ pub enum AgentError {
     CannotListen(String),
     /// The process of the agent could not be started.
     CannotStart(String),
-    /// A credential that was sent to another process did not arrive intact.
+    /// The credential arrived malformed at the agent's process.
     InvalidSecret,
-    /// What started this process is not the program itself.
+    /// This process was not started by [`start`](crate::start).
     NotStartedByProgram,
     /// The store was unlocked with another freshness anchor than the client names, or with none.
     OtherAnchor,
     /// The agent uses another version of the protocol.
     OtherVersion {
-        /// The version that the agent uses, if it said so.
+        /// The version that the agent uses, if known.
         agent: Option<u32>,
         /// The version that this client uses.
         client: u32,
     },
-    /// The folder for sockets cannot be made.
+    /// The folder for sockets cannot be created.
     SocketFolder(String),
-    /// The folder for sockets belongs to another user, or others can enter it.
+    /// The folder for sockets belongs to another user, or other users can enter it.
     SocketFolderNotPrivate(String),
     /// The store could not be opened or unlocked.
     Store(StoreError),
-    /// As many processes are connected as the agent accepts.
+    /// The agent accepts no more connections.
     TooManyClients,
-    /// What the agent sent is not a reply to what it was asked.
+    /// The agent sent a message that is not a reply to the request.
     UnexpectedReply {
         /// The folder of the store.
         store: String,
@@ -47,7 +47,7 @@ pub enum AgentError {
     Unreachable {
         /// The folder of the store.
         store: String,
-        /// Why, in the words of the operating system.
+        /// The reason that the operating system gives.
         reason: String,
     },
     /// The agent did not reply in time.
@@ -57,7 +57,7 @@ pub enum AgentError {
     },
     /// This system has no Unix sockets.
     Unsupported,
-    /// The working folder, from which a relative path leads on, cannot be determined.
+    /// The working folder, which a relative path starts from, cannot be determined.
     WorkingFolder(String),
 }
 
@@ -67,28 +67,28 @@ impl AgentError {
     pub fn advice(&self) -> &'static str {
         match self {
             Self::CannotListen(_) | Self::SocketFolder(_) => {
-                "Set XDG_RUNTIME_DIR to a folder of yours."
+                "Set XDG_RUNTIME_DIR to a folder that only you can access."
             }
-            Self::CannotStart(_) => "Try again, or with --foreground.",
+            Self::CannotStart(_) => "Try again, or add --foreground.",
             Self::InvalidSecret => "Please report it as an error in inmost.",
             Self::NotStartedByProgram => "Use `inmost unlock`.",
             Self::OtherAnchor => {
-                "Lock it with `inmost lock`, then unlock it with the anchor; or leave the anchor out."
+                "Lock it with `inmost lock`, then unlock it with the anchor, or leave out the anchor."
             }
-            Self::OtherVersion { .. } => "Lock the store with `inmost lock`, then unlock it anew.",
+            Self::OtherVersion { .. } => "Lock the store with `inmost lock`, then unlock it again.",
             Self::SocketFolderNotPrivate(_) => {
-                "Remove it, or set XDG_RUNTIME_DIR to a folder of yours."
+                "Remove it, or set XDG_RUNTIME_DIR to a folder that only you can access."
             }
             Self::Store(error) => error.advice(),
             Self::TooManyClients => {
-                "End some; `inmost status` of one that is connected lists them."
+                "End some of them. `inmost status` of a connected process lists them."
             }
             Self::UnexpectedReply { .. } => {
                 "Please report it. Every change that the store acknowledged is safe."
             }
             Self::Unreachable { .. } => "Lock the store with `inmost lock`.",
             Self::Unresponsive { .. } => {
-                "Try again; if it stays, end that process and unlock the store anew."
+                "Try again. If it keeps failing, end that process and unlock the store again."
             }
             Self::Unsupported => {
                 "Give the passphrase to each command, for example with --passphrase-command."
@@ -103,7 +103,7 @@ impl AgentError {
         let store = store.display().to_string();
         match error.kind() {
             io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => Self::Unresponsive { store },
-            // The message of an invalid frame says nothing that the variant does not.
+            // The message of an invalid frame adds no information to the variant.
             io::ErrorKind::InvalidData => Self::UnexpectedReply { store },
             _ => Self::Unreachable { store, reason: error.to_string() },
         }
@@ -118,12 +118,12 @@ impl fmt::Display for AgentError {
                 write!(f, "The key agent could not be started: {reason}.")
             }
             Self::InvalidSecret => f.write_str("The key agent received a malformed credential."),
-            Self::NotStartedByProgram => f.write_str("This command is for the program itself."),
+            Self::NotStartedByProgram => {
+                f.write_str("This command is internal: only the program itself runs it.")
+            }
             Self::OtherAnchor => f.write_str("The store was unlocked without this anchor."),
             Self::OtherVersion { agent, client } => {
-                f.write_str(
-                    "The key agent that holds the store is of another version of inmost: ",
-                )?;
+                f.write_str("The key agent that holds the store has another version of inmost: ")?;
                 match agent {
                     Some(agent) => write!(f, "it uses protocol {agent}, not protocol {client}."),
                     None => write!(f, "it does not use protocol {client}."),
@@ -133,7 +133,7 @@ impl fmt::Display for AgentError {
                 write!(f, "The folder for sockets cannot be created: {reason}.")
             }
             Self::SocketFolderNotPrivate(folder) => {
-                write!(f, "The folder for sockets, {folder}, is not yours alone.")
+                write!(f, "The folder for sockets, {folder}, is not private to this user.")
             }
             Self::Store(error) => error.fmt(f),
             Self::TooManyClients => f.write_str("Too many processes use the store already."),
@@ -169,7 +169,7 @@ impl From<StoreError> for AgentError {
     }
 }
 
-/// On a connection that was made, every failure is one of the store.
+/// Once connected, every failure is an error of the store.
 impl From<AgentError> for StoreError {
     fn from(error: AgentError) -> Self {
         match error {

@@ -1,4 +1,4 @@
-//! The options that an agent starts with, and the facts that it reports.
+//! The options of an agent, and the facts that it reports about itself.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 pub struct Limits {
     /// After this long without a request.
     pub idle: Duration,
-    /// After this long in any case.
+    /// After this long, even if requests come.
     pub total: Duration,
 }
 
@@ -47,6 +47,6 @@ pub struct AgentFacts {
     pub limits: Limits,
     /// The time until it locks if no request comes.
     pub idle_left: Duration,
-    /// The time until it locks in any case.
+    /// The time until it locks even if requests come.
     pub total_left: Duration,
 }

@@ -14,20 +14,20 @@ use serde::de::DeserializeOwned;
 
 use crate::wiped::Wiped;
 
-/// The longest frame that a side accepts.
+/// The longest frame that is accepted.
 #[derive(Clone, Copy)]
 pub(crate) struct Bounds {
     pub(crate) head: u32,
     pub(crate) body: u32,
 }
 
-/// For the first message of a connection, which has a path or two.
+/// For the first message of a connection, which contains one or two paths.
 pub(crate) const HELLO: Bounds = Bounds { head: 64 << 10, body: 8 << 10 };
 
 /// For a request: the longest tool call of `inmost call`, or paths as long as an argument can be.
 pub(crate) const REQUEST: Bounds = Bounds { head: 2 << 20, body: 64 << 20 };
 
-/// For a reply: the largest file, or a page of matches with the place of each.
+/// For a reply: the largest file, or a page of matches with their positions.
 pub(crate) const REPLY: Bounds = Bounds { head: 1 << 30, body: 1 << 30 };
 
 /// Writes a frame.

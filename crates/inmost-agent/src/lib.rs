@@ -17,13 +17,12 @@
 //! # }
 //! ```
 //!
-//! The other half is the agent itself: [`serve`] holds a store in this process, and [`start`] has another process of the
-//! same program do it, which calls [`run_in_background`]. On systems without Unix sockets nothing connects and nothing
-//! starts.
+//! The other half is the agent itself: [`serve`] holds a store in this process; [`start`] starts another process of the
+//! same program, which calls [`run_in_background`] and holds it there. Systems without Unix sockets have no key agent.
 //!
 //! # Security
-//! The agent listens on a socket that only its user reaches. It holds keys, never a passphrase, and writes nothing to a
-//! disk. Every program of the user can do through it what it could do with the passphrase.
+//! The agent listens on a socket that only its user can access. It holds keys, never a passphrase, and writes nothing to a
+//! disk. Through it, every program of the user can do what it could do with the passphrase.
 #![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]
 
 #[cfg(unix)]

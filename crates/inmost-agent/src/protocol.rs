@@ -2,13 +2,13 @@
 //!
 //! The client begins with a [`Hello`], and the agent replies with a [`Greeting`]. Then the agent replies to each
 //! [`ClientMessage`](crate::message::ClientMessage) with any number of [`ServerMessage::Progress`] and one of the others.
-//! Change anything but the optional fields of a `Hello` and increase [`VERSION`]: client and agent have the same version,
-//! or the client gets [`AgentError::OtherVersion`](crate::error::AgentError::OtherVersion).
+//! Increase [`VERSION`] with every change other than a new optional field of `Hello`: an agent refuses a client of another
+//! version, and names its own.
 
 use inmost::{FileError, ToolOptions};
 use serde::{Deserialize, Serialize};
 
-/// The version of everything that follows.
+/// The version of this protocol.
 pub(crate) const VERSION: u32 = 2;
 
 /// The first message of a client. Its bytes are the path of the anchor that it was given, if any.
@@ -20,7 +20,8 @@ pub(crate) struct Hello {
     /// The folder of the store as the client sees it.
     #[serde(default)]
     pub(crate) folder: Option<Folder>,
-    /// The options of every tool call on this connection. If they restrict the tool, nothing else is allowed on it.
+    /// The options of every tool call on this connection. If they restrict the tool, all other requests are
+    /// refused.
     #[serde(default)]
     pub(crate) tool: Option<ToolOptions>,
 }
@@ -33,7 +34,7 @@ pub(crate) enum Purpose {
     Lock,
 }
 
-/// Device and inode of a folder, which tell it from another one that took its place.
+/// Device and inode of a folder, which detect another folder at the same path.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(crate) struct Folder {
     pub(crate) device: u64,
@@ -47,7 +48,7 @@ pub(crate) enum Greeting {
     Accepted {
         process: u32,
     },
-    /// The agent is about to end; then the store is free.
+    /// The agent is about to end. After that, the store is free.
     Ending,
     Refused(Refusal),
 }

@@ -1,7 +1,7 @@
-//! What a request and its reply are.
+//! The traits of requests and replies.
 //!
-//! A message has a head, which is JSON, and a body: text, secrets and host paths, in buffers that are wiped. JSON is
-//! unescaped in buffers that are not.
+//! A message has a head, which is JSON, and a body: text, secrets and host paths. They are not in the JSON, because its
+//! parser unescapes strings in buffers that are never wiped.
 
 use inmost::{FileError, FileText, Session, ToolOptions, ToolResult};
 use serde::Serialize;
@@ -17,23 +17,23 @@ pub(crate) trait Request {
     /// Whether it is a tool call, which a restricted connection allows.
     const IS_TOOL_CALL: bool = false;
 
-    /// Whether it counts as use of the store, so that the agent's idle time begins anew.
+    /// Whether it counts as use of the store, which restarts the agent's idle time.
     const IS_USE: bool = true;
 
     /// Whether it may change the store, so that the outcome is unknown if the connection is lost before the reply.
     fn is_change(&self) -> bool;
 
-    /// Does what is asked, in the process that holds the store.
+    /// Executes the request, in the process that holds the store.
     fn execute(self, body: &[u8], context: &mut Context<'_>) -> Result<Self::Reply, FileError>;
 }
 
-/// What requests are executed with.
+/// What a request needs to be executed.
 pub(crate) struct Context<'a> {
     pub(crate) session: &'a Session,
     /// The options of every tool call, if the connection has fixed them.
     pub(crate) tool: Option<&'a ToolOptions>,
     pub(crate) facts: &'a dyn Fn() -> AgentFacts,
-    /// Is told how many records a long request has read or written.
+    /// Gets the number of records that a long request has read or written.
     pub(crate) progress: &'a mut dyn FnMut(u64),
 }
 
@@ -47,7 +47,7 @@ pub(crate) trait Reply: Sized {
     fn from_parts(head: Self::Head, body: Wiped) -> Option<Self>;
 }
 
-/// Replies that are all head.
+/// Replies with an empty body.
 macro_rules! heads {
     ($($reply:ty),* $(,)?) => { $(
         impl Reply for $reply {
@@ -90,7 +90,7 @@ impl Reply for FileText {
     }
 }
 
-/// The head is whether it is an error.
+/// The head says whether it is an error.
 impl Reply for ToolResult {
     type Head = bool;
 

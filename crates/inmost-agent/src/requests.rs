@@ -1,4 +1,4 @@
-//! The requests: what a client of the agent can ask for.
+//! The requests that a client can send to the agent.
 
 pub(crate) mod file;
 pub(crate) mod keyslot;

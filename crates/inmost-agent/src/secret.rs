@@ -6,12 +6,12 @@ use serde::{Deserialize, Serialize};
 use crate::error::AgentError;
 use crate::wiped::Wiped;
 
-/// What opens a store, owned: a passphrase, a passphrase with a keyfile, or a recovery key.
+/// An owned credential of a store: a passphrase, a passphrase with a keyfile, or a recovery key.
 #[non_exhaustive]
 pub enum Secret {
     /// A passphrase.
     Passphrase(Passphrase),
-    /// A passphrase and a keyfile, both.
+    /// A passphrase and a keyfile; both are needed.
     PassphraseAndKeyfile(Passphrase, Keyfile),
     /// A recovery key.
     RecoveryKey(RecoveryKey),
@@ -86,7 +86,7 @@ impl Secret {
     }
 }
 
-/// What goes with a credential that gets a keyslot.
+/// The properties of a new keyslot, without its credential.
 #[derive(Default, Serialize, Deserialize)]
 #[must_use]
 pub struct SlotOptions {
@@ -95,18 +95,18 @@ pub struct SlotOptions {
 }
 
 impl SlotOptions {
-    /// What the library chooses, as for [`NewSlot::new`].
+    /// The defaults of [`NewSlot::new`].
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// As [`NewSlot::label`].
+    /// The same as [`NewSlot::label`].
     pub fn label(mut self, label: Option<SlotLabel>) -> Self {
         self.label = label;
         self
     }
 
-    /// As [`NewSlot::kdf_cost`].
+    /// The same as [`NewSlot::kdf_cost`].
     pub fn kdf_cost(mut self, cost: Option<KdfCost>) -> Self {
         self.kdf_cost = cost;
         self

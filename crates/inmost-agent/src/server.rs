@@ -1,4 +1,4 @@
-//! The agent: unlocks a store, listens, and ends when it has to.
+//! The agent: unlocks a store, serves clients, and locks after its time, on request or at a signal.
 
 mod clock;
 mod serving;
@@ -26,11 +26,11 @@ use crate::protocol::Folder;
 use crate::secret::Secret;
 use crate::{address, wire_path};
 
-/// Unlocks the store in a folder and serves it until it is to be locked: after the times of the options, when a client asks
-/// for it, or at a signal that ends a process. `ready` is called when clients can connect.
+/// Unlocks the store in a folder and serves it until it locks: after the times of the options, when a client requests
+/// it, or at a signal that ends a process. `ready` is called when clients can connect.
 ///
 /// # Errors
-/// If the store cannot be unlocked, the agent cannot listen, or `ready` fails. Nothing is left behind then.
+/// If the store cannot be unlocked, the agent cannot listen, or `ready` fails. It then leaves no socket behind.
 ///
 /// # Security
 /// Sets the umask of the process, and handlers for SIGTERM, SIGINT and SIGHUP.
@@ -50,7 +50,7 @@ struct Held {
     agent: Arc<Agent>,
     socket: Socket,
     woken: UnixStream,
-    /// Open, so that no other folder gets its inode.
+    /// Kept open, so that its inode is not reused for another folder.
     folder: File,
 }
 
@@ -67,7 +67,8 @@ impl Held {
         let mut vault = vault_options.open(store)?;
         let folder = File::open(store).map_err(|error| cannot_listen(&error))?;
         let identity = address::identity(store).map_err(|error| cannot_listen(&error))?;
-        // Before the key is derived: clients that come meanwhile wait for the agent and do not find the store in use.
+        // Before the key is derived: clients that connect in the meantime wait for the agent, instead of finding the store
+        // in use.
         let socket = Socket::bind(store).map_err(|error| cannot_listen(&error))?;
         let (waker, woken) = wakers().map_err(|error| cannot_listen(&error))?;
         let session = vault.unlock_with(secret.credential())?;
@@ -93,16 +94,16 @@ impl Held {
         if self.agent.state.wait_for_work(LAST_WORK_TIME) {
             self.agent.session.lock();
         }
-        // Otherwise a request takes too long. The end of the process cuts it off as a crash does, which a store survives.
+        // Otherwise a request takes too long. The end of the process interrupts it like a crash, which a store survives.
         drop(self.folder);
         served
     }
 }
 
-/// Accepts connections until the agent is to end.
+/// Accepts connections until the agent ends.
 fn listen(agent: &Arc<Agent>, listener: &UnixListener, woken: &mut UnixStream) -> io::Result<()> {
     while let Some(left) = agent.state.time_left() {
-        // A suspend moves the wall clock alone, which no timeout notices.
+        // During a suspend only the wall clock advances, and no timeout follows it.
         if !wait(listener, woken, left.min(LOOK_TIME))? {
             continue;
         }
@@ -171,7 +172,7 @@ impl Socket {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             _ => {}
         }
-        // No other user may connect, from the first moment on.
+        // No other user may ever connect, so the permissions are right from the start.
         let before = umask(Mode::RWXG | Mode::RWXO | Mode::XUSR);
         let bound = UnixListener::bind(&path);
         umask(before);
@@ -198,7 +199,7 @@ fn cannot_listen(error: &io::Error) -> AgentError {
 /// How often the wall clock is read.
 const LOOK_TIME: Duration = Duration::from_secs(2);
 
-/// The wait for free descriptors.
+/// How long to wait for a free descriptor.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
 /// The time for requests to finish before the process ends.

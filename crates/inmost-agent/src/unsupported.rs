@@ -12,7 +12,7 @@ use crate::message::ClientMessage;
 use crate::request::Request;
 use crate::secret::Secret;
 
-/// There is none.
+/// Has no values: there is no agent on this system.
 pub(crate) enum Connection {}
 
 impl Connection {

@@ -4,7 +4,7 @@
     clippy::unwrap_used,
     clippy::indexing_slicing,
     clippy::panic,
-    reason = "a test that meets the unexpected should stop there and say so"
+    reason = "a test stops at an unexpected value"
 )]
 
 #[path = "../../../tests/store/unlocked_store/suite.rs"]
@@ -60,7 +60,7 @@ impl Agent {
 
 impl Drop for Agent {
     fn drop(&mut self) {
-        // The client waits for the end of the agent's process, which this one is: so it is not waited for.
+        // Not joined: the client waits for the end of the agent's process, which is this process.
         let store = self.store.clone();
         thread::spawn(move || inmost_agent::lock(store));
         let served = self.thread.take().map(JoinHandle::join);
@@ -130,7 +130,7 @@ fn a_restricted_client_runs_tool_calls_and_nothing_else() {
         matches!(&refused, FileError::Store(StoreError::KeyAgent(why)) if why.contains("restricted to calls"))
     );
     assert!(matches!(client.slots(), Err(StoreError::KeyAgent(_))));
-    // The options of the connection are in force, whatever the tool asks for.
+    // The options of the connection override those of the tool.
     let tool = MemoryTool::new(client);
     let reply = tool.run_json(r#"{"command": "create", "path": "/memories/a", "file_text": ""}"#);
     assert_eq!(reply.result().content(), "Error: Memory is read-only.");

@@ -2,7 +2,7 @@
 //!
 //! Every primitive is used in one place and one way: Argon2id in [`kdf`], BLAKE2b in [`prf`],
 //! XChaCha20-Poly1305 in [`aead`], the operating system's generator in [`rng`]. [`registry`] lists every use of the PRF
-//! and of the AEAD. [`keys`] gives each key a type of its own, so that a key fits only the purpose it was derived for.
+//! and of the AEAD. [`keys`] gives each key its own type, so that it fits only the purpose it was derived for.
 //! Nothing here does I/O on a store.
 
 pub mod aead;

@@ -15,13 +15,13 @@
 //! | 48 | 72 | sealed data key: nonce 24, ciphertext 32, tag 16 |
 //! | 120 | 8 | zero |
 //! | 128 | 2,048 | eight keyslots of 256 bytes (`slots`) |
-//! | 2,176 | 16 | the header before this one: the first half of its MAC |
+//! | 2,176 | 16 | the first half of the previous header's MAC |
 //! | 2,192 | 1,840 | zero |
-//! | 4,032 | 32 | MAC of all before it |
-//! | 4,064 | 32 | checksum of all before it |
+//! | 4,032 | 32 | MAC of all bytes before it |
+//! | 4,064 | 32 | checksum of all bytes before it |
 //!
 //! [`Header::parse`] trusts nothing: until [`Header::unlock`] has verified the MAC, every byte may come from an
-//! attacker. It never panics, and costs a hash of 4 KiB.
+//! attacker. It never panics, and computes one hash of 4 KiB.
 
 mod admission;
 mod credential;

@@ -9,7 +9,7 @@ pub const PATH_DEPTH: usize = 20;
 /// Bytes of a passphrase after normalisation; a bound so that hostile input cannot cost unbounded hashing.
 pub const PASSPHRASE_BYTES: usize = 1_024;
 /// Bytes of a passphrase as typed, so that normalising is bounded too. Text shrinks at most 3.5 times on the
-/// way to NFC (U+1FBE, U+0308, U+0301: seven bytes to two), so this refuses nothing that would fit.
+/// way to NFC (U+1FBE, U+0308, U+0301: seven bytes to two), so no valid passphrase is refused.
 pub const PASSPHRASE_RAW_BYTES: usize = 4 * PASSPHRASE_BYTES;
 /// KiB of memory that Argon2id may ask for. Below 19 MiB guessing gets cheap (the least that OWASP advises);
 /// above 1 GiB opening a store can exhaust a phone or a small server.

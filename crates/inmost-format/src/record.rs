@@ -1,9 +1,9 @@
 //! Records: sealing, the shapes of their bodies, and the tree that folders and long files share.
 //!
 //! A record is one sealed value of the engine. It carries its own name (kind, object, index) inside the
-//! ciphertext, and every reference to it holds its authentication tag, so a record that was moved, swapped
-//! or put back from an older copy is noticed at the reference. This layer knows shapes, not meaning: the
-//! layers above define paths, and decide when a folder vanishes.
+//! ciphertext, and every reference to it holds its authentication tag, so a moved, swapped or older record
+//! is detected at the reference. This layer knows shapes, not meaning: the
+//! layers above define paths, and decide when a folder is removed.
 
 pub mod address;
 pub mod codec;
@@ -50,7 +50,7 @@ pub trait NodeSource {
     fn load(&self, id: RecordId, tag: &Tag) -> Result<Node, RecordError>;
 }
 
-/// A source that also takes changes, all of them tentative until a commit seals them.
+/// A source that also accepts changes, which are tentative until a commit seals them.
 pub trait NodeSink: NodeSource {
     /// Sets a node. The nodes that lead to it must be set too, up to the root, because its tag will change.
     fn put(&mut self, id: RecordId, node: Node);
@@ -89,7 +89,7 @@ pub fn read_text(
     object: ObjectId,
     body: &Body<Text>,
 ) -> Result<Wiped<String>, RecordError> {
-    // A forged count must not size the buffer. If the buffer is too small, the text moves to a larger one.
+    // A forged count must not determine the size of the buffer. If it is too small, the text moves to a larger one.
     let capacity = usize::try_from(body.count().bytes).unwrap_or(usize::MAX).min(READ_AHEAD);
     let mut text = Wiped::new(String::with_capacity(capacity));
     body.visit::<RecordError>(source, object, 0, &mut |_, chunk: &Text| {
@@ -99,5 +99,5 @@ pub fn read_text(
     Ok(text)
 }
 
-/// Bytes that are reserved at once for reading a text.
+/// The maximum of bytes reserved for a text before it is read.
 const READ_AHEAD: usize = 64 << 20;

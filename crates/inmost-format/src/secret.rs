@@ -1,7 +1,7 @@
 //! Bytes that are wiped when they are no longer used.
 //!
 //! A secret is made in place, never moves or grows, is read only through `expose`, and is overwritten
-//! before its memory is given back. That memory is locked and left out of core dumps where the system
+//! before its memory is freed. That memory is locked and excluded from core dumps if the system
 //! allows it ([`Protections`]). None of the types here can be printed, compared with `==`, cloned or serialized.
 
 mod locked;
@@ -23,7 +23,7 @@ use zeroize::Zeroize;
 pub struct SecretBytes<const N: usize>(LockedCell<[u8; N]>);
 
 impl<const N: usize> SecretBytes<N> {
-    /// Makes a secret in place: `fill` sees `N` zeros where the secret is going to stay.
+    /// Makes a secret in place: `fill` gets `N` zeros in the final memory of the secret.
     pub fn init_with(fill: impl FnOnce(&mut [u8; N])) -> Self {
         let mut secret = Self(LockedCell::zeroed());
         fill(secret.0.get_mut());
@@ -37,7 +37,7 @@ impl<const N: usize> SecretBytes<N> {
         Ok(secret)
     }
 
-    /// The bytes themselves; every use of a secret goes through here.
+    /// The bytes themselves; every use of a secret calls this.
     pub fn expose(&self) -> &[u8; N] {
         self.0.get()
     }
@@ -63,7 +63,7 @@ impl SecretVec {
         Self { memory: LockedCell::zeros(bytes), length: 0 }
     }
 
-    /// Appends `more`, or changes nothing and returns [`Full`].
+    /// Appends `more`. If it does not fit, leaves the secret unchanged and returns [`Full`].
     pub fn append(&mut self, more: &[u8]) -> Result<(), Full> {
         let end = self.length.checked_add(more.len()).ok_or(Full)?;
         self.memory.get_mut().get_mut(self.length..end).ok_or(Full)?.copy_from_slice(more);
@@ -77,7 +77,7 @@ impl SecretVec {
     }
 }
 
-/// A value as secret as a key, such as the state of a primitive that has taken in its key.
+/// A value as secret as a key, such as the keyed state of a primitive.
 pub struct SecretValue<T>(LockedCell<T>);
 
 impl<T> SecretValue<T> {
@@ -96,7 +96,7 @@ impl<T> SecretValue<T> {
 #[derive(Debug)]
 pub struct Full;
 
-/// Overwrites bytes that are not held by one of the types above.
+/// Overwrites bytes that are not in one of the types above.
 pub fn wipe(bytes: &mut [u8]) {
     bytes.zeroize();
 }
@@ -119,7 +119,7 @@ macro_rules! assert_not_impl {
     };
 }
 
-/// Fails to compile if `$type` has a trait through which a secret could leave unnoticed.
+/// Fails to compile if `$type` has a trait through which a secret could leak unnoticed.
 #[cfg(any(test, feature = "testing"))]
 #[macro_export]
 macro_rules! assert_leaks_nowhere {

@@ -115,7 +115,7 @@ fn a_restricted_connection_cannot_exceed_its_restrictions() {
     let restricted = json!({ "version": 2, "tool": options });
     let (mut stream, said) = greet(&place, &restricted);
     assert!(said["Accepted"].is_object(), "{said}");
-    // The options of the connection are in force, whatever a call asks for.
+    // The options of the connection override those of a call.
     options["read_only"] = false.into();
     let call = |command: Value| json!({ "RunCommand": { "command": command, "options": options } });
     let view = call(json!({ "View": { "view_range": null } }));

@@ -153,11 +153,11 @@ impl Request for Rename {
     }
 }
 
-/// The client sends what was a `str`, so this fails only for a client that is not this one.
+/// This client sends only `str`s, so this fails only for other clients.
 fn text(body: &[u8]) -> Result<&str, FileError> {
     std::str::from_utf8(body)
         .map_err(|_| inmost::StoreError::KeyAgent("The text is not UTF-8.".to_owned()).into())
 }
 
-/// Items of a page, at most: so many of the longest paths make a head of 64 MB.
+/// The maximum number of items on a page. With the longest paths, this many make a head of 64 MB.
 pub(crate) const MAX_PAGE: usize = 10_000;

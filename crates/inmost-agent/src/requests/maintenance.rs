@@ -1,4 +1,4 @@
-//! Requests for facts and for long work.
+//! Requests for facts about the store, and for maintenance, which takes long.
 
 use inmost::{CheckReport, FileError, RepairReport, SessionStatus, StorageEngine};
 use serde::{Deserialize, Serialize};

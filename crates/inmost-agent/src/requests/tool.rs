@@ -12,7 +12,7 @@ use crate::wiped::Wiped;
 #[derive(Serialize, Deserialize)]
 pub(crate) struct RunCommand {
     command: CommandHead,
-    /// Of no effect if the connection has fixed its options.
+    /// Ignored if the connection has fixed its options.
     options: ToolOptions,
 }
 
@@ -92,7 +92,7 @@ impl Request for RunCommand {
     }
 }
 
-/// The texts, each behind its length; `None` if one is too long for a length.
+/// The texts, each preceded by its length; `None` if a length does not fit its field.
 fn join(texts: &[&str]) -> Option<Wiped> {
     let size = texts
         .iter()

@@ -1,8 +1,8 @@
 //! When the agent locks by itself. Does no I/O.
 //!
 //! Two clocks are read, and the one that shows more time decides. The monotonic clock stands still while the machine is
-//! suspended, so the store would still be unlocked afterwards. The wall clock can be set back, so it alone could be made to
-//! wait forever.
+//! suspended, so the store would still be unlocked afterwards. The wall clock can be set back, so with it alone
+//! the agent could be kept unlocked forever.
 
 use std::time::{Duration, Instant, SystemTime};
 
@@ -52,7 +52,7 @@ impl Clock {
         self.limits.idle.saturating_sub(now.since(self.used)).min(self.total_left(now))
     }
 
-    /// The time until it locks in any case.
+    /// The time until it locks even if requests come.
     pub(super) fn total_left(&self, now: Moment) -> Duration {
         self.limits.total.saturating_sub(now.since(self.started))
     }
@@ -68,7 +68,7 @@ mod tests {
         Clock::start(Limits { idle: 10 * SECOND, total: 60 * SECOND }, now)
     }
 
-    /// A moment so many seconds later on the monotonic and on the wall clock.
+    /// The moment that is this many seconds later on the monotonic clock and on the wall clock.
     fn later(start: Moment, monotonic: u64, wall: i64) -> Moment {
         let by = Duration::from_secs(wall.unsigned_abs());
         Moment {

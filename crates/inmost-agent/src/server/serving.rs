@@ -85,7 +85,7 @@ fn greet<'a>(agent: &'a Agent, stream: &UnixStream) -> io::Result<Option<Accepte
 }
 
 impl Agent {
-    /// Accepts a client, with the restrictions that it asks for, or returns the refusal.
+    /// Accepts a client with the restrictions that it requests, or returns the refusal.
     fn accept(&self, hello: Hello, anchor: &[u8], process: u32) -> Result<Accepted<'_>, Greeting> {
         if hello.purpose == Purpose::Lock {
             return Err(Greeting::Ending);
@@ -138,7 +138,7 @@ impl Agent {
             progress: &mut progress,
         };
         let sent = message.execute(body, &mut context, Send(stream));
-        // A halted session is of no use; the store may work when it is unlocked again.
+        // A halted session refuses everything; the store may work when it is unlocked again.
         if self.session.is_locked() {
             self.state.end();
         }
@@ -191,10 +191,10 @@ impl Read for Timed<'_> {
     }
 }
 
-/// The time for a hello.
+/// The time limit for a hello.
 const HELLO_TIME: Duration = Duration::from_secs(5);
 
-/// The time for a frame to arrive once it has begun, and for a frame to be sent.
+/// The time limit to receive a frame once its first byte has arrived, and to send one.
 const FRAME_TIME: Duration = Duration::from_secs(30);
 
 /// Between two reports of progress to a person.

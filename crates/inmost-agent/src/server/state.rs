@@ -44,11 +44,11 @@ impl State {
     /// Ends the agent: it accepts no client and begins no request from now on.
     pub(super) fn end(&self) {
         self.lock().is_ending = true;
-        // If this fails, the thread notices at its next look at the clock.
+        // If this fails, the thread notices when it next reads the clock.
         let _ = (&self.waker).write(&[0]);
     }
 
-    /// The time until the agent ends if nothing happens; `None` if it has to end now.
+    /// The time until the agent ends if no request comes; `None` if it must end now.
     pub(super) fn time_left(&self) -> Option<Duration> {
         let inner = self.lock();
         let left = inner.time_left(Moment::now());
@@ -80,8 +80,7 @@ impl State {
         Ok(Connected { state: self, number })
     }
 
-    /// Begins a request; `None` if the time is up: after a suspend, requests come too late. `is_use` begins the idle time
-    /// anew.
+    /// Begins a request; `None` if the time is over, as it may be after a suspend. `is_use` restarts the idle time.
     pub(super) fn begin(&self, is_use: bool) -> Option<Work<'_>> {
         let mut inner = self.lock();
         let now = Moment::now();
@@ -97,7 +96,7 @@ impl State {
         Some(Work { state: self, is_use })
     }
 
-    /// Waits until no request is under way; returns whether that was within the time `most`.
+    /// Waits up to `most` until no request is under way; returns whether none is.
     pub(super) fn wait_for_work(&self, most: Duration) -> bool {
         let deadline = Instant::now() + most;
         let mut inner = self.lock();
@@ -118,7 +117,7 @@ impl State {
 }
 
 impl Inner {
-    /// A request that is under way is use, however long it takes.
+    /// A running request counts as use, however long it takes.
     fn time_left(&self, now: Moment) -> Duration {
         if self.under_way > 0 { self.clock.total_left(now) } else { self.clock.idle_left(now) }
     }
@@ -184,10 +183,10 @@ impl Drop for Work<'_> {
     }
 }
 
-/// Clients at a time; many times what one person uses.
+/// The maximum of connected clients; far more than one person uses.
 const MOST_CONNECTED: usize = 64;
 
-/// Threads at a time: those of the clients, and of connections without a hello yet.
+/// The maximum of threads: one for each client, and for each connection that has not sent its hello yet.
 const MOST_THREADS: usize = 96;
 
 #[cfg(test)]
@@ -215,10 +214,10 @@ mod tests {
         pass(2 * SHORT);
         assert!(state.time_left().unwrap() > LONG / 2);
         drop(work);
-        assert!(state.time_left().unwrap() <= SHORT, "the idle time begins when it ends");
+        assert!(state.time_left().unwrap() <= SHORT, "the idle time restarts when it ends");
         pass(2 * SHORT);
         assert!(state.time_left().is_none());
-        assert!(state.begin(true).is_none(), "what comes too late is not begun");
+        assert!(state.begin(true).is_none(), "a request that comes too late is refused");
     }
 
     #[test]
@@ -228,7 +227,7 @@ mod tests {
         pass(2 * SHORT);
         assert!(state.time_left().is_none());
         assert!(state.begin(true).is_none());
-        assert!(!state.wait_for_work(SHORT), "and work that does not end is not waited for");
+        assert!(!state.wait_for_work(SHORT), "the wait is limited");
     }
 
     #[test]

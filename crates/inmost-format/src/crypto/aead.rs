@@ -1,10 +1,10 @@
 //! Sealing: XChaCha20-Poly1305 (draft-irtf-cfrg-xchacha-03), detached and in place.
 //!
 //! The nonce is 24 random bytes, drawn for each message, so no counter has to survive a crash or a
-//! restored backup: two of 2^48 messages under one key share a nonce with a chance of 2^-97.
+//! restored backup: among 2^48 messages under one key, two share a nonce with a probability of 2^-97.
 //!
 //! This AEAD does not commit to its key: a ciphertext can be made that opens under two keys. Where
-//! an attacker could gain from that, a commitment is compared before a message is opened.
+//! an attacker could exploit that, a commitment is compared before a message is opened.
 
 use std::marker::PhantomData;
 
@@ -32,7 +32,7 @@ impl Tag {
     }
 }
 
-/// The tag does not fit ciphertext and associated data, or the key is another one.
+/// The tag does not match the ciphertext and associated data, or the key is wrong.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("not authentic")]
 pub struct NotAuthentic;
@@ -40,7 +40,7 @@ pub struct NotAuthentic;
 /// Why a message was not sealed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum SealError {
-    /// There was no nonce.
+    /// No nonce could be generated.
     #[error(transparent)]
     Randomness(#[from] RandomnessFailed),
     /// The message has 256 GiB or more, where the keystream ends.
@@ -56,7 +56,7 @@ pub struct AeadKey<A: Aad> {
 }
 
 impl<A: Aad> AeadKey<A> {
-    /// Sealing under `secret`, which must serve nothing else.
+    /// A key for sealing under `secret`, which must not be used for anything else.
     pub fn new(secret: SecretBytes<32>) -> Self {
         Self { secret, aad: PhantomData }
     }
@@ -112,8 +112,8 @@ impl<A: Aad> AeadKey<A> {
         })
     }
 
-    /// Seals under a nonce of the caller's choice, for known answers. A repeated nonce reveals
-    /// both messages and lets anyone forge others, so this exists in tests alone.
+    /// Seals under a nonce of the caller's choice, for test vectors. A repeated nonce reveals
+    /// both messages and lets anyone forge others, so this exists only in tests.
     #[cfg(any(test, feature = "testing"))]
     #[allow(clippy::missing_panics_doc, reason = "a test panics")]
     pub fn dangerous_seal_with_nonce(&self, nonce: &Nonce, aad: &A, buffer: &mut [u8]) -> Tag {
@@ -126,12 +126,12 @@ impl<A: Aad> AeadKey<A> {
             self.cipher()
                 .encrypt_inout_detached((&nonce.0).into(), aad.as_ref(), buffer.into())
                 .map(|tag| Tag(tag.into()))
-                // The length is the only thing that it refuses.
+                // It fails only for the length.
                 .map_err(|_| SealError::TooLong)
         })
     }
 
-    /// Made for each message from the one place that holds the key; its own copy is wiped on drop.
+    /// Created for each message from the locked key; its own copy of the key is wiped on drop.
     fn cipher(&self) -> XChaCha20Poly1305 {
         XChaCha20Poly1305::new(self.secret.expose().into())
     }
@@ -155,7 +155,7 @@ mod tests {
     use crate::crypto::fixed_width::FixedWidth;
     use crate::crypto::unhex;
 
-    /// Associated data of any content, for tests alone.
+    /// Associated data of any content, only for tests.
     struct Any(&'static [u8]);
 
     impl FixedWidth for Any {

@@ -1,4 +1,4 @@
-//! Choosing a cost of guessing from the time that the owner is ready to wait.
+//! Chooses the cost of key derivation from the time that the owner accepts to wait.
 
 use std::time::{Duration, Instant};
 
@@ -9,15 +9,15 @@ use crate::crypto::salt::Salt;
 use crate::crypto::store_id::StoreId;
 
 impl KdfCost {
-    /// A cost that takes about `target` on this machine, as it is now: the default with its memory raised. Passes are
-    /// never raised, since an attacker's hardware has least of memory. The cost is never below the default,
+    /// A cost that takes about `target` on this machine in its current state: the default with more memory. Passes are
+    /// never raised, because memory is what an attacker's hardware has least of. The cost is never below the default,
     /// however short the target.
     ///
     /// The memory stays within a quarter of this machine's, or of its control group's if that is less (256 MiB if
     /// neither is known) and within the default [`KdfLimits`], which allow 682 MiB at three passes.
     ///
     /// It is measured, by deriving keys as an unlock does, in about three times the target. The fastest of two runs
-    /// counts, so that other work on the machine is not mistaken for an expensive guess. A store is opened elsewhere
+    /// counts, so that other work on the machine does not distort the result. A store is opened elsewhere
     /// too: a slower machine takes longer, and one with less memory may not open it at all.
     #[must_use]
     pub fn calibrate(target: Duration) -> Self {
@@ -42,10 +42,10 @@ fn approach(
     let mut cost = least;
     for _ in 0..STEPS {
         let Some(took) = measure(cost) else {
-            // It was too much for the machine as it is; half of it is not.
+            // This was too much memory for the machine at present; half of it is affordable.
             return with((cost.memory_kib() / 2).max(least.memory_kib()));
         };
-        // A first short measurement says little of a long one, so no step is long.
+        // A short measurement predicts a long one badly, so each step is small.
         let factor = (target.as_secs_f64() / took.as_secs_f64().max(1e-6)).min(STEP);
         let memory = scaled(cost.memory_kib(), factor);
         let next = with(memory.min(most_kib).max(least.memory_kib()));
@@ -63,7 +63,7 @@ fn approach(
     clippy::as_conversions,
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
-    reason = "a float becomes an integer no other way; the conversion saturates"
+    reason = "there is no other conversion from a float to an integer; it saturates"
 )]
 fn scaled(kib: u32, factor: f64) -> u32 {
     (f64::from(kib) * factor) as u32 / 1_024 * 1_024
@@ -100,7 +100,7 @@ fn parse_meminfo(text: &str) -> Option<u64> {
 
 /// The fastest of this many runs counts.
 const RUNS: u8 = 2;
-/// Measurements at most, of which the last two take the target.
+/// The maximum number of measurements; the last two take about the target each.
 const STEPS: usize = 5;
 /// The most that one measurement raises the memory.
 const STEP: f64 = 4.0;
@@ -111,7 +111,7 @@ const UNKNOWN_QUARTER_KIB: u64 = 256 << 10;
 mod tests {
     use super::*;
 
-    /// A machine on which a MiB takes this long, all passes together.
+    /// A machine on which one MiB takes this long, with all passes.
     fn machine(per_mib: Duration) -> impl FnMut(KdfCost) -> Option<Duration> {
         move |cost| Some(per_mib * (cost.memory_kib() / 1_024))
     }
@@ -127,7 +127,7 @@ mod tests {
         let millisecond = Duration::from_millis(1);
         assert_eq!(mib(1, 682, machine(millisecond * 2)), 500);
         assert_eq!(mib(1, 682, machine(millisecond * 10)), 100);
-        // Memory beyond the cache is slower, so that the first measurement misleads.
+        // Memory beyond the cache is slower, so the first measurement is too optimistic.
         let cached = |cost: KdfCost| {
             let per_mib = if cost.memory_kib() <= 64 << 10 { 1 } else { 4 };
             Some(millisecond * per_mib * (cost.memory_kib() / 1_024))

@@ -20,9 +20,9 @@ pub struct KdfCost {
 }
 
 impl KdfCost {
-    /// A cost of `memory_kib` KiB, gone over `passes` times, in `lanes` lanes.
+    /// A cost of `memory_kib` KiB, `passes` passes and `lanes` lanes.
     ///
-    /// [`KdfLimits`] decides where it is used whether it is acceptable.
+    /// [`KdfLimits`] decides whether it is acceptable when it is used.
     #[must_use]
     pub const fn new(memory_kib: u32, passes: u32, lanes: u32) -> Self {
         Self { memory_kib, passes, lanes }
@@ -46,7 +46,7 @@ impl KdfCost {
         self.lanes
     }
 
-    /// Whether memory times passes is less than in today's default. If it is, enrol the passphrase anew.
+    /// Whether memory times passes is less than in the current default. If so, enrol the passphrase again.
     #[must_use]
     pub fn is_below_default(self) -> bool {
         self.work() < Self::default().work()
@@ -64,7 +64,7 @@ impl Default for KdfCost {
     }
 }
 
-/// The bounds of an application on the cost of opening a store, least and most.
+/// The lower and upper bounds of an application on the cost of opening a store.
 ///
 /// By default: 19 MiB to 1 GiB, 2 to 32 passes, 1 to 16 lanes, memory times passes at most 2 GiB for a
 /// keyslot and 4 GiB for a whole unlock. The upper bounds can be raised; the lower ones are fixed.
@@ -119,7 +119,7 @@ impl KdfLimits {
         self
     }
 
-    /// The cost, if it is within these limits. Costs nothing itself.
+    /// The cost, if it is within these limits. Derives no key.
     ///
     /// # Errors
     /// [`KdfOutOfBounds`] with the first bound that is broken.
@@ -129,7 +129,7 @@ impl KdfLimits {
         KdfOutOfBounds::check(Bounded::Memory, memory_kib, self.memory_kib)?;
         KdfOutOfBounds::check(Bounded::Passes, passes, self.passes)?;
         KdfOutOfBounds::check(Bounded::Lanes, lanes, self.lanes)?;
-        // Argon2 itself needs this; it can only fail where the limit of lanes was raised.
+        // Argon2 itself requires this; it can only fail if the limit of lanes was raised.
         KdfOutOfBounds::check(Bounded::LanesForMemory, lanes, (1, memory_kib / 8))?;
         let admitted = AdmittedCost(cost);
         KdfOutOfBounds::check(Bounded::SlotWork, admitted.work(), (1, self.slot_work))?;
@@ -188,7 +188,7 @@ pub struct KdfOutOfBounds {
     most: u64,
 }
 
-/// What has a bound.
+/// The quantity that has a bound.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 enum Bounded {
@@ -223,7 +223,7 @@ impl KdfOutOfBounds {
     }
 }
 
-/// A cost that passed [`KdfLimits::admit`]; the only one that is ever paid.
+/// A cost that passed [`KdfLimits::admit`]. Keys are derived only at such a cost.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct AdmittedCost(KdfCost);
 

@@ -1,7 +1,7 @@
 //! From a passphrase to a key: Argon2id, version 1.3 (RFC 9106).
 //!
-//! Only an [`AdmittedCost`] is ever paid. The store's id is Argon2's associated data: a guess is worth
-//! one store only, even where a salt repeats.
+//! Keys are derived only at an [`AdmittedCost`]. The store's id is Argon2's associated data: a guess is valid
+//! for one store only, even if a salt repeats.
 
 use argon2::{Algorithm, Argon2, AssociatedData, Block, ParamsBuilder, Version};
 
@@ -12,18 +12,18 @@ use crate::crypto::salt::Salt;
 use crate::crypto::store_id::StoreId;
 use crate::secret::{DEEP, SecretBytes, Wiped, on_wiped_stack};
 
-/// A key could not be derived. The passphrase does not matter.
+/// A key could not be derived. This does not depend on the passphrase.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum KdfFailed {
     /// There is too little memory.
-    #[error("key derivation needs {0} KiB of memory, which the system does not give")]
+    #[error("key derivation needs {0} KiB of memory, which the system refused")]
     OutOfMemory(u32),
-    /// Argon2 refused parameters that had been admitted: a fault of this program.
+    /// Argon2 refused parameters that had been admitted: a bug.
     #[error("key derivation refused its parameters")]
     Refused,
 }
 
-/// Derives the key of a passphrase, at a deliberate cost.
+/// Derives a key from a passphrase, at a deliberate cost.
 ///
 /// # Errors
 /// [`KdfFailed::OutOfMemory`] if the system refuses the memory; most systems refuse only absurd amounts.
@@ -66,7 +66,7 @@ fn argon2id(cost: KdfCost, associated: &[u8]) -> Result<Argon2<'static>, KdfFail
     Ok(Argon2::new(Algorithm::Argon2id, Version::V0x13, params))
 }
 
-/// Argon2's memory: allocated here, because the crate does not wipe the memory that it allocates by itself.
+/// Argon2's memory: allocated here, because the crate does not wipe memory that it allocates itself.
 struct WorkingMemory(Wiped<Vec<Block>>);
 
 impl WorkingMemory {
@@ -183,7 +183,7 @@ mod tests {
         assert!(!holds_window());
     }
 
-    /// The 128 KiB of stack below a frame that has just done `work`, zero where that left nothing.
+    /// The 128 KiB of stack below a frame that has just run `work`; bytes that it did not write are zero.
     #[cfg(target_os = "linux")]
     fn stack_after(work: impl FnOnce() + Send + 'static) -> Vec<u8> {
         const SEEN: usize = 128 << 10;

@@ -16,7 +16,7 @@ use crate::crypto::prf::PrfKey;
 use crate::crypto::registry::{Role, role};
 use crate::secret::SecretBytes;
 
-/// Declares keys that are only good for deriving from, each with its length and the roles that it has in the registry.
+/// Declares keys that are used only for derivation, each with its length and its roles in the registry.
 macro_rules! prf_keys {
     ($($(#[$doc:meta])* $vis:vis $name:ident($bytes:literal): $($role:ident),+;)+) => {
         $(
@@ -59,13 +59,13 @@ prf_keys! {
     pub PasswordKey(32): Kek, Commitment;
     /// A [`PasswordKey`] followed by a [`Keyfile`]: both are needed, neither can be guessed alone.
     pub PasswordAndKeyfile(64): Kek, Commitment;
-    /// 256 random bits that a person keeps on paper, for the day the passphrase is forgotten.
+    /// 256 random bits that a person keeps on paper, in case the passphrase is forgotten.
     pub RecoveryKey(32): Kek, Commitment;
     /// 256 random bits that an application keeps, for instance in the system's keyring. Never made from text: text
-    /// that a person can type is a [`Passphrase`](crate::crypto::passphrase::Passphrase), and guessing that must cost
-    /// something.
+    /// that a person can type is a [`Passphrase`](crate::crypto::passphrase::Passphrase), and guesses of it must be made
+    /// expensive.
     pub RawKey(32): Kek, Commitment;
-    /// The root of a store's keys, sealed in every keyslot. Used for derivation alone.
+    /// The root of a store's keys, sealed in every keyslot. Used only for derivation.
     pub MasterKey(32): WrapKey, HeaderMacKey, LabelKey, AnchorKey;
     /// The root of one generation's keys. Exists only in the header, sealed under the master key.
     pub DataKey(32): RecordKey, AddressKey;

@@ -1,4 +1,4 @@
-//! The keys that the master key gives.
+//! The keys derived from the master key.
 
 use crate::crypto::aead::{AeadKey, NotAuthentic, SealError, SealedKey};
 use crate::crypto::fixed_width::Empty;
@@ -9,7 +9,7 @@ use crate::crypto::rng::{self, RandomnessFailed};
 use crate::crypto::store_id::StoreId;
 
 impl MasterKey {
-    /// A fresh one, for a new store.
+    /// A random master key, for a new store.
     pub fn generate() -> Result<Self, RandomnessFailed> {
         rng::secret().map(Self)
     }
@@ -66,7 +66,7 @@ impl HeaderMacKey {
         prf::mac::<role::HeaderMac>(self, store, header)
     }
 
-    /// Whether `mac` is that of `header`.
+    /// Whether `mac` is the MAC of `header`.
     pub fn verify(&self, store: &StoreId, header: &HeaderMessage, mac: &[u8; 32]) -> bool {
         prf::ct_eq(&self.mac(store, header), mac)
     }
@@ -78,7 +78,7 @@ impl AnchorKey {
         prf::mac::<role::AnchorMac>(self, store, anchor)
     }
 
-    /// Whether `mac` is that of `anchor`.
+    /// Whether `mac` is the MAC of `anchor`.
     pub fn verify(&self, store: &StoreId, anchor: &AnchorMessage, mac: &[u8; 32]) -> bool {
         prf::ct_eq(&self.mac(store, anchor), mac)
     }

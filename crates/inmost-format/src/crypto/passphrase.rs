@@ -13,8 +13,8 @@ use crate::secret::{SecretVec, wipe};
 ///
 /// # Security
 /// The text is held once, in memory of a fixed size, and wiped on drop; a `String` or `Vec` that is
-/// handed over is wiped too. Text that is not yet in NFC passes through a normaliser, whose few
-/// characters of state are not wiped. The caller keeps a `&str` and wipes it.
+/// passed in is wiped too. Text that is not yet in NFC passes through a normaliser, whose few
+/// characters of state are not wiped. A `&str` stays with the caller, who must wipe it.
 ///
 /// ```
 /// # use inmost_format::crypto::passphrase::{Passphrase, PassphraseError};
@@ -30,7 +30,7 @@ impl Passphrase {
     /// # Errors
     /// [`PassphraseError::Empty`] and [`PassphraseError::TooLong`].
     pub fn new(text: &str) -> Result<Self, PassphraseError> {
-        // Bounds the work of normalising; see the constant for why nothing valid is refused.
+        // Bounds the work of normalising; the constant says why no valid passphrase is refused.
         if text.len() > PASSPHRASE_RAW_BYTES {
             return Err(PassphraseError::TooLong);
         }
@@ -41,7 +41,7 @@ impl Passphrase {
         Ok(Self(normal))
     }
 
-    /// A passphrase from text that is handed over. The text is wiped, also if it is refused.
+    /// A passphrase from owned text. The text is wiped, even if it is refused.
     ///
     /// # Errors
     /// [`PassphraseError::Empty`] and [`PassphraseError::TooLong`].
@@ -49,7 +49,7 @@ impl Passphrase {
         Self::new(&Wiped::new(text))
     }
 
-    /// A passphrase from bytes that are handed over, as a file or a pipe gives them. They are wiped.
+    /// A passphrase from owned bytes, such as the content of a file or a pipe. They are wiped.
     ///
     /// # Errors
     /// [`PassphraseError::NotUtf8`] besides those of [`new`](Self::new).
@@ -64,11 +64,11 @@ impl Passphrase {
     }
 }
 
-/// Why a text is not a passphrase.
+/// Why a text is not a valid passphrase.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PassphraseError {
-    /// There is no text.
+    /// The text is empty.
     #[error("a passphrase has at least one character")]
     Empty,
     /// More than 1,024 bytes.

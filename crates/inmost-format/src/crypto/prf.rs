@@ -1,8 +1,8 @@
 //! The one hash of the store: BLAKE2b with 256 bits of output (RFC 7693), keyed as PRF and MAC.
 //!
-//! The parameter block of BLAKE2b has all that HKDF is built for: the key's length, a salt, which is the store's id
-//! here, and a personalisation, which is that of the [`Role`]. Two outputs are equal only for the same key, role,
-//! store and message. So a key that leaks reveals no other key, and no key has a meaning in another store.
+//! The parameter block of BLAKE2b replaces HKDF: it has the key's length, a salt, here the store's id, and a
+//! personalisation, here that of the [`Role`]. Two outputs are equal only for the same key, role,
+//! store and message. So a leaked key reveals no other key, and no key is valid in another store.
 
 use std::marker::PhantomData;
 
@@ -42,10 +42,10 @@ pub fn mac<R: Role>(key: &impl PrfKey<R>, store: &StoreId, message: &R::Message)
     out
 }
 
-/// A key whose set-up is paid once: half the time of [`mac`] for a short message.
+/// A key that is set up once, so that a short message takes half the time of [`mac`].
 ///
 /// BLAKE2b takes in a key as a block of its own, but only when a message follows. So a state is prepared for each of
-/// the likely first bytes of a message. These states stand for the key, and are held like one.
+/// the likely first bytes of a message. These states are as secret as the key, and are protected like it.
 pub struct Keyed<R: Role> {
     before: SecretValue<Mac>,
     after_first: [SecretValue<Mac>; FIRST_BYTES],
@@ -69,7 +69,7 @@ impl<R: Role> Keyed<R> {
         Self { before, after_first, role: PhantomData }
     }
 
-    /// Equal to [`mac`].
+    /// The same output as [`mac`].
     pub fn mac(&self, message: &R::Message) -> [u8; 32] {
         let mut out = [0; 32];
         let message = message.encode();
@@ -87,10 +87,10 @@ impl<R: Role> Keyed<R> {
     }
 }
 
-/// A checksum that anyone can compute: it detects damage, never an attacker.
+/// A checksum that anyone can compute: it detects damage, but not an attacker.
 pub fn checksum(bytes: &[u8]) -> [u8; 32] {
     let mut out = [0; 32];
-    // A keyfile's checksum takes in its secret.
+    // The input may be secret: a keyfile's checksum covers its secret.
     on_wiped_stack::<SHALLOW, _>(|| {
         let mut state: Mac = blake2b(None, &[0; 16], CHECKSUM);
         state.update(bytes);
@@ -116,13 +116,13 @@ fn finish(mut state: Mac, message: &impl FixedWidth, out: &mut [u8; 32]) {
     state.finalize_into(out.into());
 }
 
-/// The state before the message, for any output length; only the tests use another one than 32.
+/// The state before the message, for any output length; only tests use a length other than 32.
 fn blake2b<N: ArraySize + IsLessOrEqual<U64, Output = True>>(
     key: Option<&[u8]>,
     salt: &[u8; 16],
     personal: &[u8; 16],
 ) -> Blake2bMac<N> {
-    // Refused are empty keys and too long ones; the registry has 32 and 64 bytes.
+    // BLAKE2b refuses only empty keys and keys over 64 bytes; the registry has 32 and 64.
     Blake2bMac::new_with_salt_and_personal(key, salt, personal).expect("lengths that BLAKE2b takes")
 }
 
@@ -143,7 +143,7 @@ mod tests {
     const STORE: StoreId =
         StoreId([128, 129, 130, 131, 132, 133, 134, 135, 136, 137, 138, 139, 140, 141, 142, 143]);
 
-    /// The bytes 0, 1, 2 and so on, as a key for anything.
+    /// The bytes 0, 1, 2 and so on, as a test key.
     struct Counting<const N: usize>([u8; N]);
 
     impl<const N: usize> Counting<N> {

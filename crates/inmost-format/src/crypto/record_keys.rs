@@ -1,4 +1,4 @@
-//! The keys that the data key of a generation gives.
+//! The keys derived from the data key of a generation.
 
 use crate::crypto::aead::AeadKey;
 use crate::crypto::keys::{AddressKey, DataKey};
@@ -8,16 +8,16 @@ use crate::crypto::rng::{self, RandomnessFailed};
 use crate::crypto::store_id::StoreId;
 
 impl DataKey {
-    /// A fresh one, for a new generation.
+    /// A random data key, for a new generation.
     pub fn generate() -> Result<Self, RandomnessFailed> {
         rng::secret().map(Self)
     }
 }
 
-/// The keys that records of one generation are sealed and found with.
+/// The keys for sealing and addressing the records of one generation.
 pub struct RecordKeys {
     record: AeadKey<RecordAad>,
-    // Prepared, because an address is computed for every record that is touched.
+    // Prepared, because every access to a record computes its address.
     address: Keyed<role::Address>,
 }
 

@@ -2,8 +2,8 @@
 //!
 //! A [`Role`] names the key, the message and the personalisation of one use of the PRF. An [`Aad`] names the label
 //! and the fields of the associated data of one kind of sealed message. [`prf`](super::prf) and [`aead`](super::aead)
-//! take nothing else, so a message of another width or for another role does not compile, and neither does a registry
-//! that gives one label twice. docs/FORMAT.md has the same two tables; a test compares them.
+//! accept no other input, so a message of another width or for another role does not compile, and neither does a
+//! registry with a duplicate label. docs/FORMAT.md has the same two tables; a test compares them.
 
 use inmost_storage::Address;
 
@@ -96,7 +96,7 @@ macro_rules! aads {
 roles! {
     /// From the secret of a credential: the key that seals the master key.
     Kek = b"inmost/1 kek\0\0\0\0", [32, 64], SlotMessage;
-    /// From the secret of a credential: the public value that tells a right secret from a wrong one.
+    /// From the secret of a credential: the public value that distinguishes the right secret from a wrong one.
     Commitment = b"inmost/1 commit\0", [32, 64], SlotMessage;
     /// From the master key: the key that seals data keys.
     WrapKey = b"inmost/1 wrap\0\0\0", [32], Empty;
@@ -219,7 +219,7 @@ fixed_width! {
 /// The bytes of a header before its MAC.
 pub type HeaderMessage = [u8; 4_032];
 
-/// The personalisation of the checksum, which has no key and so is no role.
+/// The personalisation of the checksum. It has no key, so it is not a role.
 pub(super) const CHECKSUM: &[u8; 16] = b"inmost/1 check\0\0";
 
 const fn all_differ(labels: &[u128]) -> bool {
@@ -238,7 +238,7 @@ const fn all_differ(labels: &[u128]) -> bool {
 mod tests {
     use super::*;
 
-    /// The rows of the one table of docs/FORMAT.md with these columns, cell by cell.
+    /// The cells of the rows of the table in docs/FORMAT.md that has these columns.
     fn table(columns: &str) -> Vec<Vec<String>> {
         let mut lines = include_str!("../../../../docs/FORMAT.md").lines();
         assert!(lines.any(|line| line == columns), "docs/FORMAT.md has no table {columns}");

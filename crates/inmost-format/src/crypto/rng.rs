@@ -1,31 +1,31 @@
-//! The one module that draws randomness: straight from the operating system, each time.
+//! The only module that draws randomness, always directly from the operating system.
 //!
 //! No generator of our own is seeded or cached, so a forked process or a restored machine image
 //! cannot repeat a nonce.
 
 use crate::secret::SecretBytes;
 
-/// The operating system gave no random bytes; nothing can be sealed until it does.
+/// The operating system returned no random bytes. Until it does, sealing fails.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("the operating system gave no random bytes")]
+#[error("the operating system returned no random bytes")]
 pub struct RandomnessFailed;
 
 /// Fills `bytes` with random bytes.
 ///
 /// # Errors
-/// [`RandomnessFailed`]; `bytes` then holds nothing of use.
+/// [`RandomnessFailed`]; the content of `bytes` is then unspecified.
 pub fn fill(bytes: &mut [u8]) -> Result<(), RandomnessFailed> {
     getrandom::fill(bytes).map_err(|_| RandomnessFailed)
 }
 
-/// `N` random bytes that are going to be public: a nonce, a salt, an identifier.
+/// `N` random bytes for a public value: a nonce, a salt, an identifier.
 pub fn array<const N: usize>() -> Result<[u8; N], RandomnessFailed> {
     let mut bytes = [0; N];
     fill(&mut bytes)?;
     Ok(bytes)
 }
 
-/// `N` random bytes that stay secret.
+/// `N` random bytes for a secret.
 pub fn secret<const N: usize>() -> Result<SecretBytes<N>, RandomnessFailed> {
     SecretBytes::try_init_with(|bytes| fill(bytes))
 }

@@ -2,7 +2,7 @@
 
 use crate::crypto::rng::{self, RandomnessFailed};
 
-/// Makes equal passphrases give different keys; fresh for every slot and every change of one.
+/// Gives equal passphrases different keys; random for every slot and every change of a slot.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Salt(pub [u8; 16]);
 

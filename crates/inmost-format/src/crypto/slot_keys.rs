@@ -1,4 +1,4 @@
-//! The keys that a credential gives for one keyslot, and the master key that they seal there.
+//! The keys derived from a credential for one keyslot, and the master key that they seal there.
 
 use crate::crypto::aead::{AeadKey, NotAuthentic, SealError, SealedKey};
 use crate::crypto::keys::MasterKey;
@@ -6,7 +6,7 @@ use crate::crypto::prf::{self, PrfKey};
 use crate::crypto::registry::{MasterKeyAad, SlotMessage, role};
 use crate::crypto::store_id::StoreId;
 
-/// A secret that unlocks: that of a credential, after Argon2id if it is a passphrase.
+/// The secret of a credential; for a passphrase, the output of Argon2id.
 pub trait CredentialSecret: PrfKey<role::Kek> + PrfKey<role::Commitment> {}
 
 impl<K: PrfKey<role::Kek> + PrfKey<role::Commitment>> CredentialSecret for K {}
@@ -33,7 +33,7 @@ impl SlotKeys {
     ///
     /// # Security
     /// The slot's salt is part of the message because recovery keys and raw keys do not pass through Argon2id.
-    /// Without it, a comparison of two headers would show that such a key was kept.
+    /// Without the salt, a comparison of two headers would show that such a key was kept.
     pub fn derive(secret: &impl CredentialSecret, store: &StoreId, slot: &SlotMessage) -> Self {
         Self {
             kek: AeadKey::new(prf::derive::<role::Kek>(secret, store, slot)),

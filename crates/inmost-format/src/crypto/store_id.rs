@@ -2,7 +2,7 @@
 
 use crate::crypto::rng::{self, RandomnessFailed};
 
-/// Identity of a store: public, random, for life.
+/// The identity of a store: public, random, and never changed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct StoreId(pub [u8; 16]);
 

@@ -6,7 +6,7 @@ use super::slots::{SLOT_BYTES, Slot, SlotAddress};
 use crate::crypto::cost::{KdfLimits, KdfOutOfBounds};
 use crate::crypto::store_id::StoreId;
 
-/// Whether a credential of this kind may be tried on all of these headers, one after the other. Costs nothing.
+/// Whether a credential of this kind may be tried on all of these headers, one after the other. Derives no key.
 ///
 /// # Errors
 /// [`KdfOutOfBounds`] with the sum.
@@ -30,7 +30,7 @@ pub(super) fn admit(
     limits.admit_unlock(costs)
 }
 
-/// The parts of a slot that matter to a credential: two slots with equal parts open alike or not at all.
+/// The parts of a slot that a credential is tried on: two slots with equal parts give the same result.
 #[derive(PartialEq, Eq)]
 pub(super) struct Tried {
     store: StoreId,

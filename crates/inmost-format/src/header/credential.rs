@@ -1,4 +1,4 @@
-//! Credentials: the four kinds of secret that open a store, each with a type of its own.
+//! Credentials: the four kinds of secret that open a store, each with its own type.
 
 use super::label::SlotLabel;
 use super::slot_kind::SlotKind;
@@ -18,7 +18,7 @@ use crate::secret::SecretBytes;
 pub enum Credential<'a> {
     /// Text that a person remembers.
     Passphrase(&'a Passphrase),
-    /// Text that a person remembers, and a file that must be there as well.
+    /// Text that a person remembers, and a file that is needed as well.
     PassphraseAndKeyfile(&'a Passphrase, &'a Keyfile),
     /// A random key on paper.
     RecoveryKey(&'a RecoveryKey),
@@ -27,7 +27,7 @@ pub enum Credential<'a> {
 }
 
 impl Credential<'_> {
-    /// The only kind of slot this credential is tried on.
+    /// The only kind of slot that this credential is tried on.
     #[must_use]
     pub fn kind(&self) -> SlotKind {
         match self {
@@ -111,7 +111,7 @@ impl RawKey {
         Self::new(SecretBytes::init_with(|secret| secret.copy_from_slice(bytes)))
     }
 
-    /// A fresh key.
+    /// A random key.
     ///
     /// # Errors
     /// [`RandomnessFailed`].

@@ -20,10 +20,10 @@ pub enum HeaderError {
     /// The code of an engine that this build does not know.
     #[error("engine {0} is unknown to this build")]
     UnknownEngine(u8),
-    /// Damage that shows without a key: an accident, probably.
+    /// Damage that is detected without a key, so probably an accident.
     #[error("the header is damaged: {0}")]
     Damaged(&'static str),
-    /// Opening would cost more than the limits allow, or guessing would cost less.
+    /// Key derivation would cost more than the limits allow, or less than they require.
     #[error(transparent)]
     KdfOutOfBounds(#[from] KdfOutOfBounds),
     /// No keyslot belongs to this credential.
@@ -35,16 +35,16 @@ pub enum HeaderError {
     /// No key could be derived.
     #[error(transparent)]
     KdfFailed(#[from] KdfFailed),
-    /// There were no random bytes for a key, a salt or a nonce.
+    /// The operating system returned no random bytes for a key, a salt or a nonce.
     #[error(transparent)]
     Randomness(#[from] RandomnessFailed),
-    /// A message was longer than the AEAD takes, which no part of a header is.
+    /// A part of the header was too long for the AEAD, which cannot happen.
     #[error("a part of the header is too long to be sealed")]
     TooLong,
     /// All eight slots are in use.
     #[error("all keyslots are in use")]
     SlotsFull,
-    /// There is no used slot of this number.
+    /// The slot of this number is not in use.
     #[error("keyslot {0} is not in use")]
     NoSuchSlot(u8),
     /// Without this slot the store could never be opened again.

@@ -14,7 +14,7 @@ use crate::crypto::registry::DataKeyAad;
 use crate::crypto::store_id::StoreId;
 use crate::record::{HeaderId, HeaderMac};
 
-/// Keyslots of a store: enough for a person's devices and a paper key, and few enough to try them all at unlock.
+/// Keyslots of a store: enough for a person's devices and a paper key, and few enough to try all of them in one unlock.
 pub(super) const SLOTS: usize = 8;
 
 /// Bytes of a header.
@@ -126,14 +126,14 @@ fn decode_slots(
     slots.try_into().map_err(|_| HeaderError::Damaged("it does not have eight keyslots"))
 }
 
-/// The revision after that of a header.
+/// The revision that follows that of a header.
 pub(super) fn successor(header: HeaderId) -> Result<u64, HeaderError> {
     header.revision.checked_add(1).ok_or(HeaderError::Tampered("a revision without successor"))
 }
 
-/// Whether this begins like a header that this build can read.
+/// Whether the bytes begin like a header that this build can read.
 pub(super) fn check_magic(bytes: &[u8]) -> Result<(), HeaderError> {
-    // A header that was cut short within the magic is still recognised.
+    // A header that is truncated within the magic is still recognised.
     if !bytes.iter().zip(&MAGIC).all(|(byte, magic)| byte == magic) {
         return Err(HeaderError::NotAStore);
     }
@@ -185,6 +185,7 @@ pub(super) mod at {
     pub(in crate::header) const CHECKSUM: usize = 4_064;
 }
 
-/// Not text, so that editors and version control leave a header alone; a changed line feed would show that one did not.
+/// Not text, so that editors and version control do not change a header. If one converts line ends anyway, the line feed
+/// shows it.
 pub(super) const MAGIC: [u8; 8] = *b"\x89INMOST\n";
 const VERSION: u16 = 1;

@@ -1,4 +1,4 @@
-//! Headers for unit tests: tiny costs, raw keys that need no key derivation.
+//! Headers for unit tests: with minimal costs, and raw keys that need no key derivation.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -20,9 +20,9 @@ use crate::crypto::store_id::StoreId;
 use crate::secret::SecretBytes;
 use inmost_storage::EngineKind;
 
-/// The cheapest key derivation there is.
+/// The cheapest possible key derivation.
 pub const TINY: KdfCost = KdfCost::new(8, 1, 1);
-/// The id of the store that the headers are of.
+/// The id of the store that the headers belong to.
 pub const STORE: StoreId = StoreId([0x5a; 16]);
 
 /// One credential of each kind.
@@ -71,7 +71,7 @@ impl Secrets {
     }
 }
 
-/// Hands a credential's enrolment to `then`.
+/// Calls `then` with the enrolment of a credential.
 pub fn enrol<R>(credential: Credential, then: impl FnOnce(&Enrolment) -> R) -> R {
     let label = SlotLabel::parse("laptop").unwrap();
     then(&Enrolment { credential, cost: TINY, label: &label, now_ms: 1_700_000_000_123 })
@@ -86,7 +86,7 @@ pub fn created_with(credential: Credential) -> Unlocked {
         .unwrap()
 }
 
-/// Corrects the checksum, as any attacker who knows the format can.
+/// Corrects the checksum, as an attacker would.
 pub fn with_checksum(mut bytes: [u8; HEADER_BYTES]) -> [u8; HEADER_BYTES] {
     let checksum = prf::checksum(&bytes[..HEADER_BYTES - 32]);
     bytes[HEADER_BYTES - 32..].copy_from_slice(&checksum);

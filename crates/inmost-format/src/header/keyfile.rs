@@ -8,9 +8,9 @@
 //! | 16 | 32 | the secret |
 //! | 48 | 32 | checksum of all before it |
 //!
-//! Other programs take any file as a keyfile. Then a photograph that some program rewrites is a lost store, and a
-//! damaged keyfile looks like a wrong passphrase. So a keyfile has its own format. The checksum detects accidents. It
-//! stands beside the secret, so it reveals nothing that the file does not.
+//! Other programs accept any file as a keyfile. A photograph that some program rewrites then makes the store unopenable,
+//! and a damaged keyfile looks like a wrong passphrase. So a keyfile has its own format. The checksum detects accidents. It
+//! is in the same file as the secret, so it reveals nothing new.
 
 use super::layout::{field, is_zero, put};
 use crate::crypto::keys::Keyfile;
@@ -23,7 +23,7 @@ use crate::secret::{DEEP, SecretBytes, on_wiped_stack};
 const KEYFILE_BYTES: usize = 80;
 
 impl Keyfile {
-    /// A fresh keyfile.
+    /// A random keyfile.
     ///
     /// # Errors
     /// [`RandomnessFailed`].
@@ -34,9 +34,9 @@ impl Keyfile {
     /// The keyfile with this content. The caller keeps the content and wipes it. Does no I/O.
     ///
     /// # Errors
-    /// [`KeyfileError`], which reveals nothing of the secret.
+    /// [`KeyfileError`], which reveals nothing about the secret.
     pub fn parse(bytes: &[u8]) -> Result<Self, KeyfileError> {
-        // A keyfile that was cut short within the magic is still recognised.
+        // A keyfile that is truncated within the magic is still recognised.
         if bytes.is_empty() || !bytes.iter().zip(&MAGIC).all(|(byte, magic)| byte == magic) {
             return Err(KeyfileError::NotAKeyfile);
         }
@@ -79,14 +79,14 @@ impl Keyfile {
 pub struct KeyfileBytes(SecretBytes<KEYFILE_BYTES>);
 
 impl KeyfileBytes {
-    /// The bytes of the file. Only its owner may read that file, and it is kept apart from the store.
+    /// The bytes of the file. Only its owner may be able to read that file. Keep it apart from the store.
     #[must_use]
     pub fn expose(&self) -> &[u8] {
         self.0.expose()
     }
 }
 
-/// Why bytes are not a keyfile.
+/// Why bytes are not a valid keyfile.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum KeyfileError {
@@ -96,8 +96,8 @@ pub enum KeyfileError {
     /// A keyfile of a version that this build does not know.
     #[error("a keyfile of version {0} is unknown to this build")]
     UnknownVersion(u16),
-    /// A keyfile that was cut or changed.
-    #[error("the keyfile is damaged; put it back from a copy")]
+    /// A keyfile that was truncated or changed.
+    #[error("the keyfile is damaged; restore it from a copy")]
     Damaged,
 }
 
@@ -114,7 +114,8 @@ mod at {
     pub(super) const CHECKSUM: usize = 48;
 }
 
-/// Not text, so that no editor or version control mends its line ends; the line feed shows if one did.
+/// Not text, so that editors and version control do not change a keyfile. If one converts line ends anyway, the line feed
+/// shows it.
 const MAGIC: [u8; 8] = *b"\x89INMKEY\n";
 const VERSION: u16 = 1;
 

@@ -37,7 +37,7 @@ impl SlotLabel {
         if text.len() > LABEL_BYTES {
             return Err(LabelError::TooLong);
         }
-        // Labels are shown in terminals, which obey control characters.
+        // Labels are printed on terminals, which execute control characters.
         if text.chars().any(char::is_control) {
             return Err(LabelError::ControlCharacter);
         }
@@ -56,7 +56,7 @@ impl SlotLabel {
     }
 }
 
-/// Why a text is not a label.
+/// Why a text is not a valid label.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LabelError {
@@ -68,7 +68,7 @@ pub enum LabelError {
     ControlCharacter,
 }
 
-/// A label and the time of its enrolment, sealed.
+/// A sealed label with the time of enrolment.
 #[derive(Clone)]
 pub(super) struct SealedLabel {
     nonce: Nonce,
@@ -77,7 +77,7 @@ pub(super) struct SealedLabel {
 }
 
 impl SealedLabel {
-    /// Seals a label and the time it is from.
+    /// Seals a label and the time of enrolment.
     pub(super) fn seal(
         aad: &LabelAad,
         label: &SlotLabel,
@@ -94,7 +94,7 @@ impl SealedLabel {
         Ok(Self { nonce, ciphertext: *plaintext, tag })
     }
 
-    /// The label and its time. A plaintext that [`seal`](Self::seal) would not have made is refused even if it
+    /// The label and its time. A plaintext that [`seal`](Self::seal) never produces is refused even if it
     /// authenticates.
     pub(super) fn open(
         &self,
@@ -161,7 +161,7 @@ mod tests {
         }
     }
 
-    /// A holder of the keys can seal anything; a label with control characters is refused all the same.
+    /// A holder of the keys can seal anything, but a label with control characters is still refused.
     #[test]
     fn an_authentic_plaintext_that_is_not_a_label_is_refused() {
         let store = StoreId([7; 16]);
@@ -178,8 +178,8 @@ mod tests {
         };
         assert_eq!(open(6, b"laptop"), Some(("laptop".to_owned(), 5)));
         assert_eq!(open(5, b"laptop"), None, "text behind the label");
-        assert_eq!(open(64, b"laptop"), None, "longer than there is");
-        assert_eq!(open(2, b"\xff\xfe"), None, "no text");
+        assert_eq!(open(64, b"laptop"), None, "longer than the plaintext");
+        assert_eq!(open(2, b"\xff\xfe"), None, "not text");
         assert_eq!(open(6, b"lap\x1bop"), None, "a control character");
     }
 }

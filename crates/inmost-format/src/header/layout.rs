@@ -1,8 +1,8 @@
 //! Fields at constant offsets of fixed-size bytes. The compiler checks that they lie within the bytes.
 //!
 //! Both directions take the offset from the same constant, so a layout is its table of constants. `zerocopy` would
-//! replace the table by structs and spare these 40 lines, but its derives expand to `unsafe impl`, and unsafe code is
-//! to stay in two small files of this crate. A header is copied field by field anyway, since each field has its own
+//! replace the table by structs and save these 40 lines, but its derives expand to `unsafe impl`, and unsafe code
+//! must stay in two small files of this crate. A header is copied field by field anyway, since each field has its own
 //! type.
 
 /// The `N` bytes at `AT`.

@@ -1,4 +1,4 @@
-//! Making a header under a new master key: the first of a store, or that of a rotation.
+//! Headers under a new master key: the first header of a store, and the header after a rotation.
 
 use inmost_storage::EngineKind;
 
@@ -17,7 +17,7 @@ use crate::secret::{DEEP, on_wiped_stack};
 
 /// The first header of a store.
 pub struct NewHeader<'a> {
-    /// The store's id, fresh.
+    /// The store's new id.
     pub store: StoreId,
     /// The engine of its first generation.
     pub engine: EngineKind,
@@ -28,7 +28,7 @@ pub struct NewHeader<'a> {
 }
 
 impl NewHeader<'_> {
-    /// Draws the keys of a store and seals them for one credential.
+    /// Generates the keys of a store and seals them for one credential.
     ///
     /// # Errors
     /// [`HeaderError::KdfOutOfBounds`], [`HeaderError::KdfFailed`], [`HeaderError::Randomness`].
@@ -66,7 +66,7 @@ impl NewHeader<'_> {
 }
 
 impl Unlocked {
-    /// Moves the store to another generation and to a new master key, which `keep` alone opens. Its slot keeps its
+    /// Moves the store to another generation and to a new master key, which only `keep` opens. Its slot keeps its
     /// label and its cost. Also returns the slots that are dropped.
     ///
     /// # Errors
@@ -78,7 +78,7 @@ impl Unlocked {
         data_key: DataKey,
         keep: &Credential,
     ) -> Result<(Self, Vec<SlotInfo>), HeaderError> {
-        // Enrolling a credential that was mistyped would lock its owner out of the store for good.
+        // Enrolling a mistyped credential would lock the owner out of the store forever.
         let opened = self.header().unlock(keep)?;
         let (kept, mut dropped): (Vec<_>, Vec<_>) =
             opened.slots()?.into_iter().partition(|slot| slot.is_current);

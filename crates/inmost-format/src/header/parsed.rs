@@ -1,4 +1,4 @@
-//! A header as it was read: its form is right, and its content is authentic only once a key has verified it.
+//! A parsed header: its form is valid, but its content is not authentic until a key has verified it.
 
 use inmost_storage::EngineKind;
 
@@ -15,7 +15,7 @@ use crate::crypto::registry::HeaderMessage;
 use crate::crypto::store_id::StoreId;
 use crate::record::{HeaderId, HeaderMac};
 
-/// A header whose form is right. Only [`unlock`](Self::unlock) can tell whether it is authentic.
+/// A header of valid form. Only [`unlock`](Self::unlock) can verify that it is authentic.
 #[derive(Clone)]
 pub struct Header {
     pub(super) fields: Fields,
@@ -39,7 +39,7 @@ impl Header {
         let bytes: &[u8; HEADER_BYTES] =
             bytes.try_into().map_err(|_| HeaderError::Damaged("it is not 4,096 bytes long"))?;
         if prf::checksum(before_checksum(bytes)) != field::<{ at::CHECKSUM }, _, _>(bytes) {
-            return Err(HeaderError::Damaged("its checksum does not fit"));
+            return Err(HeaderError::Damaged("its checksum does not match"));
         }
         let fields = Fields::decode(bytes, limits)?;
         Ok(Self { fields, bytes: Box::new(*bytes), limits: *limits })
@@ -53,7 +53,7 @@ impl Header {
             .ok_or(HeaderError::Tampered("the data key"))
     }
 
-    /// Verifies the MAC over the whole header; also how the other copy is checked without paying again.
+    /// Verifies the MAC over the whole header. Also verifies the other copy without another key derivation.
     ///
     /// # Errors
     /// [`Tampered`](HeaderError::Tampered).
@@ -66,7 +66,7 @@ impl Header {
         Err(HeaderError::Tampered("the header"))
     }
 
-    /// The bytes that the fields encode to, without MAC and checksum: to compare a decoded header with its source.
+    /// The encoded fields without MAC and checksum, to compare a decoded header with its source.
     #[cfg(any(test, feature = "testing"))]
     pub fn encoded_fields(&self) -> Box<[u8; HEADER_BYTES]> {
         self.fields.encode()
@@ -77,15 +77,15 @@ impl Header {
         &self.bytes
     }
 
-    /// Whether the header's own limits let it be unlocked, also while one copy still is `other`. A store that could
-    /// not be unlocked is never written.
+    /// Whether the limits allow an unlock of this header, and of this header with `other` as the second copy. A store that
+    /// could not be unlocked is never written.
     pub(super) fn check_unlock(&self, other: Option<&Self>) -> Result<(), KdfOutOfBounds> {
         let fields: Vec<&Fields> =
             std::iter::once(self).chain(other).map(|header| &header.fields).collect();
         SlotKind::ALL.into_iter().try_for_each(|kind| admit(&fields, kind, &self.limits))
     }
 
-    /// The kinds of slot that are in use, each once. Not authentic.
+    /// The kinds of the used slots, without duplicates. Not authentic.
     pub fn kinds(&self) -> Vec<SlotKind> {
         let used =
             |kind| self.fields.slots.iter().filter_map(Slot::used).any(|slot| slot.kind == kind);
@@ -97,13 +97,13 @@ impl Header {
         self.fields.unlock_costs(kind)
     }
 
-    /// The name of this header in a root: [`revision`](Self::revision) and MAC.
+    /// The identifier of this header in a root record: [`revision`](Self::revision) and MAC.
     pub fn id(&self) -> HeaderId {
         let mac = HeaderMac(field::<{ at::MAC }, _, _>(&self.bytes));
         HeaderId { revision: self.fields.revision, mac }
     }
 
-    /// Whether this header was made from the one of this name, by a single change.
+    /// Whether this header was made from the header with this identifier by a single change.
     pub fn follows(&self, other: &HeaderId) -> bool {
         other.revision.checked_add(1) == Some(self.fields.revision)
             && other.mac == self.fields.before

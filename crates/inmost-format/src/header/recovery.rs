@@ -5,19 +5,19 @@
 //! ```
 //!
 //! The characters are those of Crockford's base 32: digits and capital letters without I, L, O and U, so that no two
-//! of them look alike. The 256 bits and four zero bits after them make 52 characters, the first bit first; each
-//! group holds four of them and a fifth that checks them. Calling the group's characters a, b, c, d, e and counting the
-//! groups from 0 to 12,
+//! of them look alike. The 256 bits and four zero bits after them make 52 characters, the first bit first. Each
+//! group has four of them and a check character. For the characters a, b, c, d, e of a group, with the groups numbered
+//! from 0 to 12,
 //!
 //! ```text
 //! e = 2·(a + 2·(b + 2·(c + 2·d))) + number of the group
 //! ```
 //!
-//! in GF(32) modulo x⁵ + x² + 1: `+` is exclusive or, and `2·` a shift to the left with 37 taken off (by exclusive or)
-//! where it reaches 32. The five weights differ. So every single wrong character, every swap of two
-//! characters within a group and every swap of two groups is detected in its group; other mistakes are detected 31
-//! times in 32. The check characters depend on the key alone and do not stop an attacker from trying keys, of which
-//! there are 2²⁵⁶.
+//! in GF(32) modulo x⁵ + x² + 1: `+` is exclusive or, and `2·` a shift to the left, followed by an exclusive or with
+//! 37 if the result is 32 or more. The five weights differ. So every single wrong character, every swap of two
+//! characters within a group and every swap of two groups is detected in its group; other mistakes are detected with
+//! a probability of 31 in 32. The check characters depend only on the key, so they do not hinder an attacker who tries the 2²⁵⁶
+//! keys.
 
 use crate::crypto::keys::RecoveryKey;
 use crate::crypto::rng;
@@ -25,7 +25,7 @@ use crate::crypto::rng::RandomnessFailed;
 use crate::secret::{DEEP, SecretBytes, SecretVec, on_wiped_stack};
 
 impl RecoveryKey {
-    /// A fresh key.
+    /// A random key.
     ///
     /// # Errors
     /// [`RandomnessFailed`].
@@ -37,7 +37,7 @@ impl RecoveryKey {
     /// read as 0, I and L as 1. The caller keeps the text and wipes it. Does no I/O.
     ///
     /// # Errors
-    /// [`RecoveryKeyError`], which names the group to look at and quotes nothing.
+    /// [`RecoveryKeyError`], which names the group to check and quotes no character.
     ///
     /// ```
     /// # use inmost_format::crypto::keys::RecoveryKey;
@@ -51,7 +51,7 @@ impl RecoveryKey {
     /// # Ok::<(), RandomnessFailed>(())
     /// ```
     pub fn parse(text: &str) -> Result<Self, RecoveryKeyError> {
-        // Room for a blank after each character and more, and a huge text costs nothing.
+        // More than enough for a blank after each character; a longer text is not processed.
         if text.len() > 8 * TEXT_BYTES {
             return Err(RecoveryKeyError::WrongLength);
         }
@@ -96,34 +96,34 @@ impl RecoveryKeyText {
     }
 }
 
-/// Why a text is not a recovery key. Groups count from 1.
+/// Why a text is not a valid recovery key. Groups count from 1.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RecoveryKeyError {
     /// A character that recovery keys do not use.
     #[error("group {group} of the recovery key has a character that recovery keys do not use")]
     NotACharacter {
-        /// In this group.
+        /// The number of the group.
         group: u8,
     },
-    /// A group with a character too few or too many.
+    /// A group with too few or too many characters.
     #[error("group {group} of the recovery key does not have five characters")]
     GroupLength {
-        /// This one.
+        /// The number of the group.
         group: u8,
     },
-    /// A group whose check character does not fit the others.
+    /// A group whose check character does not match the others.
     #[error("group {group} of the recovery key has a typo")]
     Typo {
-        /// This one.
+        /// The number of the group.
         group: u8,
     },
-    /// Groups are missing, or too many.
+    /// Too few or too many groups.
     #[error("a recovery key has 13 groups of five characters")]
     WrongLength,
 }
 
-/// The symbols of a typed text, if all groups are right.
+/// The symbols of a typed text, if all groups are valid.
 fn parse_symbols(text: &str) -> Result<SecretBytes<SYMBOLS>, RecoveryKeyError> {
     let mut count = 0;
     // The first piece between blanks and dashes that is not a whole number of groups. It matters only if characters are
@@ -166,12 +166,12 @@ fn parse_symbols(text: &str) -> Result<SecretBytes<SYMBOLS>, RecoveryKeyError> {
     if count == SYMBOLS { Ok(symbols) } else { Err(RecoveryKeyError::WrongLength) }
 }
 
-/// The number that people give the group in which the symbol at `at` is.
+/// The number of the group that contains the symbol at `at`, counted from 1.
 fn group_at(at: usize) -> u8 {
     u8::try_from(at / GROUP + 1).unwrap_or(u8::MAX)
 }
 
-/// Blanks and the dashes that typing, and programs that improve typing, put in.
+/// Blanks, and the dashes that people type or that programs substitute.
 fn is_separator(char: char) -> bool {
     char.is_whitespace() || matches!(char, '-' | '\u{2010}'..='\u{2015}' | '\u{2212}')
 }

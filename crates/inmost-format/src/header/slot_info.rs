@@ -1,4 +1,4 @@
-//! The facts about a keyslot that an unlocked store gives.
+//! The facts about a keyslot that an unlocked store provides.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -6,7 +6,7 @@ use super::label::SlotLabel;
 use super::slot_kind::SlotKind;
 use crate::crypto::cost::KdfCost;
 
-/// The facts about a keyslot that an unlocked store gives.
+/// The facts about a keyslot that an unlocked store provides.
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct SlotInfo {
     pub(super) number: u8,

@@ -9,7 +9,7 @@ use std::fmt;
 pub enum SlotKind {
     /// A passphrase.
     Passphrase,
-    /// A passphrase and a keyfile, both.
+    /// A passphrase and a keyfile; both are needed.
     PassphraseAndKeyfile,
     /// A recovery key.
     RecoveryKey,
@@ -35,7 +35,7 @@ impl SlotKind {
         Self::ALL.into_iter().find(|kind| kind.code() == code)
     }
 
-    /// Whether a person may have chosen the secret, so that guessing it has to cost something.
+    /// Whether a person may have chosen the secret, so that guesses must be made expensive.
     #[must_use]
     pub const fn has_passphrase(self) -> bool {
         matches!(self, Self::Passphrase | Self::PassphraseAndKeyfile)

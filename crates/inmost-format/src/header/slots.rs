@@ -47,7 +47,7 @@ pub(super) enum Slot {
 }
 
 impl Slot {
-    /// A free slot with fresh noise.
+    /// A free slot with new random bytes.
     pub(super) fn free() -> Result<Self, RandomnessFailed> {
         rng::array().map(Self::Free)
     }
@@ -134,7 +134,7 @@ impl Slot {
 #[derive(Clone)]
 pub(super) struct KeySlot {
     pub(super) kind: SlotKind,
-    /// `Some` exactly for kinds with a passphrase.
+    /// `Some` only for kinds with a passphrase.
     pub(super) cost: Option<AdmittedCost>,
     salt: Salt,
     master: WrappedMasterKey,
@@ -202,7 +202,7 @@ pub(super) struct SlotAddress {
     pub(super) number: u8,
 }
 
-/// The keys that a credential has in one slot. For a passphrase this is where the cost is paid.
+/// The keys that a credential has in one slot. For a passphrase, this runs the key derivation.
 fn slot_keys(
     address: &SlotAddress,
     credential: &Credential,
@@ -275,7 +275,7 @@ pub(super) fn decode_sealed_key(bytes: &[u8; SEALED_KEY_BYTES]) -> SealedKey {
 /// Offsets within a keyslot.
 mod at {
     pub(super) const KIND: usize = 0;
-    /// Of a free slot: the noise.
+    /// The random bytes of a free slot.
     pub(super) const NOISE: usize = 1;
     pub(super) const ZERO: usize = 1;
     pub(super) const MEMORY: usize = 4;

@@ -1,7 +1,7 @@
-//! One credential tried on the keyslots of both copies of the header.
+//! Tries one credential on the keyslots of both copies of the header.
 //!
-//! The copies hold the same slots, or nearly so after a crash. A slot is paid for once, even if both copies have it.
-//! The costs of one unlock are admitted together, before any of them is paid.
+//! The copies have the same slots, or almost the same after a crash. Keys are derived once for each slot, even if both
+//! copies have it. The costs of one unlock are admitted together, before the first derivation.
 
 use super::admission::{Tried, admit};
 use super::credential::Credential;
@@ -17,7 +17,7 @@ impl Header {
     /// the same for both copies of a header.
     ///
     /// # Errors
-    /// [`KdfOutOfBounds`](HeaderError::KdfOutOfBounds) before anything is paid, if trying all of these
+    /// [`KdfOutOfBounds`](HeaderError::KdfOutOfBounds) before any derivation, if trying all of these
     /// slots would cost too much; [`WrongCredential`](HeaderError::WrongCredential);
     /// [`Tampered`](HeaderError::Tampered) if a slot belongs to the credential but a part of the header does
     /// not authenticate; [`KdfFailed`](HeaderError::KdfFailed).
@@ -26,10 +26,10 @@ impl Header {
     }
 }
 
-/// Opens the first of these headers that opens with a credential. Also returns its index.
+/// Opens the first of these headers that the credential opens. Also returns its index.
 ///
 /// # Errors
-/// As [`Header::unlock`], of the last header that failed for another reason than a wrong credential.
+/// The same as for [`Header::unlock`], from the last header that failed for a reason other than a wrong credential.
 pub fn unlock_first(
     headers: &[&Header],
     credential: &Credential<'_>,

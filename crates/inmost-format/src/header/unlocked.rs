@@ -1,7 +1,7 @@
 //! An unlocked header: the keys of a store, and the changes that need them.
 //!
-//! A change never alters the header in use. It makes the [`NextHeader`], one revision on, for the caller
-//! to write to both copies and then to [`adopt`](Unlocked::adopt); a crash in between leaves the old one.
+//! A change never alters the header in use. It makes a [`NextHeader`] with the next revision. The caller
+//! writes it to both copies and then [`adopt`](Unlocked::adopt)s it; after a crash in between, the old one is in use.
 
 use super::credential::{Enrolment, NewSlot};
 use super::error::HeaderError;
@@ -26,8 +26,7 @@ pub struct Unlocked {
 }
 
 impl Unlocked {
-    /// Only for a header that was just sealed, or that [`Header::open_data_key`] found authentic. Slot `number`
-    /// opened it.
+    /// `header` must be newly sealed, or verified by [`Header::open_data_key`]. Slot `number` opened it.
     pub(super) fn of_authentic(
         header: Header,
         number: u8,
@@ -127,7 +126,7 @@ impl Unlocked {
     /// [`HeaderError::NoSuchSlot`] and [`HeaderError::LastSlot`].
     ///
     /// # Security
-    /// The credential still opens the store through an older copy of the header. [`rotate`](Self::rotate) ends that.
+    /// The credential still opens the store through an older copy of the header. [`rotate`](Self::rotate) prevents that.
     pub fn remove_slot(&self, number: u8) -> Result<NextHeader, HeaderError> {
         let address = self.used_slot_address(number)?;
         if self.header.fields.addressed_slots().filter(|(_, slot)| slot.used().is_some()).count()
@@ -155,7 +154,7 @@ impl Unlocked {
         Ok(NextHeader { header: self.seal_next(fields)?, data_key: Some(data_key) })
     }
 
-    /// Puts a header in use that has been written.
+    /// Uses a header that has been written.
     pub fn adopt(&mut self, next: NextHeader) {
         self.header = next.header;
         self.is_current = self.is_current.filter(|number| self.used_slot_address(*number).is_ok());
@@ -207,13 +206,13 @@ fn enrol<T>(
     let credential = slot.credential;
     let usual = SlotLabel::of_kind(credential.kind());
     let label = slot.label.as_ref().or(replaced.map(|slot| &slot.label)).unwrap_or(&usual);
-    // An owner who made guessing more expensive meant it for the next passphrase as well.
+    // An owner who raised the cost wants it for the next passphrase as well.
     let inherited = replaced.and_then(|slot| slot.cost).filter(|cost| !cost.is_below_default());
     let cost = slot.cost.or(inherited).unwrap_or_default();
     seal(&Enrolment { credential, cost, label, now_ms })
 }
 
-/// A header that has been made and not yet written.
+/// A header that is not written yet.
 pub struct NextHeader {
     header: Header,
     data_key: Option<DataKey>,
@@ -225,7 +224,7 @@ impl NextHeader {
         self.header.bytes()
     }
 
-    /// The name that the next root gives this header.
+    /// The identifier of this header for the next root record.
     pub fn id(&self) -> HeaderId {
         self.header.id()
     }

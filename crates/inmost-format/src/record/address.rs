@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 /// The kinds of record. The number is stored and authenticated.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Kind {
-    /// The one record from which everything else is reached.
+    /// The single record that leads to all others.
     Root,
     /// A folder: totals, and its entries or the top of their tree.
     Folder,
@@ -64,7 +64,7 @@ impl Kind {
     }
 }
 
-/// The random name of a folder or file; it stays the same through renames.
+/// The random name of a folder or file; a rename does not change it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct ObjectId(pub [u8; 16]);
 
@@ -75,7 +75,7 @@ pub struct RecordId {
     pub kind: Kind,
     /// The folder or file it belongs to.
     pub object: ObjectId,
-    /// 0 for the head of an object; its other nodes count up and never reuse a number in one generation.
+    /// 0 for the head of an object. Its other nodes are numbered upwards, and no number is reused in one generation.
     pub index: u64,
 }
 

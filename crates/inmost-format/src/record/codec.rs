@@ -1,7 +1,7 @@
 //! The encoding of record bodies. No other module encodes or decodes them.
 //!
 //! bincode 2 in its standard configuration: little-endian, variable-length integers. It runs only on
-//! bytes that have authenticated, never reads past its limit and refuses bytes that are left over. docs/FORMAT.md
+//! bytes that have authenticated, never reads past its limit and refuses trailing bytes. docs/FORMAT.md
 //! gives the bytes themselves, so that the codec can be replaced without changing them.
 
 use bincode::config::{self, Configuration, LittleEndian, Varint};
@@ -20,7 +20,7 @@ pub fn encoded_len<T: Serialize>(value: &T) -> Result<usize, CodecError> {
     Ok(size.bytes_written)
 }
 
-/// Encodes into a buffer of exactly the encoded length, so that no copy is left behind by growth.
+/// Encodes into a buffer of exactly the encoded length, so that it does not grow and leave copies behind.
 pub fn encode<T: Serialize>(value: &T, buffer: &mut [u8]) -> Result<(), CodecError> {
     let length = buffer.len();
     let mut writer = SliceWriter::new(buffer);

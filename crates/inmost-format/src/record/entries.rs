@@ -1,7 +1,7 @@
 //! The entries of a folder as a counted tree ordered by name.
 //!
-//! Inline in the head while they fit, else in leaves; a leaf that outgrows its record splits, one that
-//! shrinks too much is joined with its neighbour. The caller keeps totals and gives names their meaning.
+//! Entries are inline in the head while they fit, else in leaves. A leaf that outgrows its record is split, and one that
+//! shrinks too much is joined with its neighbour. The caller keeps totals and defines the meaning of names.
 
 use super::node::{Entries, Entry, EntryRange};
 use super::size_class::NODE_BYTES;
@@ -40,7 +40,7 @@ impl Body<Entries> {
         Ok(leaf.0.last().cloned())
     }
 
-    /// How many entries have a name before this one.
+    /// The number of entries with a name before this one.
     pub fn position_of(
         &self,
         source: &impl NodeSource,
@@ -90,7 +90,7 @@ impl Body<Entries> {
         Self::build(owner, split(entries)?)
     }
 
-    /// Changes the leaf that holds `name`, or would, and restores the shape of the tree around it.
+    /// Changes the leaf where `name` is or belongs, and rebalances the tree around it.
     fn edit_leaf(
         &mut self,
         owner: &mut Owner<'_, impl NodeSink>,
@@ -127,7 +127,7 @@ impl Body<Entries> {
     }
 
     /// Moves the last remaining leaf back into the head once it fills half of what fits there; the slack
-    /// keeps a folder at the border from changing its shape with every call.
+    /// prevents a folder near the threshold from changing its form with every call.
     fn inline_again(&mut self, owner: &mut Owner<'_, impl NodeSink>) -> Result<(), RecordError> {
         let Some(leaf) = self.only_leaf(owner.sink, owner.object)? else { return Ok(()) };
         if size_of(&leaf)? > INLINE / 2 {
@@ -146,7 +146,7 @@ impl Entries {
     }
 }
 
-/// Leads to the leaf that holds a name or would.
+/// Leads to the leaf where a name is or belongs.
 fn by_name(name: &str) -> impl Fn(u64, &[Ref<EntryRange>]) -> usize {
     move |_, refs| {
         refs.partition_point(|child| child.summary().first.as_str() <= name).saturating_sub(1)

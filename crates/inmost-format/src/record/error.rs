@@ -4,21 +4,21 @@ use super::Kind;
 use crate::crypto::aead::SealError;
 use inmost_storage::StorageError;
 
-/// A record could not be read or made.
+/// A record could not be read or sealed.
 #[derive(Debug)]
 pub enum RecordError {
-    /// The stored bytes are not those that were written there last.
+    /// The stored bytes are not the last ones written there.
     Damaged {
         /// The kind of the record that was expected.
         kind: Kind,
         /// Its flaw.
         flaw: Flaw,
     },
-    /// The operating system gave no random bytes.
+    /// The operating system returned no random bytes.
     Randomness,
     /// The engine failed.
     Storage(StorageError),
-    /// A node outgrew the largest record: a bug in the layer above, refused before anything is written.
+    /// A node is larger than the largest record: a bug in the layer above, refused before anything is written.
     TooLarge,
 }
 
@@ -27,7 +27,7 @@ pub enum RecordError {
 pub enum Flaw {
     /// Nothing is stored at the address.
     Absent,
-    /// This format has no such length or no such version.
+    /// The length or the version does not exist in this format.
     Frame,
     /// The bytes authenticate as something else, or their body does not decode.
     Malformed,

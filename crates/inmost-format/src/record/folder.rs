@@ -16,7 +16,7 @@ use crate::secret::Wiped;
 /// The head of a folder.
 #[derive(Clone, Serialize, Deserialize)]
 pub struct Folder {
-    /// The last index given to a tree node of this folder; the next gets one more.
+    /// The last index that a tree node of this folder got; the next node gets the next number.
     #[serde(with = "codec::fixed")]
     pub next_index: u64,
     /// Sums over everything below.
@@ -26,7 +26,7 @@ pub struct Folder {
 }
 
 /// Sums over the entries of a folder and everything below them. With these a listing of any folder reads only the
-/// entries that it shows. "Visible" stops at a hidden name.
+/// entries that it shows. Hidden entries, and everything below them, are not "visible".
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Totals {
     /// Visible entries of the folder itself.

@@ -13,7 +13,7 @@ use crate::crypto::store_id::StoreId;
 use crate::crypto::unhex;
 use crate::secret::SecretBytes;
 
-/// Lines of the form `name = hex`, a longer value going on in indented lines.
+/// Lines of the form `name = hex`; a longer value continues on indented lines.
 pub struct Page(HashMap<String, String>);
 
 impl Page {

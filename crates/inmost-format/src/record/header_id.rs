@@ -1,11 +1,11 @@
-//! The name of a header, as a root record gives it.
+//! The identifier of a header in a root record.
 
 use serde::{Deserialize, Serialize};
 
 use super::codec;
 
-/// Names one authentic header. The revision alone does not: a change that lost power may leave a header behind, and the
-/// next change uses its revision again.
+/// Identifies one authentic header. The revision is not enough: a change interrupted by a power failure may leave a
+/// header behind, and the next change uses its revision again.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct HeaderId {
     /// Its revision.
@@ -16,7 +16,7 @@ pub struct HeaderId {
 }
 
 impl HeaderId {
-    /// The name in place of a header: before the first one, and in a store without a header.
+    /// The identifier that stands for no header: before the first one, and in a store without a header.
     pub const NONE: Self = Self { revision: 0, mac: HeaderMac([0; 16]) };
 }
 

@@ -1,6 +1,6 @@
 //! The shapes that records hold: root, folders, files, and the nodes of their trees.
 //!
-//! Shapes only: the layers above keep the totals right. Names and text are wiped when they are dropped.
+//! Only shapes: the layers above maintain the totals. Names and text are wiped when they are dropped.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use super::sealed::Tag;
 pub use super::text::{Text, TextCount};
 use super::tree::{Body, Inner};
 
-/// A decoded record body; cheap to clone, and a clone shares the body until one of them changes it.
+/// A decoded record body; cheap to clone, and clones share the body until one of them changes it.
 #[derive(Clone)]
 pub enum Node {
     /// See [`Root`].
@@ -33,7 +33,7 @@ pub enum Node {
     Chunk(Arc<Text>),
 }
 
-/// The record from which everything else is reached; its plaintext always has 256 bytes.
+/// The record that leads to all others; its plaintext always has 256 bytes.
 #[derive(Clone, Serialize, Deserialize)]
 pub struct Root {
     /// Commits since the store was made.
@@ -65,7 +65,7 @@ pub struct Child {
 /// The head of a file.
 #[derive(Clone, Serialize, Deserialize)]
 pub struct File {
-    /// The last index given to a tree node of this file; the next gets one more.
+    /// The last index that a tree node of this file got; the next node gets the next number.
     #[serde(with = "codec::fixed")]
     pub next_index: u64,
     /// The text.
@@ -91,7 +91,7 @@ impl From<File> for Node {
 }
 
 impl Node {
-    /// The kind of record this is the body of.
+    /// The kind of record that has this body.
     #[cfg(any(test, feature = "testing"))]
     pub fn kind(&self) -> Kind {
         match self {

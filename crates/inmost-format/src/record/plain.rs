@@ -5,19 +5,19 @@
     clippy::panic,
     clippy::indexing_slicing,
     clippy::missing_panics_doc,
-    reason = "for tests, which panic and never ask whether it is empty"
+    reason = "for tests, which panic and never need `is_empty`"
 )]
 
 use std::collections::HashMap;
 
 use super::{Flaw, Node, NodeSink, NodeSource, ObjectId, RecordError, RecordId, Tag};
 
-/// Loading a node that was removed or never written is damage.
+/// Loading a node that was removed or never written returns the error of a damaged store.
 #[derive(Default)]
 pub struct Plain(HashMap<RecordId, Node>);
 
 impl Plain {
-    /// Nodes that are there.
+    /// The number of nodes.
     pub fn len(&self) -> usize {
         self.0.len()
     }

@@ -1,7 +1,7 @@
 //! Sealing and opening of single records.
 //!
 //! A value is version, nonce, ciphertext and tag. The associated data names store, generation and address;
-//! the plaintext opens with the record's own name. So a value opens only where it was written.
+//! the plaintext begins with the record's own name. So a value opens only where it was written.
 
 use crate::secret::Wiped;
 use serde::{Deserialize, Serialize};
@@ -52,7 +52,7 @@ impl Sealer {
         self.seal_by(id, node, AeadKey::seal)
     }
 
-    /// Seals a node under a nonce of the caller's choice, for known answers; see
+    /// Seals a node under a nonce of the caller's choice, for test vectors; see
     /// [`AeadKey::dangerous_seal_with_nonce`].
     #[cfg(any(test, feature = "testing"))]
     pub fn dangerous_seal_with_nonce(
@@ -102,7 +102,7 @@ impl Sealer {
     pub fn open(&self, id: RecordId, value: &[u8], expected: &Tag) -> Result<Node, RecordError> {
         let damaged = |flaw| RecordError::Damaged { kind: id.kind, flaw };
         let (name, body) = self.open_any(&self.address(id), value).map_err(damaged)?;
-        // Only an authentic record can be stale; any other was reported above.
+        // The record is authentic here, so another tag means that it is stale.
         if tag_of(value) != Some(*expected) {
             return Err(damaged(Flaw::Stale));
         }
@@ -112,7 +112,7 @@ impl Sealer {
         Node::decode(id.kind, body.as_slice()).map_err(|_| damaged(Flaw::Malformed))
     }
 
-    /// Opens a value without knowing which record it is: for `check` and the root, which no tag names.
+    /// Opens a value without knowing which record it is: for `check`, and for the root, whose tag is stored nowhere.
     pub fn open_any(&self, address: &Address, value: &[u8]) -> Result<(RecordId, Body), Flaw> {
         if !size_class::is_value_len(value.len()) || value.first() != Some(&VERSION) {
             return Err(Flaw::Frame);

@@ -1,6 +1,6 @@
 //! The five lengths that a record may have on disk.
 //!
-//! Padding to few classes hides the exact length of a text from a reader of the stored values.
+//! Padding to a few classes hides the exact length of a text from anyone who reads the stored values.
 
 use crate::limits::{RECORD_CLASSES, RECORD_FRAME};
 

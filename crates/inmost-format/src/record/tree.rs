@@ -26,7 +26,7 @@ pub use replace::{Owner, runs};
 
 /// The summary that an inner node keeps of everything below one child.
 pub trait Summary: Clone + Serialize + DeserializeOwned {
-    /// The part of a summary that adds up; as `u64` it is the measure in which positions are given.
+    /// The part of a summary that can be added. As `u64` it is the unit of positions.
     type Count: Copy + Default + AddAssign + Into<u64>;
 
     /// The counts.
@@ -51,9 +51,9 @@ pub trait Leaf: Clone + Default + Serialize + DeserializeOwned {
     fn into_node(self) -> Node;
     /// An inner node as a record body.
     fn inner_into_node(inner: Inner<Self::Summary>) -> Node;
-    /// The leaf that a record body is.
+    /// The record body as a leaf.
     fn of_node(node: Node) -> Option<Arc<Self>>;
-    /// The inner node that a record body is.
+    /// The record body as an inner node.
     fn inner_of_node(node: Node) -> Option<Arc<Inner<Self::Summary>>>;
 }
 
@@ -113,7 +113,7 @@ impl<L> Deref for FoundLeaf<'_, L> {
 type CountOf<L> = <<L as Leaf>::Summary as Summary>::Count;
 
 impl<L: Leaf> Body<L> {
-    /// A body that holds nothing.
+    /// An empty body.
     pub fn empty() -> Self {
         Self::Inline(L::default())
     }
@@ -187,7 +187,7 @@ impl<L: Leaf> Body<L> {
         Ok((end, node.refs.len().min(leaves)))
     }
 
-    /// The leaf of a tree that has a single one: such a tree may fit the head again.
+    /// The only leaf of a tree, if it has one leaf: its content may fit the head again.
     pub fn only_leaf(
         &self,
         source: &impl NodeSource,
@@ -249,7 +249,7 @@ fn load_leaf<L: Leaf>(
     L::of_node(source.load(id, &child.tag)?).ok_or(malformed::<L>())
 }
 
-/// The child of a node of `level`. Levels must count down, so that no damaged tree leads in a circle or deeper than
+/// The child of a node of `level`. Levels must decrease, so that a damaged tree cannot contain a cycle or overflow
 /// the stack.
 fn load_inner<L: Leaf>(
     source: &impl NodeSource,
@@ -277,6 +277,6 @@ fn malformed<L: Leaf>() -> RecordError {
     RecordError::Damaged { kind: L::INNER, flaw: Flaw::Malformed }
 }
 
-/// Levels of the highest tree. A node has two children at the least, when their names are of the longest, and a leaf
-/// half a KiB: higher trees would be of more than 8 GiB of names in one folder.
+/// Levels of the highest tree. A node has at least two children, even with the longest names, and a leaf has at least
+/// half a KiB. A higher tree would need more than 8 GiB of names in one folder.
 pub const LEVELS: u8 = 24;

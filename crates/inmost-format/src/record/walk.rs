@@ -1,7 +1,7 @@
 //! Bounds of a walk over a whole tree, which a holder of the keys may have forged.
 //!
-//! An honest tree has each record once, levels that count down, and no folder deeper than a path reaches. A walk that
-//! enforces this takes no more steps than there are records, and no more stack than a thread has.
+//! A valid tree has each record once, decreasing levels, and no folder deeper than the longest path. A walk that enforces
+//! this takes at most as many steps as there are records, and does not overflow the stack.
 
 use std::collections::HashSet;
 
@@ -22,7 +22,7 @@ impl Reached {
         if self.0.insert(id) { Ok(()) } else { Err(damaged(id.kind, Flaw::Repeated)) }
     }
 
-    /// How many records were reached.
+    /// The number of records reached.
     pub fn count(&self) -> u64 {
         u64::try_from(self.0.len()).unwrap_or(u64::MAX)
     }
@@ -31,7 +31,7 @@ impl Reached {
 /// The depth of a node.
 #[derive(Clone, Copy)]
 pub struct Depth {
-    /// Folders from the top to the node, its own included.
+    /// The number of folders from the top to the node, including its own.
     folders: usize,
     /// Levels of tree below the node.
     level: u8,
@@ -41,7 +41,7 @@ impl Depth {
     /// The depth of the root record, above every folder.
     pub const TOP: Self = Self { folders: 0, level: 0 };
 
-    /// The depth of a node that one at this depth refers to. Does no I/O.
+    /// The depth of a node that a node at this depth refers to. Does no I/O.
     ///
     /// # Errors
     /// [`Flaw::Malformed`] if its level is not the next one down, [`Flaw::TooDeep`] for a folder that is deeper than
@@ -75,6 +75,6 @@ fn damaged(kind: Kind, flaw: Flaw) -> RecordError {
     RecordError::Damaged { kind, flaw }
 }
 
-/// Folders below each other: the top one and those a path can name. An object that waits to be reaped lies no deeper in
-/// the system folder than it did in its own.
+/// The maximum of nested folders: the top one and those that a path can name. An object that waits to be reaped is no
+/// deeper in the system folder than it was in its own folder.
 const FOLDERS: usize = PATH_DEPTH + 1;

@@ -1,11 +1,11 @@
 //! Memory for secrets: pages that are not swapped out, not in core dumps and not in forked children.
 //!
 //! One pool serves the process. Its pages are cut into granules; a [`LockedCell`] is a run of them, wiped before it
-//! is given back. Pages are kept for the next secret, so the pool never shrinks; a page holds the keys of
+//! is reused. Pages are kept for later secrets, so the pool never shrinks. A page can hold the keys of
 //! several sessions.
 //!
-//! Best effort: where the system refuses, secrets are held in the same way without the protection, and
-//! [`status`] says so. Nothing here fails unless memory runs out.
+//! Best effort: if the system refuses a protection, secrets are held in the same way without it, and [`status`] reports
+//! that. No function here fails unless memory runs out.
 //!
 //! One of the two modules with unsafe code; the other is [`registers`](super::registers).
 #![allow(unsafe_code, reason = "placing values in pages of our own, and mlock and madvise on them")]
@@ -29,7 +29,7 @@ struct Run {
     chunk: usize,
     first: usize,
     granules: usize,
-    /// The process that has the pages.
+    /// The process that owns the pages.
     owner: u32,
 }
 
@@ -55,7 +55,7 @@ impl LockedCell<[u8]> {
 }
 
 impl<T> LockedCell<T> {
-    /// A value that was made elsewhere. The caller wipes what is left of it there.
+    /// A value that was made elsewhere. The caller wipes the memory that it was moved from.
     pub(super) fn holding(value: T) -> Self {
         const { assert!(align_of::<T>() <= GRANULE) };
         let home = pool().take(size_of::<T>());
@@ -103,11 +103,11 @@ impl<T: ?Sized> Drop for LockedCell<T> {
 pub(super) struct Granted {
     /// All of them stay in memory.
     pub(super) locked: bool,
-    /// All of them are left out of core dumps.
+    /// All of them are excluded from core dumps.
     pub(super) undumped: bool,
 }
 
-/// The protections that every secret of this process has; before the first one, those that it would have.
+/// The protections of the secrets of this process; before the first secret, the protections that it would get.
 pub(super) fn status() -> Granted {
     drop(LockedCell::<[u8; GRANULE]>::zeroed());
     let all = Granted { locked: true, undumped: true };
@@ -136,11 +136,11 @@ unsafe impl Send for Chunk {}
 
 fn pool() -> MutexGuard<'static, Pool> {
     static POOL: Mutex<Pool> = Mutex::new(Pool { owner: 0, chunks: Vec::new() });
-    // The bookkeeping is never left half changed: it calls nothing that panics in between.
+    // A poisoned lock is safe to use: the bookkeeping calls no code that panics between two changes.
     let mut pool = POOL.lock().unwrap_or_else(PoisonError::into_inner);
     let process = process::id();
     if pool.owner != process {
-        // The first use, or a forked child, in which the pages of its parent do not exist.
+        // First use, or in a forked child, which does not have the pages of its parent.
         pool.owner = process;
         pool.chunks.clear();
     }
@@ -173,7 +173,7 @@ impl Pool {
 }
 
 impl Chunk {
-    /// The first of so many free granules in a row.
+    /// The first of this many consecutive free granules.
     fn room_for(&self, granules: usize) -> Option<usize> {
         self.used.windows(granules).position(|run| run.iter().all(|used| !used))
     }
@@ -186,14 +186,14 @@ impl Chunk {
         unsafe { self.start.add(first * GRANULE) }
     }
 
-    /// Fresh pages with at least so many granules, as well protected as the system allows.
+    /// New pages with at least this many granules, protected as far as the system allows.
     #[cfg(unix)]
     fn map(granules: usize) -> Option<Self> {
         use rustix::mm::{self, MapFlags, ProtFlags};
 
         let length = (granules * GRANULE).next_multiple_of(rustix::param::page_size());
         let access = ProtFlags::READ | ProtFlags::WRITE;
-        // SAFETY: a private mapping at a place of the system's choice touches nothing that exists.
+        // SAFETY: a private mapping at an address that the system chooses does not overlap existing memory.
         let start =
             unsafe { mm::mmap_anonymous(ptr::null_mut(), length, access, MapFlags::PRIVATE) };
         let start = start.ok()?;
@@ -213,10 +213,10 @@ impl Chunk {
         None
     }
 
-    /// Keeps pages from core dumps and forked children; returns whether dumps leave them out.
+    /// Excludes pages from core dumps and forked children; returns whether they are excluded from dumps.
     ///
-    /// A child gets no such pages at all (`DONTFORK`) rather than zeroed ones (`WIPEONFORK`): it would go on
-    /// with keys of zeros, and seal with them. So a session that is used in a forked child ends the child.
+    /// A forked child gets no such pages (`DONTFORK`) instead of zeroed ones (`WIPEONFORK`): it would continue
+    /// with zero keys, and seal with them. So a child that uses a session of its parent crashes.
     #[cfg(any(target_os = "linux", target_os = "android"))]
     fn hide(start: *mut std::ffi::c_void, length: usize) -> bool {
         use rustix::mm::{Advice, madvise};
@@ -232,7 +232,7 @@ impl Chunk {
         false
     }
 
-    /// Ordinary memory, for systems that grant no pages. It is never freed, as pages are not.
+    /// Ordinary memory, for systems that grant no pages. Like pages, it is never freed.
     fn of_heap(granules: usize) -> Self {
         let memory = Box::leak(vec![Granule([0; GRANULE]); granules].into_boxed_slice());
         let granted = Granted { locked: false, undumped: false };

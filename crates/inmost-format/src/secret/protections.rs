@@ -2,16 +2,16 @@
 
 use super::locked;
 
-/// Which protections are in force. Each is best effort: if the system refuses one, everything works without it.
+/// Which protections are in force. Each is best effort: if the system refuses one, the program works without it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 #[allow(clippy::struct_excessive_bools, reason = "facts that hold independently of each other")]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Protections {
-    /// The pages with keys and passphrases are locked, so they are never written to swap. Hibernation writes
-    /// them all the same.
+    /// The pages with keys and passphrases are locked, so they are never written to swap. Hibernation still writes
+    /// them.
     pub keys_locked: bool,
-    /// The pages with keys and passphrases are left out of core dumps. Decrypted text is not.
+    /// The pages with keys and passphrases are excluded from core dumps. Decrypted text is not.
     pub keys_undumped: bool,
     /// This process writes no core dump: its limit is zero.
     pub core_dumps_off: bool,
@@ -42,7 +42,7 @@ pub fn protections() -> Protections {
 /// Turns off core dumps of this process and closes its memory to other processes of the same user. Returns the
 /// protections that are in force afterwards.
 ///
-/// For a program to call before it has secrets. It concerns the whole process and cannot be undone: no debugger can
+/// A program calls it before it has secrets. It affects the whole process and cannot be undone: no debugger can
 /// attach any more, and programs that it starts inherit the limit of zero. The library never calls it.
 #[allow(clippy::must_use_candidate, reason = "it is called for its effect")]
 pub fn harden_process() -> Protections {
@@ -50,7 +50,7 @@ pub fn harden_process() -> Protections {
     {
         use rustix::process::{Resource, Rlimit, setrlimit};
         let none = Rlimit { current: Some(0), maximum: Some(0) };
-        // A failure shows in the result.
+        // The result shows a failure.
         let _ = setrlimit(Resource::Core, none);
     }
     #[cfg(target_os = "linux")]
@@ -87,7 +87,7 @@ mod tests {
 
     use super::*;
 
-    /// The child's half of the next test; alone it does nothing, since hardening cannot be undone.
+    /// The child process of the next test. Does nothing in a normal test run, since hardening cannot be undone.
     #[test]
     fn child_hardens_itself() {
         if std::env::var_os("INMOST_TEST_HARDEN").is_none() {
@@ -96,12 +96,12 @@ mod tests {
         let hardened = harden_process();
         assert!(hardened.core_dumps_off);
         assert_eq!(hardened.not_dumpable, cfg!(target_os = "linux"));
-        assert_eq!(protections(), hardened, "it stays so");
+        assert_eq!(protections(), hardened, "it is permanent");
         #[cfg(target_os = "linux")]
         {
             let limits = std::fs::read_to_string("/proc/self/limits").unwrap();
             let cores = limits.lines().find(|line| line.starts_with("Max core file size")).unwrap();
-            // The hard limit too, so that nothing in the process raises it again.
+            // The hard limit too, so that the process cannot raise it again.
             assert_eq!(cores.split_whitespace().skip(4).take(2).collect::<Vec<_>>(), ["0", "0"]);
         }
     }

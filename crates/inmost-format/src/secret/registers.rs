@@ -1,8 +1,8 @@
 //! Zeroing vector registers.
 //!
-//! A primitive, or a copy of a key, leaves its last values in them, and a core dump shows them. Only assembly can
-//! name a register, so this is one of the two modules with unsafe code. It covers x86-64 and 64-bit ARM; elsewhere it
-//! does nothing. It covers no general-purpose registers, which the code that runs next overwrites at once.
+//! Primitives, and copies of keys, leave their last values in vector registers, and a core dump contains them. Only
+//! assembly can name a register, so this is one of the two modules with unsafe code. It covers x86-64 and 64-bit ARM, and does
+//! nothing elsewhere. It covers no general-purpose registers, which the code that runs next overwrites at once.
 #![allow(unsafe_code, reason = "inline assembly, which touches registers only")]
 
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
@@ -106,7 +106,7 @@ pub(super) fn wipe() {
     }
 }
 
-/// There is no way to name the registers here.
+/// Does nothing: the registers of this architecture are not covered.
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 pub(super) fn wipe() {}
 
@@ -127,7 +127,7 @@ mod tests {
             );
         }
         wipe();
-        // SAFETY: as above; reading a register that nothing has set since is not undefined in assembly.
+        // SAFETY: as above; in assembly, reading a register that was not set is not undefined behaviour.
         unsafe {
             asm!("movdqu [{after}], xmm7", after = in(reg) after.as_mut_ptr(), options(nostack));
         }

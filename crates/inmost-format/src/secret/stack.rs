@@ -1,4 +1,4 @@
-//! Overwriting the places where primitives leave secrets: the stack, and the vector registers.
+//! Overwrites the places where primitives leave secrets: the stack and the vector registers.
 
 use zeroize::zeroize_stack;
 
@@ -9,7 +9,7 @@ use super::registers;
 ///
 /// Primitives keep schedules, state and key blocks in local variables and mostly leave them there.
 pub fn on_wiped_stack<const BYTES: usize, R>(work: impl FnOnce() -> R) -> R {
-    // Not inlined, so that the frames of `work` lie where the wipe below goes.
+    // Not inlined, so that the frames of `work` are in the part of the stack that is wiped below.
     #[inline(never)]
     fn call<R>(work: impl FnOnce() -> R) -> R {
         work()
@@ -20,9 +20,9 @@ pub fn on_wiped_stack<const BYTES: usize, R>(work: impl FnOnce() -> R) -> R {
     result
 }
 
-/// Stack of a single use of the AEAD or the hash, with room for unoptimised builds. Wiping it is paid twice for every
-/// record that is sealed or opened, about 0.15 us each time.
+/// Stack of a single use of the AEAD or the hash, with room for unoptimised builds. Every record that is sealed or opened
+/// wipes it twice, about 0.15 us each time.
 pub const SHALLOW: usize = 4 << 10;
-/// Several times the stack that Argon2 was seen to use, which uses the most of all primitives. It must also fit the
-/// small stacks of embedding threads.
+/// Several times the stack that Argon2 was measured to use; it uses the most of all primitives. It must also fit the
+/// small stacks of the threads of host programs.
 pub const DEEP: usize = 32 << 10;

@@ -1,8 +1,8 @@
 //! Text and bytes that are wiped when they are dropped, at the speed of `memset`.
 //!
 //! [`zeroize::Zeroizing`] writes one byte at a time, so that wiping 4 KiB takes longer than copying it ten times, and a
-//! call wipes some ten buffers. Here zeros are written like any other bytes. The barrier of the same crate, which was
-//! made for this, keeps the compiler from leaving them out.
+//! call wipes some ten buffers. Here zeros are written with `memset`, and the barrier of the same crate prevents the
+//! compiler from removing that.
 
 use std::fmt::{self, Write as _};
 use std::io::{self, Read, Write};
@@ -13,14 +13,14 @@ use zeroize::optimization_barrier;
 
 /// A `String`, `Vec` or array that is overwritten when it is dropped, with its whole capacity.
 ///
-/// A `String` or `Vec` that grows by itself leaves its old content behind. Give it its final capacity at once, or add
-/// to it by [`append`](Wiped::append) alone.
+/// A `String` or `Vec` that grows by itself leaves its old content behind. Allocate its final capacity at once, or add
+/// to it only with [`append`](Wiped::append).
 #[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Wiped<T: Wipe>(T);
 
 impl<T: Wipe> Wiped<T> {
-    /// Takes the value over; it is not copied.
+    /// Takes ownership of the value without copying it.
     pub fn new(value: T) -> Self {
         Self(value)
     }
@@ -40,7 +40,7 @@ impl<T: Wipe> Wiped<T> {
 }
 
 impl Wiped<Vec<u8>> {
-    /// Appends `more`. If the memory is too small, a copy in a larger one takes its place and it is wiped.
+    /// Appends `more`. If the capacity is too small, the content is copied to a larger buffer and the old one is wiped.
     pub fn append(&mut self, more: &[u8]) {
         let needed = self.len().saturating_add(more.len());
         if needed > self.capacity() {
@@ -86,7 +86,7 @@ impl Wiped<Vec<u8>> {
 }
 
 impl Wiped<String> {
-    /// Appends `more`. If the memory is too small, a copy in a larger one takes its place and it is wiped.
+    /// Appends `more`. If the capacity is too small, the content is copied to a larger buffer and the old one is wiped.
     pub fn append(&mut self, more: &str) {
         let needed = self.len().saturating_add(more.len());
         if needed > self.capacity() {
@@ -136,7 +136,7 @@ impl<T: Wipe> From<T> for Wiped<T> {
     }
 }
 
-/// Shows nothing of the content.
+/// Does not show the content.
 impl<T: Wipe> fmt::Debug for Wiped<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Wiped").finish_non_exhaustive()
@@ -152,7 +152,7 @@ pub trait Wipe {
 impl<T: Copy + Default> Wipe for Vec<T> {
     fn wipe(&mut self) {
         self.clear();
-        // Within the capacity, so that nothing is allocated anew.
+        // Within the capacity, so that there is no new allocation.
         self.resize(self.capacity(), T::default());
         optimization_barrier(self.as_slice());
         self.clear();
@@ -172,7 +172,7 @@ impl Wipe for String {
     }
 }
 
-/// Formats into a buffer of final size: `format!` grows its own, and leaves its smaller ones behind.
+/// Formats into a buffer of final size: `format!` grows its buffer and does not wipe the smaller ones.
 pub fn format(arguments: fmt::Arguments<'_>) -> Wiped<String> {
     struct Length(usize);
     impl fmt::Write for Length {
@@ -182,14 +182,14 @@ pub fn format(arguments: fmt::Arguments<'_>) -> Wiped<String> {
         }
     }
     let mut length = Length(0);
-    // Neither can fail: all of our types can be shown.
+    // Neither can fail: `Display` of our types returns no error.
     let _ = length.write_fmt(arguments);
     let mut text = Wiped::new(String::with_capacity(length.0));
     let _ = fmt::Write::write_fmt(&mut *text, arguments);
     text
 }
 
-/// The parts of a text in one piece, allocated once.
+/// The parts of a text joined, allocated once.
 pub fn join(parts: &[&str]) -> Wiped<String> {
     Wiped::new(parts.concat())
 }
@@ -254,7 +254,7 @@ mod tests {
         use std::fs::File;
         use std::os::unix::fs::FileExt;
 
-        // All that the probe needs is there before anything is freed: what is allocated after that lies where it was.
+        // All memory for the probe is allocated before anything is freed: a later allocation would overwrite the freed memory.
         let memory = File::open("/proc/self/mem").unwrap();
         let mut seen = vec![0; 16 << 10];
         let mut left_of = |make: fn(String) -> Box<dyn Any>, wiped: bool| {
@@ -263,7 +263,7 @@ mod tests {
                 text.push_str("secret ");
             }
             let place = u64::try_from(text.as_ptr().addr()).unwrap();
-            // Memory at the end of the heap would go back to the system.
+            // Memory at the end of the heap would be returned to the system.
             let _behind = vec![1_u8; 2 << 10];
             drop(make(text));
             memory.read_exact_at(&mut seen, place).unwrap();
@@ -273,7 +273,7 @@ mod tests {
         left_of(|text| Box::new(text), false);
         left_of(|text| Box::new(Wiped::new(text)), true);
         left_of(|text| Box::new(Wiped::new(text.into_bytes())), true);
-        // The bytes beyond the length count too.
+        // The bytes beyond the length are wiped too.
         left_of(|mut text| (text.clear(), Box::new(Wiped::new(text))).1, true);
     }
 }

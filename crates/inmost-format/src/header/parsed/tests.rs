@@ -121,12 +121,12 @@ fn any_flipped_bit_is_seen_without_a_key() {
         match at {
             0..8 => assert_eq!(error, HeaderError::NotAStore),
             8..10 => assert!(matches!(error, HeaderError::UnknownFormat(_))),
-            _ => assert_eq!(error, HeaderError::Damaged("its checksum does not fit")),
+            _ => assert_eq!(error, HeaderError::Damaged("its checksum does not match")),
         }
     }
 }
 
-/// Every byte counts, also against someone who corrects the checksum.
+/// Every byte is authenticated, also against an attacker who corrects the checksum.
 #[test]
 fn any_flipped_bit_is_refused_even_with_a_correct_checksum() {
     let secrets = Secrets::new(1);
@@ -181,7 +181,7 @@ fn a_cost_out_of_bounds_is_refused_before_derivation() {
         let refused = parse(&with_checksum(forged)).err();
         assert!(matches!(refused, Some(HeaderError::KdfOutOfBounds(_))));
     }
-    // The same in a slot that nobody would use.
+    // The same in a slot that would not be tried.
     header.copy_within(SLOT..SLOT + 16, SLOT + 7 * SLOT_BYTES);
     header[SLOT + 7 * SLOT_BYTES + 7] = 0xff;
     header[SLOT + 7 * SLOT_BYTES + 248..at::BEFORE].fill(0);
@@ -211,7 +211,7 @@ fn slots_that_together_cost_too_much_are_refused_before_any_is_paid() {
     }
     let refused = unlock_error(&header, &secrets.passphrase());
     assert!(matches!(refused, Some(HeaderError::KdfOutOfBounds(_))));
-    // Slots of another kind are not tried and cost nothing.
+    // Slots of another kind are not tried, so their cost does not count.
     assert_eq!(unlock_error(&header, &secrets.raw()), Some(HeaderError::WrongCredential));
 }
 
@@ -281,7 +281,7 @@ fn parts_of_an_older_header_do_not_fit_the_newer_one() {
     assert_eq!(refused, Some(HeaderError::Tampered("the header")));
 }
 
-/// A small generator: tests must not depend on a crate for what only has to be arbitrary and repeatable.
+/// A small generator: the values must only be arbitrary and repeatable, which needs no crate.
 fn xorshift(state: &mut u64) -> usize {
     *state ^= *state << 13;
     *state ^= *state >> 7;
@@ -303,7 +303,7 @@ fn no_bytes_make_parsing_panic_and_no_mutation_unlocks() {
     for round in 0..20_000 {
         let mut mutated = header;
         for _ in 0..=xorshift(&mut state) % 6 {
-            // Half of the changes go to where there is most to misread.
+            // Half of the changes are in the bytes with the most fields.
             let span = if xorshift(&mut state).is_multiple_of(2) { 700 } else { HEADER_BYTES };
             let at = xorshift(&mut state) % span;
             mutated[at] = xorshift(&mut state).to_le_bytes()[0];

@@ -116,7 +116,7 @@ fn a_missing_or_additional_character_is_looked_for_in_its_group() {
         let group = group_at(at - at / 6);
         let mut short = right.clone();
         short.remove(at);
-        // In the last group nothing after it shows where it ends.
+        // After the last group no further text shows where it ends.
         let expected = if group < 13 {
             RecoveryKeyError::GroupLength { group }
         } else {
@@ -158,7 +158,7 @@ fn another_number_of_groups_is_the_wrong_length() {
 
 #[test]
 fn the_bits_after_the_key_are_zero() {
-    // A last group that checks, with a bit set that no key has.
+    // A last group with a valid check character, and a bit set that must be zero.
     let mut typed: Vec<String> = text().split('-').map(str::to_owned).collect();
     let mut data: Vec<u8> = typed[12].chars().filter_map(symbol).take(DATA).collect();
     data[3] |= 1;

@@ -86,7 +86,7 @@ impl Tested {
         if self.nodes.iter().filter(|(id, _)| id.kind == Kind::FolderLeaf).count() > 1 {
             for (id, node) in self.nodes.iter().filter(|(id, _)| id.kind == Kind::FolderLeaf) {
                 // A leaf that has just been split may miss the quarter by part of one entry.
-                assert!(node.encoded_len().unwrap() > LEAF / 4 - 20, "{id:?} has withered");
+                assert!(node.encoded_len().unwrap() > LEAF / 4 - 20, "{id:?} is too small");
             }
         }
     }
@@ -123,7 +123,7 @@ fn a_folder_that_grows_and_shrinks_reads_like_a_plain_map() {
         let mut inline_again = 0;
         for step in 0..1_500 {
             let was_inline = folder.body.is_none() || folder.is_inline();
-            // Two waves: mostly added, mostly taken away, and again.
+            // Twice: first mostly additions, then mostly removals.
             let adds = if step % 750 < 400 { 8 } else { 2 };
             if random.below(10) < adds || folder.model.is_empty() {
                 let name = name(&mut random);
@@ -177,7 +177,7 @@ fn thousands_of_the_longest_names_make_a_deep_tree_and_are_removed_completely() 
     assert!(folder.is_inline() && folder.nodes.len() == 0);
 }
 
-/// Both orders in which agents name things: numbers that count up, and the system folder, reaped from its beginning.
+/// Two common orders: names with increasing numbers, and the system folder, which is reaped from its beginning.
 #[test]
 fn leaves_that_fill_at_the_end_stay_dense() {
     let mut random = Random(2);
@@ -197,7 +197,7 @@ fn leaves_that_fill_at_the_end_stay_dense() {
     assert!(folder.is_inline() && folder.nodes.len() == 0);
 }
 
-/// Between the two sizes a folder stays in the form it has, so that a call at the border costs little.
+/// Between the two sizes a folder keeps its form, so that a call near the threshold costs little.
 #[test]
 fn a_folder_near_the_threshold_keeps_its_form() {
     let mut random = Random(3);
@@ -216,7 +216,7 @@ fn a_folder_near_the_threshold_keeps_its_form() {
         folder.check();
     }
     assert!(item < most - 10, "{most} entries inline at most, {item} when inline again");
-    assert!(item > most / 4, "and not only when nothing is left");
+    assert!(item > most / 4, "inline again before it is almost empty");
     assert_eq!(folder.nodes.len(), 0);
 }
 

@@ -1,4 +1,4 @@
-//! What a record is not opened as.
+//! A record opens only as itself.
 
 use super::*;
 use crate::crypto::keys::DataKey;
@@ -84,7 +84,7 @@ fn a_record_of_another_store_generation_or_key_does_not_authenticate() {
         Sealer::new(keys(1, other_store, 1), other_store, 1),
         Sealer::new(keys(1, STORE, 2), STORE, 2),
         Sealer::new(keys(2, STORE, 1), STORE, 1),
-        // The same keys: what the associated data names is enough.
+        // The keys are the same: the associated data alone must make the difference.
         Sealer::new(keys(1, STORE, 1), other_store, 1),
         Sealer::new(keys(1, STORE, 1), STORE, 2),
     ] {
@@ -140,8 +140,8 @@ fn an_authentic_record_that_names_another_is_malformed() {
         ("no kind", plaintext(0, 3, 2, b"\x01x")),
         ("body beyond the record", plaintext(7, 3, 230, b"\x01x")),
         ("body that ends early", plaintext(7, 3, 2, b"\x02xx")),
-        ("body with more behind it", plaintext(7, 3, 3, b"\x01xx")),
-        ("body that is no text", plaintext(7, 3, 2, b"\x01\xff")),
+        ("body with trailing bytes", plaintext(7, 3, 3, b"\x01xx")),
+        ("body that is not text", plaintext(7, 3, 2, b"\x01\xff")),
         ("no body", plaintext(7, 3, 0, b"")),
     ] {
         let (value, tag) = forge(&sealer, &address, &bytes);

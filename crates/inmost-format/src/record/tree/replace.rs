@@ -1,4 +1,4 @@
-//! Changing a counted tree: one operation that swaps runs of leaves, and the balancing of its nodes.
+//! Changes a counted tree: one operation replaces runs of leaves and balances the nodes.
 
 use std::ops::Range;
 
@@ -10,11 +10,11 @@ use super::{Body, Inner, LEVELS, Leaf, Ref, Summary, child_id, load_inner, malfo
 
 /// The object whose tree is changed: where its nodes go and how they are numbered.
 pub struct Owner<'a, S> {
-    /// Takes the changed nodes.
+    /// Receives the changed nodes.
     pub sink: &'a mut S,
     /// The folder or file.
     pub object: ObjectId,
-    /// Its counter; only ever grows, so an index is never reused for other content at an old address.
+    /// Its counter. It only grows, so an old address is never reused for other content.
     pub next_index: &'a mut u64,
 }
 
@@ -126,8 +126,8 @@ fn covering<S: Summary>(
     first.map_or((refs.len()..refs.len(), position), |(from, begin)| (from..refs.len(), begin))
 }
 
-/// Keeps nodes from withering: what is left of a run of nodes takes in the node beside it when it would fill
-/// less than a quarter of one.
+/// Prevents nodes from getting too small: if the rest of a run of nodes fills less than a quarter of a node, it is merged
+/// with the node beside it.
 fn take_in_neighbour<L: Leaf>(
     owner: &Owner<'_, impl NodeSink>,
     level: u8,

@@ -8,7 +8,7 @@ use super::{Body, CountOf, Inner, Leaf, Summary, load_inner, load_leaf};
 
 impl<L: Leaf> Body<L> {
     /// Visits leaves in order, with the counts before each, from the first that ends after `from`.
-    /// The visitor returns whether to go on. A node that the tree has twice is damage: a forged tree of few nodes could
+    /// The visitor returns whether to continue. A tree that contains a node twice is damaged: a forged tree of few nodes could
     /// have more leaves than can be read.
     pub fn visit<E: From<RecordError>>(
         &self,
@@ -46,7 +46,7 @@ struct Visit<'a, S, L, V> {
 }
 
 impl<S: NodeSource, L: Leaf, V> Visit<'_, S, L, V> {
-    /// Visits the leaves below a node; returns whether to go on after it.
+    /// Visits the leaves below a node; returns whether to continue after it.
     fn inner<E: From<RecordError>>(
         &mut self,
         inner: &Inner<L::Summary>,

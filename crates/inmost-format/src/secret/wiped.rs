@@ -1,7 +1,7 @@
 //! Text and bytes that are wiped when they are dropped, at the speed of `memset`.
 //!
 //! [`zeroize::Zeroizing`] writes one byte at a time, so that wiping 4 KiB takes longer than copying it ten times, and a
-//! call wipes some ten buffers. Here zeros are written with `memset`, and the barrier of the same crate prevents the
+//! call wipes some ten buffers. Here zeros are written with `fill`, and the barrier of the same crate prevents the
 //! compiler from removing that.
 
 use std::fmt::{self, Write as _};

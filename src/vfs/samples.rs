@@ -5,6 +5,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde_json::{Value, json};
 
@@ -40,6 +41,11 @@ fn unlock(folder: &Path) -> Session {
         .unwrap()
 }
 
+/// Milliseconds since 1970, as docs/FORMAT.md stores times.
+fn milliseconds(time: SystemTime) -> u64 {
+    time.duration_since(UNIX_EPOCH).unwrap().as_millis().try_into().unwrap()
+}
+
 /// Writes `records.bin`, the sealed records, and `files.json`, the files as this crate reads them.
 fn export(session: &Session, folder: &Path) {
     let mut records = Vec::new();
@@ -64,7 +70,7 @@ fn walk(session: &Session, folder: &str, files: &mut Vec<Value>) {
                 let text = session.files().read(&path).unwrap();
                 files.push(json!({
                     "path": path, "bytes": entry.metadata.bytes, "lines": lines,
-                    "created": created, "modified": modified, "text": text.as_str(),
+                    "created": milliseconds(created), "modified": milliseconds(modified), "text": text.as_str(),
                 }));
             }
         }

@@ -179,7 +179,8 @@ impl From<AgentError> for Failure {
             | AgentError::SocketFolder(_)
             | AgentError::Unreachable { .. }
             | AgentError::WorkingFolder(_) => Exit::Io,
-            AgentError::OtherVersion { .. }
+            AgentError::NotFound { .. }
+            | AgentError::OtherVersion { .. }
             | AgentError::TooManyClients
             | AgentError::Unresponsive { .. } => Exit::InUse,
             AgentError::NotStartedByProgram | AgentError::OtherAnchor | AgentError::Unsupported => {
@@ -214,7 +215,7 @@ impl From<FileError> for Failure {
             FileError::InvalidPattern(reason) => {
                 return Self::usage(
                     format!("Invalid pattern: {reason}."),
-                    "Add -F if it is plain text.",
+                    "Correct or shorten the pattern, or add -F if it is plain text.",
                 );
             }
             FileError::FileTooLarge(_) => (Exit::Other, "Split the text into several files."),

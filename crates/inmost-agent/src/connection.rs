@@ -3,9 +3,10 @@
 use std::io::{self, Read};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::thread;
+use std::time::{Duration, Instant};
 
-use inmost::{FileError, StoreError, ToolOptions};
+use inmost::{FileError, StoreError, ToolOptions, Vault};
 
 use crate::error::AgentError;
 use crate::frame::{self, HELLO, REPLY, REQUEST};
@@ -50,14 +51,27 @@ pub(crate) fn connect(
 /// of every version can be locked.
 ///
 /// # Errors
+/// [`AgentError::NotFound`] if a process holds the store and no agent can be reached: then keys may still be in memory.
 /// [`AgentError::Unresponsive`] and [`AgentError::Unreachable`].
 pub fn lock(store: impl AsRef<Path>) -> Result<bool, AgentError> {
     let store = store.as_ref();
     let hello = Hello { version: VERSION, purpose: Purpose::Lock, folder: None, tool: None };
     match greet(store, &hello, &[])? {
-        None => Ok(false),
+        None => is_free(store).map(|()| false),
         Some((_, Greeting::Refused(refusal))) => Err(refused(store, refusal)),
         Some((stream, _)) => wait_for_end(store, &stream).map(|()| true),
+    }
+}
+
+/// Checks that no process holds the store. An agent that is ending may hold it for a moment.
+fn is_free(store: &Path) -> Result<(), AgentError> {
+    let deadline = Instant::now() + RELEASE;
+    loop {
+        match Vault::open(store) {
+            Err(StoreError::InUse(_)) if Instant::now() < deadline => thread::sleep(PAUSE),
+            Err(StoreError::InUse(process)) => return Err(AgentError::NotFound { process }),
+            _ => return Ok(()),
+        }
     }
 }
 
@@ -195,3 +209,9 @@ fn is_end(error: &io::Error) -> bool {
 
 /// Long enough for an agent that still derives its key, or that lets calls finish before it ends.
 const TIMEOUT: Duration = Duration::from_secs(60);
+
+/// How long a store may still be held after its agent has closed its socket.
+const RELEASE: Duration = Duration::from_secs(1);
+
+/// The time between two attempts to open a store that is held.
+const PAUSE: Duration = Duration::from_millis(20);

@@ -19,6 +19,12 @@ pub enum AgentError {
     CannotStart(String),
     /// The credential arrived malformed at the agent's process.
     InvalidSecret,
+    /// A process holds the store, but no key agent of it can be reached: another user's or another folder's sockets, a
+    /// store that was moved after it was unlocked, or a program that is no key agent.
+    NotFound {
+        /// The process that holds the store, if known.
+        process: Option<u32>,
+    },
     /// This process was not started by [`start`](crate::start).
     NotStartedByProgram,
     /// The store was unlocked with another freshness anchor than the client names, or with none.
@@ -71,6 +77,9 @@ impl AgentError {
             }
             Self::CannotStart(_) => "Try again, or add --foreground.",
             Self::InvalidSecret => "Please report it as an error in inmost.",
+            Self::NotFound { .. } => {
+                "If that process is a key agent, use its XDG_RUNTIME_DIR and the path with which the store was unlocked, or end it with SIGTERM. Otherwise wait for it."
+            }
             Self::NotStartedByProgram => "Use `inmost unlock`.",
             Self::OtherAnchor => {
                 "Lock it with `inmost lock`, then unlock it with the anchor, or leave out the anchor."
@@ -118,6 +127,13 @@ impl fmt::Display for AgentError {
                 write!(f, "The key agent could not be started: {reason}.")
             }
             Self::InvalidSecret => f.write_str("The key agent received a malformed credential."),
+            Self::NotFound { process } => {
+                match process {
+                    Some(process) => write!(f, "Process {process}")?,
+                    None => f.write_str("Another process")?,
+                }
+                f.write_str(" holds the store, and no key agent of it can be reached.")
+            }
             Self::NotStartedByProgram => {
                 f.write_str("This command is internal: only the program itself runs it.")
             }

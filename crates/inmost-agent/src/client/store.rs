@@ -11,6 +11,7 @@ use crate::request::Request;
 use crate::requests::file;
 use crate::requests::search::Search;
 use crate::requests::tool::RunCommand;
+use crate::wiped::WipedPath;
 
 impl UnlockedStore for Client {
     fn run_command(
@@ -23,19 +24,19 @@ impl UnlockedStore for Client {
     }
 
     fn metadata(&self, path: &str) -> Result<Metadata, FileError> {
-        self.file(file::Metadata { path: path.to_owned() }, "")
+        self.file(file::Metadata { path: wiped(path) }, "")
     }
 
     fn read(&self, path: &str, lines: Option<LineRange>) -> Result<FileText, FileError> {
-        self.file(file::Read { path: path.to_owned(), lines }, "")
+        self.file(file::Read { path: wiped(path), lines }, "")
     }
 
     fn write(&self, path: &str, text: &str) -> Result<(), FileError> {
-        self.file(file::Write { path: path.to_owned() }, text)
+        self.file(file::Write { path: wiped(path) }, text)
     }
 
     fn append(&self, path: &str, text: &str) -> Result<(), FileError> {
-        self.file(file::Append { path: path.to_owned() }, text)
+        self.file(file::Append { path: wiped(path) }, text)
     }
 
     fn list(
@@ -44,7 +45,7 @@ impl UnlockedStore for Client {
         after: Option<&PageCursor>,
         most: usize,
     ) -> Result<Page<FolderEntry>, FileError> {
-        self.file(file::List { path: path.to_owned(), after: after.cloned(), most }, "")
+        self.file(file::List { path: wiped(path), after: after.cloned(), most }, "")
     }
 
     fn walk(
@@ -54,7 +55,7 @@ impl UnlockedStore for Client {
         after: Option<&PageCursor>,
         most: usize,
     ) -> Result<Page<WalkEntry>, FileError> {
-        let (path, after) = (path.to_owned(), after.cloned());
+        let (path, after) = (wiped(path), after.cloned());
         self.file(file::Walk { path, max_depth, after, most }, "")
     }
 
@@ -65,16 +66,16 @@ impl UnlockedStore for Client {
         after: Option<&PageCursor>,
         most: usize,
     ) -> Result<Page<SearchMatch>, FileError> {
-        let (path, query, after) = (path.to_owned(), query.clone(), after.cloned());
+        let (path, query, after) = (wiped(path), query.clone(), after.cloned());
         self.file(Search { path, query, after, most }, "")
     }
 
     fn remove(&self, path: &str) -> Result<(), FileError> {
-        self.file(file::Remove { path: path.to_owned() }, "")
+        self.file(file::Remove { path: wiped(path) }, "")
     }
 
     fn rename(&self, old: &str, new: &str) -> Result<(), FileError> {
-        self.file(file::Rename { old: old.to_owned(), new: new.to_owned() }, "")
+        self.file(file::Rename { old: wiped(old), new: wiped(new) }, "")
     }
 }
 
@@ -87,4 +88,8 @@ impl Client {
     ) -> Result<R::Reply, FileError> {
         self.connection().call(request, text.as_bytes(), &mut |_| {})
     }
+}
+
+fn wiped(path: &str) -> WipedPath {
+    WipedPath::new(path.to_owned())
 }

@@ -6,10 +6,11 @@ use inmost::{
 use serde::{Deserialize, Serialize};
 
 use crate::request::{Context, Request};
+use crate::wiped::WipedPath;
 
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Metadata {
-    pub(crate) path: String,
+    pub(crate) path: WipedPath,
 }
 
 impl Request for Metadata {
@@ -26,7 +27,7 @@ impl Request for Metadata {
 
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Read {
-    pub(crate) path: String,
+    pub(crate) path: WipedPath,
     pub(crate) lines: Option<LineRange>,
 }
 
@@ -45,7 +46,7 @@ impl Request for Read {
 /// The body is the text.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Write {
-    pub(crate) path: String,
+    pub(crate) path: WipedPath,
 }
 
 impl Request for Write {
@@ -63,7 +64,7 @@ impl Request for Write {
 /// The body is the text.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Append {
-    pub(crate) path: String,
+    pub(crate) path: WipedPath,
 }
 
 impl Request for Append {
@@ -80,7 +81,7 @@ impl Request for Append {
 
 #[derive(Serialize, Deserialize)]
 pub(crate) struct List {
-    pub(crate) path: String,
+    pub(crate) path: WipedPath,
     pub(crate) after: Option<PageCursor>,
     pub(crate) most: usize,
 }
@@ -99,7 +100,7 @@ impl Request for List {
 
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Walk {
-    pub(crate) path: String,
+    pub(crate) path: WipedPath,
     pub(crate) max_depth: usize,
     pub(crate) after: Option<PageCursor>,
     pub(crate) most: usize,
@@ -120,7 +121,7 @@ impl Request for Walk {
 
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Remove {
-    pub(crate) path: String,
+    pub(crate) path: WipedPath,
 }
 
 impl Request for Remove {
@@ -137,8 +138,8 @@ impl Request for Remove {
 
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Rename {
-    pub(crate) old: String,
-    pub(crate) new: String,
+    pub(crate) old: WipedPath,
+    pub(crate) new: WipedPath,
 }
 
 impl Request for Rename {

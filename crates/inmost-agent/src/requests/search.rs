@@ -7,11 +7,11 @@ use serde::{Deserialize, Serialize};
 
 use super::file::MAX_PAGE;
 use crate::request::{Context, Reply, Request};
-use crate::wiped::Wiped;
+use crate::wiped::{Wiped, WipedPath};
 
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Search {
-    pub(crate) path: String,
+    pub(crate) path: WipedPath,
     pub(crate) query: SearchQuery,
     pub(crate) after: Option<PageCursor>,
     pub(crate) most: usize,

@@ -14,6 +14,7 @@ pub mod files;
 mod guard;
 pub mod local;
 pub mod memory;
+mod poison;
 #[cfg(any(test, feature = "testing"))]
 pub mod recording;
 #[cfg(feature = "redb")]

@@ -28,6 +28,7 @@ use redb::backends::FileBackend;
 use redb::{Database, Durability, ReadOnlyTable, ReadableDatabase, ReadableTable, TableDefinition};
 
 use crate::guard::guarded;
+use crate::poison::Poison;
 use inmost_storage::{Address, Batch, Engine, StorageError};
 
 use crate::files;
@@ -38,7 +39,7 @@ pub(crate) struct RedbEngine {
     folder: PathBuf,
     /// Whether any change was applied after the last sync.
     unsynced: AtomicBool,
-    poisoned: AtomicBool,
+    poison: Poison,
 }
 
 impl RedbEngine {
@@ -94,26 +95,14 @@ impl RedbEngine {
             handle: Handle::open(&folder.join(DATABASE))?,
             folder: folder.to_path_buf(),
             unsynced: AtomicBool::new(false),
-            poisoned: AtomicBool::new(false),
+            poison: Poison::default(),
         })
-    }
-
-    fn check_usable(&self) -> Result<(), StorageError> {
-        let poisoned = self.poisoned.load(Ordering::SeqCst);
-        if poisoned { Err(StorageError::Poisoned) } else { Ok(()) }
-    }
-
-    fn poison_on_error<T>(&self, result: Result<T, StorageError>) -> Result<T, StorageError> {
-        if result.is_err() {
-            self.poisoned.store(true, Ordering::SeqCst);
-        }
-        result
     }
 }
 
 impl Engine for RedbEngine {
     fn get_many(&self, addresses: &[Address]) -> Result<Vec<Option<Vec<u8>>>, StorageError> {
-        self.check_usable()?;
+        self.poison.check()?;
         self.handle.read(|records| {
             addresses
                 .iter()
@@ -127,7 +116,7 @@ impl Engine for RedbEngine {
         after: Option<&Address>,
         limit: usize,
     ) -> Result<Vec<(Address, Vec<u8>)>, StorageError> {
-        self.check_usable()?;
+        self.poison.check()?;
         let from = after.map_or(Bound::Unbounded, |address| Bound::Excluded(&address.0));
         self.handle.read(|records| {
             records
@@ -142,7 +131,7 @@ impl Engine for RedbEngine {
     }
 
     fn apply(&self, batch: &Batch) -> Result<(), StorageError> {
-        self.check_usable()?;
+        self.poison.check()?;
         batch.check_bounds()?;
         // redb allows one writer at a time, so the expected root cannot change before the commit.
         let applied = self.handle.call(|db| {
@@ -167,11 +156,11 @@ impl Engine for RedbEngine {
             self.unsynced.store(true, Ordering::SeqCst);
             Ok(Ok(change.commit()?))
         });
-        self.poison_on_error(applied)?
+        self.poison.on_error(applied)?
     }
 
     fn sync(&self) -> Result<(), StorageError> {
-        self.check_usable()?;
+        self.poison.check()?;
         let synced = self.handle.call(|db| {
             let change = db.begin_write()?;
             if self.unsynced.swap(false, Ordering::SeqCst) {
@@ -179,11 +168,11 @@ impl Engine for RedbEngine {
             }
             Ok(())
         });
-        self.poison_on_error(synced)
+        self.poison.on_error(synced)
     }
 
     fn size(&self) -> Result<u64, StorageError> {
-        self.check_usable()?;
+        self.poison.check()?;
         Ok(files::size_below(&self.folder)?)
     }
 

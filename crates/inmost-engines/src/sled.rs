@@ -25,12 +25,12 @@ use std::fs::{self, File, TryLockError};
 use std::io;
 use std::ops::Bound;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::guard::guarded;
+use crate::poison::Poison;
 use inmost_storage::{Address, Batch, Engine, StorageError};
 
 use crate::files;
@@ -44,7 +44,7 @@ pub(crate) struct SledEngine {
     /// Allows one writer at a time: the lab tested no other case, and the expected root must not change
     /// before the batch is applied.
     writer: Mutex<()>,
-    poisoned: AtomicBool,
+    poison: Poison,
 }
 
 impl SledEngine {
@@ -102,26 +102,14 @@ impl SledEngine {
             log,
             folder: folder.to_path_buf(),
             writer: Mutex::new(()),
-            poisoned: AtomicBool::new(false),
+            poison: Poison::default(),
         })
-    }
-
-    fn check_usable(&self) -> Result<(), StorageError> {
-        let poisoned = self.poisoned.load(Ordering::SeqCst);
-        if poisoned { Err(StorageError::Poisoned) } else { Ok(()) }
-    }
-
-    fn poison_on_error<T>(&self, result: Result<T, StorageError>) -> Result<T, StorageError> {
-        if result.is_err() {
-            self.poisoned.store(true, Ordering::SeqCst);
-        }
-        result
     }
 }
 
 impl Engine for SledEngine {
     fn get_many(&self, addresses: &[Address]) -> Result<Vec<Option<Vec<u8>>>, StorageError> {
-        self.check_usable()?;
+        self.poison.check()?;
         self.handle.call(|db| {
             addresses
                 .iter()
@@ -135,7 +123,7 @@ impl Engine for SledEngine {
         after: Option<&Address>,
         limit: usize,
     ) -> Result<Vec<(Address, Vec<u8>)>, StorageError> {
-        self.check_usable()?;
+        self.poison.check()?;
         let from = after.map_or(Bound::Unbounded, |address| Bound::Excluded(address.0));
         let page: Vec<_> = self
             .handle
@@ -145,7 +133,7 @@ impl Engine for SledEngine {
 
     fn apply(&self, batch: &Batch) -> Result<(), StorageError> {
         let _writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
-        self.check_usable()?;
+        self.poison.check()?;
         batch.check_bounds()?;
         if let Some((root, expected)) = &batch.expect {
             let found = self.handle.call(|db| db.get(root.0))?;
@@ -160,17 +148,17 @@ impl Engine for SledEngine {
         for address in &batch.deletes {
             changes.remove(&address.0);
         }
-        self.poison_on_error(self.handle.call(|db| db.apply_batch(changes)))
+        self.poison.on_error(self.handle.call(|db| db.apply_batch(changes)))
     }
 
     fn sync(&self) -> Result<(), StorageError> {
-        self.check_usable()?;
+        self.poison.check()?;
         let flushed = self.handle.call(|db| db.flush());
-        self.poison_on_error(flushed.and_then(|_| Ok(self.log.sync_data()?)))
+        self.poison.on_error(flushed.and_then(|_| Ok(self.log.sync_data()?)))
     }
 
     fn size(&self) -> Result<u64, StorageError> {
-        self.check_usable()?;
+        self.poison.check()?;
         Ok(files::size_below(&self.folder)?)
     }
 

@@ -20,7 +20,7 @@ use inmost_format::header::{Credential, Enrolment, SlotKind};
 use inmost_format::header::{Header, HeaderError};
 use inmost_format::header::{NewHeader, Unlocked};
 use inmost_format::header::{SlotLabel, unlock_first};
-use inmost_format::record::{Flaw, HeaderId, Kind, Sealer};
+use inmost_format::record::{Flaw, Kind, Sealer};
 use inmost_storage::{Engine, EngineKind, HeaderCopy, Storage, StorageError};
 
 /// A locked store. It can only be unlocked: no method reads its content.
@@ -105,7 +105,8 @@ impl Vault {
     /// [`StoreError::WrongPassphrase`], [`StoreError::KdfOutOfBounds`], [`StoreError::OutOfMemory`],
     /// [`StoreError::RolledBack`], [`StoreError::HeaderRolledBack`], [`StoreError::ForeignAnchor`],
     /// [`StoreError::Tampered`], [`StoreError::UntrustedFile`], [`StoreError::Storage`], [`StoreError::DiskFull`],
-    /// [`StoreError::Io`]. The vault still holds the store then, for another attempt. [`StoreError::InUse`] with this process's own id if the vault was unlocked before.
+    /// [`StoreError::Io`]. The vault still holds the store then, for another attempt. [`StoreError::InUse`] with this
+    /// process's own id if the vault was unlocked before.
     pub fn unlock(&mut self, passphrase: &Passphrase) -> Result<Session, StoreError> {
         self.unlock_with(passphrase)
     }
@@ -353,35 +354,6 @@ impl VaultOptions {
     }
 }
 
-impl Session {
-    /// Completes work that a crash interrupted.
-    fn settle(&self, header: Option<HeaderId>, skip: Option<u64>) -> Result<(), StoreError> {
-        if header.is_some() || skip.is_some() {
-            self.exclusive(|exclusive| {
-                exclusive.commit(|txn| {
-                    header.map_or(Ok(()), |header| txn.bind_header(header))?;
-                    skip.map_or(Ok(()), |commit| txn.skip_commits(commit))?;
-                    Ok::<(), StoreError>(())
-                })
-            })?;
-        } else {
-            // This also writes a new anchor if it was missing.
-            self.read(|open| {
-                open.remember();
-                Ok::<(), StoreError>(())
-            })?;
-        }
-        // On a full disk the remaining space is left to the application's own calls.
-        let can_reap = |open: &Open| {
-            Ok::<_, StoreError>(!open.storage().is_short_of_room() && super::reap::is_due(open)?)
-        };
-        if self.read(can_reap)? {
-            self.exclusive(|exclusive| (0..REAP_ROUNDS).try_for_each(|_| exclusive.reap()))?;
-        }
-        Ok(())
-    }
-}
-
 /// How to handle a store that is older than its anchor.
 #[derive(Clone, Copy)]
 pub(super) enum Rollback {
@@ -412,6 +384,3 @@ pub(crate) fn occupied(error: StorageError) -> StoreError {
         error => error.into(),
     }
 }
-
-/// Durable steps of reaping that one unlock makes at most. Later commits do the rest.
-const REAP_ROUNDS: usize = 16;

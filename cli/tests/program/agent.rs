@@ -1,10 +1,11 @@
 //! `inmost unlock` and the key agent that it starts.
 
+mod isolation;
+mod lifetime;
 mod strangers;
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
@@ -13,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::inmost::{Ended, PASSPHRASE, Place, create, run};
+use crate::inmost::{Ended, Place, create, run};
 
 const LOCKED: &str = "Error: Memory is locked. The user can unlock it with `inmost unlock`.";
 
@@ -126,59 +127,6 @@ fn status_shows_the_agent_and_the_protections() {
 }
 
 #[test]
-fn idle_connections_do_not_keep_it_unlocked() {
-    let place = Place::with_store();
-    let agent = place.unlock(&["--idle", "3s"]);
-    let mut talk = Talk::with(&place);
-    for _ in 0..8 {
-        thread::sleep(Duration::from_millis(500));
-        assert_eq!(talk.ask(VIEW)["is_error"], false, "use puts it off");
-    }
-    let start = Instant::now();
-    wait_until("it locks", || is_gone(agent));
-    assert!(start.elapsed() > Duration::from_secs(1), "{:?}", start.elapsed());
-    let answer = talk.ask(VIEW);
-    assert_eq!(answer, json!({ "content": LOCKED, "is_error": true }));
-    talk.end().expect_failure(18, "locked in the meantime");
-    place.run(["ls"], "").expect(0);
-}
-
-#[test]
-fn looking_at_its_status_does_not_keep_it_unlocked() {
-    let place = Place::with_store();
-    let agent = place.unlock(&["--idle", "2s"]);
-    // Asked for its status all the time, an agent that took this for use would never lock.
-    wait_until("it locks", || place.agent() != Some(agent));
-    wait_until("it ends", || is_gone(agent));
-}
-
-#[test]
-fn it_locks_after_its_time_however_much_it_is_used() {
-    let place = Place::with_store();
-    let agent = place.unlock(&["--for", "2s"]);
-    let mut talk = Talk::with(&place);
-    let start = Instant::now();
-    while talk.ask(VIEW)["is_error"] == false {
-        assert!(start.elapsed() < Duration::from_secs(60), "it locks");
-        thread::sleep(Duration::from_millis(100));
-    }
-    wait_until("it ends", || is_gone(agent));
-    talk.end().expect(18);
-}
-
-#[test]
-fn signals_that_end_a_process_lock_it_first() {
-    for name in ["-TERM", "-INT", "-HUP"] {
-        let place = Place::with_files(&[("/memories/a", "kept")]);
-        let agent = place.unlock(&[]);
-        signal(agent, name);
-        wait_until(name, || is_gone(agent));
-        assert_eq!(fs::read_dir(place.runtime().join("inmost")).unwrap().count(), 0);
-        assert_eq!(place.cat("/memories/a"), "kept");
-    }
-}
-
-#[test]
 fn leftovers_of_a_killed_agent_do_not_block_the_next() {
     let place = Place::with_files(&[("/memories/a", "kept")]);
     let first = place.unlock(&[]);
@@ -196,52 +144,6 @@ fn leftovers_of_a_killed_agent_do_not_block_the_next() {
     let second = place.unlock(&[]);
     assert_ne!(first, second);
     assert_eq!(ask(&place, &["cat", "/memories/a"], "").expect(0).out, "kept");
-}
-
-#[test]
-fn a_call_under_way_is_finished_before_it_locks() {
-    let place = Place::with_store();
-    let agent = place.unlock(&[]);
-    let text = "0123456789abcde\n".repeat(1 << 20);
-    let mut talk = Talk::with(&place);
-    talk.send(&create("/memories/long", &text));
-    // The call is in transit or has begun. In both cases it is done completely or not at all.
-    wait_until("it has begun", || place.store().join("gen-0000000000000001").exists());
-    place.run(["lock"], "").expect(0);
-    wait_until("its process is gone", || is_gone(agent));
-    let answer = talk.receive();
-    let there = place.run(["cat", "/memories/long"], "");
-    if answer["is_error"] == false {
-        assert!(there.expect(0).out == text);
-        talk.end().expect(0);
-    } else {
-        there.expect(1);
-        talk.end();
-    }
-    place.run(["check"], "").expect(0);
-}
-
-#[test]
-fn a_lock_waits_for_a_long_request() {
-    let place = Place::with_store();
-    let text = "line of text\n".repeat(1 << 20);
-    let calls: String = (0..4).map(|n| create(&format!("/memories/{n}"), &text)).collect();
-    place.run(["call"], &calls).expect(0);
-    let agent = place.unlock(&[]);
-    let mut purge = without_passphrase(&place, &["purge"]);
-    let mut purge =
-        purge.stdout(Stdio::piped()).stderr(Stdio::piped()).stdin(Stdio::null()).spawn().unwrap();
-    // Two generations exist during a rewrite.
-    wait_until("it has begun", || {
-        place.store().join("gen-0000000000000002").exists() || purge.try_wait().unwrap().is_some()
-    });
-    place.run(["lock"], "").expect(0);
-    wait_until("its process is gone", || is_gone(agent));
-    assert!(!place.store().join("gen-0000000000000001").exists(), "it came to its end");
-    // The request for the size afterwards may come too late.
-    let code = Ended::of(purge.wait_with_output().unwrap()).code;
-    assert!(matches!(code, Some(0 | 18)), "{code:?}");
-    place.run(["check"], "").expect(0);
 }
 
 #[test]
@@ -304,65 +206,6 @@ fn in_the_foreground_it_runs_in_the_same_process() {
     assert_eq!(place.agent(), Some(child.id()));
     signal(child.id(), "-TERM");
     assert!(child.wait().unwrap().success());
-}
-
-#[test]
-fn only_its_user_can_access_the_socket_under_any_umask() {
-    for mask in ["000", "022", "777"] {
-        let place = Place::with_store();
-        let inner = place.command(["unlock"]);
-        let mut command = place.bare_command(["--version"]);
-        command = {
-            let mut shell = Command::new("sh");
-            shell.args(["-c", &format!("umask {mask}; exec \"$@\""), "sh"]);
-            shell.arg(inner.get_program()).args(inner.get_args());
-            shell.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
-            shell.env("INMOST_PASSPHRASE", PASSPHRASE);
-            shell
-        };
-        run(&mut command, b"").expect(0);
-        let mode =
-            |path: PathBuf| fs::symlink_metadata(path).unwrap().permissions().mode() & 0o7777;
-        assert_eq!(mode(place.runtime().join("inmost")), 0o700, "{mask}");
-        assert_eq!(mode(socket(&place)), 0o600, "{mask}");
-        ask(&place, &["write", "/memories/a"], "text").expect(0);
-        for file in place.files_on_disk() {
-            assert_eq!(mode(file), 0o600, "{mask}");
-        }
-    }
-}
-
-#[test]
-fn a_folder_for_sockets_that_others_reach_or_that_is_a_link_is_not_used() {
-    let place = Place::with_store();
-    let folder = place.runtime().join("inmost");
-    fs::create_dir(&folder).unwrap();
-    fs::set_permissions(&folder, fs::Permissions::from_mode(0o755)).unwrap();
-    place.run(["unlock"], "").expect_failure(1, "is not private to this user");
-    place.run(["ls"], "").expect(0);
-    fs::remove_dir(&folder).unwrap();
-    let elsewhere = place.beside("elsewhere");
-    fs::create_dir(&elsewhere).unwrap();
-    fs::set_permissions(&elsewhere, fs::Permissions::from_mode(0o700)).unwrap();
-    std::os::unix::fs::symlink(&elsewhere, &folder).unwrap();
-    place.run(["unlock"], "").expect_failure(1, "is not private to this user");
-    place.run(["ls"], "").expect(0);
-    assert_eq!(fs::read_dir(&elsewhere).unwrap().count(), 0);
-}
-
-#[test]
-fn without_a_runtime_folder_it_makes_a_private_one() {
-    let place = Place::with_store();
-    let temporary = place.beside("tmp");
-    fs::create_dir(&temporary).unwrap();
-    let mut unlock = place.command(["unlock"]);
-    run(unlock.env_remove("XDG_RUNTIME_DIR").env("TMPDIR", &temporary), b"").expect(0);
-    let user = fs::metadata(&temporary).unwrap().uid();
-    let folder = temporary.join(format!("inmost-{user}"));
-    assert_eq!(fs::metadata(&folder).unwrap().permissions().mode() & 0o7777, 0o700);
-    let mut lock = place.bare_command(["lock", "--store"]);
-    lock.arg(place.store()).env_remove("XDG_RUNTIME_DIR").env("TMPDIR", &temporary);
-    assert!(run(&mut lock, b"").expect(0).out.starts_with("Locked"));
 }
 
 #[test]
@@ -429,38 +272,9 @@ fn another_store_at_the_same_path_is_not_taken_for_the_unlocked_one() {
     let init = ["init", "--kdf-memory-mib", "19", "--kdf-passes", "2"];
     place.run(init, "").expect(0);
     assert_eq!(place.run(["ls"], "").expect(0).out, "");
-    wait_until("nobody could have reached it any more", || is_gone(agent));
+    wait_until("an agent that no client can find any more ends", || is_gone(agent));
     place.unlock(&[]);
     assert_eq!(ask(&place, &["ls"], "").expect(0).out, "");
-}
-
-#[test]
-fn the_passphrase_is_not_in_the_environment_of_the_agent() {
-    let place = Place::with_store();
-    let agent = place.unlock(&[]);
-    let environment = fs::read(format!("/proc/{agent}/environ")).unwrap();
-    assert!(!String::from_utf8_lossy(&environment).contains(PASSPHRASE));
-    assert_eq!(fs::read_link(format!("/proc/{agent}/cwd")).unwrap(), PathBuf::from("/"));
-    for descriptor in 0..3 {
-        let leads_to = fs::read_link(format!("/proc/{agent}/fd/{descriptor}")).unwrap();
-        assert_eq!(leads_to, PathBuf::from("/dev/null"));
-    }
-}
-
-#[test]
-fn the_agent_inherits_no_open_descriptors() {
-    let place = Place::with_store();
-    let inner = place.command(["unlock"]);
-    let mut shell = Command::new("sh");
-    shell.args(["-c", "exec 7>held; flock 7; \"$@\"", "sh"]).current_dir(place.beside(""));
-    shell.arg(inner.get_program()).args(inner.get_args());
-    shell.env("INMOST_PASSPHRASE", PASSPHRASE).env("XDG_RUNTIME_DIR", place.runtime());
-    run(&mut shell, b"").expect(0);
-    let agent = place.agent().unwrap();
-    for descriptor in fs::read_dir(format!("/proc/{agent}/fd")).unwrap() {
-        let leads_to = fs::read_link(descriptor.unwrap().path()).unwrap();
-        assert_ne!(leads_to, place.beside("held"));
-    }
 }
 
 #[test]

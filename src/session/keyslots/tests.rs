@@ -1,13 +1,11 @@
-//! Tests of changes to keyslots, and of rotation.
-
-use std::collections::BTreeMap;
-use std::error::Error;
-use std::sync::{Arc, Mutex};
-
-use std::time::{Duration, SystemTime};
+//! Tests of changes to keyslots.
 
 use inmost_format::crypto::cost::KdfCost;
 use inmost_format::header::{Credential, SlotKind, SlotLabel};
+use std::collections::BTreeMap;
+use std::error::Error;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, SystemTime};
 
 use super::*;
 use crate::session::{AnchorStatus, FreshnessAnchor, VaultOptions};
@@ -22,8 +20,10 @@ use inmost_format::header::fixtures::{Secrets, TINY, with_checksum};
 use inmost_storage::{Address, AnchorSlot, EngineKind, HeaderCopy, Storage};
 
 mod anchors;
+mod cost;
 mod faults;
 mod replay;
+mod rotation;
 
 /// A store in memory that is unlocked like any other, but at the lowest KDF cost.
 struct Store {
@@ -285,67 +285,6 @@ fn a_new_passphrase_inherits_label_and_a_cost_that_is_not_too_low() {
 }
 
 #[test]
-fn a_rotation_keeps_one_credential_and_every_file() {
-    let secrets = Secrets::new(1);
-    let store = Store::create(secrets.passphrase());
-    let session = store.unlock(secrets.passphrase()).unwrap();
-    let label = SlotLabel::parse("kept").unwrap();
-    session.add_slot(&tiny(secrets.keyfile()).label(label)).unwrap();
-    session.add_slot(&tiny(secrets.recovery())).unwrap();
-    let created = session.slots().unwrap()[1].created();
-    session.files().write("/memories/doomed", "deleted before").unwrap();
-    session.files().remove("/memories/doomed").unwrap();
-    session.lock();
-    let (before, headers) = (store.records(), store.headers());
-
-    let session = store.unlock(secrets.passphrase()).unwrap();
-    let mut records = 0;
-    let dropped =
-        session.with_progress(|written| records = written).rotate(secrets.keyfile()).unwrap();
-    assert_eq!(numbers(&dropped), [0, 2]);
-    assert!(records > 8);
-    assert_whole(&session);
-    let slots = session.slots().unwrap();
-    assert_eq!(numbers(&slots), [0]);
-    assert_eq!((slots[0].label(), slots[0].kdf_cost()), ("kept", Some(TINY)));
-    assert_eq!(slots[0].created(), created, "the credential is no newer");
-    assert!(slots[0].is_current());
-    assert_eq!(session.status().unwrap().anchor, AnchorStatus::Active);
-    session.files().write("/memories/later", "goes on").unwrap();
-    session.lock();
-
-    let after = store.records();
-    assert!(before.keys().all(|address| !after.contains_key(address)));
-    let old: Vec<_> = before.values().collect();
-    assert!(!after.values().any(|value| old.contains(&value)));
-    for dropped in [secrets.passphrase(), secrets.recovery(), secrets.raw()] {
-        assert!(!store.opens(dropped));
-    }
-    let session = store.unlock(secrets.keyfile()).unwrap();
-    assert_eq!(session.status().unwrap().anchor, AnchorStatus::Active, "it was renewed");
-    assert_eq!(session.files().read("/memories/later").unwrap().as_str(), "goes on");
-    session.lock();
-
-    // The old header names a generation that no longer exists.
-    store.put_back(&headers);
-    assert!(matches!(store.unlock(secrets.passphrase()), Err(StoreError::Tampered { .. })));
-}
-
-#[test]
-fn a_rotation_for_a_credential_that_opens_nothing_is_refused() {
-    let (right, wrong) = (Secrets::new(1), Secrets::new(2));
-    let store = Store::create(right.passphrase());
-    let session = store.unlock(right.passphrase()).unwrap();
-    let refused = session.rotate(wrong.passphrase());
-    assert!(matches!(refused, Err(StoreError::WrongPassphrase)));
-    let refused = session.rotate(right.raw());
-    assert!(matches!(refused, Err(StoreError::WrongKey(SlotKind::RawKey))));
-    assert_whole(&session);
-    session.lock();
-    assert!(store.opens(right.passphrase()));
-}
-
-#[test]
 fn a_store_in_memory_has_no_slots() {
     let session = Session::in_memory().unwrap();
     let secrets = Secrets::new(1);
@@ -355,86 +294,6 @@ fn a_store_in_memory_has_no_slots() {
     assert!(matches!(session.remove_slot(0), Err(StoreError::InMemory)));
     assert!(matches!(session.rotate(secrets.raw()), Err(StoreError::InMemory)));
     session.files().write("/memories/a", "goes on").unwrap();
-}
-
-/// A header of eight slots of kind 1 or 2 that ask for this cost, with a correct checksum. Anyone can forge it.
-fn forged(revision: u8, store: &Store, cost: [u32; 3]) -> Vec<u8> {
-    let mut header: [u8; HEADER_BYTES] = store.headers()[0].clone().try_into().unwrap();
-    header[32] = revision;
-    for slot in 0..8 {
-        let at = 128 + 256 * slot;
-        header[at..at + 16].fill(0);
-        header[at] = 1;
-        for (field, value) in cost.into_iter().enumerate() {
-            header[at + 4 + 4 * field..][..4].copy_from_slice(&value.to_le_bytes());
-        }
-        header[at + 16] = revision;
-        header[at + 248..at + 256].fill(0);
-    }
-    with_checksum(header).to_vec()
-}
-
-#[test]
-fn headers_that_ask_for_too_much_are_refused_before_anything_is_paid() {
-    let secrets = Secrets::new(1);
-    let store = Store::create(secrets.passphrase());
-    let dearest = [1 << 20, 2, 1];
-    let within = [64 << 10, 8, 1];
-    let (nothing, both) = (store.headers()[0].clone(), forged(9, &store, dearest));
-    for (headers, refused) in [
-        // Each slot is just within its bound, but eight of them exceed the bound of an unlock.
-        ([both.clone(), both.clone()], true),
-        ([both.clone(), nothing.clone()], true),
-        ([nothing.clone(), both], true),
-        // Each copy is just within the bound, but both together are not.
-        ([forged(9, &store, within), forged(8, &store, within)], true),
-        ([nothing.clone(), nothing], false),
-    ] {
-        store.put_back(&headers);
-        let begin = std::time::Instant::now();
-        let unlocked = store.unlock(secrets.passphrase()).map(drop);
-        assert!(
-            begin.elapsed() < Duration::from_millis(500),
-            "one of these derivations takes longer"
-        );
-        match unlocked {
-            Err(StoreError::KdfOutOfBounds(_)) => assert!(refused),
-            Err(error) => panic!("{error}"),
-            Ok(()) => assert!(!refused),
-        }
-    }
-    // Unlocks with other kinds of credential pay nothing. One slot beyond its own bound makes the header unusable for
-    // all.
-    store.put_back(&[forged(9, &store, dearest), forged(9, &store, dearest)]);
-    assert!(matches!(store.unlock(secrets.raw()), Err(StoreError::WrongKey(_))));
-    store.put_back(&[forged(9, &store, [u32::MAX; 3]), forged(9, &store, [u32::MAX; 3])]);
-    assert!(matches!(store.unlock(secrets.raw()), Err(StoreError::KdfOutOfBounds(_))));
-}
-
-#[test]
-fn a_slot_that_could_not_be_unlocked_is_not_made() {
-    let secrets = Secrets::new(1);
-    let store = Store::create(secrets.raw());
-    let session = store.unlock(secrets.raw()).unwrap();
-    let dear = NewSlot::new(secrets.passphrase()).kdf_cost(KdfCost::new(8 << 20, 3, 1));
-    let before = store.headers();
-    assert!(matches!(session.add_slot(&dear), Err(StoreError::KdfOutOfBounds(_))));
-    assert_eq!(store.headers(), before);
-    assert_whole(&session);
-}
-
-#[test]
-fn a_slot_that_both_copies_have_is_paid_for_once() {
-    let secrets = Secrets::new(1);
-    let store = Store::create(secrets.passphrase());
-    let [header, _] = store.headers();
-    // A copy with a forged revision and the right slots does not block the authentic copy.
-    let mut newer: [u8; HEADER_BYTES] = header.clone().try_into().unwrap();
-    newer[32] = 99;
-    store.put_back(&[with_checksum(newer).to_vec(), header]);
-    assert!(store.opens(secrets.passphrase()));
-    let [a, b] = store.headers();
-    assert_eq!(a, b);
 }
 
 #[test]

@@ -1,0 +1,102 @@
+//! When the key agent locks the store and ends.
+
+use super::*;
+
+#[test]
+fn idle_connections_do_not_keep_it_unlocked() {
+    let place = Place::with_store();
+    let agent = place.unlock(&["--idle", "3s"]);
+    let mut talk = Talk::with(&place);
+    for _ in 0..8 {
+        thread::sleep(Duration::from_millis(500));
+        assert_eq!(talk.ask(VIEW)["is_error"], false, "use puts it off");
+    }
+    let start = Instant::now();
+    wait_until("it locks", || is_gone(agent));
+    assert!(start.elapsed() > Duration::from_secs(1), "{:?}", start.elapsed());
+    let answer = talk.ask(VIEW);
+    assert_eq!(answer, json!({ "content": LOCKED, "is_error": true }));
+    talk.end().expect_failure(18, "locked in the meantime");
+    place.run(["ls"], "").expect(0);
+}
+
+#[test]
+fn looking_at_its_status_does_not_keep_it_unlocked() {
+    let place = Place::with_store();
+    let agent = place.unlock(&["--idle", "2s"]);
+    // Asked for its status all the time, an agent that took this for use would never lock.
+    wait_until("it locks", || place.agent() != Some(agent));
+    wait_until("it ends", || is_gone(agent));
+}
+
+#[test]
+fn it_locks_after_its_time_however_much_it_is_used() {
+    let place = Place::with_store();
+    let agent = place.unlock(&["--for", "2s"]);
+    let mut talk = Talk::with(&place);
+    let start = Instant::now();
+    while talk.ask(VIEW)["is_error"] == false {
+        assert!(start.elapsed() < Duration::from_secs(60), "it locks");
+        thread::sleep(Duration::from_millis(100));
+    }
+    wait_until("it ends", || is_gone(agent));
+    talk.end().expect(18);
+}
+
+#[test]
+fn signals_that_end_a_process_lock_it_first() {
+    for name in ["-TERM", "-INT", "-HUP"] {
+        let place = Place::with_files(&[("/memories/a", "kept")]);
+        let agent = place.unlock(&[]);
+        signal(agent, name);
+        wait_until(name, || is_gone(agent));
+        assert_eq!(fs::read_dir(place.runtime().join("inmost")).unwrap().count(), 0);
+        assert_eq!(place.cat("/memories/a"), "kept");
+    }
+}
+
+#[test]
+fn a_call_under_way_is_finished_before_it_locks() {
+    let place = Place::with_store();
+    let agent = place.unlock(&[]);
+    let text = "0123456789abcde\n".repeat(1 << 20);
+    let mut talk = Talk::with(&place);
+    talk.send(&create("/memories/long", &text));
+    // The call is in transit or has begun. In both cases it is done completely or not at all.
+    wait_until("it has begun", || place.store().join("gen-0000000000000001").exists());
+    place.run(["lock"], "").expect(0);
+    wait_until("its process is gone", || is_gone(agent));
+    let answer = talk.receive();
+    let there = place.run(["cat", "/memories/long"], "");
+    if answer["is_error"] == false {
+        assert!(there.expect(0).out == text);
+        talk.end().expect(0);
+    } else {
+        there.expect(1);
+        talk.end();
+    }
+    place.run(["check"], "").expect(0);
+}
+
+#[test]
+fn a_lock_waits_for_a_long_request() {
+    let place = Place::with_store();
+    let text = "line of text\n".repeat(1 << 20);
+    let calls: String = (0..4).map(|n| create(&format!("/memories/{n}"), &text)).collect();
+    place.run(["call"], &calls).expect(0);
+    let agent = place.unlock(&[]);
+    let mut purge = without_passphrase(&place, &["purge"]);
+    let mut purge =
+        purge.stdout(Stdio::piped()).stderr(Stdio::piped()).stdin(Stdio::null()).spawn().unwrap();
+    // Two generations exist during a rewrite.
+    wait_until("it has begun", || {
+        place.store().join("gen-0000000000000002").exists() || purge.try_wait().unwrap().is_some()
+    });
+    place.run(["lock"], "").expect(0);
+    wait_until("its process is gone", || is_gone(agent));
+    assert!(!place.store().join("gen-0000000000000001").exists(), "it came to its end");
+    // The request for the size afterwards may come too late.
+    let code = Ended::of(purge.wait_with_output().unwrap()).code;
+    assert!(matches!(code, Some(0 | 18)), "{code:?}");
+    place.run(["check"], "").expect(0);
+}

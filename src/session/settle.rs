@@ -1,0 +1,43 @@
+//! The work that an unlock does for a process that crashed.
+
+use super::error::StoreError;
+use super::handle::Session;
+use super::open::Open;
+use super::reap;
+use inmost_format::record::HeaderId;
+
+impl Session {
+    /// Completes work that a crash interrupted.
+    pub(super) fn settle(
+        &self,
+        header: Option<HeaderId>,
+        skip: Option<u64>,
+    ) -> Result<(), StoreError> {
+        if header.is_some() || skip.is_some() {
+            self.exclusive(|exclusive| {
+                exclusive.commit(|txn| {
+                    header.map_or(Ok(()), |header| txn.bind_header(header))?;
+                    skip.map_or(Ok(()), |commit| txn.skip_commits(commit))?;
+                    Ok::<(), StoreError>(())
+                })
+            })?;
+        } else {
+            // This also writes a new anchor if it was missing.
+            self.read(|open| {
+                open.remember();
+                Ok::<(), StoreError>(())
+            })?;
+        }
+        // On a full disk the remaining space is left to the application's own calls.
+        let can_reap = |open: &Open| {
+            Ok::<_, StoreError>(!open.storage().is_short_of_room() && reap::is_due(open)?)
+        };
+        if self.read(can_reap)? {
+            self.exclusive(|exclusive| (0..REAP_ROUNDS).try_for_each(|_| exclusive.reap()))?;
+        }
+        Ok(())
+    }
+}
+
+/// Durable steps of reaping that one unlock makes at most. Later commits do the rest.
+const REAP_ROUNDS: usize = 16;

@@ -5,7 +5,7 @@
 //! cargo run --example agent_loop -- claude.inmost 'Plan the garden with me.'
 //! ```
 //!
-//! `ANTHROPIC_BASE_URL` and `ANTHROPIC_MODEL` choose another endpoint and model. The store is created if there is none.
+//! `ANTHROPIC_BASE_URL` and `ANTHROPIC_MODEL` choose another endpoint and model. A missing store is created.
 //! A write is durable before the model reads its result, so the loop may be killed at any time.
 
 use std::env;

@@ -19,7 +19,7 @@ impl Chunk {
         Self { bytes: Wiped::new(vec![0; CHUNK_BYTES]), at: 0, end: 0 }
     }
 
-    /// The unconsumed bytes. Reads once if there are none; empty at the end of the input.
+    /// The unconsumed bytes. Reads once if all bytes are consumed. Empty at the end of the input.
     pub(crate) fn fill(&mut self, reader: &mut impl Read) -> io::Result<&[u8]> {
         while self.at >= self.end {
             match reader.read(&mut self.bytes) {

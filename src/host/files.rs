@@ -84,7 +84,7 @@ impl<'s> Files<'s> {
         self.store.write(path, text)
     }
 
-    /// Appends text to a file, byte for byte, in one atomic step; creates the file if there is none. The change is
+    /// Appends text to a file, byte for byte, in one atomic step; creates a missing file. The change is
     /// durable when this returns.
     ///
     /// # Errors

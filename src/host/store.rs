@@ -44,7 +44,7 @@ pub trait UnlockedStore: Send + Sync {
     /// [`FileError::Store`].
     fn write(&self, path: &str, text: &str) -> Result<(), FileError>;
 
-    /// Appends text to a file, byte for byte; creates the file if there is none.
+    /// Appends text to a file, byte for byte; creates a missing file.
     ///
     /// # Errors
     /// As [`write`](UnlockedStore::write).

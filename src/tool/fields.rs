@@ -60,7 +60,7 @@ impl<O: JsonObject> Fields<O> {
         self.present(name).and_then(JsonValue::string).is_some_and(|text| *text == value)
     }
 
-    /// The name of the command; empty if there is none.
+    /// The name of the command; empty if it is missing.
     pub(super) fn command_name(&self) -> Result<Wiped<String>, ToolError> {
         let Some(value) = self.present("command") else { return Ok(Wiped::default()) };
         let wrong = ToolError::WrongType { field: "command", expected: ExpectedType::String };
@@ -105,7 +105,7 @@ impl<O: JsonObject> Call<'_, O> {
         value.integer().ok_or(ToolError::WrongType { field, expected: ExpectedType::Integer })
     }
 
-    /// Never refused here, because a folder ignores the range, whatever it is.
+    /// Never refused here, because a folder ignores even an invalid range.
     pub(super) fn view_range(&self, field: Field) -> Option<ViewRange> {
         let (_, value) = self.sent(field)?;
         Some(match value.two_integers() {

@@ -104,7 +104,7 @@ pub(crate) fn insert(
     run(session, path, text.len(), plan, |_, _, _, _| Ok(()))
 }
 
-/// Appends text to a file; creates the file if there is none.
+/// Appends text to a file; creates a missing file.
 ///
 /// # Errors
 /// [`FileError::AlreadyExists`] for a folder; [`FileError::NotAFolder`]; a quota.

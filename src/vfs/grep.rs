@@ -69,7 +69,8 @@ impl SearchQuery {
                 // The lines before the last one quote the pattern.
                 let error = error.to_string();
                 let reason = error.lines().last().unwrap_or_default();
-                FileError::InvalidPattern(reason.trim_start_matches("error: ").to_owned())
+                let reason = reason.trim_start_matches("error: ").trim_end_matches('.');
+                FileError::InvalidPattern(reason.to_owned())
             })
     }
 }

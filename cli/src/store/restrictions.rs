@@ -4,7 +4,7 @@ use inmost::{MemoryTool, ToolOptions, UnlockedStore};
 
 use crate::exit::Failure;
 
-/// The restrictions of the memory tool. By default there are none.
+/// The restrictions of the memory tool. The default restricts nothing.
 #[derive(Clone, Default, clap::Args)]
 pub(crate) struct Restrictions {
     /// Refuse every change with `Error: Memory is read-only.`

@@ -4,6 +4,7 @@ use inmost_format::crypto::cost::KdfCost;
 use inmost_format::header::{Credential, SlotKind, SlotLabel};
 use std::collections::BTreeMap;
 use std::error::Error;
+
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 

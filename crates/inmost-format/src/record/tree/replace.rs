@@ -19,7 +19,7 @@ pub struct Owner<'a, S> {
 }
 
 impl<L: Leaf> Body<L> {
-    /// Makes a body of these leaves: a tree, unless there are none.
+    /// Makes a body of these leaves: a tree, or an empty body without leaves.
     pub fn build(
         owner: &mut Owner<'_, impl NodeSink>,
         leaves: Vec<L>,

@@ -55,6 +55,14 @@ impl SearchQuery {
         self
     }
 
+    /// Checks that the pattern is valid, without a store.
+    ///
+    /// # Errors
+    /// [`FileError::InvalidPattern`].
+    pub fn check(&self) -> Result<(), FileError> {
+        self.compile().map(drop)
+    }
+
     /// Compiles the pattern.
     ///
     /// # Errors

@@ -2,7 +2,7 @@
 
 use std::io::{self, IsTerminal};
 
-use inmost::{FileText, SearchMatch, SearchQuery, Session};
+use inmost::{FileText, SearchMatch, SearchQuery};
 use serde::Serialize;
 
 use crate::args::StoreArgs;
@@ -59,8 +59,8 @@ pub(crate) struct Grep {
 impl Grep {
     pub(crate) fn run(&self) -> Result<(), Failure> {
         let query = self.query();
-        // Before anyone is asked for a passphrase.
-        check(&query)?;
+        // Before the prompt for a passphrase.
+        query.check()?;
         let style = Style::of_output();
         let mut has_match = false;
         let store = self.store.open(&OpenOptions::default())?;
@@ -84,13 +84,6 @@ impl Grep {
         let matches = if self.files_with_matches { 1 } else { u64::MAX };
         query.ignore_case(self.ignore_case).max_matches_per_file(matches)
     }
-}
-
-/// Checks that the pattern is valid. Searches an empty store.
-fn check(query: &SearchQuery) -> Result<(), Failure> {
-    let session = Session::in_memory()?;
-    let first = session.files().search("/memories", query.clone()).next();
-    Ok(first.transpose().map(drop)?)
 }
 
 /// The matches of one search, printed file by file.

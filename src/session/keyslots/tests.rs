@@ -1,12 +1,12 @@
 //! Tests of changes to keyslots.
 
-use inmost_format::crypto::cost::KdfCost;
-use inmost_format::header::{Credential, SlotKind, SlotLabel};
 use std::collections::BTreeMap;
 use std::error::Error;
-
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
+
+use inmost_format::crypto::cost::KdfCost;
+use inmost_format::header::{Credential, SlotKind, SlotLabel};
 
 use super::*;
 use crate::session::{AnchorStatus, FreshnessAnchor, VaultOptions};

@@ -9,7 +9,7 @@ use crate::session::{Open, Session, StoreError, open};
 use inmost_format::record::node::{Entries, Entry, FileInfo, Name, Text, TextCount, Totals, What};
 use inmost_format::record::tree::{Body, Inner, Leaf, Summary};
 use inmost_format::record::{Depth, Flaw, Kind, Node, ObjectId, RecordError, RecordId, Tag};
-use inmost_storage::Address;
+use inmost_storage::{Address, StorageError};
 
 /// The result of a check.
 #[derive(Clone, Debug, Default)]
@@ -49,8 +49,8 @@ pub struct StoreProblem {
 }
 
 impl Session {
-    /// Checks the whole store: authenticates every record, walks the tree, compares tags, counts and totals, and counts
-    /// orphaned records. Changes nothing. Writers wait meanwhile; readers do not.
+    /// Checks the whole store: authenticates every record, walks the tree, compares tags, counts and totals, compares
+    /// the journal with what it should hold, and counts orphaned records. Changes nothing. Writers wait meanwhile; readers do not.
     ///
     /// # Errors
     /// [`StoreError::Locked`], [`StoreError::Halted`], [`StoreError::Io`], [`StoreError::Storage`]. Damage is not an
@@ -76,6 +76,7 @@ impl Session {
                     seen: 0,
                     progress,
                 };
+                check.engine()?;
                 check.tree()?;
                 check.records()?;
                 Ok(check.report)
@@ -106,6 +107,15 @@ struct FolderWalk {
 type Walked<T> = Option<T>;
 
 impl<P: FnMut(u64)> Check<'_, P> {
+    /// Checks what the engine keeps beside the records: the journal.
+    fn engine(&mut self) -> Result<(), StoreError> {
+        match self.open.engine().verify() {
+            Err(StorageError::Corrupt(_)) => self.report.add(&[], "the journal", "is damaged"),
+            verified => verified?,
+        }
+        Ok(())
+    }
+
     fn tree(&mut self) -> Result<(), StoreError> {
         let root = self.open.root().clone();
         self.reached.insert(self.open.sealer().address(RecordId::ROOT));

@@ -112,8 +112,7 @@ impl Exclusive<'_> {
             return Ok(());
         };
         let before = self.switch(engine, next, root, root_value)?;
-        // The new generation is durable and named, and the old one is synced, so a failed close loses nothing.
-        let _ = before.close();
+        before.discard();
         self.session().read(|open| {
             open.renew_anchor();
             let removed = open.storage().remove_generation(old);
@@ -181,7 +180,7 @@ pub(super) fn write_generation(
         sort(&*scratch, &*engine, progress)?;
         Ok(engine)
     });
-    let _ = scratch.close();
+    scratch.discard();
     scratch_storage.remove_generation(scratch_number)?;
     let engine = engine?;
 

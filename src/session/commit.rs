@@ -45,6 +45,9 @@ impl Session {
                 commit_delay.enqueue();
                 drop(queue);
                 self.wait(number)?;
+                if lock(&self.shared.progress).take_refusal(number) {
+                    return Err(StoreError::DiskFull.into());
+                }
                 return Ok(value);
             }
             if queue.group.is_empty() {
@@ -82,7 +85,7 @@ impl Session {
         Ok((value, txn.into_overlay()))
     }
 
-    /// Waits until the group of this number is durable. Commits it if no other thread is leading.
+    /// Waits until the group of this number is durable or refused. Commits it if no other thread is leading.
     fn wait(&self, number: u64) -> Result<(), StoreError> {
         let mut progress = lock(&self.shared.progress);
         loop {
@@ -126,16 +129,24 @@ impl Session {
         let mut queue = lock(&self.shared.queue);
         let start = Instant::now();
         let calls = self.shared.commit_delay.close();
-        self.apply(&mut queue)?;
+        let applied = self.apply(&mut queue);
         let number = queue.number;
         drop(queue);
+        if matches!(applied, Err(StoreError::DiskFull)) {
+            // Its calls fail, each with this reason. Nothing has changed, so the session goes on.
+            lock(&self.shared.progress).refused.insert(number.saturating_sub(1), calls);
+            self.publish(number);
+            return Ok(());
+        }
+        applied?;
         self.sync()?;
         self.shared.commit_delay.record(calls, start.elapsed());
         self.publish(number);
         Ok(())
     }
 
-    /// Closes, seals and applies the group.
+    /// Closes, seals and applies the group. If the disk has no room for it, nothing has changed. Any other error halts the
+    /// session.
     fn apply(&self, queue: &mut Queue) -> Result<(), StoreError> {
         let mut group = std::mem::take(&mut queue.group);
         queue.number = queue.number.saturating_add(1);
@@ -151,7 +162,10 @@ impl Session {
             };
             write(&self.shared.state).open_mut()?.apply(sealed)
         })();
-        applied.map_err(|error| self.halt(error))
+        applied.map_err(|error| match error {
+            StoreError::DiskFull => error,
+            error => self.halt(error),
+        })
     }
 
     /// Syncs the applied batch, without holding any lock that a reader needs.

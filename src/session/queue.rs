@@ -1,5 +1,7 @@
 //! The state that the threads of a session share: the group being formed and the group being stored.
 
+use std::collections::HashMap;
+
 use inmost_format::record::ObjectId;
 
 use super::overlay::Overlay;
@@ -17,8 +19,22 @@ pub(super) struct Queue {
 /// The state that waiting threads check.
 #[derive(Default)]
 pub(super) struct Progress {
-    /// Every group of a lower number is durable.
+    /// Every group of a lower number is durable, or was refused.
     pub(super) durable: u64,
+    /// Groups that found the disk full and changed nothing, with the number of their calls that do not know it yet.
+    pub(super) refused: HashMap<u64, usize>,
     /// A thread is committing.
     pub(super) leading: bool,
+}
+
+impl Progress {
+    /// Tells one call of a finished group whether the group was refused.
+    pub(super) fn take_refusal(&mut self, number: u64) -> bool {
+        let Some(calls) = self.refused.get_mut(&number) else { return false };
+        *calls = calls.saturating_sub(1);
+        if *calls == 0 {
+            self.refused.remove(&number);
+        }
+        true
+    }
 }

@@ -89,7 +89,9 @@ fn records(store: &Path) -> Vec<(Vec<u8>, Vec<u8>)> {
         .unwrap();
     assert_eq!(db.tree_names().len(), 1, "everything is in one tree");
     let records = db.iter().map(|record| record.unwrap());
-    records.map(|(address, value)| (address.to_vec(), value.to_vec())).collect()
+    let records = records.map(|(address, value)| (address.to_vec(), value.to_vec()));
+    // The mark of the journal is not a record: it has a fixed address, and holds counters and a random name.
+    records.filter(|(address, value)| *address != [0; 32] || value.len() != 40).collect()
 }
 
 #[test]

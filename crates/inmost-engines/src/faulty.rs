@@ -40,7 +40,7 @@ enum Verdict {
 }
 
 impl Faults {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let error = || StorageError::Io(io::Error::other("injected fault"));
         Self(Arc::new(Mutex::new(Plan { operations: 0, fault: None, stopped: false, error })))
     }
@@ -96,7 +96,7 @@ impl Faults {
         }
     }
 
-    fn run<T>(
+    pub(crate) fn run<T>(
         &self,
         operation: impl FnOnce() -> Result<T, StorageError>,
     ) -> Result<T, StorageError> {
@@ -120,7 +120,12 @@ pub struct FaultyStorage<S> {
 impl<S: Storage> FaultyStorage<S> {
     /// Wraps a storage. Nothing fails until a fault is set.
     pub fn new(inner: S) -> Self {
-        Self { inner, faults: Faults::new() }
+        Self::with(inner, Faults::new())
+    }
+
+    /// Wraps a storage under a plan that other places share.
+    pub(crate) fn with(inner: S, faults: Faults) -> Self {
+        Self { inner, faults }
     }
 
     /// Returns the handle that sets faults. It stays valid after this storage is moved.
@@ -253,6 +258,14 @@ impl Engine for FaultyEngine {
     fn close(self: Box<Self>) -> Result<(), StorageError> {
         self.check_usable()?;
         self.inner.close()
+    }
+
+    fn verify(&self) -> Result<(), StorageError> {
+        self.inner.verify()
+    }
+
+    fn discard(self: Box<Self>) {
+        self.inner.discard();
     }
 }
 

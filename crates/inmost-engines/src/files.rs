@@ -164,6 +164,15 @@ pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     }
 }
 
+/// Returns whether a file has fewer bytes on the disk than its length. Some file systems do not report it.
+pub(crate) fn is_sparse(metadata: &Metadata) -> bool {
+    #[cfg(unix)]
+    let on_disk = std::os::unix::fs::MetadataExt::blocks(metadata).saturating_mul(512);
+    #[cfg(not(unix))]
+    let on_disk = u64::MAX;
+    on_disk < metadata.len()
+}
+
 /// Returns whether `path` names a regular file, and the same one that is open as `file`.
 pub(crate) fn names(path: &Path, file: &File) -> io::Result<bool> {
     match fs::symlink_metadata(path) {

@@ -6,7 +6,7 @@
 //! - `header.a` and `header.b`, the header copies
 //! - `anchor`, the rollback anchor
 //! - `ballast`, space reserved for a full disk
-//! - one folder per generation: `gen-` and its number in 16 hexadecimal digits
+//! - one folder per generation: `gen-` and its number in 16 hexadecimal digits, with the engine's files and `journal`
 //!
 //! Only the owner can read any of them. A new store is built in a hidden folder next to its final place and
 //! then renamed, so a crash leaves either no store or a complete one.
@@ -16,8 +16,8 @@ mod ballast;
 mod creation;
 mod destroy;
 mod header_file;
+mod journal;
 mod lock;
-mod low_space;
 #[cfg(test)]
 mod tests;
 
@@ -25,15 +25,16 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf, absolute};
 use std::sync::Arc;
+use std::time::Duration;
 
 use self::anchor::AnchorFile;
 use self::ballast::Ballast;
+use self::journal::{JournaledEngine, OpenEngine, Tuning};
 use self::lock::Lock;
-use self::low_space::LowSpaceEngine;
 #[cfg(feature = "redb")]
 use crate::redb::RedbEngine;
 use crate::sled::SledEngine;
-use inmost_storage::{AnchorSlot, Engine, EngineKind, HeaderCopy, Storage, StorageError};
+use inmost_storage::{AnchorSlot, Engine, EngineKind, HeaderCopy, Storage, StorageError, limits};
 
 use crate::files;
 
@@ -123,6 +124,21 @@ impl LocalStorage {
         Ok(self)
     }
 
+    /// Opens the engine of a generation, with the ballast's room if the disk is full.
+    fn engine_opener(&self, folder: PathBuf, engine: EngineKind) -> OpenEngine {
+        let ballast = Arc::clone(&self.ballast);
+        Box::new(move || match open_engine(&folder, engine) {
+            Err(StorageError::Full) => {
+                ballast.keep(0);
+                open_engine(&folder, engine).or_else(|error| match error {
+                    StorageError::Full => open_in_no_room(&folder, engine),
+                    error => Err(error),
+                })
+            }
+            opened => opened,
+        })
+    }
+
     fn generation_path(&self, number: u64) -> PathBuf {
         self.folder.join(format!("{GENERATION_PREFIX}{number:016x}"))
     }
@@ -182,8 +198,19 @@ impl Storage for LocalStorage {
         number: u64,
         engine: EngineKind,
     ) -> Result<Box<dyn Engine>, StorageError> {
-        let engine = create_engine(&self.generation_path(number), engine)?;
-        Ok(Box::new(LowSpaceEngine::new(engine, Arc::clone(&self.ballast))))
+        let folder = self.generation_path(number);
+        let created = create_engine(&folder, engine)?;
+        let open_engine = self.engine_opener(folder.clone(), engine);
+        let tuning = tuning(engine);
+        let ballast = Arc::clone(&self.ballast);
+        match JournaledEngine::create(&folder, created, open_engine, ballast, tuning) {
+            Ok(engine) => Ok(Box::new(engine)),
+            Err(error) => {
+                // Best effort, because a generation that no header names is removed at the next unlock anyway.
+                let _ = fs::remove_dir_all(&folder);
+                Err(error)
+            }
+        }
     }
 
     fn open_generation(
@@ -200,19 +227,12 @@ impl Storage for LocalStorage {
             }
             Err(error) => return Err(error.into()),
         }
-        let opened = match open_engine(&folder, engine) {
-            Err(StorageError::Full) => {
-                self.ballast.keep(0);
-                open_engine(&folder, engine).or_else(|error| match error {
-                    StorageError::Full => open_in_no_room(&folder, engine),
-                    error => Err(error),
-                })?
-            }
-            opened => opened?,
-        };
+        let open_engine = self.engine_opener(folder.clone(), engine);
+        let ballast = Arc::clone(&self.ballast);
+        let opened = JournaledEngine::open(&folder, open_engine, ballast, tuning(engine))?;
         // The store can be read without the ballast. Only changes on a full disk become difficult.
         let _ = self.ballast.make();
-        Ok(Box::new(LowSpaceEngine::new(opened, Arc::clone(&self.ballast))))
+        Ok(Box::new(opened))
     }
 
     fn remove_generation(&self, number: u64) -> Result<(), StorageError> {
@@ -251,6 +271,23 @@ fn open_engine(folder: &Path, engine: EngineKind) -> Result<Box<dyn Engine>, Sto
     })
 }
 
+/// The journal in front of an engine.
+fn tuning(engine: EngineKind) -> Tuning {
+    let (batch_records, reopen_after) = match engine {
+        // sled reuses segments of its log that it believes durable before our sync, so its batches stay small.
+        EngineKind::Sled => (limits::BATCH_RECORDS, Some(REOPEN_AFTER)),
+        _ => (limits::BATCH_RECORDS_MAX, None),
+    };
+    Tuning {
+        half_blocks: HALF_BLOCKS,
+        addresses: CHECKPOINT_ADDRESSES,
+        batch_records,
+        idle: IDLE,
+        background: true,
+        reopen_after,
+    }
+}
+
 /// The last resort on a full disk: frees files that the engine can rebuild.
 fn open_in_no_room(folder: &Path, engine: EngineKind) -> Result<Box<dyn Engine>, StorageError> {
     match engine {
@@ -259,6 +296,14 @@ fn open_in_no_room(folder: &Path, engine: EngineKind) -> Result<Box<dyn Engine>,
     }
 }
 
+/// Blocks of 4 KiB in each half of a journal: 256 KiB.
+const HALF_BLOCKS: u32 = 64;
+/// The most addresses of one checkpoint: four batches of sled's. It bounds the room that a checkpoint needs.
+const CHECKPOINT_ADDRESSES: usize = 4 * limits::BATCH_RECORDS;
+/// Batches after which sled is opened again: about 4 MiB of its log. More would have to be replayed after a crash.
+const REOPEN_AFTER: u32 = 48;
+/// How long no commit comes before the journal is emptied.
+const IDLE: Duration = Duration::from_secs(1);
 /// Bytes of the ballast that are freed to replace a header copy on a full disk: far more than one block plus
 /// the overhead of the file system.
 const HEADER_ROOM: u64 = 64 << 10;

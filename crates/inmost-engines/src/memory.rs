@@ -277,6 +277,8 @@ impl Engine for MemoryEngine {
     fn close(self: Box<Self>) -> Result<(), StorageError> {
         self.sync()
     }
+
+    fn discard(self: Box<Self>) {}
 }
 
 impl Drop for MemoryEngine {

@@ -124,4 +124,12 @@ impl Engine for RecordingEngine {
     fn close(self: Box<Self>) -> Result<(), StorageError> {
         self.engine.close()
     }
+
+    fn verify(&self) -> Result<(), StorageError> {
+        self.engine.verify()
+    }
+
+    fn discard(self: Box<Self>) {
+        self.engine.discard();
+    }
 }

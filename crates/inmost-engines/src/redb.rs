@@ -132,7 +132,6 @@ impl Engine for RedbEngine {
 
     fn apply(&self, batch: &Batch) -> Result<(), StorageError> {
         self.poison.check()?;
-        batch.check_bounds()?;
         // redb allows one writer at a time, so the expected root cannot change before the commit.
         let applied = self.handle.call(|db| {
             let mut change = db.begin_write()?;
@@ -181,6 +180,8 @@ impl Engine for RedbEngine {
         let db = self.handle.0.take().ok_or(StorageError::Poisoned)?;
         guarded(storage_error, || db.close().map_err(redb::Error::from))
     }
+
+    fn discard(self: Box<Self>) {}
 }
 
 /// The database file in the folder of a generation.

@@ -14,6 +14,8 @@ use inmost_storage::{Address, Batch, Engine, EngineKind, HeaderCopy, Storage, St
 struct Place {
     storage: Box<dyn Storage>,
     kind: EngineKind,
+    /// Whether new generations are closed and opened again, so that commits go through the journal.
+    reopens: bool,
     _folder: Option<TempDir>,
 }
 
@@ -22,26 +24,35 @@ impl Place {
         Self::on_disk(EngineKind::Sled)
     }
 
+    fn sled_with_journal() -> Self {
+        Self { reopens: true, ..Self::sled() }
+    }
+
     #[cfg(feature = "redb")]
     fn redb() -> Self {
         Self::on_disk(EngineKind::Redb)
+    }
+
+    #[cfg(feature = "redb")]
+    fn redb_with_journal() -> Self {
+        Self { reopens: true, ..Self::redb() }
     }
 
     fn on_disk(kind: EngineKind) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let storage = LocalStorage::create(&folder.path().join("store")).unwrap();
         let storage = Box::new(storage.publish().unwrap());
-        Self { storage, kind, _folder: Some(folder) }
+        Self { storage, kind, reopens: false, _folder: Some(folder) }
     }
 
     fn memory() -> Self {
         let storage = Box::new(MemoryStorage::default());
-        Self { storage, kind: EngineKind::Memory, _folder: None }
+        Self { storage, kind: EngineKind::Memory, reopens: false, _folder: None }
     }
 
     fn faulty() -> Self {
         let storage = Box::new(FaultyStorage::new(MemoryStorage::default()));
-        Self { storage, kind: EngineKind::Memory, _folder: None }
+        Self { storage, kind: EngineKind::Memory, reopens: false, _folder: None }
     }
 
     /// A store on disk with a fault set at this operation.
@@ -50,11 +61,16 @@ impl Place {
         let storage = LocalStorage::create(&folder.path().join("store")).unwrap();
         let storage = FaultyStorage::new(storage.publish().unwrap());
         storage.faults().set(operation, fault);
-        Self { storage: Box::new(storage), kind, _folder: Some(folder) }
+        Self { storage: Box::new(storage), kind, reopens: false, _folder: Some(folder) }
     }
 
     fn create(&self, number: u64) -> Box<dyn Engine> {
-        self.storage.create_generation(number, self.kind).unwrap()
+        let engine = self.storage.create_generation(number, self.kind).unwrap();
+        if !self.reopens {
+            return engine;
+        }
+        engine.close().unwrap();
+        self.open(number)
     }
 
     fn open(&self, number: u64) -> Box<dyn Engine> {
@@ -65,8 +81,11 @@ impl Place {
 macro_rules! run_everywhere {
     ($($behaviour:ident)*) => {
         run_everywhere!(@ sled $($behaviour)*);
+        run_everywhere!(@ sled_with_journal $($behaviour)*);
         #[cfg(feature = "redb")]
         run_everywhere!(@ redb $($behaviour)*);
+        #[cfg(feature = "redb")]
+        run_everywhere!(@ redb_with_journal $($behaviour)*);
         run_everywhere!(@ memory $($behaviour)*);
         run_everywhere!(@ faulty $($behaviour)*);
     };

@@ -77,8 +77,19 @@ pub trait Engine: Send + Sync {
     /// Returns the bytes that this generation occupies on disk.
     fn size(&self) -> Result<u64, StorageError>;
 
+    /// Checks what the engine keeps beside its records, such as a journal. Changes nothing.
+    ///
+    /// # Errors
+    /// [`StorageError::Corrupt`] with what is damaged.
+    fn verify(&self) -> Result<(), StorageError> {
+        Ok(())
+    }
+
     /// Syncs, then releases every handle and lock.
     fn close(self: Box<Self>) -> Result<(), StorageError>;
+
+    /// Releases every handle and lock, for a generation that is removed next. What was not synced may be lost.
+    fn discard(self: Box<Self>);
 }
 
 /// The two copies of the header.

@@ -224,4 +224,8 @@ impl Engine for WatchedEngine {
         self.watch.begin_sync();
         self.inner.close()
     }
+
+    fn discard(self: Box<Self>) {
+        self.inner.discard();
+    }
 }

@@ -1,9 +1,9 @@
 //! What keeps the key agent apart from other users and from the process that started it.
 
-use std::{fs, io};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::PathBuf;
 use std::process::Command;
+use std::{fs, io};
 
 use super::{ask, socket};
 use crate::inmost::{PASSPHRASE, Place, run};

@@ -1,10 +1,10 @@
-//! Space reserved for a full disk: the file `ballast`, 5 MiB of noise, freed when there is no other space.
+//! Space reserved for a full disk: the file `ballast`, 4 MiB of noise, freed when there is no other space.
 //!
 //! Opening a store writes before it can read: sled fills the segment that it appends to and writes a
 //! snapshot, so a store on a full disk would not open. Deleting, the way to free space, also writes first.
-//! Half of the ballast is kept for the next opening. The rest serves changes that add no record
-//! ([`LowSpaceEngine`](super::low_space::LowSpaceEngine)): a part is freed right before each change, and the
-//! unused remainder is taken back afterwards, so that no other program gets it.
+//! 2.5 MiB of the ballast are kept for the next opening. The rest is for one checkpoint of the journal
+//! ([`room`](super::journal)): it is freed right before, and what the checkpoint did not need is taken back afterwards,
+//! so that no other program gets it.
 //!
 //! Best effort: a copy of a store may lack the file. A link (hard or symbolic) or a folder of that name is
 //! not touched.
@@ -20,11 +20,13 @@ use inmost_storage::StorageError;
 use crate::files;
 
 pub(super) const NAME: &str = "ballast";
-/// The size of a whole ballast, in bytes: twice the space that opening needs.
-const BYTES: u64 = 2 * OPENING_BYTES;
+/// The size of a whole ballast, in bytes.
+const BYTES: u64 = OPENING_BYTES + CHECKPOINT_BYTES;
 /// Bytes kept for the next opening: a segment of sled's log (2 MiB), plus half a MiB for its snapshot and the
 /// overhead of the file system.
 pub(super) const OPENING_BYTES: u64 = 5 << 19;
+/// Bytes kept for a checkpoint: four batches, each with the overhead of the engine and the file system.
+pub(super) const CHECKPOINT_BYTES: u64 = 4 * (384 << 10);
 /// Bytes per write.
 const PIECE: usize = 64 << 10;
 /// The least number of bytes missing from the ballast while the disk is full.

@@ -1,0 +1,381 @@
+//! A journal in front of an engine. A commit is durable once its entry in the journal is synced; the engine gets it later.
+//!
+//! The journal is a file of fixed length with two halves. Commits fill one half, and are read from memory meanwhile (an
+//! overlay of changes by address). When the half is full, its changes are written to the engine in the background, each
+//! address once, while commits fill the other half: a checkpoint. So a commit costs one write to blocks that exist and
+//! one `fdatasync`, instead of the two or three waits and the growing files of an engine.
+//!
+//! The rules that make this safe:
+//!
+//! - an entry is written only when the one before it is synced, and no block of an acknowledged entry is written again
+//!   before the engine has its whole epoch, durably
+//! - every batch of a checkpoint is synced before the next one, as without a journal
+//! - the last batch of a checkpoint holds the *mark*: the epoch and the entry that the engine has reached. Slots in the
+//!   journal hold the same, so a journal and an engine of different days do not pass for one store
+//! - after a failed write or sync, nothing is written again; the next opening finds out what is stored
+//! - what an opening finds in the journal is written again and synced before anything shows it: after a killed process
+//!   or a failed sync it may be in the page cache only
+//!
+//! Batches that are too large for the journal go to the engine directly, when everything before them is there. So do all
+//! batches of a new generation until the first one that replaces a root.
+//!
+//! While the journal holds entries, the engine alone is not the store.
+
+mod checkpoint;
+mod layout;
+mod medium;
+mod opening;
+mod overlay;
+mod pace;
+mod replay;
+mod room;
+#[cfg(test)]
+mod tests;
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::time::Duration;
+
+use inmost_storage::{Address, Batch, Engine, StorageError};
+
+use self::checkpoint::Checkpointer;
+use self::layout::{JournalId, MARK, Position};
+use self::medium::Medium;
+use self::overlay::Layers;
+use self::pace::Pace;
+use crate::local::ballast::Ballast;
+use crate::poison::Poison;
+
+/// An engine with a journal in front.
+pub(crate) struct JournaledEngine {
+    shared: Arc<Shared>,
+    pace: Pace,
+}
+
+/// Opens the engine behind the journal, and opens it again later.
+pub(crate) type OpenEngine = Box<dyn Fn() -> Result<Box<dyn Engine>, StorageError> + Send + Sync>;
+
+/// Sizes and times of a journal.
+#[derive(Clone, Copy)]
+pub(crate) struct Tuning {
+    /// Blocks of 4 KiB in each half of a new journal.
+    pub(super) half_blocks: u32,
+    /// The most addresses that one checkpoint writes.
+    pub(super) addresses: usize,
+    /// The most records in one batch of a checkpoint.
+    pub(super) batch_records: usize,
+    /// A checkpoint follows when no commit came for this long.
+    pub(super) idle: Duration,
+    /// Whether checkpoints run in a thread of their own.
+    pub(super) background: bool,
+    /// The engine is closed and opened again after this many batches of checkpoints.
+    pub(super) reopen_after: Option<u32>,
+}
+
+/// What the threads of one journal share. Locks are taken in the order of the fields.
+struct Shared {
+    writer: Mutex<Writer>,
+    checkpointer: Mutex<Checkpointer>,
+    layers: RwLock<Layers>,
+    /// `None` after it was closed, or could not be opened again.
+    engine: RwLock<Option<Box<dyn Engine>>>,
+    id: JournalId,
+    medium: Box<dyn Medium>,
+    half_blocks: u32,
+    open_engine: OpenEngine,
+    ballast: Arc<Ballast>,
+    tuning: Tuning,
+    poison: Poison,
+}
+
+/// The place where the next entry goes.
+struct Writer {
+    /// The epoch that commits are appended to, and the last entry.
+    position: Position,
+    /// Bytes of its half that are in use.
+    length: usize,
+    /// The root's address, from the batches since the last sync.
+    root: Option<Address>,
+    /// Whether this is a new generation without any ordinary commit.
+    filling: bool,
+    /// The most bytes that each half has held since it was last wiped.
+    used: [usize; 2],
+    /// The bytes of an entry; kept to save allocations.
+    entry: Vec<u8>,
+}
+
+impl Engine for JournaledEngine {
+    fn get_many(&self, addresses: &[Address]) -> Result<Vec<Option<Vec<u8>>>, StorageError> {
+        self.shared.poison.check()?;
+        self.shared.get_many(addresses)
+    }
+
+    fn scan(
+        &self,
+        after: Option<&Address>,
+        limit: usize,
+    ) -> Result<Vec<(Address, Vec<u8>)>, StorageError> {
+        self.shared.poison.check()?;
+        // The overlay first: a checkpoint may move a record to the engine meanwhile, but never the other way.
+        let overlay = read(&self.shared.layers).merged(after);
+        overlay::merge(overlay, after, limit, |after, limit| {
+            self.shared.with_engine(|engine| engine.scan(after, limit))
+        })
+    }
+
+    fn apply(&self, batch: &Batch) -> Result<(), StorageError> {
+        let shared = &*self.shared;
+        let mut writer = lock(&shared.writer);
+        shared.poison.check()?;
+        batch.check_bounds()?;
+        if let Some((root, expected)) = &batch.expect {
+            let found = shared.get_many(&[*root])?.pop().flatten();
+            if found != *expected {
+                return Err(StorageError::Conflict);
+            }
+            writer.filling &= expected.is_none();
+        }
+        if writer.filling {
+            return shared.changed(shared.with_engine(|engine| engine.apply(batch)));
+        }
+        shared.admit(&mut writer, batch)?;
+        writer.root = batch.expect.as_ref().map(|(root, _)| *root).or(writer.root);
+        layout::add(&mut write(&shared.layers).pending, batch);
+        Ok(())
+    }
+
+    fn sync(&self) -> Result<(), StorageError> {
+        let mut writer = lock(&self.shared.writer);
+        self.shared.poison.check()?;
+        if writer.filling {
+            return self.shared.changed(self.shared.with_engine(|engine| engine.sync()));
+        }
+        let flushed = self.shared.flush(&mut writer);
+        let committed = self.shared.changed(flushed)?;
+        drop(writer);
+        if committed {
+            self.pace.committed(&self.shared);
+        }
+        Ok(())
+    }
+
+    fn size(&self) -> Result<u64, StorageError> {
+        self.shared.poison.check()?;
+        self.shared.with_engine(|engine| engine.size())
+    }
+
+    fn verify(&self) -> Result<(), StorageError> {
+        self.shared.poison.check()?;
+        self.shared.verify()
+    }
+
+    fn close(self: Box<Self>) -> Result<(), StorageError> {
+        self.pace.stop();
+        let shared = &*self.shared;
+        shared.poison.check()?;
+        let emptied = shared.changed(shared.empty());
+        let closed = write(&shared.engine).take().map_or(Ok(()), Engine::close);
+        emptied.and(closed)
+    }
+
+    fn discard(self: Box<Self>) {
+        self.pace.stop();
+        if let Some(engine) = write(&self.shared.engine).take() {
+            engine.discard();
+        }
+    }
+}
+
+impl Drop for JournaledEngine {
+    fn drop(&mut self) {
+        // What the journal holds stays there. The next opening finds it.
+        self.pace.stop();
+    }
+}
+
+impl Shared {
+    fn get_many(&self, addresses: &[Address]) -> Result<Vec<Option<Vec<u8>>>, StorageError> {
+        let mut missing = Vec::new();
+        let mut values = {
+            let layers = read(&self.layers);
+            let find = |address: &Address| {
+                layers.find(address).unwrap_or_else(|| {
+                    missing.push(*address);
+                    None
+                })
+            };
+            addresses.iter().map(find).collect::<Vec<_>>()
+        };
+        if missing.is_empty() {
+            return Ok(values);
+        }
+        // Not under the lock of the overlay: a checkpoint may move records to the engine from here on, but those above
+        // are read already.
+        let mut found = self.with_engine(|engine| engine.get_many(&missing))?.into_iter();
+        let mut missing = missing.iter().peekable();
+        for (address, value) in addresses.iter().zip(&mut values) {
+            if value.is_none() && missing.next_if_eq(&address).is_some() {
+                *value = found.next().flatten();
+            }
+        }
+        Ok(values)
+    }
+
+    fn with_engine<T>(
+        &self,
+        call: impl FnOnce(&dyn Engine) -> Result<T, StorageError>,
+    ) -> Result<T, StorageError> {
+        read(&self.engine).as_deref().map_or(Err(StorageError::Poisoned), call)
+    }
+
+    /// Makes the pending changes durable: as an entry, or in the engine if they are too large for one. Returns whether
+    /// there were any.
+    fn flush(&self, writer: &mut Writer) -> Result<bool, StorageError> {
+        let layers = read(&self.layers);
+        if layers.pending.is_empty() {
+            return Ok(false);
+        }
+        let length = layout::entry_bytes(&layers.pending);
+        if length > self.largest_entry() || layers.pending.len() > self.tuning.addresses {
+            drop(layers);
+            return self.bypass(writer).map(|()| true);
+        }
+        let is_full = !self.has_room(writer, &layers, length);
+        drop(layers);
+        if is_full {
+            self.begin_epoch(writer)?;
+        }
+        let mut place = writer.position;
+        place.sequence = place.sequence.saturating_add(1);
+        layout::encode_entry(
+            &mut writer.entry,
+            &self.id,
+            &place,
+            writer.root.as_ref(),
+            &read(&self.layers).pending,
+        );
+        let offset = self.offset_in_half(place.epoch, writer.length);
+        writer.note_use(place.epoch, writer.length.saturating_add(writer.entry.len()));
+        self.medium.write_at(offset, &writer.entry)?;
+        self.medium.sync()?;
+        writer.position = place;
+        writer.length = writer.length.saturating_add(writer.entry.len());
+        write(&self.layers).commit(writer.root);
+        Ok(true)
+    }
+
+    /// Writes the pending changes to the engine, after everything before them, as one batch.
+    fn bypass(&self, writer: &mut Writer) -> Result<(), StorageError> {
+        self.drain(writer)?;
+        let mut stored = lock(&self.checkpointer).stored;
+        stored.bypassed = stored.bypassed.saturating_add(1);
+        let batch = checkpoint::batch_of(&read(&self.layers).pending, Some((&self.id, &stored)));
+        self.with_engine(|engine| {
+            engine.apply(&batch)?;
+            engine.sync()
+        })?;
+        lock(&self.checkpointer).stored = stored;
+        writer.position.bypassed = stored.bypassed;
+        write(&self.layers).pending.clear();
+        Ok(())
+    }
+
+    /// Whether an entry of this length fits the active half.
+    fn has_room(&self, writer: &Writer, layers: &Layers, length: usize) -> bool {
+        writer.length.saturating_add(length) <= self.half_bytes()
+            && layers.active.changes.len().saturating_add(layers.pending.len())
+                <= self.tuning.addresses
+    }
+
+    /// Moves on to the other half, which must be free, or becomes free by a checkpoint that this waits for.
+    fn begin_epoch(&self, writer: &mut Writer) -> Result<(), StorageError> {
+        if !self.checkpoint()? {
+            return Err(StorageError::Full);
+        }
+        let mut layers = write(&self.layers);
+        layers.freeze(writer.position);
+        writer.position.epoch = writer.position.epoch.saturating_add(1);
+        writer.length = 0;
+        Ok(())
+    }
+
+    /// Writes everything in the journal to the engine.
+    fn drain(&self, writer: &mut Writer) -> Result<(), StorageError> {
+        let is_empty = read(&self.layers).active.changes.is_empty();
+        if !is_empty {
+            self.begin_epoch(writer)?;
+        }
+        if self.checkpoint()? { Ok(()) } else { Err(StorageError::Full) }
+    }
+
+    /// Makes everything durable, writes it to the engine, and overwrites the used part of the journal. On a full disk the
+    /// entries stay in the journal.
+    fn empty(&self) -> Result<(), StorageError> {
+        let mut writer = lock(&self.writer);
+        if writer.filling {
+            return self.with_engine(|engine| engine.sync());
+        }
+        self.flush(&mut writer)?;
+        match self.drain(&mut writer) {
+            Err(StorageError::Full) => return Ok(()),
+            drained => drained?,
+        }
+        self.wipe(&mut writer)
+    }
+
+    /// Overwrites what the halves have held. Everything in them must be in the engine.
+    fn wipe(&self, writer: &mut Writer) -> Result<(), StorageError> {
+        if writer.used == [0; 2] {
+            return Ok(());
+        }
+        for (half, used) in std::mem::take(&mut writer.used).into_iter().enumerate() {
+            self.medium.write_at(self.offset_of_half(half), &vec![0; used])?;
+        }
+        writer.length = 0;
+        Ok(self.medium.sync()?)
+    }
+
+    /// Passes the result of a change on. A failure means that the state on disk is unknown.
+    fn changed<T>(&self, result: Result<T, StorageError>) -> Result<T, StorageError> {
+        self.note_full(&result);
+        self.poison.on_error(result)
+    }
+
+    fn half_bytes(&self) -> usize {
+        usize::try_from(self.half_blocks).unwrap_or(usize::MAX).saturating_mul(layout::BLOCK)
+    }
+
+    fn largest_entry(&self) -> usize {
+        self.half_bytes() / LARGEST_SHARE
+    }
+
+    fn offset_of_half(&self, half: usize) -> usize {
+        layout::SLOTS_BYTES.saturating_add(self.half_bytes().saturating_mul(half))
+    }
+
+    fn offset_in_half(&self, epoch: u64, at: usize) -> usize {
+        self.offset_of_half(layout::half_of(epoch)).saturating_add(at)
+    }
+}
+
+impl Writer {
+    fn note_use(&mut self, epoch: u64, end: usize) {
+        if let Some(used) = self.used.get_mut(layout::half_of(epoch)) {
+            *used = end.max(*used);
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn read<T>(lock: &RwLock<T>) -> RwLockReadGuard<'_, T> {
+    lock.read().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn write<T>(lock: &RwLock<T>) -> RwLockWriteGuard<'_, T> {
+    lock.write().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A batch that takes more than this part of a half goes to the engine directly.
+const LARGEST_SHARE: usize = 4;

@@ -1,0 +1,152 @@
+//! Checkpoints: the changes of a frozen epoch go to the engine.
+
+use std::sync::Arc;
+
+use super::layout::{self, JournalId, Layer, MARK, Position, Slot};
+use super::overlay::Frozen;
+use super::{Shared, lock, read, replay, write};
+use inmost_storage::{Batch, Engine, StorageError};
+
+/// The right to write to the engine, and how far the engine is.
+pub(super) struct Checkpointer {
+    /// The last epoch and entry that the engine has, durably, and that a slot names.
+    pub(super) stored: Position,
+    /// Batches written since the engine was opened.
+    pub(super) batches: u32,
+    /// Whether the last checkpoint found no room on the disk.
+    pub(super) stuck: bool,
+}
+
+impl Shared {
+    /// Writes the frozen epoch to the engine, or waits for the thread that does. Returns whether it is there now: on a
+    /// full disk it stays in the journal.
+    pub(super) fn checkpoint(&self) -> Result<bool, StorageError> {
+        let mut turn = lock(&self.checkpointer);
+        self.poison.check()?;
+        let Some(frozen) = read(&self.layers).frozen.clone() else { return Ok(true) };
+        let done = self.poison.on_error(self.write_frozen(&mut turn, &frozen))?;
+        turn.stuck = !done;
+        if done {
+            write(&self.layers).frozen = None;
+        }
+        Ok(done)
+    }
+
+    fn write_frozen(
+        &self,
+        turn: &mut Checkpointer,
+        frozen: &Arc<Frozen>,
+    ) -> Result<bool, StorageError> {
+        let stored = Position { bypassed: turn.stored.bypassed, ..frozen.position };
+        let batches = batches_of(frozen, self.tuning.batch_records, (&self.id, &stored));
+        let count = u32::try_from(batches.len()).unwrap_or(u32::MAX);
+        if !self.with_room(|| self.write_batches(&batches))? {
+            return Ok(false);
+        }
+        turn.batches = turn.batches.saturating_add(count);
+        // Before this is durable, the half must not be used again: the engine's mark alone may come from a sync that
+        // failed and left its pages in memory.
+        let slot = Slot { id: self.id, half_blocks: self.half_blocks, stored };
+        self.medium.write_at(slot.place() * layout::BLOCK, &slot.encode())?;
+        self.medium.sync()?;
+        turn.stored = stored;
+        Ok(true)
+    }
+
+    fn write_batches(&self, batches: &[Batch]) -> Result<(), StorageError> {
+        batches.iter().try_for_each(|batch| {
+            self.with_engine(|engine| {
+                engine.apply(batch)?;
+                engine.sync()
+            })
+        })
+    }
+
+    /// Closes the engine and opens it again. Reads wait meanwhile.
+    ///
+    /// sled indexes its log in a snapshot only when it opens, and replays what follows the snapshot then.
+    pub(super) fn reopen(&self) -> Result<(), StorageError> {
+        let mut engine = write(&self.engine);
+        // A failed close loses nothing: every batch is synced, or still in the journal.
+        let _ = engine.take().map(Engine::close);
+        *engine = Some((self.open_engine)()?);
+        Ok(())
+    }
+
+    /// Reopens the engine if it has had many batches since it was opened.
+    pub(super) fn reopen_if_due(&self, due: impl Fn(u32) -> bool) -> Result<(), StorageError> {
+        let mut turn = lock(&self.checkpointer);
+        if !due(turn.batches) {
+            return Ok(());
+        }
+        self.poison.check()?;
+        self.poison.on_error(self.reopen())?;
+        turn.batches = 0;
+        Ok(())
+    }
+
+    /// Compares the journal with the changes that are in memory.
+    pub(super) fn verify(&self) -> Result<(), StorageError> {
+        let writer = lock(&self.writer);
+        let turn = lock(&self.checkpointer);
+        let bytes = self.medium.read()?;
+        let slots = bytes.chunks(layout::BLOCK).take(2).filter_map(Slot::decode);
+        let newest = slots.filter(|slot| slot.id == self.id).map(|slot| slot.stored.epoch).max();
+        if newest != Some(turn.stored.epoch) {
+            return Err(damaged("a slot of the journal is damaged"));
+        }
+        let (_, halves) = bytes.split_at_checked(layout::SLOTS_BYTES).unwrap_or_default();
+        let halves = halves.split_at_checked(self.half_bytes()).unwrap_or_default();
+        let found = replay::replay([halves.0, halves.1], &self.id, &turn.stored)
+            .map_err(|replay::Damage(what)| damaged(what))?;
+        let layers = read(&self.layers);
+        let frozen = layers.frozen.as_ref().map(|frozen| &frozen.changes.changes);
+        let is_same = found.active.changes == layers.active.changes
+            && found.frozen.as_ref().map(|epoch| &epoch.changes) == frozen;
+        let is_whole = found.position.sequence == writer.position.sequence;
+        if is_same && is_whole {
+            Ok(())
+        } else {
+            Err(damaged("an entry of the journal is damaged"))
+        }
+    }
+}
+
+/// The batches of a checkpoint. The root and the mark are in the last one.
+fn batches_of(frozen: &Frozen, most: usize, mark: (&JournalId, &Position)) -> Vec<Batch> {
+    let root = frozen.changes.root;
+    let (mut last, mut rest): (Layer, Layer) = (Layer::new(), Layer::new());
+    for (address, value) in &frozen.changes.changes {
+        let layer = if Some(*address) == root { &mut last } else { &mut rest };
+        layer.insert(*address, value.clone());
+    }
+    let mut batches = Vec::new();
+    // The last batch has room for everything else besides the root and the mark.
+    while rest.len() > most.saturating_sub(2) {
+        let key = rest.keys().nth(most).copied();
+        let later = key.map(|key| rest.split_off(&key)).unwrap_or_default();
+        batches.push(batch_of(&std::mem::replace(&mut rest, later), None));
+    }
+    rest.append(&mut last);
+    batches.push(batch_of(&rest, Some(mark)));
+    batches
+}
+
+/// One batch of these changes, with a mark if one is given.
+pub(super) fn batch_of(changes: &Layer, mark: Option<(&JournalId, &Position)>) -> Batch {
+    let mut batch = Batch::default();
+    for (address, value) in changes {
+        match value {
+            Some(value) => batch.puts.push((*address, value.clone())),
+            None => batch.deletes.push(*address),
+        }
+    }
+    if let Some((id, stored)) = mark {
+        batch.puts.push((MARK, layout::encode_mark(id, stored)));
+    }
+    batch
+}
+
+pub(super) fn damaged(what: &str) -> StorageError {
+    StorageError::Corrupt(what.to_owned())
+}

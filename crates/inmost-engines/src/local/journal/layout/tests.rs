@@ -1,0 +1,85 @@
+//! Tests of the bytes of slots, entries and marks.
+
+use super::*;
+
+const ID: JournalId = JournalId([3; 16]);
+const PLACE: Position = Position { epoch: 5, sequence: 77, bypassed: 2 };
+
+fn changes() -> Layer {
+    [
+        (Address([1; 32]), Some(vec![9; 297])),
+        (Address([2; 32]), None),
+        (Address([3; 32]), Some(Vec::new())),
+        (Address([4; 32]), Some(vec![8; RECORD_VALUE_BYTES])),
+    ]
+    .into()
+}
+
+fn entry() -> Vec<u8> {
+    let mut bytes = vec![0xEE; 9];
+    encode_entry(&mut bytes, &ID, &PLACE, Some(&Address([4; 32])), &changes());
+    bytes
+}
+
+#[test]
+fn an_entry_reads_back() {
+    let bytes = entry();
+    assert_eq!(bytes.len(), 2 * BLOCK);
+    assert_eq!(bytes.len(), entry_bytes(&changes()));
+    let header = decode_header(&bytes, &ID).unwrap();
+    assert_eq!((header.epoch, header.sequence, header.bypassed), (5, 77, 2));
+    assert_eq!(header.root, Some(Address([4; 32])));
+    assert_eq!(header.padded(), bytes.len());
+    assert_eq!(decode_changes(&header, &bytes), Some(changes()));
+}
+
+#[test]
+fn every_changed_byte_of_an_entry_is_noticed() {
+    let bytes = entry();
+    let end = HEADER
+        + changes()
+            .values()
+            .map(|value| CHANGE + value.as_ref().map_or(0, Vec::len))
+            .sum::<usize>();
+    for at in 0..end {
+        let mut damaged = bytes.clone();
+        damaged[at] ^= 1;
+        let read = decode_header(&damaged, &ID).and_then(|it| decode_changes(&it, &damaged));
+        assert_eq!(read, None, "byte {at}");
+    }
+    for length in 0..end {
+        let header = decode_header(&bytes[..length], &ID);
+        assert!(header.and_then(|it| decode_changes(&it, &bytes[..length])).is_none());
+    }
+}
+
+#[test]
+fn an_entry_of_another_journal_is_none() {
+    assert_eq!(decode_header(&entry(), &JournalId([4; 16])), None);
+}
+
+#[test]
+fn a_slot_reads_back_and_every_changed_byte_is_noticed() {
+    let slot = Slot { id: ID, half_blocks: 64, stored: PLACE };
+    let bytes = slot.encode();
+    assert_eq!(bytes.len(), BLOCK);
+    assert_eq!(Slot::decode(&bytes), Some(slot));
+    assert_eq!(slot.place(), 1);
+    for at in 0..BLOCK {
+        let mut damaged = bytes.clone();
+        damaged[at] ^= 0x80;
+        assert_eq!(Slot::decode(&damaged), None, "byte {at}");
+    }
+    for half_blocks in [0, 3, 4_097, u32::MAX] {
+        assert_eq!(Slot::decode(&Slot { half_blocks, ..slot }.encode()), None);
+    }
+}
+
+#[test]
+fn a_mark_reads_back_for_its_journal_only() {
+    let mark = encode_mark(&ID, &PLACE);
+    assert_eq!(decode_mark(&mark, &ID), Some(PLACE));
+    assert_eq!(decode_mark(&mark, &JournalId([4; 16])), None);
+    assert_eq!(decode_mark(&mark[1..], &ID), None);
+    assert_eq!(decode_mark(&[mark.as_slice(), &[0]].concat(), &ID), None);
+}

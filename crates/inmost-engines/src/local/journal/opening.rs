@@ -1,0 +1,270 @@
+//! Creates the journal of a new generation, and opens that of an existing one.
+
+use std::fs::File;
+use std::hash::{BuildHasher, RandomState};
+use std::path::Path;
+use std::sync::{Arc, Mutex, RwLock};
+
+use super::checkpoint::{Checkpointer, batch_of, damaged};
+use super::layout::{self, BLOCK, JournalId, Layer, MARK, Position, SLOTS_BYTES, Slot};
+use super::medium::{self, Medium};
+use super::overlay::{Changes, Frozen, Layers};
+use super::pace::Pace;
+use super::replay::{Damage, Epoch, OLDER_ENGINE, OLDER_JOURNAL, Replay, replay};
+use super::{JournaledEngine, OpenEngine, Shared, Tuning, Writer};
+use crate::files;
+use crate::local::ballast::Ballast;
+use crate::poison::Poison;
+use inmost_storage::{Engine, StorageError};
+
+impl JournaledEngine {
+    /// Puts a journal in front of a new engine, which has its files in `folder` and no record.
+    pub(crate) fn create(
+        folder: &Path,
+        engine: Box<dyn Engine>,
+        open_engine: OpenEngine,
+        ballast: Arc<Ballast>,
+        tuning: Tuning,
+    ) -> Result<Self, StorageError> {
+        let id = new_id();
+        let bytes = medium::blank(id, tuning.half_blocks, Position::default());
+        let file: File = medium::create(folder, &bytes)?;
+        files::sync_folder(folder)?;
+        Self::begin(id, Box::new(file), engine, open_engine, ballast, tuning)
+    }
+
+    /// As [`create`](Self::create), on a journal that is blank already.
+    pub(super) fn begin(
+        id: JournalId,
+        medium: Box<dyn Medium>,
+        engine: Box<dyn Engine>,
+        open_engine: OpenEngine,
+        ballast: Arc<Ballast>,
+        tuning: Tuning,
+    ) -> Result<Self, StorageError> {
+        let stored = Position::default();
+        engine.apply(&batch_of(&Layer::new(), Some((&id, &stored))))?;
+        engine.sync()?;
+        let opened = Opened {
+            id,
+            half_blocks: tuning.half_blocks,
+            stored,
+            position: Position { epoch: 1, ..stored },
+            length: 0,
+            used: [0; 2],
+            layers: Layers::default(),
+            filling: true,
+        };
+        Ok(Self::with(opened, medium, engine, open_engine, ballast, tuning))
+    }
+
+    /// Opens the journal of an existing generation, then its engine. A damaged journal is refused before the engine
+    /// touches its files.
+    pub(crate) fn open(
+        folder: &Path,
+        open_engine: OpenEngine,
+        ballast: Arc<Ballast>,
+        tuning: Tuning,
+    ) -> Result<Self, StorageError> {
+        medium::discard_draft(folder);
+        let file = medium::open(folder)?;
+        Self::resume(Box::new(file), open_engine, ballast, tuning)
+    }
+
+    /// As [`open`](Self::open), from the journal's bytes.
+    pub(super) fn resume(
+        medium: Box<dyn Medium>,
+        open_engine: OpenEngine,
+        ballast: Arc<Ballast>,
+        tuning: Tuning,
+    ) -> Result<Self, StorageError> {
+        let bytes = medium.read()?;
+        let slot = newest_slot(&bytes)?;
+        let half_bytes =
+            usize::try_from(slot.half_blocks).unwrap_or(usize::MAX).saturating_mul(BLOCK);
+        let (_, halves) = bytes.split_at_checked(SLOTS_BYTES).unwrap_or_default();
+        let (even, odd) = halves
+            .split_at_checked(half_bytes)
+            .filter(|(even, odd)| even.len() == odd.len())
+            .ok_or_else(|| damaged("the journal has the wrong length"))?;
+
+        let engine = open_engine()?;
+        // A killed process may have left changes that only the page cache holds. The entries that they came from must
+        // not be dropped before they are durable.
+        engine.sync()?;
+        let mark = read_mark(&*engine, &slot)?;
+        let (stored, found) = replay_from(&slot, &mark, [even, odd])?;
+        write_again(&*medium, &found, [even, odd], half_bytes)?;
+        if stored.epoch != slot.stored.epoch {
+            let slot = Slot { stored, ..slot };
+            medium.write_at(slot.place() * BLOCK, &slot.encode())?;
+            medium.sync()?;
+        }
+        let opened = Opened {
+            id: slot.id,
+            half_blocks: slot.half_blocks,
+            stored,
+            position: found.position,
+            length: found.active.length,
+            used: [even, odd].map(used),
+            layers: Layers {
+                pending: Layer::new(),
+                frozen: found.frozen.map(|epoch| {
+                    let (changes, position) = (Changes::from(epoch), found.frozen_position);
+                    Arc::new(Frozen { changes, position })
+                }),
+                active: found.active.into(),
+            },
+            filling: false,
+        };
+        let has_entries = opened.layers.frozen.is_some() || !opened.layers.active.is_empty();
+        let engine = Self::with(opened, medium, engine, open_engine, ballast, tuning);
+        if has_entries {
+            engine.pace.committed(&engine.shared);
+        }
+        Ok(engine)
+    }
+
+    fn with(
+        opened: Opened,
+        medium: Box<dyn Medium>,
+        engine: Box<dyn Engine>,
+        open_engine: OpenEngine,
+        ballast: Arc<Ballast>,
+        tuning: Tuning,
+    ) -> Self {
+        let Opened { id, half_blocks, stored, position, length, used, layers, filling } = opened;
+        let writer = Writer { position, length, root: None, filling, used, entry: Vec::new() };
+        let shared = Shared {
+            writer: Mutex::new(writer),
+            checkpointer: Mutex::new(Checkpointer { stored, batches: 0, stuck: false }),
+            layers: RwLock::new(layers),
+            engine: RwLock::new(Some(engine)),
+            id,
+            medium,
+            half_blocks,
+            open_engine,
+            ballast,
+            tuning,
+            poison: Poison::default(),
+        };
+        Self { shared: Arc::new(shared), pace: Pace::new() }
+    }
+}
+
+/// The state of a journal that was just created or read.
+struct Opened {
+    id: JournalId,
+    half_blocks: u32,
+    stored: Position,
+    position: Position,
+    length: usize,
+    used: [usize; 2],
+    layers: Layers,
+    filling: bool,
+}
+
+impl From<Epoch> for Changes {
+    fn from(epoch: Epoch) -> Self {
+        Self { changes: epoch.changes, root: epoch.root }
+    }
+}
+
+/// The name of a new journal. It is not secret; it only has to differ from every other.
+fn new_id() -> JournalId {
+    let halves = [RandomState::new().hash_one(1), RandomState::new().hash_one(2)];
+    let mut id = [0; 16];
+    for (byte, random) in id.iter_mut().zip(halves.iter().flat_map(|half| half.to_le_bytes())) {
+        *byte = random;
+    }
+    JournalId(id)
+}
+
+/// The slot with the higher epoch. The other one is older by one, or was torn.
+fn newest_slot(bytes: &[u8]) -> Result<Slot, StorageError> {
+    let mut slots = bytes.chunks(BLOCK).take(2).filter_map(Slot::decode);
+    let first = slots.next().ok_or_else(|| damaged("both slots of the journal are damaged"))?;
+    let Some(second) = slots.next() else { return Ok(first) };
+    if (first.id, first.half_blocks) != (second.id, second.half_blocks) {
+        return Err(damaged("the slots of the journal are of different journals"));
+    }
+    let is_newer = second.stored.epoch > first.stored.epoch;
+    Ok(if is_newer { second } else { first })
+}
+
+/// Reads the engine's mark and checks that engine and journal are of the same day.
+fn read_mark(engine: &dyn Engine, slot: &Slot) -> Result<Position, StorageError> {
+    let value = engine.get_many(&[MARK])?.pop().flatten();
+    let mark = value.and_then(|value| layout::decode_mark(&value, &slot.id));
+    let mark = mark.ok_or_else(|| damaged("the engine's records belong to another journal"))?;
+    // The slot follows the mark. A crash in between leaves it one epoch behind.
+    let next = slot.stored.epoch.saturating_add(1);
+    if mark.epoch < slot.stored.epoch
+        || mark.epoch == slot.stored.epoch && mark.sequence != slot.stored.sequence
+    {
+        return Err(damaged(OLDER_ENGINE));
+    }
+    if mark.epoch > next { Err(damaged(OLDER_JOURNAL)) } else { Ok(mark) }
+}
+
+/// Reads the entries behind the slot, or behind the mark if those before it are gone already. Returns the position that
+/// counts as stored.
+///
+/// The slot comes first, although the mark is newer: the mark may come from a sync that failed, whose pages are in memory
+/// only. The entries of that epoch are still there then.
+fn replay_from(
+    slot: &Slot,
+    mark: &Position,
+    halves: [&[u8]; 2],
+) -> Result<(Position, Replay), StorageError> {
+    let stored = Position { bypassed: mark.bypassed, ..slot.stored };
+    let found = replay(halves, &slot.id, &stored);
+    if mark.epoch == stored.epoch {
+        return Ok((stored, found.map_err(of_damage)?));
+    }
+    let has_whole_epoch = |found: &Replay| {
+        let end = found.frozen.as_ref().map_or(&found.position, |_| &found.frozen_position);
+        end.sequence == mark.sequence
+    };
+    match found {
+        Ok(found) if has_whole_epoch(&found) => Ok((stored, found)),
+        // The half was wiped or used again, so this mark was durable and only its slot is damaged.
+        _ => Ok((*mark, replay(halves, &slot.id, mark).map_err(of_damage)?)),
+    }
+}
+
+fn of_damage(Damage(what): Damage) -> StorageError {
+    damaged(what)
+}
+
+/// Writes the last entry again and syncs, so that nothing is shown that a power cut could take back.
+fn write_again(
+    medium: &dyn Medium,
+    found: &Replay,
+    halves: [&[u8]; 2],
+    half_bytes: usize,
+) -> Result<(), StorageError> {
+    let epochs =
+        [(Some(&found.active), found.position), (found.frozen.as_ref(), found.frozen_position)];
+    let last = epochs.into_iter().find_map(|(epoch, position)| {
+        let epoch = epoch?;
+        let half = layout::half_of(position.epoch);
+        let at = epoch.last_entry?;
+        let bytes = halves.get(half)?.get(at..epoch.length)?;
+        Some((
+            SLOTS_BYTES.saturating_add(half.saturating_mul(half_bytes)).saturating_add(at),
+            bytes,
+        ))
+    });
+    if let Some((offset, bytes)) = last {
+        medium.write_at(offset, bytes)?;
+        medium.sync()?;
+    }
+    Ok(())
+}
+
+/// The bytes of a half up to the last block that is not blank.
+fn used(half: &[u8]) -> usize {
+    let last = half.chunks(BLOCK).rposition(|block| block.iter().any(|byte| *byte != 0));
+    last.map_or(0, |block| block.saturating_add(1).saturating_mul(BLOCK))
+}

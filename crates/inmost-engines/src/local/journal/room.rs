@@ -1,0 +1,98 @@
+//! What happens on a full disk.
+//!
+//! The journal needs no room, so commits go on until a checkpoint finds the disk full. The ballast has room for one
+//! whole checkpoint besides the next opening: the checkpoint is made with it. From then on, until the ballast is whole
+//! again, only batches that add no record in total are accepted, mainly deletes. A checkpoint for which the ballast has
+//! no room either stays in the journal, and only ends what needs it.
+
+use super::layout;
+use super::{Shared, Writer, lock, read};
+use crate::local::ballast;
+use inmost_storage::{Address, Batch, StorageError};
+
+impl Shared {
+    /// Decides whether there is room for a batch, before it changes anything.
+    ///
+    /// # Errors
+    /// [`StorageError::Full`] if the disk is full and the batch adds a record, or the journal has no room for it either.
+    pub(super) fn admit(&self, writer: &mut Writer, batch: &Batch) -> Result<(), StorageError> {
+        if self.ballast.is_short() && self.ballast.make().is_err() && self.adds_records(batch)? {
+            return Err(StorageError::Full);
+        }
+        let (is_crowded, bytes) = {
+            let pending = &read(&self.layers).pending;
+            let records =
+                pending.len().saturating_add(batch.puts.len()).saturating_add(batch.deletes.len());
+            let bytes = layout::entry_bytes(pending).saturating_add(layout::batch_bytes(batch));
+            let is_large = records > self.tuning.addresses || bytes > self.largest_entry();
+            (is_large && !pending.is_empty(), bytes)
+        };
+        if is_crowded {
+            // Several batches before one sync, together too large for one entry.
+            let flushed = self.flush(writer);
+            self.changed(flushed)?;
+        }
+        let is_stuck = lock(&self.checkpointer).stuck;
+        if is_stuck && !self.has_room(writer, &read(&self.layers), bytes) && !self.checkpoint()? {
+            return Err(StorageError::Full);
+        }
+        Ok(())
+    }
+
+    fn adds_records(&self, batch: &Batch) -> Result<bool, StorageError> {
+        let addresses: Vec<Address> = batch.puts.iter().map(|(address, _)| *address).collect();
+        let there = |addresses: &[Address]| {
+            let values = self.get_many(addresses)?;
+            Ok::<_, StorageError>(values.iter().flatten().count())
+        };
+        let added = addresses.len().saturating_sub(there(&addresses)?);
+        Ok(added > there(&batch.deletes)?)
+    }
+
+    /// Runs a checkpoint, with a part of the ballast if the disk is full. Returns `false` if there is no room even so.
+    pub(super) fn with_room(
+        &self,
+        checkpoint: impl Fn() -> Result<(), StorageError>,
+    ) -> Result<bool, StorageError> {
+        let mut result = if self.ballast.is_short() && self.ballast.make().is_err() {
+            if !self.give_room() {
+                return Ok(false);
+            }
+            checkpoint()
+        } else {
+            checkpoint()
+        };
+        if matches!(result, Err(StorageError::Full)) {
+            let has_more = self.give_room();
+            // The engine does not work after a failed write.
+            self.reopen()?;
+            if !has_more {
+                return Ok(false);
+            }
+            result = checkpoint();
+            if matches!(result, Err(StorageError::Full)) {
+                self.reopen()?;
+                return Ok(false);
+            }
+        }
+        if self.ballast.is_short() {
+            // Takes back what the checkpoint did not need, before another program does.
+            let _ = self.ballast.make();
+        }
+        result.map(|()| true)
+    }
+
+    /// Frees the part of the ballast that is meant for a checkpoint. Returns whether there was any.
+    fn give_room(&self) -> bool {
+        let left = self.ballast.held().saturating_sub(ballast::CHECKPOINT_BYTES);
+        let has_any = left >= ballast::OPENING_BYTES;
+        self.ballast.keep(if has_any { left } else { self.ballast.held() });
+        has_any
+    }
+
+    pub(super) fn note_full<T>(&self, result: &Result<T, StorageError>) {
+        if matches!(result, Err(StorageError::Full)) {
+            self.ballast.keep(self.ballast.held());
+        }
+    }
+}

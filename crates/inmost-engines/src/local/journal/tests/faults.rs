@@ -1,0 +1,132 @@
+//! Crashes, failing writes and a full disk, at every operation of a workload.
+
+use super::*;
+use crate::faulty::Fault;
+
+const COMMITS: u32 = 40;
+
+/// Runs the workload of a seed, with a fault if one is given.
+fn run(
+    world: &World,
+    seed: u64,
+    fault: Option<(u64, Fault)>,
+) -> (Writing, JournaledEngine, Result<(), StorageError>) {
+    let engine = world.create().unwrap();
+    if let Some((operation, fault)) = fault {
+        world.faults.set(operation, fault);
+    }
+    let mut writing = Writing::new();
+    let result = writing.run(&engine, COMMITS, &mut Random::new(seed));
+    (writing, engine, result)
+}
+
+/// The operations of a workload, without those of its creation.
+fn operations_of(seed: u64) -> std::ops::RangeInclusive<u64> {
+    let world = World::new();
+    drop(world.create().unwrap());
+    let created = world.faults.operations();
+    let world = World::new();
+    run(&world, seed, None).2.unwrap();
+    created + 1..=world.faults.operations()
+}
+
+#[test]
+fn no_power_cut_loses_or_tears_an_acknowledged_commit() {
+    let mut states = 0;
+    for seed in 0..22 {
+        for operation in operations_of(seed) {
+            let world = World::new();
+            let (mut writing, engine, result) =
+                run(&world, seed, Some((operation, Fault::Stopped)));
+            assert!(result.is_err());
+            drop(engine);
+            let mut random = Random::new(seed * 10_000 + operation);
+            world.cut_power(&mut random);
+            let world = cut_recoveries(&world, &mut random);
+            let context = format!("seed {seed}, operation {operation}");
+            let engine = world.open().unwrap_or_else(|error| panic!("{context}: {error}"));
+            writing.check(&engine, &context);
+            // The store goes on, and is right after a clean end too.
+            writing.run(&engine, 5, &mut random).unwrap();
+            writing.check(&engine, &context);
+            Box::new(engine).close().unwrap();
+            writing.check(&world.open().unwrap(), &context);
+            states += 1;
+        }
+    }
+    assert!(states > 3_000, "{states} states");
+}
+
+/// Cuts the power during the next openings too.
+fn cut_recoveries(world: &World, random: &mut Random) -> World {
+    let mut world = world.duplicate();
+    for _ in 0..random.below(3) {
+        world.faults.set(1 + random.below(6), Fault::Stopped);
+        let opened = world.open();
+        drop(opened);
+        world.cut_power(random);
+        world = world.duplicate();
+    }
+    world
+}
+
+#[test]
+fn a_killed_process_loses_nothing_and_a_power_cut_takes_back_nothing_that_was_shown() {
+    for seed in 100..106 {
+        for operation in operations_of(seed) {
+            for fault in [Fault::Stopped, Fault::Refused, Fault::Unreported] {
+                let world = World::new();
+                let (mut writing, engine, result) = run(&world, seed, Some((operation, fault)));
+                let context = format!("seed {seed}, operation {operation}, {fault:?}");
+                assert!(result.is_err(), "{context}");
+                assert!(matches!(engine.get_many(&[ROOT]), Err(StorageError::Poisoned)));
+                drop(engine);
+                // The page cache is as it was, with what a failed sync has left in it.
+                let faults = Faults::new();
+                let world = World { disk: world.disk.duplicate(&faults), faults, ..world };
+                let shown = world.open().unwrap_or_else(|error| panic!("{context}: {error}"));
+                writing.check(&shown, &context);
+                drop(shown);
+                world.cut_power(&mut Random::new(operation));
+                writing.check(&world.open().unwrap(), &context);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_checkpoint_on_a_full_disk_uses_the_ballast_and_no_commit_notices() {
+    let folder = tempfile::tempdir().unwrap();
+    let (mut noticed, mut unnoticed) = (0, 0);
+    for operation in operations_of(200) {
+        let ballast = Ballast::of(folder.path());
+        ballast.make().unwrap();
+        let world = World::with_ballast(ballast);
+        world.faults.set_error(|| StorageError::Full);
+        let (mut writing, engine, result) = run(&world, 200, Some((operation, Fault::Refused)));
+        let context = format!("operation {operation}");
+        if result.is_ok() {
+            unnoticed += 1;
+            writing.check(&engine, &context);
+        } else {
+            // The journal itself, or a batch that bypasses it.
+            noticed += 1;
+        }
+        drop(engine);
+        writing.check(&world.open().unwrap(), &context);
+    }
+    assert!(unnoticed > 20, "{unnoticed} unnoticed, {noticed} noticed");
+}
+
+#[test]
+fn without_a_ballast_a_full_disk_loses_nothing_either() {
+    for seed in 300..303 {
+        for operation in operations_of(seed) {
+            let world = World::new();
+            world.faults.set_error(|| StorageError::Full);
+            let (mut writing, engine, _) = run(&world, seed, Some((operation, Fault::Refused)));
+            drop(engine);
+            writing.check(&world.open().unwrap(), &format!("seed {seed}, operation {operation}"));
+        }
+    }
+}

@@ -120,7 +120,7 @@ impl StoreError {
         match self {
             Self::AlreadyExists => "Choose another path, or open the store that exists.",
             Self::DiskFull => {
-                "Free some disk space, or delete something in the store, then unlock it again; nothing that was saved is lost."
+                "Free some disk space, or delete something in the store; nothing that was saved is lost."
             }
             Self::EngineNotBuilt => "Use a build that includes the engine.",
             Self::Halted => "Unlock the store again; the last change may or may not be there.",

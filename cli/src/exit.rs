@@ -174,7 +174,8 @@ impl From<AgentError> for Failure {
     fn from(error: AgentError) -> Self {
         let exit = match error {
             AgentError::Store(error) => return error.into(),
-            AgentError::CannotListen(_)
+            AgentError::CannotBind { .. }
+            | AgentError::CannotListen(_)
             | AgentError::CannotStart(_)
             | AgentError::SocketFolder(_)
             | AgentError::Unreachable { .. }

@@ -13,6 +13,13 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum AgentError {
+    /// The socket of the agent cannot be created.
+    CannotBind {
+        /// The path of the socket.
+        socket: String,
+        /// The reason that the operating system gives.
+        reason: String,
+    },
     /// The agent could not listen for connections.
     CannotListen(String),
     /// The process of the agent could not be started.
@@ -72,6 +79,9 @@ impl AgentError {
     #[must_use]
     pub fn advice(&self) -> &'static str {
         match self {
+            Self::CannotBind { .. } => {
+                "Remove what is at that path, or set XDG_RUNTIME_DIR to a folder that only you can access."
+            }
             Self::CannotListen(_) | Self::SocketFolder(_) => {
                 "Set XDG_RUNTIME_DIR to a folder that only you can access."
             }
@@ -122,6 +132,9 @@ impl AgentError {
 impl fmt::Display for AgentError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::CannotBind { socket, reason } => {
+                write!(f, "The key agent cannot create its socket {socket}: {reason}.")
+            }
             Self::CannotListen(reason) => write!(f, "The key agent cannot listen: {reason}."),
             Self::CannotStart(reason) => {
                 write!(f, "The key agent could not be started: {reason}.")

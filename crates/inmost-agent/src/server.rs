@@ -69,7 +69,7 @@ impl Held {
         let identity = address::identity(store).map_err(|error| cannot_listen(&error))?;
         // Before the key is derived: clients that connect in the meantime wait for the agent, instead of finding the store
         // in use.
-        let socket = Socket::bind(store).map_err(|error| cannot_listen(&error))?;
+        let socket = Socket::bind(address::socket(store).map_err(|error| cannot_listen(&error))?)?;
         let (waker, woken) = wakers().map_err(|error| cannot_listen(&error))?;
         let session = vault.unlock_with(secret.credential())?;
         // Only the keys are needed from here on.
@@ -166,20 +166,27 @@ struct Socket {
 
 impl Socket {
     /// The caller holds the store, so an existing socket is left from an agent that was killed.
-    fn bind(store: &Path) -> io::Result<Self> {
-        let path = address::socket(store)?;
-        match fs::remove_file(&path) {
+    fn bind(path: PathBuf) -> Result<Self, AgentError> {
+        let bound = Self::listen(&path);
+        let (listener, identity) = bound.map_err(|error| AgentError::CannotBind {
+            socket: path.display().to_string(),
+            reason: error.to_string(),
+        })?;
+        Ok(Self { listener, path, identity })
+    }
+
+    fn listen(path: &Path) -> io::Result<(UnixListener, Folder)> {
+        match fs::remove_file(path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             _ => {}
         }
         // No other user may ever connect, so the permissions are right from the start.
         let before = umask(Mode::RWXG | Mode::RWXO | Mode::XUSR);
-        let bound = UnixListener::bind(&path);
+        let bound = UnixListener::bind(path);
         umask(before);
         let listener = bound?;
         listener.set_nonblocking(true)?;
-        let identity = address::identity(&path)?;
-        Ok(Self { listener, path, identity })
+        Ok((listener, address::identity(path)?))
     }
 }
 

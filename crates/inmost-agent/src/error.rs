@@ -99,9 +99,7 @@ impl AgentError {
                 "Remove it, or set XDG_RUNTIME_DIR to a folder that only you can access."
             }
             Self::Store(error) => error.advice(),
-            Self::TooManyClients => {
-                "End some of them. `inmost status` of a connected process lists them."
-            }
+            Self::TooManyClients => "End some of them. `inmost status` lists them.",
             Self::UnexpectedReply { .. } => {
                 "Please report it. Every change that the store acknowledged is safe."
             }

@@ -75,7 +75,7 @@ impl Held {
         // Only the keys are needed from here on.
         drop(secret);
         let anchor = anchor.map(wire_path::encode).transpose()?.unwrap_or_default();
-        let state = State::new(options.limits, waker);
+        let state = Arc::new(State::new(options.limits, waker));
         let agent = Arc::new(Agent { session, folder: identity, anchor, state });
         Ok(Self { agent, socket, woken, folder })
     }
@@ -120,17 +120,18 @@ fn listen(agent: &Arc<Agent>, listener: &UnixListener, woken: &mut UnixStream) -
     Ok(())
 }
 
-/// Serves a client on a thread of its own. If there are too many threads, the connection is dropped.
+/// Serves a client on a thread of its own. If no thread can be started, the connection is dropped.
 fn serve_client(agent: &Arc<Agent>, stream: UnixStream) {
     if stream.set_nonblocking(false).is_err() {
         return;
     }
+    let stream = Arc::new(stream);
+    // Registered here, so that the connections are in the order of their arrival.
+    let arrival = agent.state.arrive(&stream);
     let agent = Arc::clone(agent);
     let spawned = thread::Builder::new().spawn(move || {
-        if let Some(_thread) = agent.state.admit() {
-            // An error of the connection concerns only its client, which notices it.
-            let _ = serving::serve(&agent, &stream);
-        }
+        // An error of the connection concerns only its client, which notices it.
+        let _ = serving::serve(&agent, &stream, &arrival);
     });
     drop(spawned);
 }

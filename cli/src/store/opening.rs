@@ -14,7 +14,7 @@ use crate::args::{KdfArgs, OpenArgs, PlaceArgs, StoreArgs};
 use crate::credential::By;
 use crate::engine::EngineName;
 use crate::exit::{Exit, Failure};
-use crate::passphrase::Input;
+use crate::passphrase::{self, Input};
 use crate::{compact_offer, streams};
 
 /// How a command opens its store.
@@ -183,7 +183,12 @@ impl OpenArgs {
                 // The agent does not keep the credential, so the prompt appears only if the command needs it.
                 let secret =
                     options.keep_secret.then(|| self.credential.of_store(options.input, by));
-                Ok(StoreGuard { store: OpenStore::Agent(client), secret: secret.transpose()? })
+                let secret = secret.transpose().map_err(|failure| match failure {
+                    // The store is unlocked.
+                    Failure::Error { exit: Exit::Locked, .. } => passphrase::no_terminal(),
+                    failure => failure,
+                })?;
+                Ok(StoreGuard { store: OpenStore::Agent(client), secret })
             }
             Held::Here(mut vault) => {
                 let secret = self.credential.of_store(options.input, by)?;

@@ -101,7 +101,7 @@ impl Export {
     fn copy(&self, store: &OpenStore) -> Result<TransferReport, Failure> {
         let mut files = Vec::new();
         for entry in store.files().walk(&self.from) {
-            let entry = entry?;
+            let entry = entry.map_err(|error| Failure::at(&self.from, error))?;
             if !entry.metadata.is_folder() {
                 files.push(entry);
             }

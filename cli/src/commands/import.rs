@@ -73,7 +73,7 @@ impl Import {
 
     fn copy(&self, store: &OpenStore, folder: Folder) -> Result<TransferReport, Failure> {
         // Reports an error of the store or the path once, not for each file.
-        store.files().exists(&self.to)?;
+        store.files().exists(&self.to).map_err(|error| Failure::at(&self.to, error))?;
         let mut report = TransferReport::new(self.json, folder.files.len(), "files read");
         for (file, reason) in folder.refused {
             report.add(&file, &Outcome::Refused(reason))?;

@@ -21,8 +21,7 @@ use std::borrow::Cow;
 use std::io;
 
 use inmost::{
-    FileError, KeyfileError, LabelError, PassphraseError, RandomnessFailed, RecoveryKeyError,
-    StoreError,
+    KeyfileError, LabelError, PassphraseError, RandomnessFailed, RecoveryKeyError, StoreError,
 };
 use inmost_agent::AgentError;
 
@@ -174,7 +173,8 @@ impl From<AgentError> for Failure {
     fn from(error: AgentError) -> Self {
         let exit = match error {
             AgentError::Store(error) => return error.into(),
-            AgentError::CannotListen(_)
+            AgentError::CannotBind { .. }
+            | AgentError::CannotListen(_)
             | AgentError::CannotStart(_)
             | AgentError::SocketFolder(_)
             | AgentError::Unreachable { .. }
@@ -195,36 +195,6 @@ impl From<AgentError> for Failure {
 impl From<RandomnessFailed> for Failure {
     fn from(error: RandomnessFailed) -> Self {
         StoreError::from(error).into()
-    }
-}
-
-impl From<FileError> for Failure {
-    fn from(error: FileError) -> Self {
-        let (exit, advice) = match error {
-            FileError::Store(error) => return error.into(),
-            FileError::InvalidPath(_) | FileError::PathBelow(_) => {
-                (Exit::Usage, "A valid path looks like /memories/notes/today.md.")
-            }
-            FileError::AlreadyExists => {
-                (Exit::Other, "Choose another path, or remove the existing file or folder first.")
-            }
-            FileError::NotFound => (Exit::Other, "List the existing files with `inmost ls`."),
-            FileError::NotAFolder(_) => {
-                (Exit::Other, "Choose a path that does not go through a file.")
-            }
-            FileError::InvalidPattern(reason) => {
-                return Self::usage(
-                    format!("Invalid pattern: {reason}."),
-                    "Correct or shorten the pattern, or add -F if it is plain text.",
-                );
-            }
-            FileError::FileTooLarge(_) => (Exit::Other, "Split the text into several files."),
-            FileError::TooManyFiles(_) | FileError::TooMuchText(_) => {
-                (Exit::Other, "Remove files that are no longer needed.")
-            }
-            _ => (Exit::Other, "Choose another path."),
-        };
-        Self::new(exit, error.to_string(), advice)
     }
 }
 

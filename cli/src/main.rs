@@ -15,6 +15,7 @@ mod diceware;
 mod display;
 mod engine;
 mod exit;
+mod file_failure;
 mod host_files;
 mod json_line;
 mod keyfile;

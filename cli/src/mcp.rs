@@ -4,6 +4,7 @@
 //! they arrive. Standard output carries only the protocol; errors for a person go to standard error.
 
 mod memory_tool;
+mod message;
 mod server;
 mod transport;
 mod worker;

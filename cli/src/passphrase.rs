@@ -173,16 +173,27 @@ fn ask(input: Input, prompt: &str) -> Result<Wiped, Failure> {
             "Run `inmost unlock`, or add a source such as --passphrase-file.",
         ));
     }
-    terminal()?.ask(prompt)
+    let mut terminal = Terminal::open().map_err(|_| {
+        Failure::new(
+            Exit::Locked,
+            "The store is locked: no passphrase was given, and there is no terminal to ask for it.",
+            "Use --passphrase-file, --passphrase-fd, --passphrase-command or INMOST_PASSPHRASE, or run `inmost unlock` at a terminal.",
+        )
+    })?;
+    terminal.ask(prompt)
 }
 
+/// The terminal, to ask for a passphrase that does not unlock a store.
 pub(crate) fn terminal() -> Result<Terminal, Failure> {
-    Terminal::open().map_err(|_| {
-        Failure::usage(
-            "No passphrase was given, and there is no terminal to ask for it.",
-            "Use --passphrase-file, --passphrase-fd, --passphrase-command or INMOST_PASSPHRASE.",
-        )
-    })
+    Terminal::open().map_err(|_| no_terminal())
+}
+
+/// The error of a command that needs a passphrase although no store is locked.
+pub(crate) fn no_terminal() -> Failure {
+    Failure::usage(
+        "No passphrase was given, and there is no terminal to ask for it.",
+        "Use --passphrase-file, --passphrase-fd, --passphrase-command or INMOST_PASSPHRASE.",
+    )
 }
 
 /// Longer than any valid passphrase, so that the library reports its own limit.

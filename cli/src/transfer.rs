@@ -75,21 +75,26 @@ impl TransferReport {
         Ok(())
     }
 
-    /// Prints the report. `verb` names the work, such as `Imported`; `note` is a line for the person who reads it.
+    /// Prints the report. `verb` names the work, such as `Imported`; `note` is a line for the person who reads it, and
+    /// `no_files` is the line for a source without files.
     ///
     /// # Errors
     /// If a file was refused.
-    pub(crate) fn finish(mut self, verb: &str, note: &str) -> Result<(), Failure> {
+    pub(crate) fn finish(mut self, verb: &str, note: &str, no_files: &str) -> Result<(), Failure> {
         drop(self.progress);
         if self.is_json {
             json_line::append(&self.counts, &mut self.lines)?;
+        } else if counts_seen(&self.counts) == 0 {
+            self.lines.append(format!("{no_files}\n").as_bytes());
         } else {
             let Counts { copied, bytes, same, .. } = self.counts;
             let files = display::count(copied, "file", "files");
-            let line = format!(
-                "{verb} {files} with {bytes} bytes of text; {same} already identical.\n{note}\n"
-            );
-            self.lines.append(line.as_bytes());
+            self.lines.append(format!("{verb} {files} with {bytes} bytes of text.").as_bytes());
+            if same > 0 {
+                let files = display::count(same, "identical file was", "identical files were");
+                self.lines.append(format!(" {files} there already.").as_bytes());
+            }
+            self.lines.append(format!("\n{note}\n").as_bytes());
         }
         print(self.lines.as_slice())?;
         if self.counts.refused == 0 {
@@ -99,7 +104,7 @@ impl TransferReport {
         Err(Failure::new(
             Exit::Other,
             format!("{files} refused."),
-            "The reasons are listed above. All other files were copied.",
+            "Standard output has the reason for each. All other files are there.",
         ))
     }
 }

@@ -40,7 +40,10 @@ impl Cat {
     pub(crate) fn run(&self) -> Result<(), Failure> {
         let store = self.store.open(&OpenOptions::default())?;
         let (first, text) = match self.lines {
-            None => (1, store.files().read(&self.path)?),
+            None => {
+                let text = store.files().read(&self.path);
+                (1, text.map_err(|error| Failure::at(&self.path, error))?)
+            }
             Some(lines) => (lines.from, lines.read(store.files(), &self.path)?),
         };
         drop(store);
@@ -97,7 +100,7 @@ impl Lines {
                 ),
                 "Choose lines within the file.",
             ),
-            error => error.into(),
+            error => Failure::at(path, error),
         })
     }
 }

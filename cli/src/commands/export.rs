@@ -8,6 +8,7 @@ use inmost::WalkEntry;
 
 use crate::args::StoreArgs;
 use crate::confirm;
+use crate::display;
 use crate::exit::{Exit, Failure};
 use crate::host_files::{self, MAX_FILE_BYTES};
 use crate::store::opening::OpenOptions;
@@ -64,7 +65,8 @@ impl Export {
         let report = self.copy(&store)?;
         drop(store);
         let note = format!("The files in {} are not encrypted.", self.plain.display());
-        report.finish("Exported", &note)
+        let no_files = format!("There are no files to export in {}.", display::path(&self.from));
+        report.finish("Exported", &note, &no_files)
     }
 
     fn check_place(&self) -> Result<(), Failure> {
@@ -80,7 +82,7 @@ impl Export {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
             Err(error) => return Err(self.unwritable(&error)),
             Ok(data) if !data.is_dir() => {
-                (format!("There is a file or a link at {plain}."), "Choose another path.")
+                (format!("{plain} is not a folder but a file or a link."), "Choose another path.")
             }
             Ok(_) if self.resume => return Ok(()),
             Ok(_) => {
@@ -101,12 +103,14 @@ impl Export {
     fn copy(&self, store: &OpenStore) -> Result<TransferReport, Failure> {
         let mut files = Vec::new();
         for entry in store.files().walk(&self.from) {
-            let entry = entry?;
+            let entry = entry.map_err(|error| Failure::at(&self.from, error))?;
             if !entry.metadata.is_folder() {
                 files.push(entry);
             }
         }
-        prepare(&self.plain).map_err(|error| self.unwritable(&error))?;
+        if !files.is_empty() {
+            prepare(&self.plain).map_err(|error| self.unwritable(&error))?;
+        }
         let mut report = TransferReport::new(self.json, files.len(), "files written");
         for file in &files {
             let path = file.path.as_str();
@@ -120,12 +124,14 @@ impl Export {
     /// Writes one file to its path below `--from`.
     fn write(&self, below: &str, text: &str) -> Result<Outcome, Failure> {
         let Some(place) = host_files::relative(below) else {
-            return Ok(refused("its path could lead outside the folder"));
+            return Ok(refused(
+                "its path could lead outside the folder; rename it with `inmost mv`",
+            ));
         };
         match write(&self.plain, &place, text) {
             // File systems accept fewer names than the memory.
             Err(error) if is_about_name(&error) => {
-                Ok(refused("the file system does not accept its name"))
+                Ok(refused("the file system does not accept its name; rename it with `inmost mv`"))
             }
             Err(error) => Err(self.unwritable(&error)),
             Ok(outcome) => Ok(outcome),
@@ -136,7 +142,7 @@ impl Export {
         Failure::io(
             &format!("The files cannot be written to {}", self.plain.display()),
             error,
-            "Check the disk and its free space, then continue with --resume.",
+            "Check the permissions of the folder and the free space of the disk, then run the command again with --resume.",
         )
     }
 }
@@ -168,14 +174,16 @@ fn prepare(folder: &Path) -> io::Result<()> {
 /// Writes a file below a folder. Refuses if the file, or a folder on its path, is a link.
 fn write(folder: &Path, place: &Path, text: &str) -> io::Result<Outcome> {
     if !make_ancestors(folder, place)? {
-        return Ok(refused("there is a file or a link at the path of its folder"));
+        return Ok(refused("there is a file or a link at the path of its folder; move that away"));
     }
     let place = folder.join(place);
     match place.symlink_metadata() {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
         Err(error) => return Err(error),
         Ok(data) if !data.is_file() => {
-            return Ok(refused("there is a folder, a link or a special file at its path"));
+            return Ok(refused(
+                "there is a folder, a link or a special file at its path; move that away",
+            ));
         }
         Ok(_) => {
             let existing = Wiped::read(host_files::open(&place)?, MAX_FILE_BYTES)?;
@@ -183,7 +191,7 @@ fn write(folder: &Path, place: &Path, text: &str) -> io::Result<Outcome> {
             return Ok(if is_same {
                 Outcome::Same
             } else {
-                refused("there is a different file at its path")
+                refused("there is a different file at its path; move that file away")
             });
         }
     }

@@ -67,8 +67,9 @@ impl Grep {
         for path in &self.paths {
             let mut output = Output::new(self, style);
             for found in store.files().search(path, query.clone()) {
+                let found = found.map_err(|error| Failure::at(path, error))?;
                 has_match = true;
-                output.add(&found?)?;
+                output.add(&found)?;
             }
             output.finish_file()?;
         }

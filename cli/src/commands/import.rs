@@ -5,11 +5,13 @@ mod folder;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
+use inmost::FileError;
 use unicode_normalization::UnicodeNormalization;
 
 use self::folder::Folder;
 use crate::args::StoreArgs;
 use crate::confirm;
+use crate::display;
 use crate::exit::{Exit, Failure};
 use crate::host_files::{self, MAX_FILE_BYTES};
 use crate::store::OpenStore;
@@ -67,13 +69,24 @@ impl Import {
         let store = self.store.open(&OpenOptions::default())?;
         let report = self.copy(&store, folder)?;
         drop(store);
-        let note = format!("The plain files in {} were not removed.", self.plain.display());
-        report.finish("Imported", &note)
+        let plain = self.plain.display();
+        let note = format!("The plain files in {plain} were not removed.");
+        report.finish("Imported", &note, &format!("There are no files to import in {plain}."))
     }
 
     fn copy(&self, store: &OpenStore, folder: Folder) -> Result<TransferReport, Failure> {
         // Reports an error of the store or the path once, not for each file.
-        store.files().exists(&self.to)?;
+        match store.files().metadata(&self.to) {
+            Ok(found) if !found.is_folder() => {
+                return Err(Failure::new(
+                    Exit::Other,
+                    format!("{} is a file, not a folder.", display::path(&self.to)),
+                    "Choose another folder with --to, or remove that file first.",
+                ));
+            }
+            Ok(_) | Err(FileError::NotFound) => {}
+            Err(error) => return Err(Failure::at(&self.to, error)),
+        }
         let mut report = TransferReport::new(self.json, folder.files.len(), "files read");
         for (file, reason) in folder.refused {
             report.add(&file, &Outcome::Refused(reason))?;
@@ -85,7 +98,7 @@ impl Import {
                 let path = format!("{}/{file}", self.to);
                 self.copy_file(store, &self.plain.join(file), &path)?
             } else {
-                refused("another file has the same name in Unicode NFC")
+                refused("another file has the same name in Unicode NFC; rename one of them")
             };
             report.add(file, &outcome)?;
         }
@@ -100,10 +113,10 @@ impl Import {
             Err(error) => return Ok(refused(&format!("it cannot be read: {error}"))),
         };
         let Ok(text) = std::str::from_utf8(bytes.as_slice()) else {
-            return Ok(refused("it is not UTF-8"));
+            return Ok(refused("its text is not UTF-8; convert it first, for example with iconv"));
         };
         let existing = match store.find(path) {
-            Err(error) => return refusal(error.into()),
+            Err(error) => return refusal(error),
             Ok(existing) => existing,
         };
         match existing {
@@ -117,7 +130,7 @@ impl Import {
         }
         match store.files().write(path, text) {
             Ok(()) => Ok(Outcome::Copied { bytes: text.len() }),
-            Err(error) => refusal(error.into()),
+            Err(error) => refusal(error),
         }
     }
 }
@@ -126,12 +139,26 @@ fn refused(reason: &str) -> Outcome {
     Outcome::Refused(reason.to_owned())
 }
 
-/// Refuses one file, and continues, if the failure concerns only this file: its path is invalid, or its text does not fit.
-fn refusal(failure: Failure) -> Result<Outcome, Failure> {
-    match failure {
-        Failure::Error { exit: Exit::Usage | Exit::Other, message, .. } => {
-            Ok(Outcome::Refused(message.into_owned()))
+/// Refuses one file, and continues, if the error concerns only this file: its path is invalid, or its text does not fit.
+fn refusal(error: FileError) -> Result<Outcome, Failure> {
+    let reason = match error {
+        FileError::AlreadyExists => {
+            "the memory has a folder at its path; choose another folder with --to".to_owned()
         }
-        failure => Err(failure),
-    }
+        FileError::FileTooLarge(bytes) => {
+            format!("it is too long: a memory file may have at most {bytes} bytes")
+        }
+        FileError::InvalidPath(reason) => {
+            format!("its path is not valid in the memory: {reason}; rename it")
+        }
+        FileError::NotAFolder(file) => {
+            let file = display::path(file.as_str());
+            format!("{file} is a file, not a folder; choose another folder with --to")
+        }
+        error => match error.into() {
+            Failure::Error { exit: Exit::Other, message, .. } => message.into_owned(),
+            failure => return Err(failure),
+        },
+    };
+    Ok(Outcome::Refused(reason))
 }

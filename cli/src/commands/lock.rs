@@ -9,6 +9,7 @@ use crate::output::print;
 /// Lock a store that `inmost unlock` has unlocked
 ///
 /// Running calls may finish first, for at most ten seconds. When this command returns, the key agent process has ended.
+/// Programs that were given a passphrase, such as an MCP server, can still open the store themselves.
 #[derive(clap::Args)]
 #[command(after_help = "Example:\n  inmost lock --store notes.inmost")]
 pub(crate) struct Lock {

@@ -2,7 +2,7 @@
 
 use std::time::SystemTime;
 
-use inmost::{EntryKind, FileError, WalkEntry, human_size};
+use inmost::{EntryKind, WalkEntry, human_size};
 use serde::Serialize;
 
 use crate::args::StoreArgs;
@@ -46,8 +46,8 @@ impl Ls {
     pub(crate) fn run(&self) -> Result<(), Failure> {
         let deepest = self.depth.map_or(usize::MAX, |depth| usize::from(depth) - 1);
         let store = self.store.open(&OpenOptions::default())?;
-        let entries: Vec<_> =
-            store.files().walk_to(&self.path, deepest).collect::<Result<_, FileError>>()?;
+        let entries = store.files().walk_to(&self.path, deepest).collect::<Result<Vec<_>, _>>();
+        let entries = entries.map_err(|error| Failure::at(&self.path, error))?;
         drop(store);
         let mut text = Wiped::default();
         if self.json {

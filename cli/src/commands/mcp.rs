@@ -14,6 +14,8 @@ use crate::store::restrictions::Restrictions;
 /// passphrase. While the store cannot be opened, every call tries again and returns `Error: Memory is locked.`, with a hint
 /// for the user, or `Error: Memory is unavailable.`; the reason is printed on standard error.
 ///
+/// After the key agent has locked the store, a server that was given a passphrase opens it itself at its next call.
+///
 /// Ends at the end of standard input.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  \

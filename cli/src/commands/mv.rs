@@ -1,5 +1,7 @@
 //! `inmost mv`
 
+use inmost::FileError;
+
 use crate::args::StoreArgs;
 use crate::exit::Failure;
 use crate::store::opening::OpenOptions;
@@ -24,6 +26,12 @@ pub(crate) struct Mv {
 
 impl Mv {
     pub(crate) fn run(&self) -> Result<(), Failure> {
-        Ok(self.store.open(&OpenOptions::default())?.files().rename(&self.old, &self.new)?)
+        let store = self.store.open(&OpenOptions::default())?;
+        store.files().rename(&self.old, &self.new).map_err(|error| match error {
+            FileError::AlreadyExists => Failure::at(&self.new, error),
+            // Either of the paths.
+            FileError::InvalidPath(_) => error.into(),
+            error => Failure::at(&self.old, error),
+        })
     }
 }

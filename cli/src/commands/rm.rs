@@ -17,6 +17,7 @@ pub(crate) struct Rm {
 
 impl Rm {
     pub(crate) fn run(&self) -> Result<(), Failure> {
-        Ok(self.store.open(&OpenOptions::default())?.files().remove(&self.path)?)
+        let store = self.store.open(&OpenOptions::default())?;
+        store.files().remove(&self.path).map_err(|error| Failure::at(&self.path, error))
     }
 }

@@ -20,7 +20,12 @@ pub(crate) struct Status {
 
 impl Status {
     pub(crate) fn run(&self) -> Result<(), Failure> {
-        let store = self.store.open(&OpenOptions::default())?;
+        let store = self.store.open(&OpenOptions {
+            // The offer needs more than the status.
+            offer_compaction: false,
+            status_only: true,
+            ..OpenOptions::default()
+        })?;
         let (status, agent) = (store.status()?, store.agent()?);
         drop(store);
         let mut text = format!("store       {}\n", self.store.place()?.display());

@@ -43,6 +43,6 @@ impl Write {
                 "Nothing was written. Convert the text first, for example with iconv.",
             )
         })?;
-        Ok(store.files().write(&self.path, text)?)
+        store.files().write(&self.path, text).map_err(|error| Failure::writing(&self.path, error))
     }
 }

@@ -6,17 +6,16 @@ use std::sync::mpsc::Sender;
 use inmost::{StoreError, ToolCall, ToolResult};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ErrorData,
-    Implementation, JsonObject, ListToolsResult, PaginatedRequestParams, ServerCapabilities,
-    ServerConfig, Tool,
+    Implementation, ListToolsResult, PaginatedRequestParams, ServerCapabilities, ServerConfig,
+    Tool,
 };
 use rmcp::service::{RequestContext, ServerInitializeError};
 use rmcp::{RoleServer, ServerHandler, ServiceExt};
-use serde::Deserialize;
-use serde_json::Value;
 use tokio::runtime::Builder;
 use tokio::sync::oneshot;
 
 use super::memory_tool::{self, NAME};
+use super::message::Arguments;
 use super::transport::Stdio;
 use super::worker::Call;
 use crate::exit::{Exit, Failure};
@@ -66,16 +65,10 @@ impl Server {
     }
 
     /// Runs a call on the worker; `None` if the client cancels it first.
-    async fn run_call(
-        &self,
-        arguments: JsonObject,
-        context: &RequestContext<RoleServer>,
-    ) -> Option<ToolResult> {
+    async fn run_call(&self, context: &RequestContext<RoleServer>) -> Option<ToolResult> {
+        let arguments = context.extensions.get::<Arguments>();
+        let call = ToolCall::parse(arguments.map_or(b"{}", Arguments::as_json));
         let (result, received) = oneshot::channel();
-        // Arguments that are not a valid call become a call that is refused.
-        let Ok(call) = ToolCall::deserialize(Value::Object(arguments)) else {
-            return Some(unavailable());
-        };
         if self.calls.send(Call { call, result }).is_err() {
             return Some(unavailable());
         }
@@ -114,8 +107,7 @@ impl ServerHandler for Server {
         if request.name != NAME {
             return Err(ErrorData::invalid_params(format!("Unknown tool: {}", request.name), None));
         }
-        let arguments = request.arguments.unwrap_or_default();
-        let Some(reply) = self.run_call(arguments, &context).await else {
+        let Some(reply) = self.run_call(&context).await else {
             // The protocol does not allow a reply to a cancelled request; rmcp drops this one.
             return Err(ErrorData::internal_error("The request was cancelled.", None));
         };

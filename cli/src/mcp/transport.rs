@@ -1,59 +1,58 @@
 //! Messages of the protocol, each a line of JSON on standard input or output.
 //!
-//! The transport of rmcp is not used: it keeps lines in buffers that are never wiped, and sends no reply to a request
-//! with invalid Unicode in its strings.
+//! The transport of rmcp is not used: it keeps lines in buffers that are never wiped, parses the arguments of a call, and
+//! sends no reply to an invalid message.
 
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
-use rmcp::model::{ClientJsonRpcMessage, ErrorCode, ErrorData, RequestId, ServerJsonRpcMessage};
+use rmcp::model::{ClientJsonRpcMessage, ServerJsonRpcMessage};
 use rmcp::{RoleServer, transport::Transport};
-use serde::Deserialize;
+use serde::Serialize;
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 use tokio::task::{JoinHandle, spawn_blocking};
 
+use super::message::{self, Refusal};
 use crate::lines::{LINE_BYTES, Line, Lines};
 use crate::streams;
 use crate::wiped::Wiped;
 
 /// Standard input and output.
 pub(super) struct Stdio {
-    incoming: Receiver<Incoming>,
+    incoming: Receiver<Box<ClientJsonRpcMessage>>,
     /// Held while a line is written, so that lines do not mix.
     writing: Arc<Mutex<()>>,
-}
-
-enum Incoming {
-    Message(Box<ClientJsonRpcMessage>),
-    /// A request of which only the id can be parsed.
-    Unreadable(RequestId),
 }
 
 impl Stdio {
     /// Starts the thread that reads. It ends with the input or the process.
     pub(super) fn open() -> io::Result<Self> {
         let (send, incoming) = channel(1);
+        let writing = Arc::default();
+        let refusals = Arc::clone(&writing);
         thread::Builder::new().name("inmost-input".to_owned()).spawn(move || {
             // A failed read counts as the end of the input.
-            let _ = read(&send);
+            let _ = read(&send, &refusals);
         })?;
-        Ok(Self { incoming, writing: Arc::default() })
+        Ok(Self { incoming, writing })
     }
 
     /// Writes in the background, even if the handle is dropped.
     fn write(&self, message: ServerJsonRpcMessage) -> JoinHandle<io::Result<()>> {
         let writing = self.writing.clone();
-        spawn_blocking(move || {
-            let mut line = Wiped::default();
-            serde_json::to_writer(&mut line, &message)?;
-            line.append(b"\n");
-            let _guard = writing.lock().unwrap_or_else(PoisonError::into_inner);
-            let mut output = streams::output()?;
-            output.write_all(line.as_slice())?;
-            output.flush()
-        })
+        spawn_blocking(move || write_line(&writing, &message))
     }
+}
+
+fn write_line(writing: &Mutex<()>, message: &impl Serialize) -> io::Result<()> {
+    let mut line = Wiped::default();
+    serde_json::to_writer(&mut line, message)?;
+    line.append(b"\n");
+    let _guard = writing.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut output = streams::output()?;
+    output.write_all(line.as_slice())?;
+    output.flush()
 }
 
 impl Transport<RoleServer> for Stdio {
@@ -68,19 +67,7 @@ impl Transport<RoleServer> for Stdio {
     }
 
     async fn receive(&mut self) -> Option<ClientJsonRpcMessage> {
-        loop {
-            match self.incoming.recv().await? {
-                Incoming::Message(message) => return Some(*message),
-                Incoming::Unreadable(id) => {
-                    let error = ErrorData::new(
-                        ErrorCode::INVALID_REQUEST,
-                        "The request cannot be parsed.",
-                        None,
-                    );
-                    drop(self.write(ServerJsonRpcMessage::error(error, Some(id))));
-                }
-            }
-        }
+        self.incoming.recv().await.map(|message| *message)
     }
 
     async fn close(&mut self) -> io::Result<()> {
@@ -89,53 +76,27 @@ impl Transport<RoleServer> for Stdio {
     }
 }
 
-fn read(send: &Sender<Incoming>) -> io::Result<()> {
+/// Passes on messages, and replies to invalid lines itself: while the client reads no replies, no more lines are read.
+fn read(send: &Sender<Box<ClientJsonRpcMessage>>, writing: &Mutex<()>) -> io::Result<()> {
     let mut lines = Lines::new(streams::input()?, LINE_BYTES);
     while let Some(line) = lines.next()? {
-        // A message without an id gets no reply, as the protocol says.
-        let Line::Whole(line) = line else { continue };
-        let Some(incoming) = parse(line) else { continue };
-        if send.blocking_send(incoming).is_err() {
-            break;
+        let message = match line {
+            Line::Whole(line) if line.iter().all(u8::is_ascii_whitespace) => continue,
+            Line::Whole(line) => message::parse(line),
+            Line::TooLong => Err(Refusal::too_long()),
+        };
+        match message {
+            Ok(None) => {}
+            Ok(Some(message)) => {
+                if send.blocking_send(Box::new(message)).is_err() {
+                    break;
+                }
+            }
+            Err(refusal) => {
+                // The client may have closed its end, and its last requests are still executed.
+                let _ = write_line(writing, &refusal);
+            }
         }
     }
     Ok(())
-}
-
-fn parse(line: &[u8]) -> Option<Incoming> {
-    /// Other fields are skipped without decoding their strings.
-    #[derive(Deserialize)]
-    struct Request {
-        id: RequestId,
-    }
-
-    match serde_json::from_slice(line) {
-        Ok(message) => Some(Incoming::Message(Box::new(message))),
-        Err(_) => serde_json::from_slice(line).ok().map(|Request { id }| Incoming::Unreadable(id)),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_unparsable_request_with_an_id_gets_an_error_reply() {
-        let unreadable = |line: &str| match parse(line.as_bytes()) {
-            Some(Incoming::Unreadable(id)) => Some(id.to_string()),
-            Some(Incoming::Message(_)) => Some("a message".to_owned()),
-            None => None,
-        };
-        for (line, expected) in [
-            (r#"{"jsonrpc": "2.0", "id": 1, "method": "ping"}"#, Some("a message")),
-            (r#"{"jsonrpc": "2.0", "id": 7, "method": "m", "params": {"a": "\ud800"}}"#, Some("7")),
-            (r#"{"jsonrpc": "2.0", "id": "x", "method": 5}"#, Some("x")),
-            (r#"{"method": "textDocument/didOpen", "params": 5}"#, None),
-            (r#"{"jsonrpc": "2.0", "id": 1, "method""#, None),
-            ("Content-Length: 7", None),
-            ("", None),
-        ] {
-            assert_eq!(unreadable(line).as_deref(), expected, "{line}");
-        }
-    }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::mpsc::Receiver;
 
-use inmost::{MemoryTool, ToolCall, ToolResult};
+use inmost::{MemoryTool, StoreError, ToolCall, ToolResult};
 use tokio::sync::oneshot;
 
 use crate::args::StoreArgs;
@@ -40,13 +40,12 @@ pub(super) fn run(store: &StoreArgs, restrictions: &Restrictions, calls: &Receiv
         ..OpenOptions::default()
     };
     let mut errors = ErrorLog::default();
-    while let Ok(call) = calls.recv() {
+    let mut again = None;
+    while let Some(call) = again.take().or_else(|| calls.recv().ok()) {
         let ran = store.open(&options).and_then(|store| Ok((store.tool(restrictions)?, store)));
         match ran {
             Ok((tool, store)) => {
-                if let Err(failure) = run_calls(&tool, call, calls, &mut errors) {
-                    errors.print(&failure);
-                }
+                again = run_calls(&tool, call, calls, &mut errors);
                 drop(store);
             }
             Err(failure) => {
@@ -65,26 +64,38 @@ fn refuse(call: Call, store: NoStore, restrictions: &Restrictions) {
     call.reply(result);
 }
 
-/// Runs calls until the store fails. The caller opens it again for the next call.
+/// Runs calls until the store fails or the server ends. The caller opens the store again for the next call.
+///
+/// Returns the call that found the store locked, which has done nothing. It runs again, so that the key agent's lock costs
+/// no call if the store can be opened in another way. The first call is not returned: the store was opened for it.
 fn run_calls(
     tool: &MemoryTool,
     first: Call,
     calls: &Receiver<Call>,
     errors: &mut ErrorLog,
-) -> Result<(), Failure> {
+) -> Option<Call> {
     let mut next = Some(first);
+    let mut is_first = true;
     while let Some(call) = next {
         if !call.is_cancelled() {
             let (result, store_error) = tool.run_call(&call.call).into_parts();
-            call.reply(result);
             match store_error {
-                Some(error) => return Err(error.into()),
-                None => errors.reset(),
+                Some(StoreError::Locked) if !is_first => return Some(call),
+                Some(error) => {
+                    call.reply(result);
+                    errors.print(&error.into());
+                    return None;
+                }
+                None => {
+                    call.reply(result);
+                    errors.reset();
+                }
             }
         }
+        is_first = false;
         next = calls.recv().ok();
     }
-    Ok(())
+    None
 }
 
 /// Prints errors, but not the same one twice in a row: repeated calls would fill the client's log with it.

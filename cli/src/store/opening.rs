@@ -14,7 +14,7 @@ use crate::args::{KdfArgs, OpenArgs, PlaceArgs, StoreArgs};
 use crate::credential::By;
 use crate::engine::EngineName;
 use crate::exit::{Exit, Failure};
-use crate::passphrase::Input;
+use crate::passphrase::{self, Input};
 use crate::{compact_offer, streams};
 
 /// How a command opens its store.
@@ -28,6 +28,8 @@ pub(crate) struct OpenOptions<'a> {
     pub(crate) offer_compaction: bool,
     /// Whether the command needs the credential as well, see [`StoreGuard::secret`].
     pub(crate) keep_secret: bool,
+    /// Whether the command only reads the status. A key agent accepts it even while it has too many clients.
+    pub(crate) status_only: bool,
 }
 
 impl Default for OpenOptions<'_> {
@@ -38,7 +40,16 @@ impl Default for OpenOptions<'_> {
             create: Create::Never,
             offer_compaction: true,
             keep_secret: false,
+            status_only: false,
         }
+    }
+}
+
+impl OpenOptions<'_> {
+    /// How to connect to the key agent.
+    fn connect(&self) -> Result<ConnectOptions, Failure> {
+        let connect = ConnectOptions::new().tool(self.restrictions.options()?);
+        Ok(if self.status_only { connect.status_only() } else { connect })
     }
 }
 
@@ -108,7 +119,7 @@ impl StoreArgs {
 
     /// Holds the store, or finds the key agent that does.
     pub(crate) fn hold(&self) -> Result<Held, Failure> {
-        self.open.hold(&self.place()?, &Restrictions::default())
+        self.open.hold(&self.place()?, ConnectOptions::new())
     }
 
     /// Holds the store in this process, for work that the key agent does not do. The store stays locked.
@@ -132,7 +143,7 @@ impl OpenArgs {
         let place = self.place()?;
         let held = match options.create {
             Create::Always(new) => return self.create(&place, new, options),
-            _ => self.hold(&place, &options.restrictions),
+            _ => self.hold(&place, options.connect()?),
         };
         let guard = match (held, options.create) {
             (Err(Failure::Error { exit: Exit::NotAStore, .. }), Create::IfMissing(new)) => {
@@ -150,10 +161,9 @@ impl OpenArgs {
     }
 
     /// Waits a moment if the store is in use: another command may be about to close it, or to start a key agent.
-    fn hold(&self, place: &Path, restrictions: &Restrictions) -> Result<Held, Failure> {
+    fn hold(&self, place: &Path, connect: ConnectOptions) -> Result<Held, Failure> {
         let options = place::vault_options(place, self.anchor.as_deref())?;
-        let agent =
-            ConnectOptions::new().anchor(self.anchor.as_deref()).tool(restrictions.options()?);
+        let agent = connect.anchor(self.anchor.as_deref());
         let deadline = Instant::now() + IN_USE_TIMEOUT;
         loop {
             if let Some(client) = agent.connect(place)? {
@@ -173,7 +183,12 @@ impl OpenArgs {
                 // The agent does not keep the credential, so the prompt appears only if the command needs it.
                 let secret =
                     options.keep_secret.then(|| self.credential.of_store(options.input, by));
-                Ok(StoreGuard { store: OpenStore::Agent(client), secret: secret.transpose()? })
+                let secret = secret.transpose().map_err(|failure| match failure {
+                    // The store is unlocked.
+                    Failure::Error { exit: Exit::Locked, .. } => passphrase::no_terminal(),
+                    failure => failure,
+                })?;
+                Ok(StoreGuard { store: OpenStore::Agent(client), secret })
             }
             Held::Here(mut vault) => {
                 let secret = self.credential.of_store(options.input, by)?;

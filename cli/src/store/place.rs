@@ -96,6 +96,13 @@ pub(crate) fn check_parent(place: &Path) -> Result<(), Failure> {
     if parent.is_dir() {
         return Ok(());
     }
+    if parent.exists() {
+        return Err(Failure::new(
+            Exit::Io,
+            format!("{} is not a folder.", parent.display()),
+            "Choose another path.",
+        ));
+    }
     Err(Failure::new(
         Exit::Io,
         format!("The folder {} does not exist.", parent.display()),

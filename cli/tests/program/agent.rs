@@ -63,7 +63,9 @@ fn socket(place: &Place) -> PathBuf {
 #[test]
 fn commands_need_no_passphrase_while_it_is_unlocked() {
     let place = Place::with_files(&[("/memories/a", "kept")]);
-    ask(&place, &["cat", "/memories/a"], "").expect_failure(2, "No passphrase was given");
+    ask(&place, &["cat", "/memories/a"], "")
+        .expect_failure(18, "The store is locked: no passphrase");
+    ask(&place, &["call"], VIEW).expect_failure(18, "The store is locked: no passphrase");
     let agent = place.unlock(&[]);
     assert_eq!(ask(&place, &["cat", "/memories/a"], "").expect(0).out, "kept");
     ask(&place, &["write", "/memories/b"], "text").expect(0);
@@ -78,7 +80,8 @@ fn commands_need_no_passphrase_while_it_is_unlocked() {
     assert!(out.starts_with("Locked"), "{out}");
     wait_until("the keys went with their process", || is_gone(agent));
     assert_eq!(fs::read_dir(place.runtime().join("inmost")).unwrap().count(), 0);
-    ask(&place, &["cat", "/memories/a"], "").expect_failure(2, "No passphrase was given");
+    ask(&place, &["cat", "/memories/a"], "")
+        .expect_failure(18, "The store is locked: no passphrase");
     assert_eq!(place.cat("/memories/b"), "text");
     let out = ask(&place, &["lock"], "").expect(0).out;
     assert!(out.contains("was not unlocked"), "{out}");
@@ -140,7 +143,7 @@ fn leftovers_of_a_killed_agent_do_not_block_the_next() {
     let code = talk.end().code;
     assert!(matches!(code, Some(14 | 18)), "{code:?}");
     assert_eq!(place.cat("/memories/b"), "acknowledged");
-    ask(&place, &["ls"], "").expect_failure(2, "No passphrase was given");
+    ask(&place, &["ls"], "").expect_failure(18, "The store is locked: no passphrase");
     let second = place.unlock(&[]);
     assert_ne!(first, second);
     assert_eq!(ask(&place, &["cat", "/memories/a"], "").expect(0).out, "kept");

@@ -106,7 +106,7 @@ fn text_that_is_not_utf_8_is_not_written() {
     let place = Place::with_store();
     let mut write = place.command(["write", "/memories/a"]);
     run(&mut write, b"caf\xe9").expect_failure(1, "not UTF-8");
-    place.run(["cat", "/memories/a"], "").expect_failure(1, "no such file");
+    place.run(["cat", "/memories/a"], "").expect_failure(1, "no file or folder");
 }
 
 #[test]
@@ -114,7 +114,7 @@ fn a_text_beyond_the_limit_is_not_written() {
     let place = Place::with_store();
     let long = "x".repeat((16 << 20) + 1);
     place.run(["write", "/memories/a"], &long).expect_failure(1, "16777216 bytes");
-    place.run(["ls", "/memories/a"], "").expect_failure(1, "no such file");
+    place.run(["ls", "/memories/a"], "").expect_failure(1, "no file or folder");
 }
 
 #[test]
@@ -134,18 +134,31 @@ fn rm_and_mv_work_on_files_and_folders() {
 fn file_commands_refuse_impossible_changes() {
     let place = Place::with_files(&[("/memories/a", "1"), ("/memories/b/c", "2")]);
     for (args, code, what) in [
-        (&["cat", "/memories/none"][..], 1, "no such file"),
+        (&["cat", "/memories/none"][..], 1, "no file or folder at /memories/none."),
+        (&["cat", "--lines", "1..2", "/memories/none"], 1, "no file or folder at /memories/none."),
         (&["cat", "/memories/b"], 1, "/memories/b is a folder"),
         (&["cat", "/etc/passwd"], 2, "must start with /memories"),
         (&["cat", "/memories/../a"], 2, "would escape"),
-        (&["ls", "/memories/none"], 1, "no such file"),
+        (&["ls", "/memories/none"], 1, "no file or folder at /memories/none."),
+        (&["grep", "x", "/memories", "/memories/none"], 1, "no file or folder at /memories/none."),
+        (
+            &["export", "--yes", "--from", "/memories/none", "out"],
+            1,
+            "no file or folder at /memories/none.",
+        ),
         (&["rm", "/memories"], 1, "root folder"),
-        (&["rm", "/memories/none"], 1, "no such file"),
-        (&["mv", "/memories/a", "/memories/b/c"], 1, "already exists at this path"),
+        (&["rm", "/memories/none"], 1, "no file or folder at /memories/none."),
+        (&["rm", "/memories/no\u{7}ne"], 2, "The path /memories/no\\u{7}ne is not valid"),
+        (&["mv", "/memories/a", "/memories/b/c"], 1, "already a file or folder at /memories/b/c."),
         (&["mv", "/memories/b", "/memories/b/d"], 1, "into itself"),
         (&["mv", "/memories/b", "/memories/a/b"], 1, "/memories/a is a file"),
-        (&["mv", "/memories/none", "/memories/d"], 1, "no such file"),
-        (&["write", "/memories/b"], 1, "already exists at this path"),
+        (&["mv", "/memories/none", "/memories/d"], 1, "no file or folder at /memories/none."),
+        (
+            &["write", "/memories/b"],
+            1,
+            "/memories/b is a folder, not a file.\nList it with `inmost ls`, or name a file in it.",
+        ),
+        (&["write", "/memories"], 1, "/memories is a folder, not a file."),
         (&["write", "/memories/a/b"], 1, "/memories/a is a file"),
     ] {
         place.run(args, "").expect_failure(code, what);

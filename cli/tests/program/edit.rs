@@ -163,8 +163,12 @@ fn a_path_that_cannot_be_edited_is_reported_before_the_editor_runs() {
     let desk = Desk::new(&[("/memories/a/b", "")]);
     let script = "touch \"$(dirname \"$0\")/ran\"";
     for (path, code, what) in [
-        ("/memories/a", 1, "already exists at this path"),
-        ("/memories", 1, "already exists at this path"),
+        (
+            "/memories/a",
+            1,
+            "/memories/a is a folder, not a file.\nList it with `inmost ls`, or name a file in it.",
+        ),
+        ("/memories", 1, "/memories is a folder, not a file."),
         ("/memories/../a", 2, "would escape"),
     ] {
         desk.edit(path, script).expect_failure(code, what);

@@ -77,7 +77,8 @@ fn no_match_exits_with_1_and_prints_nothing() {
 fn a_path_or_pattern_that_cannot_be_searched_is_an_error() {
     let place = notes();
     grep(&place, &["f("]).expect_failure(2, "unclosed group");
-    grep(&place, &["a", "/memories/none"]).expect_failure(1, "no such file");
+    grep(&place, &["a", "/memories/none"])
+        .expect_failure(1, "no file or folder at /memories/none.");
     grep(&place, &["a", "/etc"]).expect_failure(2, "must start with /memories");
 }
 

@@ -4,6 +4,7 @@ mod client;
 mod config;
 #[cfg(target_os = "linux")]
 mod key_agent;
+mod protocol;
 
 use serde_json::{Value, json};
 
@@ -79,18 +80,8 @@ fn a_failed_call_is_a_result_and_the_server_continues() {
     }
     let without_arguments = client.ask("tools/call", &json!({ "name": "memory" }));
     assert!(text_of(&without_arguments).1);
-    let unknown = client.answer("tools/call", &json!({ "name": "shell", "arguments": {} }));
-    assert_eq!(unknown["error"]["code"], -32602, "{unknown}");
-    assert_eq!(unknown["error"]["message"], "Unknown tool: shell");
     let unknown = client.answer("resources/read", &json!({ "uri": "file:///etc/passwd" }));
     assert_eq!(unknown["error"]["code"], -32601, "{unknown}");
-    client.send_line("no json");
-    client.send_line("");
-    client.send_line(
-        r#"{"jsonrpc":"2.0","id":77,"method":"tools/call","params":{"name":"memory","arguments":{"command":"\ud800"}}}"#,
-    );
-    let answer = client.next();
-    assert_eq!((&answer["id"], &answer["error"]["code"]), (&json!(77), &json!(-32600)), "{answer}");
     assert!(!client.call(&view("/memories")).1);
     client.end().expect(0);
 }

@@ -160,13 +160,20 @@ fn the_first_source_is_used() {
 }
 
 #[test]
-fn no_source_and_no_terminal_is_a_usage_error() {
+fn without_a_source_and_a_terminal_the_store_stays_locked() {
     let place = Place::with_store();
-    let mut detached = Command::new("setsid");
-    let command = ls(&place, &[]);
-    detached.arg("--wait").arg(command.get_program()).args(command.get_args());
-    detached.env_remove("INMOST_PASSPHRASE");
-    run(&mut detached, b"").expect_failure(2, "No passphrase was given");
+    let detached = |command: &Command| {
+        let mut detached = Command::new("setsid");
+        detached.arg("--wait").arg(command.get_program()).args(command.get_args());
+        detached.env_remove("INMOST_PASSPHRASE");
+        run(&mut detached, b"")
+    };
+    let ended = detached(&ls(&place, &[]));
+    ended.expect_failure(18, "The store is locked: no passphrase was given");
+    detached(&ls(&place, &["--recovery"])).expect_failure(18, "The store is locked");
+    // Nothing is locked here.
+    let mut init = place.bare_command(["init", "--store"]);
+    detached(init.arg(place.beside("new"))).expect_failure(2, "No passphrase was given");
 }
 
 #[test]

@@ -95,23 +95,26 @@ fn unsupported_files_are_refused_with_a_reason_and_the_rest_imported() {
 
     let ended = place.run(["import", "in"], "").expect_failure(1, "17 files were refused.");
     for (file, reason) in [
-        ("latin", "it is not UTF-8"),
-        ("long", "A file may have at most 16777216 bytes."),
+        ("latin", "its text is not UTF-8; convert it first"),
+        ("long", "it is too long: a memory file may have at most 16777216 bytes"),
         ("longer", "it is too long for a memory file"),
-        ("back\\slash", "The path is not valid: it would escape /memories."),
-        ("%2e%2e", "The path is not valid: it would escape /memories."),
-        ("line\\u{a}feed", "The path is not valid: "),
+        (
+            "back\\slash",
+            "its path is not valid in the memory: it would escape /memories; rename it",
+        ),
+        ("%2e%2e", "its path is not valid in the memory: it would escape /memories; rename it"),
+        ("line\\u{a}feed", "its path is not valid in the memory: "),
         ("differs", "the memory has a different file at its path; --overwrite replaces it"),
-        ("folder", "A file or folder already exists at this path."),
-        ("file/below", "/memories/file is a file, not a folder."),
-        (&deep, "The path is not valid: "),
-        ("name-\u{fffd}", "its name is not UTF-8"),
-        ("link-to-file", "it is a link"),
-        ("link-to-folder", "it is a link"),
-        ("link-to-nothing", "it is a link"),
-        ("pipe", "it is a special file"),
-        ("socket", "it is a special file"),
-        ("twice-\u{e9}", "another file has the same name in Unicode NFC"),
+        ("folder", "the memory has a folder at its path; choose another folder with --to"),
+        ("file/below", "/memories/file is a file, not a folder; choose another folder with --to"),
+        (&deep, "its path is not valid in the memory: "),
+        ("name-\u{fffd}", "its name is not UTF-8; rename it"),
+        ("link-to-file", "it is a link, and links are not followed"),
+        ("link-to-folder", "it is a link, and links are not followed"),
+        ("link-to-nothing", "it is a link, and links are not followed"),
+        ("pipe", "it is a special file, such as a pipe"),
+        ("socket", "it is a special file, such as a pipe"),
+        ("twice-\u{e9}", "another file has the same name in Unicode NFC; rename one of them"),
     ] {
         assert!(ended.out.contains(&format!("refused {file}: {reason}")), "{file}: {}", ended.out);
     }
@@ -127,6 +130,13 @@ fn importing_again_skips_identical_files_and_replaces_only_with_overwrite() {
     let place = Place::with_store();
     plain(&place, "in", &[("a", b"1"), ("b", b"2")]);
     place.run(["import", "in"], "").expect(0);
+    let out = place.run(["import", "in"], "").expect(0).out;
+    assert!(
+        out.starts_with(
+            "Imported 0 files with 0 bytes of text. 2 identical files were there already.\n"
+        ),
+        "{out}"
+    );
     let ended = place.run(["import", "--json", "in"], "").expect(0);
     assert_eq!(
         last_line(&ended),
@@ -148,9 +158,12 @@ fn importing_again_skips_identical_files_and_replaces_only_with_overwrite() {
 
 #[test]
 fn an_impossible_import_is_reported_at_once() {
-    let place = Place::with_store();
+    let place = Place::with_files(&[("/memories/file", "")]);
     place.run(["import", "none"], "").expect_failure(14, "cannot be read");
     plain(&place, "in", &[("a", b"1")]);
+    let ended = place.run(["import", "in", "--to", "/memories/file"], "");
+    let ended = ended.expect_failure(1, "/memories/file is a file, not a folder.\n");
+    assert_eq!(ended.out, "");
     place.run(["import", "in", "--to", "/etc"], "").expect_failure(2, "must start with /memories");
     place.run(["import", "in", "--yes"], "").expect(2);
 }
@@ -184,6 +197,32 @@ fn a_person_is_warned_and_asked_before_anything_is_written_unencrypted() {
         talk.expect_end(code);
     }
     assert_eq!(fs::read_to_string(out.join("a")).unwrap(), "1");
+}
+
+#[test]
+fn a_source_without_files_is_reported() {
+    let place = Place::with_store();
+    fs::create_dir_all(place.beside("empty/below")).unwrap();
+    let out = place.run(["import", "empty"], "").expect(0).out;
+    assert_eq!(out, "There are no files to import in empty.\n");
+    let out = export(&place, &["out"]).expect(0).out;
+    assert_eq!(out, "There are no files to export in /memories.\n");
+    assert!(!place.beside("out").exists());
+    let ended = export(&place, &["out", "--json"]).expect(0);
+    assert_eq!(
+        last_line(&ended),
+        serde_json::json!({"copied": 0, "bytes": 0, "same": 0, "refused": 0})
+    );
+}
+
+#[test]
+fn an_export_to_a_file_or_below_one_is_refused() {
+    let place = Place::with_files(&[("/memories/a", "1")]);
+    plain(&place, ".", &[("file", b"mine")]);
+    export(&place, &["file"]).expect_failure(1, "file is not a folder but a file or a link.");
+    export(&place, &["file/out"]).expect_failure(14, "file is not a folder.");
+    export(&place, &["none/out"]).expect_failure(14, "The folder none does not exist.");
+    assert_eq!(fs::read(place.beside("file")).unwrap(), b"mine");
 }
 
 #[test]
@@ -235,7 +274,8 @@ fn a_part_of_the_memory_can_be_exported() {
     export(&place, &["file", "--from", "/memories/d"]).expect(0);
     assert_eq!(fs::read_to_string(place.beside("file/d")).unwrap(), "2");
     assert_eq!(fs::read_dir(place.beside("file")).unwrap().count(), 1);
-    export(&place, &["none", "--from", "/memories/none"]).expect_failure(1, "no such file");
+    export(&place, &["none", "--from", "/memories/none"])
+        .expect_failure(1, "no file or folder at /memories/none.");
     assert!(!place.beside("none").exists());
 }
 

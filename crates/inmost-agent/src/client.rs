@@ -41,9 +41,11 @@ struct Shared {
 /// How a client connects.
 #[derive(Clone, Default)]
 #[must_use]
+#[cfg_attr(not(unix), allow(dead_code, reason = "nothing connects"))]
 pub struct ConnectOptions {
-    anchor: Option<PathBuf>,
-    tool: Option<ToolOptions>,
+    pub(crate) anchor: Option<PathBuf>,
+    pub(crate) tool: Option<ToolOptions>,
+    pub(crate) status_only: bool,
 }
 
 impl ConnectOptions {
@@ -66,13 +68,20 @@ impl ConnectOptions {
         self
     }
 
+    /// Connects only for [`Client::agent`] and [`Client::status`]. The agent refuses all other requests on this connection,
+    /// but accepts it even while it has too many clients. It ends the connection if it is not used for some seconds.
+    pub fn status_only(mut self) -> Self {
+        self.status_only = true;
+        self
+    }
+
     /// Connects to the agent that holds the store in this folder; `None` if no agent does.
     ///
     /// # Errors
     /// If the agent refuses this client or cannot be reached.
     pub fn connect(&self, store: impl AsRef<Path>) -> Result<Option<Client>, AgentError> {
         let store = store.as_ref();
-        let connection = connect(store, self.anchor.as_deref(), self.tool.clone())?;
+        let connection = connect(store, self)?;
         Ok(connection.map(|connection| {
             let (store, process) = (store.to_owned(), connection.process());
             Client {

@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use inmost::{FileError, StoreError, ToolOptions, Vault};
+use inmost::{FileError, StoreError, Vault};
 
+use crate::client::ConnectOptions;
 use crate::error::AgentError;
 use crate::frame::{self, HELLO, REPLY, REQUEST};
 use crate::message::ClientMessage;
@@ -27,12 +28,16 @@ pub(crate) struct Connection {
 /// Connects to the agent that holds this store, if there is one.
 pub(crate) fn connect(
     store: &Path,
-    anchor: Option<&Path>,
-    tool: Option<ToolOptions>,
+    options: &ConnectOptions,
 ) -> Result<Option<Connection>, AgentError> {
-    let folder = address::identity(store).ok();
-    let hello = Hello { version: VERSION, purpose: Purpose::Work, folder, tool };
-    let anchor = anchor.map(wire_path::encode).transpose()?.unwrap_or_default();
+    let hello = Hello {
+        version: VERSION,
+        purpose: Purpose::Work,
+        folder: address::identity(store).ok(),
+        tool: options.tool.clone(),
+        status_only: options.status_only,
+    };
+    let anchor = options.anchor.as_deref().map(wire_path::encode).transpose()?.unwrap_or_default();
     let Some((stream, greeting)) = greet(store, &hello, &anchor)? else { return Ok(None) };
     match greeting {
         Greeting::Accepted { process } => {
@@ -55,22 +60,27 @@ pub(crate) fn connect(
 /// [`AgentError::Unresponsive`] and [`AgentError::Unreachable`].
 pub fn lock(store: impl AsRef<Path>) -> Result<bool, AgentError> {
     let store = store.as_ref();
-    let hello = Hello { version: VERSION, purpose: Purpose::Lock, folder: None, tool: None };
-    match greet(store, &hello, &[])? {
-        None => is_free(store).map(|()| false),
-        Some((_, Greeting::Refused(refusal))) => Err(refused(store, refusal)),
-        Some((stream, _)) => wait_for_end(store, &stream).map(|()| true),
-    }
-}
-
-/// Checks that no process holds the store. An agent that is ending may hold it for a moment.
-fn is_free(store: &Path) -> Result<(), AgentError> {
-    let deadline = Instant::now() + RELEASE;
+    let hello = Hello {
+        version: VERSION,
+        purpose: Purpose::Lock,
+        folder: None,
+        tool: None,
+        status_only: false,
+    };
+    let mut deadline = None;
     loop {
+        match greet(store, &hello, &[])? {
+            Some((_, Greeting::Refused(refusal))) => return Err(refused(store, refusal)),
+            Some((stream, _)) => return wait_for_end(store, &stream).map(|()| true),
+            None => {}
+        }
+        // A process may hold the store for a moment: an agent that is ending, or one that is too busy with other
+        // connections to greet this one.
+        let deadline = *deadline.get_or_insert_with(|| Instant::now() + RELEASE);
         match Vault::open(store) {
             Err(StoreError::InUse(_)) if Instant::now() < deadline => thread::sleep(PAUSE),
             Err(StoreError::InUse(process)) => return Err(AgentError::NotFound { process }),
-            _ => return Ok(()),
+            _ => return Ok(false),
         }
     }
 }
@@ -142,7 +152,7 @@ impl Connection {
     fn restricted(&self) -> StoreError {
         let store = self.store.display();
         StoreError::KeyAgent(format!(
-            "This connection to the key agent of the store in {store} is restricted to calls of the memory tool."
+            "This connection to the key agent of the store in {store} is restricted, and does not allow this request."
         ))
     }
 }

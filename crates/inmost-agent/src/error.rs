@@ -13,6 +13,13 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum AgentError {
+    /// The socket of the agent cannot be created.
+    CannotBind {
+        /// The path of the socket.
+        socket: String,
+        /// The reason that the operating system gives.
+        reason: String,
+    },
     /// The agent could not listen for connections.
     CannotListen(String),
     /// The process of the agent could not be started.
@@ -72,6 +79,9 @@ impl AgentError {
     #[must_use]
     pub fn advice(&self) -> &'static str {
         match self {
+            Self::CannotBind { .. } => {
+                "Remove what is at that path, or set XDG_RUNTIME_DIR to a folder that only you can access."
+            }
             Self::CannotListen(_) | Self::SocketFolder(_) => {
                 "Set XDG_RUNTIME_DIR to a folder that only you can access."
             }
@@ -89,9 +99,7 @@ impl AgentError {
                 "Remove it, or set XDG_RUNTIME_DIR to a folder that only you can access."
             }
             Self::Store(error) => error.advice(),
-            Self::TooManyClients => {
-                "End some of them. `inmost status` of a connected process lists them."
-            }
+            Self::TooManyClients => "End some of them. `inmost status` lists them.",
             Self::UnexpectedReply { .. } => {
                 "Please report it. Every change that the store acknowledged is safe."
             }
@@ -122,6 +130,9 @@ impl AgentError {
 impl fmt::Display for AgentError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::CannotBind { socket, reason } => {
+                write!(f, "The key agent cannot create its socket {socket}: {reason}.")
+            }
             Self::CannotListen(reason) => write!(f, "The key agent cannot listen: {reason}."),
             Self::CannotStart(reason) => {
                 write!(f, "The key agent could not be started: {reason}.")

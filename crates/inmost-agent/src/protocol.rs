@@ -24,6 +24,10 @@ pub(crate) struct Hello {
     /// refused.
     #[serde(default)]
     pub(crate) tool: Option<ToolOptions>,
+    /// Whether the client only asks for the status. It is accepted even if there are too many clients, and all other
+    /// requests are refused.
+    #[serde(default)]
+    pub(crate) status_only: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -62,7 +66,7 @@ pub(crate) enum Refusal {
     TooManyClients,
     /// The message is not one of this protocol.
     InvalidMessage,
-    /// The connection is restricted to tool calls.
+    /// The connection is restricted to other requests.
     Restricted,
 }
 

@@ -17,7 +17,8 @@ pub(crate) trait Request {
     /// Whether it is a tool call, which a restricted connection allows.
     const IS_TOOL_CALL: bool = false;
 
-    /// Whether it counts as use of the store, which restarts the agent's idle time.
+    /// Whether it counts as use of the store, which restarts the agent's idle time. A request that does not reads the
+    /// status, and is allowed on a connection for the status alone.
     const IS_USE: bool = true;
 
     /// Whether it may change the store, so that the outcome is unknown if the connection is lost before the reply.

@@ -69,13 +69,13 @@ impl Held {
         let identity = address::identity(store).map_err(|error| cannot_listen(&error))?;
         // Before the key is derived: clients that connect in the meantime wait for the agent, instead of finding the store
         // in use.
-        let socket = Socket::bind(store).map_err(|error| cannot_listen(&error))?;
+        let socket = Socket::bind(address::socket(store).map_err(|error| cannot_listen(&error))?)?;
         let (waker, woken) = wakers().map_err(|error| cannot_listen(&error))?;
         let session = vault.unlock_with(secret.credential())?;
         // Only the keys are needed from here on.
         drop(secret);
         let anchor = anchor.map(wire_path::encode).transpose()?.unwrap_or_default();
-        let state = State::new(options.limits, waker);
+        let state = Arc::new(State::new(options.limits, waker));
         let agent = Arc::new(Agent { session, folder: identity, anchor, state });
         Ok(Self { agent, socket, woken, folder })
     }
@@ -120,17 +120,18 @@ fn listen(agent: &Arc<Agent>, listener: &UnixListener, woken: &mut UnixStream) -
     Ok(())
 }
 
-/// Serves a client on a thread of its own. If there are too many threads, the connection is dropped.
+/// Serves a client on a thread of its own. If no thread can be started, the connection is dropped.
 fn serve_client(agent: &Arc<Agent>, stream: UnixStream) {
     if stream.set_nonblocking(false).is_err() {
         return;
     }
+    let stream = Arc::new(stream);
+    // Registered here, so that the connections are in the order of their arrival.
+    let arrival = agent.state.arrive(&stream);
     let agent = Arc::clone(agent);
     let spawned = thread::Builder::new().spawn(move || {
-        if let Some(_thread) = agent.state.admit() {
-            // An error of the connection concerns only its client, which notices it.
-            let _ = serving::serve(&agent, &stream);
-        }
+        // An error of the connection concerns only its client, which notices it.
+        let _ = serving::serve(&agent, &stream, &arrival);
     });
     drop(spawned);
 }
@@ -166,20 +167,27 @@ struct Socket {
 
 impl Socket {
     /// The caller holds the store, so an existing socket is left from an agent that was killed.
-    fn bind(store: &Path) -> io::Result<Self> {
-        let path = address::socket(store)?;
-        match fs::remove_file(&path) {
+    fn bind(path: PathBuf) -> Result<Self, AgentError> {
+        let bound = Self::listen(&path);
+        let (listener, identity) = bound.map_err(|error| AgentError::CannotBind {
+            socket: path.display().to_string(),
+            reason: error.to_string(),
+        })?;
+        Ok(Self { listener, path, identity })
+    }
+
+    fn listen(path: &Path) -> io::Result<(UnixListener, Folder)> {
+        match fs::remove_file(path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             _ => {}
         }
         // No other user may ever connect, so the permissions are right from the start.
         let before = umask(Mode::RWXG | Mode::RWXO | Mode::XUSR);
-        let bound = UnixListener::bind(&path);
+        let bound = UnixListener::bind(path);
         umask(before);
         let listener = bound?;
         listener.set_nonblocking(true)?;
-        let identity = address::identity(&path)?;
-        Ok(Self { listener, path, identity })
+        Ok((listener, address::identity(path)?))
     }
 }
 

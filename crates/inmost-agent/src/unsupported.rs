@@ -4,8 +4,9 @@ use std::io::{Read, Write};
 use std::path::Path;
 use std::process::Command;
 
-use inmost::{AnchorStatus, FileError, ToolOptions};
+use inmost::{AnchorStatus, FileError};
 
+use crate::client::ConnectOptions;
 use crate::error::AgentError;
 use crate::facts::AgentOptions;
 use crate::message::ClientMessage;
@@ -30,11 +31,7 @@ impl Connection {
     }
 }
 
-pub(crate) fn connect(
-    _: &Path,
-    _: Option<&Path>,
-    _: Option<ToolOptions>,
-) -> Result<Option<Connection>, AgentError> {
+pub(crate) fn connect(_: &Path, _: &ConnectOptions) -> Result<Option<Connection>, AgentError> {
     Ok(None)
 }
 

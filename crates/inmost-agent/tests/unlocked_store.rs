@@ -127,13 +127,27 @@ fn a_restricted_client_runs_tool_calls_and_nothing_else() {
     let client = ConnectOptions::new().tool(options).connect(&agent.store).unwrap().unwrap();
     let refused = Files::new(&client).read("/memories/a").unwrap_err();
     assert!(
-        matches!(&refused, FileError::Store(StoreError::KeyAgent(why)) if why.contains("restricted to calls"))
+        matches!(&refused, FileError::Store(StoreError::KeyAgent(why)) if why.contains("does not allow this request"))
     );
     assert!(matches!(client.slots(), Err(StoreError::KeyAgent(_))));
     // The options of the connection override those of the tool.
     let tool = MemoryTool::new(client);
     let reply = tool.run_json(r#"{"command": "create", "path": "/memories/a", "file_text": ""}"#);
     assert_eq!(reply.result().content(), "Error: Memory is read-only.");
+}
+
+#[test]
+fn a_client_for_the_status_reads_it_and_nothing_else() {
+    let agent = Agent::start();
+    let client = ConnectOptions::new().status_only().connect(&agent.store).unwrap().unwrap();
+    assert_eq!(client.status().unwrap().files, 0);
+    assert_eq!(client.agent().unwrap().process, client.process());
+    let refused = client.compaction_due().unwrap_err();
+    assert!(
+        matches!(&refused, StoreError::KeyAgent(why) if why.contains("does not allow this request"))
+    );
+    assert!(Files::new(&client).write("/memories/a", "").is_err());
+    assert_eq!(client.status().unwrap().files, 0);
 }
 
 #[test]

@@ -4,6 +4,7 @@ use inmost::{FileError, FileText};
 
 use super::editor::{Editor, Signals};
 use super::private_folder::PrivateFolder;
+use crate::display;
 use crate::exit::{Exit, Failure};
 use crate::output::print;
 use crate::store::OpenStore;
@@ -13,8 +14,7 @@ pub(super) fn edit(store: &OpenStore, path: &str, editor: &Editor) -> Result<(),
     let before = match store.files().read(path) {
         Ok(text) => Some(text),
         Err(FileError::NotFound) => None,
-        Err(FileError::IsAFolder(_)) => return Err(FileError::AlreadyExists.into()),
-        Err(error) => return Err(error.into()),
+        Err(error) => return Err(Failure::at(path, error)),
     };
     // Before the text leaves the store, so that no signal can end this process without cleaning up.
     let mut signals = Signals::watch()?;
@@ -55,12 +55,13 @@ fn save(
         return Err(Failure::new(
             Exit::Other,
             format!(
-                "The edited text was not written: {path} was changed in the store in the meantime."
+                "The edited text was not written: {} was changed in the store in the meantime.",
+                display::path(path)
             ),
             "Compare both versions.",
         ));
     }
-    Ok(store.files().write(path, after)?)
+    store.files().write(path, after).map_err(|error| Failure::writing(path, error))
 }
 
 #[cfg(test)]

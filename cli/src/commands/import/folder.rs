@@ -42,7 +42,7 @@ impl Folder {
                 if below.is_empty() { name.to_owned() } else { format!("{below}/{name}") }
             };
             let Some(text) = name.to_str() else {
-                let reason = "its name is not UTF-8".to_owned();
+                let reason = "its name is not UTF-8; rename it".to_owned();
                 self.refused.push((path(&name.to_string_lossy()), reason));
                 continue;
             };
@@ -53,8 +53,11 @@ impl Folder {
             } else if kind.is_file() {
                 self.files.push(path(text));
             } else {
-                let reason =
-                    if kind.is_symlink() { "it is a link" } else { "it is a special file" };
+                let reason = if kind.is_symlink() {
+                    "it is a link, and links are not followed"
+                } else {
+                    "it is a special file, such as a pipe or a device"
+                };
                 self.refused.push((path(text), reason.to_owned()));
             }
         }

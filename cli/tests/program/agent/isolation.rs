@@ -68,6 +68,21 @@ fn without_a_runtime_folder_it_makes_a_private_one() {
 }
 
 #[test]
+fn a_folder_at_the_path_of_its_socket_is_named() {
+    let place = Place::with_store();
+    place.unlock(&[]);
+    let path = socket(&place);
+    place.lock();
+    fs::create_dir(&path).unwrap();
+    let ended = place.run(["unlock"], "");
+    let ended = ended.expect_failure(14, &format!("cannot create its socket {}: ", path.display()));
+    assert!(ended.err.contains("Remove what is at that path"), "{ended:?}");
+    assert!(path.is_dir());
+    // Commands open the store themselves.
+    place.run(["ls"], "").expect(0);
+}
+
+#[test]
 fn the_passphrase_is_not_in_the_environment_of_the_agent() {
     let place = Place::with_store();
     let agent = place.unlock(&[]);

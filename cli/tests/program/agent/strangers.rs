@@ -60,9 +60,9 @@ fn invalid_stalled_and_oversized_clients_do_not_affect_others() {
     let mut rubbish = connect();
     rubbish.write_all(b"GET / HTTP/1.1\r\n\r\n").unwrap();
     assert!(receive(&mut rubbish).unwrap().0["Refused"] == "InvalidMessage");
-    // The maximum of clients that never send a hello. They time out.
+    // Clients that never send a hello.
     let stalled: Vec<_> = (0..100).map(|_| connect()).collect();
-    wait_until("others come through", || ask(&place, &["cat", "/memories/a"], "").code == Some(0));
+    assert_eq!(ask(&place, &["cat", "/memories/a"], "").expect(0).out, "kept");
     drop(stalled);
     // An accepted client that stops in the middle of a request.
     let (mut half, said) = greet(&place, &json!({ "version": 2 }));
@@ -104,6 +104,51 @@ fn clients_beyond_the_limit_are_told() {
     all.pop();
     wait_until("there is room again", || place.run(["ls"], "").code == Some(0));
     place.run(["lock"], "").expect(0);
+}
+
+#[test]
+fn stalled_clients_do_not_keep_lock_and_status_from_the_agent() {
+    let place = Place::with_store();
+    let agent = place.unlock(&[]);
+    // Every place is taken by a client that does nothing.
+    let _idle: Vec<_> = (0..64).map(|_| greet(&place, &json!({ "version": 2 }))).collect();
+    // Connections that never send a hello, or only its beginning.
+    let stall = |place: &Place| {
+        let connect = |begun: &[u8]| {
+            let mut stream = UnixStream::connect(socket(place)).unwrap();
+            stream.write_all(begun).unwrap();
+            stream
+        };
+        (0..100).flat_map(|_| [connect(b""), connect(b"\0\0\0\x20\0\0\0\0{")]).collect()
+    };
+    let _stalled: Vec<UnixStream> = stall(&place);
+    let out = ask(&place, &["status"], "").expect(0).out;
+    assert!(out.contains(&format!("process {agent} holds the store unlocked")), "{out}");
+    assert!(out.contains("64 other processes: "), "{out}");
+    ask(&place, &["ls"], "").expect_failure(13, "Too many processes");
+    let _more: Vec<UnixStream> = stall(&place);
+    assert!(ask(&place, &["lock"], "").expect(0).out.starts_with("Locked"));
+    wait_until("its process is gone", || is_gone(agent));
+}
+
+#[test]
+fn a_connection_for_the_status_allows_nothing_else() {
+    let place = Place::with_store();
+    place.unlock(&[]);
+    let (mut stream, said) = greet(&place, &json!({ "version": 2, "status_only": true }));
+    assert!(said["Accepted"].is_object(), "{said}");
+    for asked in ["Facts", "Status"] {
+        let (head, _) = reply(&mut stream, &json!({ asked: null }), b"");
+        assert!(head["Reply"].is_object(), "{head}");
+    }
+    for asked in [
+        json!({ "Read": { "path": "/memories/a", "lines": null } }),
+        json!({ "Write": { "path": "/memories/a" } }),
+        json!({ "Purge": null }),
+    ] {
+        assert_eq!(reply(&mut stream, &asked, b"").0, json!({ "Refused": "Restricted" }));
+    }
+    assert_eq!(place.names("/memories").len(), 0);
 }
 
 #[test]

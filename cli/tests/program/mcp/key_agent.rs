@@ -79,3 +79,25 @@ fn a_store_that_is_locked_meanwhile_is_locked_for_the_model_until_it_is_unlocked
     assert!(ended.err.contains("Run `inmost unlock`"), "{ended:?}");
     assert!(!ended.err.contains(PASSPHRASE) && ended.err.lines().count() <= 6, "{ended:?}");
 }
+
+/// Regression: the first call after the lock was refused, and the second opened the store.
+#[test]
+fn a_server_with_a_passphrase_opens_the_store_at_the_first_call_after_a_lock() {
+    let place = Place::with_store();
+    place.unlock(&[]);
+    let mut client = Client::with(&place, &[]);
+    for number in 0..3 {
+        let path = format!("/memories/{number}");
+        let created = done(&format!("File created successfully at: {path}"));
+        assert_eq!(client.call(&create(&path, "before")), created);
+        place.lock();
+        let path = format!("{path}-after");
+        let created = done(&format!("File created successfully at: {path}"));
+        assert_eq!(client.call(&create(&path, "after")), created, "the call is run once");
+        assert!(!client.call(&view("/memories")).1);
+        client.end().expect(0);
+        place.unlock(&[]);
+        client = Client::with(&place, &[]);
+    }
+    client.end().expect(0);
+}

@@ -2,11 +2,12 @@
 
 use std::io::{self, Read};
 use std::os::unix::net::UnixStream;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use inmost::{FileError, Session, StoreError, ToolOptions};
 
-use super::state::{Connected, NotNow, State};
+use super::state::{Arrival, NotNow, State};
 use crate::frame::{self, HELLO, REQUEST};
 use crate::message::{ClientMessage, Responder};
 use crate::peer;
@@ -20,27 +21,32 @@ pub(super) struct Agent {
     pub(super) folder: Folder,
     /// The path of the anchor that the store was unlocked with.
     pub(super) anchor: Vec<u8>,
-    pub(super) state: State,
+    pub(super) state: Arc<State>,
 }
 
-/// An accepted client, and the options of its tool calls if it has fixed them.
-struct Accepted<'a> {
-    connected: Connected<'a>,
-    tool: Option<ToolOptions>,
+/// What an accepted client may request.
+enum Scope {
+    /// Everything. The options are those of its tool calls, if it has fixed them.
+    All(Option<ToolOptions>),
+    /// Tool calls with these options.
+    Tool(ToolOptions),
+    /// The status of the store and of the agent, soon after each reply.
+    Status,
 }
 
 /// Serves a client until it disconnects, its connection fails, or the agent ends.
 ///
 /// # Errors
 /// Those of the connection, which concern only the client.
-pub(super) fn serve(agent: &Agent, stream: &UnixStream) -> io::Result<()> {
+pub(super) fn serve(agent: &Agent, stream: &UnixStream, arrival: &Arrival) -> io::Result<()> {
     stream.set_write_timeout(Some(FRAME_TIME))?;
-    let Some(accepted) = greet(agent, stream)? else { return Ok(()) };
+    let Some(scope) = greet(agent, stream, arrival)? else { return Ok(()) };
     loop {
-        let mut reader = Timed { stream, limit: FRAME_TIME, deadline: None };
+        let deadline = matches!(scope, Scope::Status).then(|| Instant::now() + HELLO_TIME);
+        let mut reader = Timed { stream, limit: FRAME_TIME, deadline };
         match frame::read::<ClientMessage>(&mut reader, REQUEST) {
             Ok(Some((message, body))) => {
-                agent.execute(stream, &accepted, message, body.as_slice())?;
+                agent.execute(stream, arrival, &scope, message, body.as_slice())?;
             }
             Ok(None) => return Ok(()),
             Err(error) if error.kind() == io::ErrorKind::InvalidData => {
@@ -52,12 +58,12 @@ pub(super) fn serve(agent: &Agent, stream: &UnixStream) -> io::Result<()> {
 }
 
 /// Reads the hello of a client and replies to it; `None` if the client was not accepted.
-fn greet<'a>(agent: &'a Agent, stream: &UnixStream) -> io::Result<Option<Accepted<'a>>> {
+fn greet(agent: &Agent, stream: &UnixStream, arrival: &Arrival) -> io::Result<Option<Scope>> {
     let process = peer::process(stream)?;
     let mut reader =
         Timed { stream, limit: FRAME_TIME, deadline: Some(Instant::now() + HELLO_TIME) };
     let accepted = match frame::read::<Hello>(&mut reader, HELLO) {
-        Ok(Some((hello, anchor))) => agent.accept(hello, anchor.as_slice(), process),
+        Ok(Some((hello, anchor))) => agent.accept(hello, anchor.as_slice(), arrival, process),
         Ok(None) => return Ok(None),
         Err(error) if error.kind() == io::ErrorKind::InvalidData => {
             Err(Greeting::Refused(Refusal::InvalidMessage))
@@ -65,12 +71,15 @@ fn greet<'a>(agent: &'a Agent, stream: &UnixStream) -> io::Result<Option<Accepte
         Err(error) => return Err(error),
     };
     match accepted {
-        Ok(accepted) => {
+        Ok(scope) => {
             let greeting = Greeting::Accepted { process: std::process::id() };
             frame::write(&mut &*stream, &greeting, &[])?;
-            Ok(Some(accepted))
+            Ok(Some(scope))
         }
         Err(greeting) => {
+            if matches!(greeting, Greeting::Ending) {
+                arrival.keep();
+            }
             frame::write(&mut &*stream, &greeting, &[])?;
             if matches!(greeting, Greeting::Ending) {
                 // The client waits for the end of the process, which ends the connection.
@@ -86,7 +95,13 @@ fn greet<'a>(agent: &'a Agent, stream: &UnixStream) -> io::Result<Option<Accepte
 
 impl Agent {
     /// Accepts a client with the restrictions that it requests, or returns the refusal.
-    fn accept(&self, hello: Hello, anchor: &[u8], process: u32) -> Result<Accepted<'_>, Greeting> {
+    fn accept(
+        &self,
+        hello: Hello,
+        anchor: &[u8],
+        arrival: &Arrival,
+        process: u32,
+    ) -> Result<Scope, Greeting> {
         if hello.purpose == Purpose::Lock {
             return Err(Greeting::Ending);
         }
@@ -100,8 +115,14 @@ impl Agent {
         if !anchor.is_empty() && anchor != self.anchor {
             return Err(Greeting::Refused(Refusal::OtherAnchor));
         }
-        match self.state.connect(process) {
-            Ok(connected) => Ok(Accepted { connected, tool: hello.tool }),
+        if hello.status_only {
+            return if arrival.is_late() { Err(Greeting::Ending) } else { Ok(Scope::Status) };
+        }
+        match arrival.connect(process) {
+            Ok(()) => Ok(match hello.tool {
+                Some(tool) if tool.is_restricted() => Scope::Tool(tool),
+                tool => Scope::All(tool),
+            }),
             Err(NotNow::Ending) => Err(Greeting::Ending),
             Err(NotNow::Full) => Err(Greeting::Refused(Refusal::TooManyClients)),
         }
@@ -111,18 +132,23 @@ impl Agent {
     fn execute(
         &self,
         stream: &UnixStream,
-        accepted: &Accepted<'_>,
+        arrival: &Arrival,
+        scope: &Scope,
         message: ClientMessage,
         body: &[u8],
     ) -> io::Result<()> {
+        let (is_allowed, tool) = match scope {
+            Scope::All(tool) => (true, tool.as_ref()),
+            Scope::Tool(tool) => (message.is_tool_call(), Some(tool)),
+            Scope::Status => (!message.is_use(), None),
+        };
+        if !is_allowed {
+            return refuse(stream, Refusal::Restricted);
+        }
         let Some(_work) = self.state.begin(message.is_use()) else {
             let error = StoreError::Locked.into();
             return frame::write(&mut &*stream, &ServerMessage::<()>::Failed(error), &[]);
         };
-        let is_restricted = accepted.tool.as_ref().is_some_and(ToolOptions::is_restricted);
-        if is_restricted && !message.is_tool_call() {
-            return refuse(stream, Refusal::Restricted);
-        }
         let mut last = Instant::now();
         let mut progress = |records| {
             if last.elapsed() >= PROGRESS_PAUSE {
@@ -133,8 +159,8 @@ impl Agent {
         };
         let mut context = Context {
             session: &self.session,
-            tool: accepted.tool.as_ref(),
-            facts: &|| accepted.connected.facts(),
+            tool,
+            facts: &|| arrival.facts(),
             progress: &mut progress,
         };
         let sent = message.execute(body, &mut context, Send(stream));

@@ -1,9 +1,13 @@
-//! The state that the threads of the agent share: its clients, the requests under way, and its end.
+//! The state that the threads of the agent share: its connections, the requests under way, and its end.
+//!
+//! Connections that have sent no hello, and those for the status alone, have room of their own. There the newest takes the
+//! place of the oldest, so that a client that stalls never keeps another one from locking the store or reading its status.
 
 use std::collections::BTreeMap;
 use std::io::Write;
+use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::clock::{Clock, Moment};
@@ -21,9 +25,10 @@ pub(super) struct State {
 struct Inner {
     clock: Clock,
     is_ending: bool,
-    threads: usize,
     under_way: usize,
-    /// The processes of the accepted clients, by the number of their connection.
+    /// The connections without a place, by their number: the oldest is the first.
+    passing: BTreeMap<u64, Arc<UnixStream>>,
+    /// The processes of the clients that have a place, by the number of their connection.
     connected: BTreeMap<u64, u32>,
     next: u64,
 }
@@ -33,8 +38,8 @@ impl State {
         let inner = Inner {
             clock: Clock::start(limits, Moment::now()),
             is_ending: false,
-            threads: 0,
             under_way: 0,
+            passing: BTreeMap::new(),
             connected: BTreeMap::new(),
             next: 0,
         };
@@ -55,29 +60,19 @@ impl State {
         (!inner.is_ending && !left.is_zero()).then_some(left)
     }
 
-    /// Registers one more thread; `None` if there are too many.
-    pub(super) fn admit(&self) -> Option<Thread<'_>> {
+    /// Registers a new connection. If there are too many without a place, the oldest of them is disconnected.
+    pub(super) fn arrive(self: &Arc<Self>, stream: &Arc<UnixStream>) -> Arrival {
         let mut inner = self.lock();
-        let has_room = inner.threads < MOST_THREADS;
-        has_room.then(|| {
-            inner.threads += 1;
-            Thread(self)
-        })
-    }
-
-    /// Accepts a client.
-    pub(super) fn connect(&self, process: u32) -> Result<Connected<'_>, NotNow> {
-        let mut inner = self.lock();
-        if inner.is_ending || inner.time_left(Moment::now()).is_zero() {
-            return Err(NotNow::Ending);
-        }
-        if inner.connected.len() >= MOST_CONNECTED {
-            return Err(NotNow::Full);
+        if inner.passing.len() >= MOST_PASSING
+            && let Some((_, oldest)) = inner.passing.pop_first()
+        {
+            // Its thread finds the end of the connection.
+            let _ = oldest.shutdown(Shutdown::Both);
         }
         let number = inner.next;
         inner.next += 1;
-        inner.connected.insert(number, process);
-        Ok(Connected { state: self, number })
+        inner.passing.insert(number, Arc::clone(stream));
+        Arrival { state: Arc::clone(self), number }
     }
 
     /// Begins a request; `None` if the time is over, as it may be after a suspend. `is_use` restarts the idle time.
@@ -117,34 +112,53 @@ impl State {
 }
 
 impl Inner {
+    fn is_over(&self) -> bool {
+        self.is_ending || self.time_left(Moment::now()).is_zero()
+    }
+
     /// A running request counts as use, however long it takes.
     fn time_left(&self, now: Moment) -> Duration {
         if self.under_way > 0 { self.clock.total_left(now) } else { self.clock.idle_left(now) }
     }
 }
 
-/// Why a client is not accepted.
+/// Why a client gets no place.
 pub(super) enum NotNow {
     Ending,
     Full,
 }
 
-/// A registered thread.
-pub(super) struct Thread<'s>(&'s State);
-
-impl Drop for Thread<'_> {
-    fn drop(&mut self) {
-        self.0.lock().threads -= 1;
-    }
-}
-
-/// An accepted client.
-pub(super) struct Connected<'s> {
-    state: &'s State,
+/// A registered connection, until it is dropped.
+pub(super) struct Arrival {
+    state: Arc<State>,
     number: u64,
 }
 
-impl Connected<'_> {
+impl Arrival {
+    /// Gives the client a place, which it keeps as long as the connection lasts.
+    pub(super) fn connect(&self, process: u32) -> Result<(), NotNow> {
+        let mut inner = self.state.lock();
+        if inner.is_over() {
+            return Err(NotNow::Ending);
+        }
+        if inner.connected.len() >= MOST_CONNECTED {
+            return Err(NotNow::Full);
+        }
+        inner.passing.remove(&self.number);
+        inner.connected.insert(self.number, process);
+        Ok(())
+    }
+
+    /// Whether the agent is about to end.
+    pub(super) fn is_late(&self) -> bool {
+        self.state.lock().is_over()
+    }
+
+    /// Keeps the connection until the agent has ended: newer ones do not take its place.
+    pub(super) fn keep(&self) {
+        self.state.lock().passing.remove(&self.number);
+    }
+
     /// The facts of the agent for this client.
     pub(super) fn facts(&self) -> AgentFacts {
         let inner = self.state.lock();
@@ -160,9 +174,11 @@ impl Connected<'_> {
     }
 }
 
-impl Drop for Connected<'_> {
+impl Drop for Arrival {
     fn drop(&mut self) {
-        self.state.lock().connected.remove(&self.number);
+        let mut inner = self.state.lock();
+        inner.passing.remove(&self.number);
+        inner.connected.remove(&self.number);
     }
 }
 
@@ -183,14 +199,16 @@ impl Drop for Work<'_> {
     }
 }
 
-/// The maximum of connected clients; far more than one person uses.
+/// The maximum of clients with a place; far more than one person uses.
 const MOST_CONNECTED: usize = 64;
 
-/// The maximum of threads: one for each client, and for each connection that has not sent its hello yet.
-const MOST_THREADS: usize = 96;
+/// The maximum of connections without a place. A client sends its hello at once, so more are there only if clients stall.
+const MOST_PASSING: usize = 32;
 
 #[cfg(test)]
 mod tests {
+    use std::io::Read;
+
     use super::*;
 
     fn state(idle: Duration, total: Duration) -> State {
@@ -230,19 +248,50 @@ mod tests {
         assert!(!state.wait_for_work(SHORT), "the wait is limited");
     }
 
+    /// A connection, and its two ends.
+    fn arrive(state: &Arc<State>) -> (Arrival, UnixStream, Arc<UnixStream>) {
+        let (client, agent) = UnixStream::pair().unwrap();
+        let agent = Arc::new(agent);
+        (state.arrive(&agent), client, agent)
+    }
+
+    /// Whether the agent has ended this connection.
+    fn is_ended(client: &mut UnixStream) -> bool {
+        client.set_nonblocking(true).unwrap();
+        matches!(client.read(&mut [0]), Ok(0))
+    }
+
     #[test]
     fn a_disconnected_client_frees_its_place() {
-        let state = state(LONG, LONG);
-        let threads: Vec<_> = (0..MOST_THREADS).map(|_| state.admit().unwrap()).collect();
-        assert!(state.admit().is_none());
-        drop(threads);
-        assert!(state.admit().is_some());
-        let clients: Vec<_> = (0..MOST_CONNECTED).map(|_| state.connect(7).ok().unwrap()).collect();
-        assert!(matches!(state.connect(7), Err(NotNow::Full)));
-        assert_eq!(clients[0].facts().connected, [7; MOST_CONNECTED - 1]);
-        drop(clients);
-        assert!(state.connect(7).is_ok());
+        let state = Arc::new(state(LONG, LONG));
+        let mut clients: Vec<_> = (0..MOST_CONNECTED).map(|_| arrive(&state)).collect();
+        assert!(clients.iter().all(|(arrival, ..)| arrival.connect(7).is_ok()));
+        let (late, ..) = arrive(&state);
+        assert!(matches!(late.connect(7), Err(NotNow::Full)));
+        assert_eq!(clients[0].0.facts().connected, [7; MOST_CONNECTED - 1]);
+        assert_eq!(late.facts().connected, [7; MOST_CONNECTED]);
+        clients.pop();
+        assert!(late.connect(7).is_ok());
         state.end();
-        assert!(matches!(state.connect(7), Err(NotNow::Ending)));
+        clients.pop();
+        assert!(matches!(arrive(&state).0.connect(7), Err(NotNow::Ending)));
+    }
+
+    #[test]
+    fn of_too_many_connections_without_a_place_the_oldest_ends() {
+        let state = Arc::new(state(LONG, LONG));
+        let (client, mut its_stream, _end) = arrive(&state);
+        assert!(client.connect(7).is_ok());
+        let (locking, mut stream_of_locking, _other_end) = arrive(&state);
+        locking.keep();
+        let mut waiting: Vec<_> = (0..MOST_PASSING).map(|_| arrive(&state)).collect();
+        assert!(!waiting.iter_mut().any(|(_, stream, _)| is_ended(stream)));
+        let newest = arrive(&state);
+        let ended: Vec<_> = waiting.iter_mut().map(|(_, stream, _)| is_ended(stream)).collect();
+        assert_eq!(ended.iter().position(|ended| *ended), Some(0));
+        assert_eq!(ended.iter().filter(|ended| **ended).count(), 1);
+        assert!(!is_ended(&mut its_stream) && !is_ended(&mut stream_of_locking));
+        drop((waiting, newest));
+        assert!(state.lock().passing.is_empty());
     }
 }

@@ -119,6 +119,8 @@ pub(crate) struct Anchor {
     external: Option<Arc<dyn FreshnessAnchor>>,
     was_missing: bool,
     foreign: bool,
+    /// The newest marks when the store was opened: beside the header, and in the application's anchor.
+    opened: (Option<Mark>, Option<Mark>),
     /// The application's anchor could not be read. In this session it is not written either: its value may be newer
     /// than the store, and then it is the only evidence of a rollback.
     unread: bool,
@@ -130,7 +132,8 @@ impl Anchor {
         let (key, store) = (keys.anchor_key(), keys.header().store());
         let failing = AtomicBool::new(false);
         let (was_missing, foreign, unread) = (false, false, false);
-        Self { key, store, external, was_missing, foreign, unread, failing }
+        let opened = (None, None);
+        Self { key, store, external, was_missing, foreign, opened, unread, failing }
     }
 
     /// The anchor of the same store under its next keys.
@@ -179,8 +182,11 @@ impl Anchor {
                 let after = generation.saturating_add(1)..=generation.saturating_add(ROTATIONS);
                 named.is_some_and(|named| after.contains(&u64::from_le_bytes(*named)))
             });
+        // An interrupted rotation leaves two marks, the second one under other keys.
+        let mut is_alone = false;
         let external = self.external.clone().and_then(|external| match external.load() {
             Ok(Some(value)) => {
+                is_alone = value.len() == MARK_BYTES;
                 let mark = self.newest_of(value.chunks(MARK_BYTES));
                 self.foreign |= mark.is_none();
                 mark
@@ -195,7 +201,14 @@ impl Anchor {
                 None
             }
         });
+        self.opened = (newest, external.filter(|_| is_alone));
         newest.into_iter().chain(external).max_by_key(|mark| mark.commit)
+    }
+
+    /// Whether every anchor held this mark when the store was opened.
+    pub(super) fn holds(&self, mark: &Mark) -> bool {
+        let (local, external) = &self.opened;
+        local.as_ref() == Some(mark) && (self.external.is_none() || external.as_ref() == Some(mark))
     }
 
     /// Writes the mark of a durable commit. Only the first write of a session is synced: if power fails before a later

@@ -145,6 +145,15 @@ impl Open {
         }
     }
 
+    /// As [`remember`](Self::remember), unless every anchor holds this mark already.
+    pub(super) fn remember_if_new(&self) {
+        if let (Some(anchor), Some(mark)) = (&self.anchor, self.mark())
+            && !anchor.holds(&mark)
+        {
+            anchor.remember(&*self.storage, &mark);
+        }
+    }
+
     /// As [`remember`](Self::remember), but leaves no mark of earlier states in the anchor.
     pub(crate) fn renew_anchor(&self) {
         if let (Some(anchor), Some(mark)) = (&self.anchor, self.mark()) {

@@ -22,9 +22,10 @@ impl Session {
                 })
             })?;
         } else {
-            // This also writes a new anchor if it was missing.
+            // This writes a new anchor if it was missing. A current one is left alone, because the first write of a
+            // session costs a sync.
             self.read(|open| {
-                open.remember();
+                open.remember_if_new();
                 Ok::<(), StoreError>(())
             })?;
         }

@@ -25,6 +25,7 @@ use std::fs::{self, File, TryLockError};
 use std::io;
 use std::ops::Bound;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -44,6 +45,8 @@ pub(crate) struct SledEngine {
     /// Allows one writer at a time: the lab tested no other case, and the expected root must not change
     /// before the batch is applied.
     writer: Mutex<()>,
+    /// Whether anything may be written and not synced.
+    unsynced: AtomicBool,
     poison: Poison,
 }
 
@@ -55,6 +58,9 @@ impl SledEngine {
     pub(crate) fn create(folder: &Path) -> Result<Self, StorageError> {
         files::create_private_folder(folder)?;
         let created = Self::start(folder).and_then(|engine| {
+            // The first pages of a new database are still in sled's buffer.
+            engine.handle.call(|db| db.flush())?;
+            sync_all(folder)?;
             files::sync_folder(folder.parent().unwrap_or(folder))?;
             Ok(engine)
         });
@@ -93,15 +99,19 @@ impl SledEngine {
 
     fn start(folder: &Path) -> Result<Self, StorageError> {
         let handle = Handle::open(folder)?;
-        // The first pages of a new database are still in sled's buffer.
-        handle.call(|db| db.flush())?;
-        settle(folder)?;
+        // sled creates files, at least a snapshot, with the modes of the umask. The names of new snapshots need not be
+        // durable: sled rebuilds a lost or torn one from the log.
+        for entry in fs::read_dir(folder)? {
+            files::make_private(&entry?.path())?;
+        }
         let log = files::open_to_write(&folder.join(repair::LOG))?;
         Ok(Self {
             handle,
             log,
             folder: folder.to_path_buf(),
             writer: Mutex::new(()),
+            // What a killed process has written may be in the page cache only.
+            unsynced: AtomicBool::new(true),
             poison: Poison::default(),
         })
     }
@@ -147,11 +157,15 @@ impl Engine for SledEngine {
         for address in &batch.deletes {
             changes.remove(&address.0);
         }
+        self.unsynced.store(true, Ordering::SeqCst);
         self.poison.on_error(self.handle.call(|db| db.apply_batch(changes)))
     }
 
     fn sync(&self) -> Result<(), StorageError> {
         self.poison.check()?;
+        if !self.unsynced.swap(false, Ordering::SeqCst) {
+            return Ok(());
+        }
         let flushed = self.handle.call(|db| db.flush());
         self.poison.on_error(flushed.and_then(|_| Ok(self.log.sync_data()?)))
     }
@@ -270,11 +284,10 @@ fn while_in_use<T>(attempt: impl Fn() -> Result<T, StorageError>) -> Result<T, S
     }
 }
 
-/// Makes all files that an open has created private and durable, including their names. sled does neither.
-fn settle(folder: &Path) -> Result<(), StorageError> {
+/// Makes all files of a new database durable, and their names. sled does neither.
+fn sync_all(folder: &Path) -> Result<(), StorageError> {
     for entry in fs::read_dir(folder)? {
         let path = entry?.path();
-        files::make_private(&path)?;
         if path.is_dir() {
             files::sync_folder(&path)?;
         } else {

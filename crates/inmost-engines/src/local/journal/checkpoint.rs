@@ -15,6 +15,8 @@ pub(super) struct Checkpointer {
     pub(super) batches: u32,
     /// Whether the last checkpoint found no room on the disk.
     pub(super) stuck: bool,
+    /// Whether the journal is wiped next. That sync covers the slot too.
+    pub(super) closing: bool,
 }
 
 impl Shared {
@@ -48,7 +50,9 @@ impl Shared {
         // failed and left its pages in memory.
         let slot = Slot { id: self.id, half_blocks: self.half_blocks, stored };
         self.medium.write_at(slot.place() * layout::BLOCK, &slot.encode())?;
-        self.medium.sync()?;
+        if !turn.closing {
+            self.medium.sync()?;
+        }
         turn.stored = stored;
         Ok(true)
     }

@@ -137,7 +137,12 @@ impl JournaledEngine {
         let writer = Writer { position, length, root: None, filling, used, entry: Vec::new() };
         let shared = Shared {
             writer: Mutex::new(writer),
-            checkpointer: Mutex::new(Checkpointer { stored, batches: 0, stuck: false }),
+            checkpointer: Mutex::new(Checkpointer {
+                stored,
+                batches: 0,
+                stuck: false,
+                closing: false,
+            }),
             layers: RwLock::new(layers),
             engine: RwLock::new(Some(engine)),
             id,

@@ -71,6 +71,30 @@ fn cut_recoveries(world: &World, random: &mut Random) -> World {
 }
 
 #[test]
+fn a_power_cut_while_closing_loses_nothing() {
+    for seed in 0..60 {
+        let commits = 10 + u32::try_from(seed % 20).unwrap();
+        for operation in 1.. {
+            let world = World::new();
+            let engine = world.create().unwrap();
+            let mut writing = Writing::new();
+            writing.run(&engine, commits, &mut Random::new(seed)).unwrap();
+            world.faults.set(world.faults.operations() + operation, Fault::Stopped);
+            let closed = Box::new(engine).close();
+            let mut random = Random::new(seed * 100 + operation);
+            world.cut_power(&mut random);
+            let world = world.duplicate();
+            let context = format!("seed {seed}, operation {operation}");
+            let engine = world.open().unwrap_or_else(|error| panic!("{context}: {error}"));
+            writing.check(&engine, &context);
+            if closed.is_ok() {
+                break;
+            }
+        }
+    }
+}
+
+#[test]
 fn a_killed_process_loses_nothing_and_a_power_cut_takes_back_nothing_that_was_shown() {
     for seed in 100..106 {
         for operation in operations_of(seed) {

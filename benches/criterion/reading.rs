@@ -2,12 +2,13 @@
 
 use criterion::Criterion;
 use inmost::SessionOptions;
+use inmost_benches::calls::{create, view};
 use inmost_benches::memory::Memory;
 use inmost_benches::peers::Kind;
 use inmost_benches::store;
 use inmost_benches::trace::text_of;
 
-use crate::{call, create, filled, group, view, work};
+use crate::{call, filled, group, work};
 
 pub(crate) fn rows(criterion: &mut Criterion) {
     files(criterion);
@@ -19,7 +20,7 @@ fn files(criterion: &mut Criterion) {
     for kind in Kind::ALL.iter().copied().filter(|kind| *kind != Kind::BareSled) {
         let peer = kind.begin(&work(&format!("view-{}", kind.name()))).expect("a peer");
         let path = "/memories/project/notes/today.md";
-        create(&*peer, path, &text_of(2_000, 5));
+        create(&*peer, path, &text_of(2_000, 5)).expect("a file");
         let view = view(path);
         group.bench_function(kind.name(), |bencher| bencher.iter(|| call(&*peer, &view)));
     }
@@ -31,7 +32,7 @@ fn listings(criterion: &mut Criterion) {
     for kind in Kind::ALL.iter().copied().filter(|kind| *kind != Kind::BareSled) {
         let peer = kind.begin(&work(&format!("list-{}", kind.name()))).expect("a peer");
         for number in 0..100 {
-            create(&*peer, &store::path_of(number), &text_of(1_000, 1));
+            create(&*peer, &store::path_of(number), &text_of(1_000, 1)).expect("a file");
         }
         let view = view(&store::folder_of(0));
         group.bench_function(kind.name(), |bencher| bencher.iter(|| call(&*peer, &view)));

@@ -14,7 +14,6 @@ use std::time::Duration;
 use criterion::measurement::WallTime;
 use criterion::{BenchmarkGroup, Criterion, SamplingMode};
 use inmost_benches::peer::Peer;
-use serde_json::Value;
 
 fn main() {
     let seconds: f64 = setting("BENCH_SECONDS").parse().expect("a number of seconds");
@@ -60,24 +59,4 @@ fn group<'c>(criterion: &'c mut Criterion, name: &str) -> BenchmarkGroup<'c, Wal
 /// Makes a call that must succeed.
 fn call(peer: &dyn Peer, json: &str) -> String {
     peer.call(json).expect("a result")
-}
-
-/// Creates a file through the tool.
-fn create(peer: &dyn Peer, path: &str, text: &str) {
-    let json = serde_json::json!({"command": "create", "path": path, "file_text": text});
-    call(peer, &json.to_string());
-}
-
-/// Returns the JSON of a view of a path.
-fn view(path: &str) -> String {
-    serde_json::json!({"command": "view", "path": path}).to_string()
-}
-
-/// Returns an edit of one line and the edit that restores it, so that the file keeps its text.
-fn edits(path: &str) -> [String; 2] {
-    let edit = |old: &str, new: &str| -> Value {
-        serde_json::json!({"command": "str_replace", "path": path, "old_str": old, "new_str": new})
-    };
-    let (green, amber) = ("colour: green", "colour: amber");
-    [edit(green, amber).to_string(), edit(amber, green).to_string()]
 }

@@ -21,6 +21,7 @@ def main() -> None:
         "file system": output_of("findmnt", "-no", "FSTYPE,OPTIONS", "-T", work),
         "rustc": output_of("rustc", "--version"),
         "python": sys.version.split()[0],
+        "restic": output_of("restic", "version").removeprefix("restic ").split(" compiled")[0],
         "busy before": f"{busy(2):.0%} of the processor",
         "missing": missing,
     }

@@ -9,6 +9,7 @@ class Row:
 
     def __init__(self, unit: str, samples: list[float]):
         self.unit = unit
+        self.in_order = samples
         self.samples = sorted(samples)
 
     def quantile(self, share: float) -> float:
@@ -29,8 +30,17 @@ class Row:
     def high(self) -> float:
         return self.quantile(0.9)
 
+    @property
+    def longest(self) -> float:
+        return self.samples[-1]
+
     def also(self, other: "Row") -> "Row":
-        return Row(self.unit, self.samples + other.samples)
+        return Row(self.unit, self.in_order + other.in_order)
+
+    def parts(self, count: int) -> list["Row"]:
+        """Divides the samples into consecutive parts of the run."""
+        size = max(1, len(self.in_order) // count)
+        return [Row(self.unit, self.in_order[at : at + size]) for at in range(0, size * count, size) if self.in_order[at : at + size]]
 
 
 def read(results: pathlib.Path) -> dict[str, Row]:
@@ -45,8 +55,9 @@ def read(results: pathlib.Path) -> dict[str, Row]:
         sample = json.loads(file.read_text())
         times = [time / count for time, count in zip(sample["times"], sample["iters"])]
         rows["/".join(file.parts[-4:-2])] = Row("ns", times)
-    if "edit/append-before" in rows:
-        rows["edit/append"] = rows["edit/append-before"].also(rows["edit/append-after"])
+    for reference in ("edit/overwrite", "edit/append"):
+        if f"{reference}-before" in rows:
+            rows[reference] = rows[f"{reference}-before"].also(rows[f"{reference}-after"])
     return rows
 
 
@@ -54,6 +65,8 @@ def shown(value: float, unit: str) -> str:
     """Formats a number with its unit and three significant digits."""
     steps = [("ns", 1), ("us", 1e3), ("ms", 1e6), ("s", 1e9)]
     if unit == "bytes":
+        if value == 0:
+            return "0"
         steps = [("B", 1), ("KiB", 2**10), ("MiB", 2**20), ("GiB", 2**30)]
     name, size = next((step for step in reversed(steps) if value >= step[1]), steps[0])
     return f"{digits(value / size)} {name}"

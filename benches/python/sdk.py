@@ -1,6 +1,7 @@
 """Measures the file backend of the official Python SDK, with the same traces and rows as the peers in Rust.
 
     sdk.py TRACES WORK RESULTS SECONDS
+    sdk.py edits WORK                   reads numbers of edits, and prints a line with the nanoseconds of each
 
 Calls are parsed before the clock starts, because the SDK takes dictionaries and does not parse JSON. It syncs its files but
 not its folders, so its changes are less durable than those of the other peers.
@@ -18,6 +19,8 @@ SAMPLES = 20
 
 
 def main() -> None:
+    if sys.argv[1] == "edits":
+        return edits_on_demand(pathlib.Path(sys.argv[2]))
     traces, work, results = (pathlib.Path(arg) for arg in sys.argv[1:4])
     seconds = float(sys.argv[4])
     for name in ["mixed", "long"]:
@@ -50,14 +53,23 @@ def replay(name: str, trace: pathlib.Path, work: pathlib.Path) -> list[dict]:
     return rows
 
 
+def edits_on_demand(work: pathlib.Path) -> None:
+    """Makes edits whenever the measurement of all peers gives this process a turn."""
+    edit = filled(BetaLocalFilesystemMemoryTool(base_path=str(work)), "/memories")
+    for count in sys.stdin:
+        times = []
+        for _ in range(int(count)):
+            start = time.perf_counter_ns()
+            edit()
+            times.append(time.perf_counter_ns() - start)
+        print(*times, flush=True)
+
+
 def single_calls(work: pathlib.Path, seconds: float) -> list[dict]:
     tool = BetaLocalFilesystemMemoryTool(base_path=str(work / "sdk-rows"))
     rows = []
     for depth, folder in [(1, "/memories"), (3, "/memories/project/notes")]:
-        # As many other files as the files of the other peers have in their folders.
-        for number in range(20):
-            tool.call({"command": "create", "path": f"{folder}/other-{number}.md", "file_text": text_of(2_000)})
-        rows.append(row(f"edit/sdk-depth-{depth}", samples(seconds, edits(tool, f"{folder}/today.md"))))
+        rows.append(row(f"edit/sdk-depth-{depth}", samples(seconds, filled(tool, folder))))
     view = {"command": "view", "path": "/memories/project/notes/today.md"}
     rows.append(row("view/sdk", samples(seconds, lambda: tool.call(view))))
     for number in range(100):
@@ -80,6 +92,13 @@ def written(work: pathlib.Path) -> list[dict]:
         for name, count in zip(counts, (after - was for after, was in zip(counters(), before))):
             counts[name].append(count // 20)
     return [{"id": f"{name}/sdk", "unit": "bytes", "samples": samples} for name, samples in counts.items()]
+
+
+def filled(tool: BetaLocalFilesystemMemoryTool, folder: str):
+    """Returns the edits of a file, after creating as many other files beside it as the other peers have."""
+    for number in range(20):
+        tool.call({"command": "create", "path": f"{folder}/other-{number}.md", "file_text": text_of(2_000)})
+    return edits(tool, f"{folder}/today.md")
 
 
 def edits(tool: BetaLocalFilesystemMemoryTool, path: str):

@@ -4,9 +4,11 @@
 //! method and its biases.
 
 pub mod bare_sled;
+pub mod calls;
 pub mod folder;
 pub mod measure;
 pub mod memory;
+pub mod overwrite;
 pub mod peer;
 pub mod peers;
 pub mod random;

@@ -70,4 +70,26 @@ impl Kind {
             Self::SqlCipher => Box::new(SqlCipher::begin(path)?),
         })
     }
+
+    /// Creates an empty peer that this many threads can use at once. Returns a connection for each thread, or
+    /// one peer for all of them if it needs no connections.
+    ///
+    /// # Errors
+    /// The errors of the peer.
+    pub fn begin_shared(
+        self,
+        path: &Path,
+        threads: usize,
+    ) -> Result<Vec<Box<dyn Peer>>, Box<dyn Error>> {
+        #[cfg(feature = "sqlcipher")]
+        if self == Self::SqlCipher {
+            let mut peers: Vec<Box<dyn Peer>> = vec![Box::new(SqlCipher::begin(path)?)];
+            for _ in 1..threads {
+                peers.push(Box::new(SqlCipher::connect(path)?));
+            }
+            return Ok(peers);
+        }
+        let _ = threads;
+        Ok(vec![self.begin(path)?])
+    }
 }

@@ -4,6 +4,7 @@
 use std::error::Error;
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard};
+use std::time::Duration;
 
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
 
@@ -11,7 +12,7 @@ use crate::peer::{CallResult, Peer};
 use crate::text;
 use crate::trace::Call;
 
-/// A database of files.
+/// A connection to a database of files.
 pub struct SqlCipher {
     connection: Mutex<Connection>,
 }
@@ -23,7 +24,21 @@ impl SqlCipher {
     /// The errors of the database, and a build that does not encrypt.
     pub fn begin(path: &Path) -> Result<Self, Box<dyn Error>> {
         std::fs::create_dir_all(path)?;
+        let database = Self::connect(path)?;
+        database.connection().execute_batch(
+            "CREATE TABLE file (path TEXT PRIMARY KEY, bytes INTEGER NOT NULL, text TEXT NOT NULL)",
+        )?;
+        Ok(database)
+    }
+
+    /// Opens another connection to a database.
+    ///
+    /// # Errors
+    /// The errors of the database, and a build that does not encrypt.
+    pub fn connect(path: &Path) -> Result<Self, Box<dyn Error>> {
         let connection = Connection::open(path.join("memories.db"))?;
+        // Writers of several connections wait for each other, for as long as it takes.
+        connection.busy_timeout(Duration::from_secs(60))?;
         let key = format!("x'{}'", "5a".repeat(32));
         connection.pragma_update(None, "key", key)?;
         let version: Option<String> =
@@ -37,9 +52,6 @@ impl SqlCipher {
             return Err("the write-ahead log cannot be enabled".into());
         }
         connection.pragma_update(None, "synchronous", "FULL")?;
-        connection.execute_batch(
-            "CREATE TABLE file (path TEXT PRIMARY KEY, bytes INTEGER NOT NULL, text TEXT NOT NULL)",
-        )?;
         Ok(Self { connection: Mutex::new(connection) })
     }
 

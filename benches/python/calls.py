@@ -1,0 +1,120 @@
+"""The sections of the page about calls: durable edits, their distribution, reading, traces."""
+
+import charts
+from parts import PEERS, Page, cell, spread, table
+from samples import digits, shown
+
+COMMANDS = ["all", "view", "create", "str_replace", "insert", "delete", "rename"]
+
+
+def edits(page: Page) -> str:
+    rows = page.rows
+    names = {
+        "edit/overwrite-before": "overwrite 4 KiB, before",
+        "edit/overwrite-after": "overwrite 4 KiB, after",
+        "edit/append-before": "append 4 KiB, before",
+        "edit/append-after": "append 4 KiB, after",
+        "edit/bare-sled-batch": "bare sled, 5 records",
+        **{f"edit/{peer}-depth-{depth}": f"{PEERS[peer]}, depth {depth}" for peer in PEERS for depth in (1, 3)},
+        "edit/inmost-8-threads": "inmost (sled), 8 threads",
+        "edit/inmost-redb-8-threads": "inmost (redb), 8 threads",
+        "edit/sqlcipher-8-threads": "SQLCipher, 8 threads",
+        "edit/sqlcipher-8-threads-one-connection": "SQLCipher, 8 on 1 connection",
+    }
+    present = [(name, rows[id]) for id, name in names.items() if id in rows]
+    base = rows["edit/overwrite"]
+    body = [(name, shown(row.median, "ns"), spread(row), digits(row.median / base.median) + "x") for name, row in present]
+    chart = page.save("edit", charts.dots("A durable one-line edit of a 2 KiB file", present, ("overwrite", base.median)))
+    text = """## A durable edit
+
+`str_replace` of one line in a file of 2 KiB, compared with the least that a durable change costs: overwriting 4 KiB of a
+preallocated file and `fdatasync`. An append also changes the length of its file, which the file system must make durable too; it
+is shown for information. Both are timed before and after everything else; if the two differ, the speed of the disk changed during
+the run. With 8 threads, the time of one edit is the total time divided by the number of edits. SQLCipher's 8 threads have a
+connection each, or share one connection. The Python SDK does not sync folders, so its edits are less durable."""
+    return f"{text}\n\n{chart}\n\n{table(['', 'median', 'spread', 'to the overwrite'], body)}{page.lacking('edit')}"
+
+
+def latency(page: Page) -> str:
+    names = {
+        "overwrite": "overwrite 4 KiB",
+        "inmost": PEERS["inmost"],
+        "inmost-alone": "inmost (sled), no turns",
+        "inmost-redb": PEERS["inmost-redb"],
+        "inmost-redb-alone": "inmost (redb), no turns",
+        **PEERS,
+    }
+    text = """## The distribution of durable edits
+
+Single edits at depth 1, each timed on its own. The peers take turns of 100 edits, so that other load on the disk affects all of
+them. *No turns* is the same work without pauses: a peer that does some of its work in the background cannot do it while it waits
+for its turn."""
+    present = [(name, page.rows[f"latency/{id}"]) for id, name in names.items() if f"latency/{id}" in page.rows]
+    if not present:
+        return f"{text}\n\n**NOT MEASURED**"
+    chart = page.save("latency", charts.distributions("A durable one-line edit of a 2 KiB file: all edits", present))
+    body, base = [], present[0][1].median
+    for name, row in present:
+        marks = [row.median, row.quantile(0.9), row.quantile(0.99), row.longest]
+        ratios = [row.quantile(0.99) / row.median, row.median / base]
+        body.append((name, f"{len(row.samples):,}", *(shown(mark, row.unit) for mark in marks), *(digits(ratio) + "x" for ratio in ratios)))
+    heads = ["", "edits", "p50", "p90", "p99", "max", "p99 to p50", f"p50 to {present[0][0]}"]
+    return f"{text}\n\n{chart}\n\n{table(heads, body)}{page.lacking('latency')}"
+
+
+def reading(page: Page) -> str:
+    rows = page.rows
+    names = {
+        **{f"view/{peer}": f"view 2 KiB, {name}" for peer, name in PEERS.items()},
+        **{f"list/{peer}": f"list 100 entries, {name}" for peer, name in PEERS.items()},
+        **{f"list/inmost-among-{size}": f"list 100 entries, among {size:,} files" for size in page.sizes},
+        "long/insert-10-kib": "insert into 10 KiB",
+        "long/insert-10-mib": "insert into 10 MiB",
+        "long/view-range-10-kib": "view 100 lines of 10 KiB",
+        "long/view-range-10-mib": "view 100 lines of 10 MiB",
+        "long/read": "read 10 MiB",
+        "long/read-without-cache": "read 10 MiB, cache of 64 KiB",
+        "long/bare-aead": "bare AEAD, 10 MiB in 4 KiB",
+    }
+    present = [(name, id, rows[id]) for id, name in names.items() if id in rows]
+    sections = [("view", "A view of a 2 KiB file"), ("list", "A listing of 100 entries")]
+    made = []
+    for section, title in sections:
+        points = [(name.split(", ", 1)[1], row) for name, id, row in present if id.startswith(section + "/")]
+        points = [(f"inmost (sled), {name}" if name.startswith("among") else name, row) for name, row in points]
+        made.append(page.save(section, charts.dots(title, points)))
+    body = [(name, shown(row.median, "ns"), spread(row)) for name, _, row in present]
+    text = """## Reading, listing, long files
+
+All rows are warm: the same call was repeated before timing. Bare sled stores no text, so it is not shown. Inserts are durable, into the middle of the file."""
+    joined = "\n\n".join(made)
+    return f"{text}\n\n{joined}\n\n{table(['', 'median', 'spread'], body)}{page.lacking('view', 'list')}"
+
+
+MIXED = """## A trace of ordinary calls
+
+60 % view, 15 % `str_replace`, 10 % insert, 10 % create, 3 % rename, 2 % delete over files of 0.2 to 8 KB, the same calls for
+every peer, with the same final files. The peers in Rust take turns of 50 calls; the Python SDK follows. `all` is the average
+call of a turn."""
+LONG = """## A trace of one long file
+
+Half views of 100 lines, a quarter `str_replace`, a quarter insert in one file of 4 MiB. Bare sled writes
+as much as inmost does for one changed chunk."""
+
+
+def trace(page: Page, name: str, text: str) -> str:
+    rows = page.rows
+    present = [peer for peer in PEERS if f"{name}/{peer}/all" in rows]
+    if not present:
+        return f"{text}\n\n**NOT MEASURED**"
+    commands = [command for command in COMMANDS if f"{name}/{present[0]}/{command}" in rows]
+    points = [(PEERS[peer], rows[f"{name}/{peer}/all"]) for peer in present]
+    chart = page.save(f"trace-{name}", charts.dots("The average call of the trace", points))
+    base = rows[f"{name}/{present[0]}/all"]
+    body = []
+    for peer in present:
+        cells = [cell(rows[f"{name}/{peer}/{command}"]) for command in commands]
+        ratio = digits(rows[f"{name}/{peer}/all"].median / base.median) + "x"
+        body.append((PEERS[peer], ratio, *cells))
+    heads = ["", f"to {PEERS[present[0]]}", *commands]
+    return f"{text}\n\n{chart}\n\n{table(heads, body)}{page.lacking(name)}"

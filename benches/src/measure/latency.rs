@@ -1,0 +1,149 @@
+//! Measures the distribution of the time of one durable edit, of every peer.
+//!
+//! The peers take turns, so that other load on the disk affects all of them. In its turn a peer makes many
+//! edits, because work that it does in the background should meet its own edits more often than those of the
+//! next peer. inmost is also measured without turns, where its background work has no pause to hide in.
+
+use std::error::Error;
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::calls::{edits, fill};
+use crate::overwrite::Overwrite;
+use crate::peer::Peer;
+use crate::peers::Kind;
+use crate::results::Row;
+
+/// The number of edits in a turn.
+const TURN: usize = 100;
+
+/// The durations of this many edits, in order.
+type Edits<'a> = Box<dyn FnMut(usize) -> Result<Vec<Duration>, Box<dyn Error>> + 'a>;
+
+struct Contestant<'a> {
+    name: String,
+    make: Edits<'a>,
+    times: Vec<Duration>,
+}
+
+/// Times this many edits of every peer, of overwriting 4 KiB, and of a command (if it is not empty) that reads
+/// numbers of edits from its input and prints a line with the nanoseconds of each.
+///
+/// # Errors
+/// The errors of the peers, and a command that fails.
+pub fn run(work: &Path, edits: usize, command: &[&str]) -> Result<Vec<Row>, Box<dyn Error>> {
+    std::fs::create_dir_all(work)?;
+    let mut contestants = vec![overwrite(&work.join("overwritten"))?];
+    for kind in Kind::ALL {
+        contestants.push(begin(*kind, kind.name(), &work.join(kind.name()))?);
+    }
+    if !command.is_empty() {
+        let mut program = Program::start(command)?;
+        contestants.push(Contestant::new("sdk", Box::new(move |count| program.edits(count))));
+    }
+    for contestant in &mut contestants {
+        // Not counted. It fills caches and creates what a peer creates at its first change.
+        (contestant.make)(TURN)?;
+    }
+    let count = contestants.len();
+    for turn in 0..edits.div_ceil(TURN) {
+        // The order changes, so that no contestant always follows the same other one.
+        for index in 0..count {
+            contestants[(index + turn) % count].play(TURN)?;
+        }
+    }
+    let mut rows: Vec<Row> = contestants.iter().map(Contestant::row).collect();
+    drop(contestants);
+    for kind in [Kind::Inmost, Kind::InmostRedb] {
+        let name = format!("{}-alone", kind.name());
+        let mut alone = begin(kind, &name, &work.join(&name))?;
+        (alone.make)(TURN)?;
+        alone.play(edits)?;
+        rows.push(alone.row());
+    }
+    Ok(rows)
+}
+
+impl<'a> Contestant<'a> {
+    fn new(name: &str, make: Edits<'a>) -> Self {
+        Self { name: name.to_owned(), make, times: Vec::new() }
+    }
+
+    fn play(&mut self, count: usize) -> Result<(), Box<dyn Error>> {
+        let times = (self.make)(count).map_err(|error| format!("{}: {error}", self.name))?;
+        self.times.extend(times);
+        Ok(())
+    }
+
+    fn row(&self) -> Row {
+        Row::of_times(format!("latency/{}", self.name), &self.times)
+    }
+}
+
+fn overwrite(path: &Path) -> Result<Contestant<'static>, Box<dyn Error>> {
+    let mut file = Overwrite::begin(path)?;
+    let make = move |count| (0..count).map(|_| timed(|| Ok(file.write_next()?))).collect();
+    Ok(Contestant::new("overwrite", Box::new(make)))
+}
+
+fn begin(kind: Kind, name: &str, path: &Path) -> Result<Contestant<'static>, Box<dyn Error>> {
+    let peer: Box<dyn Peer> = kind.begin(path)?;
+    let edits = edits(&fill(&*peer, 1)?);
+    let mut turn = 0;
+    let mut edit = move || {
+        let edit = &edits[turn % edits.len()];
+        turn += 1;
+        timed(|| {
+            std::hint::black_box(peer.call(edit).map_err(|error| error.to_string())?);
+            Ok(())
+        })
+    };
+    Ok(Contestant::new(name, Box::new(move |count| (0..count).map(|_| edit()).collect())))
+}
+
+fn timed(work: impl FnOnce() -> Result<(), Box<dyn Error>>) -> Result<Duration, Box<dyn Error>> {
+    let start = Instant::now();
+    work()?;
+    Ok(start.elapsed())
+}
+
+/// A program that makes edits of its own.
+struct Program {
+    child: Child,
+    input: Option<ChildStdin>,
+    output: BufReader<ChildStdout>,
+}
+
+impl Program {
+    fn start(command: &[&str]) -> Result<Self, Box<dyn Error>> {
+        let (program, args) = command.split_first().ok_or("no command")?;
+        let mut child = Command::new(program)
+            .args(args)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()?;
+        let output = BufReader::new(child.stdout.take().ok_or("no output")?);
+        Ok(Self { input: child.stdin.take(), child, output })
+    }
+
+    fn edits(&mut self, count: usize) -> Result<Vec<Duration>, Box<dyn Error>> {
+        writeln!(self.input.as_mut().ok_or("no input")?, "{count}")?;
+        let mut line = String::new();
+        self.output.read_line(&mut line)?;
+        let times: Vec<Duration> = line
+            .split_whitespace()
+            .map(|nanos| Ok(Duration::from_nanos(nanos.parse()?)))
+            .collect::<Result<_, Box<dyn Error>>>()?;
+        if times.len() == count { Ok(times) } else { Err("the program ended early".into()) }
+    }
+}
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        // The program ends when its input does.
+        drop(self.input.take());
+        let _ = self.child.wait();
+    }
+}

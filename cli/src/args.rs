@@ -45,9 +45,9 @@ pub(crate) struct OpenArgs {
     #[arg(long, value_name = "FILE", env = "INMOST_ANCHOR", hide_env_values = true)]
     pub(crate) anchor: Option<PathBuf>,
 
-    /// Do not offer to compact a store that uses much more disk space than it needs
+    /// Do not mention that a store uses much more disk space than it needs
     #[arg(long)]
-    pub(crate) no_compact_offer: bool,
+    pub(crate) no_compact_hint: bool,
 
     #[command(flatten)]
     pub(crate) credential: CredentialArgs,

@@ -7,7 +7,7 @@ mod agent;
 mod args;
 mod chunk;
 mod commands;
-mod compact_offer;
+mod compact_hint;
 mod confirm;
 mod credential;
 mod descriptor;

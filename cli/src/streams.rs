@@ -20,6 +20,11 @@ pub(crate) fn warn(message: &str) {
     let _ = writeln!(io::stderr().lock(), "inmost: warning: {message}");
 }
 
+/// Prints a line that may help a person.
+pub(crate) fn hint(message: &str) {
+    let _ = writeln!(io::stderr().lock(), "{message}");
+}
+
 /// Standard input.
 #[cfg(unix)]
 pub(crate) fn input() -> io::Result<impl Read> {

@@ -59,8 +59,8 @@ impl Session {
         self.exclusive(|exclusive| exclusive.rewrite(Some(engine.kind()), progress))
     }
 
-    /// Whether a [`purge`](Session::purge) is worth its cost: the store takes more than three times the live bytes plus
-    /// 8 MiB on disk. The live bytes are estimated from the number and length of the files; no record is read.
+    /// Whether a [`purge`](Session::purge) is worth its cost: the store takes more than four times the live bytes plus
+    /// 16 MiB on disk. The live bytes are estimated from the number and length of the files; no record is read.
     ///
     /// # Errors
     /// [`StoreError::Locked`], [`StoreError::Halted`], or an error when listing the engine's files.
@@ -71,7 +71,7 @@ impl Session {
             // to be reaped. A record is an eighth longer than its text; a short text takes half a KiB.
             let text = root.bytes.saturating_add(root.bytes / 8);
             let live = text.saturating_add(root.files.saturating_mul(512));
-            let worth = live.saturating_mul(3).saturating_add(8 << 20);
+            let worth = live.saturating_mul(4).saturating_add(16 << 20);
             Ok(open.storage().size()? > worth)
         })
     }

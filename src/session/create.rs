@@ -43,15 +43,21 @@ impl SessionOptions {
     }
 }
 
-/// Writes the first records of a store: a root, an empty tree and an empty system folder.
+/// Writes the first records of a store: a root, an empty tree and an empty system folder. Returns the value of the root.
 pub(super) fn begin(
     engine: &dyn Engine,
     sealer: &Sealer,
     header: HeaderId,
-) -> Result<(), StoreError> {
+) -> Result<Vec<u8>, StoreError> {
     let child = || Ok::<_, StoreError>(Child { id: ObjectId(rng::array()?), tag: Tag::default() });
-    let root = Root { commit: 1, header, files: 0, bytes: 0, tree: child()?, system: child()? };
-    engine.apply(&open::first_batch(sealer, root)?)?;
+    let root =
+        Root { commit: FIRST_COMMIT, header, files: 0, bytes: 0, tree: child()?, system: child()? };
+    let mut batch = open::first_batch(sealer, root)?;
+    engine.apply(&batch)?;
     engine.sync()?;
-    Ok(())
+    // The root is the last record of every batch.
+    Ok(batch.puts.pop().map(|(_, value)| value).unwrap_or_default())
 }
+
+/// The number of a store's first commit.
+pub(super) const FIRST_COMMIT: u64 = 1;

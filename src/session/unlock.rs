@@ -3,9 +3,9 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use super::anchor::{self, Anchor, FreshnessAnchor};
+use super::anchor::{self, Anchor, FreshnessAnchor, Mark};
 use super::clock::now;
-use super::create::begin;
+use super::create::{FIRST_COMMIT, begin};
 use super::error::StoreError;
 use super::generation::{FIRST_GENERATION, write_headers};
 use super::handle::Session;
@@ -325,8 +325,12 @@ impl VaultOptions {
         let generation = FIRST_GENERATION;
         let keys = NewHeader { store, engine, generation, enrolment }.create(&self.limits)?;
         let records: Box<dyn Engine> = storage.create_generation(generation, engine)?;
-        begin(&*records, &sealer(&keys), keys.header().id())?;
+        let root_value = begin(&*records, &sealer(&keys), keys.header().id())?;
         records.close()?;
+        // Before the store has its name, so that no crash leaves one without an anchor.
+        if let Some(mark) = Mark::of(FIRST_COMMIT, generation, &root_value) {
+            Anchor::new(&keys, None).remember(storage, &mark);
+        }
         write_headers(storage, keys.header().bytes())?;
         Ok(keys)
     }

@@ -65,7 +65,7 @@ impl Call {
             input: if self.json.is_some() { Input::Free } else { Input::Taken },
             restrictions: self.restrictions.clone(),
             create: if self.create { Create::IfMissing(new) } else { Create::Never },
-            offer_compaction: false,
+            hint_compaction: false,
             ..OpenOptions::default()
         })?;
         self.run_all(&store.tool(&self.restrictions)?)

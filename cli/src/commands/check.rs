@@ -54,7 +54,7 @@ impl Check {
     }
 
     fn check(&self) -> Result<CheckReport, Failure> {
-        let options = OpenOptions { offer_compaction: false, ..OpenOptions::default() };
+        let options = OpenOptions { hint_compaction: false, ..OpenOptions::default() };
         let store = self.store.open(&options)?;
         let mut progress = Progress::new("records read");
         Ok(store.check(|records| progress.update(records))?)

@@ -40,7 +40,7 @@ impl Init {
             By::Passphrase,
             &OpenOptions {
                 create: Create::Always(NewStore { kdf: &self.kdf, engine: self.engine }),
-                offer_compaction: false,
+                hint_compaction: false,
                 ..OpenOptions::default()
             },
         )?;

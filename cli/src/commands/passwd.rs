@@ -43,7 +43,7 @@ pub(crate) struct Passwd {
 
 impl Passwd {
     pub(crate) fn run(&self) -> Result<(), Failure> {
-        let options = OpenOptions { offer_compaction: false, ..OpenOptions::default() };
+        let options = OpenOptions { hint_compaction: false, ..OpenOptions::default() };
         let store = self.store.open(&options)?;
         let number = self.change(&store)?;
         drop(store);

@@ -30,7 +30,7 @@ pub(crate) struct Repair {
 
 impl Repair {
     pub(crate) fn run(&self) -> Result<(), Failure> {
-        let options = OpenOptions { offer_compaction: false, ..OpenOptions::default() };
+        let options = OpenOptions { hint_compaction: false, ..OpenOptions::default() };
         let store = self.store.open(&options)?;
         let report = check_store(&store)?;
         if report.problems.is_empty() {

@@ -13,7 +13,7 @@ pub(super) fn rewrite(
     verb: &str,
     work: impl FnOnce(&OpenStore, &mut dyn FnMut(u64)) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
-    let store = args.open(&OpenOptions { offer_compaction: false, ..OpenOptions::default() })?;
+    let store = args.open(&OpenOptions { hint_compaction: false, ..OpenOptions::default() })?;
     let before = store.status()?.disk_bytes;
     let mut progress = Progress::new("records written");
     work(&store, &mut |records| progress.update(records))?;

@@ -40,7 +40,7 @@ impl Rotate {
 
     fn rotate(&self) -> Result<Vec<SlotInfo>, Failure> {
         let store = self.store.open(&OpenOptions {
-            offer_compaction: false,
+            hint_compaction: false,
             keep_secret: true,
             ..OpenOptions::default()
         })?;

@@ -147,7 +147,7 @@ impl Remove {
 
 /// A keyslot command does not offer to compact the store.
 fn no_offer() -> OpenOptions<'static> {
-    OpenOptions { offer_compaction: false, ..OpenOptions::default() }
+    OpenOptions { hint_compaction: false, ..OpenOptions::default() }
 }
 
 /// Adds a recovery key to the store and prints it after `heading`.

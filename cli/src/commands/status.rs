@@ -22,7 +22,7 @@ impl Status {
     pub(crate) fn run(&self) -> Result<(), Failure> {
         let store = self.store.open(&OpenOptions {
             // The offer needs more than the status.
-            offer_compaction: false,
+            hint_compaction: false,
             status_only: true,
             ..OpenOptions::default()
         })?;

@@ -15,7 +15,7 @@ use crate::credential::By;
 use crate::engine::EngineName;
 use crate::exit::{Exit, Failure};
 use crate::passphrase::{self, Input};
-use crate::{compact_offer, streams};
+use crate::{compact_hint, streams};
 
 /// How a command opens its store.
 pub(crate) struct OpenOptions<'a> {
@@ -24,8 +24,8 @@ pub(crate) struct OpenOptions<'a> {
     /// Limits for an agent that works on the store.
     pub(crate) restrictions: Restrictions,
     pub(crate) create: Create<'a>,
-    /// Whether a person at the terminal may be offered to compact the store first. `Input::Free` is needed as well.
-    pub(crate) offer_compaction: bool,
+    /// Whether a person at the terminal reads that compacting the store is worth it. `Input::Free` is needed as well.
+    pub(crate) hint_compaction: bool,
     /// Whether the command needs the credential as well, see [`StoreGuard::secret`].
     pub(crate) keep_secret: bool,
     /// Whether the command only reads the status. A key agent accepts it even while it has too many clients.
@@ -38,7 +38,7 @@ impl Default for OpenOptions<'_> {
             input: Input::Free,
             restrictions: Restrictions::default(),
             create: Create::Never,
-            offer_compaction: true,
+            hint_compaction: true,
             keep_secret: false,
             status_only: false,
         }
@@ -154,8 +154,8 @@ impl OpenArgs {
             }
             (held, _) => self.unlock(held?, by, options)?,
         };
-        if options.offer_compaction && !self.no_compact_offer && options.input == Input::Free {
-            compact_offer::make(&guard)?;
+        if options.hint_compaction && !self.no_compact_hint && options.input == Input::Free {
+            compact_hint::print(&guard);
         }
         Ok(guard)
     }

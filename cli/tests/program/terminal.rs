@@ -163,28 +163,21 @@ fn a_person_types_the_name_of_what_they_destroy() {
 }
 
 #[test]
-fn a_person_is_offered_to_compact_a_store_that_takes_too_much_room() {
+fn a_person_reads_in_one_line_that_compacting_is_worth_it() {
     let place = Place::with_files(&[("/memories/kept", "kept")]);
-    place.run(["write", "/memories/a"], &"0123456789abcde\n".repeat(12 << 16)).expect(0);
+    place.run(["write", "/memories/a"], &"0123456789abcde\n".repeat(24 << 16)).expect(0);
     place.run(["rm", "/memories/a"], "").expect(0);
-    let cat = ["cat", "/memories/kept"];
-    for (options, typed) in [
-        (&["--no-compact-offer"][..], None),
-        (&[], Some("\r")),
-        (&[], Some("y\r")),
-        // The store is smaller now.
-        (&[], None),
-    ] {
-        let mut talk = Conversation::start(&bare(&place, &[&cat[..], options].concat()));
+    let cat = |options: &[&str]| {
+        let mut talk =
+            Conversation::start(&bare(&place, &[&["cat", "/memories/kept"], options].concat()));
         talk.until("Passphrase: ");
         talk.type_in("correct horse\r");
-        if let Some(typed) = typed {
-            talk.until("Compact it now? [y/N] ");
-            talk.type_in(typed);
-        }
         talk.until("kept");
-        let screen = talk.expect_end(0);
-        assert_eq!(screen.contains("Compact it now?"), typed.is_some(), "{screen:?}");
-        assert_eq!(screen.contains(" bytes now."), typed == Some("y\r"), "{screen:?}");
-    }
+        talk.expect_end(0)
+    };
+    let hint = "`inmost compact` frees the rest.";
+    assert!(cat(&[]).contains(hint));
+    assert!(!cat(&["--no-compact-hint"]).contains(hint));
+    place.run(["compact"], "").expect(0);
+    assert!(!cat(&[]).contains(hint), "the store is smaller now");
 }

@@ -24,6 +24,7 @@ mod overlay;
 mod phrase;
 mod queue;
 pub(crate) mod reap;
+mod series;
 mod settle;
 #[cfg(test)]
 pub(crate) mod tests;

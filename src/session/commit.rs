@@ -96,9 +96,7 @@ impl Session {
         let number = queue.number;
         drop(queue);
         if matches!(applied, Err(StoreError::DiskFull)) {
-            // Its calls fail, each with this reason. Nothing has changed, so the session goes on.
-            lock(&self.shared.progress).refused.insert(number.saturating_sub(1), calls);
-            self.publish(number);
+            self.refuse(number, calls);
             return Ok(());
         }
         applied?;
@@ -106,6 +104,15 @@ impl Session {
         self.shared.commit_delay.record(calls, start.elapsed());
         self.publish(number);
         Ok(())
+    }
+
+    /// Fails the calls of the group before this number, because the disk has no room for it. Nothing has changed, so the
+    /// session goes on.
+    fn refuse(&self, number: u64, calls: usize) {
+        if calls > 0 {
+            lock(&self.shared.progress).refused.insert(number.saturating_sub(1), calls);
+        }
+        self.publish(number);
     }
 
     /// Closes, seals and applies the group. If the disk has no room for it, nothing has changed. Any other error halts the
@@ -253,8 +260,12 @@ impl Exclusive<'_> {
         if self.queue.group.is_empty() {
             return Ok(());
         }
-        self.session.shared.commit_delay.close();
-        self.session.apply(&mut self.queue)?;
+        let calls = self.session.shared.commit_delay.close();
+        let applied = self.session.apply(&mut self.queue);
+        if matches!(applied, Err(StoreError::DiskFull)) {
+            self.session.refuse(self.queue.number, calls);
+        }
+        applied?;
         self.session.sync()?;
         self.session.publish(self.queue.number);
         Ok(())

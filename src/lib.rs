@@ -95,8 +95,8 @@ pub use inmost_format::secret::Wiped;
 
 // Files, for hosts that are not agents.
 pub use vfs::{
-    EntryKind, FileError, FileText, FolderEntry, LineRange, Metadata, Page, PageCursor,
-    SearchMatch, SearchQuery, WalkEntry, human_size,
+    EntryKind, FileError, FileText, FolderEntry, LineRange, Metadata, NewFile, Page, PageCursor,
+    SearchMatch, SearchQuery, WalkEntry, WriteOutcome, human_size,
 };
 
 /// Runs the README's example as a test.

@@ -24,6 +24,7 @@ mod overlay;
 mod phrase;
 mod queue;
 pub(crate) mod reap;
+mod series;
 mod settle;
 #[cfg(test)]
 pub(crate) mod tests;
@@ -31,7 +32,7 @@ mod txn;
 mod unlock;
 
 pub use anchor::{AnchorStatus, FreshnessAnchor};
-pub(crate) use clock::{now, time_of};
+pub(crate) use clock::{milliseconds, now, time_of};
 pub(crate) use commit::Exclusive;
 pub use error::StoreError;
 pub use file_anchor::FileAnchor;
@@ -40,6 +41,7 @@ pub(crate) use open::Open;
 pub use options::{SessionOptions, StorageEngine};
 #[cfg(feature = "serde")]
 pub(crate) use phrase::phrase;
+pub(crate) use series::Series;
 pub(crate) use txn::Txn;
 pub use unlock::{Vault, VaultOptions};
 pub(crate) use unlock::{occupied, open_records, sealer};

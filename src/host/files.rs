@@ -3,9 +3,10 @@
 use std::vec;
 
 use super::store::UnlockedStore;
+use crate::session::StoreError;
 use crate::vfs::{
-    FileError, FileText, FolderEntry, LineRange, Metadata, Page, PageCursor, SearchMatch,
-    SearchQuery, WalkEntry,
+    FileError, FileText, FolderEntry, LineRange, Metadata, NewFile, Page, PageCursor, SearchMatch,
+    SearchQuery, WalkEntry, WriteOutcome,
 };
 
 /// The files of an unlocked store. Paths are those of the tool: `/memories` or a path below it.
@@ -82,6 +83,43 @@ impl<'s> Files<'s> {
     /// [`FileError::Store`].
     pub fn write(&self, path: &str, text: &str) -> Result<(), FileError> {
         self.store.write(path, text)
+    }
+
+    /// Writes files in their order, several in a commit, and returns the result of each in the same order. For many
+    /// files this is much faster than as many calls of [`write`](Files::write). All changes are durable when it
+    /// returns. A file that already has the text is not written again, so a call that was interrupted can be repeated.
+    ///
+    /// Each file is one atomic step: it is written whole or not at all, whatever happens to the others. The call as a
+    /// whole is not atomic. Other callers may see some of the files before it returns, and their own changes may come
+    /// in between. After a crash, the files before some point of the order are written, and those after it are not.
+    ///
+    /// ```
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// use inmost::{FileError, NewFile, WriteOutcome};
+    ///
+    /// let session = inmost::Session::in_memory()?;
+    /// let results = session.files().write_many(&[
+    ///     NewFile::new("/memories/ada.md", "Ada prefers tea.\n"),
+    ///     NewFile::new("/etc/passwd", "root"),
+    ///     NewFile::new("/memories/ada.md", "Ada prefers tea.\n"),
+    /// ])?;
+    /// assert!(matches!(
+    ///     results[..],
+    ///     [Ok(WriteOutcome::Written), Err(FileError::InvalidPath(_)), Ok(WriteOutcome::Unchanged)]
+    /// ));
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// [`StoreError`] if the store is locked or fails. The files before some point of the order are then written, and
+    /// those after it are not. The result of a file has the errors of [`write`](Files::write), but
+    /// [`FileError::Store`] only with [`StoreError::TooLarge`].
+    pub fn write_many(
+        &self,
+        files: &[NewFile<'_>],
+    ) -> Result<Vec<Result<WriteOutcome, FileError>>, StoreError> {
+        self.store.write_many(files)
     }
 
     /// Appends text to a file, byte for byte, in one atomic step; creates a missing file. The change is

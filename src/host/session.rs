@@ -6,8 +6,8 @@ use crate::session::{Session, StoreError};
 use crate::tool::{self, ToolCommand, ToolOptions, ToolResult};
 use crate::vfs::path::MemoryPath;
 use crate::vfs::{
-    FileError, FileText, FolderEntry, LineRange, Metadata, Page, PageCursor, SearchMatch,
-    SearchQuery, WalkEntry, arrange, edit, file, grep, list, walk,
+    FileError, FileText, FolderEntry, LineRange, Metadata, NewFile, Page, PageCursor, SearchMatch,
+    SearchQuery, WalkEntry, WriteOutcome, arrange, edit, file, grep, list, many, walk,
 };
 
 impl Session {
@@ -39,6 +39,13 @@ impl UnlockedStore for Session {
 
     fn write(&self, path: &str, text: &str) -> Result<(), FileError> {
         edit::write(self, &MemoryPath::parse(path)?, text, true)
+    }
+
+    fn write_many(
+        &self,
+        files: &[NewFile<'_>],
+    ) -> Result<Vec<Result<WriteOutcome, FileError>>, StoreError> {
+        many::write(self, files)
     }
 
     fn append(&self, path: &str, text: &str) -> Result<(), FileError> {

@@ -3,8 +3,8 @@
 use crate::session::StoreError;
 use crate::tool::{ToolCommand, ToolOptions, ToolResult};
 use crate::vfs::{
-    FileError, FileText, FolderEntry, LineRange, Metadata, Page, PageCursor, SearchMatch,
-    SearchQuery, WalkEntry,
+    FileError, FileText, FolderEntry, LineRange, Metadata, NewFile, Page, PageCursor, SearchMatch,
+    SearchQuery, WalkEntry, WriteOutcome,
 };
 
 /// An unlocked store: a [`Session`](crate::Session) of this process, or a connection to a key agent.
@@ -43,6 +43,18 @@ pub trait UnlockedStore: Send + Sync {
     /// [`FileError::InvalidPath`]; [`FileError::AlreadyExists`] for a folder; [`FileError::NotAFolder`]; a quota;
     /// [`FileError::Store`].
     fn write(&self, path: &str, text: &str) -> Result<(), FileError>;
+
+    /// Writes files in their order, and returns the result of each. Each file is one atomic step; see
+    /// [`Files::write_many`](crate::Files::write_many).
+    ///
+    /// # Errors
+    /// [`StoreError`] if the store is locked or fails. The files before some point of the order are then written, and
+    /// those after it are not. The result of a file has the errors of [`write`](UnlockedStore::write), but
+    /// [`FileError::Store`] only with [`StoreError::TooLarge`].
+    fn write_many(
+        &self,
+        files: &[NewFile<'_>],
+    ) -> Result<Vec<Result<WriteOutcome, FileError>>, StoreError>;
 
     /// Appends text to a file, byte for byte; creates a missing file.
     ///

@@ -4,7 +4,12 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// The current time; 0 if the clock is set to a time before 1970.
 pub(crate) fn now() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    milliseconds(SystemTime::now())
+}
+
+/// Converts a time to store it. A time before 1970 becomes 0.
+pub(crate) fn milliseconds(time: SystemTime) -> u64 {
+    let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }
 

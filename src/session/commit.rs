@@ -1,9 +1,9 @@
 //! The writer queue: calls run in order, a group of them forms one batch, and each group costs one sync.
 //!
 //! A call runs under the queue's mutex against the committed state and its group's overlay. If it succeeds, its changes
-//! join the group and the call waits. One of the waiting threads leads: it closes the group, seals it, applies it and
-//! syncs, while later calls already run for the next group. The next group is applied only after this one is synced, so
-//! the engine never holds more than one unsynced batch.
+//! join the group and the call waits; the calls of a [`Series`](super::series::Series) wait together. One of the waiting
+//! threads leads: it closes the group, seals it, applies it and syncs, while later calls already run for the next group.
+//! The next group is applied only after this one is synced, so the engine never holds more than one unsynced batch.
 
 use std::sync::MutexGuard;
 use std::time::Instant;
@@ -18,47 +18,9 @@ use super::txn::Txn;
 use inmost_format::record::ObjectId;
 use inmost_format::record::node::Root;
 use inmost_storage::Engine;
-use inmost_storage::limits::{BATCH_RECORDS, BATCH_RECORDS_MAX};
+use inmost_storage::limits::BATCH_RECORDS_MAX;
 
 impl Session {
-    /// Runs one call and makes its changes durable.
-    ///
-    /// `work` may run more than once. If its changes do not fit the current group, they are dropped, the group is
-    /// committed, and the call runs again on the state after it. On an error nothing has changed.
-    pub(crate) fn write<T, E: From<StoreError>>(
-        &self,
-        mut work: impl FnMut(&mut Txn<'_>) -> Result<T, E>,
-    ) -> Result<T, E> {
-        let _call = self.shared.idle.begin();
-        loop {
-            let mut queue = lock(&self.shared.queue);
-            let number = queue.number;
-            let (value, changes) = self.run(&queue.group, &mut work)?;
-            if changes.is_empty() {
-                return Ok(value);
-            }
-            let records = queue.group.records_with(&changes);
-            let commit_delay = &self.shared.commit_delay;
-            if records <= CALLS_RECORDS || (queue.group.is_empty() && records <= BATCH_RECORDS_MAX)
-            {
-                queue.group.merge(changes).map_err(StoreError::from)?;
-                commit_delay.enqueue();
-                drop(queue);
-                self.wait(number)?;
-                if lock(&self.shared.progress).take_refusal(number) {
-                    return Err(StoreError::DiskFull.into());
-                }
-                return Ok(value);
-            }
-            if queue.group.is_empty() {
-                return Err(StoreError::TooLarge.into());
-            }
-            commit_delay.mark_full();
-            drop((queue, changes));
-            self.wait(number)?;
-        }
-    }
-
     /// Runs work that needs several durable steps in a row, with no other writer between them. Readers go on and see
     /// each step, so an unfinished change belongs in the system folder until the last step.
     pub(crate) fn exclusive<T, E: From<StoreError>>(
@@ -74,7 +36,8 @@ impl Session {
         result
     }
 
-    fn run<T, E: From<StoreError>>(
+    /// Runs a call on the state after a group, without changing anything.
+    pub(super) fn run<T, E: From<StoreError>>(
         &self,
         group: &Overlay,
         work: &mut impl FnMut(&mut Txn<'_>) -> Result<T, E>,
@@ -86,7 +49,7 @@ impl Session {
     }
 
     /// Waits until the group of this number is durable or refused. Commits it if no other thread is leading.
-    fn wait(&self, number: u64) -> Result<(), StoreError> {
+    pub(super) fn wait(&self, number: u64) -> Result<(), StoreError> {
         let mut progress = lock(&self.shared.progress);
         loop {
             if progress.durable > number {
@@ -133,9 +96,7 @@ impl Session {
         let number = queue.number;
         drop(queue);
         if matches!(applied, Err(StoreError::DiskFull)) {
-            // Its calls fail, each with this reason. Nothing has changed, so the session goes on.
-            lock(&self.shared.progress).refused.insert(number.saturating_sub(1), calls);
-            self.publish(number);
+            self.refuse(number, calls);
             return Ok(());
         }
         applied?;
@@ -143,6 +104,15 @@ impl Session {
         self.shared.commit_delay.record(calls, start.elapsed());
         self.publish(number);
         Ok(())
+    }
+
+    /// Fails the calls of the group before this number, because the disk has no room for it. Nothing has changed, so the
+    /// session goes on.
+    fn refuse(&self, number: u64, calls: usize) {
+        if calls > 0 {
+            lock(&self.shared.progress).refused.insert(number.saturating_sub(1), calls);
+        }
+        self.publish(number);
     }
 
     /// Closes, seals and applies the group. If the disk has no room for it, nothing has changed. Any other error halts the
@@ -290,13 +260,14 @@ impl Exclusive<'_> {
         if self.queue.group.is_empty() {
             return Ok(());
         }
-        self.session.shared.commit_delay.close();
-        self.session.apply(&mut self.queue)?;
+        let calls = self.session.shared.commit_delay.close();
+        let applied = self.session.apply(&mut self.queue);
+        if matches!(applied, Err(StoreError::DiskFull)) {
+            self.session.refuse(self.queue.number, calls);
+        }
+        applied?;
         self.session.sync()?;
         self.session.publish(self.queue.number);
         Ok(())
     }
 }
-
-/// Records of a batch that calls may use, the root included; the rest is reserved for reaping.
-const CALLS_RECORDS: usize = BATCH_RECORDS - reap::RESERVED;

@@ -2,10 +2,11 @@
 
 use inmost_format::secret::Wiped;
 
-use super::change::{Plan, check_quotas, empty, length, new_info, set_entry, target};
+use super::change::{Plan, check_quotas, length, target};
 use super::error::FileError;
 use super::file::{self, FileView};
 use super::folder::{self, ResolvedPath, Target};
+use super::new_text::{Existing, NewText};
 use super::path::MemoryPath;
 use super::search::SearchResult;
 use super::{rope, staged, text};
@@ -37,20 +38,12 @@ pub(crate) fn write(
     text: &str,
     overwrite: bool,
 ) -> Result<(), FileError> {
+    let existing = if overwrite { Existing::Replace } else { Existing::Refuse };
+    let new = NewText::new(path, text, existing);
     if text.len() > STAGE_BYTES {
-        return staged::write(session, path, text, overwrite);
+        return staged::write(session, &new).map(drop);
     }
-    session.write(|txn| {
-        let (resolved, before) = target(txn, path, overwrite)?;
-        check_quotas(txn, &resolved, before.as_ref().map(|(_, info)| info), length(text))?;
-        let id = folder::fresh_id()?;
-        let mut file = empty();
-        let mut owner = Owner { sink: txn, object: id, next_index: &mut file.next_index };
-        rope::splice(&mut owner, &mut file.body, 0..0, text)?;
-        txn.put(RecordId::file(id), file.into());
-        let info = new_info(text, before.as_ref());
-        set_entry(txn, (path, &resolved), (id, Tag::default()), info, before)
-    })
+    session.write(|txn| new.write(txn)).map(drop)
 }
 
 /// Replaces the only occurrence of `old`. The snippet has up to two lines before and after the change, read as for a

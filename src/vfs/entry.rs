@@ -41,9 +41,10 @@ pub enum EntryKind {
     File {
         /// Lines of text; a final `\n` opens no line.
         lines: u64,
-        /// The creation time, by the clock of the machine that created it.
+        /// The creation time: by the clock of the machine that created it, or as given in a
+        /// [`NewFile`](crate::NewFile).
         created: SystemTime,
-        /// The time of the last change to its text.
+        /// The time of the last change to its text, from the same sources.
         modified: SystemTime,
     },
 }

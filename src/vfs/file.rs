@@ -62,6 +62,27 @@ impl<'s, S: NodeSource> FileView<'s, S> {
         read_text(self.source, self.entry.id, &self.head.body)
     }
 
+    /// Whether this is the whole text. Reads no further than to the first difference.
+    pub(crate) fn is(&self, text: &str) -> Result<bool, RecordError> {
+        if usize::try_from(self.info.bytes) != Ok(text.len()) {
+            return Ok(false);
+        }
+        let mut rest = text.as_bytes();
+        let mut same = true;
+        self.head.body.visit::<RecordError>(
+            self.source,
+            self.entry.id,
+            0,
+            &mut |_, chunk: &Text| {
+                let after = rest.strip_prefix(chunk.as_str().as_bytes());
+                same = after.is_some();
+                rest = after.unwrap_or_default();
+                Ok(same)
+            },
+        )?;
+        Ok(same && rest.is_empty())
+    }
+
     /// The text of the lines `first` to `last`, counted from 1. It may end early once a view of `limit` characters is
     /// certain to be cut.
     pub(crate) fn lines(

@@ -8,6 +8,7 @@ use inmost_format::secret::Wiped;
 
 use super::change::{self, Plan, check_quotas, new_info, set_entry, target};
 use super::error::FileError;
+use super::new_text::NewText;
 use super::path::MemoryPath;
 use super::{folder, rope};
 use crate::limits::STAGE_STEP_BYTES;
@@ -16,27 +17,21 @@ use inmost_format::record::node::{Entry, File, FileInfo, Name, What};
 use inmost_format::record::tree::Owner;
 use inmost_format::record::{NodeSink, ObjectId, RecordId, Tag, load_file, read_text};
 
-/// Writes a long file. Its errors are those of [`edit::write`](super::edit::write).
-pub(super) fn write(
-    session: &Session,
-    path: &MemoryPath,
-    text: &str,
-    overwrite: bool,
-) -> Result<(), FileError> {
+/// Writes a long file. Returns whether anything changed.
+///
+/// # Errors
+/// Those of [`NewText::place`].
+pub(super) fn write(session: &Session, new: &NewText<'_>) -> Result<bool, FileError> {
     session.exclusive(|exclusive| {
-        let before = exclusive.commit(|txn| {
-            let (resolved, before) = target(txn, path, overwrite)?;
-            let replaced = before.as_ref().map(|(_, info)| info);
-            check_quotas(txn, &resolved, replaced, change::length(text))?;
-            Ok::<_, FileError>(before)
-        })?;
-        let info = new_info(text, before.as_ref());
-        let (id, staged_name) = stage(exclusive, text, info)?;
+        let Some((_, before)) = exclusive.commit(|txn| new.place(txn))? else { return Ok(false) };
+        let info = new.info(before.as_ref());
+        let (id, staged_name) = stage(exclusive, new.text, info)?;
         exclusive.commit(|txn| {
             let staged = reap::claim(txn, &staged_name)?;
             // The earlier steps have committed, so the folders on the path have new tags.
-            let (resolved, _) = target(txn, path, true)?;
-            set_entry(txn, (path, &resolved), (id, staged.tag), info, before.clone())
+            let (resolved, _) = target(txn, new.path, true)?;
+            set_entry(txn, (new.path, &resolved), (id, staged.tag), info, before.clone())?;
+            Ok::<_, FileError>(true)
         })
     })
 }

@@ -6,6 +6,7 @@ mod crafted;
 mod faults;
 mod lies;
 mod lock;
+mod many;
 mod model;
 mod odd;
 mod reap;

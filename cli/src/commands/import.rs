@@ -1,27 +1,29 @@
 //! `inmost import`
 
+mod batch;
 mod folder;
+mod plain_file;
 
 use std::collections::HashSet;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use inmost::FileError;
+use inmost::{FileError, NewFile, WriteOutcome};
 use unicode_normalization::UnicodeNormalization;
 
+use self::batch::Batch;
 use self::folder::Folder;
+use self::plain_file::PlainFile;
 use crate::args::StoreArgs;
 use crate::confirm;
 use crate::display;
 use crate::exit::{Exit, Failure};
-use crate::host_files::{self, MAX_FILE_BYTES};
 use crate::store::OpenStore;
 use crate::store::opening::OpenOptions;
 use crate::transfer::{Outcome, TransferReport};
-use crate::wiped::Wiped;
 
 /// Import a folder of plain files, such as the ./memory/memories of another backend of the memory tool
 ///
-/// Texts are stored unchanged. Files that the memory cannot store are refused and listed, and the rest is imported. Refused
+/// Texts are stored unchanged, and files keep their times. Files that the memory cannot store are refused and listed, and the rest is imported. Refused
 /// are links and special files, which are never followed or read, files that are too long or not UTF-8, and names that are
 /// invalid in a path. The exit code is then 1. Empty folders are skipped.
 ///
@@ -92,51 +94,74 @@ impl Import {
             report.add(&file, &Outcome::Refused(reason))?;
         }
         let mut seen = HashSet::new();
+        let mut batch = Batch::default();
         for file in &folder.files {
             // The store writes names in NFC.
-            let outcome = if seen.insert(file.nfc().collect::<String>()) {
-                let path = format!("{}/{file}", self.to);
-                self.copy_file(store, &self.plain.join(file), &path)?
+            let read = if seen.insert(file.nfc().collect::<String>()) {
+                PlainFile::read(&self.plain.join(file))
             } else {
-                refused("another file has the same name in Unicode NFC; rename one of them")
+                Err("another file has the same name in Unicode NFC; rename one of them".to_owned())
             };
-            report.add(file, &outcome)?;
+            batch.add(file, read);
+            if batch.is_full() {
+                self.write(store, &mut batch, &mut report)?;
+            }
         }
+        self.write(store, &mut batch, &mut report)?;
         Ok(report)
     }
 
-    fn copy_file(&self, store: &OpenStore, file: &Path, path: &str) -> Result<Outcome, Failure> {
-        let bytes = match host_files::open(file).and_then(|file| Wiped::read(file, MAX_FILE_BYTES))
-        {
-            Ok(Some(bytes)) => bytes,
-            Ok(None) => return Ok(refused("it is too long for a memory file")),
-            Err(error) => return Ok(refused(&format!("it cannot be read: {error}"))),
-        };
-        let Ok(text) = std::str::from_utf8(bytes.as_slice()) else {
-            return Ok(refused("its text is not UTF-8; convert it first, for example with iconv"));
-        };
-        let existing = match store.find(path) {
-            Err(error) => return refusal(error),
-            Ok(existing) => existing,
-        };
-        match existing {
-            Some(existing) if existing.as_str() == text => return Ok(Outcome::Same),
-            Some(_) if !self.overwrite => {
-                return Ok(refused(
-                    "the memory has a different file at its path; --overwrite replaces it",
-                ));
-            }
-            _ => {}
+    /// Writes the files of a batch, reports each in its order, and empties the batch.
+    fn write(
+        &self,
+        store: &OpenStore,
+        batch: &mut Batch<'_>,
+        report: &mut TransferReport,
+    ) -> Result<(), Failure> {
+        let files = batch.take();
+        let paths: Vec<String> =
+            files.iter().map(|(file, _)| format!("{}/{file}", self.to)).collect();
+        let new: Vec<NewFile<'_>> = paths
+            .iter()
+            .zip(&files)
+            .filter_map(|(path, (_, read))| Some(read.as_ref().ok()?.as_new(path, self.overwrite)))
+            .collect();
+        let mut results = store.files().write_many(&new)?.into_iter();
+        for (path, (file, read)) in paths.iter().zip(&files) {
+            let outcome = match read {
+                Err(reason) => Outcome::Refused(reason.clone()),
+                Ok(read) => match results.next() {
+                    Some(result) => self.outcome(store, path, read, result)?,
+                    None => break,
+                },
+            };
+            report.add(file, &outcome)?;
         }
-        match store.files().write(path, text) {
-            Ok(()) => Ok(Outcome::Copied { bytes: text.len() }),
+        Ok(())
+    }
+
+    /// The outcome for a file that was read and that the store has written or refused.
+    fn outcome(
+        &self,
+        store: &OpenStore,
+        path: &str,
+        read: &PlainFile,
+        result: Result<WriteOutcome, FileError>,
+    ) -> Result<Outcome, Failure> {
+        match result {
+            Ok(WriteOutcome::Unchanged) => Ok(Outcome::Same),
+            Ok(_) => Ok(Outcome::Copied { bytes: read.text().len() }),
+            Err(FileError::AlreadyExists) if !self.overwrite && is_file(store, path) => {
+                let reason = "the memory has a different file at its path; --overwrite replaces it";
+                Ok(Outcome::Refused(reason.to_owned()))
+            }
             Err(error) => refusal(error),
         }
     }
 }
 
-fn refused(reason: &str) -> Outcome {
-    Outcome::Refused(reason.to_owned())
+fn is_file(store: &OpenStore, path: &str) -> bool {
+    store.files().metadata(path).is_ok_and(|found| !found.is_folder())
 }
 
 /// Refuses one file, and continues, if the error concerns only this file: its path is invalid, or its text does not fit.

@@ -1,8 +1,9 @@
 //! What the memory tool works on while the store cannot be opened.
 
 use inmost::{
-    FileError, FileText, FolderEntry, LineRange, Metadata, Page, PageCursor, SearchMatch,
+    FileError, FileText, FolderEntry, LineRange, Metadata, NewFile, Page, PageCursor, SearchMatch,
     SearchQuery, StoreError, ToolCommand, ToolOptions, ToolResult, UnlockedStore, WalkEntry,
+    WriteOutcome,
 };
 
 use crate::exit::{Exit, Failure};
@@ -47,6 +48,13 @@ impl UnlockedStore for NoStore {
     }
 
     fn write(&self, _: &str, _: &str) -> Result<(), FileError> {
+        self.error()
+    }
+
+    fn write_many(
+        &self,
+        _: &[NewFile<'_>],
+    ) -> Result<Vec<Result<WriteOutcome, FileError>>, StoreError> {
         self.error()
     }
 

@@ -7,7 +7,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::os::unix::net::UnixListener;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, UNIX_EPOCH};
 
 use serde_json::Value;
 
@@ -52,6 +52,38 @@ fn a_folder_is_imported_byte_for_byte_and_the_plain_files_stay() {
     assert_eq!(place.cat("/memories/there"), "before");
     place.run(["import", "memory", "--to", "/memories/old//"], "").expect(0);
     assert_eq!(place.cat("/memories/old/memories/empty"), "");
+}
+
+#[test]
+fn an_imported_file_keeps_the_time_of_its_last_change() {
+    let place = Place::with_store();
+    plain(&place, "in", &[("old", b"text")]);
+    let file = fs::File::options().write(true).open(place.beside("in/old")).unwrap();
+    file.set_modified(UNIX_EPOCH + Duration::from_millis(TIME)).unwrap();
+    place.run(["import", "in"], "").expect(0);
+    let entry = last_line(&place.run(["ls", "--json", "/memories/old"], "").expect(0));
+    // The copy on this disk is younger than its text.
+    assert_eq!((&entry["created"], &entry["modified"]), (&TIME.into(), &TIME.into()));
+}
+
+const TIME: u64 = 1_234_567_890_123;
+
+#[test]
+fn many_files_are_reported_in_their_order() {
+    let place = Place::with_store();
+    let bad = ["0000", "0499", "0500", "0777", "1199"];
+    for number in 0..1_200 {
+        let name = format!("{number:04}");
+        let text: &[u8] = if bad.contains(&name.as_str()) { b"\xff" } else { b"text" };
+        plain(&place, "in", &[(&name, text)]);
+    }
+    let ended = place.run(["import", "--json", "in"], "").expect(1);
+    let lines: Vec<Value> =
+        ended.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let refused: Vec<_> = lines.iter().filter_map(|line| line["file"].as_str()).collect();
+    assert_eq!(refused, bad);
+    assert_eq!((&lines[5]["copied"], &lines[5]["refused"]), (&1_195.into(), &5.into()));
+    assert_eq!(place.names("/memories").len(), 1_195);
 }
 
 #[test]

@@ -46,6 +46,7 @@ mod requests;
 mod secret;
 #[cfg(unix)]
 mod server;
+mod texts;
 #[cfg(not(unix))]
 mod unsupported;
 mod wiped;

@@ -11,6 +11,7 @@ use crate::requests::maintenance::{
 };
 use crate::requests::search::Search;
 use crate::requests::tool::RunCommand;
+use crate::requests::write_many::WriteMany;
 
 /// Sends the reply to a request, or its error.
 pub(crate) trait Responder {
@@ -87,4 +88,5 @@ requests!(
     Status,
     Walk,
     Write,
+    WriteMany,
 );

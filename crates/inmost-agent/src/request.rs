@@ -71,6 +71,7 @@ heads!(
     u8,
     AgentFacts,
     Vec<inmost::SlotInfo>,
+    Vec<Result<inmost::WriteOutcome, FileError>>,
     inmost::CheckReport,
     inmost::Metadata,
     inmost::Page<inmost::FolderEntry>,

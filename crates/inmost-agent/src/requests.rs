@@ -5,3 +5,4 @@ pub(crate) mod keyslot;
 pub(crate) mod maintenance;
 pub(crate) mod search;
 pub(crate) mod tool;
+pub(crate) mod write_many;

@@ -16,8 +16,8 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use inmost::{
-    FileError, Files, KdfCost, MemoryTool, Passphrase, SearchQuery, Session, StoreError,
-    ToolOptions, VaultOptions,
+    FileError, Files, KdfCost, MemoryTool, NewFile, Passphrase, SearchQuery, Session, StoreError,
+    ToolOptions, UnlockedStore, VaultOptions, WriteOutcome,
 };
 use inmost_agent::{AgentError, AgentOptions, Client, ConnectOptions, Limits, Secret, SlotOptions};
 use suite::{SUITE, transcript};
@@ -88,6 +88,27 @@ fn a_client_behaves_as_a_session_does() {
             files.remove(&format!("/memories/{}", entry.name)).unwrap();
         }
     }
+}
+
+#[test]
+fn a_file_that_no_request_can_contain_stops_none_of_the_others() {
+    let agent = Agent::start();
+    let client = agent.client();
+    let long = "x".repeat(64 << 20);
+    let results = client.write_many(&[
+        NewFile::new("/memories/a", "1"),
+        NewFile::new("/memories/long", &long),
+        NewFile::new("/memories/b", "2"),
+    ]);
+    assert!(matches!(
+        results.unwrap()[..],
+        [
+            Ok(WriteOutcome::Written),
+            Err(FileError::Store(StoreError::TooLarge)),
+            Ok(WriteOutcome::Written)
+        ]
+    ));
+    assert_eq!(client.status().unwrap().files, 2);
 }
 
 #[test]

@@ -1,4 +1,5 @@
-//! A storage that counts batches and syncs, blocks a sync, panics on demand, or fails to read some of its records.
+//! A storage that counts batches and syncs, blocks a sync, panics or has no room on demand, or fails to read some of its
+//! records.
 
 use std::io;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -40,6 +41,8 @@ struct State {
     held: bool,
     panics: Option<Panics>,
     unreadable: Option<Unreadable>,
+    /// Batches to apply before one is refused.
+    full_after: Option<usize>,
 }
 
 /// The records that cannot be read.
@@ -78,6 +81,18 @@ impl Watch {
     /// Makes the engine panic, once.
     pub(crate) fn panic_at(&self, at: Panics) {
         self.state().panics = Some(at);
+    }
+
+    /// Refuses one batch for lack of room, after this many others.
+    pub(crate) fn be_full_after(&self, batches: usize) {
+        self.state().full_after = Some(batches);
+    }
+
+    fn check_room(&self) -> Result<(), StorageError> {
+        let mut state = self.state();
+        let left = state.full_after.map(|batches| batches.checked_sub(1));
+        state.full_after = left.flatten();
+        if left == Some(None) { Err(StorageError::Full) } else { Ok(()) }
     }
 
     /// Makes every read of such a record fail, as on a bad block of the disk.
@@ -200,6 +215,7 @@ impl Engine for WatchedEngine {
 
     fn apply(&self, batch: &Batch) -> Result<(), StorageError> {
         self.watch.panic_if(Panics::BeforeApply);
+        self.watch.check_room()?;
         let mut state = self.watch.state();
         state.seen.batches += 1;
         state.seen.most = state.seen.most.max(batch.puts.len() + batch.deletes.len());

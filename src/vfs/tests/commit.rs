@@ -185,6 +185,23 @@ fn a_panic_while_syncing_acknowledges_nothing_and_halts() {
     assert!(dump(&store.unlock().unwrap()).unwrap().is_empty());
 }
 
+/// The calls of the refused group were acknowledged: they waited for a commit, and the next one was empty.
+#[test]
+fn a_group_that_an_exclusive_writer_finds_no_room_for_is_not_acknowledged() {
+    let store = TestStore::create();
+    let (session, watch) = store.unlock_watched();
+    let call = session.series(|series| {
+        series.run(|txn| put(txn, "/memories/lost", "x"))?;
+        watch.be_full_after(0);
+        let exclusive = session.exclusive(|_| Ok::<_, StoreError>(()));
+        assert!(matches!(exclusive, Err(StoreError::DiskFull)));
+        Ok::<_, FileError>(())
+    });
+    assert!(matches!(call, Err(FileError::Store(StoreError::DiskFull))), "{call:?}");
+    session.files().write("/memories/next", "x").unwrap();
+    assert_eq!(dump(&session).unwrap().len(), 1);
+}
+
 /// Chunks of an orphaned object.
 fn put_orphans(txn: &mut Txn<'_>, count: usize) {
     for index in (0..).take(count) {

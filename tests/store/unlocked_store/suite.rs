@@ -2,17 +2,20 @@
 //!
 //! Each function takes an empty store. A new method of the trait gets a function here.
 
+use std::time::{Duration, UNIX_EPOCH};
+
 use inmost::{
-    EntryKind, FileError, Files, LineRange, MemoryTool, Page, SearchMatch, SearchQuery,
-    ToolOptions, UnlockedStore, WalkEntry,
+    EntryKind, FileError, Files, LineRange, MemoryTool, NewFile, Page, SearchMatch, SearchQuery,
+    ToolOptions, UnlockedStore, WalkEntry, WriteOutcome,
 };
 
 /// A function of the suite.
 pub(crate) type Case = fn(&dyn UnlockedStore);
 
 /// The whole suite, by name.
-pub(crate) const SUITE: [(&str, Case); 11] = [
+pub(crate) const SUITE: [(&str, Case); 12] = [
     ("files_are_written_read_and_appended_to", files_are_written_read_and_appended_to),
+    ("many_files_are_written_by_one_call", many_files_are_written_by_one_call),
     ("metadata_tells_files_from_folders", metadata_tells_files_from_folders),
     ("lines_are_read_alone", lines_are_read_alone),
     ("listings_come_in_pages", listings_come_in_pages),
@@ -40,6 +43,63 @@ fn files_are_written_read_and_appended_to(store: &dyn UnlockedStore) {
     let long = "0123456789abcdef".repeat(100_000);
     files.write("/memories/long", &long).unwrap();
     assert_eq!(files.read("/memories/long").unwrap().as_str(), long);
+}
+
+fn many_files_are_written_by_one_call(store: &dyn UnlockedStore) {
+    let files = Files::new(store);
+    let day = |number: u64| UNIX_EPOCH + Duration::from_secs(number * 86_400);
+    let long = "0123456789abcdef".repeat(600_000);
+    let odd = "caf\u{e9}\r\n\"quoted\\\0";
+    files.write("/memories/a/kept", "before").unwrap();
+    files.write("/memories/a/changed", "before").unwrap();
+    let new = [
+        NewFile::new("/memories/a/odd", odd).created(day(1)).modified(day(2)),
+        NewFile::new("/memories/a/changed", "after"),
+        NewFile::new("/memories/a/kept", "after").keep_existing(),
+        NewFile::new("/memories/a", "a folder"),
+        NewFile::new("/memories/a/odd/below", ""),
+        NewFile::new("/memories/../etc", ""),
+        NewFile::new("/memories/long", &long).modified(day(3)),
+        NewFile::new("/memories/empty", "").modified(UNIX_EPOCH - Duration::from_secs(1)),
+        NewFile::new("/memories/a/odd", odd),
+    ];
+    let results = files.write_many(&new).unwrap();
+    assert!(
+        matches!(
+            &results[..],
+            [
+                Ok(WriteOutcome::Written),
+                Ok(WriteOutcome::Written),
+                Err(FileError::AlreadyExists),
+                Err(FileError::AlreadyExists),
+                Err(FileError::NotAFolder(file)),
+                Err(FileError::InvalidPath(_)),
+                Ok(WriteOutcome::Written),
+                Ok(WriteOutcome::Written),
+                Ok(WriteOutcome::Unchanged),
+            ] if file.as_str() == "/memories/a/odd"
+        ),
+        "{results:?}"
+    );
+    for (path, text) in [
+        ("/memories/a/odd", odd),
+        ("/memories/a/changed", "after"),
+        ("/memories/a/kept", "before"),
+        ("/memories/long", &long),
+        ("/memories/empty", ""),
+    ] {
+        assert!(files.read(path).unwrap().as_str() == text, "{path}");
+    }
+    for (path, times) in [
+        ("/memories/a/odd", (day(1), day(2))),
+        ("/memories/long", (day(3), day(3))),
+        ("/memories/empty", (day(0), day(0))),
+    ] {
+        let kind = files.metadata(path).unwrap().kind;
+        let EntryKind::File { created, modified, .. } = kind else { panic!("a file") };
+        assert_eq!((created, modified), times, "{path}");
+    }
+    assert!(files.write_many(&[]).unwrap().is_empty());
 }
 
 fn metadata_tells_files_from_folders(store: &dyn UnlockedStore) {

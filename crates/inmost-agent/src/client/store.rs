@@ -1,8 +1,9 @@
 //! Files and tool calls of a store that a key agent holds.
 
 use inmost::{
-    FileError, FileText, FolderEntry, LineRange, Metadata, Page, PageCursor, SearchMatch,
+    FileError, FileText, FolderEntry, LineRange, Metadata, NewFile, Page, PageCursor, SearchMatch,
     SearchQuery, StoreError, ToolCommand, ToolOptions, ToolResult, UnlockedStore, WalkEntry,
+    WriteOutcome,
 };
 
 use super::Client;
@@ -11,6 +12,7 @@ use crate::request::Request;
 use crate::requests::file;
 use crate::requests::search::Search;
 use crate::requests::tool::RunCommand;
+use crate::requests::write_many::WriteMany;
 use crate::wiped::WipedPath;
 
 impl UnlockedStore for Client {
@@ -33,6 +35,35 @@ impl UnlockedStore for Client {
 
     fn write(&self, path: &str, text: &str) -> Result<(), FileError> {
         self.file(file::Write { path: wiped(path) }, text)
+    }
+
+    fn write_many(
+        &self,
+        files: &[NewFile<'_>],
+    ) -> Result<Vec<Result<WriteOutcome, FileError>>, StoreError> {
+        let mut results = Vec::with_capacity(files.len());
+        let mut rest = files;
+        while !rest.is_empty() {
+            let (first, after) = WriteMany::split(rest);
+            let written = match WriteMany::new(first) {
+                Some((request, body)) => self.call(request, body.as_slice(), &mut |_| {}),
+                None => Err(StoreError::TooLarge),
+            };
+            match written {
+                Ok(written) if written.len() == first.len() => results.extend(written),
+                Ok(_) => {
+                    let what = "The key agent sent results for another number of files.";
+                    return Err(StoreError::KeyAgent(what.to_owned()));
+                }
+                // Only a file that is alone in its request can be too long for it.
+                Err(StoreError::TooLarge) => {
+                    results.extend(first.iter().map(|_| Err(StoreError::TooLarge.into())));
+                }
+                Err(error) => return Err(error),
+            }
+            rest = after;
+        }
+        Ok(results)
     }
 
     fn append(&self, path: &str, text: &str) -> Result<(), FileError> {

@@ -1,0 +1,135 @@
+//! Calls: each runs in the group that is being formed, and waits until that is durable. The calls of a series wait
+//! together.
+
+use super::error::StoreError;
+use super::handle::{Session, lock, read};
+use super::reap;
+use super::txn::Txn;
+use inmost_storage::limits::{BATCH_RECORDS, BATCH_RECORDS_MAX};
+
+impl Session {
+    /// Runs one call and makes its changes durable.
+    ///
+    /// `work` may run more than once. If its changes do not fit the current group, they are dropped, the group is
+    /// committed, and the call runs again on the state after it. On an error nothing has changed.
+    pub(crate) fn write<T, E: From<StoreError>>(
+        &self,
+        work: impl FnMut(&mut Txn<'_>) -> Result<T, E>,
+    ) -> Result<T, E> {
+        self.series(|series| series.run(work))
+    }
+
+    /// Runs calls that share commits, and makes their changes durable. After an error, the changes of the calls before
+    /// it are durable, unless the error is that of a commit.
+    pub(crate) fn series<T, E: From<StoreError>>(
+        &self,
+        work: impl FnOnce(&mut Series<'_>) -> Result<T, E>,
+    ) -> Result<T, E> {
+        let _call = self.shared.idle.begin();
+        let mut series = Series { session: self, joined: None };
+        let value = work(&mut series);
+        // Also after an error: no other thread waits for the group that the series has joined.
+        let settled = series.settle();
+        let value = value?;
+        settled?;
+        Ok(value)
+    }
+
+    /// The most records that the calls of a group may change, for a group that would have this many.
+    fn room(&self, records: usize) -> Result<usize, StoreError> {
+        if records <= CALLS_RECORDS {
+            return Ok(CALLS_RECORDS);
+        }
+        let state = read(&self.shared.state);
+        let is_due = reap::is_due(state.open()?)?;
+        Ok(if is_due { CALLS_RECORDS } else { FULL_RECORDS })
+    }
+}
+
+/// Calls of one thread that do not wait for each other. They become durable in their order.
+pub(crate) struct Series<'a> {
+    session: &'a Session,
+    /// The group that the calls have joined since the series last waited.
+    joined: Option<u64>,
+}
+
+impl Series<'_> {
+    /// Runs one call and adds its changes to the current group. If they do not fit, the group is committed first.
+    ///
+    /// `work` may run more than once, as in [`Session::write`]. On an error this call has changed nothing.
+    pub(crate) fn run<T, E: From<StoreError>>(
+        &mut self,
+        mut work: impl FnMut(&mut Txn<'_>) -> Result<T, E>,
+    ) -> Result<T, E> {
+        let session = self.session;
+        loop {
+            let mut queue = lock(&session.shared.queue);
+            if self.joined.is_some_and(|joined| joined != queue.number) {
+                // Another thread has closed the group. It can still be refused, and then no later call may succeed.
+                drop(queue);
+                self.settle()?;
+                continue;
+            }
+            let (value, changes) = session.run(&queue.group, &mut work)?;
+            if changes.is_empty() {
+                if !queue.group.is_empty() {
+                    // The call may have read what the group changes.
+                    self.join(queue.number);
+                }
+                return Ok(value);
+            }
+            let records = queue.group.records_with(&changes);
+            if records <= session.room(records)?
+                || (queue.group.is_empty() && records <= BATCH_RECORDS_MAX)
+            {
+                queue.group.merge(changes).map_err(StoreError::from)?;
+                self.join(queue.number);
+                return Ok(value);
+            }
+            if queue.group.is_empty() {
+                return Err(StoreError::TooLarge.into());
+            }
+            session.shared.commit_delay.mark_full();
+            let full = queue.number;
+            drop((queue, changes));
+            if self.joined.is_none() {
+                session.wait(full)?;
+                continue;
+            }
+            self.settle()?;
+            // A full group leaves little room for reaping. Without this step, a long series would discard records faster
+            // than they are reaped.
+            session.exclusive(|exclusive| {
+                exclusive.reap()?;
+                Ok::<_, StoreError>(())
+            })?;
+        }
+    }
+
+    /// Makes the series a caller of the current group, once for all of its calls.
+    fn join(&mut self, number: u64) {
+        if self.joined.is_none() {
+            self.session.shared.commit_delay.enqueue();
+            self.joined = Some(number);
+        }
+    }
+
+    /// Waits until the calls so far are durable.
+    fn settle(&mut self) -> Result<(), StoreError> {
+        let Some(number) = self.joined.take() else { return Ok(()) };
+        self.session.wait(number)?;
+        if lock(&self.session.shared.progress).take_refusal(number) {
+            return Err(StoreError::DiskFull);
+        }
+        Ok(())
+    }
+}
+
+/// Records of a batch that calls may use while objects wait to be reaped, the root included. The rest is reserved for
+/// reaping.
+const CALLS_RECORDS: usize = BATCH_RECORDS - reap::RESERVED;
+
+/// Records of a batch that calls may use otherwise: as many as a step of a long write has. An import fills one batch after
+/// the other with the longest records, and what an engine writes for a batch varies. With 31 of them sled once wrote 1.7 MB
+/// between two syncs, of the 2 MiB that it may.
+const FULL_RECORDS: usize = 25;

@@ -1,0 +1,96 @@
+//! The whole text of one file, and how it is written.
+
+use inmost_format::record::node::{Entry, FileInfo};
+use inmost_format::record::tree::Owner;
+use inmost_format::record::{NodeSink, RecordId, Tag};
+
+use super::change::{self, check_quotas, length, set_entry, target};
+use super::error::FileError;
+use super::file::FileView;
+use super::folder::{self, ResolvedPath};
+use super::path::MemoryPath;
+use super::{rope, text};
+use crate::session::{Txn, now};
+
+/// A whole text to write at a path.
+#[derive(Clone, Copy)]
+pub(super) struct NewText<'a> {
+    pub(super) path: &'a MemoryPath,
+    pub(super) text: &'a str,
+    pub(super) existing: Existing,
+    /// In milliseconds since 1970. `None` for that of the replaced file or, without one, the time of the change.
+    pub(super) created: Option<u64>,
+    /// In milliseconds since 1970. `None` for the current time.
+    pub(super) modified: Option<u64>,
+}
+
+/// What happens to a file that is at the path already. A folder there is always an error.
+#[derive(Clone, Copy)]
+pub(super) enum Existing {
+    /// It is an error.
+    Refuse,
+    /// It is replaced.
+    Replace,
+    /// It is left alone if it has the same text. Another text is replaced, or is an error.
+    Compare {
+        /// Whether another text is replaced.
+        replace: bool,
+    },
+}
+
+/// The place of a file: the folders on its path, and the file that it replaces.
+pub(super) type Place = (ResolvedPath, Option<(Entry, FileInfo)>);
+
+impl<'a> NewText<'a> {
+    /// A text that gets the current time.
+    pub(super) fn new(path: &'a MemoryPath, text: &'a str, existing: Existing) -> Self {
+        Self { path, text, existing, created: None, modified: None }
+    }
+
+    /// Writes the text in one step, which must not be too long for it. Returns whether anything changed.
+    ///
+    /// # Errors
+    /// Those of [`place`](Self::place).
+    pub(super) fn write(&self, txn: &mut Txn<'_>) -> Result<bool, FileError> {
+        let Some((resolved, before)) = self.place(txn)? else { return Ok(false) };
+        let id = folder::fresh_id()?;
+        let mut file = change::empty();
+        let mut owner = Owner { sink: txn, object: id, next_index: &mut file.next_index };
+        rope::splice(&mut owner, &mut file.body, 0..0, self.text)?;
+        txn.put(RecordId::file(id), file.into());
+        let info = self.info(before.as_ref());
+        set_entry(txn, (self.path, &resolved), (id, Tag::default()), info, before)?;
+        Ok(true)
+    }
+
+    /// Checks that the text may be written, and returns its place. `None` if the text is there already.
+    ///
+    /// # Errors
+    /// [`FileError::AlreadyExists`]; [`FileError::NotAFolder`]; a quota.
+    pub(super) fn place(&self, txn: &Txn<'_>) -> Result<Option<Place>, FileError> {
+        let may_exist = !matches!(self.existing, Existing::Refuse);
+        let (resolved, before) = target(txn, self.path, may_exist)?;
+        if let (Some((entry, _)), Existing::Compare { replace }) = (&before, self.existing) {
+            if FileView::of_entry(txn, entry.clone())?.is(self.text)? {
+                return Ok(None);
+            }
+            if !replace {
+                return Err(FileError::AlreadyExists);
+            }
+        }
+        check_quotas(txn, &resolved, before.as_ref().map(|(_, info)| info), length(self.text))?;
+        Ok(Some((resolved, before)))
+    }
+
+    /// The sizes and times for the folder's entry.
+    pub(super) fn info(&self, before: Option<&(Entry, FileInfo)>) -> FileInfo {
+        let modified = self.modified.unwrap_or_else(now);
+        let created = self.created.or(before.map(|(_, info)| info.created)).unwrap_or(modified);
+        FileInfo {
+            bytes: length(self.text),
+            lines: text::count_lines(self.text),
+            created,
+            modified,
+        }
+    }
+}

@@ -15,7 +15,7 @@ use inmost_format::secret::{Protections, protections};
 /// An unlocked store: a cheap handle that clones and threads share.
 ///
 /// Calls from many threads run in order. Each is one atomic step, durable before it returns. Calls that wait at the
-/// same time share one sync: the leading call waits for the expected others for up to half the time that storing the
+/// same time share one sync: the first call waits for the expected others for up to half the time that storing the
 /// last group took, and for 5 ms at most. [`lock`](Session::lock), or dropping the last handle, wipes the keys and
 /// everything that was decrypted.
 ///

@@ -21,4 +21,6 @@ pub(super) struct Progress {
     pub(super) durable: u64,
     /// A thread is committing.
     pub(super) leading: bool,
+    /// A thread that waits for the expected calls will lead once the time for that is over, if no other has led before.
+    pub(super) gathering: bool,
 }

@@ -14,8 +14,9 @@
 //!
 //! Not promised: that damage at the end of the log is noticed (sled recovers to an older state and reports
 //! success; the anchor above detects that), or that a crafted store cannot make sled allocate without bound.
-//! A build with `panic = "abort"` does not have the guard. No other file names sled.
+//! A build with `panic = "abort"` does not have the guard. No file outside this module names sled.
 
+mod eviction;
 mod holes;
 mod repair;
 #[cfg(test)]
@@ -34,12 +35,14 @@ use crate::poison::Poison;
 use inmost_storage::{Address, Batch, Engine, StorageError};
 
 use crate::files;
+use eviction::Eviction;
 
 /// One generation in its own folder.
 pub(crate) struct SledEngine {
     handle: Handle,
     /// A second handle of sled's log, because sled has no call that makes its writes durable.
     log: File,
+    eviction: Eviction,
     folder: PathBuf,
     /// Allows one writer at a time: the lab tested no other case, and the expected root must not change
     /// before the batch is applied.
@@ -97,9 +100,12 @@ impl SledEngine {
         handle.call(|db| db.flush())?;
         settle(folder)?;
         let log = files::open_to_write(&folder.join(repair::LOG))?;
+        let eviction = Eviction::default();
+        eviction.note_length(&log);
         Ok(Self {
             handle,
             log,
+            eviction,
             folder: folder.to_path_buf(),
             writer: Mutex::new(()),
             poison: Poison::default(),
@@ -113,7 +119,11 @@ impl Engine for SledEngine {
         self.handle.call(|db| {
             addresses
                 .iter()
-                .map(|address| Ok(db.get(address.0)?.map(|value| value.to_vec())))
+                .map(|address| {
+                    let value = db.get(address.0)?;
+                    self.eviction.hasten(db, address.0)?;
+                    Ok(value.map(|value| value.to_vec()))
+                })
                 .collect()
         })
     }
@@ -154,6 +164,7 @@ impl Engine for SledEngine {
     fn sync(&self) -> Result<(), StorageError> {
         self.poison.check()?;
         let flushed = self.handle.call(|db| db.flush());
+        self.eviction.note_length(&self.log);
         self.poison.on_error(flushed.and_then(|_| Ok(self.log.sync_data()?)))
     }
 

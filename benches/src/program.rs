@@ -15,6 +15,7 @@ const USAGE: &str = "usage:
   measure start PROGRAM WORK TIMES RESULTS
   measure written WORK SAMPLES EDITS RESULTS
   measure resident STORE FILES RESULTS
+  measure vaults FOLDER COUNT RESULTS                       opens COUNT stores of 100 files at once
   measure stored NAME STORE RESULTS";
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -51,6 +52,14 @@ fn main() -> Result<(), Box<dyn Error>> {
         ["resident", path, files, results] => (
             format!("resident-{files}"),
             space::resident(Path::new(path), files.parse()?)?,
+            results,
+        ),
+        ["fill-vaults", folder, count] => {
+            return space::fill_vaults(Path::new(folder), count.parse()?);
+        }
+        ["vaults", folder, count, results] => (
+            format!("vaults-{count}"),
+            space::vaults(Path::new(folder), count.parse()?)?,
             results,
         ),
         ["stored", name, path, results] => {

@@ -1,10 +1,10 @@
 //! An unlocked generation: engine, keys, cache and the committed root.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use super::anchor::{Anchor, AnchorStatus, Mark};
-use super::cache::NodeCache;
+use super::cache::SessionCache;
 use super::error::StoreError;
 use super::generation::{NextGeneration, NextKeys};
 use super::options::{Quotas, SessionOptions};
@@ -27,10 +27,9 @@ pub(crate) struct Open {
     /// The header in use; `None` for a store in memory.
     keys: Option<Unlocked>,
     anchor: Option<Anchor>,
-    cache: Mutex<NodeCache>,
+    cache: SessionCache,
     engine: Box<dyn Engine>,
     storage: Arc<dyn Storage>,
-    cache_bytes: usize,
     quotas: Quotas,
     root: Root,
     root_value: Vec<u8>,
@@ -55,7 +54,7 @@ impl Open {
         options: &SessionOptions,
     ) -> Result<Self, StoreError> {
         let (root, root_value) = read_root(&*engine, &sealer)?;
-        let cache = Mutex::new(NodeCache::new(options.cache_bytes));
+        let cache = SessionCache::new(options.cache_bytes);
         let anchor = None;
         Ok(Self {
             engine,
@@ -64,7 +63,6 @@ impl Open {
             keys,
             anchor,
             cache,
-            cache_bytes: options.cache_bytes,
             quotas: options.quotas,
             root,
             root_value,
@@ -112,13 +110,13 @@ impl Open {
         self.root = root;
         self.root_value = root_value;
         // Every tag has changed, so no cached node can be used again.
-        self.cache = Mutex::new(NodeCache::new(self.cache_bytes));
+        self.cache.clear();
         std::mem::replace(&mut self.engine, engine)
     }
 
     /// Loads a node without caching it, for nodes that are read once: they must not evict others.
     pub(crate) fn load_once(&self, id: RecordId, tag: &Tag) -> Result<Node, RecordError> {
-        if let Some(node) = self.cache.lock().unwrap_or_else(PoisonError::into_inner).get(id, tag) {
+        if let Some(node) = self.cache.get(id, tag) {
             return Ok(node);
         }
         fetch(&*self.engine, &self.sealer, id, tag).map(|(node, _)| node)
@@ -240,13 +238,12 @@ impl Open {
         self.engine.apply(&group.batch)?;
         self.root = group.root;
         self.root_value = group.root_value;
-        let cache = self.cache.get_mut().unwrap_or_else(PoisonError::into_inner);
         for id in group.removed {
-            cache.remove(id);
+            self.cache.remove(id);
         }
         for (id, tag, node) in group.nodes {
             let bytes = node.encoded_len().unwrap_or_default();
-            cache.put(id, tag, node, bytes);
+            self.cache.put(id, tag, node, bytes);
         }
         Ok(())
     }
@@ -254,14 +251,11 @@ impl Open {
 
 impl NodeSource for Open {
     fn load(&self, id: RecordId, tag: &Tag) -> Result<Node, RecordError> {
-        // A panic elsewhere cannot corrupt the cache in a way that matters: an entry is used only for the tag it was
-        // stored with.
-        if let Some(node) = self.cache.lock().unwrap_or_else(PoisonError::into_inner).get(id, tag) {
+        if let Some(node) = self.cache.get(id, tag) {
             return Ok(node);
         }
         let (node, bytes) = fetch(&*self.engine, &self.sealer, id, tag)?;
-        let mut cache = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
-        cache.put(id, *tag, node.clone(), bytes);
+        self.cache.put(id, *tag, node.clone(), bytes);
         Ok(node)
     }
 }

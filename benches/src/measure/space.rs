@@ -9,9 +9,10 @@ use std::error::Error;
 use std::fs::{self, File};
 use std::io::Write;
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
-use inmost::SessionOptions;
+use inmost::{SessionOptions, StorageEngine};
 use serde_json::{Value, json};
 
 use crate::peers::Kind;
@@ -70,6 +71,59 @@ pub fn resident(store: &Path, files: usize) -> Result<Vec<Row>, Box<dyn Error>> 
         row("read", after.saturating_sub(before)),
     ])
 }
+
+/// Measures the resident memory of a process that unlocks many stores of 100 files, and has read every file of each,
+/// minus the memory of the process before. The stores are created below `folder` if it does not exist, by a process
+/// of their own: what creating leaves behind in memory must not count.
+///
+/// # Errors
+/// The errors of the library.
+pub fn vaults(folder: &Path, count: usize) -> Result<Vec<Row>, Box<dyn Error>> {
+    if !folder.exists() {
+        let measure = std::env::current_exe()?;
+        let mut fill = Command::new(measure);
+        fill.arg("fill-vaults").arg(folder).arg(count.to_string());
+        if !fill.status()?.success() {
+            return Err("the stores could not be created".into());
+        }
+    }
+    let before = of_proc("/proc/self/status", "VmRSS:")? * 1_024;
+    let open = |number| store::open(&vault(folder, number), SessionOptions::new());
+    let sessions: Vec<_> = (0..count).map(open).collect::<Result<_, _>>()?;
+    let opened = of_proc("/proc/self/status", "VmRSS:")? * 1_024;
+    for session in &sessions {
+        for file in 0..VAULT_FILES {
+            session.files().read(&store::path_of(file))?;
+        }
+    }
+    let after = of_proc("/proc/self/status", "VmRSS:")? * 1_024;
+    let row = |name: &str, bytes: u64| Row::of_bytes(format!("vaults-{count}/{name}"), &[bytes]);
+    Ok(vec![
+        row("opened", opened.saturating_sub(before)),
+        row("read", after.saturating_sub(before)),
+    ])
+}
+
+/// Creates the stores of [`vaults`].
+///
+/// # Errors
+/// The errors of the library.
+pub fn fill_vaults(folder: &Path, count: usize) -> Result<(), Box<dyn Error>> {
+    fs::create_dir(folder)?;
+    for number in 0..count {
+        let session = store::create(&vault(folder, number), StorageEngine::Sled)?;
+        store::fill(&session, VAULT_FILES)?;
+        session.lock();
+    }
+    Ok(())
+}
+
+fn vault(folder: &Path, number: usize) -> PathBuf {
+    folder.join(format!("vault-{number:04}"))
+}
+
+/// Files of one of many stores.
+const VAULT_FILES: usize = 100;
 
 /// Measures the disk space of a store, before and after a rewrite, and the live bytes: keys and values of the
 /// records that the rewrite kept.

@@ -17,6 +17,7 @@ use inmost_format::record::tree::Body;
 use inmost_format::record::{
     Flaw, Kind, Node, NodeSource, RecordError, RecordId, Sealed, Sealer, Tag, sealed,
 };
+use inmost_format::secret::Granted;
 use inmost_storage::{Address, Batch, Engine, Storage};
 
 /// The state that exists only while a session is unlocked. Dropping it wipes keys and cache.
@@ -83,6 +84,13 @@ impl Open {
         let costs = header.unlock_costs(SlotKind::Passphrase);
         let costs = costs.chain(header.unlock_costs(SlotKind::PassphraseAndKeyfile));
         costs.min_by_key(|cost| cost.work()).map(AdmittedCost::cost)
+    }
+
+    /// The protections of all keys.
+    pub(super) fn keys_granted(&self) -> Granted {
+        let mut granted = self.sealer.granted();
+        granted = self.keys.as_ref().map_or(granted, |keys| granted.and(keys.granted()));
+        self.anchor.as_ref().map_or(granted, |anchor| granted.and(anchor.granted()))
     }
 
     /// The header in use; `None` for a store in memory.

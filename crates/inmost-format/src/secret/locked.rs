@@ -139,6 +139,8 @@ struct Chunk {
     start: NonNull<u8>,
     /// Which granules belong to a cell. The others are zero.
     used: Vec<bool>,
+    /// How many do not, so that full chunks are passed over quickly: a process with a thousand sessions has as many.
+    free: usize,
     granted: Granted,
 }
 
@@ -181,6 +183,7 @@ impl Pool {
         if let Some(chunk) = self.chunks.get_mut(run.chunk) {
             let granules = chunk.used.iter_mut().skip(run.first).take(run.granules);
             granules.for_each(|used| *used = false);
+            chunk.free += run.granules;
         }
     }
 }
@@ -188,12 +191,16 @@ impl Pool {
 impl Chunk {
     /// The first of this many consecutive free granules.
     fn room_for(&self, granules: usize) -> Option<usize> {
+        if self.free < granules {
+            return None;
+        }
         self.used.windows(granules).position(|run| run.iter().all(|used| !used))
     }
 
     /// Marks a run that is free as used, and returns its first byte.
     fn take(&mut self, first: usize, granules: usize) -> NonNull<u8> {
         self.used.iter_mut().skip(first).take(granules).for_each(|used| *used = true);
+        self.free -= granules;
         assert!(first < self.used.len(), "a run begins in its chunk");
         // SAFETY: just checked.
         unsafe { self.start.add(first * GRANULE) }
@@ -217,6 +224,7 @@ impl Chunk {
         Some(Self {
             start: NonNull::new(start.cast())?,
             used: vec![false; length / GRANULE],
+            free: length / GRANULE,
             granted,
         })
     }
@@ -249,7 +257,8 @@ impl Chunk {
     fn of_heap(granules: usize) -> Self {
         let memory = Box::leak(vec![Granule([0; GRANULE]); granules].into_boxed_slice());
         let granted = Granted { locked: false, undumped: false };
-        Self { start: NonNull::from(memory).cast(), used: vec![false; granules], granted }
+        let used = vec![false; granules];
+        Self { start: NonNull::from(memory).cast(), used, free: granules, granted }
     }
 }
 

@@ -203,7 +203,7 @@ Neither number includes the journal of the file system."""
         for size in sizes
         if f"resident-{size}/read" in rows
     ]
-    text += "\n\nResident memory that a session adds to its process. The cache of decoded nodes is limited to 16 MiB. sled's page cache is set to 32 MiB, which sled exceeds:"
+    text += "\n\nResident memory that a session adds to its process. The cache of decoded nodes is limited to 16 MiB. sled's page cache is set to 16 MiB, which sled exceeds:"
     text += f"\n\n{table(['files', 'unlocked', 'every file read'], body)}"
     stores = {"trace": "after the trace", **{str(size): f"{size:,} files" for size in sizes}}
     parts = ("text", "live", "used", "rewritten")

@@ -189,7 +189,7 @@ struct Handle(Option<sled::Db>);
 impl Handle {
     /// The size of sled's page cache; its default is 1 GiB. A layer above caches decoded values, so this
     /// cache only has to hold the index and the leaves being written.
-    const CACHE_BYTES: u64 = 32 << 20;
+    const CACHE_BYTES: u64 = 16 << 20;
 
     /// Opens the database. Waits for an earlier handle of this process to be released.
     fn open(folder: &Path) -> Result<Self, StorageError> {

@@ -78,7 +78,7 @@ pub use tool::{
 // Stores, locked and unlocked.
 pub use session::{
     AnchorStatus, FileAnchor, FreshnessAnchor, Session, SessionOptions, SessionStatus,
-    StorageEngine, StoreError, Vault, VaultOptions,
+    StorageEngine, StoreError, Vault, VaultOptions, set_shared_cache_bytes,
 };
 
 // Reports of maintenance.

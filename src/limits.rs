@@ -30,6 +30,9 @@ pub(crate) const CHUNK_BYTES: usize = 4_066;
 pub(crate) const CHUNK_BYTES_MIN: usize = 1 << 10;
 /// Bytes of decoded nodes that a session keeps, by default.
 pub(crate) const CACHE_BYTES: usize = 16 << 20;
+/// Bytes of decoded nodes that the sessions of a process keep together, by default: a few busy sessions, or the paths to
+/// the files of a thousand.
+pub(crate) const SHARED_CACHE_BYTES: usize = 64 << 20;
 /// Bytes of text that one ordinary call may add or remove; more is written in steps. Together with the path to it, this
 /// stays within the part of a batch that calls may use.
 pub(crate) const STAGE_BYTES: usize = 32 << 10;

@@ -17,6 +17,7 @@ mod handle;
 mod idle;
 mod idle_lock;
 mod keyslots;
+mod node_cache;
 pub(crate) mod open;
 mod options;
 mod overlay;
@@ -32,6 +33,7 @@ mod txn;
 mod unlock;
 
 pub use anchor::{AnchorStatus, FreshnessAnchor};
+pub use cache::set_shared_cache_bytes;
 pub(crate) use clock::{milliseconds, now, time_of};
 pub(crate) use commit::Exclusive;
 pub use error::StoreError;

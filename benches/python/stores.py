@@ -90,7 +90,7 @@ def memory(page: Page) -> str:
         if id.startswith("vaults-") and id.endswith("/read"):
             count = int(id.split("/")[0].removeprefix("vaults-"))
             body.append((f"{count:,} stores of 100 files together", cell(rows[f"vaults-{count}/opened"]), cell(rows[id])))
-    text = "Resident memory that sessions add to their process. The cache of decoded nodes is limited to 16 MiB. sled's page cache is set to 32 MiB, which sled exceeds:"
+    text = "Resident memory that sessions add to their process. The cache of decoded nodes is limited to 16 MiB. sled's page cache is set to 16 MiB, which sled exceeds:"
     return f"{text}\n\n{table(['', 'unlocked', 'every file read'], body)}"
 
 

@@ -44,14 +44,23 @@ pub fn open(path: &Path, options: SessionOptions) -> Result<Session, Box<dyn Err
     Ok(VaultOptions::new().session(options).open(path)?.unlock_with(&raw_key())?)
 }
 
-/// Creates a store with a passphrase of the default cost and `files` files of 1 KB, 100 per folder, with up
-/// to 100 folders per parent folder. Eight threads write it, so that they share syncs.
+/// Creates a store with a passphrase of the default cost and `files` files; see [`fill`].
 ///
 /// # Errors
 /// The errors of the library.
 pub fn create_filled(path: &Path, files: usize) -> Result<Session, Box<dyn Error>> {
     let session = Vault::create(path, &Passphrase::new(PASSPHRASE)?)?;
     session.add_slot(&NewSlot::new(&raw_key()))?;
+    fill(&session, files)?;
+    Ok(session)
+}
+
+/// Writes `files` files of 1 KB, 100 per folder, with up to 100 folders per parent folder. Eight threads write them, so
+/// that they share syncs.
+///
+/// # Errors
+/// The errors of the library.
+pub fn fill(session: &Session, files: usize) -> Result<(), Box<dyn Error>> {
     let text = text_of(1_000, 1);
     let next = AtomicUsize::new(0);
     let write = || -> Result<(), inmost::FileError> {
@@ -67,7 +76,7 @@ pub fn create_filled(path: &Path, files: usize) -> Result<Session, Box<dyn Error
         let writers: Vec<_> = (0..8).map(|_| scope.spawn(write)).collect();
         writers.into_iter().try_for_each(|writer| writer.join().expect("a writer"))
     })?;
-    Ok(session)
+    Ok(())
 }
 
 /// Returns the path of a file by number, in a store that [`create_filled`] made.

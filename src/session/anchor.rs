@@ -26,6 +26,7 @@ use inmost_format::crypto::keys::AnchorKey;
 use inmost_format::crypto::registry::AnchorMessage;
 use inmost_format::crypto::store_id::StoreId;
 use inmost_format::header::Unlocked;
+use inmost_format::secret::Granted;
 use inmost_storage::{AnchorSlot, Storage};
 
 /// Storage outside the store for the mark of its newest commit, kept by the application.
@@ -237,6 +238,11 @@ impl Anchor {
         values
             .filter_map(|bytes| Mark::decode(bytes, &self.key, &self.store))
             .max_by_key(|mark| mark.commit)
+    }
+
+    /// The protections of its key's memory.
+    pub(super) fn granted(&self) -> Granted {
+        self.key.granted()
     }
 
     pub(super) fn status(&self) -> AnchorStatus {

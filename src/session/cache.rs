@@ -1,78 +1,230 @@
-//! Decoded nodes that were read or written recently, within a bound; wiped when they are evicted.
+//! The cache of a session, within a bound of its own or within the bound that sessions share.
 //!
-//! An entry is valid for one tag only. A reference names the tag it wants, so the cache can never return a different
-//! state, and nothing has to be invalidated.
+//! A session with default options shares the bound of the process, so a thousand unlocked stores need no more memory
+//! for caches than a few. When the shared caches together exceed it, the sessions whose last use is longest ago give
+//! up theirs first, the older half of each before the rest.
+//!
+//! A node that is evicted is wiped before the call that evicts it returns, and all nodes of a session are wiped when it
+//! is dropped, even while another session evicts them.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError, Weak};
 
+use super::node_cache::NodeCache;
+use crate::limits;
 use inmost_format::record::{Node, RecordId, Tag};
 
-/// A bounded cache in two generations. When the young one would outgrow half the bound, it becomes the old one and the
-/// old one is dropped. An entry of the old one that is used moves to the young one.
-pub(super) struct NodeCache {
-    bound: usize,
-    young: HashMap<RecordId, Cached>,
-    young_bytes: usize,
-    old: HashMap<RecordId, Cached>,
+/// Sets the most bytes of decrypted nodes that the sessions of this process cache together, except sessions with a
+/// bound of their own ([`SessionOptions::max_cache_bytes`](crate::SessionOptions::max_cache_bytes)); 64 MiB by default.
+///
+/// A single session caches 16 MiB of it at most. If the sessions cache more now, nodes are evicted before this returns.
+///
+/// ```
+/// // A host of many stores on a small machine.
+/// inmost::set_shared_cache_bytes(8 << 20);
+/// ```
+pub fn set_shared_cache_bytes(bytes: usize) {
+    PROCESS.set_bound(bytes);
 }
 
-struct Cached {
-    tag: Tag,
-    node: Node,
-    bytes: usize,
+/// The bound of this process.
+static PROCESS: LazyLock<Arc<SharedBound>> =
+    LazyLock::new(|| Arc::new(SharedBound::new(limits::SHARED_CACHE_BYTES)));
+
+/// The cache of one session; wiped on drop.
+pub(super) struct SessionCache {
+    member: Arc<Member>,
+    bound: Bound,
 }
 
-impl NodeCache {
-    /// Creates a cache of at most this many bytes.
-    pub(super) fn new(bound: usize) -> Self {
-        Self { bound, young: HashMap::new(), young_bytes: 0, old: HashMap::new() }
+enum Bound {
+    Own(usize),
+    /// The shared bound, and the number of this cache there.
+    Shared(Arc<SharedBound>, u64),
+}
+
+/// The part of a cache that other sessions reach.
+#[derive(Default)]
+struct Member {
+    nodes: Mutex<NodeCache>,
+    /// When it was last used, by the clock of the shared bound.
+    used: AtomicU64,
+}
+
+/// A bound on several caches together.
+struct SharedBound {
+    bound: AtomicUsize,
+    /// Bytes of all members. Each member's part changes only under the lock of its nodes.
+    bytes: AtomicUsize,
+    /// Counts insertions.
+    clock: AtomicU64,
+    members: Mutex<Members>,
+}
+
+#[derive(Default)]
+struct Members {
+    next: u64,
+    /// Weak, because a session that is locked must not wait for an eviction to be wiped.
+    caches: BTreeMap<u64, Weak<Member>>,
+}
+
+impl SessionCache {
+    /// Creates a cache of at most this many bytes, or one that shares the bound of the process.
+    pub(super) fn new(own_bound: Option<usize>) -> Self {
+        own_bound.map_or_else(|| Self::sharing(&PROCESS), Self::bounded)
+    }
+
+    fn bounded(bytes: usize) -> Self {
+        Self { member: Arc::default(), bound: Bound::Own(bytes) }
+    }
+
+    fn sharing(bound: &Arc<SharedBound>) -> Self {
+        let member = Arc::default();
+        let number = bound.admit(&member);
+        Self { member, bound: Bound::Shared(Arc::clone(bound), number) }
     }
 
     /// Returns the node if it is cached with this tag.
-    pub(super) fn get(&mut self, id: RecordId, tag: &Tag) -> Option<Node> {
-        if let Some(cached) = self.young.get(&id) {
-            return (cached.tag == *tag).then(|| cached.node.clone());
+    pub(super) fn get(&self, id: RecordId, tag: &Tag) -> Option<Node> {
+        if let Bound::Shared(shared, _) = &self.bound {
+            self.member.used.store(shared.clock.load(Ordering::Relaxed), Ordering::Relaxed);
         }
-        let cached = self.old.remove(&id)?;
-        let node = (cached.tag == *tag).then(|| cached.node.clone())?;
-        self.put(id, cached.tag, cached.node, cached.bytes);
-        Some(node)
+        // An entry of the old generation that moves to the young one may evict others.
+        self.change(|nodes| nodes.get(id, tag))
     }
 
-    /// Caches a node whose body has this many bytes, unless it is larger than half the bound.
-    pub(super) fn put(&mut self, id: RecordId, tag: Tag, node: Node, bytes: usize) {
-        self.remove(id);
-        let added = bytes.saturating_add(OVERHEAD);
-        if added > self.bound / 2 {
-            return;
-        }
-        if self.young_bytes.saturating_add(added) > self.bound / 2 {
-            self.old = std::mem::take(&mut self.young);
-            self.young_bytes = 0;
-        }
-        self.young_bytes = self.young_bytes.saturating_add(added);
-        self.young.insert(id, Cached { tag, node, bytes });
+    /// Caches a node whose body has this many bytes.
+    pub(super) fn put(&self, id: RecordId, tag: Tag, node: Node, bytes: usize) {
+        let Bound::Shared(shared, _) = &self.bound else {
+            return self.change(|nodes| nodes.put(id, tag, node, bytes));
+        };
+        let now = shared.clock.fetch_add(1, Ordering::Relaxed).saturating_add(1);
+        self.member.used.store(now, Ordering::Relaxed);
+        self.change(|nodes| nodes.put(id, tag, node, bytes));
+        shared.make_room();
     }
 
     /// Drops a node.
-    pub(super) fn remove(&mut self, id: RecordId) {
-        self.old.remove(&id);
-        if let Some(cached) = self.young.remove(&id) {
-            self.young_bytes =
-                self.young_bytes.saturating_sub(cached.bytes.saturating_add(OVERHEAD));
+    pub(super) fn remove(&self, id: RecordId) {
+        self.change(|nodes| nodes.remove(id));
+    }
+
+    /// Drops all nodes.
+    pub(super) fn clear(&self) {
+        self.change(|nodes| *nodes = NodeCache::default());
+    }
+
+    fn change<T>(&self, change: impl FnOnce(&mut NodeCache) -> T) -> T {
+        let mut nodes = lock(&self.member.nodes);
+        match &self.bound {
+            Bound::Own(bytes) => {
+                nodes.set_bound(*bytes);
+                change(&mut nodes)
+            }
+            Bound::Shared(shared, _) => {
+                nodes.set_bound(shared.of_one());
+                shared.count(&mut nodes, change)
+            }
         }
     }
 }
 
-/// Bytes that an entry costs besides its body.
-const OVERHEAD: usize = 160;
+impl Drop for SessionCache {
+    fn drop(&mut self) {
+        // Here and not with the last reference, which another session may hold while it evicts.
+        self.clear();
+        if let Bound::Shared(shared, number) = &self.bound {
+            lock(&shared.members).caches.remove(number);
+        }
+    }
+}
+
+impl SharedBound {
+    fn new(bytes: usize) -> Self {
+        Self {
+            bound: AtomicUsize::new(bytes),
+            bytes: AtomicUsize::new(0),
+            clock: AtomicU64::new(0),
+            members: Mutex::default(),
+        }
+    }
+
+    fn set_bound(&self, bytes: usize) {
+        self.bound.store(bytes, Ordering::Relaxed);
+        self.make_room();
+    }
+
+    /// The most bytes of one member.
+    fn of_one(&self) -> usize {
+        self.bound.load(Ordering::Relaxed).min(limits::CACHE_BYTES)
+    }
+
+    fn admit(&self, member: &Arc<Member>) -> u64 {
+        let mut members = lock(&self.members);
+        let number = members.next;
+        members.next = number.wrapping_add(1);
+        members.caches.insert(number, Arc::downgrade(member));
+        number
+    }
+
+    /// Changes the nodes of a member and counts their bytes again.
+    fn count<T>(&self, nodes: &mut NodeCache, change: impl FnOnce(&mut NodeCache) -> T) -> T {
+        let before = nodes.bytes();
+        let result = change(nodes);
+        let after = nodes.bytes();
+        if after >= before {
+            self.bytes.fetch_add(after - before, Ordering::Relaxed);
+        } else {
+            self.bytes.fetch_sub(before - after, Ordering::Relaxed);
+        }
+        result
+    }
+
+    /// Evicts nodes until the members are within the bound. The caller must hold no member's lock.
+    fn make_room(&self) {
+        let bound = self.bound.load(Ordering::Relaxed);
+        if self.bytes.load(Ordering::Relaxed) <= bound {
+            return;
+        }
+        // Held throughout, so that a second thread finds the room that the first one made.
+        let members = lock(&self.members);
+        if self.bytes.load(Ordering::Relaxed) <= bound {
+            return;
+        }
+        // A part of the bound is freed at once, because finding the members takes time for each of them.
+        let goal = bound - bound / 8;
+        let mut by_use: Vec<_> = members
+            .caches
+            .values()
+            .filter_map(Weak::upgrade)
+            .map(|member| (member.used.load(Ordering::Relaxed), member))
+            .collect();
+        by_use.sort_by_key(|(used, _)| *used);
+        for (_, member) in by_use {
+            for _half in 0..2 {
+                if self.bytes.load(Ordering::Relaxed) <= goal {
+                    return;
+                }
+                self.count(&mut lock(&member.nodes), NodeCache::drop_older);
+            }
+        }
+    }
+}
+
+/// A panic elsewhere cannot corrupt a cache in a way that matters: an entry is used only for the tag it was stored with.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use inmost_format::record::node::{Node, Text};
+    use inmost_format::record::node::Text;
     use inmost_format::record::tree::Leaf;
     use inmost_format::record::{Kind, ObjectId};
+
+    const TAG: Tag = Tag([1; 16]);
 
     fn id(index: u64) -> RecordId {
         RecordId { kind: Kind::Chunk, object: ObjectId([0; 16]), index }
@@ -82,34 +234,101 @@ mod tests {
         Text::new("x").into_node()
     }
 
-    #[test]
-    fn another_tag_is_a_miss() {
-        let mut cache = NodeCache::new(10_000);
-        cache.put(id(1), Tag([1; 16]), node(), 100);
-        assert!(cache.get(id(1), &Tag([1; 16])).is_some());
-        assert!(cache.get(id(1), &Tag([2; 16])).is_none());
+    fn put(cache: &SessionCache, indices: std::ops::Range<u64>) {
+        indices.for_each(|index| cache.put(id(index), TAG, node(), 840));
+    }
+
+    fn cached(cache: &SessionCache, indices: std::ops::Range<u64>) -> usize {
+        indices.filter(|index| cache.get(id(*index), &TAG).is_some()).count()
+    }
+
+    fn bytes(bound: &SharedBound) -> usize {
+        bound.bytes.load(Ordering::Relaxed)
     }
 
     #[test]
-    fn a_bound_of_nothing_keeps_nothing() {
-        let mut cache = NodeCache::new(0);
-        cache.put(id(1), Tag([1; 16]), node(), 1);
-        assert!(cache.get(id(1), &Tag([1; 16])).is_none());
-    }
-
-    #[test]
-    fn the_bound_holds_and_used_entries_stay() {
-        let mut cache = NodeCache::new(10_000);
-        for index in 0..1_000 {
-            cache.put(id(index), Tag([1; 16]), node(), 100);
-            assert!(cache.get(id(0), &Tag([1; 16])).is_some(), "dropped at {index}");
-            let bytes: usize = cache
-                .young
-                .values()
-                .chain(cache.old.values())
-                .map(|cached| cached.bytes + OVERHEAD)
-                .sum();
-            assert!(bytes <= 10_000);
+    fn sessions_keep_within_the_bound_that_they_share() {
+        let bound = Arc::new(SharedBound::new(100_000));
+        let caches: Vec<_> = (0..50).map(|_| SessionCache::sharing(&bound)).collect();
+        for cache in &caches {
+            put(cache, 0..10);
+            assert!(bytes(&bound) <= 100_000);
         }
+        let sum: usize = caches.iter().map(|cache| lock(&cache.member.nodes).bytes()).sum();
+        assert_eq!((sum, sum > 80_000), (bytes(&bound), true));
+    }
+
+    #[test]
+    fn the_session_that_was_not_used_for_longest_gives_up_its_nodes_first() {
+        let bound = Arc::new(SharedBound::new(40_000));
+        let [idle, used, busy] = [(); 3].map(|()| SessionCache::sharing(&bound));
+        put(&idle, 0..10);
+        put(&used, 0..10);
+        put(&busy, 0..10);
+        assert_eq!(cached(&used, 0..10), 10);
+        put(&busy, 10..21);
+        assert_eq!(
+            (cached(&idle, 0..10), cached(&used, 0..10), cached(&busy, 10..21)),
+            (0, 10, 11)
+        );
+    }
+
+    #[test]
+    fn a_session_alone_keeps_within_a_small_bound_without_losing_everything() {
+        let bound = Arc::new(SharedBound::new(40_000));
+        let cache = SessionCache::sharing(&bound);
+        for index in 0..1_000 {
+            put(&cache, index..index + 1);
+            assert!(bytes(&bound) <= 40_000 && cached(&cache, 0..1) == 1, "at {index}");
+        }
+    }
+
+    #[test]
+    fn a_lowered_bound_evicts_at_once() {
+        let bound = Arc::new(SharedBound::new(100_000));
+        let cache = SessionCache::sharing(&bound);
+        put(&cache, 0..50);
+        bound.set_bound(10_000);
+        assert!(bytes(&bound) <= 10_000);
+        bound.set_bound(0);
+        put(&cache, 0..10);
+        assert_eq!((bytes(&bound), cached(&cache, 0..50)), (0, 0));
+    }
+
+    #[test]
+    fn a_session_with_its_own_bound_is_apart() {
+        let bound = Arc::new(SharedBound::new(10_000));
+        let own = SessionCache::bounded(100_000);
+        put(&own, 0..40);
+        assert_eq!((cached(&own, 0..40), bytes(&bound)), (40, 0));
+    }
+
+    #[test]
+    fn a_dropped_session_leaves_nothing_behind() {
+        let bound = Arc::new(SharedBound::new(100_000));
+        let cache = SessionCache::sharing(&bound);
+        put(&cache, 0..10);
+        // Another session is about to evict it.
+        let reached = Arc::clone(&cache.member);
+        drop(cache);
+        assert_eq!((bytes(&bound), lock(&reached.nodes).bytes()), (0, 0));
+        assert!(lock(&bound.members).caches.is_empty());
+    }
+
+    #[test]
+    fn sessions_evict_each_other_from_many_threads() {
+        let bound = Arc::new(SharedBound::new(20_000));
+        std::thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| {
+                    for _ in 0..20 {
+                        let cache = SessionCache::sharing(&bound);
+                        put(&cache, 0..50);
+                        cached(&cache, 0..50);
+                    }
+                });
+            }
+        });
+        assert_eq!(bytes(&bound), 0);
     }
 }

@@ -2,17 +2,18 @@
 //!
 //! A call runs under the queue's mutex against the committed state and its group's overlay. If it succeeds, its changes
 //! join the group and the call waits; the calls of a [`Series`](super::series::Series) wait together. One of the waiting
-//! threads leads: it closes the group, seals it, applies it and syncs, while later calls already run for the next group.
-//! The next group is applied only after this one is synced, so the engine never holds more than one unsynced batch.
+//! threads leads: the last expected one, or the first one once it has waited long enough. It closes the group, seals it,
+//! applies it and syncs, while later calls already run for the next group. The next group is applied only after this one
+//! is synced, so the engine never holds more than one unsynced batch.
 
-use std::sync::MutexGuard;
+use std::sync::{MutexGuard, PoisonError};
 use std::time::Instant;
 
 use super::error::StoreError;
 use super::generation::{NextGeneration, write_headers};
-use super::handle::{Session, State, lock, read, write};
+use super::handle::{Session, Shared, State, lock, read, write};
 use super::overlay::Overlay;
-use super::queue::Queue;
+use super::queue::{Progress, Queue};
 use super::reap;
 use super::txn::Txn;
 use inmost_format::record::ObjectId;
@@ -48,43 +49,59 @@ impl Session {
         Ok((value, txn.into_overlay()))
     }
 
-    /// Waits until the group of this number is durable or refused. Commits it if no other thread is leading.
+    /// Waits until the group of this number is durable or refused. Commits it if no other thread leads or will lead.
     pub(super) fn wait(&self, number: u64) -> Result<(), StoreError> {
-        let mut progress = lock(&self.shared.progress);
+        let Shared { progress, commit_delay, finished, .. } = &*self.shared;
+        let mut progress = lock(progress);
         loop {
             if progress.durable > number {
                 return Ok(());
             }
-            if !progress.leading {
-                progress.leading = true;
-                drop(progress);
-                let leader = Leader::of(self);
-                self.shared.commit_delay.wait();
-                self.commit()?;
-                drop(leader);
-                progress = lock(&self.shared.progress);
+            let complete = commit_delay.is_complete();
+            if progress.leading || (progress.gathering && !complete) {
+                // A failed commit ends this wait too: the next leader finds the session halted.
+                progress = finished.wait(progress).unwrap_or_else(PoisonError::into_inner);
                 continue;
             }
-            // A failed commit ends this wait too: the next leader finds the session halted.
-            progress = self
-                .shared
-                .finished
-                .wait(progress)
-                .unwrap_or_else(std::sync::PoisonError::into_inner);
+            if !complete {
+                progress = self.gather(progress, number);
+                if progress.leading || progress.durable > number {
+                    continue;
+                }
+            }
+            let leader = Leader::of(self, progress);
+            self.commit()?;
+            drop(leader);
+            progress = lock(&self.shared.progress);
         }
+    }
+
+    /// Waits for the calls that are expected in the group of this number, until another thread leads or the time is
+    /// over. Until then the others need no time limit of their own.
+    fn gather<'a>(
+        &self,
+        mut progress: MutexGuard<'a, Progress>,
+        number: u64,
+    ) -> MutexGuard<'a, Progress> {
+        progress.gathering = true;
+        let limit = self.shared.commit_delay.limit();
+        let alone = |progress: &mut Progress| !progress.leading && progress.durable <= number;
+        let waited = self.shared.finished.wait_timeout_while(progress, limit, alone);
+        waited.unwrap_or_else(PoisonError::into_inner).0
     }
 
     fn lead(&self) -> Leader<'_> {
         let mut progress = lock(&self.shared.progress);
         while progress.leading {
-            progress = self
-                .shared
-                .finished
-                .wait(progress)
-                .unwrap_or_else(std::sync::PoisonError::into_inner);
+            progress = self.shared.finished.wait(progress).unwrap_or_else(PoisonError::into_inner);
         }
-        progress.leading = true;
-        Leader::of(self)
+        Leader::of(self, progress)
+    }
+
+    /// Makes the next group wait for this many calls.
+    #[cfg(test)]
+    pub(crate) fn expect_calls(&self, calls: usize) {
+        self.shared.commit_delay.expect(calls);
     }
 
     /// Commits the group that has formed. Only the leader may call this.
@@ -175,7 +192,10 @@ struct Leader<'a> {
 }
 
 impl<'a> Leader<'a> {
-    fn of(session: &'a Session) -> Self {
+    /// Takes the leadership, which must be free.
+    fn of(session: &'a Session, mut progress: MutexGuard<'_, Progress>) -> Self {
+        progress.leading = true;
+        progress.gathering = false;
         Self { session, was_panicking: std::thread::panicking() }
     }
 }

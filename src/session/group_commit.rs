@@ -1,14 +1,13 @@
-//! The time that a leader waits for more calls before it closes its group.
+//! The time that a call waits for more calls before its group is closed.
 //!
-//! Busy callers return within microseconds once their group is durable. A leader that closed the next group at once
-//! would miss them, and two halves of the callers would take turns with one sync each. So a leader waits until as many
-//! calls have joined as were in the last group and behind it, but at most half the time that storing the last group
-//! took. This is `commit_delay` and `commit_siblings` of `PostgreSQL`, set from measurements. A caller that is alone
-//! never waits.
+//! Busy callers return within microseconds once their group is durable. A group that was closed at once would miss
+//! them, and two halves of the callers would take turns with one sync each. So the first call of a group waits until as
+//! many calls have joined as were in the last group and behind it, but at most half the time that storing the last
+//! group took. The last expected call does not wake it, it commits the group itself. This is `commit_delay` and
+//! `commit_siblings` of `PostgreSQL`, set from measurements. A caller that is alone never waits.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Measurements of the last group that set the delay of the next.
 #[derive(Default)]
@@ -34,17 +33,22 @@ impl CommitDelay {
         self.full.store(true, Ordering::Relaxed);
     }
 
-    /// Waits until the group should be closed. The caller must hold no lock that a call needs.
-    pub(super) fn wait(&self) {
-        let limit = Duration::from_nanos(self.limit.load(Ordering::Relaxed));
-        let start = Instant::now();
-        while self.joined.load(Ordering::Relaxed) < self.expected.load(Ordering::Relaxed)
-            && !self.full.load(Ordering::Relaxed)
-            && start.elapsed() < limit
-        {
-            // A sleep would be longer than the whole delay.
-            thread::yield_now();
-        }
+    /// Whether no more calls are expected.
+    pub(super) fn is_complete(&self) -> bool {
+        self.joined.load(Ordering::Relaxed) >= self.expected.load(Ordering::Relaxed)
+            || self.full.load(Ordering::Relaxed)
+    }
+
+    /// The longest time to wait for the expected calls.
+    pub(super) fn limit(&self) -> Duration {
+        Duration::from_nanos(self.limit.load(Ordering::Relaxed))
+    }
+
+    /// Expects this many calls for longer than a test takes.
+    #[cfg(test)]
+    pub(crate) fn expect(&self, calls: usize) {
+        self.expected.store(calls, Ordering::Relaxed);
+        self.limit.store(u64::MAX / 2, Ordering::Relaxed);
     }
 
     /// Closes the group and returns the number of its calls.
@@ -71,29 +75,33 @@ mod tests {
 
     const LONG: Duration = Duration::from_secs(60);
 
-    /// Returns how long a group waits that has `joined` calls, after a group of `calls` calls with `behind` calls
-    /// behind it.
-    fn waited(calls: usize, behind: usize, joined: usize, full: bool, took: Duration) -> Duration {
+    /// After a group of `calls` calls with `behind` calls behind it, and with `joined` calls in the next.
+    fn after(calls: usize, behind: usize, joined: usize) -> CommitDelay {
         let delay = CommitDelay::default();
         (0..behind).for_each(|_| delay.enqueue());
-        delay.record(calls, took);
+        delay.record(calls, LONG);
         (behind..joined).for_each(|_| delay.enqueue());
-        if full {
-            delay.mark_full();
-        }
-        let start = Instant::now();
-        delay.wait();
-        start.elapsed()
+        delay
     }
 
     #[test]
-    fn only_a_leader_that_expects_calls_waits_and_not_for_long() {
-        let limit = Duration::from_nanos(LONGEST_NANOSECONDS);
-        assert!(waited(1, 0, 1, false, LONG) < limit, "alone");
-        assert!(waited(3, 1, 4, false, LONG) < limit, "every expected call has joined");
-        assert!(waited(3, 1, 2, true, LONG) < limit, "the group is full");
-        assert!(waited(3, 1, 2, false, Duration::ZERO) < limit, "storing took no time");
-        assert!(waited(3, 1, 3, false, LONG) >= limit, "one is missing");
+    fn a_group_is_complete_when_the_expected_calls_have_joined_or_one_does_not_fit() {
+        assert!(after(1, 0, 1).is_complete(), "alone");
+        assert!(after(3, 1, 4).is_complete(), "every expected call has joined");
+        let delay = after(3, 1, 3);
+        assert!(!delay.is_complete(), "one is missing");
+        delay.mark_full();
+        assert!(delay.is_complete(), "the group is full");
+    }
+
+    #[test]
+    fn the_wait_is_half_of_the_last_and_not_long() {
+        let delay = CommitDelay::default();
+        assert_eq!(delay.limit(), Duration::ZERO);
+        delay.record(1, Duration::from_millis(2));
+        assert_eq!(delay.limit(), Duration::from_millis(1));
+        delay.record(1, LONG);
+        assert_eq!(delay.limit(), Duration::from_millis(5));
     }
 
     #[test]
@@ -105,9 +113,7 @@ mod tests {
         assert_eq!(delay.close(), 2);
         delay.record(2, LONG);
         delay.enqueue();
-        let start = Instant::now();
-        delay.wait();
-        assert!(start.elapsed() >= Duration::from_nanos(LONGEST_NANOSECONDS), "two were expected");
+        assert!(!delay.is_complete(), "two were expected");
         assert_eq!(delay.close(), 1);
     }
 }

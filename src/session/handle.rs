@@ -15,7 +15,7 @@ use inmost_format::secret::{Protections, protections};
 /// An unlocked store: a cheap handle that clones and threads share.
 ///
 /// Calls from many threads run in order. Each is one atomic step, durable before it returns. Calls that wait at the
-/// same time share one sync: the leading call waits for the expected others for up to half the time that storing the
+/// same time share one sync: the first call waits for the expected others for up to half the time that storing the
 /// last group took, and for 5 ms at most. [`lock`](Session::lock), or dropping the last handle, wipes the keys and
 /// everything that was decrypted.
 ///
@@ -89,7 +89,7 @@ pub struct SessionStatus {
     pub disk_bytes: u64,
     /// The engine that stores the records; `None` in memory.
     pub engine: Option<StorageEngine>,
-    /// The protections that keep the keys out of swap and core dumps.
+    /// The protections that keep the keys of this session out of swap and core dumps.
     pub protections: Protections,
     /// The cost of one guess at a passphrase, for the cheapest keyslot; `None` in memory.
     pub kdf_cost: Option<KdfCost>,
@@ -143,7 +143,7 @@ impl Session {
             commit: root.commit,
             disk_bytes: open.engine().size()?,
             engine: open.keys().and_then(|keys| StorageEngine::of(keys.header().engine())),
-            protections: protections(),
+            protections: protections().of_keys(open.keys_granted()),
             kdf_cost: open.kdf_cost(),
             anchor: open.anchor_status(),
         })

@@ -1,10 +1,10 @@
 //! An unlocked generation: engine, keys, cache and the committed root.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use super::anchor::{Anchor, AnchorStatus, Mark};
-use super::cache::NodeCache;
+use super::cache::SessionCache;
 use super::error::StoreError;
 use super::generation::{NextGeneration, NextKeys};
 use super::options::{Quotas, SessionOptions};
@@ -17,6 +17,7 @@ use inmost_format::record::tree::Body;
 use inmost_format::record::{
     Flaw, Kind, Node, NodeSource, RecordError, RecordId, Sealed, Sealer, Tag, sealed,
 };
+use inmost_format::secret::Granted;
 use inmost_storage::{Address, Batch, Engine, Storage};
 
 /// The state that exists only while a session is unlocked. Dropping it wipes keys and cache.
@@ -27,10 +28,9 @@ pub(crate) struct Open {
     /// The header in use; `None` for a store in memory.
     keys: Option<Unlocked>,
     anchor: Option<Anchor>,
-    cache: Mutex<NodeCache>,
+    cache: SessionCache,
     engine: Box<dyn Engine>,
     storage: Arc<dyn Storage>,
-    cache_bytes: usize,
     quotas: Quotas,
     root: Root,
     root_value: Vec<u8>,
@@ -55,7 +55,7 @@ impl Open {
         options: &SessionOptions,
     ) -> Result<Self, StoreError> {
         let (root, root_value) = read_root(&*engine, &sealer)?;
-        let cache = Mutex::new(NodeCache::new(options.cache_bytes));
+        let cache = SessionCache::new(options.cache_bytes);
         let anchor = None;
         Ok(Self {
             engine,
@@ -64,7 +64,6 @@ impl Open {
             keys,
             anchor,
             cache,
-            cache_bytes: options.cache_bytes,
             quotas: options.quotas,
             root,
             root_value,
@@ -85,6 +84,13 @@ impl Open {
         let costs = header.unlock_costs(SlotKind::Passphrase);
         let costs = costs.chain(header.unlock_costs(SlotKind::PassphraseAndKeyfile));
         costs.min_by_key(|cost| cost.work()).map(AdmittedCost::cost)
+    }
+
+    /// The protections of all keys.
+    pub(super) fn keys_granted(&self) -> Granted {
+        let mut granted = self.sealer.granted();
+        granted = self.keys.as_ref().map_or(granted, |keys| granted.and(keys.granted()));
+        self.anchor.as_ref().map_or(granted, |anchor| granted.and(anchor.granted()))
     }
 
     /// The header in use; `None` for a store in memory.
@@ -112,13 +118,13 @@ impl Open {
         self.root = root;
         self.root_value = root_value;
         // Every tag has changed, so no cached node can be used again.
-        self.cache = Mutex::new(NodeCache::new(self.cache_bytes));
+        self.cache.clear();
         std::mem::replace(&mut self.engine, engine)
     }
 
     /// Loads a node without caching it, for nodes that are read once: they must not evict others.
     pub(crate) fn load_once(&self, id: RecordId, tag: &Tag) -> Result<Node, RecordError> {
-        if let Some(node) = self.cache.lock().unwrap_or_else(PoisonError::into_inner).get(id, tag) {
+        if let Some(node) = self.cache.get(id, tag) {
             return Ok(node);
         }
         fetch(&*self.engine, &self.sealer, id, tag).map(|(node, _)| node)
@@ -249,13 +255,12 @@ impl Open {
         self.engine.apply(&group.batch)?;
         self.root = group.root;
         self.root_value = group.root_value;
-        let cache = self.cache.get_mut().unwrap_or_else(PoisonError::into_inner);
         for id in group.removed {
-            cache.remove(id);
+            self.cache.remove(id);
         }
         for (id, tag, node) in group.nodes {
             let bytes = node.encoded_len().unwrap_or_default();
-            cache.put(id, tag, node, bytes);
+            self.cache.put(id, tag, node, bytes);
         }
         Ok(())
     }
@@ -263,14 +268,11 @@ impl Open {
 
 impl NodeSource for Open {
     fn load(&self, id: RecordId, tag: &Tag) -> Result<Node, RecordError> {
-        // A panic elsewhere cannot corrupt the cache in a way that matters: an entry is used only for the tag it was
-        // stored with.
-        if let Some(node) = self.cache.lock().unwrap_or_else(PoisonError::into_inner).get(id, tag) {
+        if let Some(node) = self.cache.get(id, tag) {
             return Ok(node);
         }
         let (node, bytes) = fetch(&*self.engine, &self.sealer, id, tag)?;
-        let mut cache = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
-        cache.put(id, *tag, node.clone(), bytes);
+        self.cache.put(id, *tag, node.clone(), bytes);
         Ok(node)
     }
 }

@@ -40,7 +40,8 @@ impl StorageEngine {
 #[must_use]
 pub struct SessionOptions {
     pub(crate) quotas: Quotas,
-    pub(crate) cache_bytes: usize,
+    /// A bound on the cache of this session alone, instead of the shared one.
+    pub(crate) cache_bytes: Option<usize>,
     pub(crate) idle_lock: Option<Duration>,
 }
 
@@ -56,14 +57,14 @@ pub(crate) struct Quotas {
 }
 
 impl SessionOptions {
-    /// Starts from the defaults: 16 MiB a file, 1,000,000 files, 4 GiB of text, 16 MiB of cache.
+    /// Starts from the defaults: 16 MiB a file, 1,000,000 files, 4 GiB of text, and the cache that sessions share.
     pub fn new() -> Self {
         let quotas = Quotas {
             file_bytes: limits::FILE_BYTES,
             store_files: limits::STORE_FILES,
             store_bytes: limits::STORE_BYTES,
         };
-        Self { quotas, cache_bytes: limits::CACHE_BYTES, idle_lock: None }
+        Self { quotas, cache_bytes: None, idle_lock: None }
     }
 
     /// Sets the most bytes of one file; 16 MiB by default.
@@ -84,9 +85,13 @@ impl SessionOptions {
         self
     }
 
-    /// Sets the most bytes of decrypted nodes that the session caches; 16 MiB by default. They are wiped when it locks.
+    /// Sets the most bytes of decrypted nodes that this session caches, apart from all others. They are wiped when it
+    /// locks.
+    ///
+    /// By default a session caches 16 MiB at most, and within the bound that the sessions of a process share
+    /// ([`set_shared_cache_bytes`](crate::set_shared_cache_bytes)).
     pub fn max_cache_bytes(mut self, bytes: usize) -> Self {
-        self.cache_bytes = bytes;
+        self.cache_bytes = Some(bytes);
         self
     }
 

@@ -25,6 +25,8 @@ pub(super) struct Progress {
     pub(super) refused: HashMap<u64, usize>,
     /// A thread is committing.
     pub(super) leading: bool,
+    /// A thread that waits for the expected calls will lead once the time for that is over, if no other has led before.
+    pub(super) gathering: bool,
 }
 
 impl Progress {

@@ -4,6 +4,7 @@ mod anchor;
 mod close;
 mod folder;
 mod header;
+mod protections;
 pub(crate) mod store;
 mod unlock;
 pub(crate) mod watched;

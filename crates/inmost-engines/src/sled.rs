@@ -14,8 +14,9 @@
 //!
 //! Not promised: that damage at the end of the log is noticed (sled recovers to an older state and reports
 //! success; the anchor above detects that), or that a crafted store cannot make sled allocate without bound.
-//! A build with `panic = "abort"` does not have the guard. No other file names sled.
+//! A build with `panic = "abort"` does not have the guard. No file outside this module names sled.
 
+mod eviction;
 mod holes;
 mod repair;
 #[cfg(test)]
@@ -35,12 +36,14 @@ use crate::poison::Poison;
 use inmost_storage::{Address, Batch, Engine, StorageError};
 
 use crate::files;
+use eviction::Eviction;
 
 /// One generation in its own folder.
 pub(crate) struct SledEngine {
     handle: Handle,
     /// A second handle of sled's log, because sled has no call that makes its writes durable.
     log: File,
+    eviction: Eviction,
     folder: PathBuf,
     /// Allows one writer at a time: the lab tested no other case, and the expected root must not change
     /// before the batch is applied.
@@ -105,9 +108,12 @@ impl SledEngine {
             files::make_private(&entry?.path())?;
         }
         let log = files::open_to_write(&folder.join(repair::LOG))?;
+        let eviction = Eviction::default();
+        eviction.note_length(&log);
         Ok(Self {
             handle,
             log,
+            eviction,
             folder: folder.to_path_buf(),
             writer: Mutex::new(()),
             // What a killed process has written may be in the page cache only.
@@ -123,7 +129,11 @@ impl Engine for SledEngine {
         self.handle.call(|db| {
             addresses
                 .iter()
-                .map(|address| Ok(db.get(address.0)?.map(|value| value.to_vec())))
+                .map(|address| {
+                    let value = db.get(address.0)?;
+                    self.eviction.hasten(db, address.0)?;
+                    Ok(value.map(|value| value.to_vec()))
+                })
                 .collect()
         })
     }
@@ -167,6 +177,7 @@ impl Engine for SledEngine {
             return Ok(());
         }
         let flushed = self.handle.call(|db| db.flush());
+        self.eviction.note_length(&self.log);
         self.poison.on_error(flushed.and_then(|_| Ok(self.log.sync_data()?)))
     }
 
@@ -197,7 +208,7 @@ struct Handle(Option<sled::Db>);
 impl Handle {
     /// The size of sled's page cache; its default is 1 GiB. A layer above caches decoded values, so this
     /// cache only has to hold the index and the leaves being written.
-    const CACHE_BYTES: u64 = 32 << 20;
+    const CACHE_BYTES: u64 = 16 << 20;
 
     /// Opens the database. Waits for an earlier handle of this process to be released.
     fn open(folder: &Path) -> Result<Self, StorageError> {

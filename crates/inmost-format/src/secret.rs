@@ -10,6 +10,7 @@ mod registers;
 mod stack;
 mod wiped;
 
+pub use locked::Granted;
 pub use protections::{Protections, harden_process, protections};
 pub use stack::{DEEP, SHALLOW, on_wiped_stack};
 pub use wiped::{Wipe, Wiped, format, join};
@@ -40,6 +41,11 @@ impl<const N: usize> SecretBytes<N> {
     /// The bytes themselves; every use of a secret calls this.
     pub fn expose(&self) -> &[u8; N] {
         self.0.get()
+    }
+
+    /// The protections of its pages.
+    pub fn granted(&self) -> Granted {
+        self.0.granted()
     }
 
     /// Compares in a time that does not depend on the content.
@@ -84,6 +90,11 @@ impl<T> SecretValue<T> {
     /// Holds the value that `make` returns, and wipes the stack on which it was made.
     pub fn make(make: impl FnOnce() -> T) -> Self {
         on_wiped_stack::<SHALLOW, _>(|| Self(LockedCell::holding(make())))
+    }
+
+    /// The protections of its pages.
+    pub fn granted(&self) -> Granted {
+        self.0.granted()
     }
 
     /// The value itself.

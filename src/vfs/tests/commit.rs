@@ -84,6 +84,36 @@ fn acknowledged_calls_of_many_threads_survive_a_crash() {
 }
 
 #[test]
+fn the_last_expected_call_commits_for_the_one_that_waits() {
+    let store = TestStore::create();
+    let (session, watch) = store.unlock_watched();
+    let runs = AtomicUsize::new(0);
+    // Without an end of the wait: if nobody commits, the test hangs.
+    session.expect_calls(2);
+    thread::scope(|scope| {
+        scope.spawn(|| make(&session, "/memories/first", "x", &runs).unwrap());
+        wait_for(&runs, 1);
+        make(&session, "/memories/last", "x", &runs).unwrap();
+    });
+    assert_eq!(watch.seen().batches, 1);
+    assert_eq!(dump(&session).unwrap().len(), 2);
+}
+
+#[test]
+fn several_steps_in_a_row_do_not_wait_for_expected_calls() {
+    let store = TestStore::create();
+    let session = store.unlock().unwrap();
+    let runs = AtomicUsize::new(0);
+    session.expect_calls(2);
+    thread::scope(|scope| {
+        scope.spawn(|| make(&session, "/memories/first", "x", &runs).unwrap());
+        wait_for(&runs, 1);
+        session.exclusive(|steps| steps.commit(|txn| put(txn, "/memories/step", "x"))).unwrap();
+    });
+    assert_eq!(dump(&session).unwrap().len(), 2);
+}
+
+#[test]
 fn a_failing_call_takes_nothing_with_it() {
     let store = TestStore::create();
     let (session, watch) = store.unlock_watched();

@@ -2,6 +2,7 @@
 //! offsets.
 #![cfg(unix)]
 
+mod eviction;
 mod log_with_holes;
 
 use std::collections::HashMap;

@@ -14,7 +14,7 @@ use subtle::ConstantTimeEq;
 
 use crate::crypto::registry::Aad;
 use crate::crypto::rng::{self, RandomnessFailed};
-use crate::secret::{SHALLOW, SecretBytes, Wiped, on_wiped_stack};
+use crate::secret::{Granted, SHALLOW, SecretBytes, Wiped, on_wiped_stack};
 
 /// The number used once; public.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -59,6 +59,11 @@ impl<A: Aad> AeadKey<A> {
     /// A key for sealing under `secret`, which must not be used for anything else.
     pub fn new(secret: SecretBytes<32>) -> Self {
         Self { secret, aad: PhantomData }
+    }
+
+    /// The protections of its memory.
+    pub fn granted(&self) -> Granted {
+        self.secret.granted()
     }
 
     /// Encrypts `buffer` in place under a fresh nonce.

@@ -14,7 +14,7 @@
 
 use crate::crypto::prf::PrfKey;
 use crate::crypto::registry::{Role, role};
-use crate::secret::SecretBytes;
+use crate::secret::{Granted, SecretBytes};
 
 /// Declares keys that are used only for derivation, each with its length and its roles in the registry.
 macro_rules! prf_keys {
@@ -28,6 +28,12 @@ macro_rules! prf_keys {
                 #[allow(dead_code, reason = "some kinds are only ever derived")]
                 $vis fn new(secret: SecretBytes<$bytes>) -> Self {
                     Self(secret)
+                }
+
+                /// The protections of its memory.
+                #[allow(dead_code, reason = "not every kind is held for long")]
+                $vis fn granted(&self) -> Granted {
+                    self.0.granted()
                 }
 
                 #[cfg(any(test, feature = "testing"))]

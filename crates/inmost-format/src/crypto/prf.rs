@@ -16,7 +16,7 @@ use subtle::ConstantTimeEq;
 use crate::crypto::fixed_width::FixedWidth;
 use crate::crypto::registry::{CHECKSUM, Role};
 use crate::crypto::store_id::StoreId;
-use crate::secret::{SHALLOW, SecretBytes, SecretValue, on_wiped_stack};
+use crate::secret::{Granted, SHALLOW, SecretBytes, SecretValue, on_wiped_stack};
 
 /// A key for outputs of the role `R`.
 pub trait PrfKey<R: Role> {
@@ -67,6 +67,12 @@ impl<R: Role> Keyed<R> {
         });
         let before = SecretValue::make(|| start::<R>(key, store));
         Self { before, after_first, role: PhantomData }
+    }
+
+    /// The protections of its memory.
+    pub fn granted(&self) -> Granted {
+        let first = self.after_first.iter().map(SecretValue::granted);
+        first.fold(self.before.granted(), Granted::and)
     }
 
     /// The same output as [`mac`].

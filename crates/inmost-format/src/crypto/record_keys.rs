@@ -6,6 +6,7 @@ use crate::crypto::prf::{self, Keyed};
 use crate::crypto::registry::{AddressMessage, GenerationMessage, RecordAad, role};
 use crate::crypto::rng::{self, RandomnessFailed};
 use crate::crypto::store_id::StoreId;
+use crate::secret::Granted;
 
 impl DataKey {
     /// A random data key, for a new generation.
@@ -30,6 +31,11 @@ impl RecordKeys {
             record: AeadKey::new(prf::derive::<role::RecordKey>(key, store, &message)),
             address: Keyed::new(&address, store),
         }
+    }
+
+    /// The protections of their memory.
+    pub fn granted(&self) -> Granted {
+        self.record.granted().and(self.address.granted())
     }
 
     /// The AEAD of records.

@@ -13,7 +13,7 @@ use super::slots::{KeySlot, Slot, SlotAddress};
 use crate::crypto::keys::{AnchorKey, DataKey, MasterKey};
 use crate::crypto::record_keys::RecordKeys;
 use crate::record::HeaderId;
-use crate::secret::{DEEP, on_wiped_stack};
+use crate::secret::{DEEP, Granted, on_wiped_stack};
 use inmost_storage::EngineKind;
 
 /// The keys of a store and the header they came from, authentic.
@@ -45,6 +45,11 @@ impl Unlocked {
     #[cfg(any(test, feature = "testing"))]
     pub fn master(&self) -> &MasterKey {
         &self.master
+    }
+
+    /// The protections of its keys' memory.
+    pub fn granted(&self) -> Granted {
+        self.master.granted().and(self.data_key.granted())
     }
 
     /// The keys of the records of this generation.

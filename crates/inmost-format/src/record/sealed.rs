@@ -3,7 +3,7 @@
 //! A value is version, nonce, ciphertext and tag. The associated data names store, generation and address;
 //! the plaintext begins with the record's own name. So a value opens only where it was written.
 
-use crate::secret::Wiped;
+use crate::secret::{Granted, Wiped};
 use serde::{Deserialize, Serialize};
 
 use super::size_class::{self, PREFIX};
@@ -40,6 +40,11 @@ impl Sealer {
     /// A sealer with the record keys of this generation of this store.
     pub fn new(keys: RecordKeys, store: StoreId, generation: u64) -> Self {
         Self { keys, store, generation }
+    }
+
+    /// The protections of its keys' memory.
+    pub fn granted(&self) -> Granted {
+        self.keys.granted()
     }
 
     /// The address of a record.

@@ -4,8 +4,8 @@
 //! is reused. Pages are kept for later secrets, so the pool never shrinks. A page can hold the keys of
 //! several sessions.
 //!
-//! Best effort: if the system refuses a protection, secrets are held in the same way without it, and [`status`] reports
-//! that. No function here fails unless memory runs out.
+//! Best effort: if the system refuses a protection, secrets are held in the same way without it. [`status`] reports
+//! that for the process, and [`LockedCell::granted`] for one secret. No function here fails unless memory runs out.
 //!
 //! One of the two modules with unsafe code; the other is [`registers`](super::registers).
 #![allow(unsafe_code, reason = "placing values in pages of our own, and mlock and madvise on them")]
@@ -29,6 +29,7 @@ struct Run {
     chunk: usize,
     first: usize,
     granules: usize,
+    granted: Granted,
     /// The process that owns the pages.
     owner: u32,
 }
@@ -74,6 +75,11 @@ impl<T: ?Sized> LockedCell<T> {
         unsafe { self.value.as_ref() }
     }
 
+    /// The protections of its pages.
+    pub(super) fn granted(&self) -> Granted {
+        self.home.granted
+    }
+
     /// The value, to be changed.
     pub(super) fn get_mut(&mut self) -> &mut T {
         // SAFETY: as above, and the cell is borrowed exclusively.
@@ -98,23 +104,28 @@ impl<T: ?Sized> Drop for LockedCell<T> {
     }
 }
 
-/// The protections that the system granted to the pages of the pool.
+/// The protections that the system granted to the pages of some secrets.
 #[derive(Clone, Copy)]
-pub(super) struct Granted {
+pub struct Granted {
     /// All of them stay in memory.
     pub(super) locked: bool,
     /// All of them are excluded from core dumps.
     pub(super) undumped: bool,
 }
 
+impl Granted {
+    /// The protections that these secrets and others have in common.
+    #[must_use]
+    pub fn and(self, others: Self) -> Self {
+        Self { locked: self.locked && others.locked, undumped: self.undumped && others.undumped }
+    }
+}
+
 /// The protections of the secrets of this process; before the first secret, the protections that it would get.
 pub(super) fn status() -> Granted {
     drop(LockedCell::<[u8; GRANULE]>::zeroed());
     let all = Granted { locked: true, undumped: true };
-    pool().chunks.iter().fold(all, |all, chunk| Granted {
-        locked: all.locked && chunk.granted.locked,
-        undumped: all.undumped && chunk.granted.undumped,
-    })
+    pool().chunks.iter().fold(all, |all, chunk| all.and(chunk.granted))
 }
 
 /// All pages, each held by the process until it ends.
@@ -128,6 +139,8 @@ struct Chunk {
     start: NonNull<u8>,
     /// Which granules belong to a cell. The others are zero.
     used: Vec<bool>,
+    /// How many do not, so that full chunks are passed over quickly: a process with a thousand sessions has as many.
+    free: usize,
     granted: Granted,
 }
 
@@ -154,13 +167,15 @@ impl Pool {
         for (number, chunk) in self.chunks.iter_mut().enumerate() {
             if let Some(first) = chunk.room_for(granules) {
                 let start = chunk.take(first, granules);
-                return Run { start, chunk: number, first, granules, owner: self.owner };
+                let granted = chunk.granted;
+                return Run { start, chunk: number, first, granules, granted, owner: self.owner };
             }
         }
         let mut chunk = Chunk::map(granules).unwrap_or_else(|| Chunk::of_heap(granules));
         let start = chunk.take(0, granules);
+        let granted = chunk.granted;
         self.chunks.push(chunk);
-        Run { start, chunk: self.chunks.len() - 1, first: 0, granules, owner: self.owner }
+        Run { start, chunk: self.chunks.len() - 1, first: 0, granules, granted, owner: self.owner }
     }
 
     /// Takes back a run that has been wiped.
@@ -168,6 +183,7 @@ impl Pool {
         if let Some(chunk) = self.chunks.get_mut(run.chunk) {
             let granules = chunk.used.iter_mut().skip(run.first).take(run.granules);
             granules.for_each(|used| *used = false);
+            chunk.free += run.granules;
         }
     }
 }
@@ -175,12 +191,16 @@ impl Pool {
 impl Chunk {
     /// The first of this many consecutive free granules.
     fn room_for(&self, granules: usize) -> Option<usize> {
+        if self.free < granules {
+            return None;
+        }
         self.used.windows(granules).position(|run| run.iter().all(|used| !used))
     }
 
     /// Marks a run that is free as used, and returns its first byte.
     fn take(&mut self, first: usize, granules: usize) -> NonNull<u8> {
         self.used.iter_mut().skip(first).take(granules).for_each(|used| *used = true);
+        self.free -= granules;
         assert!(first < self.used.len(), "a run begins in its chunk");
         // SAFETY: just checked.
         unsafe { self.start.add(first * GRANULE) }
@@ -204,6 +224,7 @@ impl Chunk {
         Some(Self {
             start: NonNull::new(start.cast())?,
             used: vec![false; length / GRANULE],
+            free: length / GRANULE,
             granted,
         })
     }
@@ -236,7 +257,8 @@ impl Chunk {
     fn of_heap(granules: usize) -> Self {
         let memory = Box::leak(vec![Granule([0; GRANULE]); granules].into_boxed_slice());
         let granted = Granted { locked: false, undumped: false };
-        Self { start: NonNull::from(memory).cast(), used: vec![false; granules], granted }
+        let used = vec![false; granules];
+        Self { start: NonNull::from(memory).cast(), used, free: granules, granted }
     }
 }
 

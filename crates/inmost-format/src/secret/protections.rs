@@ -1,8 +1,11 @@
 //! Protections of secrets against swap, core dumps and other processes, as far as the system grants them.
 
-use super::locked;
+use super::locked::{self, Granted};
 
 /// Which protections are in force. Each is best effort: if the system refuses one, the program works without it.
+///
+/// [`protections`] reports on all secrets of the process, the status of a session on its own keys. If a process holds
+/// more keys than it may lock, some sessions have locked keys and others have not.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 #[allow(clippy::struct_excessive_bools, reason = "facts that hold independently of each other")]
@@ -19,6 +22,15 @@ pub struct Protections {
     pub not_dumpable: bool,
 }
 
+impl Protections {
+    /// As reported for one session: with the protections of its keys alone, instead of those of all secrets of the
+    /// process.
+    #[must_use]
+    pub fn of_keys(self, Granted { locked, undumped }: Granted) -> Self {
+        Self { keys_locked: locked, keys_undumped: undumped, ..self }
+    }
+}
+
 /// The protections that are in force now.
 ///
 /// ```
@@ -30,7 +42,7 @@ pub struct Protections {
 /// ```
 #[must_use]
 pub fn protections() -> Protections {
-    let locked::Granted { locked, undumped } = locked::status();
+    let Granted { locked, undumped } = locked::status();
     Protections {
         keys_locked: locked,
         keys_undumped: undumped,

@@ -137,7 +137,12 @@ impl JournaledEngine {
         let writer = Writer { position, length, root: None, filling, used, entry: Vec::new() };
         let shared = Shared {
             writer: Mutex::new(writer),
-            checkpointer: Mutex::new(Checkpointer { stored, batches: 0, stuck: false }),
+            checkpointer: Mutex::new(Checkpointer {
+                stored,
+                is_slot_durable: filling,
+                batches: 0,
+                stuck: false,
+            }),
             layers: RwLock::new(layers),
             engine: RwLock::new(Some(engine)),
             id,
@@ -222,12 +227,8 @@ fn replay_from(
     if mark.epoch == stored.epoch {
         return Ok((stored, found.map_err(of_damage)?));
     }
-    let has_whole_epoch = |found: &Replay| {
-        let end = found.frozen.as_ref().map_or(&found.position, |_| &found.frozen_position);
-        end.sequence == mark.sequence
-    };
-    match found {
-        Ok(found) if has_whole_epoch(&found) => Ok((stored, found)),
+    match found.map(Replay::freeze_first) {
+        Ok(found) if found.frozen_position.sequence == mark.sequence => Ok((stored, found)),
         // The half was wiped or used again, so this mark was durable and only its slot is damaged.
         _ => Ok((*mark, replay(halves, &slot.id, mark).map_err(of_damage)?)),
     }

@@ -22,6 +22,8 @@
 //! While the journal holds entries, the engine alone is not the store.
 
 mod checkpoint;
+#[cfg(feature = "testing")]
+pub(super) mod in_memory;
 mod layout;
 mod medium;
 mod opening;

@@ -6,8 +6,6 @@ mod clock;
 mod commit;
 mod create;
 mod error;
-#[cfg(test)]
-mod export;
 mod file_anchor;
 #[cfg(test)]
 mod format_example;

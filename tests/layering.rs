@@ -58,7 +58,10 @@ const CRATES: [Crate; 5] = [
             &["ops"],
             &["store"],
             &["stateful"],
-            &["call", "entries", "header", "path", "record", "render", "rope", "tamper", "tree"],
+            &[
+                "call", "entries", "header", "journal", "path", "record", "render", "rope",
+                "tamper", "tree",
+            ],
         ],
     },
 ];

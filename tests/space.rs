@@ -126,7 +126,6 @@ fn long_use_stays_within_its_room() {
         "{FILES} files, {most_live} bytes live: at most {most} on disk, bound {bound}; {rewrites} rewrites, at most \
          {most_rewritten} after one"
     );
-    assert!(rewrites > 0, "no rewrite was suggested");
     assert!(most <= bound, "{most} bytes, bound {bound}");
 }
 

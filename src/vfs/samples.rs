@@ -1,7 +1,7 @@
 //! Sample stores for other readers: the reader in Python, and later versions of this crate.
 //!
-//! Scripts under tests/ run these tests with an output folder. Inside the crate they can access sealed records, so
-//! nothing has to be public for them.
+//! Scripts under tests/ run these tests with an output folder. The edits are not public API. `tests/store/samples.rs`, which
+//! the scripts run next, adds the sealed records and a store in use.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -46,15 +46,8 @@ fn milliseconds(time: SystemTime) -> u64 {
     time.duration_since(UNIX_EPOCH).unwrap().as_millis().try_into().unwrap()
 }
 
-/// Writes `records.bin`, the sealed records, and `files.json`, the files as this crate reads them.
-fn export(session: &Session, folder: &Path) {
-    let mut records = Vec::new();
-    for (address, value) in session.records() {
-        records.extend(address.0);
-        records.extend(u16::try_from(value.len()).unwrap().to_le_bytes());
-        records.extend(value);
-    }
-    fs::write(folder.join("records.bin"), records).unwrap();
+/// Writes `files.json`, the files as this crate reads them.
+fn write_files(session: &Session, folder: &Path) {
     let mut files = Vec::new();
     walk(session, "/memories", &mut files);
     let json = serde_json::to_string_pretty(&files).unwrap();
@@ -77,10 +70,16 @@ fn walk(session: &Session, folder: &str, files: &mut Vec<Value>) {
     }
 }
 
-/// Copies the current header and anchor.
-fn copy_outside(folder: &Path, to: &Path) {
-    for name in ["header.a", "header.b", "anchor"] {
-        fs::copy(folder.join("store").join(name), to.join(name)).unwrap();
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let path = entry.unwrap().path();
+        let to = to.join(path.file_name().unwrap());
+        if path.is_dir() {
+            copy(&path, &to);
+        } else {
+            fs::copy(&path, to).unwrap();
+        }
     }
 }
 
@@ -170,18 +169,16 @@ fn write_the_store_for_the_independent_reader() {
     fill(&session);
     change(&session);
     // Many deleted records are still there.
-    export(&session, &folder);
+    write_files(&session, &folder);
     session.lock();
-    copy_outside(&folder, &folder);
 
-    let session = unlock(&folder);
+    let purged = folder.join("purged");
+    copy(&folder.join("store"), &purged.join("store"));
+    let session = unlock(&purged);
     session.purge().unwrap();
     session.files().write("/memories/after", "the purge").unwrap();
-    let purged = folder.join("purged");
-    fs::create_dir(&purged).unwrap();
-    export(&session, &purged);
+    write_files(&session, &purged);
     session.lock();
-    copy_outside(&folder, &purged);
 }
 
 /// The smallest store with every shape except inner nodes of a file, which would take 300 KB.
@@ -212,6 +209,6 @@ fn write_the_golden_store() {
     // Leaves a small log, of a second generation.
     session.purge().unwrap();
     files.write("/memories/empty", "no more").unwrap();
-    export(&session, &folder);
+    write_files(&session, &folder);
     session.lock();
 }

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Rewrites the golden store of the current format. README.md says when that is allowed.
+# Rewrites the golden stores of the current format. README.md says when that is allowed.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 version=tests/golden/v1
@@ -9,10 +9,12 @@ if [ -n "$(git tag --list 'v*')" ]; then
 fi
 sample=$(mktemp -d)
 trap 'rm -rf "$sample"' EXIT
-INMOST_SAMPLE=$sample/new cargo test --quiet --package inmost --lib -- --ignored --exact vfs::samples::write_the_golden_store
+export INMOST_SAMPLE=$sample/new
+cargo test --quiet --package inmost --lib -- --ignored --exact vfs::samples::write_the_golden_store
+cargo test --quiet --package inmost --test store -- --ignored --exact samples::write_the_records_of_the_samples_and_a_store_in_use
 rm -rf "$version"
 mv "$sample/new" "$version"
-# Removes a process id, the ballast, and an empty folder that git would not keep.
+# Removes a process id, the ballast, and empty folders that git would not keep.
 rm -f "$version/store/lock" "$version/store/ballast"
-rmdir "$version"/store/gen-*/blobs
+rmdir "$version"/store/gen-*/blobs "$version"/in-use/store/gen-*/blobs
 du -sh "$version"

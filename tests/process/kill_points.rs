@@ -259,7 +259,7 @@ fn the_first_anchor_of_a_session_is_synced_and_no_other() {
         }
         assert!(!lab.run(engine, None));
         let log = fs::read_to_string(lab.log()).unwrap();
-        let of_anchor = log.lines().filter(|line| line.contains("/store/anchor "));
+        let of_anchor = log.lines().filter(|line| line.contains("/anchor "));
         let calls: Vec<_> = of_anchor.filter_map(|line| line.split(' ').nth(1)).collect();
         let synced = calls.iter().position(|call| *call == "fdatasync").unwrap();
         assert_eq!(calls[synced - 1], "write", "{calls:?}");

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Reads a whole store independently: written only from docs/FORMAT.md, with third-party primitives.
 
-It takes a header copy, the records of a generation and a passphrase, and prints every file as JSON. It verifies everything that the
-document allows a reader to verify, even where the program verifies only the records that it reads. At the first mismatch it prints
-the reason to standard error and exits with code 1.
+It takes a header copy, the content of a generation's engine, its journal and a passphrase, and prints every file as JSON. It verifies
+everything that the document allows a reader to verify, even where the program verifies only the records that it reads. At the first
+mismatch it prints the reason to standard error and exits with code 1.
 
-The records are a raw export: for each, address {32}, length of the value {2}, value.
+The content of the engine is a raw export: for each key, address {32}, length of the value {2}, value. With a journal it includes the
+mark, which is no record.
 """
 
 import argparse
@@ -14,6 +15,7 @@ import json
 import struct
 import sys
 import unicodedata
+import zlib
 
 from argon2.low_level import ARGON2_VERSION, Type, core, ffi
 from nacl.bindings import crypto_aead_xchacha20poly1305_ietf_decrypt
@@ -367,6 +369,111 @@ def check_name(name, system):
         check(category != "Cc" and (category != "Cf" or character in "\u200c\u200d"), "an invisible character")
 
 
+# --- Journal --------------------------------------------------------------------------------------------------------------
+
+
+class Journal:
+    """The entries of a journal that an engine may lack."""
+
+    BLOCK = 4096
+    MARK = bytes(32)
+
+    def __init__(self, data):
+        self.data = data
+        slots = [slot for slot in map(self.slot, (data[:4096], data[4096:8192])) if slot]
+        check(slots, "both slots of the journal are damaged")
+        check(len({slot[:2] for slot in slots}) == 1, "the slots are of different journals")
+        half_blocks, self.id, self.epoch, self.number, _ = max(slots, key=lambda slot: slot[2])
+        length = half_blocks * self.BLOCK
+        check(len(data) == 8192 + 2 * length, "the journal has the wrong length")
+        self.halves = [data[8192 : 8192 + length], data[8192 + length :]]
+        self.begun = [self.begin(half) for half in self.halves]
+
+    @staticmethod
+    def slot(block):
+        """Returns length of a half, id, epoch, number and bypassing batches; None for a slot that does not count."""
+        if len(block) < 4096 or zlib.crc32(block[:4092]) != int.from_bytes(block[4092:], "little"):
+            return None
+        magic, version, _, half_blocks, journal, *position = struct.unpack("<8sHHI16sQQQ", block[:56])
+        known = magic == b"\x89INMJNL\n" and version == 1 and 4 <= half_blocks <= 4096
+        return (half_blocks, journal, *position) if known else None
+
+    def begin(self, half):
+        """Returns where entries begin in a half: for each place the length of the body, epoch, number, bypassing batches, changes,
+        and CRC of the body."""
+        found = {}
+        for at in range(0, len(half), self.BLOCK):
+            magic, body, journal, epoch, number, bypassed, changes, crc = struct.unpack("<4sI16sQQQII", half[at : at + 56])
+            is_right = zlib.crc32(half[at : at + 124]) == int.from_bytes(half[at + 124 : at + 128], "little")
+            if magic == b"IJE1" and is_right and journal == self.id and body <= 533888:
+                found[at] = (body, epoch, number, bypassed, changes, crc)
+        return found
+
+    @staticmethod
+    def changes(body, count):
+        """Returns the changes of a body; None if it is not a list of changes."""
+        changes, at, last = {}, 0, bytes(32)
+        for _ in range(count):
+            if at + 34 > len(body):
+                return None
+            address, length = body[at : at + 32], struct.unpack("<H", body[at + 32 : at + 34])[0]
+            value = None if length == 65535 else body[at + 34 : at + 34 + length]
+            at += 34 + len(value or b"")
+            if address <= last or value is not None and not len(value) == length <= 4137:
+                return None
+            changes[address], last = value, address
+        return changes if changes and at == len(body) else None
+
+    def read_epoch(self, epoch, number, bypassed):
+        """Returns the changes of an epoch whose entries follow one of this number, and the last number."""
+        half, begun = self.halves[epoch % 2], self.begun[epoch % 2]
+        changes, at = {}, 0
+        while at in begun and begun[at][1:3] == (epoch, number + 1):
+            length, _, _, count_of_bypassing, count, crc = begun[at]
+            body = half[at + 128 : at + 128 + length]
+            found = self.changes(body, count) if len(body) == length and zlib.crc32(body) == crc else None
+            if found is None:
+                break
+            check(count_of_bypassing == bypassed, "the engine lacks a batch that bypassed the journal")
+            changes |= found
+            number += 1
+            at += -(-(128 + length) // self.BLOCK) * self.BLOCK
+        for place, (_, its_epoch, its_number, *_) in begun.items():
+            is_next = (place, its_number) == (at, number + 1)
+            check(place < at or its_epoch != epoch or is_next, "an entry of the journal is damaged")
+        return changes, number
+
+    def read_after(self, epoch, number, bypassed):
+        """Returns the changes after an epoch, and the number of the last entry of the next one."""
+        epochs = [entry[1] for begun in self.begun for entry in begun.values()]
+        check(max(epochs, default=0) <= epoch + 2, "the engine is older than the journal")
+        changes, last = self.read_epoch(epoch + 1, number, bypassed)
+        if any(entry[1] == epoch + 2 for entry in self.begun[epoch % 2].values()):
+            changes = changes | self.read_epoch(epoch + 2, last, bypassed)[0]
+        return changes, last
+
+    def read(self, mark):
+        check(mark is not None and len(mark) == 40 and mark[:16] == self.id, "the engine belongs to another journal")
+        epoch, number, bypassed = struct.unpack("<QQQ", mark[16:])
+        if epoch == self.epoch:
+            check(number == self.number, "journal and engine are of different days")
+            return self.read_after(epoch, number, bypassed)[0]
+        check(epoch == self.epoch + 1, "journal and engine are of different days")
+        try:
+            changes, last = self.read_after(self.epoch, self.number, bypassed)
+            check(last == number, "the epoch of the mark is not there")
+            return changes
+        except Bad:
+            return self.read_after(epoch, number, bypassed)[0]
+
+    def apply(self, records):
+        """Returns the records of a generation from the content of its engine."""
+        records = dict(records)
+        changes = self.read(records.pop(self.MARK, None))
+        records |= {address: value for address, value in changes.items() if value is not None}
+        return {address: value for address, value in records.items() if changes.get(address, value) is not None}
+
+
 def read_records(data):
     records = {}
     at = 0
@@ -384,6 +491,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--header", required=True, help="a header copy")
     parser.add_argument("--records", required=True, help="the raw export of a generation")
+    parser.add_argument("--journal", help="the journal of the generation; without it, the export must have no mark")
     parser.add_argument("--anchor", help="the anchor file, to be checked too")
     parser.add_argument("--passphrase-file", required=True, help="a file whose whole content is the passphrase")
     arguments = parser.parse_args()
@@ -391,7 +499,10 @@ def main():
     try:
         passphrase = unicodedata.normalize("NFC", contents["passphrase_file"].decode()).encode()
         check(1 <= len(passphrase) <= 1024, "the passphrase is empty or too long")
-        store = Store(Header(contents["header"]), passphrase, read_records(contents["records"]))
+        records = read_records(contents["records"])
+        if "journal" in contents:
+            records = Journal(contents["journal"]).apply(records)
+        store = Store(Header(contents["header"]), passphrase, records)
         store.read()
         if "anchor" in contents:
             store.check_anchor(contents["anchor"])

@@ -1,17 +1,35 @@
 #!/usr/bin/env python3
-"""Damages a sample store in every way that must be detected according to FORMAT.md, and expects the reader to refuse it."""
+"""Damages sample stores in every way that must be detected according to FORMAT.md, and expects the reader to refuse them.
+
+The argument is a folder with a sample store, the same store after a purge, and a store in use, with entries in both halves of its
+journal.
+"""
 
 import random
 import sys
 import unicodedata
+import zlib
 from pathlib import Path
 
 import inmost_reader as reader
 
 FOLDER = Path(sys.argv[1])
-HEADER = (FOLDER / "header.a").read_bytes()
-ANCHOR = (FOLDER / "anchor").read_bytes()
-RECORDS = reader.read_records((FOLDER / "records.bin").read_bytes())
+HEADER = (FOLDER / "store" / "header.a").read_bytes()
+ANCHOR = (FOLDER / "store" / "anchor").read_bytes()
+
+
+def engine_of(folder):
+    """Returns the content of the engine, with the mark, and the journal."""
+    journal = next(folder.glob("store/gen-*/journal")).read_bytes()
+    return reader.read_records((folder / "records.bin").read_bytes()), journal
+
+
+def records_of(folder):
+    engine, journal = engine_of(folder)
+    return reader.Journal(journal).apply(engine)
+
+
+RECORDS = records_of(FOLDER)
 PASSPHRASE = unicodedata.normalize("NFC", (FOLDER / "passphrase").read_text()).encode()
 
 
@@ -68,10 +86,154 @@ def cases():
         other = chance.choice([key for key in addresses if key != address])
         yield "two records swapped", {"records": RECORDS | {address: RECORDS[other], other: value}}
         yield "a record copied", {"records": RECORDS | {bytes(32): value}}
-    old = reader.read_records((FOLDER / "purged" / "records.bin").read_bytes())
-    yield "records of another generation", {"records": old}
-    header = (FOLDER / "purged" / "header.a").read_bytes()
+    yield "records of another generation", {"records": records_of(FOLDER / "purged")}
+    header = (FOLDER / "purged" / "store" / "header.a").read_bytes()
     yield "the header of another generation", {"header": header}
+
+
+# --- Journals -------------------------------------------------------------------------------------------------------------
+
+IN_USE = FOLDER / "in-use"
+ENGINE, JOURNAL = engine_of(IN_USE)
+BLOCK, MARK = 4096, bytes(32)
+HALF = (len(JOURNAL) - 2 * BLOCK) // 2
+STALE = "the store is older than its anchor"
+
+
+def numbers(at, data=JOURNAL):
+    """Returns epoch, number and bypassing batches of an entry, or of the slot that begins 8 bytes later."""
+    return reader.struct.unpack("<QQQ", data[at + 24 : at + 48])
+
+
+def entries(epoch):
+    """Returns where the entries of an epoch begin, in the file."""
+    start = 2 * BLOCK + epoch % 2 * HALF
+    found = [at for at in range(start, start + HALF, BLOCK) if JOURNAL[at : at + 4] == b"IJE1" and numbers(at)[0] == epoch]
+    assert len(found) >= 3, "the sample has too few entries"
+    return found
+
+
+def patched(fields, data=JOURNAL):
+    data = bytearray(data)
+    for at, part in fields.items():
+        data[at : at + len(part)] = part
+    return bytes(data)
+
+
+def with_crc(data, at):
+    """Mends the checksums of the slot or entry that begins here, as anybody can."""
+    if at < 2 * BLOCK:
+        return patched({at + 4092: zlib.crc32(data[at : at + 4092]).to_bytes(4, "little")}, data)
+    body = data[at + 128 : at + 128 + int.from_bytes(data[at + 4 : at + 8], "little")]
+    data = patched({at + 52: zlib.crc32(body).to_bytes(4, "little")}, data)
+    return patched({at + 124: zlib.crc32(data[at : at + 124]).to_bytes(4, "little")}, data)
+
+
+def mark_of(*position, journal=JOURNAL[16:32]):
+    return journal + reader.struct.pack("<QQQ", *position)
+
+
+def slot_of(*position, length=JOURNAL[12:16], journal=JOURNAL[16:32]):
+    block = JOURNAL[:12] + length + journal + reader.struct.pack("<QQQ", *position)
+    return with_crc(block.ljust(BLOCK, b"\0"), 0)
+
+
+def read_journal(engine=ENGINE, journal=JOURNAL):
+    """Reads the store in use. Returns its files."""
+    header = reader.Header((IN_USE / "store" / "header.a").read_bytes())
+    store = reader.Store(header, PASSPHRASE, reader.Journal(journal).apply(engine))
+    store.read()
+    store.check_anchor((IN_USE / "store" / "anchor").read_bytes())
+    return store.files
+
+
+def checkpointed(epoch, number, bypassed):
+    """Returns the engine after a checkpoint of this epoch, before the slot."""
+    changes, last = reader.Journal(JOURNAL).read_epoch(epoch, number, bypassed)
+    engine = {address: value for address, value in (ENGINE | changes).items() if value is not None}
+    return engine | {MARK: mark_of(epoch, last, bypassed)}, last
+
+
+def journals():
+    """Returns the cases that must be read, those that must be refused, and those that must be refused by the anchor alone."""
+    epoch, number, bypassed = reader.struct.unpack("<QQQ", ENGINE[MARK][16:])
+    slots = [numbers(8), numbers(BLOCK + 8)]
+    newest = (epoch % 2) * BLOCK
+    assert numbers(newest + 8)[:2] == (epoch, number) and max(slots)[0] == epoch
+    frozen, active = entries(epoch + 1), entries(epoch + 2)
+    assert numbers(frozen[0])[1] == number + 1 and numbers(active[0])[1] == numbers(frozen[-1])[1] + 1
+    ahead, last = checkpointed(epoch + 1, number, bypassed)
+    cut = reader.struct.unpack("<I", JOURNAL[active[-1] + 4 : active[-1] + 8])[0]
+    other = patched({newest: slot_of(epoch + 1, last, bypassed)}, JOURNAL)
+    moved = (epoch + 1) % 2 * BLOCK
+    after = patched({moved: slot_of(epoch + 1, last, bypassed)})
+    wiped = patched({frozen[0]: bytes(HALF)}, after)
+
+    read = [
+        ("as it was taken", {}),
+        ("the older slot damaged", {"journal": flipped(JOURNAL, (BLOCK - newest) + 20)}),
+        ("a checkpoint without its slot", {"engine": ahead}),
+        ("a checkpoint without its slot, and the half used again", {"engine": ahead, "journal": flipped(JOURNAL, frozen[1] + 9)}),
+        ("a checkpoint with its slot", {"engine": ahead, "journal": after}),
+        ("the newer slot damaged", {"engine": ahead, "journal": flipped(after, moved + 40)}),
+        ("the newer slot damaged, its half wiped", {"engine": ahead, "journal": flipped(wiped, moved + 40)}),
+        ("a byte that no entry uses", {"journal": flipped(JOURNAL, 2 * BLOCK + HALF - 1)}),
+        ("an entry after the last that was torn", {"journal": patched({active[-1] + BLOCK * -(-(128 + cut) // BLOCK): b"IJE1torn"})}),
+    ]
+    refused = [
+        ("both slots damaged", {"journal": flipped(flipped(JOURNAL, 20), BLOCK + 20)}),
+        ("the mark missing", {"engine": {key: ENGINE[key] for key in ENGINE if key != MARK}}),
+        ("a short mark", {"engine": ENGINE | {MARK: ENGINE[MARK][:-1]}}),
+        ("the mark of another journal", {"engine": ENGINE | {MARK: mark_of(epoch, number, bypassed, journal=b"another journal!")}}),
+        ("the mark of another day", {"engine": ENGINE | {MARK: mark_of(epoch, number + 1, bypassed)}}),
+        ("an older engine", {"engine": ENGINE | {MARK: mark_of(epoch - 1, number, bypassed)}}),
+        ("an older journal", {"engine": ENGINE | {MARK: mark_of(epoch + 2, number + 9, bypassed)}}),
+        ("a batch beside the journal lost", {"engine": ENGINE | {MARK: mark_of(epoch, number, bypassed + 1)}}),
+        ("a slot of another journal", {"journal": patched({newest: slot_of(epoch, number, bypassed, journal=b"another journal!")})}),
+        ("a slot of another length", {"journal": patched({newest: slot_of(epoch, number, bypassed, length=b"\x08\0\0\0")})}),
+        ("a slot with another number", {"journal": patched({newest: slot_of(epoch, number + 1, bypassed)})}),
+        ("the slot of another epoch", {"journal": other}),
+        ("a journal that is shorter", {"journal": JOURNAL[:-BLOCK]}),
+        ("a journal that is longer", {"journal": JOURNAL + bytes(BLOCK)}),
+        ("the journal of another store", {"journal": engine_of(FOLDER)[1]}),
+        ("an entry of a later epoch", {"journal": with_crc(patched({active[1] + 24: (epoch + 3).to_bytes(8, "little")}), active[1])}),
+        ("an entry that changes the mark", {"journal": with_crc(patched({frozen[1] + 128: MARK}), frozen[1])}),
+        ("an entry with a change too many", {"journal": with_crc(patched({frozen[1] + 48: b"\xff\0\0\0"}), frozen[1])}),
+    ]
+    for at in frozen + active[:-1]:
+        for field in (0, 4, 8, 24, 32, 40, 48, 52, 60, 124, 128, 162):
+            refused.append((f"byte {field} of the entry at {at}", {"journal": flipped(JOURNAL, at + field)}))
+        refused.append((f"the entry at {at} wiped", {"journal": patched({at: bytes(BLOCK)})}))
+        address = JOURNAL[at + 128 : at + 160]
+        forged = with_crc(flipped(JOURNAL, at + 162 + 41), at)
+        if int.from_bytes(JOURNAL[at + 160 : at + 162], "little") != 65535 and not superseded(at, address):
+            refused.append((f"a value in the entry at {at}, checksums mended", {"journal": forged}))
+    stale = [
+        ("the last entry damaged", {"journal": flipped(JOURNAL, active[-1] + 130)}),
+        ("the header of the last entry damaged", {"journal": flipped(JOURNAL, active[-1] + 30)}),
+        ("the last entry wiped", {"journal": patched({active[-1]: bytes(BLOCK)})}),
+        ("the journal emptied", {"journal": patched({2 * BLOCK: bytes(2 * HALF)})}),
+    ]
+    return read, refused, stale
+
+
+def superseded(at, address):
+    """Returns whether a later entry changes this address again."""
+    later = [place for half in (0, 1) for place in range(2 * BLOCK + half * HALF, 2 * BLOCK + (half + 1) * HALF, BLOCK)]
+    later = [place for place in later if JOURNAL[place : place + 4] == b"IJE1" and numbers(place)[1] > numbers(at)[1]]
+    for place in later:
+        length, count = (int.from_bytes(JOURNAL[place + field : place + field + 4], "little") for field in (4, 48))
+        if address in reader.Journal.changes(JOURNAL[place + 128 : place + 128 + length], count):
+            return True
+    return False
+
+
+def refusal(function, changed):
+    try:
+        function(**changed)
+    except reader.Bad as reason:
+        return str(reason)
+    return None
 
 
 def main():
@@ -80,13 +242,23 @@ def main():
     read(header=one_ahead(HEADER[4032:4048]))
     count = 0
     for what, changed in cases():
-        try:
-            read(**changed)
-        except reader.Bad:
-            count += 1
-            continue
-        sys.exit(f"the reader accepts {what}")
-    print(f"{count} damaged stores refused")
+        if not refusal(read, changed):
+            sys.exit(f"the reader accepts {what}")
+        count += 1
+    files = read_journal()
+    accepted, refused, stale = journals()
+    for what, changed in accepted:
+        if read_journal(**changed) != files:
+            sys.exit(f"the reader reads other files from {what}")
+    for what, changed in refused:
+        reason = refusal(read_journal, changed)
+        if not reason or reason == STALE:
+            sys.exit(f"the reader accepts {what}: {reason}")
+    for what, changed in stale:
+        reason = refusal(read_journal, changed)
+        if reason != STALE:
+            sys.exit(f"{what} is not refused as older than the anchor: {reason}")
+    print(f"{count} damaged stores and {len(refused) + len(stale)} damaged journals refused, {len(accepted)} crashes read")
 
 
 if __name__ == "__main__":

@@ -20,10 +20,10 @@ fi
 sample=$(mktemp -d)
 trap 'rm -rf "$sample"' EXIT
 
-compare() { # what, folder of header and anchor, folder of records and files, passphrase
-  "$python" "$reader/inmost_reader.py" --header "$2/header.a" --records "$3/records.bin" --anchor "$2/anchor" \
-    --passphrase-file "$4" > "$sample/read.json"
-  "$python" - "$1" "$sample/read.json" "$3/files.json" <<'PYTHON'
+compare() { # what, folder of the store with its records and files, passphrase
+  "$python" "$reader/inmost_reader.py" --header "$2/store/header.a" --records "$2/records.bin" \
+    --journal "$2"/store/gen-*/journal --anchor "$2/store/anchor" --passphrase-file "$3" > "$sample/read.json"
+  "$python" - "$1" "$sample/read.json" "$2/files.json" <<'PYTHON'
 import json, sys
 what, read, expected = sys.argv[1], *(json.load(open(path)) for path in sys.argv[2:])
 if read != expected:
@@ -35,11 +35,18 @@ PYTHON
 "$python" "$reader/example.py"
 echo "docs/FORMAT.md: the example store is as described"
 
-INMOST_SAMPLE=$sample/new cargo test --quiet --package inmost --lib -- --ignored --exact \
-  vfs::samples::write_the_store_for_the_independent_reader > "$sample/log" 2>&1 || { cat "$sample/log"; exit 1; }
-compare "a store after many changes" "$sample/new" "$sample/new" "$sample/new/passphrase"
-compare "the same after a purge" "$sample/new/purged" "$sample/new/purged" "$sample/new/passphrase"
-for version in tests/golden/v*/; do
-  compare "$version" "$version/store" "$version" "$version/passphrase"
+new=$sample/new
+make() { # arguments that choose the test target, name of the test
+  INMOST_SAMPLE=$new cargo test --quiet --package inmost "${@:1:$#-1}" -- --ignored --exact "${@: -1}" \
+    > "$sample/log" 2>&1 || { cat "$sample/log"; exit 1; }
+}
+make --lib vfs::samples::write_the_store_for_the_independent_reader
+make --test store samples::write_the_records_of_the_samples_and_a_store_in_use
+compare "a store after many changes" "$new" "$new/passphrase"
+compare "the same after a purge" "$new/purged" "$new/passphrase"
+compare "a store in use" "$new/in-use" "$new/passphrase"
+for version in tests/golden/v*; do
+  compare "$version" "$version" "$version/passphrase"
+  compare "$version/in-use" "$version/in-use" "$version/in-use/passphrase"
 done
-"$python" "$reader/refusals.py" "$sample/new"
+"$python" "$reader/refusals.py" "$new"

@@ -1,4 +1,5 @@
-//! Tests that a stored example of every released format opens and contains its files.
+//! Tests that stored examples of every released format open and contain their files: a store that was locked, and one whose last
+//! commits are in its journal.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,17 +8,18 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use inmost::{AnchorStatus, EntryKind, Passphrase, Session, Vault};
 use serde_json::{Value, json};
 
+/// The folders of all stores. `in-use` is the store that was not locked.
 fn golden() -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
     let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     let mut versions: Vec<PathBuf> = entries.filter(|path| path.is_dir()).collect();
     versions.sort();
     assert!(!versions.is_empty());
-    versions
+    versions.into_iter().flat_map(|version| [version.join("in-use"), version]).collect()
 }
 
-fn copy(from: &Path, to: &Path) {
-    fs::create_dir(to).unwrap();
+pub(super) fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
     for entry in fs::read_dir(from).unwrap() {
         let path = entry.unwrap().path();
         let to = to.join(path.file_name().unwrap());
@@ -52,7 +54,7 @@ fn walk(session: &Session, folder: &str, files: &mut Vec<Value>) {
     }
 }
 
-fn files(session: &Session) -> Vec<Value> {
+pub(super) fn files(session: &Session) -> Vec<Value> {
     let mut files = Vec::new();
     walk(session, "/memories", &mut files);
     files

@@ -13,5 +13,6 @@ mod engines;
 mod golden;
 mod linearizable;
 mod rewrite;
+mod samples;
 mod security_page;
 mod unlocked_store;

@@ -29,6 +29,9 @@ use std::time::Duration;
 
 use self::anchor::AnchorFile;
 use self::ballast::Ballast;
+#[cfg(feature = "testing")]
+#[doc(hidden)]
+pub use self::journal::in_memory::JournalInMemory;
 use self::journal::{JournaledEngine, OpenEngine, Tuning};
 use self::lock::Lock;
 #[cfg(feature = "redb")]

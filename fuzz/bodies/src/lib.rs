@@ -19,6 +19,7 @@ mod call;
 mod entries;
 mod header;
 mod input;
+mod journal;
 mod model;
 mod naive;
 mod nodes;
@@ -40,10 +41,11 @@ pub use stateful::Scenario;
 pub type Target = (&'static str, fn(&[u8]));
 
 /// All targets.
-pub const TARGETS: [Target; 10] = [
+pub const TARGETS: [Target; 11] = [
     ("call", call),
     ("entries", entries),
     ("header", header),
+    ("journal", journal),
     ("model", model),
     ("path", path),
     ("record", record),
@@ -66,6 +68,11 @@ pub fn entries(data: &[u8]) {
 /// Parses and unlocks a modified or shortened header, with or without a matching checksum and MAC.
 pub fn header(data: &[u8]) {
     header::run(data);
+}
+
+/// Opens a modified journal, with or without matching checksums.
+pub fn journal(data: &[u8]) {
+    journal::run(data);
 }
 
 /// Compares operations on a store, with crashes and reopenings, with a model of the contract.

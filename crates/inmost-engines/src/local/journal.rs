@@ -22,6 +22,8 @@
 //! While the journal holds entries, the engine alone is not the store.
 
 mod checkpoint;
+#[cfg(feature = "testing")]
+pub(super) mod in_memory;
 mod layout;
 mod medium;
 mod opening;
@@ -132,7 +134,11 @@ impl Engine for JournaledEngine {
             if found != *expected {
                 return Err(StorageError::Conflict);
             }
-            writer.filling &= expected.is_none();
+            if writer.filling && expected.is_some() {
+                // No entry may be durable before the records that it builds on.
+                shared.changed(shared.with_engine(|engine| engine.sync()))?;
+                writer.filling = false;
+            }
         }
         if writer.filling {
             return shared.changed(shared.with_engine(|engine| engine.apply(batch)));

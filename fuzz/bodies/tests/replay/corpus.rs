@@ -50,7 +50,7 @@ macro_rules! replays {
     };
 }
 
-replays! { call entries header model path record render rope tamper tree }
+replays! { call entries header journal model path record render rope tamper tree }
 
 #[test]
 fn every_target_is_replayed_and_every_folder_has_a_target() {

@@ -11,6 +11,8 @@ use inmost_storage::{Batch, Engine, StorageError};
 pub(super) struct Checkpointer {
     /// The last epoch and entry that the engine has, durably, and that a slot names.
     pub(super) stored: Position,
+    /// Whether that slot is known to be durable. A slot that an opening has found may be in the page cache only.
+    pub(super) is_slot_durable: bool,
     /// Batches written since the engine was opened.
     pub(super) batches: u32,
     /// Whether the last checkpoint found no room on the disk.
@@ -42,19 +44,29 @@ impl Shared {
         let stored = Position { bypassed: turn.stored.bypassed, ..frozen.position };
         let batches = batches_of(frozen, self.tuning.batch_records, (&self.id, &stored));
         let count = u32::try_from(batches.len()).unwrap_or(u32::MAX);
+        if !turn.is_slot_durable {
+            // Else a power cut between the mark and its slot could leave the mark two epochs ahead of the slots.
+            self.write_slot(turn.stored)?;
+            self.medium.sync()?;
+            turn.is_slot_durable = true;
+        }
         if !self.with_room(|| self.write_batches(&batches))? {
             return Ok(false);
         }
         turn.batches = turn.batches.saturating_add(count);
         // Before this is durable, the half must not be used again: the engine's mark alone may come from a sync that
         // failed and left its pages in memory.
-        let slot = Slot { id: self.id, half_blocks: self.half_blocks, stored };
-        self.medium.write_at(slot.place() * layout::BLOCK, &slot.encode())?;
+        self.write_slot(stored)?;
         if !turn.closing {
             self.medium.sync()?;
         }
         turn.stored = stored;
         Ok(true)
+    }
+
+    fn write_slot(&self, stored: Position) -> Result<(), StorageError> {
+        let slot = Slot { id: self.id, half_blocks: self.half_blocks, stored };
+        Ok(self.medium.write_at(slot.place() * layout::BLOCK, &slot.encode())?)
     }
 
     fn write_batches(&self, batches: &[Batch]) -> Result<(), StorageError> {
@@ -104,9 +116,14 @@ impl Shared {
         let found = replay::replay([halves.0, halves.1], &self.id, &turn.stored)
             .map_err(|replay::Damage(what)| damaged(what))?;
         let layers = read(&self.layers);
-        let frozen = layers.frozen.as_ref().map(|frozen| &frozen.changes.changes);
-        let is_same = found.active.changes == layers.active.changes
-            && found.frozen.as_ref().map(|epoch| &epoch.changes) == frozen;
+        let held = [layers.frozen.as_ref().map(|it| &it.changes.changes), Some(&layers.active)];
+        let stored = [found.frozen.as_ref().map(|it| &it.changes), Some(&found.active.changes)];
+        // An epoch without entries has left nothing in the journal: there the one before it may still be the last.
+        let is_same = held
+            .into_iter()
+            .flatten()
+            .filter(|it| !it.is_empty())
+            .eq(stored.into_iter().flatten().filter(|it| !it.is_empty()));
         let is_whole = found.position.sequence == writer.position.sequence;
         if is_same && is_whole {
             Ok(())

@@ -176,7 +176,7 @@ pub(super) fn decode_header(bytes: &[u8], id: &JournalId) -> Option<EntryHeader>
     (of_this_journal && body_bytes <= number(BODY_BYTES_MAX)).then_some(header)
 }
 
-/// Reads the changes of the entry that begins with these bytes; `None` if it is torn or damaged.
+/// Reads the changes of the entry that begins with these bytes; `None` if it is torn or damaged, or no commit writes it.
 pub(super) fn decode_changes(header: &EntryHeader, bytes: &[u8]) -> Option<Layer> {
     let end = HEADER.checked_add(usize::try_from(header.body_bytes).ok()?)?;
     let body = bytes.get(HEADER..end)?;
@@ -185,8 +185,14 @@ pub(super) fn decode_changes(header: &EntryHeader, bytes: &[u8]) -> Option<Layer
     }
     let mut body = Reader(body);
     let mut changes = Layer::new();
+    // Every address is above the one before, and the first one above that of the mark: an entry that changed the mark
+    // would separate the engine from its journal.
+    let mut last = MARK;
     for _ in 0..header.changes {
         let address = Address(body.take()?);
+        if address <= std::mem::replace(&mut last, address) {
+            return None;
+        }
         let value = match u16::from_le_bytes(body.take()?) {
             REMOVED => None,
             length => Some(body.take_slice(usize::from(length))?.to_vec()),
@@ -196,7 +202,7 @@ pub(super) fn decode_changes(header: &EntryHeader, bytes: &[u8]) -> Option<Layer
         }
         changes.insert(address, value);
     }
-    body.0.is_empty().then_some(changes)
+    (body.0.is_empty() && !changes.is_empty()).then_some(changes)
 }
 
 /// The address of the mark, a record in the engine that says how far the engine is. An address is a keyed hash, so no

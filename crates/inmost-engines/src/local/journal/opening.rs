@@ -139,6 +139,7 @@ impl JournaledEngine {
             writer: Mutex::new(writer),
             checkpointer: Mutex::new(Checkpointer {
                 stored,
+                is_slot_durable: filling,
                 batches: 0,
                 stuck: false,
                 closing: false,
@@ -227,12 +228,8 @@ fn replay_from(
     if mark.epoch == stored.epoch {
         return Ok((stored, found.map_err(of_damage)?));
     }
-    let has_whole_epoch = |found: &Replay| {
-        let end = found.frozen.as_ref().map_or(&found.position, |_| &found.frozen_position);
-        end.sequence == mark.sequence
-    };
-    match found {
-        Ok(found) if has_whole_epoch(&found) => Ok((stored, found)),
+    match found.map(Replay::freeze_first) {
+        Ok(found) if found.frozen_position.sequence == mark.sequence => Ok((stored, found)),
         // The half was wiped or used again, so this mark was durable and only its slot is damaged.
         _ => Ok((*mark, replay(halves, &slot.id, mark).map_err(of_damage)?)),
     }

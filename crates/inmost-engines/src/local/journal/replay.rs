@@ -35,6 +35,20 @@ pub(super) struct Replay {
     pub(super) frozen_position: Position,
 }
 
+impl Replay {
+    /// Ends the first epoch, as the writer had before it wrote a mark of it to the engine. No commit may be appended to an
+    /// epoch that a mark names: the next opening would take it for a part of what the engine has.
+    pub(super) fn freeze_first(self) -> Self {
+        if self.frozen.is_some() {
+            return self;
+        }
+        let frozen_position = self.position;
+        let position =
+            Position { epoch: frozen_position.epoch.saturating_add(1), ..frozen_position };
+        Self { frozen: Some(self.active), active: Epoch::default(), position, frozen_position }
+    }
+}
+
 /// A journal that lost an acknowledged entry, or does not belong to its engine.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Damage(pub(super) &'static str);
@@ -123,12 +137,14 @@ impl<'b> Walk<'b> {
         if header.epoch != self.epoch || header.sequence != position.sequence.saturating_add(1) {
             return Ok(None);
         }
-        // The engine must hold exactly the batches that had bypassed the journal when this entry was written.
+        let bytes = self.half.get(at..at.saturating_add(header.padded())).unwrap_or_default();
+        let Some(changes) = decode_changes(header, bytes) else { return Ok(None) };
+        // The engine must hold exactly the batches that had bypassed the journal when this entry was written. A torn entry
+        // does not count: it stays where it is while the next batch bypasses the journal.
         if header.bypassed != position.bypassed {
             return Err(Damage(OLDER_ENGINE));
         }
-        let bytes = self.half.get(at..at.saturating_add(header.padded())).unwrap_or_default();
-        Ok(decode_changes(header, bytes).map(|changes| (*header, changes)))
+        Ok(Some((*header, changes)))
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod disk;
 mod faults;
+mod openings;
 mod replaying;
 
 use std::collections::BTreeMap;

@@ -83,3 +83,30 @@ fn a_mark_reads_back_for_its_journal_only() {
     assert_eq!(decode_mark(&mark[1..], &ID), None);
     assert_eq!(decode_mark(&[mark.as_slice(), &[0]].concat(), &ID), None);
 }
+
+#[test]
+fn an_entry_that_no_commit_writes_is_none() {
+    let read = |changes: &[(u8, Change)]| {
+        // The layout's own writer sorts, so the addresses are changed behind it.
+        let layer = (1..).zip(changes).map(|(at, it)| (Address([at; 32]), it.1.clone())).collect();
+        let mut bytes = Vec::new();
+        encode_entry(&mut bytes, &ID, &PLACE, None, &layer);
+        let mut at = HEADER;
+        for (address, value) in changes {
+            bytes[at..at + 32].fill(*address);
+            at += CHANGE + value.as_ref().map_or(0, Vec::len);
+        }
+        let checksum = crc32fast::hash(&bytes[HEADER..at]).to_le_bytes();
+        bytes[52..56].copy_from_slice(&checksum);
+        let checksum = crc32fast::hash(&bytes[..HEADER - CHECKSUM]).to_le_bytes();
+        bytes[HEADER - CHECKSUM..HEADER].copy_from_slice(&checksum);
+        decode_changes(&decode_header(&bytes, &ID).unwrap(), &bytes)
+    };
+    let value = || Some(vec![5; 3]);
+    assert!(read(&[(4, value()), (5, None)]).is_some());
+    assert_eq!(read(&[(0, value()), (5, None)]), None, "the mark");
+    assert_eq!(read(&[(0, None)]), None, "the mark removed");
+    assert_eq!(read(&[(5, value()), (5, None)]), None, "an address twice");
+    assert_eq!(read(&[(5, value()), (4, None)]), None, "another order");
+    assert_eq!(read(&[]), None, "no change");
+}

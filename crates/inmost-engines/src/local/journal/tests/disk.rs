@@ -15,15 +15,15 @@ pub(crate) struct Disk(Arc<Mutex<State>>, Faults);
 #[derive(Clone)]
 struct State {
     durable: Vec<u8>,
-    /// Written, not synced.
+    /// What is read: with all writes, those whose sync failed included.
+    cached: Vec<u8>,
+    /// Written, not synced. After a failed sync this is empty: what was written can be read, but no later sync writes it.
     dirty: Vec<(usize, Vec<u8>)>,
-    /// Written, and then a sync failed: still readable, but no later sync writes it.
-    lost: Vec<(usize, Vec<u8>)>,
 }
 
 impl Disk {
     pub(crate) fn new(bytes: Vec<u8>, faults: &Faults) -> Self {
-        let state = State { durable: bytes, dirty: Vec::new(), lost: Vec::new() };
+        let state = State { cached: bytes.clone(), durable: bytes, dirty: Vec::new() };
         Self(Arc::new(Mutex::new(state)), faults.clone())
     }
 
@@ -35,9 +35,14 @@ impl Disk {
         Self(Arc::new(Mutex::new(self.state().clone())), faults.clone())
     }
 
-    /// Changes the durable bytes behind the journal's back.
+    /// Changes bytes behind the journal's back. There must be no unsynced ones.
     pub(crate) fn tamper<T>(&self, change: impl FnOnce(&mut Vec<u8>) -> T) -> T {
-        change(&mut self.state().durable)
+        let mut guard = self.state();
+        let state = &mut *guard;
+        assert!(state.durable == state.cached);
+        let changed = change(&mut state.durable);
+        state.cached.clone_from(&state.durable);
+        changed
     }
 
     /// Forgets unsynced writes, sector by sector: none, all or some of them, in any order.
@@ -56,23 +61,20 @@ impl Disk {
                 state.durable[offset..offset + sector.len()].copy_from_slice(&sector);
             }
         }
-        state.lost.clear();
+        state.cached = state.durable.clone();
     }
 }
 
 impl Medium for Disk {
     fn read(&self) -> io::Result<Vec<u8>> {
-        let state = self.state();
-        let mut bytes = state.durable.clone();
-        for (offset, written) in state.lost.iter().chain(&state.dirty) {
-            bytes[*offset..offset + written.len()].copy_from_slice(written);
-        }
-        Ok(bytes)
+        Ok(self.state().cached.clone())
     }
 
     fn write_at(&self, offset: usize, bytes: &[u8]) -> io::Result<()> {
         let write = || {
-            self.state().dirty.push((offset, bytes.to_vec()));
+            let mut state = self.state();
+            state.cached[offset..offset + bytes.len()].copy_from_slice(bytes);
+            state.dirty.push((offset, bytes.to_vec()));
             Ok(())
         };
         self.1.run(write).map_err(io_error)
@@ -88,9 +90,7 @@ impl Medium for Disk {
         };
         let synced = self.1.run(sync).map_err(io_error);
         if synced.is_err() {
-            let mut state = self.state();
-            let dirty = std::mem::take(&mut state.dirty);
-            state.lost.extend(dirty);
+            self.state().dirty.clear();
         }
         synced
     }

@@ -1,0 +1,139 @@
+//! Crashes after crashes: what one opening leaves is right for the next one.
+
+use super::*;
+use crate::faulty::Fault;
+
+#[test]
+fn no_series_of_crashes_loses_or_tears_an_acknowledged_commit() {
+    for seed in 0..400 {
+        let mut random = Random::new(70_000 + seed);
+        let mut world = World::new();
+        let mut writing = Writing::new();
+        drop(world.create().unwrap());
+        for crash in 0..12 {
+            let context = format!("seed {seed}, crash {crash}");
+            world.faults.set(world.faults.operations() + 1 + random.below(30), Fault::Stopped);
+            match world.open() {
+                Err(StorageError::Corrupt(what)) => panic!("{context}: {what}"),
+                Err(_) => {}
+                Ok(engine) => {
+                    writing.check(&engine, &context);
+                    let commits = u32::try_from(random.below(12)).unwrap();
+                    let ended = writing.run(&engine, commits, &mut random);
+                    if ended.is_ok() && random.below(2) == 0 {
+                        let _ = Box::new(engine).close();
+                    }
+                }
+            }
+            if random.below(3) > 0 {
+                world.cut_power(&mut random);
+            }
+            world = world.duplicate();
+        }
+        writing.check(&world.open().unwrap(), &format!("seed {seed}"));
+    }
+}
+
+/// A batch that replaces the root.
+fn small(state: &Records, value: &[u8]) -> Batch {
+    let expect = Some((ROOT, state.get(&ROOT).cloned()));
+    Batch { expect, puts: vec![(ROOT, value.to_vec())], deletes: Vec::new() }
+}
+
+/// A batch with too many records for an entry.
+fn large(state: &Records) -> Batch {
+    let mut batch = small(state, b"large");
+    batch.puts.extend((1..=24).map(|byte| (Address([byte; 32]), vec![byte; 9])));
+    batch
+}
+
+/// A journal that nothing but crashes has ended, with two commits.
+fn begun() -> (World, Writing) {
+    let world = World::new();
+    let mut writing = Writing::new();
+    let engine = world.create().unwrap();
+    for value in [b"one", b"two"] {
+        let batch = small(&writing.acknowledged, value);
+        writing.commit(&engine, &batch).unwrap();
+    }
+    (world, writing)
+}
+
+/// The crash came between the mark in the engine and the slot in the journal. The next commits were appended to the epoch
+/// that the mark names, and the opening after that took the mark's word for it that the engine has them.
+#[test]
+fn a_commit_after_a_crash_between_mark_and_slot_is_found() {
+    let (world, mut writing) = begun();
+    let mark = |world: &World| world.memory.with_records(1, |records| records[&MARK].clone());
+    let before = mark(&world);
+    let crashed = (1..20).find_map(|operation| {
+        let world = world.duplicate();
+        let engine = world.open().unwrap();
+        world.faults.set(world.faults.operations() + operation, Fault::Stopped);
+        Box::new(engine).close().unwrap_err();
+        let slot = world.disk.tamper(|bytes| bytes[layout::BLOCK + 32]);
+        (mark(&world) != before && slot == 0).then_some(world)
+    });
+    let world = crashed.unwrap().duplicate();
+    let engine = world.open().unwrap();
+    let batch = small(&writing.acknowledged, b"three");
+    writing.commit(&engine, &batch).unwrap();
+    drop(engine);
+    writing.check(&world.open().unwrap(), "after the second crash");
+}
+
+/// The header of a torn entry stays in the journal. It named fewer batches beside the journal than the mark, when the next
+/// commit was one, and the opening after that took the store for one of two days.
+#[test]
+fn a_torn_entry_before_a_batch_that_bypasses_the_journal_is_no_damage() {
+    let (world, mut writing) = begun();
+    Box::new(world.open().unwrap()).close().unwrap();
+    let engine = world.open().unwrap();
+    let batch = small(&writing.acknowledged, b"torn");
+    writing.commit(&engine, &batch).unwrap();
+    drop(engine);
+    let half = layout::SLOTS_BYTES;
+    world.disk.tamper(|bytes| bytes[half + 128] ^= 1);
+    writing.acknowledged = {
+        let engine = world.open().unwrap();
+        let found: Records = engine.scan(None, usize::MAX).unwrap().into_iter().collect();
+        assert_eq!(found[&ROOT], b"two");
+        let mut writing = Writing { acknowledged: found, under_way: None };
+        let batch = large(&writing.acknowledged);
+        writing.commit(&engine, &batch).unwrap();
+        engine.verify().unwrap();
+        writing.acknowledged
+    };
+    writing.check(&world.open().unwrap(), "after the batch");
+}
+
+/// On a full disk, the epoch that waits for its checkpoint is the last one in the journal, and the next one has no entry.
+#[test]
+fn an_open_journal_that_waits_for_room_is_not_damaged() {
+    let (world, mut writing) = begun();
+    let engine = world.open().unwrap();
+    world.faults.set_error(|| StorageError::Full);
+    // The third change is the first one of the engine, after those of the slot.
+    world.faults.set(world.faults.operations() + 3, Fault::Refused);
+    let drained = engine.shared.drain(&mut lock(&engine.shared.writer));
+    assert!(matches!(drained, Err(StorageError::Full)));
+    writing.check(&engine, "waiting");
+    drop(engine);
+    writing.check(&world.open().unwrap(), "opened again");
+}
+
+/// The records of a new generation go to the engine, and the first commit on them to the journal.
+#[test]
+fn the_first_entry_is_not_durable_before_the_records_under_it() {
+    let world = World::new();
+    let engine = world.create().unwrap();
+    let filling = Batch { expect: Some((ROOT, None)), ..large(&Records::new()) };
+    engine.apply(&filling).unwrap();
+    let filled: Records = filling.puts.into_iter().collect();
+    engine.apply(&small(&filled, b"new")).unwrap();
+    engine.sync().unwrap();
+    drop(engine);
+    world.memory.crash();
+    let engine = world.open().unwrap();
+    assert_eq!(engine.scan(None, 99).unwrap().len(), 25);
+}

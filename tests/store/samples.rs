@@ -1,0 +1,131 @@
+//! Sample stores for other readers, second part: what the engines hold, and a store in use.
+//!
+//! Scripts under tests/ run this after the tests of `src/vfs/samples.rs`, with the same output folder. The records are those of
+//! the bare engine, with the mark of the journal, because that is what another reader finds.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use inmost::{KdfCost, Passphrase, Session, Vault, VaultOptions};
+
+use crate::golden;
+
+#[test]
+#[ignore = "run by tests/reader/run.sh and tests/golden/make.sh"]
+fn write_the_records_of_the_samples_and_a_store_in_use() {
+    let sample = std::env::var_os("INMOST_SAMPLE").expect("INMOST_SAMPLE names a folder");
+    let sample = Path::new(&sample);
+    let in_use = sample.join("in-use");
+    fs::create_dir(&in_use).unwrap();
+    fs::copy(sample.join("passphrase"), in_use.join("passphrase")).unwrap();
+    let has_both = (0..TRIES).any(|_| write_a_store_in_use(&in_use));
+    assert!(has_both, "every checkpoint was faster than the copy");
+    for folder in [sample, &sample.join("purged"), &in_use] {
+        if folder.join("store").is_dir() {
+            write_records(folder);
+        }
+    }
+}
+
+/// Writes `records.bin`: everything in the engine of the store in this folder.
+fn write_records(folder: &Path) {
+    let mut records = Vec::new();
+    for (address, value) in engine_of(&folder.join("store")) {
+        records.extend(address);
+        records.extend(u16::try_from(value.len()).unwrap().to_le_bytes());
+        records.extend(value);
+    }
+    fs::write(folder.join("records.bin"), records).unwrap();
+}
+
+/// What sled holds, the mark included. It is opened on a copy, because it changes its files.
+fn engine_of(store: &Path) -> Vec<(Vec<u8>, Vec<u8>)> {
+    let copied = tempfile::tempdir().unwrap();
+    let folder = copied.path().join("copy");
+    golden::copy(&generation_of(store), &folder);
+    let config = sled::Config::new().segment_size(2 << 20).path(folder).flush_every_ms(None);
+    let db = config.open().unwrap();
+    db.iter().map(|it| it.unwrap()).map(|(key, value)| (key.to_vec(), value.to_vec())).collect()
+}
+
+fn generation_of(store: &Path) -> PathBuf {
+    let mut entries = fs::read_dir(store).unwrap().map(|entry| entry.unwrap().path());
+    entries.find(|path| path.is_dir()).unwrap()
+}
+
+/// Writes a store as a killed process leaves it, with entries in both halves of its journal. Returns `false` if a
+/// checkpoint was faster.
+fn write_a_store_in_use(folder: &Path) -> bool {
+    let taken = folder.join("store");
+    let _ = fs::remove_dir_all(&taken);
+    let used = tempfile::tempdir().unwrap();
+    let store = used.path().join("store");
+    let passphrase = fs::read_to_string(folder.join("passphrase")).unwrap();
+    let passphrase = Passphrase::new(&passphrase).unwrap();
+    let options = VaultOptions::new().kdf_cost(KdfCost::new(19 << 10, 2, 1));
+    let session = options.create(&store, &passphrase).unwrap();
+    for path in ["stays.md", "goes.md", "folder/changes.md"] {
+        session.files().write(&format!("/memories/{path}"), path).unwrap();
+    }
+    // Leaves a small log.
+    session.purge().unwrap();
+    // The first checkpoint, when the store is locked.
+    session.files().write("/memories/before.md", "the first entry").unwrap();
+    session.lock();
+    // The engine has nothing of what follows until a checkpoint.
+    let used_generation = generation_of(&store);
+    let generation = taken.join(used_generation.file_name().unwrap());
+    golden::copy(&used_generation, &generation);
+
+    let session = Vault::open(&store).unwrap().unlock(&passphrase).unwrap();
+    let bytes = (0..COMMITS).find_map(|number| {
+        commit(&session, number);
+        let bytes = fs::read(used_generation.join("journal")).unwrap();
+        let is_enough = halves(&bytes).into_iter().all(|half| entries_in(half) >= ENTRIES);
+        is_enough.then_some(bytes)
+    });
+    let Some(bytes) = bytes else { return false };
+    for name in ["header.a", "header.b", "anchor"] {
+        fs::copy(store.join(name), taken.join(name)).unwrap();
+    }
+    fs::write(generation.join("journal"), &bytes).unwrap();
+    let files = serde_json::to_string_pretty(&golden::files(&session)).unwrap();
+    fs::write(folder.join("files.json"), files + "\n").unwrap();
+    session.lock();
+    let engine = engine_of(&taken);
+    let mark = &engine.iter().find(|(address, _)| *address == [0; 32]).unwrap().1;
+    // If the checkpoint was complete, the slot and the bytes of the engine differ.
+    epoch(&mark[16..]) == epoch(&bytes[32..]).max(epoch(&bytes[4_096 + 32..]))
+}
+
+/// A change of each kind: an entry is written, replaced and removed.
+fn commit(session: &Session, number: usize) {
+    let files = session.files();
+    let text = format!("text {number}\n").repeat(60 * (number % 3));
+    files.write(&format!("/memories/folder {}/{number}.md", number % 9), &text).unwrap();
+    match number {
+        5 => files.remove("/memories/goes.md").unwrap(),
+        6 => files.rename("/memories/folder 3/3.md", "/memories/moved.md").unwrap(),
+        7 => files.write("/memories/folder/changes.md", &"changed\n".repeat(900)).unwrap(),
+        _ => {}
+    }
+}
+
+fn halves(journal: &[u8]) -> [&[u8]; 2] {
+    let halves = &journal[8_192..];
+    halves.split_at(halves.len() / 2).into()
+}
+
+fn entries_in(half: &[u8]) -> usize {
+    half.chunks(4_096).filter(|block| block.starts_with(b"IJE1")).count()
+}
+
+fn epoch(bytes: &[u8]) -> u64 {
+    u64::from_le_bytes(bytes[..8].try_into().unwrap())
+}
+
+/// More than fill one half of a journal.
+const COMMITS: usize = 120;
+/// The least entries in each half.
+const ENTRIES: usize = 3;
+const TRIES: usize = 50;

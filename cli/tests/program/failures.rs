@@ -127,10 +127,12 @@ fn an_unknown_format_flag_or_engine_is_15() {
 #[test]
 fn a_rolled_back_store_is_16() {
     let place = Place::with_files(&[("/memories/a", "old")]);
-    let log = place.store().join("gen-0000000000000001/db");
-    let before = fs::read(&log).unwrap();
+    let files = ["db", "journal"].map(|name| place.store().join("gen-0000000000000001").join(name));
+    let before = files.clone().map(|file| fs::read(file).unwrap());
     place.run(["write", "/memories/a"], "new").expect(0);
-    fs::write(&log, before).unwrap();
+    for (file, before) in files.iter().zip(before) {
+        fs::write(file, before).unwrap();
+    }
     place.run(["cat", "/memories/a"], "").expect_failure(16, "rolled back");
 }
 

@@ -222,9 +222,10 @@ fn replay_from(
     if mark.epoch == stored.epoch {
         return Ok((stored, found.map_err(of_damage)?));
     }
+    // More than the mark names is whole too: a crash between mark and slot makes the next opening append to this epoch.
     let has_whole_epoch = |found: &Replay| {
         let end = found.frozen.as_ref().map_or(&found.position, |_| &found.frozen_position);
-        end.sequence == mark.sequence
+        end.sequence >= mark.sequence
     };
     match found {
         Ok(found) if has_whole_epoch(&found) => Ok((stored, found)),

@@ -49,6 +49,11 @@ fn no_power_cut_loses_or_tears_an_acknowledged_commit() {
             // The store goes on, and is right after a clean end too.
             writing.run(&engine, 5, &mut random).unwrap();
             writing.check(&engine, &context);
+            // So does one that loses power soon after it was recovered.
+            drop(engine);
+            world.cut_power(&mut random);
+            let engine = world.open().unwrap_or_else(|error| panic!("{context}: {error}"));
+            writing.check(&engine, &format!("{context}, again"));
             Box::new(engine).close().unwrap();
             writing.check(&world.open().unwrap(), &context);
             states += 1;

@@ -124,6 +124,37 @@ fn a_checkpoint_on_a_full_disk_uses_the_ballast_and_no_commit_notices() {
 }
 
 #[test]
+fn nothing_that_the_engine_refuses_for_lack_of_room_is_noticed() {
+    let folder = tempfile::tempdir().unwrap();
+    for operation in 1.. {
+        let ballast = Ballast::of(folder.path());
+        ballast.make().unwrap();
+        let mut world = World::with_ballast(ballast);
+        // Only the engine fails: the journal needs no room.
+        world.disk = world.disk.duplicate(&Faults::new());
+        world.faults.set_error(|| StorageError::Full);
+        let engine = world.create().unwrap();
+        let mut writing = Writing::new();
+        let context = format!("operation {operation}");
+        let mut random = Random::new(400 + operation);
+        // The first commit of a generation has no journal yet.
+        writing.run(&engine, 1, &mut random).unwrap();
+        let refused = world.faults.operations() + operation;
+        world.faults.set(refused, Fault::Refused);
+        writing
+            .run(&engine, COMMITS, &mut random)
+            .unwrap_or_else(|error| panic!("{context}: {error}"));
+        writing.check(&engine, &context);
+        if world.faults.operations() < refused {
+            assert!(operation > 30, "{context}");
+            return;
+        }
+        drop(engine);
+        writing.check(&world.open().unwrap(), &context);
+    }
+}
+
+#[test]
 fn without_a_ballast_a_full_disk_loses_nothing_either() {
     for seed in 300..303 {
         for operation in operations_of(seed) {

@@ -133,9 +133,7 @@ impl Session {
         let number = queue.number;
         drop(queue);
         if matches!(applied, Err(StoreError::DiskFull)) {
-            // Its calls fail, each with this reason. Nothing has changed, so the session goes on.
-            lock(&self.shared.progress).refused.insert(number.saturating_sub(1), calls);
-            self.publish(number);
+            self.refuse(number, calls);
             return Ok(());
         }
         applied?;
@@ -179,6 +177,15 @@ impl Session {
             })
         };
         synced.map_err(|error| self.halt(error))
+    }
+
+    /// Ends the group before this number, for which the disk has no room: its calls fail, each with this reason. Nothing
+    /// has changed, so the session goes on.
+    fn refuse(&self, number: u64, calls: usize) {
+        if calls > 0 {
+            lock(&self.shared.progress).refused.insert(number.saturating_sub(1), calls);
+        }
+        self.publish(number);
     }
 
     /// Wakes the threads that wait for a group before this number.
@@ -290,8 +297,13 @@ impl Exclusive<'_> {
         if self.queue.group.is_empty() {
             return Ok(());
         }
-        self.session.shared.commit_delay.close();
-        self.session.apply(&mut self.queue)?;
+        let calls = self.session.shared.commit_delay.close();
+        let applied = self.session.apply(&mut self.queue);
+        if matches!(applied, Err(StoreError::DiskFull)) {
+            // The group may hold calls of other threads, which wait for it.
+            self.session.refuse(self.queue.number, calls);
+        }
+        applied?;
         self.session.sync()?;
         self.session.publish(self.queue.number);
         Ok(())
@@ -300,3 +312,6 @@ impl Exclusive<'_> {
 
 /// Records of a batch that calls may use, the root included; the rest is reserved for reaping.
 const CALLS_RECORDS: usize = BATCH_RECORDS - reap::RESERVED;
+
+#[cfg(test)]
+mod tests;

@@ -32,11 +32,16 @@ impl Shared {
             let flushed = self.flush(writer);
             self.changed(flushed)?;
         }
-        if is_large && self.ballast.is_short() && self.spare().is_none() {
-            // It might bypass the journal, and a failure would leave the engine in an unknown state.
-            return Err(StorageError::Full);
+        // On a full disk, what the sync of this batch needs is done here: a batch can be refused, but a failed sync ends the
+        // session.
+        let is_short = self.ballast.is_short();
+        if is_large && is_short {
+            self.drain(writer)?;
+            if self.ballast.is_short() && self.spare().is_none() {
+                return Err(StorageError::Full);
+            }
         }
-        let is_stuck = lock(&self.checkpointer).stuck;
+        let is_stuck = is_short || lock(&self.checkpointer).stuck;
         if is_stuck && !self.has_room(writer, &read(&self.layers), bytes) && !self.checkpoint()? {
             return Err(StorageError::Full);
         }

@@ -147,13 +147,15 @@ impl Engine for SledEngine {
         for address in &batch.deletes {
             changes.remove(&address.0);
         }
-        self.poison.on_error(self.handle.call(|db| db.apply_batch(changes)))
+        let applied = self.poison.on_error(self.handle.call(|db| db.apply_batch(changes)));
+        applied.inspect_err(|_| files::forget_cached_in(&self.folder))
     }
 
     fn sync(&self) -> Result<(), StorageError> {
         self.poison.check()?;
         let flushed = self.handle.call(|db| db.flush());
-        self.poison.on_error(flushed.and_then(|_| Ok(self.log.sync_data()?)))
+        let synced = self.poison.on_error(flushed.and_then(|_| Ok(self.log.sync_data()?)));
+        synced.inspect_err(|_| files::forget_cached_in(&self.folder))
     }
 
     fn size(&self) -> Result<u64, StorageError> {

@@ -283,6 +283,7 @@ impl Exclusive<'_> {
         let calls = self.session.shared.commit_delay.close();
         let applied = self.session.apply(&mut self.queue);
         if matches!(applied, Err(StoreError::DiskFull)) {
+            // The group may hold calls of other threads, which wait for it.
             self.session.refuse(self.queue.number, calls);
         }
         applied?;
@@ -291,3 +292,6 @@ impl Exclusive<'_> {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests;

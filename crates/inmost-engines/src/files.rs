@@ -193,6 +193,22 @@ fn same_file(_: &Metadata, right: &Metadata) -> bool {
     right.is_file()
 }
 
+/// Drops what the page cache holds of a file and believes written. After a failed sync, that may differ from the disk,
+/// and a program that builds on it loses what it adds when the power fails. Best effort.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+pub(crate) fn forget_cached(file: &File) {
+    let _ = rustix::fs::fadvise(file, 0, None, rustix::fs::Advice::DontNeed);
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+pub(crate) fn forget_cached(_: &File) {}
+
+/// [`forget_cached`] for every file in a folder.
+pub(crate) fn forget_cached_in(folder: &Path) {
+    let files = fs::read_dir(folder).into_iter().flatten().flatten();
+    files.filter_map(|entry| open(&entry.path()).ok()).for_each(|file| forget_cached(&file));
+}
+
 /// Syncs a folder, so that the names in it survive a power loss.
 pub(crate) fn sync_folder(path: &Path) -> io::Result<()> {
     if cfg!(unix) { File::open(path)?.sync_all() } else { Ok(()) }

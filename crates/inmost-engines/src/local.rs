@@ -130,15 +130,18 @@ impl LocalStorage {
     /// Opens the engine of a generation, with the ballast's room if the disk is full.
     fn engine_opener(&self, folder: PathBuf, engine: EngineKind) -> OpenEngine {
         let ballast = Arc::clone(&self.ballast);
-        Box::new(move || match open_engine(&folder, engine) {
-            Err(StorageError::Full) => {
-                ballast.keep(0);
-                open_engine(&folder, engine).or_else(|error| match error {
-                    StorageError::Full => open_in_no_room(&folder, engine),
-                    error => Err(error),
-                })
-            }
-            opened => opened,
+        Box::new(move || {
+            let opened = match open_engine(&folder, engine) {
+                Err(StorageError::Full) => {
+                    ballast.keep(0);
+                    open_engine(&folder, engine).or_else(|error| match error {
+                        StorageError::Full => open_in_no_room(&folder, engine),
+                        error => Err(error),
+                    })
+                }
+                opened => opened,
+            };
+            opened.inspect_err(|_| files::forget_cached_in(&folder))
         })
     }
 

@@ -155,7 +155,7 @@ impl Engine for RedbEngine {
             self.unsynced.store(true, Ordering::SeqCst);
             Ok(Ok(change.commit()?))
         });
-        self.poison.on_error(applied)?
+        self.poison.on_error(applied).inspect_err(|_| files::forget_cached_in(&self.folder))?
     }
 
     fn sync(&self) -> Result<(), StorageError> {
@@ -167,7 +167,7 @@ impl Engine for RedbEngine {
             }
             Ok(())
         });
-        self.poison.on_error(synced)
+        self.poison.on_error(synced).inspect_err(|_| files::forget_cached_in(&self.folder))
     }
 
     fn size(&self) -> Result<u64, StorageError> {

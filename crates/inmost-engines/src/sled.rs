@@ -168,7 +168,8 @@ impl Engine for SledEngine {
             changes.remove(&address.0);
         }
         self.unsynced.store(true, Ordering::SeqCst);
-        self.poison.on_error(self.handle.call(|db| db.apply_batch(changes)))
+        let applied = self.poison.on_error(self.handle.call(|db| db.apply_batch(changes)));
+        applied.inspect_err(|_| files::forget_cached_in(&self.folder))
     }
 
     fn sync(&self) -> Result<(), StorageError> {
@@ -178,7 +179,8 @@ impl Engine for SledEngine {
         }
         let flushed = self.handle.call(|db| db.flush());
         self.eviction.note_length(&self.log);
-        self.poison.on_error(flushed.and_then(|_| Ok(self.log.sync_data()?)))
+        let synced = self.poison.on_error(flushed.and_then(|_| Ok(self.log.sync_data()?)));
+        synced.inspect_err(|_| files::forget_cached_in(&self.folder))
     }
 
     fn size(&self) -> Result<u64, StorageError> {

@@ -26,7 +26,7 @@ impl AnchorFile {
         Ok(bytes.chunks(slot).map(<[u8]>::to_vec).collect())
     }
 
-    /// Writes a slot. Only the first write of a session is synced.
+    /// Writes a slot. Only the first write of a session, and the first after a failed one, is synced.
     ///
     /// Without that sync, a power cut within the roughly 30 seconds that a system may delay a write would
     /// leave a new store without an anchor.
@@ -46,12 +46,16 @@ impl AnchorFile {
             AnchorSlot::Even => 0,
             AnchorSlot::Odd => SLOT,
         };
-        file.seek(SeekFrom::Start(at))?;
-        file.write_all(bytes)?;
-        if is_first {
-            file.sync_data()?;
+        let written = (|| {
+            file.seek(SeekFrom::Start(at))?;
+            file.write_all(bytes)?;
+            if is_first { file.sync_data() } else { Ok(()) }
+        })();
+        if written.is_err() {
+            files::forget_cached(file);
+            *held = None;
         }
-        Ok(())
+        Ok(written?)
     }
 }
 

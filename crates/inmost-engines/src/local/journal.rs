@@ -272,14 +272,14 @@ impl Shared {
     /// Writes the pending changes to the engine, after everything before them, as one batch.
     fn bypass(&self, writer: &mut Writer) -> Result<(), StorageError> {
         self.drain(writer)?;
-        let mut stored = lock(&self.checkpointer).stored;
-        stored.bypassed = stored.bypassed.saturating_add(1);
+        let mut turn = lock(&self.checkpointer);
+        let bypassed = turn.stored.bypassed.saturating_add(1);
+        let stored = Position { bypassed, ..turn.stored };
         let batch = checkpoint::batch_of(&read(&self.layers).pending, Some((&self.id, &stored)));
-        self.with_engine(|engine| {
-            engine.apply(&batch)?;
-            engine.sync()
-        })?;
-        lock(&self.checkpointer).stored = stored;
+        if !self.with_room(|| self.write_batches(std::slice::from_ref(&batch)))? {
+            return Err(StorageError::Full);
+        }
+        turn.stored = stored;
         writer.position.bypassed = stored.bypassed;
         write(&self.layers).pending.clear();
         Ok(())

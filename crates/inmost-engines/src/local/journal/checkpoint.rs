@@ -69,7 +69,8 @@ impl Shared {
         Ok(self.medium.write_at(slot.place() * layout::BLOCK, &slot.encode())?)
     }
 
-    fn write_batches(&self, batches: &[Batch]) -> Result<(), StorageError> {
+    /// Writes these batches to the engine, each durably.
+    pub(super) fn write_batches(&self, batches: &[Batch]) -> Result<(), StorageError> {
         batches.iter().try_for_each(|batch| {
             self.with_engine(|engine| {
                 engine.apply(batch)?;

@@ -37,7 +37,7 @@ impl Medium for File {
     }
 
     fn sync(&self) -> io::Result<()> {
-        self.sync_data()
+        self.sync_data().inspect_err(|_| files::forget_cached(self))
     }
 }
 

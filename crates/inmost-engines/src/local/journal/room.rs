@@ -1,9 +1,9 @@
 //! What happens on a full disk.
 //!
 //! The journal needs no room, so commits go on until a checkpoint finds the disk full. The ballast has room for one
-//! whole checkpoint besides the next opening: the checkpoint is made with it. From then on, until the ballast is whole
-//! again, only batches that add no record in total are accepted, mainly deletes. A checkpoint for which the ballast has
-//! no room either stays in the journal, and only ends what needs it.
+//! whole checkpoint besides the next opening: the checkpoint, or a batch that bypasses the journal, is made with it. From
+//! then on, until the ballast is whole again, only batches that add no record in total are accepted, mainly deletes. A
+//! checkpoint for which the ballast has no room either stays in the journal, and only ends what needs it.
 
 use super::layout;
 use super::{Shared, Writer, lock, read};
@@ -19,20 +19,29 @@ impl Shared {
         if self.ballast.is_short() && self.ballast.make().is_err() && self.adds_records(batch)? {
             return Err(StorageError::Full);
         }
-        let (is_crowded, bytes) = {
+        let (is_large, has_pending, bytes) = {
             let pending = &read(&self.layers).pending;
             let records =
                 pending.len().saturating_add(batch.puts.len()).saturating_add(batch.deletes.len());
             let bytes = layout::entry_bytes(pending).saturating_add(layout::batch_bytes(batch));
             let is_large = records > self.tuning.addresses || bytes > self.largest_entry();
-            (is_large && !pending.is_empty(), bytes)
+            (is_large, !pending.is_empty(), bytes)
         };
-        if is_crowded {
+        if is_large && has_pending {
             // Several batches before one sync, together too large for one entry.
             let flushed = self.flush(writer);
             self.changed(flushed)?;
         }
-        let is_stuck = lock(&self.checkpointer).stuck;
+        // On a full disk, what the sync of this batch needs is done here: a batch can be refused, but a failed sync ends the
+        // session.
+        let is_short = self.ballast.is_short();
+        if is_large && is_short {
+            self.drain(writer)?;
+            if self.ballast.is_short() && self.spare().is_none() {
+                return Err(StorageError::Full);
+            }
+        }
+        let is_stuck = is_short || lock(&self.checkpointer).stuck;
         if is_stuck && !self.has_room(writer, &read(&self.layers), bytes) && !self.checkpoint()? {
             return Err(StorageError::Full);
         }
@@ -84,10 +93,15 @@ impl Shared {
 
     /// Frees the part of the ballast that is meant for a checkpoint. Returns whether there was any.
     fn give_room(&self) -> bool {
+        let spare = self.spare();
+        self.ballast.keep(spare.unwrap_or_else(|| self.ballast.held()));
+        spare.is_some()
+    }
+
+    /// The bytes of the ballast that stay when a checkpoint gets its part; `None` if there is no such part.
+    fn spare(&self) -> Option<u64> {
         let left = self.ballast.held().saturating_sub(ballast::CHECKPOINT_BYTES);
-        let has_any = left >= ballast::OPENING_BYTES;
-        self.ballast.keep(if has_any { left } else { self.ballast.held() });
-        has_any
+        (left >= ballast::OPENING_BYTES).then_some(left)
     }
 
     pub(super) fn note_full<T>(&self, result: &Result<T, StorageError>) {

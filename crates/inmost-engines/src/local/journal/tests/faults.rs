@@ -49,6 +49,11 @@ fn no_power_cut_loses_or_tears_an_acknowledged_commit() {
             // The store goes on, and is right after a clean end too.
             writing.run(&engine, 5, &mut random).unwrap();
             writing.check(&engine, &context);
+            // So does one that loses power soon after it was recovered.
+            drop(engine);
+            world.cut_power(&mut random);
+            let engine = world.open().unwrap_or_else(|error| panic!("{context}: {error}"));
+            writing.check(&engine, &format!("{context}, again"));
             Box::new(engine).close().unwrap();
             writing.check(&world.open().unwrap(), &context);
             states += 1;
@@ -140,6 +145,37 @@ fn a_checkpoint_on_a_full_disk_uses_the_ballast_and_no_commit_notices() {
         writing.check(&world.open().unwrap(), &context);
     }
     assert!(unnoticed > 20, "{unnoticed} unnoticed, {noticed} noticed");
+}
+
+#[test]
+fn nothing_that_the_engine_refuses_for_lack_of_room_is_noticed() {
+    let folder = tempfile::tempdir().unwrap();
+    for operation in 1.. {
+        let ballast = Ballast::of(folder.path());
+        ballast.make().unwrap();
+        let mut world = World::with_ballast(ballast);
+        // Only the engine fails: the journal needs no room.
+        world.disk = world.disk.duplicate(&Faults::new());
+        world.faults.set_error(|| StorageError::Full);
+        let engine = world.create().unwrap();
+        let mut writing = Writing::new();
+        let context = format!("operation {operation}");
+        let mut random = Random::new(400 + operation);
+        // The first commit of a generation has no journal yet, and the second syncs the engine before its entry.
+        writing.run(&engine, 2, &mut random).unwrap();
+        let refused = world.faults.operations() + operation;
+        world.faults.set(refused, Fault::Refused);
+        writing
+            .run(&engine, COMMITS, &mut random)
+            .unwrap_or_else(|error| panic!("{context}: {error}"));
+        writing.check(&engine, &context);
+        if world.faults.operations() < refused {
+            assert!(operation > 30, "{context}");
+            return;
+        }
+        drop(engine);
+        writing.check(&world.open().unwrap(), &context);
+    }
 }
 
 #[test]

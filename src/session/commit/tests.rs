@@ -1,0 +1,32 @@
+//! Tests of the writer queue.
+
+use std::thread;
+
+use super::*;
+use crate::session::tests::store::{TestStore, unlock_on};
+use crate::vfs::FileError;
+use inmost_engines::faulty::{Fault, FaultyStorage};
+use inmost_storage::StorageError;
+
+/// A long write stored the group of other callers before it began, met a full disk, and told only its own caller. The
+/// others returned as if their calls were durable.
+#[test]
+fn calls_that_an_exclusive_writer_finds_refused_return_the_refusal() {
+    let storage = FaultyStorage::new(TestStore::create().memory);
+    let faults = storage.faults();
+    faults.set_error(|| StorageError::Full);
+    let session = unlock_on(storage).unwrap();
+    let leader = session.lead();
+    thread::scope(|scope| {
+        let call = scope.spawn(|| session.files().write("/memories/refused", "text"));
+        while lock(&session.shared.queue).group.is_empty() {
+            thread::yield_now();
+        }
+        faults.set_next(Fault::Refused);
+        let mut exclusive = Exclusive { session: &session, queue: lock(&session.shared.queue) };
+        assert!(matches!(exclusive.flush(), Err(StoreError::DiskFull)));
+        drop((exclusive, leader));
+        let returned = call.join().unwrap();
+        assert!(matches!(returned, Err(FileError::Store(StoreError::DiskFull))), "{returned:?}");
+    });
+}

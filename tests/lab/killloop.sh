@@ -12,5 +12,10 @@ if [ -w /dev/shm ]; then out=$(mktemp -d /dev/shm/killloop.XXXXXX); else out=$(m
 trap 'code=$?; if [ "$code" = 0 ] || [ -z "${LAB_KEEP:-}" ]; then rm -rf "$out"; else echo "kept: $out"; fi' EXIT
 # Small enough that every kind of step sometimes ends within half a second.
 export LAB_LONG=${LAB_LONG:-2097152} LAB_FILL=${LAB_FILL:-30} LAB_PURGE_MS=${LAB_PURGE_MS:-60}
-"$LAB_BIN/lab-worker" kill "$out/store" "$out/ack" "$kills"
-"$LAB_BIN/lab-worker" check "$out/store" "$out/ack"
+# Half of the kills with a journal of 64 KiB, so that many of them hit a checkpoint.
+for half_blocks in 8 64; do
+    export INMOST_TEST_HALF_BLOCKS=$half_blocks
+    echo "journal: 2 x $((half_blocks * 4)) KiB"
+    "$LAB_BIN/lab-worker" kill "$out/store.$half_blocks" "$out/ack.$half_blocks" $(((kills + 1) / 2))
+    "$LAB_BIN/lab-worker" check "$out/store.$half_blocks" "$out/ack.$half_blocks"
+done

@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
-# powercut.sh [CUTS [SECONDS]]: records the worker on a logged disk, then replays power cuts. The default is
-# 330 cuts, the long form.
+# powercut.sh [CUTS [SECONDS]]: records the worker on a logged disk, for SECONDS in all, then replays power
+# cuts. The default is 330 cuts, the long form.
 #
 # Concurrent callers create and edit small and long files, create files of 16 MiB, delete folders of 120
-# files, and purge, which also changes the header. A third of the cuts is of each kind, see replay.py.
-# LAB_SEED selects the same moments again. Without root, FUSE or loop devices, it prints that it was skipped
-# and exits with code 0.
+# files, and purge, which also changes the header. A third of the cuts is of each kind. After some of them the
+# worker goes on and the power is cut again, which is not counted in CUTS; see replay.py. LAB_SEED selects the
+# same moments again. LAB_FAIL=1 makes flushes fail. LAB_FULL=1 with a small LAB_IMAGE fills the disk. Without
+# root, FUSE or loop devices, it prints that it was skipped and exits with code 0.
 set -euo pipefail
 cuts=${1:-330} seconds=${2:-60}
 
@@ -16,7 +17,7 @@ skip() {
 [ "$(uname)" = Linux ] || skip Linux
 [ "$(id -u)" = 0 ] || skip root
 [ -w /dev/fuse ] || skip FUSE
-for tool in losetup mkfs.ext4 python3 cargo; do
+for tool in losetup mkfs.ext4 e2fsck python3 cargo; do
     command -v "$tool" >/dev/null || skip "$tool"
 done
 
@@ -30,5 +31,18 @@ mount -o loop "$out/probe.img" "$out/probe" 2>/dev/null || skip 'loop devices th
 umount "$out/probe"
 rm "$out/probe.img"
 
-"$lab/record.sh" "$out" "$seconds"
-python3 "$lab/replay.py" "$out" $(((cuts + 2) / 3)) "${LAB_SEED:-$RANDOM}"
+# Half of the cuts with a journal of 64 KiB, so that many of them hit a checkpoint or a batch that bypasses it.
+seed=${LAB_SEED:-$RANDOM}
+bad=0
+for half_blocks in 8 64; do
+    run=$out/$half_blocks
+    export INMOST_TEST_HALF_BLOCKS=$half_blocks
+    echo "journal: 2 x $((half_blocks * 4)) KiB"
+    "$lab/record.sh" "$run" $(((seconds + 1) / 2))
+    # A short run makes its second cuts with the small journal only.
+    [ "$cuts" -ge 60 ] || [ "$half_blocks" = 8 ] || export LAB_AGAIN=0
+    # Each moment makes three cuts.
+    python3 "$lab/replay.py" "$run" $(((cuts + 5) / 6)) "$seed" || bad=1
+    [ "$bad" = 1 ] || rm -rf "$run"
+done
+exit "$bad"

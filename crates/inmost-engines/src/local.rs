@@ -285,13 +285,26 @@ fn tuning(engine: EngineKind) -> Tuning {
         _ => (limits::BATCH_RECORDS_MAX, None),
     };
     Tuning {
-        half_blocks: HALF_BLOCKS,
+        half_blocks: half_blocks(),
         addresses: CHECKPOINT_ADDRESSES,
         batch_records,
         idle: IDLE,
         background: true,
         reopen_after,
     }
+}
+
+/// Blocks of 4 KiB in each half of a new journal.
+#[cfg(not(feature = "testing"))]
+fn half_blocks() -> u32 {
+    HALF_BLOCKS
+}
+
+/// The lab makes the journal small, so that power cuts often hit a checkpoint.
+#[cfg(feature = "testing")]
+fn half_blocks() -> u32 {
+    let small = std::env::var("INMOST_TEST_HALF_BLOCKS").ok();
+    small.and_then(|blocks| blocks.parse().ok()).unwrap_or(HALF_BLOCKS)
 }
 
 /// The last resort on a full disk: frees files that the engine can rebuild.

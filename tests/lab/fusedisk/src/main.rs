@@ -1,7 +1,9 @@
 //! A logging disk: a FUSE file system with the files `disk`, `ack` and `ctl`.
 //!
 //! `disk` is held in memory. Every write and flush of it, and every write to `ack`, is appended to one log in
-//! order of arrival. A write to `ctl` dumps the log. Arguments: image, mount point, log file.
+//! order of arrival. A write of `fail` to `ctl` makes a flush fail soon: it returns EIO, and the writes since the last
+//! flush are gone, although the kernel may still have them in its cache. Any other write to `ctl` dumps the log.
+//! Arguments: image, mount point, log file.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -17,15 +19,22 @@ const DISK: u64 = 2;
 const ACK: u64 = 3;
 const FILES: [(u64, &str); 3] = [(DISK, "disk"), (ACK, "ack"), (4, "ctl")];
 
+/// The first bytes of ext4's own journal blocks, descriptors and commits.
+const JBD2_MAGIC: [u8; 4] = [0xC0, 0x3B, 0x39, 0x98];
+
 enum Event {
     Write(u64, Vec<u8>),
     Flush,
+    FailedFlush,
     Acknowledged(Vec<u8>),
 }
 
 struct LoggingDisk {
     disk: Vec<u8>,
     log: Vec<Event>,
+    /// The bytes that the writes since the last flush have replaced.
+    replaced: Vec<(usize, Vec<u8>)>,
+    fail_next: bool,
     out: String,
     acknowledged: u64,
 }
@@ -67,6 +76,10 @@ impl LoggingDisk {
                     out.write_all(b"F")?;
                     continue;
                 }
+                Event::FailedFlush => {
+                    out.write_all(b"X")?;
+                    continue;
+                }
                 Event::Write(at, bytes) => (b"W", *at, bytes),
                 Event::Acknowledged(bytes) => (b"A", 0, bytes),
             };
@@ -76,6 +89,16 @@ impl LoggingDisk {
             out.write_all(bytes)?;
         }
         out.flush()
+    }
+}
+
+impl LoggingDisk {
+    /// Whether the next flush belongs to a commit of ext4's own journal. ext4 becomes read-only if that fails.
+    fn commits_file_system(&self) -> bool {
+        self.replaced.iter().any(|(from, bytes)| {
+            let written = &self.disk[*from..*from + bytes.len()];
+            written.chunks(1024).any(|block| block.starts_with(&JBD2_MAGIC))
+        })
     }
 }
 
@@ -115,7 +138,8 @@ impl Filesystem for LoggingDisk {
     }
 
     fn open(&mut self, _: &Request<'_>, ino: u64, _: i32, reply: ReplyOpen) {
-        reply.opened(ino, if ino == DISK { 0 } else { consts::FOPEN_DIRECT_IO });
+        // Without the kernel's cache of this file, so that a failed flush really loses what it lost.
+        reply.opened(ino, consts::FOPEN_DIRECT_IO);
     }
 
     fn read(
@@ -152,6 +176,7 @@ impl Filesystem for LoggingDisk {
         match ino {
             DISK => {
                 let from = at as usize;
+                self.replaced.push((from, self.disk[from..from + data.len()].to_vec()));
                 self.disk[from..from + data.len()].copy_from_slice(data);
                 self.log.push(Event::Write(at as u64, data.to_vec()));
             }
@@ -159,6 +184,7 @@ impl Filesystem for LoggingDisk {
                 self.acknowledged += data.len() as u64;
                 self.log.push(Event::Acknowledged(data.to_vec()));
             }
+            _ if data.starts_with(b"fail") => self.fail_next = true,
             _ => {
                 if self.dump().is_err() {
                     return reply.error(libc::EIO);
@@ -169,9 +195,19 @@ impl Filesystem for LoggingDisk {
     }
 
     fn fsync(&mut self, _: &Request<'_>, ino: u64, _: u64, _: bool, reply: ReplyEmpty) {
-        if ino == DISK {
-            self.log.push(Event::Flush);
+        if ino != DISK {
+            return reply.ok();
         }
+        if self.fail_next && !self.replaced.is_empty() && !self.commits_file_system() {
+            self.fail_next = false;
+            for (from, bytes) in self.replaced.drain(..).rev() {
+                self.disk[from..from + bytes.len()].copy_from_slice(&bytes);
+            }
+            self.log.push(Event::FailedFlush);
+            return reply.error(libc::EIO);
+        }
+        self.replaced.clear();
+        self.log.push(Event::Flush);
         reply.ok();
     }
 
@@ -195,7 +231,14 @@ fn main() {
         panic!("arguments: image, mount point, log file");
     };
     let disk = std::fs::read(image).expect("the image");
-    let file_system = LoggingDisk { disk, log: Vec::new(), out: out.clone(), acknowledged: 0 };
+    let file_system = LoggingDisk {
+        disk,
+        log: Vec::new(),
+        replaced: Vec::new(),
+        fail_next: false,
+        out: out.clone(),
+        acknowledged: 0,
+    };
     let options = [MountOption::FSName("fusedisk".into())];
     fuser::mount2(file_system, mount_point, &options).expect("mounting");
 }

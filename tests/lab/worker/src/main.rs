@@ -1,6 +1,7 @@
 //! The worker and the checker of the lab.
 //!
-//! - `lab-worker work STORE ACK`: several threads call the tool until killed; each returned call is a line of ACK.
+//! - `lab-worker work STORE ACK [BEFORE]`: several threads call the tool until killed; each returned call is a line of
+//!   ACK. BEFORE holds the lines of an earlier run.
 //! - `lab-worker check STORE ACK`: opens the store and compares it with ACK; prints `RESULT` and a word.
 //! - `lab-worker kill STORE ACK KILLS`: kills `work` at random moments and verifies the store each time.
 //! - `lab-worker calls STORE THREADS CALLS`: makes calls, to count their sync calls.
@@ -24,7 +25,10 @@ fn main() -> ExitCode {
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let settings = Settings::of_environment();
     let done = match arguments[..] {
-        ["work", store, ack] => work::work(Path::new(store), Path::new(ack), settings),
+        ["work", store, ack] => work::work(Path::new(store), Path::new(ack), None, settings),
+        ["work", store, ack, before] => {
+            work::work(Path::new(store), Path::new(ack), Some(Path::new(before)), settings)
+        }
         ["check", store, ack] => check(Path::new(store), Path::new(ack), &settings),
         ["kill", store, ack, kills] => {
             let kills = kills.parse().expect("a number of kills");
@@ -47,13 +51,13 @@ fn main() -> ExitCode {
 }
 
 fn check(store: &Path, ack: &Path, settings: &Settings) -> Result<(), Wrong> {
-    let acknowledged = Acknowledged::read(ack);
+    let acknowledged = Acknowledged::read(&[ack]);
     let Some(session) = verify::unlock(store, &acknowledged)? else {
         println!("RESULT ok none yet");
         return Ok(());
     };
     verify::verify(&session, settings, &acknowledged)?;
-    verify::verify_writable(store, session)?;
+    verify::verify_writable(store, session, &acknowledged)?;
     println!("RESULT ok");
     Ok(())
 }

@@ -118,6 +118,24 @@ pub fn round(settings: &Settings, thread: u64, round: u64) -> Vec<Step> {
     plan.steps
 }
 
+/// The steps of a round that ends before the step `end`, because the disk is full: those before it, and what empties
+/// the folder again.
+pub fn ended(mut steps: Vec<Step>, end: usize) -> Vec<Step> {
+    let Some(Step::Delete(folder)) = steps.pop() else {
+        unreachable!("a round ends with a deletion")
+    };
+    steps.truncate(end);
+    let mut files = Files::new();
+    steps.iter().for_each(|step| step.make_in(&mut files));
+    if files.remove(SLOT).is_some() {
+        steps.push(Step::RemoveSlot);
+    }
+    if !files.is_empty() {
+        steps.push(Step::Delete(folder));
+    }
+    steps
+}
+
 struct Plan {
     random: Random,
     steps: Vec<Step>,

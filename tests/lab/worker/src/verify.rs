@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use inmost::{AnchorStatus, EntryKind, Passphrase, RawKey, Session, StoreError, Vault};
+use inmost::{AnchorStatus, EntryKind, FileError, Passphrase, RawKey, Session, StoreError, Vault};
 
-use crate::plan::{self, Files, Position, SLOT, Settings};
+use crate::plan::{self, Files, Position, SLOT, Settings, Step};
 
 /// Everything that was acknowledged.
 #[derive(Default)]
@@ -14,23 +14,45 @@ pub struct Acknowledged {
     pub created: bool,
     /// The last acknowledged step of each thread.
     pub steps: HashMap<u64, Position>,
+    /// By thread and round: the step at which a full disk ended the round.
+    pub ended: HashMap<(u64, u64), usize>,
 }
 
 impl Acknowledged {
-    /// Reads the lines `A created` and `A thread round step`, and ignores others.
-    pub fn read(path: &Path) -> Self {
+    /// Reads the lines `A created`, `A thread round step` and `E thread round step`, and ignores others. A later file
+    /// continues an earlier one.
+    pub fn read(paths: &[&Path]) -> Self {
         let mut acknowledged = Self::default();
-        for line in std::fs::read_to_string(path).unwrap_or_default().lines() {
-            let Some(what) = line.strip_prefix("A ") else { continue };
+        let text: String =
+            paths.iter().filter_map(|path| std::fs::read_to_string(path).ok()).collect();
+        for line in text.lines() {
+            let Some((kind @ ("A" | "E"), what)) = line.split_once(' ') else { continue };
             acknowledged.created |= what == "created";
             let numbers: Vec<u64> = what.split(' ').filter_map(|it| it.parse().ok()).collect();
-            if let [thread, round, step] = numbers[..] {
-                let position = Position { round, step: step as usize };
-                acknowledged.steps.insert(thread, position);
+            let [thread, round, step] = numbers[..] else { continue };
+            let step = step as usize;
+            if kind == "A" {
+                acknowledged.steps.insert(thread, Position { round, step });
+            } else {
+                acknowledged.ended.insert((thread, round), step);
             }
         }
         acknowledged
     }
+
+    /// The steps of one round, as far as a full disk allowed them.
+    pub fn round(&self, settings: &Settings, thread: u64, round: u64) -> Vec<Step> {
+        let steps = plan::round(settings, thread, round);
+        match self.ended.get(&(thread, round)) {
+            Some(end) => plan::ended(steps, *end),
+            None => steps,
+        }
+    }
+}
+
+/// Whether the work is meant to fill its disk: then a refused step ends its round.
+pub fn is_disk_small() -> bool {
+    std::env::var_os("LAB_FULL").is_some()
 }
 
 /// Why a store is wrong: a word for the counts, and the details.
@@ -78,7 +100,7 @@ pub fn verify(
     for thread in 0..settings.threads {
         let below = format!("{}/", plan::folder(thread));
         let found: Files = all.extract_if(.., |path, _| path.starts_with(&below)).collect();
-        next.push(position(settings, thread, acknowledged.steps.get(&thread), &found)?);
+        next.push(position(settings, thread, acknowledged, &found)?);
     }
     match all.keys().find(|path| **path != EXTRA) {
         Some(path) => Err(Wrong("foreign", path.clone())),
@@ -88,14 +110,26 @@ pub fn verify(
 
 /// Writes once more and reads it in a new session. The second credential must open the store exactly if it
 /// has a keyslot.
-pub fn verify_writable(store: &Path, session: Session) -> Result<(), Wrong> {
+pub fn verify_writable(
+    store: &Path,
+    session: Session,
+    acknowledged: &Acknowledged,
+) -> Result<(), Wrong> {
     let wrong = |error: &dyn std::fmt::Display| Wrong("unusable", error.to_string());
     let slots = session.slots().map_err(|error| wrong(&error))?.len();
     let anchor = session.status().map_err(|error| wrong(&error))?.anchor;
-    if anchor != AnchorStatus::Active {
+    // A store gets its anchor when it is in its place, so a creation that was cut off may have left it without one.
+    if anchor != AnchorStatus::Active
+        && (acknowledged.created || anchor != AnchorStatus::WasMissing)
+    {
         return Err(Wrong("anchor", format!("{anchor:?}")));
     }
-    session.files().write(EXTRA, "written afterwards\n").map_err(|error| wrong(&error))?;
+    let written = match session.files().write(EXTRA, "written afterwards\n") {
+        Ok(()) => true,
+        // A full disk refuses a new file.
+        Err(FileError::Store(StoreError::DiskFull)) if is_disk_small() => false,
+        Err(error) => return Err(wrong(&error)),
+    };
     session.lock();
     drop(session);
     let second = Vault::open(store).and_then(|mut vault| vault.unlock_with(&second_key()));
@@ -109,6 +143,9 @@ pub fn verify_writable(store: &Path, session: Session) -> Result<(), Wrong> {
     let session = Vault::open(store)
         .and_then(|mut vault| vault.unlock(&passphrase()))
         .map_err(|error| wrong(&error))?;
+    if !written {
+        return Ok(());
+    }
     let text = session.files().read(EXTRA).map_err(|error| wrong(&error))?;
     if text.as_str() == "written afterwards\n" {
         Ok(())
@@ -121,11 +158,12 @@ pub fn verify_writable(store: &Path, session: Session) -> Result<(), Wrong> {
 fn position(
     settings: &Settings,
     thread: u64,
-    acknowledged: Option<&Position>,
+    acknowledged: &Acknowledged,
     found: &Files,
 ) -> Result<Position, Wrong> {
-    let at = acknowledged.map_or(Position::default(), |it| Position { step: it.step + 1, ..*it });
-    let mut steps = plan::round(settings, thread, at.round);
+    let last = acknowledged.steps.get(&thread);
+    let at = last.map_or(Position::default(), |it| Position { step: it.step + 1, ..*it });
+    let mut steps = acknowledged.round(settings, thread, at.round);
     let mut expected = Files::new();
     let mut earlier = None;
     for (index, step) in steps.iter().take(at.step).enumerate() {
@@ -138,9 +176,9 @@ fn position(
         return Ok(at);
     }
     let (mut round, mut step) = (at.round, at.step);
-    if step == steps.len() {
+    while step >= steps.len() {
         (round, step) = (round + 1, 0);
-        steps = plan::round(settings, thread, round);
+        steps = acknowledged.round(settings, thread, round);
     }
     let difference = difference(&expected, found);
     steps[step].make_in(&mut expected);

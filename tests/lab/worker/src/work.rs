@@ -14,9 +14,15 @@ use crate::verify::{self, Acknowledged, Wrong};
 /// The cheapest key derivation that the library accepts.
 const CHEAP: KdfCost = KdfCost::new(19 << 10, 2, 1);
 
-/// Continues after the last acknowledged step, until killed.
-pub fn work(store: &Path, ack: &Path, settings: Settings) -> Result<(), Wrong> {
-    let acknowledged = Acknowledged::read(ack);
+/// Continues after the last acknowledged step, until killed. `before` holds the acknowledgements of an earlier run.
+pub fn work(
+    store: &Path,
+    ack: &Path,
+    before: Option<&Path>,
+    settings: Settings,
+) -> Result<(), Wrong> {
+    let paths: Vec<&Path> = before.into_iter().chain([ack]).collect();
+    let acknowledged = Acknowledged::read(&paths);
     let ack = OpenOptions::new().create(true).append(true).open(ack).expect("the ack file");
     note(&ack, "A begun");
     let session = match verify::unlock(store, &acknowledged)? {
@@ -34,8 +40,8 @@ pub fn work(store: &Path, ack: &Path, settings: Settings) -> Result<(), Wrong> {
     note(&ack, "R");
     std::thread::scope(|scope| {
         for (thread, at) in (0..).zip(next) {
-            let (session, ack) = (&session, &ack);
-            scope.spawn(move || go_on(session, ack, &settings, thread, at));
+            let (session, ack, acknowledged) = (&session, &ack, &acknowledged);
+            scope.spawn(move || go_on(session, ack, acknowledged, &settings, thread, at));
         }
     });
     Ok(())
@@ -52,25 +58,50 @@ pub fn create(store: &Path) -> Session {
     created.unwrap_or_else(|error| fail("create", &error))
 }
 
-fn go_on(session: &Session, ack: &File, settings: &Settings, thread: u64, mut at: Position) {
+fn go_on(
+    session: &Session,
+    ack: &File,
+    acknowledged: &Acknowledged,
+    settings: &Settings,
+    thread: u64,
+    mut at: Position,
+) {
     let tool = MemoryTool::new(session.clone());
     loop {
-        let steps = plan::round(settings, thread, at.round);
+        let mut steps = acknowledged.round(settings, thread, at.round);
+        let mut has_ended = acknowledged.ended.contains_key(&(thread, at.round));
+        let mut refusals = 0;
         while at.step < steps.len() {
             let step = &steps[at.step];
             if matches!(step, Step::Purge) {
                 std::thread::sleep(Duration::from_millis(settings.purge_every));
             }
             note(ack, &format!("B {thread} {} {}", at.round, at.step));
-            make(session, &tool, step);
-            note(ack, &format!("A {thread} {} {}", at.round, at.step));
-            at.step += 1;
+            match make(session, &tool, step) {
+                Ok(()) => {
+                    note(ack, &format!("A {thread} {} {}", at.round, at.step));
+                    at.step += 1;
+                }
+                Err(StoreError::DiskFull) if verify::is_disk_small() && !has_ended => {
+                    note(ack, &format!("E {thread} {} {}", at.round, at.step));
+                    steps = plan::ended(steps, at.step);
+                    has_ended = true;
+                }
+                // What empties a folder must be possible, at the latest when the other threads have emptied theirs.
+                Err(StoreError::DiskFull) if verify::is_disk_small() && refusals < REFUSALS => {
+                    refusals += 1;
+                    std::thread::sleep(Duration::from_millis(20));
+                }
+                Err(error) => {
+                    fail(&format!("thread {thread}, {at:?}, {refusals} refusals"), &error)
+                }
+            }
         }
         at = Position { round: at.round + 1, step: 0 };
     }
 }
 
-fn make(session: &Session, tool: &MemoryTool, step: &Step) {
+fn make(session: &Session, tool: &MemoryTool, step: &Step) -> Result<(), StoreError> {
     let call = match step {
         Step::Create(path, text) => json!({"command": "create", "path": path, "file_text": text}),
         Step::Insert(path, line, text) => {
@@ -81,14 +112,14 @@ fn make(session: &Session, tool: &MemoryTool, step: &Step) {
         }
         Step::Delete(path) => json!({"command": "delete", "path": path}),
         Step::Rename(from, to) => json!({"command": "rename", "old_path": from, "new_path": to}),
-        Step::Purge => {
-            return session.purge().unwrap_or_else(|error| fail("purge", &error));
-        }
-        Step::AddSlot | Step::ReplaceSlot | Step::RemoveSlot => {
-            return change_slots(session, step).unwrap_or_else(|error| fail("slots", &error));
-        }
+        Step::Purge => return session.purge(),
+        Step::AddSlot | Step::ReplaceSlot | Step::RemoveSlot => return change_slots(session, step),
     };
-    run_call(tool, &call);
+    let result = tool.try_run_json(call.to_string())?;
+    if result.is_error() {
+        fail(&call.to_string(), &result.content());
+    }
+    Ok(())
 }
 
 fn change_slots(session: &Session, step: &Step) -> Result<(), StoreError> {
@@ -112,6 +143,9 @@ pub fn run_call(tool: &MemoryTool, call: &Value) {
         Err(error) => fail(&call.to_string(), &error),
     }
 }
+
+/// How often the emptying of a folder may be refused on a full disk.
+const REFUSALS: u32 = 1_000;
 
 fn note(ack: &File, line: &str) {
     let mut ack = ack;

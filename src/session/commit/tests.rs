@@ -4,7 +4,6 @@ use std::thread;
 
 use super::*;
 use crate::session::tests::store::{TestStore, unlock_on};
-use crate::vfs::FileError;
 use inmost_engines::faulty::{Fault, FaultyStorage};
 use inmost_storage::StorageError;
 
@@ -18,7 +17,12 @@ fn calls_that_an_exclusive_writer_finds_refused_return_the_refusal() {
     let session = unlock_on(storage).unwrap();
     let leader = session.lead();
     thread::scope(|scope| {
-        let call = scope.spawn(|| session.files().write("/memories/refused", "text"));
+        let call = scope.spawn(|| {
+            session.write(|txn| {
+                txn.skip_commits(9)?;
+                Ok::<_, StoreError>(())
+            })
+        });
         while lock(&session.shared.queue).group.is_empty() {
             thread::yield_now();
         }
@@ -27,6 +31,6 @@ fn calls_that_an_exclusive_writer_finds_refused_return_the_refusal() {
         assert!(matches!(exclusive.flush(), Err(StoreError::DiskFull)));
         drop((exclusive, leader));
         let returned = call.join().unwrap();
-        assert!(matches!(returned, Err(FileError::Store(StoreError::DiskFull))), "{returned:?}");
+        assert!(matches!(returned, Err(StoreError::DiskFull)), "{returned:?}");
     });
 }

@@ -87,6 +87,8 @@ struct Shared {
     ballast: Arc<Ballast>,
     tuning: Tuning,
     poison: Poison,
+    /// What ended a checkpoint in the background, for the next call to return.
+    failure: Mutex<Option<StorageError>>,
 }
 
 /// The place where the next entry goes.
@@ -127,7 +129,7 @@ impl Engine for JournaledEngine {
     fn apply(&self, batch: &Batch) -> Result<(), StorageError> {
         let shared = &*self.shared;
         let mut writer = lock(&shared.writer);
-        shared.poison.check()?;
+        shared.check_usable()?;
         batch.check_bounds()?;
         if let Some((root, expected)) = &batch.expect {
             let found = shared.get_many(&[*root])?.pop().flatten();
@@ -151,7 +153,7 @@ impl Engine for JournaledEngine {
 
     fn sync(&self) -> Result<(), StorageError> {
         let mut writer = lock(&self.shared.writer);
-        self.shared.poison.check()?;
+        self.shared.check_usable()?;
         if writer.filling {
             return self.shared.changed(self.shared.with_engine(|engine| engine.sync()));
         }
@@ -343,6 +345,11 @@ impl Shared {
         }
         writer.length = 0;
         Ok(self.medium.sync()?)
+    }
+
+    /// Fails if a write has failed before: once with the reason, if it failed in the background.
+    fn check_usable(&self) -> Result<(), StorageError> {
+        lock(&self.failure).take().map_or_else(|| self.poison.check(), Err)
     }
 
     /// Passes the result of a change on. A failure means that the state on disk is unknown.

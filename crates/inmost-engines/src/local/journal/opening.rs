@@ -153,6 +153,7 @@ impl JournaledEngine {
             ballast,
             tuning,
             poison: Poison::default(),
+            failure: Mutex::default(),
         };
         Self { shared: Arc::new(shared), pace: Pace::new() }
     }

@@ -81,8 +81,9 @@ impl Turn {
                 }),
                 Work::Idle => shared.settle().map(|_| ()),
             };
-            if done.is_err() {
-                // The engine is poisoned, and the next call reports it.
+            if let Err(error) = done {
+                // The engine is poisoned. The next change returns the reason.
+                *lock(&shared.failure) = Some(error);
                 lock(&self.state).is_running = false;
                 return;
             }

@@ -315,8 +315,9 @@ fn open_in_no_room(folder: &Path, engine: EngineKind) -> Result<Box<dyn Engine>,
     }
 }
 
-/// Blocks of 4 KiB in each half of a journal: 256 KiB.
-const HALF_BLOCKS: u32 = 64;
+/// Blocks of 4 KiB in each half of a journal: 448 KiB. Larger halves would make fewer checkpoints; these keep a new store
+/// below 7 MiB.
+const HALF_BLOCKS: u32 = 112;
 /// The most addresses of one checkpoint: four batches of sled's. It bounds the room that a checkpoint needs.
 const CHECKPOINT_ADDRESSES: usize = 4 * limits::BATCH_RECORDS;
 /// Batches after which sled is opened again: about 4 MiB of its log. More would have to be replayed after a crash.

@@ -25,8 +25,8 @@ const BYTES: u64 = OPENING_BYTES + CHECKPOINT_BYTES;
 /// Bytes kept for the next opening: a segment of sled's log (2 MiB), plus half a MiB for its snapshot and the
 /// overhead of the file system.
 pub(super) const OPENING_BYTES: u64 = 5 << 19;
-/// Bytes kept for a checkpoint: four batches, each with the overhead of the engine and the file system.
-pub(super) const CHECKPOINT_BYTES: u64 = 4 * (384 << 10);
+/// Bytes kept for a checkpoint: five batches of 307 KiB, with the overhead of the engine and the file system.
+pub(super) const CHECKPOINT_BYTES: u64 = 3 << 19;
 /// Bytes per write.
 const PIECE: usize = 64 << 10;
 /// The least number of bytes missing from the ballast while the disk is full.

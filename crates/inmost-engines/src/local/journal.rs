@@ -87,7 +87,7 @@ struct Shared {
     ballast: Arc<Ballast>,
     tuning: Tuning,
     poison: Poison,
-    /// What ended a checkpoint in the background, for the next call to return.
+    /// Why a checkpoint failed, for the next call to return.
     failure: Mutex<Option<StorageError>>,
 }
 
@@ -109,8 +109,7 @@ struct Writer {
 
 impl Engine for JournaledEngine {
     fn get_many(&self, addresses: &[Address]) -> Result<Vec<Option<Vec<u8>>>, StorageError> {
-        self.shared.poison.check()?;
-        self.shared.get_many(addresses)
+        self.explained(|shared| shared.get_many(addresses))
     }
 
     fn scan(
@@ -118,77 +117,67 @@ impl Engine for JournaledEngine {
         after: Option<&Address>,
         limit: usize,
     ) -> Result<Vec<(Address, Vec<u8>)>, StorageError> {
-        self.shared.poison.check()?;
-        // The overlay first: a checkpoint may move a record to the engine meanwhile, but never the other way.
-        let overlay = read(&self.shared.layers).merged(after);
-        overlay::merge(overlay, after, limit, |after, limit| {
-            self.shared.with_engine(|engine| engine.scan(after, limit))
+        self.explained(|shared| {
+            // The overlay first: a checkpoint may move a record to the engine meanwhile, but never the other way.
+            let overlay = read(&shared.layers).merged(after);
+            overlay::merge(overlay, after, limit, |after, limit| {
+                shared.with_engine(|engine| engine.scan(after, limit))
+            })
         })
     }
 
     fn apply(&self, batch: &Batch) -> Result<(), StorageError> {
-        let shared = &*self.shared;
-        let mut writer = lock(&shared.writer);
-        shared.check_usable()?;
-        batch.check_bounds()?;
-        if let Some((root, expected)) = &batch.expect {
-            let found = shared.get_many(&[*root])?.pop().flatten();
-            if found != *expected {
-                return Err(StorageError::Conflict);
-            }
-            if writer.filling && expected.is_some() {
-                // No entry may be durable before the records that it builds on.
-                shared.changed(shared.with_engine(|engine| engine.sync()))?;
-                writer.filling = false;
-            }
-        }
-        if writer.filling {
-            return shared.changed(shared.with_engine(|engine| engine.apply(batch)));
-        }
-        shared.admit(&mut writer, batch)?;
-        writer.root = batch.expect.as_ref().map(|(root, _)| *root).or(writer.root);
-        layout::add(&mut write(&shared.layers).pending, batch);
-        Ok(())
+        self.explained(|shared| shared.apply(batch))
     }
 
     fn sync(&self) -> Result<(), StorageError> {
-        let mut writer = lock(&self.shared.writer);
-        self.shared.check_usable()?;
-        if writer.filling {
-            return self.shared.changed(self.shared.with_engine(|engine| engine.sync()));
-        }
-        let flushed = self.shared.flush(&mut writer);
-        let committed = self.shared.changed(flushed)?;
-        drop(writer);
-        if committed {
+        if self.explained(Shared::sync)? {
             self.pace.committed(&self.shared);
         }
         Ok(())
     }
 
     fn size(&self) -> Result<u64, StorageError> {
-        self.shared.poison.check()?;
-        self.shared.with_engine(|engine| engine.size())
+        self.explained(|shared| shared.with_engine(|engine| engine.size()))
     }
 
     fn verify(&self) -> Result<(), StorageError> {
-        self.shared.poison.check()?;
-        self.shared.verify()
+        self.explained(Shared::verify)
     }
 
     fn close(self: Box<Self>) -> Result<(), StorageError> {
         self.pace.stop();
-        let shared = &*self.shared;
-        shared.poison.check()?;
-        let emptied = shared.changed(shared.empty());
-        let closed = write(&shared.engine).take().map_or(Ok(()), Engine::close);
-        emptied.and(closed)
+        self.explained(|shared| {
+            let emptied = shared.changed(shared.empty());
+            let closed = write(&shared.engine).take().map_or(Ok(()), Engine::close);
+            emptied.and(closed)
+        })
     }
 
     fn discard(self: Box<Self>) {
         self.pace.stop();
         if let Some(engine) = write(&self.shared.engine).take() {
             engine.discard();
+        }
+    }
+}
+
+impl JournaledEngine {
+    /// Runs a call, unless a write has failed before. The first call that finds a failed checkpoint returns its reason.
+    fn explained<T>(
+        &self,
+        call: impl FnOnce(&Shared) -> Result<T, StorageError>,
+    ) -> Result<T, StorageError> {
+        let shared = &*self.shared;
+        match shared.poison.check().and_then(|()| call(shared)) {
+            Err(StorageError::Poisoned) => {
+                // The reason is there before a failing checkpoint lets go of this.
+                let turn = lock(&shared.checkpointer);
+                let reason = lock(&shared.failure).take();
+                drop(turn);
+                Err(reason.unwrap_or(StorageError::Poisoned))
+            }
+            result => result,
         }
     }
 }
@@ -201,6 +190,41 @@ impl Drop for JournaledEngine {
 }
 
 impl Shared {
+    fn apply(&self, batch: &Batch) -> Result<(), StorageError> {
+        let mut writer = lock(&self.writer);
+        self.poison.check()?;
+        batch.check_bounds()?;
+        if let Some((root, expected)) = &batch.expect {
+            let found = self.get_many(&[*root])?.pop().flatten();
+            if found != *expected {
+                return Err(StorageError::Conflict);
+            }
+            if writer.filling && expected.is_some() {
+                // No entry may be durable before the records that it builds on.
+                self.changed(self.with_engine(|engine| engine.sync()))?;
+                writer.filling = false;
+            }
+        }
+        if writer.filling {
+            return self.changed(self.with_engine(|engine| engine.apply(batch)));
+        }
+        self.admit(&mut writer, batch)?;
+        writer.root = batch.expect.as_ref().map(|(root, _)| *root).or(writer.root);
+        layout::add(&mut write(&self.layers).pending, batch);
+        Ok(())
+    }
+
+    /// Returns whether there was anything to make durable.
+    fn sync(&self) -> Result<bool, StorageError> {
+        let mut writer = lock(&self.writer);
+        self.poison.check()?;
+        if writer.filling {
+            return self.changed(self.with_engine(|engine| engine.sync())).map(|()| false);
+        }
+        let flushed = self.flush(&mut writer);
+        self.changed(flushed)
+    }
+
     fn get_many(&self, addresses: &[Address]) -> Result<Vec<Option<Vec<u8>>>, StorageError> {
         let mut missing = Vec::new();
         let mut values = {
@@ -345,11 +369,6 @@ impl Shared {
         }
         writer.length = 0;
         Ok(self.medium.sync()?)
-    }
-
-    /// Fails if a write has failed before: once with the reason, if it failed in the background.
-    fn check_usable(&self) -> Result<(), StorageError> {
-        lock(&self.failure).take().map_or_else(|| self.poison.check(), Err)
     }
 
     /// Passes the result of a change on. A failure means that the state on disk is unknown.

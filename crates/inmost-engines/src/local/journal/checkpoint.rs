@@ -1,6 +1,7 @@
 //! Checkpoints: the changes of a frozen epoch go to the engine.
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use super::layout::{self, JournalId, Layer, MARK, Position, Slot};
 use super::overlay::Frozen;
@@ -15,6 +16,8 @@ pub(super) struct Checkpointer {
     pub(super) is_slot_durable: bool,
     /// Batches written since the engine was opened.
     pub(super) batches: u32,
+    /// How long the engine took to close and open last time.
+    pub(super) reopening: Duration,
     /// Whether the last checkpoint found no room on the disk.
     pub(super) stuck: bool,
     /// Whether the journal is wiped next. That sync covers the slot too.
@@ -28,12 +31,20 @@ impl Shared {
         let mut turn = lock(&self.checkpointer);
         self.poison.check()?;
         let Some(frozen) = read(&self.layers).frozen.clone() else { return Ok(true) };
-        let done = self.poison.on_error(self.write_frozen(&mut turn, &frozen))?;
+        let done = self.keep_reason(self.write_frozen(&mut turn, &frozen))?;
         turn.stuck = !done;
         if done {
             write(&self.layers).frozen = None;
         }
         Ok(done)
+    }
+
+    /// Keeps the error of a checkpoint, which may run in a thread of its own, for the next call. The caller holds the turn.
+    fn keep_reason<T>(&self, result: Result<T, StorageError>) -> Result<T, StorageError> {
+        self.poison.on_error(result).map_err(|error| {
+            *lock(&self.failure) = Some(error);
+            StorageError::Poisoned
+        })
     }
 
     fn write_frozen(
@@ -90,15 +101,20 @@ impl Shared {
         Ok(())
     }
 
-    /// Reopens the engine if it has had many batches since it was opened.
-    pub(super) fn reopen_if_due(&self, due: impl Fn(u32) -> bool) -> Result<(), StorageError> {
+    /// Reopens the engine if that is due.
+    pub(super) fn reopen_if_due(
+        &self,
+        due: impl Fn(&Checkpointer) -> bool,
+    ) -> Result<(), StorageError> {
         let mut turn = lock(&self.checkpointer);
-        if !due(turn.batches) {
+        if !due(&turn) {
             return Ok(());
         }
         self.poison.check()?;
-        self.poison.on_error(self.reopen())?;
+        let start = Instant::now();
+        self.keep_reason(self.reopen())?;
         turn.batches = 0;
+        turn.reopening = start.elapsed();
         Ok(())
     }
 

@@ -4,6 +4,7 @@ use std::fs::File;
 use std::hash::{BuildHasher, RandomState};
 use std::path::Path;
 use std::sync::{Arc, Mutex, RwLock};
+use std::time::Duration;
 
 use super::checkpoint::{Checkpointer, batch_of, damaged};
 use super::layout::{self, BLOCK, JournalId, Layer, MARK, Position, SLOTS_BYTES, Slot};
@@ -141,6 +142,7 @@ impl JournaledEngine {
                 stored,
                 is_slot_durable: filling,
                 batches: 0,
+                reopening: Duration::ZERO,
                 stuck: false,
                 closing: false,
             }),

@@ -77,13 +77,14 @@ impl Turn {
             let done = match work {
                 Work::Checkpoint => shared.checkpoint().and_then(|_| {
                     let most = shared.tuning.reopen_after;
-                    shared.reopen_if_due(|batches| most.is_some_and(|most| batches >= most))
+                    shared.reopen_if_due(|turn| {
+                        turn.reopening < SLOW && most.is_some_and(|most| turn.batches >= most)
+                    })
                 }),
                 Work::Idle => shared.settle().map(|_| ()),
             };
-            if let Err(error) = done {
-                // The engine is poisoned. The next change returns the reason.
-                *lock(&shared.failure) = Some(error);
+            if done.is_err() {
+                // The next call returns the reason.
                 lock(&self.state).is_running = false;
                 return;
             }
@@ -113,6 +114,9 @@ impl Turn {
     }
 }
 
+/// An engine that takes longer to reopen is reopened only when nobody waits for it.
+const SLOW: Duration = Duration::from_millis(25);
+
 enum Work {
     /// A half is full.
     Checkpoint,
@@ -133,7 +137,7 @@ impl Shared {
             }
         }
         drop(writer);
-        self.reopen_if_due(|batches| batches > 0 && self.tuning.reopen_after.is_some())?;
+        self.reopen_if_due(|turn| turn.batches > 0 && self.tuning.reopen_after.is_some())?;
         Ok(true)
     }
 }

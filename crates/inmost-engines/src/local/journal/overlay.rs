@@ -63,7 +63,7 @@ impl Layers {
 
     /// The pending changes are in an entry now.
     pub(super) fn commit(&mut self, root: Option<Address>) {
-        self.active.changes.append(&mut std::mem::take(&mut self.pending));
+        self.active.changes.extend(std::mem::take(&mut self.pending));
         self.active.root = root.or(self.active.root);
     }
 

@@ -35,7 +35,7 @@ pub fn settle() -> Result<(), Box<dyn Error>> {
 /// Returns the folder of the generation of a store.
 ///
 /// # Errors
-/// If there is none.
+/// If the store has none, or its folder cannot be read.
 pub fn generation(store: &Path) -> Result<PathBuf, Box<dyn Error>> {
     for entry in fs::read_dir(store)? {
         let entry = entry?;

@@ -91,7 +91,7 @@ impl Turn {
         }
     }
 
-    /// Waits for work. Ends the thread when there is none, or when the journal is closed.
+    /// Waits for work. Returns `None`, which ends the thread, when nothing is left to do or the journal is closed.
     fn next(&self, idle: Duration) -> Option<Work> {
         let mut state = lock(&self.state);
         loop {

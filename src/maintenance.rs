@@ -2,6 +2,7 @@
 
 mod backup;
 mod check;
+mod check_report;
 mod copy;
 mod raw;
 mod repair;
@@ -10,7 +11,7 @@ mod rotate;
 mod salvage;
 mod with_progress;
 
-pub use check::{CheckReport, StoreProblem};
+pub use check_report::{CheckReport, StoreProblem};
 pub use repair::RepairReport;
 pub use salvage::{SalvageLoss, SalvageReport};
 pub use with_progress::WithProgress;

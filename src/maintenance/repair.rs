@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::check::{self, StoreProblem};
+use super::check_report::{StoreProblem, list_bounded};
 use super::copy::Copy;
 use crate::session::generation::NextGeneration;
 use crate::session::{Session, StoreError, open};
@@ -233,7 +233,7 @@ impl Repair<'_, '_> {
 
     fn list_dropped(&mut self, names: &[Name], what: &'static str, how: &'static str) {
         let problem = || StoreProblem::new(names, what, how);
-        check::list_bounded(&mut self.report.dropped, &mut self.report.unlisted, problem);
+        list_bounded(&mut self.report.dropped, &mut self.report.unlisted, problem);
     }
 }
 

@@ -6,7 +6,7 @@
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write;
 
-use super::check::list_bounded;
+use super::check_report::list_bounded;
 use super::raw::RawStore;
 use crate::session::{StoreError, Vault};
 use inmost_format::header::Credential;

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use inmost_format::header::{Credential, SlotInfo};
 
-use super::check::CheckReport;
+use super::check_report::CheckReport;
 use super::repair::RepairReport;
 use crate::session::{Session, StorageEngine, StoreError};
 

@@ -11,4 +11,5 @@ mod model;
 mod odd;
 mod reap;
 mod salvage;
+mod series;
 mod tamper;

@@ -19,6 +19,7 @@ mod first_session;
 mod freshness;
 mod grep;
 mod inmost;
+mod interrupted;
 mod keyslots;
 mod limits;
 mod manual;

@@ -5,16 +5,15 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::os::unix::net::UnixListener;
-use std::path::Path;
-use std::process::{Command, Stdio};
-use std::time::{Duration, Instant, UNIX_EPOCH};
+use std::process::Command;
+use std::time::{Duration, UNIX_EPOCH};
 
 use serde_json::Value;
 
 use crate::inmost::{Ended, Place};
 
 /// Writes files below a folder beside the store.
-fn plain(place: &Place, folder: &str, files: &[(&str, &[u8])]) {
+pub(crate) fn plain(place: &Place, folder: &str, files: &[(&str, &[u8])]) {
     for (name, bytes) in files {
         let path = place.beside(folder).join(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -22,11 +21,11 @@ fn plain(place: &Place, folder: &str, files: &[(&str, &[u8])]) {
     }
 }
 
-fn last_line(ended: &Ended) -> Value {
+pub(crate) fn last_line(ended: &Ended) -> Value {
     serde_json::from_str(ended.out.lines().last().unwrap()).unwrap()
 }
 
-fn export(place: &Place, args: &[&str]) -> Ended {
+pub(crate) fn export(place: &Place, args: &[&str]) -> Ended {
     place.run([&["export", "--yes"], args].concat(), "")
 }
 
@@ -346,69 +345,4 @@ fn export_does_not_change_existing_files() {
     for (name, text) in [("differs", "mine"), ("other", "mine"), ("way", "a file"), ("new", "6")] {
         assert_eq!(fs::read_to_string(out.join(name)).unwrap(), text, "{name}");
     }
-}
-
-/// Kills the program when the condition holds, before it ends.
-#[track_caller]
-fn kill_when(mut command: Command, is_due: impl Fn() -> bool) {
-    let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-    let deadline = Instant::now() + Duration::from_secs(60);
-    while !is_due() {
-        assert!(Instant::now() < deadline);
-        assert!(child.try_wait().unwrap().is_none(), "it ended before it could be interrupted");
-        std::thread::yield_now();
-    }
-    child.kill().unwrap();
-    assert!(!child.wait().unwrap().success());
-}
-
-const MANY: u64 = 1_500;
-
-#[test]
-fn an_interrupted_import_goes_on_where_it_was() {
-    let place = Place::with_store();
-    for number in 0..MANY {
-        let (name, text) = (format!("{number:04}"), format!("text {number}\n"));
-        plain(&place, "in", &[(&name, text.as_bytes())]);
-    }
-    let anchor = place.store().join("anchor");
-    let before = fs::read(&anchor).unwrap();
-    kill_when(place.command(["import", "in"]), || fs::read(&anchor).is_ok_and(|now| now != before));
-    let ended = place.run(["import", "--json", "in"], "").expect(0);
-    let count = |name: &str| last_line(&ended)[name].as_u64().unwrap();
-    assert_eq!(count("copied") + count("same"), MANY);
-    assert!(count("same") > 0 && count("copied") > 0, "{}", ended.out);
-    assert_eq!(place.names("/memories").len(), usize::try_from(MANY).unwrap());
-    assert_eq!(place.cat("/memories/0777"), "text 777\n");
-}
-
-#[test]
-fn an_interrupted_export_goes_on_where_it_was() {
-    let place = Place::with_store();
-    for number in 0..MANY {
-        let (name, text) = (format!("{number:04}"), format!("text {number}\n"));
-        plain(&place, "in", &[(&name, text.as_bytes())]);
-    }
-    place.run(["import", "in"], "").expect(0);
-    let out = place.beside("out");
-    kill_when(place.command(["export", "out", "--yes"]), || out.join("0010").exists());
-    let whole = |folder: &Path| {
-        let names = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name());
-        let names = names.filter(|name| name != ".inmost%2Fpartial");
-        names
-            .inspect(|name| {
-                let number: u64 = name.to_str().unwrap().parse().unwrap();
-                let text = fs::read_to_string(folder.join(name)).unwrap();
-                assert_eq!(text, format!("text {number}\n"));
-            })
-            .count()
-    };
-    let many = usize::try_from(MANY).unwrap();
-    assert!((11..many).contains(&whole(&out)));
-    // The partial file that a kill leaves behind.
-    fs::write(out.join(".inmost%2Fpartial"), "te").unwrap();
-    let ended = export(&place, &["out", "--resume", "--json"]).expect(0);
-    assert!(last_line(&ended)["same"].as_u64().unwrap() > 10, "{}", ended.out);
-    assert_eq!(whole(&out), many);
-    assert!(!out.join(".inmost%2Fpartial").exists());
 }

@@ -27,6 +27,8 @@ mod freshness;
 mod grep;
 #[path = "../program/inmost.rs"]
 mod inmost;
+#[path = "../program/interrupted.rs"]
+mod interrupted;
 #[path = "../program/keyslots.rs"]
 mod keyslots;
 #[path = "../program/reading.rs"]

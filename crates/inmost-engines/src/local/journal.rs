@@ -33,6 +33,7 @@ mod replay;
 mod room;
 #[cfg(test)]
 mod tests;
+mod writer;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::Duration;
@@ -40,10 +41,11 @@ use std::time::Duration;
 use inmost_storage::{Address, Batch, Engine, StorageError};
 
 use self::checkpoint::Checkpointer;
-use self::layout::{JournalId, MARK, Position};
+use self::layout::{JournalId, MARK};
 use self::medium::Medium;
 use self::overlay::Layers;
 use self::pace::Pace;
+use self::writer::Writer;
 use crate::local::ballast::Ballast;
 use crate::poison::Poison;
 
@@ -89,22 +91,6 @@ struct Shared {
     poison: Poison,
     /// Why a checkpoint failed, for the next call to return.
     failure: Mutex<Option<StorageError>>,
-}
-
-/// The place where the next entry goes.
-struct Writer {
-    /// The epoch that commits are appended to, and the last entry.
-    position: Position,
-    /// Bytes of its half that are in use.
-    length: usize,
-    /// The root's address, from the batches since the last sync.
-    root: Option<Address>,
-    /// Whether this is a new generation without any ordinary commit.
-    filling: bool,
-    /// The most bytes that each half has held since it was last wiped.
-    used: [usize; 2],
-    /// The bytes of an entry; kept to save allocations.
-    entry: Vec<u8>,
 }
 
 impl Engine for JournaledEngine {
@@ -259,118 +245,6 @@ impl Shared {
         read(&self.engine).as_deref().map_or(Err(StorageError::Poisoned), call)
     }
 
-    /// Makes the pending changes durable: as an entry, or in the engine if they are too large for one. Returns whether
-    /// there were any.
-    fn flush(&self, writer: &mut Writer) -> Result<bool, StorageError> {
-        let layers = read(&self.layers);
-        if layers.pending.is_empty() {
-            return Ok(false);
-        }
-        let length = layout::entry_bytes(&layers.pending);
-        if length > self.largest_entry() || layers.pending.len() > self.tuning.addresses {
-            drop(layers);
-            return self.bypass(writer).map(|()| true);
-        }
-        let is_full = !self.has_room(writer, &layers, length);
-        drop(layers);
-        if is_full {
-            self.begin_epoch(writer)?;
-        }
-        let mut place = writer.position;
-        place.sequence = place.sequence.saturating_add(1);
-        layout::encode_entry(
-            &mut writer.entry,
-            &self.id,
-            &place,
-            writer.root.as_ref(),
-            &read(&self.layers).pending,
-        );
-        let offset = self.offset_in_half(place.epoch, writer.length);
-        writer.note_use(place.epoch, writer.length.saturating_add(writer.entry.len()));
-        self.medium.write_at(offset, &writer.entry)?;
-        self.medium.sync()?;
-        writer.position = place;
-        writer.length = writer.length.saturating_add(writer.entry.len());
-        write(&self.layers).commit(writer.root);
-        Ok(true)
-    }
-
-    /// Writes the pending changes to the engine, after everything before them, as one batch.
-    fn bypass(&self, writer: &mut Writer) -> Result<(), StorageError> {
-        self.drain(writer)?;
-        let mut turn = lock(&self.checkpointer);
-        let bypassed = turn.stored.bypassed.saturating_add(1);
-        let stored = Position { bypassed, ..turn.stored };
-        let batch = checkpoint::batch_of(&read(&self.layers).pending, Some((&self.id, &stored)));
-        if !self.with_room(|| self.write_batches(std::slice::from_ref(&batch)))? {
-            return Err(StorageError::Full);
-        }
-        turn.stored = stored;
-        writer.position.bypassed = stored.bypassed;
-        write(&self.layers).pending.clear();
-        Ok(())
-    }
-
-    /// Whether an entry of this length fits the active half.
-    fn has_room(&self, writer: &Writer, layers: &Layers, length: usize) -> bool {
-        writer.length.saturating_add(length) <= self.half_bytes()
-            && layers.active.changes.len().saturating_add(layers.pending.len())
-                <= self.tuning.addresses
-    }
-
-    /// Moves on to the other half, which must be free, or becomes free by a checkpoint that this waits for.
-    fn begin_epoch(&self, writer: &mut Writer) -> Result<(), StorageError> {
-        if !self.checkpoint()? {
-            return Err(StorageError::Full);
-        }
-        let mut layers = write(&self.layers);
-        layers.freeze(writer.position);
-        writer.position.epoch = writer.position.epoch.saturating_add(1);
-        writer.length = 0;
-        Ok(())
-    }
-
-    /// Writes everything in the journal to the engine.
-    fn drain(&self, writer: &mut Writer) -> Result<(), StorageError> {
-        let is_empty = read(&self.layers).active.changes.is_empty();
-        if !is_empty {
-            self.begin_epoch(writer)?;
-        }
-        if self.checkpoint()? { Ok(()) } else { Err(StorageError::Full) }
-    }
-
-    /// Makes everything durable, writes it to the engine, and overwrites the used part of the journal. On a full disk the
-    /// entries stay in the journal.
-    fn empty(&self) -> Result<(), StorageError> {
-        let mut writer = lock(&self.writer);
-        if writer.filling {
-            return self.with_engine(|engine| engine.sync());
-        }
-        self.flush(&mut writer)?;
-        // A frozen epoch first, with its slot synced: an opening can do without one slot, but not without two.
-        if !self.checkpoint()? {
-            return Ok(());
-        }
-        lock(&self.checkpointer).closing = true;
-        match self.drain(&mut writer) {
-            Err(StorageError::Full) => return Ok(()),
-            drained => drained?,
-        }
-        self.wipe(&mut writer)
-    }
-
-    /// Overwrites what the halves have held. Everything in them must be in the engine.
-    fn wipe(&self, writer: &mut Writer) -> Result<(), StorageError> {
-        if writer.used == [0; 2] {
-            return Ok(());
-        }
-        for (half, used) in std::mem::take(&mut writer.used).into_iter().enumerate() {
-            self.medium.write_at(self.offset_of_half(half), &vec![0; used])?;
-        }
-        writer.length = 0;
-        Ok(self.medium.sync()?)
-    }
-
     /// Passes the result of a change on. A failure means that the state on disk is unknown.
     fn changed<T>(&self, result: Result<T, StorageError>) -> Result<T, StorageError> {
         self.note_full(&result);
@@ -391,14 +265,6 @@ impl Shared {
 
     fn offset_in_half(&self, epoch: u64, at: usize) -> usize {
         self.offset_of_half(layout::half_of(epoch)).saturating_add(at)
-    }
-}
-
-impl Writer {
-    fn note_use(&mut self, epoch: u64, end: usize) {
-        if let Some(used) = self.used.get_mut(layout::half_of(epoch)) {
-            *used = end.max(*used);
-        }
     }
 }
 

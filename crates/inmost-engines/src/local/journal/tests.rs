@@ -46,7 +46,8 @@ impl World {
     pub(super) fn with_ballast(ballast: Ballast) -> Self {
         let faults = Faults::new();
         let id = JournalId([7; 16]);
-        let disk = Disk::new(medium::blank(id, SMALL.half_blocks, Position::default()), &faults);
+        let disk =
+            Disk::new(medium::blank(id, SMALL.half_blocks, layout::Position::default()), &faults);
         Self { disk, faults, memory: MemoryStorage::default(), ballast: Arc::new(ballast) }
     }
 

@@ -102,7 +102,7 @@ fn journal_and_engine_of_different_days_are_refused() {
     assert_eq!(refusal(&old_engine), replay::OLDER_ENGINE);
     let other = World::new();
     let faults = Faults::new();
-    let blank = medium::blank(JournalId([8; 16]), SMALL.half_blocks, Position::default());
+    let blank = medium::blank(JournalId([8; 16]), SMALL.half_blocks, layout::Position::default());
     drop(other.create().unwrap());
     let foreign = World { disk: Disk::new(blank, &faults), faults, ..other };
     assert_eq!(refusal(&foreign), "the engine's records belong to another journal");

@@ -23,7 +23,8 @@ use crate::transfer::{Outcome, TransferReport};
 
 /// Import a folder of plain files, such as the ./memory/memories of another backend of the memory tool
 ///
-/// Texts are stored unchanged, and files keep their times. Files that the memory cannot store are refused and listed, and the rest is imported. Refused
+/// Texts are stored unchanged, and files keep their times. Files that the memory cannot store are refused and listed, and
+/// the rest is imported. Refused
 /// are links and special files, which are never followed or read, files that are too long or not UTF-8, and names that are
 /// invalid in a path. The exit code is then 1. Empty folders are skipped.
 ///

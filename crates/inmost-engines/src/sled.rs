@@ -13,7 +13,8 @@
 //! records, and segments are four times their usual length. (The lab lost stores with the usual length.)
 //!
 //! Not promised: that damage at the end of the log is noticed (sled recovers to an older state and reports
-//! success; the anchor above detects that), or that a crafted store cannot make sled allocate without bound.
+//! success; the journal in front detects that by its mark), or that a crafted store cannot make sled
+//! allocate without bound.
 //! A build with `panic = "abort"` does not have the guard. No file outside this module names sled.
 
 mod eviction;

@@ -55,7 +55,8 @@ impl Batch {
 ///
 /// A failed [`apply`](Engine::apply) or [`sync`](Engine::sync) poisons the engine: every later call returns
 /// [`StorageError::Poisoned`]. The state after a failed write is unknown until the generation is reopened. A
-/// batch refused with `Conflict` or `TooLarge` has written nothing and does not poison the engine.
+/// batch refused with `Conflict` or `TooLarge` has written nothing and does not poison the engine. The same holds for
+/// `Full` from an engine with a journal, which decides about room before it writes.
 pub trait Engine: Send + Sync {
     /// Returns the values at `addresses`, in the same order; `None` for an absent record.
     fn get_many(&self, addresses: &[Address]) -> Result<Vec<Option<Vec<u8>>>, StorageError>;

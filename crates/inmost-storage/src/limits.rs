@@ -9,7 +9,7 @@ pub const RECORD_VALUE_BYTES: usize = 4_137;
 /// size depends on the number of pages touched (each holds up to 17 records) far more than on the length of
 /// the values.
 pub const BATCH_RECORDS: usize = 31;
-/// The most records that any engine batch may change. Only a rename between two very deep branches needs this
+/// The most records that any batch may change, without the mark that a journal adds. Only a rename between two very deep branches needs this
 /// many.
 pub const BATCH_RECORDS_MAX: usize = 128;
 /// The most bytes read from a header copy. It is far above the length of a header and bounds the cost of a

@@ -288,7 +288,7 @@ fn tuning(engine: EngineKind) -> Tuning {
         addresses: CHECKPOINT_ADDRESSES,
         batch_records,
         idle: IDLE,
-        background: true,
+        background: is_background(),
         reopen_after,
     }
 }
@@ -304,6 +304,19 @@ fn half_blocks() -> u32 {
 fn half_blocks() -> u32 {
     let small = std::env::var("INMOST_TEST_HALF_BLOCKS").ok();
     small.and_then(|blocks| blocks.parse().ok()).unwrap_or(HALF_BLOCKS)
+}
+
+/// Whether checkpoints run in a thread of their own.
+#[cfg(not(feature = "testing"))]
+fn is_background() -> bool {
+    true
+}
+
+/// A sample of a store in use must not depend on how fast a checkpoint is. Without the thread, a full half waits until the
+/// other one is full too.
+#[cfg(feature = "testing")]
+fn is_background() -> bool {
+    std::env::var_os("INMOST_TEST_NO_BACKGROUND").is_none()
 }
 
 /// The last resort on a full disk: frees files that the engine can rebuild.

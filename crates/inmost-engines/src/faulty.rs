@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use inmost_storage::{
-    Address, AnchorSlot, Batch, Engine, EngineKind, HeaderCopy, Storage, StorageError,
+    Address, AnchorSlot, BareFiles, Batch, Engine, EngineKind, HeaderCopy, Storage, StorageError,
 };
 
 /// A fault that is injected once, at one operation.
@@ -184,6 +184,15 @@ impl<S: Storage> Storage for FaultyStorage<S> {
     ) -> Result<Box<dyn Engine>, StorageError> {
         self.faults.check_alive()?;
         Ok(self.wrap(self.inner.open_generation(number, engine)?))
+    }
+
+    fn bare_files(
+        &self,
+        number: u64,
+        engine: EngineKind,
+    ) -> Result<Box<dyn BareFiles>, StorageError> {
+        self.faults.check_alive()?;
+        self.inner.bare_files(number, engine)
     }
 
     fn remove_generation(&self, number: u64) -> Result<(), StorageError> {

@@ -13,6 +13,7 @@
 
 mod anchor;
 mod ballast;
+mod bare;
 mod creation;
 mod destroy;
 mod header_file;
@@ -29,6 +30,8 @@ use std::time::Duration;
 
 use self::anchor::AnchorFile;
 use self::ballast::Ballast;
+use self::bare::BareFolder;
+pub(crate) use self::bare::PartOfFile;
 #[cfg(feature = "testing")]
 #[doc(hidden)]
 pub use self::journal::in_memory::JournalInMemory;
@@ -37,7 +40,9 @@ use self::lock::Lock;
 #[cfg(feature = "redb")]
 use crate::redb::RedbEngine;
 use crate::sled::SledEngine;
-use inmost_storage::{AnchorSlot, Engine, EngineKind, HeaderCopy, Storage, StorageError, limits};
+use inmost_storage::{
+    AnchorSlot, BareFiles, Engine, EngineKind, HeaderCopy, Storage, StorageError, limits,
+};
 
 use crate::files;
 
@@ -239,6 +244,14 @@ impl Storage for LocalStorage {
         // The store can be read without the ballast. Only changes on a full disk become difficult.
         let _ = self.ballast.make();
         Ok(Box::new(opened))
+    }
+
+    fn bare_files(
+        &self,
+        number: u64,
+        _engine: EngineKind,
+    ) -> Result<Box<dyn BareFiles>, StorageError> {
+        Ok(Box::new(BareFolder::open(&self.generation_path(number))?))
     }
 
     fn remove_generation(&self, number: u64) -> Result<(), StorageError> {

@@ -4,14 +4,17 @@
 //! tests can reopen it. Like a disk, it distinguishes applied from synced changes: `crash` discards the
 //! unsynced ones.
 
+mod bare;
+
 use std::collections::BTreeMap;
 use std::io;
 use std::ops::Bound;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use self::bare::BareValues;
 use inmost_storage::limits;
 use inmost_storage::{
-    Address, AnchorSlot, Batch, Engine, EngineKind, HeaderCopy, Storage, StorageError,
+    Address, AnchorSlot, BareFiles, Batch, Engine, EngineKind, HeaderCopy, Storage, StorageError,
 };
 
 /// A place in memory. Clones are handles of the same place and do not lock each other out. A generation still
@@ -190,6 +193,16 @@ impl Storage for MemoryStorage {
         let place = self.place();
         let generation = place.generations.get(&number).ok_or(StorageError::Missing)?;
         Ok(Box::new(MemoryEngine::open(generation)?))
+    }
+
+    fn bare_files(
+        &self,
+        number: u64,
+        _engine: EngineKind,
+    ) -> Result<Box<dyn BareFiles>, StorageError> {
+        let place = self.place();
+        let generation = place.generations.get(&number).ok_or(StorageError::Missing)?;
+        Ok(Box::new(BareValues::new(locked(generation).records.values())))
     }
 
     fn remove_generation(&self, number: u64) -> Result<(), StorageError> {

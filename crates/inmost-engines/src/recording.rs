@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::memory::MemoryStorage;
 use inmost_storage::{
-    Address, AnchorSlot, Batch, Engine, EngineKind, HeaderCopy, Storage, StorageError,
+    Address, AnchorSlot, BareFiles, Batch, Engine, EngineKind, HeaderCopy, Storage, StorageError,
 };
 
 /// A storage in memory that records its input. Its clones share the record.
@@ -66,6 +66,14 @@ impl Storage for RecordingStorage {
         engine: EngineKind,
     ) -> Result<Box<dyn Engine>, StorageError> {
         self.place.open_generation(number, engine).map(|engine| self.recording(engine))
+    }
+
+    fn bare_files(
+        &self,
+        number: u64,
+        engine: EngineKind,
+    ) -> Result<Box<dyn BareFiles>, StorageError> {
+        self.place.bare_files(number, engine)
     }
 
     fn remove_generation(&self, number: u64) -> Result<(), StorageError> {

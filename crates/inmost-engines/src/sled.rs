@@ -22,6 +22,7 @@ mod holes;
 mod repair;
 #[cfg(test)]
 mod tests;
+mod written;
 
 use std::fs::{self, File, TryLockError};
 use std::io;
@@ -38,6 +39,8 @@ use inmost_storage::{Address, Batch, Engine, StorageError};
 
 use crate::files;
 use eviction::Eviction;
+pub(crate) use repair::LOG;
+pub(crate) use written::written;
 
 /// One generation in its own folder.
 pub(crate) struct SledEngine {

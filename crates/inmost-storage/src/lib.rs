@@ -11,6 +11,7 @@
     reason = "every failure is a StorageError, which says what it means"
 )]
 
+mod bare;
 pub mod limits;
 mod untrusted_file;
 #[cfg(any(test, feature = "testing"))]
@@ -18,6 +19,7 @@ mod variants;
 
 use std::{fmt, io};
 
+pub use bare::{BareFiles, Extent};
 pub use untrusted_file::{FileProblem, UntrustedFile};
 
 /// The key of a record in an engine.
@@ -155,6 +157,13 @@ pub trait Storage: Send + Sync {
         number: u64,
         engine: EngineKind,
     ) -> Result<Box<dyn Engine>, StorageError>;
+
+    /// Returns the files of a generation as bare bytes. Files that are missing are left out.
+    fn bare_files(
+        &self,
+        number: u64,
+        engine: EngineKind,
+    ) -> Result<Box<dyn BareFiles>, StorageError>;
 
     /// Removes a generation and everything in it. An absent generation is not an error.
     fn remove_generation(&self, number: u64) -> Result<(), StorageError>;

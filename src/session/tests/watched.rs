@@ -6,7 +6,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use inmost_engines::memory::MemoryStorage;
 use inmost_storage::{
-    Address, AnchorSlot, Batch, Engine, EngineKind, HeaderCopy, Storage, StorageError,
+    Address, AnchorSlot, BareFiles, Batch, Engine, EngineKind, HeaderCopy, Storage, StorageError,
 };
 
 /// The operations that the engine of a [`WatchedStorage`] has received.
@@ -181,6 +181,14 @@ impl Storage for WatchedStorage {
     ) -> Result<Box<dyn Engine>, StorageError> {
         let inner = self.inner.open_generation(number, engine)?;
         Ok(Box::new(WatchedEngine { inner, watch: self.watch.clone() }))
+    }
+
+    fn bare_files(
+        &self,
+        number: u64,
+        engine: EngineKind,
+    ) -> Result<Box<dyn BareFiles>, StorageError> {
+        self.inner.bare_files(number, engine)
     }
 
     fn remove_generation(&self, number: u64) -> Result<(), StorageError> {

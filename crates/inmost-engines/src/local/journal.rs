@@ -34,6 +34,7 @@ mod room;
 #[cfg(test)]
 mod tests;
 mod writer;
+mod written;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::Duration;
@@ -46,6 +47,7 @@ use self::medium::Medium;
 use self::overlay::Layers;
 use self::pace::Pace;
 use self::writer::Writer;
+pub(super) use self::{medium::NAME, written::written};
 use crate::local::ballast::Ballast;
 use crate::poison::Poison;
 

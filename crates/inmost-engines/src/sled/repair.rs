@@ -12,7 +12,7 @@ use inmost_storage::StorageError;
 use crate::files;
 
 /// The log, which contains all of the data.
-pub(super) const LOG: &str = "db";
+pub(crate) const LOG: &str = "db";
 /// The folder for values that are too long for sled's log.
 pub(super) const BLOBS: &str = "blobs";
 pub(super) const CONFIGURATION: &str = "conf";

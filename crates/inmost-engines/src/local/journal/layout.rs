@@ -176,6 +176,12 @@ pub(super) fn decode_header(bytes: &[u8], id: &JournalId) -> Option<EntryHeader>
     (of_this_journal && body_bytes <= number(BODY_BYTES_MAX)).then_some(header)
 }
 
+/// The number of the entry of any journal that begins with these bytes.
+pub(super) fn sequence_of(bytes: &[u8; HEADER]) -> Option<u64> {
+    let id = JournalId(*bytes.get(8..)?.first_chunk()?);
+    decode_header(bytes, &id).map(|header| header.sequence)
+}
+
 /// Reads the changes of the entry that begins with these bytes; `None` if it is torn or damaged, or no commit writes it.
 pub(super) fn decode_changes(header: &EntryHeader, bytes: &[u8]) -> Option<Layer> {
     let end = HEADER.checked_add(usize::try_from(header.body_bytes).ok()?)?;
@@ -287,7 +293,7 @@ const VERSION: u16 = 1;
 const CHECKSUM: usize = 4;
 /// Bytes of an entry before its body: magic, length, id, position, count, checksum of the body, root, zeros, checksum.
 /// They fit one sector of 512 bytes, the smallest unit that a disk writes.
-const HEADER: usize = 128;
+pub(super) const HEADER: usize = 128;
 /// Bytes of a change before its value: an address and a length.
 const CHANGE: usize = 32 + 2;
 /// The length that stands for a removed record.

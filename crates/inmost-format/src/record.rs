@@ -9,6 +9,7 @@ pub mod address;
 pub mod codec;
 pub mod entries;
 mod error;
+pub mod find;
 mod folder;
 #[cfg(test)]
 mod format_example;

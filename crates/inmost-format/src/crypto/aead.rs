@@ -8,6 +8,8 @@
 
 use std::marker::PhantomData;
 
+use chacha20::XChaCha20;
+use chacha20::cipher::{KeyIvInit, StreamCipher, StreamCipherSeek};
 use chacha20poly1305::{AeadInOut, KeyInit, XChaCha20Poly1305};
 #[cfg(any(test, feature = "testing"))]
 use subtle::ConstantTimeEq;
@@ -98,6 +100,19 @@ impl<A: Aad> AeadKey<A> {
                 )
                 .map_err(|_| NotAuthentic)
         })
+    }
+
+    /// Decrypts the first bytes of a message without authenticating them, to recognise a message whose length and
+    /// associated data are not known yet. Neither the stack nor the registers are wiped; the caller does that.
+    ///
+    /// The result is a hint: an attacker chooses it freely. It must not be used before [`open`](Self::open) succeeds.
+    pub fn peek<const N: usize>(&self, nonce: &Nonce, ciphertext: &[u8; N]) -> [u8; N] {
+        let mut start = *ciphertext;
+        let mut stream = XChaCha20::new(self.secret.expose().into(), (&nonce.0).into());
+        // The first block of the keystream is the key of the authenticator (RFC 8439, section 2.8).
+        stream.seek(64_u32);
+        stream.apply_keystream(&mut start);
+        start
     }
 
     /// Seals a key of 32 bytes. No copy of it is left in the clear.
@@ -245,6 +260,18 @@ mod tests {
             assert_eq!(buffer, start);
         }
         assert!(tag.ct_eq(&tag) && !tag.ct_eq(&other_tag));
+    }
+
+    #[test]
+    fn the_first_bytes_of_a_message_can_be_read_without_its_tag() {
+        let key = key(1);
+        let text = *b"a message of more than one block, which is 64 bytes long, so that both are decrypted";
+        let mut sealed = text;
+        let (nonce, _) = key.seal(&Any(b"context"), &mut sealed).unwrap();
+        assert_eq!(key.peek(&nonce, &sealed), text);
+        let start: &[u8; 27] = sealed.first_chunk().unwrap();
+        assert_eq!(key.peek(&nonce, start), text[..27]);
+        assert_ne!(key.peek(&Nonce([0; 24]), &sealed), text);
     }
 
     #[test]

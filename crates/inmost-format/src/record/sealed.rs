@@ -137,6 +137,11 @@ impl Sealer {
         Ok((id, Body { plaintext, length }))
     }
 
+    /// The AEAD of its records.
+    pub(super) fn aead(&self) -> &AeadKey<RecordAad> {
+        self.keys.aead()
+    }
+
     pub(super) fn associated_data(&self, address: &Address) -> RecordAad {
         RecordAad { store: self.store, generation: self.generation, address: *address }
     }
@@ -170,7 +175,7 @@ fn write_prefix(prefix: &mut [u8], id: RecordId, length: usize) -> Result<(), Re
     Ok(())
 }
 
-fn read_prefix(plaintext: &[u8]) -> Option<(RecordId, usize)> {
+pub(super) fn read_prefix(plaintext: &[u8]) -> Option<(RecordId, usize)> {
     let (kind, rest) = plaintext.split_first()?;
     let (object, rest) = rest.split_first_chunk::<16>()?;
     let (index, rest) = rest.split_first_chunk::<8>()?;
@@ -183,9 +188,9 @@ fn read_prefix(plaintext: &[u8]) -> Option<(RecordId, usize)> {
     Some((id, usize::from(u16::from_le_bytes(*length))))
 }
 
-const VERSION: u8 = 1;
+pub(super) const VERSION: u8 = 1;
 /// Version and nonce.
-const HEADER: usize = 1 + 24;
+pub(super) const HEADER: usize = 1 + 24;
 
 #[cfg(test)]
 mod tests;

@@ -2,7 +2,8 @@
 
 use std::fmt::Write;
 
-use inmost::{AnchorStatus, Protections, StorageEngine};
+use inmost::{AnchorStatus, Protections, SessionStatus, StorageEngine, StoreError};
+use inmost_agent::AgentFacts;
 
 use crate::args::StoreArgs;
 use crate::display::{count, duration};
@@ -20,14 +21,11 @@ pub(crate) struct Status {
 
 impl Status {
     pub(crate) fn run(&self) -> Result<(), Failure> {
-        let store = self.store.open(&OpenOptions {
-            // The offer needs more than the status.
-            hint_compaction: false,
-            status_only: true,
-            ..OpenOptions::default()
-        })?;
-        let (status, agent) = (store.status()?, store.agent()?);
-        drop(store);
+        let (status, agent) = match self.ask()? {
+            // A key agent locked the store after it had accepted the connection. The next attempt finds no agent.
+            Err(StoreError::Locked) => self.ask()??,
+            status => status?,
+        };
         let mut text = format!("store       {}\n", self.store.place()?.display());
         let mut line = |name: &str, value: String| {
             // Writing to a string cannot fail.
@@ -60,6 +58,17 @@ impl Status {
             }
         }
         print(text.as_bytes())
+    }
+
+    /// The outer error is of opening the store, the inner one of asking for its status.
+    fn ask(&self) -> Result<Result<(SessionStatus, Option<AgentFacts>), StoreError>, Failure> {
+        let store = self.store.open(&OpenOptions {
+            // The offer needs more than the status.
+            hint_compaction: false,
+            status_only: true,
+            ..OpenOptions::default()
+        })?;
+        Ok(store.status().and_then(|status| Ok((status, store.agent()?))))
     }
 }
 

@@ -94,6 +94,7 @@ impl Held {
         if self.agent.state.wait_for_work(LAST_WORK_TIME) {
             self.agent.session.lock();
         }
+        self.agent.state.stop_receiving();
         // Otherwise a request takes too long. The end of the process interrupts it like a crash, which a store survives.
         drop(self.folder);
         served

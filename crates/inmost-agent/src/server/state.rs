@@ -28,9 +28,15 @@ struct Inner {
     under_way: usize,
     /// The connections without a place, by their number: the oldest is the first.
     passing: BTreeMap<u64, Arc<UnixStream>>,
-    /// The processes of the clients that have a place, by the number of their connection.
-    connected: BTreeMap<u64, u32>,
+    /// The clients that have a place, by the number of their connection.
+    connected: BTreeMap<u64, Connected>,
     next: u64,
+}
+
+/// A client that has a place.
+struct Connected {
+    process: u32,
+    stream: Arc<UnixStream>,
 }
 
 impl State {
@@ -106,6 +112,14 @@ impl State {
         true
     }
 
+    /// Receives nothing more from clients. What they send from here on fails at once, so they know that it was not executed.
+    /// Otherwise a request could still be accepted by a process that is ending.
+    pub(super) fn stop_receiving(&self) {
+        for client in self.lock().connected.values() {
+            let _ = client.stream.shutdown(Shutdown::Read);
+        }
+    }
+
     fn lock(&self) -> MutexGuard<'_, Inner> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -144,8 +158,9 @@ impl Arrival {
         if inner.connected.len() >= MOST_CONNECTED {
             return Err(NotNow::Full);
         }
-        inner.passing.remove(&self.number);
-        inner.connected.insert(self.number, process);
+        // A connection that lost its room to a newer one has ended.
+        let stream = inner.passing.remove(&self.number).ok_or(NotNow::Full)?;
+        inner.connected.insert(self.number, Connected { process, stream });
         Ok(())
     }
 
@@ -166,7 +181,7 @@ impl Arrival {
         let others = inner.connected.iter().filter(|(number, _)| **number != self.number);
         AgentFacts {
             process: std::process::id(),
-            connected: others.map(|(_, process)| *process).collect(),
+            connected: others.map(|(_, client)| client.process).collect(),
             limits: inner.clock.limits(),
             idle_left: inner.clock.idle_left(now),
             total_left: inner.clock.total_left(now),
@@ -264,8 +279,12 @@ mod tests {
     #[test]
     fn a_disconnected_client_frees_its_place() {
         let state = Arc::new(state(LONG, LONG));
-        let mut clients: Vec<_> = (0..MOST_CONNECTED).map(|_| arrive(&state)).collect();
-        assert!(clients.iter().all(|(arrival, ..)| arrival.connect(7).is_ok()));
+        let connect = |_| {
+            let client = arrive(&state);
+            assert!(client.0.connect(7).is_ok());
+            client
+        };
+        let mut clients: Vec<_> = (0..MOST_CONNECTED).map(connect).collect();
         let (late, ..) = arrive(&state);
         assert!(matches!(late.connect(7), Err(NotNow::Full)));
         assert_eq!(clients[0].0.facts().connected, [7; MOST_CONNECTED - 1]);
@@ -275,6 +294,21 @@ mod tests {
         state.end();
         clients.pop();
         assert!(matches!(arrive(&state).0.connect(7), Err(NotNow::Ending)));
+    }
+
+    #[test]
+    fn an_agent_that_ends_receives_nothing_more_and_can_still_reply() {
+        let state = Arc::new(state(LONG, LONG));
+        let (arrival, mut client, agent) = arrive(&state);
+        assert!(arrival.connect(7).is_ok());
+        client.write_all(&[1]).unwrap();
+        state.stop_receiving();
+        let refused = client.write(&[2]).unwrap_err();
+        assert_eq!(refused.kind(), std::io::ErrorKind::BrokenPipe);
+        (&*agent).write_all(&[3]).unwrap();
+        let mut reply = [0];
+        client.read_exact(&mut reply).unwrap();
+        assert_eq!(reply, [3]);
     }
 
     #[test]

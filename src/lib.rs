@@ -8,7 +8,7 @@
 //!   [`Vault::salvage`] extracts files from a store that is too damaged to unlock.
 //! - [`Session`] is an unlocked store: a cheap handle that threads share. [`Session::lock`] wipes the keys.
 //!   [`Session::purge`], [`Session::backup`], [`Session::migrate`], [`Session::check`] and [`Session::repair`] maintain
-//!   the store. [`Session::in_memory`] makes a store that never touches the disk. [`SessionOptions`] sets quotas.
+//!   the store, and [`Session::set_aside`] lists records that they kept. [`Session::in_memory`] makes a store that never touches the disk. [`SessionOptions`] sets quotas.
 //! - [`MemoryTool`] runs an agent's calls: it takes JSON and returns the exact text for the model. [`ToolCommand`] is a
 //!   call as a type.
 //! - [`Files`] is for hosts that are not agents: read, write, list, search. Its errors are [`FileError`].
@@ -83,7 +83,7 @@ pub use session::{
 
 // Reports of maintenance.
 pub use maintenance::{
-    CheckReport, RepairReport, SalvageLoss, SalvageReport, StoreProblem, WithProgress,
+    CheckReport, RepairReport, SalvageLoss, SalvageReport, SetAside, StoreProblem, WithProgress,
 };
 
 // Protection of keys against swap and core dumps.

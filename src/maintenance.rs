@@ -9,9 +9,11 @@ mod repair;
 mod rewrite;
 mod rotate;
 mod salvage;
+mod set_aside;
 mod with_progress;
 
 pub use check_report::{CheckReport, StoreProblem};
 pub use repair::RepairReport;
 pub use salvage::{SalvageLoss, SalvageReport};
+pub use set_aside::SetAside;
 pub use with_progress::WithProgress;

@@ -15,6 +15,7 @@ mod handle;
 mod idle;
 mod idle_lock;
 mod keyslots;
+pub(crate) mod leftovers;
 mod node_cache;
 pub(crate) mod open;
 mod options;

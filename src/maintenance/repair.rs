@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use super::check_report::{StoreProblem, list_bounded};
 use super::copy::Copy;
+use super::rewrite::OldRecords;
 use crate::session::generation::NextGeneration;
 use crate::session::{Session, StoreError, open};
 use inmost_format::record::node::{Entries, Entry, Folder, Name, Root, Totals, What};
@@ -31,8 +32,8 @@ pub struct RepairReport {
 impl Session {
     /// Rewrites the store without its damaged parts, and returns a list of those. Everything else is kept.
     ///
-    /// The old records are removed, as by a [`purge`](Session::purge). Copy the folder first if anything in it may
-    /// still be of use. [`check`](Session::check) shows beforehand what would be dropped.
+    /// The old records are set aside, with the header that has their key; see [`set_aside`](Session::set_aside).
+    /// [`check`](Session::check) shows beforehand what would be dropped.
     ///
     /// # Errors
     /// [`StoreError::Tampered`] if the root folder itself cannot be read; only a salvage can help then. Otherwise those
@@ -54,9 +55,12 @@ impl Session {
                 report = RepairReport::default();
                 Repair { copy, report: &mut report, reached: Reached::default() }.root(root)
             };
-            exclusive.replace_generation(progress, &mut copy, |keys, number| {
-                NextGeneration::generation(keys, number, keys.header().engine())
-            })
+            exclusive.replace_generation(
+                progress,
+                &mut copy,
+                OldRecords::SetAside,
+                |keys, number| NextGeneration::generation(keys, number, keys.header().engine()),
+            )
         })?;
         Ok(report)
     }

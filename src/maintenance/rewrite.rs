@@ -10,11 +10,12 @@ use inmost_engines::memory::MemoryStorage;
 use inmost_format::header::Unlocked;
 use inmost_format::record::node::Root;
 use inmost_storage::limits::BATCH_RECORDS;
-use inmost_storage::{Address, Batch, Engine, EngineKind, Storage};
+use inmost_storage::{Address, Batch, Engine, EngineKind, Rewriting, Storage};
 
 use super::copy::{Copy, CopyTree, ReadBack, strict};
 use crate::limits::FILE_INLINE_AGAIN;
 use crate::session::generation::{NextGeneration, NextKeys};
+use crate::session::leftovers;
 use crate::session::{Exclusive, Open, Session, StorageEngine, StoreError, open};
 
 impl Session {
@@ -84,42 +85,79 @@ impl Exclusive<'_> {
         engine: Option<EngineKind>,
         progress: &mut dyn FnMut(u64),
     ) -> Result<(), StoreError> {
-        self.replace_generation(progress, &mut strict, |keys, number| {
+        self.replace_generation(progress, &mut strict, OldRecords::Remove, |keys, number| {
             NextGeneration::generation(keys, number, engine.unwrap_or(keys.header().engine()))
         })
     }
 
     /// Writes a new generation, makes the header name it, and switches to it.
+    ///
+    /// The storage notes the rewrite before anything is created, and forgets it when nothing is left behind. A crash in
+    /// between leaves the note. By it the next unlock removes the new generation if the header does not name it yet, and
+    /// otherwise removes the old one or sets it aside.
     pub(super) fn replace_generation(
         &mut self,
         progress: &mut dyn FnMut(u64),
         copy: CopyTree<'_>,
+        old_records: OldRecords,
         next: impl FnOnce(&Unlocked, u64) -> Result<NextGeneration, StoreError>,
     ) -> Result<(), StoreError> {
         let written = self.session().read(|open| {
             let Some(keys) = open.keys() else { return Ok(None) };
+            let storage = open.storage();
+            // An earlier rewrite may have left something that could not be removed then.
+            leftovers::clear(storage, keys.header(), &[])?;
             let old = keys.header().generation();
-            let newest = open.storage().generations()?.into_iter().max().unwrap_or(old).max(old);
-            let number = newest.checked_add(1).ok_or(StoreError::TooLarge)?;
-            let next = next(keys, number)?;
-            let written = write_and_announce(open, &next, copy, progress).inspect_err(|_| {
-                // The unfinished generation is useless. If it cannot be removed now, the next unlock removes it.
-                let _ = open.storage().remove_generation(number);
+            let newest = storage.generations()?.into_iter().max().unwrap_or(old).max(old);
+            let new = newest.checked_add(1).ok_or(StoreError::TooLarge)?;
+            let scratch = new.checked_add(1).ok_or(StoreError::TooLarge)?;
+            let next = next(keys, new)?;
+            let header = keys.header().bytes();
+            let kept_header = (old_records == OldRecords::SetAside).then(|| header.to_vec());
+            let rewriting = Rewriting { old, new, scratch, switched: false, kept_header };
+            let written = storage
+                .begin_rewrite(&rewriting)
+                .map_err(StoreError::from)
+                .and_then(|()| write_and_announce(open, &next, copy, progress));
+            let written = written.inspect_err(|_| {
+                // The unfinished generation is useless. If it cannot be removed now, the note stays, and the next unlock
+                // removes it.
+                let removed =
+                    [new, scratch].map(|unfinished| storage.remove_generation(unfinished));
+                if removed.iter().all(Result::is_ok) {
+                    let _ = storage.finish_rewrite();
+                }
             })?;
-            Ok::<_, StoreError>(Some((old, next, written)))
+            Ok::<_, StoreError>(Some((rewriting, next, written)))
         })?;
-        let Some((old, next, Written { engine, root, root_value })) = written else {
+        let Some((mut rewriting, next, Written { engine, root, root_value })) = written else {
             return Ok(());
         };
         let before = self.switch(engine, next, root, root_value)?;
         before.discard();
         self.session().read(|open| {
+            let storage = open.storage();
+            rewriting.switched = true;
+            // Best effort: without it, only a header that is put back before the old generation is gone does harm.
+            let _ = storage.begin_rewrite(&rewriting);
             open.renew_anchor();
-            let removed = open.storage().remove_generation(old);
-            removed
+            let cleared = match &rewriting.kept_header {
+                Some(header) => storage.set_aside(rewriting.old, Some(header)),
+                None => storage.remove_generation(rewriting.old),
+            };
+            cleared
+                .and_then(|()| storage.finish_rewrite())
                 .map_err(|error| StoreError::OldRecordsRemain(StoreError::from(error).to_string()))
         })
     }
+}
+
+/// What becomes of the generation that a rewrite replaces.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum OldRecords {
+    Remove,
+    /// It is kept with its header until it is discarded on purpose.
+    SetAside,
 }
 
 /// Writes the next generation. If its keys are new, also writes its mark to the anchor before a header names it.
@@ -167,7 +205,6 @@ pub(super) fn write_generation(
     let (scratch_storage, kind): (&dyn Storage, _) = if size <= COLLECTED_IN_MEMORY {
         (&in_memory, EngineKind::Memory)
     } else {
-        storage.remove_generation(scratch_number)?;
         (storage, next.engine)
     };
     let scratch = scratch_storage.create_generation(scratch_number, kind)?;

@@ -87,6 +87,8 @@ pub struct SessionStatus {
     pub commit: u64,
     /// Bytes that the engine occupies on disk.
     pub disk_bytes: u64,
+    /// Bytes of the records that were set aside; see [`Session::set_aside`].
+    pub set_aside_bytes: u64,
     /// The engine that stores the records; `None` in memory.
     pub engine: Option<StorageEngine>,
     /// The protections that keep the keys of this session out of swap and core dumps.
@@ -132,7 +134,7 @@ impl Session {
     /// [`idle_lock`](crate::SessionOptions::idle_lock).
     ///
     /// # Errors
-    /// [`StoreError::Locked`], [`StoreError::Halted`], or the engine's error if it cannot report its size.
+    /// [`StoreError::Locked`], [`StoreError::Halted`], or an error when listing the files of the store.
     pub fn status(&self) -> Result<SessionStatus, StoreError> {
         let state = read(&self.shared.state);
         let open = state.open()?;
@@ -142,6 +144,12 @@ impl Session {
             bytes: root.bytes,
             commit: root.commit,
             disk_bytes: open.engine().size()?,
+            set_aside_bytes: open
+                .storage()
+                .set_aside_generations()?
+                .iter()
+                .map(|it| it.bytes)
+                .sum(),
             engine: open.keys().and_then(|keys| StorageEngine::of(keys.header().engine())),
             protections: protections().of_keys(open.keys_granted()),
             kdf_cost: open.kdf_cost(),

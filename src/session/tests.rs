@@ -4,6 +4,7 @@ mod anchor;
 mod close;
 mod folder;
 mod header;
+mod leftovers;
 mod protections;
 pub(crate) mod store;
 mod unlock;

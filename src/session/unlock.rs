@@ -9,6 +9,7 @@ use super::create::{FIRST_COMMIT, begin};
 use super::error::StoreError;
 use super::generation::{FIRST_GENERATION, write_headers};
 use super::handle::Session;
+use super::leftovers;
 use super::open::Open;
 use super::options::{SessionOptions, StorageEngine};
 use inmost_engines::is_built;
@@ -99,7 +100,8 @@ impl Vault {
     /// Unlocks the store with a passphrase.
     ///
     /// Costs one key derivation for each keyslot that is tried. This also cleans up after a crash: it rewrites a stale
-    /// copy of the header, removes an unfinished generation and reaps some of the deleted objects.
+    /// copy of the header, removes what an unfinished rewrite left and reaps some of the deleted objects. Records that no
+    /// rewrite left and no header names are set aside; see [`Session::set_aside`].
     ///
     /// # Errors
     /// [`StoreError::WrongPassphrase`], [`StoreError::KdfOutOfBounds`], [`StoreError::OutOfMemory`],
@@ -192,11 +194,8 @@ impl Vault {
                 renewed => renewed?,
             }
         }
-        for stale in open.storage().generations()? {
-            if stale != header.generation() {
-                open.storage().remove_generation(stale)?;
-            }
-        }
+        let copies: Vec<&Header> = headers.iter().map(|(_, header)| header).collect();
+        leftovers::clear(open.storage(), &header, &copies)?;
         let session = Session::with(open, &options.session)?;
         session.settle(interrupted.then(|| header.id()), skip)?;
         // From here on the session alone holds the store, and releases it when it is locked.

@@ -204,6 +204,9 @@ impl Lab {
         assert_there(&session);
         let report = session.check().unwrap();
         assert!(report.is_clean(), "killed at {point} ({last:?}): {:?}", report.problems);
+        // What an interrupted rewrite left is removed, not set aside.
+        assert!(session.set_aside().unwrap().is_empty(), "killed at {point} ({last:?})");
+        assert!(!self.store().join("rewriting").exists(), "killed at {point} ({last:?})");
         session.files().write(&path(200), &text(7)).unwrap();
         session.lock();
         let session = unlock(&self.store()).unwrap();

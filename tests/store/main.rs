@@ -15,4 +15,5 @@ mod linearizable;
 mod rewrite;
 mod samples;
 mod security_page;
+mod set_aside;
 mod unlocked_store;

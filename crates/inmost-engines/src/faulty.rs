@@ -8,7 +8,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use inmost_storage::{
-    Address, AnchorSlot, BareFiles, Batch, Engine, EngineKind, HeaderCopy, Storage, StorageError,
+    Address, AnchorSlot, BareFiles, Batch, Engine, EngineKind, HeaderCopy, Rewriting, SetAside,
+    Storage, StorageError,
 };
 
 /// A fault that is injected once, at one operation.
@@ -47,8 +48,8 @@ impl Faults {
 
     /// Returns the number of changes attempted so far.
     ///
-    /// `apply`, `sync`, `write_header`, `write_anchor`, `create_generation` and `remove_generation` count,
-    /// successful or not. Opening, closing and reading do not count.
+    /// `apply`, `sync`, `write_header`, `write_anchor`, and whatever creates, removes, notes or sets aside a generation
+    /// count, successful or not. Opening, closing and reading do not count.
     #[must_use]
     pub fn operations(&self) -> u64 {
         self.plan().operations
@@ -197,6 +198,32 @@ impl<S: Storage> Storage for FaultyStorage<S> {
 
     fn remove_generation(&self, number: u64) -> Result<(), StorageError> {
         self.faults.run(|| self.inner.remove_generation(number))
+    }
+
+    fn rewriting(&self) -> Result<Option<Rewriting>, StorageError> {
+        self.faults.check_alive()?;
+        self.inner.rewriting()
+    }
+
+    fn begin_rewrite(&self, rewriting: &Rewriting) -> Result<(), StorageError> {
+        self.faults.run(|| self.inner.begin_rewrite(rewriting))
+    }
+
+    fn finish_rewrite(&self) -> Result<(), StorageError> {
+        self.faults.run(|| self.inner.finish_rewrite())
+    }
+
+    fn set_aside(&self, number: u64, header: Option<&[u8]>) -> Result<(), StorageError> {
+        self.faults.run(|| self.inner.set_aside(number, header))
+    }
+
+    fn set_aside_generations(&self) -> Result<Vec<SetAside>, StorageError> {
+        self.faults.check_alive()?;
+        self.inner.set_aside_generations()
+    }
+
+    fn discard_set_aside(&self, number: u64) -> Result<(), StorageError> {
+        self.faults.run(|| self.inner.discard_set_aside(number))
     }
 
     fn size(&self) -> Result<u64, StorageError> {

@@ -7,6 +7,8 @@
 //! - `anchor`, the rollback anchor
 //! - `ballast`, space reserved for a full disk
 //! - one folder per generation: `gen-` and its number in 16 hexadecimal digits, with the engine's files and `journal`
+//! - `rewriting`, the note of a rewrite in progress
+//! - generations that were set aside: `set-aside-` and a number in 16 hexadecimal digits
 //!
 //! Only the owner can read any of them. A new store is built in a hidden folder next to its final place and
 //! then renamed, so a crash leaves either no store or a complete one.
@@ -16,9 +18,13 @@ mod ballast;
 mod bare;
 mod creation;
 mod destroy;
+mod folder;
 mod header_file;
 mod journal;
 mod lock;
+mod overwritten;
+mod rewriting;
+mod set_aside;
 #[cfg(test)]
 mod tests;
 
@@ -32,6 +38,7 @@ use self::anchor::AnchorFile;
 use self::ballast::Ballast;
 use self::bare::BareFolder;
 pub(crate) use self::bare::PartOfFile;
+use self::folder::{GENERATION_PREFIX, check_vacant, holds_store, parse_generation};
 #[cfg(feature = "testing")]
 #[doc(hidden)]
 pub use self::journal::in_memory::JournalInMemory;
@@ -41,7 +48,8 @@ use self::lock::Lock;
 use crate::redb::RedbEngine;
 use crate::sled::SledEngine;
 use inmost_storage::{
-    AnchorSlot, BareFiles, Engine, EngineKind, HeaderCopy, Storage, StorageError, limits,
+    AnchorSlot, BareFiles, Engine, EngineKind, HeaderCopy, Rewriting, SetAside, Storage,
+    StorageError, limits,
 };
 
 use crate::files;
@@ -75,6 +83,7 @@ impl LocalStorage {
             // The draft left by a crash may be a header with keyslots that were to be removed.
             header_file::discard_draft(&storage.folder, copy);
         }
+        rewriting::discard_draft(&storage.folder);
         Ok(storage)
     }
 
@@ -261,10 +270,42 @@ impl Storage for LocalStorage {
         }
     }
 
+    fn rewriting(&self) -> Result<Option<Rewriting>, StorageError> {
+        rewriting::read(&self.folder)
+    }
+
+    fn begin_rewrite(&self, rewriting: &Rewriting) -> Result<(), StorageError> {
+        rewriting::write(&self.folder, rewriting)
+    }
+
+    fn finish_rewrite(&self) -> Result<(), StorageError> {
+        rewriting::remove(&self.folder)
+    }
+
+    fn set_aside(&self, number: u64, header: Option<&[u8]>) -> Result<(), StorageError> {
+        let generation = self.generation_path(number);
+        match set_aside::add(&self.folder, &generation, number, header) {
+            Err(StorageError::Full) => {
+                self.ballast.keep(self.ballast.held().saturating_sub(HEADER_ROOM));
+                set_aside::add(&self.folder, &generation, number, header)
+            }
+            added => added,
+        }
+    }
+
+    fn set_aside_generations(&self) -> Result<Vec<SetAside>, StorageError> {
+        set_aside::list(&self.folder)
+    }
+
+    fn discard_set_aside(&self, number: u64) -> Result<(), StorageError> {
+        set_aside::discard(&self.folder, number)
+    }
+
     fn size(&self) -> Result<u64, StorageError> {
         let ballast =
             fs::symlink_metadata(self.folder.join(ballast::NAME)).map_or(0, |it| it.len());
-        Ok(files::size_below(&self.folder)?.saturating_sub(ballast))
+        let set_aside = set_aside::list(&self.folder)?.iter().map(|it| it.bytes).sum::<u64>();
+        Ok(files::size_below(&self.folder)?.saturating_sub(ballast).saturating_sub(set_aside))
     }
 
     fn is_short_of_room(&self) -> bool {
@@ -356,47 +397,3 @@ const IDLE: Duration = Duration::from_secs(1);
 /// Bytes of the ballast that are freed to replace a header copy on a full disk: far more than one block plus
 /// the overhead of the file system.
 const HEADER_ROOM: u64 = 64 << 10;
-const GENERATION_PREFIX: &str = "gen-";
-
-/// Returns the number in a generation's folder name, if the name is exactly what the store would write. Does
-/// no I/O.
-fn parse_generation(name: &str) -> Option<u64> {
-    let number = u64::from_str_radix(name.strip_prefix(GENERATION_PREFIX)?, 16).ok()?;
-    (name == format!("{GENERATION_PREFIX}{number:016x}")).then_some(number)
-}
-
-fn holds_store(folder: &Path) -> io::Result<bool> {
-    let entries = match fs::read_dir(folder) {
-        // A path through a regular file holds no store either.
-        Err(error)
-            if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) =>
-        {
-            return Ok(false);
-        }
-        entries => entries?,
-    };
-    for entry in entries {
-        let entry = entry?;
-        let name = entry.file_name();
-        let mut copies = header_file::COPIES.map(header_file::name).into_iter();
-        // A folder is never a header. It may be the remainder of a destroyed store.
-        if copies.any(|copy| name == copy) && !entry.file_type()?.is_dir()
-            || parse_generation(&name.to_string_lossy()).is_some()
-        {
-            return Ok(true);
-        }
-    }
-    Ok(false)
-}
-
-/// Checks that a store can be published at `target`.
-///
-/// # Errors
-/// `AlreadyExists` unless the path is absent or an empty folder.
-fn check_vacant(target: &Path) -> io::Result<()> {
-    let vacant = match fs::symlink_metadata(target) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => true,
-        metadata => metadata?.is_dir() && fs::read_dir(target)?.next().is_none(),
-    };
-    if vacant { Ok(()) } else { Err(io::ErrorKind::AlreadyExists.into()) }
-}

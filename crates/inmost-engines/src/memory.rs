@@ -14,7 +14,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use self::bare::BareValues;
 use inmost_storage::limits;
 use inmost_storage::{
-    Address, AnchorSlot, BareFiles, Batch, Engine, EngineKind, HeaderCopy, Storage, StorageError,
+    Address, AnchorSlot, BareFiles, Batch, Engine, EngineKind, HeaderCopy, Rewriting, SetAside,
+    Storage, StorageError,
 };
 
 /// A place in memory. Clones are handles of the same place and do not lock each other out. A generation still
@@ -29,6 +30,14 @@ struct Place {
     anchor_even: Option<Vec<u8>>,
     anchor_odd: Option<Vec<u8>>,
     generations: BTreeMap<u64, Arc<Mutex<Generation>>>,
+    rewriting: Option<Rewriting>,
+    set_aside: BTreeMap<u64, SetAsideGeneration>,
+}
+
+#[derive(Clone)]
+struct SetAsideGeneration {
+    records: Arc<Mutex<Generation>>,
+    header: Option<Vec<u8>>,
 }
 
 impl Place {
@@ -96,6 +105,9 @@ impl MemoryStorage {
             anchor_even: place.anchor_even.clone(),
             anchor_odd: place.anchor_odd.clone(),
             generations: generations.collect(),
+            rewriting: place.rewriting.clone(),
+            // Nothing writes to these any more.
+            set_aside: place.set_aside.clone(),
         };
         Self(Arc::new(Mutex::new(copy)))
     }
@@ -132,6 +144,13 @@ impl MemoryStorage {
         let generation = self.place().generations.get(&generation).cloned()?;
         let mut held = locked(&generation);
         Some(work(&mut held.records))
+    }
+
+    /// Returns the header that was kept with a generation that was set aside.
+    #[cfg(any(test, feature = "testing"))]
+    #[must_use]
+    pub fn kept_header(&self, number: u64) -> Option<Vec<u8>> {
+        self.place().set_aside.get(&number)?.header.clone()
     }
 
     fn place(&self) -> MutexGuard<'_, Place> {
@@ -207,6 +226,46 @@ impl Storage for MemoryStorage {
 
     fn remove_generation(&self, number: u64) -> Result<(), StorageError> {
         self.place().generations.remove(&number);
+        Ok(())
+    }
+
+    fn rewriting(&self) -> Result<Option<Rewriting>, StorageError> {
+        Ok(self.place().rewriting.clone())
+    }
+
+    fn begin_rewrite(&self, rewriting: &Rewriting) -> Result<(), StorageError> {
+        self.place().rewriting = Some(rewriting.clone());
+        Ok(())
+    }
+
+    fn finish_rewrite(&self) -> Result<(), StorageError> {
+        self.place().rewriting = None;
+        Ok(())
+    }
+
+    fn set_aside(&self, number: u64, header: Option<&[u8]>) -> Result<(), StorageError> {
+        let mut place = self.place();
+        let records = place.generations.remove(&number).ok_or(StorageError::Missing)?;
+        let header = header.map(<[u8]>::to_vec);
+        let mut name = number;
+        while place.set_aside.contains_key(&name) {
+            name = name.wrapping_add(1);
+        }
+        place.set_aside.insert(name, SetAsideGeneration { records, header });
+        Ok(())
+    }
+
+    fn set_aside_generations(&self) -> Result<Vec<SetAside>, StorageError> {
+        let place = self.place();
+        let found = place.set_aside.iter().map(|(number, kept)| {
+            let header = kept.header.as_ref().map_or(0, |header| length(header));
+            SetAside { number: *number, bytes: records_size(&locked(&kept.records)) + header }
+        });
+        Ok(found.collect())
+    }
+
+    fn discard_set_aside(&self, number: u64) -> Result<(), StorageError> {
+        self.place().set_aside.remove(&number);
         Ok(())
     }
 
@@ -325,41 +384,4 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn put(byte: u8) -> Batch {
-        Batch { puts: vec![(Address([byte; 32]), vec![byte])], ..Batch::default() }
-    }
-
-    #[test]
-    fn a_crash_discards_unsynced_changes() {
-        let storage = MemoryStorage::default();
-        let engine = storage.create_generation(1, EngineKind::Memory).unwrap();
-        engine.apply(&put(1)).unwrap();
-        engine.sync().unwrap();
-        engine.apply(&put(2)).unwrap();
-        let again = Batch {
-            puts: vec![(Address([2; 32]), vec![3])],
-            deletes: vec![Address([1; 32])],
-            ..Batch::default()
-        };
-        engine.apply(&again).unwrap();
-
-        storage.crash();
-
-        assert!(matches!(engine.scan(None, 9), Err(StorageError::Poisoned)));
-        let reopened = storage.open_generation(1, EngineKind::Memory).unwrap();
-        assert_eq!(reopened.scan(None, 9).unwrap(), [(Address([1; 32]), vec![1])]);
-        drop(engine);
-        reopened.apply(&put(4)).unwrap();
-    }
-
-    #[test]
-    fn headers_survive_a_crash() {
-        let storage = MemoryStorage::default();
-        storage.write_header(HeaderCopy::A, b"one").unwrap();
-        storage.crash();
-        assert_eq!(storage.clone().read_header(HeaderCopy::A).unwrap().unwrap(), b"one");
-    }
-}
+mod tests;

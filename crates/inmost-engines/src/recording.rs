@@ -4,7 +4,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::memory::MemoryStorage;
 use inmost_storage::{
-    Address, AnchorSlot, BareFiles, Batch, Engine, EngineKind, HeaderCopy, Storage, StorageError,
+    Address, AnchorSlot, BareFiles, Batch, Engine, EngineKind, HeaderCopy, Rewriting, SetAside,
+    Storage, StorageError,
 };
 
 /// A storage in memory that records its input. Its clones share the record.
@@ -78,6 +79,32 @@ impl Storage for RecordingStorage {
 
     fn remove_generation(&self, number: u64) -> Result<(), StorageError> {
         self.place.remove_generation(number)
+    }
+
+    fn rewriting(&self) -> Result<Option<Rewriting>, StorageError> {
+        self.place.rewriting()
+    }
+
+    fn begin_rewrite(&self, rewriting: &Rewriting) -> Result<(), StorageError> {
+        self.take(rewriting.kept_header.as_deref().unwrap_or_default());
+        self.place.begin_rewrite(rewriting)
+    }
+
+    fn finish_rewrite(&self) -> Result<(), StorageError> {
+        self.place.finish_rewrite()
+    }
+
+    fn set_aside(&self, number: u64, header: Option<&[u8]>) -> Result<(), StorageError> {
+        self.take(header.unwrap_or_default());
+        self.place.set_aside(number, header)
+    }
+
+    fn set_aside_generations(&self) -> Result<Vec<SetAside>, StorageError> {
+        self.place.set_aside_generations()
+    }
+
+    fn discard_set_aside(&self, number: u64) -> Result<(), StorageError> {
+        self.place.discard_set_aside(number)
     }
 
     fn size(&self) -> Result<u64, StorageError> {

@@ -8,7 +8,9 @@ use crate::faulty::{Fault, FaultyStorage};
 use crate::local::LocalStorage;
 use crate::memory::MemoryStorage;
 use inmost_storage::limits;
-use inmost_storage::{Address, Batch, Engine, EngineKind, HeaderCopy, Storage, StorageError};
+use inmost_storage::{
+    Address, Batch, Engine, EngineKind, HeaderCopy, Rewriting, Storage, StorageError,
+};
 
 /// A storage under test.
 struct Place {
@@ -111,6 +113,8 @@ run_everywhere! {
     a_huge_header_is_truncated
     generations_are_created_listed_and_removed
     generations_share_nothing
+    a_generation_is_set_aside_and_discarded
+    a_rewrite_is_noted_replaced_and_finished
     an_engine_that_is_not_built_is_refused
     size_grows_with_the_records
 }
@@ -299,6 +303,47 @@ fn generations_are_created_listed_and_removed(place: &Place) {
     assert_eq!(storage.generations().unwrap(), [2, u64::MAX]);
     assert!(matches!(storage.open_generation(17, place.kind), Err(StorageError::Missing)));
     assert!(all(&*place.create(17)).is_empty());
+}
+
+fn a_generation_is_set_aside_and_discarded(place: &Place) {
+    let storage = &place.storage;
+    let numbers = || {
+        let found = storage.set_aside_generations().unwrap();
+        assert!(found.iter().all(|it| it.bytes > 0));
+        found.iter().map(|it| it.number).collect::<Vec<_>>()
+    };
+    assert!(storage.set_aside(4, None).is_err());
+    for header in [None, Some(b"header".as_slice())] {
+        let engine = place.create(4);
+        commit(&*engine, &puts([(1, vec![1])]));
+        engine.close().unwrap();
+        let with_it = storage.size().unwrap();
+        storage.set_aside(4, header).unwrap();
+        assert!(storage.generations().unwrap().is_empty());
+        assert!(storage.size().unwrap() < with_it);
+        assert!(matches!(storage.open_generation(4, place.kind), Err(StorageError::Missing)));
+    }
+    assert_eq!(numbers(), [4, 5], "the second one got another name");
+    storage.discard_set_aside(4).unwrap();
+    storage.discard_set_aside(4).unwrap();
+    assert_eq!(numbers(), [5]);
+}
+
+fn a_rewrite_is_noted_replaced_and_finished(place: &Place) {
+    let storage = &place.storage;
+    let noted = || storage.rewriting().unwrap();
+    assert!(noted().is_none());
+    storage.finish_rewrite().unwrap();
+    let mut rewriting =
+        Rewriting { old: 1, new: 2, scratch: 3, switched: false, kept_header: None };
+    storage.begin_rewrite(&rewriting).unwrap();
+    assert!(noted().as_ref() == Some(&rewriting));
+    rewriting.switched = true;
+    rewriting.kept_header = Some(b"header".to_vec());
+    storage.begin_rewrite(&rewriting).unwrap();
+    assert!(noted().as_ref() == Some(&rewriting));
+    storage.finish_rewrite().unwrap();
+    assert!(noted().is_none());
 }
 
 fn generations_share_nothing(place: &Place) {

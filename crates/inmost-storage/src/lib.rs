@@ -13,6 +13,7 @@
 
 mod bare;
 pub mod limits;
+mod rewriting;
 mod untrusted_file;
 #[cfg(any(test, feature = "testing"))]
 mod variants;
@@ -20,6 +21,7 @@ mod variants;
 use std::{fmt, io};
 
 pub use bare::{BareFiles, Extent};
+pub use rewriting::{Leftover, Rewriting, SetAside};
 pub use untrusted_file::{FileProblem, UntrustedFile};
 
 /// The key of a record in an engine.
@@ -168,8 +170,29 @@ pub trait Storage: Send + Sync {
     /// Removes a generation and everything in it. An absent generation is not an error.
     fn remove_generation(&self, number: u64) -> Result<(), StorageError>;
 
-    /// Returns the bytes that the whole store occupies on disk, without the ballast that is reserved for a
-    /// full disk.
+    /// Returns the note of the last rewrite, or `None` if there is none or it cannot be understood. It is not
+    /// authenticated.
+    fn rewriting(&self) -> Result<Option<Rewriting>, StorageError>;
+
+    /// Notes a rewrite durably, in place of an earlier note.
+    fn begin_rewrite(&self, rewriting: &Rewriting) -> Result<(), StorageError>;
+
+    /// Removes the note durably, overwriting it, best effort. An absent note is not an error.
+    fn finish_rewrite(&self) -> Result<(), StorageError>;
+
+    /// Moves a generation out of the way durably, and stores a header beside its records if one is given. Never replaces
+    /// a generation that was set aside before. No engine may have the generation open.
+    fn set_aside(&self, number: u64, header: Option<&[u8]>) -> Result<(), StorageError>;
+
+    /// Returns the generations that were set aside, ascending.
+    fn set_aside_generations(&self) -> Result<Vec<SetAside>, StorageError>;
+
+    /// Removes a generation that was set aside, with its header, which is overwritten, best effort. An absent one is not
+    /// an error.
+    fn discard_set_aside(&self, number: u64) -> Result<(), StorageError>;
+
+    /// Returns the bytes that the store occupies on disk, without the ballast that is reserved for a full disk and
+    /// without what was set aside.
     fn size(&self) -> Result<u64, StorageError>;
 
     /// Returns whether the disk is full and changes depend on the reserved ballast. Writes that can wait

@@ -43,6 +43,12 @@ impl TestStore {
         unlock_on(self.memory.clone())
     }
 
+    /// Unlocks the store although it is older than its anchor.
+    pub(crate) fn unlock_accepting_rollback(&self) -> Session {
+        let mut vault = options().open_storage(Arc::new(self.memory.clone())).unwrap();
+        vault.unlock_accepting_rollback(&passphrase()).unwrap()
+    }
+
     /// Unlocks the store on a watched storage.
     pub(crate) fn unlock_watched(&self) -> (Session, Watch) {
         let watch = Watch::default();

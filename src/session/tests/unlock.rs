@@ -4,9 +4,10 @@ use super::store::{TestStore, unlock_on};
 use super::watched::{Watch, WatchedStorage};
 use crate::session::StoreError;
 use inmost_engines::faulty::{Fault, FaultyStorage};
-use inmost_storage::{EngineKind, HeaderCopy, Storage};
+use inmost_storage::{EngineKind, HeaderCopy, Rewriting, Storage};
 
-/// A store with an interrupted header change, with generations that no header names, and with objects to reap.
+/// A store with an interrupted header change, with generations that an interrupted rewrite left, with others that no header
+/// names, and with objects to reap.
 fn left_in_disorder() -> TestStore {
     let store = TestStore::create();
     let session = store.unlock().unwrap();
@@ -17,9 +18,11 @@ fn left_in_disorder() -> TestStore {
     files.write("/memories/kept", "kept").unwrap();
     files.remove("/memories/d").unwrap();
     drop(session);
-    for number in [2, 7] {
+    for number in [2, 3, 4, 7] {
         drop(store.memory.create_generation(number, EngineKind::Memory).unwrap());
     }
+    let rewriting = Rewriting { old: 1, new: 3, scratch: 4, switched: false, kept_header: None };
+    store.memory.begin_rewrite(&rewriting).unwrap();
     store.memory.write_header(HeaderCopy::A, store.next_header().bytes()).unwrap();
     store
 }
@@ -34,6 +37,9 @@ fn check_order(store: &TestStore, context: &str) {
         drop(store.unlock().unwrap());
     }
     assert_eq!(store.memory.generations().unwrap(), [1], "{context}");
+    let set_aside = store.memory.set_aside_generations().unwrap();
+    assert_eq!(set_aside.iter().map(|it| it.number).collect::<Vec<_>>(), [2, 7], "{context}");
+    assert!(store.memory.rewriting().unwrap().is_none(), "{context}");
     assert_eq!(store.header(HeaderCopy::A), store.header(HeaderCopy::B), "{context}");
     assert_eq!(store.root().header.revision, 2, "{context}");
     store.assert_tidy(context);

@@ -6,7 +6,8 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use inmost_engines::memory::MemoryStorage;
 use inmost_storage::{
-    Address, AnchorSlot, BareFiles, Batch, Engine, EngineKind, HeaderCopy, Storage, StorageError,
+    Address, AnchorSlot, BareFiles, Batch, Engine, EngineKind, HeaderCopy, Rewriting, SetAside,
+    Storage, StorageError,
 };
 
 /// The operations that the engine of a [`WatchedStorage`] has received.
@@ -193,6 +194,30 @@ impl Storage for WatchedStorage {
 
     fn remove_generation(&self, number: u64) -> Result<(), StorageError> {
         self.inner.remove_generation(number)
+    }
+
+    fn rewriting(&self) -> Result<Option<Rewriting>, StorageError> {
+        self.inner.rewriting()
+    }
+
+    fn begin_rewrite(&self, rewriting: &Rewriting) -> Result<(), StorageError> {
+        self.inner.begin_rewrite(rewriting)
+    }
+
+    fn finish_rewrite(&self) -> Result<(), StorageError> {
+        self.inner.finish_rewrite()
+    }
+
+    fn set_aside(&self, number: u64, header: Option<&[u8]>) -> Result<(), StorageError> {
+        self.inner.set_aside(number, header)
+    }
+
+    fn set_aside_generations(&self) -> Result<Vec<SetAside>, StorageError> {
+        self.inner.set_aside_generations()
+    }
+
+    fn discard_set_aside(&self, number: u64) -> Result<(), StorageError> {
+        self.inner.discard_set_aside(number)
     }
 
     fn size(&self) -> Result<u64, StorageError> {

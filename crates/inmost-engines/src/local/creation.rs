@@ -10,7 +10,8 @@ use std::fs::{self, FileType, Metadata};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::{anchor, ballast, header_file, lock, parse_generation};
+use super::folder::parse_generation;
+use super::{anchor, ballast, header_file, lock};
 use crate::files;
 use inmost_storage::FileProblem;
 

@@ -4,7 +4,7 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use super::{LocalStorage, anchor, ballast, header_file, lock};
+use super::{LocalStorage, anchor, ballast, header_file, lock, overwritten, rewriting, set_aside};
 use inmost_storage::{Storage, StorageError};
 
 use crate::files;
@@ -12,8 +12,8 @@ use crate::files;
 impl LocalStorage {
     /// Removes the store.
     ///
-    /// First both header copies are overwritten and synced; without them nothing else can be decrypted. Then
-    /// the other files are removed, the headers' names last, so that a store left by a crash is still
+    /// First both header copies are overwritten and synced, and those that are kept with generations that were set
+    /// aside; without them nothing else can be decrypted. Then the other files are removed, the headers' names last, so that a store left by a crash is still
     /// recognised. Foreign files stay, and then so does the folder.
     ///
     /// # Errors
@@ -29,6 +29,18 @@ impl LocalStorage {
         for copy in header_file::COPIES {
             attempt(header_file::overwrite(&self.folder, copy));
         }
+        overwritten::overwrite(&self.folder.join(rewriting::NAME));
+        match self.set_aside_generations() {
+            Ok(found) => {
+                for it in &found {
+                    set_aside::overwrite_header(&self.folder, it.number);
+                }
+                for it in found {
+                    attempt(self.discard_set_aside(it.number));
+                }
+            }
+            Err(error) => attempt(Err(error)),
+        }
         match self.generations() {
             Ok(numbers) => {
                 for number in numbers {
@@ -38,7 +50,7 @@ impl LocalStorage {
             Err(error) => attempt(Err(error)),
         }
         let headers = header_file::COPIES.map(header_file::name);
-        for name in [anchor::NAME, ballast::NAME].iter().chain(&headers) {
+        for name in [anchor::NAME, ballast::NAME, rewriting::NAME].iter().chain(&headers) {
             attempt(remove_if_there(&self.folder.join(name)).map_err(Into::into));
         }
         attempt(files::sync_folder(&self.folder).map_err(Into::into));

@@ -1,13 +1,14 @@
 //! The files `header.a` and `header.b`. Each is replaced as a whole, and its old bytes are overwritten.
 
-use std::fs::{self, File};
-use std::io::{self, Read, Write};
+use std::fs;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use inmost_storage::FileProblem;
 use inmost_storage::limits;
 use inmost_storage::{HeaderCopy, StorageError};
 
+use super::overwritten;
 use crate::files;
 
 pub(super) const COPIES: [HeaderCopy; 2] = [HeaderCopy::A, HeaderCopy::B];
@@ -53,33 +54,12 @@ pub(super) fn replace(folder: &Path, copy: HeaderCopy, bytes: &[u8]) -> Result<(
     for copy in COPIES {
         refuse_folder(&path(folder, copy))?;
     }
-    let (path, draft) = (path(folder, copy), folder.join(draft_name(copy)));
-    discard_draft(folder, copy);
-    // Opened before the rename, because afterwards the old inode has no name.
-    let replaced = files::open_to_write(&path);
-    let written = files::create_private_file(&draft).and_then(|mut file| {
-        file.write_all(bytes)?;
-        file.sync_all()?;
-        fs::rename(&draft, &path)
-    });
-    if let Err(error) = written {
-        discard_draft(folder, copy);
-        return Err(error.into());
-    }
-    files::sync_folder(folder)?;
-    if let Ok(replaced) = replaced {
-        let _ = fill_with_zeros(&replaced);
-    }
-    Ok(())
+    Ok(overwritten::replace(&path(folder, copy), &folder.join(draft_name(copy)), bytes)?)
 }
 
 /// Overwrites and removes an unfinished copy, best effort.
 pub(super) fn discard_draft(folder: &Path, copy: HeaderCopy) {
-    let draft = folder.join(draft_name(copy));
-    if let Ok(file) = files::open_to_write(&draft) {
-        let _ = fill_with_zeros(&file);
-    }
-    let _ = fs::remove_file(draft);
+    overwritten::discard(&folder.join(draft_name(copy)));
 }
 
 /// Overwrites a copy in place. Anything but a regular file is skipped.
@@ -92,7 +72,7 @@ pub(super) fn overwrite(folder: &Path, copy: HeaderCopy) -> Result<(), StorageEr
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         opened => match opened.map_err(StorageError::from) {
             Err(StorageError::UntrustedFile(file)) if !file.is_hard_link() => Ok(()),
-            opened => Ok(fill_with_zeros(&opened?)?),
+            opened => Ok(overwritten::fill_with_zeros(&opened?)?),
         },
     }
 }
@@ -110,13 +90,4 @@ pub(super) fn refuse_folder(path: &Path) -> io::Result<()> {
 
 fn path(folder: &Path, copy: HeaderCopy) -> PathBuf {
     folder.join(name(copy))
-}
-
-/// Overwrites the file with zeros, so that old keyslots do not remain readable in free blocks.
-///
-/// Best effort: a copy-on-write file system keeps the old block, and so may an SSD.
-fn fill_with_zeros(mut file: &File) -> io::Result<()> {
-    let length = file.metadata()?.len().min(limits::HEADER_READ_BYTES);
-    io::copy(&mut io::repeat(0).take(length), &mut file)?;
-    file.sync_data()
 }

@@ -291,3 +291,32 @@ fn a_lost_or_sparse_ballast_is_made_again() {
         fs::remove_file(&ballast).unwrap();
     }
 }
+
+#[test]
+fn destroying_a_store_removes_notes_and_set_aside_generations_with_their_headers() {
+    let (_parent, path) = parent_and_path();
+    let storage = published(&path);
+    storage.set_aside(1, Some(b"keyslots")).unwrap();
+    let kept_header = Some(b"keyslots".to_vec());
+    let rewriting = Rewriting { old: 1, new: 2, scratch: 3, switched: false, kept_header };
+    storage.begin_rewrite(&rewriting).unwrap();
+    let open = |name: &str| fs::File::open(path.join(name)).unwrap();
+    let kept = [open("set-aside-0000000000000001/header"), open("rewriting")];
+    storage.destroy().unwrap();
+    assert!(!path.exists());
+    for mut file in kept {
+        let mut left = Vec::new();
+        io::Read::read_to_end(&mut file, &mut left).unwrap();
+        assert!(left.iter().all(|byte| *byte == 0));
+    }
+}
+
+#[test]
+fn an_unfinished_note_is_cleared_at_the_next_open() {
+    let (_parent, path) = parent_and_path();
+    drop(published(&path));
+    fs::write(path.join("rewriting.new"), "a header").unwrap();
+    let storage = LocalStorage::open(&path).unwrap();
+    assert!(!path.join("rewriting.new").exists());
+    assert!(storage.rewriting().unwrap().is_none());
+}

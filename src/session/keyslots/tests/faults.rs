@@ -110,6 +110,8 @@ fn after_a_fault_at_any_operation_no_credential_finds_a_false_rollback() {
             let [a, b] = store.headers();
             assert_eq!(a, b, "{case}");
             assert_eq!(store.memory.generations().unwrap().len(), 1, "{case}");
+            assert!(store.memory.set_aside_generations().unwrap().is_empty(), "{case}");
+            assert!(store.memory.rewriting().unwrap().is_none(), "{case}");
             let session = store.unlock(one.raw()).unwrap();
             assert_eq!(session.status().unwrap().anchor, AnchorStatus::Active, "{case}");
             session.lock();

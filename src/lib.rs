@@ -82,9 +82,7 @@ pub use session::{
 };
 
 // Reports of maintenance.
-pub use maintenance::{
-    CheckReport, RepairReport, SalvageLoss, SalvageReport, SetAside, StoreProblem, WithProgress,
-};
+pub use maintenance::{CheckReport, RecoveryReport, SetAside, StoreProblem, WithProgress};
 
 // Protection of keys against swap and core dumps.
 pub use inmost_format::secret::{Protections, harden_process, protections};

@@ -1,10 +1,11 @@
 //! Maintenance of a whole store: rewrite, check, repair, salvage and backup.
 
 mod backup;
+mod bare_records;
 mod check;
 mod check_report;
 mod copy;
-mod raw;
+mod recovery;
 mod repair;
 mod rewrite;
 mod rotate;
@@ -13,7 +14,6 @@ mod set_aside;
 mod with_progress;
 
 pub use check_report::{CheckReport, StoreProblem};
-pub use repair::RepairReport;
-pub use salvage::{SalvageLoss, SalvageReport};
+pub use recovery::RecoveryReport;
 pub use set_aside::SetAside;
 pub use with_progress::WithProgress;

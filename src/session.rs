@@ -45,4 +45,4 @@ pub(crate) use phrase::phrase;
 pub(crate) use series::Series;
 pub(crate) use txn::Txn;
 pub use unlock::{Vault, VaultOptions};
-pub(crate) use unlock::{occupied, open_records, sealer};
+pub(crate) use unlock::{occupied, sealer};

@@ -49,7 +49,7 @@ impl Exit {
         self as u8
     }
 
-    fn of(error: &StoreError) -> Self {
+    pub(crate) fn of(error: &StoreError) -> Self {
         match error {
             StoreError::NotAStore => Self::NotAStore,
             StoreError::WrongPassphrase | StoreError::WrongKey(_) => Self::WrongPassphrase,

@@ -8,8 +8,8 @@ pub(crate) mod restrictions;
 use std::path::Path;
 
 use inmost::{
-    CheckReport, FileError, FileText, Files, MemoryTool, RepairReport, Session, SessionStatus,
-    SlotInfo, StorageEngine, StoreError, UnlockedStore,
+    FileError, FileText, Files, MemoryTool, Session, SessionStatus, SlotInfo, StorageEngine,
+    StoreError, UnlockedStore,
 };
 use inmost_agent::{AgentFacts, Client, Secret, SlotOptions};
 
@@ -68,20 +68,6 @@ impl OpenStore {
         match self {
             Self::Here(session) => session.compaction_due(),
             Self::Agent(client) => client.compaction_due(),
-        }
-    }
-
-    pub(crate) fn check(&self, progress: impl FnMut(u64)) -> Result<CheckReport, StoreError> {
-        match self {
-            Self::Here(session) => session.with_progress(progress).check(),
-            Self::Agent(client) => client.check(progress),
-        }
-    }
-
-    pub(crate) fn repair(&self, progress: impl FnMut(u64)) -> Result<RepairReport, StoreError> {
-        match self {
-            Self::Here(session) => session.with_progress(progress).repair(),
-            Self::Agent(client) => client.repair(progress),
         }
     }
 

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use inmost_engines::local::LocalStorage;
 
-use super::copy::{CopyTree, strict};
+use super::copy::{Uncached, strict};
 use super::rewrite::write_generation;
 use crate::session::anchor::{Anchor, Mark};
 use crate::session::generation::{FIRST_GENERATION, NextGeneration, write_headers};
@@ -55,11 +55,11 @@ impl Session {
                 let keys = open.keys().ok_or(StoreError::InMemory)?;
                 let engine = keys.header().engine();
                 let next = NextGeneration::generation(keys, FIRST_GENERATION, engine)?;
-                let commit = open.root().commit;
-                let copy: CopyTree<'_> = &mut strict;
-                let written = write_generation(open, &storage, &next, commit, copy, progress)?;
+                let (from, root) = (Uncached(open), open.root());
+                let written =
+                    write_generation(&from, root, &storage, &next, &mut strict, progress)?;
                 written.engine.close()?;
-                let mark = Mark::of(commit, FIRST_GENERATION, &written.root_value);
+                let mark = Mark::of(root.commit, FIRST_GENERATION, &written.root_value);
                 if let Some(mark) = mark {
                     Anchor::new(keys, None).remember(&storage, &mark);
                 }

@@ -3,14 +3,23 @@
 //! A check changes nothing. A bad reference affects only the records below it, so the walk continues beside it. Every
 //! problem is reported with the names on the way to it.
 
+mod unreached;
+
 use std::collections::HashSet;
 
+use self::unreached::is_damage;
+use super::bare_records::BareRecords;
 use super::check_report::CheckReport;
-use crate::session::{Open, Session, StoreError, open};
-use inmost_format::record::node::{Entries, Entry, FileInfo, Name, Text, TextCount, Totals, What};
+use crate::session::{Open, Session, StoreError, Vault, open, sealer};
+use inmost_format::header::Credential;
+use inmost_format::record::node::{
+    Entries, Entry, FileInfo, Name, Root, Text, TextCount, Totals, What,
+};
 use inmost_format::record::tree::{Body, Inner, Leaf, Summary};
-use inmost_format::record::{Depth, Flaw, Kind, Node, ObjectId, RecordError, RecordId, Tag};
-use inmost_storage::{Address, StorageError};
+use inmost_format::record::{
+    Depth, Flaw, Kind, Node, NodeSource, ObjectId, RecordError, RecordId, Sealer, Tag,
+};
+use inmost_storage::{Address, Engine, StorageError};
 
 impl Session {
     /// Checks the whole store: authenticates every record, walks the tree, compares tags, counts and totals, compares
@@ -34,24 +43,56 @@ impl Session {
         // Runs as the exclusive writer: a writer that waited for the state's lock would block new readers.
         self.exclusive(|_| {
             self.read(|open| {
-                let mut check = Check {
-                    open,
-                    report: CheckReport::default(),
-                    reached: HashSet::new(),
-                    seen: 0,
-                    progress,
-                };
-                check.engine()?;
-                check.tree()?;
-                check.records()?;
+                let stored = Stored(open);
+                let mut check = Check::new(&stored, open.sealer(), progress);
+                check.journal(open.engine())?;
+                check.tree(open.root())?;
+                check.records(open.engine())?;
                 Ok(check.report)
             })
         })
     }
 }
 
+impl Vault {
+    /// Checks a store whose engine cannot open its files: searches them for records, and walks the tree below the newest
+    /// root that is found. Changes nothing, and does not open the engine. `progress` gets the number of bytes searched, then
+    /// that of records read.
+    ///
+    /// # Errors
+    /// Those of [`Vault::unlock`] that concern the header, and an error when reading the store's files.
+    ///
+    /// # Security
+    /// The report contains names in plain strings, which are not wiped.
+    pub fn check<'a>(
+        &self,
+        credential: impl Into<Credential<'a>>,
+        mut progress: impl FnMut(u64),
+    ) -> Result<CheckReport, StoreError> {
+        let (records, keys) = BareRecords::of(self, &credential.into(), &mut progress)?;
+        let sealer = sealer(&keys);
+        let mut check = Check::new(&records, &sealer, progress);
+        match records.root() {
+            Some(root) => check.tree(&root)?,
+            None => check.problem(&[], Kind::Root, Flaw::Absent.describe()),
+        }
+        check.report.records = check.seen;
+        Ok(check.report)
+    }
+}
+
+/// The records of an open store as they are stored, not as they are cached.
+struct Stored<'a>(&'a Open);
+
+impl NodeSource for Stored<'_> {
+    fn load(&self, id: RecordId, tag: &Tag) -> Result<Node, RecordError> {
+        open::fetch(self.0.engine(), self.0.sealer(), id, tag).map(|(node, _)| node)
+    }
+}
+
 struct Check<'a, P> {
-    open: &'a Open,
+    stored: &'a dyn NodeSource,
+    sealer: &'a Sealer,
     report: CheckReport,
     reached: HashSet<Address>,
     seen: u64,
@@ -71,19 +112,23 @@ struct FolderWalk {
 /// The result of a walk below a reference; `None` if a part of it could not be read.
 type Walked<T> = Option<T>;
 
-impl<P: FnMut(u64)> Check<'_, P> {
+impl<'a, P: FnMut(u64)> Check<'a, P> {
+    fn new(stored: &'a dyn NodeSource, sealer: &'a Sealer, progress: P) -> Self {
+        let report = CheckReport::default();
+        Self { stored, sealer, report, reached: HashSet::new(), seen: 0, progress }
+    }
+
     /// Checks what the engine keeps beside the records: the journal.
-    fn engine(&mut self) -> Result<(), StoreError> {
-        match self.open.engine().verify() {
+    fn journal(&mut self, engine: &dyn Engine) -> Result<(), StoreError> {
+        match engine.verify() {
             Err(StorageError::Corrupt(_)) => self.report.add(&[], "the journal", "is damaged"),
             verified => verified?,
         }
         Ok(())
     }
 
-    fn tree(&mut self) -> Result<(), StoreError> {
-        let root = self.open.root().clone();
-        self.reached.insert(self.open.sealer().address(RecordId::ROOT));
+    fn tree(&mut self, root: &Root) -> Result<(), StoreError> {
+        self.reached.insert(self.sealer.address(RecordId::ROOT));
         let mut names = Names::new();
         let tree = RecordId::folder(root.tree.id);
         let totals = self.folder(&mut names, Depth::TOP, tree, &root.tree.tag, true)?;
@@ -94,29 +139,6 @@ impl<P: FnMut(u64)> Check<'_, P> {
         let system = RecordId::folder(root.system.id);
         self.folder(&mut names, Depth::TOP, system, &root.system.tag, false)?;
         Ok(())
-    }
-
-    /// Authenticates the records that the walk did not reach.
-    fn records(&mut self) -> Result<(), StoreError> {
-        let mut after = None;
-        loop {
-            let page = self.open.engine().scan(after.as_ref(), PAGE)?;
-            let Some((last, _)) = page.last() else { return Ok(()) };
-            after = Some(*last);
-            for (address, value) in page {
-                self.step();
-                self.report.records = self.report.records.saturating_add(1);
-                if self.reached.contains(&address) {
-                    continue;
-                }
-                match self.open.sealer().open_any(&address, &value) {
-                    Ok(_) => self.report.orphans = self.report.orphans.saturating_add(1),
-                    Err(flaw) => {
-                        self.report.add(&[], "an orphaned record", flaw.describe());
-                    }
-                }
-            }
-        }
     }
 
     /// Walks a folder and returns its totals as they should be.
@@ -297,10 +319,9 @@ impl<P: FnMut(u64)> Check<'_, P> {
         tag: &Tag,
     ) -> Result<Walked<(Depth, Node)>, StoreError> {
         self.step();
-        let is_new = self.reached.insert(self.open.sealer().address(id));
+        let is_new = self.reached.insert(self.sealer.address(id));
         let loaded = if is_new {
-            open::fetch(self.open.engine(), self.open.sealer(), id, tag)
-                .and_then(|(node, _)| Ok((depth.below(&node)?, node)))
+            self.stored.load(id, tag).and_then(|node| Ok((depth.below(&node)?, node)))
         } else {
             Err(RecordError::Damaged { kind: id.kind, flaw: Flaw::Repeated })
         };
@@ -308,6 +329,10 @@ impl<P: FnMut(u64)> Check<'_, P> {
             Ok(found) => Ok(Some(found)),
             Err(RecordError::Damaged { kind, flaw }) => {
                 self.problem(names, kind, flaw.describe());
+                Ok(None)
+            }
+            Err(RecordError::Storage(error)) if is_damage(&error) => {
+                self.problem(names, id.kind, "cannot be read");
                 Ok(None)
             }
             Err(error) => Err(error.into()),
@@ -324,6 +349,4 @@ impl<P: FnMut(u64)> Check<'_, P> {
     }
 }
 
-/// Records read in one page.
-const PAGE: usize = 64;
 const MISCOUNT: &str = "has wrong counts of its children";

@@ -5,7 +5,9 @@
 use crate::session::{Open, StoreError, open};
 use inmost_format::record::node::{Folder, Root, Totals};
 use inmost_format::record::tree::Body;
-use inmost_format::record::{Depth, HeaderId, Node, Reached, RecordId, Sealed, Sealer, Tag};
+use inmost_format::record::{
+    Depth, HeaderId, Node, NodeSource, Reached, RecordError, RecordId, Sealed, Sealer, Tag,
+};
 use inmost_storage::limits::BATCH_RECORDS;
 use inmost_storage::{Address, Batch, Engine};
 
@@ -19,9 +21,18 @@ pub(super) fn strict(copy: &mut Copy<'_>, root: &Root) -> Result<(Tag, u64, u64)
     Ok((tag, root.files, root.bytes))
 }
 
-/// Seals the live tree under other keys.
+/// The records of an open store. None of them is cached, because each is read once.
+pub(super) struct Uncached<'a>(pub(super) &'a Open);
+
+impl NodeSource for Uncached<'_> {
+    fn load(&self, id: RecordId, tag: &Tag) -> Result<Node, RecordError> {
+        self.0.load_once(id, tag)
+    }
+}
+
+/// Seals a tree under other keys.
 pub(super) struct Copy<'a> {
-    pub(super) open: &'a Open,
+    from: &'a dyn NodeSource,
     pub(super) sealer: &'a Sealer,
     into: &'a dyn Engine,
     puts: Vec<(Address, Vec<u8>)>,
@@ -30,9 +41,9 @@ pub(super) struct Copy<'a> {
 }
 
 impl<'a> Copy<'a> {
-    /// Prepares a copy from an open store to an engine.
-    pub(super) fn new(open: &'a Open, sealer: &'a Sealer, into: &'a dyn Engine) -> Self {
-        Self { open, sealer, into, puts: Vec::new(), records: 0, reached: Reached::default() }
+    /// Prepares a copy to an engine.
+    pub(super) fn new(from: &'a dyn NodeSource, sealer: &'a Sealer, into: &'a dyn Engine) -> Self {
+        Self { from, sealer, into, puts: Vec::new(), records: 0, reached: Reached::default() }
     }
 
     /// Records written so far.
@@ -43,11 +54,11 @@ impl<'a> Copy<'a> {
     /// Copies everything, the root last.
     pub(super) fn root(
         &mut self,
-        commit: u64,
+        root: &Root,
         header: HeaderId,
         copy_tree: CopyTree<'_>,
     ) -> Result<(), StoreError> {
-        let mut root = Root { commit, header, ..self.open.root().clone() };
+        let mut root = Root { header, ..root.clone() };
         let (tag, files, bytes) = copy_tree(self, &root)?;
         root = Root { files, bytes, ..root };
         root.tree.tag = tag;
@@ -68,7 +79,7 @@ impl<'a> Copy<'a> {
         tag: &Tag,
     ) -> Result<Tag, StoreError> {
         self.reached.mark(id)?;
-        let mut node = self.open.load_once(id, tag)?;
+        let mut node = self.from.load(id, tag)?;
         let depth = depth.below(&node)?;
         node.children_mut(id.object, |child, tag| {
             *tag = self.node(depth, child, tag)?;

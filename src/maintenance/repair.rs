@@ -1,223 +1,174 @@
-//! Repairs a store: drops, on purpose, everything that no longer authenticates.
-//!
-//! A repair is a rewrite that skips damage. It drops a file that cannot be read completely, and a folder whose head
-//! cannot be read. Of a folder that lost some of its entries, the others are kept. Totals and the order of names are
-//! computed anew.
+//! Repair: writes what a recovery finds to a new generation, and sets the damaged one aside.
 
 use std::collections::HashMap;
-use std::sync::Arc;
 
-use super::check_report::{StoreProblem, list_bounded};
+use super::bare_records::BareRecords;
 use super::copy::Copy;
-use super::rewrite::OldRecords;
-use crate::session::generation::NextGeneration;
-use crate::session::{Session, StoreError, open};
-use inmost_format::record::node::{Entries, Entry, Folder, Name, Root, Totals, What};
-use inmost_format::record::tree::{Body, Inner, Leaf, Owner};
+use super::recovery::{FoundFile, Recovery, RecoveryReport, Target};
+use super::rewrite::{Written, abandon, write_generation};
+use crate::session::anchor::{Anchor, Mark};
+use crate::session::generation::{NextGeneration, write_headers};
+use crate::session::{StoreError, Vault, leftovers};
+use inmost_format::header::{Credential, Unlocked};
+use inmost_format::record::node::{Child, Entry, Folder, Root, Totals};
+use inmost_format::record::tree::{Body, Owner};
 use inmost_format::record::{
-    Depth, Flaw, Kind, Node, NodeSink, NodeSource, ObjectId, Reached, RecordError, RecordId, Tag,
+    Depth, Flaw, HeaderId, Node, NodeSink, NodeSource, ObjectId, RecordError, RecordId, Tag,
 };
+use inmost_storage::Rewriting;
 
-/// The objects that a repair dropped.
-#[derive(Clone, Debug, Default)]
-#[non_exhaustive]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct RepairReport {
-    /// The dropped objects in the order in which they were found; the first 10,000.
-    pub dropped: Vec<StoreProblem>,
-    /// The number of further dropped objects.
-    pub unlisted: u64,
-}
-
-impl Session {
-    /// Rewrites the store without its damaged parts, and returns a list of those. Everything else is kept.
-    ///
-    /// The old records are set aside, with the header that has their key; see [`set_aside`](Session::set_aside).
-    /// [`check`](Session::check) shows beforehand what would be dropped.
+impl Vault {
+    /// Finds out what a [`repair`](Vault::repair) would keep, and in which version. Changes nothing, and does not open the
+    /// engine. `progress` gets the number of bytes searched so far.
     ///
     /// # Errors
-    /// [`StoreError::Tampered`] if the root folder itself cannot be read; only a salvage can help then. Otherwise those
-    /// of [`purge`](Session::purge).
+    /// Those of [`Vault::unlock`] that concern the header, and an error when reading the store's files.
     ///
     /// # Security
     /// The report contains names in plain strings, which are not wiped.
-    pub fn repair(&self) -> Result<RepairReport, StoreError> {
-        self.repair_reporting(&mut |_| {})
+    pub fn plan_repair<'a>(
+        &self,
+        credential: impl Into<Credential<'a>>,
+        mut progress: impl FnMut(u64),
+    ) -> Result<RecoveryReport, StoreError> {
+        let (records, _) = BareRecords::of(self, &credential.into(), &mut progress)?;
+        let root = records.root();
+        let (_, _, report) = Recovery::run(&records, root.as_ref(), &mut Plan)?;
+        Ok(report)
     }
 
-    pub(super) fn repair_reporting(
+    /// Writes everything that can still be read to a new generation, and makes it the store's. The damaged files are set
+    /// aside, unchanged, until they are discarded on purpose.
+    ///
+    /// Where the newest version of a file is damaged, the newest intact one takes its place. Files whose names were lost are
+    /// put into the folder `/memories/lost-and-found`. Everything else is kept. The vault stays locked.
+    ///
+    /// # Errors
+    /// Those of [`plan_repair`](Vault::plan_repair); [`StoreError::HeaderRolledBack`] if the header is older than the
+    /// records; [`StoreError::DiskFull`], [`StoreError::Io`], [`StoreError::Storage`]. On an error the damaged store is as
+    /// it was.
+    ///
+    /// # Security
+    /// The report contains names in plain strings, which are not wiped.
+    pub fn repair<'a>(
         &self,
-        progress: &mut dyn FnMut(u64),
-    ) -> Result<RepairReport, StoreError> {
-        let mut report = RepairReport::default();
-        self.exclusive(|exclusive| {
-            let mut copy = |copy: &mut Copy<'_>, root: &Root| {
-                report = RepairReport::default();
-                Repair { copy, report: &mut report, reached: Reached::default() }.root(root)
-            };
-            exclusive.replace_generation(
-                progress,
-                &mut copy,
-                OldRecords::SetAside,
-                |keys, number| NextGeneration::generation(keys, number, keys.header().engine()),
-            )
-        })?;
+        credential: impl Into<Credential<'a>>,
+        mut progress: impl FnMut(u64),
+    ) -> Result<RecoveryReport, StoreError> {
+        let (records, keys) = BareRecords::of(self, &credential.into(), &mut progress)?;
+        let found = records.root();
+        if let Some(root) = &found {
+            check_header(&keys, root)?;
+        }
+        let storage = &**self.storage()?;
+        let mut anchor = Anchor::new(&keys, self.freshness());
+        let header = keys.header();
+        let old = header.generation();
+        let seen = anchor.newest(storage, old).map_or(0, |mark| mark.commit());
+        if anchor.is_foreign() {
+            return Err(StoreError::ForeignAnchor);
+        }
+        // Above every number that was seen, so that the repaired store is not taken for a rolled back one.
+        let commit = found.as_ref().map_or(0, |root| root.commit).max(seen);
+        let commit = commit.checked_add(1).ok_or(StoreError::TooLarge)?;
+        let root = Root { commit, ..found.clone().unwrap_or_else(without_records) };
+
+        // What an interrupted rewrite left behind is not needed, and its number is used again.
+        leftovers::clear(storage, header, &[])?;
+        let newest = storage.generations()?.into_iter().max().unwrap_or(old).max(old);
+        let new = newest.checked_add(1).ok_or(StoreError::TooLarge)?;
+        let scratch = new.checked_add(1).ok_or(StoreError::TooLarge)?;
+        let next = NextGeneration::generation(&keys, new, header.engine())?;
+        let kept_header = Some(header.bytes().to_vec());
+        let mut note = Rewriting { old, new, scratch, switched: false, kept_header };
+
+        let mut report = RecoveryReport::default();
+        let mut rebuild = |copy: &mut Copy<'_>, _: &Root| {
+            let (tag, totals, recovered) =
+                Recovery::run(&records, found.as_ref(), &mut Rebuild { copy })?;
+            report = recovered;
+            Ok((tag, totals.files, totals.bytes))
+        };
+        storage.begin_rewrite(&note)?;
+        let written =
+            write_generation(&records, &root, storage, &next, &mut rebuild, &mut progress);
+        let closed = written.and_then(|Written { engine, root_value, .. }| {
+            engine.close()?;
+            Ok(root_value)
+        });
+        let root_value = closed.inspect_err(|_| abandon(storage, &note))?;
+        // From here on a crash leaves either header, and the note says what becomes of the other generation.
+        write_headers(storage, next.header())?;
+        note.switched = true;
+        let _ = storage.begin_rewrite(&note);
+        if let Some(mark) = Mark::of(commit, new, &root_value) {
+            anchor.renew(storage, &mark);
+        }
+        storage.set_aside(old, note.kept_header.as_deref())?;
+        storage.finish_rewrite()?;
         Ok(report)
     }
 }
 
-struct Repair<'a, 'c> {
-    copy: &'a mut Copy<'c>,
-    report: &'a mut RepairReport,
-    reached: Reached,
+/// Refuses a header that is older than the records: it may have keyslots that were removed since.
+fn check_header(keys: &Unlocked, root: &Root) -> Result<(), StoreError> {
+    let header = keys.header();
+    if header.id() == root.header || header.follows(&root.header) {
+        return Ok(());
+    }
+    let (expected, found) = (root.header.revision, header.revision());
+    Err(StoreError::HeaderRolledBack { expected, found })
 }
 
-impl Repair<'_, '_> {
-    fn root(&mut self, root: &Root) -> Result<(Tag, u64, u64), StoreError> {
-        let id = RecordId::folder(root.tree.id);
-        let (depth, head) = self.load_folder(Depth::TOP, id, &root.tree.tag)?;
-        let (tag, totals, _) = self.rebuild(&mut Vec::new(), depth, id.object, &head)?;
-        Ok((tag, totals.files, totals.bytes))
+/// The root of a store that lost all of its roots.
+fn without_records() -> Root {
+    let child = |id| Child { id, tag: Tag::default() };
+    let (tree, system) = (child(ObjectId::TREE), child(ObjectId::SYSTEM));
+    Root { commit: 0, header: HeaderId::NONE, files: 0, bytes: 0, tree, system }
+}
+
+/// Writes nothing.
+struct Plan;
+
+impl Target for Plan {
+    type Error = StoreError;
+
+    fn file(&mut self, found: &FoundFile<'_>) -> Result<Tag, StoreError> {
+        Ok(found.tag)
     }
 
-    /// Copies the readable part of a folder. Returns `None` if nothing of it is left.
+    fn folder(&mut self, _: ObjectId, _: Vec<Entry>, _: Totals) -> Result<Tag, StoreError> {
+        Ok(Tag::default())
+    }
+}
+
+/// Writes to a new generation.
+struct Rebuild<'a, 'c> {
+    copy: &'a mut Copy<'c>,
+}
+
+impl Target for Rebuild<'_, '_> {
+    type Error = StoreError;
+
+    fn file(&mut self, found: &FoundFile<'_>) -> Result<Tag, StoreError> {
+        self.copy.node(Depth::TOP, RecordId::file(found.object), &found.tag)
+    }
+
     fn folder(
         &mut self,
-        names: &mut Vec<Name>,
-        depth: Depth,
-        entry: &Entry,
-    ) -> Result<Option<(Tag, Totals)>, StoreError> {
-        let (depth, head) = match self.load_folder(depth, entry.head(), &entry.tag) {
-            Ok(found) => found,
-            Err(error) => return self.drop_damaged(names, error).map(|()| None),
-        };
-        let (tag, totals, entries) = self.rebuild(names, depth, entry.id, &head)?;
-        Ok((entries > 0).then_some((tag, totals)))
-    }
-
-    fn rebuild(
-        &mut self,
-        names: &mut Vec<Name>,
-        depth: Depth,
         object: ObjectId,
-        head: &Folder,
-    ) -> Result<(Tag, Totals, usize), StoreError> {
-        let mut found = Vec::new();
-        match &head.body {
-            Body::Inline(entries) => found.clone_from(&entries.0),
-            Body::Tree(inner) => self.collect(names, depth, object, inner, &mut found)?,
-        }
-        // A search by name misses a name that is out of order, and finds only one of two entries with the same name.
-        found.sort_by(|left, right| left.name.as_str().cmp(right.name.as_str()));
-        let mut totals = Totals::default();
-        let mut kept: Vec<Entry> = Vec::with_capacity(found.len());
-        for mut entry in found {
-            names.push(entry.name.clone());
-            let copied = match entry.what {
-                _ if kept.last().is_some_and(|last| last.name == entry.name) => {
-                    self.list_dropped(
-                        names,
-                        entry.head().kind.describe(),
-                        "has the same name as another entry",
-                    );
-                    None
-                }
-                What::Folder => self
-                    .folder(names, depth, &entry)?
-                    .map(|(tag, below)| (tag, Totals::of_folder(&entry.name, &below))),
-                What::File(info) => self
-                    .file(names, depth, &entry)?
-                    .map(|tag| (tag, Totals::of_file(&entry.name, info.bytes))),
-            };
-            names.pop();
-            if let Some((tag, added)) = copied {
-                totals = totals.plus(&added);
-                entry.tag = tag;
-                kept.push(entry);
-            }
-        }
-        let entries = kept.len();
-        if entries == 0 && !names.is_empty() {
-            return Ok((Tag::default(), totals, 0));
-        }
+        entries: Vec<Entry>,
+        totals: Totals,
+    ) -> Result<Tag, StoreError> {
         let mut nodes = Nodes::default();
-        let mut next_index = head.next_index;
+        let mut next_index = 0;
         let mut owner = Owner { sink: &mut nodes, object, next_index: &mut next_index };
-        let body = Body::of_entries(&mut owner, kept)?;
-        let tag = self.seal(
-            &mut nodes,
-            RecordId::folder(object),
-            Folder { next_index, totals, body }.into(),
-        )?;
-        Ok((tag, totals, entries))
+        let body = Body::of_entries(&mut owner, entries)?;
+        self.seal(&mut nodes, RecordId::folder(object), Folder { next_index, totals, body }.into())
     }
+}
 
-    /// Collects the entries of every readable part of a folder.
-    fn collect(
-        &mut self,
-        names: &[Name],
-        depth: Depth,
-        object: ObjectId,
-        inner: &Inner<<Entries as Leaf>::Summary>,
-        found: &mut Vec<Entry>,
-    ) -> Result<(), StoreError> {
-        for (id, tag, _) in inner.children::<Entries>(object) {
-            match self.load(depth, id, tag) {
-                Ok((_, Node::FolderLeaf(entries))) => found.extend(entries.0.iter().cloned()),
-                Ok((depth, Node::FolderInner(inner))) => {
-                    self.collect(names, depth, object, &inner, found)?;
-                }
-                Ok(_) => self.drop_damaged(names, malformed(Kind::FolderInner))?,
-                Err(error) => self.drop_damaged(names, error)?,
-            }
-        }
-        Ok(())
-    }
-
-    /// Copies a file if it can be read completely.
-    fn file(
-        &mut self,
-        names: &[Name],
-        depth: Depth,
-        entry: &Entry,
-    ) -> Result<Option<Tag>, StoreError> {
-        // Reads the file once before writing anything, so that the new generation never holds half a file.
-        match self.read_through(depth, entry.head(), &entry.tag) {
-            Ok(()) => self.copy.node(depth, entry.head(), &entry.tag).map(Some),
-            Err(error) => self.drop_damaged(names, error).map(|()| None),
-        }
-    }
-
-    fn read_through(&mut self, depth: Depth, id: RecordId, tag: &Tag) -> Result<(), RecordError> {
-        let (depth, mut node) = self.load(depth, id, tag)?;
-        node.children_mut(id.object, |child, tag| self.read_through(depth, child, tag))
-    }
-
-    fn load_folder(
-        &mut self,
-        depth: Depth,
-        id: RecordId,
-        tag: &Tag,
-    ) -> Result<(Depth, Arc<Folder>), RecordError> {
-        match self.load(depth, id, tag)? {
-            (depth, Node::Folder(folder)) => Ok((depth, folder)),
-            _ => Err(malformed(Kind::Folder)),
-        }
-    }
-
-    /// Reads a record at `depth` from the engine, bypassing the cache.
-    fn load(
-        &mut self,
-        depth: Depth,
-        id: RecordId,
-        tag: &Tag,
-    ) -> Result<(Depth, Node), RecordError> {
-        self.reached.mark(id)?;
-        let open = self.copy.open;
-        let (node, _) = open::fetch(open.engine(), open.sealer(), id, tag)?;
-        Ok((depth.below(&node)?, node))
-    }
-
+impl Rebuild<'_, '_> {
     fn seal(&mut self, nodes: &mut Nodes, id: RecordId, mut node: Node) -> Result<Tag, StoreError> {
         node.children_mut(id.object, |child, tag| {
             if let Some(below) = nodes.0.remove(&child) {
@@ -228,21 +179,6 @@ impl Repair<'_, '_> {
         let sealed = self.copy.sealer.seal(id, &node)?;
         self.copy.put(sealed)
     }
-
-    fn drop_damaged(&mut self, names: &[Name], error: RecordError) -> Result<(), StoreError> {
-        let RecordError::Damaged { kind, flaw } = error else { return Err(error.into()) };
-        self.list_dropped(names, kind.describe(), flaw.describe());
-        Ok(())
-    }
-
-    fn list_dropped(&mut self, names: &[Name], what: &'static str, how: &'static str) {
-        let problem = || StoreProblem::new(names, what, how);
-        list_bounded(&mut self.report.dropped, &mut self.report.unlisted, problem);
-    }
-}
-
-fn malformed(kind: Kind) -> RecordError {
-    RecordError::Damaged { kind, flaw: Flaw::Malformed }
 }
 
 /// New nodes of one folder that are not sealed yet.

@@ -8,11 +8,12 @@
 use inmost_engines::is_built;
 use inmost_engines::memory::MemoryStorage;
 use inmost_format::header::Unlocked;
+use inmost_format::record::NodeSource;
 use inmost_format::record::node::Root;
 use inmost_storage::limits::BATCH_RECORDS;
 use inmost_storage::{Address, Batch, Engine, EngineKind, Rewriting, Storage};
 
-use super::copy::{Copy, CopyTree, ReadBack, strict};
+use super::copy::{Copy, CopyTree, ReadBack, Uncached, strict};
 use crate::limits::FILE_INLINE_AGAIN;
 use crate::session::generation::{NextGeneration, NextKeys};
 use crate::session::leftovers;
@@ -85,7 +86,7 @@ impl Exclusive<'_> {
         engine: Option<EngineKind>,
         progress: &mut dyn FnMut(u64),
     ) -> Result<(), StoreError> {
-        self.replace_generation(progress, &mut strict, OldRecords::Remove, |keys, number| {
+        self.replace_generation(progress, |keys, number| {
             NextGeneration::generation(keys, number, engine.unwrap_or(keys.header().engine()))
         })
     }
@@ -94,12 +95,10 @@ impl Exclusive<'_> {
     ///
     /// The storage notes the rewrite before anything is created, and forgets it when nothing is left behind. A crash in
     /// between leaves the note. By it the next unlock removes the new generation if the header does not name it yet, and
-    /// otherwise removes the old one or sets it aside.
+    /// otherwise the old one.
     pub(super) fn replace_generation(
         &mut self,
         progress: &mut dyn FnMut(u64),
-        copy: CopyTree<'_>,
-        old_records: OldRecords,
         next: impl FnOnce(&Unlocked, u64) -> Result<NextGeneration, StoreError>,
     ) -> Result<(), StoreError> {
         let written = self.session().read(|open| {
@@ -112,22 +111,12 @@ impl Exclusive<'_> {
             let new = newest.checked_add(1).ok_or(StoreError::TooLarge)?;
             let scratch = new.checked_add(1).ok_or(StoreError::TooLarge)?;
             let next = next(keys, new)?;
-            let header = keys.header().bytes();
-            let kept_header = (old_records == OldRecords::SetAside).then(|| header.to_vec());
-            let rewriting = Rewriting { old, new, scratch, switched: false, kept_header };
+            let rewriting = Rewriting { old, new, scratch, switched: false, kept_header: None };
             let written = storage
                 .begin_rewrite(&rewriting)
                 .map_err(StoreError::from)
-                .and_then(|()| write_and_announce(open, &next, copy, progress));
-            let written = written.inspect_err(|_| {
-                // The unfinished generation is useless. If it cannot be removed now, the note stays, and the next unlock
-                // removes it.
-                let removed =
-                    [new, scratch].map(|unfinished| storage.remove_generation(unfinished));
-                if removed.iter().all(Result::is_ok) {
-                    let _ = storage.finish_rewrite();
-                }
-            })?;
+                .and_then(|()| write_and_announce(open, &next, progress));
+            let written = written.inspect_err(|_| abandon(storage, &rewriting))?;
             Ok::<_, StoreError>(Some((rewriting, next, written)))
         })?;
         let Some((mut rewriting, next, Written { engine, root, root_value })) = written else {
@@ -141,36 +130,34 @@ impl Exclusive<'_> {
             // Best effort: without it, only a header that is put back before the old generation is gone does harm.
             let _ = storage.begin_rewrite(&rewriting);
             open.renew_anchor();
-            let cleared = match &rewriting.kept_header {
-                Some(header) => storage.set_aside(rewriting.old, Some(header)),
-                None => storage.remove_generation(rewriting.old),
-            };
-            cleared
+            let removed = storage.remove_generation(rewriting.old);
+            removed
                 .and_then(|()| storage.finish_rewrite())
                 .map_err(|error| StoreError::OldRecordsRemain(StoreError::from(error).to_string()))
         })
     }
 }
 
-/// What becomes of the generation that a rewrite replaces.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum OldRecords {
-    Remove,
-    /// It is kept with its header until it is discarded on purpose.
-    SetAside,
+/// Removes what a failed rewrite has written. If that fails too, the note stays, and the next unlock removes it.
+pub(super) fn abandon(storage: &dyn Storage, rewriting: &Rewriting) {
+    let unfinished = [rewriting.new, rewriting.scratch];
+    let removed = unfinished.map(|generation| storage.remove_generation(generation));
+    if removed.iter().all(Result::is_ok) {
+        let _ = storage.finish_rewrite();
+    }
 }
 
 /// Writes the next generation. If its keys are new, also writes its mark to the anchor before a header names it.
 fn write_and_announce(
     open: &Open,
     next: &NextGeneration,
-    copy: CopyTree<'_>,
     progress: &mut dyn FnMut(u64),
 ) -> Result<Written, StoreError> {
-    let commit = open.root().commit.saturating_add(1);
-    let written = write_generation(open, open.storage(), next, commit, copy, progress)?;
+    let root = Root { commit: open.root().commit.saturating_add(1), ..open.root().clone() };
+    let from = Uncached(open);
+    let written = write_generation(&from, &root, open.storage(), next, &mut strict, progress)?;
     if let NextKeys::Rotated(keys) = &next.keys
-        && let Err(error) = open.announce(keys, commit, &written.root_value)
+        && let Err(error) = open.announce(keys, root.commit, &written.root_value)
     {
         let _ = written.engine.close();
         return Err(error);
@@ -185,21 +172,20 @@ pub(super) struct Written {
     pub(super) root_value: Vec<u8>,
 }
 
-/// Writes the live records under new keys, in order of their addresses, and reads them all back.
+/// Writes the records below `root` under new keys, in order of their addresses, and reads them all back.
 ///
 /// Sealing proceeds from the leaves to the root, which is the order of the tree and would show in the log. So sealed
 /// records are collected first, in memory or, for a large store, in a scratch generation, and copied from there in
 /// order.
 pub(super) fn write_generation(
-    open: &Open,
+    from: &dyn NodeSource,
+    root: &Root,
     storage: &dyn Storage,
     next: &NextGeneration,
-    commit: u64,
     copy_tree: CopyTree<'_>,
     progress: &mut dyn FnMut(u64),
 ) -> Result<Written, StoreError> {
-    let size =
-        open.root().bytes.saturating_add(open.root().files.saturating_mul(FILE_INLINE_AGAIN));
+    let size = root.bytes.saturating_add(root.files.saturating_mul(FILE_INLINE_AGAIN));
     let in_memory = MemoryStorage::default();
     let scratch_number = next.generation.checked_add(1).ok_or(StoreError::TooLarge)?;
     let (scratch_storage, kind): (&dyn Storage, _) = if size <= COLLECTED_IN_MEMORY {
@@ -208,8 +194,8 @@ pub(super) fn write_generation(
         (storage, next.engine)
     };
     let scratch = scratch_storage.create_generation(scratch_number, kind)?;
-    let mut copy = Copy::new(open, &next.sealer, &*scratch);
-    let copied = copy.root(commit, next.header_id(), copy_tree);
+    let mut copy = Copy::new(from, &next.sealer, &*scratch);
+    let copied = copy.root(root, next.header_id(), copy_tree);
     let records = copy.records();
     drop(copy);
     let engine = copied.and_then(|()| {

@@ -3,8 +3,6 @@
 use inmost_format::crypto::keys::DataKey;
 use inmost_format::header::{Credential, SlotInfo};
 
-use super::copy::strict;
-use super::rewrite::OldRecords;
 use crate::session::generation::NextGeneration;
 use crate::session::{Session, StoreError};
 
@@ -34,19 +32,14 @@ impl Session {
         let mut dropped = Vec::new();
         self.exclusive(|exclusive| {
             exclusive.session().slots()?;
-            exclusive.replace_generation(
-                progress,
-                &mut strict,
-                OldRecords::Remove,
-                |keys, generation| {
-                    let engine = keys.header().engine();
-                    let rotated = keys.rotate(generation, engine, DataKey::generate()?, &keep);
-                    let (rotated, rest) =
-                        rotated.map_err(|error| StoreError::of_unlock(error, keep.kind()))?;
-                    dropped = rest;
-                    Ok(NextGeneration::rotated(rotated))
-                },
-            )
+            exclusive.replace_generation(progress, |keys, generation| {
+                let engine = keys.header().engine();
+                let rotated = keys.rotate(generation, engine, DataKey::generate()?, &keep);
+                let (rotated, rest) =
+                    rotated.map_err(|error| StoreError::of_unlock(error, keep.kind()))?;
+                dropped = rest;
+                Ok(NextGeneration::rotated(rotated))
+            })
         })?;
         Ok(dropped)
     }

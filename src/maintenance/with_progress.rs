@@ -5,7 +5,6 @@ use std::path::Path;
 use inmost_format::header::{Credential, SlotInfo};
 
 use super::check_report::CheckReport;
-use super::repair::RepairReport;
 use crate::session::{Session, StorageEngine, StoreError};
 
 /// The maintenance methods of a [`Session`], with a callback for their progress.
@@ -62,14 +61,6 @@ impl<F: FnMut(u64)> WithProgress<'_, F> {
     /// Those of [`Session::check`].
     pub fn check(mut self) -> Result<CheckReport, StoreError> {
         self.session.check_reporting(&mut self.progress)
-    }
-
-    /// As [`Session::repair`].
-    ///
-    /// # Errors
-    /// Those of [`Session::repair`].
-    pub fn repair(mut self) -> Result<RepairReport, StoreError> {
-        self.session.repair_reporting(&mut self.progress)
     }
 
     /// As [`Session::rotate`].

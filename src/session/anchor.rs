@@ -77,6 +77,11 @@ pub(crate) struct Mark {
 }
 
 impl Mark {
+    /// The number of the commit.
+    pub(crate) fn commit(&self) -> u64 {
+        self.commit
+    }
+
     /// The mark of a commit whose root is stored as `root_value`.
     pub(crate) fn of(commit: u64, generation: u64, root_value: &[u8]) -> Option<Self> {
         let nonce = *root_value.get(1..)?.first_chunk::<24>()?;
@@ -165,13 +170,13 @@ impl Anchor {
     }
 
     /// Whether the application's value, or the one beside the header, was written under other keys.
-    pub(super) fn is_foreign(&self) -> bool {
+    pub(crate) fn is_foreign(&self) -> bool {
         self.foreign
     }
 
     /// The newest commit in any anchor. An unreadable anchor counts as missing, so that damage to it cannot make a
     /// store unusable.
-    pub(super) fn newest(&mut self, storage: &dyn Storage, generation: u64) -> Option<Mark> {
+    pub(crate) fn newest(&mut self, storage: &dyn Storage, generation: u64) -> Option<Mark> {
         let local = storage.read_anchor().unwrap_or_default();
         let newest = self.newest_of(local.iter().map(Vec::as_slice));
         self.was_missing = newest.is_none();
@@ -222,7 +227,7 @@ impl Anchor {
     }
 
     /// As [`remember`](Self::remember), but writes both slots, so that no mark of an earlier root remains.
-    pub(super) fn renew(&self, storage: &dyn Storage, mark: &Mark) {
+    pub(crate) fn renew(&self, storage: &dyn Storage, mark: &Mark) {
         let bytes = self.encode(mark);
         for slot in [AnchorSlot::Even, AnchorSlot::Odd] {
             let _ = storage.write_anchor(slot, &bytes);

@@ -49,9 +49,9 @@ pub(super) fn begin(
     sealer: &Sealer,
     header: HeaderId,
 ) -> Result<Vec<u8>, StoreError> {
-    let child = || Ok::<_, StoreError>(Child { id: ObjectId(rng::array()?), tag: Tag::default() });
-    let root =
-        Root { commit: FIRST_COMMIT, header, files: 0, bytes: 0, tree: child()?, system: child()? };
+    let child = |id| Child { id, tag: Tag::default() };
+    let (tree, system) = (child(ObjectId::TREE), child(ObjectId::SYSTEM));
+    let root = Root { commit: FIRST_COMMIT, header, files: 0, bytes: 0, tree, system };
     let mut batch = open::first_batch(sealer, root)?;
     engine.apply(&batch)?;
     engine.sync()?;

@@ -208,6 +208,11 @@ impl Vault {
         self.storage.as_ref().ok_or(StoreError::InUse(Some(std::process::id())))
     }
 
+    /// The application's anchor.
+    pub(crate) fn freshness(&self) -> Option<Arc<dyn FreshnessAnchor>> {
+        self.options.freshness.clone()
+    }
+
     /// Tries the copies of the header, the higher revision first.
     pub(crate) fn unlock_header(
         &self,
@@ -365,10 +370,7 @@ pub(super) enum Rollback {
 }
 
 /// Opens the generation that a header names. If it is missing, the store has lost its records.
-pub(crate) fn open_records(
-    storage: &dyn Storage,
-    header: &Header,
-) -> Result<Box<dyn Engine>, StoreError> {
+fn open_records(storage: &dyn Storage, header: &Header) -> Result<Box<dyn Engine>, StoreError> {
     storage.open_generation(header.generation(), header.engine()).map_err(|error| match error {
         StorageError::Missing => StoreError::tampered(Kind::Root, Flaw::Absent),
         error => error.into(),

@@ -1,20 +1,25 @@
 //! `inmost check`
 
-use inmost::{CheckReport, RepairReport, StoreProblem};
+use inmost::{CheckReport, StoreProblem};
 use serde::Serialize;
 
+use super::repair::is_damage;
 use crate::args::StoreArgs;
 use crate::exit::{Exit, Failure};
 use crate::output::print;
+use crate::passphrase::Input;
 use crate::progress::Progress;
-use crate::store::opening::OpenOptions;
-use crate::{display, sandbox};
+use crate::store::opening::Held;
+use crate::{display, sandbox, streams};
 
 /// Read and authenticate everything in a store, and list the problems
 ///
 /// Walks the whole tree, compares counts and references, and looks for records that nothing refers to. No
 /// record is changed. As with every unlock, a damaged copy of the header is restored from the good copy, a missing
 /// rollback anchor is created again with a warning, and the files of an interrupted rewrite are removed.
+///
+/// If the files of the storage engine are damaged, they are not opened. Then the check searches them for records, and changes
+/// nothing at all.
 ///
 /// Exits with 12 if there is a problem. Each problem is a line with its path.
 #[derive(clap::Args)]
@@ -54,30 +59,37 @@ impl Check {
     }
 
     fn check(&self) -> Result<CheckReport, Failure> {
-        let options = OpenOptions { hint_compaction: false, ..OpenOptions::default() };
-        let store = self.store.open(&options)?;
         let mut progress = Progress::new("records read");
-        Ok(store.check(|records| progress.update(records))?)
+        let mut vault = match self.store.hold()? {
+            Held::Agent(client) => return Ok(client.check(|records| progress.update(records))?),
+            Held::Here(vault) => vault,
+        };
+        let secret = self.store.secret(Input::Free)?;
+        match vault.unlock_with(secret.credential()) {
+            Ok(session) => {
+                self.store.warn_of_anchor(session.status()?.anchor);
+                let report = session.with_progress(|records| progress.update(records)).check();
+                session.lock();
+                Ok(report?)
+            }
+            Err(error) if is_damage(&error) => {
+                streams::warn(&format!("{error} Only the records are checked."));
+                let mut progress = Progress::new("bytes searched and records read");
+                Ok(vault.check(secret.credential(), |done| progress.update(done))?)
+            }
+            Err(error) => Err(error.into()),
+        }
     }
 }
 
 /// One line for each problem.
-pub(super) fn problem_lines(report: &CheckReport) -> String {
-    lines("", &report.problems, report.unlisted)
-}
-
-/// One line for each file or folder that a repair dropped.
-pub(super) fn dropped_lines(report: &RepairReport) -> String {
-    lines("dropped ", &report.dropped, report.unlisted)
-}
-
-fn lines(prefix: &str, problems: &[StoreProblem], unlisted: u64) -> String {
+fn problem_lines(report: &CheckReport) -> String {
     let line = |problem: &StoreProblem| {
         let path = display::path_of(&problem.names);
-        format!("{prefix}{path}: {} {}\n", problem.what, problem.how)
+        format!("{path}: {} {}\n", problem.what, problem.how)
     };
-    let lines: String = problems.iter().map(line).collect();
-    lines + &display::unlisted(unlisted)
+    let lines: String = report.problems.iter().map(line).collect();
+    lines + &display::unlisted(report.unlisted)
 }
 
 fn as_text(report: &CheckReport) -> String {
@@ -136,12 +148,12 @@ fn as_json(report: &CheckReport) -> Result<String, Failure> {
 }
 
 /// The failure of a command that found problems.
-pub(super) fn damaged(report: &CheckReport) -> Failure {
+fn damaged(report: &CheckReport) -> Failure {
     let listed = u64::try_from(report.problems.len()).unwrap_or(u64::MAX);
     let problems = display::count(listed.saturating_add(report.unlisted), "problem", "problems");
     Failure::new(
         Exit::Damaged,
         format!("The store has {problems}."),
-        "Restore a backup, drop the damaged parts with `inmost repair`, or save the rest with `inmost salvage`.",
+        "Copy the folder of the store. Then restore a backup, or run `inmost repair`, which lists what can be kept before it asks.",
     )
 }

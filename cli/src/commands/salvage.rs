@@ -6,11 +6,12 @@ mod renamed;
 
 use std::path::{Path, PathBuf};
 
-use inmost::SalvageReport;
+use inmost::RecoveryReport;
 
 use self::new_store::NewStore;
 use self::plain_folder::PlainFolder;
 use self::renamed::Renamed;
+use super::repair::lines_of;
 use crate::args::{KdfArgs, StoreArgs};
 use crate::display;
 use crate::exit::{Exit, Failure};
@@ -22,14 +23,13 @@ use crate::store::place;
 /// Save the readable files of a damaged store
 ///
 /// Needs the passphrase or the recovery key, and one intact copy of the header. The files are saved to a new store that
-/// opens with the same credential. Files whose folder was lost are saved below /memories/salvaged. The damaged store is
-/// not changed.
+/// opens with the same credential. The storage engine is not used, and the damaged store is not changed.
 ///
-/// If the root record, or a part of the store's list of deleted records, cannot be read, deleted text that was not purged yet
-/// may reappear in /memories/salvaged: it cannot be told from other text. Look through that folder, and remove the files that
-/// should stay deleted.
+/// A file whose newest version is damaged is saved in the newest one that is not. Files whose names were lost are saved below
+/// /memories/lost-and-found. Deleted text that was not purged yet may reappear there if the list of deleted files was lost too:
+/// look through that folder, and remove what should stay deleted.
 ///
-/// Exits with 12 if anything is missing. Each missing file or folder is a line with its path.
+/// Exits with 12 if anything is lost or older. Each such file or folder is a line with its path.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  \
     inmost salvage --store notes.inmost --to rescued.inmost\n  \
@@ -55,7 +55,7 @@ impl Salvage {
         self.check_target()?;
         let (report, renamed) = self.salvage()?;
         print(as_text(&report, &renamed, &self.to).as_bytes())?;
-        if report.lost.is_empty() { Ok(()) } else { Err(incomplete(&report)) }
+        if report.is_complete() { Ok(()) } else { Err(incomplete(&report)) }
     }
 
     fn check_target(&self) -> Result<(), Failure> {
@@ -70,7 +70,7 @@ impl Salvage {
         Ok(())
     }
 
-    fn salvage(&self) -> Result<(SalvageReport, Vec<Renamed>), Failure> {
+    fn salvage(&self) -> Result<(RecoveryReport, Vec<Renamed>), Failure> {
         let vault = self.store.vault()?;
         let secret = self.store.secret(Input::Free)?;
         let mut progress = Progress::new("files saved");
@@ -96,13 +96,8 @@ impl Salvage {
     }
 }
 
-fn as_text(report: &SalvageReport, renamed: &[Renamed], to: &Path) -> String {
-    let mut lines = Vec::new();
-    for lost in &report.lost {
-        let path = if lost.path.is_empty() { "/memories" } else { &lost.path };
-        lines.push(format!("missing {}: {} {}\n", display::path(path), lost.what, lost.how));
-    }
-    lines.push(display::unlisted(report.unlisted));
+fn as_text(report: &RecoveryReport, renamed: &[Renamed], to: &Path) -> String {
+    let mut lines = vec![lines_of(report)];
     for Renamed { from, to } in renamed {
         lines.push(format!("renamed {} to {}\n", display::path(from), display::path(to)));
     }
@@ -115,12 +110,15 @@ fn as_text(report: &SalvageReport, renamed: &[Renamed], to: &Path) -> String {
     lines.concat()
 }
 
-fn incomplete(report: &SalvageReport) -> Failure {
-    let listed = u64::try_from(report.lost.len()).unwrap_or(u64::MAX);
-    let missing = listed.saturating_add(report.unlisted);
+fn incomplete(report: &RecoveryReport) -> Failure {
+    let listed = report.lost.len() + report.older.len() + report.found.len();
+    let items = u64::try_from(listed).unwrap_or(u64::MAX).saturating_add(report.unlisted);
     Failure::new(
         Exit::Damaged,
-        format!("{} could not be saved.", display::count(missing, "item", "items")),
+        format!(
+            "{} could not be saved as it was.",
+            display::count(items, "file or folder", "files or folders")
+        ),
         "Look for them in a backup. The damaged store was not changed.",
     )
 }

@@ -130,6 +130,11 @@ impl StoreArgs {
         }
     }
 
+    /// See [`OpenArgs::warn_of_anchor`].
+    pub(crate) fn warn_of_anchor(&self, freshness: AnchorStatus) {
+        self.open.warn_of_anchor(freshness);
+    }
+
     /// The credential, from its source or a prompt.
     pub(crate) fn secret(&self, input: Input) -> Result<Secret, Failure> {
         self.open.credential.of_store(input, self.by())

@@ -12,7 +12,7 @@ fn damaged() -> Place {
         ("/memories/a/short", "kept"),
         ("/memories/b", "kept too"),
     ]);
-    place.damage_longest_record();
+    place.damage_longest_record_in_the_files();
     place
 }
 
@@ -43,18 +43,18 @@ fn check_names_what_is_damaged_and_changes_nothing() {
     assert_eq!(report["clean"], false);
     assert_eq!(report["problems"][0]["path"], "/memories/a/long");
     place.run(["cat", "/memories/a/long"], "").expect(12);
-    assert_eq!(place.cat("/memories/a/short"), "kept");
 }
 
 #[test]
-fn repair_drops_what_is_damaged_and_only_when_it_is_confirmed() {
+fn repair_keeps_what_is_intact_and_only_when_it_is_confirmed() {
     let place = damaged();
     let ended = place.run(["repair"], "yes\n").expect_failure(2, "needs a confirmation");
-    assert!(ended.out.contains("/memories/a/long: "), "{ended:?}");
+    assert!(ended.out.contains("lost /memories/a/long: "), "{ended:?}");
+    assert!(ended.out.contains("Found 2 files with 12 bytes"), "{ended:?}");
     place.run(["check"], "").expect(12);
 
     let out = place.run(["repair", "--yes"], "").expect(0).out;
-    assert!(out.contains("dropped /memories/a/long: ") && out.contains("was repaired"), "{out}");
+    assert!(out.contains("lost /memories/a/long: ") && out.contains("was repaired"), "{out}");
     place.run(["check"], "").expect(0);
     assert_eq!(place.names("/memories/a"), ["short"]);
     assert_eq!(place.cat("/memories/b"), "kept too");
@@ -71,8 +71,8 @@ fn salvage(place: &Place, more: &[&str]) -> Ended {
 #[test]
 fn salvage_saves_the_rest_to_a_store_and_says_what_is_missing() {
     let place = damaged();
-    let ended = salvage(&place, &CHEAP).expect_failure(12, "1 item could not be saved");
-    assert!(ended.out.contains("missing /memories/a/long: "), "{ended:?}");
+    let ended = salvage(&place, &CHEAP).expect_failure(12, "1 file or folder could not be saved");
+    assert!(ended.out.contains("lost /memories/a/long: "), "{ended:?}");
     assert!(ended.out.contains("Saved 2 files with 12 bytes"), "{ended:?}");
     // The damaged store was not changed.
     place.run(["check"], "").expect(12);

@@ -170,17 +170,42 @@ impl Place {
         copy(&self.beside(name), &self.store());
     }
 
-    /// Changes one byte of the longest record, with a valid checksum of the engine.
+    /// Changes one byte of the longest record, with a valid checksum of the engine. Intact bytes of it stay in the log.
     pub(crate) fn damage_longest_record(&self) {
+        let (records, address, mut damaged) = self.longest_record();
+        damaged[100] ^= 1;
+        records.insert(address, damaged).unwrap();
+        records.flush().unwrap();
+    }
+
+    /// Changes one byte of the longest record wherever it is in the files, without regard to the engine.
+    pub(crate) fn damage_longest_record_in_the_files(&self) {
+        let (records, _, value) = self.longest_record();
+        drop(records);
+        let nonce = &value[1..25];
+        let mut places = 0;
+        for path in self.files_on_disk() {
+            let mut bytes = fs::read(&path).unwrap();
+            let found = bytes.windows(nonce.len()).enumerate().filter(|(_, it)| *it == nonce);
+            let found: Vec<usize> = found.map(|(at, _)| at).collect();
+            for at in &found {
+                bytes[at + 99] ^= 1;
+            }
+            if !found.is_empty() {
+                fs::write(&path, bytes).unwrap();
+                places += found.len();
+            }
+        }
+        assert!(places > 0);
+    }
+
+    fn longest_record(&self) -> (sled::Db, sled::IVec, Vec<u8>) {
         self.lock();
         let generation = self.store().join("gen-0000000000000001");
         let records = sled::Config::new().path(generation).segment_size(2 << 20).open().unwrap();
         let all = records.iter().map(Result::unwrap);
         let (address, value) = all.max_by_key(|(_, value)| value.len()).unwrap();
-        let mut damaged = value.to_vec();
-        damaged[100] ^= 1;
-        records.insert(address, damaged).unwrap();
-        records.flush().unwrap();
+        (records, address, value.to_vec())
     }
 
     /// Every file in the folder of the store.

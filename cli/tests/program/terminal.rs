@@ -136,14 +136,14 @@ fn an_existing_path_is_reported_before_the_passphrase_prompt() {
 }
 
 #[test]
-fn repair_drops_files_only_after_a_person_types_yes() {
+fn repair_rebuilds_only_after_a_person_types_yes() {
     let place = Place::with_files(&[("/memories/a", &"long\n".repeat(600)), ("/memories/b", "")]);
-    place.damage_longest_record();
+    place.damage_longest_record_in_the_files();
     for (typed, code) in [("no\r", 1), ("yes\r", 0)] {
         let mut talk = Conversation::start(&bare(&place, &["repair"]));
         talk.until("Passphrase: ");
         talk.type_in("correct horse\r");
-        talk.until("Type yes to drop them: ");
+        talk.until("Type yes to rebuild the store from them: ");
         talk.type_in(typed);
         talk.expect_end(code);
     }

@@ -6,8 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use inmost::{
-    CheckReport, FileError, RepairReport, SessionStatus, SlotInfo, StorageEngine, StoreError,
-    ToolOptions,
+    CheckReport, FileError, SessionStatus, SlotInfo, StorageEngine, StoreError, ToolOptions,
 };
 
 #[cfg(unix)]
@@ -144,14 +143,6 @@ impl Client {
     /// The same as there, and [`StoreError::KeyAgent`].
     pub fn check(&self, mut progress: impl FnMut(u64)) -> Result<CheckReport, StoreError> {
         self.call(maintenance::Check, &[], &mut progress)
-    }
-
-    /// As [`Session::repair`](inmost::Session::repair); `progress` gets the number of records written so far.
-    ///
-    /// # Errors
-    /// The same as there, [`StoreError::OutcomeUnknown`] and [`StoreError::KeyAgent`].
-    pub fn repair(&self, mut progress: impl FnMut(u64)) -> Result<RepairReport, StoreError> {
-        self.call(maintenance::Repair, &[], &mut progress)
     }
 
     /// As [`Session::purge`](inmost::Session::purge); `progress` gets the number of records written so far.

@@ -6,9 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::request::{Context, Reply, Request};
 use crate::requests::file::{Append, List, Metadata, Read, Remove, Rename, Walk, Write};
 use crate::requests::keyslot::{AddSlot, RemoveSlot, ReplaceSlot, Rotate, Slots};
-use crate::requests::maintenance::{
-    Backup, Check, CompactionDue, Facts, Migrate, Purge, Repair, Status,
-};
+use crate::requests::maintenance::{Backup, Check, CompactionDue, Facts, Migrate, Purge, Status};
 use crate::requests::search::Search;
 use crate::requests::tool::RunCommand;
 use crate::requests::write_many::WriteMany;
@@ -79,7 +77,6 @@ requests!(
     Remove,
     RemoveSlot,
     Rename,
-    Repair,
     ReplaceSlot,
     Rotate,
     RunCommand,

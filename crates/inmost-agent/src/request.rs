@@ -76,7 +76,6 @@ heads!(
     inmost::Metadata,
     inmost::Page<inmost::FolderEntry>,
     inmost::Page<inmost::WalkEntry>,
-    inmost::RepairReport,
     inmost::SessionStatus,
 );
 

@@ -1,7 +1,9 @@
 //! Tests of rewrites that are interrupted at any operation: nothing is lost, and nothing is left behind.
 
-use super::store::{TestStore, unlock_on};
-use crate::session::{Session, StoreError};
+use std::sync::Arc;
+
+use super::store::{TestStore, options, passphrase, unlock_on};
+use crate::session::StoreError;
 use inmost_engines::faulty::{Fault, FaultyStorage};
 use inmost_format::record::Kind;
 use inmost_storage::{EngineKind, HeaderCopy, Rewriting, Storage};
@@ -29,11 +31,31 @@ fn store(change: Change) -> TestStore {
     store
 }
 
-fn make(change: Change, session: &Session) -> Result<(), StoreError> {
-    match change {
-        Change::Purge => session.purge(),
-        Change::Repair => session.repair().map(|report| assert_eq!(report.dropped.len(), 1)),
-    }
+/// Makes a change, with this fault at this operation of it. Returns whether it was made, and whether it met the fault.
+fn make(change: Change, store: &TestStore, fault: Fault, operation: u64) -> (bool, bool) {
+    let storage = FaultyStorage::new(store.memory.clone());
+    let faults = storage.faults();
+    let set = || {
+        let at = faults.operations() + operation;
+        faults.set(at, fault);
+        at
+    };
+    let (made, at) = match change {
+        Change::Purge => {
+            let session = unlock_on(storage).unwrap();
+            let at = set();
+            (session.purge().is_ok(), at)
+        }
+        Change::Repair => {
+            let vault = options().open_storage(Arc::new(storage)).unwrap();
+            let at = set();
+            let repaired = vault.repair(&passphrase(), |_| {});
+            (repaired.is_ok_and(|report| report.lost.len() == 1), at)
+        }
+    };
+    let met = faults.operations() >= at;
+    store.memory.crash();
+    (made, met)
 }
 
 fn set_aside(store: &TestStore) -> Vec<u64> {
@@ -66,15 +88,7 @@ fn after_a_fault_at_any_operation_the_old_generation_is_in_use_or_gone_or_set_as
         for fault in [Fault::Refused, Fault::Unreported, Fault::Stopped] {
             for operation in 1.. {
                 let store = before.duplicate();
-                let storage = FaultyStorage::new(store.memory.clone());
-                let faults = storage.faults();
-                let session = unlock_on(storage).unwrap();
-                let begin = faults.operations();
-                faults.set(begin + operation, fault);
-                let made = make(change, &session).is_ok();
-                let met = faults.operations() >= begin + operation;
-                drop(session);
-                store.memory.crash();
+                let (made, met) = make(change, &store, fault, operation);
                 let context = format!("{change:?}, {fault:?} at {operation}");
                 check(change, &before, &store, made, &context);
                 if !met {
@@ -93,15 +107,7 @@ fn an_interrupted_cleanup_after_an_interrupted_change_is_finished_by_the_next() 
         let before = store(change);
         for operation in 1.. {
             let interrupted = before.duplicate();
-            let storage = FaultyStorage::new(interrupted.memory.clone());
-            let faults = storage.faults();
-            let session = unlock_on(storage).unwrap();
-            let begin = faults.operations();
-            faults.set(begin + operation, Fault::Stopped);
-            let made = make(change, &session).is_ok();
-            let met = faults.operations() >= begin + operation;
-            drop(session);
-            interrupted.memory.crash();
+            let (made, met) = make(change, &interrupted, Fault::Stopped, operation);
             for recovery in 1.. {
                 let store = interrupted.duplicate();
                 let storage = FaultyStorage::new(store.memory.clone());

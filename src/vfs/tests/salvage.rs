@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use crate::maintenance::RecoveryReport;
 use crate::session::tests::store::{self, TestStore};
 use crate::session::tests::watched::{Watch, WatchedStorage};
 use crate::session::{Session, StoreError, VaultOptions};
@@ -105,7 +106,7 @@ fn a_healthy_store_is_salvaged_whole_and_nothing_deleted_comes_back() {
 fn whatever_record_is_damaged_the_rest_is_found_kept_and_saved() {
     let (storage, files) = filled();
     let healthy = records(&storage);
-    let (mut unopenable, mut clean_repairs) = (0, 0);
+    let (mut unopenable, mut repairs) = (0, 0);
     for (number, (address, value)) in healthy.iter().enumerate() {
         // Flipped or removed, in turn.
         let bad = (number % 2 == 0).then(|| {
@@ -123,41 +124,43 @@ fn whatever_record_is_damaged_the_rest_is_found_kept_and_saved() {
         assert!(missing <= 1, "record {number}: {missing} files not saved");
         assert!(missing == 0 || lost > 0, "record {number}: an unreported loss");
 
-        match open(&storage) {
-            Err(StoreError::Tampered { .. }) => unopenable += 1,
-            Err(error) => panic!("record {number}: {error}"),
-            Ok(session) => {
-                if session.check().unwrap().is_clean() {
-                    // Deleted objects are reaped at unlock, damaged or not.
-                    let mut kept = Files::new();
-                    readable(&session, "/memories", &mut kept).unwrap();
-                    assert_eq!(kept, files, "record {number}: not noticed");
-                    continue;
-                }
-                match session.repair() {
-                    // The root folder itself: only a salvage can help.
-                    Err(StoreError::Tampered { .. }) => unopenable += 1,
-                    Err(error) => panic!("record {number}: {error}"),
-                    Ok(_) => {
-                        clean_repairs += 1;
-                        assert!(session.check().unwrap().is_clean(), "record {number}");
-                        let mut kept = Files::new();
-                        readable(&session, "/memories", &mut kept).unwrap();
-                        assert!(kept.iter().all(|(path, text)| files.get(path) == Some(text)));
-                        let gone = files.len() - kept.len();
-                        assert!(gone <= 30, "record {number}: {gone} files dropped");
-                    }
-                }
-                session.lock();
+        let is_clean = match open(&storage) {
+            Err(StoreError::Tampered { .. }) => {
+                unopenable += 1;
+                false
             }
+            Err(error) => panic!("record {number}: {error}"),
+            Ok(session) => session.check().unwrap().is_clean(),
+        };
+        if !is_clean {
+            let vault = options().open_storage(Arc::new(storage.clone())).unwrap();
+            let plan = vault.plan_repair(&passphrase(), |_| {}).unwrap();
+            let report = vault.repair(&passphrase(), |_| {}).unwrap();
+            let counts = |report: &RecoveryReport| {
+                (report.files, report.older.len(), report.found.len(), report.lost.len())
+            };
+            assert_eq!(counts(&plan), counts(&report), "record {number}");
+            repairs += 1;
         }
+        let session = open(&storage).unwrap();
+        assert!(session.check().unwrap().is_clean(), "record {number}");
+        let mut kept = Files::new();
+        readable(&session, "/memories", &mut kept).unwrap();
+        if is_clean {
+            // Deleted objects are reaped at unlock, damaged or not.
+            assert_eq!(kept, files, "record {number}: not noticed");
+        }
+        assert_eq!(kept, saved, "record {number}: a repair keeps what a salvage saves");
+        let is_found = |path: &str| path.starts_with("/memories/lost-and-found/");
+        assert!(kept.iter().all(|(path, text)| is_found(path) || files.get(path) == Some(text)));
+        session.lock();
     }
-    assert!(unopenable <= 4, "{unopenable} records without which nothing goes");
-    assert!(clean_repairs > 40, "{clean_repairs}");
+    assert!(unopenable <= 1, "{unopenable} records without which nothing goes");
+    assert!(repairs > 40, "{repairs}");
 }
 
 #[test]
-fn deleted_text_comes_back_only_where_nothing_tells_it_apart() {
+fn deleted_text_comes_back_only_if_the_list_of_it_and_a_list_of_names_are_lost() {
     let store = TestStore::create();
     let session = store.unlock().unwrap();
     session.files().write("/memories/kept", "kept").unwrap();
@@ -166,14 +169,24 @@ fn deleted_text_comes_back_only_where_nothing_tells_it_apart() {
     drop(session);
     let kept = vec!["kept".to_owned()];
     assert_eq!(texts(&store), kept);
-    let system = RecordId::folder(store.root().system.id);
-    for damaged in [RecordId::ROOT, system] {
+    let root = store.root();
+    let (tree, system) = (RecordId::folder(root.tree.id), RecordId::folder(root.system.id));
+    for (damaged, comes_back) in [
+        (vec![RecordId::ROOT], false),
+        (vec![tree], false),
+        (vec![system], false),
+        (vec![RecordId::ROOT, tree], false),
+        (vec![tree, system], true),
+    ] {
         let store = store.duplicate();
-        let address = store.address(damaged);
-        store.tamper(|records| *records.get_mut(&address).unwrap().last_mut().unwrap() ^= 1);
+        for record in &damaged {
+            let address = store.address(*record);
+            store.tamper(|records| *records.get_mut(&address).unwrap().last_mut().unwrap() ^= 1);
+        }
         let found = texts(&store);
-        assert_eq!(found.len(), 2, "{damaged:?}");
-        assert!(found.contains(&kept[0]) && found.iter().any(|text| text.starts_with("deleted\n")));
+        assert!(found.contains(&kept[0]), "{damaged:?}");
+        let is_back = found.iter().any(|text| text.starts_with("deleted\n"));
+        assert_eq!((is_back, found.len()), (comes_back, 1 + usize::from(comes_back)));
     }
 }
 
@@ -207,9 +220,9 @@ fn a_deleted_folder_that_waits_to_be_reaped_does_not_come_back() {
     assert_eq!(texts(&store), ["kept"]);
 }
 
-/// A salvage treats a bad block of the disk as damage. A check, which would report it as damage to the store, stops.
+/// A bad block of the disk is damage. A salvage does not need the engine.
 #[test]
-fn unreadable_records_are_lost_and_the_rest_is_saved() {
+fn records_that_the_engine_cannot_read_are_named_and_salvaged() {
     let store = TestStore::create();
     let session = store.unlock().unwrap();
     for (name, text) in [("a", "first"), ("b", "second"), ("c", "third")] {
@@ -231,17 +244,14 @@ fn unreadable_records_are_lost_and_the_rest_is_saved() {
         Ok::<(), StoreError>(())
     };
     let report = open().salvage(&store::passphrase(), save).unwrap();
-    assert_eq!((saved, report.files), (2, 2));
-    let [lost] = report.lost.as_slice() else { panic!("{report:?}") };
-    assert_eq!((lost.what, lost.how), ("a record", "cannot be read"));
-    let path = lost.path.clone();
-    assert!(["/memories/a", "/memories/b", "/memories/c"].contains(&path.as_str()));
-    // Without the name, which a store hides.
-    assert_eq!(format!("{report:?}"), "2 files saved, 1 lost: [a record cannot be read]");
+    assert_eq!((saved, report.files, report.is_complete()), (3, 3, true));
 
     let session = open().unlock(&store::passphrase()).unwrap();
-    let checked = session.check();
-    assert!(matches!(checked, Err(StoreError::Io(_))), "{checked:?}");
-    let read = session.files().read(&path);
+    let report = session.check().unwrap();
+    let [problem, scan] = report.problems.as_slice() else { panic!("{report:?}") };
+    assert_eq!((problem.what, problem.how), ("a file", "cannot be read"));
+    assert_eq!((scan.what, scan.how), ("a part of the engine's files", "cannot be read"));
+    let [name] = problem.names.as_slice() else { panic!("{report:?}") };
+    let read = session.files().read(&format!("/memories/{name}"));
     assert!(matches!(read, Err(FileError::Store(StoreError::Io(_)))));
 }

@@ -1,6 +1,6 @@
 //! Requests for facts about the store, and for maintenance, which takes long.
 
-use inmost::{CheckReport, FileError, RepairReport, SessionStatus, StorageEngine};
+use inmost::{CheckReport, FileError, SessionStatus, StorageEngine};
 use serde::{Deserialize, Serialize};
 
 use crate::facts::AgentFacts;
@@ -69,21 +69,6 @@ impl Request for Check {
 
     fn execute(self, _: &[u8], context: &mut Context<'_>) -> Result<CheckReport, FileError> {
         Ok(context.session.with_progress(&mut *context.progress).check()?)
-    }
-}
-
-#[derive(Serialize, Deserialize)]
-pub(crate) struct Repair;
-
-impl Request for Repair {
-    type Reply = RepairReport;
-
-    fn is_change(&self) -> bool {
-        true
-    }
-
-    fn execute(self, _: &[u8], context: &mut Context<'_>) -> Result<RepairReport, FileError> {
-        Ok(context.session.with_progress(&mut *context.progress).repair()?)
     }
 }
 

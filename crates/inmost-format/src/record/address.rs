@@ -64,9 +64,16 @@ impl Kind {
     }
 }
 
-/// The random name of a folder or file; a rename does not change it.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+/// The name of a folder or file: random, except for the two folders that every store has. A rename does not change it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub struct ObjectId(pub [u8; 16]);
+
+impl ObjectId {
+    /// The root folder. It can be found without the root record.
+    pub const TREE: Self = Self([0xff; 16]);
+    /// The system folder.
+    pub const SYSTEM: Self = Self([0xfe; 16]);
+}
 
 /// The full name of a record.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]

@@ -7,7 +7,7 @@
 
 use super::sealed::{self, HEADER, Sealer, Tag, VERSION};
 use super::size_class::{self, PREFIX};
-use super::{Kind, ObjectId, RecordId};
+use super::{Kind, RecordId};
 use crate::crypto::aead::Nonce;
 use crate::limits::RECORD_FRAME;
 use crate::secret::{SHALLOW, on_wiped_stack};
@@ -49,6 +49,13 @@ impl Sealer {
         })
     }
 
+    /// Returns the name of a record from its value, without authenticating it.
+    pub fn name_of(&self, value: &[u8]) -> Option<RecordId> {
+        let nonce = Nonce(*value.get(1..)?.first_chunk()?);
+        let start: &[u8; PREFIX] = value.get(HEADER..)?.first_chunk()?;
+        sealed::read_prefix(&self.aead().peek(&nonce, start)).map(|(id, _)| id)
+    }
+
     /// Returns the record whose value begins with the first of these bytes.
     fn find(&self, bytes: &[u8]) -> Option<Found> {
         let nonce = Nonce(*bytes.get(1..)?.first_chunk()?);
@@ -69,7 +76,7 @@ impl Sealer {
 fn is_possible(id: RecordId) -> bool {
     match id.kind {
         Kind::Root => id == RecordId::ROOT,
-        Kind::Folder | Kind::File => id.index == 0 && id.object != ObjectId([0; 16]),
+        Kind::Folder | Kind::File => id.index == 0,
         Kind::FolderInner | Kind::FolderLeaf | Kind::FileInner | Kind::Chunk => id.index > 0,
     }
 }
@@ -80,8 +87,8 @@ mod tests {
     use crate::crypto::keys::DataKey;
     use crate::crypto::record_keys::RecordKeys;
     use crate::crypto::store_id::StoreId;
-    use crate::record::Node;
     use crate::record::node::Text;
+    use crate::record::{Node, ObjectId};
     use crate::secret::SecretBytes;
 
     fn sealer(key: u8) -> Sealer {
@@ -114,9 +121,9 @@ mod tests {
         let mut expected = Vec::new();
         for (index, length) in (1..).zip([0, 300, 900, 2_000, 4_000, 1]) {
             let (id, node) = chunk(index, length);
-            let sealed = sealer.seal(id, &node).unwrap();
-            expected.push((bytes.len(), id, sealed.tag));
-            bytes.extend_from_slice(&sealed.value);
+            let record = sealer.seal(id, &node).unwrap();
+            expected.push((bytes.len(), id, record.tag));
+            bytes.extend_from_slice(&record.value);
             bytes.extend((0..index).flat_map(|byte| [VERSION, u8::try_from(byte).unwrap()]));
         }
         (bytes, expected)

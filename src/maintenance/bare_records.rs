@@ -1,0 +1,239 @@
+//! The records of a generation, read from its bare files without the engine.
+//!
+//! An engine that meets damage may refuse all of its files, or cut off what it does not understand. A record needs no engine:
+//! it says what it is, and authenticates. This index finds every version of every record that is left in the files.
+//! Reading it writes nothing.
+//!
+//! The index takes 40 bytes for each version of a record, however long the record is.
+
+use std::cell::OnceCell;
+use std::cmp::Reverse;
+use std::collections::HashSet;
+
+use crate::session::{StoreError, Vault, sealer};
+use inmost_format::header::{Credential, Unlocked};
+use inmost_format::record::find::Found;
+use inmost_format::record::node::{Root, What};
+use inmost_format::record::tree::Body;
+use inmost_format::record::{
+    Flaw, Kind, Node, NodeSource, ObjectId, RecordError, RecordId, Sealer, Tag, load_folder, sealed,
+};
+use inmost_storage::limits::RECORD_VALUE_BYTES;
+use inmost_storage::{BareFiles, Extent, StorageError};
+
+/// An index of the records in bare files.
+pub(super) struct BareRecords {
+    files: Box<dyn BareFiles>,
+    sealer: Sealer,
+    /// Ordered by `tag`.
+    places: Vec<Place>,
+    /// The places ordered by object; made when an older version is needed.
+    by_object: OnceCell<Vec<u32>>,
+}
+
+/// Where a version of a record is.
+#[derive(Clone, Copy)]
+struct Place {
+    /// The first 8 bytes of its tag.
+    tag: u64,
+    /// When it was written: the time of its extent. 0 if that is not known.
+    written: u64,
+    offset: u64,
+    /// The first 8 bytes of the object id. Objects are told apart when the record is read.
+    object: u64,
+    file: u16,
+    length: u16,
+    kind: Kind,
+}
+
+/// A version of a record.
+pub(super) struct Version {
+    pub(super) id: RecordId,
+    pub(super) tag: Tag,
+    pub(super) node: Node,
+    /// The time of its extent and its offset there, both 0 if the time is not known.
+    pub(super) written: (u64, u64),
+}
+
+impl BareRecords {
+    /// Unlocks the header of a store, and searches its files. The engine is not opened.
+    pub(super) fn of(
+        vault: &Vault,
+        credential: &Credential<'_>,
+        progress: &mut dyn FnMut(u64),
+    ) -> Result<(Self, Unlocked), StoreError> {
+        let (_, keys) = vault.unlock_header(credential)?;
+        let header = keys.header();
+        let files = match vault.storage()?.bare_files(header.generation(), header.engine()) {
+            Err(StorageError::Missing) => {
+                return Err(StoreError::tampered(Kind::Root, Flaw::Absent));
+            }
+            files => files?,
+        };
+        let records = Self::search(files, sealer(&keys), progress)?;
+        Ok((records, keys))
+    }
+
+    /// Searches the files. `progress` gets the number of bytes searched so far.
+    ///
+    /// # Errors
+    /// [`StoreError::Storage`] if there are more files, or longer ones, than a store has.
+    pub(super) fn search(
+        files: Box<dyn BareFiles>,
+        sealer: Sealer,
+        progress: &mut dyn FnMut(u64),
+    ) -> Result<Self, StoreError> {
+        let mut places = Vec::new();
+        let mut done = 0_u64;
+        let mut buffer = vec![0; PIECE + RECORD_VALUE_BYTES];
+        for extent in files.extents() {
+            let mut at = 0;
+            while at < extent.length {
+                let left = extent.length - at;
+                let bytes = usize::try_from(left).unwrap_or(usize::MAX).min(buffer.len());
+                let piece = buffer.get_mut(..bytes).unwrap_or_default();
+                files.read(extent.file, extent.offset.saturating_add(at), piece)?;
+                // A record that begins in this piece may end in the next one.
+                let end = PIECE.min(bytes);
+                let next = sealer.find_all(piece, end, &mut |offset, found| {
+                    places.extend(Place::new(extent, at, offset, &found));
+                });
+                at = at.saturating_add(u64::try_from(next).unwrap_or(u64::MAX));
+                progress(done.saturating_add(at.min(extent.length)));
+            }
+            done = done.saturating_add(extent.length);
+        }
+        places.sort_unstable_by_key(|place: &Place| place.tag);
+        Ok(Self { files, sealer, places, by_object: OnceCell::new() })
+    }
+
+    /// Every version of every record, in no order.
+    pub(super) fn all(&self) -> impl Iterator<Item = Version> {
+        self.places.iter().filter_map(|place| self.read(place))
+    }
+
+    /// The versions of the records of this kind and object, the newest first. Where the files do not say when a version was
+    /// written, the order is that of the times in folders.
+    pub(super) fn versions(&self, kind: Kind, object: ObjectId) -> Vec<Version> {
+        let wanted = (kind.code(), beginning(&object.0));
+        let order = self.by_object.get_or_init(|| self.order_by_object());
+        let start = order.partition_point(|index| self.key(*index) < wanted);
+        let same = order.iter().skip(start).take_while(|index| self.key(**index) == wanted);
+        let places = same.filter_map(|index| self.places.get(usize::try_from(*index).ok()?));
+        let mut versions: Vec<Version> = places
+            .filter_map(|place| self.read(place))
+            .filter(|version| version.id.object == object)
+            .collect();
+        versions.sort_by_key(|version| Reverse((version.written, newest_time(&version.node))));
+        // An engine may hold a version in several places.
+        let mut seen = HashSet::new();
+        versions.retain(|version| seen.insert(version.tag.0));
+        versions
+    }
+
+    /// The newest root whose folders are there: a crash may have cut off a part of the last commit. Otherwise the newest.
+    pub(super) fn root(&self) -> Option<Root> {
+        let roots = self.roots();
+        let is_whole = |root: &&Root| {
+            let folders = [root.tree, root.system];
+            folders.iter().all(|it| load_folder(self, it.id, &it.tag).is_ok())
+        };
+        roots.iter().take(ROOTS).find(is_whole).or(roots.first()).cloned()
+    }
+
+    /// The versions of the root record, the newest first.
+    fn roots(&self) -> Vec<Root> {
+        let roots = self.places.iter().filter(|place| place.kind == Kind::Root);
+        let mut roots: Vec<Root> = roots
+            .filter_map(|place| match self.read(place)?.node {
+                Node::Root(root) => Some(Root::clone(&root)),
+                _ => None,
+            })
+            .collect();
+        roots.sort_by_key(|root| Reverse(root.commit));
+        roots
+    }
+
+    fn order_by_object(&self) -> Vec<u32> {
+        let count = u32::try_from(self.places.len()).unwrap_or(u32::MAX);
+        let mut order: Vec<u32> = (0..count).collect();
+        order.sort_unstable_by_key(|index| self.key(*index));
+        order
+    }
+
+    fn key(&self, index: u32) -> (u8, u64) {
+        let place = usize::try_from(index).ok().and_then(|index| self.places.get(index));
+        place.map_or((u8::MAX, u64::MAX), |place| (place.kind.code(), place.object))
+    }
+
+    fn read(&self, place: &Place) -> Option<Version> {
+        let mut value = vec![0; usize::from(place.length)];
+        self.files.read(place.file.into(), place.offset, &mut value).ok()?;
+        let (id, tag) = (self.sealer.name_of(&value)?, sealed::tag_of(&value)?);
+        let node = self.sealer.open(id, &value, &tag).ok()?;
+        let at = if place.written == 0 { 0 } else { place.offset };
+        Some(Version { id, tag, node, written: (place.written, at) })
+    }
+}
+
+impl NodeSource for BareRecords {
+    fn load(&self, id: RecordId, tag: &Tag) -> Result<Node, RecordError> {
+        let wanted = beginning(&tag.0);
+        let start = self.places.partition_point(|place| place.tag < wanted);
+        let same = self.places.iter().skip(start).take_while(|place| place.tag == wanted);
+        let mut flaw = Flaw::Absent;
+        // Each place where the engine holds this version may be the intact one.
+        for place in same {
+            let mut value = vec![0; usize::from(place.length)];
+            self.files.read(place.file.into(), place.offset, &mut value)?;
+            match self.sealer.open(id, &value, tag) {
+                Ok(node) => return Ok(node),
+                Err(RecordError::Damaged { flaw: found, .. }) => flaw = found,
+                Err(error) => return Err(error),
+            }
+        }
+        Err(RecordError::Damaged { kind: id.kind, flaw })
+    }
+}
+
+impl Place {
+    /// `None` for a place beyond what a file of a store can have.
+    fn new(extent: &Extent, at: u64, offset: usize, found: &Found) -> Option<Self> {
+        let offset = extent.offset.checked_add(at)?.checked_add(u64::try_from(offset).ok()?)?;
+        Some(Self {
+            tag: beginning(&found.tag.0),
+            written: extent.written,
+            offset,
+            object: beginning(&found.id.object.0),
+            file: u16::try_from(extent.file).ok()?,
+            length: u16::try_from(found.length).ok()?,
+            kind: found.id.kind,
+        })
+    }
+}
+
+/// The latest time in a list of entries: newer lists of a folder have later ones, unless files were deleted.
+fn newest_time(node: &Node) -> u64 {
+    let entries = match node {
+        Node::FolderLeaf(entries) => entries.0.as_slice(),
+        Node::Folder(folder) => match &folder.body {
+            Body::Inline(entries) => entries.0.as_slice(),
+            Body::Tree(_) => &[],
+        },
+        _ => &[],
+    };
+    let times = entries.iter().filter_map(|entry| match entry.what {
+        What::File(info) => Some(info.modified),
+        What::Folder => None,
+    });
+    times.max().unwrap_or_default()
+}
+
+fn beginning(bytes: &[u8; 16]) -> u64 {
+    u64::from_le_bytes(bytes.first_chunk().copied().unwrap_or_default())
+}
+
+/// Roots that are looked at: a commit that was cut off was the last one, or one of the last group.
+const ROOTS: usize = 2;
+/// Bytes searched at a time.
+const PIECE: usize = 1 << 20;

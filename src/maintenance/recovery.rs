@@ -1,0 +1,307 @@
+//! Recovers what is left of a damaged store.
+//!
+//! The walk begins at the newest root that is found, and follows the tags. Where the newest record is gone, it takes an older
+//! version, and reports it. Files that no folder names any more, because its list is gone, are put into a folder of their
+//! own. What was deleted is left out as far as it can be told apart: a list that no longer names a file, or a list of
+//! deleted files that does, tells.
+
+mod list;
+mod report;
+mod unnamed;
+
+use std::collections::HashSet;
+
+use self::list::Listed;
+pub use self::report::RecoveryReport;
+use super::bare_records::{BareRecords, Version};
+use crate::session::StoreError;
+use inmost_format::limits::PATH_DEPTH;
+use inmost_format::record::node::{
+    Entry, File, FileInfo, Name, Root, Text, TextCount, Totals, What,
+};
+use inmost_format::record::tree::Leaf;
+use inmost_format::record::{Flaw, Kind, Node, NodeSource, ObjectId, RecordError, RecordId, Tag};
+
+/// Takes what a recovery finds, in the order of the tree: a folder after everything in it.
+pub(super) trait Target {
+    type Error: From<StoreError>;
+
+    /// A file whose text can be read completely. Returns the tag under which it is kept.
+    fn file(&mut self, found: &FoundFile<'_>) -> Result<Tag, Self::Error>;
+
+    /// A folder with these entries, in the order of their names.
+    fn folder(
+        &mut self,
+        object: ObjectId,
+        entries: Vec<Entry>,
+        totals: Totals,
+    ) -> Result<Tag, Self::Error>;
+}
+
+/// A file that was found.
+pub(super) struct FoundFile<'f> {
+    pub(super) records: &'f BareRecords,
+    /// The names on the way to it.
+    pub(super) names: &'f [Name],
+    pub(super) object: ObjectId,
+    /// The tag of its head.
+    pub(super) tag: Tag,
+    pub(super) head: &'f File,
+}
+
+/// A folder that was recovered.
+struct Kept {
+    tag: Tag,
+    totals: Totals,
+}
+
+/// The walk through the files of a store.
+pub(super) struct Recovery<'a, T> {
+    records: &'a BareRecords,
+    target: &'a mut T,
+    report: RecoveryReport,
+    names: Vec<Name>,
+    /// Objects that the walk has reached.
+    reached: HashSet<ObjectId>,
+    /// Objects that an intact list names. An older list, which may name them elsewhere, is not followed to them.
+    named: HashSet<ObjectId>,
+    /// Whether a list of names could not be read.
+    names_lost: bool,
+    /// Folders that are deeper than any path, as in the folder of what was found. They get a place of their own.
+    too_deep: Vec<(ObjectId, Reference)>,
+}
+
+impl<'a, T: Target> Recovery<'a, T> {
+    /// Recovers everything. Returns the tag of the root folder with the totals of the tree, and the report.
+    pub(super) fn run(
+        records: &'a BareRecords,
+        root: Option<&Root>,
+        target: &'a mut T,
+    ) -> Result<(Tag, Totals, RecoveryReport), T::Error> {
+        let mut recovery = Self {
+            records,
+            target,
+            report: RecoveryReport::default(),
+            names: Vec::new(),
+            reached: HashSet::new(),
+            named: HashSet::new(),
+            names_lost: false,
+            too_deep: Vec::new(),
+        };
+        let top = root.map_or(ObjectId::TREE, |root| root.tree.id);
+        if root.is_none() {
+            recovery.lose(Kind::Root, Flaw::Absent);
+        }
+        recovery.skip_deleted(root);
+        recovery.collect_named(root);
+        let kept = recovery.top(top, root.map(|root| root.tree.tag))?;
+        let Recovery { report, .. } = recovery;
+        Ok((kept.tag, kept.totals, report))
+    }
+
+    fn top(&mut self, object: ObjectId, tag: Option<Tag>) -> Result<Kept, T::Error> {
+        self.reached.insert(object);
+        let listed = self.list(object, tag)?;
+        let mut kept = self.entries(listed)?;
+        if (self.names_lost || !self.too_deep.is_empty())
+            && let Some((entry, added)) = self.lost_and_found(&kept.0)?
+        {
+            kept.1 = kept.1.plus(&added);
+            kept.0.push(entry);
+            kept.0.sort_by(|left, right| left.name.as_str().cmp(right.name.as_str()));
+        }
+        self.seal(object, kept)
+    }
+
+    /// Recovers the objects of these entries. Returns the entries that are kept, in order, and their totals.
+    fn entries(&mut self, mut listed: Vec<Listed>) -> Result<(Vec<Entry>, Totals), T::Error> {
+        listed.sort_by(|left, right| {
+            let names = left.entry.name.as_str().cmp(right.entry.name.as_str());
+            names.then(right.is_current.cmp(&left.is_current))
+        });
+        let mut totals = Totals::default();
+        let mut kept: Vec<Entry> = Vec::with_capacity(listed.len());
+        for Listed { entry, is_current } in listed {
+            if !is_current && self.named.contains(&entry.id) {
+                continue;
+            }
+            self.names.push(entry.name.clone());
+            let recovered = if kept.last().is_some_and(|last| last.name == entry.name) {
+                if is_current {
+                    self.lose_for(entry.head().kind, "has the same name as another entry");
+                }
+                None
+            } else {
+                let reference =
+                    if is_current { Reference::Current(entry.tag) } else { Reference::OldList };
+                self.entry(entry, reference)?
+            };
+            self.names.pop();
+            if let Some((entry, added)) = recovered {
+                totals = totals.plus(&added);
+                kept.push(entry);
+            }
+        }
+        Ok((kept, totals))
+    }
+
+    fn entry(
+        &mut self,
+        mut entry: Entry,
+        reference: Reference,
+    ) -> Result<Option<(Entry, Totals)>, T::Error> {
+        if !self.reached.insert(entry.id) {
+            if matches!(reference, Reference::Current(_)) {
+                self.lose(entry.head().kind, Flaw::Repeated);
+            }
+            return Ok(None);
+        }
+        match entry.what {
+            What::Folder if self.names.len() > PATH_DEPTH => {
+                self.too_deep.push((entry.id, reference));
+                Ok(None)
+            }
+            What::Folder => {
+                let tag = match reference {
+                    Reference::Current(tag) | Reference::Unnamed(tag) => Some(tag),
+                    Reference::OldList => None,
+                };
+                let listed = self.list(entry.id, tag)?;
+                let kept = self.entries(listed)?;
+                if kept.0.is_empty() {
+                    return Ok(None);
+                }
+                let Kept { tag, totals } = self.seal(entry.id, kept)?;
+                entry.tag = tag;
+                let added = Totals::of_folder(&entry.name, &totals);
+                Ok(Some((entry, added)))
+            }
+            What::File(info) => {
+                let Some((tag, count)) = self.file(entry.id, reference)? else { return Ok(None) };
+                entry.tag = tag;
+                let added = Totals::of_file(&entry.name, count.bytes);
+                entry.what =
+                    What::File(FileInfo { bytes: count.bytes, lines: count.lines, ..info });
+                Ok(Some((entry, added)))
+            }
+        }
+    }
+
+    fn seal(
+        &mut self,
+        object: ObjectId,
+        (entries, totals): (Vec<Entry>, Totals),
+    ) -> Result<Kept, T::Error> {
+        let tag = self.target.folder(object, entries, totals)?;
+        Ok(Kept { tag, totals })
+    }
+
+    /// Recovers a file: its newest version that can be read completely.
+    fn file(
+        &mut self,
+        object: ObjectId,
+        reference: Reference,
+    ) -> Result<Option<(Tag, Count)>, T::Error> {
+        let mut error = damaged(Kind::File, Flaw::Absent);
+        if let Reference::Current(tag) = reference {
+            match self.whole(object, tag) {
+                Ok((head, count)) => return self.keep(object, tag, &head, count).map(Some),
+                Err(found) => error = found,
+            }
+        }
+        let versions = self.records.versions(Kind::File, object);
+        for Version { tag: older, .. } in versions.iter().take(ATTEMPTS) {
+            if let Ok((head, count)) = self.whole(object, *older) {
+                let what = Kind::File.describe();
+                match reference {
+                    Reference::Current(_) => self.report.add_older(&self.names, what, OLDER),
+                    Reference::OldList => self.report.add_older(&self.names, what, OLD_LIST),
+                    Reference::Unnamed(_) => self.report.add_found(&self.names, what),
+                }
+                return self.keep(object, *older, &head, count).map(Some);
+            }
+        }
+        self.lose_record(&error)?;
+        Ok(None)
+    }
+
+    fn keep(
+        &mut self,
+        object: ObjectId,
+        tag: Tag,
+        head: &File,
+        count: Count,
+    ) -> Result<(Tag, Count), T::Error> {
+        let (records, names) = (self.records, self.names.as_slice());
+        let found = FoundFile { records, names, object, tag, head };
+        let kept = self.target.file(&found)?;
+        self.report.files = self.report.files.saturating_add(1);
+        self.report.bytes = self.report.bytes.saturating_add(count.bytes);
+        Ok((kept, count))
+    }
+
+    /// Reads a version of a file completely, and counts its text.
+    fn whole(&self, object: ObjectId, tag: Tag) -> Result<(File, Count), RecordError> {
+        let Node::File(head) = self.records.load(RecordId::file(object), &tag)? else {
+            return Err(damaged(Kind::File, Flaw::Malformed));
+        };
+        let mut count = TextCount::default();
+        let mut is_closed = true;
+        head.body.visit::<RecordError>(self.records, object, 0, &mut |_, text: &Text| {
+            count += text.summary();
+            is_closed = text.as_str().ends_with('\n') || text.as_str().is_empty() && is_closed;
+            Ok(true)
+        })?;
+        let lines = count.newlines.saturating_add(u64::from(!is_closed));
+        Ok((File::clone(&head), Count { bytes: count.bytes, lines }))
+    }
+
+    fn lose(&mut self, kind: Kind, flaw: Flaw) {
+        self.lose_for(kind, flaw.describe());
+    }
+
+    fn lose_for(&mut self, kind: Kind, how: &'static str) {
+        self.report.add_lost(&self.names, kind.describe(), how);
+    }
+
+    fn lose_record(&mut self, error: &RecordError) -> Result<(), StoreError> {
+        match *error {
+            RecordError::Damaged { kind, flaw } => self.lose(kind, flaw),
+            RecordError::Storage(_) => {
+                self.report.add_lost(&self.names, "a record", "cannot be read");
+            }
+            RecordError::Randomness => return Err(StoreError::RandomnessFailed),
+            RecordError::TooLarge => return Err(StoreError::TooLarge),
+        }
+        Ok(())
+    }
+}
+
+/// What leads to an object.
+#[derive(Clone, Copy)]
+enum Reference {
+    /// The newest list, which has the tag of the newest version.
+    Current(Tag),
+    /// An older list.
+    OldList,
+    /// No list. The tag is that of the newest version of a folder.
+    Unnamed(Tag),
+}
+
+fn damaged(kind: Kind, flaw: Flaw) -> RecordError {
+    RecordError::Damaged { kind, flaw }
+}
+
+/// Counts of a text.
+#[derive(Clone, Copy)]
+struct Count {
+    bytes: u64,
+    lines: u64,
+}
+
+/// Versions of a file that are tried, newest first. With the keys, a store can be crafted in which each of many versions
+/// is long and incomplete.
+const ATTEMPTS: usize = 16;
+const OLDER: &str = "is an older version, because the newest one is damaged";
+const OLD_LIST: &str =
+    "is from an older list of its folder: it may have been moved or deleted since";

@@ -1,0 +1,46 @@
+//! What a recovery reports.
+
+use crate::maintenance::check_report::{StoreProblem, list_bounded};
+use inmost_format::record::node::Name;
+
+/// The result of a salvage, of a repair, or of the plan of a repair.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct RecoveryReport {
+    /// Files recovered, of whatever version and place.
+    pub files: u64,
+    /// Bytes of their text.
+    pub bytes: u64,
+    /// Files of which an older version was found in place of the newest one, and lists of folders; the first 10,000.
+    pub older: Vec<StoreProblem>,
+    /// Files whose name was lost, with their names in the folder of what was found; the first 10,000.
+    pub found: Vec<StoreProblem>,
+    /// What could not be recovered; the first 10,000.
+    pub lost: Vec<StoreProblem>,
+    /// The number of further items in all three lists.
+    pub unlisted: u64,
+}
+
+impl RecoveryReport {
+    /// Whether every file is at its place in its newest version.
+    #[must_use]
+    pub fn is_complete(&self) -> bool {
+        self.older.is_empty() && self.found.is_empty() && self.lost.is_empty()
+    }
+
+    pub(super) fn add_older(&mut self, names: &[Name], what: &'static str, how: &'static str) {
+        let problem = || StoreProblem::new(names, what, how);
+        list_bounded(&mut self.older, &mut self.unlisted, problem);
+    }
+
+    pub(super) fn add_found(&mut self, names: &[Name], what: &'static str) {
+        let problem = || StoreProblem::new(names, what, "was found without its name");
+        list_bounded(&mut self.found, &mut self.unlisted, problem);
+    }
+
+    pub(super) fn add_lost(&mut self, names: &[Name], what: &'static str, how: &'static str) {
+        let problem = || StoreProblem::new(names, what, how);
+        list_bounded(&mut self.lost, &mut self.unlisted, problem);
+    }
+}

@@ -57,7 +57,8 @@ impl Exit {
             StoreError::HeaderDamaged
             | StoreError::Tampered { .. }
             | StoreError::Storage(_)
-            | StoreError::UntrustedFile(_) => Self::Damaged,
+            | StoreError::UntrustedFile(_)
+            | StoreError::Damaged(_) => Self::Damaged,
             StoreError::InUse(_) => Self::InUse,
             // A session halts after a failed write.
             StoreError::Io(_)
@@ -144,6 +145,10 @@ impl From<StoreError> for Failure {
             // The engine's message may quote the absolute path of its files, which must not get into logs.
             StoreError::Storage(message) if message.contains(['/', '\\']) => {
                 "The storage engine failed: its files are damaged.".to_owned()
+            }
+            StoreError::Damaged(message) if message.contains(['/', '\\']) => {
+                "The store is damaged and was not opened: the engine cannot read its files."
+                    .to_owned()
             }
             // So may an I/O error that the engine made itself.
             StoreError::Io(error) if error.raw_os_error().is_none() => {
@@ -261,6 +266,7 @@ mod tests {
         let io = || io::Error::other("no reason");
         for (error, exit) in [
             (StoreError::AlreadyExists, Exit::Other),
+            (StoreError::Damaged("words".into()), Exit::Damaged),
             (StoreError::EngineNotBuilt, Exit::UnknownFormat),
             (StoreError::ForeignAnchor, Exit::RolledBack),
             (StoreError::Halted, Exit::Io),
@@ -302,6 +308,8 @@ mod tests {
         let words = "cannot open \"/data/ada/store/db\"";
         assert!(message(StoreError::Storage("crc mismatch".into())).contains("crc mismatch"));
         assert!(!message(StoreError::Storage(words.into())).contains("ada"));
+        assert!(message(StoreError::Damaged("crc mismatch".into())).contains("crc mismatch"));
+        assert!(!message(StoreError::Damaged(words.into())).contains("ada"));
         let error = io::Error::new(io::ErrorKind::PermissionDenied, words);
         assert_eq!(
             message(StoreError::Io(error)),

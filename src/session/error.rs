@@ -20,6 +20,9 @@ use inmost_storage::StorageError;
 pub enum StoreError {
     /// The destination of a new store already exists, or is not an empty folder.
     AlreadyExists,
+    /// The records are damaged and were not opened: an engine that opens damaged files can destroy what is left. No file of
+    /// the store has changed. Contains a description without a path.
+    Damaged(String),
     /// The disk is full. Nothing that was acknowledged is lost. The store can still be unlocked and read, and files in
     /// it can be deleted.
     DiskFull,
@@ -119,6 +122,9 @@ impl StoreError {
     pub fn advice(&self) -> &'static str {
         match self {
             Self::AlreadyExists => "Choose another path, or open the store that exists.",
+            Self::Damaged(_) => {
+                "Copy the whole folder of the store to another place first; then run `inmost repair`, and `inmost salvage` if that is not enough."
+            }
             Self::DiskFull => {
                 "Free some disk space, or delete something in the store; nothing that was saved is lost."
             }
@@ -193,6 +199,9 @@ impl fmt::Display for StoreError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::AlreadyExists => f.write_str("The destination already exists."),
+            Self::Damaged(what) => {
+                write!(f, "The store is damaged and was not opened: {what}.")
+            }
             Self::DiskFull => f.write_str("The disk is full."),
             Self::EngineNotBuilt => f.write_str("The store uses an engine that this build lacks."),
             Self::Halted => f.write_str("An earlier write failed, so the session has stopped."),
@@ -291,6 +300,7 @@ impl From<StorageError> for StoreError {
             StorageError::Poisoned => Self::Halted,
             StorageError::TooLarge => Self::TooLarge,
             StorageError::Full => Self::DiskFull,
+            StorageError::Damaged(what) => Self::Damaged(what),
             error @ StorageError::Corrupt(_) => Self::Storage(error.to_string()),
         }
     }

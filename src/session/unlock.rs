@@ -107,7 +107,7 @@ impl Vault {
     /// [`StoreError::WrongPassphrase`], [`StoreError::KdfOutOfBounds`], [`StoreError::OutOfMemory`],
     /// [`StoreError::RolledBack`], [`StoreError::HeaderRolledBack`], [`StoreError::ForeignAnchor`],
     /// [`StoreError::Tampered`], [`StoreError::UntrustedFile`], [`StoreError::Storage`], [`StoreError::DiskFull`],
-    /// [`StoreError::Io`]. The vault still holds the store then, for another attempt. [`StoreError::InUse`] with this
+    /// [`StoreError::Io`]; [`StoreError::Damaged`], in which case no file has changed. The vault still holds the store then, for another attempt. [`StoreError::InUse`] with this
     /// process's own id if the vault was unlocked before.
     pub fn unlock(&mut self, passphrase: &Passphrase) -> Result<Session, StoreError> {
         self.unlock_with(passphrase)

@@ -1,6 +1,6 @@
 //! `inmost check`
 
-use inmost::{CheckReport, StoreProblem};
+use inmost::{CheckReport, StoreError, StoreProblem};
 use serde::Serialize;
 
 use super::repair::is_damage;
@@ -10,7 +10,7 @@ use crate::output::print;
 use crate::passphrase::Input;
 use crate::progress::Progress;
 use crate::store::opening::Held;
-use crate::{display, sandbox, streams};
+use crate::{display, sandbox};
 
 /// Read and authenticate everything in a store, and list the problems
 ///
@@ -52,16 +52,28 @@ impl Check {
             drop(self.store.vault()?);
             return sandbox::run();
         }
-        let report = self.check()?;
-        let text = if self.json { as_json(&report)? } else { as_text(&report) };
+        let (report, refusal) = self.check()?;
+        let refusal = refusal.map(|error| error.to_string());
+        let text = if self.json {
+            as_json(&report, refusal.as_deref())?
+        } else {
+            refusal.iter().fold(String::new(), |text, error| text + error + "\n")
+                + &as_text(&report)
+        };
         print(text.as_bytes())?;
-        if report.problems.is_empty() { Ok(()) } else { Err(damaged(&report)) }
+        match refusal {
+            None if report.problems.is_empty() => Ok(()),
+            refusal => Err(damaged(&report, refusal.is_some())),
+        }
     }
 
-    fn check(&self) -> Result<CheckReport, Failure> {
+    /// The report, and why the store was not opened, if it was not.
+    fn check(&self) -> Result<(CheckReport, Option<StoreError>), Failure> {
         let mut progress = Progress::new("records read");
         let mut vault = match self.store.hold()? {
-            Held::Agent(client) => return Ok(client.check(|records| progress.update(records))?),
+            Held::Agent(client) => {
+                return Ok((client.check(|records| progress.update(records))?, None));
+            }
             Held::Here(vault) => vault,
         };
         let secret = self.store.secret(Input::Free)?;
@@ -70,12 +82,12 @@ impl Check {
                 self.store.warn_of_anchor(session.status()?.anchor);
                 let report = session.with_progress(|records| progress.update(records)).check();
                 session.lock();
-                Ok(report?)
+                Ok((report?, None))
             }
             Err(error) if is_damage(&error) => {
-                streams::warn(&format!("{error} Only the records are checked."));
                 let mut progress = Progress::new("bytes searched and records read");
-                Ok(vault.check(secret.credential(), |done| progress.update(done))?)
+                let report = vault.check(secret.credential(), |done| progress.update(done))?;
+                Ok((report, Some(error)))
             }
             Err(error) => Err(error.into()),
         }
@@ -103,7 +115,7 @@ fn as_text(report: &CheckReport) -> String {
         text.push_str(&line);
     }
     if report.problems.is_empty() {
-        text.push_str("No problems found.\n");
+        text.push_str("No problems found in the records.\n");
     }
     text
 }
@@ -112,6 +124,8 @@ fn as_text(report: &CheckReport) -> String {
 #[derive(Serialize)]
 struct Object<'a> {
     clean: bool,
+    /// Why the store was not opened; then only its records were checked.
+    not_opened: Option<&'a str>,
     records: u64,
     files: u64,
     bytes: u64,
@@ -127,14 +141,15 @@ struct Line<'a> {
     how: &'a str,
 }
 
-fn as_json(report: &CheckReport) -> Result<String, Failure> {
+fn as_json(report: &CheckReport, not_opened: Option<&str>) -> Result<String, Failure> {
     let problems = report.problems.iter().map(|problem| Line {
         path: display::path_of(&problem.names),
         what: problem.what,
         how: problem.how,
     });
     let object = Object {
-        clean: report.problems.is_empty(),
+        clean: report.problems.is_empty() && not_opened.is_none(),
+        not_opened,
         records: report.records,
         files: report.files,
         bytes: report.bytes,
@@ -147,13 +162,18 @@ fn as_json(report: &CheckReport) -> Result<String, Failure> {
     Ok(line + "\n")
 }
 
-/// The failure of a command that found problems.
-fn damaged(report: &CheckReport) -> Failure {
+/// The failure of a check that found problems.
+fn damaged(report: &CheckReport, not_opened: bool) -> Failure {
     let listed = u64::try_from(report.problems.len()).unwrap_or(u64::MAX);
     let problems = display::count(listed.saturating_add(report.unlisted), "problem", "problems");
+    let message = if not_opened {
+        format!("The engine's files are damaged, and the records have {problems}.")
+    } else {
+        format!("The store has {problems}.")
+    };
     Failure::new(
         Exit::Damaged,
-        format!("The store has {problems}."),
+        message,
         "Copy the folder of the store. Then restore a backup, or run `inmost repair`, which lists what can be kept before it asks.",
     )
 }

@@ -8,6 +8,7 @@
     reason = "every failure is a StorageError, which says what it means"
 )]
 
+mod expected;
 #[cfg(any(test, feature = "testing"))]
 pub mod faulty;
 pub mod files;

@@ -52,6 +52,7 @@ use inmost_storage::{
     StorageError, limits,
 };
 
+use crate::expected::Expected;
 use crate::files;
 
 /// A store folder that is open or being created. It holds the lock in both cases.
@@ -78,13 +79,7 @@ impl LocalStorage {
         let lock = Lock::take(&folder)?;
         let ballast = Arc::new(Ballast::of(&folder));
         let anchor = AnchorFile::default();
-        let storage = Self { folder, target: None, anchor, ballast, _lock: lock };
-        for copy in header_file::COPIES {
-            // The draft left by a crash may be a header with keyslots that were to be removed.
-            header_file::discard_draft(&storage.folder, copy);
-        }
-        rewriting::discard_draft(&storage.folder);
-        Ok(storage)
+        Ok(Self { folder, target: None, anchor, ballast, _lock: lock })
     }
 
     /// Begins a new store. Everything is written to a hidden folder next to `path` until
@@ -144,12 +139,12 @@ impl LocalStorage {
     /// Opens the engine of a generation, with the ballast's room if the disk is full.
     fn engine_opener(&self, folder: PathBuf, engine: EngineKind) -> OpenEngine {
         let ballast = Arc::clone(&self.ballast);
-        Box::new(move || {
-            let opened = match open_engine(&folder, engine) {
+        Box::new(move |expected| {
+            let opened = match open_engine(&folder, engine, expected) {
                 Err(StorageError::Full) => {
                     ballast.keep(0);
-                    open_engine(&folder, engine).or_else(|error| match error {
-                        StorageError::Full => open_in_no_room(&folder, engine),
+                    open_engine(&folder, engine, expected).or_else(|error| match error {
+                        StorageError::Full => open_in_no_room(&folder, engine, expected),
                         error => Err(error),
                     })
                 }
@@ -249,7 +244,17 @@ impl Storage for LocalStorage {
         }
         let open_engine = self.engine_opener(folder.clone(), engine);
         let ballast = Arc::clone(&self.ballast);
-        let opened = JournaledEngine::open(&folder, open_engine, ballast, tuning(engine))?;
+        let opened = JournaledEngine::open(&folder, open_engine, ballast, tuning(engine));
+        let opened = opened.map_err(|error| match error {
+            StorageError::Corrupt(what) => StorageError::Damaged(what),
+            error => error,
+        })?;
+        for copy in header_file::COPIES {
+            // The draft left by a crash may be a header with keyslots that were to be removed. A damaged store stays as it
+            // is, so this waits until the generation is open.
+            header_file::discard_draft(&self.folder, copy);
+        }
+        rewriting::discard_draft(&self.folder);
         // The store can be read without the ballast. Only changes on a full disk become difficult.
         let _ = self.ballast.make();
         Ok(Box::new(opened))
@@ -322,11 +327,15 @@ fn create_engine(folder: &Path, engine: EngineKind) -> Result<Box<dyn Engine>, S
     })
 }
 
-fn open_engine(folder: &Path, engine: EngineKind) -> Result<Box<dyn Engine>, StorageError> {
+fn open_engine(
+    folder: &Path,
+    engine: EngineKind,
+    expected: &Expected<'_>,
+) -> Result<Box<dyn Engine>, StorageError> {
     Ok(match engine {
-        EngineKind::Sled => Box::new(SledEngine::open(folder)?),
+        EngineKind::Sled => Box::new(SledEngine::open(folder, expected)?),
         #[cfg(feature = "redb")]
-        EngineKind::Redb => Box::new(RedbEngine::open(folder)?),
+        EngineKind::Redb => Box::new(RedbEngine::open(folder, expected)?),
         _ => return Err(StorageError::NotBuilt),
     })
 }
@@ -374,9 +383,13 @@ fn is_background() -> bool {
 }
 
 /// The last resort on a full disk: frees files that the engine can rebuild.
-fn open_in_no_room(folder: &Path, engine: EngineKind) -> Result<Box<dyn Engine>, StorageError> {
+fn open_in_no_room(
+    folder: &Path,
+    engine: EngineKind,
+    expected: &Expected<'_>,
+) -> Result<Box<dyn Engine>, StorageError> {
     match engine {
-        EngineKind::Sled => Ok(Box::new(SledEngine::open_without_snapshots(folder)?)),
+        EngineKind::Sled => Ok(Box::new(SledEngine::open_without_snapshots(folder, expected)?)),
         _ => Err(StorageError::Full),
     }
 }

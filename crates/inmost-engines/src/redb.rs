@@ -15,6 +15,7 @@
 //!
 //! No other file names redb.
 
+mod copy_on_write;
 #[cfg(test)]
 mod tests;
 
@@ -31,7 +32,9 @@ use crate::guard::guarded;
 use crate::poison::Poison;
 use inmost_storage::{Address, Batch, Engine, StorageError};
 
+use crate::expected::Expected;
 use crate::files;
+use copy_on_write::CopyOnWrite;
 
 /// One generation in its own folder.
 pub(crate) struct RedbEngine {
@@ -70,8 +73,12 @@ impl RedbEngine {
         Ok(engine)
     }
 
-    /// Opens an existing generation.
-    pub(crate) fn open(folder: &Path) -> Result<Self, StorageError> {
+    /// Opens an existing generation, after verifying that redb can.
+    ///
+    /// # Errors
+    /// [`StorageError::Corrupt`] if the file is damaged, or what `expected` returns for the mark. The file has not changed
+    /// then.
+    pub(crate) fn open(folder: &Path, expected: &Expected<'_>) -> Result<Self, StorageError> {
         let path = folder.join(DATABASE);
         // redb would silently create an empty database in an empty file.
         match fs::symlink_metadata(&path) {
@@ -83,6 +90,7 @@ impl RedbEngine {
             }
             metadata => metadata?,
         };
+        (expected.admit)(read_mark(&path)?.as_deref())?;
         files::make_private(folder)?;
         files::make_private(&path)?;
         let engine = Self::start(folder)?;
@@ -182,6 +190,20 @@ impl Engine for RedbEngine {
     }
 
     fn discard(self: Box<Self>) {}
+}
+
+/// Opens the database without changing its file, and returns the journal's mark.
+///
+/// After an unclean end, redb reads and checks every page to repair the file. What it repairs stays in memory here.
+fn read_mark(path: &Path) -> Result<Option<Vec<u8>>, StorageError> {
+    let file = files::open(path)?;
+    guarded(storage_error, || {
+        let mut builder = Database::builder();
+        builder.set_cache_size(Handle::CACHE_BYTES);
+        let db = builder.create_with_backend(CopyOnWrite::over(file)?)?;
+        let records = db.begin_read()?.open_table(RECORDS)?;
+        Ok(records.get(&[0; 32])?.map(|value| value.value().to_vec()))
+    })
 }
 
 /// The database file in the folder of a generation.

@@ -19,6 +19,9 @@
 
 mod eviction;
 mod holes;
+mod log;
+mod log_check;
+mod page_table;
 mod repair;
 #[cfg(test)]
 mod tests;
@@ -29,16 +32,18 @@ use std::io;
 use std::ops::Bound;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::guard::guarded;
 use crate::poison::Poison;
-use inmost_storage::{Address, Batch, Engine, StorageError};
+use inmost_storage::{Address, Batch, Engine, Frontier, StorageError};
 
+use crate::expected::Expected;
 use crate::files;
 use eviction::Eviction;
+use log_check::Cursor;
 pub(crate) use repair::LOG;
 pub(crate) use written::written;
 
@@ -54,6 +59,7 @@ pub(crate) struct SledEngine {
     writer: Mutex<()>,
     /// Whether anything may be written and not synced.
     unsynced: AtomicBool,
+    progress: Mutex<Progress>,
     poison: Poison,
 }
 
@@ -64,7 +70,7 @@ impl SledEngine {
     /// `AlreadyExists` if the folder exists.
     pub(crate) fn create(folder: &Path) -> Result<Self, StorageError> {
         files::create_private_folder(folder)?;
-        let created = Self::start(folder).and_then(|engine| {
+        let created = Self::start(folder, Cursor::default(), None).and_then(|engine| {
             // The first pages of a new database are still in sled's buffer.
             engine.handle.call(|db| db.flush())?;
             sync_all(folder)?;
@@ -78,8 +84,11 @@ impl SledEngine {
         created
     }
 
-    /// Opens an existing generation, after repairing files that sled itself would fail on.
-    pub(crate) fn open(folder: &Path) -> Result<Self, StorageError> {
+    /// Opens an existing generation, after verifying its log and repairing files that sled itself would fail on.
+    ///
+    /// # Errors
+    /// [`StorageError::Corrupt`] if the log is damaged, or what `expected` returns for the mark. No file has changed then.
+    pub(crate) fn open(folder: &Path, expected: &Expected<'_>) -> Result<Self, StorageError> {
         let log = folder.join(repair::LOG);
         // sled would silently create an empty database in place of a lost one.
         let claim = match claim(&log) {
@@ -88,29 +97,41 @@ impl SledEngine {
             }
             claim => claim?,
         };
-        holes::cut(&claim)?;
-        repair::before_open(folder, claim.metadata()?.len())?;
+        let kept = holes::inspect(&claim)?;
+        let mut plan = repair::inspect(folder, kept.length)?;
+        let snapshot = plan.snapshot.take();
+        let (covered, expected_mark) =
+            (snapshot.as_ref().and_then(|it| it.position), expected.mark);
+        let checked =
+            log_check::check(&claim, kept.length, snapshot, &expected.frontier, expected_mark)?;
+        (expected.admit)(checked.mark.as_deref())?;
+        // Nothing was written up to here.
+        kept.cut(&claim)?;
+        plan.carry_out(folder)?;
+        // sled's snapshot of what a killed process has written must not reach the disk before that does.
+        claim.sync_data()?;
         drop(claim);
         files::make_private(folder)?;
-        Self::start(folder)
+        Self::start(folder, checked.cursor, covered)
     }
 
     /// Deletes the snapshots of an existing generation and opens it, so that the new snapshot has their
     /// space.
     ///
     /// A snapshot is only an index of the log. Rebuilding it takes time.
-    pub(crate) fn open_without_snapshots(folder: &Path) -> Result<Self, StorageError> {
+    pub(crate) fn open_without_snapshots(
+        folder: &Path,
+        expected: &Expected<'_>,
+    ) -> Result<Self, StorageError> {
         repair::remove_snapshots(folder)?;
-        Self::open(folder)
+        Self::open(folder, expected)
     }
 
-    fn start(folder: &Path) -> Result<Self, StorageError> {
+    fn start(folder: &Path, cursor: Cursor, covered: Option<u64>) -> Result<Self, StorageError> {
         let handle = Handle::open(folder)?;
         // sled creates files, at least a snapshot, with the modes of the umask. The names of new snapshots need not be
         // durable: sled rebuilds a lost or torn one from the log.
-        for entry in fs::read_dir(folder)? {
-            files::make_private(&entry?.path())?;
-        }
+        make_all_private(folder)?;
         let log = files::open_to_write(&folder.join(repair::LOG))?;
         let eviction = Eviction::default();
         eviction.note_length(&log);
@@ -122,8 +143,35 @@ impl SledEngine {
             writer: Mutex::new(()),
             // What a killed process has written may be in the page cache only.
             unsynced: AtomicBool::new(true),
+            progress: Mutex::new(Progress { cursor, frontier: Frontier::default(), covered }),
             poison: Poison::default(),
         })
+    }
+}
+
+/// How far the log was followed.
+struct Progress {
+    cursor: Cursor,
+    /// The last position that was synced.
+    frontier: Frontier,
+    /// The position that the newest snapshot covers.
+    covered: Option<u64>,
+}
+
+impl SledEngine {
+    /// Follows the log to its end and syncs it: everything before the new frontier is on the disk.
+    fn sync_log(&self) -> Result<(), StorageError> {
+        let mut progress = self.progress();
+        progress.cursor.advance(&self.log)?;
+        self.log.sync_data()?;
+        if let Some(frontier) = progress.cursor.frontier() {
+            progress.frontier = frontier;
+        }
+        Ok(())
+    }
+
+    fn progress(&self) -> MutexGuard<'_, Progress> {
+        self.progress.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -183,8 +231,12 @@ impl Engine for SledEngine {
         }
         let flushed = self.handle.call(|db| db.flush());
         self.eviction.note_length(&self.log);
-        let synced = self.poison.on_error(flushed.and_then(|_| Ok(self.log.sync_data()?)));
+        let synced = self.poison.on_error(flushed.and_then(|_| self.sync_log()));
         synced.inspect_err(|_| files::forget_cached_in(&self.folder))
+    }
+
+    fn frontier(&self) -> Frontier {
+        self.progress().frontier
     }
 
     fn size(&self) -> Result<u64, StorageError> {
@@ -198,6 +250,10 @@ impl Engine for SledEngine {
         synced?;
         // sled releases its lock when its last internal reference is dropped, which can be after this drop.
         claim(&self.folder.join(repair::LOG))?;
+        if self.progress().is_behind_by_segments() {
+            // Best effort: without a newer snapshot, only more of the log is replayed by the next opening.
+            let _ = renew_snapshot(&self.folder);
+        }
         check_no_blobs(&self.folder)
     }
 
@@ -206,6 +262,29 @@ impl Engine for SledEngine {
         // Best effort: without this wait, removing the files of a database that is still open fails on some systems.
         let _ = claim(&self.folder.join(repair::LOG));
     }
+}
+
+impl Progress {
+    /// Whether the next opening would replay more than the last segment, which sled always reads.
+    fn is_behind_by_segments(&self) -> bool {
+        let segment = |position| position / log::SEGMENT;
+        segment(self.covered.unwrap_or(0)) < segment(self.frontier.position)
+    }
+}
+
+/// Opens a closed database and closes it, because sled makes a snapshot only when it opens one. What a snapshot covers is
+/// not replayed later, so damage to it costs no more than the page that it hits.
+fn renew_snapshot(folder: &Path) -> Result<(), StorageError> {
+    Handle::open(folder)?.release();
+    claim(&folder.join(repair::LOG))?.sync_data()?;
+    make_all_private(folder)
+}
+
+fn make_all_private(folder: &Path) -> Result<(), StorageError> {
+    for entry in fs::read_dir(folder)? {
+        files::make_private(&entry?.path())?;
+    }
+    Ok(())
 }
 
 /// sled's database. Like every call into it, dropping it is guarded.

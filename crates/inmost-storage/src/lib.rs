@@ -79,6 +79,11 @@ pub trait Engine: Send + Sync {
     /// Makes everything applied so far durable: it survives a power loss.
     fn sync(&self) -> Result<(), StorageError>;
 
+    /// Returns the position of the last [`sync`](Engine::sync), for the next opening to verify. The default is none.
+    fn frontier(&self) -> Frontier {
+        Frontier::default()
+    }
+
     /// Returns the bytes that this generation occupies on disk.
     fn size(&self) -> Result<u64, StorageError>;
 
@@ -95,6 +100,15 @@ pub trait Engine: Send + Sync {
 
     /// Releases every handle and lock, for a generation that is removed next. What was not synced may be lost.
     fn discard(self: Box<Self>);
+}
+
+/// A position in an engine's files, and a proof that what is before it is complete. All zeros for none.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Frontier {
+    /// Bytes of the engine's log, through all times. 0 for none.
+    pub position: u64,
+    /// What the engine compares with the files when it opens them.
+    pub proof: [u8; 24],
 }
 
 /// The two copies of the header.
@@ -153,7 +167,7 @@ pub trait Storage: Send + Sync {
     /// Opens a generation.
     ///
     /// # Errors
-    /// [`StorageError::Missing`] if no generation has this number.
+    /// [`StorageError::Missing`] if no generation has this number. [`StorageError::Damaged`] if its files are not complete.
     fn open_generation(
         &self,
         number: u64,
@@ -220,6 +234,8 @@ pub enum StorageError {
     Conflict,
     /// The engine's files are damaged; the text describes the damage.
     Corrupt(String),
+    /// The generation is damaged and was not opened; the text describes the damage.
+    Damaged(String),
     /// Another process holds the store. The value is its process id, if known.
     InUse(Option<u32>),
     /// The operating system returned an error.
@@ -245,6 +261,9 @@ impl fmt::Display for StorageError {
                 f.write_str("the stored root differs from the root that the batch expects")
             }
             Self::Corrupt(what) => write!(f, "the engine's files are damaged: {what}"),
+            Self::Damaged(what) => {
+                write!(f, "the engine's files are damaged and were not opened: {what}")
+            }
             Self::InUse(Some(pid)) => write!(f, "process {pid} holds the store"),
             Self::InUse(None) => f.write_str("another process holds the store"),
             Self::Io(error) => write!(f, "input/output error: {error}"),
@@ -294,6 +313,7 @@ mod tests {
         let table = every_variant!(StorageError {
             E::Conflict => [E::Conflict, "the stored root differs from the root that the batch expects"];
             E::Corrupt(_) => [E::Corrupt("why".into()), "the engine's files are damaged: why"];
+            E::Damaged(_) => [E::Damaged("why".into()), "the engine's files are damaged and were not opened: why"];
             E::InUse(_) => [E::InUse(Some(7)), "process 7 holds the store"], [
                 E::InUse(None),
                 "another process holds the store"

@@ -14,6 +14,10 @@ fn every_error_has_one_sentence_of_message_and_one_of_advice() {
     let bounds = KdfLimits::default().admit(KdfCost::new(1, 1, 1)).unwrap_err();
     let table = every_variant!(StoreError {
         E::AlreadyExists => [E::AlreadyExists, "The destination already exists."];
+        E::Damaged(_) => [
+            StorageError::Damaged("why".to_owned()).into(),
+            "The store is damaged and was not opened: why."
+        ];
         E::DiskFull => [StorageError::Full.into(), "The disk is full."];
         E::EngineNotBuilt => [
             StorageError::NotBuilt.into(),

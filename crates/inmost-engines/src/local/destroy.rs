@@ -28,6 +28,7 @@ impl LocalStorage {
         };
         for copy in header_file::COPIES {
             attempt(header_file::overwrite(&self.folder, copy));
+            header_file::discard_draft(&self.folder, copy);
         }
         overwritten::overwrite(&self.folder.join(rewriting::NAME));
         match self.set_aside_generations() {

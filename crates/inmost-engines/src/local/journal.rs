@@ -39,7 +39,7 @@ mod written;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::Duration;
 
-use inmost_storage::{Address, Batch, Engine, StorageError};
+use inmost_storage::{Address, Batch, Engine, Frontier, StorageError};
 
 use self::checkpoint::Checkpointer;
 use self::layout::{JournalId, MARK};
@@ -48,6 +48,7 @@ use self::overlay::Layers;
 use self::pace::Pace;
 use self::writer::Writer;
 pub(super) use self::{medium::NAME, written::written};
+use crate::expected::Expected;
 use crate::local::ballast::Ballast;
 use crate::poison::Poison;
 
@@ -57,8 +58,10 @@ pub(crate) struct JournaledEngine {
     pace: Pace,
 }
 
-/// Opens the engine behind the journal, and opens it again later.
-pub(crate) type OpenEngine = Box<dyn Fn() -> Result<Box<dyn Engine>, StorageError> + Send + Sync>;
+/// Opens the engine behind the journal, and opens it again later. Verifies its files first, and writes nothing if they are
+/// damaged.
+pub(crate) type OpenEngine =
+    Box<dyn Fn(&Expected<'_>) -> Result<Box<dyn Engine>, StorageError> + Send + Sync>;
 
 /// Sizes and times of a journal.
 #[derive(Clone, Copy)]
@@ -91,6 +94,8 @@ struct Shared {
     ballast: Arc<Ballast>,
     tuning: Tuning,
     poison: Poison,
+    /// What the newest slot says of the engine's files.
+    frontier: Mutex<Frontier>,
     /// Why a checkpoint failed, for the next call to return.
     failure: Mutex<Option<StorageError>>,
 }
@@ -207,7 +212,8 @@ impl Shared {
         let mut writer = lock(&self.writer);
         self.poison.check()?;
         if writer.filling {
-            return self.changed(self.with_engine(|engine| engine.sync())).map(|()| false);
+            let synced = self.with_engine(|engine| engine.sync());
+            return self.changed(synced.and_then(|()| self.follow(false))).map(|()| false);
         }
         let flushed = self.flush(&mut writer);
         self.changed(flushed)

@@ -25,6 +25,10 @@ impl Sequence {
     }
 }
 
+fn open(folder: &Path) -> Result<RedbEngine, StorageError> {
+    RedbEngine::open(folder, &Expected::anything())
+}
+
 /// A closed generation with 150 records in commits of 5.
 fn filled() -> (TempDir, PathBuf) {
     let parent = tempfile::tempdir().unwrap();
@@ -62,7 +66,7 @@ fn all(engine: &RedbEngine) -> Vec<(Address, Vec<u8>)> {
 /// The values read may be wrong: redb does not check them, and the layer above does. Returns whether it
 /// opened.
 fn use_damaged(folder: &Path) -> bool {
-    let Ok(engine) = RedbEngine::open(folder) else { return false };
+    let Ok(engine) = open(folder) else { return false };
     for number in 0..150 {
         let _ = engine.get_many(&[address(number)]);
     }
@@ -117,10 +121,10 @@ fn the_first_page_can_be_damaged_anywhere() {
 fn a_missing_or_empty_database_is_reported_as_damage() {
     let (_parent, folder) = filled();
     File::create(folder.join(DATABASE)).unwrap();
-    assert!(matches!(RedbEngine::open(&folder), Err(StorageError::Corrupt(_))));
+    assert!(matches!(open(&folder), Err(StorageError::Corrupt(_))));
     assert_eq!(fs::metadata(folder.join(DATABASE)).unwrap().len(), 0);
     fs::remove_file(folder.join(DATABASE)).unwrap();
-    assert!(matches!(RedbEngine::open(&folder), Err(StorageError::Corrupt(_))));
+    assert!(matches!(open(&folder), Err(StorageError::Corrupt(_))));
     assert!(!folder.join(DATABASE).exists());
 }
 
@@ -129,31 +133,31 @@ fn a_database_without_our_table_is_damage() {
     let (_parent, folder) = filled();
     fs::remove_file(folder.join(DATABASE)).unwrap();
     Database::create(folder.join(DATABASE)).unwrap().close().unwrap();
-    assert!(matches!(RedbEngine::open(&folder), Err(StorageError::Corrupt(_))));
+    assert!(matches!(open(&folder), Err(StorageError::Corrupt(_))));
 }
 
 #[test]
 fn a_crash_discards_unsynced_changes() {
     let (_parent, folder) = filled();
-    let engine = RedbEngine::open(&folder).unwrap();
+    let engine = open(&folder).unwrap();
     let before = all(&engine);
     engine.apply(&puts([(1, b"new".to_vec()), (500, b"new".to_vec())])).unwrap();
     assert_eq!(engine.get_many(&[address(500)]).unwrap(), [Some(b"new".to_vec())]);
     let (_copy, copy) = copy_of(&folder); // the file as a crash would leave it
-    assert_eq!(all(&RedbEngine::open(&copy).unwrap()), before);
+    assert_eq!(all(&open(&copy).unwrap()), before);
 
     engine.sync().unwrap();
 
     let after = all(&engine);
     assert_ne!(before, after);
     let (_copy, copy) = copy_of(&folder);
-    assert_eq!(all(&RedbEngine::open(&copy).unwrap()), after);
+    assert_eq!(all(&open(&copy).unwrap()), after);
 }
 
 #[test]
 fn a_sync_with_nothing_to_do_writes_nothing() {
     let (_parent, folder) = filled();
-    let engine = RedbEngine::open(&folder).unwrap();
+    let engine = open(&folder).unwrap();
     engine.sync().unwrap();
     let before = fs::read(folder.join(DATABASE)).unwrap();
     engine.sync().unwrap();
@@ -163,7 +167,7 @@ fn a_sync_with_nothing_to_do_writes_nothing() {
 #[test]
 fn a_refused_batch_poisons_nothing() {
     let (_parent, folder) = filled();
-    let engine = RedbEngine::open(&folder).unwrap();
+    let engine = open(&folder).unwrap();
     let refused = Batch { expect: Some((address(1), None)), ..puts([(1, vec![2])]) };
     assert!(matches!(engine.apply(&refused), Err(StorageError::Conflict)));
     engine.apply(&puts([(1, vec![2])])).unwrap();
@@ -173,7 +177,7 @@ fn a_refused_batch_poisons_nothing() {
 #[test]
 fn a_panic_inside_a_write_becomes_damage() {
     let (_parent, folder) = filled();
-    let engine = RedbEngine::open(&folder).unwrap();
+    let engine = open(&folder).unwrap();
     let before = all(&engine);
     let panicking = engine.handle.call::<()>(|db| {
         let change = db.begin_write()?;
@@ -182,15 +186,15 @@ fn a_panic_inside_a_write_becomes_damage() {
     });
     assert!(matches!(panicking, Err(StorageError::Corrupt(_))));
     drop(engine);
-    assert_eq!(all(&RedbEngine::open(&folder).unwrap()), before);
+    assert_eq!(all(&open(&folder).unwrap()), before);
 }
 
 #[test]
 fn dropping_releases_the_lock_at_once() {
     let (_parent, folder) = filled();
     for _ in 0..50 {
-        let engine = RedbEngine::open(&folder).unwrap();
-        assert!(matches!(RedbEngine::open(&folder), Err(StorageError::InUse(None))));
+        let engine = open(&folder).unwrap();
+        assert!(matches!(open(&folder), Err(StorageError::InUse(None))));
         drop(engine);
     }
 }
@@ -203,7 +207,7 @@ fn a_link_in_place_of_the_database_is_refused() {
     let before = fs::read(elsewhere.path()).unwrap();
     fs::remove_file(folder.join(DATABASE)).unwrap();
     symlink(elsewhere.path(), folder.join(DATABASE)).unwrap();
-    assert!(RedbEngine::open(&folder).is_err());
+    assert!(open(&folder).is_err());
     assert_eq!(fs::read(elsewhere.path()).unwrap(), before);
 }
 
@@ -214,7 +218,7 @@ fn the_database_is_private() {
     assert_eq!((mode(&folder), mode(&folder.join(DATABASE))), (0o700, 0o600));
     fs::set_permissions(&folder, fs::Permissions::from_mode(0o755)).unwrap();
     fs::set_permissions(folder.join(DATABASE), fs::Permissions::from_mode(0o644)).unwrap();
-    let _engine = RedbEngine::open(&folder).unwrap();
+    let _engine = open(&folder).unwrap();
     assert_eq!((mode(&folder), mode(&folder.join(DATABASE))), (0o700, 0o600));
 }
 

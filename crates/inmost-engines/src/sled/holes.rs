@@ -5,7 +5,7 @@
 //! disk. Holes are not unusual in themselves: sled leaves them at the end when it is killed while truncating,
 //! and a sparse copy turns zeroed segments into holes. So this module truncates holes at the end, which loses
 //! nothing and which sled would do anyway, and limits the holes before it to the most that an honest log can
-//! have.
+//! have. It looks first and cuts later, because a log that is refused must stay as it is.
 //!
 //! Not promised: anything on systems or file systems that do not report holes.
 
@@ -15,12 +15,18 @@ use std::ops::Range;
 use super::repair::SEGMENT_BYTES;
 use inmost_storage::StorageError;
 
-/// Truncates the holes at the end of the log, up to the end of a segment.
+/// The part of a log that is kept.
+pub(super) struct Kept {
+    /// Its length, up to the end of a segment.
+    pub(super) length: u64,
+    has_holes_behind: bool,
+}
+
+/// Finds the holes in a log. Writes nothing.
 ///
 /// # Errors
-/// [`StorageError::Corrupt`] if the rest has more holes than an honest log can have. Nothing has changed
-/// then.
-pub(super) fn cut(log: &File) -> Result<(), StorageError> {
+/// [`StorageError::Corrupt`] if the log has more holes than an honest log can have, apart from those at its end.
+pub(super) fn inspect(log: &File) -> Result<Kept, StorageError> {
     let length = log.metadata()?.len();
     let (mut held, mut end) = (0_u64, 0);
     while let Some(data) = data_after(log, end, length) {
@@ -35,13 +41,19 @@ pub(super) fn cut(log: &File) -> Result<(), StorageError> {
         ));
     }
     let segment = u64::try_from(SEGMENT_BYTES).unwrap_or(u64::MAX);
-    if let Some(whole) = end.checked_next_multiple_of(segment)
-        && whole < length
-    {
-        log.set_len(whole)?;
-        log.sync_all()?;
+    let whole = end.checked_next_multiple_of(segment).unwrap_or(length);
+    Ok(Kept { length: whole.min(length), has_holes_behind: whole < length })
+}
+
+impl Kept {
+    /// Truncates the holes at the end.
+    pub(super) fn cut(&self, log: &File) -> Result<(), StorageError> {
+        if self.has_holes_behind {
+            log.set_len(self.length)?;
+            log.sync_all()?;
+        }
+        Ok(())
     }
-    Ok(())
 }
 
 /// Returns the first range of data at or after `offset`, or `None` if only a hole follows.

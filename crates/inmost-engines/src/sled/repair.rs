@@ -3,12 +3,13 @@
 //! Snapshots and `conf` hold no data of their own: a snapshot is an index that sled rebuilds from the log,
 //! and `conf` follows from our constants. Both are deleted when they are damaged.
 
-use std::fs::{self, File};
-use std::io::{self, Read, Seek, SeekFrom};
+use std::fs;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use inmost_storage::StorageError;
 
+use super::page_table::Snapshot;
 use crate::files;
 
 /// The log, which contains all of the data.
@@ -29,13 +30,24 @@ pub(super) const SEGMENT_BYTES: usize = 2 << 20;
 /// The text that sled 0.34.7 writes to `conf` for our configuration, without the checksum.
 const CONFIGURATION_TEXT: &[u8] = b"segment_size: 2097152\nuse_compression: false\nversion: 0.34\n";
 
-/// Deletes unfinished and damaged snapshots and a damaged `conf`. `log_bytes` is the length of the log.
+/// What is to be done before sled may open its files, and the snapshot that it will read.
+pub(super) struct Plan {
+    removed: Vec<PathBuf>,
+    /// An unfinished snapshot that is whole, and the name that sled was about to give it.
+    finished: Option<(PathBuf, PathBuf)>,
+    pub(super) snapshot: Option<Snapshot>,
+}
+
+/// Finds unfinished and damaged snapshots and a damaged `conf`. `log_bytes` is the length of the log. Writes nothing.
+///
+/// An unfinished snapshot that is whole counts: sled has synced it, and after that fills segments of the log with zeros that
+/// an older snapshot needs. Only its name may be lost.
 ///
 /// # Errors
 /// [`StorageError::Corrupt`] if the folder contains anything but regular files and the blob folder: sled
 /// would follow a link and write to its target. [`StorageError::UntrustedFile`] if a file has other hard
 /// links.
-pub(super) fn before_open(folder: &Path, log_bytes: u64) -> Result<(), StorageError> {
+pub(super) fn inspect(folder: &Path, log_bytes: u64) -> Result<Plan, StorageError> {
     let mut removed = Vec::new();
     let mut snapshots = Vec::new();
     for entry in fs::read_dir(folder)? {
@@ -48,27 +60,47 @@ pub(super) fn before_open(folder: &Path, log_bytes: u64) -> Result<(), StorageEr
             ));
         }
         files::refuse_other_names(&entry.path(), &entry.metadata()?)?;
-        let name = name.to_string_lossy();
-        if !name.starts_with(SNAPSHOT_PREFIX) {
-            continue;
+        if name.to_string_lossy().starts_with(SNAPSHOT_PREFIX) {
+            snapshots.push(name.to_string_lossy().into_owned());
         }
-        let list = if name.ends_with(UNFINISHED_SUFFIX) { &mut removed } else { &mut snapshots };
-        list.push(entry.path());
     }
-    if !newest_is_sound(&mut snapshots, log_bytes)? {
-        removed.append(&mut snapshots);
+    snapshots.sort();
+    let (mut finished, mut found) = (None, None);
+    while let Some(name) = snapshots.pop() {
+        let path = folder.join(&name);
+        let final_name = name.strip_suffix(UNFINISHED_SUFFIX);
+        found = read_snapshot(&path, log_bytes)?.filter(|snapshot| {
+            let expected = format!("{SNAPSHOT_PREFIX}{:016X}", snapshot.position.unwrap_or(0));
+            final_name.unwrap_or(&name) == expected
+        });
+        if found.is_some() {
+            finished = final_name.map(|name| (path, folder.join(name)));
+            break;
+        }
+        removed.push(path);
     }
+    // sled reads only the snapshot whose name sorts last, and removes the others itself.
     let configuration = folder.join(CONFIGURATION);
     if !is_expected_configuration(&configuration)? {
         removed.push(configuration);
     }
-    for path in &removed {
-        fs::remove_file(path)?;
+    Ok(Plan { removed, finished, snapshot: found })
+}
+
+impl Plan {
+    /// Deletes what is damaged and gives a whole snapshot its name.
+    pub(super) fn carry_out(&self, folder: &Path) -> io::Result<()> {
+        for path in &self.removed {
+            fs::remove_file(path)?;
+        }
+        if let Some((from, to)) = &self.finished {
+            fs::rename(from, to)?;
+        }
+        if !self.removed.is_empty() || self.finished.is_some() {
+            files::sync_folder(folder)?;
+        }
+        Ok(())
     }
-    if !removed.is_empty() {
-        files::sync_folder(folder)?;
-    }
-    Ok(())
 }
 
 /// Deletes every snapshot.
@@ -82,44 +114,31 @@ pub(super) fn remove_snapshots(folder: &Path) -> io::Result<()> {
     files::sync_folder(folder)
 }
 
-/// Returns whether the newest snapshot is sound. sled reads only the snapshot whose name sorts last.
-fn newest_is_sound(snapshots: &mut [PathBuf], log_bytes: u64) -> io::Result<bool> {
-    snapshots.sort();
-    let Some(newest) = snapshots.last() else { return Ok(true) };
-    let mut newest = files::open(newest)?;
+/// Reads a snapshot: a body, its length in 8 bytes, and the CRC32 of the body in 4 bytes, both little-endian. `None` if it
+/// is damaged.
+fn read_snapshot(path: &Path, log_bytes: u64) -> io::Result<Option<Snapshot>> {
+    const LENGTH_AND_CHECKSUM: usize = 8 + 4;
+    let file = files::open(path)?;
     // A snapshot has about 20 bytes for each live message in the log, and a message is longer than that. A
     // longer file is not a snapshot, and reading it could take very long.
     let most = log_bytes.max(u64::try_from(SEGMENT_BYTES).unwrap_or(u64::MAX));
-    if newest.metadata()?.len() > most {
-        return Ok(false);
+    if file.metadata()?.len() > most {
+        return Ok(None);
     }
-    is_sound_snapshot(&mut newest)
-}
-
-/// Returns whether a snapshot is intact: a body, its length in 8 bytes, and the CRC32 of the body in 4 bytes,
-/// both little-endian.
-fn is_sound_snapshot(file: &mut File) -> io::Result<bool> {
-    const LENGTH_AND_CHECKSUM: u64 = 8 + 4;
-    let Some(body) = file.metadata()?.len().checked_sub(LENGTH_AND_CHECKSUM).filter(|&it| it > 0)
+    let mut bytes = Vec::new();
+    file.take(most).read_to_end(&mut bytes)?;
+    let Some((body, checksum)) = bytes
+        .len()
+        .checked_sub(LENGTH_AND_CHECKSUM)
+        .filter(|&body| body > 0)
+        .and_then(|body| Some((bytes.get(..body)?, bytes.last_chunk::<4>()?)))
     else {
-        return Ok(false);
+        return Ok(None);
     };
-    let mut hasher = crc32fast::Hasher::new();
-    let mut left = body;
-    let mut buffer = vec![0; 64 << 10];
-    // Read in parts, because a snapshot grows with the store, to about 30 MB for a million records.
-    while left > 0 {
-        let read = file.by_ref().take(left).read(&mut buffer)?;
-        let Some(piece) = buffer.get(..read).filter(|piece| !piece.is_empty()) else {
-            return Ok(false);
-        };
-        hasher.update(piece);
-        left = left.saturating_sub(u64::try_from(read).unwrap_or(u64::MAX));
+    if u32::from_le_bytes(*checksum) != crc32fast::hash(body) {
+        return Ok(None);
     }
-    let mut checksum = [0; 4];
-    file.seek(SeekFrom::End(-4))?;
-    file.read_exact(&mut checksum)?;
-    Ok(u32::from_le_bytes(checksum) == hasher.finalize())
+    Ok(Snapshot::decode(body, most))
 }
 
 /// Returns whether `conf` is what sled would write. An absent file counts, because sled then creates it.

@@ -3,7 +3,9 @@
 #![cfg(unix)]
 
 mod eviction;
+mod log_check;
 mod log_with_holes;
+mod power_cuts;
 
 use std::collections::HashMap;
 use std::fs::{self, File, OpenOptions};
@@ -39,6 +41,10 @@ impl Sequence {
     }
 }
 
+fn open(folder: &Path) -> Result<SledEngine, StorageError> {
+    SledEngine::open(folder, &Expected::anything())
+}
+
 /// A closed generation with 150 records in commits of 5. It was reopened three times.
 fn filled() -> (TempDir, PathBuf, History) {
     let parent = tempfile::tempdir().unwrap();
@@ -59,7 +65,7 @@ fn filled() -> (TempDir, PathBuf, History) {
         }
         if round % 20 == 10 {
             Box::new(engine).close().unwrap();
-            engine = SledEngine::open(&folder).unwrap();
+            engine = open(&folder).unwrap();
         }
     }
     Box::new(engine).close().unwrap();
@@ -104,7 +110,7 @@ fn snapshots(folder: &Path) -> Vec<PathBuf> {
 /// A panic fails the test. Every value read must be one that was written there. Returns the number of records
 /// that a scan found, or `None` if the generation did not open.
 fn read_damaged(folder: &Path, history: &History) -> Option<usize> {
-    let engine = SledEngine::open(folder).ok()?;
+    let engine = open(folder).ok()?;
     let check = |address: &Address, value: &Vec<u8>| assert!(history[address].contains(value));
     for known in history.keys() {
         if let Ok(found) = engine.get_many(&[*known]) {
@@ -139,7 +145,7 @@ fn a_torn_snapshot_does_not_prevent_opening() {
         sled::Config::new().path(&folder).open().is_err(),
         "this version of sled skips torn snapshots"
     );
-    assert_complete(&SledEngine::open(&folder).unwrap(), &history);
+    assert_complete(&open(&folder).unwrap(), &history);
     assert!(!torn.exists());
 }
 
@@ -154,12 +160,12 @@ fn a_damaged_snapshot_is_rebuilt_from_the_log() {
         damaged[at] ^= 1;
         let (_parent, copy) = copy_of(&folder);
         fs::write(copy.join(newest.file_name().unwrap()), damaged).unwrap();
-        assert_complete(&SledEngine::open(&copy).unwrap(), &history);
+        assert_complete(&open(&copy).unwrap(), &history);
     }
     for length in [0, 1, 12, 13, whole.len() - 1] {
         let (_parent, copy) = copy_of(&folder);
         fs::write(copy.join(newest.file_name().unwrap()), &whole[..length]).unwrap();
-        assert_complete(&SledEngine::open(&copy).unwrap(), &history);
+        assert_complete(&open(&copy).unwrap(), &history);
     }
 }
 
@@ -168,7 +174,7 @@ fn a_sound_snapshot_is_kept() {
     let (_parent, folder, _) = filled();
     let before = snapshots(&folder);
     assert_eq!(before.len(), 1);
-    repair::before_open(&folder, 0).unwrap();
+    repair::inspect(&folder, 0).unwrap().carry_out(&folder).unwrap();
     assert_eq!(snapshots(&folder), before);
 }
 
@@ -182,7 +188,7 @@ fn a_snapshot_longer_than_the_log_is_deleted_unread() {
     let checksum = crc32fast::hash(&body).to_le_bytes();
     let endless = folder.join("snap.FFFFFFFFFFFFFFFF");
     fs::write(&endless, [&body[..], &length, &checksum].concat()).unwrap();
-    assert_complete(&SledEngine::open(&folder).unwrap(), &history);
+    assert_complete(&open(&folder).unwrap(), &history);
     assert!(!endless.exists());
 }
 
@@ -197,11 +203,11 @@ fn the_expected_configuration_is_what_sled_writes_and_a_damaged_one_is_replaced(
     let long = [&whole[..], b"x"].concat();
     for damaged in [&flipped[..], &long, &whole[..20], b""] {
         fs::write(&path, damaged).unwrap();
-        assert_complete(&SledEngine::open(&folder).unwrap(), &history);
+        assert_complete(&open(&folder).unwrap(), &history);
         assert_eq!(fs::read(&path).unwrap(), whole);
     }
     fs::remove_file(&path).unwrap();
-    assert_complete(&SledEngine::open(&folder).unwrap(), &history);
+    assert_complete(&open(&folder).unwrap(), &history);
     assert_eq!(fs::read(&path).unwrap(), whole, "a missing configuration is written again");
 }
 
@@ -226,7 +232,7 @@ fn a_truncated_log_never_panics_or_returns_wrong_values() {
 fn a_missing_log_is_reported_as_damage() {
     let (_parent, folder, _) = filled();
     fs::remove_file(folder.join(repair::LOG)).unwrap();
-    assert!(matches!(SledEngine::open(&folder), Err(StorageError::Corrupt(_))));
+    assert!(matches!(open(&folder), Err(StorageError::Corrupt(_))));
     assert!(!folder.join(repair::LOG).exists());
 }
 
@@ -270,7 +276,7 @@ fn values_never_leave_the_log() {
         assert_eq!(blobs(), 0);
     }
     Box::new(engine).close().unwrap();
-    let engine = SledEngine::open(&folder).unwrap();
+    let engine = open(&folder).unwrap();
     assert_eq!(engine.scan(None, usize::MAX).unwrap().len(), 2_000);
     Box::new(engine).close().unwrap();
     assert_eq!(blobs(), 0);
@@ -279,7 +285,7 @@ fn values_never_leave_the_log() {
 #[test]
 fn closing_reports_values_outside_the_log() {
     let (_parent, folder, _) = filled();
-    let engine = SledEngine::open(&folder).unwrap();
+    let engine = open(&folder).unwrap();
     fs::write(folder.join(repair::BLOBS).join("12345"), b"blob").unwrap();
     assert!(matches!(Box::new(engine).close(), Err(StorageError::Corrupt(_))));
 }
@@ -287,7 +293,7 @@ fn closing_reports_values_outside_the_log() {
 #[test]
 fn a_failed_sync_poisons_the_engine() {
     let (_parent, folder, history) = filled();
-    let mut engine = SledEngine::open(&folder).unwrap();
+    let mut engine = open(&folder).unwrap();
     let (reader, _writer) = std::io::pipe().unwrap();
     engine.log = File::from(std::os::fd::OwnedFd::from(reader)); // a pipe cannot be synced
     assert!(matches!(engine.sync(), Err(StorageError::Io(_))));
@@ -296,13 +302,13 @@ fn a_failed_sync_poisons_the_engine() {
     assert!(matches!(engine.get_many(&[address(1)]), Err(StorageError::Poisoned)));
     assert!(matches!(engine.scan(None, 1), Err(StorageError::Poisoned)));
     assert!(matches!(Box::new(engine).close(), Err(StorageError::Poisoned)));
-    assert_complete(&SledEngine::open(&folder).unwrap(), &history);
+    assert_complete(&open(&folder).unwrap(), &history);
 }
 
 #[test]
 fn a_panic_inside_is_reported_as_damage_and_poisons_only_writes() {
     let (_parent, folder, history) = filled();
-    let engine = SledEngine::open(&folder).unwrap();
+    let engine = open(&folder).unwrap();
     let panicking = engine.handle.call::<()>(|_| panic!("{}", "x".repeat(9_999)));
     let Err(StorageError::Corrupt(message)) = panicking else { panic!("the panic was not caught") };
     assert_eq!(message.len(), MESSAGE_CHARACTERS);
@@ -313,9 +319,9 @@ fn a_panic_inside_is_reported_as_damage_and_poisons_only_writes() {
 fn fast_reopening_waits_for_the_lock() {
     let (_parent, folder, history) = filled();
     for _ in 0..50 {
-        drop(SledEngine::open(&folder).unwrap());
+        drop(open(&folder).unwrap());
     }
-    assert_complete(&SledEngine::open(&folder).unwrap(), &history);
+    assert_complete(&open(&folder).unwrap(), &history);
 }
 
 #[test]
@@ -326,7 +332,7 @@ fn a_link_among_the_files_is_refused_before_sled_follows_it() {
     for name in [repair::CONFIGURATION, repair::LOG] {
         fs::remove_file(folder.join(name)).unwrap();
         std::os::unix::fs::symlink(elsewhere.path(), folder.join(name)).unwrap();
-        assert!(SledEngine::open(&folder).is_err());
+        assert!(open(&folder).is_err());
     }
     assert_eq!(fs::read(elsewhere.path()).unwrap(), b"precious");
 }
@@ -338,7 +344,7 @@ fn files_are_private_whatever_sled_created() {
     let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o7777;
     fs::set_permissions(&folder, fs::Permissions::from_mode(0o755)).unwrap();
     fs::set_permissions(folder.join(repair::LOG), fs::Permissions::from_mode(0o644)).unwrap();
-    let _engine = SledEngine::open(&folder).unwrap();
+    let _engine = open(&folder).unwrap();
     assert_eq!(mode(&folder), 0o700);
     for entry in fs::read_dir(&folder).unwrap() {
         let path = entry.unwrap().path();

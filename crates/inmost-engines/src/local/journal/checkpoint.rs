@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use super::layout::{self, JournalId, Layer, MARK, Position, Slot};
 use super::overlay::Frozen;
 use super::{Shared, lock, read, replay, write};
+use crate::expected::Expected;
 use inmost_storage::{Batch, Engine, StorageError};
 
 /// The right to write to the engine, and how far the engine is.
@@ -14,6 +15,8 @@ pub(super) struct Checkpointer {
     pub(super) stored: Position,
     /// Whether that slot is known to be durable. A slot that an opening has found may be in the page cache only.
     pub(super) is_slot_durable: bool,
+    /// The position of the engine's frontier in a slot that is durable.
+    pub(super) frontier: u64,
     /// Batches written since the engine was opened.
     pub(super) batches: u32,
     /// How long the engine took to close and open last time.
@@ -72,12 +75,41 @@ impl Shared {
             self.medium.sync()?;
         }
         turn.stored = stored;
+        turn.frontier = lock(&self.frontier).position;
         Ok(true)
     }
 
     fn write_slot(&self, stored: Position) -> Result<(), StorageError> {
-        let slot = Slot { id: self.id, half_blocks: self.half_blocks, stored };
-        Ok(self.medium.write_at(slot.place() * layout::BLOCK, &slot.encode())?)
+        let frontier = self.with_engine(|engine| Ok(engine.frontier()))?;
+        let slot = Slot { id: self.id, half_blocks: self.half_blocks, stored, frontier };
+        self.medium.write_at(slot.place() * layout::BLOCK, &slot.encode())?;
+        *lock(&self.frontier) = frontier;
+        Ok(())
+    }
+
+    /// Notes in a slot how far the engine is on the disk, after changes that did not go through the journal.
+    pub(super) fn follow(&self, is_last: bool) -> Result<(), StorageError> {
+        self.note_frontier(&mut lock(&self.checkpointer), is_last)
+    }
+
+    /// Notes the engine's frontier in the newest slot, and syncs that only now and then: the frontier in it may be behind, as
+    /// long as the engine uses nothing again that was in effect there.
+    pub(super) fn note_frontier(
+        &self,
+        turn: &mut Checkpointer,
+        is_last: bool,
+    ) -> Result<(), StorageError> {
+        let frontier = self.with_engine(|engine| Ok(engine.frontier()))?;
+        if frontier == *lock(&self.frontier) {
+            return Ok(());
+        }
+        self.write_slot(turn.stored)?;
+        let behind = frontier.position.saturating_sub(turn.frontier);
+        if is_last || behind > BEHIND {
+            self.medium.sync()?;
+            turn.frontier = frontier.position;
+        }
+        Ok(())
     }
 
     /// Writes these batches to the engine, each durably.
@@ -95,9 +127,13 @@ impl Shared {
     /// sled indexes its log in a snapshot only when it opens, and replays what follows the snapshot then.
     pub(super) fn reopen(&self) -> Result<(), StorageError> {
         let mut engine = write(&self.engine);
+        let noted = *lock(&self.frontier);
+        let frontier = engine.as_ref().map_or(noted, |engine| engine.frontier());
         // A failed close loses nothing: every batch is synced, or still in the journal.
         let _ = engine.take().map(Engine::close);
-        *engine = Some((self.open_engine)()?);
+        // The journal is the one that was opened, so the mark needs no second look.
+        let expected = Expected { frontier, mark: &self.id.0, admit: &|_| Ok(()) };
+        *engine = Some((self.open_engine)(&expected)?);
         Ok(())
     }
 
@@ -184,6 +220,10 @@ pub(super) fn batch_of(changes: &Layer, mark: Option<(&JournalId, &Position)>) -
     }
     batch
 }
+
+/// How many bytes of an engine's log the frontier in a durable slot may be behind. sled uses a segment of 2 MiB again when
+/// the messages that replace its own are two whole segments back.
+const BEHIND: u64 = 1 << 20;
 
 pub(super) fn damaged(what: &str) -> StorageError {
     StorageError::Corrupt(what.to_owned())

@@ -68,7 +68,7 @@ impl JournalInMemory {
 
     fn opener(&self) -> OpenEngine {
         let place = self.place.clone();
-        Box::new(move || place.open_generation(GENERATION, EngineKind::Memory))
+        Box::new(move |_| place.open_generation(GENERATION, EngineKind::Memory))
     }
 }
 

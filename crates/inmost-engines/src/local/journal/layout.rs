@@ -9,7 +9,7 @@
 use std::collections::BTreeMap;
 
 use inmost_storage::limits::{BATCH_RECORDS_MAX, RECORD_VALUE_BYTES};
-use inmost_storage::{Address, Batch};
+use inmost_storage::{Address, Batch, Frontier};
 
 /// The unit of the layout, in bytes: the block of most file systems. Entries begin at its multiples, so that writing one
 /// never rewrites a block of another.
@@ -46,6 +46,8 @@ pub(super) struct Slot {
     /// Blocks of a half.
     pub(super) half_blocks: u32,
     pub(super) stored: Position,
+    /// A position in the engine's own files, which the engine verifies when it is opened. Not used here.
+    pub(super) frontier: Frontier,
 }
 
 impl Slot {
@@ -58,6 +60,8 @@ impl Slot {
         bytes.put(&self.half_blocks.to_le_bytes());
         bytes.put(&self.id.0);
         bytes.put_position(&self.stored);
+        bytes.put(&self.frontier.position.to_le_bytes());
+        bytes.put(&self.frontier.proof);
         bytes.0.resize(BLOCK - CHECKSUM, 0);
         bytes.put_checksum(0);
         bytes.0
@@ -75,7 +79,10 @@ impl Slot {
         let half_blocks = u32::from_le_bytes(bytes.take()?);
         let id = JournalId(bytes.take()?);
         let stored = bytes.take_position()?;
-        (known && HALF_BLOCKS.contains(&half_blocks)).then_some(Self { id, half_blocks, stored })
+        let position = u64::from_le_bytes(bytes.take()?);
+        let frontier = Frontier { position, proof: bytes.take()? };
+        let slot = Self { id, half_blocks, stored, frontier };
+        (known && HALF_BLOCKS.contains(&half_blocks)).then_some(slot)
     }
 
     /// The place of this slot: 0 or 1. Neighbouring epochs use different places, so a torn write leaves the other.

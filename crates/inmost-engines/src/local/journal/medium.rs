@@ -7,7 +7,7 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use inmost_storage::StorageError;
+use inmost_storage::{Frontier, StorageError};
 
 use super::layout::{BLOCK, JournalId, Position, SLOTS_BYTES, Slot};
 use crate::files;
@@ -74,7 +74,7 @@ fn write_all_at(file: &File, mut bytes: &[u8], mut offset: u64) -> io::Result<()
 
 /// The bytes of a new journal: zeros behind two slots that say that nothing is in it.
 pub(super) fn blank(id: JournalId, half_blocks: u32, stored: Position) -> Vec<u8> {
-    let slot = Slot { id, half_blocks, stored };
+    let slot = Slot { id, half_blocks, stored, frontier: Frontier::default() };
     let half = usize::try_from(half_blocks).unwrap_or(usize::MAX).saturating_mul(BLOCK);
     let mut bytes = [slot.encode(), slot.encode()].concat();
     bytes.resize(SLOTS_BYTES.saturating_add(half.saturating_mul(2)), 0);
@@ -89,8 +89,7 @@ pub(super) fn create(folder: &Path, bytes: &[u8]) -> io::Result<File> {
     Ok(file)
 }
 
-/// Opens the file of an existing generation. A file with fewer allocated bytes than its length, which is what a sparse
-/// copy leaves, is written anew.
+/// Opens the file of an existing generation. Writes nothing.
 pub(super) fn open(folder: &Path) -> Result<File, StorageError> {
     let path = path(folder);
     let file = match files::open_to_write(&path) {
@@ -103,7 +102,14 @@ pub(super) fn open(folder: &Path) -> Result<File, StorageError> {
     if metadata.len() > u64::try_from(LENGTH_MAX).unwrap_or(u64::MAX) {
         return Err(StorageError::Corrupt("the journal is longer than any journal".into()));
     }
-    if files::is_sparse(&metadata) { Ok(replace(folder, &file.read()?)?) } else { Ok(file) }
+    Ok(file)
+}
+
+/// Prepares a file that was read for writing: removes a draft that a crash left, and writes a file anew that has fewer
+/// allocated bytes than its length, which is what a sparse copy leaves.
+pub(super) fn prepare(folder: &Path, file: File) -> io::Result<File> {
+    let _ = fs::remove_file(folder.join(DRAFT));
+    if files::is_sparse(&file.metadata()?) { replace(folder, &file.read()?) } else { Ok(file) }
 }
 
 /// Replaces the file by one with these bytes, and returns it.
@@ -114,11 +120,6 @@ pub(super) fn replace(folder: &Path, bytes: &[u8]) -> io::Result<File> {
 
 fn path(folder: &Path) -> PathBuf {
     folder.join(NAME)
-}
-
-/// Removes a draft that a crash left.
-pub(super) fn discard_draft(folder: &Path) {
-    let _ = fs::remove_file(folder.join(DRAFT));
 }
 
 pub(crate) const NAME: &str = "journal";

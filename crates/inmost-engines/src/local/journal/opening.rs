@@ -13,6 +13,7 @@ use super::overlay::{Changes, Frozen, Layers};
 use super::pace::Pace;
 use super::replay::{Damage, Epoch, OLDER_ENGINE, OLDER_JOURNAL, Replay, replay};
 use super::{JournaledEngine, OpenEngine, Shared, Tuning, Writer};
+use crate::expected::Expected;
 use crate::files;
 use crate::local::ballast::Ballast;
 use crate::poison::Poison;
@@ -67,12 +68,14 @@ impl JournaledEngine {
         ballast: Arc<Ballast>,
         tuning: Tuning,
     ) -> Result<Self, StorageError> {
-        medium::discard_draft(folder);
         let file = medium::open(folder)?;
-        Self::resume(Box::new(file), open_engine, ballast, tuning)
+        let bytes = file.read()?;
+        let prepare = || Ok::<Box<dyn Medium>, _>(Box::new(medium::prepare(folder, file)?));
+        Self::resume_with(&bytes, prepare, open_engine, ballast, tuning)
     }
 
-    /// As [`open`](Self::open), from the journal's bytes.
+    /// As [`open`](Self::open), from a journal's bytes that need no preparation.
+    #[cfg(any(test, feature = "testing"))]
     pub(super) fn resume(
         medium: Box<dyn Medium>,
         open_engine: OpenEngine,
@@ -80,7 +83,19 @@ impl JournaledEngine {
         tuning: Tuning,
     ) -> Result<Self, StorageError> {
         let bytes = medium.read()?;
-        let slot = newest_slot(&bytes)?;
+        Self::resume_with(&bytes, || Ok(medium), open_engine, ballast, tuning)
+    }
+
+    /// Goes on with a journal of these bytes. `medium` prepares it for writing, which happens only if journal and engine
+    /// are whole.
+    fn resume_with(
+        bytes: &[u8],
+        medium: impl FnOnce() -> Result<Box<dyn Medium>, StorageError>,
+        open_engine: OpenEngine,
+        ballast: Arc<Ballast>,
+        tuning: Tuning,
+    ) -> Result<Self, StorageError> {
+        let slot = newest_slot(bytes)?;
         let half_bytes =
             usize::try_from(slot.half_blocks).unwrap_or(usize::MAX).saturating_mul(BLOCK);
         let (_, halves) = bytes.split_at_checked(SLOTS_BYTES).unwrap_or_default();
@@ -89,15 +104,22 @@ impl JournaledEngine {
             .filter(|(even, odd)| even.len() == odd.len())
             .ok_or_else(|| damaged("the journal has the wrong length"))?;
 
-        let engine = open_engine()?;
+        let admit = |value: Option<&[u8]>| {
+            let Some(value) = value else { return Ok(()) };
+            let mark = read_mark(Some(value), &slot)?;
+            replay_from(&slot, &mark, [even, odd]).map(|_| ())
+        };
+        let expected = Expected { frontier: slot.frontier, mark: &slot.id.0, admit: &admit };
+        let engine = open_engine(&expected)?;
+        let medium = medium()?;
         // A killed process may have left changes that only the page cache holds. The entries that they came from must
         // not be dropped before they are durable.
         engine.sync()?;
-        let mark = read_mark(&*engine, &slot)?;
+        let mark = read_mark(engine.get_many(&[MARK])?.pop().flatten().as_deref(), &slot)?;
         let (stored, found) = replay_from(&slot, &mark, [even, odd])?;
         write_again(&*medium, &found, [even, odd], half_bytes)?;
         if stored.epoch != slot.stored.epoch {
-            let slot = Slot { stored, ..slot };
+            let slot = Slot { stored, frontier: engine.frontier(), ..slot };
             medium.write_at(slot.place() * BLOCK, &slot.encode())?;
             medium.sync()?;
         }
@@ -141,6 +163,7 @@ impl JournaledEngine {
             checkpointer: Mutex::new(Checkpointer {
                 stored,
                 is_slot_durable: filling,
+                frontier: 0,
                 batches: 0,
                 reopening: Duration::ZERO,
                 stuck: false,
@@ -155,6 +178,7 @@ impl JournaledEngine {
             ballast,
             tuning,
             poison: Poison::default(),
+            frontier: Mutex::default(),
             failure: Mutex::default(),
         };
         Self { shared: Arc::new(shared), pace: Pace::new() }
@@ -201,10 +225,9 @@ fn newest_slot(bytes: &[u8]) -> Result<Slot, StorageError> {
     Ok(if is_newer { second } else { first })
 }
 
-/// Reads the engine's mark and checks that engine and journal are of the same day.
-fn read_mark(engine: &dyn Engine, slot: &Slot) -> Result<Position, StorageError> {
-    let value = engine.get_many(&[MARK])?.pop().flatten();
-    let mark = value.and_then(|value| layout::decode_mark(&value, &slot.id));
+/// Reads the value of the engine's mark and checks that engine and journal are of the same day.
+fn read_mark(value: Option<&[u8]>, slot: &Slot) -> Result<Position, StorageError> {
+    let mark = value.and_then(|value| layout::decode_mark(value, &slot.id));
     let mark = mark.ok_or_else(|| damaged("the engine's records belong to another journal"))?;
     // The slot follows the mark. A crash in between leaves it one epoch behind.
     let next = slot.stored.epoch.saturating_add(1);

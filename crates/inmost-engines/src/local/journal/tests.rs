@@ -53,7 +53,7 @@ impl World {
 
     fn opener(&self) -> OpenEngine {
         let storage = FaultyStorage::with(self.memory.clone(), self.faults.clone());
-        Box::new(move || storage.open_generation(1, EngineKind::Memory))
+        Box::new(move |_| storage.open_generation(1, EngineKind::Memory))
     }
 
     pub(super) fn create(&self) -> Result<JournaledEngine, StorageError> {

@@ -71,7 +71,7 @@ impl Shared {
         turn.stored = stored;
         writer.position.bypassed = stored.bypassed;
         write(&self.layers).pending.clear();
-        Ok(())
+        self.note_frontier(&mut turn, false)
     }
 
     /// Whether an entry of this length fits the active half.
@@ -107,7 +107,8 @@ impl Shared {
     pub(super) fn empty(&self) -> Result<(), StorageError> {
         let mut writer = lock(&self.writer);
         if writer.filling {
-            return self.with_engine(|engine| engine.sync());
+            self.with_engine(|engine| engine.sync())?;
+            return self.follow(true);
         }
         self.flush(&mut writer)?;
         // A frozen epoch first, with its slot synced: an opening can do without one slot, but not without two.

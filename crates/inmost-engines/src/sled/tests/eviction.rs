@@ -28,7 +28,7 @@ fn largest_kib() -> u64 {
 fn child_reads_every_record() {
     let Some(folder) = env::var_os("INMOST_TEST_EVICTION") else { return };
     let before = largest_kib();
-    let engine = SledEngine::open(Path::new(&folder)).unwrap();
+    let engine = super::open(Path::new(&folder)).unwrap();
     for number in 0..RECORDS {
         assert!(engine.get_many(&[address(number)]).unwrap()[0].is_some());
     }

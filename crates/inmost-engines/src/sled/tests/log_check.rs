@@ -1,0 +1,188 @@
+//! Tests of the verification on logs that sled has written.
+
+use super::*;
+use crate::sled::log::SEGMENT;
+use crate::sled::log_check::{Checked, check};
+
+/// A generation that is in use, in folders in memory if there are any.
+pub(super) struct Store {
+    pub(super) folder: PathBuf,
+    pub(super) engine: Option<SledEngine>,
+    sequence: Sequence,
+    /// The newest value of each record.
+    pub(super) values: HashMap<Address, Vec<u8>>,
+    addresses: u64,
+}
+
+impl Store {
+    pub(super) fn new(parent: &TempDir, addresses: u64, seed: u64) -> Self {
+        let folder = parent.path().join("generation");
+        let engine = Some(SledEngine::create(&folder).unwrap());
+        let values = HashMap::new();
+        Self { folder, engine, sequence: Sequence(seed), values, addresses }
+    }
+
+    /// Changes up to 25 records, durably, as a batch of a checkpoint does.
+    pub(super) fn change(&mut self) {
+        let records = 1 + self.sequence.below(25);
+        let mut batch = Batch::default();
+        for _ in 0..records {
+            let number = self.sequence.below(self.addresses);
+            let key = address(u32::try_from(number).unwrap());
+            if batch.puts.iter().any(|(put, _)| *put == key) || batch.deletes.contains(&key) {
+                continue;
+            }
+            if self.sequence.below(10) == 0 {
+                batch.deletes.push(key);
+            } else {
+                let classes = [297, 553, 1_065, 2_089, 4_137];
+                let class = classes[usize::try_from(self.sequence.below(5)).unwrap()];
+                batch.puts.push((key, self.sequence.value(class)));
+            }
+        }
+        let engine = self.engine.as_ref().unwrap();
+        engine.apply(&batch).unwrap();
+        engine.sync().unwrap();
+        self.values.extend(batch.puts);
+        batch.deletes.iter().for_each(|key| drop(self.values.remove(key)));
+    }
+
+    pub(super) fn frontier(&self) -> Frontier {
+        self.engine.as_ref().unwrap().frontier()
+    }
+
+    /// Closes it, and opens it again with the frontier that it had.
+    pub(super) fn reopen(&mut self) {
+        let frontier = self.frontier();
+        Box::new(self.engine.take().unwrap()).close().unwrap();
+        self.engine = Some(open_at(&self.folder, frontier).unwrap());
+        self.engine.as_ref().unwrap().sync().unwrap();
+        assert_eq!(self.frontier(), frontier, "opening and closing writes no message");
+    }
+
+    pub(super) fn log(&self) -> Vec<u8> {
+        fs::read(self.folder.join(repair::LOG)).unwrap()
+    }
+}
+
+pub(super) fn memory() -> TempDir {
+    let memory = Path::new("/dev/shm");
+    if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() }.unwrap()
+}
+
+pub(super) fn open_at(folder: &Path, frontier: Frontier) -> Result<SledEngine, StorageError> {
+    SledEngine::open(folder, &Expected { frontier, ..Expected::anything() })
+}
+
+/// The verdict on the files in a folder.
+pub(super) fn verdict(folder: &Path, frontier: Frontier) -> Result<Checked, StorageError> {
+    let log = File::open(folder.join(repair::LOG)).unwrap();
+    let length = log.metadata().unwrap().len();
+    let plan = repair::inspect(folder, length)?;
+    check(&log, length, plan.snapshot, &frontier, &[0xFF; 16])
+}
+
+#[test]
+fn the_frontier_is_the_end_of_a_log_whose_segments_are_used_again() {
+    let parent = memory();
+    let mut store = Store::new(&parent, 400, 1);
+    for round in 1..=260 {
+        store.change();
+        let frontier = store.frontier();
+        let checked = verdict(&store.folder, frontier).unwrap();
+        assert_eq!(checked.cursor.frontier(), Some(frontier), "round {round}");
+        if round % 30 == 0 {
+            store.reopen();
+        }
+    }
+    let file = u64::try_from(store.log().len()).unwrap();
+    let written = store.frontier().position;
+    assert!(
+        written > file + 3 * SEGMENT,
+        "no segment was used again: {written} written, {file} long"
+    );
+}
+
+/// Every damage in what an opening reads either is noticed, or sled opens the log with every record.
+fn damage_is_noticed_or_harmless(store: &mut Store, stride: usize) -> [u32; 2] {
+    let frontier = store.frontier();
+    let log = store.log();
+    let copy = memory();
+    let folder = copy.path().join("generation");
+    let mut counts = [0; 2];
+    let mut attempt = |at: usize, damage: &dyn Fn(&mut [u8])| {
+        let _ = fs::remove_dir_all(&folder);
+        fs::create_dir_all(folder.join(repair::BLOBS)).unwrap();
+        for path in snapshots(&store.folder) {
+            fs::copy(&path, folder.join(path.file_name().unwrap())).unwrap();
+        }
+        let mut damaged = log.clone();
+        damage(&mut damaged[at..]);
+        fs::write(folder.join(repair::LOG), &damaged).unwrap();
+        match open_at(&folder, frontier) {
+            Err(StorageError::Corrupt(_)) => {
+                counts[0] += 1;
+                assert!(fs::read(folder.join(repair::LOG)).unwrap() == damaged, "{at}: changed");
+            }
+            Err(error) => panic!("{at}: {error}"),
+            Ok(engine) => {
+                counts[1] += 1;
+                let found: HashMap<_, _> =
+                    engine.scan(None, usize::MAX).unwrap().into_iter().collect();
+                assert!(found == store.values, "{at}: a record is missing or old");
+            }
+        }
+    };
+    for at in (0..log.len()).step_by(stride) {
+        attempt(at, &|bytes| bytes[0] ^= 1 << (at % 8));
+    }
+    for at in (0..log.len()).step_by(4_096 * 2) {
+        attempt(at, &|bytes| bytes[..4_096.min(log.len() - at)].fill(0));
+    }
+    counts
+}
+
+#[test]
+fn damage_in_a_log_of_one_segment_is_noticed_or_harmless() {
+    let parent = memory();
+    let mut store = Store::new(&parent, 60, 2);
+    (0..4).for_each(|_| store.change());
+    let [noticed, _] = damage_is_noticed_or_harmless(&mut store, 1_997);
+    assert!(noticed > 50, "{noticed}");
+}
+
+#[test]
+fn an_older_or_a_newer_log_than_that_of_the_frontier_is_noticed() {
+    let parent = memory();
+    let mut store = Store::new(&parent, 60, 3);
+    (0..10).for_each(|_| store.change());
+    let (before, old_log) = (store.frontier(), store.log());
+    store.change();
+    let after = store.frontier();
+    assert!(verdict(&store.folder, after).is_ok());
+    assert!(verdict(&store.folder, before).is_ok(), "behind the frontier there may be more");
+    fs::write(store.folder.join(repair::LOG), &old_log).unwrap();
+    assert!(verdict(&store.folder, before).is_ok());
+    assert!(verdict(&store.folder, after).is_err());
+    let other = Frontier { position: before.position, proof: after.proof };
+    assert!(verdict(&store.folder, other).is_err());
+    assert!(verdict(&store.folder, Frontier::default()).is_ok(), "a journal without a frontier");
+}
+
+#[test]
+#[ignore = "minutes in a release build; the short form is above"]
+fn damage_in_a_log_of_many_segments_is_noticed_or_harmless() {
+    for seed in 0..4 {
+        let parent = memory();
+        let mut store = Store::new(&parent, 100 + 300 * seed, 4 + seed);
+        for round in 1..=150 {
+            store.change();
+            if round % 48 == 0 {
+                store.reopen();
+            }
+        }
+        let log = store.log().len() >> 10;
+        let [noticed, harmless] = damage_is_noticed_or_harmless(&mut store, 6_151);
+        println!("log of {log} KiB: {noticed} noticed, {harmless} harmless");
+    }
+}

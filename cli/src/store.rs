@@ -9,7 +9,7 @@ use std::path::Path;
 
 use inmost::{
     CheckReport, FileError, FileText, Files, MemoryTool, RepairReport, Session, SessionStatus,
-    SlotInfo, StorageEngine, StoreError, UnlockedStore,
+    SetAside, SlotInfo, StorageEngine, StoreError, UnlockedStore,
 };
 use inmost_agent::{AgentFacts, Client, Secret, SlotOptions};
 
@@ -107,6 +107,20 @@ impl OpenStore {
         match self {
             Self::Here(session) => session.with_progress(progress).backup(to),
             Self::Agent(client) => client.backup(to, progress),
+        }
+    }
+
+    pub(crate) fn set_aside(&self) -> Result<Vec<SetAside>, StoreError> {
+        match self {
+            Self::Here(session) => session.set_aside(),
+            Self::Agent(client) => client.set_aside(),
+        }
+    }
+
+    pub(crate) fn discard_set_aside(&self, number: u64) -> Result<(), StoreError> {
+        match self {
+            Self::Here(session) => session.discard_set_aside(number),
+            Self::Agent(client) => client.discard_set_aside(number),
         }
     }
 

@@ -16,7 +16,7 @@ use crate::store::opening::OpenOptions;
 /// Checks the store, lists the problems, and asks for confirmation. Then rewrites the store without the files that lost
 /// a part of their text and the folders that cannot be read. Everything else is kept.
 ///
-/// Dropped data cannot be restored. Copy the folder of the store first if you may still need it.
+/// The damaged records are set aside in the folder of the store, until `inmost discard` removes them.
 #[derive(clap::Args)]
 #[command(after_help = "Example:\n  inmost repair --store notes.inmost")]
 pub(crate) struct Repair {
@@ -46,7 +46,10 @@ impl Repair {
         print(check::dropped_lines(&dropped).as_bytes())?;
         let remaining = check_store(&store)?;
         if remaining.problems.is_empty() {
-            return print(b"The store was repaired. No problems remain.\n");
+            return print(
+                b"The store was repaired. No problems remain.\n\
+                The damaged records were set aside. `inmost discard` removes them when you no longer need them.\n",
+            );
         }
         print(check::problem_lines(&remaining).as_bytes())?;
         Err(check::damaged(&remaining))

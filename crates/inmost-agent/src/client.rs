@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use inmost::{
-    CheckReport, FileError, RepairReport, SessionStatus, SlotInfo, StorageEngine, StoreError,
-    ToolOptions,
+    CheckReport, FileError, RepairReport, SessionStatus, SetAside, SlotInfo, StorageEngine,
+    StoreError, ToolOptions,
 };
 
 #[cfg(unix)]
@@ -185,6 +185,22 @@ impl Client {
     ) -> Result<(), StoreError> {
         let path = wire_path::encode(path.as_ref())?;
         self.call(maintenance::Backup, &path, &mut progress)
+    }
+
+    /// As [`Session::set_aside`](inmost::Session::set_aside).
+    ///
+    /// # Errors
+    /// The same as there, and [`StoreError::KeyAgent`].
+    pub fn set_aside(&self) -> Result<Vec<SetAside>, StoreError> {
+        self.ask(maintenance::ListSetAside)
+    }
+
+    /// As [`Session::discard_set_aside`](inmost::Session::discard_set_aside).
+    ///
+    /// # Errors
+    /// The same as there, [`StoreError::OutcomeUnknown`] and [`StoreError::KeyAgent`].
+    pub fn discard_set_aside(&self, number: u64) -> Result<(), StoreError> {
+        self.ask(maintenance::DiscardSetAside { number })
     }
 
     /// As [`Session::slots`](inmost::Session::slots); the current keyslot is the one that the agent used.

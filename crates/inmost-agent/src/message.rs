@@ -7,7 +7,8 @@ use crate::request::{Context, Reply, Request};
 use crate::requests::file::{Append, List, Metadata, Read, Remove, Rename, Walk, Write};
 use crate::requests::keyslot::{AddSlot, RemoveSlot, ReplaceSlot, Rotate, Slots};
 use crate::requests::maintenance::{
-    Backup, Check, CompactionDue, Facts, Migrate, Purge, Repair, Status,
+    Backup, Check, CompactionDue, DiscardSetAside, Facts, ListSetAside, Migrate, Purge, Repair,
+    Status,
 };
 use crate::requests::search::Search;
 use crate::requests::tool::RunCommand;
@@ -70,8 +71,10 @@ requests!(
     Backup,
     Check,
     CompactionDue,
+    DiscardSetAside,
     Facts,
     List,
+    ListSetAside,
     Metadata,
     Migrate,
     Purge,

@@ -263,6 +263,7 @@ mod tests {
             (StoreError::AlreadyExists, Exit::Other),
             (StoreError::EngineNotBuilt, Exit::UnknownFormat),
             (StoreError::ForeignAnchor, Exit::RolledBack),
+            (StoreError::Forked, Exit::Other),
             (StoreError::Halted, Exit::Io),
             (StoreError::HeaderDamaged, Exit::Damaged),
             (StoreError::InUse(None), Exit::InUse),

@@ -36,7 +36,7 @@ use crate::guard::guarded;
 use crate::poison::Poison;
 use inmost_storage::{Address, Batch, Engine, StorageError};
 
-use crate::files;
+use crate::{files, threads};
 use eviction::Eviction;
 
 /// One generation in its own folder.
@@ -215,6 +215,7 @@ impl Handle {
 
     /// Opens the database. Waits for an earlier handle of this process to be released.
     fn open(folder: &Path) -> Result<Self, StorageError> {
+        threads::claim()?;
         // A configuration remembers the errors of an attempt, so each attempt gets a new one. The background
         // flusher is off, because we sync at every commit.
         let open = || {

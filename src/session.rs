@@ -22,6 +22,7 @@ mod options;
 mod overlay;
 #[cfg(feature = "serde")]
 mod phrase;
+pub(crate) mod process;
 mod queue;
 pub(crate) mod reap;
 mod series;

@@ -10,6 +10,7 @@ mod check;
 mod compact;
 mod completions;
 mod destroy;
+mod discard;
 mod edit;
 mod export;
 mod grep;
@@ -87,6 +88,7 @@ pub(crate) enum Command {
     Compact(compact::Compact),
     Migrate(migrate::Migrate),
     AcceptRollback(accept_rollback::AcceptRollback),
+    Discard(discard::Discard),
     Destroy(destroy::Destroy),
     Completions(completions::Completions),
     Man(man::Man),
@@ -151,6 +153,7 @@ pub(crate) fn run(command: &Command) -> Result<(), Failure> {
         Command::Compact(compact) => compact.run(),
         Command::Migrate(migrate) => migrate.run(),
         Command::AcceptRollback(accept_rollback) => accept_rollback.run(),
+        Command::Discard(discard) => discard.run(),
         Command::Destroy(destroy) => destroy.run(),
         Command::Completions(completions) => completions.run(&mut Args::command()),
         Command::Man(man) => man.run(Args::command()),

@@ -269,6 +269,7 @@ mod tests {
             (StoreError::Damaged("words".into()), Exit::Damaged),
             (StoreError::EngineNotBuilt, Exit::UnknownFormat),
             (StoreError::ForeignAnchor, Exit::RolledBack),
+            (StoreError::Forked, Exit::Other),
             (StoreError::Halted, Exit::Io),
             (StoreError::HeaderDamaged, Exit::Damaged),
             (StoreError::InUse(None), Exit::InUse),

@@ -8,8 +8,8 @@ pub(crate) mod restrictions;
 use std::path::Path;
 
 use inmost::{
-    FileError, FileText, Files, MemoryTool, Session, SessionStatus, SlotInfo, StorageEngine,
-    StoreError, UnlockedStore,
+    FileError, FileText, Files, MemoryTool, Session, SessionStatus, SetAside, SlotInfo,
+    StorageEngine, StoreError, UnlockedStore,
 };
 use inmost_agent::{AgentFacts, Client, Secret, SlotOptions};
 
@@ -93,6 +93,20 @@ impl OpenStore {
         match self {
             Self::Here(session) => session.with_progress(progress).backup(to),
             Self::Agent(client) => client.backup(to, progress),
+        }
+    }
+
+    pub(crate) fn set_aside(&self) -> Result<Vec<SetAside>, StoreError> {
+        match self {
+            Self::Here(session) => session.set_aside(),
+            Self::Agent(client) => client.set_aside(),
+        }
+    }
+
+    pub(crate) fn discard_set_aside(&self, number: u64) -> Result<(), StoreError> {
+        match self {
+            Self::Here(session) => session.discard_set_aside(number),
+            Self::Agent(client) => client.discard_set_aside(number),
         }
     }
 

@@ -9,11 +9,12 @@
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use super::node_cache::NodeCache;
 use crate::limits;
 use inmost_format::record::{Node, RecordId, Tag};
+use inmost_format::secret::PerProcess;
 
 /// Sets the most bytes of decrypted nodes that the sessions of this process cache together, except sessions with a
 /// bound of their own ([`SessionOptions::max_cache_bytes`](crate::SessionOptions::max_cache_bytes)); 64 MiB by default.
@@ -25,12 +26,18 @@ use inmost_format::record::{Node, RecordId, Tag};
 /// inmost::set_shared_cache_bytes(8 << 20);
 /// ```
 pub fn set_shared_cache_bytes(bytes: usize) {
-    PROCESS.set_bound(bytes);
+    shared_bound().set_bound(bytes);
 }
 
-/// The bound of this process.
-static PROCESS: LazyLock<Arc<SharedBound>> =
-    LazyLock::new(|| Arc::new(SharedBound::new(limits::SHARED_CACHE_BYTES)));
+/// The bound of this process. A forked child begins with the bound of its parent and without its caches, whose locks
+/// other threads may have held.
+fn shared_bound() -> &'static Arc<SharedBound> {
+    static BOUND: PerProcess<Arc<SharedBound>> = PerProcess::new();
+    BOUND.get(|parent| {
+        let bytes = parent.map(|parent| parent.bound.load(Ordering::Relaxed));
+        Arc::new(SharedBound::new(bytes.unwrap_or(limits::SHARED_CACHE_BYTES)))
+    })
+}
 
 /// The cache of one session; wiped on drop.
 pub(super) struct SessionCache {
@@ -72,7 +79,7 @@ struct Members {
 impl SessionCache {
     /// Creates a cache of at most this many bytes, or one that shares the bound of the process.
     pub(super) fn new(own_bound: Option<usize>) -> Self {
-        own_bound.map_or_else(|| Self::sharing(&PROCESS), Self::bounded)
+        own_bound.map_or_else(|| Self::sharing(shared_bound()), Self::bounded)
     }
 
     fn bounded(bytes: usize) -> Self {

@@ -28,6 +28,7 @@ impl Session {
         &self,
         work: impl FnOnce(&mut Exclusive<'_>) -> Result<T, E>,
     ) -> Result<T, E> {
+        self.check_process()?;
         let _call = self.shared.idle.begin();
         let _leader = self.lead();
         let mut exclusive = Exclusive { session: self, queue: lock(&self.shared.queue) };

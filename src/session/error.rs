@@ -26,6 +26,9 @@ pub enum StoreError {
     /// The disk is full. Nothing that was acknowledged is lost. The store can still be unlocked and read, and files in
     /// it can be deleted.
     DiskFull,
+    /// This process was forked from one that had opened the store or, with sled, any store. A session, a vault, a
+    /// credential and the threads of sled belong to the process that made them.
+    Forked,
     /// The store's header names an engine that this build does not include.
     EngineNotBuilt,
     /// A commit failed. The state on disk is known only after the next unlock.
@@ -128,6 +131,9 @@ impl StoreError {
             Self::DiskFull => {
                 "Free some disk space, or delete something in the store; nothing that was saved is lost."
             }
+            Self::Forked => {
+                "Fork before the first store is opened, or open the store in a program that was started anew; several processes share one through `inmost unlock` and the crate inmost-agent."
+            }
             Self::EngineNotBuilt => "Use a build that includes the engine.",
             Self::Halted => "Unlock the store again; the last change may or may not be there.",
             Self::ForeignAnchor => {
@@ -203,6 +209,9 @@ impl fmt::Display for StoreError {
                 write!(f, "The store is damaged and was not opened: {what}.")
             }
             Self::DiskFull => f.write_str("The disk is full."),
+            Self::Forked => f.write_str(
+                "This process was forked from one that had opened a store, and cannot use what that one had opened.",
+            ),
             Self::EngineNotBuilt => f.write_str("The store uses an engine that this build lacks."),
             Self::Halted => f.write_str("An earlier write failed, so the session has stopped."),
             Self::ForeignAnchor => {
@@ -301,6 +310,7 @@ impl From<StorageError> for StoreError {
             StorageError::TooLarge => Self::TooLarge,
             StorageError::Full => Self::DiskFull,
             StorageError::Damaged(what) => Self::Damaged(what),
+            StorageError::Forked => Self::Forked,
             error @ StorageError::Corrupt(_) => Self::Storage(error.to_string()),
         }
     }

@@ -8,9 +8,10 @@ use super::group_commit::CommitDelay;
 use super::idle::Idle;
 use super::open::Open;
 use super::options::StorageEngine;
+use super::process;
 use super::queue::{Progress, Queue};
 use inmost_format::crypto::cost::KdfCost;
-use inmost_format::secret::{Protections, protections};
+use inmost_format::secret::{Process, Protections, protections};
 
 /// An unlocked store: a cheap handle that clones and threads share.
 ///
@@ -18,6 +19,9 @@ use inmost_format::secret::{Protections, protections};
 /// same time share one sync: the first call waits for the expected others for up to half the time that storing the
 /// last group took, and for 5 ms at most. [`lock`](Session::lock), or dropping the last handle, wipes the keys and
 /// everything that was decrypted.
+///
+/// A session belongs to the process that opened it. In a child that `fork` makes, every call on it returns
+/// [`StoreError::Forked`], and dropping it does nothing. The parent is not affected.
 ///
 /// ```
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -44,6 +48,21 @@ pub(super) struct Shared {
     pub(super) commit_delay: CommitDelay,
     pub(super) finished: Condvar,
     pub(super) idle: Idle,
+    /// The process that the session belongs to.
+    process: Process,
+}
+
+impl Drop for Shared {
+    /// In a forked child, drops nothing: the lock of the store, its engine and the locks of other threads are the
+    /// parent's, and the keys are not there.
+    fn drop(&mut self) {
+        if !self.process.is_current() {
+            let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
+            std::mem::forget(std::mem::replace(state, State::Locked));
+            let queue = self.queue.get_mut().unwrap_or_else(PoisonError::into_inner);
+            std::mem::forget(std::mem::take(queue));
+        }
+    }
 }
 
 /// Whether the session is unlocked, locked or halted.
@@ -108,13 +127,21 @@ impl Session {
             commit_delay: CommitDelay::default(),
             finished: Condvar::new(),
             idle: Idle::new(),
+            process: Process::current(),
         };
         Self { shared: Arc::new(shared) }
     }
 
+    pub(super) fn check_process(&self) -> Result<(), StoreError> {
+        process::check(self.shared.process.is_current())
+    }
+
     /// Locks the store. Calls in progress finish; then keys and caches are wiped and the engine is closed. From then on
-    /// every handle of this session returns [`StoreError::Locked`].
+    /// every handle of this session returns [`StoreError::Locked`]. In a forked child this does nothing.
     pub fn lock(&self) {
+        if self.check_process().is_err() {
+            return;
+        }
         let end = || std::mem::replace(&mut *write(&self.shared.state), State::Locked);
         // Waiting commits finish first, and no call runs in between.
         let before = self.exclusive::<_, StoreError>(|_| Ok(end())).unwrap_or_else(|_| end());
@@ -124,18 +151,20 @@ impl Session {
         }
     }
 
-    /// Whether the session is locked, or halted after a failed commit.
+    /// Whether the session is locked, or halted after a failed commit, or belongs to the process that this one was forked
+    /// from.
     #[must_use]
     pub fn is_locked(&self) -> bool {
-        !matches!(*read(&self.shared.state), State::Open(_))
+        self.check_process().is_err() || !matches!(*read(&self.shared.state), State::Open(_))
     }
 
     /// Returns counts and sizes. This does not count as use of the session for
     /// [`idle_lock`](crate::SessionOptions::idle_lock).
     ///
     /// # Errors
-    /// [`StoreError::Locked`], [`StoreError::Halted`], or an error when listing the files of the store.
+    /// [`StoreError::Locked`], [`StoreError::Halted`], [`StoreError::Forked`], or an error when listing the files of the store.
     pub fn status(&self) -> Result<SessionStatus, StoreError> {
+        self.check_process()?;
         let state = read(&self.shared.state);
         let open = state.open()?;
         let root = open.root();
@@ -162,6 +191,7 @@ impl Session {
         &self,
         work: impl FnOnce(&Open) -> Result<T, E>,
     ) -> Result<T, E> {
+        self.check_process()?;
         let _call = self.shared.idle.begin();
         let state = read(&self.shared.state);
         work(state.open()?)

@@ -12,6 +12,7 @@ use super::commit::Exclusive;
 use super::error::StoreError;
 use super::generation::write_headers;
 use super::handle::{Session, write};
+use super::process;
 
 impl Session {
     /// Lists the keyslots in use, in order of their numbers.
@@ -32,6 +33,7 @@ impl Session {
     /// the limits it was opened with; [`StoreError::InMemory`]; and the errors of a commit. On an error nothing has
     /// changed, unless the session is halted: in that case the next unlock finds either the old or the new slots.
     pub fn add_slot(&self, slot: &NewSlot<'_>) -> Result<u8, StoreError> {
+        process::check(slot.is_of_this_process())?;
         self.exclusive(|exclusive| exclusive.change_header(|keys| Ok(keys.add_slot(slot, now())?)))
     }
 
@@ -45,6 +47,7 @@ impl Session {
     /// # Security
     /// As for [`remove_slot`](Session::remove_slot).
     pub fn replace_slot(&self, number: u8, slot: &NewSlot<'_>) -> Result<(), StoreError> {
+        process::check(slot.is_of_this_process())?;
         self.exclusive(|exclusive| {
             exclusive.change_header(|keys| Ok(((), keys.replace_slot(number, slot, now())?)))
         })

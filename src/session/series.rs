@@ -25,6 +25,7 @@ impl Session {
         &self,
         work: impl FnOnce(&mut Series<'_>) -> Result<T, E>,
     ) -> Result<T, E> {
+        self.check_process()?;
         let _call = self.shared.idle.begin();
         let mut series = Series { session: self, joined: None };
         let value = work(&mut series);

@@ -12,6 +12,7 @@ use super::handle::Session;
 use super::leftovers;
 use super::open::Open;
 use super::options::{SessionOptions, StorageEngine};
+use super::process;
 use inmost_engines::is_built;
 use inmost_engines::local::LocalStorage;
 use inmost_format::crypto::cost::{KdfCost, KdfLimits};
@@ -22,11 +23,13 @@ use inmost_format::header::{Header, HeaderError};
 use inmost_format::header::{NewHeader, Unlocked};
 use inmost_format::header::{SlotLabel, unlock_first};
 use inmost_format::record::{Flaw, Kind, Sealer};
+use inmost_format::secret::Process;
 use inmost_storage::{Engine, EngineKind, HeaderCopy, Storage, StorageError};
 
 /// A locked store. It can only be unlocked: no method reads its content.
 ///
-/// A vault holds its store, so no other process can open it. After an unlock, the session holds the store instead.
+/// A vault holds its store, so no other process can open it. After an unlock, the session holds the store instead. In a
+/// child that `fork` makes, its methods return [`StoreError::Forked`].
 ///
 /// ```
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -51,6 +54,8 @@ pub struct Vault {
     /// The readable copies of the header, the higher revision first.
     headers: Vec<(HeaderCopy, Header)>,
     options: VaultOptions,
+    /// The process that it belongs to.
+    process: Process,
 }
 
 /// Options for creating and opening stores.
@@ -205,6 +210,7 @@ impl Vault {
 
     /// The storage, unless a session holds it.
     pub(crate) fn storage(&self) -> Result<&Arc<dyn Storage>, StoreError> {
+        process::check(self.process.is_current())?;
         self.storage.as_ref().ok_or(StoreError::InUse(Some(std::process::id())))
     }
 
@@ -218,6 +224,7 @@ impl Vault {
         &self,
         credential: &Credential<'_>,
     ) -> Result<(HeaderCopy, Unlocked), StoreError> {
+        process::check(self.process.is_current() && credential.is_of_this_process())?;
         let headers: Vec<&Header> = self.headers.iter().map(|(_, header)| header).collect();
         let (index, keys) = unlock_first(&headers, credential)
             .map_err(|error| StoreError::of_unlock(error, credential.kind()))?;
@@ -323,6 +330,7 @@ impl VaultOptions {
         credential: impl Into<Credential<'a>>,
     ) -> Result<Unlocked, StoreError> {
         let credential = credential.into();
+        process::check(credential.is_of_this_process())?;
         let label = SlotLabel::of_kind(credential.kind());
         let enrolment = Enrolment { credential, cost: self.cost, label: &label, now_ms: now() };
         let store = StoreId::generate()?;
@@ -358,7 +366,8 @@ impl VaultOptions {
             return Err(failure.unwrap_or(StoreError::HeaderDamaged));
         }
         headers.sort_by_key(|(_, header)| std::cmp::Reverse(header.revision()));
-        Ok(Vault { storage: Some(storage), headers, options: self.clone() })
+        let process = Process::current();
+        Ok(Vault { storage: Some(storage), headers, options: self.clone(), process })
     }
 }
 

@@ -1,5 +1,7 @@
 //! The part that `compact`, `purge` and `migrate` share: they rewrite the whole store.
 
+use inmost::SessionStatus;
+
 use crate::args::StoreArgs;
 use crate::exit::Failure;
 use crate::output::print;
@@ -18,7 +20,20 @@ pub(super) fn rewrite(
     let mut progress = Progress::new("records written");
     work(&store, &mut |records| progress.update(records))?;
     drop(progress);
-    let after = store.status()?.disk_bytes;
+    let status = store.status()?;
     drop(store);
-    print(format!("The store was {verb}: {before} bytes before, {after} now.\n").as_bytes())
+    let after = status.disk_bytes;
+    let mut text = format!("The store was {verb}: {before} bytes before, {after} now.\n");
+    text.push_str(&remaining(&status));
+    print(text.as_bytes())
+}
+
+/// The line about records that no rewrite removes; empty if there are none.
+pub(super) fn remaining(status: &SessionStatus) -> String {
+    match status.set_aside_bytes {
+        0 => String::new(),
+        bytes => format!(
+            "Records that were set aside are still there: {bytes} bytes. `inmost discard` removes them.\n"
+        ),
+    }
 }

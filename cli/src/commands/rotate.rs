@@ -2,6 +2,7 @@
 
 use inmost::SlotInfo;
 
+use super::rewrite::remaining;
 use crate::args::StoreArgs;
 use crate::exit::Failure;
 use crate::output::print;
@@ -23,7 +24,7 @@ pub(crate) struct Rotate {
 
 impl Rotate {
     pub(crate) fn run(&self) -> Result<(), Failure> {
-        let dropped = self.rotate()?;
+        let (dropped, remaining) = self.rotate()?;
         let mut text = Wiped::default();
         text.append(
             b"Every key of the store was replaced. The old keys still open old copies of it.\n",
@@ -35,16 +36,20 @@ impl Rotate {
             // Labels contain no control characters.
             text.append(format!("  {}  {}\n", slot.kind(), slot.label()).as_bytes());
         }
+        text.append(remaining.as_bytes());
         print(text.as_slice())
     }
 
-    fn rotate(&self) -> Result<Vec<SlotInfo>, Failure> {
+    /// The dropped keyslots, and the line about records that still have the old keys.
+    fn rotate(&self) -> Result<(Vec<SlotInfo>, String), Failure> {
         let store = self.store.open(&OpenOptions {
             hint_compaction: false,
             keep_secret: true,
             ..OpenOptions::default()
         })?;
         let mut progress = Progress::new("records written");
-        Ok(store.rotate(store.secret()?, |records| progress.update(records))?)
+        let dropped = store.rotate(store.secret()?, |records| progress.update(records))?;
+        drop(progress);
+        Ok((dropped, remaining(&store.status()?)))
     }
 }

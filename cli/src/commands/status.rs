@@ -35,6 +35,20 @@ impl Status {
         line("text", format!("{} bytes", status.bytes));
         line("commits", status.commit.to_string());
         line("on disk", format!("{} bytes", status.disk_bytes));
+        if status.set_aside_bytes > 0 {
+            line(
+                "set aside",
+                format!(
+                    "{} bytes of records that the store no longer uses",
+                    status.set_aside_bytes
+                ),
+            );
+            line(
+                "",
+                "`inmost discard` lists and removes them; docs/OPERATIONS.md says how to read them"
+                    .to_owned(),
+            );
+        }
         line("engine", engine(status.engine).to_owned());
         if let Some(cost) = status.kdf_cost {
             let (memory, passes, lanes) = (cost.memory_kib() >> 10, cost.passes(), cost.lanes());

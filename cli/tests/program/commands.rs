@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use crate::inmost::{CHEAP, PASSPHRASE, Place, run};
 
 /// Every command that works on a store, except `slot`, which has subcommands.
-pub(crate) const COMMANDS: [&str; 26] = [
+pub(crate) const COMMANDS: [&str; 27] = [
     "init",
     "call",
     "ls",
@@ -32,6 +32,7 @@ pub(crate) const COMMANDS: [&str; 26] = [
     "compact",
     "migrate",
     "accept-rollback",
+    "discard",
     "destroy",
 ];
 

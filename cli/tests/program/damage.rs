@@ -62,6 +62,30 @@ fn repair_keeps_what_is_intact_and_only_when_it_is_confirmed() {
     assert_eq!(place.cat("/memories/b"), "kept too");
 }
 
+#[test]
+fn what_a_repair_sets_aside_stays_until_it_is_discarded_on_purpose() {
+    let place = damaged();
+    let none = place.run(["discard"], "").expect(0).out;
+    assert_eq!(none, "Nothing is set aside.\n");
+    assert!(!place.run(["status"], "").expect(0).out.contains("set aside"));
+    place.run(["repair", "--yes"], "").expect(0);
+
+    let kept = place.store().join("set-aside-0000000000000001");
+    let status = place.run(["status"], "").expect(0).out;
+    assert!(status.contains("\nset aside   ") && status.contains("`inmost discard`"), "{status}");
+    let out = place.run(["purge"], "").expect(0).out;
+    assert!(out.contains("still there") && kept.join("header").exists(), "{out}");
+    let ended = place.run(["discard"], "yes\n").expect_failure(2, "needs a confirmation");
+    assert!(ended.out.starts_with("set-aside-0000000000000001  "), "{ended:?}");
+    assert!(kept.exists());
+
+    let out = place.run(["discard", "--yes"], "").expect(0).out;
+    assert!(out.ends_with(" bytes\nRemoved.\n"), "{out}");
+    assert!(!kept.exists());
+    assert!(!place.run(["status"], "").expect(0).out.contains("set aside"));
+    assert_eq!(place.cat("/memories/b"), "kept too");
+}
+
 fn salvage(place: &Place, more: &[&str]) -> Ended {
     place.lock();
     let to = place.beside("saved");

@@ -122,6 +122,7 @@ fn a_missing_store_is_10_for_every_one_of_them() {
         &["backup", "copy"],
         &["salvage", "--to", "saved"],
         &["accept-rollback"],
+        &["discard"],
         &["destroy"],
     ] {
         run(&mut place.command(args), b"").expect_failure(10, "no store at this place");

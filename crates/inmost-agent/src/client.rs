@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use inmost::{
-    CheckReport, FileError, SessionStatus, SlotInfo, StorageEngine, StoreError, ToolOptions,
+    CheckReport, FileError, SessionStatus, SetAside, SlotInfo, StorageEngine, StoreError,
+    ToolOptions,
 };
 
 #[cfg(unix)]
@@ -25,7 +26,8 @@ use crate::wire_path;
 ///
 /// Its calls go through one connection, one after the other; connect more clients for calls in parallel. A call from the
 /// progress callback of the same client waits forever. After the agent has locked the store, every call returns
-/// [`StoreError::Locked`]; a change that was under way then returns [`StoreError::OutcomeUnknown`].
+/// [`StoreError::Locked`]; a change that was under way then returns [`StoreError::OutcomeUnknown`]. In a child that `fork`
+/// makes, every call returns [`StoreError::Forked`]; the child can connect a client of its own.
 #[derive(Clone)]
 pub struct Client {
     shared: Arc<Shared>,
@@ -34,6 +36,8 @@ pub struct Client {
 struct Shared {
     store: PathBuf,
     process: u32,
+    /// The process that connected.
+    owner: u32,
     connection: Mutex<Connection>,
 }
 
@@ -84,7 +88,12 @@ impl ConnectOptions {
         Ok(connection.map(|connection| {
             let (store, process) = (store.to_owned(), connection.process());
             Client {
-                shared: Arc::new(Shared { store, process, connection: Mutex::new(connection) }),
+                shared: Arc::new(Shared {
+                    store,
+                    process,
+                    owner: std::process::id(),
+                    connection: Mutex::new(connection),
+                }),
             }
         }))
     }
@@ -178,6 +187,22 @@ impl Client {
         self.call(maintenance::Backup, &path, &mut progress)
     }
 
+    /// As [`Session::set_aside`](inmost::Session::set_aside).
+    ///
+    /// # Errors
+    /// The same as there, and [`StoreError::KeyAgent`].
+    pub fn set_aside(&self) -> Result<Vec<SetAside>, StoreError> {
+        self.ask(maintenance::ListSetAside)
+    }
+
+    /// As [`Session::discard_set_aside`](inmost::Session::discard_set_aside).
+    ///
+    /// # Errors
+    /// The same as there, [`StoreError::OutcomeUnknown`] and [`StoreError::KeyAgent`].
+    pub fn discard_set_aside(&self, number: u64) -> Result<(), StoreError> {
+        self.ask(maintenance::DiscardSetAside { number })
+    }
+
     /// As [`Session::slots`](inmost::Session::slots); the current keyslot is the one that the agent used.
     ///
     /// # Errors
@@ -240,14 +265,21 @@ impl Client {
         body: &[u8],
         progress: &mut dyn FnMut(u64),
     ) -> Result<R::Reply, StoreError> {
-        self.connection().call(request, body, progress).map_err(|error| match error {
+        self.connection()?.call(request, body, progress).map_err(|error| match error {
             FileError::Store(error) => error,
             error => StoreError::KeyAgent(error.to_string()),
         })
     }
 
     /// Ignores a poisoned lock: the connection itself detects that a request was interrupted.
-    fn connection(&self) -> MutexGuard<'_, Connection> {
-        self.shared.connection.lock().unwrap_or_else(PoisonError::into_inner)
+    ///
+    /// # Errors
+    /// [`StoreError::Forked`]: the requests of a forked child and of its parent would mix on the one connection, and
+    /// another thread of the parent may have held the lock.
+    fn connection(&self) -> Result<MutexGuard<'_, Connection>, StoreError> {
+        if self.shared.owner != std::process::id() {
+            return Err(StoreError::Forked);
+        }
+        Ok(self.shared.connection.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }

@@ -6,7 +6,9 @@ use serde::{Deserialize, Serialize};
 use crate::request::{Context, Reply, Request};
 use crate::requests::file::{Append, List, Metadata, Read, Remove, Rename, Walk, Write};
 use crate::requests::keyslot::{AddSlot, RemoveSlot, ReplaceSlot, Rotate, Slots};
-use crate::requests::maintenance::{Backup, Check, CompactionDue, Facts, Migrate, Purge, Status};
+use crate::requests::maintenance::{
+    Backup, Check, CompactionDue, DiscardSetAside, Facts, ListSetAside, Migrate, Purge, Status,
+};
 use crate::requests::search::Search;
 use crate::requests::tool::RunCommand;
 use crate::requests::write_many::WriteMany;
@@ -68,8 +70,10 @@ requests!(
     Backup,
     Check,
     CompactionDue,
+    DiscardSetAside,
     Facts,
     List,
+    ListSetAside,
     Metadata,
     Migrate,
     Purge,

@@ -70,6 +70,7 @@ heads!(
     bool,
     u8,
     AgentFacts,
+    Vec<inmost::SetAside>,
     Vec<inmost::SlotInfo>,
     Vec<Result<inmost::WriteOutcome, FileError>>,
     inmost::CheckReport,

@@ -23,6 +23,7 @@ mod redb;
 mod sled;
 #[cfg(test)]
 mod suite;
+mod threads;
 
 use inmost_storage::EngineKind;
 

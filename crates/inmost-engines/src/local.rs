@@ -62,7 +62,7 @@ pub struct LocalStorage {
     target: Option<PathBuf>,
     anchor: AnchorFile,
     ballast: Arc<Ballast>,
-    _lock: Lock,
+    lock: Lock,
 }
 
 impl LocalStorage {
@@ -79,7 +79,7 @@ impl LocalStorage {
         let lock = Lock::take(&folder)?;
         let ballast = Arc::new(Ballast::of(&folder));
         let anchor = AnchorFile::default();
-        Ok(Self { folder, target: None, anchor, ballast, _lock: lock })
+        Ok(Self { folder, target: None, anchor, ballast, lock })
     }
 
     /// Begins a new store. Everything is written to a hidden folder next to `path` until
@@ -102,7 +102,7 @@ impl LocalStorage {
         creation::clear_except_lock(&folder)?;
         let ballast = Arc::new(Ballast::of(&folder));
         let anchor = AnchorFile::default();
-        let storage = Self { folder, target: Some(target), anchor, ballast, _lock: lock };
+        let storage = Self { folder, target: Some(target), anchor, ballast, lock };
         // First, because a disk without room for the ballast has no room for a store.
         storage.ballast.make()?;
         Ok(storage)
@@ -160,9 +160,12 @@ impl LocalStorage {
 }
 
 impl Drop for LocalStorage {
-    /// Removes a store that was never published.
+    /// Removes a store that was never published. A forked child leaves it to its parent.
     fn drop(&mut self) {
-        if self.target.is_some() && creation::clear_except_lock(&self.folder).is_ok() {
+        if self.lock.is_ours()
+            && self.target.is_some()
+            && creation::clear_except_lock(&self.folder).is_ok()
+        {
             // The lock file is removed last, while it is locked: a process that opened it meanwhile finds the
             // name gone.
             let _ = fs::remove_file(self.folder.join(lock::NAME));

@@ -41,7 +41,7 @@ use crate::poison::Poison;
 use inmost_storage::{Address, Batch, Engine, Frontier, StorageError};
 
 use crate::expected::Expected;
-use crate::files;
+use crate::{files, threads};
 use eviction::Eviction;
 use log_check::Cursor;
 pub(crate) use repair::LOG;
@@ -297,6 +297,7 @@ impl Handle {
 
     /// Opens the database. Waits for an earlier handle of this process to be released.
     fn open(folder: &Path) -> Result<Self, StorageError> {
+        threads::claim()?;
         // A configuration remembers the errors of an attempt, so each attempt gets a new one. The background
         // flusher is off, because we sync at every commit.
         let open = || {

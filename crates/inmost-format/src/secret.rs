@@ -5,12 +5,14 @@
 //! allows it ([`Protections`]). None of the types here can be printed, compared with `==`, cloned or serialized.
 
 mod locked;
+mod process;
 mod protections;
 mod registers;
 mod stack;
 mod wiped;
 
 pub use locked::Granted;
+pub use process::{PerProcess, Process};
 pub use protections::{Protections, harden_process, protections};
 pub use stack::{DEEP, SHALLOW, on_wiped_stack};
 pub use wiped::{Wipe, Wiped, format, join};
@@ -48,6 +50,11 @@ impl<const N: usize> SecretBytes<N> {
         self.0.granted()
     }
 
+    /// Whether this process may use it: a forked child must not use a secret of its parent.
+    pub fn is_of_this_process(&self) -> bool {
+        self.0.is_of_this_process()
+    }
+
     /// Compares in a time that does not depend on the content.
     #[cfg(any(test, feature = "testing"))]
     pub fn ct_eq(&self, other: &Self) -> bool {
@@ -75,6 +82,11 @@ impl SecretVec {
         self.memory.get_mut().get_mut(self.length..end).ok_or(Full)?.copy_from_slice(more);
         self.length = end;
         Ok(())
+    }
+
+    /// Whether this process may use it: a forked child must not use a secret of its parent.
+    pub fn is_of_this_process(&self) -> bool {
+        self.memory.is_of_this_process()
     }
 
     /// The bytes themselves.

@@ -250,6 +250,8 @@ pub enum StorageError {
     Poisoned,
     /// The disk is full.
     Full,
+    /// The engine was used in the process that this one was forked from, and cannot be used in both.
+    Forked,
     /// A batch or value exceeds the bounds of [`limits`]. This is a bug in the caller; nothing was written.
     TooLarge,
 }
@@ -274,6 +276,9 @@ impl fmt::Display for StorageError {
             Self::UntrustedFile(file) => file.fmt(f),
             Self::Poisoned => f.write_str("an earlier write failed; reopen the store"),
             Self::Full => f.write_str("the disk is full"),
+            Self::Forked => {
+                f.write_str("the engine was used in the process that this one was forked from")
+            }
             Self::TooLarge => f.write_str("a batch exceeds its size limit"),
         }
     }
@@ -327,6 +332,7 @@ mod tests {
                 io::Error::from(io::ErrorKind::QuotaExceeded).into(),
                 "the disk is full"
             ];
+            E::Forked => [E::Forked, "the engine was used in the process that this one was forked from"];
             E::TooLarge => [E::TooLarge, "a batch exceeds its size limit"];
         });
         for (error, phrase) in table {

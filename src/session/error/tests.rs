@@ -34,6 +34,10 @@ fn every_error_has_one_sentence_of_message_and_one_of_advice() {
             E::ForeignAnchor,
             "The freshness anchor was written with keys that are not this store's."
         ];
+        E::Forked => [
+            StorageError::Forked.into(),
+            "This process was forked from one that had opened a store, and cannot use what that one had opened."
+        ];
         E::HeaderDamaged => [
             HeaderError::Damaged("its checksum").into(),
             "The header of the store is damaged or missing."

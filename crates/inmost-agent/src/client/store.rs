@@ -117,7 +117,7 @@ impl Client {
         request: R,
         text: &str,
     ) -> Result<R::Reply, FileError> {
-        self.connection().call(request, text.as_bytes(), &mut |_| {})
+        self.connection()?.call(request, text.as_bytes(), &mut |_| {})
     }
 }
 

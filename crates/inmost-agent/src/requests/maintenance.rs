@@ -1,6 +1,6 @@
 //! Requests for facts about the store, and for maintenance, which takes long.
 
-use inmost::{CheckReport, FileError, SessionStatus, StorageEngine};
+use inmost::{CheckReport, FileError, SessionStatus, SetAside, StorageEngine};
 use serde::{Deserialize, Serialize};
 
 use crate::facts::AgentFacts;
@@ -101,6 +101,38 @@ impl Request for Migrate {
 
     fn execute(self, _: &[u8], context: &mut Context<'_>) -> Result<(), FileError> {
         Ok(context.session.with_progress(&mut *context.progress).migrate(self.engine)?)
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+pub(crate) struct ListSetAside;
+
+impl Request for ListSetAside {
+    type Reply = Vec<SetAside>;
+
+    fn is_change(&self) -> bool {
+        false
+    }
+
+    fn execute(self, _: &[u8], context: &mut Context<'_>) -> Result<Vec<SetAside>, FileError> {
+        Ok(context.session.set_aside()?)
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+pub(crate) struct DiscardSetAside {
+    pub(crate) number: u64,
+}
+
+impl Request for DiscardSetAside {
+    type Reply = ();
+
+    fn is_change(&self) -> bool {
+        true
+    }
+
+    fn execute(self, _: &[u8], context: &mut Context<'_>) -> Result<(), FileError> {
+        Ok(context.session.discard_set_aside(self.number)?)
     }
 }
 

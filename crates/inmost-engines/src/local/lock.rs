@@ -18,7 +18,11 @@ const PID_BYTES: u64 = 16;
 /// Attempts to take the lock. A rename or clean-up by another process can invalidate one.
 const ATTEMPTS: u32 = 8;
 
-pub(super) struct Lock(File);
+pub(super) struct Lock {
+    file: File,
+    /// The process that took it. A forked child has the same open file, so it could release the lock of its parent.
+    process: u32,
+}
 
 impl Lock {
     /// Takes the lock of a folder. Fails at once if another process holds it.
@@ -38,10 +42,17 @@ impl Lock {
             // removed with an abandoned one. The lock would then protect nothing here.
             if files::names(&path, &file)? {
                 write_pid(&file)?;
-                return Ok(Self(file));
+                return Ok(Self { file, process: std::process::id() });
             }
         }
         Err(StorageError::InUse(None))
+    }
+}
+
+impl Lock {
+    /// Whether this process took it, and not the one that this process was forked from.
+    pub(super) fn is_ours(&self) -> bool {
+        self.process == std::process::id()
     }
 }
 
@@ -49,7 +60,9 @@ impl Drop for Lock {
     /// Unlocks explicitly instead of by closing: a child process between fork and exec has the same file
     /// open.
     fn drop(&mut self) {
-        let _ = self.0.unlock();
+        if self.is_ours() {
+            let _ = self.file.unlock();
+        }
     }
 }
 

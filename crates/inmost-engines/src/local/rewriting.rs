@@ -42,12 +42,17 @@ pub(super) fn write(folder: &Path, rewriting: &Rewriting) -> Result<(), StorageE
 pub(super) fn remove(folder: &Path) -> Result<(), StorageError> {
     let path = path(folder);
     header_file::refuse_folder(&path)?;
-    // It may hold a header with keyslots that are going to be removed. Damaged or absent, it attributes nothing.
-    overwritten::overwrite(&path);
+    // Opened before it is removed, because afterwards it has no name. It may hold a header with keyslots that are going to
+    // be removed. Overwritten earlier, it would stay as a damaged note after a crash.
+    let removed = files::open_to_write(&path);
     match fs::remove_file(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        removed => Ok(removed.and_then(|()| files::sync_folder(folder))?),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        done => done.and_then(|()| files::sync_folder(folder))?,
     }
+    if let Ok(removed) = removed {
+        let _ = overwritten::fill_with_zeros(&removed);
+    }
+    Ok(())
 }
 
 /// Overwrites and removes an unfinished note, best effort.

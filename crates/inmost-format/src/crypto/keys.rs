@@ -114,6 +114,21 @@ impl RawKey {
     }
 }
 
+/// For secrets that an application holds, and could take along into a forked child.
+macro_rules! of_this_process {
+    ($($key:ty),*) => { $(
+        impl $key {
+            /// Whether this process may use it: a forked child must not use a secret of its parent.
+            #[must_use]
+            pub fn is_of_this_process(&self) -> bool {
+                self.0.is_of_this_process()
+            }
+        }
+    )* };
+}
+
+of_this_process!(Keyfile, RecoveryKey, RawKey);
+
 impl PasswordKey {
     /// This key followed by the keyfile.
     pub fn with_keyfile(&self, keyfile: &Keyfile) -> PasswordAndKeyfile {

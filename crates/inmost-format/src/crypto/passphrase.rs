@@ -58,6 +58,12 @@ impl Passphrase {
         Self::new(std::str::from_utf8(&bytes).map_err(|_| PassphraseError::NotUtf8)?)
     }
 
+    /// Whether this process may use it: a forked child must not use a secret of its parent.
+    #[must_use]
+    pub fn is_of_this_process(&self) -> bool {
+        self.0.is_of_this_process()
+    }
+
     /// The normalised text as UTF-8.
     pub fn expose(&self) -> &[u8] {
         self.0.expose()

@@ -37,6 +37,20 @@ impl Credential<'_> {
             Self::RawKey(_) => SlotKind::RawKey,
         }
     }
+
+    /// Whether this process may use it: a forked child must not use a secret of its parent.
+    #[doc(hidden)] // for the crates of this workspace
+    #[must_use]
+    pub fn is_of_this_process(&self) -> bool {
+        match self {
+            Self::Passphrase(passphrase) => passphrase.is_of_this_process(),
+            Self::PassphraseAndKeyfile(passphrase, keyfile) => {
+                passphrase.is_of_this_process() && keyfile.is_of_this_process()
+            }
+            Self::RecoveryKey(key) => key.is_of_this_process(),
+            Self::RawKey(key) => key.is_of_this_process(),
+        }
+    }
 }
 
 impl<'a> From<&'a Passphrase> for Credential<'a> {
@@ -72,6 +86,13 @@ pub struct NewSlot<'a> {
 }
 
 impl<'a> NewSlot<'a> {
+    /// Whether this process may use its credential.
+    #[doc(hidden)] // for the crates of this workspace
+    #[must_use]
+    pub fn is_of_this_process(&self) -> bool {
+        self.credential.is_of_this_process()
+    }
+
     /// A slot for a credential. By default it takes the label of the slot that it replaces, or is named after its kind.
     /// By default a guess at its passphrase costs as much as in that slot, and at least the default cost.
     pub fn new(credential: impl Into<Credential<'a>>) -> Self {

@@ -12,10 +12,13 @@
 
 use std::mem::MaybeUninit;
 use std::ptr::{self, NonNull};
-use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::{process, slice};
+use std::slice;
+use std::sync::atomic::AtomicU64;
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use zeroize::Zeroize;
+
+use super::process::{PerProcess, Process};
 
 /// A value that lives in the pool until it is dropped.
 pub(super) struct LockedCell<T: ?Sized> {
@@ -31,7 +34,7 @@ struct Run {
     granules: usize,
     granted: Granted,
     /// The process that owns the pages.
-    owner: u32,
+    owner: Process,
 }
 
 // SAFETY: a cell owns its granules alone, like a `Box` its allocation.
@@ -75,6 +78,11 @@ impl<T: ?Sized> LockedCell<T> {
         unsafe { self.value.as_ref() }
     }
 
+    /// Whether this process has its pages.
+    pub(super) fn is_of_this_process(&self) -> bool {
+        self.home.owner.is_current()
+    }
+
     /// The protections of its pages.
     pub(super) fn granted(&self) -> Granted {
         self.home.granted
@@ -90,7 +98,7 @@ impl<T: ?Sized> LockedCell<T> {
 impl<T: ?Sized> Drop for LockedCell<T> {
     fn drop(&mut self) {
         // A forked child has the cell but not its pages.
-        if self.home.owner != process::id() {
+        if !self.is_of_this_process() {
             return;
         }
         // SAFETY: the value is valid and is not used again.
@@ -128,9 +136,9 @@ pub(super) fn status() -> Granted {
     pool().chunks.iter().fold(all, |all, chunk| all.and(chunk.granted))
 }
 
-/// All pages, each held by the process until it ends.
+/// All pages of a process, each held until it ends.
 struct Pool {
-    owner: u32,
+    owner: Process,
     chunks: Vec<Chunk>,
 }
 
@@ -148,16 +156,40 @@ struct Chunk {
 unsafe impl Send for Chunk {}
 
 fn pool() -> MutexGuard<'static, Pool> {
-    static POOL: Mutex<Pool> = Mutex::new(Pool { owner: 0, chunks: Vec::new() });
+    // A forked child does not have the pages of its parent, and another thread may have held the parent's lock.
+    static POOL: PerProcess<Mutex<Pool>> = PerProcess::new();
+    let new = |_: Option<&_>| Mutex::new(Pool { owner: Process::current(), chunks: Vec::new() });
     // A poisoned lock is safe to use: the bookkeeping calls no code that panics between two changes.
-    let mut pool = POOL.lock().unwrap_or_else(PoisonError::into_inner);
-    let process = process::id();
-    if pool.owner != process {
-        // First use, or in a forked child, which does not have the pages of its parent.
-        pool.owner = process;
-        pool.chunks.clear();
+    POOL.get(new).lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A number that is 0 at first, and 0 again in a forked child; `None` on systems that cannot clear a page for a child.
+pub(super) fn number_cleared_on_fork() -> Option<&'static AtomicU64> {
+    static NUMBER: OnceLock<Option<&'static AtomicU64>> = OnceLock::new();
+    *NUMBER.get_or_init(map_number)
+}
+
+#[cfg(any(target_os = "linux", target_os = "android"))]
+fn map_number() -> Option<&'static AtomicU64> {
+    use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
+
+    let (length, access) = (rustix::param::page_size(), ProtFlags::READ | ProtFlags::WRITE);
+    // SAFETY: a private mapping at an address that the system chooses does not overlap existing memory.
+    let page =
+        unsafe { mmap_anonymous(ptr::null_mut(), length, access, MapFlags::PRIVATE) }.ok()?;
+    // SAFETY: the page is ours. The advice clears a child's copy only.
+    if unsafe { madvise(page, length, Advice::LinuxWipeOnFork) }.is_err() {
+        // SAFETY: exactly the page mapped above, to which there is no reference.
+        let _ = unsafe { munmap(page, length) };
+        return None;
     }
-    pool
+    // SAFETY: a page is aligned for the number, zeros are one, and the page is never unmapped or used in another way.
+    Some(unsafe { &*page.cast::<AtomicU64>() })
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+fn map_number() -> Option<&'static AtomicU64> {
+    None
 }
 
 impl Pool {
@@ -237,7 +269,8 @@ impl Chunk {
     /// Excludes pages from core dumps and forked children; returns whether they are excluded from dumps.
     ///
     /// A forked child gets no such pages (`DONTFORK`) instead of zeroed ones (`WIPEONFORK`): it would continue
-    /// with zero keys, and seal with them. So a child that uses a session of its parent crashes.
+    /// with zero keys, and seal with them. Sessions and vaults refuse their calls in a child before they use a secret. A
+    /// child that uses one all the same crashes.
     #[cfg(any(target_os = "linux", target_os = "android"))]
     fn hide(start: *mut std::ffi::c_void, length: usize) -> bool {
         use rustix::mm::{Advice, madvise};

@@ -90,6 +90,11 @@ pub fn verify(
     if !report.is_clean() {
         return Err(Wrong("damaged", format!("{:?}", report.problems)));
     }
+    // An interrupted rewrite is attributed to itself: what it left is removed, not set aside.
+    let set_aside = session.set_aside().map_err(|error| Wrong("unreadable", error.to_string()))?;
+    if !set_aside.is_empty() {
+        return Err(Wrong("set aside", format!("{set_aside:?}")));
+    }
     let mut all = Files::new();
     collect(session, "/memories", &mut all)?;
     let slots = session.slots().map_err(|error| Wrong("slots", error.to_string()))?;

@@ -1,0 +1,57 @@
+//! `inmost discard`
+
+use std::fmt::Write;
+
+use inmost::SetAside;
+
+use crate::args::StoreArgs;
+use crate::confirm;
+use crate::exit::Failure;
+use crate::output::print;
+use crate::store::opening::OpenOptions;
+
+/// Remove records that were set aside
+///
+/// A repair sets the damaged records aside. Opening a store does the same with records that do not belong to its present
+/// state, for example if an older copy of the folder was copied over a newer store. `inmost status` shows how much there
+/// is.
+///
+/// Lists what is there, asks for confirmation, and removes it. It cannot be restored. docs/OPERATIONS.md says how to look
+/// into it first.
+#[derive(clap::Args)]
+#[command(after_help = "Example:\n  inmost discard --store notes.inmost")]
+pub(crate) struct Discard {
+    #[command(flatten)]
+    store: StoreArgs,
+
+    /// Do not ask for confirmation
+    #[arg(long)]
+    yes: bool,
+}
+
+impl Discard {
+    pub(crate) fn run(&self) -> Result<(), Failure> {
+        let options = OpenOptions { hint_compaction: false, ..OpenOptions::default() };
+        let store = self.store.open(&options)?;
+        let found = store.set_aside()?;
+        if found.is_empty() {
+            return print(b"Nothing is set aside.\n");
+        }
+        print(list(&found).as_bytes())?;
+        confirm::ask(self.yes, "Type yes to remove this: ", "yes")?;
+        for it in &found {
+            store.discard_set_aside(it.number)?;
+        }
+        print(b"Removed.\n")
+    }
+}
+
+/// One line for each.
+fn list(found: &[SetAside]) -> String {
+    let mut text = String::new();
+    for it in found {
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "{}  {} bytes", it.name(), it.bytes);
+    }
+    text
+}

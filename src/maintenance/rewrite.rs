@@ -132,7 +132,7 @@ fn write_and_announce(
     let commit = open.root().commit.saturating_add(1);
     let written = write_generation(open, open.storage(), next, commit, copy, progress)?;
     if let NextKeys::Rotated(keys) = &next.keys
-        && let Err(error) = open.announce(keys, commit, &written.root_value)
+        && let Err(error) = open.announce(keys, &written.root, &written.root_value)
     {
         let _ = written.engine.close();
         return Err(error);

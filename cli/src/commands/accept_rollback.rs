@@ -1,6 +1,7 @@
 //! `inmost accept-rollback`
 
-use inmost::StoreError;
+use inmost::{AnchorStatus, StoreError, Vault};
+use inmost_agent::Secret;
 
 use crate::args::StoreArgs;
 use crate::confirm;
@@ -8,11 +9,15 @@ use crate::exit::Failure;
 use crate::output::print;
 use crate::passphrase::Input;
 
-/// Accept a store that is older than its rollback anchor
+use super::slot;
+
+/// Accept a store that is, or may be, older than it was
 ///
-/// A store that is older than its anchor does not open. This command lists the harmless causes, asks for
-/// confirmation, and accepts the older state. The next commit gets a higher number than any commit seen before, so this is
-/// needed only once.
+/// A store that is older than its rollback anchor does not open. If the anchor is damaged or incomplete, the store opens
+/// with a warning each time. This command lists the harmless causes and the keyslots of that state, asks for confirmation,
+/// and takes the state as the newest. It is needed only once.
+///
+/// The passphrases and keyslots of the accepted state are valid, also those that were replaced or removed after it.
 #[derive(clap::Args)]
 #[command(
     after_help = "Example:\n  inmost accept-rollback --store notes.inmost --anchor notes.anchor"
@@ -32,20 +37,53 @@ impl AcceptRollback {
         let secret = self.store.secret(Input::Free)?;
         let explanation = match vault.unlock_with(secret.credential()) {
             Ok(session) => {
+                let freshness = session.status()?.anchor;
                 session.lock();
-                return print(
-                    b"The store is not older than its rollback anchor. Nothing was changed.\n",
-                );
+                if freshness != AnchorStatus::Unknown {
+                    self.store.open.warn_of_anchor(freshness);
+                    return print(
+                        b"The store is not older than its rollback anchor. Nothing was changed.\n",
+                    );
+                }
+                vault = self.store.vault()?;
+                UNKNOWN.to_owned()
             }
             Err(StoreError::RolledBack { expected, found }) => explanation(expected, found),
+            Err(StoreError::RecordsBehindHeader { expected, found }) => behind(expected, found),
             Err(StoreError::ForeignAnchor) => FOREIGN.to_owned(),
             Err(error) => return Err(error.into()),
         };
-        print(explanation.as_bytes())?;
-        confirm::ask(self.yes, "Type yes to accept the older state: ", "yes")?;
-        vault.unlock_accepting_rollback(secret.credential())?.lock();
-        print(b"The older state was accepted. The store opens again.\n")
+        print((explanation + &keyslots(&vault, &secret)).as_bytes())?;
+        confirm::ask(self.yes, "Type yes to accept this state: ", "yes")?;
+        let session = vault.unlock_accepting_rollback(secret.credential())?;
+        let freshness = session.status()?.anchor;
+        session.lock();
+        self.store.open.warn_of_anchor(freshness);
+        print(b"The state was accepted.\n")
     }
+}
+
+/// The keyslots that are valid in the state that is to be accepted.
+fn keyslots(vault: &Vault, secret: &Secret) -> String {
+    let valid = "Everyone with one of these keyslots can open it, also if the keyslot was replaced or removed since:\n";
+    match vault.slots(secret.credential()) {
+        Ok(slots) => {
+            slots.iter().fold(valid.to_owned(), |text, slot| text + "  " + &slot::line(slot))
+        }
+        Err(_) => {
+            "All passphrases and keyslots of that time are valid in it. They could not be listed.\n"
+                .to_owned()
+        }
+    }
+}
+
+fn behind(expected: u64, found: u64) -> String {
+    format!(
+        "The records name revision {found} of the header, but the header has revision {expected}.\n\
+         The newest changes are missing, changes of keyslots among them. The cause is harmless if the store\n\
+         was copied while a program had it open. Otherwise the disk lost data, or somebody put older records back.\n\
+         The keyslots are those of the newer header: none that was removed before it becomes valid.\n"
+    )
 }
 
 fn explanation(expected: u64, found: u64) -> String {
@@ -66,6 +104,13 @@ fn explanation(expected: u64, found: u64) -> String {
          Otherwise the disk lost data, or somebody replaced the store with an older copy.\n"
     )
 }
+
+const UNKNOWN: &str = "The rollback anchor is damaged or incomplete. So nothing shows whether this is the newest state of the store.\n\
+    Changes may be missing, and a passphrase that was replaced may be valid again.\n\
+    The cause is harmless if the store\n\
+    - was on a disk with errors, or on one whose power was cut;\n\
+    - is a copy without the file `anchor`, or one that was made while a program had it open.\n\
+    Otherwise somebody may have put older records back. Look at the newest entries before you accept.\n";
 
 const FOREIGN: &str = "The anchor file was written with other keys than this store has.\n\
     The cause is harmless if the file belongs to another store, or if `inmost rotate` was run without --anchor.\n\

@@ -71,6 +71,74 @@ fn a_rollback_is_not_detected_without_an_anchor_outside_the_store() {
     assert_eq!(place.cat("/memories/a"), "first");
 }
 
+/// A damaged anchor shows nothing. The program says so at each unlock, until somebody accepts the store.
+#[test]
+fn a_damaged_anchor_is_a_warning_at_each_unlock_until_it_is_accepted() {
+    let place = Place::with_files(&[("/memories/a", "kept")]);
+    place.run(["slot", "add", "--recovery", "--label", "paper in the safe"], "").expect(0);
+    place.lock();
+    let status = |place: &Place| place.run(["status"], "").out;
+    assert!(status(&place).contains("freshness   known: "));
+    let anchor = place.store().join("anchor");
+    let mut bytes = fs::read(&anchor).unwrap();
+    // Both slots of the pair.
+    for at in [60, 188] {
+        bytes[at] ^= 1;
+    }
+    fs::write(&anchor, bytes).unwrap();
+    for _ in 0..2 {
+        let ended = place.run(["cat", "/memories/a"], "");
+        assert_eq!((ended.code, ended.out.as_str()), (Some(0), "kept"));
+        let warning = ended.err.lines().next().unwrap();
+        assert!(warning.starts_with("inmost: warning: It is unknown whether"), "{ended:?}");
+        assert!(warning.contains("inmost accept-rollback"), "{ended:?}");
+        assert_eq!(place.run(WRITE, "kept").code, Some(0));
+        assert!(status(&place).contains("freshness   unknown: "));
+    }
+    let asked = place.run(["accept-rollback"], "yes\n").expect_failure(2, "needs a confirmation");
+    assert!(asked.out.contains("damaged or incomplete"), "{asked:?}");
+    for keyslot in ["passphrase", "recovery key", "paper in the safe"] {
+        assert!(asked.out.contains(keyslot), "{asked:?}");
+    }
+    assert!(asked.out.contains("replaced or removed since"), "{asked:?}");
+    assert!(status(&place).contains("freshness   unknown: "));
+    place.run(["accept-rollback", "--yes"], "").expect(0);
+    assert!(status(&place).contains("freshness   known: "));
+    let ended = place.run(["cat", "/memories/a"], "");
+    assert_eq!((ended.out.as_str(), ended.err.as_str()), ("kept", ""));
+    let again = place.run(["accept-rollback"], "").expect(0).out;
+    assert!(again.contains("not older than its rollback anchor"), "{again}");
+}
+
+/// The records of an older copy under the newest header, after two changes of keyslots.
+#[test]
+fn records_behind_their_header_are_refused_and_can_be_accepted() {
+    let place = Place::with_files(&[("/memories/a", "first")]);
+    place.lock();
+    place.copy_store("copy");
+    for label in ["one", "two"] {
+        place.run(["slot", "add", "--recovery", "--label", label], "").expect(0);
+    }
+    place.lock();
+    let headers = ["header.a", "header.b", "anchor"];
+    let newest = headers.map(|name| fs::read(place.store().join(name)).unwrap());
+    place.put_back("copy");
+    for (name, bytes) in headers.iter().zip(newest) {
+        fs::write(place.store().join(name), bytes).unwrap();
+    }
+    let refused = place.run(["cat", "/memories/a"], "");
+    let refused = refused.expect_failure(16, "The records are older than the header");
+    assert!(refused.err.contains("inmost accept-rollback"), "{refused:?}");
+    let accepted = place.run(["accept-rollback", "--yes"], "").expect(0);
+    assert!(accepted.out.contains("none that was removed before it becomes valid"), "{accepted:?}");
+    assert!(
+        accepted.out.contains("two"),
+        "the keyslots are those of the newer header: {accepted:?}"
+    );
+    let ended = place.run(["cat", "/memories/a"], "");
+    assert_eq!((ended.out.as_str(), ended.err.as_str()), ("first", ""));
+}
+
 #[test]
 fn an_anchor_that_could_not_detect_a_rollback_is_refused() {
     let place = Place::with_store();

@@ -7,9 +7,7 @@ use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use inmost_storage::{
-    Address, AnchorSlot, Batch, Engine, EngineKind, HeaderCopy, Storage, StorageError,
-};
+use inmost_storage::{Address, Batch, Engine, EngineKind, HeaderCopy, Storage, StorageError};
 
 /// A fault that is injected once, at one operation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -154,13 +152,13 @@ impl<S: Storage> Storage for FaultyStorage<S> {
         self.faults.run(|| self.inner.write_header(copy, bytes))
     }
 
-    fn read_anchor(&self) -> Result<Vec<Vec<u8>>, StorageError> {
+    fn read_anchor(&self) -> Result<Option<Vec<u8>>, StorageError> {
         self.faults.check_alive()?;
         self.inner.read_anchor()
     }
 
-    fn write_anchor(&self, slot: AnchorSlot, bytes: &[u8]) -> Result<(), StorageError> {
-        self.faults.run(|| self.inner.write_anchor(slot, bytes))
+    fn write_anchor(&self, bytes: &[u8]) -> Result<(), StorageError> {
+        self.faults.run(|| self.inner.write_anchor(bytes))
     }
 
     fn generations(&self) -> Result<Vec<u64>, StorageError> {

@@ -5,9 +5,7 @@ use std::io;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use inmost_engines::memory::MemoryStorage;
-use inmost_storage::{
-    Address, AnchorSlot, Batch, Engine, EngineKind, HeaderCopy, Storage, StorageError,
-};
+use inmost_storage::{Address, Batch, Engine, EngineKind, HeaderCopy, Storage, StorageError};
 
 /// The operations that the engine of a [`WatchedStorage`] has received.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
@@ -153,12 +151,12 @@ impl Storage for WatchedStorage {
         self.inner.write_header(copy, bytes)
     }
 
-    fn read_anchor(&self) -> Result<Vec<Vec<u8>>, StorageError> {
+    fn read_anchor(&self) -> Result<Option<Vec<u8>>, StorageError> {
         self.inner.read_anchor()
     }
 
-    fn write_anchor(&self, slot: AnchorSlot, bytes: &[u8]) -> Result<(), StorageError> {
-        self.inner.write_anchor(slot, bytes)
+    fn write_anchor(&self, bytes: &[u8]) -> Result<(), StorageError> {
+        self.inner.write_anchor(bytes)
     }
 
     fn generations(&self) -> Result<Vec<u64>, StorageError> {

@@ -9,6 +9,7 @@ mod error;
 mod file_anchor;
 #[cfg(test)]
 mod format_example;
+pub(crate) mod freshness;
 pub(crate) mod generation;
 mod group_commit;
 mod handle;

@@ -72,6 +72,7 @@ impl Exit {
             // A foreign anchor is a wrong option, or a store from before its keys were rotated. The worse case decides.
             StoreError::RolledBack { .. }
             | StoreError::HeaderRolledBack { .. }
+            | StoreError::RecordsBehindHeader { .. }
             | StoreError::ForeignAnchor => Self::RolledBack,
             StoreError::KdfOutOfBounds(_) => Self::KdfOutOfBounds,
             StoreError::Locked => Self::Locked,
@@ -284,6 +285,7 @@ mod tests {
             (StoreError::RandomnessFailed, Exit::Other),
             (StoreError::RolledBack { expected: 2, found: 1 }, Exit::RolledBack),
             (StoreError::HeaderRolledBack { expected: 2, found: 1 }, Exit::RolledBack),
+            (StoreError::RecordsBehindHeader { expected: 2, found: 1 }, Exit::RolledBack),
             (StoreError::Storage("words".into()), Exit::Damaged),
             (StoreError::Tampered { what: "a file", how: "is absent" }, Exit::Damaged),
             (StoreError::TooLarge, Exit::Other),

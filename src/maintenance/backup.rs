@@ -6,7 +6,6 @@ use inmost_engines::local::LocalStorage;
 
 use super::copy::{Uncached, strict};
 use super::rewrite::write_generation;
-use crate::session::anchor::{Anchor, Mark};
 use crate::session::generation::{FIRST_GENERATION, NextGeneration, write_headers};
 use crate::session::{Session, StoreError, occupied};
 
@@ -59,10 +58,7 @@ impl Session {
                 let written =
                     write_generation(&from, root, &storage, &next, &mut strict, progress)?;
                 written.engine.close()?;
-                let mark = Mark::of(root.commit, FIRST_GENERATION, &written.root_value);
-                if let Some(mark) = mark {
-                    Anchor::new(keys, None).remember(&storage, &mark);
-                }
+                open.anchor_copy(&storage, FIRST_GENERATION, &written.root, &written.root_value);
                 write_headers(&storage, next.header())
             })?;
             storage.publish().map_err(occupied)?;

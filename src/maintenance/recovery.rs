@@ -89,8 +89,9 @@ impl<'a, T: Target> Recovery<'a, T> {
             too_deep: Vec::new(),
         };
         let top = root.map_or(ObjectId::TREE, |root| root.tree.id);
-        if root.is_none() {
-            recovery.lose(Kind::Root, Flaw::Absent);
+        match root {
+            Some(root) => recovery.report.commit = root.commit,
+            None => recovery.lose(Kind::Root, Flaw::Absent),
         }
         recovery.skip_deleted(root);
         recovery.collect_named(root);

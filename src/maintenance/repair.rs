@@ -8,7 +8,7 @@ use super::recovery::{FoundFile, Recovery, RecoveryReport, Target};
 use super::rewrite::{Written, abandon, write_generation};
 use crate::session::anchor::{Anchor, Mark};
 use crate::session::generation::{NextGeneration, write_headers};
-use crate::session::{StoreError, Vault, leftovers};
+use crate::session::{StoreError, Vault, freshness, leftovers};
 use inmost_format::header::{Credential, Unlocked};
 use inmost_format::record::node::{Child, Entry, Folder, Root, Totals};
 use inmost_format::record::tree::{Body, Owner};
@@ -31,9 +31,10 @@ impl Vault {
         credential: impl Into<Credential<'a>>,
         mut progress: impl FnMut(u64),
     ) -> Result<RecoveryReport, StoreError> {
-        let (records, _) = BareRecords::of(self, &credential.into(), &mut progress)?;
+        let (records, keys) = BareRecords::of(self, &credential.into(), &mut progress)?;
         let root = records.root();
-        let (_, _, report) = Recovery::run(&records, root.as_ref(), &mut Plan)?;
+        let (_, _, mut report) = Recovery::run(&records, root.as_ref(), &mut Plan)?;
+        report.seen_commit = seen(&self.anchor(&keys)?);
         Ok(report)
     }
 
@@ -57,19 +58,16 @@ impl Vault {
     ) -> Result<RecoveryReport, StoreError> {
         let (records, keys) = BareRecords::of(self, &credential.into(), &mut progress)?;
         let found = records.root();
-        if let Some(root) = &found {
-            check_header(&keys, root)?;
-        }
         let storage = &**self.storage()?;
-        let mut anchor = Anchor::new(&keys, self.freshness());
+        let anchor = self.anchor(&keys)?;
         let header = keys.header();
-        let old = header.generation();
-        let seen = anchor.newest(storage, old).map_or(0, |mark| mark.commit());
-        if anchor.is_foreign() {
-            return Err(StoreError::ForeignAnchor);
+        if let Some(root) = &found {
+            // An older header may have keyslots that were removed since.
+            freshness::check_header(header, &root.header, anchor.newest_revision())?;
         }
+        let old = header.generation();
         // Above every number that was seen, so that the repaired store is not taken for a rolled back one.
-        let commit = found.as_ref().map_or(0, |root| root.commit).max(seen);
+        let commit = found.as_ref().map_or(0, |root| root.commit).max(seen(&anchor));
         let commit = commit.checked_add(1).ok_or(StoreError::TooLarge)?;
         let root = Root { commit, ..found.clone().unwrap_or_else(without_records) };
 
@@ -92,32 +90,36 @@ impl Vault {
         storage.begin_rewrite(&note)?;
         let written =
             write_generation(&records, &root, storage, &next, &mut rebuild, &mut progress);
-        let closed = written.and_then(|Written { engine, root_value, .. }| {
+        let closed = written.and_then(|Written { engine, root, root_value }| {
             engine.close()?;
-            Ok(root_value)
+            Ok(Mark::of(&root, new, &root_value))
         });
-        let root_value = closed.inspect_err(|_| abandon(storage, &note))?;
+        let mark = closed.inspect_err(|_| abandon(storage, &note))?;
         // From here on a crash leaves either header, and the note says what becomes of the other generation.
         write_headers(storage, next.header())?;
         note.switched = true;
         let _ = storage.begin_rewrite(&note);
-        if let Some(mark) = Mark::of(commit, new, &root_value) {
+        if let Some(mark) = mark {
             anchor.renew(storage, &mark);
         }
         storage.set_aside(old, note.kept_header.as_deref())?;
         storage.finish_rewrite()?;
+        report.seen_commit = seen(&anchor);
         Ok(report)
+    }
+
+    /// The anchors of the store.
+    fn anchor(&self, keys: &Unlocked) -> Result<Anchor, StoreError> {
+        let mut anchor = Anchor::new(keys, self.freshness());
+        anchor.load(&**self.storage()?);
+        anchor.load_external();
+        if anchor.is_foreign() { Err(StoreError::ForeignAnchor) } else { Ok(anchor) }
     }
 }
 
-/// Refuses a header that is older than the records: it may have keyslots that were removed since.
-fn check_header(keys: &Unlocked, root: &Root) -> Result<(), StoreError> {
-    let header = keys.header();
-    if header.id() == root.header || header.follows(&root.header) {
-        return Ok(());
-    }
-    let (expected, found) = (root.header.revision, header.revision());
-    Err(StoreError::HeaderRolledBack { expected, found })
+/// The number of the newest commit in an anchor, or 0.
+fn seen(anchor: &Anchor) -> u64 {
+    anchor.newest_commit().unwrap_or_default()
 }
 
 /// The root of a store that lost all of its roots.

@@ -157,7 +157,7 @@ fn write_and_announce(
     let from = Uncached(open);
     let written = write_generation(&from, &root, open.storage(), next, &mut strict, progress)?;
     if let NextKeys::Rotated(keys) = &next.keys
-        && let Err(error) = open.announce(keys, root.commit, &written.root_value)
+        && let Err(error) = open.announce(keys, &written.root, &written.root_value)
     {
         let _ = written.engine.close();
         return Err(error);

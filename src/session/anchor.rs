@@ -2,37 +2,49 @@
 //!
 //! An engine whose log lost its end recovers to an older state and reports success. A whole folder can be replaced by
 //! an older copy. The records show neither, because the older ones authenticate too. So after each synced commit, the
-//! commit's number and the nonce and tag of its root are written beside the header, under a MAC. A store behind its
+//! commit's number and the nonce and tag of its root are sealed into a slot beside the header. A store behind its
 //! anchor was rolled back. A store ahead of its anchor lost power between the commit and the anchor's write, which is
 //! normal.
 //!
-//! The anchor in the store's own folder detects accidents only: anyone who can roll back the store can roll back this
-//! anchor with it. An application that keeps the same value elsewhere, through [`FreshnessAnchor`], detects that as
-//! well.
+//! Two slots are written in turn, each with a sequence number. Only two slots of two writes in a row show that the store
+//! is not older than its anchor. If one is missing, the newest mark may be the one that is missing, so the freshness of
+//! the store is unknown. It opens, and its slots say from then on that its freshness is unknown, until somebody accepts
+//! that on purpose.
 //!
-//! A rotation changes the MAC key. Before a header names the new keys, the mark of the new state is written under them
-//! beside the old mark, so each header that a crash can leave has a mark of its own. An external value without a mark
-//! under the store's keys is therefore refused: the store may be a copy from before a rotation, brought back by an
-//! attacker whom the rotation was meant to shut out. In the local file it counts as a missing anchor, as any damage
-//! does.
+//! The anchor in the store's own folder detects accidents, and edits of single files. Anyone who can put back the whole
+//! store can put back this anchor with it. An application that keeps the same value elsewhere, through
+//! [`FreshnessAnchor`], detects that as well.
+//!
+//! A rotation changes the anchor key. Before a header names the new keys, the mark of the new state is written under them
+//! beside the old marks, so each header that a crash can leave has marks of its own. Afterwards the old slots say, under
+//! the old keys, that the store has other keys now. So a header and records from before a rotation are refused: the
+//! rotation may have been meant to shut out the person who put them back. For the same reason an external value without
+//! a mark under the store's keys is refused.
 
 use std::error::Error;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 
+use self::block::{Block, Evidence, Pair};
+pub(crate) use self::slot::Mark;
+use self::slot::SEALED_BYTES;
+pub(super) use self::slot::{Slot, Trust};
 use super::error::StoreError;
-use inmost_format::crypto::fixed_width::FixedWidth;
+use super::handle::lock;
+use inmost_format::crypto::aead::SealError;
 use inmost_format::crypto::keys::AnchorKey;
-use inmost_format::crypto::registry::AnchorMessage;
 use inmost_format::crypto::store_id::StoreId;
 use inmost_format::header::Unlocked;
 use inmost_format::secret::Granted;
-use inmost_storage::{AnchorSlot, Storage};
+use inmost_storage::Storage;
+
+mod block;
+mod slot;
 
 /// Storage outside the store for the mark of its newest commit, kept by the application.
 ///
-/// The value need not be secret. It only has to be harder to roll back than the store: on another disk, in a keyring,
-/// on a server. One value belongs to one store.
+/// The value is sealed, so it need not be kept secret. It only has to be harder to roll back than the store: on another
+/// disk, in a keyring, on a server. One value belongs to one store.
 pub trait FreshnessAnchor: Send + Sync {
     /// Returns the value that was saved last, or `None` if none was ever saved. A value of another store, or under
     /// other keys, keeps the store from opening ([`StoreError::ForeignAnchor`]).
@@ -42,7 +54,7 @@ pub trait FreshnessAnchor: Send + Sync {
     /// reports it.
     fn load(&self) -> Result<Option<Vec<u8>>, Box<dyn Error + Send + Sync>>;
 
-    /// Replaces the saved value. It has 88 bytes, or 176 during a rotation of the keys.
+    /// Replaces the saved value. It has 120 bytes, or 240 during a rotation of the keys.
     ///
     /// This is called after every durable commit, by one thread at a time, while the session's locks are held. Calling
     /// the session from here would deadlock.
@@ -52,14 +64,19 @@ pub trait FreshnessAnchor: Send + Sync {
     fn save(&self, value: &[u8]) -> Result<(), Box<dyn Error + Send + Sync>>;
 }
 
-/// Whether the freshness of a store is known.
+/// Whether the freshness of a store is known: whether it would be noticed if its newest changes were missing.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum AnchorStatus {
-    /// The anchor was present when the store was unlocked, and is written with every commit.
-    Active,
-    /// No readable anchor was found when the store was unlocked. It is written from now on.
+    /// The anchor was whole when the store was unlocked, and the store was not older. It is written with every commit.
+    Known,
+    /// The anchor, or a part of it, was missing or damaged when this or an earlier session began. The newest changes may
+    /// be missing, and a replaced passphrase may be valid again. This stays so until somebody looks at the store and
+    /// accepts it, with [`unlock_accepting_rollback`](super::Vault::unlock_accepting_rollback).
+    Unknown,
+    /// The anchor beside the header is whole, but the application's anchor had no value when the store was unlocked. It
+    /// is written from now on.
     WasMissing,
     /// The anchor could not be written, or the application's anchor could not be used.
     Failing,
@@ -67,88 +84,98 @@ pub enum AnchorStatus {
     None,
 }
 
-/// The anchor's record of one commit.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Mark {
-    pub(super) commit: u64,
-    generation: u64,
-    nonce: [u8; 24],
-    tag: [u8; 16],
-}
-
-impl Mark {
-    /// The number of the commit.
-    pub(crate) fn commit(&self) -> u64 {
-        self.commit
-    }
-
-    /// The mark of a commit whose root is stored as `root_value`.
-    pub(crate) fn of(commit: u64, generation: u64, root_value: &[u8]) -> Option<Self> {
-        let nonce = *root_value.get(1..)?.first_chunk::<24>()?;
-        let tag = *root_value.last_chunk::<16>()?;
-        Some(Self { commit, generation, nonce, tag })
-    }
-
-    fn slot(&self) -> AnchorSlot {
-        if self.commit.is_multiple_of(2) { AnchorSlot::Even } else { AnchorSlot::Odd }
-    }
-
-    pub(super) fn encode(&self, key: &AnchorKey, store: &StoreId) -> Vec<u8> {
-        let message = self.message();
-        [message.encode().as_slice(), &key.mac(store, &message)].concat()
-    }
-
-    pub(super) fn decode(bytes: &[u8], key: &AnchorKey, store: &StoreId) -> Option<Self> {
-        let (commit, rest) = bytes.split_first_chunk::<8>()?;
-        let (generation, rest) = rest.split_first_chunk::<8>()?;
-        let (nonce, rest) = rest.split_first_chunk::<24>()?;
-        let (tag, rest) = rest.split_first_chunk::<16>()?;
-        let mark = Self {
-            commit: u64::from_le_bytes(*commit),
-            generation: u64::from_le_bytes(*generation),
-            nonce: *nonce,
-            tag: *tag,
-        };
-        key.verify(store, &mark.message(), rest.first_chunk::<32>()?).then_some(mark)
-    }
-
-    fn message(&self) -> AnchorMessage {
-        let Self { commit, generation, nonce, tag } = *self;
-        AnchorMessage { commit, generation, nonce, tag }
-    }
-}
-
 /// Reads and writes the anchors of one unlocked store.
 pub(crate) struct Anchor {
     key: AnchorKey,
     store: StoreId,
     external: Option<Arc<dyn FreshnessAnchor>>,
+    held: Mutex<Held>,
+    /// The slots and the application's value, as they were when the store was opened.
+    opened: (Option<Evidence>, Option<Slot>),
+    /// The application's value, or the slots, are of other keys.
+    is_foreign: bool,
+    /// The application's anchor had no value.
     was_missing: bool,
-    foreign: bool,
-    /// The newest marks when the store was opened: beside the header, and in the application's anchor.
-    opened: (Option<Mark>, Option<Mark>),
     /// The application's anchor could not be read. In this session it is not written either: its value may be newer
     /// than the store, and then it is the only evidence of a rollback.
     unread: bool,
     failing: AtomicBool,
 }
 
+/// The block as it is, or is to be, beside the header.
+#[derive(Clone)]
+struct Held {
+    block: Block,
+    /// The pair in use.
+    pair: Pair,
+    /// Of the next write.
+    sequence: u64,
+    /// Whether the pair in use holds the marks of two writes in a row, in the present trust.
+    is_paired: bool,
+    is_known: bool,
+}
+
 impl Anchor {
+    /// The anchor of a new store, whose freshness is known.
     pub(crate) fn new(keys: &Unlocked, external: Option<Arc<dyn FreshnessAnchor>>) -> Self {
-        let (key, store) = (keys.anchor_key(), keys.header().store());
-        let failing = AtomicBool::new(false);
-        let (was_missing, foreign, unread) = (false, false, false);
-        let opened = (None, None);
-        Self { key, store, external, was_missing, foreign, opened, unread, failing }
+        let held = Held {
+            block: Block::empty(),
+            pair: Pair::First,
+            sequence: 0,
+            is_paired: false,
+            is_known: true,
+        };
+        Self {
+            key: keys.anchor_key(),
+            store: keys.header().store(),
+            external,
+            held: Mutex::new(held),
+            opened: (None, None),
+            is_foreign: false,
+            was_missing: false,
+            unread: false,
+            failing: AtomicBool::new(false),
+        }
     }
 
-    /// The anchor of the same store under its next keys.
-    pub(super) fn succeeded_by(&self, keys: &Unlocked) -> Self {
+    /// The anchor of a copy of the store in another place, whose freshness is as well known as that of this store.
+    pub(crate) fn of_copy(&self, keys: &Unlocked) -> Self {
+        let copy = Self::new(keys, None);
+        lock(&copy.held).is_known = lock(&self.held).is_known;
+        copy
+    }
+
+    /// The anchor of the same store under its next keys. It uses the other pair of slots.
+    fn succeeded_by(&self, keys: &Unlocked) -> Self {
+        let mut held = lock(&self.held).clone();
+        held.pair = held.pair.other();
+        held.is_paired = false;
         let Self { was_missing, unread, .. } = *self;
-        Self { was_missing, unread, ..Self::new(keys, self.external.clone()) }
+        let held = Mutex::new(held);
+        Self { held, was_missing, unread, ..Self::new(keys, self.external.clone()) }
     }
 
-    /// Writes the mark of a future state under other keys, and keeps the mark of the present state beside it.
+    /// As `succeeded_by`, when the next keys are in use. The next write says under the present keys, whose last mark is
+    /// `last`, that they are retired.
+    pub(super) fn retired_for(&self, keys: &Unlocked, last: Option<&Mark>) -> Self {
+        let next = self.succeeded_by(keys);
+        if let Some(last) = last {
+            let retired = |block: &mut Block, pair, sequence| {
+                let (trust, mark) = (Trust::Retired, *last);
+                let slot = Slot { sequence, trust, is_announced: false, mark };
+                block.put(pair, &slot, &self.key, self.store)
+            };
+            let mut held = lock(&next.held);
+            let (pair, sequence) = (held.pair.other(), held.sequence);
+            let both = [sequence, sequence.saturating_add(1)];
+            if both.into_iter().try_for_each(|it| retired(&mut held.block, pair, it)).is_err() {
+                held.block.erase(pair);
+            }
+        }
+        next
+    }
+
+    /// Writes the mark of a future state under other keys, and keeps the marks of the present state beside it.
     ///
     /// # Errors
     /// [`StoreError::AnchorUnavailable`] if the application's anchor cannot be read or written. Its value would then be
@@ -157,124 +184,201 @@ impl Anchor {
         &self,
         storage: &dyn Storage,
         now: &Mark,
-        next: &Self,
+        keys: &Unlocked,
         then: &Mark,
     ) -> Result<(), StoreError> {
-        let announced = next.encode(then);
-        // Commit numbers rise by one, so this is not the slot of the present mark.
-        let local = storage.write_anchor(then.slot(), &announced).is_ok();
-        let both = [self.encode(now), announced].concat();
-        let external = self.external.as_ref().is_none_or(|external| external.save(&both).is_ok());
+        let next = self.succeeded_by(keys);
+        let announced = {
+            let mut held = lock(&next.held);
+            let sealed = next.put(&mut held, then, true);
+            sealed.and_then(|()| Ok((held.block.clone(), next.seal_external(&held, then)?)))
+        };
+        let Ok((block, value)) = announced else { return Err(StoreError::RandomnessFailed) };
+        let mut held = lock(&self.held);
+        held.block = block;
+        let local = storage.write_anchor(held.block.bytes()).is_ok();
+        let external = self.external.as_ref().is_none_or(|external| {
+            let present = self.seal_external(&held, now);
+            present.is_ok_and(|present| external.save(&[present, value].concat()).is_ok())
+        });
         self.failing.store(!(local && external), Ordering::Relaxed);
         if external && !self.unread { Ok(()) } else { Err(StoreError::AnchorUnavailable) }
     }
 
-    /// Whether the application's value, or the one beside the header, was written under other keys.
-    pub(crate) fn is_foreign(&self) -> bool {
-        self.foreign
+    /// Reads the slots beside the header. What cannot be read counts as missing, so that damage to the anchor cannot
+    /// make a store unusable.
+    pub(crate) fn load(&mut self, storage: &dyn Storage) {
+        let stored = storage.read_anchor().unwrap_or_default().unwrap_or_default();
+        let block = Block::of(&stored);
+        let found = block.open(&self.key, self.store);
+        let mut held = lock(&self.held);
+        held.block = block;
+        if let Some((pair, newest)) = found.newest() {
+            held.pair = *pair;
+            held.sequence = newest.sequence.saturating_add(1);
+        }
+        held.is_paired = found.are_neighbours();
+        held.is_known = found.is_known();
+        if found.is_announced() {
+            // The slots of the old keys still open to whoever has those, and say that nothing has changed.
+            let old = held.pair.other();
+            held.block.erase(old);
+            held.is_paired = false;
+        }
+        self.is_foreign = found.is_retired();
+        drop(held);
+        self.opened.0 = Some(found);
     }
 
-    /// The newest commit in any anchor. An unreadable anchor counts as missing, so that damage to it cannot make a
-    /// store unusable.
-    pub(crate) fn newest(&mut self, storage: &dyn Storage, generation: u64) -> Option<Mark> {
-        let local = storage.read_anchor().unwrap_or_default();
-        let newest = self.newest_of(local.iter().map(Vec::as_slice));
-        self.was_missing = newest.is_none();
-        // The generation in a mark can be read without the key. If that generation may have come after this one, the
-        // header and the records were restored from before a rotation. Any other number is damage.
-        self.foreign = newest.is_none()
-            && local.iter().any(|slot| {
-                let named = slot.get(8..).and_then(|rest| rest.first_chunk::<8>());
-                let after = generation.saturating_add(1)..=generation.saturating_add(ROTATIONS);
-                named.is_some_and(|named| after.contains(&u64::from_le_bytes(*named)))
-            });
-        // An interrupted rotation leaves two marks, the second one under other keys.
-        let mut is_alone = false;
-        let external = self.external.clone().and_then(|external| match external.load() {
+    /// Reads the application's anchor.
+    pub(crate) fn load_external(&mut self) {
+        let Some(external) = self.external.clone() else { return };
+        match external.load() {
             Ok(Some(value)) => {
-                is_alone = value.len() == MARK_BYTES;
-                let mark = self.newest_of(value.chunks(MARK_BYTES));
-                self.foreign |= mark.is_none();
-                mark
+                // An interrupted rotation leaves two marks, the second one under other keys.
+                let open = |sealed| Slot::open(sealed, &self.key, self.store, EXTERNAL_INDEX);
+                let slots = value.chunks(SEALED_BYTES).filter_map(open);
+                let newest = slots.max_by_key(|slot| slot.mark.commit);
+                self.is_foreign |= newest.is_none();
+                if value.len() != SEALED_BYTES {
+                    lock(&self.held).is_paired = false;
+                }
+                self.opened.1 = newest;
             }
-            Ok(None) => {
-                self.was_missing = true;
-                None
-            }
+            Ok(None) => self.was_missing = true,
             Err(_) => {
                 self.unread = true;
                 self.external = None;
-                None
             }
-        });
-        self.opened = (newest, external.filter(|_| is_alone));
-        newest.into_iter().chain(external).max_by_key(|mark| mark.commit)
+        }
     }
 
-    /// Whether every anchor held this mark when the store was opened.
+    /// Compares the store's newest commit with every mark that was read.
+    ///
+    /// # Errors
+    /// [`StoreError::ForeignAnchor`], [`StoreError::RolledBack`].
+    pub(super) fn check(&mut self, found: &Mark) -> Result<(), StoreError> {
+        if self.is_foreign {
+            return Err(StoreError::ForeignAnchor);
+        }
+        if self.seen().any(|mark| mark.is_missing_from(found)) {
+            let expected = self.newest_commit().unwrap_or(found.commit);
+            return Err(StoreError::RolledBack { expected, found: found.commit });
+        }
+        let vouched = self.opened.1.is_some_and(|external| {
+            // After each commit the application has its mark, so nothing can be missing behind it but a commit that a
+            // crash cut off from it. A store that is ahead of it was used without it, and then it shows nothing.
+            external.trust == Trust::Known && external.mark == *found
+        });
+        let mut held = lock(&self.held);
+        if vouched && !held.is_known {
+            held.is_known = true;
+            held.is_paired = false;
+        }
+        Ok(())
+    }
+
+    /// Takes the store as it is, as somebody has decided. The next write leaves nothing of what was read before.
+    pub(super) fn accept(&mut self) {
+        let mut held = lock(&self.held);
+        held.is_known = true;
+        held.is_paired = false;
+        let other = held.pair.other();
+        held.block.erase(other);
+    }
+
+    /// Whether an anchor was written under other keys.
+    pub(crate) fn is_foreign(&self) -> bool {
+        self.is_foreign
+    }
+
+    /// The highest number of a commit in any anchor when the store was opened.
+    pub(crate) fn newest_commit(&self) -> Option<u64> {
+        self.seen().map(|mark| mark.commit).max()
+    }
+
+    /// The highest revision of a header in any anchor when the store was opened.
+    pub(crate) fn newest_revision(&self) -> Option<u64> {
+        self.seen().map(|mark| mark.revision).max()
+    }
+
+    fn seen(&self) -> impl Iterator<Item = &Mark> {
+        let (local, external) = &self.opened;
+        let local = local.iter().flat_map(Evidence::marks);
+        local.chain(external.iter().map(|slot| &slot.mark))
+    }
+
+    /// Whether every anchor held this mark when the store was opened, and nothing has to be written again.
     pub(super) fn holds(&self, mark: &Mark) -> bool {
         let (local, external) = &self.opened;
-        local.as_ref() == Some(mark) && (self.external.is_none() || external.as_ref() == Some(mark))
+        let newest = local.as_ref().and_then(Evidence::newest).map(|(_, slot)| &slot.mark);
+        let external = external.as_ref().map(|slot| &slot.mark);
+        lock(&self.held).is_paired
+            && newest == Some(mark)
+            && (self.external.is_none() || external == Some(mark))
     }
 
     /// Writes the mark of a durable commit. Only the first write of a session is synced: if power fails before a later
     /// one is stored, the store is ahead of its anchor, which is accepted.
     pub(crate) fn remember(&self, storage: &dyn Storage, mark: &Mark) {
-        let bytes = self.encode(mark);
-        let local = storage.write_anchor(mark.slot(), &bytes).is_ok();
-        let external = self.external.as_ref().is_none_or(|external| external.save(&bytes).is_ok());
+        let mut held = lock(&self.held);
+        let sealed = self.put(&mut held, mark, false);
+        let local = sealed.is_ok() && storage.write_anchor(held.block.bytes()).is_ok();
+        let external = self.external.as_ref().is_none_or(|external| {
+            let value = self.seal_external(&held, mark);
+            value.is_ok_and(|value| external.save(&value).is_ok())
+        });
         self.failing.store(!(local && external), Ordering::Relaxed);
     }
 
     /// As [`remember`](Self::remember), but writes both slots, so that no mark of an earlier root remains.
     pub(crate) fn renew(&self, storage: &dyn Storage, mark: &Mark) {
-        let bytes = self.encode(mark);
-        for slot in [AnchorSlot::Even, AnchorSlot::Odd] {
-            let _ = storage.write_anchor(slot, &bytes);
-        }
+        lock(&self.held).is_paired = false;
         self.remember(storage, mark);
     }
 
-    fn encode(&self, mark: &Mark) -> Vec<u8> {
-        mark.encode(&self.key, &self.store)
+    /// Puts a mark into the next slot of the pair in use, or into both if the pair does not hold two writes in a row.
+    fn put(&self, held: &mut Held, mark: &Mark, is_announced: bool) -> Result<(), SealError> {
+        let writes = if held.is_paired { 1 } else { 2 };
+        for _ in 0..writes {
+            let slot = Slot { is_announced, ..held.slot(mark) };
+            held.block.put(held.pair, &slot, &self.key, self.store)?;
+            held.sequence = held.sequence.saturating_add(1);
+        }
+        held.is_paired = true;
+        Ok(())
     }
 
-    fn newest_of<'v>(&self, values: impl Iterator<Item = &'v [u8]>) -> Option<Mark> {
-        values
-            .filter_map(|bytes| Mark::decode(bytes, &self.key, &self.store))
-            .max_by_key(|mark| mark.commit)
+    fn seal_external(&self, held: &Held, mark: &Mark) -> Result<[u8; SEALED_BYTES], SealError> {
+        // It accompanies the slot that was written last.
+        let sequence = held.sequence.saturating_sub(1);
+        Slot { sequence, ..held.slot(mark) }.seal(&self.key, self.store, EXTERNAL_INDEX)
     }
 
     /// The protections of its key's memory.
     pub(super) fn granted(&self) -> Granted {
-        self.key.granted()
+        self.key.aead().granted()
     }
 
     pub(super) fn status(&self) -> AnchorStatus {
-        if self.unread || self.failing.load(Ordering::Relaxed) {
+        if !lock(&self.held).is_known {
+            AnchorStatus::Unknown
+        } else if self.unread || self.failing.load(Ordering::Relaxed) {
             AnchorStatus::Failing
         } else if self.was_missing {
             AnchorStatus::WasMissing
         } else {
-            AnchorStatus::Active
+            AnchorStatus::Known
         }
     }
 }
 
-/// Checks the mark `found` of a store's newest commit against the newest mark `seen` in any anchor.
-pub(super) fn check(found: &Mark, seen: Option<&Mark>) -> Result<(), StoreError> {
-    match seen {
-        Some(seen)
-            if seen.commit > found.commit || (seen.commit == found.commit && seen != found) =>
-        {
-            Err(StoreError::RolledBack { expected: seen.commit, found: found.commit })
-        }
-        _ => Ok(()),
+impl Held {
+    fn slot(&self, mark: &Mark) -> Slot {
+        let trust = if self.is_known { Trust::Known } else { Trust::Unknown };
+        Slot { sequence: self.sequence, trust, is_announced: false, mark: *mark }
     }
 }
 
-/// The most generations by which a store can be ahead of a copy of it. Random bytes hardly ever name one of them.
-const ROTATIONS: u64 = 1 << 20;
-
-/// Commit, generation, nonce, tag, MAC.
-const MARK_BYTES: usize = 8 + 8 + 24 + 16 + 32;
+/// The index of a value that the application keeps.
+const EXTERNAL_INDEX: u8 = 4;

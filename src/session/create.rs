@@ -43,21 +43,21 @@ impl SessionOptions {
     }
 }
 
-/// Writes the first records of a store: a root, an empty tree and an empty system folder. Returns the value of the root.
+/// Writes the first records of a store: a root, an empty tree and an empty system folder. Returns the root and its value.
 pub(super) fn begin(
     engine: &dyn Engine,
     sealer: &Sealer,
     header: HeaderId,
-) -> Result<Vec<u8>, StoreError> {
+) -> Result<(Root, Vec<u8>), StoreError> {
     let child = |id| Child { id, tag: Tag::default() };
     let (tree, system) = (child(ObjectId::TREE), child(ObjectId::SYSTEM));
     let root = Root { commit: FIRST_COMMIT, header, files: 0, bytes: 0, tree, system };
-    let mut batch = open::first_batch(sealer, root)?;
+    let mut batch = open::first_batch(sealer, root.clone())?;
     engine.apply(&batch)?;
     engine.sync()?;
     // The root is the last record of every batch.
-    Ok(batch.puts.pop().map(|(_, value)| value).unwrap_or_default())
+    Ok((root, batch.puts.pop().map(|(_, value)| value).unwrap_or_default()))
 }
 
 /// The number of a store's first commit.
-pub(super) const FIRST_COMMIT: u64 = 1;
+const FIRST_COMMIT: u64 = 1;

@@ -38,10 +38,18 @@ pub enum StoreError {
     ForeignAnchor,
     /// Both copies of the header are damaged or missing.
     HeaderDamaged,
+    /// The records are older than the header: the newest commits are lost, changes of the header among them. Accepting it
+    /// makes no removed keyslot valid, because the keyslots are those of the newer header.
+    RecordsBehindHeader {
+        /// The revision of the header.
+        expected: u64,
+        /// The revision that the records name.
+        found: u64,
+    },
     /// The header was rolled back: it is neither the header that the records name, nor the next one that an interrupted
     /// change leaves. It was restored from a copy, in which a removed passphrase may still be valid.
     HeaderRolledBack {
-        /// The revision that the records name.
+        /// The revision that the records or an anchor name.
         expected: u64,
         /// The revision of the header. It can equal `expected`: an interrupted and discarded change leaves a second
         /// header of the same revision.
@@ -178,8 +186,11 @@ impl StoreError {
             Self::RandomnessFailed => {
                 "Try again; if it happens again, check the operating system's random source."
             }
+            Self::RecordsBehindHeader { .. } => {
+                "Look for a newer copy of the store. If there is none, accept the older records on purpose, with `inmost accept-rollback` or Vault::unlock_accepting_rollback; no removed passphrase becomes valid by that."
+            }
             Self::RolledBack { .. } => {
-                "Look for a newer copy of the store; a restored backup is the usual cause."
+                "Look for a newer copy of the store; a restored backup is the usual cause. If there is none, accept the older state on purpose, with `inmost accept-rollback` or Vault::unlock_accepting_rollback."
             }
             Self::SlotsFull => "Remove or replace a keyslot that is no longer needed.",
             Self::SubtreeIsFile => {
@@ -225,18 +236,18 @@ impl fmt::Display for StoreError {
                 "The store was rewritten, but its old records could not be removed: {why}"
             ),
             Self::HeaderDamaged => f.write_str("The header of the store is damaged or missing."),
-            Self::HeaderRolledBack { expected, found } if expected == found => {
-                write!(
-                    f,
-                    "The header was rolled back: the records name a different header of revision {found}."
-                )
-            }
-            Self::HeaderRolledBack { expected, found } => {
-                write!(
-                    f,
-                    "The header was rolled back: it has revision {found}, but the records name revision {expected}."
-                )
-            }
+            Self::HeaderRolledBack { expected, found } if expected == found => write!(
+                f,
+                "The header was rolled back: the records name a different header of revision {found}."
+            ),
+            Self::HeaderRolledBack { expected, found } => write!(
+                f,
+                "The header was rolled back: it has revision {found}, but the store had revision {expected} before."
+            ),
+            Self::RecordsBehindHeader { expected, found } => write!(
+                f,
+                "The records are older than the header: they name its revision {found}, but it has revision {expected}."
+            ),
             Self::InMemory => f.write_str("A store in memory has no keyslots."),
             Self::InUse(Some(pid)) => write!(f, "The store is in use by process {pid}."),
             Self::InUse(None) => f.write_str("The store is in use by another process."),

@@ -47,7 +47,7 @@ impl FreshnessAnchor for FileAnchor {
     fn save(&self, value: &[u8]) -> Result<(), Box<dyn Error + Send + Sync>> {
         // A mistyped path must not destroy the file there: only a file that could be an anchor is replaced.
         if let Some(held) = files::read_small(&self.path, MOST_BYTES)?
-            && !matches!(held.len(), 0 | 88 | 176)
+            && !matches!(held.len(), 0 | 120 | 240)
         {
             return Err("the file is not an anchor".into());
         }
@@ -72,7 +72,7 @@ mod tests {
         assert!(anchor.load().unwrap().is_none());
         // The temporary file of an interrupted save does not block the next one.
         fs::write(folder.path().join(".anchor.new"), "half").unwrap();
-        for value in [[1; 88].as_slice(), &[2; 176], &[3; 88]] {
+        for value in [[1; 120].as_slice(), &[2; 240], &[3; 120]] {
             anchor.save(value).unwrap();
             assert_eq!(anchor.load().unwrap().as_deref(), Some(value));
         }
@@ -87,10 +87,10 @@ mod tests {
         assert!(FileAnchor::new(&path).load().is_err());
         assert!(FileAnchor::new(folder.path()).load().is_err());
         assert!(FileAnchor::new(folder.path()).save(b"value").is_err());
-        assert!(FileAnchor::new(&path).save(&[1; 88]).is_err());
+        assert!(FileAnchor::new(&path).save(&[1; 120]).is_err());
         assert_eq!(fs::metadata(&path).unwrap().len(), 4_097);
         fs::write(&path, "a text that must survive").unwrap();
-        assert!(FileAnchor::new(&path).save(&[1; 88]).is_err());
+        assert!(FileAnchor::new(&path).save(&[1; 120]).is_err());
         assert_eq!(fs::read(&path).unwrap(), b"a text that must survive");
         assert!(FileAnchor::new(folder.path().join("not/there")).save(b"value").is_err());
     }

@@ -106,11 +106,13 @@ impl Open {
         root: Root,
         root_value: Vec<u8>,
     ) -> Box<dyn Engine> {
+        let last = self.mark();
         match (next.keys, &mut self.keys) {
             (NextKeys::Same(header), Some(keys)) => keys.adopt(*header),
             (NextKeys::Same(_), None) => {}
             (NextKeys::Rotated(rotated), keys) => {
-                self.anchor = self.anchor.as_ref().map(|anchor| anchor.succeeded_by(&rotated));
+                self.anchor =
+                    self.anchor.as_ref().map(|anchor| anchor.retired_for(&rotated, last.as_ref()));
                 *keys = Some(*rotated);
             }
         }
@@ -141,7 +143,7 @@ impl Open {
 
     /// The mark of the committed state.
     pub(super) fn mark(&self) -> Option<Mark> {
-        Mark::of(self.root.commit, self.keys.as_ref()?.header().generation(), &self.root_value)
+        Mark::of(&self.root, self.keys.as_ref()?.header().generation(), &self.root_value)
     }
 
     /// Writes the mark of the committed state, which must be durable, to the anchor.
@@ -171,14 +173,28 @@ impl Open {
     pub(crate) fn announce(
         &self,
         next: &Unlocked,
-        commit: u64,
+        root: &Root,
         root_value: &[u8],
     ) -> Result<(), StoreError> {
-        let mark = Mark::of(commit, next.header().generation(), root_value);
+        let mark = Mark::of(root, next.header().generation(), root_value);
         if let (Some(anchor), Some(now), Some(then)) = (&self.anchor, self.mark(), mark) {
-            anchor.announce(&*self.storage, &now, &anchor.succeeded_by(next), &then)?;
+            anchor.announce(&*self.storage, &now, next, &then)?;
         }
         Ok(())
+    }
+
+    /// Writes the anchor of a copy of the store: its generation, whose root is stored as `root_value`.
+    pub(crate) fn anchor_copy(
+        &self,
+        storage: &dyn Storage,
+        generation: u64,
+        root: &Root,
+        root_value: &[u8],
+    ) {
+        let mark = Mark::of(root, generation, root_value);
+        if let (Some(anchor), Some(keys), Some(mark)) = (&self.anchor, &self.keys, mark) {
+            anchor.of_copy(keys).remember(storage, &mark);
+        }
     }
 
     /// Switches to a header of the same keys and generation.

@@ -3,10 +3,11 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use super::anchor::{self, Anchor, FreshnessAnchor, Mark};
+use super::anchor::{Anchor, FreshnessAnchor, Mark};
 use super::clock::now;
-use super::create::{FIRST_COMMIT, begin};
+use super::create::begin;
 use super::error::StoreError;
+use super::freshness::{self, Rollback};
 use super::generation::{FIRST_GENERATION, write_headers};
 use super::handle::Session;
 use super::leftovers;
@@ -20,7 +21,7 @@ use inmost_format::crypto::passphrase::Passphrase;
 use inmost_format::crypto::store_id::StoreId;
 use inmost_format::header::{Credential, Enrolment, SlotKind};
 use inmost_format::header::{Header, HeaderError};
-use inmost_format::header::{NewHeader, Unlocked};
+use inmost_format::header::{NewHeader, SlotInfo, Unlocked};
 use inmost_format::header::{SlotLabel, unlock_first};
 use inmost_format::record::{Flaw, Kind, Sealer};
 use inmost_format::secret::Process;
@@ -110,7 +111,8 @@ impl Vault {
     ///
     /// # Errors
     /// [`StoreError::WrongPassphrase`], [`StoreError::KdfOutOfBounds`], [`StoreError::OutOfMemory`],
-    /// [`StoreError::RolledBack`], [`StoreError::HeaderRolledBack`], [`StoreError::ForeignAnchor`],
+    /// [`StoreError::RolledBack`], [`StoreError::RecordsBehindHeader`], [`StoreError::HeaderRolledBack`],
+    /// [`StoreError::ForeignAnchor`],
     /// [`StoreError::Tampered`], [`StoreError::UntrustedFile`], [`StoreError::Storage`], [`StoreError::DiskFull`],
     /// [`StoreError::Io`]; [`StoreError::Damaged`], in which case no file has changed. The vault still holds the store then, for another attempt. [`StoreError::InUse`] with this
     /// process's own id if the vault was unlocked before.
@@ -139,14 +141,34 @@ impl Vault {
         self.headers.first().map(|(_, header)| header.kinds()).unwrap_or_default()
     }
 
-    /// Unlocks a store that [`unlock`](Vault::unlock) refuses as rolled back, and continues from its older state. Use
-    /// it when a person knows the reason: a restored backup, a copy, a second device.
-    ///
-    /// The next commit gets a number above every number that was seen, so this is needed only once.
+    /// Lists the keyslots of the header that an unlock with this credential would use. Opens no record, so it works for
+    /// a store that is refused as rolled back: these keyslots are valid if that is accepted.
     ///
     /// # Errors
-    /// As [`unlock`](Vault::unlock). A header that is older than its records is refused here too, since it could bring
-    /// a removed keyslot back.
+    /// [`StoreError::WrongPassphrase`], [`StoreError::WrongKey`], [`StoreError::KdfOutOfBounds`],
+    /// [`StoreError::OutOfMemory`], [`StoreError::Tampered`], [`StoreError::InUse`] as for [`unlock`](Vault::unlock).
+    pub fn slots<'a>(
+        &self,
+        credential: impl Into<Credential<'a>>,
+    ) -> Result<Vec<SlotInfo>, StoreError> {
+        self.storage()?;
+        Ok(self.unlock_header(&credential.into())?.1.slots()?)
+    }
+
+    /// Unlocks a store that [`unlock`](Vault::unlock) refuses as rolled back, or whose freshness is
+    /// [`Unknown`](crate::AnchorStatus::Unknown), and takes its state as the newest. Use it when a person knows the
+    /// reason: a restored backup, a copy, a second device, a repaired disk.
+    ///
+    /// The anchors are written anew. After a rollback the next commit gets a number above every number that was seen. So
+    /// this is needed only once.
+    ///
+    /// # Errors
+    /// As [`unlock`](Vault::unlock). A header that is older than its records is refused here too
+    /// ([`StoreError::HeaderRolledBack`]).
+    ///
+    /// # Security
+    /// The keyslots of the accepted state are valid again, also those that were removed or replaced after it.
+    /// [`slots`](Vault::slots) lists them.
     pub fn unlock_accepting_rollback<'a>(
         &mut self,
         credential: impl Into<Credential<'a>>,
@@ -166,29 +188,16 @@ impl Vault {
         // The engine recovers its files when it opens them, so this comes after the header has authenticated.
         let engine = open_records(&*storage, &header)?;
         let mut anchor = Anchor::new(&keys, options.freshness.clone());
-        let seen = anchor.newest(&*storage, header.generation());
+        anchor.load(&*storage);
+        anchor.load_external();
         let sealer = sealer(&keys);
         let mut open = Open::new(storage, engine, sealer, Some(keys), &options.session)?;
         // A process may have died between applying its last batch and syncing it. A power cut must not take back
         // anything that is shown from here on.
         open.engine().sync()?;
 
-        let bound = open.root().header;
-        let interrupted = header.follows(&bound);
-        if header.id() != bound && !interrupted {
-            let (expected, found) = (bound.revision, header.revision());
-            return Err(StoreError::HeaderRolledBack { expected, found });
-        }
-        let fresh = if anchor.is_foreign() {
-            Err(StoreError::ForeignAnchor)
-        } else {
-            open.mark().map_or(Ok(()), |found| anchor::check(&found, seen.as_ref()))
-        };
-        let skip = match (fresh, rollback) {
-            (Ok(()), _) => None,
-            (Err(_), Rollback::Accept) => seen.map(|seen| seen.commit),
-            (Err(error), Rollback::Refuse) => return Err(error),
-        };
+        let (bound, found) = (open.root().header, open.mark());
+        let unsettled = freshness::check(&header, &bound, found.as_ref(), &mut anchor, rollback)?;
         open.keep_anchor(anchor);
         let other = copy.other();
         if !headers.iter().any(|(copy, kept)| *copy == other && kept.bytes() == header.bytes()) {
@@ -202,7 +211,7 @@ impl Vault {
         let copies: Vec<&Header> = headers.iter().map(|(_, header)| header).collect();
         leftovers::clear(open.storage(), &header, &copies)?;
         let session = Session::with(open, &options.session)?;
-        session.settle(interrupted.then(|| header.id()), skip)?;
+        session.settle(unsettled.header.then(|| header.id()), unsettled.skip)?;
         // From here on the session alone holds the store, and releases it when it is locked.
         self.storage = None;
         Ok(session)
@@ -315,7 +324,8 @@ impl VaultOptions {
         let header = keys.header();
         let engine = storage.open_generation(header.generation(), header.engine())?;
         let sealer = sealer(&keys);
-        let anchor = Anchor::new(&keys, self.freshness.clone());
+        let mut anchor = Anchor::new(&keys, self.freshness.clone());
+        anchor.load(&storage);
         let mut open = Open::new(Arc::new(storage), engine, sealer, Some(keys), &self.session)?;
         open.keep_anchor(anchor);
         open.remember();
@@ -337,10 +347,10 @@ impl VaultOptions {
         let generation = FIRST_GENERATION;
         let keys = NewHeader { store, engine, generation, enrolment }.create(&self.limits)?;
         let records: Box<dyn Engine> = storage.create_generation(generation, engine)?;
-        let root_value = begin(&*records, &sealer(&keys), keys.header().id())?;
+        let (root, root_value) = begin(&*records, &sealer(&keys), keys.header().id())?;
         records.close()?;
         // Before the store has its name, so that no crash leaves one without an anchor.
-        if let Some(mark) = Mark::of(FIRST_COMMIT, generation, &root_value) {
+        if let Some(mark) = Mark::of(&root, generation, &root_value) {
             Anchor::new(&keys, None).remember(storage, &mark);
         }
         write_headers(storage, keys.header().bytes())?;
@@ -369,13 +379,6 @@ impl VaultOptions {
         let process = Process::current();
         Ok(Vault { storage: Some(storage), headers, options: self.clone(), process })
     }
-}
-
-/// How to handle a store that is older than its anchor.
-#[derive(Clone, Copy)]
-pub(super) enum Rollback {
-    Accept,
-    Refuse,
 }
 
 /// Opens the generation that a header names. If it is missing, the store has lost its records.

@@ -328,6 +328,7 @@ class Store:
     def read(self):
         body = self.load(ROOT, bytes(16), 0, None)
         self.commit, revision, mac = body.fixed(), body.fixed(), body.take(16)
+        self.root_revision = revision
         files, size = body.fixed(), body.fixed()
         tree, tree_tag, system, system_tag = (body.take(16) for _ in range(4))
         body.end()
@@ -338,23 +339,36 @@ class Store:
         self.read_folder(system, system_tag, ["system"], system=True)
         check(self.reached == self.records.keys(), "there are records that nothing refers to")
 
-    def check_anchor(self, data):
-        check(len(data) == 8192, "the anchor is not 8,192 bytes long")
+    def freshness(self, data):
+        """Returns `known` or `unknown`. Refuses a store that is older than its anchor, or older than a rotation."""
+        check(len(data) == 4096 and not any(data[512:]), "the anchor is not 512 bytes and zeros up to 4,096")
         key = self.header.master_key(b"inmost/1 anc-key")
         address = prf(self.address_key, b"inmost/1 address", self.store, struct.pack("<B16sQ", ROOT, bytes(16), 0))
         root = self.records[address]
-        marks = []
-        for number, slot in enumerate((data[:4096], data[4096:])):
-            check(not any(slot[88:]), "the anchor's padding is not zero")
-            if prf(key, b"inmost/1 anc-mac", self.store, slot[:56]) == slot[56:88]:
-                commit, generation = struct.unpack("<QQ", slot[:16])
-                marks.append((commit, generation, slot[16:40], slot[40:56]))
-            else:
-                check(not any(slot), f"slot {number} of the anchor does not authenticate")
-        check(marks, "the anchor is empty")
-        newest = max(marks)
-        found = (self.commit, self.header.generation, root[1:25], root[-16:])
-        check(newest[0] < found[0] or newest == found, "the store is older than its anchor")
+        slots = []
+        for index in range(4):
+            aad = b"inmost/1 anchor\0" + self.store + bytes([index])
+            sealed = data[128 * index : 128 * index + 120]
+            try:
+                text = crypto_aead_xchacha20poly1305_ietf_decrypt(sealed[24:], aad, sealed[:24], key)
+            except CryptoError:
+                continue
+            place, state, announced, zeros, sequence, *mark = struct.unpack("<BBB5sQQQQ24s16s", text)
+            check(place == index and state in (1, 2, 3) and announced in (0, 1), "a slot of the anchor has an unknown value")
+            check(not any(zeros) and sequence % 2 == index % 2, "a slot of the anchor is in the wrong place")
+            check(state != 3, "the keys are from before a rotation")
+            slots.append((sequence, index // 2, state, mark))
+        found = [self.commit, self.header.generation, self.root_revision, root[1:25], root[-16:]]
+        for *_, mark in slots:
+            check(mark[0] < found[0] or mark == found, "the store is older than its anchor")
+        if len(slots) != 2:
+            return "unknown"
+        (first, pair, state, older), (second, other_pair, other_state, newer) = sorted(slots)
+        in_order = second == first + 1 and (older[0] < newer[0] or older == newer)
+        return "known" if in_order and pair == other_pair and state == other_state == 1 else "unknown"
+
+    def check_anchor(self, data):
+        check(self.freshness(data) == "known", "the freshness of the store is unknown")
 
 
 def check_name(name, system):

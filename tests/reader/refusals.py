@@ -74,7 +74,22 @@ def cases():
     free = next(at for at in range(128, 2176, 256) if HEADER[at] == 0)
     yield "another header of the same revision", {"header": signed({free + 1: b"other noise"})}
     yield "a header one ahead that follows another", {"header": one_ahead(b"another's MAC...")}
-    yield "an anchor with a flipped byte", {"anchor": flipped(ANCHOR, 20)}
+    # The sample was never rotated, so it uses the first pair.
+    slots = [ANCHOR[:128], ANCHOR[128:256]]
+    for at in (0, 20, 24, 60, 104, 119, 128, 150, 247):
+        yield f"byte {at} of the pair of slots", {"anchor": flipped(ANCHOR, at)}
+    for what, changed in (
+        ("blank slots", [bytes(128), bytes(128)]),
+        ("a blank first slot", [bytes(128), slots[1]]),
+        ("a blank second slot", [slots[0], bytes(128)]),
+        ("the first slot twice", [slots[0]] * 2),
+        ("the second slot twice", [slots[1]] * 2),
+        ("slots that changed places", slots[::-1]),
+    ):
+        yield what, {"anchor": b"".join(changed) + ANCHOR[256:]}
+    yield "slots in the place of the other pair", {"anchor": ANCHOR[256:512] + ANCHOR[:256] + ANCHOR[512:]}
+    yield "a long anchor", {"anchor": ANCHOR + b"\0"}
+    yield "an anchor with other bytes behind its slots", {"anchor": flipped(ANCHOR, 600)}
     yield "a short header", {"header": HEADER[:4095]}
     addresses = sorted(RECORDS)
     for address in chance.sample(addresses, 12):

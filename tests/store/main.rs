@@ -10,6 +10,7 @@
 
 mod check;
 mod engines;
+mod freshness;
 mod golden;
 mod linearizable;
 mod rewrite;

@@ -16,7 +16,8 @@ use crate::{display, sandbox};
 ///
 /// Walks the whole tree, compares counts and references, and looks for records that nothing refers to. No
 /// record is changed. As with every unlock, a damaged copy of the header is restored from the good copy, a missing
-/// rollback anchor is created again with a warning, and the files of an interrupted rewrite are removed.
+/// rollback anchor is created again, with a warning until `inmost accept-rollback`, and the files of an interrupted
+/// rewrite are removed.
 ///
 /// If the files of the storage engine are damaged, they are not opened. Then the check searches them for records, and changes
 /// nothing at all.

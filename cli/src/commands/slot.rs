@@ -187,7 +187,8 @@ fn instructions(heading: &str, key: &RecoveryKey) -> Wiped {
     text
 }
 
-fn line(slot: &SlotInfo) -> String {
+/// One keyslot: number, day of creation, kind, cost of one guess, and label.
+pub(super) fn line(slot: &SlotInfo) -> String {
     let star = if slot.is_current() { '*' } else { ' ' };
     let cost = slot.kdf_cost().map_or("-".to_owned(), |cost| {
         format!("{} MiB x {}", cost.memory_kib() >> 10, cost.passes())

@@ -122,12 +122,15 @@ fn engine(engine: Option<StorageEngine>) -> &'static str {
     }
 }
 
-/// Whether an older copy of the store would be detected.
+/// Whether the store is known to be the newest. One that is known to be older does not open.
 fn freshness(freshness: AnchorStatus) -> &'static str {
     match freshness {
-        AnchorStatus::Active => "known: the store is not older than its rollback anchor",
+        AnchorStatus::Known => "known: the store is not older than its rollback anchor",
+        AnchorStatus::Unknown => {
+            "unknown: the rollback anchor is damaged or incomplete; see `inmost accept-rollback`"
+        }
         AnchorStatus::WasMissing => {
-            "unknown: the rollback anchor was missing, so a new one was made"
+            "unknown this time: the anchor file had no value for this store, so it was made"
         }
         AnchorStatus::Failing => "unknown: the rollback anchor cannot be read or written",
         _ => "unknown",

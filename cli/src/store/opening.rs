@@ -231,15 +231,25 @@ impl OpenArgs {
         Ok(StoreGuard { store, secret: options.keep_secret.then_some(secret) })
     }
 
-    /// Prints a warning if the rollback anchor of a store that was just unlocked could not be compared.
+    /// Prints a warning if the rollback anchor of a store that was just unlocked does not show that the store is the
+    /// newest.
     pub(crate) fn warn_of_anchor(&self, freshness: AnchorStatus) {
         match (freshness, &self.anchor) {
             (AnchorStatus::Failing, Some(anchor)) => {
                 let anchor = anchor.display();
                 streams::warn(&format!("The anchor file {anchor} cannot be read or written."));
             }
-            (AnchorStatus::WasMissing, _) => streams::warn(
-                "The rollback anchor was missing, so a new one was made. An older copy of the store could not be detected this time.",
+            (AnchorStatus::Failing, None) => {
+                streams::warn("The rollback anchor in the folder of the store cannot be written.");
+            }
+            (AnchorStatus::WasMissing, Some(anchor)) => {
+                let anchor = anchor.display();
+                streams::warn(&format!(
+                    "The anchor file {anchor} had no value for this store, so it was made now. An older copy of the store could not be detected this time."
+                ));
+            }
+            (AnchorStatus::Unknown, _) => streams::warn(
+                "It is unknown whether this is the newest state of the store, because its rollback anchor is damaged or incomplete. Check that nothing is missing, then run `inmost accept-rollback`.",
             ),
             _ => {}
         }

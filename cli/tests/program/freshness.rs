@@ -33,6 +33,8 @@ fn a_rollback_is_detected_by_an_anchor_outside_the_store_and_can_be_accepted() {
     for cause in ["restored from a backup", "second device", "was copied"] {
         assert!(asked.out.contains(cause), "{asked:?}");
     }
+    let valid = "are valid again, also those that were replaced or removed since";
+    assert!(asked.out.contains(valid) && asked.out.contains("0* "), "{asked:?}");
     place.run(cat.iter().chain(&anchor), "").expect(16);
 
     place.run(accept.iter().chain(&anchor).chain(&["--yes"]), "").expect(0);
@@ -69,6 +71,78 @@ fn a_rollback_is_not_detected_without_an_anchor_outside_the_store() {
     place.run(WRITE, "second").expect(0);
     place.put_back("copy");
     assert_eq!(place.cat("/memories/a"), "first");
+}
+
+/// A damaged anchor shows nothing. The program says so at each unlock, until somebody accepts the store.
+#[test]
+fn a_damaged_anchor_is_a_warning_at_each_unlock_until_it_is_accepted() {
+    let place = Place::with_files(&[("/memories/a", "kept")]);
+    place.run(["slot", "add", "--recovery", "--label", "paper in the safe"], "").expect(0);
+    place.lock();
+    let status = |place: &Place| place.run(["status"], "").out;
+    assert!(status(&place).contains("freshness   known: "));
+    let anchor = place.store().join("anchor");
+    let mut bytes = fs::read(&anchor).unwrap();
+    // Both slots of the pair.
+    for at in [60, 188] {
+        bytes[at] ^= 1;
+    }
+    fs::write(&anchor, bytes).unwrap();
+    for _ in 0..2 {
+        let ended = place.run(["cat", "/memories/a"], "");
+        assert_eq!((ended.code, ended.out.as_str()), (Some(0), "kept"));
+        let warning = ended.err.lines().next().unwrap();
+        assert!(warning.starts_with("inmost: warning: It is unknown whether"), "{ended:?}");
+        assert!(warning.contains("inmost accept-rollback"), "{ended:?}");
+        assert_eq!(place.run(WRITE, "kept").code, Some(0));
+        assert!(status(&place).contains("freshness   unknown: "));
+    }
+    let unlocked = place.run(["unlock"], "");
+    assert!(unlocked.err.starts_with("inmost: warning: It is unknown whether"), "{unlocked:?}");
+    assert!(status(&place).contains("freshness   unknown: "), "through the key agent");
+    place.lock();
+    let asked = place.run(["accept-rollback"], "yes\n").expect_failure(2, "needs a confirmation");
+    assert!(asked.out.contains("damaged or incomplete"), "{asked:?}");
+    for keyslot in ["passphrase", "recovery key", "paper in the safe"] {
+        assert!(asked.out.contains(keyslot), "{asked:?}");
+    }
+    assert!(asked.out.contains("Everyone with one of these keyslots"), "{asked:?}");
+    assert!(status(&place).contains("freshness   unknown: "));
+    place.run(["accept-rollback", "--yes"], "").expect(0);
+    assert!(status(&place).contains("freshness   known: "));
+    let ended = place.run(["cat", "/memories/a"], "");
+    assert_eq!((ended.out.as_str(), ended.err.as_str()), ("kept", ""));
+    let again = place.run(["accept-rollback"], "").expect(0).out;
+    assert!(again.contains("not older than its rollback anchor"), "{again}");
+}
+
+/// The records of an older copy under the newest header, after two changes of keyslots.
+#[test]
+fn records_behind_their_header_are_refused_and_can_be_accepted() {
+    let place = Place::with_files(&[("/memories/a", "first")]);
+    place.lock();
+    place.copy_store("copy");
+    for label in ["one", "two"] {
+        place.run(["slot", "add", "--recovery", "--label", label], "").expect(0);
+    }
+    place.lock();
+    let headers = ["header.a", "header.b", "anchor"];
+    let newest = headers.map(|name| fs::read(place.store().join(name)).unwrap());
+    place.put_back("copy");
+    for (name, bytes) in headers.iter().zip(newest) {
+        fs::write(place.store().join(name), bytes).unwrap();
+    }
+    let refused = place.run(["cat", "/memories/a"], "");
+    let refused = refused.expect_failure(16, "The records are older than the header");
+    assert!(refused.err.contains("inmost accept-rollback"), "{refused:?}");
+    let accepted = place.run(["accept-rollback", "--yes"], "").expect(0);
+    assert!(accepted.out.contains("none that was removed before it becomes valid"), "{accepted:?}");
+    assert!(
+        accepted.out.contains("two"),
+        "the keyslots are those of the newer header: {accepted:?}"
+    );
+    let ended = place.run(["cat", "/memories/a"], "");
+    assert_eq!((ended.out.as_str(), ended.err.as_str()), ("first", ""));
 }
 
 #[test]

@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use inmost_storage::{
-    Address, AnchorSlot, BareFiles, Batch, Engine, EngineKind, HeaderCopy, Rewriting, SetAside,
-    Storage, StorageError,
+    Address, BareFiles, Batch, Engine, EngineKind, HeaderCopy, Rewriting, SetAside, Storage,
+    StorageError,
 };
 
 /// A fault that is injected once, at one operation.
@@ -155,13 +155,13 @@ impl<S: Storage> Storage for FaultyStorage<S> {
         self.faults.run(|| self.inner.write_header(copy, bytes))
     }
 
-    fn read_anchor(&self) -> Result<Vec<Vec<u8>>, StorageError> {
+    fn read_anchor(&self) -> Result<Option<Vec<u8>>, StorageError> {
         self.faults.check_alive()?;
         self.inner.read_anchor()
     }
 
-    fn write_anchor(&self, slot: AnchorSlot, bytes: &[u8]) -> Result<(), StorageError> {
-        self.faults.run(|| self.inner.write_anchor(slot, bytes))
+    fn write_anchor(&self, bytes: &[u8]) -> Result<(), StorageError> {
+        self.faults.run(|| self.inner.write_anchor(bytes))
     }
 
     fn generations(&self) -> Result<Vec<u64>, StorageError> {

@@ -48,8 +48,7 @@ use self::lock::Lock;
 use crate::redb::RedbEngine;
 use crate::sled::SledEngine;
 use inmost_storage::{
-    AnchorSlot, BareFiles, Engine, EngineKind, HeaderCopy, Rewriting, SetAside, Storage,
-    StorageError, limits,
+    BareFiles, Engine, EngineKind, HeaderCopy, Rewriting, SetAside, Storage, StorageError, limits,
 };
 
 use crate::expected::Expected;
@@ -189,12 +188,12 @@ impl Storage for LocalStorage {
         }
     }
 
-    fn read_anchor(&self) -> Result<Vec<Vec<u8>>, StorageError> {
+    fn read_anchor(&self) -> Result<Option<Vec<u8>>, StorageError> {
         AnchorFile::read(&self.folder)
     }
 
-    fn write_anchor(&self, slot: AnchorSlot, bytes: &[u8]) -> Result<(), StorageError> {
-        self.anchor.write(&self.folder, slot, bytes)
+    fn write_anchor(&self, bytes: &[u8]) -> Result<(), StorageError> {
+        self.anchor.write(&self.folder, bytes)
     }
 
     fn generations(&self) -> Result<Vec<u64>, StorageError> {

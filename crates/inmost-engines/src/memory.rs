@@ -14,8 +14,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use self::bare::BareValues;
 use inmost_storage::limits;
 use inmost_storage::{
-    Address, AnchorSlot, BareFiles, Batch, Engine, EngineKind, HeaderCopy, Rewriting, SetAside,
-    Storage, StorageError,
+    Address, BareFiles, Batch, Engine, EngineKind, HeaderCopy, Rewriting, SetAside, Storage,
+    StorageError,
 };
 
 /// A place in memory. Clones are handles of the same place and do not lock each other out. A generation still
@@ -27,8 +27,7 @@ pub struct MemoryStorage(Arc<Mutex<Place>>);
 struct Place {
     header_a: Option<Vec<u8>>,
     header_b: Option<Vec<u8>>,
-    anchor_even: Option<Vec<u8>>,
-    anchor_odd: Option<Vec<u8>>,
+    anchor: Option<Vec<u8>>,
     generations: BTreeMap<u64, Arc<Mutex<Generation>>>,
     rewriting: Option<Rewriting>,
     set_aside: BTreeMap<u64, SetAsideGeneration>,
@@ -102,8 +101,7 @@ impl MemoryStorage {
         let copy = Place {
             header_a: place.header_a.clone(),
             header_b: place.header_b.clone(),
-            anchor_even: place.anchor_even.clone(),
-            anchor_odd: place.anchor_odd.clone(),
+            anchor: place.anchor.clone(),
             generations: generations.collect(),
             rewriting: place.rewriting.clone(),
             // Nothing writes to these any more.
@@ -170,18 +168,12 @@ impl Storage for MemoryStorage {
         Ok(())
     }
 
-    fn read_anchor(&self) -> Result<Vec<Vec<u8>>, StorageError> {
-        let place = self.place();
-        Ok([&place.anchor_even, &place.anchor_odd].into_iter().flatten().cloned().collect())
+    fn read_anchor(&self) -> Result<Option<Vec<u8>>, StorageError> {
+        Ok(self.place().anchor.clone())
     }
 
-    fn write_anchor(&self, slot: AnchorSlot, bytes: &[u8]) -> Result<(), StorageError> {
-        let mut place = self.place();
-        let held = match slot {
-            AnchorSlot::Even => &mut place.anchor_even,
-            AnchorSlot::Odd => &mut place.anchor_odd,
-        };
-        *held = Some(bytes.to_vec());
+    fn write_anchor(&self, bytes: &[u8]) -> Result<(), StorageError> {
+        self.place().anchor = Some(bytes.to_vec());
         Ok(())
     }
 

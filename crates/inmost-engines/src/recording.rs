@@ -4,8 +4,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::memory::MemoryStorage;
 use inmost_storage::{
-    Address, AnchorSlot, BareFiles, Batch, Engine, EngineKind, HeaderCopy, Rewriting, SetAside,
-    Storage, StorageError,
+    Address, BareFiles, Batch, Engine, EngineKind, HeaderCopy, Rewriting, SetAside, Storage,
+    StorageError,
 };
 
 /// A storage in memory that records its input. Its clones share the record.
@@ -40,13 +40,13 @@ impl Storage for RecordingStorage {
         self.place.write_header(copy, bytes)
     }
 
-    fn read_anchor(&self) -> Result<Vec<Vec<u8>>, StorageError> {
+    fn read_anchor(&self) -> Result<Option<Vec<u8>>, StorageError> {
         self.place.read_anchor()
     }
 
-    fn write_anchor(&self, slot: AnchorSlot, bytes: &[u8]) -> Result<(), StorageError> {
+    fn write_anchor(&self, bytes: &[u8]) -> Result<(), StorageError> {
         self.take(bytes);
-        self.place.write_anchor(slot, bytes)
+        self.place.write_anchor(bytes)
     }
 
     fn generations(&self) -> Result<Vec<u64>, StorageError> {

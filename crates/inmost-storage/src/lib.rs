@@ -131,15 +131,6 @@ impl HeaderCopy {
     }
 }
 
-/// The two slots of the anchor. They are written in turn, so a torn write damages only one of them.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum AnchorSlot {
-    /// The slot for commits with an even number.
-    Even,
-    /// The slot for commits with an odd number.
-    Odd,
-}
-
 /// The place of one store. A value of this type holds the store's lock.
 pub trait Storage: Send + Sync {
     /// Returns the bytes of a header copy, or `None` if it does not exist. Reads at most 64 KiB.
@@ -148,11 +139,12 @@ pub trait Storage: Send + Sync {
     /// Replaces a header copy atomically and durably. The old bytes are overwritten, best effort.
     fn write_header(&self, copy: HeaderCopy, bytes: &[u8]) -> Result<(), StorageError>;
 
-    /// Returns the contents of the anchor slots that exist, at most 4 KiB each.
-    fn read_anchor(&self) -> Result<Vec<Vec<u8>>, StorageError>;
+    /// Returns the anchor, or `None` if it does not exist. Reads at most 512 bytes.
+    fn read_anchor(&self) -> Result<Option<Vec<u8>>, StorageError>;
 
-    /// Writes one slot of the anchor, at most 4 KiB. Only the first write of a session is synced.
-    fn write_anchor(&self, slot: AnchorSlot, bytes: &[u8]) -> Result<(), StorageError>;
+    /// Writes the anchor, 512 bytes. After a crash it is there as a whole or not at all. Only the first write of a
+    /// session is synced.
+    fn write_anchor(&self, bytes: &[u8]) -> Result<(), StorageError>;
 
     /// Returns the numbers of the existing generations, ascending.
     fn generations(&self) -> Result<Vec<u64>, StorageError>;

@@ -8,6 +8,11 @@ use inmost_format::record::node::Name;
 #[non_exhaustive]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct RecoveryReport {
+    /// The number of the newest commit that was found; 0 if no root record was.
+    pub commit: u64,
+    /// The number of the newest commit in the anchors, or 0. If it is above `commit`, the commits in between are lost. A
+    /// salvage does not read the anchors.
+    pub seen_commit: u64,
     /// Files recovered, of whatever version and place.
     pub files: u64,
     /// Bytes of their text.
@@ -23,10 +28,13 @@ pub struct RecoveryReport {
 }
 
 impl RecoveryReport {
-    /// Whether every file is at its place in its newest version.
+    /// Whether every file is at its place in its newest version, as far as can be told.
     #[must_use]
     pub fn is_complete(&self) -> bool {
-        self.older.is_empty() && self.found.is_empty() && self.lost.is_empty()
+        self.older.is_empty()
+            && self.found.is_empty()
+            && self.lost.is_empty()
+            && self.seen_commit <= self.commit
     }
 
     pub(super) fn add_older(&mut self, names: &[Name], what: &'static str, how: &'static str) {

@@ -44,10 +44,14 @@ fn every_error_has_one_sentence_of_message_and_one_of_advice() {
         ];
         E::HeaderRolledBack { .. } => [
             E::HeaderRolledBack { expected: 9, found: 7 },
-            "The header was rolled back: it has revision 7, but the records name revision 9."
+            "The header was rolled back: it has revision 7, but the store had revision 9 before."
         ], [
             E::HeaderRolledBack { expected: 7, found: 7 },
             "The header was rolled back: the records name a different header of revision 7."
+        ];
+        E::RecordsBehindHeader { .. } => [
+            E::RecordsBehindHeader { expected: 9, found: 7 },
+            "The records are older than the header: they name its revision 7, but it has revision 9."
         ];
         E::InMemory => [E::InMemory, "A store in memory has no keyslots."];
         E::AnchorUnavailable => [

@@ -18,7 +18,7 @@ use inmost_format::crypto::keys::{Keyfile, RawKey, RecoveryKey};
 use inmost_format::crypto::passphrase::Passphrase;
 use inmost_format::header::HEADER_BYTES;
 use inmost_format::header::fixtures::{Secrets, TINY, with_checksum};
-use inmost_storage::{Address, AnchorSlot, EngineKind, HeaderCopy, Storage};
+use inmost_storage::{Address, EngineKind, HeaderCopy, Storage};
 
 mod anchors;
 mod cost;

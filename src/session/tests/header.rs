@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::store::{TestStore, options, passphrase};
-use crate::session::{Session, StoreError};
+use crate::session::{AnchorStatus, Session, StoreError};
 use inmost_engines::memory::MemoryStorage;
 use inmost_format::crypto::passphrase::Passphrase;
 use inmost_format::header::HEADER_BYTES;
@@ -62,6 +62,11 @@ fn check_opens(store: &TestStore, context: &str) {
     session.files().write("/memories/b", "more").unwrap();
     drop(session);
     assert_eq!(store.header(HeaderCopy::A), store.header(HeaderCopy::B), "{context}");
+}
+
+fn accept(store: &TestStore) -> Result<Session, StoreError> {
+    let mut vault = options().open_storage(Arc::new(store.memory.clone())).unwrap();
+    vault.unlock_accepting_rollback(&passphrase())
 }
 
 fn refusal(store: &TestStore) -> String {
@@ -163,7 +168,7 @@ fn an_older_revision_in_one_copy_is_renewed_and_in_both_is_a_rollback() {
 }
 
 #[test]
-fn a_header_one_ahead_is_settled_and_two_ahead_is_a_rollback() {
+fn a_header_one_ahead_is_settled_and_two_ahead_can_be_accepted() {
     let store = filled();
     let first = store.header(HeaderCopy::A);
     let second = *store.next_header().bytes();
@@ -180,9 +185,67 @@ fn a_header_one_ahead_is_settled_and_two_ahead_is_a_rollback() {
     put(&store, [&second; 2]);
     let third = *store.next_header().bytes();
     for b in [&first, &second, &third] {
+        let store = store.duplicate();
         put(&store, [&third, b]);
-        assert_eq!(refusal(&store), "Some(HeaderRolledBack { expected: 1, found: 3 })");
+        assert_eq!(refusal(&store), "Some(RecordsBehindHeader { expected: 3, found: 1 })");
+        assert_eq!(store.header(HeaderCopy::B), *b, "nothing was repaired");
+        drop(accept(&store).unwrap());
+        check_opens(&store, "accepted once");
+        assert_eq!([store.header(HeaderCopy::A), store.header(HeaderCopy::B)], [third; 2]);
+        assert_eq!(store.root().header, store.keys().header().id(), "it was adopted");
+        put(&store, [&second; 2]);
+        assert_eq!(refusal(&store), "Some(HeaderRolledBack { expected: 3, found: 2 })");
     }
+}
+
+/// The records lost their newest commits, two changes of the header among them.
+#[test]
+fn records_behind_their_header_are_accepted_on_purpose_and_an_older_header_never() {
+    let store = filled();
+    let session = store.unlock().unwrap();
+    let (before, first) = (store.values(), store.header(HeaderCopy::A));
+    let mut headers = vec![first];
+    for _ in 0..3 {
+        store.change_header(&session).unwrap();
+        headers.push(store.header(HeaderCopy::A));
+    }
+    let commit = session.status().unwrap().commit;
+    drop(session);
+    store.tamper(|records| *records = before);
+
+    // The anchor has seen the newest header. One that is older, but newer than the records, could hold a slot that was
+    // removed since.
+    let older = store.duplicate();
+    put(&older, [&headers[2]; 2]);
+    assert_eq!(refusal(&older), "Some(HeaderRolledBack { expected: 4, found: 3 })");
+    let refused = accept(&older).err().unwrap();
+    assert!(matches!(refused, StoreError::HeaderRolledBack { expected: 4, found: 3 }), "{refused}");
+
+    assert_eq!(refusal(&store), "Some(RecordsBehindHeader { expected: 4, found: 1 })");
+    let session = accept(&store).unwrap();
+    let status = session.status().unwrap();
+    assert!(status.commit > commit, "above all that was seen");
+    assert_eq!(status.anchor, AnchorStatus::Known);
+    drop(session);
+    check_opens(&store, "accepted once");
+    assert_eq!(store.root().header.revision, 4);
+}
+
+/// Two headers were made from the same one. One is not the successor of the other, whatever its revision.
+#[test]
+fn a_header_of_another_history_is_not_accepted() {
+    let store = filled();
+    let other = store.duplicate();
+    let session = other.unlock().unwrap();
+    other.change_header(&session).unwrap();
+    other.change_header(&session).unwrap();
+    drop(session);
+    let session = store.unlock().unwrap();
+    store.change_header(&session).unwrap();
+    drop(session);
+    put(&store, [&other.header(HeaderCopy::A); 2]);
+    let refused = accept(&store).err().unwrap();
+    assert!(matches!(refused, StoreError::HeaderRolledBack { .. }), "{refused}");
 }
 
 #[test]

@@ -6,8 +6,8 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use inmost_engines::memory::MemoryStorage;
 use inmost_storage::{
-    Address, AnchorSlot, BareFiles, Batch, Engine, EngineKind, HeaderCopy, Rewriting, SetAside,
-    Storage, StorageError,
+    Address, BareFiles, Batch, Engine, EngineKind, HeaderCopy, Rewriting, SetAside, Storage,
+    StorageError,
 };
 
 /// The operations that the engine of a [`WatchedStorage`] has received.
@@ -154,12 +154,12 @@ impl Storage for WatchedStorage {
         self.inner.write_header(copy, bytes)
     }
 
-    fn read_anchor(&self) -> Result<Vec<Vec<u8>>, StorageError> {
+    fn read_anchor(&self) -> Result<Option<Vec<u8>>, StorageError> {
         self.inner.read_anchor()
     }
 
-    fn write_anchor(&self, slot: AnchorSlot, bytes: &[u8]) -> Result<(), StorageError> {
-        self.inner.write_anchor(slot, bytes)
+    fn write_anchor(&self, bytes: &[u8]) -> Result<(), StorageError> {
+        self.inner.write_anchor(bytes)
     }
 
     fn generations(&self) -> Result<Vec<u64>, StorageError> {

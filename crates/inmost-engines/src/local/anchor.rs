@@ -1,11 +1,11 @@
-//! The file `anchor`: two slots in separate blocks, so a torn write damages only one of them.
+//! The file `anchor`: one block, which a disk writes as a whole.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
-use inmost_storage::{AnchorSlot, StorageError};
+use inmost_storage::StorageError;
 
 use crate::files;
 
@@ -14,40 +14,32 @@ use crate::files;
 pub(super) struct AnchorFile(Mutex<Option<File>>);
 
 impl AnchorFile {
-    /// Returns the contents of the slots, or nothing if the file does not exist.
-    pub(super) fn read(folder: &Path) -> Result<Vec<Vec<u8>>, StorageError> {
+    /// Returns the block, or as much of it as there is; `None` if the file does not exist.
+    pub(super) fn read(folder: &Path) -> Result<Option<Vec<u8>>, StorageError> {
         let file = match files::open(&folder.join(NAME)) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             file => file?,
         };
         let mut bytes = Vec::new();
-        file.take(2 * SLOT).read_to_end(&mut bytes)?;
-        let slot = usize::try_from(SLOT).unwrap_or(usize::MAX);
-        Ok(bytes.chunks(slot).map(<[u8]>::to_vec).collect())
+        file.take(BLOCK).read_to_end(&mut bytes)?;
+        Ok(Some(bytes))
     }
 
-    /// Writes a slot. Only the first write of a session, and the first after a failed one, is synced.
+    /// Writes the block. Only the first write of a session, and the first after a failed one, is synced.
     ///
-    /// Without that sync, a power cut within the roughly 30 seconds that a system may delay a write would
-    /// leave a new store without an anchor.
-    pub(super) fn write(
-        &self,
-        folder: &Path,
-        slot: AnchorSlot,
-        bytes: &[u8],
-    ) -> Result<(), StorageError> {
+    /// The block is the first sector of the file, so a power cut leaves it as some write made it. Without the one sync,
+    /// a power cut within the roughly 30 seconds that a system may delay a write would leave the block of an earlier
+    /// session.
+    pub(super) fn write(&self, folder: &Path, bytes: &[u8]) -> Result<(), StorageError> {
         let mut held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let is_first = held.is_none();
         let file = match &mut *held {
             Some(file) => file,
             empty => empty.insert(open(folder)?),
         };
-        let at = match slot {
-            AnchorSlot::Even => 0,
-            AnchorSlot::Odd => SLOT,
-        };
         let written = (|| {
-            file.seek(SeekFrom::Start(at))?;
+            file.seek(SeekFrom::Start(0))?;
+            // One call within one page of the system's cache: a killed process leaves all of it or nothing.
             file.write_all(bytes)?;
             if is_first { file.sync_data() } else { Ok(()) }
         })();
@@ -65,7 +57,7 @@ fn open(folder: &Path) -> io::Result<File> {
     match files::open_to_write(&path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             let mut file = files::create_private_file(&path)?;
-            io::copy(&mut io::repeat(0).take(2 * SLOT), &mut file)?;
+            io::copy(&mut io::repeat(0).take(FILE), &mut file)?;
             file.sync_all()?;
             files::sync_folder(folder)?;
             Ok(file)
@@ -75,5 +67,7 @@ fn open(folder: &Path) -> io::Result<File> {
 }
 
 pub(super) const NAME: &str = "anchor";
-/// The distance between the slots, in bytes.
-const SLOT: u64 = 4_096;
+/// One sector.
+const BLOCK: u64 = 512;
+/// One block of the file system.
+const FILE: u64 = 4_096;

@@ -189,7 +189,7 @@ fn a_link_in_place_of_a_file_is_not_followed() {
     }
     storage.write_header(HeaderCopy::B, b"header c").unwrap();
     assert!(matches!(storage.read_anchor(), Err(StorageError::UntrustedFile(_))));
-    let written = storage.write_anchor(AnchorSlot::Even, b"anchor");
+    let written = storage.write_anchor(b"anchor");
     assert!(matches!(written, Err(StorageError::UntrustedFile(_))));
 
     drop(storage);

@@ -12,6 +12,7 @@
 //! credential gives are in [`slot_keys`](super::slot_keys), those of the master key in
 //! [`master_key`](super::master_key), those of a data key in [`record_keys`](super::record_keys).
 
+pub use crate::crypto::master_key::AnchorKey;
 use crate::crypto::prf::PrfKey;
 use crate::crypto::registry::{Role, role};
 use crate::secret::{Granted, SecretBytes};
@@ -77,8 +78,6 @@ prf_keys! {
     pub DataKey(32): RecordKey, AddressKey;
     /// Authenticates whole headers.
     pub HeaderMacKey(32): HeaderMac;
-    /// Authenticates the anchor.
-    pub AnchorKey(32): AnchorMac;
     /// Turns names of records into addresses.
     pub(super) AddressKey(32): Address;
 }
@@ -162,7 +161,6 @@ mod tests {
             MasterKey,
             DataKey,
             HeaderMacKey,
-            AnchorKey,
             AddressKey,
         );
     }

@@ -2,9 +2,9 @@
 
 use crate::crypto::aead::{AeadKey, NotAuthentic, SealError, SealedKey};
 use crate::crypto::fixed_width::Empty;
-use crate::crypto::keys::{AnchorKey, DataKey, HeaderMacKey, MasterKey};
+use crate::crypto::keys::{DataKey, HeaderMacKey, MasterKey};
 use crate::crypto::prf;
-use crate::crypto::registry::{AnchorMessage, DataKeyAad, HeaderMessage, LabelAad, role};
+use crate::crypto::registry::{AnchorAad, DataKeyAad, HeaderMessage, LabelAad, role};
 use crate::crypto::rng::{self, RandomnessFailed};
 use crate::crypto::store_id::StoreId;
 
@@ -29,9 +29,9 @@ impl MasterKey {
         LabelKey(AeadKey::new(prf::derive::<role::LabelKey>(self, store, &Empty)))
     }
 
-    /// The key that authenticates anchors.
+    /// The key that seals anchors.
     pub fn anchor_key(&self, store: &StoreId) -> AnchorKey {
-        AnchorKey(prf::derive::<role::AnchorKey>(self, store, &Empty))
+        AnchorKey(AeadKey::new(prf::derive::<role::AnchorKey>(self, store, &Empty)))
     }
 }
 
@@ -60,6 +60,16 @@ impl LabelKey {
     }
 }
 
+/// Seals the slots of the anchor.
+pub struct AnchorKey(AeadKey<AnchorAad>);
+
+impl AnchorKey {
+    /// The AEAD under this key.
+    pub fn aead(&self) -> &AeadKey<AnchorAad> {
+        &self.0
+    }
+}
+
 impl HeaderMacKey {
     /// The MAC of a header.
     pub fn mac(&self, store: &StoreId, header: &HeaderMessage) -> [u8; 32] {
@@ -69,18 +79,6 @@ impl HeaderMacKey {
     /// Whether `mac` is the MAC of `header`.
     pub fn verify(&self, store: &StoreId, header: &HeaderMessage, mac: &[u8; 32]) -> bool {
         prf::ct_eq(&self.mac(store, header), mac)
-    }
-}
-
-impl AnchorKey {
-    /// The MAC of an anchor.
-    pub fn mac(&self, store: &StoreId, anchor: &AnchorMessage) -> [u8; 32] {
-        prf::mac::<role::AnchorMac>(self, store, anchor)
-    }
-
-    /// Whether `mac` is the MAC of `anchor`.
-    pub fn verify(&self, store: &StoreId, anchor: &AnchorMessage, mac: &[u8; 32]) -> bool {
-        prf::ct_eq(&self.mac(store, anchor), mac)
     }
 }
 
@@ -97,7 +95,7 @@ mod tests {
 
     #[test]
     fn no_key_has_a_trait_that_leaks() {
-        assert_leaks_nowhere!(WrapKey, LabelKey);
+        assert_leaks_nowhere!(WrapKey, LabelKey, AnchorKey);
     }
 
     #[test]

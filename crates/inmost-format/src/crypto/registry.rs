@@ -104,7 +104,7 @@ roles! {
     HeaderMacKey = b"inmost/1 hdr-key", [32], Empty;
     /// From the master key: the key that seals labels.
     LabelKey = b"inmost/1 label\0\0", [32], Empty;
-    /// From the master key: the key of [`AnchorMac`].
+    /// From the master key: the key that seals the anchor.
     AnchorKey = b"inmost/1 anc-key", [32], Empty;
     /// From a data key: the key that seals records.
     RecordKey = b"inmost/1 record\0", [32], GenerationMessage;
@@ -114,8 +114,6 @@ roles! {
     Address = b"inmost/1 address", [32], AddressMessage;
     /// From the header MAC key: the MAC of a header.
     HeaderMac = b"inmost/1 hdr-mac", [32], HeaderMessage;
-    /// From the anchor key: the MAC of an anchor.
-    AnchorMac = b"inmost/1 anc-mac", [32], AnchorMessage;
 }
 
 aads! {
@@ -159,6 +157,14 @@ aads! {
         salt: Salt,
     }
 
+    /// Binds a slot of the anchor to its place.
+    AnchorAad = b"inmost/1 anchor\0" {
+        /// The store.
+        store: StoreId,
+        /// The index of the slot.
+        index: u8,
+    }
+
     /// Binds a sealed record to its address in one generation.
     RecordAad = b"inmost/record/v1" {
         /// The store.
@@ -199,20 +205,6 @@ fixed_width! {
         object: [u8; 16],
         /// The index of the record within the object.
         index: u64,
-    }
-}
-
-fixed_width! {
-    /// The fields of an anchor, which are those of one commit.
-    pub AnchorMessage {
-        /// The number of the commit.
-        commit: u64,
-        /// Its generation.
-        generation: u64,
-        /// The nonce of its root record.
-        nonce: [u8; 24],
-        /// The tag of its root record.
-        tag: [u8; 16],
     }
 }
 

@@ -52,7 +52,7 @@ fn the_keys_are_those_of_the_page() {
     expect("wrap key", &|| output::<role::WrapKey>(&master, &store, &Empty));
     expect("header mac key", &|| master.header_mac_key(&store).expose_for_tests());
     expect("label key", &|| output::<role::LabelKey>(&master, &store, &Empty));
-    expect("anchor key", &|| master.anchor_key(&store).expose_for_tests());
+    expect("anchor key", &|| output::<role::AnchorKey>(&master, &store, &Empty));
 
     let data = DataKey::new(page.secret("data key"));
     let generation = GenerationMessage { generation: 1 };

@@ -30,7 +30,7 @@ impl FreshnessAnchor for Kept {
 fn a_store_from_before_its_rotation_is_refused_by_the_anchor_of_the_application() {
     let kept = Arc::new(Kept::default());
     restore_the_state_before_a_rotation(VaultOptions::new().freshness_anchor(kept.clone()), true);
-    assert_eq!(kept.value.lock().unwrap().as_ref().unwrap().len(), 88);
+    assert_eq!(kept.value.lock().unwrap().as_ref().unwrap().len(), 120);
 }
 
 /// Without this check, the store opened without a warning and its new generation was deleted.
@@ -51,24 +51,27 @@ fn restore_the_state_before_a_rotation(options: VaultOptions, even_the_anchor: b
     assert!(store.opens(secrets.passphrase()));
 
     if even_the_anchor {
-        for (slot, bytes) in [AnchorSlot::Even, AnchorSlot::Odd].into_iter().zip(&anchor) {
-            store.memory.write_anchor(slot, bytes).unwrap();
-        }
+        store.memory.write_anchor(&anchor.unwrap()).unwrap();
     }
     // Everything is restored from a copy. With the old keys an attacker can also make the old store look newer.
     store.put_back(&headers);
-    for generation in store.memory.generations().unwrap() {
-        store.memory.remove_generation(generation).unwrap();
-    }
-    let engine = store.memory.create_generation(1, EngineKind::Memory).unwrap();
-    let puts = old.into_iter().collect();
-    engine.apply(&inmost_storage::Batch { puts, ..Default::default() }).unwrap();
-    engine.close().unwrap();
+    put_back_records(&store, old);
     let refused = store.unlock(secrets.passphrase()).err().unwrap();
     assert!(matches!(refused, StoreError::ForeignAnchor), "{refused}");
     let mut vault = store.options.open_storage(Arc::new(store.memory.clone())).unwrap();
     vault.unlock_accepting_rollback(secrets.passphrase()).unwrap().lock();
     assert!(store.opens(secrets.passphrase()), "accepted once");
+}
+
+/// Makes the first generation anew, with these records.
+fn put_back_records(store: &Store, records: BTreeMap<Address, Vec<u8>>) {
+    for generation in store.memory.generations().unwrap() {
+        store.memory.remove_generation(generation).unwrap();
+    }
+    let engine = store.memory.create_generation(1, EngineKind::Memory).unwrap();
+    let puts = records.into_iter().collect();
+    engine.apply(&inmost_storage::Batch { puts, ..Default::default() }).unwrap();
+    engine.close().unwrap();
 }
 
 #[test]
@@ -88,13 +91,143 @@ fn an_interrupted_rotation_does_not_count_as_a_rollback() {
             let met = faults.operations() >= begin + operation;
             drop(session);
             store.memory.crash();
+            let session = store.unlock(secrets.raw()).unwrap();
+            let freshness = session.status().unwrap().anchor;
+            assert_eq!(freshness, AnchorStatus::Known, "{fault:?} at {operation}");
+            session.lock();
             assert!(store.opens(secrets.raw()), "{fault:?} at {operation}");
-            assert_eq!(kept.value.lock().unwrap().as_ref().unwrap().len(), 88);
+            assert_eq!(kept.value.lock().unwrap().as_ref().unwrap().len(), 120);
             if !met {
                 break;
             }
         }
     }
+}
+
+/// The slots under the old keys say that nothing has changed. A rotation that was cut off before it retired them must not
+/// leave them to whoever puts the old header and the old records back.
+#[test]
+fn an_interrupted_rotation_leaves_nothing_that_makes_its_old_state_known() {
+    let secrets = Secrets::new(1);
+    let mut after = 0;
+    for operation in 1.. {
+        let store = Store::create(secrets.raw());
+        let (headers, records) = (store.headers(), store.records());
+        let storage = FaultyStorage::new(store.memory.clone());
+        let faults = storage.faults();
+        let session = store.unlock_on(storage, secrets.raw()).unwrap();
+        let begin = faults.operations();
+        faults.set(begin + operation, Fault::Stopped);
+        let _ = session.rotate(secrets.raw());
+        let met = faults.operations() >= begin + operation;
+        drop(session);
+        store.memory.crash();
+        // The next session finds the new header, or the old one.
+        assert!(store.opens(secrets.raw()));
+        if store.headers() != headers {
+            after += 1;
+            store.put_back(&headers);
+            put_back_records(&store, records);
+            let opened =
+                store.unlock(secrets.raw()).map(|session| session.status().unwrap().anchor);
+            let is_known = matches!(opened, Ok(AnchorStatus::Known));
+            assert!(!is_known, "at {operation}");
+        }
+        if !met {
+            break;
+        }
+    }
+    // Copy A, copy B, the anchor, the old generation, and no fault.
+    assert!(after >= 4, "{after}");
+}
+
+#[test]
+fn a_second_rotation_uses_the_first_pair_of_slots_again() {
+    let secrets = Secrets::new(1);
+    let store = Store::create(secrets.raw());
+    for _ in 0..3 {
+        let session = store.unlock(secrets.raw()).unwrap();
+        session.files().write("/memories/a", "before").unwrap();
+        session.rotate(secrets.raw()).unwrap();
+        session.files().write("/memories/a", "after").unwrap();
+        session.lock();
+        let session = store.unlock(secrets.raw()).unwrap();
+        assert_eq!(session.status().unwrap().anchor, AnchorStatus::Known);
+        session.lock();
+    }
+}
+
+/// A session whose freshness is unknown stays so through everything that writes the anchor anew.
+#[test]
+fn neither_a_rewrite_nor_a_rotation_makes_freshness_known() {
+    let secrets = Secrets::new(1);
+    let store = Store::create(secrets.raw());
+    store.memory.write_anchor(b"").unwrap();
+    let status = |session: &Session| session.status().unwrap().anchor;
+    for step in 0..3 {
+        let session = store.unlock(secrets.raw()).unwrap();
+        assert_eq!(status(&session), AnchorStatus::Unknown, "{step}");
+        match step {
+            0 => session.purge().unwrap(),
+            1 => drop(session.rotate(secrets.raw()).unwrap()),
+            _ => {}
+        }
+        session.files().write("/memories/a", "after").unwrap();
+        assert_eq!(status(&session), AnchorStatus::Unknown, "{step}");
+        session.lock();
+    }
+    let mut vault = store.options.open_storage(Arc::new(store.memory.clone())).unwrap();
+    assert_eq!(
+        status(&vault.unlock_accepting_rollback(secrets.raw()).unwrap()),
+        AnchorStatus::Known
+    );
+}
+
+#[test]
+fn the_value_of_the_application_vouches_for_a_store_whose_slots_are_damaged() {
+    let (secrets, kept) = (Secrets::new(1), Arc::new(Kept::default()));
+    let mut store = Store::create(secrets.raw());
+    let without = store.options.clone();
+    let with = without.clone().freshness_anchor(kept.clone());
+    store.options = with.clone();
+    let status = |store: &Store| store.unlock(secrets.raw()).unwrap().status().unwrap().anchor;
+    // The value is made with the first session that has the anchor.
+    assert_eq!(status(&store), AnchorStatus::WasMissing);
+    assert_eq!(status(&store), AnchorStatus::Known);
+
+    store.memory.write_anchor(b"").unwrap();
+    assert_eq!(status(&store), AnchorStatus::Known, "the value is that of the newest commit");
+    store.options = without;
+    assert_eq!(status(&store), AnchorStatus::Known, "the slots are whole again");
+
+    // A session without the application's anchor puts the store ahead of its value, which then shows nothing.
+    let session = store.unlock(secrets.raw()).unwrap();
+    session.files().write("/memories/ahead", "of it").unwrap();
+    session.lock();
+    store.memory.write_anchor(b"").unwrap();
+    store.options = with;
+    assert_eq!(status(&store), AnchorStatus::Unknown);
+    assert_eq!(status(&store), AnchorStatus::Unknown, "the value says so too");
+    store.memory.write_anchor(b"").unwrap();
+    assert_eq!(status(&store), AnchorStatus::Unknown, "so it does not vouch");
+}
+
+#[test]
+fn the_keyslots_of_a_refused_store_can_be_listed() {
+    let secrets = Secrets::new(1);
+    let store = Store::create(secrets.raw());
+    let records = store.records();
+    let session = store.unlock(secrets.raw()).unwrap();
+    session.add_slot(&tiny(secrets.passphrase())).unwrap();
+    session.lock();
+    put_back_records(&store, records);
+    store.memory.tamper_header(HeaderCopy::B, None);
+    assert!(store.unlock(secrets.raw()).is_err());
+    let vault = store.options.open_storage(Arc::new(store.memory.clone())).unwrap();
+    let slots = vault.slots(secrets.raw()).unwrap();
+    assert_eq!(numbers(&slots), [0, 1]);
+    assert!(matches!(vault.slots(secrets.recovery()), Err(StoreError::WrongKey(_))));
+    assert!(store.memory.read_header(HeaderCopy::B).unwrap().is_none(), "nothing was repaired");
 }
 
 #[test]
@@ -118,7 +251,7 @@ fn a_rotation_that_the_anchor_of_the_application_would_miss_is_refused() {
     session.lock();
     assert_eq!(store.headers(), before);
     let session = store.unlock(secrets.raw()).unwrap();
-    assert_eq!(session.status().unwrap().anchor, AnchorStatus::Active);
+    assert_eq!(session.status().unwrap().anchor, AnchorStatus::Known);
     session.rotate(secrets.raw()).unwrap();
     session.lock();
     assert!(store.opens(secrets.raw()));
@@ -149,13 +282,13 @@ fn the_status_reports_a_failing_anchor() {
     let status = |session: &Session| session.status().unwrap().anchor;
 
     let session = store.unlock(secrets.passphrase()).unwrap();
-    assert_eq!(status(&session), AnchorStatus::Active);
+    assert_eq!(status(&session), AnchorStatus::Known);
     *kept.failing.lock().unwrap() = true;
     write(&session, "unseen");
     assert_eq!(status(&session), AnchorStatus::Failing);
     *kept.failing.lock().unwrap() = false;
     write(&session, "seen");
-    assert_eq!(status(&session), AnchorStatus::Active, "it has caught up");
+    assert_eq!(status(&session), AnchorStatus::Known, "it has caught up");
     session.lock();
 
     *kept.failing.lock().unwrap() = true;
@@ -165,5 +298,5 @@ fn the_status_reports_a_failing_anchor() {
     // Its comparison with this store at unlock was lost.
     assert_eq!(status(&session), AnchorStatus::Failing);
     session.lock();
-    assert_eq!(status(&store.unlock(secrets.passphrase()).unwrap()), AnchorStatus::Active);
+    assert_eq!(status(&store.unlock(secrets.passphrase()).unwrap()), AnchorStatus::Known);
 }

@@ -80,6 +80,23 @@ pub fn unlock(store: &Path, acknowledged: &Acknowledged) -> Result<Option<Sessio
     }
 }
 
+/// Whether the store's freshness is known. Anything but known and unknown is an error.
+pub fn is_fresh(session: &Session) -> Result<bool, Wrong> {
+    match session.status().map_err(|error| Wrong("unusable", error.to_string()))?.anchor {
+        AnchorStatus::Known => Ok(true),
+        AnchorStatus::Unknown => Ok(false),
+        anchor => Err(Wrong("anchor", format!("{anchor:?}"))),
+    }
+}
+
+/// Opens the store and takes its freshness as known, which it must be from then on.
+pub fn accept(store: &Path) -> Result<Session, Wrong> {
+    let accepted = Vault::open(store)
+        .and_then(|mut vault| vault.unlock_accepting_rollback(&passphrase()))
+        .map_err(|error| Wrong("unaccepted", error.to_string()))?;
+    if is_fresh(&accepted)? { Ok(accepted) } else { Err(Wrong("unaccepted", String::new())) }
+}
+
 /// Checks every record and compares every file. Returns the next step of each thread.
 pub fn verify(
     session: &Session,
@@ -115,20 +132,9 @@ pub fn verify(
 
 /// Writes once more and reads it in a new session. The second credential must open the store exactly if it
 /// has a keyslot.
-pub fn verify_writable(
-    store: &Path,
-    session: Session,
-    acknowledged: &Acknowledged,
-) -> Result<(), Wrong> {
+pub fn verify_writable(store: &Path, session: Session) -> Result<(), Wrong> {
     let wrong = |error: &dyn std::fmt::Display| Wrong("unusable", error.to_string());
     let slots = session.slots().map_err(|error| wrong(&error))?.len();
-    let anchor = session.status().map_err(|error| wrong(&error))?.anchor;
-    // A store gets its anchor when it is in its place, so a creation that was cut off may have left it without one.
-    if anchor != AnchorStatus::Active
-        && (acknowledged.created || anchor != AnchorStatus::WasMissing)
-    {
-        return Err(Wrong("anchor", format!("{anchor:?}")));
-    }
     let written = match session.files().write(EXTRA, "written afterwards\n") {
         Ok(()) => true,
         // A full disk refuses a new file.

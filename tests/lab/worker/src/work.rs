@@ -25,10 +25,19 @@ pub fn work(
     let acknowledged = Acknowledged::read(&paths);
     let ack = OpenOptions::new().create(true).append(true).open(ack).expect("the ack file");
     note(&ack, "A begun");
-    let session = match verify::unlock(store, &acknowledged)? {
+    let mut session = match verify::unlock(store, &acknowledged)? {
         Some(session) => session,
         None => create(store),
     };
+    if !verify::is_fresh(&session)? {
+        // After a kill it never is. After a power cut it may be, but the next cut has to begin from a store whose
+        // freshness is known.
+        if before.is_none() {
+            return Err(Wrong("freshness", "unknown after a kill".into()));
+        }
+        session.lock();
+        session = verify::accept(store)?;
+    }
     note(&ack, "A created");
     let next = verify::verify(&session, &settings, &acknowledged)?;
     for (thread, at) in (0..).zip(&next) {

@@ -51,9 +51,7 @@ fn use_store(path: &Path) -> Result<(), StorageError> {
     for copy in header_file::COPIES {
         storage.write_header(copy, b"a new header")?;
     }
-    for slot in [AnchorSlot::Even, AnchorSlot::Odd] {
-        let _ = storage.write_anchor(slot, b"a new anchor");
-    }
+    let _ = storage.write_anchor(b"a new anchor");
     let engine = storage.open_generation(1, EngineKind::Sled)?;
     storage.ballast.keep(0);
     let _ = storage.ballast.make();

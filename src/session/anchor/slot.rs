@@ -1,0 +1,164 @@
+//! A slot of the anchor: the mark of one commit, sealed under the anchor key.
+
+use inmost_format::crypto::aead::{Nonce, SealError, Tag};
+use inmost_format::crypto::keys::AnchorKey;
+use inmost_format::crypto::registry::AnchorAad;
+use inmost_format::crypto::store_id::StoreId;
+use inmost_format::record::node::Root;
+
+/// The anchor's record of one commit.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Mark {
+    pub(super) commit: u64,
+    generation: u64,
+    /// The revision of the header that the root names.
+    pub(super) revision: u64,
+    nonce: [u8; 24],
+    tag: [u8; 16],
+}
+
+impl Mark {
+    /// The mark of the commit with this root, which is stored as `root_value`.
+    pub(crate) fn of(root: &Root, generation: u64, root_value: &[u8]) -> Option<Self> {
+        let nonce = *root_value.get(1..)?.first_chunk::<24>()?;
+        let tag = *root_value.last_chunk::<16>()?;
+        let (commit, revision) = (root.commit, root.header.revision);
+        Some(Self { commit, generation, revision, nonce, tag })
+    }
+
+    /// Whether a store whose newest commit is `found` has lost this commit, or has another one in its place.
+    pub(super) fn is_missing_from(&self, found: &Self) -> bool {
+        self.commit > found.commit || (self.commit == found.commit && self != found)
+    }
+
+    /// Whether this mark can follow `earlier` in the next slot.
+    pub(super) fn may_follow(&self, earlier: &Self) -> bool {
+        self.commit > earlier.commit || self == earlier
+    }
+}
+
+/// What a slot says about the freshness of its store.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(in crate::session) enum Trust {
+    /// The session that wrote it knew that the store was not older than its anchor.
+    Known,
+    /// It did not, and nobody has accepted the store since.
+    Unknown,
+    /// The store was rotated: this is the last mark under these keys.
+    Retired,
+}
+
+/// The content of one slot.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(in crate::session) struct Slot {
+    /// Grows by one with every write of the anchor.
+    pub(in crate::session) sequence: u64,
+    pub(in crate::session) trust: Trust,
+    /// Written by a rotation, before a header named its keys.
+    pub(in crate::session) is_announced: bool,
+    pub(in crate::session) mark: Mark,
+}
+
+impl Slot {
+    /// # Errors
+    /// [`SealError`], if there is no randomness.
+    pub(in crate::session) fn seal(
+        &self,
+        key: &AnchorKey,
+        store: StoreId,
+        index: u8,
+    ) -> Result<[u8; SEALED_BYTES], SealError> {
+        let mut text = self.encode(index);
+        let (nonce, tag) = key.aead().seal(&AnchorAad { store, index }, &mut text)?;
+        Ok(join(&nonce, &text, &tag))
+    }
+
+    /// Opens a sealed slot; `None` if it is not authentic at this index of this store.
+    pub(in crate::session) fn open(
+        sealed: &[u8],
+        key: &AnchorKey,
+        store: StoreId,
+        index: u8,
+    ) -> Option<Self> {
+        let (nonce, rest) = sealed.split_first_chunk::<24>()?;
+        let (text, rest) = rest.split_first_chunk::<TEXT_BYTES>()?;
+        let tag = Tag(*rest.first_chunk::<16>()?);
+        let mut text = *text;
+        key.aead().open(&Nonce(*nonce), &AnchorAad { store, index }, &mut text, &tag).ok()?;
+        Self::decode(&text, index)
+    }
+
+    fn encode(&self, index: u8) -> [u8; TEXT_BYTES] {
+        let trust = match self.trust {
+            Trust::Known => KNOWN,
+            Trust::Unknown => UNKNOWN,
+            Trust::Retired => RETIRED,
+        };
+        let Mark { commit, generation, revision, nonce, tag } = self.mark;
+        let numbers = [self.sequence, commit, generation, revision].map(u64::to_le_bytes);
+        let first = [index, trust, u8::from(self.is_announced), 0, 0, 0, 0, 0];
+        let bytes = first.iter().chain(numbers.as_flattened()).chain(&nonce).chain(&tag);
+        let mut text = [0; TEXT_BYTES];
+        text.iter_mut().zip(bytes).for_each(|(to, from)| *to = *from);
+        text
+    }
+
+    fn decode(text: &[u8; TEXT_BYTES], expected: u8) -> Option<Self> {
+        let ([index, trust, announced, zeros @ ..], rest) = text.split_first_chunk::<8>()?;
+        let (numbers, rest) = rest.split_first_chunk::<32>()?;
+        let (nonce, rest) = rest.split_first_chunk::<24>()?;
+        let tag = *rest.first_chunk::<16>()?;
+        let mut numbers = numbers.chunks_exact(8).filter_map(|number| number.first_chunk());
+        let mut next = || numbers.next().map(|number| u64::from_le_bytes(*number));
+        let (sequence, commit, generation, revision) = (next()?, next()?, next()?, next()?);
+        let trust = match *trust {
+            KNOWN => Trust::Known,
+            UNKNOWN => Trust::Unknown,
+            RETIRED => Trust::Retired,
+            _ => return None,
+        };
+        let is_announced = match *announced {
+            0 => false,
+            1 => true,
+            _ => return None,
+        };
+        let mark = Mark { commit, generation, revision, nonce: *nonce, tag };
+        (*index == expected && zeros.iter().all(|byte| *byte == 0)).then_some(Self {
+            sequence,
+            trust,
+            is_announced,
+            mark,
+        })
+    }
+
+    /// Seals under a nonce of the caller's choice, for test vectors.
+    #[cfg(test)]
+    pub(in crate::session) fn seal_with(
+        &self,
+        nonce: [u8; 24],
+        key: &AnchorKey,
+        store: StoreId,
+        index: u8,
+    ) -> [u8; SEALED_BYTES] {
+        let mut text = self.encode(index);
+        let nonce = Nonce(nonce);
+        let aad = AnchorAad { store, index };
+        let tag = key.aead().dangerous_seal_with_nonce(&nonce, &aad, &mut text);
+        join(&nonce, &text, &tag)
+    }
+}
+
+fn join(nonce: &Nonce, text: &[u8; TEXT_BYTES], tag: &Tag) -> [u8; SEALED_BYTES] {
+    let mut sealed = [0; SEALED_BYTES];
+    let bytes = nonce.0.iter().chain(text).chain(&tag.0);
+    sealed.iter_mut().zip(bytes).for_each(|(to, from)| *to = *from);
+    sealed
+}
+
+const KNOWN: u8 = 1;
+const UNKNOWN: u8 = 2;
+const RETIRED: u8 = 3;
+/// Index, trust, announced, five zeros; sequence, commit, generation, revision; nonce and tag of the root.
+const TEXT_BYTES: usize = 8 + 4 * 8 + 24 + 16;
+/// Nonce, ciphertext, tag.
+pub(super) const SEALED_BYTES: usize = 24 + TEXT_BYTES + 16;

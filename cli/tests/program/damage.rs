@@ -64,10 +64,11 @@ fn repair_keeps_what_is_intact_and_only_when_it_is_confirmed() {
 
 #[test]
 fn what_a_repair_sets_aside_stays_until_it_is_discarded_on_purpose() {
-    let place = damaged();
-    let none = place.run(["discard"], "").expect(0).out;
+    let intact = Place::with_store();
+    let none = intact.run(["discard"], "").expect(0).out;
     assert_eq!(none, "Nothing is set aside.\n");
-    assert!(!place.run(["status"], "").expect(0).out.contains("set aside"));
+    assert!(!intact.run(["status"], "").expect(0).out.contains("set aside"));
+    let place = damaged();
     place.run(["repair", "--yes"], "").expect(0);
 
     let kept = place.store().join("set-aside-0000000000000001");

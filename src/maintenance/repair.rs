@@ -60,6 +60,9 @@ impl Vault {
         let found = records.root();
         let storage = &**self.storage()?;
         let anchor = self.anchor(&keys)?;
+        if anchor.is_foreign() {
+            return Err(StoreError::ForeignAnchor);
+        }
         let header = keys.header();
         if let Some(root) = &found {
             // An older header may have keyslots that were removed since.
@@ -108,12 +111,12 @@ impl Vault {
         Ok(report)
     }
 
-    /// The anchors of the store.
-    fn anchor(&self, keys: &Unlocked) -> Result<Anchor, StoreError> {
+    /// The anchors of the store, as they are.
+    pub(super) fn anchor(&self, keys: &Unlocked) -> Result<Anchor, StoreError> {
         let mut anchor = Anchor::new(keys, self.freshness());
         anchor.load(&**self.storage()?);
         anchor.load_external();
-        if anchor.is_foreign() { Err(StoreError::ForeignAnchor) } else { Ok(anchor) }
+        Ok(anchor)
     }
 }
 

@@ -10,8 +10,7 @@ use inmost_format::record::node::Name;
 pub struct RecoveryReport {
     /// The number of the newest commit that was found; 0 if no root record was.
     pub commit: u64,
-    /// The number of the newest commit in the anchors, or 0. If it is above `commit`, the commits in between are lost. A
-    /// salvage does not read the anchors.
+    /// The number of the newest commit in the anchors, or 0. If it is above `commit`, the commits in between are lost.
     pub seen_commit: u64,
     /// Files recovered, of whatever version and place.
     pub files: u64,

@@ -5,10 +5,10 @@
 //!
 //! - [`Vault`] is a locked store in a folder. [`Vault::create`] makes a store, [`Vault::open`] finds one and
 //!   [`Vault::unlock`] returns a [`Session`]. [`VaultOptions`] sets the cost of key derivation and the limits on it.
-//!   [`Vault::salvage`] extracts files from a store that is too damaged to unlock.
+//!   [`Vault::salvage`] extracts files from a damaged store, and [`Vault::repair`] rebuilds it from what is left.
 //! - [`Session`] is an unlocked store: a cheap handle that threads share. [`Session::lock`] wipes the keys.
-//!   [`Session::purge`], [`Session::backup`], [`Session::migrate`], [`Session::check`] and [`Session::repair`] maintain
-//!   the store, and [`Session::set_aside`] lists records that they kept. [`Session::in_memory`] makes a store that never touches the disk. [`SessionOptions`] sets quotas.
+//!   [`Session::purge`], [`Session::backup`], [`Session::migrate`] and [`Session::check`] maintain the
+//!   store, and [`Session::set_aside`] lists records that were kept. [`Session::in_memory`] makes a store that never touches the disk. [`SessionOptions`] sets quotas.
 //! - [`MemoryTool`] runs an agent's calls: it takes JSON and returns the exact text for the model. [`ToolCommand`] is a
 //!   call as a type.
 //! - [`Files`] is for hosts that are not agents: read, write, list, search. Its errors are [`FileError`].

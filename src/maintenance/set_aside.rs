@@ -4,7 +4,7 @@ use crate::session::{Session, StoreError};
 
 /// Records in the store's folder that the store no longer uses, in a folder of their own.
 ///
-/// A [`repair`](Session::repair) keeps the damaged records this way. [`unlock`](crate::Vault::unlock) sets records aside
+/// A [`repair`](crate::Vault::repair) keeps the damaged files this way. [`unlock`](crate::Vault::unlock) sets records aside
 /// that the header does not name and that no interrupted rewrite left, for example those of a newer store that an older
 /// copy was put over. They may be the only copy of what they hold.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -17,6 +17,7 @@
 //! allocate without bound.
 //! A build with `panic = "abort"` does not have the guard. No file outside this module names sled.
 
+mod descriptors;
 mod eviction;
 mod holes;
 mod repair;
@@ -79,7 +80,7 @@ impl SledEngine {
     pub(crate) fn open(folder: &Path) -> Result<Self, StorageError> {
         let log = folder.join(repair::LOG);
         // sled would silently create an empty database in place of a lost one.
-        let claim = match claim(&log) {
+        let claim = match claim(&log, &[]) {
             Err(StorageError::Io(error)) if error.kind() == io::ErrorKind::NotFound => {
                 return Err(StorageError::Corrupt("the engine's log is missing".into()));
             }
@@ -109,6 +110,8 @@ impl SledEngine {
             files::make_private(&entry?.path())?;
         }
         let log = files::open_to_write(&folder.join(repair::LOG))?;
+        // A forked child would keep sled's lock. Best effort: where the system has no way, it stays until sled closes.
+        let _ = descriptors::release_locks(&log);
         let eviction = Eviction::default();
         eviction.note_length(&log);
         Ok(Self {
@@ -193,15 +196,15 @@ impl Engine for SledEngine {
         let synced = self.sync();
         self.handle.release();
         synced?;
-        // sled releases its lock when its last internal reference is dropped, which can be after this drop.
-        claim(&self.folder.join(repair::LOG))?;
+        // sled closes its files when its last internal reference is dropped, which can be after this drop.
+        claim(&self.folder.join(repair::LOG), &[&self.log])?;
         check_no_blobs(&self.folder)
     }
 
     fn discard(mut self: Box<Self>) {
         self.handle.release();
         // Best effort: without this wait, removing the files of a database that is still open fails on some systems.
-        let _ = claim(&self.folder.join(repair::LOG));
+        let _ = claim(&self.folder.join(repair::LOG), &[&self.log]);
     }
 }
 
@@ -275,10 +278,13 @@ fn storage_error(error: sled::Error) -> StorageError {
     }
 }
 
-/// Waits until sled's lock on its log is free, and holds it until the file is dropped.
-fn claim(log: &Path) -> Result<File, StorageError> {
+/// Waits until no sled of this process has the log open and its lock is free, and holds the lock until the file is
+/// dropped. `ours` are other files that have the log open.
+fn claim(log: &Path, ours: &[&File]) -> Result<File, StorageError> {
     let file = files::open_to_write(log)?;
+    let known: Vec<&File> = ours.iter().copied().chain([&file]).collect();
     while_in_use(|| match file.try_lock() {
+        Ok(()) if descriptors::is_open_elsewhere(&known)? => Err(StorageError::InUse(None)),
         Ok(()) => Ok(()),
         Err(TryLockError::WouldBlock) => Err(StorageError::InUse(None)),
         Err(TryLockError::Error(error)) => Err(error.into()),

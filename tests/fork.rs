@@ -281,6 +281,37 @@ fn children_open_stores_if_their_parent_did_not() {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
 }
 
+/// Regression: a child kept the lock of sled's log. The parent was halted when it opened the log again, at a checkpoint, and
+/// nobody could open the store until the child had ended.
+#[test]
+fn a_child_that_lives_on_does_not_keep_its_parent_from_opening_the_engine_again() {
+    let (_folder, path) = place();
+    let session = options().create(&path, &passphrase()).unwrap();
+    session.files().write("/memories/a", "before").unwrap();
+    let (mut end, keeps) = std::io::pipe().map(|(read, write)| (read, Some(write))).unwrap();
+    // SAFETY: the child does nothing but wait until its parent closes the pipe or ends.
+    let child = unsafe { libc::fork() };
+    if child == 0 {
+        drop(keeps);
+        let _ = std::io::Read::read(&mut end, &mut [0]);
+        std::process::exit(0);
+    }
+    session.lock();
+    // Each time the journal is brought to sled, and sled is opened again.
+    for number in 0..3 {
+        let session = Vault::open(&path).unwrap().unlock(&passphrase()).unwrap();
+        session.files().append("/memories/a", &number.to_string()).unwrap();
+        session.lock();
+    }
+    let session = Vault::open(&path).unwrap().unlock(&passphrase()).unwrap();
+    assert_eq!(read(&session, "/memories/a"), "before012");
+    drop(keeps);
+    let mut status = 0;
+    // SAFETY: `status` lives until the call returns.
+    assert_eq!(unsafe { libc::waitpid(child, &raw mut status, 0) }, child);
+    assert_eq!(status, 0);
+}
+
 /// Unlike sled, redb has no threads.
 #[cfg(feature = "redb")]
 #[test]

@@ -17,6 +17,7 @@
 //! allocate without bound.
 //! A build with `panic = "abort"` does not have the guard. No file outside this module names sled.
 
+mod descriptors;
 mod eviction;
 mod holes;
 mod log;
@@ -91,7 +92,7 @@ impl SledEngine {
     pub(crate) fn open(folder: &Path, expected: &Expected<'_>) -> Result<Self, StorageError> {
         let log = folder.join(repair::LOG);
         // sled would silently create an empty database in place of a lost one.
-        let claim = match claim(&log) {
+        let claim = match claim(&log, &[]) {
             Err(StorageError::Io(error)) if error.kind() == io::ErrorKind::NotFound => {
                 return Err(StorageError::Corrupt("the engine's log is missing".into()));
             }
@@ -133,6 +134,8 @@ impl SledEngine {
         // durable: sled rebuilds a lost or torn one from the log.
         make_all_private(folder)?;
         let log = files::open_to_write(&folder.join(repair::LOG))?;
+        // A forked child would keep sled's lock. Best effort: where the system has no way, it stays until sled closes.
+        let _ = descriptors::release_locks(&log);
         let eviction = Eviction::default();
         eviction.note_length(&log);
         Ok(Self {
@@ -248,11 +251,11 @@ impl Engine for SledEngine {
         let synced = self.sync();
         self.handle.release();
         synced?;
-        // sled releases its lock when its last internal reference is dropped, which can be after this drop.
-        claim(&self.folder.join(repair::LOG))?;
+        // sled closes its files when its last internal reference is dropped, which can be after this drop.
+        claim(&self.folder.join(repair::LOG), &[&self.log])?;
         if self.progress().is_behind_by_segments() {
             // Best effort: without a newer snapshot, only more of the log is replayed by the next opening.
-            let _ = renew_snapshot(&self.folder);
+            let _ = renew_snapshot(&self.folder, &self.log);
         }
         check_no_blobs(&self.folder)
     }
@@ -260,7 +263,7 @@ impl Engine for SledEngine {
     fn discard(mut self: Box<Self>) {
         self.handle.release();
         // Best effort: without this wait, removing the files of a database that is still open fails on some systems.
-        let _ = claim(&self.folder.join(repair::LOG));
+        let _ = claim(&self.folder.join(repair::LOG), &[&self.log]);
     }
 }
 
@@ -274,9 +277,9 @@ impl Progress {
 
 /// Opens a closed database and closes it, because sled makes a snapshot only when it opens one. What a snapshot covers is
 /// not replayed later, so damage to it costs no more than the page that it hits.
-fn renew_snapshot(folder: &Path) -> Result<(), StorageError> {
+fn renew_snapshot(folder: &Path, log: &File) -> Result<(), StorageError> {
     Handle::open(folder)?.release();
-    claim(&folder.join(repair::LOG))?.sync_data()?;
+    claim(&folder.join(repair::LOG), &[log])?.sync_data()?;
     make_all_private(folder)
 }
 
@@ -357,10 +360,13 @@ fn storage_error(error: sled::Error) -> StorageError {
     }
 }
 
-/// Waits until sled's lock on its log is free, and holds it until the file is dropped.
-fn claim(log: &Path) -> Result<File, StorageError> {
+/// Waits until no sled of this process has the log open and its lock is free, and holds the lock until the file is
+/// dropped. `ours` are other files that have the log open.
+fn claim(log: &Path, ours: &[&File]) -> Result<File, StorageError> {
     let file = files::open_to_write(log)?;
+    let known: Vec<&File> = ours.iter().copied().chain([&file]).collect();
     while_in_use(|| match file.try_lock() {
+        Ok(()) if descriptors::is_open_elsewhere(&known)? => Err(StorageError::InUse(None)),
         Ok(()) => Ok(()),
         Err(TryLockError::WouldBlock) => Err(StorageError::InUse(None)),
         Err(TryLockError::Error(error)) => Err(error.into()),

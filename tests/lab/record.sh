@@ -4,8 +4,9 @@
 #
 # The file system is on a loop device on fusedisk. OUT/base.img is the disk before. With IMAGE, the file system and
 # the store in it are there already, and the file BEFORE has their acknowledgements. With LAB_FAIL=1, flushes fail
-# at random moments, and the worker is started again; so it is after an error of a full disk (LAB_FULL=1). Needs
-# root, FUSE and loop devices.
+# at random moments, and the worker is started again; so it is after an error of a full disk (LAB_FULL=1). With
+# LAB_SYNC=1, the page cache is written back every 0.2 s, which a system does after about 30 s. Needs root, FUSE and
+# loop devices.
 set -euo pipefail
 out=$1 seconds=$2 image=${3:-} before=${4:-}
 bin=${LAB_BIN:?the folder of the built programs}
@@ -53,6 +54,7 @@ start_worker
 end=$(($(date +%s%N) + seconds * 1000000000))
 while [ "$(date +%s%N)" -lt "$end" ]; do
     sleep 0.2
+    [ -z "${LAB_SYNC:-}" ] || sync -f "$out/mnt"
     if [ -n "${LAB_FAIL:-}" ] && [ $((RANDOM % 10)) = 0 ]; then
         echo fail >"$out/disk/ctl"
     fi

@@ -5,7 +5,7 @@ use inmost_agent::Secret;
 
 use crate::args::StoreArgs;
 use crate::confirm;
-use crate::exit::Failure;
+use crate::exit::{Exit, Failure};
 use crate::output::print;
 use crate::passphrase::Input;
 
@@ -58,22 +58,23 @@ impl AcceptRollback {
         let session = vault.unlock_accepting_rollback(secret.credential())?;
         let freshness = session.status()?.anchor;
         session.lock();
-        self.store.open.warn_of_anchor(freshness);
-        print(b"The state was accepted.\n")
+        match freshness {
+            AnchorStatus::Known => print(b"The state was accepted.\n"),
+            _ => Err(Failure::new(
+                Exit::Io,
+                "The state was accepted, but a rollback anchor could not be written.",
+                "Check the file `anchor` in the folder of the store, and the file of --anchor. Then accept it again.",
+            )),
+        }
     }
 }
 
 /// The keyslots that are valid in the state that is to be accepted.
 fn keyslots(vault: &Vault, secret: &Secret) -> String {
-    let valid = "Everyone with one of these keyslots can open it, also if the keyslot was replaced or removed since:\n";
+    let heading = "Everyone with one of these keyslots can open it:\n".to_owned();
     match vault.slots(secret.credential()) {
-        Ok(slots) => {
-            slots.iter().fold(valid.to_owned(), |text, slot| text + "  " + &slot::line(slot))
-        }
-        Err(_) => {
-            "All passphrases and keyslots of that time are valid in it. They could not be listed.\n"
-                .to_owned()
-        }
+        Ok(slots) => slots.iter().fold(heading, |text, slot| text + "  " + &slot::line(slot)),
+        Err(_) => "Its keyslots could not be listed.\n".to_owned(),
     }
 }
 
@@ -101,7 +102,8 @@ fn explanation(expected: u64, found: u64) -> String {
          - was restored from a backup;\n\
          - was changed on a second device, or in a synced folder, and this is the older copy;\n\
          - was copied while a program had it open.\n\
-         Otherwise the disk lost data, or somebody replaced the store with an older copy.\n"
+         Otherwise the disk lost data, or somebody replaced the store with an older copy.\n\
+         {VALID_AGAIN}"
     )
 }
 
@@ -112,7 +114,9 @@ const UNKNOWN: &str = "The rollback anchor is damaged or incomplete. So nothing 
     - is a copy without the file `anchor`, or one that was made while a program had it open.\n\
     Otherwise somebody may have put older records back. Look at the newest entries before you accept.\n";
 
+const VALID_AGAIN: &str = "The passphrases and keyslots of that time are valid again, also those that were replaced or removed since.\n";
+
 const FOREIGN: &str = "The anchor file was written with other keys than this store has.\n\
     The cause is harmless if the file belongs to another store, or if `inmost rotate` was run without --anchor.\n\
     Otherwise this copy of the store is from before its keys were rotated. Anyone with the old keys can read it,\n\
-    and everything that is written to it from now on.\n";
+    and everything that is written to it from now on. The passphrases and keyslots of that time are valid again.\n";

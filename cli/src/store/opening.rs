@@ -234,6 +234,9 @@ impl OpenArgs {
                 let anchor = anchor.display();
                 streams::warn(&format!("The anchor file {anchor} cannot be read or written."));
             }
+            (AnchorStatus::Failing, None) => {
+                streams::warn("The rollback anchor in the folder of the store cannot be written.");
+            }
             (AnchorStatus::WasMissing, Some(anchor)) => {
                 let anchor = anchor.display();
                 streams::warn(&format!(

@@ -33,6 +33,8 @@ fn a_rollback_is_detected_by_an_anchor_outside_the_store_and_can_be_accepted() {
     for cause in ["restored from a backup", "second device", "was copied"] {
         assert!(asked.out.contains(cause), "{asked:?}");
     }
+    let valid = "are valid again, also those that were replaced or removed since";
+    assert!(asked.out.contains(valid) && asked.out.contains("0* "), "{asked:?}");
     place.run(cat.iter().chain(&anchor), "").expect(16);
 
     place.run(accept.iter().chain(&anchor).chain(&["--yes"]), "").expect(0);
@@ -95,12 +97,16 @@ fn a_damaged_anchor_is_a_warning_at_each_unlock_until_it_is_accepted() {
         assert_eq!(place.run(WRITE, "kept").code, Some(0));
         assert!(status(&place).contains("freshness   unknown: "));
     }
+    let unlocked = place.run(["unlock"], "");
+    assert!(unlocked.err.starts_with("inmost: warning: It is unknown whether"), "{unlocked:?}");
+    assert!(status(&place).contains("freshness   unknown: "), "through the key agent");
+    place.lock();
     let asked = place.run(["accept-rollback"], "yes\n").expect_failure(2, "needs a confirmation");
     assert!(asked.out.contains("damaged or incomplete"), "{asked:?}");
     for keyslot in ["passphrase", "recovery key", "paper in the safe"] {
         assert!(asked.out.contains(keyslot), "{asked:?}");
     }
-    assert!(asked.out.contains("replaced or removed since"), "{asked:?}");
+    assert!(asked.out.contains("Everyone with one of these keyslots"), "{asked:?}");
     assert!(status(&place).contains("freshness   unknown: "));
     place.run(["accept-rollback", "--yes"], "").expect(0);
     assert!(status(&place).contains("freshness   known: "));

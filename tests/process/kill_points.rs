@@ -1,5 +1,5 @@
-//! Tests with SIGKILL before every single file change that creating, opening, writing, purging and closing a
-//! store makes.
+//! Tests with SIGKILL before every single file change that creating, opening, writing, purging, rotating and closing a
+//! store makes. The store opens with every acknowledged write, and its freshness is known.
 //!
 //! A preloaded library (`tests/lab/shim.c`) counts the changes. The short form kills at some points of each
 //! scenario. The long form kills at every point: `INMOST_LONG=1`, see `tests/lab/kill_points.sh`. Needs Linux
@@ -10,7 +10,9 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use inmost::{KdfCost, Passphrase, Session, StorageEngine, StoreError, Vault, VaultOptions};
+use inmost::{
+    AnchorStatus, KdfCost, Passphrase, Session, StorageEngine, StoreError, Vault, VaultOptions,
+};
 use tempfile::TempDir;
 
 const CHEAP: KdfCost = KdfCost::new(19 << 10, 2, 1);
@@ -18,8 +20,10 @@ const CHEAP: KdfCost = KdfCost::new(19 << 10, 2, 1);
 const STORE: &str = "INMOST_TEST_STORE";
 const ENGINE: &str = "INMOST_TEST_ENGINE";
 const ACKNOWLEDGED: &str = "INMOST_TEST_ACKNOWLEDGED";
-/// Makes the child only purge the store.
-const PURGE: &str = "INMOST_TEST_PURGE";
+/// Makes the child only purge the store, or rotate its keys.
+const REWRITE: &str = "INMOST_TEST_REWRITE";
+const PURGE: &str = "purge";
+const ROTATE: &str = "rotate";
 /// Kill points per scenario in the short form.
 const POINTS: u64 = 10;
 
@@ -57,8 +61,12 @@ fn child_uses_a_store() {
     };
     let mut done = Vec::new();
     fs::write(&acknowledged, &done).unwrap();
-    if std::env::var_os(PURGE).is_some() {
-        session.purge().unwrap();
+    if let Ok(rewrite) = std::env::var(REWRITE) {
+        if rewrite == PURGE {
+            session.purge().unwrap();
+        } else {
+            session.rotate(&passphrase()).unwrap();
+        }
         session.lock();
         return;
     }
@@ -78,7 +86,7 @@ fn create(store: &Path, engine: StorageEngine) -> Session {
 struct Lab {
     folder: TempDir,
     shim: PathBuf,
-    purges: bool,
+    rewrite: Option<&'static str>,
 }
 
 impl Lab {
@@ -101,7 +109,7 @@ impl Lab {
             eprintln!("SKIPPED: no C compiler, so nothing was killed");
             return None;
         }
-        Some(Self { folder, shim, purges: false })
+        Some(Self { folder, shim, rewrite: None })
     }
 
     fn disk(&self) -> PathBuf {
@@ -143,8 +151,8 @@ impl Lab {
             Some(_) => child.env(ENGINE, "redb"),
             None => child.env_remove(ENGINE),
         };
-        if self.purges {
-            child.env(PURGE, "1");
+        if let Some(rewrite) = self.rewrite {
+            child.env(REWRITE, rewrite);
         }
         let _ = fs::remove_file(self.log());
         let output = child.output().unwrap();
@@ -202,6 +210,8 @@ impl Lab {
             }
         };
         assert_there(&session);
+        let freshness = session.status().unwrap().anchor;
+        assert_eq!(freshness, AnchorStatus::Known, "killed at {point} ({last:?})");
         let report = session.check().unwrap();
         assert!(report.is_clean(), "killed at {point} ({last:?}): {:?}", report.problems);
         session.files().write(&path(200), &text(7)).unwrap();
@@ -233,7 +243,11 @@ fn kill_everywhere(engine: StorageEngine) {
     lab.at_points(Some(&killed), None);
 
     // A purge writes a generation, then both headers, then removes the old generation.
-    lab.purges = true;
+    lab.rewrite = Some(PURGE);
+    lab.at_points(Some(&closed), None);
+
+    // A rotation writes the other pair of the anchor's slots before the headers, and both pairs after them.
+    lab.rewrite = Some(ROTATE);
     lab.at_points(Some(&closed), None);
 }
 

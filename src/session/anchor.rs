@@ -266,8 +266,8 @@ impl Anchor {
             return Err(StoreError::RolledBack { expected, found: found.commit });
         }
         let vouched = self.opened.1.is_some_and(|external| {
-            // After each commit the application has its mark, so nothing can be missing behind it but a commit that a
-            // crash cut off from it. A store that is ahead of it was used without it, and then it shows nothing.
+            // A session that has the application's anchor saves each commit there, so nothing is missing behind its mark
+            // but commits of sessions without it. A store ahead of the mark had such sessions: then it shows nothing.
             external.trust == Trust::Known && external.mark == *found
         });
         let mut held = lock(&self.held);

@@ -162,3 +162,53 @@ const RETIRED: u8 = 3;
 const TEXT_BYTES: usize = 8 + 4 * 8 + 24 + 16;
 /// Nonce, ciphertext, tag.
 pub(super) const SEALED_BYTES: usize = 24 + TEXT_BYTES + 16;
+
+#[cfg(test)]
+mod tests {
+    use inmost_format::crypto::keys::MasterKey;
+
+    use super::*;
+
+    const STORE: StoreId = StoreId([7; 16]);
+
+    fn slot() -> Slot {
+        let mark = Mark { commit: 3, generation: 1, revision: 2, nonce: [4; 24], tag: [5; 16] };
+        Slot { sequence: 9, trust: Trust::Unknown, is_announced: true, mark }
+    }
+
+    #[test]
+    fn a_slot_opens_at_its_index_of_its_store_under_its_key_only() {
+        let key = || MasterKey::generate().unwrap().anchor_key(&STORE);
+        let (right, wrong) = (key(), key());
+        let sealed = slot().seal(&right, STORE, 1).unwrap();
+        assert!(Slot::open(&sealed, &right, STORE, 1) == Some(slot()));
+        assert!(Slot::open(&sealed, &right, STORE, 0).is_none());
+        assert!(Slot::open(&sealed, &right, StoreId([8; 16]), 1).is_none());
+        assert!(Slot::open(&sealed, &wrong, STORE, 1).is_none());
+        for length in 0..SEALED_BYTES {
+            assert!(Slot::open(&sealed[..length], &right, STORE, 1).is_none());
+        }
+        for at in 0..SEALED_BYTES {
+            let mut flipped = sealed;
+            flipped[at] ^= 1;
+            assert!(Slot::open(&flipped, &right, STORE, 1).is_none(), "{at}");
+        }
+    }
+
+    #[test]
+    fn an_authentic_slot_with_a_value_that_is_not_defined_does_not_open() {
+        let key = MasterKey::generate().unwrap().anchor_key(&STORE);
+        let opens = |at: usize, value: u8| {
+            let mut text = slot().encode(1);
+            text[at] = value;
+            let aad = AnchorAad { store: STORE, index: 1 };
+            let (nonce, tag) = key.aead().seal(&aad, &mut text).unwrap();
+            Slot::open(&join(&nonce, &text, &tag), &key, STORE, 1).is_some()
+        };
+        let defined =
+            [(0, 1), (1, KNOWN), (1, UNKNOWN), (1, RETIRED), (2, 0), (2, 1), (3, 0), (7, 0)];
+        assert!(defined.into_iter().all(|(at, value)| opens(at, value)));
+        let others = [(0, 0), (0, 2), (1, 0), (1, 4), (2, 2), (3, 1), (7, 1)];
+        assert!(!others.into_iter().any(|(at, value)| opens(at, value)));
+    }
+}

@@ -165,7 +165,6 @@ impl From<StoreError> for Failure {
             }
             StoreError::Locked => "Unlock it again, with `inmost unlock`.",
             StoreError::NotAStore => "Check the path, or create a store there with `inmost init`.",
-            StoreError::Storage(_) => "Restore a backup of the store.",
             StoreError::RolledBack { .. } => {
                 "If you restored a backup or a copy, run `inmost accept-rollback`."
             }

@@ -157,7 +157,7 @@ impl OpenStore {
     }
 
     /// Wipes the keys if this process holds the store. A key agent keeps the store unlocked.
-    fn close(&self) {
+    pub(crate) fn close(&self) {
         if let Self::Here(session) = self {
             session.lock();
         }

@@ -166,8 +166,9 @@ impl StoreError {
             Self::KeyAgent(_) => {
                 "Connect again; if that does not help, run `inmost lock`, then `inmost unlock`."
             }
-            Self::Io(_) | Self::Storage(_) => {
-                "Check the disk, its free space and the permissions, then try again."
+            Self::Io(_) => "Check the disk, its free space and the permissions, then try again.",
+            Self::Storage(_) => {
+                "Copy the whole folder of the store to another place first; then run `inmost check` and `inmost repair`."
             }
             Self::KdfOutOfBounds(_) => {
                 "Choose a different cost; to open a store with this cost, raise the limits on purpose."
@@ -197,7 +198,7 @@ impl StoreError {
                 "Rename or remove that file, or confine the tool to another folder."
             }
             Self::Tampered { .. } => {
-                "Restore a backup; the rest of the store stays readable, and nothing was repaired."
+                "Copy the whole folder of the store to another place first; then restore a backup, or run `inmost repair`, which lists what it can keep before it asks."
             }
             Self::TooLarge => "Split the change, or split large folders into several.",
             Self::UnknownFormat { .. } => "Use the version that made the store, or a newer one.",

@@ -4,14 +4,18 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use inmost::WalkEntry;
+use inmost::{StoreError, Vault, WalkEntry};
+use inmost_agent::Secret;
 
+use super::repair::{is_damage, lines_of};
 use crate::args::StoreArgs;
 use crate::confirm;
 use crate::display;
 use crate::exit::{Exit, Failure};
 use crate::host_files::{self, MAX_FILE_BYTES};
-use crate::store::opening::OpenOptions;
+use crate::output::print;
+use crate::passphrase::Input;
+use crate::store::opening::Held;
 use crate::store::{OpenStore, place};
 use crate::transfer::{Outcome, TransferReport};
 use crate::wiped::Wiped;
@@ -20,7 +24,7 @@ use crate::wiped::Wiped;
 ///
 /// Texts are written unchanged. Only their owner can read the new files and folders. Each file is written completely or not at
 /// all, and existing files are never overwritten. Files whose names the file system does not accept are refused and
-/// listed; the exit code is then 1.
+/// listed; the exit code is then 1. From a damaged store, everything that is found intact is exported; the exit code is then 12.
 ///
 /// With --json each refused file is a line (file, refused), and the last line has the counts.
 #[derive(clap::Args)]
@@ -61,12 +65,61 @@ impl Export {
             self.plain.display()
         );
         confirm::ask(self.yes, &question, "yes")?;
-        let store = self.store.open(&OpenOptions::default())?;
-        let report = self.copy(&store)?;
-        drop(store);
+        let mut vault = match self.store.hold()? {
+            Held::Agent(client) => return self.finish(self.copy(&OpenStore::Agent(client))?),
+            Held::Here(vault) => vault,
+        };
+        let secret = self.store.secret(Input::Free)?;
+        match vault.unlock_with(secret.credential()) {
+            Ok(session) => {
+                self.store.warn_of_anchor(session.status()?.anchor);
+                let store = OpenStore::Here(session);
+                let copied = self.copy(&store);
+                store.close();
+                self.finish(copied?)
+            }
+            Err(error) if is_damage(&error) => self.export_found(&vault, &secret, &error),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn finish(&self, report: TransferReport) -> Result<(), Failure> {
         let note = format!("The files in {} are not encrypted.", self.plain.display());
         let no_files = format!("There are no files to export in {}.", display::path(&self.from));
         report.finish("Exported", &note, &no_files)
+    }
+
+    /// Exports what is found in the bare files of a store that cannot be opened.
+    fn export_found(
+        &self,
+        vault: &Vault,
+        secret: &Secret,
+        error: &StoreError,
+    ) -> Result<(), Failure> {
+        prepare(&self.plain).map_err(|error| self.unwritable(&error))?;
+        let mut report = TransferReport::new(self.json, 0, "files written");
+        let from = self.from.trim_end_matches('/');
+        let found = vault.salvage(secret.credential(), |path, text| {
+            let Some(below) = path.strip_prefix(from) else { return Ok(()) };
+            match below.strip_prefix('/') {
+                Some(below) => report.add(path, &self.write(below, text)?),
+                // The file itself was named.
+                None if below.is_empty() => {
+                    let name = path.rsplit('/').next().unwrap_or(path);
+                    report.add(path, &self.write(name, text)?)
+                }
+                None => Ok(()),
+            }
+        })?;
+        if !self.json {
+            print(lines_of(&found).as_bytes())?;
+        }
+        self.finish(report)?;
+        Err(Failure::new(
+            Exit::Damaged,
+            format!("{error} What was found in its files was exported."),
+            error.advice(),
+        ))
     }
 
     fn check_place(&self) -> Result<(), Failure> {
@@ -102,10 +155,13 @@ impl Export {
 
     fn copy(&self, store: &OpenStore) -> Result<TransferReport, Failure> {
         let mut files = Vec::new();
+        let mut is_whole = true;
         for entry in store.files().walk(&self.from) {
-            let entry = entry.map_err(|error| Failure::at(&self.from, error))?;
-            if !entry.metadata.is_folder() {
-                files.push(entry);
+            match entry.map_err(|error| Failure::at(&self.from, error)) {
+                Ok(entry) if entry.metadata.is_folder() => {}
+                Ok(entry) => files.push(entry),
+                Err(Failure::Error { exit: Exit::Damaged, .. }) => is_whole = false,
+                Err(error) => return Err(error),
             }
         }
         if !files.is_empty() {
@@ -114,9 +170,23 @@ impl Export {
         let mut report = TransferReport::new(self.json, files.len(), "files written");
         for file in &files {
             let path = file.path.as_str();
-            // Another process deleted the file in the meantime.
-            let Some(text) = store.find(path)? else { continue };
-            report.add(path, &self.write(below(file), text.as_str())?)?;
+            match store.find(path).map_err(Failure::from) {
+                // Another process deleted the file in the meantime.
+                Ok(None) => {}
+                Ok(Some(text)) => report.add(path, &self.write(below(file), text.as_str())?)?,
+                Err(Failure::Error { exit: Exit::Damaged, .. }) => {
+                    report.add(
+                        path,
+                        &refused("it is damaged; `inmost repair` looks for an intact version"),
+                    )?;
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        if !is_whole {
+            let reason =
+                "a list of names in it is damaged; `inmost repair` looks for what it named";
+            report.add(&self.from, &refused(reason))?;
         }
         Ok(report)
     }

@@ -111,6 +111,19 @@ fn salvage_saves_the_rest_to_a_store_and_says_what_is_missing() {
     assert_eq!(place.cat("/memories/b"), "kept too");
 }
 
+#[test]
+fn an_export_of_a_damaged_store_writes_what_is_intact() {
+    let place = damaged();
+    let ended = place.run(["export", "--yes", "out"], "").expect_failure(12, "was exported");
+    assert!(ended.out.contains("lost /memories/a/long: "), "{ended:?}");
+    assert!(ended.out.contains("Exported 2 files with 12 bytes"), "{ended:?}");
+    let out = place.beside("out");
+    assert_eq!(fs::read_to_string(out.join("a/short")).unwrap(), "kept");
+    assert_eq!(fs::read_to_string(out.join("b")).unwrap(), "kept too");
+    place.run(["export", "--yes", "--from", "/memories/a", "part"], "").expect(12);
+    assert_eq!(fs::read_dir(place.beside("part")).unwrap().count(), 1);
+}
+
 impl Place {
     fn put_saved_in_place(&self) {
         fs::rename(self.beside("saved"), self.store()).unwrap();

@@ -83,7 +83,8 @@ pub use session::{
 
 // Reports of maintenance.
 pub use maintenance::{
-    CheckReport, RepairReport, SalvageLoss, SalvageReport, SetAside, StoreProblem, WithProgress,
+    CheckReport, RepairReport, SalvageLoss, SalvageReport, SetAside, StoreProblem, VerifiedCopy,
+    WithProgress,
 };
 
 // Protection of keys against swap and core dumps.

@@ -12,6 +12,7 @@ mod salvage;
 mod set_aside;
 mod with_progress;
 
+pub use backup::VerifiedCopy;
 pub use check_report::{CheckReport, StoreProblem};
 pub use repair::RepairReport;
 pub use salvage::{SalvageLoss, SalvageReport};

@@ -9,7 +9,7 @@ use std::path::Path;
 
 use inmost::{
     CheckReport, FileError, FileText, Files, MemoryTool, RepairReport, Session, SessionStatus,
-    SetAside, SlotInfo, StorageEngine, StoreError, UnlockedStore,
+    SetAside, SlotInfo, StorageEngine, StoreError, UnlockedStore, VerifiedCopy,
 };
 use inmost_agent::{AgentFacts, Client, Secret, SlotOptions};
 
@@ -107,6 +107,17 @@ impl OpenStore {
         match self {
             Self::Here(session) => session.with_progress(progress).backup(to),
             Self::Agent(client) => client.backup(to, progress),
+        }
+    }
+
+    pub(crate) fn backup_verified(
+        &self,
+        to: &Path,
+        progress: impl FnMut(u64),
+    ) -> Result<VerifiedCopy, StoreError> {
+        match self {
+            Self::Here(session) => session.with_progress(progress).backup_verified(to),
+            Self::Agent(client) => client.backup_verified(to, progress),
         }
     }
 

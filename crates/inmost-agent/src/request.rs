@@ -79,6 +79,7 @@ heads!(
     inmost::Page<inmost::WalkEntry>,
     inmost::RepairReport,
     inmost::SessionStatus,
+    inmost::VerifiedCopy,
 );
 
 impl Reply for FileText {

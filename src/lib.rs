@@ -82,7 +82,9 @@ pub use session::{
 };
 
 // Reports of maintenance.
-pub use maintenance::{CheckReport, RecoveryReport, SetAside, StoreProblem, WithProgress};
+pub use maintenance::{
+    CheckReport, RecoveryReport, SetAside, StoreProblem, VerifiedCopy, WithProgress,
+};
 
 // Protection of keys against swap and core dumps.
 pub use inmost_format::secret::{Protections, harden_process, protections};

@@ -13,6 +13,7 @@ mod salvage;
 mod set_aside;
 mod with_progress;
 
+pub use backup::VerifiedCopy;
 pub use check_report::{CheckReport, StoreProblem};
 pub use recovery::RecoveryReport;
 pub use set_aside::SetAside;

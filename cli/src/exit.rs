@@ -55,6 +55,7 @@ impl Exit {
             StoreError::WrongPassphrase | StoreError::WrongKey(_) => Self::WrongPassphrase,
             // The engine returns its own error only for its own files: they are damaged.
             StoreError::HeaderDamaged
+            | StoreError::CopyNotVerified { .. }
             | StoreError::Tampered { .. }
             | StoreError::Storage(_)
             | StoreError::UntrustedFile(_)
@@ -270,6 +271,7 @@ mod tests {
             (StoreError::EngineNotBuilt, Exit::UnknownFormat),
             (StoreError::ForeignAnchor, Exit::RolledBack),
             (StoreError::Forked, Exit::Other),
+            (StoreError::CopyNotVerified { copy: "/b".into(), why: "why".into() }, Exit::Damaged),
             (StoreError::Halted, Exit::Io),
             (StoreError::HeaderDamaged, Exit::Damaged),
             (StoreError::InUse(None), Exit::InUse),

@@ -9,7 +9,7 @@ use std::path::Path;
 
 use inmost::{
     FileError, FileText, Files, MemoryTool, Session, SessionStatus, SetAside, SlotInfo,
-    StorageEngine, StoreError, UnlockedStore,
+    StorageEngine, StoreError, UnlockedStore, VerifiedCopy,
 };
 use inmost_agent::{AgentFacts, Client, Secret, SlotOptions};
 
@@ -93,6 +93,17 @@ impl OpenStore {
         match self {
             Self::Here(session) => session.with_progress(progress).backup(to),
             Self::Agent(client) => client.backup(to, progress),
+        }
+    }
+
+    pub(crate) fn backup_verified(
+        &self,
+        to: &Path,
+        progress: impl FnMut(u64),
+    ) -> Result<VerifiedCopy, StoreError> {
+        match self {
+            Self::Here(session) => session.with_progress(progress).backup_verified(to),
+            Self::Agent(client) => client.backup_verified(to, progress),
         }
     }
 

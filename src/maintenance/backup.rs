@@ -1,8 +1,11 @@
-//! A backup of the store in another folder.
+//! A backup of the store in another folder, which can be read back.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use inmost_engines::local::LocalStorage;
+use inmost_format::record::node::Root;
+use inmost_storage::{HeaderCopy, Storage};
 
 use super::copy::{Uncached, strict};
 use super::rewrite::write_generation;
@@ -43,14 +46,55 @@ impl Session {
         self.backup_reporting(path.as_ref(), &mut |_| {})
     }
 
+    /// As [`backup`](Session::backup). Then reads the copy back from its files: opens it with its own keys, authenticates
+    /// every record, and compares the files and bytes with those that were copied. No passphrase is needed for that.
+    ///
+    /// ```
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let folder = tempfile::tempdir()?;
+    /// # let (path, copy) = (folder.path().join("claude.inmost"), folder.path().join("copy.inmost"));
+    /// # let passphrase = inmost::Passphrase::new("correct horse battery staple")?;
+    /// # let session = inmost::Vault::create(&path, &passphrase)?;
+    /// session.files().write("/memories/notes.md", "Dig.\n")?;
+    /// let verified = session.backup_verified(&copy)?;
+    /// assert_eq!((verified.files, verified.bytes), (1, 5));
+    /// # session.lock();
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`backup`](Session::backup), and [`StoreError::CopyNotVerified`] if the copy was written but does not read
+    /// back. The copy is still there then. This store is unchanged.
+    pub fn backup_verified(&self, path: impl AsRef<Path>) -> Result<VerifiedCopy, StoreError> {
+        self.backup_verified_reporting(path.as_ref(), &mut |_| {})
+    }
+
     pub(super) fn backup_reporting(
         &self,
         path: &Path,
         progress: &mut dyn FnMut(u64),
     ) -> Result<(), StoreError> {
+        self.write_copy(path, progress).map(drop)
+    }
+
+    pub(super) fn backup_verified_reporting(
+        &self,
+        path: &Path,
+        progress: &mut dyn FnMut(u64),
+    ) -> Result<VerifiedCopy, StoreError> {
+        verified(self.write_copy(path, progress)?, path, progress)
+    }
+
+    /// Writes and publishes a copy. The exclusive access ends with it.
+    fn write_copy(
+        &self,
+        path: &Path,
+        progress: &mut dyn FnMut(u64),
+    ) -> Result<WrittenCopy, StoreError> {
         self.exclusive(|_| {
             let storage = LocalStorage::create(path).map_err(occupied)?;
-            self.read(|open| {
+            let (next, root) = self.read(|open| {
                 let keys = open.keys().ok_or(StoreError::InMemory)?;
                 let engine = keys.header().engine();
                 let next = NextGeneration::generation(keys, FIRST_GENERATION, engine)?;
@@ -59,10 +103,76 @@ impl Session {
                     write_generation(&from, root, &storage, &next, &mut strict, progress)?;
                 written.engine.close()?;
                 open.anchor_copy(&storage, FIRST_GENERATION, &written.root, &written.root_value);
-                write_headers(&storage, next.header())
+                write_headers(&storage, next.header())?;
+                Ok::<_, StoreError>((next, open.root().clone()))
             })?;
-            storage.publish().map_err(occupied)?;
-            Ok(())
+            let storage = storage.publish().map_err(occupied)?;
+            Ok(WrittenCopy { storage, next, root })
         })
     }
 }
+
+/// Verifies a copy, with an error that names it.
+fn verified(
+    written: WrittenCopy,
+    path: &Path,
+    progress: &mut dyn FnMut(u64),
+) -> Result<VerifiedCopy, StoreError> {
+    written.verify(progress).map_err(|why| StoreError::CopyNotVerified {
+        copy: path.display().to_string(),
+        why: why.to_string(),
+    })
+}
+
+/// A copy that was read back.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct VerifiedCopy {
+    /// Records that were read and authenticated.
+    pub records: u64,
+    /// Files in the copy.
+    pub files: u64,
+    /// Bytes of text in the copy.
+    pub bytes: u64,
+}
+
+/// A copy in its place, and what it should hold.
+struct WrittenCopy {
+    storage: LocalStorage,
+    next: NextGeneration,
+    /// The root of the store that was copied.
+    root: Root,
+}
+
+impl WrittenCopy {
+    /// Reads the copy back from its files.
+    fn verify(self, progress: &mut dyn FnMut(u64)) -> Result<VerifiedCopy, StoreError> {
+        let Self { storage, next, root } = self;
+        // Everything is synced, so what is read now comes from the disk and not from the memory of the system. Best
+        // effort: not every system does so.
+        storage.forget_cached();
+        for copy in [HeaderCopy::A, HeaderCopy::B] {
+            // Equal bytes have the same keyslots, the same sealed data key and a MAC that verifies.
+            if storage.read_header(copy)?.as_deref() != Some(next.header()) {
+                return Err(StoreError::HeaderDamaged);
+            }
+        }
+        let engine = storage.open_generation(next.generation, next.engine)?;
+        let copy = Session::of_copy(Arc::new(storage), engine, next.sealer)?;
+        let report = copy.check_reporting(progress)?;
+        let commit = copy.status()?.commit;
+        copy.lock();
+        let differs = |how| Err(StoreError::Tampered { what: "the copy", how });
+        if !report.is_clean() {
+            return differs("has records that cannot be read");
+        }
+        if (report.files, report.bytes, commit) != (root.files, root.bytes, root.commit) {
+            return differs("holds other files than the store");
+        }
+        Ok(VerifiedCopy { records: report.records, files: report.files, bytes: report.bytes })
+    }
+}
+
+#[cfg(test)]
+mod tests;

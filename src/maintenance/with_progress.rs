@@ -4,6 +4,7 @@ use std::path::Path;
 
 use inmost_format::header::{Credential, SlotInfo};
 
+use super::backup::VerifiedCopy;
 use super::check_report::CheckReport;
 use crate::session::{Session, StorageEngine, StoreError};
 
@@ -53,6 +54,14 @@ impl<F: FnMut(u64)> WithProgress<'_, F> {
     /// Those of [`Session::backup`].
     pub fn backup(mut self, path: impl AsRef<Path>) -> Result<(), StoreError> {
         self.session.backup_reporting(path.as_ref(), &mut self.progress)
+    }
+
+    /// As [`Session::backup_verified`]. The callback first gets the records written, then the records read.
+    ///
+    /// # Errors
+    /// Those of [`Session::backup_verified`].
+    pub fn backup_verified(mut self, path: impl AsRef<Path>) -> Result<VerifiedCopy, StoreError> {
+        self.session.backup_verified_reporting(path.as_ref(), &mut self.progress)
     }
 
     /// As [`Session::check`]; each record is read twice.

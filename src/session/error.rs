@@ -1,5 +1,8 @@
 //! Errors that the application must act on. The model never reads them.
 
+#[cfg(feature = "serde")]
+mod io_error;
+
 use std::fmt;
 
 use inmost_format::crypto::cost::KdfOutOfBounds;
@@ -57,6 +60,13 @@ pub enum StoreError {
     },
     /// The store lives in memory and has neither a header nor keyslots.
     InMemory,
+    /// A copy of the store was written, but it does not read back as it should.
+    CopyNotVerified {
+        /// The folder of the copy.
+        copy: String,
+        /// The problem with it: the message of another error.
+        why: String,
+    },
     /// The application's freshness anchor cannot be read or written, and the operation would leave it permanently out
     /// of date.
     AnchorUnavailable,
@@ -138,6 +148,9 @@ impl StoreError {
             }
             Self::DiskFull => {
                 "Free some disk space, or delete something in the store; nothing that was saved is lost."
+            }
+            Self::CopyNotVerified { .. } => {
+                "Do not rely on the copy: destroy it, check the disk that it is on, and make another."
             }
             Self::Forked => {
                 "Fork before the first store is opened, or open the store in a program that was started anew; several processes share one through `inmost unlock` and the crate inmost-agent."
@@ -221,6 +234,9 @@ impl fmt::Display for StoreError {
                 write!(f, "The store is damaged and was not opened: {what}.")
             }
             Self::DiskFull => f.write_str("The disk is full."),
+            Self::CopyNotVerified { copy, why } => {
+                write!(f, "The copy in {copy} was written but does not read back: {why}")
+            }
             Self::Forked => f.write_str(
                 "This process was forked from one that had opened a store, and cannot use what that one had opened.",
             ),
@@ -381,36 +397,6 @@ impl From<HeaderError> for StoreError {
             HeaderError::LastSlot => Self::LastSlot,
             HeaderError::TooLong => Self::TooLarge,
         }
-    }
-}
-
-/// Serializes an error of the operating system as its code and its message. The code is valid on one system only: errors
-/// cross between processes of a machine, not between machines.
-#[cfg(feature = "serde")]
-mod io_error {
-    use std::io;
-
-    use serde::{Deserialize, Deserializer, Serialize, Serializer};
-
-    /// The code keeps the kind of the error.
-    #[derive(Serialize, Deserialize)]
-    struct IoError {
-        code: Option<i32>,
-        message: String,
-    }
-
-    pub(super) fn serialize<S: Serializer>(
-        error: &io::Error,
-        serializer: S,
-    ) -> Result<S::Ok, S::Error> {
-        IoError { code: error.raw_os_error(), message: error.to_string() }.serialize(serializer)
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
-        deserializer: D,
-    ) -> Result<io::Error, D::Error> {
-        let IoError { code, message } = IoError::deserialize(deserializer)?;
-        Ok(code.map_or_else(|| io::Error::other(message), io::Error::from_raw_os_error))
     }
 }
 

@@ -7,11 +7,13 @@ use super::error::StoreError;
 use super::group_commit::CommitDelay;
 use super::idle::Idle;
 use super::open::Open;
-use super::options::StorageEngine;
+use super::options::{SessionOptions, StorageEngine};
 use super::process;
 use super::queue::{Progress, Queue};
 use inmost_format::crypto::cost::KdfCost;
+use inmost_format::record::Sealer;
 use inmost_format::secret::{Process, Protections, protections};
+use inmost_storage::{Engine, Storage};
 
 /// An unlocked store: a cheap handle that clones and threads share.
 ///
@@ -130,6 +132,17 @@ impl Session {
             process: Process::current(),
         };
         Self { shared: Arc::new(shared) }
+    }
+
+    /// A session on a complete generation without its header, only to read it.
+    pub(crate) fn of_copy(
+        storage: Arc<dyn Storage>,
+        engine: Box<dyn Engine>,
+        sealer: Sealer,
+    ) -> Result<Self, StoreError> {
+        // Every read must reach the engine.
+        let options = SessionOptions::new().max_cache_bytes(0);
+        Open::new(storage, engine, sealer, None, &options).map(Self::new)
     }
 
     pub(super) fn check_process(&self) -> Result<(), StoreError> {

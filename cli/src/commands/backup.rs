@@ -14,9 +14,12 @@ use crate::store::place;
 ///
 /// The copy is a store of its own and opens with the passphrase that this store has now. Later changes of the
 /// passphrase and later purges do not affect the copy.
+///
+/// With `--verify`, a copy that does not read back is reported with exit code 12, and stays where it is.
 #[derive(clap::Args)]
 #[command(
-    after_help = "Example:\n  inmost backup --store notes.inmost backups/notes-monday.inmost"
+    after_help = "Examples:\n  inmost backup --store notes.inmost backups/notes-monday.inmost\n  \
+        inmost backup --store notes.inmost --verify /media/usb/notes.inmost"
 )]
 pub(crate) struct Backup {
     #[command(flatten)]
@@ -25,6 +28,10 @@ pub(crate) struct Backup {
     /// Folder of the copy; it must not exist
     #[arg(value_name = "DEST")]
     to: PathBuf,
+
+    /// Read the copy back from the disk: authenticate every record, and compare its files with those of the store
+    #[arg(long)]
+    verify: bool,
 }
 
 impl Backup {
@@ -37,19 +44,31 @@ impl Backup {
                 "Choose a folder outside it, best on another disk.",
             ));
         }
-        let files = self.write_copy()?;
+        let (files, verified) = self.write_copy()?;
         let files = display::count(files, "file", "files");
         let text = format!(
-            "Copied {files} to {}\nThe copy opens with the current passphrase of the store.\n",
+            "Copied {files} to {}\n{verified}The copy opens with the current passphrase of the store.\n",
             self.to.display()
         );
         print(text.as_bytes())
     }
 
-    fn write_copy(&self) -> Result<u64, Failure> {
+    /// Returns the number of files, and the line about the verification.
+    fn write_copy(&self) -> Result<(u64, String), Failure> {
         let store = self.store.open(&OpenOptions::default())?;
-        let mut progress = Progress::new("records written");
-        store.backup(&self.to, |records| progress.update(records))?;
-        Ok(store.status()?.files)
+        if !self.verify {
+            let mut progress = Progress::new("records written");
+            store.backup(&self.to, |records| progress.update(records))?;
+            return Ok((store.status()?.files, String::new()));
+        }
+        let mut progress = Progress::new("records written, then read");
+        let copy = store.backup_verified(&self.to, |records| progress.update(records))?;
+        let records = display::count(copy.records, "record", "records");
+        let files = display::count(copy.files, "file", "files");
+        let line = format!(
+            "Verified the copy: read {records} back, with {files} and {} bytes of text, as in the store.\n",
+            copy.bytes
+        );
+        Ok((copy.files, line))
     }
 }

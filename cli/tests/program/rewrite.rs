@@ -62,6 +62,20 @@ fn a_backup_opens_with_the_same_passphrase_and_holds_the_same() {
 }
 
 #[test]
+fn a_backup_can_be_read_back_and_the_output_says_so() {
+    let place = Place::with_files(&[("/memories/a", "kept"), ("/memories/b/c", "too")]);
+    let to = place.beside("copy");
+    let out = place.run(["backup", "--verify", to.to_str().unwrap()], "").expect(0).out;
+    assert!(out.starts_with("Copied 2 files to "), "{out}");
+    assert!(out.contains("\nVerified the copy: read "), "{out}");
+    assert!(out.contains(" back, with 2 files and 7 bytes of text"), "{out}");
+    let again = ["backup", "--verify", to.to_str().unwrap()];
+    place.run(again, "").expect_failure(1, "destination already exists");
+    place.put_back("copy");
+    assert_eq!(place.cat("/memories/b/c"), "too");
+}
+
+#[test]
 fn a_damaged_store_is_neither_copied_nor_rewritten() {
     let place = Place::with_files(&[("/memories/a", &"long\n".repeat(600))]);
     place.damage_longest_record();

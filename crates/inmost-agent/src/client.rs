@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use inmost::{
     CheckReport, FileError, SessionStatus, SetAside, SlotInfo, StorageEngine, StoreError,
-    ToolOptions,
+    ToolOptions, VerifiedCopy,
 };
 
 #[cfg(unix)]
@@ -185,6 +185,20 @@ impl Client {
     ) -> Result<(), StoreError> {
         let path = wire_path::encode(path.as_ref())?;
         self.call(maintenance::Backup, &path, &mut progress)
+    }
+
+    /// As [`Session::backup_verified`](inmost::Session::backup_verified); `progress` gets the number of records written, then
+    /// the number read.
+    ///
+    /// # Errors
+    /// The same as there, [`StoreError::OutcomeUnknown`] and [`StoreError::KeyAgent`].
+    pub fn backup_verified(
+        &self,
+        path: impl AsRef<Path>,
+        mut progress: impl FnMut(u64),
+    ) -> Result<VerifiedCopy, StoreError> {
+        let path = wire_path::encode(path.as_ref())?;
+        self.call(maintenance::BackupVerified, &path, &mut progress)
     }
 
     /// As [`Session::set_aside`](inmost::Session::set_aside).

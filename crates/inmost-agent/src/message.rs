@@ -7,7 +7,8 @@ use crate::request::{Context, Reply, Request};
 use crate::requests::file::{Append, List, Metadata, Read, Remove, Rename, Walk, Write};
 use crate::requests::keyslot::{AddSlot, RemoveSlot, ReplaceSlot, Rotate, Slots};
 use crate::requests::maintenance::{
-    Backup, Check, CompactionDue, DiscardSetAside, Facts, ListSetAside, Migrate, Purge, Status,
+    Backup, BackupVerified, Check, CompactionDue, DiscardSetAside, Facts, ListSetAside, Migrate,
+    Purge, Status,
 };
 use crate::requests::search::Search;
 use crate::requests::tool::RunCommand;
@@ -68,6 +69,7 @@ requests!(
     AddSlot,
     Append,
     Backup,
+    BackupVerified,
     Check,
     CompactionDue,
     DiscardSetAside,

@@ -78,6 +78,7 @@ heads!(
     inmost::Page<inmost::FolderEntry>,
     inmost::Page<inmost::WalkEntry>,
     inmost::SessionStatus,
+    inmost::VerifiedCopy,
 );
 
 impl Reply for FileText {

@@ -135,6 +135,13 @@ impl LocalStorage {
         Ok(self)
     }
 
+    /// Drops what the system has cached of the generations, so that the next reads come from the disk. Best effort.
+    pub fn forget_cached(&self) {
+        for number in self.generations().unwrap_or_default() {
+            files::forget_cached_in(&self.generation_path(number));
+        }
+    }
+
     /// Opens the engine of a generation, with the ballast's room if the disk is full.
     fn engine_opener(&self, folder: PathBuf, engine: EngineKind) -> OpenEngine {
         let ballast = Arc::clone(&self.ballast);

@@ -90,6 +90,8 @@ impl SledEngine {
     /// # Errors
     /// [`StorageError::Corrupt`] if the log is damaged, or what `expected` returns for the mark. No file has changed then.
     pub(crate) fn open(folder: &Path, expected: &Expected<'_>) -> Result<Self, StorageError> {
+        // Before anything that a thread of the parent may have locked.
+        threads::claim()?;
         let log = folder.join(repair::LOG);
         // sled would silently create an empty database in place of a lost one.
         let claim = match claim(&log, &[]) {
@@ -129,13 +131,14 @@ impl SledEngine {
     }
 
     fn start(folder: &Path, cursor: Cursor, covered: Option<u64>) -> Result<Self, StorageError> {
+        let number = descriptors::next_number(folder);
         let handle = Handle::open(folder)?;
         // sled creates files, at least a snapshot, with the modes of the umask. The names of new snapshots need not be
         // durable: sled rebuilds a lost or torn one from the log.
         make_all_private(folder)?;
         let log = files::open_to_write(&folder.join(repair::LOG))?;
         // A forked child would keep sled's lock. Best effort: where the system has no way, it stays until sled closes.
-        let _ = descriptors::release_locks(&log);
+        let _ = descriptors::release_lock(&log, number);
         let eviction = Eviction::default();
         eviction.note_length(&log);
         Ok(Self {
@@ -366,7 +369,7 @@ fn claim(log: &Path, ours: &[&File]) -> Result<File, StorageError> {
     let file = files::open_to_write(log)?;
     let known: Vec<&File> = ours.iter().copied().chain([&file]).collect();
     while_in_use(|| match file.try_lock() {
-        Ok(()) if descriptors::is_open_elsewhere(&known)? => Err(StorageError::InUse(None)),
+        Ok(()) if descriptors::is_open_in_sled(&known)? => Err(StorageError::InUse(None)),
         Ok(()) => Ok(()),
         Err(TryLockError::WouldBlock) => Err(StorageError::InUse(None)),
         Err(TryLockError::Error(error)) => Err(error.into()),

@@ -34,6 +34,11 @@ fn every_error_has_one_sentence_of_message_and_one_of_advice() {
             E::ForeignAnchor,
             "The freshness anchor was written with keys that are not this store's."
         ];
+        // The reason is an error that is a sentence of its own.
+        E::CopyNotVerified { .. } => [
+            E::CopyNotVerified { copy: "/b".to_owned(), why: E::HeaderDamaged.to_string() },
+            "The copy in /b was written but does not read back: The header of the store is damaged or missing."
+        ];
         E::Forked => [
             StorageError::Forked.into(),
             "This process was forked from one that had opened a store, and cannot use what that one had opened."

@@ -1,6 +1,6 @@
 //! Requests for facts about the store, and for maintenance, which takes long.
 
-use inmost::{CheckReport, FileError, SessionStatus, SetAside, StorageEngine};
+use inmost::{CheckReport, FileError, SessionStatus, SetAside, StorageEngine, VerifiedCopy};
 use serde::{Deserialize, Serialize};
 
 use crate::facts::AgentFacts;
@@ -150,5 +150,22 @@ impl Request for Backup {
     fn execute(self, body: &[u8], context: &mut Context<'_>) -> Result<(), FileError> {
         let place = wire_path::decode(body);
         Ok(context.session.with_progress(&mut *context.progress).backup(place)?)
+    }
+}
+
+/// The body is the absolute path of the copy.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct BackupVerified;
+
+impl Request for BackupVerified {
+    type Reply = VerifiedCopy;
+
+    fn is_change(&self) -> bool {
+        true
+    }
+
+    fn execute(self, body: &[u8], context: &mut Context<'_>) -> Result<VerifiedCopy, FileError> {
+        let place = wire_path::decode(body);
+        Ok(context.session.with_progress(&mut *context.progress).backup_verified(place)?)
     }
 }

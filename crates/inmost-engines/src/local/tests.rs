@@ -312,11 +312,13 @@ fn destroying_a_store_removes_notes_and_set_aside_generations_with_their_headers
 }
 
 #[test]
-fn an_unfinished_note_is_cleared_at_the_next_open() {
+fn an_unfinished_note_is_cleared_when_the_generation_opens() {
     let (_parent, path) = parent_and_path();
     drop(published(&path));
     fs::write(path.join("rewriting.new"), "a header").unwrap();
     let storage = LocalStorage::open(&path).unwrap();
+    assert!(path.join("rewriting.new").exists(), "it changed before the generation was verified");
+    drop(storage.open_generation(1, EngineKind::Sled).unwrap());
     assert!(!path.join("rewriting.new").exists());
     assert!(storage.rewriting().unwrap().is_none());
 }

@@ -77,6 +77,8 @@ while [ "$(date +%s%N)" -lt "$end" ]; do
     fi
     start_worker
 done
+# Where the anchor is on the disk, for cuts that hit its writes.
+filefrag -v -b1 "$out/mnt/home/store/anchor" 2>/dev/null | awk '$1 == "0:" { sub(/\.\..*/, "", $4); print $4 }' >"$out/anchor" || true
 # Stops the log here, because later writes of the page cache are not caused by the worker.
 echo x >"$out/disk/ctl"
 if [ -n "$worker" ]; then

@@ -5,6 +5,8 @@ Three disks are built for each moment. A: every issued write survives, as on a d
 last completed flush are lost. C: a random half of the sectors of those writes survives, in random order. What was written before a
 failed flush is lost in all three. A third of the moments follow directly after an acknowledgement, the others after a write.
 
+With LAB_ANCHOR=1, each moment follows a write of the anchor.
+
 After one moment in LAB_AGAIN (4; 0 means never), the worker goes on with one of the three disks, which is recorded too, and the
 power is cut again at up to three moments of that recording, one of them before the store was open.
 
@@ -234,6 +236,13 @@ def main():
 
     chance = random.Random(seed)
     writes = [at for at, event in enumerate(events) if event[0] == "W" and at > acks[0]]
+    if os.environ.get("LAB_ANCHOR"):
+        with open(out + "/anchor", encoding="ascii") as file:
+            anchor = int(file.read())
+        # Up to the flush after it, a write of the anchor may be lost while a later one survives.
+        hits = [at for at in writes if events[at][1] <= anchor < events[at][1] + events[at][3] - events[at][2]]
+        print(f"{len(hits)} writes of the anchor", flush=True)
+        writes = acks = hits
     moments = sorted(chance.choice(writes if number % 3 else acks) + 1 for number in range(cuts))
     # Only to continue a stopped run.
     moments = moments[int(os.environ.get("LAB_SKIP", "0")) :]

@@ -6,8 +6,16 @@ use crate::folder::{Bytes, is_of_generation};
 use crate::random::Random;
 
 pub const KINDS: [&str; 10] = [
-    "a bit", "a byte", "zeroed block", "swapped blocks", "cut file", "two places", "lost file",
-    "older file", "header copy", "anchor",
+    "a bit",
+    "a byte",
+    "zeroed block",
+    "swapped blocks",
+    "cut file",
+    "two places",
+    "lost file",
+    "older file",
+    "header copy",
+    "anchor",
 ];
 
 /// The damage that was done.

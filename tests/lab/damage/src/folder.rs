@@ -38,7 +38,10 @@ pub fn write(folder: &Path, bytes: &Bytes) {
 /// The first file that differs, if any. Drafts of a header may come and go.
 pub fn difference(before: &Bytes, after: &Bytes) -> Option<String> {
     let names = before.keys().chain(after.keys());
-    let is_draft = |name: &Path| name.to_string_lossy().starts_with("header.") && name.extension().is_some_and(|it| it == "new");
+    let is_draft = |name: &Path| {
+        name.to_string_lossy().starts_with("header.")
+            && name.extension().is_some_and(|it| it == "new")
+    };
     let mut changed = names.filter(|name| !is_draft(name) && before.get(*name) != after.get(*name));
     changed.next().map(|name| name.display().to_string())
 }

@@ -50,7 +50,12 @@ impl Oracle {
             .collect();
         roots.sort_by_key(|(root, _)| std::cmp::Reverse(root.commit));
         for (root, tag) in roots {
-            let mut walk = Walk { oracle: &oracle, records: &records, needed: BTreeMap::new(), is_whole: true };
+            let mut walk = Walk {
+                oracle: &oracle,
+                records: &records,
+                needed: BTreeMap::new(),
+                is_whole: true,
+            };
             let tree = RecordId::folder(root.tree.id);
             walk.folder(tree, root.tree.tag, "/memories", &[tag]);
             if walk.is_whole && walk.needed.len() == files {
@@ -77,12 +82,15 @@ impl Oracle {
     pub fn left(&self, damaged: &Bytes) -> BTreeMap<&str, Left> {
         let mut tags = HashSet::new();
         for (_, bytes) in damaged.iter().filter(|(name, _)| is_of_generation(name)) {
-            self.sealer.find_all(bytes, bytes.len(), &mut |_, found| drop(tags.insert(found.tag.0)));
+            self.sealer.find_all(bytes, bytes.len(), &mut |_, found| {
+                tags.insert(found.tag.0);
+            });
         }
         let all = |needed: &[Tag]| needed.iter().all(|tag| tags.contains(&tag.0));
-        let left = self.needed.iter().map(|(path, (text, way))| {
-            (path.as_str(), Left { text: all(text), path: all(way) })
-        });
+        let left = self
+            .needed
+            .iter()
+            .map(|(path, (text, way))| (path.as_str(), Left { text: all(text), path: all(way) }));
         left.collect()
     }
 }

@@ -119,7 +119,9 @@ impl Maker {
             self.write(session, &path, file, 3_000);
             let after = folder::read(store);
             let is_quiet = before.iter().all(|(name, bytes)| {
-                name.ends_with("journal") || name.ends_with("anchor") || after.get(name) == Some(bytes)
+                name.ends_with("journal")
+                    || name.ends_with("anchor")
+                    || after.get(name) == Some(bytes)
             });
             if is_quiet && before.len() == after.len() {
                 break (before, (after, path, earlier));
@@ -176,7 +178,8 @@ impl Maker {
             self.truth.write(&path, file, &text);
             new.push((path, text));
         }
-        let new: Vec<NewFile<'_>> = new.iter().map(|(path, text)| NewFile::new(path, text)).collect();
+        let new: Vec<NewFile<'_>> =
+            new.iter().map(|(path, text)| NewFile::new(path, text)).collect();
         for result in session.files().write_many(&new).unwrap() {
             result.unwrap();
         }

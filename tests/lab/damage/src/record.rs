@@ -43,6 +43,8 @@ pub struct Record {
     pub lost: usize,
     /// Folders that lost names of files.
     pub folders_unnamed: usize,
+    /// Files that are older or lost though their records are intact.
+    pub intact: usize,
     pub failures: Vec<String>,
 }
 
@@ -64,6 +66,7 @@ impl Record {
             older: 0,
             lost: 0,
             folders_unnamed: 0,
+            intact: 0,
             failures: Vec::new(),
         }
     }
@@ -93,8 +96,21 @@ impl Record {
 
     pub fn parse(line: &str) -> Option<Self> {
         let fields: Vec<&str> = line.split('\t').collect();
-        let [seed, label, kind, file, places, outcome, at_place, found, older, lost, folders, failures] =
-            fields[..]
+        let [
+            seed,
+            label,
+            kind,
+            file,
+            places,
+            outcome,
+            at_place,
+            found,
+            older,
+            lost,
+            folders,
+            intact,
+            failures,
+        ] = fields[..]
         else {
             return None;
         };
@@ -110,6 +126,7 @@ impl Record {
             older: older.parse().ok()?,
             lost: lost.parse().ok()?,
             folders_unnamed: folders.parse().ok()?,
+            intact: intact.parse().ok()?,
             failures: failures.split('|').filter(|it| !it.is_empty()).map(str::to_owned).collect(),
         })
     }
@@ -117,11 +134,13 @@ impl Record {
 
 impl fmt::Display for Record {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { seed, label, kind, file, places, outcome, at_place, found, older, lost, .. } = self;
-        let (folders, failures) = (self.folders_unnamed, self.failures.join("|"));
+        let Self { seed, label, kind, file, places, outcome, at_place, found, older, lost, .. } =
+            self;
+        let (folders, intact) = (self.folders_unnamed, self.intact);
+        let failures = self.failures.join("|");
         write!(
             f,
-            "{seed}\t{label}\t{kind}\t{file}\t{places}\t{outcome}\t{at_place}\t{found}\t{older}\t{lost}\t{folders}\t{failures}"
+            "{seed}\t{label}\t{kind}\t{file}\t{places}\t{outcome}\t{at_place}\t{found}\t{older}\t{lost}\t{folders}\t{intact}\t{failures}"
         )
     }
 }

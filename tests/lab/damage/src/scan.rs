@@ -20,9 +20,7 @@ pub fn measure(store: &Path, files: u64) {
     let vault = Vault::open(store).unwrap();
     let start = Instant::now();
     let mut searched = None;
-    let report = vault
-        .plan_repair(&key(), |_| searched = Some(start.elapsed()))
-        .unwrap();
+    let report = vault.plan_repair(&key(), |_| searched = Some(start.elapsed())).unwrap();
     let (whole, searched) = (start.elapsed(), searched.unwrap());
     let megabytes = bytes as f64 / 1e6;
     println!(

@@ -12,7 +12,7 @@ use std::thread;
 use std::time::Duration;
 
 use crate::record::Record;
-use crate::trial::{BATCH, label_of};
+use crate::trial::{self, label_of};
 
 pub fn run(cache: &Path, results: &Path, seeds: Range<u64>) {
     let known: HashSet<u64> = match File::open(results) {
@@ -22,13 +22,14 @@ pub fn run(cache: &Path, results: &Path, seeds: Range<u64>) {
     let mut out = OpenOptions::new().create(true).append(true).open(results).unwrap();
     let work = cache.join("failed");
     fs::create_dir_all(&work).unwrap();
+    let size = trial::batch();
     let mut next = seeds.start;
     while next < seeds.end {
         if known.contains(&next) {
             next += 1;
             continue;
         }
-        let end = (next / BATCH * BATCH + BATCH).min(seeds.end);
+        let end = (next / size * size + size).min(seeds.end);
         let end = (next..end).find(|seed| known.contains(seed)).unwrap_or(end);
         next = batch(cache, &work, next..end, &mut |record: &Record| {
             writeln!(out, "{record}").unwrap();
@@ -49,6 +50,7 @@ fn batch(cache: &Path, work: &Path, seeds: Range<u64>, done: &mut dyn FnMut(&Rec
         .arg("seeds")
         .args([cache, work])
         .args([seeds.start.to_string(), seeds.end.to_string()])
+        .env("RUST_BACKTRACE", "0")
         .stdout(Stdio::piped())
         .stderr(errors)
         .spawn()

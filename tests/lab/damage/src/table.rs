@@ -18,7 +18,9 @@ pub fn print(results: &Path) -> ExitCode {
     head("damage");
     for (engine, _) in ENGINES {
         for kind in KINDS {
-            row(&format!("{engine}, {kind}"), &records, |it| it.kind == kind && it.label.starts_with(engine));
+            row(&format!("{engine}, {kind}"), &records, |it| {
+                it.kind == kind && it.label.starts_with(engine)
+            });
         }
     }
     println!();
@@ -26,7 +28,10 @@ pub fn print(results: &Path) -> ExitCode {
     for (engine, _) in ENGINES {
         for past in PASTS {
             let label = format!("{engine}, {past}");
-            row(&label, &records, |it| it.label == label && !["lost file", "older file", "cut file"].contains(&it.kind.as_str()));
+            row(&label, &records, |it| {
+                it.label == label
+                    && !["lost file", "older file", "cut file"].contains(&it.kind.as_str())
+            });
         }
     }
     println!("\nThe rows of pasts leave out lost, older and cut files.\n");
@@ -45,8 +50,10 @@ pub fn print(results: &Path) -> ExitCode {
 }
 
 fn head(what: &str) {
-    println!("| {what} | stores | refused | opened | at its path | without its name | older | lost |");
-    println!("|---|---|---|---|---|---|---|---|");
+    println!(
+        "| {what} | stores | refused | opened | at its path | without its name | older | lost |"
+    );
+    println!("|---|---|---|---|---|---|---|---|---|");
 }
 
 /// Median and worst of the four counts, in percent of the files.
@@ -55,7 +62,9 @@ fn row(label: &str, records: &[Record], of: impl Fn(&Record) -> bool) {
     if those.is_empty() {
         return;
     }
-    let count = |outcomes: &[&str]| those.iter().filter(|it| outcomes.contains(&it.outcome.as_str())).count();
+    let count = |outcomes: &[&str]| {
+        those.iter().filter(|it| outcomes.contains(&it.outcome.as_str())).count()
+    };
     let share = |part: &dyn Fn(&Record) -> usize, best_first: bool| {
         let mut all: Vec<f64> = those.iter().map(|it| percent(part(it), it.files())).collect();
         all.sort_by(f64::total_cmp);
@@ -63,7 +72,7 @@ fn row(label: &str, records: &[Record], of: impl Fn(&Record) -> bool) {
         format!("{}; {}", figure(all[all.len() / 2]), figure(worst))
     };
     println!(
-        "| {label} | {} | {} | {} | {} | {} | {} | {} |",
+        "| {label} | {} | {} | {} | {} | {} | {} | {} | {} |",
         those.len(),
         count(&["Refused"]),
         count(&["Right", "Partly"]),
@@ -71,6 +80,7 @@ fn row(label: &str, records: &[Record], of: impl Fn(&Record) -> bool) {
         share(&|it| it.found, false),
         share(&|it| it.older, false),
         share(&|it| it.lost, false),
+        share(&|it| it.intact, false),
     );
 }
 
@@ -82,8 +92,11 @@ fn by_past(records: &[Record]) {
         for kind in KINDS {
             let cells = PASTS.map(|past| {
                 let label = format!("{engine}, {past}");
-                let those = records.iter().filter(|it| it.kind == kind && it.label == label && it.files() > 0);
-                let shares: Vec<f64> = those.map(|it| percent(it.older + it.lost, it.files())).collect();
+                let those = records
+                    .iter()
+                    .filter(|it| it.kind == kind && it.label == label && it.files() > 0);
+                let shares: Vec<f64> =
+                    those.map(|it| percent(it.older + it.lost, it.files())).collect();
                 let worst = shares.iter().copied().fold(0.0, f64::max);
                 format!("{} ({})", figure(worst), shares.len())
             });

@@ -240,7 +240,11 @@ impl Maker {
         let mut text = format!("file {file}, {:x}\n", self.random.next());
         while text.len() < length {
             let word = self.random.next();
-            text.push_str(&format!("{:x}{}", word >> 20, if word % 9 == 0 { '\n' } else { ' ' }));
+            text.push_str(&format!(
+                "{:x}{}",
+                word >> 20,
+                if word.is_multiple_of(9) { '\n' } else { ' ' }
+            ));
         }
         text
     }

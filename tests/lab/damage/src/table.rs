@@ -50,10 +50,19 @@ pub fn print(results: &Path) -> ExitCode {
 }
 
 fn head(what: &str) {
-    println!(
-        "| {what} | stores | refused | opened | at its path | without its name | older | lost |"
-    );
-    println!("|---|---|---|---|---|---|---|---|---|");
+    let columns = [
+        what,
+        "stores",
+        "refused",
+        "opened",
+        "at its path",
+        "without its name",
+        "older",
+        "lost",
+        "intact, yet older or lost",
+    ];
+    println!("| {} |", columns.join(" | "));
+    println!("|{}", "---|".repeat(columns.len()));
 }
 
 /// Median and worst of the four counts, in percent of the files.

@@ -29,6 +29,8 @@ pub(super) struct BareRecords {
     places: Vec<Place>,
     /// The places ordered by object; made when an older version is needed.
     by_object: OnceCell<Vec<u32>>,
+    /// The newest commit that the anchors name; 0 if they cannot be read.
+    expected_commit: u64,
 }
 
 /// Where a version of a record is.
@@ -44,6 +46,8 @@ struct Place {
     file: u16,
     length: u16,
     kind: Kind,
+    /// Whether the offset says when it was written, within its extent.
+    is_ordered: bool,
 }
 
 /// A version of a record.
@@ -51,7 +55,7 @@ pub(super) struct Version {
     pub(super) id: RecordId,
     pub(super) tag: Tag,
     pub(super) node: Node,
-    /// The time of its extent and its offset there, both 0 if the time is not known.
+    /// The time of its extent, and its offset there; 0 for what is not known.
     pub(super) written: (u64, u64),
 }
 
@@ -64,13 +68,15 @@ impl BareRecords {
     ) -> Result<(Self, Unlocked), StoreError> {
         let (_, keys) = vault.unlock_header(credential)?;
         let header = keys.header();
-        let files = match vault.storage()?.bare_files(header.generation(), header.engine()) {
+        let storage = vault.storage()?;
+        let files = match storage.bare_files(header.generation(), header.engine()) {
             Err(StorageError::Missing) => {
                 return Err(StoreError::tampered(Kind::Root, Flaw::Absent));
             }
             files => files?,
         };
-        let records = Self::search(files, sealer(&keys), progress)?;
+        let mut records = Self::search(files, sealer(&keys), progress)?;
+        records.expected_commit = vault.anchor(&keys)?.newest_commit().unwrap_or_default();
         Ok((records, keys))
     }
 
@@ -104,7 +110,12 @@ impl BareRecords {
             done = done.saturating_add(extent.length);
         }
         places.sort_unstable_by_key(|place: &Place| place.tag);
-        Ok(Self { files, sealer, places, by_object: OnceCell::new() })
+        Ok(Self { files, sealer, places, by_object: OnceCell::new(), expected_commit: 0 })
+    }
+
+    /// The highest number of a commit in an anchor, or 0.
+    pub(super) fn expected_commit(&self) -> u64 {
+        self.expected_commit
     }
 
     /// Every version of every record, in no order.
@@ -112,9 +123,20 @@ impl BareRecords {
         self.places.iter().filter_map(|place| self.read(place))
     }
 
+    /// Every version of every record that may hold names, in no order.
+    pub(super) fn lists(&self) -> impl Iterator<Item = Version> {
+        let is_list = |place: &&Place| matches!(place.kind, Kind::Folder | Kind::FolderLeaf);
+        self.places.iter().filter(is_list).filter_map(|place| self.read(place))
+    }
+
     /// The versions of the records of this kind and object, the newest first. Where the files do not say when a version was
-    /// written, the order is that of the times in folders.
-    pub(super) fn versions(&self, kind: Kind, object: ObjectId) -> Vec<Version> {
+    /// written, the order is that of the times in folders; then the version that an older list names comes first.
+    pub(super) fn versions(
+        &self,
+        kind: Kind,
+        object: ObjectId,
+        named: Option<Tag>,
+    ) -> Vec<Version> {
         let wanted = (kind.code(), beginning(&object.0));
         let order = self.by_object.get_or_init(|| self.order_by_object());
         let start = order.partition_point(|index| self.key(*index) < wanted);
@@ -124,21 +146,31 @@ impl BareRecords {
             .filter_map(|place| self.read(place))
             .filter(|version| version.id.object == object)
             .collect();
-        versions.sort_by_key(|version| Reverse((version.written, newest_time(&version.node))));
+        versions.sort_by_key(|version| {
+            let (time, index) = (newest_time(&version.node), next_index(&version.node));
+            Reverse((version.written, time, index, Some(version.tag) == named))
+        });
         // An engine may hold a version in several places.
         let mut seen = HashSet::new();
         versions.retain(|version| seen.insert(version.tag.0));
         versions
     }
 
-    /// The newest root whose folders are there: a crash may have cut off a part of the last commit. Otherwise the newest.
+    /// The newest root. A crash may have cut off a part of the last commit, so a root that no anchor names counts only if its
+    /// folders are there; if no root is whole, the newest one counts.
     pub(super) fn root(&self) -> Option<Root> {
         let roots = self.roots();
         let is_whole = |root: &&Root| {
             let folders = [root.tree, root.system];
-            folders.iter().all(|it| load_folder(self, it.id, &it.tag).is_ok())
+            root.commit <= self.expected_commit
+                || folders.iter().all(|it| load_folder(self, it.id, &it.tag).is_ok())
         };
         roots.iter().take(ROOTS).find(is_whole).or(roots.first()).cloned()
+    }
+
+    /// Whether a commit is missing that was durable: the anchors name one that is newer than this root.
+    pub(super) fn is_behind(&self, root: Option<&Root>) -> bool {
+        root.map_or(0, |root| root.commit) < self.expected_commit
     }
 
     /// The versions of the root record, the newest first.
@@ -171,7 +203,7 @@ impl BareRecords {
         self.files.read(place.file.into(), place.offset, &mut value).ok()?;
         let (id, tag) = (self.sealer.name_of(&value)?, sealed::tag_of(&value)?);
         let node = self.sealer.open(id, &value, &tag).ok()?;
-        let at = if place.written == 0 { 0 } else { place.offset };
+        let at = if place.is_ordered { place.offset } else { 0 };
         Some(Version { id, tag, node, written: (place.written, at) })
     }
 }
@@ -208,6 +240,7 @@ impl Place {
             file: u16::try_from(extent.file).ok()?,
             length: u16::try_from(found.length).ok()?,
             kind: found.id.kind,
+            is_ordered: extent.is_ordered,
         })
     }
 }
@@ -227,6 +260,15 @@ fn newest_time(node: &Node) -> u64 {
         What::Folder => None,
     });
     times.max().unwrap_or_default()
+}
+
+/// The number of the next record of an object. It never falls.
+fn next_index(node: &Node) -> u64 {
+    match node {
+        Node::Folder(head) => head.next_index,
+        Node::File(head) => head.next_index,
+        _ => 0,
+    }
 }
 
 fn beginning(bytes: &[u8; 16]) -> u64 {

@@ -7,12 +7,15 @@
 
 mod list;
 mod report;
+mod steps;
 mod unnamed;
 
+use std::cell::OnceCell;
 use std::collections::HashSet;
 
 use self::list::Listed;
 pub use self::report::RecoveryReport;
+use self::steps::Listings;
 use super::bare_records::{BareRecords, Version};
 use crate::session::StoreError;
 use inmost_format::limits::PATH_DEPTH;
@@ -67,6 +70,8 @@ pub(super) struct Recovery<'a, T> {
     named: HashSet<ObjectId>,
     /// Whether a list of names could not be read.
     names_lost: bool,
+    /// Made when an older version of a file is needed.
+    listings: OnceCell<Listings>,
     /// Folders that are deeper than any path, as in the folder of what was found. They get a place of their own.
     too_deep: Vec<(ObjectId, Reference)>,
 }
@@ -86,23 +91,36 @@ impl<'a, T: Target> Recovery<'a, T> {
             reached: HashSet::new(),
             named: HashSet::new(),
             names_lost: false,
+            listings: OnceCell::new(),
             too_deep: Vec::new(),
         };
+        recovery.report.seen_commit = records.expected_commit();
         let top = root.map_or(ObjectId::TREE, |root| root.tree.id);
         match root {
             Some(root) => recovery.report.commit = root.commit,
             None => recovery.lose(Kind::Root, Flaw::Absent),
         }
+        // Where a durable commit is gone, the newest lists may be newer than the newest root.
+        let is_behind = |root: &&Root| records.is_behind(Some(root));
+        if root.is_some_and(|root| is_behind(&root)) {
+            recovery.lose_for(Kind::Root, BEHIND);
+        }
+        let top_list = match root {
+            Some(root) if is_behind(&root) => Reference::OldList(root.tree.tag),
+            Some(root) => Reference::Current(root.tree.tag),
+            None => Reference::OldList(Tag::default()),
+        };
+        let root = root.filter(|root| !is_behind(root));
         recovery.skip_deleted(root);
         recovery.collect_named(root);
-        let kept = recovery.top(top, root.map(|root| root.tree.tag))?;
+        let kept = recovery.top(top, top_list)?;
         let Recovery { report, .. } = recovery;
         Ok((kept.tag, kept.totals, report))
     }
 
-    fn top(&mut self, object: ObjectId, tag: Option<Tag>) -> Result<Kept, T::Error> {
+    fn top(&mut self, object: ObjectId, reference: Reference) -> Result<Kept, T::Error> {
         self.reached.insert(object);
-        let listed = self.list(object, tag)?;
+        let listed = self.list(object, reference)?;
         let mut kept = self.entries(listed)?;
         if (self.names_lost || !self.too_deep.is_empty())
             && let Some((entry, added)) = self.lost_and_found(&kept.0)?
@@ -133,8 +151,11 @@ impl<'a, T: Target> Recovery<'a, T> {
                 }
                 None
             } else {
-                let reference =
-                    if is_current { Reference::Current(entry.tag) } else { Reference::OldList };
+                let reference = if is_current {
+                    Reference::Current(entry.tag)
+                } else {
+                    Reference::OldList(entry.tag)
+                };
                 self.entry(entry, reference)?
             };
             self.names.pop();
@@ -163,11 +184,7 @@ impl<'a, T: Target> Recovery<'a, T> {
                 Ok(None)
             }
             What::Folder => {
-                let tag = match reference {
-                    Reference::Current(tag) | Reference::Unnamed(tag) => Some(tag),
-                    Reference::OldList => None,
-                };
-                let listed = self.list(entry.id, tag)?;
+                let listed = self.list(entry.id, reference)?;
                 let kept = self.entries(listed)?;
                 if kept.0.is_empty() {
                     return Ok(None);
@@ -210,13 +227,17 @@ impl<'a, T: Target> Recovery<'a, T> {
                 Err(found) => error = found,
             }
         }
-        let versions = self.records.versions(Kind::File, object);
-        for Version { tag: older, .. } in versions.iter().take(ATTEMPTS) {
+        let named = match reference {
+            Reference::Current(tag) | Reference::OldList(tag) => Some(tag),
+            Reference::Unnamed(_) => None,
+        };
+        let versions = self.records.versions(Kind::File, object, named);
+        for Version { tag: older, .. } in self.whole_versions(&versions, reference) {
             if let Ok((head, count)) = self.whole(object, *older) {
                 let what = Kind::File.describe();
                 match reference {
                     Reference::Current(_) => self.report.add_older(&self.names, what, OLDER),
-                    Reference::OldList => self.report.add_older(&self.names, what, OLD_LIST),
+                    Reference::OldList(_) => self.report.add_older(&self.names, what, OLD_LIST),
                     Reference::Unnamed(_) => self.report.add_found(&self.names, what),
                 }
                 return self.keep(object, *older, &head, count).map(Some);
@@ -224,6 +245,20 @@ impl<'a, T: Target> Recovery<'a, T> {
         }
         self.lose_record(&error)?;
         Ok(None)
+    }
+
+    /// The versions that are no steps of a long text, the newest first.
+    fn whole_versions<'v>(
+        &self,
+        versions: &'v [Version],
+        reference: Reference,
+    ) -> Vec<&'v Version> {
+        if versions.is_empty() {
+            return Vec::new();
+        }
+        let listings = self.listings.get_or_init(|| Listings::of(self.records));
+        let is_whole = |version: &&Version| listings.is_whole(version, versions, reference);
+        versions.iter().filter(is_whole).take(ATTEMPTS).collect()
     }
 
     fn keep(
@@ -283,8 +318,8 @@ impl<'a, T: Target> Recovery<'a, T> {
 enum Reference {
     /// The newest list, which has the tag of the newest version.
     Current(Tag),
-    /// An older list.
-    OldList,
+    /// An older list, with the tag of that time.
+    OldList(Tag),
     /// No list. The tag is that of the newest version of a folder.
     Unnamed(Tag),
 }
@@ -303,6 +338,7 @@ struct Count {
 /// Versions of a file that are tried, newest first. With the keys, a store can be crafted in which each of many versions
 /// is long and incomplete.
 const ATTEMPTS: usize = 16;
+const BEHIND: &str = "is older than the newest commit: what changed last may be lost";
 const OLDER: &str = "is an older version, because the newest one is damaged";
 const OLD_LIST: &str =
     "is from an older list of its folder: it may have been moved or deleted since";

@@ -31,10 +31,9 @@ impl Vault {
         credential: impl Into<Credential<'a>>,
         mut progress: impl FnMut(u64),
     ) -> Result<RecoveryReport, StoreError> {
-        let (records, keys) = BareRecords::of(self, &credential.into(), &mut progress)?;
+        let (records, _) = BareRecords::of(self, &credential.into(), &mut progress)?;
         let root = records.root();
-        let (_, _, mut report) = Recovery::run(&records, root.as_ref(), &mut Plan)?;
-        report.seen_commit = seen(&self.anchor(&keys)?);
+        let (_, _, report) = Recovery::run(&records, root.as_ref(), &mut Plan)?;
         Ok(report)
     }
 
@@ -70,7 +69,7 @@ impl Vault {
         }
         let old = header.generation();
         // Above every number that was seen, so that the repaired store is not taken for a rolled back one.
-        let commit = found.as_ref().map_or(0, |root| root.commit).max(seen(&anchor));
+        let commit = found.as_ref().map_or(0, |root| root.commit).max(records.expected_commit());
         let commit = commit.checked_add(1).ok_or(StoreError::TooLarge)?;
         let root = Root { commit, ..found.clone().unwrap_or_else(without_records) };
 
@@ -107,7 +106,6 @@ impl Vault {
         }
         storage.set_aside(old, note.kept_header.as_deref())?;
         storage.finish_rewrite()?;
-        report.seen_commit = seen(&anchor);
         Ok(report)
     }
 
@@ -118,11 +116,6 @@ impl Vault {
         anchor.load_external();
         Ok(anchor)
     }
-}
-
-/// The number of the newest commit in an anchor, or 0.
-fn seen(anchor: &Anchor) -> u64 {
-    anchor.newest_commit().unwrap_or_default()
 }
 
 /// The root of a store that lost all of its roots.

@@ -47,12 +47,9 @@ impl Vault {
         credential: impl Into<Credential<'a>>,
         save: impl FnMut(&str, &str) -> Result<(), E>,
     ) -> Result<RecoveryReport, E> {
-        let (records, keys) = BareRecords::of(self, &credential.into(), &mut |_| {})?;
+        let (records, _) = BareRecords::of(self, &credential.into(), &mut |_| {})?;
         let root = records.root();
-        let (_, _, mut report) = Recovery::run(&records, root.as_ref(), &mut Save(save))?;
-        // Whoever salvages wants what is there, also if the anchor is that of another state.
-        let anchor = self.anchor(&keys)?;
-        report.seen_commit = anchor.newest_commit().unwrap_or_default();
+        let (_, _, report) = Recovery::run(&records, root.as_ref(), &mut Save(save))?;
         Ok(report)
     }
 }

@@ -94,13 +94,5 @@ pub(super) fn lines_of(report: &RecoveryReport) -> String {
     let older = report.older.iter().map(|problem| line("older", problem));
     let found = report.found.iter().map(|problem| line("found", problem));
     let lines: String = lost.chain(older).chain(found).collect();
-    let (commit, seen) = (report.commit, report.seen_commit);
-    let behind = if seen > commit {
-        format!(
-            "lost the newest changes: commit {seen} was seen, and {commit} is the newest that was found\n"
-        )
-    } else {
-        String::new()
-    };
-    lines + &behind + &display::unlisted(report.unlisted)
+    lines + &display::unlisted(report.unlisted)
 }

@@ -20,7 +20,8 @@ pub struct Extent {
     pub offset: u64,
     /// Its length in bytes.
     pub length: u64,
-    /// When it was written, as a number that grows with time; 0 if that is not known. Within an extent, later bytes were
-    /// written later.
+    /// When it was written, as a number that grows with time; 0 if that is not known.
     pub written: u64,
+    /// Whether later bytes in it were written later.
+    pub is_ordered: bool,
 }

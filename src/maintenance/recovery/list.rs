@@ -1,10 +1,11 @@
 //! The lists of names in folders, the newest that are left.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
-use super::{Recovery, Target};
+use super::{Recovery, Reference, Target};
+use crate::limits::STAGE_BYTES;
 use crate::maintenance::bare_records::{BareRecords, Version};
-use inmost_format::record::node::{Entries, Entry, Root, What};
+use inmost_format::record::node::{Entries, Entry, EntryRange, Root, What};
 use inmost_format::record::tree::{Body, Inner, Leaf};
 use inmost_format::record::{
     Depth, Flaw, Kind, Node, NodeSource, ObjectId, RecordError, Tag, load_folder,
@@ -26,8 +27,10 @@ struct FoundList {
     leaves: HashSet<u64>,
     /// Indexes of the inner nodes that were visited.
     inner: HashSet<u64>,
-    /// Leaves that cannot be read, with the reason.
-    lost: Vec<(u64, RecordError)>,
+    /// Leaves that cannot be read, with what their references say, and the reason.
+    lost: Vec<(u64, EntryRange, RecordError)>,
+    /// The first names of all leaves.
+    firsts: BTreeSet<String>,
     /// A record that names leaves cannot be read, so that unknown leaves are lost.
     unknown: Option<RecordError>,
     /// References that no intact store has.
@@ -64,8 +67,11 @@ impl FoundList {
         inner: &Inner<<Entries as Leaf>::Summary>,
         depth: Depth,
     ) {
-        for (id, tag, _) in inner.children::<Entries>(object) {
+        for (id, tag, range) in inner.children::<Entries>(object) {
             let is_leaf = id.kind == Kind::FolderLeaf;
+            if is_leaf {
+                self.firsts.insert(range.first.as_str().to_owned());
+            }
             let is_new = if is_leaf {
                 !self.leaves.contains(&id.index)
             } else {
@@ -78,7 +84,7 @@ impl FoundList {
             let node = match records.load(id, tag) {
                 Ok(node) => node,
                 Err(error) if is_leaf => {
-                    self.lost.push((id.index, error));
+                    self.lost.push((id.index, range.clone(), error));
                     continue;
                 }
                 Err(error) => {
@@ -104,17 +110,26 @@ impl FoundList {
 }
 
 impl<T: Target> Recovery<'_, T> {
-    /// The entries of a folder. `tag` is that of its current head, if it is known. Lists that cannot be read are replaced by
+    /// The entries of a folder. Lists that cannot be read are replaced by
     /// older ones, as far as there are any, and reported.
     pub(super) fn list(
         &mut self,
         object: ObjectId,
-        tag: Option<Tag>,
+        reference: Reference,
     ) -> Result<Vec<Listed>, T::Error> {
         let mut found = FoundList::default();
-        match tag {
-            Some(tag) => found.follow(self.records, object, &tag),
-            None => found.unknown = Some(super::damaged(Kind::Folder, Flaw::Absent)),
+        let (Reference::Current(named) | Reference::OldList(named) | Reference::Unnamed(named)) =
+            reference;
+        match reference {
+            Reference::Current(tag) | Reference::Unnamed(tag) => {
+                found.follow(self.records, object, &tag);
+            }
+            Reference::OldList(tag) => {
+                if let Some(entries) = self.newest_list(object, tag) {
+                    return Ok(entries);
+                }
+                found.unknown = Some(super::damaged(Kind::Folder, Flaw::Absent));
+            }
         }
         for error in std::mem::take(&mut found.flaws) {
             self.lose_record(&error)?;
@@ -124,29 +139,42 @@ impl<T: Target> Recovery<'_, T> {
         }
         self.names_lost = true;
         let leaves = self.newest_leaves(object);
-        for (index, error) in std::mem::take(&mut found.lost) {
+        for (index, range, error) in std::mem::take(&mut found.lost) {
             match leaves.iter().find(|leaf| leaf.id.index == index) {
                 Some(Version { node: Node::FolderLeaf(entries), .. }) => {
                     found.add(entries, false);
                     found.leaves.insert(index);
                     self.report.add_older(&self.names, Kind::FolderLeaf.describe(), OLDER);
                 }
-                _ => self.lose_record(&error)?,
+                _ => {
+                    let split_off = self.entries_before_a_split(object, &found, &range);
+                    if split_off.is_empty() {
+                        self.lose_record(&error)?;
+                    } else {
+                        found.entries.extend(split_off);
+                        self.report.add_older(&self.names, Kind::FolderLeaf.describe(), OLDER);
+                    }
+                }
             }
         }
         if let Some(error) = found.unknown.take() {
             let before = found.entries.len();
-            let head = self.records.versions(Kind::Folder, object).into_iter().next();
-            if let Some(Version { node: Node::Folder(head), .. }) = &head
-                && let Body::Inline(entries) = &head.body
-            {
-                found.add(entries, false);
+            let head = self.records.versions(Kind::Folder, object, Some(named)).into_iter().next();
+            let mut older = FoundList::default();
+            if let Some(Version { node, tag, .. }) = &head {
+                let inline = entries_of(node).iter().cloned();
+                found.entries.extend(inline.map(|entry| Listed { entry, is_current: false }));
+                older.follow(self.records, object, tag);
             }
             for leaf in &leaves {
-                if let Node::FolderLeaf(entries) = &leaf.node
-                    && !found.leaves.contains(&leaf.id.index)
-                {
-                    found.add(entries, false);
+                let index = leaf.id.index;
+                let is_of_head = older.leaves.contains(&index)
+                    || older.lost.iter().any(|(lost, ..)| *lost == index);
+                // Another leaf was split off since, or has long been gone.
+                let is_gone = head.as_ref().is_some_and(|head| leaf.written < head.written);
+                if !found.leaves.contains(&index) && (is_of_head || !is_gone) {
+                    let entries = entries_of(&leaf.node).iter().cloned();
+                    found.entries.extend(entries.map(|entry| Listed { entry, is_current: false }));
                 }
             }
             if found.entries.len() > before || head.is_some() {
@@ -158,10 +186,52 @@ impl<T: Target> Recovery<'_, T> {
         Ok(found.entries)
     }
 
+    /// The entries of a folder that no current list names, if its newest list is whole.
+    fn newest_list(&self, object: ObjectId, named: Tag) -> Option<Vec<Listed>> {
+        let head = self.records.versions(Kind::Folder, object, Some(named)).into_iter().next()?;
+        let mut found = FoundList::default();
+        found.follow(self.records, object, &head.tag);
+        let is_whole = found.is_whole() && found.flaws.is_empty();
+        found.entries.retain(|listed| !self.named.contains(&listed.entry.id));
+        is_whole.then_some(found.entries)
+    }
+
+    /// The entries of a leaf that is lost in every version, from lists that had them before it was split off. There are at
+    /// most as many as the leaf had; which of them were deleted since is not known.
+    fn entries_before_a_split(
+        &self,
+        object: ObjectId,
+        found: &FoundList,
+        range: &EntryRange,
+    ) -> Vec<Listed> {
+        let first = range.first.as_str();
+        let next = found.firsts.iter().find(|other| other.as_str() > first);
+        let is_inside = |name: &str| name >= first && next.is_none_or(|next| name < next.as_str());
+        let mut known: HashSet<ObjectId> =
+            found.entries.iter().map(|listed| listed.entry.id).collect();
+        let mut names = HashSet::new();
+        let mut listed = Vec::new();
+        let count = usize::try_from(range.count).unwrap_or(usize::MAX);
+        for kind in [Kind::FolderLeaf, Kind::Folder] {
+            for Version { node, .. } in self.records.versions(kind, object, None) {
+                for entry in entries_of(&node) {
+                    let is_new = listed.len() < count && is_inside(entry.name.as_str());
+                    if is_new
+                        && names.insert(entry.name.as_str().to_owned())
+                        && known.insert(entry.id)
+                    {
+                        listed.push(Listed { entry: entry.clone(), is_current: false });
+                    }
+                }
+            }
+        }
+        listed
+    }
+
     /// The newest version of each leaf of a folder.
     fn newest_leaves(&self, object: ObjectId) -> Vec<Version> {
         let mut seen = HashSet::new();
-        let versions = self.records.versions(Kind::FolderLeaf, object).into_iter();
+        let versions = self.records.versions(Kind::FolderLeaf, object, None).into_iter();
         versions.filter(|version| seen.insert(version.id.index)).collect()
     }
 
@@ -184,7 +254,7 @@ impl<T: Target> Recovery<'_, T> {
                         found.add(entries, false);
                     }
                 }
-                for head in self.records.versions(Kind::Folder, object).iter().take(1) {
+                for head in self.records.versions(Kind::Folder, object, None).iter().take(1) {
                     if let Node::Folder(folder) = &head.node
                         && let Body::Inline(entries) = &folder.body
                     {
@@ -192,9 +262,11 @@ impl<T: Target> Recovery<'_, T> {
                     }
                 }
             }
-            for Listed { entry, .. } in found.entries {
+            for Listed { entry, is_current } in found.entries {
                 match entry.what {
                     What::Folder => folders.push((entry.id, Some(entry.tag))),
+                    // An older list of deleted files also has long files that were being written.
+                    What::File(info) if !is_current && info.bytes > LONG => {}
                     What::File(_) => drop(self.reached.insert(entry.id)),
                 }
             }
@@ -232,4 +304,18 @@ impl<T: Target> Recovery<'_, T> {
     }
 }
 
+/// The entries that are in this record itself.
+pub(super) fn entries_of(node: &Node) -> &[Entry] {
+    match node {
+        Node::FolderLeaf(entries) => &entries.0,
+        Node::Folder(folder) => match &folder.body {
+            Body::Inline(entries) => &entries.0,
+            Body::Tree(_) => &[],
+        },
+        _ => &[],
+    }
+}
+
+/// A longer text is written in steps, under an entry of the system folder.
+pub(super) const LONG: u64 = STAGE_BYTES as u64;
 const OLDER: &str = "is an older list: names added since may be lost, and deleted ones may be back";

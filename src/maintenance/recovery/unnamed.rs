@@ -3,13 +3,13 @@
 use std::collections::{BTreeSet, HashSet};
 use std::fmt::Write;
 
+use super::list::{LONG, entries_of};
 use super::{Recovery, Reference, Target};
 use crate::maintenance::bare_records::Version;
 use crate::session::{StoreError, now};
 use inmost_format::crypto::rng;
 use inmost_format::record::node::{Entry, FileInfo, Name, Totals, What};
-use inmost_format::record::tree::Body;
-use inmost_format::record::{Kind, Node, ObjectId, Tag};
+use inmost_format::record::{Kind, ObjectId, Tag};
 
 impl<T: Target> Recovery<'_, T> {
     /// Recovers what no list names into a folder of its own, beside the entries of the root folder. Returns its entry.
@@ -24,7 +24,7 @@ impl<T: Target> Recovery<'_, T> {
         self.names.push(free_name(beside));
         let mut kept = (Vec::new(), Totals::default());
         for object in folders {
-            let newest = self.records.versions(Kind::Folder, object).into_iter().next();
+            let newest = self.records.versions(Kind::Folder, object, None).into_iter().next();
             let tag = newest.map(|Version { tag, .. }| tag).unwrap_or_default();
             self.unnamed_object(object, What::Folder, Reference::Unnamed(tag), &mut kept)?;
         }
@@ -77,15 +77,13 @@ impl<T: Target> Recovery<'_, T> {
         let mut named = HashSet::new();
         let (mut folders, mut files) = (BTreeSet::new(), BTreeSet::new());
         for Version { id, node, .. } in self.records.all() {
-            let entries = match &node {
-                Node::FolderLeaf(entries) => Some(&**entries),
-                Node::Folder(folder) => match &folder.body {
-                    Body::Inline(entries) => Some(entries),
-                    Body::Tree(_) => None,
-                },
-                _ => None,
+            // A long file that is being written is in the system folder, too.
+            let is_written = |entry: &&Entry| match entry.what {
+                What::File(info) => id.object == ObjectId::SYSTEM && info.bytes > LONG,
+                What::Folder => false,
             };
-            named.extend(entries.into_iter().flat_map(|entries| &entries.0).map(|entry| entry.id));
+            let entries = entries_of(&node).iter().filter(|entry| !is_written(entry));
+            named.extend(entries.map(|entry| entry.id));
             if self.reached.contains(&id.object) {
                 continue;
             }

@@ -19,6 +19,8 @@ pub(crate) struct PartOfFile {
     pub(crate) length: u64,
     /// A number that grows with time; 0 if it is not known.
     pub(crate) written: u64,
+    /// Whether later bytes in it were written later.
+    pub(crate) is_ordered: bool,
 }
 
 /// The files of one generation, open for reading.
@@ -37,7 +39,7 @@ impl BareFolder {
         bare.add(&folder.join(sled::LOG), sled::written)?;
         bare.add(&folder.join(REDB), |_, length| {
             // A database in pages of a tree does not say when a page was written.
-            vec![PartOfFile { offset: 0, length, written: 0 }]
+            vec![PartOfFile { offset: 0, length, written: THE_ENGINE, is_ordered: false }]
         })?;
         bare.add(&folder.join(journal::NAME), journal::written)?;
         Ok(bare)
@@ -56,9 +58,15 @@ impl BareFolder {
         let length = file.metadata()?.len();
         let extents = written(&mut |offset, buffer| read_lossy(&mut file, offset, buffer), length);
         let number = u32::try_from(self.files.len()).unwrap_or(u32::MAX);
-        self.extents.extend(extents.into_iter().map(|PartOfFile { offset, length, written }| {
-            Extent { file: number, offset, length, written }
-        }));
+        self.extents.extend(extents.into_iter().map(
+            |PartOfFile { offset, length, written, is_ordered }| Extent {
+                file: number,
+                offset,
+                length,
+                written,
+                is_ordered,
+            },
+        ));
         self.files.push(Mutex::new(file));
         Ok(())
     }
@@ -108,6 +116,8 @@ fn read(file: &mut File, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
 }
 
 /// The file of redb, in builds without that engine too.
+/// After everything that the journal says is in the engine, and before the rest of the journal.
+const THE_ENGINE: u64 = 1 << 62;
 const REDB: &str = "redb";
 /// The unit in which a disk fails.
 const BLOCK: usize = 4 << 10;

@@ -14,7 +14,10 @@ impl BareValues {
     pub(super) fn new<'v>(values: impl Iterator<Item = &'v Vec<u8>>) -> Self {
         let bytes: Vec<u8> = values.flatten().copied().collect();
         let length = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
-        Self { bytes, whole: [Extent { file: 0, offset: 0, length, written: 0 }] }
+        Self {
+            bytes,
+            whole: [Extent { file: 0, offset: 0, length, written: 0, is_ordered: false }],
+        }
     }
 }
 

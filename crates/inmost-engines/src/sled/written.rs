@@ -15,7 +15,8 @@ pub(crate) fn written(read: &mut dyn FnMut(u64, &mut [u8]), length: u64) -> Vec<
         let mut header = [0; HEADER];
         read(offset, &mut header);
         let written = first_lsn(&header).unwrap_or_default();
-        parts.push(PartOfFile { offset, length: segment.min(length - offset), written });
+        let length = segment.min(length - offset);
+        parts.push(PartOfFile { offset, length, written, is_ordered: written > 0 });
         offset = offset.saturating_add(segment);
     }
     parts

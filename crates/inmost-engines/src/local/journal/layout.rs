@@ -183,10 +183,10 @@ pub(super) fn decode_header(bytes: &[u8], id: &JournalId) -> Option<EntryHeader>
     (of_this_journal && body_bytes <= number(BODY_BYTES_MAX)).then_some(header)
 }
 
-/// As [`decode_header`], of whatever journal.
-pub(super) fn header_of_any_journal(bytes: &[u8; HEADER]) -> Option<EntryHeader> {
+/// The number of the entry of any journal that begins with these bytes.
+pub(super) fn sequence_of(bytes: &[u8; HEADER]) -> Option<u64> {
     let id = JournalId(*bytes.get(8..)?.first_chunk()?);
-    decode_header(bytes, &id)
+    decode_header(bytes, &id).map(|header| header.sequence)
 }
 
 /// Reads the changes of the entry that begins with these bytes; `None` if it is torn or damaged, or no commit writes it.

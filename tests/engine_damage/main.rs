@@ -3,10 +3,10 @@
 //!
 //! Half of the stores were closed, and half were copied while they were in use, with commits in the journal.
 //!
-//! The engine's checksums are not reliable, and some damage makes it recover to an older state and report
-//! success. So every outcome must be one of these: the right text everywhere; an error; or, for an older
-//! state, [`StoreError::RolledBack`] with both numbers. A panic, a wrong text or a store with missing content
-//! is a failure.
+//! Every outcome must be one of these: the right text everywhere; [`StoreError::Damaged`], with every file as it was; an
+//! error of single files; or, for an older state, [`StoreError::RolledBack`] with both numbers. A panic, a wrong text or a
+//! store with missing content is a failure. Whatever an unlock returns, a salvage before it saves every text that the
+//! damage did not hit, and so does one after it.
 //!
 //! The short form damages 30 places. The long form prints a table: `cargo test --release --features redb
 //! --test engine_damage -- --ignored --nocapture`.
@@ -21,12 +21,14 @@
     reason = "a test should stop at the first unexpected result and report it"
 )]
 
-use std::collections::BTreeMap;
-use std::fs::{self, File, OpenOptions};
-use std::io::{Read, Seek, SeekFrom, Write};
+mod places;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
 use std::panic::{self, AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
+use self::places::{Random, damage, generation};
 use inmost::{
     EntryKind, KdfCost, Passphrase, Session, StorageEngine, StoreError, Vault, VaultOptions,
 };
@@ -48,6 +50,8 @@ fn unlock(store: &Path) -> Result<Session, StoreError> {
 struct Base {
     folder: TempDir,
     texts: Texts,
+    /// With those of deleted files.
+    ever: BTreeSet<String>,
     commit: u64,
 }
 
@@ -59,7 +63,7 @@ impl Base {
         let folder = folder.unwrap();
         let path = folder.path().join("base");
         let mut texts = Texts::new();
-        let mut commit = 0;
+        let (mut ever, mut commit) = (BTreeSet::new(), 0);
         let options = VaultOptions::new().kdf_cost(CHEAP).engine(engine);
         options.create(&path, &passphrase()).unwrap().lock();
         for round in 0..4 {
@@ -70,6 +74,7 @@ impl Base {
                     format!("round {round}, file {number}, a line that is unlike any other\n");
                 let text = line.repeat(if number % 8 == 7 { 900 } else { number * 3 });
                 session.files().write(&path, &text).unwrap();
+                ever.insert(text.clone());
                 texts.insert(path, text);
             }
             if round > 0 {
@@ -83,7 +88,7 @@ impl Base {
             }
             session.lock();
         }
-        Self { folder, texts, commit }
+        Self { folder, texts, ever, commit }
     }
 
     fn copy(&self, which: &str) -> PathBuf {
@@ -111,148 +116,60 @@ fn copy_folder(from: &Path, to: &Path) {
     }
 }
 
-/// The `SplitMix64` generator.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
-    }
-
-    fn below(&mut self, end: u64) -> u64 {
-        self.next() % end.max(1)
-    }
-}
-
-/// The engine's files, sorted by name.
-fn engine_files(store: &Path) -> Vec<PathBuf> {
-    let mut files = Vec::new();
-    let mut folders = vec![generation(store)];
+/// Reads every file but the ballast and the lock, which no recovery uses.
+fn bytes(store: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut bytes = BTreeMap::new();
+    let mut folders = vec![store.to_owned()];
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();
-            if path.is_dir() { folders.push(path) } else { files.push(path) }
+            if path.is_dir() {
+                folders.push(path);
+            } else if !path.ends_with("lock") && !path.ends_with("ballast") {
+                bytes.insert(path.clone(), fs::read(path).unwrap());
+            }
         }
     }
-    files.sort();
-    files
+    bytes
 }
 
-fn generation(store: &Path) -> PathBuf {
-    let entries = fs::read_dir(store).unwrap().map(|entry| entry.unwrap().path());
-    let mut generations = entries.filter(|path| {
-        path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("gen-"))
-    });
-    let found = generations.next().unwrap();
-    assert!(generations.next().is_none());
-    found
-}
-
-/// Damages the store and returns the kind of damage.
-fn damage(store: &Path, random: &mut Random) -> String {
-    let files = engine_files(store);
-    // Half of the damage is in the log, a quarter in the journal, and a quarter anywhere else.
-    let log = files.iter().find(|path| path.ends_with("db") || path.ends_with("redb")).unwrap();
-    let journal = files.iter().find(|path| path.ends_with("journal")).unwrap();
-    let others: Vec<_> = files.iter().filter(|path| *path != log).collect();
-    let file = match random.below(4) {
-        1 => journal,
-        0 if !others.is_empty() => {
-            others[usize::try_from(random.below(others.len().try_into().unwrap())).unwrap()]
-        }
-        _ => log,
+/// Salvages the store. Returns the number of texts that are missing, at whatever path. Panics on a text that never was.
+fn salvage(store: &Path, base: &Base) -> usize {
+    let mut missing: BTreeSet<&str> = base.texts.values().map(String::as_str).collect();
+    let save = |path: &str, text: &str| {
+        assert!(base.ever.contains(text), "a text that never was, at {path}");
+        missing.remove(text);
+        Ok::<(), StoreError>(())
     };
-    let length = fs::metadata(file).unwrap().len();
-    let at = random.below(length);
-    let name = match file.file_name().unwrap().to_string_lossy() {
-        name if name.starts_with("snap") => "snapshot".to_owned(),
-        name => name.into_owned(),
+    match Vault::open(store).unwrap().salvage(&passphrase(), save) {
+        Ok(report) => assert!(missing.is_empty() || !report.is_complete(), "an unreported loss"),
+        Err(error) => assert!(missing.len() == base.texts.len(), "{error:?}"),
+    }
+    missing.len()
+}
+
+/// Salvages the store before and after an unlock. Returns what the unlock did.
+fn outcome(store: &Path, what: &str, base: &Base) -> String {
+    let missing = salvage(store, base);
+    // A record has at most one text. The shortest one takes 300 bytes.
+    let hit = match what.split_once(": ").map(|(_, how)| how) {
+        Some("a bit") => 1,
+        Some("16 bytes") => 2,
+        Some("4 KiB of zeros") => 15,
+        _ => base.texts.len(),
     };
-    match random.below(12) {
-        0..4 => {
-            let bit = random.below(8);
-            overwrite(file, at, 1, |byte| byte ^ (1 << bit));
-            format!("{name}: a bit")
-        }
-        4 | 5 => {
-            overwrite(file, at, 16, |byte| byte.wrapping_mul(3).wrapping_add(41));
-            format!("{name}: 16 bytes")
-        }
-        6 | 7 => {
-            overwrite(file, at & !511, 4096, |_| 0);
-            format!("{name}: 4 KiB of zeros")
-        }
-        8 => {
-            overwrite(file, at, length - at, |_| 0);
-            format!("{name}: zeros to the end")
-        }
-        9 => {
-            OpenOptions::new().write(true).open(file).unwrap().set_len(at).unwrap();
-            format!("{name}: cut")
-        }
-        10 => {
-            fs::remove_file(file).unwrap();
-            format!("{name}: missing")
-        }
-        _ => extra(store, random),
+    assert!(missing <= hit, "{missing} texts are lost");
+    let before = bytes(store);
+    let outcome = opened(store, base);
+    if outcome == "unlock: Damaged" {
+        assert!(before == bytes(store), "a file has changed");
     }
-}
-
-/// Adds a file or folder that does not belong to the store.
-fn extra(store: &Path, random: &mut Random) -> String {
-    let generation = generation(store);
-    let garbage: Vec<u8> = (0..3_000).flat_map(|_| random.next().to_le_bytes()).collect();
-    match random.below(6) {
-        0 => {
-            let number = random.next();
-            fs::write(generation.join(format!("snap.{number:016X}")), garbage).unwrap();
-            "extra snapshot".into()
-        }
-        1 => {
-            let number = random.next();
-            fs::write(generation.join(format!("snap.{number:016X}.generating")), garbage).unwrap();
-            "extra half snapshot".into()
-        }
-        2 => {
-            fs::create_dir_all(generation.join("blobs")).unwrap();
-            fs::write(generation.join("blobs").join(random.below(1 << 30).to_string()), garbage)
-                .unwrap();
-            "extra blob".into()
-        }
-        3 => {
-            let other = store.join(format!("gen-{:016x}", random.below(1 << 20) + 1_000));
-            copy_folder(&generation, &other);
-            "extra generation".into()
-        }
-        4 => {
-            fs::create_dir(store.join("gen-0000000000000fff")).unwrap();
-            "extra empty generation".into()
-        }
-        _ => {
-            fs::remove_dir_all(&generation).unwrap();
-            "generation: missing".into()
-        }
-    }
-}
-
-fn overwrite(path: &Path, at: u64, length: u64, change: impl Fn(u8) -> u8) {
-    let mut file = File::options().read(true).write(true).open(path).unwrap();
-    let mut bytes = Vec::new();
-    file.seek(SeekFrom::Start(at)).unwrap();
-    Read::by_ref(&mut file).take(length).read_to_end(&mut bytes).unwrap();
-    for byte in &mut bytes {
-        *byte = change(*byte);
-    }
-    file.seek(SeekFrom::Start(at)).unwrap();
-    file.write_all(&bytes).unwrap();
+    assert!(salvage(store, base) <= missing, "the unlock destroyed something ({outcome})");
+    outcome
 }
 
 /// Opens the store and reads everything. Panics on an outcome that must never occur.
-fn outcome(store: &Path, base: &Base) -> String {
+fn opened(store: &Path, base: &Base) -> String {
     let session = match unlock(store) {
         Ok(session) => session,
         Err(StoreError::RolledBack { expected, found }) => {
@@ -260,7 +177,9 @@ fn outcome(store: &Path, base: &Base) -> String {
             assert!(found <= expected, "an older state was reported with the newer number {found}");
             return "RolledBack".into();
         }
-        Err(error @ (StoreError::Storage(_) | StoreError::Tampered { .. })) => {
+        Err(
+            error @ (StoreError::Damaged(_) | StoreError::Storage(_) | StoreError::Tampered { .. }),
+        ) => {
             let words = format!("{error:?}");
             return format!("unlock: {}", words.split(['(', ' ']).next().unwrap_or_default());
         }
@@ -317,7 +236,7 @@ fn run(engine: StorageEngine, seeds: std::ops::Range<u64>) -> BTreeMap<(String, 
     for seed in seeds {
         let store = base.copy(if seed % 2 == 0 { CLOSED } else { IN_USE });
         let what = damage(&store, &mut Random(seed));
-        let outcome = catch_unwind(AssertUnwindSafe(|| outcome(&store, &base)));
+        let outcome = catch_unwind(AssertUnwindSafe(|| outcome(&store, &what, &base)));
         let outcome = outcome.unwrap_or_else(|_| panic!("seed {seed}, {what}: see above"));
         *table.entry((what, outcome)).or_default() += 1;
     }
@@ -329,7 +248,24 @@ fn damage_to_the_engines_files_is_an_error_or_leaves_the_right_text() {
     let table = run(StorageEngine::Sled, 0..30);
     assert_eq!(table.values().sum::<u64>(), 30);
     assert!(table.keys().any(|(_, outcome)| outcome == "right"));
-    assert!(table.keys().any(|(_, outcome)| outcome == "unlock: Storage"), "{table:?}");
+    assert!(table.keys().any(|(_, outcome)| outcome == "unlock: Damaged"), "{table:?}");
+}
+
+/// An older copy of the log is a consistent state. Only the anchor tells that it is not the newest.
+#[test]
+fn a_salvage_from_an_older_log_reports_that_the_newest_commits_are_gone() {
+    let base = Base::new(StorageEngine::Sled);
+    let store = base.copy(CLOSED);
+    let log = generation(&store).join("db");
+    let older = fs::read(&log).unwrap();
+    let session = unlock(&store).unwrap();
+    session.files().write("/memories/new", "written after the copy\n").unwrap();
+    session.lock();
+    fs::write(log, older).unwrap();
+    let save = |_: &str, _: &str| Ok::<(), StoreError>(());
+    let report = Vault::open(&store).unwrap().salvage(&passphrase(), save).unwrap();
+    assert_eq!(report.files, u64::try_from(base.texts.len()).unwrap());
+    assert_eq!(report.lost.len(), 1, "{report:?}");
 }
 
 #[test]

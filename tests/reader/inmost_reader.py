@@ -397,7 +397,7 @@ class Journal:
         slots = [slot for slot in map(self.slot, (data[:4096], data[4096:8192])) if slot]
         check(slots, "both slots of the journal are damaged")
         check(len({slot[:2] for slot in slots}) == 1, "the slots are of different journals")
-        half_blocks, self.id, self.epoch, self.number, _ = max(slots, key=lambda slot: slot[2])
+        half_blocks, self.id, self.epoch, self.number, self.bypassed = max(slots, key=lambda slot: slot[2])
         length = half_blocks * self.BLOCK
         check(len(data) == 8192 + 2 * length, "the journal has the wrong length")
         self.halves = [data[8192 : 8192 + length], data[8192 + length :]]
@@ -469,6 +469,7 @@ class Journal:
     def read(self, mark):
         check(mark is not None and len(mark) == 40 and mark[:16] == self.id, "the engine belongs to another journal")
         epoch, number, bypassed = struct.unpack("<QQQ", mark[16:])
+        check(bypassed >= self.bypassed, "journal and engine are of different days")
         if epoch == self.epoch:
             check(number == self.number, "journal and engine are of different days")
             return self.read_after(epoch, number, bypassed)[0]

@@ -85,7 +85,9 @@ mod redb {
             fs::write(&database, damaged).unwrap();
             let session = match Vault::open(&store).unwrap().unlock(&passphrase()) {
                 Ok(session) => session,
-                Err(StoreError::Tampered { .. } | StoreError::Storage(_)) => {
+                Err(
+                    StoreError::Tampered { .. } | StoreError::Storage(_) | StoreError::Damaged(_),
+                ) => {
                     unopened += 1;
                     continue;
                 }

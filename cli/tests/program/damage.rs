@@ -33,6 +33,46 @@ fn an_intact_store_passes_the_check() {
     assert!(out.contains("Nothing was changed"), "{out}");
 }
 
+/// Every file of the store, but the lock, which holds the number of a process.
+fn bytes_of(place: &Place) -> Vec<(std::path::PathBuf, Vec<u8>)> {
+    let files = place.files_on_disk().into_iter().filter(|path| !path.ends_with("lock"));
+    let mut files: Vec<_> = files.map(|path| (path.clone(), fs::read(path).unwrap())).collect();
+    files.sort();
+    files
+}
+
+/// A flipped bit used to end sled's replay, which wrote zeros over all that was behind it, at the mere attempt to look.
+#[test]
+fn looking_at_a_damaged_store_changes_none_of_its_files() {
+    let texts: Vec<_> =
+        (0..30).map(|n| (format!("/memories/{n}"), "text ".repeat(n * 9))).collect();
+    let files: Vec<_> = texts.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
+    let place = Place::with_files(&files);
+    place.lock();
+    let generation = place.store().join("gen-0000000000000001");
+    let log = generation.join("db");
+    let mut bytes = fs::read(&log).unwrap();
+    let written = bytes.iter().rposition(|byte| *byte != 0).unwrap();
+    bytes[written / 3] ^= 4;
+    fs::write(&log, bytes).unwrap();
+    // What an opening would tidy up: drafts, and a snapshot that is not whole.
+    fs::write(generation.join(".journal.new"), b"half").unwrap();
+    fs::write(generation.join("snap.FFFFFFFFFFFFFFFF.generating"), b"half").unwrap();
+    fs::write(place.store().join("header.b.new"), b"half").unwrap();
+
+    let before = bytes_of(&place);
+    for arguments in
+        [&["status"][..], &["check"], &["check", "--isolated"], &["ls"], &["cat", "/memories/3"]]
+    {
+        let ended = place.run(arguments.iter().copied(), "");
+        let ended = ended.expect_failure(19, "is damaged and was not opened");
+        let advice = ["Copy the whole folder", "`inmost repair`", "`inmost salvage`"];
+        let places = advice.map(|words| ended.err.find(words).unwrap());
+        assert!(places.is_sorted(), "{ended:?}");
+        assert!(bytes_of(&place) == before, "{arguments:?} changed a file");
+    }
+}
+
 #[test]
 fn check_names_what_is_damaged_and_changes_nothing() {
     let place = damaged();
@@ -186,7 +226,7 @@ fn an_isolated_check_prints_what_any_check_does() {
     Place::vacant().run(["check", "--isolated"], "").expect(10);
 }
 
-/// Twelve bytes with a valid engine checksum that make the engine allocate about 32 GiB. That ends the process; it cannot
+/// Twelve bytes with a valid engine checksum that make the engine allocate about 32 GiB. That would end the process; it cannot
 /// be caught inside it.
 #[test]
 fn a_log_made_to_exhaust_memory_is_refused_before_the_engine_opens_it() {

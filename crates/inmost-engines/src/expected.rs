@@ -10,8 +10,11 @@ pub(crate) struct Expected<'a> {
     /// The bytes that the journal's mark begins with.
     pub(crate) mark: &'a [u8; 16],
     /// Decides about the mark, if it could be read without opening the files.
-    pub(crate) admit: &'a dyn Fn(Option<&[u8]>) -> Result<(), StorageError>,
+    pub(crate) admit: &'a Admit<'a>,
 }
+
+/// Takes the value of a mark, or `None` if it could not be read.
+type Admit<'a> = dyn Fn(Option<&[u8]>) -> Result<(), StorageError> + 'a;
 
 #[cfg(test)]
 impl Expected<'static> {

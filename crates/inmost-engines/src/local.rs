@@ -18,6 +18,7 @@ mod ballast;
 mod bare;
 mod creation;
 mod destroy;
+mod engine_files;
 mod folder;
 mod header_file;
 mod journal;
@@ -38,20 +39,17 @@ use self::anchor::AnchorFile;
 use self::ballast::Ballast;
 use self::bare::BareFolder;
 pub(crate) use self::bare::PartOfFile;
+use self::engine_files::{create_engine, open_engine, open_in_no_room};
 use self::folder::{GENERATION_PREFIX, check_vacant, holds_store, parse_generation};
 #[cfg(feature = "testing")]
 #[doc(hidden)]
 pub use self::journal::in_memory::JournalInMemory;
 use self::journal::{JournaledEngine, OpenEngine, Tuning};
 use self::lock::Lock;
-#[cfg(feature = "redb")]
-use crate::redb::RedbEngine;
-use crate::sled::SledEngine;
 use inmost_storage::{
     BareFiles, Engine, EngineKind, HeaderCopy, Rewriting, SetAside, Storage, StorageError, limits,
 };
 
-use crate::expected::Expected;
 use crate::files;
 
 /// A store folder that is open or being created. It holds the lock in both cases.
@@ -327,28 +325,6 @@ impl Storage for LocalStorage {
     }
 }
 
-fn create_engine(folder: &Path, engine: EngineKind) -> Result<Box<dyn Engine>, StorageError> {
-    Ok(match engine {
-        EngineKind::Sled => Box::new(SledEngine::create(folder)?),
-        #[cfg(feature = "redb")]
-        EngineKind::Redb => Box::new(RedbEngine::create(folder)?),
-        _ => return Err(StorageError::NotBuilt),
-    })
-}
-
-fn open_engine(
-    folder: &Path,
-    engine: EngineKind,
-    expected: &Expected<'_>,
-) -> Result<Box<dyn Engine>, StorageError> {
-    Ok(match engine {
-        EngineKind::Sled => Box::new(SledEngine::open(folder, expected)?),
-        #[cfg(feature = "redb")]
-        EngineKind::Redb => Box::new(RedbEngine::open(folder, expected)?),
-        _ => return Err(StorageError::NotBuilt),
-    })
-}
-
 /// The journal in front of an engine.
 fn tuning(engine: EngineKind) -> Tuning {
     let (batch_records, reopen_after) = match engine {
@@ -389,18 +365,6 @@ fn is_background() -> bool {
 #[cfg(feature = "testing")]
 fn is_background() -> bool {
     std::env::var_os("INMOST_TEST_NO_BACKGROUND").is_none()
-}
-
-/// The last resort on a full disk: frees files that the engine can rebuild.
-fn open_in_no_room(
-    folder: &Path,
-    engine: EngineKind,
-    expected: &Expected<'_>,
-) -> Result<Box<dyn Engine>, StorageError> {
-    match engine {
-        EngineKind::Sled => Ok(Box::new(SledEngine::open_without_snapshots(folder, expected)?)),
-        _ => Err(StorageError::Full),
-    }
 }
 
 /// Blocks of 4 KiB in each half of a journal: 448 KiB. Larger halves would make fewer checkpoints; these keep a new store

@@ -3,7 +3,7 @@
 //! sled alone is not enough: its `flush` does not reach the disk on Linux, an interrupted open leaves files
 //! that it cannot open again, and damaged files make it panic. Therefore:
 //!
-//! - [`repair`] checks sled's files before sled opens them
+//! - [`log_check`] verifies sled's log, and [`repair`] its other files, before sled opens them
 //! - every call into sled is guarded: a panic becomes [`StorageError::Corrupt`]
 //! - a sync ends with `fdatasync` on a second handle of sled's log
 //! - after a failed write, the engine is not used again
@@ -12,17 +12,18 @@
 //! which is before our sync. So its writes between two syncs must stay below one segment: batches have few
 //! records, and segments are four times their usual length. (The lab lost stores with the usual length.)
 //!
-//! Not promised: that damage at the end of the log is noticed (sled recovers to an older state and reports
-//! success; the journal in front detects that by its mark), or that a crafted store cannot make sled
-//! allocate without bound.
+//! Not promised: that damage behind the [frontier](cursor) is noticed (sled recovers to an older state and reports success; the
+//! journal in front has what is there), or that a crafted store cannot make sled allocate without bound.
 //! A build with `panic = "abort"` does not have the guard. No file outside this module names sled.
 
+mod cursor;
 mod descriptors;
 mod eviction;
 mod holes;
 mod log;
 mod log_check;
 mod page_table;
+mod rebuild;
 mod repair;
 #[cfg(test)]
 mod tests;
@@ -43,8 +44,8 @@ use inmost_storage::{Address, Batch, Engine, Frontier, StorageError};
 
 use crate::expected::Expected;
 use crate::{files, threads};
+use cursor::{Cursor, Progress};
 use eviction::Eviction;
-use log_check::Cursor;
 pub(crate) use repair::LOG;
 pub(crate) use written::written;
 
@@ -102,11 +103,22 @@ impl SledEngine {
         };
         let kept = holes::inspect(&claim)?;
         let mut plan = repair::inspect(folder, kept.length)?;
-        let snapshot = plan.snapshot.take();
-        let (covered, expected_mark) =
-            (snapshot.as_ref().and_then(|it| it.position), expected.mark);
-        let checked =
-            log_check::check(&claim, kept.length, snapshot, &expected.frontier, expected_mark)?;
+        let verify = |snapshot| {
+            log_check::check(&claim, kept.length, snapshot, &expected.frontier, expected.mark)
+        };
+        let mut snapshot = plan.snapshot.take();
+        let mut covered = snapshot.as_ref().and_then(|it| it.position);
+        let is_lost = covered.is_none();
+        let mut checked = verify(snapshot);
+        if is_lost
+            && checked.is_err()
+            && let Some(body) = rebuild::rebuild(&claim, kept.length, &expected.frontier)?
+        {
+            snapshot = plan.make_snapshot(folder, &body, kept.length);
+            covered = snapshot.as_ref().and_then(|it| it.position);
+            checked = verify(snapshot);
+        }
+        let checked = checked?;
         (expected.admit)(checked.mark.as_deref())?;
         // Nothing was written up to here.
         kept.cut(&claim)?;
@@ -126,6 +138,12 @@ impl SledEngine {
         folder: &Path,
         expected: &Expected<'_>,
     ) -> Result<Self, StorageError> {
+        let log = files::open(&folder.join(repair::LOG))?;
+        let length = log.metadata()?.len();
+        // sled can do without a snapshot only if nothing that it would replay was given up.
+        if log_check::check(&log, length, None, &expected.frontier, expected.mark).is_err() {
+            return Err(StorageError::Full);
+        }
         repair::remove_snapshots(folder)?;
         Self::open(folder, expected)
     }
@@ -135,7 +153,7 @@ impl SledEngine {
         let handle = Handle::open(folder)?;
         // sled creates files, at least a snapshot, with the modes of the umask. The names of new snapshots need not be
         // durable: sled rebuilds a lost or torn one from the log.
-        make_all_private(folder)?;
+        repair::make_private(folder)?;
         let log = files::open_to_write(&folder.join(repair::LOG))?;
         // A forked child would keep sled's lock. Best effort: where the system has no way, it stays until sled closes.
         let _ = descriptors::release_lock(&log, number);
@@ -153,15 +171,6 @@ impl SledEngine {
             poison: Poison::default(),
         })
     }
-}
-
-/// How far the log was followed.
-struct Progress {
-    cursor: Cursor,
-    /// The last position that was synced.
-    frontier: Frontier,
-    /// The position that the newest snapshot covers.
-    covered: Option<u64>,
 }
 
 impl SledEngine {
@@ -270,27 +279,12 @@ impl Engine for SledEngine {
     }
 }
 
-impl Progress {
-    /// Whether the next opening would replay more than the last segment, which sled always reads.
-    fn is_behind_by_segments(&self) -> bool {
-        let segment = |position| position / log::SEGMENT;
-        segment(self.covered.unwrap_or(0)) < segment(self.frontier.position)
-    }
-}
-
 /// Opens a closed database and closes it, because sled makes a snapshot only when it opens one. What a snapshot covers is
 /// not replayed later, so damage to it costs no more than the page that it hits.
 fn renew_snapshot(folder: &Path, log: &File) -> Result<(), StorageError> {
     Handle::open(folder)?.release();
     claim(&folder.join(repair::LOG), &[log])?.sync_data()?;
-    make_all_private(folder)
-}
-
-fn make_all_private(folder: &Path) -> Result<(), StorageError> {
-    for entry in fs::read_dir(folder)? {
-        files::make_private(&entry?.path())?;
-    }
-    Ok(())
+    repair::make_private(folder)
 }
 
 /// sled's database. Like every call into it, dropping it is guarded.

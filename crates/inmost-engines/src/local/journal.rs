@@ -94,10 +94,18 @@ struct Shared {
     ballast: Arc<Ballast>,
     tuning: Tuning,
     poison: Poison,
-    /// What the newest slot says of the engine's files.
-    frontier: Mutex<Frontier>,
+    frontier: Mutex<Noted>,
     /// Why a checkpoint failed, for the next call to return.
     failure: Mutex<Option<StorageError>>,
+}
+
+/// What the slots say of the engine's files.
+#[derive(Default)]
+struct Noted {
+    /// The engine's frontier in the slot that was written last.
+    newest: Frontier,
+    /// Its position in a slot that is durable.
+    durable: u64,
 }
 
 impl Engine for JournaledEngine {
@@ -213,7 +221,9 @@ impl Shared {
         self.poison.check()?;
         if writer.filling {
             let synced = self.with_engine(|engine| engine.sync());
-            return self.changed(synced.and_then(|()| self.follow(false))).map(|()| false);
+            return self
+                .changed(synced.and_then(|()| self.follow(layout::Position::default(), false)))
+                .map(|()| false);
         }
         let flushed = self.flush(&mut writer);
         self.changed(flushed)

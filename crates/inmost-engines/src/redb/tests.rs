@@ -229,3 +229,49 @@ fn a_full_disk_and_damage_are_distinguished_from_other_errors() {
     assert!(matches!(of(io::ErrorKind::UnexpectedEof), StorageError::Corrupt(_)));
     assert!(matches!(of(io::ErrorKind::PermissionDenied), StorageError::Io(_)));
 }
+
+#[test]
+fn damage_after_an_unclean_end_is_noticed_unchanged_or_harmless() {
+    let parent = tempfile::tempdir().unwrap();
+    let folder = parent.path().join("generation");
+    let mut sequence = Sequence(3);
+    let engine = RedbEngine::create(&folder).unwrap();
+    let records: Vec<_> = (0..150).map(|number| (number, sequence.value(700))).collect();
+    for batch in records.chunks(5) {
+        engine.apply(&puts(batch.to_vec())).unwrap();
+        engine.sync().unwrap();
+    }
+    // redb goes back by one commit if the last one is damaged. The journal's slot then names a newer mark.
+    let expected = all(&engine);
+    let last: Vec<_> = (145..150).map(address).collect();
+    let mut before = expected.clone();
+    before.retain(|(address, _)| !last.contains(address));
+    // The engine is open, so the copy is that of a killed process.
+    let (_parent, copy) = copy_of(&folder);
+    let database = copy.join(DATABASE);
+    let whole = fs::read(&database).unwrap();
+    let used = whole.iter().rposition(|byte| *byte != 0).unwrap();
+    let (mut noticed, mut harmless) = (0, 0);
+    for (round, at) in (0..used).step_by(701).enumerate() {
+        let mut damaged = whole.clone();
+        if round % 4 == 3 {
+            damaged[at & !4_095..][..4_096].fill(0);
+        } else {
+            damaged[at] ^= 1 << (round % 8);
+        }
+        fs::write(&database, &damaged).unwrap();
+        match open(&copy) {
+            Ok(engine) => {
+                let found = all(&engine);
+                assert!(found == expected || found == before, "{at}: a record is missing or wrong");
+                harmless += 1;
+            }
+            Err(StorageError::Corrupt(_)) => {
+                assert!(fs::read(&database).unwrap() == damaged, "{at}: the file has changed");
+                noticed += 1;
+            }
+            Err(error) => panic!("{at}: {error}"),
+        }
+    }
+    assert!(noticed > 20 && harmless > 20, "{noticed} noticed, {harmless} harmless");
+}

@@ -1,4 +1,4 @@
-//! Verifies sled's log before sled opens it, and keeps the frontier up to date while it is open.
+//! Verifies sled's log before sled opens it.
 //!
 //! When sled opens a log, it replays what follows its snapshot. Where a checksum fails, it believes that it has found the
 //! end, and writes zeros over everything behind it: a flipped bit costs every later record, by mere looking. So the replay
@@ -13,10 +13,10 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io;
 
 use inmost_storage::{Frontier, StorageError};
 
+use super::cursor::Cursor;
 use super::log::{
     Change, Read, SEGMENT, SEGMENT_HEADER, SegmentHeader, has_room, read_at, read_message,
 };
@@ -48,7 +48,7 @@ pub(super) fn check(
     let segments = Segments::find(log, length, from_segment)?;
     let mut replay = Replay {
         table: snapshot.map(|snapshot| snapshot.table).unwrap_or_default(),
-        most: length,
+        most: length / MESSAGE_BYTES,
         from,
         frontier: frontier.position,
         digest: None,
@@ -62,7 +62,7 @@ pub(super) fn check(
         return Err(damaged(ENDS_EARLY));
     }
     replay.reach(frontier.position);
-    let is_same = replay.digest.is_none_or(|digest| proof(digest) == frontier.proof);
+    let is_same = replay.digest.is_none_or(|digest| digest.proof() == frontier.proof);
     // A snapshot of a later position has what is in effect, whatever has become of the messages before it.
     if frontier.position > 0 && from <= frontier.position && !is_same {
         return Err(damaged("a part of the engine's log is damaged"));
@@ -71,11 +71,11 @@ pub(super) fn check(
         return Err(damaged("a page of the engine's log is missing"));
     }
     let offset = segments.starts.get(&segment_of(end)).copied();
-    let cursor = Cursor { position: end, offset, table: replay.table, ..Cursor::default() };
+    let cursor = Cursor::at(end, offset, replay.table);
     Ok(Checked { cursor, mark: tail.find(wanted) })
 }
 
-fn segment_of(position: u64) -> u64 {
+pub(super) fn segment_of(position: u64) -> u64 {
     position / SEGMENT * SEGMENT
 }
 
@@ -83,23 +83,17 @@ fn damaged(what: &str) -> StorageError {
     StorageError::Corrupt(what.to_owned())
 }
 
-fn proof(digest: Digest) -> [u8; 24] {
-    let mut proof = [0; 24];
-    let fields = digest.pages.to_le_bytes().into_iter().chain(digest.sum.to_le_bytes());
-    proof.iter_mut().zip(fields).for_each(|(to, from)| *to = from);
-    proof
-}
-
 /// The segments that can be replayed.
-struct Segments {
+pub(super) struct Segments {
     /// The offset of each in the file, by its position.
-    starts: BTreeMap<u64, u64>,
+    pub(super) starts: BTreeMap<u64, u64>,
     /// From here on, every segment must follow the one before: the one that holds the greatest stable position.
     tail: u64,
 }
 
 impl Segments {
-    fn find(log: &File, length: u64, from: u64) -> Result<Self, StorageError> {
+    /// Finds the segments from this position on.
+    pub(super) fn find(log: &File, length: u64, from: u64) -> Result<Self, StorageError> {
         let mut starts = BTreeMap::new();
         let mut stable = from;
         each_header(log, length, |offset, header| {
@@ -118,7 +112,7 @@ impl Segments {
 }
 
 /// Calls `found` with every segment header of a file.
-fn each_header(
+pub(super) fn each_header(
     log: &File,
     length: u64,
     mut found: impl FnMut(u64, SegmentHeader) -> Result<(), StorageError>,
@@ -137,7 +131,7 @@ fn each_header(
 
 /// Why a walk through a segment ended.
 #[derive(PartialEq, Eq)]
-enum Ending {
+pub(super) enum Ending {
     /// The segment ends here.
     Full,
     /// No whole message begins here.
@@ -149,7 +143,7 @@ enum Ending {
 }
 
 /// Walks through the messages of a segment. Returns where it ended.
-fn walk(
+pub(super) fn walk(
     bytes: &[u8],
     start: u64,
     mut visit: impl FnMut(u64, Read) -> Result<bool, StorageError>,
@@ -219,17 +213,15 @@ impl Tail {
     fn find(&self, wanted: &[u8; 16]) -> Option<Vec<u8>> {
         let (start, bytes) = &self.last;
         // Canceled messages are no pages: what they hold was never in effect.
-        let pages = self.messages.iter().rev().take_while(|(position, _)| position >= start);
-        pages
-            .filter_map(|(position, message)| {
-                let Read::Page { length, .. } = message else { return None };
-                let at = usize::try_from(position.checked_sub(*start)?).ok()?;
-                let end = at.checked_add(usize::try_from(*length).ok()?)?;
-                let message = bytes.get(at..end)?;
-                let found = message.windows(wanted.len()).rposition(|window| window == wanted)?;
-                Some(message.get(found..found.checked_add(MARK_BYTES)?)?.to_vec())
-            })
-            .next()
+        let mut pages = self.messages.iter().rev().take_while(|(position, _)| position >= start);
+        pages.find_map(|(position, message)| {
+            let Read::Page { length, .. } = message else { return None };
+            let at = usize::try_from(position.checked_sub(*start)?).ok()?;
+            let end = at.checked_add(usize::try_from(*length).ok()?)?;
+            let message = bytes.get(at..end)?;
+            let found = message.windows(wanted.len()).rposition(|window| window == wanted)?;
+            Some(message.get(found..found.checked_add(MARK_BYTES)?)?.to_vec())
+        })
     }
 }
 
@@ -296,109 +288,8 @@ impl Replay {
     }
 }
 
-/// Follows the log while sled writes it.
-#[derive(Default)]
-pub(super) struct Cursor {
-    /// Everything before this position was read.
-    position: u64,
-    /// Where the segment of that position is in the file, if that is known.
-    offset: Option<u64>,
-    table: PageTable,
-    /// The last position of a batch that is not complete.
-    batch: Option<i64>,
-    /// Whether the log has something that sled does not write.
-    is_lost: bool,
-}
-
-impl Cursor {
-    /// Reads what was written since the last time. sled must have flushed it.
-    pub(super) fn advance(&mut self, log: &File) -> io::Result<()> {
-        let length = log.metadata()?.len();
-        let mut bytes = Vec::new();
-        let mut most = PIECE;
-        while !self.is_lost {
-            let rest = SEGMENT.saturating_sub(self.position % SEGMENT);
-            if self.position.is_multiple_of(SEGMENT) && !self.enter(log, self.position)? {
-                return Ok(());
-            }
-            let Some(offset) = self.offset else {
-                if !self.enter(log, segment_of(self.position))? {
-                    return Ok(());
-                }
-                continue;
-            };
-            let at = offset.saturating_add(self.position % SEGMENT);
-            read_at(log, at, most.min(rest), &mut bytes)?;
-            let before = self.position;
-            match self.read(&bytes, length) {
-                Read::Short if most < rest => {
-                    // One message is longer than the piece, or only a part of it is in the piece.
-                    most = if self.position == before { SEGMENT } else { PIECE };
-                }
-                Read::Cap if self.enter(log, self.position.next_multiple_of(SEGMENT))? => {}
-                _ => return Ok(()),
-            }
-        }
-        Ok(())
-    }
-
-    /// Moves on to the first message of a segment, if the file has it.
-    fn enter(&mut self, log: &File, start: u64) -> Result<bool, io::Error> {
-        let mut found = None;
-        let length = log.metadata()?.len();
-        let searched = each_header(log, length, |offset, header| {
-            if header.start == start {
-                found = Some(offset);
-            }
-            Ok(())
-        });
-        if let Err(StorageError::Io(error)) = searched {
-            return Err(error);
-        }
-        self.offset = found.or(self.offset);
-        if found.is_some() {
-            self.position = self.position.max(start.saturating_add(SEGMENT_HEADER));
-        }
-        Ok(found.is_some())
-    }
-
-    /// Applies the messages in these bytes. Returns what follows them: `Cap` for the end of the segment.
-    fn read(&mut self, bytes: &[u8], log_bytes: u64) -> Read {
-        let mut at = 0;
-        while has_room(self.position) {
-            let message = read_message(bytes.get(at..).unwrap_or_default(), self.position);
-            let length = match message {
-                Read::Page { page, change, length } => {
-                    let applied = self.table.apply(page, change, self.position, log_bytes);
-                    self.is_lost |= applied.is_err();
-                    length
-                }
-                Read::Batch { last, length } => {
-                    self.batch = Some(last);
-                    length
-                }
-                Read::Skip { length } => length,
-                // sled begins the next segment if it opens a log that ends this close to the end of one.
-                Read::Broken if !has_room(self.position.saturating_add(1)) => return Read::Cap,
-                ending => return ending,
-            };
-            at = at.saturating_add(usize::try_from(length).unwrap_or(usize::MAX));
-            self.position = self.position.saturating_add(length);
-        }
-        Read::Cap
-    }
-
-    /// The frontier here; `None` inside a batch.
-    pub(super) fn frontier(&self) -> Option<Frontier> {
-        let end = i64::try_from(self.position).unwrap_or(i64::MAX);
-        let is_whole = !self.is_lost && self.batch.is_none_or(|last| last < end);
-        let proof = proof(self.table.digest());
-        is_whole.then_some(Frontier { position: self.position, proof })
-    }
-}
-
-/// The bytes that are read at once while the log is followed: more than most batches write.
-const PIECE: u64 = 256 << 10;
+/// No message is shorter.
+const MESSAGE_BYTES: u64 = 8;
 /// The length of the mark of the journal.
 const MARK_BYTES: usize = 40;
 const ENDS_EARLY: &str = "the engine's log ends before the position that the journal names; the end of the log was lost, or log and journal are from different copies of the store";

@@ -13,6 +13,16 @@ pub(super) struct Digest {
     pub(super) sum: u64,
 }
 
+impl Digest {
+    /// The digest as bytes of a frontier.
+    pub(super) fn proof(self) -> [u8; 24] {
+        let mut proof = [0; 24];
+        let fields = self.pages.to_le_bytes().into_iter().chain(self.sum.to_le_bytes());
+        proof.iter_mut().zip(fields).for_each(|(to, from)| *to = from);
+        proof
+    }
+}
+
 /// The messages in effect, by page.
 #[derive(Default)]
 pub(super) struct PageTable {

@@ -36,6 +36,8 @@ pub(super) struct Plan {
     /// An unfinished snapshot that is whole, and the name that sled was about to give it.
     finished: Option<(PathBuf, PathBuf)>,
     pub(super) snapshot: Option<Snapshot>,
+    /// A snapshot that takes the place of a lost one: its name and its bytes.
+    made: Option<(PathBuf, Vec<u8>)>,
 }
 
 /// Finds unfinished and damaged snapshots and a damaged `conf`. `log_bytes` is the length of the log. Writes nothing.
@@ -84,14 +86,32 @@ pub(super) fn inspect(folder: &Path, log_bytes: u64) -> Result<Plan, StorageErro
     if !is_expected_configuration(&configuration)? {
         removed.push(configuration);
     }
-    Ok(Plan { removed, finished, snapshot: found })
+    Ok(Plan { removed, finished, snapshot: found, made: None })
 }
 
 impl Plan {
+    /// Adds a snapshot with this body, and returns it. `None` if it cannot be read.
+    pub(super) fn make_snapshot(
+        &mut self,
+        folder: &Path,
+        body: &[u8],
+        log_bytes: u64,
+    ) -> Option<Snapshot> {
+        let snapshot = Snapshot::decode(body, log_bytes)?;
+        let name = format!("{SNAPSHOT_PREFIX}{:016X}", snapshot.position?);
+        let length = u64::try_from(body.len()).ok()?.to_le_bytes();
+        let checksum = crc32fast::hash(body).to_le_bytes();
+        self.made = Some((folder.join(name), [body, &length, &checksum].concat()));
+        Some(snapshot)
+    }
+
     /// Deletes what is damaged and gives a whole snapshot its name.
     pub(super) fn carry_out(&self, folder: &Path) -> io::Result<()> {
         for path in &self.removed {
             fs::remove_file(path)?;
+        }
+        if let Some((path, bytes)) = &self.made {
+            files::replace(path, bytes)?;
         }
         if let Some((from, to)) = &self.finished {
             fs::rename(from, to)?;
@@ -101,6 +121,14 @@ impl Plan {
         }
         Ok(())
     }
+}
+
+/// Gives every file in the folder to its owner alone.
+pub(super) fn make_private(folder: &Path) -> Result<(), StorageError> {
+    for entry in fs::read_dir(folder)? {
+        files::make_private(&entry?.path())?;
+    }
+    Ok(())
 }
 
 /// Deletes every snapshot.

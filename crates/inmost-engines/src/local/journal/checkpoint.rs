@@ -15,8 +15,6 @@ pub(super) struct Checkpointer {
     pub(super) stored: Position,
     /// Whether that slot is known to be durable. A slot that an opening has found may be in the page cache only.
     pub(super) is_slot_durable: bool,
-    /// The position of the engine's frontier in a slot that is durable.
-    pub(super) frontier: u64,
     /// Batches written since the engine was opened.
     pub(super) batches: u32,
     /// How long the engine took to close and open last time.
@@ -62,9 +60,11 @@ impl Shared {
             // Else a power cut between the mark and its slot could leave the mark two epochs ahead of the slots.
             self.write_slot(turn.stored)?;
             self.medium.sync()?;
+            self.frontier_is_durable();
             turn.is_slot_durable = true;
         }
-        if !self.with_room(|| self.write_batches(&batches))? {
+        let before = turn.stored;
+        if !self.with_room(|| self.write_batches(&batches, before))? {
             return Ok(false);
         }
         turn.batches = turn.batches.saturating_add(count);
@@ -73,53 +73,64 @@ impl Shared {
         self.write_slot(stored)?;
         if !turn.closing {
             self.medium.sync()?;
+            self.frontier_is_durable();
         }
         turn.stored = stored;
-        turn.frontier = lock(&self.frontier).position;
         Ok(true)
     }
 
-    fn write_slot(&self, stored: Position) -> Result<(), StorageError> {
+    /// Writes the slot of this position, with the engine's frontier. Does not sync.
+    pub(super) fn write_slot(&self, stored: Position) -> Result<(), StorageError> {
         let frontier = self.with_engine(|engine| Ok(engine.frontier()))?;
         let slot = Slot { id: self.id, half_blocks: self.half_blocks, stored, frontier };
         self.medium.write_at(slot.place() * layout::BLOCK, &slot.encode())?;
-        *lock(&self.frontier) = frontier;
+        lock(&self.frontier).newest = frontier;
         Ok(())
     }
 
-    /// Notes in a slot how far the engine is on the disk, after changes that did not go through the journal.
-    pub(super) fn follow(&self, is_last: bool) -> Result<(), StorageError> {
-        self.note_frontier(&mut lock(&self.checkpointer), is_last)
-    }
-
-    /// Notes the engine's frontier in the newest slot, and syncs that only now and then: the frontier in it may be behind, as
-    /// long as the engine uses nothing again that was in effect there.
-    pub(super) fn note_frontier(
-        &self,
-        turn: &mut Checkpointer,
-        is_last: bool,
-    ) -> Result<(), StorageError> {
-        let frontier = self.with_engine(|engine| Ok(engine.frontier()))?;
-        if frontier == *lock(&self.frontier) {
+    /// Notes in the slot of `stored` how far the engine is on the disk, after changes that did not go through the journal.
+    ///
+    /// The slot is synced only now and then: the frontier in it may be behind, as long as the engine uses nothing again
+    /// that was in effect there.
+    pub(super) fn follow(&self, stored: Position, is_last: bool) -> Result<(), StorageError> {
+        if self.frontier_behind()? == 0 {
             return Ok(());
         }
-        self.write_slot(turn.stored)?;
-        let behind = frontier.position.saturating_sub(turn.frontier);
-        if is_last || behind > BEHIND {
+        self.write_slot(stored)?;
+        if is_last || self.frontier_behind()? > BEHIND {
             self.medium.sync()?;
-            turn.frontier = frontier.position;
+            self.frontier_is_durable();
         }
         Ok(())
     }
 
-    /// Writes these batches to the engine, each durably.
-    pub(super) fn write_batches(&self, batches: &[Batch]) -> Result<(), StorageError> {
-        batches.iter().try_for_each(|batch| {
+    /// The bytes of the engine's log behind the frontier in a durable slot.
+    fn frontier_behind(&self) -> Result<u64, StorageError> {
+        let frontier = self.with_engine(|engine| Ok(engine.frontier()))?;
+        Ok(frontier.position.saturating_sub(lock(&self.frontier).durable))
+    }
+
+    fn frontier_is_durable(&self) {
+        let mut noted = lock(&self.frontier);
+        noted.durable = noted.newest.position;
+    }
+
+    /// Writes these batches to the engine, each durably. `stored` is what the engine has before the last one.
+    pub(super) fn write_batches(
+        &self,
+        batches: &[Batch],
+        stored: Position,
+    ) -> Result<(), StorageError> {
+        for (index, batch) in batches.iter().enumerate() {
+            if index > 0 && self.frontier_behind()? > BEHIND {
+                self.follow(stored, true)?;
+            }
             self.with_engine(|engine| {
                 engine.apply(batch)?;
                 engine.sync()
-            })
-        })
+            })?;
+        }
+        Ok(())
     }
 
     /// Closes the engine and opens it again. Reads wait meanwhile.
@@ -127,7 +138,7 @@ impl Shared {
     /// sled indexes its log in a snapshot only when it opens, and replays what follows the snapshot then.
     pub(super) fn reopen(&self) -> Result<(), StorageError> {
         let mut engine = write(&self.engine);
-        let noted = *lock(&self.frontier);
+        let noted = lock(&self.frontier).newest;
         let frontier = engine.as_ref().map_or(noted, |engine| engine.frontier());
         // A failed close loses nothing: every batch is synced, or still in the journal.
         let _ = engine.take().map(Engine::close);

@@ -12,12 +12,12 @@ use super::medium::{self, Medium};
 use super::overlay::{Changes, Frozen, Layers};
 use super::pace::Pace;
 use super::replay::{Damage, Epoch, OLDER_ENGINE, OLDER_JOURNAL, Replay, replay};
-use super::{JournaledEngine, OpenEngine, Shared, Tuning, Writer};
+use super::{JournaledEngine, Noted, OpenEngine, Shared, Tuning, Writer};
 use crate::expected::Expected;
 use crate::files;
 use crate::local::ballast::Ballast;
 use crate::poison::Poison;
-use inmost_storage::{Engine, StorageError};
+use inmost_storage::{Engine, Frontier, StorageError};
 
 impl JournaledEngine {
     /// Puts a journal in front of a new engine, which has its files in `folder` and no record.
@@ -56,6 +56,7 @@ impl JournaledEngine {
             used: [0; 2],
             layers: Layers::default(),
             filling: true,
+            frontier: Frontier::default(),
         };
         Ok(Self::with(opened, medium, engine, open_engine, ballast, tuning))
     }
@@ -139,6 +140,7 @@ impl JournaledEngine {
                 active: found.active.into(),
             },
             filling: false,
+            frontier: slot.frontier,
         };
         let has_entries = opened.layers.frozen.is_some() || !opened.layers.active.is_empty();
         let engine = Self::with(opened, medium, engine, open_engine, ballast, tuning);
@@ -156,14 +158,14 @@ impl JournaledEngine {
         ballast: Arc<Ballast>,
         tuning: Tuning,
     ) -> Self {
-        let Opened { id, half_blocks, stored, position, length, used, layers, filling } = opened;
+        let Opened { id, half_blocks, stored, position, length, used, layers, filling, .. } =
+            opened;
         let writer = Writer { position, length, root: None, filling, used, entry: Vec::new() };
         let shared = Shared {
             writer: Mutex::new(writer),
             checkpointer: Mutex::new(Checkpointer {
                 stored,
                 is_slot_durable: filling,
-                frontier: 0,
                 batches: 0,
                 reopening: Duration::ZERO,
                 stuck: false,
@@ -178,7 +180,8 @@ impl JournaledEngine {
             ballast,
             tuning,
             poison: Poison::default(),
-            frontier: Mutex::default(),
+            // Of a slot that was found, only the page cache may know.
+            frontier: Mutex::new(Noted { newest: opened.frontier, durable: 0 }),
             failure: Mutex::default(),
         };
         Self { shared: Arc::new(shared), pace: Pace::new() }
@@ -195,6 +198,7 @@ struct Opened {
     used: [usize; 2],
     layers: Layers,
     filling: bool,
+    frontier: Frontier,
 }
 
 impl From<Epoch> for Changes {
@@ -232,6 +236,7 @@ fn read_mark(value: Option<&[u8]>, slot: &Slot) -> Result<Position, StorageError
     // The slot follows the mark. A crash in between leaves it one epoch behind.
     let next = slot.stored.epoch.saturating_add(1);
     if mark.epoch < slot.stored.epoch
+        || mark.bypassed < slot.stored.bypassed
         || mark.epoch == slot.stored.epoch && mark.sequence != slot.stored.sequence
     {
         return Err(damaged(OLDER_ENGINE));

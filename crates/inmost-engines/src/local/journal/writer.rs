@@ -65,13 +65,15 @@ impl Shared {
         let bypassed = turn.stored.bypassed.saturating_add(1);
         let stored = Position { bypassed, ..turn.stored };
         let batch = checkpoint::batch_of(&read(&self.layers).pending, Some((&self.id, &stored)));
-        if !self.with_room(|| self.write_batches(std::slice::from_ref(&batch)))? {
+        let before = turn.stored;
+        if !self.with_room(|| self.write_batches(std::slice::from_ref(&batch), before))? {
             return Err(StorageError::Full);
         }
         turn.stored = stored;
         writer.position.bypassed = stored.bypassed;
         write(&self.layers).pending.clear();
-        self.note_frontier(&mut turn, false)
+        self.write_slot(stored)?;
+        self.follow(stored, false)
     }
 
     /// Whether an entry of this length fits the active half.
@@ -108,7 +110,7 @@ impl Shared {
         let mut writer = lock(&self.writer);
         if writer.filling {
             self.with_engine(|engine| engine.sync())?;
-            return self.follow(true);
+            return self.follow(Position::default(), true);
         }
         self.flush(&mut writer)?;
         // A frozen epoch first, with its slot synced: an opening can do without one slot, but not without two.

@@ -35,10 +35,13 @@ impl Disk {
         Self(Arc::new(Mutex::new(self.state().clone())), faults.clone())
     }
 
-    /// Changes bytes behind the journal's back. There must be no unsynced ones.
+    /// Changes bytes behind the journal's back, when everything written has reached the disk. No sync may have failed.
     pub(crate) fn tamper<T>(&self, change: impl FnOnce(&mut Vec<u8>) -> T) -> T {
         let mut guard = self.state();
         let state = &mut *guard;
+        for (offset, bytes) in std::mem::take(&mut state.dirty) {
+            state.durable[offset..offset + bytes.len()].copy_from_slice(&bytes);
+        }
         assert!(state.durable == state.cached);
         let changed = change(&mut state.durable);
         state.cached.clone_from(&state.durable);

@@ -1,0 +1,136 @@
+//! Follows sled's log while sled writes it, to know the frontier: the position up to which everything is on the disk, and what
+//! is in effect there. [`log_check`](super::log_check) compares both with the log before sled opens it again.
+
+use std::fs::File;
+use std::io;
+
+use inmost_storage::{Frontier, StorageError};
+
+use super::log::{Read, SEGMENT, SEGMENT_HEADER, has_room, read_at, read_message};
+use super::log_check::{each_header, segment_of};
+use super::page_table::PageTable;
+
+/// How far the log was followed.
+pub(super) struct Progress {
+    pub(super) cursor: Cursor,
+    /// The last position that was synced.
+    pub(super) frontier: Frontier,
+    /// The position that the newest snapshot covers.
+    pub(super) covered: Option<u64>,
+}
+
+impl Progress {
+    /// Whether the next opening would replay more than the last segment, which sled always reads.
+    pub(super) fn is_behind_by_segments(&self) -> bool {
+        segment_of(self.covered.unwrap_or(0)) < segment_of(self.frontier.position)
+    }
+}
+
+/// Follows the log while sled writes it.
+#[derive(Default)]
+pub(super) struct Cursor {
+    /// Everything before this position was read.
+    position: u64,
+    /// Where the segment of that position is in the file, if that is known.
+    offset: Option<u64>,
+    table: PageTable,
+    /// The last position of a batch that is not complete.
+    batch: Option<i64>,
+    /// Whether the log has something that sled does not write.
+    is_lost: bool,
+}
+
+impl Cursor {
+    /// Begins at a position, whose segment is at this offset.
+    pub(super) fn at(position: u64, offset: Option<u64>, table: PageTable) -> Self {
+        Self { position, offset, table, batch: None, is_lost: false }
+    }
+
+    /// Reads what was written since the last time. sled must have flushed it.
+    pub(super) fn advance(&mut self, log: &File) -> io::Result<()> {
+        let length = log.metadata()?.len();
+        let mut bytes = Vec::new();
+        let mut most = PIECE;
+        while !self.is_lost {
+            let rest = SEGMENT.saturating_sub(self.position % SEGMENT);
+            if self.position.is_multiple_of(SEGMENT) && !self.enter(log, self.position)? {
+                return Ok(());
+            }
+            let Some(offset) = self.offset else {
+                if !self.enter(log, segment_of(self.position))? {
+                    return Ok(());
+                }
+                continue;
+            };
+            let at = offset.saturating_add(self.position % SEGMENT);
+            read_at(log, at, most.min(rest), &mut bytes)?;
+            let before = self.position;
+            match self.read(&bytes, length) {
+                Read::Short if most < rest => {
+                    // One message is longer than the piece, or only a part of it is in the piece.
+                    most = if self.position == before { SEGMENT } else { PIECE };
+                }
+                Read::Cap if self.enter(log, self.position.next_multiple_of(SEGMENT))? => {}
+                _ => return Ok(()),
+            }
+        }
+        Ok(())
+    }
+
+    /// Moves on to the first message of a segment, if the file has it.
+    fn enter(&mut self, log: &File, start: u64) -> Result<bool, io::Error> {
+        let mut found = None;
+        let length = log.metadata()?.len();
+        let searched = each_header(log, length, |offset, header| {
+            if header.start == start {
+                found = Some(offset);
+            }
+            Ok(())
+        });
+        if let Err(StorageError::Io(error)) = searched {
+            return Err(error);
+        }
+        self.offset = found.or(self.offset);
+        if found.is_some() {
+            self.position = self.position.max(start.saturating_add(SEGMENT_HEADER));
+        }
+        Ok(found.is_some())
+    }
+
+    /// Applies the messages in these bytes. Returns what follows them: `Cap` for the end of the segment.
+    fn read(&mut self, bytes: &[u8], log_bytes: u64) -> Read {
+        let mut at = 0;
+        while has_room(self.position) {
+            let message = read_message(bytes.get(at..).unwrap_or_default(), self.position);
+            let length = match message {
+                Read::Page { page, change, length } => {
+                    let applied = self.table.apply(page, change, self.position, log_bytes);
+                    self.is_lost |= applied.is_err();
+                    length
+                }
+                Read::Batch { last, length } => {
+                    self.batch = Some(last);
+                    length
+                }
+                Read::Skip { length } => length,
+                // sled begins the next segment if it opens a log that ends this close to the end of one.
+                Read::Broken if !has_room(self.position.saturating_add(1)) => return Read::Cap,
+                ending => return ending,
+            };
+            at = at.saturating_add(usize::try_from(length).unwrap_or(usize::MAX));
+            self.position = self.position.saturating_add(length);
+        }
+        Read::Cap
+    }
+
+    /// The frontier here; `None` inside a batch.
+    pub(super) fn frontier(&self) -> Option<Frontier> {
+        let end = i64::try_from(self.position).unwrap_or(i64::MAX);
+        let is_whole = !self.is_lost && self.batch.is_none_or(|last| last < end);
+        let proof = self.table.digest().proof();
+        is_whole.then_some(Frontier { position: self.position, proof })
+    }
+}
+
+/// The bytes that are read at once while the log is followed: more than most batches write.
+const PIECE: u64 = 256 << 10;

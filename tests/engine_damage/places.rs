@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use crate::copy_folder;
 
 /// The `SplitMix64` generator.
-pub struct Random(pub u64);
+pub(crate) struct Random(pub(crate) u64);
 
 impl Random {
-    pub fn next(&mut self) -> u64 {
+    pub(crate) fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.0;
         mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -37,7 +37,7 @@ fn engine_files(store: &Path) -> Vec<PathBuf> {
     files
 }
 
-pub fn generation(store: &Path) -> PathBuf {
+pub(crate) fn generation(store: &Path) -> PathBuf {
     let entries = fs::read_dir(store).unwrap().map(|entry| entry.unwrap().path());
     let mut generations = entries.filter(|path| {
         path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("gen-"))
@@ -48,7 +48,7 @@ pub fn generation(store: &Path) -> PathBuf {
 }
 
 /// Damages the store and returns the kind of damage.
-pub fn damage(store: &Path, random: &mut Random) -> String {
+pub(crate) fn damage(store: &Path, random: &mut Random) -> String {
     let files = engine_files(store);
     // Half of the damage is in the log, a quarter in the journal, and a quarter anywhere else.
     let log = files.iter().find(|path| path.ends_with("db") || path.ends_with("redb")).unwrap();

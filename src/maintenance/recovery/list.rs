@@ -120,16 +120,13 @@ impl<T: Target> Recovery<'_, T> {
         let mut found = FoundList::default();
         let (Reference::Current(named) | Reference::OldList(named) | Reference::Unnamed(named)) =
             reference;
-        match reference {
-            Reference::Current(tag) | Reference::Unnamed(tag) => {
-                found.follow(self.records, object, &tag);
+        if let Reference::OldList(_) = reference {
+            if let Some(entries) = self.newest_list(object, named) {
+                return Ok(entries);
             }
-            Reference::OldList(tag) => {
-                if let Some(entries) = self.newest_list(object, tag) {
-                    return Ok(entries);
-                }
-                found.unknown = Some(super::damaged(Kind::Folder, Flaw::Absent));
-            }
+            found.unknown = Some(super::damaged(Kind::Folder, Flaw::Absent));
+        } else {
+            found.follow(self.records, object, &named);
         }
         for error in std::mem::take(&mut found.flaws) {
             self.lose_record(&error)?;
@@ -266,7 +263,7 @@ impl<T: Target> Recovery<'_, T> {
                 match entry.what {
                     What::Folder => folders.push((entry.id, Some(entry.tag))),
                     // An older list of deleted files also has long files that were being written.
-                    What::File(info) if !is_current && info.bytes > LONG => {}
+                    What::File(info) if !is_current && is_long(info.bytes) => {}
                     What::File(_) => drop(self.reached.insert(entry.id)),
                 }
             }
@@ -316,6 +313,9 @@ pub(super) fn entries_of(node: &Node) -> &[Entry] {
     }
 }
 
-/// A longer text is written in steps, under an entry of the system folder.
-pub(super) const LONG: u64 = STAGE_BYTES as u64;
+/// Whether a text of this length may have been written in steps, under an entry of the system folder.
+pub(super) fn is_long(bytes: u64) -> bool {
+    usize::try_from(bytes).map_or(true, |bytes| bytes > STAGE_BYTES)
+}
+
 const OLDER: &str = "is an older list: names added since may be lost, and deleted ones may be back";

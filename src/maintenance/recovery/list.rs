@@ -120,16 +120,13 @@ impl<T: Target> Recovery<'_, T> {
         let mut found = FoundList::default();
         let (Reference::Current(named) | Reference::OldList(named) | Reference::Unnamed(named)) =
             reference;
-        match reference {
-            Reference::Current(tag) | Reference::Unnamed(tag) => {
-                found.follow(self.records, object, &tag);
+        if let Reference::OldList(_) = reference {
+            if let Some(entries) = self.newest_list(object, named) {
+                return Ok(entries);
             }
-            Reference::OldList(tag) => {
-                if let Some(entries) = self.newest_list(object, tag) {
-                    return Ok(entries);
-                }
-                found.unknown = Some(super::damaged(Kind::Folder, Flaw::Absent));
-            }
+            found.unknown = Some(super::damaged(Kind::Folder, Flaw::Absent));
+        } else {
+            found.follow(self.records, object, &named);
         }
         for error in std::mem::take(&mut found.flaws) {
             self.lose_record(&error)?;
@@ -140,50 +137,57 @@ impl<T: Target> Recovery<'_, T> {
         self.names_lost = true;
         let leaves = self.newest_leaves(object);
         for (index, range, error) in std::mem::take(&mut found.lost) {
-            match leaves.iter().find(|leaf| leaf.id.index == index) {
-                Some(Version { node: Node::FolderLeaf(entries), .. }) => {
-                    found.add(entries, false);
-                    found.leaves.insert(index);
-                    self.report.add_older(&self.names, Kind::FolderLeaf.describe(), OLDER);
-                }
-                _ => {
-                    let split_off = self.entries_before_a_split(object, &found, &range);
-                    if split_off.is_empty() {
-                        self.lose_record(&error)?;
-                    } else {
-                        found.entries.extend(split_off);
-                        self.report.add_older(&self.names, Kind::FolderLeaf.describe(), OLDER);
-                    }
-                }
+            let older = leaves.iter().find(|leaf| leaf.id.index == index);
+            let listed = match older {
+                Some(leaf) => older_entries(&leaf.node),
+                None => self.entries_before_a_split(object, &found, &range),
+            };
+            if older.is_none() && listed.is_empty() {
+                self.lose_record(&error)?;
+                continue;
             }
+            found.leaves.insert(index);
+            found.entries.extend(listed);
+            self.report.add_older(&self.names, Kind::FolderLeaf.describe(), OLDER);
         }
         if let Some(error) = found.unknown.take() {
-            let before = found.entries.len();
-            let head = self.records.versions(Kind::Folder, object, Some(named)).into_iter().next();
-            let mut older = FoundList::default();
-            if let Some(Version { node, tag, .. }) = &head {
-                let inline = entries_of(node).iter().cloned();
-                found.entries.extend(inline.map(|entry| Listed { entry, is_current: false }));
-                older.follow(self.records, object, tag);
-            }
-            for leaf in &leaves {
-                let index = leaf.id.index;
-                let is_of_head = older.leaves.contains(&index)
-                    || older.lost.iter().any(|(lost, ..)| *lost == index);
-                // Another leaf was split off since, or has long been gone.
-                let is_gone = head.as_ref().is_some_and(|head| leaf.written < head.written);
-                if !found.leaves.contains(&index) && (is_of_head || !is_gone) {
-                    let entries = entries_of(&leaf.node).iter().cloned();
-                    found.entries.extend(entries.map(|entry| Listed { entry, is_current: false }));
+            match self.entries_without_head(object, named, &found, &leaves) {
+                Some(listed) => {
+                    found.entries.extend(listed);
+                    self.report.add_older(&self.names, Kind::Folder.describe(), OLDER);
                 }
-            }
-            if found.entries.len() > before || head.is_some() {
-                self.report.add_older(&self.names, Kind::Folder.describe(), OLDER);
-            } else {
-                self.lose_record(&error)?;
+                None => self.lose_record(&error)?,
             }
         }
         Ok(found.entries)
+    }
+
+    /// What is left of a folder if the record that names its leaves is gone: its newest leaves, without those that were gone
+    /// when the newest head that is left was written. `None` if there is nothing.
+    fn entries_without_head(
+        &self,
+        object: ObjectId,
+        named: Tag,
+        found: &FoundList,
+        leaves: &[Version],
+    ) -> Option<Vec<Listed>> {
+        let head = self.records.versions(Kind::Folder, object, Some(named)).into_iter().next();
+        let mut listed = Vec::new();
+        let mut of_head = FoundList::default();
+        if let Some(head) = &head {
+            listed.extend(older_entries(&head.node));
+            of_head.follow(self.records, object, &head.tag);
+        }
+        for leaf in leaves {
+            let index = leaf.id.index;
+            let is_of_head = of_head.leaves.contains(&index)
+                || of_head.lost.iter().any(|(lost, ..)| *lost == index);
+            let is_gone = head.as_ref().is_some_and(|head| leaf.written < head.written);
+            if !found.leaves.contains(&index) && (is_of_head || !is_gone) {
+                listed.extend(older_entries(&leaf.node));
+            }
+        }
+        (head.is_some() || !listed.is_empty()).then_some(listed)
     }
 
     /// The entries of a folder that no current list names, if its newest list is whole.
@@ -266,7 +270,7 @@ impl<T: Target> Recovery<'_, T> {
                 match entry.what {
                     What::Folder => folders.push((entry.id, Some(entry.tag))),
                     // An older list of deleted files also has long files that were being written.
-                    What::File(info) if !is_current && info.bytes > LONG => {}
+                    What::File(info) if !is_current && is_long(info.bytes) => {}
                     What::File(_) => drop(self.reached.insert(entry.id)),
                 }
             }
@@ -316,6 +320,14 @@ pub(super) fn entries_of(node: &Node) -> &[Entry] {
     }
 }
 
-/// A longer text is written in steps, under an entry of the system folder.
-pub(super) const LONG: u64 = STAGE_BYTES as u64;
+fn older_entries(node: &Node) -> Vec<Listed> {
+    let entries = entries_of(node).iter().cloned();
+    entries.map(|entry| Listed { entry, is_current: false }).collect()
+}
+
+/// Whether a text of this length may have been written in steps, under an entry of the system folder.
+pub(super) fn is_long(bytes: u64) -> bool {
+    usize::try_from(bytes).map_or(true, |bytes| bytes > STAGE_BYTES)
+}
+
 const OLDER: &str = "is an older list: names added since may be lost, and deleted ones may be back";

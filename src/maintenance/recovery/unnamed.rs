@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashSet};
 use std::fmt::Write;
 
-use super::list::{LONG, entries_of};
+use super::list::{entries_of, is_long};
 use super::{Recovery, Reference, Target};
 use crate::maintenance::bare_records::Version;
 use crate::session::{StoreError, now};
@@ -79,7 +79,7 @@ impl<T: Target> Recovery<'_, T> {
         for Version { id, node, .. } in self.records.all() {
             // A long file that is being written is in the system folder, too.
             let is_written = |entry: &&Entry| match entry.what {
-                What::File(info) => id.object == ObjectId::SYSTEM && info.bytes > LONG,
+                What::File(info) => id.object == ObjectId::SYSTEM && is_long(info.bytes),
                 What::Folder => false,
             };
             let entries = entries_of(&node).iter().filter(|entry| !is_written(entry));

@@ -167,10 +167,12 @@ fn as_json(report: &CheckReport, not_opened: Option<&str>) -> Result<String, Fai
 fn damaged(report: &CheckReport, not_opened: bool) -> Failure {
     let listed = u64::try_from(report.problems.len()).unwrap_or(u64::MAX);
     let problems = display::count(listed.saturating_add(report.unlisted), "problem", "problems");
-    let message = if not_opened {
-        format!("The engine's files are damaged, and the records have {problems}.")
-    } else {
-        format!("The store has {problems}.")
+    let message = match (not_opened, report.problems.is_empty()) {
+        (true, true) => "The engine's files are damaged. All records are intact.".to_owned(),
+        (true, false) => {
+            format!("The engine's files are damaged, and the records have {problems}.")
+        }
+        (false, _) => format!("The store has {problems}."),
     };
     Failure::new(
         Exit::Damaged,

@@ -194,18 +194,26 @@ impl Engine for RedbEngine {
 
 /// Opens the database without changing its file, and returns the journal's mark.
 ///
-/// After an unclean end, redb reads and checks every page to repair the file. What it repairs stays in memory here.
+/// After an unclean end, redb reads and checks every page to repair the file. What it repairs stays in memory here. After a
+/// clean end it would trust its list of free pages, and write over records if that is damaged; so a file of moderate length is
+/// checked then too.
 fn read_mark(path: &Path) -> Result<Option<Vec<u8>>, StorageError> {
     let file = files::open(path)?;
+    let is_checked = file.metadata()?.len() <= CHECKED_BYTES;
     guarded(storage_error, || {
         let mut builder = Database::builder();
         builder.set_cache_size(Handle::CACHE_BYTES);
-        let db = builder.create_with_backend(CopyOnWrite::over(file)?)?;
+        let mut db = builder.create_with_backend(CopyOnWrite::over(file)?)?;
+        if is_checked && !db.check_integrity()? {
+            return Err(redb::Error::Corrupted("a page has a wrong checksum".to_owned()));
+        }
         let records = db.begin_read()?.open_table(RECORDS)?;
         Ok(records.get(&[0; 32])?.map(|value| value.value().to_vec()))
     })
 }
 
+/// The longest file of which every page is checked at each opening, in bytes. Longer ones would open slowly.
+const CHECKED_BYTES: u64 = 32 << 20;
 /// The database file in the folder of a generation.
 const DATABASE: &str = "redb";
 const RECORDS: TableDefinition<&[u8; 32], &[u8]> = TableDefinition::new("records");

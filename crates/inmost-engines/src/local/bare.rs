@@ -11,7 +11,7 @@ use std::sync::{Mutex, PoisonError};
 use inmost_storage::{BareFiles, Extent, StorageError};
 
 use super::journal;
-use crate::{files, sled};
+use crate::files;
 
 /// A part of a file that was written at one time.
 pub(crate) struct PartOfFile {
@@ -36,7 +36,7 @@ impl BareFolder {
     /// An error of the operating system, or [`StorageError::UntrustedFile`] for anything but a regular file.
     pub(super) fn open(folder: &Path) -> Result<Self, StorageError> {
         let mut bare = Self { files: Vec::new(), extents: Vec::new() };
-        bare.add(&folder.join(sled::LOG), sled::written)?;
+        bare.add(&folder.join(crate::sled::LOG), crate::sled::written)?;
         bare.add(&folder.join(REDB), |_, length| {
             // A database in pages of a tree does not say when a page was written.
             vec![PartOfFile { offset: 0, length, written: THE_ENGINE, is_ordered: false }]

@@ -275,3 +275,32 @@ fn damage_after_an_unclean_end_is_noticed_unchanged_or_harmless() {
     }
     assert!(noticed > 20 && harmless > 20, "{noticed} noticed, {harmless} harmless");
 }
+
+/// Regression: after a clean end, redb trusted the free pages that a damaged block named, and wrote over records.
+#[test]
+fn a_swapped_block_of_a_closed_database_is_noticed_and_nothing_is_written() {
+    let (_parent, folder) = filled();
+    let blocks = fs::metadata(folder.join(DATABASE)).unwrap().len() / 4_096;
+    let mut refused = 0;
+    for other in (2..blocks).step_by(7) {
+        let (_copy, copy) = copy_of(&folder);
+        let path = copy.join(DATABASE);
+        let file = OpenOptions::new().read(true).write(true).open(&path).unwrap();
+        let (mut first, mut second) = ([0; 4_096], [0; 4_096]);
+        file.read_exact_at(&mut first, 4_096).unwrap();
+        file.read_exact_at(&mut second, other * 4_096).unwrap();
+        file.write_all_at(&second, 4_096).unwrap();
+        file.write_all_at(&first, other * 4_096).unwrap();
+        drop(file);
+        let before = fs::read(&path).unwrap();
+        match open(&copy) {
+            Err(_) => {
+                refused += 1;
+                assert!(fs::read(&path).unwrap() == before, "block {other}: the file has changed");
+            }
+            // The block is not in use.
+            Ok(engine) => assert_eq!(all(&engine).len(), 150, "block {other}"),
+        }
+    }
+    assert!(refused > 5, "{refused} of {}", blocks / 7);
+}

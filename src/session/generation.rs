@@ -2,9 +2,9 @@
 
 use inmost_format::crypto::keys::DataKey;
 use inmost_format::crypto::record_keys::RecordKeys;
-use inmost_format::header::{NextHeader, Unlocked};
-use inmost_format::record::{HeaderId, Sealer};
-use inmost_storage::{EngineKind, HeaderCopy, Storage};
+use inmost_format::header::{Header, NextHeader, Unlocked};
+use inmost_format::record::{Flaw, HeaderId, Kind, Sealer};
+use inmost_storage::{Engine, EngineKind, HeaderCopy, Storage, StorageError};
 
 use super::error::StoreError;
 
@@ -66,6 +66,21 @@ pub(crate) fn write_headers(storage: &dyn Storage, header: &[u8]) -> Result<(), 
         storage.write_header(copy, header)?;
     }
     Ok(())
+}
+
+/// Opens the generation that a header names. If it is missing, the store has lost its records.
+pub(super) fn open_records(
+    storage: &dyn Storage,
+    header: &Header,
+) -> Result<Box<dyn Engine>, StoreError> {
+    storage.open_generation(header.generation(), header.engine()).map_err(|error| match error {
+        StorageError::Missing => StoreError::tampered(Kind::Root, Flaw::Absent),
+        error => error.into(),
+    })
+}
+
+pub(crate) fn sealer(keys: &Unlocked) -> Sealer {
+    Sealer::new(keys.record_keys(), keys.header().store(), keys.header().generation())
 }
 
 /// The number of a store's first generation.

@@ -8,7 +8,7 @@ use super::clock::now;
 use super::create::begin;
 use super::error::StoreError;
 use super::freshness::{self, Rollback};
-use super::generation::{FIRST_GENERATION, write_headers};
+use super::generation::{FIRST_GENERATION, open_records, sealer, write_headers};
 use super::handle::Session;
 use super::leftovers;
 use super::open::Open;
@@ -23,7 +23,6 @@ use inmost_format::header::{Credential, Enrolment, SlotKind};
 use inmost_format::header::{Header, HeaderError};
 use inmost_format::header::{NewHeader, SlotInfo, Unlocked};
 use inmost_format::header::{SlotLabel, unlock_first};
-use inmost_format::record::{Flaw, Kind, Sealer};
 use inmost_format::secret::Process;
 use inmost_storage::{Engine, EngineKind, HeaderCopy, Storage, StorageError};
 
@@ -379,18 +378,6 @@ impl VaultOptions {
         let process = Process::current();
         Ok(Vault { storage: Some(storage), headers, options: self.clone(), process })
     }
-}
-
-/// Opens the generation that a header names. If it is missing, the store has lost its records.
-fn open_records(storage: &dyn Storage, header: &Header) -> Result<Box<dyn Engine>, StoreError> {
-    storage.open_generation(header.generation(), header.engine()).map_err(|error| match error {
-        StorageError::Missing => StoreError::tampered(Kind::Root, Flaw::Absent),
-        error => error.into(),
-    })
-}
-
-pub(crate) fn sealer(keys: &Unlocked) -> Sealer {
-    Sealer::new(keys.record_keys(), keys.header().store(), keys.header().generation())
 }
 
 pub(crate) fn occupied(error: StorageError) -> StoreError {

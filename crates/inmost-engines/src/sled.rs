@@ -16,6 +16,7 @@
 //! journal in front has what is there), or that a crafted store cannot make sled allocate without bound.
 //! A build with `panic = "abort"` does not have the guard. No file outside this module names sled.
 
+mod claim;
 mod cursor;
 mod descriptors;
 mod eviction;
@@ -29,14 +30,12 @@ mod repair;
 mod tests;
 mod written;
 
-use std::fs::{self, File, TryLockError};
+use std::fs::{self, File};
 use std::io;
 use std::ops::Bound;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::thread;
-use std::time::{Duration, Instant};
 
 use crate::guard::guarded;
 use crate::poison::Poison;
@@ -44,6 +43,7 @@ use inmost_storage::{Address, Batch, Engine, Frontier, StorageError};
 
 use crate::expected::Expected;
 use crate::{files, threads};
+use claim::{claim, while_in_use};
 use cursor::{Cursor, Progress};
 use eviction::Eviction;
 pub(crate) use repair::LOG;
@@ -335,10 +335,6 @@ impl Drop for Handle {
     }
 }
 
-/// How long to wait for sled's lock, because sled closes its file in the background.
-const LOCK_WAIT: Duration = Duration::from_secs(1);
-const LOCK_POLL: Duration = Duration::from_millis(5);
-
 /// Converts sled's error.
 fn storage_error(error: sled::Error) -> StorageError {
     match error {
@@ -354,33 +350,6 @@ fn storage_error(error: sled::Error) -> StorageError {
         // sled's own message has an unknown offset and an empty backtrace.
         sled::Error::Corruption { .. } => StorageError::Corrupt("a checksum is wrong".into()),
         error => StorageError::Corrupt(error.to_string()),
-    }
-}
-
-/// Waits until no sled of this process has the log open and its lock is free, and holds the lock until the file is
-/// dropped. `ours` are other files that have the log open.
-fn claim(log: &Path, ours: &[&File]) -> Result<File, StorageError> {
-    let file = files::open_to_write(log)?;
-    let known: Vec<&File> = ours.iter().copied().chain([&file]).collect();
-    while_in_use(|| match file.try_lock() {
-        Ok(()) if descriptors::is_open_in_sled(&known)? => Err(StorageError::InUse(None)),
-        Ok(()) => Ok(()),
-        Err(TryLockError::WouldBlock) => Err(StorageError::InUse(None)),
-        Err(TryLockError::Error(error)) => Err(error.into()),
-    })?;
-    Ok(file)
-}
-
-/// Repeats an attempt while another handle holds the lock, for at most [`LOCK_WAIT`].
-fn while_in_use<T>(attempt: impl Fn() -> Result<T, StorageError>) -> Result<T, StorageError> {
-    let deadline = Instant::now() + LOCK_WAIT;
-    loop {
-        match attempt() {
-            Err(StorageError::InUse(_)) if Instant::now() < deadline => {
-                thread::sleep(LOCK_POLL);
-            }
-            outcome => return outcome,
-        }
     }
 }
 

@@ -1,5 +1,10 @@
 //! Checks every error's message and advice, word for word: people read them when something is lost.
 
+use inmost_format::crypto::kdf::KdfFailed;
+use inmost_format::crypto::rng::RandomnessFailed;
+use inmost_format::header::HeaderError;
+use inmost_format::record::{Flaw, Kind, RecordError};
+use inmost_storage::StorageError;
 use std::error::Error;
 use std::io;
 

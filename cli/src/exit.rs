@@ -49,7 +49,7 @@ impl Exit {
         self as u8
     }
 
-    pub(crate) fn of(error: &StoreError) -> Self {
+    fn of(error: &StoreError) -> Self {
         match error {
             StoreError::NotAStore => Self::NotAStore,
             StoreError::WrongPassphrase | StoreError::WrongKey(_) => Self::WrongPassphrase,

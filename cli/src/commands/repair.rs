@@ -81,7 +81,7 @@ fn is_clean(vault: &mut Vault, secret: &Secret) -> Result<bool, Failure> {
 
 /// Whether a store cannot be unlocked because its records, or the engine's files, are damaged.
 pub(super) fn is_damage(error: &StoreError) -> bool {
-    Exit::of(error) == Exit::Damaged
+    matches!(error, StoreError::Damaged(_) | StoreError::Storage(_) | StoreError::Tampered { .. })
 }
 
 /// One line for each item of a recovery that is not simply there.

@@ -29,6 +29,7 @@ fn an_intact_store_passes_the_check() {
     assert_eq!(report["clean"], true);
     assert_eq!(report["files"], 1);
     assert_eq!(report["problems"], serde_json::json!([]));
+    place.lock();
     let out = place.run(["repair"], "").expect(0).out;
     assert!(out.contains("Nothing was changed"), "{out}");
 }

@@ -221,7 +221,11 @@ fn new_id() -> JournalId {
 fn newest_slot(bytes: &[u8]) -> Result<Slot, StorageError> {
     let mut slots = bytes.chunks(BLOCK).take(2).filter_map(Slot::decode);
     let first = slots.next().ok_or_else(|| damaged("both slots of the journal are damaged"))?;
-    let Some(second) = slots.next() else { return Ok(first) };
+    let Some(second) = slots.next() else {
+        // A slot is also written where it is, when batches bypass the journal. If a power cut tore that write, the other
+        // slot names a frontier of long ago, and the engine may have used segments again that were in effect there.
+        return Ok(Slot { frontier: Frontier::default(), ..first });
+    };
     if (first.id, first.half_blocks) != (second.id, second.half_blocks) {
         return Err(damaged("the slots of the journal are of different journals"));
     }

@@ -51,16 +51,19 @@ impl Sealer {
 
     /// Returns the name of a record from its value, without authenticating it.
     pub fn name_of(&self, value: &[u8]) -> Option<RecordId> {
+        on_wiped_stack::<SHALLOW, _>(|| self.peek(value)).map(|(id, _)| id)
+    }
+
+    /// Decrypts the name and the length of the body, without authenticating them.
+    fn peek(&self, value: &[u8]) -> Option<(RecordId, usize)> {
         let nonce = Nonce(*value.get(1..)?.first_chunk()?);
         let start: &[u8; PREFIX] = value.get(HEADER..)?.first_chunk()?;
-        sealed::read_prefix(&self.aead().peek(&nonce, start)).map(|(id, _)| id)
+        sealed::read_prefix(&self.aead().peek(&nonce, start))
     }
 
     /// Returns the record whose value begins with the first of these bytes.
     fn find(&self, bytes: &[u8]) -> Option<Found> {
-        let nonce = Nonce(*bytes.get(1..)?.first_chunk()?);
-        let start: &[u8; PREFIX] = bytes.get(HEADER..)?.first_chunk()?;
-        let (id, body) = sealed::read_prefix(&self.aead().peek(&nonce, start))?;
+        let (id, body) = self.peek(bytes)?;
         if !is_possible(id) {
             return None;
         }

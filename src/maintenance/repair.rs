@@ -6,10 +6,10 @@ use super::bare_records::BareRecords;
 use super::copy::Copy;
 use super::recovery::{FoundFile, Recovery, RecoveryReport, Target};
 use super::rewrite::{Written, abandon, write_generation};
-use crate::session::anchor::{Anchor, Mark};
+use crate::session::anchor::Mark;
 use crate::session::generation::{NextGeneration, write_headers};
 use crate::session::{StoreError, Vault, freshness, leftovers};
-use inmost_format::header::{Credential, Unlocked};
+use inmost_format::header::Credential;
 use inmost_format::record::node::{Child, Entry, Folder, Root, Totals};
 use inmost_format::record::tree::{Body, Owner};
 use inmost_format::record::{
@@ -45,8 +45,8 @@ impl Vault {
     ///
     /// # Errors
     /// Those of [`plan_repair`](Vault::plan_repair); [`StoreError::HeaderRolledBack`] if the header is older than the
-    /// records; [`StoreError::DiskFull`], [`StoreError::Io`], [`StoreError::Storage`]. On an error the damaged store is as
-    /// it was.
+    /// records; [`StoreError::DiskFull`], [`StoreError::Io`], [`StoreError::Storage`]. On an error the damaged records are as
+    /// they were, in place or set aside.
     ///
     /// # Security
     /// The report contains names in plain strings, which are not wiped.
@@ -73,8 +73,8 @@ impl Vault {
         let commit = commit.checked_add(1).ok_or(StoreError::TooLarge)?;
         let root = Root { commit, ..found.clone().unwrap_or_else(without_records) };
 
-        // What an interrupted rewrite left behind is not needed, and its number is used again.
-        leftovers::clear(storage, header, &[])?;
+        // As at an unlock. What an interrupted rewrite left behind is not needed, and its number is used again.
+        leftovers::keep_only(storage, header, self.headers())?;
         let newest = storage.generations()?.into_iter().max().unwrap_or(old).max(old);
         let new = newest.checked_add(1).ok_or(StoreError::TooLarge)?;
         let scratch = new.checked_add(1).ok_or(StoreError::TooLarge)?;
@@ -107,14 +107,6 @@ impl Vault {
         storage.set_aside(old, note.kept_header.as_deref())?;
         storage.finish_rewrite()?;
         Ok(report)
-    }
-
-    /// The anchors of the store, as they are.
-    pub(super) fn anchor(&self, keys: &Unlocked) -> Result<Anchor, StoreError> {
-        let mut anchor = Anchor::new(keys, self.freshness());
-        anchor.load(&**self.storage()?);
-        anchor.load_external();
-        Ok(anchor)
     }
 }
 

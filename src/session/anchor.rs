@@ -207,7 +207,7 @@ impl Anchor {
 
     /// Reads the slots beside the header. What cannot be read counts as missing, so that damage to the anchor cannot
     /// make a store unusable.
-    pub(crate) fn load(&mut self, storage: &dyn Storage) {
+    pub(super) fn load(&mut self, storage: &dyn Storage) {
         let stored = storage.read_anchor().unwrap_or_default().unwrap_or_default();
         let block = Block::of(&stored);
         let found = block.open(&self.key, self.store);
@@ -220,7 +220,7 @@ impl Anchor {
         held.is_paired = found.are_neighbours();
         held.is_known = found.is_known();
         if found.is_announced() {
-            // The slots of the old keys still open to whoever has those, and say that nothing has changed.
+            // The slots of the old keys still open to anyone who has those keys, and say that nothing has changed.
             let old = held.pair.other();
             held.block.erase(old);
             held.is_paired = false;
@@ -231,7 +231,7 @@ impl Anchor {
     }
 
     /// Reads the application's anchor.
-    pub(crate) fn load_external(&mut self) {
+    pub(super) fn load_external(&mut self) {
         let Some(external) = self.external.clone() else { return };
         match external.load() {
             Ok(Some(value)) => {

@@ -2,7 +2,29 @@
 
 use super::error::StoreError;
 use inmost_format::header::Header;
-use inmost_storage::{Leftover, Storage};
+use inmost_storage::{HeaderCopy, Leftover, Storage, StorageError};
+
+/// Makes both copies of the header equal to the one in effect, then leaves only the generation that it names. `found` are
+/// the parsed copies, as they were found.
+pub(crate) fn keep_only(
+    storage: &dyn Storage,
+    header: &Header,
+    found: &[(HeaderCopy, Header)],
+) -> Result<(), StoreError> {
+    for place in [HeaderCopy::A, HeaderCopy::B] {
+        if found.iter().any(|(copy, kept)| *copy == place && kept.bytes() == header.bytes()) {
+            continue;
+        }
+        match storage.write_header(place, header.bytes()) {
+            // A folder in place of the copy holds no keyslot that needs renewal, and its origin is unknown. Reads work
+            // without this copy; a change of a keyslot will fail because of it.
+            Err(StorageError::UntrustedFile(_)) => {}
+            renewed => renewed?,
+        }
+    }
+    let copies: Vec<&Header> = found.iter().map(|(_, header)| header).collect();
+    clear(storage, header, &copies)
+}
 
 /// Leaves no generation but the one that the header in effect names. `copies` are the parsed copies of the header, as they
 /// were found.

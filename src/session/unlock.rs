@@ -151,7 +151,7 @@ impl Vault {
         credential: impl Into<Credential<'a>>,
     ) -> Result<Vec<SlotInfo>, StoreError> {
         self.storage()?;
-        Ok(self.unlock_header(&credential.into())?.1.slots()?)
+        Ok(self.unlock_header(&credential.into())?.slots()?)
     }
 
     /// Unlocks a store that [`unlock`](Vault::unlock) refuses as rolled back, or whose freshness is
@@ -181,14 +181,12 @@ impl Vault {
         rollback: Rollback,
     ) -> Result<Session, StoreError> {
         let storage = Arc::clone(self.storage()?);
-        let (copy, keys) = self.unlock_header(credential)?;
-        let Self { headers, options, .. } = &*self;
+        let keys = self.unlock_header(credential)?;
+        let options = &self.options;
         let header = keys.header().clone();
         // The engine recovers its files when it opens them, so this comes after the header has authenticated.
         let engine = open_records(&*storage, &header)?;
-        let mut anchor = Anchor::new(&keys, options.freshness.clone());
-        anchor.load(&*storage);
-        anchor.load_external();
+        let mut anchor = self.anchor(&keys)?;
         let sealer = sealer(&keys);
         let mut open = Open::new(storage, engine, sealer, Some(keys), &options.session)?;
         // A process may have died between applying its last batch and syncing it. A power cut must not take back
@@ -198,17 +196,7 @@ impl Vault {
         let (bound, found) = (open.root().header, open.mark());
         let unsettled = freshness::check(&header, &bound, found.as_ref(), &mut anchor, rollback)?;
         open.keep_anchor(anchor);
-        let other = copy.other();
-        if !headers.iter().any(|(copy, kept)| *copy == other && kept.bytes() == header.bytes()) {
-            match open.storage().write_header(other, header.bytes()) {
-                // A folder in place of the copy holds no keyslot that needs renewal, and its origin is unknown. Reads
-                // work without this copy; a change of a keyslot will fail because of it.
-                Err(StorageError::UntrustedFile(_)) => {}
-                renewed => renewed?,
-            }
-        }
-        let copies: Vec<&Header> = headers.iter().map(|(_, header)| header).collect();
-        leftovers::clear(open.storage(), &header, &copies)?;
+        leftovers::keep_only(open.storage(), &header, &self.headers)?;
         let session = Session::with(open, &options.session)?;
         session.settle(unsettled.header.then(|| header.id()), unsettled.skip)?;
         // From here on the session alone holds the store, and releases it when it is locked.
@@ -222,22 +210,28 @@ impl Vault {
         self.storage.as_ref().ok_or(StoreError::InUse(Some(std::process::id())))
     }
 
-    /// The application's anchor.
-    pub(crate) fn freshness(&self) -> Option<Arc<dyn FreshnessAnchor>> {
-        self.options.freshness.clone()
+    /// The anchors, as they were before this unlock.
+    pub(crate) fn anchor(&self, keys: &Unlocked) -> Result<Anchor, StoreError> {
+        let mut anchor = Anchor::new(keys, self.options.freshness.clone());
+        anchor.load(&**self.storage()?);
+        anchor.load_external();
+        Ok(anchor)
+    }
+
+    /// The parsed copies of the header.
+    pub(crate) fn headers(&self) -> &[(HeaderCopy, Header)] {
+        &self.headers
     }
 
     /// Tries the copies of the header, the higher revision first.
     pub(crate) fn unlock_header(
         &self,
         credential: &Credential<'_>,
-    ) -> Result<(HeaderCopy, Unlocked), StoreError> {
+    ) -> Result<Unlocked, StoreError> {
         process::check(self.process.is_current() && credential.is_of_this_process())?;
         let headers: Vec<&Header> = self.headers.iter().map(|(_, header)| header).collect();
-        let (index, keys) = unlock_first(&headers, credential)
-            .map_err(|error| StoreError::of_unlock(error, credential.kind()))?;
-        let (copy, _) = self.headers.get(index).ok_or(StoreError::HeaderDamaged)?;
-        Ok((*copy, keys))
+        let unlocked = unlock_first(&headers, credential).map(|(_, keys)| keys);
+        unlocked.map_err(|error| StoreError::of_unlock(error, credential.kind()))
     }
 }
 

@@ -66,7 +66,7 @@ impl BareRecords {
         credential: &Credential<'_>,
         progress: &mut dyn FnMut(u64),
     ) -> Result<(Self, Unlocked), StoreError> {
-        let (_, keys) = vault.unlock_header(credential)?;
+        let keys = vault.unlock_header(credential)?;
         let header = keys.header();
         let storage = vault.storage()?;
         let files = match storage.bare_files(header.generation(), header.engine()) {
@@ -83,7 +83,7 @@ impl BareRecords {
     /// Searches the files. `progress` gets the number of bytes searched so far.
     ///
     /// # Errors
-    /// [`StoreError::Storage`] if there are more files, or longer ones, than a store has.
+    /// Those of reading the files.
     pub(super) fn search(
         files: Box<dyn BareFiles>,
         sealer: Sealer,

@@ -28,7 +28,7 @@ pub(super) fn rewrite(
     print(text.as_bytes())
 }
 
-/// The line about records that no rewrite removes; empty if there are none.
+/// The line about records that no rewrite removes; empty without such records.
 pub(super) fn remaining(status: &SessionStatus) -> String {
     match status.set_aside_bytes {
         0 => String::new(),

@@ -79,7 +79,7 @@ pub trait Engine: Send + Sync {
     /// Makes everything applied so far durable: it survives a power loss.
     fn sync(&self) -> Result<(), StorageError>;
 
-    /// Returns the position of the last [`sync`](Engine::sync), for the next opening to verify. The default is none.
+    /// Returns the position of the last [`sync`](Engine::sync), for the next opening to verify. The default is the empty frontier.
     fn frontier(&self) -> Frontier {
         Frontier::default()
     }
@@ -176,7 +176,7 @@ pub trait Storage: Send + Sync {
     /// Removes a generation and everything in it. An absent generation is not an error.
     fn remove_generation(&self, number: u64) -> Result<(), StorageError>;
 
-    /// Returns the note of the last rewrite, or `None` if there is none or it cannot be understood. It is not
+    /// Returns the note of the last rewrite, or `None` if it is absent or cannot be understood. It is not
     /// authenticated.
     fn rewriting(&self) -> Result<Option<Rewriting>, StorageError>;
 

@@ -231,7 +231,7 @@ fn records_behind_their_header_are_accepted_on_purpose_and_an_older_header_never
     assert_eq!(store.root().header.revision, 4);
 }
 
-/// Two headers were made from the same one. One is not the successor of the other, whatever its revision.
+/// Two headers were made from the same one. Neither is the successor of the other, with any revision.
 #[test]
 fn a_header_of_another_history_is_not_accepted() {
     let store = filled();

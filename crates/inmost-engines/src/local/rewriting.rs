@@ -2,7 +2,7 @@
 //!
 //! It is written durably before the rewrite creates a generation, and removed when the rewrite has removed all that it
 //! leaves behind. Anything but a whole note counts as none: then nothing is attributed to a rewrite, and so nothing is
-//! removed. The note is not authenticated. Whoever can change it can remove the generations as well.
+//! removed. The note is not authenticated. Anyone who can change it can remove the generations as well.
 
 use std::fs;
 use std::io;
@@ -16,7 +16,7 @@ pub(super) const NAME: &str = "rewriting";
 
 const DRAFT: &str = "rewriting.new";
 
-/// Returns the note, or `None` if there is none or it is damaged.
+/// Returns the note, or `None` if it is absent or damaged.
 pub(super) fn read(folder: &Path) -> Result<Option<Rewriting>, StorageError> {
     let bytes = match files::read_small(&path(folder), MOST) {
         Err(error) if error.kind() == io::ErrorKind::FileTooLarge => return Ok(None),

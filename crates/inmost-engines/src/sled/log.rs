@@ -29,7 +29,7 @@ pub(super) struct SegmentHeader {
 }
 
 impl SegmentHeader {
-    /// Reads a header; `None` if its checksum is wrong or its position is none of a segment.
+    /// Reads a header; `None` if its checksum is wrong or no segment has its position.
     pub(super) fn decode(bytes: &[u8]) -> Option<Self> {
         let (checksum, fields) = bytes.get(..20)?.split_first_chunk::<4>()?;
         if crc32fast::hash(fields) ^ u32::MAX != u32::from_le_bytes(*checksum) {
@@ -77,7 +77,7 @@ pub(super) fn has_room(position: u64) -> bool {
 
 /// Reads the message that begins with `bytes`, at this position of the log.
 pub(super) fn read_message(bytes: &[u8], position: u64) -> Read {
-    // sled reads 128 bytes, or what there is and zeros, before it knows the length.
+    // sled reads 128 bytes, filled up with zeros at the end of the file, before it knows the length.
     let mut window = [0; 128];
     for (to, from) in window.iter_mut().zip(bytes) {
         *to = *from;

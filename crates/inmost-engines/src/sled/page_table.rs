@@ -110,7 +110,7 @@ pub(super) struct Snapshot {
 }
 
 impl Snapshot {
-    /// Reads the body of a snapshot; `None` if it is none. `most` bounds the positions and pages in it.
+    /// Reads the body of a snapshot; `None` if it is not valid. `most` bounds the positions and pages in it.
     pub(super) fn decode(body: &[u8], most: u64) -> Option<Self> {
         let mut bytes = Bytes(body);
         let position = match i64::from_le_bytes(bytes.take()?) {

@@ -105,7 +105,7 @@ fn an_interrupted_rotation_does_not_count_as_a_rollback() {
 }
 
 /// The slots under the old keys say that nothing has changed. A rotation that was cut off before it retired them must not
-/// leave them to whoever puts the old header and the old records back.
+/// leave them to anyone who puts the old header and the old records back.
 #[test]
 fn an_interrupted_rotation_leaves_nothing_that_makes_its_old_state_known() {
     let secrets = Secrets::new(1);

@@ -1,6 +1,7 @@
 //! A store, locked ([`Vault`]) and unlocked ([`Session`]): commits, cache, keyslots and the rollback anchor.
 
 pub(crate) mod anchor;
+mod author;
 mod cache;
 mod clock;
 mod commit;
@@ -13,6 +14,7 @@ pub(crate) mod freshness;
 pub(crate) mod generation;
 mod group_commit;
 mod handle;
+pub(crate) mod history;
 mod idle;
 mod idle_lock;
 mod keyslots;
@@ -30,6 +32,7 @@ mod series;
 mod settle;
 #[cfg(test)]
 pub(crate) mod tests;
+mod trim;
 mod txn;
 mod unlock;
 

@@ -3,6 +3,7 @@
 pub(crate) mod arrange;
 mod change;
 pub(crate) mod edit;
+mod edit_sink;
 mod entry;
 mod error;
 mod escape;

@@ -13,10 +13,12 @@ use std::collections::HashSet;
 use crate::session::{StoreError, Vault, sealer};
 use inmost_format::header::{Credential, Unlocked};
 use inmost_format::record::find::Found;
-use inmost_format::record::node::{Root, What};
-use inmost_format::record::tree::Body;
+use inmost_format::record::history::{self, VersionRange, Versions};
+use inmost_format::record::node::{Child, Root, What};
+use inmost_format::record::tree::{Body, Inner};
 use inmost_format::record::{
-    Flaw, Kind, Node, NodeSource, ObjectId, RecordError, RecordId, Sealer, Tag, load_folder, sealed,
+    Flaw, Kind, Node, NodeSource, ObjectId, RecordError, RecordId, Sealer, Tag, load_folder,
+    load_history, sealed,
 };
 use inmost_storage::limits::RECORD_VALUE_BYTES;
 use inmost_storage::{BareFiles, Extent, StorageError};
@@ -166,6 +168,36 @@ impl BareRecords {
                 || folders.iter().all(|it| load_folder(self, it.id, &it.tag).is_ok())
         };
         roots.iter().take(ROOTS).find(is_whole).or(roots.first()).cloned()
+    }
+
+    /// The entries of a history that can be read, in order.
+    pub(super) fn history(&self, child: &Child) -> Vec<history::Version> {
+        let mut entries = Vec::new();
+        if let Ok(history) = load_history(self, child.id, &child.tag) {
+            match &history.body {
+                Body::Inline(versions) => entries.extend(versions.0.iter().cloned()),
+                Body::Tree(inner) => self.history_below(child.id, inner, &mut entries),
+            }
+        }
+        entries
+    }
+
+    fn history_below(
+        &self,
+        object: ObjectId,
+        inner: &Inner<VersionRange>,
+        entries: &mut Vec<history::Version>,
+    ) {
+        for (id, tag, _) in inner.children::<Versions>(object) {
+            match self.load(id, tag) {
+                Ok(Node::HistoryLeaf(versions)) => entries.extend(versions.0.iter().cloned()),
+                // Levels fall, so a crafted tree does not lead here for ever.
+                Ok(Node::HistoryInner(below)) if below.level() < inner.level() => {
+                    self.history_below(object, &below, entries);
+                }
+                _ => {}
+            }
+        }
     }
 
     /// Whether a commit is missing that was durable: the anchors name one that is newer than this root.

@@ -3,9 +3,10 @@
 //! A check changes nothing. A bad reference affects only the records below it, so the walk continues beside it. Every
 //! problem is reported with the names on the way to it.
 
+mod history;
 mod unreached;
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 
 use self::unreached::is_damage;
 use super::bare_records::BareRecords;
@@ -94,7 +95,8 @@ struct Check<'a, P> {
     stored: &'a dyn NodeSource,
     sealer: &'a Sealer,
     report: CheckReport,
-    reached: HashSet<Address>,
+    /// The records reached, with the beginning of the tag that the reference has.
+    reached: HashMap<Address, u64>,
     seen: u64,
     progress: P,
 }
@@ -115,7 +117,7 @@ type Walked<T> = Option<T>;
 impl<'a, P: FnMut(u64)> Check<'a, P> {
     fn new(stored: &'a dyn NodeSource, sealer: &'a Sealer, progress: P) -> Self {
         let report = CheckReport::default();
-        Self { stored, sealer, report, reached: HashSet::new(), seen: 0, progress }
+        Self { stored, sealer, report, reached: HashMap::new(), seen: 0, progress }
     }
 
     /// Checks what the engine keeps beside the records: the journal.
@@ -128,7 +130,7 @@ impl<'a, P: FnMut(u64)> Check<'a, P> {
     }
 
     fn tree(&mut self, root: &Root) -> Result<(), StoreError> {
-        self.reached.insert(self.sealer.address(RecordId::ROOT));
+        self.reached.insert(self.sealer.address(RecordId::ROOT), 0);
         let mut names = Names::new();
         let tree = RecordId::folder(root.tree.id);
         let totals = self.folder(&mut names, Depth::TOP, tree, &root.tree.tag, true)?;
@@ -138,7 +140,7 @@ impl<'a, P: FnMut(u64)> Check<'a, P> {
         // Totals are not kept for objects that are being reaped.
         let system = RecordId::folder(root.system.id);
         self.folder(&mut names, Depth::TOP, system, &root.system.tag, false)?;
-        Ok(())
+        self.history(root)
     }
 
     /// Walks a folder and returns its totals as they should be.
@@ -319,7 +321,8 @@ impl<'a, P: FnMut(u64)> Check<'a, P> {
         tag: &Tag,
     ) -> Result<Walked<(Depth, Node)>, StoreError> {
         self.step();
-        let is_new = self.reached.insert(self.sealer.address(id));
+        let reached = self.reached.insert(self.sealer.address(id), history::beginning(tag));
+        let is_new = reached.is_none();
         let loaded = if is_new {
             self.stored.load(id, tag).and_then(|node| Ok((depth.below(&node)?, node)))
         } else {

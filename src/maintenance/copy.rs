@@ -2,11 +2,14 @@
 //!
 //! Each record is read once, so a crafted tree costs no more than a genuine one with as many records.
 
+use std::collections::HashMap;
+
 use crate::session::{Open, StoreError, open};
 use inmost_format::record::node::{Folder, Root, Totals};
 use inmost_format::record::tree::Body;
 use inmost_format::record::{
-    Depth, HeaderId, Node, NodeSource, Reached, RecordError, RecordId, Sealed, Sealer, Tag,
+    Depth, Flaw, HeaderId, Kind, Node, NodeSource, Reached, RecordError, RecordId, Sealed, Sealer,
+    Tag,
 };
 use inmost_storage::limits::BATCH_RECORDS;
 use inmost_storage::{Address, Batch, Engine};
@@ -38,12 +41,24 @@ pub(super) struct Copy<'a> {
     puts: Vec<(Address, Vec<u8>)>,
     records: u64,
     reached: Reached,
+    /// The records of files, with their old and new tags, if the history is copied: its entries refer to them too.
+    shared: Option<HashMap<RecordId, (Tag, Tag)>>,
+    in_history: bool,
 }
 
 impl<'a> Copy<'a> {
     /// Prepares a copy to an engine.
     pub(super) fn new(from: &'a dyn NodeSource, sealer: &'a Sealer, into: &'a dyn Engine) -> Self {
-        Self { from, sealer, into, puts: Vec::new(), records: 0, reached: Reached::default() }
+        Self {
+            from,
+            sealer,
+            into,
+            puts: Vec::new(),
+            records: 0,
+            reached: Reached::default(),
+            shared: None,
+            in_history: false,
+        }
     }
 
     /// Records written so far.
@@ -59,6 +74,7 @@ impl<'a> Copy<'a> {
         copy_tree: CopyTree<'_>,
     ) -> Result<(), StoreError> {
         let mut root = Root { header, ..root.clone() };
+        self.shared = (!root.history.is_none()).then(HashMap::new);
         let (tag, files, bytes) = copy_tree(self, &root)?;
         root = Root { files, bytes, ..root };
         root.tree.tag = tag;
@@ -66,6 +82,11 @@ impl<'a> Copy<'a> {
         let empty = Folder { next_index: 0, totals: Totals::default(), body: Body::empty() };
         let sealed = self.sealer.seal(RecordId::folder(root.system.id), &empty.into())?;
         root.system.tag = self.put(sealed)?;
+        if !root.history.is_none() {
+            self.in_history = true;
+            let id = RecordId::history(root.history.id);
+            root.history.tag = self.node(Depth::TOP, id, &root.history.tag)?;
+        }
         let sealed = self.sealer.seal(RecordId::ROOT, &root.into())?;
         self.put(sealed)?;
         self.flush()
@@ -78,6 +99,12 @@ impl<'a> Copy<'a> {
         id: RecordId,
         tag: &Tag,
     ) -> Result<Tag, StoreError> {
+        if self.in_history
+            && let Some((old, new)) = self.shared.as_ref().and_then(|shared| shared.get(&id))
+        {
+            let stale = RecordError::Damaged { kind: id.kind, flaw: Flaw::Stale };
+            return if old == tag { Ok(*new) } else { Err(stale.into()) };
+        }
         self.reached.mark(id)?;
         let mut node = self.from.load(id, tag)?;
         let depth = depth.below(&node)?;
@@ -86,6 +113,9 @@ impl<'a> Copy<'a> {
             Ok::<(), StoreError>(())
         })?;
         let sealed = self.sealer.seal(id, &node)?;
+        if let Some(shared) = self.shared.as_mut().filter(|_| is_of_file(id.kind)) {
+            shared.insert(id, (*tag, sealed.tag));
+        }
         self.put(sealed)
     }
 
@@ -110,6 +140,7 @@ pub(super) struct ReadBack<'a> {
     engine: &'a dyn Engine,
     sealer: &'a Sealer,
     reached: Reached,
+    in_history: bool,
 }
 
 impl<'a> ReadBack<'a> {
@@ -119,7 +150,7 @@ impl<'a> ReadBack<'a> {
         sealer: &'a Sealer,
         root: &Root,
     ) -> Result<u64, StoreError> {
-        let mut read = Self { engine, sealer, reached: Reached::default() };
+        let mut read = Self { engine, sealer, reached: Reached::default(), in_history: false };
         read.reached.mark(RecordId::ROOT)?;
         read.below(Depth::TOP, RecordId::ROOT, root.clone().into())?;
         Ok(read.reached.count())
@@ -127,9 +158,19 @@ impl<'a> ReadBack<'a> {
 
     fn below(&mut self, depth: Depth, id: RecordId, mut node: Node) -> Result<(), StoreError> {
         node.children_mut(id.object, |child, tag| {
-            self.reached.mark(child)?;
+            self.in_history |= child.kind == Kind::History;
+            let marked = self.reached.mark(child);
             let (node, _) = open::fetch(self.engine, self.sealer, child, tag)?;
+            if marked.is_err() && self.in_history && is_of_file(child.kind) {
+                return Ok(());
+            }
+            marked?;
             self.below(depth.below(&node)?, child, node)
         })
     }
+}
+
+/// Whether several entries of a history may lead to a record of this kind.
+fn is_of_file(kind: Kind) -> bool {
+    matches!(kind, Kind::File | Kind::FileInner | Kind::Chunk)
 }

@@ -11,13 +11,14 @@ mod steps;
 mod unnamed;
 
 use std::cell::OnceCell;
+use std::cmp::Reverse;
 use std::collections::HashSet;
 
 use self::list::Listed;
 pub use self::report::RecoveryReport;
 use self::steps::Listings;
 use super::bare_records::{BareRecords, Version};
-use crate::session::StoreError;
+use crate::session::{StoreError, now};
 use inmost_format::limits::PATH_DEPTH;
 use inmost_format::record::node::{
     Entry, File, FileInfo, Name, Root, Text, TextCount, Totals, What,
@@ -46,7 +47,7 @@ pub(super) struct FoundFile<'f> {
     pub(super) records: &'f BareRecords,
     /// The names on the way to it.
     pub(super) names: &'f [Name],
-    pub(super) object: ObjectId,
+    pub(super) head_id: RecordId,
     /// The tag of its head.
     pub(super) tag: Tag,
     pub(super) head: &'f File,
@@ -72,6 +73,8 @@ pub(super) struct Recovery<'a, T> {
     names_lost: bool,
     /// Made when an older version of a file is needed.
     listings: OnceCell<Listings>,
+    /// Before this time, in milliseconds since 1970, an earlier version of a file must have ended to be gone for good.
+    versions_from: u64,
     /// Folders that are deeper than any path, as in the folder of what was found. They get a place of their own.
     too_deep: Vec<(ObjectId, Reference)>,
 }
@@ -92,6 +95,7 @@ impl<'a, T: Target> Recovery<'a, T> {
             named: HashSet::new(),
             names_lost: false,
             listings: OnceCell::new(),
+            versions_from: root.map_or(u64::MAX, |root| now().saturating_sub(root.keep)),
             too_deep: Vec::new(),
         };
         recovery.report.seen_commit = records.expected_commit();
@@ -113,6 +117,7 @@ impl<'a, T: Target> Recovery<'a, T> {
         let root = root.filter(|root| !is_behind(root));
         recovery.skip_deleted(root);
         recovery.collect_named(root);
+        recovery.skip_versions(root);
         let kept = recovery.top(top, top_list)?;
         let Recovery { report, .. } = recovery;
         Ok((kept.tag, kept.totals, report))
@@ -195,11 +200,13 @@ impl<'a, T: Target> Recovery<'a, T> {
                 Ok(Some((entry, added)))
             }
             What::File(info) => {
-                let Some((tag, count)) = self.file(entry.id, reference)? else { return Ok(None) };
+                let found = self.file(entry.id, &info, reference)?;
+                let Some((head, tag, count)) = found else { return Ok(None) };
                 entry.tag = tag;
                 let added = Totals::of_file(&entry.name, count.bytes);
-                entry.what =
-                    What::File(FileInfo { bytes: count.bytes, lines: count.lines, ..info });
+                let (bytes, lines) = (count.bytes, count.lines);
+                entry.what = What::File(FileInfo { bytes, lines, head, lowest: head, ..info });
+                entry.writer = None;
                 Ok(Some((entry, added)))
             }
         }
@@ -218,12 +225,14 @@ impl<'a, T: Target> Recovery<'a, T> {
     fn file(
         &mut self,
         object: ObjectId,
+        info: &FileInfo,
         reference: Reference,
-    ) -> Result<Option<(Tag, Count)>, T::Error> {
+    ) -> Result<Option<(u64, Tag, Count)>, T::Error> {
         let mut error = damaged(Kind::File, Flaw::Absent);
         if let Reference::Current(tag) = reference {
-            match self.whole(object, tag) {
-                Ok((head, count)) => return self.keep(object, tag, &head, count).map(Some),
+            let id = RecordId::file(object, info.head);
+            match self.whole(id, tag) {
+                Ok((head, count)) => return self.keep(id, tag, &head, count).map(Some),
                 Err(found) => error = found,
             }
         }
@@ -231,20 +240,36 @@ impl<'a, T: Target> Recovery<'a, T> {
             Reference::Current(tag) | Reference::OldList(tag) => Some(tag),
             Reference::Unnamed(_) => None,
         };
-        let versions = self.records.versions(Kind::File, object, named);
-        for Version { tag: older, .. } in self.whole_versions(&versions, reference) {
-            if let Ok((head, count)) = self.whole(object, *older) {
+        let mut versions = self.records.versions(Kind::File, object, named);
+        self.retain_shown(&mut versions, info, reference);
+        for Version { id, tag: older, .. } in self.whole_versions(&versions, reference) {
+            if let Ok((head, count)) = self.whole(*id, *older) {
                 let what = Kind::File.describe();
                 match reference {
                     Reference::Current(_) => self.report.add_older(&self.names, what, OLDER),
                     Reference::OldList(_) => self.report.add_older(&self.names, what, OLD_LIST),
                     Reference::Unnamed(_) => self.report.add_found(&self.names, what),
                 }
-                return self.keep(object, *older, &head, count).map(Some);
+                return self.keep(*id, *older, &head, count).map(Some);
             }
         }
         self.lose_record(&error)?;
         Ok(None)
+    }
+
+    /// Leaves out the heads that must not be shown: those that the entry of the file excludes, because they were forgotten or
+    /// redacted, and those whose time is over.
+    fn retain_shown(&self, versions: &mut Vec<Version>, info: &FileInfo, reference: Reference) {
+        let newest = versions.iter().map(|version| version.id.index).max().unwrap_or_default();
+        let lowest = match reference {
+            // The list may be older than the file: only the newest head that is left is sure to be no earlier version.
+            Reference::OldList(_) => newest.max(info.lowest),
+            Reference::Unnamed(_) => newest,
+            Reference::Current(_) if info.modified < self.versions_from => info.head,
+            Reference::Current(_) => info.lowest,
+        };
+        versions.retain(|version| version.id.index >= lowest);
+        versions.sort_by_key(|version| Reverse(version.id.index));
     }
 
     /// The versions that are no steps of a long text, the newest first.
@@ -263,27 +288,27 @@ impl<'a, T: Target> Recovery<'a, T> {
 
     fn keep(
         &mut self,
-        object: ObjectId,
+        head_id: RecordId,
         tag: Tag,
         head: &File,
         count: Count,
-    ) -> Result<(Tag, Count), T::Error> {
+    ) -> Result<(u64, Tag, Count), T::Error> {
         let (records, names) = (self.records, self.names.as_slice());
-        let found = FoundFile { records, names, object, tag, head };
+        let found = FoundFile { records, names, head_id, tag, head };
         let kept = self.target.file(&found)?;
         self.report.files = self.report.files.saturating_add(1);
         self.report.bytes = self.report.bytes.saturating_add(count.bytes);
-        Ok((kept, count))
+        Ok((head_id.index, kept, count))
     }
 
     /// Reads a version of a file completely, and counts its text.
-    fn whole(&self, object: ObjectId, tag: Tag) -> Result<(File, Count), RecordError> {
-        let Node::File(head) = self.records.load(RecordId::file(object), &tag)? else {
+    fn whole(&self, id: RecordId, tag: Tag) -> Result<(File, Count), RecordError> {
+        let Node::File(head) = self.records.load(id, &tag)? else {
             return Err(damaged(Kind::File, Flaw::Malformed));
         };
         let mut count = TextCount::default();
         let mut is_closed = true;
-        head.body.visit::<RecordError>(self.records, object, 0, &mut |_, text: &Text| {
+        head.body.visit::<RecordError>(self.records, id.object, 0, &mut |_, text: &Text| {
             count += text.summary();
             is_closed = text.as_str().ends_with('\n') || text.as_str().is_empty() && is_closed;
             Ok(true)

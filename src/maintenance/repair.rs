@@ -13,7 +13,7 @@ use inmost_format::header::Credential;
 use inmost_format::record::node::{Child, Entry, Folder, Root, Totals};
 use inmost_format::record::tree::{Body, Owner};
 use inmost_format::record::{
-    Depth, Flaw, HeaderId, Node, NodeSink, NodeSource, ObjectId, RecordError, RecordId, Tag,
+    Depth, Flaw, Node, NodeSink, NodeSource, ObjectId, RecordError, RecordId, Tag,
 };
 use inmost_storage::Rewriting;
 
@@ -114,7 +114,7 @@ impl Vault {
 fn without_records() -> Root {
     let child = |id| Child { id, tag: Tag::default() };
     let (tree, system) = (child(ObjectId::TREE), child(ObjectId::SYSTEM));
-    Root { commit: 0, header: HeaderId::NONE, files: 0, bytes: 0, tree, system }
+    Root::new(tree, system)
 }
 
 /// Writes nothing.
@@ -141,7 +141,7 @@ impl Target for Rebuild<'_, '_> {
     type Error = StoreError;
 
     fn file(&mut self, found: &FoundFile<'_>) -> Result<Tag, StoreError> {
-        self.copy.node(Depth::TOP, RecordId::file(found.object), &found.tag)
+        self.copy.node(Depth::TOP, found.head_id, &found.tag)
     }
 
     fn folder(

@@ -61,7 +61,7 @@ impl<E: From<StoreError>, F: FnMut(&str, &str) -> Result<(), E>> Target for Save
     type Error = E;
 
     fn file(&mut self, found: &FoundFile<'_>) -> Result<Tag, E> {
-        let text = read_text(found.records, found.object, &found.head.body);
+        let text = read_text(found.records, found.head_id.object, &found.head.body);
         let text = text.map_err(StoreError::from)?;
         (self.0)(&path_of(found.names), &text)?;
         Ok(found.tag)

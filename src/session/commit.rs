@@ -15,6 +15,7 @@ use super::handle::{Session, Shared, State, lock, read, write};
 use super::overlay::Overlay;
 use super::queue::{Progress, Queue};
 use super::reap;
+use super::trim;
 use super::txn::Txn;
 use inmost_format::record::ObjectId;
 use inmost_format::record::node::Root;
@@ -45,7 +46,7 @@ impl Session {
         work: &mut impl FnMut(&mut Txn<'_>) -> Result<T, E>,
     ) -> Result<(T, Overlay), E> {
         let state = read(&self.shared.state);
-        let mut txn = Txn::new(state.open()?, group);
+        let mut txn = Txn::new(state.open()?, group, &self.author);
         let value = work(&mut txn)?;
         Ok((value, txn.into_overlay()))
     }
@@ -146,6 +147,7 @@ impl Session {
                     return Ok(());
                 }
                 reap::reap_into(open, &mut group, queue.staged)?;
+                trim::trim_into(open, &mut group)?;
                 open.seal(group)?
             };
             write(&self.shared.state).open_mut()?.apply(sealed)

@@ -51,7 +51,7 @@ pub(super) fn begin(
 ) -> Result<(Root, Vec<u8>), StoreError> {
     let child = |id| Child { id, tag: Tag::default() };
     let (tree, system) = (child(ObjectId::TREE), child(ObjectId::SYSTEM));
-    let root = Root { commit: FIRST_COMMIT, header, files: 0, bytes: 0, tree, system };
+    let root = Root { commit: FIRST_COMMIT, header, ..Root::new(tree, system) };
     let mut batch = open::first_batch(sealer, root.clone())?;
     engine.apply(&batch)?;
     engine.sync()?;

@@ -13,7 +13,7 @@ fn the_anchor_of_the_page_follows_from_its_root_record() {
     let key = MasterKey::new(page.secret("master key")).anchor_key(&page.store());
     let child = Child { id: ObjectId([0; 16]), tag: Tag::default() };
     let header = HeaderId { revision: 1, mac: HeaderMac([0; 16]) };
-    let root = Root { commit: 7, header, files: 0, bytes: 0, tree: child, system: child };
+    let root = Root { commit: 7, header, ..Root::new(child, child) };
     let mark = Mark::of(&root, 1, &page.bytes("root value")).unwrap();
     let slot = Slot { sequence: 11, trust: Trust::Known, is_announced: false, mark };
     let sealed = slot.seal_with(page.array("anchor nonce"), &key, page.store(), 1);

@@ -3,6 +3,7 @@
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock};
 
 use super::anchor::AnchorStatus;
+use super::author::Author;
 use super::error::StoreError;
 use super::group_commit::CommitDelay;
 use super::idle::Idle;
@@ -12,6 +13,7 @@ use super::process;
 use super::queue::{Progress, Queue};
 use inmost_format::crypto::cost::KdfCost;
 use inmost_format::record::Sealer;
+use inmost_format::record::history::Channel;
 use inmost_format::secret::{Process, Protections, protections};
 use inmost_storage::{Engine, Storage};
 
@@ -40,6 +42,8 @@ use inmost_storage::{Engine, Storage};
 #[derive(Clone)]
 pub struct Session {
     pub(super) shared: Arc<Shared>,
+    /// Who makes the changes of this handle.
+    pub(super) author: Author,
 }
 
 /// State shared by the handles. Locks are taken in this order: leadership in `progress`, then `queue`, then `state`.
@@ -131,7 +135,27 @@ impl Session {
             idle: Idle::new(),
             process: Process::current(),
         };
-        Self { shared: Arc::new(shared) }
+        Self { shared: Arc::new(shared), author: Author::default() }
+    }
+
+    /// Returns a handle whose changes carry this label in the history of the store: who asked for them, such as the name
+    /// of an agent. A label is a claim, and no proof. Control characters are left out of it, and it is cut after 64 bytes.
+    ///
+    /// ```
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let session = inmost::Session::in_memory()?.acting_as("night-agent");
+    /// session.files().write("/memories/notes.md", "Dig.\n")?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn acting_as(&self, actor: &str) -> Self {
+        Self { shared: Arc::clone(&self.shared), author: self.author.named(actor) }
+    }
+
+    /// A handle whose changes come from this part of the program.
+    pub(crate) fn through(&self, channel: Channel) -> Self {
+        Self { shared: Arc::clone(&self.shared), author: self.author.through(channel) }
     }
 
     /// A session on a complete generation without its header, only to read it.

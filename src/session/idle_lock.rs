@@ -4,6 +4,7 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 use std::{io, thread};
 
+use super::author::Author;
 use super::error::StoreError;
 use super::handle::{Session, Shared};
 use super::open::Open;
@@ -36,7 +37,7 @@ fn watch(session: &Session, limit: Duration) -> io::Result<()> {
 
 fn is_in_use(shared: &Weak<Shared>, limit: Duration) -> bool {
     let Some(shared) = shared.upgrade() else { return false };
-    let session = Session { shared };
+    let session = Session { shared, author: Author::default() };
     if session.is_locked() {
         return false;
     }

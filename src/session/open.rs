@@ -1,7 +1,7 @@
 //! An unlocked generation: engine, keys, cache and the committed root.
 
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use super::anchor::{Anchor, AnchorStatus, Mark};
 use super::cache::SessionCache;
@@ -10,6 +10,7 @@ use super::generation::{NextGeneration, NextKeys};
 use super::options::{Quotas, SessionOptions};
 use super::overlay::Overlay;
 use inmost_format::crypto::cost::{AdmittedCost, KdfCost};
+use inmost_format::crypto::rng;
 use inmost_format::header::SlotKind;
 use inmost_format::header::{NextHeader, Unlocked};
 use inmost_format::record::node::{Folder, Root, Totals};
@@ -34,6 +35,10 @@ pub(crate) struct Open {
     quotas: Quotas,
     root: Root,
     root_value: Vec<u8>,
+    /// Random; names the session in what it writes in steps.
+    number: [u8; 16],
+    /// Whether the clock can be trusted to end the time of versions.
+    pub(super) clock: OnceLock<bool>,
 }
 
 /// A sealed group, ready for the engine.
@@ -67,7 +72,14 @@ impl Open {
             quotas: options.quotas,
             root,
             root_value,
+            number: rng::array()?,
+            clock: OnceLock::new(),
         })
+    }
+
+    /// The session, by a random number.
+    pub(super) fn number(&self) -> [u8; 16] {
+        self.number
     }
 
     pub(crate) fn root(&self) -> &Root {
@@ -233,13 +245,15 @@ impl Open {
             _ => self.root.clone(),
         };
         root.commit = root.commit.saturating_add(1);
+        if let Some(tag) = sealed::tag_of(&self.root_value) {
+            root.trail = self.root.trail.after(&tag);
+        }
         if let Some(Some(Node::Folder(folder))) = nodes.get(&RecordId::folder(root.tree.id)) {
             root.files = folder.totals.files;
             root.bytes = folder.totals.bytes;
         }
 
-        let mut work =
-            Sealing { sealer: &self.sealer, dirty: nodes, done: Vec::new(), puts: Vec::new() };
+        let mut work = Sealing::new(&self.sealer, nodes);
         let sealed = work.seal(RecordId::ROOT, root.into())?;
         let Sealing { dirty, done, mut puts, .. } = work;
         let root = match done.last() {
@@ -300,7 +314,7 @@ pub(super) fn first_batch(sealer: &Sealer, root: Root) -> Result<Batch, StoreErr
         .into_iter()
         .map(|id| (RecordId::folder(id), Some(Node::from(empty.clone()))))
         .collect();
-    let mut work = Sealing { sealer, dirty, done: Vec::new(), puts: Vec::new() };
+    let mut work = Sealing::new(sealer, dirty);
     let top = work.seal(RecordId::ROOT, root.into())?;
     let mut puts = work.puts;
     puts.push((top.address, top.value));
@@ -342,14 +356,25 @@ struct Sealing<'a> {
     sealer: &'a Sealer,
     dirty: HashMap<RecordId, Option<Node>>,
     done: Vec<(RecordId, Tag, Node)>,
+    /// The tags of the records that are done. The head of a file and an entry of the history may both lead to a record.
+    tags: HashMap<RecordId, Tag>,
     puts: Vec<(Address, Vec<u8>)>,
 }
 
-impl Sealing<'_> {
+impl<'a> Sealing<'a> {
+    fn new(sealer: &'a Sealer, dirty: HashMap<RecordId, Option<Node>>) -> Self {
+        Self { sealer, dirty, done: Vec::new(), tags: HashMap::new(), puts: Vec::new() }
+    }
+
     fn seal(&mut self, id: RecordId, mut node: Node) -> Result<Sealed, RecordError> {
         node.children_mut(id.object, |child, tag| {
             match self.dirty.get(&child) {
-                None => return Ok(()),
+                None => {
+                    if let Some(sealed) = self.tags.get(&child) {
+                        *tag = *sealed;
+                    }
+                    return Ok(());
+                }
                 Some(None) => {
                     return Err(RecordError::Damaged { kind: child.kind, flaw: Flaw::Absent });
                 }
@@ -363,6 +388,7 @@ impl Sealing<'_> {
             Ok(())
         })?;
         let sealed = self.sealer.seal(id, &node)?;
+        self.tags.insert(id, sealed.tag);
         self.done.push((id, sealed.tag, node));
         Ok(sealed)
     }

@@ -12,6 +12,8 @@ use inmost_format::record::{Node, RecordError, RecordId, size_class};
 #[derive(Default)]
 pub(super) struct Overlay {
     pub(super) nodes: HashMap<RecordId, Option<Node>>,
+    /// Calls that have a number of their own.
+    pub(super) versions: u64,
 }
 
 impl Overlay {
@@ -34,6 +36,7 @@ impl Overlay {
             size_class::class_of(body).ok_or(RecordError::TooLarge)?;
         }
         self.nodes.extend(other.nodes);
+        self.versions = self.versions.saturating_add(other.versions);
         Ok(())
     }
 }

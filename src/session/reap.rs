@@ -4,11 +4,13 @@
 //! commits remove some twenty of its records each. The leftovers of an interrupted long write are reaped in the same
 //! way.
 
+use super::author::Author;
+use super::clock::now;
 use super::open::Open;
 use super::overlay::Overlay;
 use super::txn::Txn;
 use crate::limits::FILE_INLINE_AGAIN;
-use inmost_format::record::node::{Entries, Entry, File, Folder, Name, Text, What};
+use inmost_format::record::node::{Entries, Entry, File, Folder, Name, Text, What, Writer};
 use inmost_format::record::tree::{Body, Owner};
 use inmost_format::record::{
     Flaw, Kind, NodeSink, ObjectId, RecordError, RecordId, load_file, load_folder,
@@ -52,17 +54,27 @@ pub(super) fn reap_into(
 fn piece(open: &Open, group: &Overlay, staged: Option<ObjectId>) -> Result<Overlay, RecordError> {
     let taken = group.records_with(&Overlay::default()).saturating_add(UPKEEP);
     let budget = BATCH_RECORDS.saturating_sub(taken);
-    let mut txn = Txn::new(open, group);
+    let author = Author::default();
+    let mut txn = Txn::new(open, group, &author);
     let Some(damaged) = reap(&mut txn, staged, None, budget)? else {
         return Ok(txn.into_overlay());
     };
     // The changes made to the damaged object before its damage was found would be committed without a parent. So
     // reaping runs again, and skips that object.
-    let mut txn = Txn::new(open, group);
+    let mut txn = Txn::new(open, group, &author);
     match reap(&mut txn, staged, Some(damaged), budget)? {
         None => Ok(txn.into_overlay()),
         Some(_) => Ok(Overlay::default()),
     }
+}
+
+/// Removes an object that has left the tree: at once if it is one record, otherwise by reaping.
+pub(crate) fn remove(txn: &mut Txn<'_>, entry: Entry) -> Result<(), RecordError> {
+    match entry.what {
+        What::File(info) if info.bytes < FILE_INLINE_AGAIN => txn.remove(entry.head()),
+        _ => drop(discard(txn, entry)?),
+    }
+    Ok(())
 }
 
 /// Moves an object into the system folder, under a name after all others there. Returns that name.
@@ -90,8 +102,9 @@ pub(crate) fn claim(txn: &mut Txn<'_>, name: &Name) -> Result<Entry, RecordError
 pub(crate) fn touch(txn: &mut Txn<'_>, name: &Name) -> Result<Entry, RecordError> {
     let system = txn.root()?.system;
     let mut folder = Folder::clone(&*load_folder(txn, system.id, &system.tag)?);
-    let entry = staged_entry(txn, system.id, &folder, name)?;
+    let mut entry = staged_entry(txn, system.id, &folder, name)?;
     let mut owner = Owner { sink: txn, object: system.id, next_index: &mut folder.next_index };
+    entry.writer = Some(Writer { session: owner.sink.session_number(), time: now() });
     folder.body.put_entry(&mut owner, entry.clone())?;
     txn.put(RecordId::folder(system.id), folder.into());
     Ok(entry)
@@ -170,9 +183,9 @@ fn reap_file(
     bytes: u64,
     budget: &mut usize,
 ) -> Result<bool, RecordError> {
-    let head = RecordId::file(entry.id);
+    let head = entry.head();
     if bytes >= FILE_INLINE_AGAIN {
-        let mut file = File::clone(&*load_file(txn, entry.id, &entry.tag)?);
+        let mut file = File::clone(&*load_file(txn, head, &entry.tag)?);
         cut_tail(txn, entry.id, &mut file, budget)?;
         if u64::from(file.body.count()) > 0 {
             txn.put(head, file.into());

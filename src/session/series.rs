@@ -4,7 +4,8 @@
 use super::error::StoreError;
 use super::handle::{Session, lock, read};
 use super::reap;
-use super::txn::Txn;
+use super::trim;
+use super::txn::{Txn, VERSIONS_OF_GROUP};
 use inmost_storage::limits::{BATCH_RECORDS, BATCH_RECORDS_MAX};
 
 impl Session {
@@ -42,7 +43,8 @@ impl Session {
             return Ok(CALLS_RECORDS);
         }
         let state = read(&self.shared.state);
-        let is_due = reap::is_due(state.open()?)?;
+        let open = state.open()?;
+        let is_due = reap::is_due(open)? || trim::is_due(open)?;
         Ok(if is_due { CALLS_RECORDS } else { FULL_RECORDS })
     }
 }
@@ -80,7 +82,9 @@ impl Series<'_> {
                 return Ok(value);
             }
             let records = queue.group.records_with(&changes);
-            if records <= session.room(records)?
+            let is_numbered =
+                queue.group.versions.saturating_add(changes.versions) <= VERSIONS_OF_GROUP;
+            if is_numbered && records <= session.room(records)?
                 || (queue.group.is_empty() && records <= BATCH_RECORDS_MAX)
             {
                 queue.group.merge(changes).map_err(StoreError::from)?;

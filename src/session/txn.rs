@@ -2,9 +2,10 @@
 
 use inmost_format::record::node::Root;
 use inmost_format::record::{
-    Flaw, HeaderId, Kind, Node, NodeSink, NodeSource, RecordError, RecordId, Tag,
+    Flaw, HeaderId, Kind, Node, NodeSink, NodeSource, ObjectId, RecordError, RecordId, Tag,
 };
 
+use super::author::Author;
 use super::open::Open;
 use super::options::Quotas;
 use super::overlay::Overlay;
@@ -14,11 +15,35 @@ pub(crate) struct Txn<'a> {
     open: &'a Open,
     group: &'a Overlay,
     own: Overlay,
+    author: Author,
 }
 
 impl<'a> Txn<'a> {
-    pub(super) fn new(open: &'a Open, group: &'a Overlay) -> Self {
-        Self { open, group, own: Overlay::default() }
+    pub(super) fn new(open: &'a Open, group: &'a Overlay, author: &Author) -> Self {
+        Self { open, group, own: Overlay::default(), author: author.clone() }
+    }
+
+    /// The number of the change that this call makes: 64 times its commit, plus its place in the group. No other change
+    /// ever gets it.
+    pub(crate) fn number(&mut self) -> Result<u64, RecordError> {
+        self.own.versions = 1;
+        let commit = self.root()?.commit.saturating_add(1);
+        Ok(commit.saturating_mul(VERSIONS_OF_GROUP).saturating_add(self.group.versions))
+    }
+
+    /// Who makes the change.
+    pub(crate) fn author(&self) -> &Author {
+        &self.author
+    }
+
+    /// The session, by a random number.
+    pub(crate) fn session_number(&self) -> [u8; 16] {
+        self.open.number()
+    }
+
+    /// Drops this call's changes to an object.
+    pub(super) fn forget_changes(&mut self, object: ObjectId) {
+        self.own.nodes.retain(|id, _| id.object != object);
     }
 
     /// The root as this call sees it.
@@ -84,3 +109,6 @@ impl NodeSink for Txn<'_> {
         self.own.nodes.insert(id, None);
     }
 }
+
+/// The most changes of one commit that have a number of their own.
+pub(super) const VERSIONS_OF_GROUP: u64 = 64;

@@ -2,14 +2,16 @@
 
 use std::collections::HashSet;
 
-use super::change::{discard, not_a_folder};
+use super::change::not_a_folder;
 use super::error::FileError;
 use super::folder::{self, ResolvedPath, Target};
 use super::name::InvalidPath;
 use super::path::MemoryPath;
 use super::subtree::Subtree;
-use crate::session::{Session, Txn};
-use inmost_format::record::node::{Entries, Entry, What};
+use crate::session::history::{Change, nameless};
+use crate::session::{Session, Txn, reap};
+use inmost_format::record::history::{Before, Operation};
+use inmost_format::record::node::{Entries, Entry, FileInfo, What};
 use inmost_format::record::{Flaw, Kind, ObjectId, RecordError, load_folder};
 
 /// Deletes a file, or a folder with everything below it.
@@ -21,7 +23,7 @@ pub(crate) fn delete(session: &Session, path: &MemoryPath) -> Result<(), FileErr
         let resolved = ResolvedPath::new(txn, &txn.root()?, path)?;
         let entry = movable(&resolved.target)?;
         folder::remove(txn, path, &resolved)?;
-        discard(txn, entry)
+        remove(txn, path, entry, Operation::Deleted)
     })
 }
 
@@ -49,13 +51,59 @@ pub(crate) fn rename(
             return Err(not_a_folder(new, depth));
         }
         check_paths_below(txn, &entry, old, new)?;
+        let number = txn.number()?;
+        let (file, previous, what) = match entry.what {
+            What::File(info) => {
+                let moved = FileInfo { version: number, ..info };
+                (Some(moved), info.version, What::File(moved))
+            }
+            What::Folder => (None, 0, What::Folder),
+        };
         // The entry is added before it is removed, so a folder on both paths is never empty in between.
-        folder::put(txn, new, &destination, (entry.id, entry.tag), entry.what)?;
+        folder::put(txn, new, &destination, (entry.id, entry.tag), what)?;
         // The folders on the old path may have changed with the first step.
         let source = ResolvedPath::new(txn, &root, old)?;
         folder::remove(txn, old, &source)?;
+        if txn.keeps_versions()? {
+            txn.record(Change {
+                operation: Operation::Renamed,
+                path: &new.in_store(),
+                old_path: &old.in_store(),
+                file,
+                previous,
+                before: Before::Nothing,
+                retired: Vec::new(),
+            })?;
+        }
         Ok(())
     })
+}
+
+/// Removes what was at a path. It becomes a version, or its records are discarded.
+pub(super) fn remove(
+    txn: &mut Txn<'_>,
+    path: &MemoryPath,
+    entry: Entry,
+    operation: Operation,
+) -> Result<(), FileError> {
+    // The number is spent even if no entry records it.
+    txn.number()?;
+    if !txn.keeps_versions()? {
+        return Ok(reap::remove(txn, entry)?);
+    }
+    let (file, previous) = match entry.what {
+        What::File(info) => (Some(info), info.version),
+        What::Folder => (None, 0),
+    };
+    Ok(txn.record(Change {
+        operation,
+        path: &path.in_store(),
+        old_path: "",
+        file,
+        previous,
+        before: nameless(&entry),
+        retired: Vec::new(),
+    })?)
 }
 
 /// The entry at a path, if it can be moved or deleted.

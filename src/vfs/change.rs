@@ -10,11 +10,12 @@ use super::file_text::FileText;
 use super::folder::{self, ResolvedPath, Target};
 use super::path::MemoryPath;
 use super::text;
-use crate::limits::FILE_INLINE_AGAIN;
+use crate::session::history::{Change, nameless};
 use crate::session::{Txn, now, reap};
+use inmost_format::record::history::{Before, Operation};
 use inmost_format::record::node::{Entry, File, FileInfo, Text, What};
 use inmost_format::record::tree::Body;
-use inmost_format::record::{NodeSink, NodeSource, ObjectId, Tag};
+use inmost_format::record::{NodeSource, ObjectId, Tag};
 
 /// A planned change of an existing file.
 pub(super) struct Plan {
@@ -106,26 +107,31 @@ pub(super) fn check_quotas(
     Ok(())
 }
 
-/// Puts a file with new records at a path and discards the records of the file it replaces.
+/// Puts a file with new records at a path. The file that it replaces becomes a version, or its records are discarded.
 pub(super) fn set_entry(
     txn: &mut Txn<'_>,
     (path, resolved): (&MemoryPath, &ResolvedPath),
     object: (ObjectId, Tag),
-    info: FileInfo,
+    mut info: FileInfo,
     before: Option<(Entry, FileInfo)>,
+    operation: Operation,
 ) -> Result<(), FileError> {
+    info.version = txn.number()?;
+    info.number = before.as_ref().map_or(info.version, |(_, before)| before.number);
     folder::put(txn, path, resolved, object, What::File(info))?;
-    if let Some((entry, _)) = before {
-        discard(txn, entry)?;
+    if txn.keeps_versions()? {
+        return Ok(txn.record(Change {
+            operation,
+            path: &path.in_store(),
+            old_path: "",
+            file: Some(info),
+            previous: before.as_ref().map_or(0, |(_, before)| before.version),
+            before: before.map_or(Before::Nothing, |(entry, _)| nameless(&entry)),
+            retired: Vec::new(),
+        })?);
     }
-    Ok(())
-}
-
-/// Discards an object that has left the tree: at once if it is one record, otherwise by reaping.
-pub(super) fn discard(txn: &mut Txn<'_>, entry: Entry) -> Result<(), FileError> {
-    match entry.what {
-        What::File(info) if info.bytes < FILE_INLINE_AGAIN => txn.remove(entry.head()),
-        _ => drop(reap::discard(txn, entry)?),
+    if let Some((entry, _)) = before {
+        reap::remove(txn, entry)?;
     }
     Ok(())
 }
@@ -133,12 +139,14 @@ pub(super) fn discard(txn: &mut Txn<'_>, entry: Entry) -> Result<(), FileError> 
 /// The sizes and times of a file with this text, for its folder's entry.
 pub(super) fn new_info(text: &str, before: Option<&(Entry, FileInfo)>) -> FileInfo {
     let modified = now();
-    FileInfo {
-        bytes: length(text),
-        lines: text::count_lines(text),
-        created: before.map_or(modified, |(_, info)| info.created),
-        modified,
-    }
+    let created = before.map_or(modified, |(_, info)| info.created);
+    info_of(text, created, modified)
+}
+
+/// As [`new_info`], with these times. The numbers are set when the entry is.
+pub(super) fn info_of(text: &str, created: u64, modified: u64) -> FileInfo {
+    let (bytes, lines) = (length(text), text::count_lines(text));
+    FileInfo { bytes, lines, ..FileInfo::of_times(created, modified) }
 }
 
 /// A file without text.

@@ -3,6 +3,7 @@
 use inmost_format::secret::Wiped;
 
 use super::change::{Plan, check_quotas, length, target};
+use super::edit_sink::EditSink;
 use super::error::FileError;
 use super::file::{self, FileView};
 use super::folder::{self, ResolvedPath, Target};
@@ -11,7 +12,9 @@ use super::path::MemoryPath;
 use super::search::SearchResult;
 use super::{rope, staged, text};
 use crate::limits::STAGE_BYTES;
+use crate::session::history::{Change, OldHead};
 use crate::session::{Session, Txn, now};
+use inmost_format::record::history::{Before, Operation};
 use inmost_format::record::node::{File, FileInfo, What};
 use inmost_format::record::tree::Owner;
 use inmost_format::record::{NodeSink, NodeSource, RecordId, Tag};
@@ -137,17 +140,43 @@ fn run<T>(
         let plan = plan(txn)?;
         check_quotas(txn, &plan.resolved, Some(&plan.info), plan.bytes_after())?;
         let id = plan.entry.id;
+        let keeps = txn.keeps_versions()?;
         let mut head = plan.head.clone();
-        let mut owner = Owner { sink: txn, object: id, next_index: &mut head.next_index };
+        let mut sink = EditSink::new(txn, keeps.then_some(plan.head.next_index));
+        let mut owner = Owner { sink: &mut sink, object: id, next_index: &mut head.next_index };
         rope::splice(&mut owner, &mut head.body, plan.range.clone(), &plan.text)?;
-        txn.put(RecordId::file(id), head.clone().into());
-        let info = FileInfo {
+        let retired = sink.into_retired();
+        let mut info = FileInfo {
             bytes: head.body.count().bytes,
             lines: rope::lines(txn, id, &head.body)?,
-            created: plan.info.created,
             modified: now(),
+            version: txn.number()?,
+            ..plan.info
         };
+        if keeps {
+            head.next_index = head.next_index.saturating_add(1);
+            (info.head, info.lowest) = (head.next_index, plan.info.head);
+        }
+        txn.put(RecordId::file(id, info.head), head.clone().into());
         folder::put(txn, path, &plan.resolved, (id, Tag::default()), What::File(info))?;
+        if keeps {
+            txn.record(Change {
+                operation: Operation::Modified,
+                path: &path.in_store(),
+                old_path: "",
+                file: Some(info),
+                previous: plan.info.version,
+                before: Before::Head(OldHead {
+                    object: id,
+                    index: plan.info.head,
+                    tag: plan.entry.tag,
+                    last_index: plan.head.next_index,
+                    bytes: plan.info.bytes,
+                    lines: plan.info.lines,
+                }),
+                retired,
+            })?;
+        }
         reply(txn, &plan, &info, &head)
     })
 }

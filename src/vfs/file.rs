@@ -41,7 +41,7 @@ impl<'s, S: NodeSource> FileView<'s, S> {
     /// [`FileError::NotFound`] for the entry of a folder.
     pub(crate) fn of_entry(source: &'s S, entry: Entry) -> Result<Self, FileError> {
         let What::File(info) = entry.what else { return Err(FileError::NotFound) };
-        let head = load_file(source, entry.id, &entry.tag)?;
+        let head = load_file(source, entry.head(), &entry.tag)?;
         Ok(Self { source, entry, info, head })
     }
 

@@ -158,7 +158,8 @@ fn change_below<S: NodeSink>(
     let (entry, after) = match change {
         Change::Remove if rest.is_empty() => (None, Totals::default()),
         Change::Put((id, tag), what) if rest.is_empty() => {
-            let entry = Entry { name: name.clone(), id: *id, tag: *tag, what: *what };
+            let (id, tag, what) = (*id, *tag, *what);
+            let entry = Entry::new(name.clone(), id, tag, what);
             let added = Totals::of_entry(sink, &entry)?;
             (Some(entry), added)
         }
@@ -172,7 +173,7 @@ fn change_below<S: NodeSink>(
                 let added = Totals::of_folder(&name, &child.totals);
                 sink.put(head, child.into());
                 let (name, tag) = (name.clone(), Tag::default());
-                (Some(Entry { name, id, tag, what: What::Folder }), added)
+                (Some(Entry::new(name, id, tag, What::Folder)), added)
             }
         }
     };

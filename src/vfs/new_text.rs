@@ -1,15 +1,16 @@
 //! The whole text of one file, and how it is written.
 
+use inmost_format::record::history::Operation;
 use inmost_format::record::node::{Entry, FileInfo};
 use inmost_format::record::tree::Owner;
 use inmost_format::record::{NodeSink, RecordId, Tag};
 
-use super::change::{self, check_quotas, length, set_entry, target};
+use super::change::{self, check_quotas, info_of, length, set_entry, target};
 use super::error::FileError;
 use super::file::FileView;
 use super::folder::{self, ResolvedPath};
 use super::path::MemoryPath;
-use super::{rope, text};
+use super::rope;
 use crate::session::{Txn, now};
 
 /// A whole text to write at a path.
@@ -57,9 +58,10 @@ impl<'a> NewText<'a> {
         let mut file = change::empty();
         let mut owner = Owner { sink: txn, object: id, next_index: &mut file.next_index };
         rope::splice(&mut owner, &mut file.body, 0..0, self.text)?;
-        txn.put(RecordId::file(id), file.into());
+        txn.put(RecordId::file(id, 0), file.into());
         let info = self.info(before.as_ref());
-        set_entry(txn, (self.path, &resolved), (id, Tag::default()), info, before)?;
+        let operation = self.operation(before.is_some());
+        set_entry(txn, (self.path, &resolved), (id, Tag::default()), info, before, operation)?;
         Ok(true)
     }
 
@@ -86,11 +88,15 @@ impl<'a> NewText<'a> {
     pub(super) fn info(&self, before: Option<&(Entry, FileInfo)>) -> FileInfo {
         let modified = self.modified.unwrap_or_else(now);
         let created = self.created.or(before.map(|(_, info)| info.created)).unwrap_or(modified);
-        FileInfo {
-            bytes: length(self.text),
-            lines: text::count_lines(self.text),
-            created,
-            modified,
+        info_of(self.text, created, modified)
+    }
+
+    /// What the history says about writing it.
+    pub(super) fn operation(&self, replaces: bool) -> Operation {
+        match self.existing {
+            Existing::Compare { .. } => Operation::Imported,
+            _ if replaces => Operation::Modified,
+            _ => Operation::Created,
         }
     }
 }

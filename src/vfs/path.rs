@@ -147,6 +147,15 @@ impl MemoryPath {
         self.subtree.names().chain(self.segments())
     }
 
+    /// The canonical path in the whole store.
+    pub(super) fn in_store(&self) -> Wiped<String> {
+        let (folder, below) = (self.subtree.folder(), self.below_root());
+        let mut text = Wiped::new(String::with_capacity(folder.len() + below.len()));
+        text.push_str(folder);
+        text.push_str(below);
+        text
+    }
+
     /// The subtree of this folder, which must be a path of the whole store.
     pub(crate) fn to_subtree(&self) -> Subtree {
         Subtree::below(self.as_str())

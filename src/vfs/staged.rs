@@ -12,8 +12,9 @@ use super::new_text::NewText;
 use super::path::MemoryPath;
 use super::{folder, rope};
 use crate::limits::STAGE_STEP_BYTES;
-use crate::session::{Exclusive, Session, Txn, reap};
-use inmost_format::record::node::{Entry, File, FileInfo, Name, What};
+use crate::session::{Exclusive, Session, Txn, now, reap};
+use inmost_format::record::history::Operation;
+use inmost_format::record::node::{Entry, File, FileInfo, Name, What, Writer};
 use inmost_format::record::tree::Owner;
 use inmost_format::record::{NodeSink, ObjectId, RecordId, Tag, load_file, read_text};
 
@@ -30,7 +31,8 @@ pub(super) fn write(session: &Session, new: &NewText<'_>) -> Result<bool, FileEr
             let staged = reap::claim(txn, &staged_name)?;
             // The earlier steps have committed, so the folders on the path have new tags.
             let (resolved, _) = target(txn, new.path, true)?;
-            set_entry(txn, (new.path, &resolved), (id, staged.tag), info, before.clone())?;
+            let (object, operation) = ((id, staged.tag), new.operation(before.is_some()));
+            set_entry(txn, (new.path, &resolved), object, info, before.clone(), operation)?;
             Ok::<_, FileError>(true)
         })
     })
@@ -56,9 +58,10 @@ pub(super) fn edit<T>(
         plan.entry.id = id;
         exclusive.commit(|txn| {
             let staged = reap::claim(txn, &staged_name)?;
-            let head = load_file(txn, id, &staged.tag)?;
+            let head = load_file(txn, staged.head(), &staged.tag)?;
             let (resolved, _) = target(txn, path, true)?;
-            set_entry(txn, (path, &resolved), (id, staged.tag), info, Some(before.clone()))?;
+            let (object, before) = ((id, staged.tag), Some(before.clone()));
+            set_entry(txn, (path, &resolved), object, info, before, Operation::Modified)?;
             reply(txn, &plan, &info, &head)
         })
     })
@@ -75,14 +78,15 @@ fn stage(
     exclusive.stage(id);
     let (step, mut rest) = next_step(text);
     let staged_name = exclusive.commit(|txn| {
-        let name = Name::new("");
+        let writer = Some(Writer { session: txn.session_number(), time: now() });
+        let (name, what) = (Name::new(""), What::File(info));
         let staged_name =
-            reap::discard(txn, Entry { name, id, tag: Tag::default(), what: What::File(info) })?;
+            reap::discard(txn, Entry { name, id, tag: Tag::default(), what, writer })?;
         let mut file = change::empty();
         let mut owner = Owner { sink: txn, object: id, next_index: &mut file.next_index };
         // Spliced, not appended: an edit may leave little of a long file, and a short text must be a single record.
         rope::splice(&mut owner, &mut file.body, 0..0, step)?;
-        txn.put(RecordId::file(id), file.into());
+        txn.put(RecordId::file(id, 0), file.into());
         Ok::<_, FileError>(staged_name)
     })?;
     while !rest.is_empty() {
@@ -92,10 +96,10 @@ fn stage(
         let (step, after) = next_step(rest);
         exclusive.commit(|txn| {
             let entry = reap::touch(txn, &staged_name)?;
-            let mut file = File::clone(&*load_file(txn, id, &entry.tag)?);
+            let mut file = File::clone(&*load_file(txn, entry.head(), &entry.tag)?);
             let mut owner = Owner { sink: txn, object: id, next_index: &mut file.next_index };
             rope::append(&mut owner, &mut file.body, step)?;
-            txn.put(RecordId::file(id), file.into());
+            txn.put(entry.head(), file.into());
             Ok::<_, FileError>(())
         })?;
         rest = after;

@@ -16,6 +16,7 @@ mod format_example;
 #[cfg(any(test, feature = "testing"))]
 pub mod format_page;
 mod header_id;
+pub mod history;
 pub mod node;
 #[cfg(any(test, feature = "testing"))]
 pub mod plain;
@@ -35,6 +36,7 @@ pub use walk::{Depth, Reached};
 
 use std::sync::Arc;
 
+use history::History;
 use node::{File, Folder, Text};
 use tree::Body;
 
@@ -58,6 +60,12 @@ pub trait NodeSink: NodeSource {
 
     /// Removes a node.
     fn remove(&mut self, id: RecordId);
+
+    /// Whether a node must stay as it is, because an earlier version of the object refers to it. The tree then leaves it
+    /// and writes to another index. A sink that keeps versions notes the node.
+    fn retires(&mut self, _id: RecordId) -> bool {
+        false
+    }
 }
 
 /// The head of a folder.
@@ -75,12 +83,24 @@ pub fn load_folder(
 /// The head of a file.
 pub fn load_file(
     source: &impl NodeSource,
-    object: ObjectId,
+    id: RecordId,
     tag: &Tag,
 ) -> Result<Arc<File>, RecordError> {
-    match source.load(RecordId::file(object), tag)? {
+    match source.load(id, tag)? {
         Node::File(file) => Ok(file),
         _ => Err(RecordError::Damaged { kind: Kind::File, flaw: Flaw::Malformed }),
+    }
+}
+
+/// The head of a history.
+pub fn load_history(
+    source: &impl NodeSource,
+    object: ObjectId,
+    tag: &Tag,
+) -> Result<Arc<History>, RecordError> {
+    match source.load(RecordId::history(object), tag)? {
+        Node::History(history) => Ok(history),
+        _ => Err(RecordError::Damaged { kind: Kind::History, flaw: Flaw::Malformed }),
     }
 }
 

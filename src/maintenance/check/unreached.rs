@@ -26,7 +26,7 @@ impl<P: FnMut(u64)> Check<'_, P> {
             for (address, value) in page {
                 self.step();
                 self.report.records = self.report.records.saturating_add(1);
-                if self.reached.contains(&address) {
+                if self.reached.contains_key(&address) {
                     continue;
                 }
                 match self.sealer.open_any(&address, &value) {

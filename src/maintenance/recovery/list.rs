@@ -5,6 +5,7 @@ use std::collections::{BTreeSet, HashSet};
 use super::{Recovery, Reference, Target};
 use crate::limits::STAGE_BYTES;
 use crate::maintenance::bare_records::{BareRecords, Version};
+use inmost_format::record::history::Before;
 use inmost_format::record::node::{Entries, Entry, EntryRange, Root, What};
 use inmost_format::record::tree::{Body, Inner, Leaf};
 use inmost_format::record::{
@@ -288,6 +289,42 @@ impl<T: Target> Recovery<'_, T> {
                 named.extend(entries.iter().map(|listed| listed.entry.id));
             });
             self.named = named;
+        }
+    }
+
+    /// Marks what the history holds whole, so that an older list does not bring it back. Where no list is lost, no older list
+    /// is read.
+    pub(super) fn skip_versions(&mut self, root: Option<&Root>) {
+        let Some(history) = root.map(|root| root.history) else { return };
+        if self.named.is_empty() || history.is_none() {
+            return;
+        }
+        let mut folders = Vec::new();
+        for version in self.records.history(&history) {
+            if let Before::Object(entry) = &version.before
+                && !self.named.contains(&entry.id)
+            {
+                match entry.what {
+                    What::Folder => folders.push((entry.id, entry.tag)),
+                    What::File(_) => drop(self.reached.insert(entry.id)),
+                }
+            }
+            for object in version.forgotten.iter().filter(|object| !self.named.contains(object)) {
+                self.reached.insert(*object);
+            }
+        }
+        while let Some((object, tag)) = folders.pop() {
+            if self.named.contains(&object) || !self.reached.insert(object) {
+                continue;
+            }
+            let mut found = FoundList::default();
+            found.follow(self.records, object, &tag);
+            for Listed { entry, .. } in found.entries {
+                match entry.what {
+                    What::Folder => folders.push((entry.id, entry.tag)),
+                    What::File(_) => drop(self.reached.insert(entry.id)),
+                }
+            }
         }
     }
 

@@ -35,7 +35,7 @@ impl<T: Target> Recovery<'_, T> {
         }
         // The list had the times, too.
         let times = now();
-        let info = FileInfo { bytes: 0, lines: 0, created: times, modified: times };
+        let info = FileInfo::of_times(times, times);
         for object in files {
             let reference = Reference::Unnamed(Tag::default());
             self.unnamed_object(object, What::File(info), reference, &mut kept)?;
@@ -48,7 +48,8 @@ impl<T: Target> Recovery<'_, T> {
             let folder = self.seal(object, kept)?;
             let name = self.names.last().cloned().unwrap_or_else(|| Name::new(FOLDER));
             let totals = Totals::of_folder(&name, &folder.totals);
-            Some((Entry { name, id: object, tag: folder.tag, what: What::Folder }, totals))
+            let (tag, what) = (folder.tag, What::Folder);
+            Some((Entry::new(name, object, tag, what), totals))
         };
         self.names.pop();
         Ok(recovered)
@@ -63,7 +64,8 @@ impl<T: Target> Recovery<'_, T> {
     ) -> Result<(), T::Error> {
         let name = name_of(id);
         self.names.push(name.clone());
-        let recovered = self.entry(Entry { name, id, tag: Tag::default(), what }, reference)?;
+        let entry = Entry::new(name, id, Tag::default(), what);
+        let recovered = self.entry(entry, reference)?;
         self.names.pop();
         if let Some((entry, added)) = recovered {
             kept.1 = kept.1.plus(&added);

@@ -51,7 +51,7 @@ impl Crafted {
             What::File(info) => Totals::of_file(&name, info.bytes),
             What::Folder => Totals::of_folder(&name, &below),
         });
-        entries.0.push(Entry { name, id, tag: Tag(tag), what });
+        entries.0.push(Entry::new(name, id, Tag(tag), what));
         let (files, bytes) = (top.totals.files, top.totals.bytes);
         let mut root = Root { commit: root.commit + 1, files, bytes, ..root };
         root.tree.tag = Tag(self.put(at, &top.into()));
@@ -122,10 +122,10 @@ pub(super) fn one_file(crafted: &Crafted) -> (Entries, Totals) {
     let id = ObjectId([0xf1; 16]);
     let text = Body::Inline(inmost_format::record::node::Text::new("x"));
     let file = inmost_format::record::node::File { next_index: 0, body: text };
-    let tag = Tag(crafted.put(RecordId::file(id), &file.into()));
+    let tag = Tag(crafted.put(RecordId::file(id, 0), &file.into()));
     let name = Name::new("a");
     let totals = Totals::of_file(&name, 1);
-    (Entries(vec![Entry { name, id, tag, what: What::File(info(1, 1)) }]), totals)
+    (Entries(vec![Entry::new(name, id, tag, What::File(info(1, 1)))]), totals)
 }
 
 /// Ten levels of 60 references each refer to 60^10 chunks but contain only one.
@@ -138,7 +138,7 @@ fn a_rope_of_one_chunk_over_and_over_is_walked_once() {
         tag = crafted.put(at(Kind::FileInner, u64::from(level) + 1), &inner(level, refs));
     }
     let head = rope(10, vec![(10, tag, 1, 0); WIDE]);
-    let tag = crafted.put(RecordId::file(ODD), &head.into());
+    let tag = crafted.put(RecordId::file(ODD, 0), &head.into());
     crafted.link(ODD, tag, What::File(info(60, 1)), Totals::default());
 
     let report = crafted.check(1_000);
@@ -191,8 +191,7 @@ fn a_folder_of_one_folder_over_and_over_is_walked_once() {
             crafted.link(id, tag, What::Folder, totals);
             break;
         }
-        let entry =
-            |name: &String| Entry { name: Name::new(name), id, tag: Tag(tag), what: What::Folder };
+        let entry = |name: &String| Entry::new(Name::new(name), id, Tag(tag), What::Folder);
         entries = Entries(names.iter().map(entry).collect());
         totals = names.iter().fold(Totals::default(), |sum, name| {
             sum.plus(&Totals::of_folder(&Name::new(name), &totals))
@@ -228,7 +227,7 @@ fn folders_without_end_are_followed_only_as_deep_as_a_path_leads() {
             break;
         }
         totals = Totals::of_folder(&name, &totals);
-        entries = Entries(vec![Entry { name, id, tag: Tag(tag), what: What::Folder }]);
+        entries = Entries(vec![Entry::new(name, id, Tag(tag), What::Folder)]);
     }
     let report = crafted.check(10_000);
     let found: Vec<_> =
@@ -256,7 +255,7 @@ fn levels_that_do_not_count_down_are_damage() {
         }
         // A node of level 1 refers to a chunk, whatever record is there.
         let top = if *top == 1 { 5 } else { *top };
-        let tag = crafted.put(RecordId::file(ODD), &rope(top, vec![(index, tag, 1, 0)]).into());
+        let tag = crafted.put(RecordId::file(ODD, 0), &rope(top, vec![(index, tag, 1, 0)]).into());
         crafted.link(ODD, tag, What::File(info(1, 1)), Totals::default());
 
         let report = crafted.check(1_000);
@@ -294,7 +293,7 @@ fn the_deepest_store_fits_the_stack() {
         }
         let name = Name::new("d");
         totals = Totals::of_folder(&name, &totals);
-        entries = Entries(vec![Entry { name, id, tag: Tag(tag), what: What::Folder }]);
+        entries = Entries(vec![Entry::new(name, id, Tag(tag), What::Folder)]);
     }
     let report = crafted.check(10_000);
     assert!(report.is_clean(), "{:?}", report.problems);

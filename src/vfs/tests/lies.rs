@@ -34,7 +34,7 @@ fn check(crafted: &Crafted) -> Vec<ReportedProblem> {
 fn described_as(bytes: u64, lines: u64) -> Crafted {
     let crafted = Crafted::new();
     let file = File { next_index: 0, body: Body::Inline(Text::new("x")) };
-    let tag = crafted.put(RecordId::file(ODD), &file.into());
+    let tag = crafted.put(RecordId::file(ODD, 0), &file.into());
     crafted.link(ODD, tag, What::File(info(bytes, lines)), Totals::default());
     crafted
 }
@@ -62,7 +62,7 @@ fn a_count_that_a_rope_has_wrong_is_found_on_its_level() {
         let node = inner(1, vec![(1, tag, lower.0, lower.1)]);
         let tag = crafted.put(at(Kind::FileInner, 2), &node);
         let head = rope(2, vec![(2, tag, upper.0, upper.1)]);
-        let tag = crafted.put(RecordId::file(ODD), &head.into());
+        let tag = crafted.put(RecordId::file(ODD, 0), &head.into());
         crafted.link(ODD, tag, What::File(info(2, 1)), Totals::default());
         let lie = found("odd", "a part of a long file", MISCOUNT);
         assert_eq!(check(&crafted), vec![lie; lies], "{upper:?} {lower:?}");
@@ -115,10 +115,10 @@ fn named(crafted: &Crafted, names: &[&str]) -> (Entries, Totals) {
         id.0[0] = name.as_bytes()[0];
         id.0[1] = u8::try_from(entries.len()).unwrap();
         let file = File { next_index: 0, body: Body::Inline(Text::new("x")) };
-        let tag = Tag(crafted.put(RecordId::file(id), &file.into()));
+        let tag = Tag(crafted.put(RecordId::file(id, 0), &file.into()));
         let name = Name::new(name);
         totals = totals.plus(&Totals::of_file(&name, 1));
-        entries.push(Entry { name, id, tag, what: What::File(info(1, 1)) });
+        entries.push(Entry::new(name, id, tag, What::File(info(1, 1))));
     }
     (Entries(entries), totals)
 }

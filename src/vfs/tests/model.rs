@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 
 use crate::session::tests::store::TestStore;
-use crate::session::{Session, StoreError, Txn};
+use crate::session::{Session, StoreError, Txn, reap};
 use crate::vfs::EntryKind;
 use crate::vfs::error::FileError;
 use crate::vfs::folder::{self, ResolvedPath, Target};
 use crate::vfs::path::MemoryPath;
 use crate::vfs::{change, edit, rope};
+use inmost_format::record::history::Operation;
 use inmost_format::record::tree::Owner;
 use inmost_format::record::{NodeSink, RecordId, Tag};
 
@@ -124,11 +125,11 @@ pub(super) fn put(txn: &mut Txn<'_>, path: &str, text: &str) -> Result<(), FileE
     let mut file = change::empty();
     let mut owner = Owner { sink: txn, object: id, next_index: &mut file.next_index };
     rope::splice(&mut owner, &mut file.body, 0..0, text)?;
-    txn.put(RecordId::file(id), file.into());
+    txn.put(RecordId::file(id, 0), file.into());
     let path = parse(path);
     let resolved = ResolvedPath::new(txn, &txn.root()?, &path)?;
     let info = change::new_info(text, None);
-    change::set_entry(txn, (&path, &resolved), (id, Tag::default()), info, None)
+    change::set_entry(txn, (&path, &resolved), (id, Tag::default()), info, None, Operation::Created)
 }
 
 /// Removes a file as part of a larger change.
@@ -138,7 +139,7 @@ fn take(txn: &mut Txn<'_>, path: &str) -> Result<(), FileError> {
     let Target::Entry(entry) = &resolved.target else { return Err(FileError::NotFound) };
     let entry = entry.clone();
     folder::remove(txn, &path, &resolved)?;
-    change::discard(txn, entry)
+    Ok(reap::remove(txn, entry)?)
 }
 
 /// The whole content of the store, read through the public API.

@@ -52,7 +52,7 @@ pub(super) fn chunk(text: &str) -> Node {
 }
 
 pub(super) fn info(bytes: u64, lines: u64) -> FileInfo {
-    FileInfo { bytes, lines, created: u64::MAX, modified: u64::MAX }
+    FileInfo { bytes, lines, ..FileInfo::of_times(u64::MAX, u64::MAX) }
 }
 
 /// A call on a store.
@@ -183,7 +183,7 @@ fn odd_folders_are_survived() {
         files: u64::MAX,
         bytes: u64::MAX,
     };
-    let entry = |name: &str, what| Entry { name: Name::new(name), id: ODD, tag: Tag(none), what };
+    let entry = |name: &str, what| Entry::new(Name::new(name), ODD, Tag(none), what);
     let leaf = |entries: Vec<Entry>| Node::FolderLeaf(Entries(entries).into());
     try_everything("totals that lie", |txn| {
         let body = Body::Inline(Entries(Vec::new()));

@@ -21,6 +21,12 @@ pub enum Kind {
     FileInner,
     /// A piece of a long file.
     Chunk,
+    /// The head of a history.
+    History,
+    /// An inner node of a history.
+    HistoryInner,
+    /// Entries of a history.
+    HistoryLeaf,
 }
 
 impl Kind {
@@ -34,6 +40,9 @@ impl Kind {
             Self::File => 5,
             Self::FileInner => 6,
             Self::Chunk => 7,
+            Self::History => 8,
+            Self::HistoryInner => 9,
+            Self::HistoryLeaf => 10,
         }
     }
 
@@ -47,6 +56,9 @@ impl Kind {
             Self::File,
             Self::FileInner,
             Self::Chunk,
+            Self::History,
+            Self::HistoryInner,
+            Self::HistoryLeaf,
         ]
         .into_iter()
         .find(|kind| kind.code() == code)
@@ -60,6 +72,7 @@ impl Kind {
             Self::FolderInner | Self::FolderLeaf => "a part of a folder",
             Self::File => "a file",
             Self::FileInner | Self::Chunk => "a part of a long file",
+            Self::History | Self::HistoryInner | Self::HistoryLeaf => "the history",
         }
     }
 }
@@ -82,7 +95,8 @@ pub struct RecordId {
     pub kind: Kind,
     /// The folder or file it belongs to.
     pub object: ObjectId,
-    /// 0 for the head of an object. Its other nodes are numbered upwards, and no number is reused in one generation.
+    /// 0 for the head of a folder or history. The head of a file and all other nodes have the numbers of their object, which
+    /// count upwards. No number is reused in one generation, but by the head of a file that keeps no versions.
     pub index: u64,
 }
 
@@ -95,8 +109,13 @@ impl RecordId {
         Self { kind: Kind::Folder, object, index: 0 }
     }
 
-    /// The head of a file.
-    pub fn file(object: ObjectId) -> Self {
-        Self { kind: Kind::File, object, index: 0 }
+    /// The head of a file at this index.
+    pub fn file(object: ObjectId, index: u64) -> Self {
+        Self { kind: Kind::File, object, index }
+    }
+
+    /// The head of a history.
+    pub fn history(object: ObjectId) -> Self {
+        Self { kind: Kind::History, object, index: 0 }
     }
 }

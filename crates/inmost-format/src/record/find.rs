@@ -79,8 +79,10 @@ impl Sealer {
 fn is_possible(id: RecordId) -> bool {
     match id.kind {
         Kind::Root => id == RecordId::ROOT,
-        Kind::Folder | Kind::File => id.index == 0,
+        Kind::Folder | Kind::History => id.index == 0,
+        Kind::File => true,
         Kind::FolderInner | Kind::FolderLeaf | Kind::FileInner | Kind::Chunk => id.index > 0,
+        Kind::HistoryInner | Kind::HistoryLeaf => id.index > 0,
     }
 }
 

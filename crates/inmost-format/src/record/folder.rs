@@ -8,6 +8,7 @@ use zeroize::Zeroize;
 
 use super::address::{Kind, ObjectId, RecordId};
 use super::codec;
+use super::history::Extension;
 use super::node::Node;
 use super::sealed::Tag;
 use super::tree::{Body, Inner, Leaf, Summary};
@@ -57,6 +58,17 @@ pub struct Entry {
     pub tag: Tag,
     /// Folder or file.
     pub what: What,
+    /// Who is writing the object, while it is written in steps.
+    pub writer: Option<Writer>,
+}
+
+/// The writer of an object that is not finished.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Writer {
+    /// The session, by a random number.
+    pub session: [u8; 16],
+    /// When the last step was written, in milliseconds since 1970.
+    pub time: u64,
 }
 
 /// The kind of object that an entry names.
@@ -79,6 +91,33 @@ pub struct FileInfo {
     pub created: u64,
     /// When its text last changed, in milliseconds since 1970.
     pub modified: u64,
+    /// The index of its head.
+    pub head: u64,
+    /// The lowest index of a head whose text may be shown if the newest one is damaged.
+    pub lowest: u64,
+    /// The number of the file: that of the change that created it. A rename does not change it.
+    pub number: u64,
+    /// The number of its last change.
+    pub version: u64,
+    /// For later versions of the format; none is known.
+    pub flags: Extension,
+}
+
+impl FileInfo {
+    /// The facts of an empty file with these times, which has no numbers yet.
+    pub fn of_times(created: u64, modified: u64) -> Self {
+        Self {
+            bytes: 0,
+            lines: 0,
+            created,
+            modified,
+            head: 0,
+            lowest: 0,
+            number: 0,
+            version: 0,
+            flags: Extension::default(),
+        }
+    }
 }
 
 /// A name of a folder or file; wiped on drop, never printed.
@@ -167,11 +206,16 @@ impl Leaf for Entries {
 }
 
 impl Entry {
+    /// An entry of an object that is not being written.
+    pub fn new(name: Name, id: ObjectId, tag: Tag, what: What) -> Self {
+        Self { name, id, tag, what, writer: None }
+    }
+
     /// The record that this entry refers to.
     pub fn head(&self) -> RecordId {
         match self.what {
             What::Folder => RecordId::folder(self.id),
-            What::File(_) => RecordId::file(self.id),
+            What::File(info) => RecordId::file(self.id, info.head),
         }
     }
 }

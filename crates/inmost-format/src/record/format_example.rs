@@ -149,7 +149,7 @@ fn the_store_of_the_page_holds_what_the_page_says() {
     let What::File(info) = long.what else { panic!("no file") };
     assert_eq!((info.bytes, info.lines), (4_066, 255));
     assert_eq!((info.created, info.modified), (1_700_000_000_123, 1_700_000_600_000));
-    let head = load_file(&example, long.id, &long.tag).unwrap();
+    let head = load_file(&example, long.head(), &long.tag).unwrap();
     head.body
         .visit::<RecordError>(&example, long.id, 0, &mut |_, chunk: &Text| {
             assert_eq!(chunk.as_str(), long_text());
@@ -160,7 +160,7 @@ fn the_store_of_the_page_holds_what_the_page_says() {
     let people = find("people");
     let folder = load_folder(&example, people.id, &people.tag).unwrap();
     let short = folder.body.entry(&example, people.id, "zo\u{eb}.md").unwrap().unwrap();
-    let head = load_file(&example, short.id, &short.tag).unwrap();
+    let head = load_file(&example, short.head(), &short.tag).unwrap();
     let (_, text) = head.body.find(&example, short.id, |_, _| 0).unwrap();
     assert_eq!(text.as_str(), "Zo\u{eb} likes tea.\n");
 

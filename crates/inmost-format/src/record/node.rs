@@ -8,8 +8,9 @@ use serde::{Deserialize, Serialize};
 
 use super::address::{Kind, ObjectId, RecordId};
 use super::codec::{self, CodecError};
-pub use super::folder::{Entries, Entry, EntryRange, FileInfo, Folder, Name, Totals, What};
+pub use super::folder::{Entries, Entry, EntryRange, FileInfo, Folder, Name, Totals, What, Writer};
 use super::header_id::HeaderId;
+use super::history::{Extension, History, VersionRange, Versions};
 use super::sealed::Tag;
 pub use super::text::{Text, TextCount};
 use super::tree::{Body, Inner};
@@ -31,9 +32,15 @@ pub enum Node {
     FileInner(Arc<Inner<TextCount>>),
     /// Leaf of a rope.
     Chunk(Arc<Text>),
+    /// See [`History`].
+    History(Arc<History>),
+    /// Inner node of a history.
+    HistoryInner(Arc<Inner<VersionRange>>),
+    /// Leaf of a history.
+    HistoryLeaf(Arc<Versions>),
 }
 
-/// The record that leads to all others; its plaintext always has 256 bytes.
+/// The record that leads to all others; its plaintext always has 512 bytes.
 #[derive(Clone, Serialize, Deserialize)]
 pub struct Root {
     /// Commits since the store was made.
@@ -51,6 +58,54 @@ pub struct Root {
     pub tree: Child,
     /// The folder of files that are being written and of objects that are being reaped.
     pub system: Child,
+    /// For later versions of the format; none is known.
+    pub flags: Extension,
+    /// The history. [`Child::NONE`] if there is none.
+    pub history: Child,
+    /// How long a text is kept after the change that ended it, in milliseconds; 0 if no versions are kept.
+    #[serde(with = "codec::fixed")]
+    pub keep: u64,
+    /// The most bytes of earlier texts to keep.
+    #[serde(with = "codec::fixed")]
+    pub room: u64,
+    /// The roots before this one.
+    pub trail: Trail,
+}
+
+impl Root {
+    /// The root of an empty store that keeps no versions.
+    pub fn new(tree: Child, system: Child) -> Self {
+        Self {
+            commit: 0,
+            header: HeaderId::NONE,
+            files: 0,
+            bytes: 0,
+            tree,
+            system,
+            flags: Extension::default(),
+            history: Child::NONE,
+            keep: 0,
+            room: 0,
+            trail: Trail::default(),
+        }
+    }
+}
+
+/// The beginnings of the tags of the roots before this one, the newest first. By it a writer whose connection was lost
+/// recognises its own commit below later ones.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Trail([[u8; 8]; 24]);
+
+impl Trail {
+    /// The trail of the root that follows one with this tag and trail.
+    #[must_use]
+    pub fn after(mut self, tag: &Tag) -> Self {
+        self.0.rotate_right(1);
+        if let ([first, ..], Some(beginning)) = (&mut self.0, tag.0.first_chunk()) {
+            *first = *beginning;
+        }
+        self
+    }
 }
 
 /// A reference to the head of an object.
@@ -62,10 +117,20 @@ pub struct Child {
     pub tag: Tag,
 }
 
+impl Child {
+    /// No object.
+    pub const NONE: Self = Self { id: ObjectId([0; 16]), tag: Tag([0; 16]) };
+
+    /// Whether there is no object.
+    pub fn is_none(&self) -> bool {
+        self.id == Self::NONE.id
+    }
+}
+
 /// The head of a file.
 #[derive(Clone, Serialize, Deserialize)]
 pub struct File {
-    /// The last index that a tree node of this file got; the next node gets the next number.
+    /// The last index that a record of this file got; the next record gets the next number.
     #[serde(with = "codec::fixed")]
     pub next_index: u64,
     /// The text.
@@ -81,6 +146,12 @@ impl From<Root> for Node {
 impl From<Folder> for Node {
     fn from(folder: Folder) -> Self {
         Self::Folder(Arc::new(folder))
+    }
+}
+
+impl From<History> for Node {
+    fn from(history: History) -> Self {
+        Self::History(Arc::new(history))
     }
 }
 
@@ -102,6 +173,9 @@ impl Node {
             Self::File(_) => Kind::File,
             Self::FileInner(_) => Kind::FileInner,
             Self::Chunk(_) => Kind::Chunk,
+            Self::History(_) => Kind::History,
+            Self::HistoryInner(_) => Kind::HistoryInner,
+            Self::HistoryLeaf(_) => Kind::HistoryLeaf,
         }
     }
 
@@ -115,6 +189,9 @@ impl Node {
             Self::File(body) => codec::encoded_len(&**body),
             Self::FileInner(body) => codec::encoded_len(&**body),
             Self::Chunk(body) => codec::encoded_len(&**body),
+            Self::History(body) => codec::encoded_len(&**body),
+            Self::HistoryInner(body) => codec::encoded_len(&**body),
+            Self::HistoryLeaf(body) => codec::encoded_len(&**body),
         }
     }
 
@@ -128,6 +205,9 @@ impl Node {
             Self::File(body) => codec::encode(&**body, buffer),
             Self::FileInner(body) => codec::encode(&**body, buffer),
             Self::Chunk(body) => codec::encode(&**body, buffer),
+            Self::History(body) => codec::encode(&**body, buffer),
+            Self::HistoryInner(body) => codec::encode(&**body, buffer),
+            Self::HistoryLeaf(body) => codec::encode(&**body, buffer),
         }
     }
 
@@ -141,6 +221,9 @@ impl Node {
             Kind::File => Self::File(Arc::new(codec::decode(body)?)),
             Kind::FileInner => Self::FileInner(Arc::new(codec::decode(body)?)),
             Kind::Chunk => Self::Chunk(Arc::new(codec::decode(body)?)),
+            Kind::History => Self::History(Arc::new(codec::decode(body)?)),
+            Kind::HistoryInner => Self::HistoryInner(Arc::new(codec::decode(body)?)),
+            Kind::HistoryLeaf => Self::HistoryLeaf(Arc::new(codec::decode(body)?)),
         })
     }
 
@@ -154,7 +237,11 @@ impl Node {
             Self::Root(root) => {
                 let root = Arc::make_mut(root);
                 visit(RecordId::folder(root.tree.id), &mut root.tree.tag)?;
-                visit(RecordId::folder(root.system.id), &mut root.system.tag)
+                visit(RecordId::folder(root.system.id), &mut root.system.tag)?;
+                if root.history.is_none() {
+                    return Ok(());
+                }
+                visit(RecordId::history(root.history.id), &mut root.history.tag)
             }
             Self::Folder(folder) => match &mut Arc::make_mut(folder).body {
                 Body::Inline(entries) => entries.children_mut(visit),
@@ -170,6 +257,14 @@ impl Node {
             },
             Self::FileInner(inner) => Arc::make_mut(inner).children_mut::<Text, E>(object, visit),
             Self::Chunk(_) => Ok(()),
+            Self::History(history) => match &mut Arc::make_mut(history).body {
+                Body::Inline(versions) => versions.children_mut(visit),
+                Body::Tree(inner) => inner.children_mut::<Versions, E>(object, visit),
+            },
+            Self::HistoryInner(inner) => {
+                Arc::make_mut(inner).children_mut::<Versions, E>(object, visit)
+            }
+            Self::HistoryLeaf(versions) => Arc::make_mut(versions).children_mut(visit),
         }
     }
 }

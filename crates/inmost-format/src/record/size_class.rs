@@ -8,7 +8,6 @@ use crate::limits::{RECORD_CLASSES, RECORD_FRAME};
 pub const PREFIX: usize = 1 + 16 + 8 + 2;
 
 /// The largest body that fits a record.
-#[cfg(any(test, feature = "testing"))]
 pub const BODY_BYTES: usize = body_bytes(4_096);
 /// The largest body of a node of the counted tree, and of a folder that holds its entries itself.
 pub const NODE_BYTES: usize = body_bytes(2_048);

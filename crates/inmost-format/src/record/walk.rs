@@ -64,9 +64,13 @@ impl Depth {
             Node::Folder(_) if self.folders >= FOLDERS => Err(damaged(Kind::Folder, Flaw::TooDeep)),
             Node::Folder(folder) => head(Kind::Folder, self.folders + 1, folder.body.level()),
             Node::File(file) => head(Kind::File, self.folders, file.body.level()),
+            Node::History(history) => head(Kind::History, self.folders, history.body.level()),
             Node::FolderInner(node) => inner(Kind::FolderInner, node.level()),
+            Node::HistoryInner(node) => inner(Kind::HistoryInner, node.level()),
             Node::FileInner(node) => inner(Kind::FileInner, node.level()),
-            Node::FolderLeaf(_) | Node::Chunk(_) => Ok(Self { level: 0, ..self }),
+            Node::FolderLeaf(_) | Node::Chunk(_) | Node::HistoryLeaf(_) => {
+                Ok(Self { level: 0, ..self })
+            }
         }
     }
 }

@@ -110,9 +110,9 @@ fn entry(random: &mut Random, name: &str) -> Entry {
         What::Folder
     } else {
         let (bytes, lines) = (number(random) >> random.below(30), number(random) >> 20);
-        What::File(FileInfo { bytes, lines, created: number(random) << 11, modified: u64::MAX })
+        What::File(FileInfo { bytes, lines, ..FileInfo::of_times(number(random) << 11, u64::MAX) })
     };
-    Entry { name: Name::new(name), id, tag: Tag([9; 16]), what }
+    Entry::new(Name::new(name), id, Tag([9; 16]), what)
 }
 
 #[test]

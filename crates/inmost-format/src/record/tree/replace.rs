@@ -72,11 +72,11 @@ fn replace_in<L: Leaf>(
         if first_start != range.start || first_start.saturating_add(covered) != range.end {
             return Err(malformed::<L>());
         }
-        let mut old = refs.get(slots.clone()).unwrap_or_default().iter().map(|child| child.index);
+        let covered = refs.get(slots.clone()).unwrap_or_default().iter().map(|child| child.index);
+        let mut old = reusable::<L>(owner, level, covered.collect()).into_iter();
         let fresh: Vec<_> =
             leaves.into_iter().map(|leaf| store_leaf(owner, old.next(), leaf)).collect();
-        let left_over: Vec<u64> = old.collect();
-        for index in left_over {
+        for index in old {
             owner.sink.remove(child_id::<L>(owner.object, level, index));
         }
         refs.splice(slots, fresh);
@@ -183,7 +183,9 @@ fn shrink<L: Leaf>(
         if size_of(&node.refs)? > TOP_REFS {
             return Ok(());
         }
-        owner.sink.remove(child_id::<L>(owner.object, top.level, only.index));
+        for index in reusable::<L>(owner, top.level, vec![only.index]) {
+            owner.sink.remove(child_id::<L>(owner.object, top.level, index));
+        }
         *top = Inner::clone(&node);
     }
     Ok(())
@@ -199,7 +201,7 @@ fn pack<L: Leaf>(
     reuse: Vec<u64>,
 ) -> Result<Vec<Ref<L::Summary>>, RecordError> {
     let sizes = refs.iter().map(ref_size).collect::<Result<Vec<_>, _>>()?;
-    let mut reuse = reuse.into_iter();
+    let mut reuse = reusable::<L>(owner, level + 1, reuse).into_iter();
     let mut rest = refs.into_iter();
     let mut packed = Vec::new();
     for length in runs(&sizes, NODE_REFS) {
@@ -261,6 +263,16 @@ fn store_leaf<L: Leaf>(
     let id = RecordId { kind: L::LEAF, object: owner.object, index };
     owner.sink.put(id, leaf.into_node());
     Ref { index, tag: Tag::default(), summary }
+}
+
+/// Those of the children of a node of `level` that may be overwritten or removed.
+fn reusable<L: Leaf>(
+    owner: &mut Owner<'_, impl NodeSink>,
+    level: u8,
+    mut indexes: Vec<u64>,
+) -> Vec<u64> {
+    indexes.retain(|index| !owner.sink.retires(child_id::<L>(owner.object, level, *index)));
+    indexes
 }
 
 fn fresh_index(next: &mut u64) -> u64 {

@@ -1,0 +1,73 @@
+//! The walk through the history: every record that an entry leads to is read once.
+
+use super::{Check, Walked};
+use crate::session::StoreError;
+use inmost_format::record::node::{Name, Root};
+use inmost_format::record::{Depth, Flaw, Node, RecordId, Tag};
+
+impl<P: FnMut(u64)> Check<'_, P> {
+    /// Reads the history and everything that it holds. Damage here leaves the files as they are.
+    pub(super) fn history(&mut self, root: &Root) -> Result<(), StoreError> {
+        if root.history.is_none() {
+            return Ok(());
+        }
+        let names = [Name::new(NAME)];
+        let id = RecordId::history(root.history.id);
+        let Some((depth, node)) = self.load(&names, Depth::TOP, id, &root.history.tag)? else {
+            return Ok(());
+        };
+        if let Node::History(history) = &node
+            && history.lost_before > 0
+        {
+            self.problem(&names, id.kind, "began anew, because an older one was damaged");
+        }
+        self.below(&names, depth, id, node)
+    }
+
+    fn below(
+        &mut self,
+        names: &[Name],
+        depth: Depth,
+        id: RecordId,
+        mut node: Node,
+    ) -> Result<(), StoreError> {
+        let mut children = Vec::new();
+        node.children_mut::<StoreError>(id.object, |child, tag| {
+            children.push((child, *tag));
+            Ok(())
+        })?;
+        for (child, tag) in children {
+            if let Some((depth, node)) = self.shared(names, depth, child, &tag)? {
+                self.below(names, depth, child, node)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads a record unless the walk has read it. Then its tag must be the same.
+    fn shared(
+        &mut self,
+        names: &[Name],
+        depth: Depth,
+        id: RecordId,
+        tag: &Tag,
+    ) -> Result<Walked<(Depth, Node)>, StoreError> {
+        match self.reached.get(&self.sealer.address(id)) {
+            None => self.load(names, depth, id, tag),
+            Some(reached) => {
+                if *reached != beginning(tag) {
+                    self.problem(names, id.kind, Flaw::Stale.describe());
+                }
+                Ok(None)
+            }
+        }
+    }
+}
+
+/// The first 8 bytes of a tag.
+pub(super) fn beginning(tag: &Tag) -> u64 {
+    u64::from_le_bytes(tag.0.first_chunk().copied().unwrap_or_default())
+}
+
+/// How reports name the history.
+const NAME: &str = "(history)";

@@ -1,0 +1,76 @@
+//! Who makes a change, as the history of a store records it.
+
+use std::sync::Arc;
+
+use inmost_format::record::history::Channel;
+use inmost_format::secret::Wiped;
+
+/// The label of the actor and the part of the program that makes a change.
+#[derive(Clone)]
+pub(crate) struct Author {
+    actor: Option<Arc<Wiped<String>>>,
+    channel: Channel,
+}
+
+impl Default for Author {
+    fn default() -> Self {
+        Self { actor: None, channel: Channel::Files }
+    }
+}
+
+impl Author {
+    /// The same channel with another label.
+    pub(super) fn named(&self, actor: &str) -> Self {
+        let label = label(actor);
+        Self { actor: (!label.is_empty()).then(|| Arc::new(label)), channel: self.channel }
+    }
+
+    /// The same label through another channel.
+    pub(super) fn through(&self, channel: Channel) -> Self {
+        Self { actor: self.actor.clone(), channel }
+    }
+
+    /// The label; empty if there is none.
+    pub(crate) fn actor(&self) -> &str {
+        self.actor.as_ref().map_or("", |actor| actor.as_str())
+    }
+
+    pub(crate) fn channel(&self) -> Channel {
+        self.channel
+    }
+}
+
+/// The label as it is stored: without control characters, which could change what a terminal shows, and not too long.
+fn label(actor: &str) -> Wiped<String> {
+    let mut label = Wiped::new(String::with_capacity(ACTOR_BYTES));
+    for character in actor.chars().filter(|character| !is_control(*character)) {
+        if label.len().saturating_add(character.len_utf8()) > ACTOR_BYTES {
+            break;
+        }
+        label.push(character);
+    }
+    label
+}
+
+/// Whether a character controls a terminal or the direction of text.
+fn is_control(character: char) -> bool {
+    character.is_control()
+        || matches!(character, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+/// Bytes of a label.
+const ACTOR_BYTES: usize = 64;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_label_has_no_control_characters_and_at_most_64_bytes() {
+        let actor = |sent: &str| Author::default().named(sent).actor().to_owned();
+        assert_eq!(actor("Claude Code 2.1"), "Claude Code 2.1");
+        assert_eq!(actor("a\x1b[31m\nb\u{202e}c"), "a[31mbc");
+        assert_eq!(actor(&"ß".repeat(40)), "ß".repeat(32));
+        assert_eq!(actor("\n"), "");
+    }
+}

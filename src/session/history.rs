@@ -1,0 +1,201 @@
+//! The history of a store: how a change enters it, and the settings.
+//!
+//! A change that leaves a version behind appends an entry in the same commit. The entry takes over what the change took
+//! out of use. With history off a change leaves no entry, and what it takes out of use is removed.
+
+use inmost_format::crypto::rng;
+use inmost_format::record::history::{Before, Channel, Extension, History, Operation, Retired};
+use inmost_format::record::node::{Child, Entry, FileInfo, Name, Root, What};
+use inmost_format::record::{
+    Kind, NodeSink, NodeSource, ObjectId, RecordError, RecordId, load_folder, load_history,
+};
+
+pub(crate) use inmost_format::record::history::{OldHead, Version};
+
+use super::clock::now;
+use super::open::Open;
+use super::reap;
+use super::txn::Txn;
+
+/// A change as it enters the history. The transaction knows the rest.
+pub(crate) struct Change<'a> {
+    pub(crate) operation: Operation,
+    /// The canonical path after the change; for a deletion, the path before it.
+    pub(crate) path: &'a str,
+    /// The path before a rename; else empty.
+    pub(crate) old_path: &'a str,
+    /// The file after the change, or the deleted file. `None` for a folder.
+    pub(crate) file: Option<FileInfo>,
+    /// The number of the file's previous change, or 0.
+    pub(crate) previous: u64,
+    pub(crate) before: Before,
+    pub(crate) retired: Vec<Retired>,
+}
+
+impl Txn<'_> {
+    /// Whether changes leave versions behind.
+    pub(crate) fn keeps_versions(&self) -> Result<bool, RecordError> {
+        Ok(self.root()?.keep > 0)
+    }
+
+    /// Appends an entry to the history, whose number is that of this call.
+    pub(crate) fn record(&mut self, change: Change<'_>) -> Result<(), RecordError> {
+        let held = held(self, &change.before, &change.retired)?;
+        let channel = match (change.operation, self.author().channel()) {
+            (Operation::Imported, _) => Channel::Import,
+            (Operation::Expired, _) => Channel::Expiry,
+            (_, channel) => channel,
+        };
+        let version = Version {
+            number: self.number()?,
+            time: now(),
+            operation: change.operation,
+            channel,
+            actor: Name::new(self.author().actor()),
+            file: change.file.map_or(0, |info| info.number),
+            previous: change.previous,
+            path: Name::new(change.path),
+            old_path: Name::new(change.old_path),
+            bytes: change.file.map_or(0, |info| info.bytes),
+            lines: change.file.map_or(0, |info| info.lines),
+            before: change.before,
+            retired: change.retired,
+            held,
+            forgotten: Vec::new(),
+            redacted: 0,
+            extension: Extension::default(),
+        };
+        self.append(version)
+    }
+
+    /// Appends an entry. A history that cannot be read is left, and a new one begins: damage to it must not keep anyone
+    /// from writing.
+    fn append(&mut self, version: Version) -> Result<(), RecordError> {
+        let old = self.root()?.history;
+        if !old.is_none() {
+            match self.append_to(old, version.clone()) {
+                Err(RecordError::Damaged { .. }) => self.forget_changes(old.id),
+                done => return done,
+            }
+        }
+        let object = ObjectId(rng::array().map_err(|_| RecordError::Randomness)?);
+        let mut history = History::empty();
+        history.lost_before = if old.is_none() { 0 } else { version.number };
+        history.append(self, object, version)?;
+        self.set_history(object, history)
+    }
+
+    fn append_to(&mut self, child: Child, version: Version) -> Result<(), RecordError> {
+        let mut history = History::clone(&*load_history(self, child.id, &child.tag)?);
+        history.append(self, child.id, version)?;
+        self.set_history(child.id, history)
+    }
+
+    /// The history, if there is one.
+    pub(crate) fn history(&self) -> Result<Option<(ObjectId, History)>, RecordError> {
+        let child = self.root()?.history;
+        if child.is_none() {
+            return Ok(None);
+        }
+        let history = load_history(self, child.id, &child.tag)?;
+        Ok(Some((child.id, History::clone(&history))))
+    }
+
+    /// Sets the head of the history.
+    pub(crate) fn set_history(
+        &mut self,
+        object: ObjectId,
+        history: History,
+    ) -> Result<(), RecordError> {
+        let mut root = self.root()?;
+        if root.history.id != object {
+            root.history = Child { id: object, ..Child::NONE };
+        }
+        self.put(RecordId::ROOT, root.into());
+        self.put(RecordId::history(object), history.into());
+        Ok(())
+    }
+
+    /// Sets how long versions are kept, in milliseconds, and how many bytes of them.
+    pub(crate) fn set_history_limits(&mut self, keep: u64, room: u64) -> Result<(), RecordError> {
+        let mut root = self.root()?;
+        if (root.keep, root.room) != (keep, room) {
+            (root.keep, root.room) = (keep, room);
+            self.put(RecordId::ROOT, root.into());
+        }
+        Ok(())
+    }
+}
+
+/// Removes what an entry holds from the store: its records at once, a long file or a folder by reaping.
+pub(super) fn release(
+    txn: &mut Txn<'_>,
+    before: Before,
+    retired: &[Retired],
+) -> Result<(), RecordError> {
+    match before {
+        Before::Nothing | Before::Restored(_) => {}
+        Before::Head(old) => {
+            txn.remove(old.id());
+            retired.iter().for_each(|record| txn.remove(record.id(old.object)));
+        }
+        Before::Object(entry) => reap::remove(txn, *entry)?,
+    }
+    Ok(())
+}
+
+/// Bytes that only this entry keeps in the store, by the number of records.
+fn held(
+    source: &impl NodeSource,
+    before: &Before,
+    retired: &[Retired],
+) -> Result<u64, RecordError> {
+    Ok(match before {
+        Before::Nothing | Before::Restored(_) => 0,
+        Before::Head(old) => {
+            let pieces = u64::try_from(retired.len()).unwrap_or(u64::MAX);
+            old.bytes.min(pieces.saturating_add(1).saturating_mul(RECORD))
+        }
+        Before::Object(entry) => match entry.what {
+            What::File(info) => info.bytes,
+            What::Folder => load_folder(source, entry.id, &entry.tag)?.totals.bytes,
+        },
+    })
+}
+
+/// Returns the time, in milliseconds since 1970, before which a text must have ended to be dropped by its age. `None` if
+/// nothing is dropped by age, because the clock may be wrong.
+pub(crate) fn expired_before(open: &Open, root: &Root) -> Option<u64> {
+    // Decided once, before the session has added anything: then the newest entry is that of an earlier session.
+    let trusted = open.clock.get_or_init(|| match newest(open) {
+        Ok(Some(newest)) => newest.saturating_add(root.keep) >= now(),
+        Ok(None) | Err(_) => true,
+    });
+    trusted.then(|| now().saturating_sub(root.keep))
+}
+
+/// The time of the newest entry.
+fn newest(open: &Open) -> Result<Option<u64>, RecordError> {
+    let child = open.root().history;
+    if child.is_none() {
+        return Ok(None);
+    }
+    let history = load_history(open, child.id, &child.tag)?;
+    let (_, leaf) = history.body.find(open, child.id, |_, refs| refs.len())?;
+    Ok(leaf.0.last().map(|version| version.time))
+}
+
+/// Whether a kind of record belongs to a history.
+pub(crate) fn is_of_history(kind: Kind) -> bool {
+    matches!(kind, Kind::History | Kind::HistoryInner | Kind::HistoryLeaf)
+}
+
+/// An entry as the history holds it: its path says where the object was.
+pub(crate) fn nameless(entry: &Entry) -> Before {
+    let mut entry = entry.clone();
+    entry.name = Name::new("");
+    Before::Object(Box::new(entry))
+}
+
+/// Bytes of a record below a file, as counted against the room for earlier texts.
+const RECORD: u64 = 4_096;

@@ -3,12 +3,14 @@
 #[cfg(test)]
 mod engine_tests;
 mod files;
+mod history;
 mod memory_tool;
 mod reply;
 mod session;
 mod store;
 
 pub use files::{Files, Pages};
+pub use history::{History, HistoryStore, UndoPlan, Undone};
 pub use memory_tool::{MemoryTool, MemoryToolBuilder};
 pub use reply::ToolReply;
 pub use store::UnlockedStore;

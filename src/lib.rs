@@ -67,7 +67,10 @@ pub use inmost_format::header::{
 };
 
 // Entry points: the memory tool and files, on a session or a key agent.
-pub use host::{Files, MemoryTool, MemoryToolBuilder, Pages, ToolReply, UnlockedStore};
+pub use host::{
+    Files, History, HistoryStore, MemoryTool, MemoryToolBuilder, Pages, ToolReply, UndoPlan,
+    Undone, UnlockedStore,
+};
 
 // The memory tool.
 pub use tool::{
@@ -95,8 +98,9 @@ pub use inmost_format::secret::Wiped;
 
 // Files, for hosts that are not agents.
 pub use vfs::{
-    EntryKind, FileError, FileText, FolderEntry, LineRange, Metadata, NewFile, Page, PageCursor,
-    SearchMatch, SearchQuery, WalkEntry, WriteOutcome, human_size,
+    EntryKind, FileError, FileText, FolderEntry, HistorySettings, HistoryStatus, LineRange,
+    Metadata, NewFile, Page, PageCursor, SearchMatch, SearchQuery, UndoStep, VersionChannel,
+    VersionInfo, VersionKind, VersionPage, VersionQuery, WalkEntry, WriteOutcome, human_size,
 };
 
 /// Runs the README's example as a test.

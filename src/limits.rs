@@ -28,6 +28,8 @@ pub(crate) const FILE_INLINE_AGAIN: u64 = 3 << 10;
 pub(crate) const CHUNK_BYTES: usize = 4_066;
 /// A chunk that falls below this merges with a neighbour.
 pub(crate) const CHUNK_BYTES_MIN: usize = 1 << 10;
+/// Bytes of earlier texts that a history keeps, by default.
+pub(crate) const HISTORY_BYTES: u64 = 256 << 20;
 /// Bytes of decoded nodes that a session keeps, by default.
 pub(crate) const CACHE_BYTES: usize = 16 << 20;
 /// Bytes of decoded nodes that the sessions of a process keep together, by default: a few busy sessions, or the paths to

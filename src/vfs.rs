@@ -29,6 +29,7 @@ pub(crate) mod subtree;
 #[cfg(test)]
 mod tests;
 pub(crate) mod text;
+pub(crate) mod versions;
 pub(crate) mod walk;
 
 pub use entry::{EntryKind, FolderEntry, Metadata};
@@ -39,4 +40,8 @@ pub use line_range::LineRange;
 pub use listing::human_size;
 pub use new_file::{NewFile, WriteOutcome};
 pub use page::{Page, PageCursor};
+pub use versions::{
+    HistorySettings, HistoryStatus, UndoStep, VersionChannel, VersionInfo, VersionKind,
+    VersionPage, VersionQuery,
+};
 pub use walk::WalkEntry;

@@ -1,14 +1,18 @@
 //! A session of this process as an [`UnlockedStore`].
 
 use super::files::Files;
+use super::history::{History, HistoryStore};
 use super::store::UnlockedStore;
 use crate::session::{Session, StoreError};
 use crate::tool::{self, ToolCommand, ToolOptions, ToolResult};
 use crate::vfs::path::MemoryPath;
 use crate::vfs::{
-    FileError, FileText, FolderEntry, LineRange, Metadata, NewFile, Page, PageCursor, SearchMatch,
-    SearchQuery, WalkEntry, WriteOutcome, arrange, edit, file, grep, list, many, walk,
+    FileError, FileText, FolderEntry, HistorySettings, HistoryStatus, LineRange, Metadata, NewFile,
+    Page, PageCursor, SearchMatch, SearchQuery, UndoStep, VersionPage, VersionQuery, WalkEntry,
+    WriteOutcome, arrange, edit, file, grep, list, many, versions, walk,
 };
+
+use inmost_format::record::history::Channel;
 
 impl Session {
     /// The files of this store.
@@ -18,13 +22,67 @@ impl Session {
     }
 }
 
+impl Session {
+    /// The history of this store.
+    #[must_use]
+    pub fn history(&self) -> History<'_> {
+        History::new(self)
+    }
+}
+
+impl HistoryStore for Session {
+    fn versions(
+        &self,
+        query: &VersionQuery,
+        before: Option<u64>,
+        most: usize,
+    ) -> Result<VersionPage, FileError> {
+        Session::read(self, |open| versions::list(open, query, before, most.max(1)))
+    }
+
+    fn version_text(&self, number: u64) -> Result<FileText, FileError> {
+        Session::read(self, |open| versions::text(open, number))
+    }
+
+    fn restore(&self, number: u64, to: Option<&str>) -> Result<u64, FileError> {
+        versions::restore(self, number, to)
+    }
+
+    fn revert(&self, step: &UndoStep) -> Result<u64, FileError> {
+        versions::revert(self, step)
+    }
+
+    fn redact(&self, first: u64, last: u64) -> Result<u64, FileError> {
+        versions::redact(self, first, last)
+    }
+
+    fn forget(&self, path: &str, progress: &mut dyn FnMut(u64)) -> Result<u64, FileError> {
+        versions::forget(self, &MemoryPath::parse(path)?, progress)
+    }
+
+    fn history_status(&self) -> Result<HistoryStatus, StoreError> {
+        Session::read(self, versions::status)
+    }
+
+    fn set_history(&self, settings: HistorySettings) -> Result<(), StoreError> {
+        self.exclusive(|exclusive| {
+            let (keep, room) = (settings.keep_milliseconds(), settings.max_bytes);
+            exclusive.commit(|txn| {
+                txn.set_history_limits(keep, room)?;
+                Ok::<_, StoreError>(())
+            })?;
+            exclusive.trim()
+        })
+    }
+}
+
 impl UnlockedStore for Session {
     fn run_command(
         &self,
         command: &ToolCommand,
         options: &ToolOptions,
     ) -> Result<ToolResult, StoreError> {
-        tool::run(self, options, command)
+        tool::run(&self.through(Channel::Tool), options, command)
     }
 
     fn metadata(&self, path: &str) -> Result<Metadata, FileError> {

@@ -8,7 +8,7 @@ use inmost_format::record::node::Root;
 use inmost_storage::{HeaderCopy, Storage};
 
 use super::copy::{Uncached, strict};
-use super::rewrite::write_generation;
+use super::rewrite::{Versions, write_generation};
 use crate::session::generation::{FIRST_GENERATION, NextGeneration, write_headers};
 use crate::session::{Session, StoreError, occupied};
 
@@ -75,7 +75,7 @@ impl Session {
         path: &Path,
         progress: &mut dyn FnMut(u64),
     ) -> Result<(), StoreError> {
-        self.write_copy(path, progress).map(drop)
+        self.write_copy(path, Versions::Drop, progress).map(drop)
     }
 
     pub(super) fn backup_verified_reporting(
@@ -83,13 +83,14 @@ impl Session {
         path: &Path,
         progress: &mut dyn FnMut(u64),
     ) -> Result<VerifiedCopy, StoreError> {
-        verified(self.write_copy(path, progress)?, path, progress)
+        verified(self.write_copy(path, Versions::Drop, progress)?, path, progress)
     }
 
     /// Writes and publishes a copy. The exclusive access ends with it.
     fn write_copy(
         &self,
         path: &Path,
+        versions: Versions,
         progress: &mut dyn FnMut(u64),
     ) -> Result<WrittenCopy, StoreError> {
         self.exclusive(|_| {
@@ -98,9 +99,9 @@ impl Session {
                 let keys = open.keys().ok_or(StoreError::InMemory)?;
                 let engine = keys.header().engine();
                 let next = NextGeneration::generation(keys, FIRST_GENERATION, engine)?;
-                let (from, root) = (Uncached(open), open.root());
+                let (from, root) = (Uncached(open), versions.root(open.root()));
                 let written =
-                    write_generation(&from, root, &storage, &next, &mut strict, progress)?;
+                    write_generation(&from, &root, &storage, &next, &mut strict, progress)?;
                 written.engine.close()?;
                 open.anchor_copy(&storage, FIRST_GENERATION, &written.root, &written.root_value);
                 write_headers(&storage, next.header())?;

@@ -5,12 +5,12 @@ use std::collections::HashMap;
 use super::bare_records::BareRecords;
 use super::copy::Copy;
 use super::recovery::{FoundFile, Recovery, RecoveryReport, Target};
-use super::rewrite::{Written, abandon, write_generation};
+use super::rewrite::{Versions, Written, abandon, remove_unfinished, write_generation};
 use crate::session::anchor::Mark;
 use crate::session::generation::{NextGeneration, write_headers};
 use crate::session::{StoreError, Vault, freshness, leftovers};
 use inmost_format::header::Credential;
-use inmost_format::record::node::{Child, Entry, Folder, Root, Totals};
+use inmost_format::record::node::{Child, Entry, Folder, Name, Root, Totals};
 use inmost_format::record::tree::{Body, Owner};
 use inmost_format::record::{
     Depth, Flaw, Node, NodeSink, NodeSource, ObjectId, RecordError, RecordId, Tag,
@@ -83,6 +83,7 @@ impl Vault {
         let mut note = Rewriting { old, new, scratch, switched: false, kept_header };
 
         let mut report = RecoveryReport::default();
+        let mut lost_history = false;
         let mut rebuild = |copy: &mut Copy<'_>, _: &Root| {
             let (tag, totals, recovered) =
                 Recovery::run(&records, found.as_ref(), &mut Rebuild { copy })?;
@@ -90,8 +91,16 @@ impl Vault {
             Ok((tag, totals.files, totals.bytes))
         };
         storage.begin_rewrite(&note)?;
-        let written =
+        let mut written =
             write_generation(&records, &root, storage, &next, &mut rebuild, &mut progress);
+        if matches!(written, Err(StoreError::Tampered { .. })) && !root.history.is_none() {
+            // A part of the history is gone. It is left out, so that it does not keep the files from being repaired.
+            let root = Versions::Drop.root(&root);
+            remove_unfinished(storage, &note)?;
+            written =
+                write_generation(&records, &root, storage, &next, &mut rebuild, &mut progress);
+            lost_history = true;
+        }
         let closed = written.and_then(|Written { engine, root, root_value }| {
             engine.close()?;
             Ok(Mark::of(&root, new, &root_value))
@@ -106,6 +115,13 @@ impl Vault {
         }
         storage.set_aside(old, note.kept_header.as_deref())?;
         storage.finish_rewrite()?;
+        if lost_history {
+            report.add_lost(
+                &[Name::new("(history)")],
+                "the history",
+                "is incomplete, and was left out",
+            );
+        }
         Ok(report)
     }
 }

@@ -9,7 +9,7 @@ use inmost_engines::is_built;
 use inmost_engines::memory::MemoryStorage;
 use inmost_format::header::Unlocked;
 use inmost_format::record::NodeSource;
-use inmost_format::record::node::Root;
+use inmost_format::record::node::{Child, Root};
 use inmost_storage::limits::BATCH_RECORDS;
 use inmost_storage::{Address, Batch, Engine, EngineKind, Rewriting, Storage};
 
@@ -38,7 +38,22 @@ impl Session {
     }
 
     pub(super) fn purge_reporting(&self, progress: &mut dyn FnMut(u64)) -> Result<(), StoreError> {
-        self.exclusive(|exclusive| exclusive.rewrite(None, progress))
+        self.exclusive(|exclusive| exclusive.rewrite(None, Versions::Drop, progress))
+    }
+
+    /// Rewrites the store as a [`purge`](Session::purge) does, with the versions that it keeps.
+    ///
+    /// # Errors
+    /// Those of [`purge`](Session::purge); [`StoreError::Tampered`] also if the history is damaged.
+    pub fn compact(&self) -> Result<(), StoreError> {
+        self.compact_reporting(&mut |_| {})
+    }
+
+    pub(super) fn compact_reporting(
+        &self,
+        progress: &mut dyn FnMut(u64),
+    ) -> Result<(), StoreError> {
+        self.exclusive(|exclusive| exclusive.rewrite(None, Versions::Keep, progress))
     }
 
     /// Moves the store to another engine: a [`purge`](Session::purge) that writes the new records to that engine. For
@@ -58,7 +73,8 @@ impl Session {
         if !is_built(engine.kind()) {
             return Err(StoreError::EngineNotBuilt);
         }
-        self.exclusive(|exclusive| exclusive.rewrite(Some(engine.kind()), progress))
+        let engine = Some(engine.kind());
+        self.exclusive(|exclusive| exclusive.rewrite(engine, Versions::Keep, progress))
     }
 
     /// Whether a [`purge`](Session::purge) is worth its cost: the store takes more than four times the live bytes plus
@@ -79,14 +95,34 @@ impl Session {
     }
 }
 
+/// What a copy does with earlier versions.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Versions {
+    Keep,
+    Drop,
+}
+
+impl Versions {
+    /// The root of a copy.
+    pub(super) fn root(self, root: &Root) -> Root {
+        let mut root = root.clone();
+        // Where none are kept any more, the rest of a history waits to be removed.
+        if self == Self::Drop || root.keep == 0 {
+            root.history = Child::NONE;
+        }
+        root
+    }
+}
+
 impl Exclusive<'_> {
     /// Moves the store to a new generation, on another engine if one is given.
     pub(super) fn rewrite(
         &mut self,
         engine: Option<EngineKind>,
+        versions: Versions,
         progress: &mut dyn FnMut(u64),
     ) -> Result<(), StoreError> {
-        self.replace_generation(progress, |keys, number| {
+        self.replace_generation(versions, progress, |keys, number| {
             NextGeneration::generation(keys, number, engine.unwrap_or(keys.header().engine()))
         })
     }
@@ -98,6 +134,7 @@ impl Exclusive<'_> {
     /// otherwise the old one.
     pub(super) fn replace_generation(
         &mut self,
+        versions: Versions,
         progress: &mut dyn FnMut(u64),
         next: impl FnOnce(&Unlocked, u64) -> Result<NextGeneration, StoreError>,
     ) -> Result<(), StoreError> {
@@ -115,7 +152,7 @@ impl Exclusive<'_> {
             let written = storage
                 .begin_rewrite(&rewriting)
                 .map_err(StoreError::from)
-                .and_then(|()| write_and_announce(open, &next, progress));
+                .and_then(|()| write_and_announce(open, &next, versions, progress));
             let written = written.inspect_err(|_| abandon(storage, &rewriting))?;
             Ok::<_, StoreError>(Some((rewriting, next, written)))
         })?;
@@ -140,20 +177,32 @@ impl Exclusive<'_> {
 
 /// Removes what a failed rewrite has written. If that fails too, the note stays, and the next unlock removes it.
 pub(super) fn abandon(storage: &dyn Storage, rewriting: &Rewriting) {
-    let unfinished = [rewriting.new, rewriting.scratch];
-    let removed = unfinished.map(|generation| storage.remove_generation(generation));
-    if removed.iter().all(Result::is_ok) {
+    if remove_unfinished(storage, rewriting).is_ok() {
         let _ = storage.finish_rewrite();
     }
+}
+
+/// Removes the generations that a rewrite has begun.
+pub(super) fn remove_unfinished(
+    storage: &dyn Storage,
+    rewriting: &Rewriting,
+) -> Result<(), StoreError> {
+    let unfinished = [rewriting.new, rewriting.scratch];
+    for removed in unfinished.map(|generation| storage.remove_generation(generation)) {
+        removed?;
+    }
+    Ok(())
 }
 
 /// Writes the next generation. If its keys are new, also writes its mark to the anchor before a header names it.
 fn write_and_announce(
     open: &Open,
     next: &NextGeneration,
+    versions: Versions,
     progress: &mut dyn FnMut(u64),
 ) -> Result<Written, StoreError> {
-    let root = Root { commit: open.root().commit.saturating_add(1), ..open.root().clone() };
+    let commit = open.root().commit.saturating_add(1);
+    let root = versions.root(&Root { commit, ..open.root().clone() });
     let from = Uncached(open);
     let written = write_generation(&from, &root, open.storage(), next, &mut strict, progress)?;
     if let NextKeys::Rotated(keys) = &next.keys

@@ -1,5 +1,6 @@
 //! Rotation: replaces every key of a store.
 
+use super::rewrite::Versions;
 use inmost_format::crypto::keys::DataKey;
 use inmost_format::header::{Credential, SlotInfo};
 
@@ -33,7 +34,7 @@ impl Session {
         let mut dropped = Vec::new();
         self.exclusive(|exclusive| {
             exclusive.session().slots()?;
-            exclusive.replace_generation(progress, |keys, generation| {
+            exclusive.replace_generation(Versions::Keep, progress, |keys, generation| {
                 let engine = keys.header().engine();
                 let rotated = keys.rotate(generation, engine, DataKey::generate()?, &keep);
                 let (rotated, rest) =

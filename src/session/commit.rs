@@ -260,6 +260,20 @@ impl Exclusive<'_> {
         Ok(state.open_mut()?.replace(engine, next, root, root_value))
     }
 
+    /// Drops all versions whose time is over or for which there is no room, in durable steps.
+    pub(crate) fn trim(&mut self) -> Result<(), StoreError> {
+        loop {
+            let mut group = Overlay::default();
+            self.session
+                .read(|open| trim::trim_into(open, &mut group).map_err(StoreError::from))?;
+            if group.is_empty() {
+                return Ok(());
+            }
+            self.queue.group.merge(group)?;
+            self.flush()?;
+        }
+    }
+
     /// Makes one durable step of reaping, if there is anything to reap.
     pub(crate) fn reap(&mut self) -> Result<(), StoreError> {
         let mut group = Overlay::default();

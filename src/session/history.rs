@@ -4,10 +4,10 @@
 //! out of use. With history off a change leaves no entry, and what it takes out of use is removed.
 
 use inmost_format::crypto::rng;
-use inmost_format::record::history::{Before, Channel, Extension, History, Operation, Retired};
+use inmost_format::record::history::{Before, Channel, History, Operation, Retired};
 use inmost_format::record::node::{Child, Entry, FileInfo, Name, Root, What};
 use inmost_format::record::{
-    Kind, NodeSink, NodeSource, ObjectId, RecordError, RecordId, load_folder, load_history,
+    NodeSink, NodeSource, ObjectId, RecordError, RecordId, load_folder, load_history,
 };
 
 pub(crate) use inmost_format::record::history::{OldHead, Version};
@@ -46,25 +46,28 @@ impl Txn<'_> {
             (Operation::Expired, _) => Channel::Expiry,
             (_, channel) => channel,
         };
-        let version = Version {
-            number: self.number()?,
-            time: now(),
-            operation: change.operation,
-            channel,
-            actor: Name::new(self.author().actor()),
-            file: change.file.map_or(0, |info| info.number),
-            previous: change.previous,
-            path: Name::new(change.path),
-            old_path: Name::new(change.old_path),
-            bytes: change.file.map_or(0, |info| info.bytes),
-            lines: change.file.map_or(0, |info| info.lines),
-            before: change.before,
-            retired: change.retired,
-            held,
-            forgotten: Vec::new(),
-            redacted: 0,
-            extension: Extension::default(),
-        };
+        let mut version = Version::nothing(self.number()?, now());
+        version.operation = change.operation;
+        version.channel = channel;
+        version.actor = Name::new(self.author().actor());
+        version.file = change.file.map_or(0, |info| info.number);
+        version.previous = change.previous;
+        version.path = Name::new(change.path);
+        version.old_path = Name::new(change.old_path);
+        version.bytes = change.file.map_or(0, |info| info.bytes);
+        version.lines = change.file.map_or(0, |info| info.lines);
+        version.before = change.before;
+        version.retired = change.retired;
+        version.held = held;
+        self.append(version)
+    }
+
+    /// Notes that objects were forgotten, so that a repair does not bring them back.
+    pub(crate) fn note_forgotten(&mut self, forgotten: Vec<ObjectId>) -> Result<(), RecordError> {
+        let mut version = Version::nothing(self.number()?, now());
+        version.actor = Name::new(self.author().actor());
+        version.channel = self.author().channel();
+        version.forgotten = forgotten;
         self.append(version)
     }
 
@@ -116,6 +119,15 @@ impl Txn<'_> {
         Ok(())
     }
 
+    /// Removes a history without entries.
+    pub(super) fn end_history(&mut self, object: ObjectId) -> Result<(), RecordError> {
+        let mut root = self.root()?;
+        root.history = Child::NONE;
+        self.put(RecordId::ROOT, root.into());
+        self.remove(RecordId::history(object));
+        Ok(())
+    }
+
     /// Sets how long versions are kept, in milliseconds, and how many bytes of them.
     pub(crate) fn set_history_limits(&mut self, keep: u64, room: u64) -> Result<(), RecordError> {
         let mut root = self.root()?;
@@ -128,7 +140,7 @@ impl Txn<'_> {
 }
 
 /// Removes what an entry holds from the store: its records at once, a long file or a folder by reaping.
-pub(super) fn release(
+pub(crate) fn release(
     txn: &mut Txn<'_>,
     before: Before,
     retired: &[Retired],
@@ -166,6 +178,9 @@ fn held(
 /// Returns the time, in milliseconds since 1970, before which a text must have ended to be dropped by its age. `None` if
 /// nothing is dropped by age, because the clock may be wrong.
 pub(crate) fn expired_before(open: &Open, root: &Root) -> Option<u64> {
+    if root.keep == 0 {
+        return Some(u64::MAX);
+    }
     // Decided once, before the session has added anything: then the newest entry is that of an earlier session.
     let trusted = open.clock.get_or_init(|| match newest(open) {
         Ok(Some(newest)) => newest.saturating_add(root.keep) >= now(),
@@ -183,11 +198,6 @@ fn newest(open: &Open) -> Result<Option<u64>, RecordError> {
     let history = load_history(open, child.id, &child.tag)?;
     let (_, leaf) = history.body.find(open, child.id, |_, refs| refs.len())?;
     Ok(leaf.0.last().map(|version| version.time))
-}
-
-/// Whether a kind of record belongs to a history.
-pub(crate) fn is_of_history(kind: Kind) -> bool {
-    matches!(kind, Kind::History | Kind::HistoryInner | Kind::HistoryLeaf)
 }
 
 /// An entry as the history holds it: its path says where the object was.

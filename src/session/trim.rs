@@ -5,7 +5,7 @@
 
 use inmost_format::record::history::{Before, History, Version};
 use inmost_format::record::{ObjectId, RecordError, load_history};
-use inmost_storage::limits::BATCH_RECORDS;
+use inmost_storage::limits::{BATCH_RECORDS, BATCH_RECORDS_MAX};
 
 use super::author::Author;
 use super::history::{expired_before, release};
@@ -20,6 +20,9 @@ pub(super) fn is_due(open: &Open) -> Result<bool, RecordError> {
         return Ok(false);
     }
     let due = || {
+        if root.keep == 0 {
+            return Ok(true);
+        }
         let history = load_history(open, root.history.id, &root.history.tag)?;
         if history.held > root.room {
             return Ok(true);
@@ -49,7 +52,8 @@ pub(super) fn trim_into(open: &Open, group: &mut Overlay) -> Result<(), RecordEr
         Err(error) => return Err(error),
     }
     let changes = txn.into_overlay();
-    if group.records_with(&changes) <= BATCH_RECORDS {
+    // A single entry may need more than the budget.
+    if group.records_with(&changes) <= BATCH_RECORDS_MAX {
         group.merge(changes)?;
     }
     Ok(())
@@ -103,6 +107,9 @@ fn trim(txn: &mut Txn<'_>, before: Option<u64>, mut budget: usize) -> Result<(),
         changed = true;
     }
     if changed {
+        if history.body.count() == 0 && txn.root()?.keep == 0 {
+            return txn.end_history(object);
+        }
         txn.set_history(object, history)?;
     }
     Ok(())

@@ -6,6 +6,7 @@ use inmost_format::record::{
 };
 
 use super::author::Author;
+use super::history::expired_before;
 use super::open::Open;
 use super::options::Quotas;
 use super::overlay::Overlay;
@@ -69,6 +70,11 @@ impl<'a> Txn<'a> {
         root.commit = root.commit.max(commit);
         self.put(RecordId::ROOT, root.into());
         Ok(())
+    }
+
+    /// Entries of the history before this time, in milliseconds since 1970, count as absent.
+    pub(crate) fn versions_from(&self) -> Result<u64, RecordError> {
+        Ok(expired_before(self.open, &self.root()?).unwrap_or_default())
     }
 
     /// The quotas of the session.

@@ -19,12 +19,15 @@ use inmost_format::record::{Flaw, Kind, ObjectId, RecordError, load_folder};
 /// # Errors
 /// [`FileError::Root`], [`FileError::NotFound`].
 pub(crate) fn delete(session: &Session, path: &MemoryPath) -> Result<(), FileError> {
-    session.write(|txn| {
-        let resolved = ResolvedPath::new(txn, &txn.root()?, path)?;
-        let entry = movable(&resolved.target)?;
-        folder::remove(txn, path, &resolved)?;
-        remove(txn, path, entry, Operation::Deleted)
-    })
+    session.write(|txn| delete_in(txn, path))
+}
+
+/// As [`delete`], as part of a transaction.
+pub(super) fn delete_in(txn: &mut Txn<'_>, path: &MemoryPath) -> Result<(), FileError> {
+    let resolved = ResolvedPath::new(txn, &txn.root()?, path)?;
+    let entry = movable(&resolved.target)?;
+    folder::remove(txn, path, &resolved)?;
+    remove(txn, path, entry, Operation::Deleted)
 }
 
 /// Moves a file, or a folder with everything below it.
@@ -37,7 +40,16 @@ pub(crate) fn rename(
     old: &MemoryPath,
     new: &MemoryPath,
 ) -> Result<(), FileError> {
-    session.write(|txn| {
+    session.write(|txn| rename_in(txn, old, new))
+}
+
+/// As [`rename`], as part of a transaction.
+pub(super) fn rename_in(
+    txn: &mut Txn<'_>,
+    old: &MemoryPath,
+    new: &MemoryPath,
+) -> Result<(), FileError> {
+    {
         let root = txn.root()?;
         let entry = movable(&ResolvedPath::new(txn, &root, old)?.target)?;
         let destination = ResolvedPath::new(txn, &root, new)?;
@@ -76,7 +88,7 @@ pub(crate) fn rename(
             })?;
         }
         Ok(())
-    })
+    }
 }
 
 /// Removes what was at a path. It becomes a version, or its records are discarded.
@@ -117,7 +129,7 @@ fn movable(target: &Target) -> Result<Entry, FileError> {
 
 /// Checks that every path below a moved folder stays within the limits. Reads the folders below only if the new path is
 /// longer or deeper.
-fn check_paths_below(
+pub(super) fn check_paths_below(
     txn: &Txn<'_>,
     entry: &Entry,
     old: &MemoryPath,

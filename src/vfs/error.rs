@@ -15,6 +15,10 @@ use inmost_format::secret;
 pub enum FileError {
     /// A file or folder already exists at the path or at the destination.
     AlreadyExists,
+    /// The file was changed since, by someone else.
+    Changed,
+    /// The version of this number is the current text of its file. Change or delete the file first.
+    CurrentVersion(u64),
     /// The text to search for is empty.
     EmptySearch,
     /// The file would be larger than this many bytes.
@@ -29,6 +33,8 @@ pub enum FileError {
     InvalidPath(String),
     /// The line does not exist. Contains the number of lines in the file.
     NoSuchLine(u64),
+    /// The history has no version of this number: it was never kept, its time is over, or it is of another store.
+    NoSuchVersion(u64),
     /// The text to search for does not occur in the file.
     NoMatch,
     /// No file or folder exists at the path, or none of the kind that the operation needs.
@@ -52,12 +58,20 @@ pub enum FileError {
     TooManyFiles(u64),
     /// The store would exceed its maximum of this many bytes of text.
     TooMuchText(u64),
+    /// The text of the version of this number is not kept: it was redacted, forgotten or dropped for lack of room, or the
+    /// change deleted the file.
+    VersionGone(u64),
 }
 
 impl fmt::Display for FileError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::AlreadyExists => f.write_str("A file or folder already exists at this path."),
+            Self::Changed => f.write_str("The file was changed by someone else meanwhile."),
+            Self::CurrentVersion(number) => write!(
+                f,
+                "Version {number} is the current text of its file. Change or delete the file first."
+            ),
             Self::EmptySearch => f.write_str("The text to search for is empty."),
             Self::FileTooLarge(bytes) => write!(f, "A file may have at most {bytes} bytes."),
             Self::InvalidPattern(reason) => write!(f, "The pattern is not valid: {reason}."),
@@ -69,6 +83,9 @@ impl fmt::Display for FileError {
             Self::InvalidPath(reason) => write!(f, "The path is not valid: {reason}."),
             Self::NoSuchLine(lines) => {
                 write!(f, "There is no such line: the number of lines is {lines}.")
+            }
+            Self::NoSuchVersion(number) => {
+                write!(f, "The history has no version {number}.")
             }
             Self::NoMatch => f.write_str("The text to search for does not occur."),
             Self::NotFound => f.write_str("There is no such file or folder."),
@@ -88,6 +105,9 @@ impl fmt::Display for FileError {
             Self::TooManyFiles(files) => write!(f, "The store may hold at most {files} files."),
             Self::TooMuchText(bytes) => {
                 write!(f, "The store may hold at most {bytes} bytes of text.")
+            }
+            Self::VersionGone(number) => {
+                write!(f, "The text of version {number} is not kept.")
             }
         }
     }
@@ -137,6 +157,11 @@ mod tests {
     fn every_error_has_a_message_of_one_sentence() {
         let table = every_variant!(FileError {
             E::AlreadyExists => [E::AlreadyExists, "A file or folder already exists at this path."];
+            E::Changed => [E::Changed, "The file was changed by someone else meanwhile."];
+            E::CurrentVersion(_) => [
+                E::CurrentVersion(65),
+                "Version 65 is the current text of its file. Change or delete the file first."
+            ];
             E::EmptySearch => [E::EmptySearch, "The text to search for is empty."];
             E::FileTooLarge(_) => [E::FileTooLarge(7), "A file may have at most 7 bytes."];
             E::InvalidPattern(_) => [
@@ -159,6 +184,7 @@ mod tests {
                 "The path is not valid: it contains a NUL character."
             ];
             E::NoSuchLine(_) => [E::NoSuchLine(3), "There is no such line: the number of lines is 3."];
+            E::NoSuchVersion(_) => [E::NoSuchVersion(7), "The history has no version 7."];
             E::NoMatch => [E::NoMatch, "The text to search for does not occur."];
             E::NotFound => [E::NotFound, "There is no such file or folder."];
             E::NotAFolder(_) => [
@@ -183,6 +209,7 @@ mod tests {
                 E::TooMuchText(8),
                 "The store may hold at most 8 bytes of text."
             ];
+            E::VersionGone(_) => [E::VersionGone(7), "The text of version 7 is not kept."];
         });
         for (error, sentence) in table {
             assert_eq!(error.to_string(), sentence);

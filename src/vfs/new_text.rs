@@ -3,7 +3,7 @@
 use inmost_format::record::history::Operation;
 use inmost_format::record::node::{Entry, FileInfo};
 use inmost_format::record::tree::Owner;
-use inmost_format::record::{NodeSink, RecordId, Tag};
+use inmost_format::record::{NodeSink, ObjectId, RecordId, Tag};
 
 use super::change::{self, check_quotas, info_of, length, set_entry, target};
 use super::error::FileError;
@@ -54,11 +54,7 @@ impl<'a> NewText<'a> {
     /// Those of [`place`](Self::place).
     pub(super) fn write(&self, txn: &mut Txn<'_>) -> Result<bool, FileError> {
         let Some((resolved, before)) = self.place(txn)? else { return Ok(false) };
-        let id = folder::fresh_id()?;
-        let mut file = change::empty();
-        let mut owner = Owner { sink: txn, object: id, next_index: &mut file.next_index };
-        rope::splice(&mut owner, &mut file.body, 0..0, self.text)?;
-        txn.put(RecordId::file(id, 0), file.into());
+        let id = write_records(txn, self.text)?;
         let info = self.info(before.as_ref());
         let operation = self.operation(before.is_some());
         set_entry(txn, (self.path, &resolved), (id, Tag::default()), info, before, operation)?;
@@ -99,4 +95,14 @@ impl<'a> NewText<'a> {
             _ => Operation::Created,
         }
     }
+}
+
+/// Writes the records of a new file, which no entry names yet. Returns the file.
+pub(super) fn write_records(txn: &mut Txn<'_>, text: &str) -> Result<ObjectId, FileError> {
+    let id = folder::fresh_id()?;
+    let mut file = change::empty();
+    let mut owner = Owner { sink: txn, object: id, next_index: &mut file.next_index };
+    rope::splice(&mut owner, &mut file.body, 0..0, text)?;
+    txn.put(RecordId::file(id, 0), file.into());
+    Ok(id)
 }

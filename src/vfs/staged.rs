@@ -69,7 +69,7 @@ pub(super) fn edit<T>(
 
 /// Writes the records of a file in steps, under an entry of the system folder. Returns the new object and the name of
 /// that entry.
-fn stage(
+pub(super) fn stage(
     exclusive: &mut Exclusive<'_>,
     text: &str,
     info: FileInfo,

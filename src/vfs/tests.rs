@@ -13,3 +13,4 @@ mod reap;
 mod salvage;
 mod series;
 mod tamper;
+mod versions;

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use inmost_storage::{Batch, EngineKind};
 use tempfile::TempDir;
 
+use super::super::rewrite::Versions;
 use super::*;
 use crate::session::Vault;
 use crate::session::tests::store::{options, passphrase};
@@ -46,7 +47,7 @@ fn a_verified_copy_holds_what_the_store_holds_and_is_not_changed_by_it() {
 /// Returns the reason why a copy is refused that `damage` has changed.
 fn refusal(damage: impl FnOnce(&mut WrittenCopy, &Path)) -> String {
     let (_folder, session, copy) = filled();
-    let mut written = session.write_copy(&copy, &mut |_| {}).unwrap();
+    let mut written = session.write_copy(&copy, Versions::Drop, &mut |_| {}).unwrap();
     damage(&mut written, &copy);
     let Err(error) = verified(written, &copy, &mut |_| {}) else { panic!("the copy was verified") };
     let StoreError::CopyNotVerified { copy: named, why } = &error else { panic!("{error}") };

@@ -46,7 +46,12 @@ impl RecoveryReport {
         list_bounded(&mut self.found, &mut self.unlisted, problem);
     }
 
-    pub(super) fn add_lost(&mut self, names: &[Name], what: &'static str, how: &'static str) {
+    pub(in crate::maintenance) fn add_lost(
+        &mut self,
+        names: &[Name],
+        what: &'static str,
+        how: &'static str,
+    ) {
         let problem = || StoreProblem::new(names, what, how);
         list_bounded(&mut self.lost, &mut self.unlisted, problem);
     }

@@ -177,6 +177,31 @@ pub struct VersionRange {
     pub first: u64,
 }
 
+impl Version {
+    /// The entry of a change that holds nothing and says nothing but its number and time.
+    pub fn nothing(number: u64, time: u64) -> Self {
+        Self {
+            number,
+            time,
+            operation: Operation::Forgotten,
+            channel: Channel::Files,
+            actor: Name::new(""),
+            file: 0,
+            previous: 0,
+            path: Name::new(""),
+            old_path: Name::new(""),
+            bytes: 0,
+            lines: 0,
+            before: Before::Nothing,
+            retired: Vec::new(),
+            held: 0,
+            forgotten: Vec::new(),
+            redacted: 0,
+            extension: Extension::default(),
+        }
+    }
+}
+
 impl Retired {
     /// The name of the record.
     pub fn id(self, object: ObjectId) -> RecordId {

@@ -1,0 +1,316 @@
+//! The history of a store, for hosts: what changed, the text then, going back and forgetting.
+
+use std::collections::{HashMap, HashSet};
+
+use crate::session::StoreError;
+use crate::vfs::{
+    FileError, FileText, HistorySettings, HistoryStatus, UndoStep, VersionInfo, VersionKind,
+    VersionPage, VersionQuery,
+};
+
+/// The history of an unlocked store: a [`Session`](crate::Session) of this process, or a connection to a key agent.
+///
+/// Applications call [`History`], which works on either.
+pub trait HistoryStore: Send + Sync {
+    /// Returns up to `most` versions before this number, the newest first.
+    ///
+    /// # Errors
+    /// [`FileError::InvalidPath`], [`FileError::Store`].
+    fn versions(
+        &self,
+        query: &VersionQuery,
+        before: Option<u64>,
+        most: usize,
+    ) -> Result<VersionPage, FileError>;
+
+    /// Returns the text of a version. See [`History::text`].
+    ///
+    /// # Errors
+    /// [`FileError::NoSuchVersion`], [`FileError::VersionGone`], [`FileError::IsAFolder`], [`FileError::Store`].
+    fn version_text(&self, number: u64) -> Result<FileText, FileError>;
+
+    /// Brings a version back. See [`History::restore`].
+    ///
+    /// # Errors
+    /// Those of [`History::restore`].
+    fn restore(&self, number: u64, to: Option<&str>) -> Result<u64, FileError>;
+
+    /// Makes a step of an undo. See [`History::undo`].
+    ///
+    /// # Errors
+    /// [`FileError::Changed`] if there is a newer change, and those of [`History::restore`].
+    fn revert(&self, step: &UndoStep) -> Result<u64, FileError>;
+
+    /// Redacts versions. See [`History::redact`].
+    ///
+    /// # Errors
+    /// Those of [`History::redact`].
+    fn redact(&self, first: u64, last: u64) -> Result<u64, FileError>;
+
+    /// Forgets versions. See [`History::forget`].
+    ///
+    /// # Errors
+    /// Those of [`History::forget`].
+    fn forget(&self, path: &str, progress: &mut dyn FnMut(u64)) -> Result<u64, FileError>;
+
+    /// Returns the settings of the history, and what it holds.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the store is locked or fails.
+    fn history_status(&self) -> Result<HistoryStatus, StoreError>;
+
+    /// Sets how long versions are kept. See [`History::set`].
+    ///
+    /// # Errors
+    /// [`StoreError`] if the store is locked or fails.
+    fn set_history(&self, settings: HistorySettings) -> Result<(), StoreError>;
+}
+
+/// The history of an unlocked store. While it is on, every change of a file leaves a version behind, encrypted like
+/// everything else.
+///
+/// ```
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// use std::time::Duration;
+/// use inmost::{HistorySettings, VersionQuery};
+///
+/// let session = inmost::Session::in_memory()?;
+/// let history = session.history();
+/// history.set(HistorySettings::keep(Duration::from_secs(30 * 24 * 60 * 60)))?;
+///
+/// let agent = session.acting_as("night-agent");
+/// agent.files().write("/memories/plan.md", "Dig.\n")?;
+/// agent.files().write("/memories/plan.md", "Fill.\n")?;
+/// let versions = history.page(&VersionQuery::all().actor("night-agent"), None, 10)?.items;
+/// let first = versions[0].previous.ok_or("no earlier version")?;
+/// assert_eq!(history.text(first)?.as_str(), "Dig.\n");
+/// history.restore(first, None)?;
+/// assert_eq!(session.files().read("/memories/plan.md")?.as_str(), "Dig.\n");
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Copy)]
+pub struct History<'s> {
+    store: &'s dyn HistoryStore,
+}
+
+/// What an undo would do.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct UndoPlan {
+    /// The steps, the newest change first.
+    pub steps: Vec<UndoStep>,
+    /// Files that someone else changed afterwards, by their newest change. An undo leaves them.
+    pub left: Vec<VersionInfo>,
+}
+
+/// What became of a step of an undo.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Undone {
+    /// It was made, as the version of this number.
+    Done(u64),
+    /// It changed nothing, for this reason.
+    Left(FileError),
+}
+
+impl<'s> History<'s> {
+    /// The history of a store. For a session, [`Session::history`](crate::Session::history) is shorter.
+    #[must_use]
+    pub fn new(store: &'s dyn HistoryStore) -> Self {
+        Self { store }
+    }
+
+    /// Returns the settings, and what the history holds.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the store is locked or fails.
+    pub fn status(&self) -> Result<HistoryStatus, StoreError> {
+        self.store.history_status()
+    }
+
+    /// Sets how long versions are kept, and how many bytes. With [`HistorySettings::off`] those that are kept now are
+    /// dropped.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the store is locked or fails.
+    pub fn set(&self, settings: HistorySettings) -> Result<(), StoreError> {
+        self.store.set_history(settings)
+    }
+
+    /// Returns up to `most` versions before the number `before`, the newest first.
+    ///
+    /// # Errors
+    /// [`FileError::InvalidPath`], [`FileError::Store`].
+    pub fn page(
+        &self,
+        query: &VersionQuery,
+        before: Option<u64>,
+        most: usize,
+    ) -> Result<VersionPage, FileError> {
+        self.store.versions(query, before, most)
+    }
+
+    /// Returns the text of a file as this change made it.
+    ///
+    /// # Errors
+    /// [`FileError::NoSuchVersion`] if the history has no such change; [`FileError::VersionGone`] if its text was
+    /// redacted, forgotten or dropped for lack of room, or if the change deleted the file; [`FileError::IsAFolder`] for a
+    /// change of a folder; [`FileError::Store`].
+    pub fn text(&self, number: u64) -> Result<FileText, FileError> {
+        self.store.version_text(number)
+    }
+
+    /// Brings a version back, to the path that it had then or to another. A file there that is the same one is replaced. For
+    /// a deletion, brings back what it took. Returns the number of the new version.
+    ///
+    /// # Errors
+    /// Those of [`text`](History::text); [`FileError::AlreadyExists`] if another file or a folder is there;
+    /// [`FileError::NotAFolder`]; [`FileError::InvalidPath`]; a quota.
+    pub fn restore(&self, number: u64, to: Option<&str>) -> Result<u64, FileError> {
+        self.store.restore(number, to)
+    }
+
+    /// Plans to undo the changes that a query lists: each file goes back to its version before them. Files that were
+    /// changed again since, by a change that the query does not list, are left. Changes nothing.
+    ///
+    /// # Errors
+    /// [`FileError::InvalidPath`], [`FileError::Store`].
+    pub fn plan_undo(&self, query: &VersionQuery) -> Result<UndoPlan, FileError> {
+        let taken: HashMap<u64, VersionInfo> =
+            self.all(query)?.into_iter().map(|version| (version.number, version)).collect();
+        let mut plan = UndoPlan::default();
+        let mut seen = HashSet::new();
+        let Some(oldest) = taken.keys().min().copied() else { return Ok(plan) };
+        // The chains of the files, the newest change first.
+        let mut chains: HashMap<u64, Vec<VersionInfo>> = HashMap::new();
+        let mut order = Vec::new();
+        let mut before = None;
+        loop {
+            let page = self.page(&VersionQuery::all(), before, PAGE)?;
+            for version in page.items {
+                match version.file {
+                    Some(file) => {
+                        if seen.insert(file) {
+                            order.push((version.number, Some(file)));
+                        }
+                        chains.entry(file).or_default().push(version);
+                    }
+                    None if taken.contains_key(&version.number) => {
+                        order.push((version.number, None));
+                    }
+                    None => {}
+                }
+            }
+            // One change before the oldest of each file is needed, for its path; the page that holds it may be older.
+            match page.next {
+                Some(next) => before = Some(next),
+                None => break,
+            }
+            if before.is_some_and(|before| before <= oldest) {
+                break;
+            }
+        }
+        for (number, file) in order {
+            let Some(file) = file else {
+                if let Some(version) = taken.get(&number) {
+                    if is_undoable(version) {
+                        let path = version.old_path.clone().or_else(|| version.path.clone());
+                        plan.steps.push(UndoStep::new(version.clone(), None, path));
+                    }
+                }
+                continue;
+            };
+            let chain = chains.remove(&file).unwrap_or_default();
+            let Some(newest) = chain.first() else { continue };
+            let run = chain.iter().take_while(|version| taken.contains_key(&version.number));
+            let Some(first) = run.last() else {
+                if chain.iter().any(|version| taken.contains_key(&version.number)) {
+                    plan.left.push(newest.clone());
+                }
+                continue;
+            };
+            let to = first.previous;
+            let path = match to {
+                None => newest.path.clone(),
+                Some(_) => first.old_path.clone().or_else(|| first.path.clone()),
+            };
+            plan.steps.push(UndoStep::new(newest.clone(), to, path));
+        }
+        Ok(plan)
+    }
+
+    /// Makes the steps of a plan, the newest change first. Each is one atomic change, which the history keeps like any
+    /// other. A step whose file has changed since the plan changes nothing. `progress` gets the number of steps done.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the store is locked or fails. The steps before it are then made.
+    pub fn undo(
+        &self,
+        plan: &UndoPlan,
+        mut progress: impl FnMut(u64),
+    ) -> Result<Vec<Undone>, StoreError> {
+        let mut results = Vec::with_capacity(plan.steps.len());
+        for (done, step) in (1..).zip(&plan.steps) {
+            results.push(match self.store.revert(step) {
+                Ok(number) => Undone::Done(number),
+                Err(FileError::Store(error)) => return Err(error),
+                Err(error) => Undone::Left(error),
+            });
+            progress(done);
+        }
+        Ok(results)
+    }
+
+    /// Redacts the versions of a range, both ends included: path and sizes go, and the text unless a neighbouring version
+    /// that is not redacted has the same. That there was a change, when and by whom stays. Returns the number of
+    /// versions redacted.
+    ///
+    /// # Errors
+    /// [`FileError::CurrentVersion`] if the text of one of them is the current text of a file, and then nothing was
+    /// redacted; [`FileError::NoSuchVersion`] if there is none in the range; [`FileError::Store`].
+    ///
+    /// # Security
+    /// The ciphertext stays in the store's files until the next [`Session::compact`](crate::Session::compact) or
+    /// [`Session::purge`](crate::Session::purge). Copies and backups keep it.
+    pub fn redact(&self, first: u64, last: u64) -> Result<u64, FileError> {
+        self.store.redact(first, last)
+    }
+
+    /// Forgets every version of what is or was at or below a path, inside deleted folders too, and the whole history of
+    /// each file there under its other paths. Current files stay as they are. Returns the number of entries removed. A crash
+    /// leaves a part of them; then forget the path again.
+    ///
+    /// For `/memories` it forgets the whole history.
+    ///
+    /// # Errors
+    /// [`FileError::InvalidPath`], [`FileError::Store`].
+    ///
+    /// # Security
+    /// As for [`redact`](History::redact).
+    pub fn forget(&self, path: &str, mut progress: impl FnMut(u64)) -> Result<u64, FileError> {
+        self.store.forget(path, &mut progress)
+    }
+
+    /// Every version that a query lists.
+    fn all(&self, query: &VersionQuery) -> Result<Vec<VersionInfo>, FileError> {
+        let mut versions = Vec::new();
+        let mut before = None;
+        loop {
+            let page = self.page(query, before, PAGE)?;
+            versions.extend(page.items);
+            match page.next {
+                Some(next) => before = Some(next),
+                None => return Ok(versions),
+            }
+        }
+    }
+}
+
+/// Whether a change of a folder can be undone.
+fn is_undoable(version: &VersionInfo) -> bool {
+    matches!(version.kind, VersionKind::Renamed | VersionKind::Deleted | VersionKind::Restored)
+}
+
+/// Versions read in one page.
+const PAGE: usize = 1_000;

@@ -1,0 +1,250 @@
+//! Tests of the history against a naive one that copies every text.
+
+use std::collections::{BTreeMap, HashMap};
+use std::time::Duration;
+
+use super::model::{Model, dump, text};
+use crate::session::Session;
+use crate::vfs::error::FileError;
+use crate::vfs::{HistorySettings, VersionInfo, VersionKind, VersionQuery};
+use inmost_format::record::plain::Random;
+
+const MONTH: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+const PATHS: [&str; 6] = [
+    "/memories/a.md",
+    "/memories/b/c.md",
+    "/memories/b/d/e.md",
+    "/memories/b/d/f.md",
+    "/memories/g/h.md",
+    "/memories/long.md",
+];
+const FOLDERS: [&str; 3] = ["/memories/b", "/memories/b/d", "/memories/moved/b"];
+
+fn keeping() -> Session {
+    let session = Session::in_memory().unwrap();
+    session.history().set(HistorySettings::keep(MONTH)).unwrap();
+    session
+}
+
+fn log(session: &Session) -> Vec<VersionInfo> {
+    let mut versions = Vec::new();
+    let mut before = None;
+    loop {
+        // A small page, so that the pages are tested too.
+        let page = session.history().page(&VersionQuery::all(), before, 7).unwrap();
+        versions.extend(page.items);
+        let Some(next) = page.next else { return versions };
+        before = Some(next);
+    }
+}
+
+fn newest(session: &Session) -> VersionInfo {
+    session.history().page(&VersionQuery::all(), None, 1).unwrap().items.remove(0)
+}
+
+/// Neither damaged nor lost records, and every folder with the totals of its content.
+fn assert_whole(session: &Session, context: &str) {
+    session
+        .exclusive(|exclusive| {
+            while exclusive.session().read(|open| {
+                let system = open.root().system;
+                let folder = inmost_format::record::load_folder(open, system.id, &system.tag)?;
+                Ok::<_, crate::session::StoreError>(folder.body.count() > 0)
+            })? {
+                exclusive.reap()?;
+            }
+            Ok::<_, crate::session::StoreError>(())
+        })
+        .unwrap();
+    let report = session.check().unwrap();
+    assert!(report.is_clean() && report.orphans == 0, "{context}: {report:?}");
+}
+
+/// The texts of all versions, by number.
+type Naive = HashMap<u64, String>;
+
+/// Makes a random change. Returns whether it was made.
+fn change(session: &Session, random: &mut Random, step: usize) -> bool {
+    let files = session.files();
+    let path = PATHS[random.below(PATHS.len())];
+    let done = match random.below(12) {
+        0 | 1 => files.write(path, &text("w", random.below(9_000))),
+        2..6 => crate::vfs::edit::insert(session, &parse(path), 0, &format!("line {step}")),
+        6 => crate::vfs::edit::insert(session, &parse(path), 0, &text("i", random.below(30_000))),
+        7 => files.append(path, &format!("end {step}\n")),
+        8 => files.remove(path),
+        9 => files.remove(FOLDERS[random.below(FOLDERS.len())]),
+        10 => files.rename(path, PATHS[random.below(PATHS.len())]),
+        _ => {
+            let (old, new) = (random.below(FOLDERS.len()), random.below(FOLDERS.len()));
+            files.rename(FOLDERS[old], FOLDERS[new])
+        }
+    };
+    match done {
+        Ok(()) => true,
+        Err(FileError::Store(error)) => panic!("{error}"),
+        Err(_) => false,
+    }
+}
+
+fn parse(path: &str) -> crate::vfs::path::MemoryPath {
+    crate::vfs::path::MemoryPath::parse(path).unwrap()
+}
+
+/// Adds the version that the last change made.
+fn remember(session: &Session, naive: &mut Naive) {
+    let version = newest(session);
+    if version.file.is_some() && version.kind != VersionKind::Deleted {
+        let path = version.path.as_ref().unwrap().as_str();
+        naive.insert(version.number, session.files().read(path).unwrap().into_string());
+    }
+}
+
+fn assert_versions(session: &Session, naive: &Naive, context: &str) {
+    for (number, text) in naive {
+        let found = session.history().text(*number);
+        let found = found.unwrap_or_else(|error| panic!("{context}: {number}: {error}"));
+        assert_eq!(found.as_str(), text, "{context}: {number}");
+    }
+}
+
+#[test]
+fn every_version_has_the_text_that_it_had() {
+    for seed in 0..4 {
+        let session = keeping();
+        let mut random = Random(seed);
+        let mut naive = Naive::new();
+        let mut changes = 0;
+        for step in 0..160 {
+            let context = format!("seed {seed}, step {step}");
+            if change(&session, &mut random, step) {
+                changes += 1;
+                remember(&session, &mut naive);
+            }
+            if step % 20 == 19 {
+                assert_versions(&session, &naive, &context);
+                assert_whole(&session, &context);
+            }
+            if step == 99 {
+                session.compact().unwrap();
+                assert_versions(&session, &naive, &context);
+            }
+        }
+        assert_eq!(log(&session).len(), changes, "a change that was refused leaves no version");
+        session.purge().unwrap();
+        assert!(log(&session).is_empty());
+        assert_whole(&session, "after a purge");
+    }
+}
+
+#[test]
+fn an_undo_of_everything_by_an_actor_brings_back_what_was_there() {
+    for seed in 0..6 {
+        let session = keeping();
+        let mut random = Random(seed + 100);
+        let user = session.acting_as("user");
+        for step in 0..30 {
+            change(&user, &mut random, step);
+        }
+        let before: Model = dump(&session).unwrap();
+        let agent = session.acting_as("agent");
+        for step in 0..60 {
+            change(&agent, &mut random, step);
+        }
+        let history = session.history();
+        let plan = history.plan_undo(&VersionQuery::all().actor("agent")).unwrap();
+        assert!(plan.left.is_empty());
+        let undone = history.undo(&plan, |_| {}).unwrap();
+        assert!(
+            undone.iter().all(|undone| matches!(undone, crate::Undone::Done(_))),
+            "seed {seed}: {undone:?}, {plan:?}"
+        );
+        assert_eq!(dump(&session).unwrap(), before, "seed {seed}");
+        assert_whole(&session, &format!("seed {seed}"));
+    }
+}
+
+#[test]
+fn what_was_forgotten_has_no_entry_and_no_text_and_the_files_stay() {
+    for seed in 0..6 {
+        let session = keeping();
+        let mut random = Random(seed + 200);
+        for step in 0..80 {
+            change(&session, &mut random, step);
+        }
+        let before: Model = dump(&session).unwrap();
+        let path = ["/memories/b", "/memories/a.md", "/memories", "/memories/b/d/e.md"];
+        let path = path[random.below(path.len())];
+        session.history().forget(path, |_| {}).unwrap();
+        assert_eq!(dump(&session).unwrap(), before, "seed {seed}");
+        for version in log(&session) {
+            let at = |path: &crate::FileText| path.as_str().to_owned();
+            let paths = version.path.iter().chain(&version.old_path).map(at);
+            for other in paths {
+                let rest = other.strip_prefix(path);
+                let is_below = rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+                assert!(!is_below, "seed {seed}: {other} after {path}");
+            }
+        }
+        assert_whole(&session, &format!("seed {seed}, {path}"));
+    }
+}
+
+#[test]
+fn redacted_versions_are_gone_and_the_others_stay() {
+    for seed in 0..6 {
+        let session = keeping();
+        let mut random = Random(seed + 300);
+        let mut naive = Naive::new();
+        for step in 0..80 {
+            if change(&session, &mut random, step) {
+                remember(&session, &mut naive);
+            }
+        }
+        let files = dump(&session).unwrap();
+        let numbers: Vec<u64> = log(&session).iter().map(|version| version.number).collect();
+        let mut redacted = BTreeMap::new();
+        for _ in 0..20 {
+            let number = numbers[random.below(numbers.len())];
+            match session.history().redact(number, number) {
+                Ok(1) => drop(redacted.insert(number, naive.remove(&number))),
+                Err(FileError::CurrentVersion(_) | FileError::NoSuchVersion(_)) => {}
+                other => panic!("seed {seed}: {number}: {other:?}"),
+            }
+            assert_versions(&session, &naive, &format!("seed {seed}, after {number}"));
+            assert_whole(&session, &format!("seed {seed}, after {number}"));
+        }
+        assert_eq!(dump(&session).unwrap(), files);
+        for version in log(&session) {
+            let is_redacted = redacted.contains_key(&version.number);
+            assert_eq!(version.redacted.is_some(), is_redacted);
+            assert_eq!(version.path.is_none(), is_redacted, "{version:?}");
+        }
+    }
+}
+
+#[test]
+fn history_that_is_switched_off_is_gone_and_edits_go_on_in_place() {
+    let session = keeping();
+    let mut random = Random(7);
+    for step in 0..60 {
+        change(&session, &mut random, step);
+    }
+    session.history().set(HistorySettings::off()).unwrap();
+    let status = session.history().status().unwrap();
+    assert_eq!((status.entries, status.bytes, status.settings.time()), (0, 0, None));
+    for step in 60..120 {
+        change(&session, &mut random, step);
+    }
+    assert!(log(&session).is_empty());
+    assert_whole(&session, "off");
+    session.history().set(HistorySettings::keep(MONTH)).unwrap();
+    let mut naive = Naive::new();
+    for step in 120..180 {
+        if change(&session, &mut random, step) {
+            remember(&session, &mut naive);
+        }
+    }
+    assert_versions(&session, &naive, "on again");
+    assert_whole(&session, "on again");
+}

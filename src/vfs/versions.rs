@@ -1,0 +1,24 @@
+//! Versions of files: what changed, the text then, and going back.
+//!
+//! The history has one entry for each change. Version n is the state that change n made, and the file's next change holds
+//! its text. So a version is found by following the history forward from its entry, through renames of the file and of the
+//! folders above it.
+
+mod forget;
+mod inside;
+mod list;
+mod locate;
+mod past;
+mod redact;
+mod restore;
+mod types;
+
+pub(crate) use forget::forget;
+pub(crate) use list::{list, status};
+pub(crate) use locate::text;
+pub(crate) use redact::redact;
+pub(crate) use restore::{restore, revert};
+pub use types::{
+    HistorySettings, HistoryStatus, UndoStep, VersionChannel, VersionInfo, VersionKind,
+    VersionPage, VersionQuery,
+};

@@ -1,0 +1,216 @@
+//! Forgets versions: nothing of them stays that can be read.
+
+use std::collections::{BTreeSet, HashMap};
+
+use inmost_format::record::history::{Before, Operation, Version};
+use inmost_format::record::node::{File, FileInfo, What};
+use inmost_format::record::{NodeSink, ObjectId, RecordId, load_file};
+use inmost_format::secret::Wiped;
+
+use super::inside;
+use super::past::{Past, below, moved};
+use crate::session::history::release;
+use crate::session::{Session, Txn};
+use crate::vfs::error::FileError;
+use crate::vfs::folder::{self, ResolvedPath, Target};
+use crate::vfs::path::MemoryPath;
+
+/// Forgets what is or was at or below a path. Returns the number of entries removed.
+///
+/// # Errors
+/// Those of [`History::forget`](crate::History::forget).
+pub(crate) fn forget(
+    session: &Session,
+    path: &MemoryPath,
+    progress: &mut dyn FnMut(u64),
+) -> Result<u64, FileError> {
+    session.exclusive(|exclusive| {
+        let found = exclusive.commit(|txn| Found::search(txn, path))?;
+        // First the files that stay. After a crash they would not be found again without their entries.
+        for path in found.live.values() {
+            exclusive.commit(|txn| renew(txn, path))?;
+        }
+        for (holder, below) in &found.inside {
+            exclusive.commit(|txn| inside::remove(txn, *holder, below))?;
+            exclusive.reap()?;
+        }
+        let mut removed = 0_u64;
+        for numbers in steps(&found.entries) {
+            exclusive.commit(|txn| remove(txn, &numbers))?;
+            exclusive.reap()?;
+            removed = removed.saturating_add(u64::try_from(numbers.len()).unwrap_or(u64::MAX));
+            progress(removed);
+        }
+        Ok(removed)
+    })
+}
+
+/// What is to be forgotten.
+struct Found {
+    /// The numbers of the entries, and how many records each has retired.
+    entries: Vec<(u64, usize)>,
+    /// The paths of the files that stay in the tree, by their numbers.
+    live: HashMap<u64, MemoryPath>,
+    /// Deleted folders that hold something at the path: the entry, and the rest of the path.
+    inside: Vec<(u64, Wiped<String>)>,
+}
+
+/// Follows all files through the history, in order of the changes.
+struct Search<'p> {
+    path: &'p str,
+    /// The path of each file, as far as the history has been read.
+    paths: HashMap<u64, Wiped<String>>,
+    /// Files that are or were at or below the path.
+    files: BTreeSet<u64>,
+    /// Entries of folders at or below the path.
+    folders: BTreeSet<u64>,
+    inside: Vec<(u64, Wiped<String>)>,
+}
+
+impl Found {
+    fn search(txn: &Txn<'_>, path: &MemoryPath) -> Result<Self, FileError> {
+        let nothing = Self { entries: Vec::new(), live: HashMap::new(), inside: Vec::new() };
+        let root = txn.root()?;
+        // Entries whose time is over but that were not removed yet are forgotten too.
+        let Some(past) = Past::open(txn, &root, 0)? else { return Ok(nothing) };
+        let mut search = Search {
+            path: path.as_str(),
+            paths: HashMap::new(),
+            files: BTreeSet::new(),
+            folders: BTreeSet::new(),
+            inside: Vec::new(),
+        };
+        past.visit(0, &mut |version| {
+            search.step(version);
+            Ok(true)
+        })?;
+        let Search { paths, files, folders, inside, .. } = search;
+        let is_all = path.is_root();
+        let mut entries = Vec::new();
+        past.visit(0, &mut |version| {
+            let is_wanted = match version.operation {
+                // What a repair must leave out stays, unless a rewrite removes the records too.
+                Operation::Forgotten => false,
+                _ => is_all || files.contains(&version.file) || folders.contains(&version.number),
+            };
+            if is_wanted {
+                entries.push((version.number, version.retired.len()));
+            }
+            Ok(true)
+        })?;
+        let mut live = HashMap::new();
+        for file in &files {
+            let Some(path) = paths.get(file).and_then(|path| MemoryPath::parse(path).ok()) else {
+                continue;
+            };
+            if let Target::Entry(entry) = ResolvedPath::new(txn, &root, &path)?.target
+                && let What::File(info) = entry.what
+                && info.number == *file
+            {
+                live.insert(*file, path);
+            }
+        }
+        Ok(Self { entries, live, inside })
+    }
+}
+
+impl Search<'_> {
+    fn step(&mut self, version: &Version) {
+        let (new, old) = (version.path.as_str(), version.old_path.as_str());
+        let is_below = |path: &str| below(path, self.path).is_some();
+        if version.file != 0 {
+            if is_below(new) || is_below(old) {
+                self.files.insert(version.file);
+            }
+            if !new.is_empty() {
+                self.paths.insert(version.file, Wiped::new(new.to_owned()));
+            }
+            return;
+        }
+        if is_below(new) || is_below(old) {
+            self.folders.insert(version.number);
+        }
+        match version.operation {
+            Operation::Deleted => {
+                // The path lies in the folder, which stays for what else is in it.
+                if let Some(rest) = below(self.path, new).filter(|rest| !rest.is_empty())
+                    && !new.is_empty()
+                    && matches!(version.before, Before::Object(_))
+                {
+                    self.inside.push((version.number, Wiped::new(rest.to_owned())));
+                }
+            }
+            _ if old.is_empty() => {}
+            _ => {
+                for (file, path) in &mut self.paths {
+                    if let Some(there) = moved(path, old, new) {
+                        if is_below(&there) {
+                            self.files.insert(*file);
+                        }
+                        *path = Wiped::new(there);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Writes the head of a current file under another index, so that no repair shows an earlier head.
+fn renew(txn: &mut Txn<'_>, path: &MemoryPath) -> Result<(), FileError> {
+    let resolved = ResolvedPath::new(txn, &txn.root()?, path)?;
+    let Target::Entry(entry) = &resolved.target else { return Ok(()) };
+    let (entry, What::File(info)) = (entry.clone(), entry.what) else { return Ok(()) };
+    let mut head = File::clone(&*load_file(txn, entry.head(), &entry.tag)?);
+    head.next_index = head.next_index.saturating_add(1);
+    let index = head.next_index;
+    txn.remove(entry.head());
+    txn.put(RecordId::file(entry.id, index), head.into());
+    let what = What::File(FileInfo { head: index, lowest: index, ..info });
+    Ok(folder::put(txn, path, &resolved, (entry.id, entry.tag), what)?)
+}
+
+/// Removes entries, and everything that they hold. Notes the objects, so that no repair brings them back.
+fn remove(txn: &mut Txn<'_>, numbers: &[u64]) -> Result<(), FileError> {
+    let Some((object, mut history)) = txn.history()? else { return Ok(()) };
+    let mut dropped = Vec::new();
+    for number in numbers {
+        history.edit(txn, object, *number, |entry| {
+            let held = std::mem::replace(&mut entry.before, Before::Nothing);
+            dropped.push((held, std::mem::take(&mut entry.retired), entry.forgotten.clone()));
+            false
+        })?;
+    }
+    txn.set_history(object, history)?;
+    let mut forgotten: Vec<ObjectId> = Vec::new();
+    for (held, retired, noted) in dropped {
+        if let Before::Object(entry) = &held {
+            forgotten.push(entry.id);
+        }
+        forgotten.extend(noted);
+        release(txn, held, &retired)?;
+    }
+    if !forgotten.is_empty() {
+        txn.note_forgotten(forgotten)?;
+    }
+    Ok(())
+}
+
+/// Divides the entries into steps that change a bounded number of records.
+fn steps(entries: &[(u64, usize)]) -> Vec<Vec<u64>> {
+    let mut steps: Vec<(Vec<u64>, usize)> = Vec::new();
+    for (number, retired) in entries {
+        // A node of the history, the head, and a part of the system folder.
+        let cost = retired.saturating_add(3);
+        match steps.last_mut() {
+            Some((numbers, used)) if used.saturating_add(cost) <= RECORDS_A_STEP => {
+                numbers.push(*number);
+                *used += cost;
+            }
+            _ => steps.push((vec![*number], cost)),
+        }
+    }
+    steps.into_iter().map(|(numbers, _)| numbers).collect()
+}
+
+/// Records that one step changes, unless a single entry has more.
+const RECORDS_A_STEP: usize = 20;

@@ -1,0 +1,80 @@
+//! Lists the history, and tells what it holds.
+
+use super::past::{Past, below};
+use super::types::{HistorySettings, HistoryStatus, VersionInfo, VersionPage, VersionQuery};
+use crate::session::history::{Version, expired_before};
+use crate::session::{Open, StoreError};
+use crate::vfs::error::FileError;
+use crate::vfs::path::MemoryPath;
+use inmost_format::record::{Flaw, Kind};
+
+/// Up to `most` versions before a number, the newest first.
+///
+/// # Errors
+/// [`FileError::InvalidPath`].
+pub(crate) fn list(
+    open: &Open,
+    query: &VersionQuery,
+    before: Option<u64>,
+    most: usize,
+) -> Result<VersionPage, FileError> {
+    let path = query.path.as_ref().map(|path| MemoryPath::parse(path.as_str())).transpose()?;
+    let mut page = VersionPage { items: Vec::new(), next: None };
+    let from = expired_before(open, open.root()).unwrap_or_default();
+    let Some(past) = Past::open(open, open.root(), from)? else { return Ok(page) };
+    let mut looked = 0_usize;
+    past.visit_back(before.unwrap_or(u64::MAX), &mut |version| {
+        looked += 1;
+        let is_listed = query.takes(version)
+            && path.as_ref().is_none_or(|path| concerns(version, path.as_str(), query.confined));
+        if is_listed {
+            page.items.push(VersionInfo::of(version));
+        }
+        let goes_on = page.items.len() < most && looked < LOOKED;
+        if !goes_on {
+            page.next = Some(version.number);
+        }
+        Ok(goes_on)
+    })?;
+    Ok(page)
+}
+
+/// Whether a change concerns a path: it is of the path, of one below it, or of a folder above it. A confined reader sees
+/// only changes all of whose paths lie below.
+fn concerns(version: &Version, path: &str, confined: bool) -> bool {
+    let (new, old) = (version.path.as_str(), version.old_path.as_str());
+    let is_below = |other: &str| below(other, path).is_some();
+    if confined {
+        return is_below(new) && (old.is_empty() || is_below(old));
+    }
+    let is_above = |other: &str| !other.is_empty() && below(path, other).is_some();
+    is_below(new) || is_below(old) || version.file == 0 && (is_above(new) || is_above(old))
+}
+
+/// The settings, and what the history holds.
+pub(crate) fn status(open: &Open) -> Result<HistoryStatus, StoreError> {
+    let root = open.root();
+    let mut status = HistoryStatus {
+        settings: HistorySettings::of(root.keep, root.room),
+        entries: 0,
+        bytes: 0,
+        is_damaged: false,
+        lost_before: None,
+    };
+    match Past::open(open, root, 0) {
+        Ok(None) => {}
+        Ok(Some(past)) => {
+            let history = past.history();
+            status.entries = history.body.count();
+            status.bytes = history.held;
+            status.lost_before = (history.lost_before > 0).then_some(history.lost_before);
+        }
+        Err(FileError::Store(StoreError::Tampered { .. })) => status.is_damaged = true,
+        Err(FileError::Store(error)) => return Err(error),
+        Err(_) => return Err(StoreError::tampered(Kind::History, Flaw::Malformed)),
+    }
+    Ok(status)
+}
+
+/// Entries looked at for one page: a bound on how long a call holds the store.
+const LOOKED: usize = 10_000;

@@ -1,0 +1,236 @@
+//! Finds the text of a version: in the history, inside a deleted folder, or in the tree.
+
+use inmost_format::record::history::{Before, OldHead, Operation, Version};
+use inmost_format::record::node::{Child, Entry, FileInfo, Root, What};
+use inmost_format::record::{NodeSource, load_file, read_text};
+use inmost_format::secret::Wiped;
+
+use super::past::{Past, below, moved};
+use crate::session::Open;
+use crate::session::history::expired_before;
+use crate::vfs::error::FileError;
+use crate::vfs::file::FileView;
+use crate::vfs::file_text::FileText;
+use crate::vfs::folder::{ResolvedPath, Target};
+use crate::vfs::path::MemoryPath;
+
+/// Where the text of a version is.
+pub(super) enum Place {
+    /// It is the current text of the file at this path.
+    Current(Wiped<String>),
+    /// An entry holds the head.
+    Head(OldHead),
+    /// An entry holds the whole file.
+    Object(Entry),
+    /// An entry holds a deleted folder; the path leads on from it.
+    Inside(Entry, Wiped<String>),
+}
+
+/// A version that was found.
+pub(super) struct Located {
+    pub(super) place: Place,
+    /// The entry that holds the text.
+    pub(super) holder: Option<u64>,
+    /// The later versions up to the holder that have the same text, because they only moved the file.
+    pub(super) same_text: Vec<u64>,
+}
+
+/// The text of a version.
+///
+/// # Errors
+/// Those of [`History::text`](crate::History::text).
+pub(crate) fn text(open: &Open, number: u64) -> Result<FileText, FileError> {
+    let from = expired_before(open, open.root()).unwrap_or_default();
+    let past = Past::open(open, open.root(), from)?.ok_or(FileError::NoSuchVersion(number))?;
+    let located = locate(&past, number)?;
+    Ok(read(&past, number, &located.place)?.into())
+}
+
+/// Reads the text at a place.
+pub(super) fn read<S: NodeSource>(
+    past: &Past<'_, S>,
+    number: u64,
+    place: &Place,
+) -> Result<Wiped<String>, FileError> {
+    let source = past.source;
+    match place {
+        Place::Head(old) => {
+            let head = load_file(source, old.id(), &old.tag)?;
+            Ok(read_text(source, old.object, &head.body)?)
+        }
+        Place::Object(entry) => Ok(FileView::of_entry(source, entry.clone())?.read()?),
+        Place::Current(path) => {
+            let (entry, _) = current(past, path)?.ok_or(FileError::VersionGone(number))?;
+            Ok(FileView::of_entry(source, entry)?.read()?)
+        }
+        Place::Inside(folder, path) => {
+            let (entry, _) = inside(past, folder, path)?.ok_or(FileError::VersionGone(number))?;
+            Ok(FileView::of_entry(source, entry)?.read()?)
+        }
+    }
+}
+
+/// Finds the text of a version by following the file forward from its entry.
+pub(super) fn locate<S: NodeSource>(past: &Past<'_, S>, number: u64) -> Result<Located, FileError> {
+    let entry = past.entry(number)?;
+    if let Some(entry) = &entry {
+        match entry.operation {
+            _ if entry.file == 0 => return Err(folder_error(entry, number)),
+            Operation::Deleted | Operation::Expired => return Err(FileError::VersionGone(number)),
+            _ => {}
+        }
+    }
+    let mut walk = Walk {
+        number,
+        file: entry.as_ref().map(|entry| entry.file),
+        version: number,
+        path: entry.map(|entry| Wiped::new(entry.path.as_str().to_owned())),
+        same_text: Vec::new(),
+    };
+    let mut found = None;
+    past.visit(number.saturating_add(1), &mut |version| {
+        found = walk.step(version)?;
+        Ok(found.is_none())
+    })?;
+    if let Some((place, holder)) = found {
+        if let Place::Inside(folder, path) = &place {
+            let held = inside(past, folder, path)?;
+            if held.is_none_or(|(_, info)| info.version != walk.version) {
+                return Err(FileError::VersionGone(number));
+            }
+        }
+        return Ok(Located { place, holder: Some(holder), same_text: walk.same_text });
+    }
+    let path = walk.path.filter(|path| !path.is_empty()).ok_or(FileError::NoSuchVersion(number))?;
+    let held = current(past, &path)?;
+    if held.is_none_or(|(_, info)| info.version != walk.version) {
+        return Err(FileError::VersionGone(number));
+    }
+    Ok(Located { place: Place::Current(path), holder: None, same_text: walk.same_text })
+}
+
+fn folder_error(entry: &Version, number: u64) -> FileError {
+    if entry.path.as_str().is_empty() {
+        return FileError::VersionGone(number);
+    }
+    FileError::IsAFolder(entry.path.as_str().to_owned().into())
+}
+
+/// The way of one file through the history.
+struct Walk {
+    number: u64,
+    /// `None` until an entry names it, if its own entry is gone.
+    file: Option<u64>,
+    /// The newest version with the same text.
+    version: u64,
+    /// The path; empty if it was redacted.
+    path: Option<Wiped<String>>,
+    same_text: Vec<u64>,
+}
+
+impl Walk {
+    /// Follows the file past an entry. Returns the place of the text if this entry holds it.
+    fn step(&mut self, entry: &Version) -> Result<Option<(Place, u64)>, FileError> {
+        if entry.file == 0 {
+            return self.past_folder(entry);
+        }
+        let is_next = entry.previous == self.version;
+        if Some(entry.file) != self.file && !(self.file.is_none() && is_next) {
+            return Ok(None);
+        }
+        self.file = Some(entry.file);
+        let gone = Err(FileError::VersionGone(self.number));
+        match &entry.before {
+            Before::Head(old) if is_next => Ok(Some((Place::Head(*old), entry.number))),
+            Before::Object(object) if is_next => {
+                Ok(Some((Place::Object(Entry::clone(object)), entry.number)))
+            }
+            Before::Head(_) | Before::Object(_) => gone,
+            // The text is the same from here on.
+            Before::Restored(_) => {
+                self.version = entry.number;
+                Ok(None)
+            }
+            Before::Nothing if has_same_text(entry) && is_next => {
+                self.version = entry.number;
+                self.same_text.push(entry.number);
+                self.path = Some(Wiped::new(entry.path.as_str().to_owned()));
+                Ok(None)
+            }
+            Before::Nothing => gone,
+        }
+    }
+
+    fn past_folder(&mut self, entry: &Version) -> Result<Option<(Place, u64)>, FileError> {
+        let Some(path) = &self.path else { return Ok(None) };
+        match entry.operation {
+            Operation::Renamed | Operation::Restored if !entry.old_path.as_str().is_empty() => {
+                if let Some(moved) = moved(path, entry.old_path.as_str(), entry.path.as_str()) {
+                    self.path = Some(Wiped::new(moved));
+                }
+                Ok(None)
+            }
+            Operation::Deleted => match (below(path, entry.path.as_str()), &entry.before) {
+                (Some(below), Before::Object(folder)) if !entry.path.as_str().is_empty() => {
+                    let below = Wiped::new(below.to_owned());
+                    Ok(Some((Place::Inside(Entry::clone(folder), below), entry.number)))
+                }
+                (Some(_), Before::Nothing) if !entry.path.as_str().is_empty() => {
+                    Err(FileError::VersionGone(self.number))
+                }
+                _ => Ok(None),
+            },
+            _ => Ok(None),
+        }
+    }
+}
+
+/// Whether an entry without an earlier text leaves the text as it is: a rename, or a deleted file that was moved back.
+fn has_same_text(entry: &Version) -> bool {
+    entry.operation == Operation::Renamed
+        || entry.operation == Operation::Restored && !entry.old_path.as_str().is_empty()
+}
+
+/// The file at a path of the tree.
+pub(super) fn current<S: NodeSource>(
+    past: &Past<'_, S>,
+    path: &str,
+) -> Result<Option<(Entry, FileInfo)>, FileError> {
+    let Ok(path) = MemoryPath::parse(path) else { return Ok(None) };
+    file_at(past.source, past.root, &path)
+}
+
+/// The file at a path inside a folder that an entry holds.
+pub(super) fn inside<S: NodeSource>(
+    past: &Past<'_, S>,
+    folder: &Entry,
+    below: &str,
+) -> Result<Option<(Entry, FileInfo)>, FileError> {
+    let Some((root, path)) = inside_path(past.root, folder, below) else { return Ok(None) };
+    file_at(past.source, &root, &path)
+}
+
+/// A root whose tree is the folder of an entry, and a path in it.
+pub(super) fn inside_path(root: &Root, folder: &Entry, below: &str) -> Option<(Root, MemoryPath)> {
+    let mut path = Wiped::new(String::with_capacity(ROOT.len() + below.len()));
+    path.push_str(ROOT);
+    path.push_str(below);
+    let tree = Child { id: folder.id, tag: folder.tag };
+    Some((Root { tree, ..root.clone() }, MemoryPath::parse(&path).ok()?))
+}
+
+fn file_at<S: NodeSource>(
+    source: &S,
+    root: &Root,
+    path: &MemoryPath,
+) -> Result<Option<(Entry, FileInfo)>, FileError> {
+    match ResolvedPath::new(source, root, path)?.target {
+        Target::Entry(entry) => match entry.what {
+            What::File(info) => Ok(Some((entry, info))),
+            What::Folder => Ok(None),
+        },
+        Target::Root(_) | Target::Missing { .. } => Ok(None),
+    }
+}
+
+const ROOT: &str = "/memories";

@@ -1,0 +1,331 @@
+//! Brings back a version, or what a deletion took.
+
+use inmost_format::record::history::{Before, Operation, Version};
+use inmost_format::record::node::{Entry, FileInfo, What};
+use inmost_format::record::{ObjectId, Tag, load_folder};
+use inmost_format::secret::Wiped;
+
+use super::locate::{Place, locate, read};
+use super::past::Past;
+use super::types::{UndoStep, VersionKind};
+use crate::limits::STAGE_BYTES;
+use crate::session::history::{Change, nameless};
+use crate::session::{Exclusive, Session, Txn, now, reap};
+use crate::vfs::arrange;
+use crate::vfs::change::{check_quotas, info_of, not_a_folder};
+use crate::vfs::error::FileError;
+use crate::vfs::folder::{self, ResolvedPath, Target};
+use crate::vfs::path::MemoryPath;
+use crate::vfs::{new_text, staged};
+
+/// Brings a version back. Returns the number of the new version.
+///
+/// # Errors
+/// Those of [`History::restore`](crate::History::restore).
+pub(crate) fn restore(session: &Session, number: u64, to: Option<&str>) -> Result<u64, FileError> {
+    let to = to.map(MemoryPath::parse).transpose()?;
+    session.exclusive(|exclusive| {
+        let plan = exclusive.commit(|txn| Plan::restore(txn, number, to.clone()))?;
+        plan.make(exclusive)
+    })
+}
+
+/// Makes a step of an undo, unless the file or folder has changed since.
+///
+/// # Errors
+/// Those of [`HistoryStore::revert`](crate::HistoryStore::revert).
+pub(crate) fn revert(session: &Session, step: &UndoStep) -> Result<u64, FileError> {
+    session.exclusive(|exclusive| {
+        let plan = exclusive.commit(|txn| Plan::revert(txn, step))?;
+        plan.make(exclusive)
+    })
+}
+
+/// What going back does.
+enum Plan {
+    /// A text returns to a path.
+    File {
+        text: Wiped<String>,
+        path: MemoryPath,
+        info: FileInfo,
+        previous: u64,
+        /// The path at which the same file is now, if that is another.
+        leaves: Option<MemoryPath>,
+    },
+    /// A deleted folder moves back.
+    Folder { deletion: Version, path: MemoryPath },
+    /// A folder moves back to its earlier path.
+    Rename { from: MemoryPath, to: MemoryPath },
+    /// What was made is deleted.
+    Delete(MemoryPath),
+}
+
+/// Where a file is now.
+struct Now {
+    newest: Version,
+    path: Option<MemoryPath>,
+    /// Whether it is in a folder that was deleted.
+    is_inside: bool,
+}
+
+impl Plan {
+    fn restore(txn: &Txn<'_>, number: u64, to: Option<MemoryPath>) -> Result<Self, FileError> {
+        let (root, from) = (txn.root()?, txn.versions_from()?);
+        let past = Past::open(txn, &root, from)?.ok_or(FileError::NoSuchVersion(number))?;
+        let entry = past.entry(number)?;
+        if let Some(entry) = entry.as_ref().filter(|entry| entry.file == 0) {
+            let path = to.map_or_else(|| path_of(entry), Ok)?;
+            return Self::folder(entry, path);
+        }
+        let (text, version) = match &entry {
+            Some(entry) if matches!(entry.operation, Operation::Deleted | Operation::Expired) => {
+                let Before::Object(held) = &entry.before else {
+                    return Err(FileError::VersionGone(number));
+                };
+                let place = Place::Object(Entry::clone(held));
+                (read(&past, number, &place)?, entry.clone())
+            }
+            Some(entry) => {
+                let place = locate(&past, number)?.place;
+                (read(&past, number, &place)?, entry.clone())
+            }
+            None => {
+                let located = locate(&past, number)?;
+                let holder = located.holder.ok_or(FileError::NoSuchVersion(number))?;
+                let entry = past.entry(holder)?.ok_or(FileError::NoSuchVersion(number))?;
+                (read(&past, number, &located.place)?, entry)
+            }
+        };
+        let path = to.map_or_else(|| path_of(&version), Ok)?;
+        let now = now_of(&past, version.file, version.number)?;
+        let at_path = match ResolvedPath::new(txn, &root, &path)?.target {
+            Target::Entry(Entry { what: What::File(ref info), .. }) => Some(*info),
+            _ => None,
+        };
+        let is_same = at_path.is_some_and(|info| info.number == version.file);
+        // A file that is still somewhere else keeps its number there, and this becomes another file.
+        let is_back = is_same || now.path.is_none() && !now.is_inside;
+        let created = at_path.filter(|_| is_same).map(|info| info.created);
+        let mut info = info_for(&text, created);
+        info.number = if is_back { version.file } else { 0 };
+        let previous = if is_back { now.newest.number } else { 0 };
+        Ok(Self::File { text, path, info, previous, leaves: None })
+    }
+
+    fn folder(entry: &Version, path: MemoryPath) -> Result<Self, FileError> {
+        match (entry.operation, &entry.before) {
+            (Operation::Deleted, Before::Object(_)) => {
+                Ok(Self::Folder { deletion: entry.clone(), path })
+            }
+            (Operation::Deleted, _) => Err(FileError::VersionGone(entry.number)),
+            _ => Err(FileError::IsAFolder(entry.path.as_str().to_owned().into())),
+        }
+    }
+
+    fn revert(txn: &Txn<'_>, step: &UndoStep) -> Result<Self, FileError> {
+        let (root, from) = (txn.root()?, txn.versions_from()?);
+        let number = step.newest.number;
+        let past = Past::open(txn, &root, from)?.ok_or(FileError::NoSuchVersion(number))?;
+        let entry = past.entry(number)?.ok_or(FileError::NoSuchVersion(number))?;
+        let path = match &step.path {
+            Some(path) => MemoryPath::parse(path.as_str())?,
+            None => path_of(&entry)?,
+        };
+        if entry.file == 0 {
+            return Ok(match step.newest.kind {
+                VersionKind::Deleted => Self::folder(&entry, path)?,
+                VersionKind::Renamed => Self::Rename { from: path_of(&entry)?, to: path },
+                _ => Self::Delete(path_of(&entry)?),
+            });
+        }
+        let now = now_of(&past, entry.file, entry.number)?;
+        if now.newest.number != number || now.is_inside {
+            return Err(FileError::Changed);
+        }
+        let Some(to) = step.to else {
+            return Ok(Self::Delete(now.path.ok_or(FileError::Changed)?));
+        };
+        let text = match &entry.before {
+            Before::Object(held) if entry.previous == to => {
+                read(&past, to, &Place::Object(Entry::clone(held)))?
+            }
+            _ => read(&past, to, &locate(&past, to)?.place)?,
+        };
+        let leaves = now.path.filter(|now| now.as_str() != path.as_str());
+        let mut info = info_for(&text, None);
+        info.number = entry.file;
+        Ok(Self::File { text, path, info, previous: number, leaves })
+    }
+
+    /// Makes the change. Returns its number.
+    fn make(self, exclusive: &mut Exclusive<'_>) -> Result<u64, FileError> {
+        match self {
+            Self::Delete(path) => exclusive.commit(|txn| {
+                arrange::delete_in(txn, &path)?;
+                Ok(txn.number()?)
+            }),
+            Self::Rename { from, to } => exclusive.commit(|txn| {
+                arrange::rename_in(txn, &from, &to)?;
+                Ok(txn.number()?)
+            }),
+            Self::Folder { deletion, path } => {
+                exclusive.commit(|txn| move_back(txn, &deletion, &path))
+            }
+            Self::File { text, path, info, previous, leaves } => {
+                // Refused before the steps of a long text are written.
+                exclusive.commit(|txn| free_place(txn, &path, &info).map(drop))?;
+                let staged = if text.len() > STAGE_BYTES {
+                    Some(staged::stage(exclusive, &text, info)?)
+                } else {
+                    None
+                };
+                exclusive.commit(|txn| {
+                    let object = match &staged {
+                        Some((id, name)) => (*id, reap::claim(txn, name)?.tag),
+                        None => (new_text::write_records(txn, &text)?, Tag::default()),
+                    };
+                    put_back(txn, &path, object, info, previous, leaves.as_ref())
+                })
+            }
+        }
+    }
+}
+
+/// Where the file of an entry is now.
+fn now_of(past: &Past<'_, Txn<'_>>, file: u64, from: u64) -> Result<Now, FileError> {
+    let newest = past.newest_of(file, from)?.ok_or(FileError::NoSuchVersion(from))?;
+    if matches!(newest.operation, Operation::Deleted | Operation::Expired) {
+        return Ok(Now { newest, path: None, is_inside: false });
+    }
+    let (path, is_inside) = match locate(past, newest.number) {
+        Ok(located) => match located.place {
+            Place::Current(path) => (Some(MemoryPath::parse(&path)?), false),
+            Place::Inside(..) => (None, true),
+            Place::Head(_) | Place::Object(_) => (None, false),
+        },
+        Err(FileError::VersionGone(_) | FileError::NoSuchVersion(_)) => (None, true),
+        Err(error) => return Err(error),
+    };
+    Ok(Now { newest, path, is_inside })
+}
+
+fn path_of(entry: &Version) -> Result<MemoryPath, FileError> {
+    if entry.path.as_str().is_empty() {
+        return Err(FileError::VersionGone(entry.number));
+    }
+    Ok(MemoryPath::parse(entry.path.as_str())?)
+}
+
+fn info_for(text: &str, created: Option<u64>) -> FileInfo {
+    let modified = now();
+    info_of(text, created.unwrap_or(modified), modified)
+}
+
+/// Resolves the path that a file returns to, and checks that it is free or has the same file.
+fn free_place(
+    txn: &Txn<'_>,
+    path: &MemoryPath,
+    info: &FileInfo,
+) -> Result<(ResolvedPath, Option<(Entry, FileInfo)>), FileError> {
+    let resolved = ResolvedPath::new(txn, &txn.root()?, path)?;
+    let before = match &resolved.target {
+        Target::Missing { file_at: None } => None,
+        Target::Missing { file_at: Some(depth) } => return Err(not_a_folder(path, *depth)),
+        Target::Entry(entry) => match entry.what {
+            What::File(there) if there.number == info.number => Some((entry.clone(), there)),
+            _ => return Err(FileError::AlreadyExists),
+        },
+        Target::Root(_) => return Err(FileError::AlreadyExists),
+    };
+    check_quotas(txn, &resolved, before.as_ref().map(|(_, there)| there), info.bytes)?;
+    Ok((resolved, before))
+}
+
+fn put_back(
+    txn: &mut Txn<'_>,
+    path: &MemoryPath,
+    object: (ObjectId, Tag),
+    mut info: FileInfo,
+    previous: u64,
+    leaves: Option<&MemoryPath>,
+) -> Result<u64, FileError> {
+    let number = txn.number()?;
+    let (resolved, mut before) = free_place(txn, path, &info)?;
+    info.version = number;
+    if info.number == 0 {
+        info.number = number;
+    }
+    folder::put(txn, path, &resolved, object, What::File(info))?;
+    if let Some(leaves) = leaves {
+        // The folders on the way may have changed with the first step.
+        let old = ResolvedPath::new(txn, &txn.root()?, leaves)?;
+        if let Target::Entry(entry) = &old.target
+            && let What::File(there) = entry.what
+        {
+            before = Some((entry.clone(), there));
+        }
+        folder::remove(txn, leaves, &old)?;
+    }
+    let old_path = leaves.map(MemoryPath::in_store).unwrap_or_default();
+    txn.record(Change {
+        operation: Operation::Restored,
+        path: &path.in_store(),
+        old_path: &old_path,
+        file: Some(info),
+        previous,
+        before: before.map_or(Before::Nothing, |(entry, _)| nameless(&entry)),
+        retired: Vec::new(),
+    })?;
+    Ok(number)
+}
+
+/// Moves a deleted folder back into the tree. Its entry then names the change that did so.
+fn move_back(txn: &mut Txn<'_>, deletion: &Version, path: &MemoryPath) -> Result<u64, FileError> {
+    let Before::Object(held) = &deletion.before else {
+        return Err(FileError::VersionGone(deletion.number));
+    };
+    let number = txn.number()?;
+    let resolved = ResolvedPath::new(txn, &txn.root()?, path)?;
+    match &resolved.target {
+        Target::Missing { file_at: None } => {}
+        Target::Missing { file_at: Some(depth) } => return Err(not_a_folder(path, *depth)),
+        Target::Entry(_) | Target::Root(_) => return Err(FileError::AlreadyExists),
+    }
+    arrange::check_paths_below(txn, held, &path_of(deletion)?, path)?;
+    check_folder_quotas(txn, &resolved, held)?;
+    folder::put(txn, path, &resolved, (held.id, held.tag), What::Folder)?;
+    if let Some((object, mut history)) = txn.history()? {
+        history.edit(txn, object, deletion.number, |entry| {
+            entry.before = Before::Restored(number);
+            entry.held = 0;
+            true
+        })?;
+        txn.set_history(object, history)?;
+    }
+    txn.record(Change {
+        operation: Operation::Restored,
+        path: &path.in_store(),
+        old_path: deletion.path.as_str(),
+        file: None,
+        previous: 0,
+        before: Before::Nothing,
+        retired: Vec::new(),
+    })?;
+    Ok(number)
+}
+
+fn check_folder_quotas(
+    txn: &Txn<'_>,
+    resolved: &ResolvedPath,
+    folder: &Entry,
+) -> Result<(), FileError> {
+    let (quotas, totals) = (*txn.quotas(), resolved.store_totals().unwrap_or_default());
+    let added = load_folder(txn, folder.id, &folder.tag)?.totals;
+    if totals.files.saturating_add(added.files) > quotas.store_files {
+        return Err(FileError::TooManyFiles(quotas.store_files));
+    }
+    if totals.bytes.saturating_add(added.bytes) > quotas.store_bytes {
+        return Err(FileError::TooMuchText(quotas.store_bytes));
+    }
+    Ok(())
+}

@@ -1,0 +1,351 @@
+//! What a host reads of the history, and asks it.
+
+use std::fmt;
+use std::time::{Duration, SystemTime};
+
+use inmost_format::record::history::{Channel, Operation, Version};
+
+use crate::limits;
+use crate::session::{milliseconds, time_of};
+use crate::vfs::file_text::FileText;
+
+/// How long earlier versions of files are kept, and how much room they may take.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[must_use]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct HistorySettings {
+    pub(crate) keep: Option<Duration>,
+    pub(crate) max_bytes: u64,
+}
+
+impl HistorySettings {
+    /// Keeps no versions. Those that are kept now are dropped.
+    pub fn off() -> Self {
+        Self { keep: None, max_bytes: limits::HISTORY_BYTES }
+    }
+
+    /// Keeps a text for this long after the change that ended it. The store counts milliseconds; less than one is
+    /// [`off`](Self::off).
+    pub fn keep(time: Duration) -> Self {
+        Self { keep: (time.as_millis() > 0).then_some(time), ..Self::off() }
+    }
+
+    /// Sets the most bytes of earlier texts; 256 MiB by default. The text that one change ended may exceed it. If there are
+    /// more, the oldest texts are dropped, while their entries stay until their time is over.
+    pub fn max_bytes(mut self, bytes: u64) -> Self {
+        self.max_bytes = bytes;
+        self
+    }
+
+    /// How long a text is kept; `None` if no versions are kept.
+    #[must_use]
+    pub fn time(&self) -> Option<Duration> {
+        self.keep
+    }
+
+    pub(crate) fn keep_milliseconds(&self) -> u64 {
+        self.keep.map_or(0, |time| u64::try_from(time.as_millis()).unwrap_or(u64::MAX))
+    }
+
+    pub(crate) fn of(keep: u64, max_bytes: u64) -> Self {
+        Self { keep: (keep > 0).then(|| Duration::from_millis(keep)), max_bytes }
+    }
+}
+
+/// The settings of a history, and what it holds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct HistoryStatus {
+    /// How long versions are kept.
+    pub settings: HistorySettings,
+    /// Entries, including those whose time is over and that are not removed yet.
+    pub entries: u64,
+    /// Bytes of earlier texts that are kept.
+    pub bytes: u64,
+    /// Whether it cannot be read, because records of it are damaged. The next change begins a new one.
+    pub is_damaged: bool,
+    /// The number of its first entry, if an earlier history was lost to damage.
+    pub lost_before: Option<u64>,
+}
+
+/// One change, and the version that it made.
+#[derive(Clone, PartialEq, Eq)]
+#[non_exhaustive]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct VersionInfo {
+    /// Its number. Numbers grow from change to change, with gaps, and none is ever used again.
+    pub number: u64,
+    /// When the change was made, by the clock of the machine that made it.
+    pub time: SystemTime,
+    /// What the change did.
+    pub kind: VersionKind,
+    /// The part of the program that made the change.
+    pub channel: VersionChannel,
+    /// Who made it, as the caller claimed; empty if the caller gave no label.
+    pub actor: String,
+    /// The file, by the number of the change that created it; `None` for a folder. It stays the same when the file is
+    /// renamed.
+    pub file: Option<u64>,
+    /// The number of the file's previous version; `None` for the first.
+    pub previous: Option<u64>,
+    /// The path after the change; for a deletion, the path before it. `None` if it was redacted.
+    pub path: Option<FileText>,
+    /// The path before a rename.
+    pub old_path: Option<FileText>,
+    /// Bytes of the file after the change; 0 for a folder and after a redaction.
+    pub bytes: u64,
+    /// Lines of the file after the change; 0 for a folder and after a redaction.
+    pub lines: u64,
+    /// When it was redacted.
+    pub redacted: Option<SystemTime>,
+}
+
+/// What a change did.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
+pub enum VersionKind {
+    /// Made a file.
+    Created,
+    /// Changed the text of a file.
+    Modified,
+    /// Moved a file or folder.
+    Renamed,
+    /// Deleted a file or folder.
+    Deleted,
+    /// Brought back an earlier text, or a deleted file or folder.
+    Restored,
+    /// Deleted a file that was not read for a long time.
+    Expired,
+    /// Wrote a file together with others.
+    Imported,
+    /// Forgot earlier versions. The entry says neither which nor of what.
+    Forgotten,
+}
+
+/// The part of the program that made a change. The store sets it, so that a caller cannot claim another.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
+pub enum VersionChannel {
+    /// The memory tool: a model.
+    Tool,
+    /// The file interface of the library.
+    Files,
+    /// The command-line program.
+    Program,
+    /// An import.
+    Import,
+    /// The expiry of unread files.
+    Expiry,
+}
+
+impl VersionKind {
+    /// The name, as in `created`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Created => "created",
+            Self::Modified => "modified",
+            Self::Renamed => "renamed",
+            Self::Deleted => "deleted",
+            Self::Restored => "restored",
+            Self::Expired => "expired",
+            Self::Imported => "imported",
+            Self::Forgotten => "forgotten",
+        }
+    }
+
+    fn of(operation: Operation) -> Self {
+        match operation {
+            Operation::Created => Self::Created,
+            Operation::Modified => Self::Modified,
+            Operation::Renamed => Self::Renamed,
+            Operation::Deleted => Self::Deleted,
+            Operation::Restored => Self::Restored,
+            Operation::Expired => Self::Expired,
+            Operation::Imported => Self::Imported,
+            Operation::Forgotten => Self::Forgotten,
+        }
+    }
+}
+
+impl VersionChannel {
+    /// The name, as in `tool`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Tool => "tool",
+            Self::Files => "files",
+            Self::Program => "program",
+            Self::Import => "import",
+            Self::Expiry => "expiry",
+        }
+    }
+
+    fn of(channel: Channel) -> Self {
+        match channel {
+            Channel::Tool => Self::Tool,
+            Channel::Files => Self::Files,
+            Channel::Program => Self::Program,
+            Channel::Import => Self::Import,
+            Channel::Expiry => Self::Expiry,
+        }
+    }
+}
+
+impl VersionInfo {
+    pub(super) fn of(version: &Version) -> Self {
+        let text = |name: &str| (!name.is_empty()).then(|| FileText::from(name.to_owned()));
+        let number = |number: u64| (number > 0).then_some(number);
+        Self {
+            number: version.number,
+            time: time_of(version.time),
+            kind: VersionKind::of(version.operation),
+            channel: VersionChannel::of(version.channel),
+            actor: version.actor.as_str().to_owned(),
+            file: number(version.file),
+            previous: number(version.previous),
+            path: text(version.path.as_str()),
+            old_path: text(version.old_path.as_str()),
+            bytes: version.bytes,
+            lines: version.lines,
+            redacted: number(version.redacted).map(time_of),
+        }
+    }
+}
+
+impl fmt::Debug for VersionInfo {
+    /// A store hides its paths, so `Debug` does not show them.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("VersionInfo")
+            .field("number", &self.number)
+            .field("kind", &self.kind)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Which versions to list; all of them by default.
+#[derive(Clone, Default)]
+#[must_use]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct VersionQuery {
+    pub(super) path: Option<FileText>,
+    pub(super) confined: bool,
+    pub(super) file: Option<u64>,
+    pub(super) actor: Option<String>,
+    pub(super) kind: Option<VersionKind>,
+    pub(super) channel: Option<VersionChannel>,
+    pub(super) since: Option<SystemTime>,
+    pub(super) until: Option<SystemTime>,
+}
+
+impl VersionQuery {
+    /// Lists every version.
+    pub fn all() -> Self {
+        Self::default()
+    }
+
+    /// Lists only changes of this path, or of a path below it, by the paths at that time. A change to a folder above it
+    /// counts too.
+    pub fn path(mut self, path: &str) -> Self {
+        self.path = Some(FileText::from(path.to_owned()));
+        self
+    }
+
+    /// Lists only changes all of whose paths lie at or below the folder given with [`path`](Self::path): what may be shown
+    /// to someone who may see that folder alone.
+    pub fn confined(mut self) -> Self {
+        self.confined = true;
+        self
+    }
+
+    /// Lists only changes of this file; see [`VersionInfo::file`].
+    pub fn file(mut self, file: u64) -> Self {
+        self.file = Some(file);
+        self
+    }
+
+    /// Lists only changes by this actor.
+    pub fn actor(mut self, actor: &str) -> Self {
+        self.actor = Some(actor.to_owned());
+        self
+    }
+
+    /// Lists only changes of this kind.
+    pub fn kind(mut self, kind: VersionKind) -> Self {
+        self.kind = Some(kind);
+        self
+    }
+
+    /// Lists only changes through this part of the program.
+    pub fn channel(mut self, channel: VersionChannel) -> Self {
+        self.channel = Some(channel);
+        self
+    }
+
+    /// Lists only changes at this time or later.
+    pub fn since(mut self, time: SystemTime) -> Self {
+        self.since = Some(time);
+        self
+    }
+
+    /// Lists only changes before this time.
+    pub fn until(mut self, time: SystemTime) -> Self {
+        self.until = Some(time);
+        self
+    }
+
+    /// Whether a change is listed, its path aside.
+    pub(super) fn takes(&self, version: &Version) -> bool {
+        let is = |wanted: Option<u64>, found| wanted.is_none_or(|wanted| wanted == found);
+        is(self.file, version.file)
+            && self.actor.as_deref().is_none_or(|actor| actor == version.actor.as_str())
+            && self.kind.is_none_or(|kind| kind == VersionKind::of(version.operation))
+            && self.channel.is_none_or(|channel| channel == VersionChannel::of(version.channel))
+            && self.since.is_none_or(|since| version.time >= milliseconds(since))
+            && self.until.is_none_or(|until| version.time < milliseconds(until))
+    }
+}
+
+impl fmt::Debug for VersionQuery {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("VersionQuery").finish_non_exhaustive()
+    }
+}
+
+/// One page of versions, the newest first.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct VersionPage {
+    /// The versions. A page may be empty although more pages follow.
+    pub items: Vec<VersionInfo>,
+    /// The next page has the versions before this number; `None` on the last page.
+    pub next: Option<u64>,
+}
+
+/// One step of an undo: one file or folder goes back.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct UndoStep {
+    /// The newest change of the file, or the change of the folder, which the step undoes. If there is a newer one, the step
+    /// changes nothing.
+    pub newest: VersionInfo,
+    /// The version that the file goes back to. `None` if the file did not exist; then it is deleted. For a folder, `None`.
+    pub to: Option<u64>,
+    /// The path that it goes back to; `None` if it is not known any more.
+    pub path: Option<FileText>,
+}
+
+impl UndoStep {
+    /// Creates a step.
+    #[must_use]
+    pub fn new(newest: VersionInfo, to: Option<u64>, path: Option<FileText>) -> Self {
+        Self { newest, to, path }
+    }
+}

@@ -38,6 +38,8 @@ mod unlock;
 
 pub use anchor::{AnchorStatus, FreshnessAnchor};
 pub use cache::set_shared_cache_bytes;
+#[cfg(test)]
+pub(crate) use clock::shift_clock;
 pub(crate) use clock::{milliseconds, now, time_of};
 pub(crate) use commit::Exclusive;
 pub use error::StoreError;

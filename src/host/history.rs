@@ -231,6 +231,10 @@ impl<'s> History<'s> {
                 continue;
             };
             let to = first.previous;
+            let is_gone = matches!(newest.kind, VersionKind::Deleted | VersionKind::Expired);
+            if is_gone && to.is_none() {
+                continue;
+            }
             let path = match to {
                 None => newest.path.clone(),
                 Some(_) => first.old_path.clone().or_else(|| first.path.clone()),
@@ -264,7 +268,8 @@ impl<'s> History<'s> {
 
     /// Redacts the versions of a range, both ends included: path and sizes go, and the text unless a neighbouring version
     /// that is not redacted has the same. That there was a change, when and by whom stays. Returns the number of
-    /// versions redacted.
+    /// versions redacted. Changes of folders are left out: their paths lead to the versions of the files in them.
+    /// [`forget`](History::forget) removes them.
     ///
     /// # Errors
     /// [`FileError::CurrentVersion`] if the text of one of them is the current text of a file, and then nothing was

@@ -4,7 +4,22 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// The current time; 0 if the clock is set to a time before 1970.
 pub(crate) fn now() -> u64 {
-    milliseconds(SystemTime::now())
+    let now = milliseconds(SystemTime::now());
+    #[cfg(test)]
+    let now = now.saturating_add_signed(SHIFT.get());
+    now
+}
+
+#[cfg(test)]
+thread_local! {
+    /// Milliseconds by which the clock of this thread is ahead.
+    static SHIFT: std::cell::Cell<i64> = const { std::cell::Cell::new(0) };
+}
+
+/// Shifts the clock of this thread.
+#[cfg(test)]
+pub(crate) fn shift_clock(milliseconds: i64) {
+    SHIFT.set(SHIFT.get().saturating_add(milliseconds));
 }
 
 /// Converts a time to store it. A time before 1970 becomes 0.

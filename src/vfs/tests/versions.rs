@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
 use super::model::{Model, dump, text};
-use crate::session::Session;
+use crate::session::tests::store::TestStore;
+use crate::session::{Session, shift_clock};
 use crate::vfs::error::FileError;
 use crate::vfs::{HistorySettings, VersionInfo, VersionKind, VersionQuery};
 use inmost_format::record::plain::Random;
@@ -21,7 +22,10 @@ const PATHS: [&str; 6] = [
 const FOLDERS: [&str; 3] = ["/memories/b", "/memories/b/d", "/memories/moved/b"];
 
 fn keeping() -> Session {
-    let session = Session::in_memory().unwrap();
+    keeps(Session::in_memory().unwrap())
+}
+
+fn keeps(session: Session) -> Session {
     session.history().set(HistorySettings::keep(MONTH)).unwrap();
     session
 }
@@ -111,7 +115,8 @@ fn assert_versions(session: &Session, naive: &Naive, context: &str) {
 #[test]
 fn every_version_has_the_text_that_it_had() {
     for seed in 0..4 {
-        let session = keeping();
+        let store = TestStore::create();
+        let session = keeps(store.unlock().unwrap());
         let mut random = Random(seed);
         let mut naive = Naive::new();
         let mut changes = 0;
@@ -221,6 +226,95 @@ fn redacted_versions_are_gone_and_the_others_stay() {
             assert_eq!(version.path.is_none(), is_redacted, "{version:?}");
         }
     }
+}
+
+/// A day, in milliseconds.
+const DAY: i64 = 24 * 60 * 60 * 1_000;
+
+#[test]
+fn a_version_is_gone_once_its_time_is_over_and_its_records_follow() {
+    let session = keeping();
+    let mut random = Random(5);
+    let mut naive = Naive::new();
+    for step in 0..120 {
+        shift_clock(DAY);
+        if change(&session, &mut random, step) {
+            remember(&session, &mut naive);
+        }
+        let month = log(&session);
+        assert!(month.len() <= 30, "step {step}: {}", month.len());
+        for version in month.iter().filter(|version| version.kind != VersionKind::Deleted) {
+            if let Some(text) = naive.get(&version.number) {
+                assert_eq!(session.history().text(version.number).unwrap().as_str(), text);
+            }
+        }
+        assert_whole(&session, &format!("step {step}"));
+    }
+    let status = session.history().status().unwrap();
+    assert!(status.entries <= 31, "{status:?}");
+}
+
+#[test]
+fn the_oldest_texts_go_when_there_is_no_room_and_their_entries_stay() {
+    let session = Session::in_memory().unwrap();
+    let settings = HistorySettings::keep(MONTH).max_bytes(100_000);
+    session.history().set(settings).unwrap();
+    let mut random = Random(6);
+    let mut naive = Naive::new();
+    let mut changes = 0;
+    for step in 0..150 {
+        if change(&session, &mut random, step) {
+            remember(&session, &mut naive);
+            changes += 1;
+        }
+    }
+    session.files().write("/memories/last.md", "x").unwrap();
+    let status = session.history().status().unwrap();
+    assert_eq!(status.entries, changes + 1);
+    assert!(status.bytes <= 100_000, "{status:?}");
+    let mut kept = 0;
+    for (number, text) in &naive {
+        match session.history().text(*number) {
+            Ok(found) => {
+                assert_eq!(found.as_str(), text);
+                kept += 1;
+            }
+            Err(FileError::VersionGone(_)) => {}
+            Err(error) => panic!("{error}"),
+        }
+    }
+    assert!((1..naive.len()).contains(&kept), "{kept} of {}", naive.len());
+    assert_whole(&session, "room");
+}
+
+#[test]
+fn a_clock_that_jumps_ahead_between_sessions_drops_nothing_in_the_next() {
+    let store = TestStore::create();
+    let session = keeps(store.unlock().unwrap());
+    session.files().write("/memories/a.md", "one").unwrap();
+    session.files().write("/memories/a.md", "two").unwrap();
+    let first = log(&session)[0].previous.unwrap();
+    session.lock();
+    shift_clock(400 * DAY);
+    let session = store.unlock().unwrap();
+    session.files().write("/memories/b.md", "three").unwrap();
+    assert_eq!(session.history().text(first).unwrap().as_str(), "one");
+    session.lock();
+    // Back again: the newest entry is then of the future.
+    shift_clock(-400 * DAY);
+    let session = store.unlock().unwrap();
+    session.files().write("/memories/b.md", "four").unwrap();
+    assert_eq!(session.history().text(first).unwrap().as_str(), "one");
+    assert_eq!(log(&session).len(), 4);
+    session.lock();
+    shift_clock(402 * DAY);
+    let session = store.unlock().unwrap();
+    session.files().write("/memories/b.md", "five").unwrap();
+    session.lock();
+    // By now the newest entry is of this time, so the old ones go.
+    let session = store.unlock().unwrap();
+    session.files().write("/memories/b.md", "six").unwrap();
+    assert!(matches!(session.history().text(first), Err(FileError::NoSuchVersion(_))));
 }
 
 #[test]

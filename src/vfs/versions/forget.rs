@@ -10,7 +10,7 @@ use inmost_format::secret::Wiped;
 use super::inside;
 use super::past::{Past, below, moved};
 use crate::session::history::release;
-use crate::session::{Session, Txn};
+use crate::session::{Session, Txn, reap};
 use crate::vfs::error::FileError;
 use crate::vfs::folder::{self, ResolvedPath, Target};
 use crate::vfs::path::MemoryPath;
@@ -30,16 +30,21 @@ pub(crate) fn forget(
         for path in found.live.values() {
             exclusive.commit(|txn| renew(txn, path))?;
         }
-        for (holder, below) in &found.inside {
-            exclusive.commit(|txn| inside::remove(txn, *holder, below))?;
-            exclusive.reap()?;
-        }
         let mut removed = 0_u64;
         for numbers in steps(&found.entries) {
             exclusive.commit(|txn| remove(txn, &numbers))?;
             exclusive.reap()?;
             removed = removed.saturating_add(u64::try_from(numbers.len()).unwrap_or(u64::MAX));
             progress(removed);
+        }
+        for (holder, below) in &found.inside {
+            exclusive.commit(|txn| {
+                if let Some(entry) = inside::take(txn, *holder, below)? {
+                    reap::remove(txn, entry)?;
+                }
+                Ok::<_, FileError>(())
+            })?;
+            exclusive.reap()?;
         }
         Ok(removed)
     })

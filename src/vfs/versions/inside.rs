@@ -1,17 +1,21 @@
-//! Removes a file or folder from inside a deleted folder that an entry holds.
+//! Takes a file or folder out of a deleted folder that an entry holds.
 
 use inmost_format::record::history::Before;
 use inmost_format::record::node::Entry;
 
 use super::locate::inside_path;
-use crate::session::{Txn, reap};
+use crate::session::Txn;
 use crate::vfs::error::FileError;
 use crate::vfs::folder::{self, ResolvedPath, Target};
 
-/// Removes what is at a path below the folder that the entry `holder` holds. The entry notes the object, so that no repair
-/// brings it back. Returns whether there was anything.
-pub(super) fn remove(txn: &mut Txn<'_>, holder: u64, below: &str) -> Result<bool, FileError> {
-    let Some((object, mut history)) = txn.history()? else { return Ok(false) };
+/// Takes out what is at a path below the folder that the entry `holder` holds, and returns its entry. The records are left to
+/// the caller. The history notes the object, so that no repair brings it back.
+pub(super) fn take(
+    txn: &mut Txn<'_>,
+    holder: u64,
+    below: &str,
+) -> Result<Option<Entry>, FileError> {
+    let Some((object, mut history)) = txn.history()? else { return Ok(None) };
     let mut held: Option<Entry> = None;
     history.edit(txn, object, holder, |entry| {
         if let Before::Object(folder) = &entry.before {
@@ -19,19 +23,26 @@ pub(super) fn remove(txn: &mut Txn<'_>, holder: u64, below: &str) -> Result<bool
         }
         true
     })?;
-    let Some(held) = held else { return Ok(false) };
-    let Some((root, path)) = inside_path(&txn.root()?, &held, below) else { return Ok(false) };
+    let Some(held) = held else { return Ok(None) };
+    let Some((root, path)) = inside_path(&txn.root()?, &held, below) else { return Ok(None) };
     let resolved = ResolvedPath::new(txn, &root, &path)?;
-    let Target::Entry(entry) = &resolved.target else { return Ok(false) };
-    let entry = entry.clone();
+    let Target::Entry(entry) = &resolved.target else { return Ok(None) };
     folder::remove(txn, &path, &resolved)?;
-    let id = entry.id;
-    reap::remove(txn, entry)?;
     // The entry is written again in any case, because the tag of its folder changes.
-    history.edit(txn, object, holder, |entry| {
-        entry.forgotten.push(id);
+    let mut is_noted = false;
+    history.edit(txn, object, holder, |version| {
+        is_noted = version.forgotten.len() < MOST_NOTED;
+        if is_noted {
+            version.forgotten.push(entry.id);
+        }
         true
     })?;
     txn.set_history(object, history)?;
-    Ok(true)
+    if !is_noted {
+        txn.note_forgotten(vec![entry.id])?;
+    }
+    Ok(Some(entry.clone()))
 }
+
+/// Objects that one entry notes, so that it fits a record with the longest paths.
+const MOST_NOTED: usize = 32;

@@ -1,9 +1,11 @@
 //! Finds the text of a version: in the history, inside a deleted folder, or in the tree.
 
+use std::collections::HashSet;
+
 use inmost_format::record::history::{Before, OldHead, Operation, Version};
-use inmost_format::record::node::{Child, Entry, FileInfo, Root, What};
-use inmost_format::record::{NodeSource, load_file, read_text};
-use inmost_format::secret::Wiped;
+use inmost_format::record::node::{Child, Entries, Entry, FileInfo, Root, What};
+use inmost_format::record::{NodeSource, ObjectId, Tag, load_file, load_folder, read_text};
+use inmost_format::secret::{self, Wiped};
 
 use super::past::{Past, below, moved};
 use crate::session::Open;
@@ -89,7 +91,7 @@ pub(super) fn locate<S: NodeSource>(past: &Past<'_, S>, number: u64) -> Result<L
     };
     let mut found = None;
     past.visit(number.saturating_add(1), &mut |version| {
-        found = walk.step(version)?;
+        found = walk.step(past, version)?;
         Ok(found.is_none())
     })?;
     if let Some((place, holder)) = found {
@@ -101,7 +103,13 @@ pub(super) fn locate<S: NodeSource>(past: &Past<'_, S>, number: u64) -> Result<L
         }
         return Ok(Located { place, holder: Some(holder), same_text: walk.same_text });
     }
-    let path = walk.path.filter(|path| !path.is_empty()).ok_or(FileError::NoSuchVersion(number))?;
+    let mut path = walk.path.ok_or(FileError::NoSuchVersion(number))?;
+    if path.is_empty() {
+        let tree = (past.root.tree.id, past.root.tree.tag);
+        let found = find(past.source, tree, walk.file.unwrap_or_default())?;
+        path.push_str(ROOT);
+        path.push_str(&found.ok_or(FileError::VersionGone(number))?);
+    }
     let held = current(past, &path)?;
     if held.is_none_or(|(_, info)| info.version != walk.version) {
         return Err(FileError::VersionGone(number));
@@ -130,9 +138,13 @@ struct Walk {
 
 impl Walk {
     /// Follows the file past an entry. Returns the place of the text if this entry holds it.
-    fn step(&mut self, entry: &Version) -> Result<Option<(Place, u64)>, FileError> {
+    fn step<S: NodeSource>(
+        &mut self,
+        past: &Past<'_, S>,
+        entry: &Version,
+    ) -> Result<Option<(Place, u64)>, FileError> {
         if entry.file == 0 {
-            return self.past_folder(entry);
+            return self.past_folder(past, entry);
         }
         let is_next = entry.previous == self.version;
         if Some(entry.file) != self.file && !(self.file.is_none() && is_next) {
@@ -161,7 +173,11 @@ impl Walk {
         }
     }
 
-    fn past_folder(&mut self, entry: &Version) -> Result<Option<(Place, u64)>, FileError> {
+    fn past_folder<S: NodeSource>(
+        &mut self,
+        past: &Past<'_, S>,
+        entry: &Version,
+    ) -> Result<Option<(Place, u64)>, FileError> {
         let Some(path) = &self.path else { return Ok(None) };
         match entry.operation {
             Operation::Renamed | Operation::Restored if !entry.old_path.as_str().is_empty() => {
@@ -171,6 +187,13 @@ impl Walk {
                 Ok(None)
             }
             Operation::Deleted => match (below(path, entry.path.as_str()), &entry.before) {
+                // The path was redacted.
+                (_, Before::Object(folder)) if path.is_empty() => {
+                    let object = (folder.id, folder.tag);
+                    let found = find(past.source, object, self.file.unwrap_or_default())?;
+                    let place = |below| (Place::Inside(Entry::clone(folder), below), entry.number);
+                    Ok(found.map(place))
+                }
                 (Some(below), Before::Object(folder)) if !entry.path.as_str().is_empty() => {
                     let below = Wiped::new(below.to_owned());
                     Ok(Some((Place::Inside(Entry::clone(folder), below), entry.number)))
@@ -231,6 +254,39 @@ fn file_at<S: NodeSource>(
         },
         Target::Root(_) | Target::Missing { .. } => Ok(None),
     }
+}
+
+/// The path of a file below a folder, with its first `/`, found by its number. Reads the whole folder: only where a path was
+/// redacted.
+fn find<S: NodeSource>(
+    source: &S,
+    folder: (ObjectId, Tag),
+    number: u64,
+) -> Result<Option<Wiped<String>>, FileError> {
+    let mut reached = HashSet::new();
+    let mut folders = vec![(folder, Wiped::new(String::new()))];
+    while let Some(((object, tag), path)) = folders.pop() {
+        if !reached.insert(object) {
+            continue;
+        }
+        let head = load_folder(source, object, &tag)?;
+        let mut found = None;
+        head.body.visit::<FileError>(source, object, 0, &mut |_, leaf: &Entries| {
+            for entry in &leaf.0 {
+                let below = || secret::format(format_args!("{}/{}", &*path, entry.name.as_str()));
+                match entry.what {
+                    What::File(info) if info.number == number => found = Some(below()),
+                    What::File(_) => {}
+                    What::Folder => folders.push(((entry.id, entry.tag), below())),
+                }
+            }
+            Ok(found.is_none())
+        })?;
+        if found.is_some() {
+            return Ok(found);
+        }
+    }
+    Ok(None)
 }
 
 const ROOT: &str = "/memories";

@@ -1,11 +1,11 @@
 //! Redacts versions: that there was a change stays, what it was goes.
 
 use inmost_format::record::history::{Before, Operation, Retired, Version};
-use inmost_format::record::node::{FileInfo, Name, What};
-use inmost_format::record::{NodeSink, ObjectId};
+use inmost_format::record::node::{Entry, FileInfo, Name, What};
+use inmost_format::record::{Kind, Node, NodeSink, NodeSource, ObjectId, RecordId};
 
 use super::inside;
-use super::locate::{Located, Place, locate};
+use super::locate::{self, Located, Place, locate};
 use super::past::Past;
 use crate::session::history::OldHead;
 use crate::session::{Session, Txn, now, reap};
@@ -34,7 +34,8 @@ fn in_range(txn: &Txn<'_>, first: u64, last: u64) -> Result<Vec<u64>, FileError>
     let past = Past::open(txn, &root, from)?.ok_or(FileError::NoSuchVersion(first))?;
     let mut numbers = Vec::new();
     past.visit(first, &mut |version| {
-        if version.number <= last && version.redacted == 0 {
+        // The path of a folder leads to the versions of the files in it.
+        if version.number <= last && version.redacted == 0 && version.file != 0 {
             numbers.push(version.number);
         }
         Ok(version.number < last)
@@ -60,7 +61,7 @@ fn redact_one(txn: &mut Txn<'_>, number: u64) -> Result<(), FileError> {
     let Some(entry) = past.entry(number)? else { return Ok(()) };
     let text = match locate(&past, number) {
         Ok(located) if is_alone(&past, &entry, &located)? => {
-            let older = older_head(&past, &located)?;
+            let older = older_head(&past, number, &located)?;
             let newest = past.newest_of(entry.file, number)?;
             Some((located, older, newest))
         }
@@ -81,10 +82,13 @@ fn redact_one(txn: &mut Txn<'_>, number: u64) -> Result<(), FileError> {
     let Some(holder) = located.holder else { return Ok(()) };
     match located.place {
         Place::Current(_) => Ok(()),
-        Place::Inside(_, below) => inside::remove(txn, holder, &below).map(drop),
+        Place::Inside(_, below) => match inside::take(txn, holder, &below)? {
+            Some(entry) => release_object(txn, entry, older),
+            None => Ok(()),
+        },
         Place::Object(entry) => {
             drop_held(txn, holder, Some(entry.id))?;
-            Ok(reap::remove(txn, entry)?)
+            release_object(txn, entry, older)
         }
         Place::Head(old) => {
             let retired = drop_held(txn, holder, None)?;
@@ -127,15 +131,22 @@ fn is_alone(
 /// The entry that holds the next older head of the same file, and that head.
 fn older_head(
     past: &Past<'_, Txn<'_>>,
+    number: u64,
     located: &Located,
 ) -> Result<Option<(u64, OldHead)>, FileError> {
-    let (Place::Head(old), Some(holder)) = (&located.place, located.holder) else {
-        return Ok(None);
+    let object = match &located.place {
+        Place::Current(_) => return Ok(None),
+        Place::Head(old) => old.object,
+        Place::Object(entry) => entry.id,
+        Place::Inside(folder, below) => match locate::inside(past, folder, below)? {
+            Some((entry, _)) => entry.id,
+            None => return Ok(None),
+        },
     };
     let mut found = None;
-    past.visit_back(holder, &mut |version| {
+    past.visit_back(number.saturating_add(1), &mut |version| {
         if let Before::Head(older) = &version.before
-            && older.object == old.object
+            && older.object == object
         {
             found = Some((version.number, *older));
         }
@@ -190,6 +201,68 @@ fn release_head(
         true
     })?;
     Ok(txn.set_history(object, history)?)
+}
+
+/// Removes a whole file of which an entry held the newest head. If an older entry holds an older head of it, that entry takes
+/// over the file as it was then, and only what was written since goes.
+fn release_object(
+    txn: &mut Txn<'_>,
+    entry: Entry,
+    older: Option<(u64, OldHead)>,
+) -> Result<(), FileError> {
+    let (Some((holder, older)), What::File(info)) = (older, entry.what) else {
+        return Ok(reap::remove(txn, entry)?);
+    };
+    let mut written = Vec::new();
+    let mut head = txn.load(entry.head(), &entry.tag)?;
+    written_since(txn, &mut head, entry.id, older.last_index, &mut written)?;
+    txn.remove(entry.head());
+    // What does not fit one batch stays in the store until it is rewritten.
+    written.iter().take(MOST_RETIRED).for_each(|id| txn.remove(*id));
+    let Some((object, mut history)) = txn.history()? else { return Ok(()) };
+    history.edit(txn, object, holder, |version| {
+        let (bytes, lines) = (older.bytes, older.lines);
+        let what = What::File(FileInfo {
+            bytes,
+            lines,
+            head: older.index,
+            lowest: older.index,
+            version: version.previous,
+            ..info
+        });
+        let (name, id) = (Name::new(""), older.object);
+        version.before = Before::Object(Box::new(Entry::new(name, id, older.tag, what)));
+        // They are below the old head, and go with it.
+        version.retired = Vec::new();
+        version.held = bytes;
+        true
+    })?;
+    Ok(txn.set_history(object, history)?)
+}
+
+/// Collects the records below a node that have a higher index than this one. What is below a record with a lower index has
+/// lower ones, too.
+fn written_since(
+    txn: &Txn<'_>,
+    node: &mut Node,
+    object: ObjectId,
+    last_index: u64,
+    written: &mut Vec<RecordId>,
+) -> Result<(), FileError> {
+    let mut children = Vec::new();
+    node.children_mut::<FileError>(object, |id, tag| {
+        if id.index > last_index {
+            children.push((id, *tag));
+        }
+        Ok(())
+    })?;
+    for (id, tag) in children {
+        written.push(id);
+        if id.kind == Kind::FileInner && written.len() < MOST_RETIRED {
+            written_since(txn, &mut txn.load(id, &tag)?, object, last_index, written)?;
+        }
+    }
+    Ok(())
 }
 
 /// Notes in the tree that no head of a file before the current one may be shown.

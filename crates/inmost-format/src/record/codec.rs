@@ -50,8 +50,9 @@ pub mod fixed {
     }
 }
 
-/// No body is longer than the largest record, and no decoder asks for more memory than this.
-const LIMIT: usize = 4_096;
+/// No decoder asks for more memory than this. bincode counts eight bytes for a number that takes one, so it is eight times the
+/// largest record.
+const LIMIT: usize = 8 * 4_096;
 const CONFIG: Configuration<LittleEndian, Varint, config::Limit<LIMIT>> =
     config::standard().with_limit::<LIMIT>();
 

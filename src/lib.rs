@@ -80,8 +80,8 @@ pub use tool::{
 
 // Stores, locked and unlocked.
 pub use session::{
-    AnchorStatus, FileAnchor, FreshnessAnchor, Session, SessionOptions, SessionStatus,
-    StorageEngine, StoreError, Vault, VaultOptions, set_shared_cache_bytes,
+    AnchorStatus, FileAnchor, FreshnessAnchor, HistorySettings, Session, SessionOptions,
+    SessionStatus, StorageEngine, StoreError, Vault, VaultOptions, set_shared_cache_bytes,
 };
 
 // Reports of maintenance.
@@ -98,9 +98,9 @@ pub use inmost_format::secret::Wiped;
 
 // Files, for hosts that are not agents.
 pub use vfs::{
-    EntryKind, FileError, FileText, FolderEntry, HistorySettings, HistoryStatus, LineRange,
-    Metadata, NewFile, Page, PageCursor, SearchMatch, SearchQuery, UndoStep, VersionChannel,
-    VersionInfo, VersionKind, VersionPage, VersionQuery, WalkEntry, WriteOutcome, human_size,
+    EntryKind, FileError, FileText, FolderEntry, HistoryStatus, LineRange, Metadata, NewFile, Page,
+    PageCursor, SearchMatch, SearchQuery, UndoStep, VersionChannel, VersionInfo, VersionKind,
+    VersionPage, VersionQuery, WalkEntry, WriteOutcome, human_size,
 };
 
 /// Runs the README's example as a test.

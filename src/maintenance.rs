@@ -5,6 +5,8 @@ mod bare_records;
 mod check;
 mod check_report;
 mod copy;
+#[cfg(test)]
+mod forgotten_tests;
 mod recovery;
 mod repair;
 mod rewrite;

@@ -15,6 +15,7 @@ pub(crate) mod generation;
 mod group_commit;
 mod handle;
 pub(crate) mod history;
+mod history_settings;
 mod idle;
 mod idle_lock;
 mod keyslots;
@@ -46,6 +47,7 @@ pub use error::StoreError;
 pub use file_anchor::FileAnchor;
 pub(crate) use generation::sealer;
 pub use handle::{Session, SessionStatus};
+pub use history_settings::HistorySettings;
 pub(crate) use open::Open;
 pub use options::{SessionOptions, StorageEngine};
 #[cfg(feature = "serde")]

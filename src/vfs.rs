@@ -41,7 +41,6 @@ pub use listing::human_size;
 pub use new_file::{NewFile, WriteOutcome};
 pub use page::{Page, PageCursor};
 pub use versions::{
-    HistorySettings, HistoryStatus, UndoStep, VersionChannel, VersionInfo, VersionKind,
-    VersionPage, VersionQuery,
+    HistoryStatus, UndoStep, VersionChannel, VersionInfo, VersionKind, VersionPage, VersionQuery,
 };
 pub use walk::WalkEntry;

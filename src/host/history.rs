@@ -2,10 +2,10 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::session::StoreError;
+use crate::session::{HistorySettings, StoreError};
 use crate::vfs::{
-    FileError, FileText, HistorySettings, HistoryStatus, UndoStep, VersionInfo, VersionKind,
-    VersionPage, VersionQuery,
+    FileError, FileText, HistoryStatus, UndoStep, VersionInfo, VersionKind, VersionPage,
+    VersionQuery,
 };
 
 /// The history of an unlocked store: a [`Session`](crate::Session) of this process, or a connection to a key agent.

@@ -3,12 +3,12 @@
 use super::files::Files;
 use super::history::{History, HistoryStore};
 use super::store::UnlockedStore;
-use crate::session::{Session, StoreError};
+use crate::session::{HistorySettings, Session, StoreError};
 use crate::tool::{self, ToolCommand, ToolOptions, ToolResult};
 use crate::vfs::path::MemoryPath;
 use crate::vfs::{
-    FileError, FileText, FolderEntry, HistorySettings, HistoryStatus, LineRange, Metadata, NewFile,
-    Page, PageCursor, SearchMatch, SearchQuery, UndoStep, VersionPage, VersionQuery, WalkEntry,
+    FileError, FileText, FolderEntry, HistoryStatus, LineRange, Metadata, NewFile, Page,
+    PageCursor, SearchMatch, SearchQuery, UndoStep, VersionPage, VersionQuery, WalkEntry,
     WriteOutcome, arrange, edit, file, grep, list, many, versions, walk,
 };
 
@@ -66,9 +66,8 @@ impl HistoryStore for Session {
 
     fn set_history(&self, settings: HistorySettings) -> Result<(), StoreError> {
         self.exclusive(|exclusive| {
-            let (keep, room) = (settings.keep_milliseconds(), settings.max_bytes);
             exclusive.commit(|txn| {
-                txn.set_history_limits(keep, room)?;
+                txn.set_history_settings(settings)?;
                 Ok::<_, StoreError>(())
             })?;
             exclusive.trim()

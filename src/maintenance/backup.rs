@@ -70,6 +70,23 @@ impl Session {
         self.backup_verified_reporting(path.as_ref(), &mut |_| {})
     }
 
+    /// As [`backup_verified`](Session::backup_verified), with the versions that the store keeps. The other backups carry
+    /// none.
+    ///
+    /// # Errors
+    /// Those of [`backup_verified`](Session::backup_verified).
+    pub fn backup_with_versions(&self, path: impl AsRef<Path>) -> Result<VerifiedCopy, StoreError> {
+        self.backup_with_versions_reporting(path.as_ref(), &mut |_| {})
+    }
+
+    pub(super) fn backup_with_versions_reporting(
+        &self,
+        path: &Path,
+        progress: &mut dyn FnMut(u64),
+    ) -> Result<VerifiedCopy, StoreError> {
+        verified(self.write_copy(path, Versions::Keep, progress)?, path, progress)
+    }
+
     pub(super) fn backup_reporting(
         &self,
         path: &Path,

@@ -116,8 +116,10 @@ impl<'a, T: Target> Recovery<'a, T> {
         };
         let root = root.filter(|root| !is_behind(root));
         recovery.skip_deleted(root);
-        recovery.collect_named(root);
-        recovery.skip_versions(root);
+        // Where no list is lost, no older list is read.
+        if recovery.collect_named(root) {
+            recovery.skip_versions(root);
+        }
         let kept = recovery.top(top, top_list)?;
         let Recovery { report, .. } = recovery;
         Ok((kept.tag, kept.totals, report))

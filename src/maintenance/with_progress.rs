@@ -40,6 +40,14 @@ impl<F: FnMut(u64)> WithProgress<'_, F> {
         self.session.purge_reporting(&mut self.progress)
     }
 
+    /// As [`Session::compact`].
+    ///
+    /// # Errors
+    /// Those of [`Session::compact`].
+    pub fn compact(mut self) -> Result<(), StoreError> {
+        self.session.compact_reporting(&mut self.progress)
+    }
+
     /// As [`Session::migrate`].
     ///
     /// # Errors
@@ -62,6 +70,17 @@ impl<F: FnMut(u64)> WithProgress<'_, F> {
     /// Those of [`Session::backup_verified`].
     pub fn backup_verified(mut self, path: impl AsRef<Path>) -> Result<VerifiedCopy, StoreError> {
         self.session.backup_verified_reporting(path.as_ref(), &mut self.progress)
+    }
+
+    /// As [`Session::backup_with_versions`]. The callback first gets the records written, then the records read.
+    ///
+    /// # Errors
+    /// Those of [`Session::backup_with_versions`].
+    pub fn backup_with_versions(
+        mut self,
+        path: impl AsRef<Path>,
+    ) -> Result<VerifiedCopy, StoreError> {
+        self.session.backup_with_versions_reporting(path.as_ref(), &mut self.progress)
     }
 
     /// As [`Session::check`]; each record is read twice.

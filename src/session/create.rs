@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::error::StoreError;
 use super::generation::FIRST_GENERATION;
 use super::handle::Session;
+use super::history_settings::HistorySettings;
 use super::open::{self, Open};
 use super::options::SessionOptions;
 use inmost_engines::memory::MemoryStorage;
@@ -38,7 +39,7 @@ impl SessionOptions {
         let store = StoreId(rng::array()?);
         let keys = RecordKeys::derive(&DataKey::generate()?, &store, FIRST_GENERATION);
         let sealer = Sealer::new(keys, store, FIRST_GENERATION);
-        begin(&*engine, &sealer, HeaderId::NONE)?;
+        begin(&*engine, &sealer, HeaderId::NONE, HistorySettings::off())?;
         Session::with(Open::new(Arc::new(storage), engine, sealer, None, self)?, self)
     }
 }
@@ -48,10 +49,12 @@ pub(super) fn begin(
     engine: &dyn Engine,
     sealer: &Sealer,
     header: HeaderId,
+    history: HistorySettings,
 ) -> Result<(Root, Vec<u8>), StoreError> {
     let child = |id| Child { id, tag: Tag::default() };
     let (tree, system) = (child(ObjectId::TREE), child(ObjectId::SYSTEM));
-    let root = Root { commit: FIRST_COMMIT, header, ..Root::new(tree, system) };
+    let mut root = Root { commit: FIRST_COMMIT, header, ..Root::new(tree, system) };
+    history.set(&mut root);
     let mut batch = open::first_batch(sealer, root.clone())?;
     engine.apply(&batch)?;
     engine.sync()?;

@@ -13,6 +13,7 @@ use inmost_format::record::{
 pub(crate) use inmost_format::record::history::{OldHead, Version};
 
 use super::clock::now;
+use super::history_settings::HistorySettings;
 use super::open::Open;
 use super::reap;
 use super::txn::Txn;
@@ -128,11 +129,14 @@ impl Txn<'_> {
         Ok(())
     }
 
-    /// Sets how long versions are kept, in milliseconds, and how many bytes of them.
-    pub(crate) fn set_history_limits(&mut self, keep: u64, room: u64) -> Result<(), RecordError> {
+    /// Sets how long versions are kept.
+    pub(crate) fn set_history_settings(
+        &mut self,
+        settings: HistorySettings,
+    ) -> Result<(), RecordError> {
         let mut root = self.root()?;
-        if (root.keep, root.room) != (keep, room) {
-            (root.keep, root.room) = (keep, room);
+        if HistorySettings::of(&root) != settings {
+            settings.set(&mut root);
             self.put(RecordId::ROOT, root.into());
         }
         Ok(())

@@ -10,6 +10,7 @@ use super::error::StoreError;
 use super::freshness::{self, Rollback};
 use super::generation::{FIRST_GENERATION, open_records, sealer, write_headers};
 use super::handle::Session;
+use super::history_settings::HistorySettings;
 use super::leftovers;
 use super::open::Open;
 use super::options::{SessionOptions, StorageEngine};
@@ -67,6 +68,7 @@ pub struct VaultOptions {
     session: SessionOptions,
     freshness: Option<Arc<dyn FreshnessAnchor>>,
     engine: StorageEngine,
+    history: HistorySettings,
 }
 
 impl Vault {
@@ -259,6 +261,13 @@ impl VaultOptions {
         self
     }
 
+    /// Sets how long a new store keeps earlier versions of files; off by default, so that what an application says about
+    /// deleting is up to it. An existing store has its own setting; see [`History::set`](crate::History::set).
+    pub fn history(mut self, settings: HistorySettings) -> Self {
+        self.history = settings;
+        self
+    }
+
     /// Sets the quotas and the cache of the session.
     pub fn session(mut self, options: SessionOptions) -> Self {
         self.session = options;
@@ -340,7 +349,8 @@ impl VaultOptions {
         let generation = FIRST_GENERATION;
         let keys = NewHeader { store, engine, generation, enrolment }.create(&self.limits)?;
         let records: Box<dyn Engine> = storage.create_generation(generation, engine)?;
-        let (root, root_value) = begin(&*records, &sealer(&keys), keys.header().id())?;
+        let (root, root_value) =
+            begin(&*records, &sealer(&keys), keys.header().id(), self.history)?;
         records.close()?;
         // Before the store has its name, so that no crash leaves one without an anchor.
         if let Some(mark) = Mark::of(&root, generation, &root_value) {

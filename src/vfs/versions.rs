@@ -19,6 +19,5 @@ pub(crate) use locate::text;
 pub(crate) use redact::redact;
 pub(crate) use restore::{restore, revert};
 pub use types::{
-    HistorySettings, HistoryStatus, UndoStep, VersionChannel, VersionInfo, VersionKind,
-    VersionPage, VersionQuery,
+    HistoryStatus, UndoStep, VersionChannel, VersionInfo, VersionKind, VersionPage, VersionQuery,
 };

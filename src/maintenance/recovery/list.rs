@@ -278,9 +278,9 @@ impl<T: Target> Recovery<'_, T> {
         }
     }
 
-    /// Notes all objects that intact lists name, if there is a list that is not intact.
-    pub(super) fn collect_named(&mut self, root: Option<&Root>) {
-        let Some(root) = root else { return };
+    /// Notes all objects that intact lists name, if there is a list that is not intact. Returns whether there is.
+    pub(super) fn collect_named(&mut self, root: Option<&Root>) -> bool {
+        let Some(root) = root else { return true };
         let mut is_whole = true;
         self.walk_lists(root, &mut |found, _| is_whole &= found);
         if !is_whole {
@@ -290,13 +290,13 @@ impl<T: Target> Recovery<'_, T> {
             });
             self.named = named;
         }
+        !is_whole
     }
 
-    /// Marks what the history holds whole, so that an older list does not bring it back. Where no list is lost, no older list
-    /// is read.
+    /// Marks what the history holds whole, so that an older list does not bring it back.
     pub(super) fn skip_versions(&mut self, root: Option<&Root>) {
         let Some(history) = root.map(|root| root.history) else { return };
-        if self.named.is_empty() || history.is_none() {
+        if history.is_none() {
             return;
         }
         let mut folders = Vec::new();

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use super::model::{Model, dump, text};
 use crate::session::tests::store::TestStore;
-use crate::session::{Session, shift_clock};
+use crate::session::{HistorySettings, Session, shift_clock};
 use crate::vfs::error::FileError;
-use crate::vfs::{HistorySettings, VersionInfo, VersionKind, VersionQuery};
+use crate::vfs::{VersionInfo, VersionKind, VersionQuery};
 use inmost_format::record::plain::Random;
 
 const MONTH: Duration = Duration::from_secs(30 * 24 * 60 * 60);

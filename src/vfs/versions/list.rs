@@ -1,9 +1,9 @@
 //! Lists the history, and tells what it holds.
 
 use super::past::{Past, below};
-use super::types::{HistorySettings, HistoryStatus, VersionInfo, VersionPage, VersionQuery};
+use super::types::{HistoryStatus, VersionInfo, VersionPage, VersionQuery};
 use crate::session::history::{Version, expired_before};
-use crate::session::{Open, StoreError};
+use crate::session::{HistorySettings, Open, StoreError};
 use crate::vfs::error::FileError;
 use crate::vfs::path::MemoryPath;
 use inmost_format::record::{Flaw, Kind};
@@ -55,7 +55,7 @@ fn concerns(version: &Version, path: &str, confined: bool) -> bool {
 pub(crate) fn status(open: &Open) -> Result<HistoryStatus, StoreError> {
     let root = open.root();
     let mut status = HistoryStatus {
-        settings: HistorySettings::of(root.keep, root.room),
+        settings: HistorySettings::of(root),
         entries: 0,
         bytes: 0,
         is_damaged: false,

@@ -1,56 +1,12 @@
 //! What a host reads of the history, and asks it.
 
 use std::fmt;
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
 use inmost_format::record::history::{Channel, Operation, Version};
 
-use crate::limits;
-use crate::session::{milliseconds, time_of};
+use crate::session::{HistorySettings, milliseconds, time_of};
 use crate::vfs::file_text::FileText;
-
-/// How long earlier versions of files are kept, and how much room they may take.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[must_use]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct HistorySettings {
-    pub(crate) keep: Option<Duration>,
-    pub(crate) max_bytes: u64,
-}
-
-impl HistorySettings {
-    /// Keeps no versions. Those that are kept now are dropped.
-    pub fn off() -> Self {
-        Self { keep: None, max_bytes: limits::HISTORY_BYTES }
-    }
-
-    /// Keeps a text for this long after the change that ended it. The store counts milliseconds; less than one is
-    /// [`off`](Self::off).
-    pub fn keep(time: Duration) -> Self {
-        Self { keep: (time.as_millis() > 0).then_some(time), ..Self::off() }
-    }
-
-    /// Sets the most bytes of earlier texts; 256 MiB by default. The text that one change ended may exceed it. If there are
-    /// more, the oldest texts are dropped, while their entries stay until their time is over.
-    pub fn max_bytes(mut self, bytes: u64) -> Self {
-        self.max_bytes = bytes;
-        self
-    }
-
-    /// How long a text is kept; `None` if no versions are kept.
-    #[must_use]
-    pub fn time(&self) -> Option<Duration> {
-        self.keep
-    }
-
-    pub(crate) fn keep_milliseconds(&self) -> u64 {
-        self.keep.map_or(0, |time| u64::try_from(time.as_millis()).unwrap_or(u64::MAX))
-    }
-
-    pub(crate) fn of(keep: u64, max_bytes: u64) -> Self {
-        Self { keep: (keep > 0).then(|| Duration::from_millis(keep)), max_bytes }
-    }
-}
 
 /// The settings of a history, and what it holds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

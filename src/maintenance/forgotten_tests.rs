@@ -1,0 +1,294 @@
+//! Tests that what was forgotten, redacted or dropped does not come back, neither to a reader of the bare files with the keys
+//! nor by a repair.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use tempfile::TempDir;
+
+use super::bare_records::BareRecords;
+use crate::session::tests::store::{options, passphrase};
+use crate::session::{HistorySettings, Session, VaultOptions, shift_clock};
+use crate::vfs::VersionQuery;
+use inmost_format::header::Credential;
+use inmost_format::record::node::{Entry, What};
+use inmost_format::record::tree::Body;
+use inmost_format::record::{Kind, Node, Tag};
+
+const MONTH: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+/// In every text and name that must not be found.
+const NEEDLE: &str = "needle";
+
+struct Store {
+    folder: TempDir,
+    session: Session,
+}
+
+impl Store {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let options = options().history(HistorySettings::keep(MONTH));
+        let session = options.create(folder.path().join("store"), &passphrase()).unwrap();
+        Self { folder, session }
+    }
+
+    fn path(&self) -> PathBuf {
+        self.folder.path().join("store")
+    }
+
+    fn write(&self, path: &str, text: &str) {
+        self.session.files().write(path, text).unwrap();
+    }
+
+    fn insert(&self, path: &str, text: &str) {
+        let path = crate::vfs::path::MemoryPath::parse(path).unwrap();
+        crate::vfs::edit::insert(&self.session, &path, 0, text).unwrap();
+    }
+
+    /// The number of records in the bare files, and of those that hold the needle.
+    fn scan(&self) -> (usize, usize) {
+        let records = self.records();
+        let needle = NEEDLE.as_bytes();
+        let holds = |node: &Node| {
+            let mut body = vec![0; node.encoded_len().unwrap()];
+            node.encode(&mut body).unwrap();
+            body.windows(needle.len()).any(|window| window == needle)
+        };
+        records.all().fold((0, 0), |(all, found), version| {
+            (all + 1, found + usize::from(holds(&version.node)))
+        })
+    }
+
+    fn records(&self) -> BareRecords {
+        self.session.lock();
+        let vault = options().open(self.path()).unwrap();
+        let passphrase = passphrase();
+        let credential = Credential::from(&passphrase);
+        BareRecords::of(&vault, &credential, &mut |_| {}).unwrap().0
+    }
+
+    /// The entry of a file in the newest list that names it.
+    fn entry(&self, name: &str) -> (Entry, Tag) {
+        let records = self.records();
+        let root = records.root().unwrap();
+        let folder =
+            inmost_format::record::load_folder(&records, root.tree.id, &root.tree.tag).unwrap();
+        let Body::Inline(_) = &folder.body else { panic!("a tree") };
+        let entry = folder.body.entry(&records, root.tree.id, name).unwrap().unwrap();
+        (entry, root.tree.tag)
+    }
+
+    /// Damages every copy of a record, repairs the store and opens it again.
+    fn repair_without(self, tag: Tag) -> Session {
+        self.session.lock();
+        let damaged = flip(&self.path(), &tag.0);
+        assert!(damaged > 0);
+        let vault = options().open(self.path()).unwrap();
+        vault.repair(&passphrase(), |_| {}).unwrap();
+        drop(vault);
+        VaultOptions::open(&options(), self.path()).unwrap().unlock(&passphrase()).unwrap()
+    }
+}
+
+/// Flips a bit wherever these bytes are in the files of a folder. Returns the number of places.
+fn flip(folder: &Path, wanted: &[u8; 16]) -> usize {
+    let mut places = 0;
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            places += flip(&path, wanted);
+            continue;
+        }
+        let mut bytes = fs::read(&path).unwrap();
+        let found: Vec<usize> = memchr::memmem::find_iter(&bytes, wanted).collect();
+        for at in &found {
+            bytes[*at] ^= 1;
+        }
+        if !found.is_empty() {
+            fs::write(&path, bytes).unwrap();
+            places += found.len();
+        }
+    }
+    places
+}
+
+/// A store in which the needle was in several files, and is in none.
+fn with_past() -> Store {
+    let store = Store::new();
+    let files = store.session.files();
+    store.write("/memories/kept.md", "kept\n");
+    store.write("/memories/edited.md", "start\n");
+    for number in 0..50 {
+        store.insert("/memories/edited.md", &format!("{NEEDLE} {number}\n"));
+    }
+    store.write("/memories/edited.md", "end\n");
+    store.write(&format!("/memories/{NEEDLE}1.md"), "moved\n");
+    for number in 1..4 {
+        let old = format!("/memories/{NEEDLE}{number}.md");
+        files.rename(&old, &format!("/memories/{NEEDLE}{}.md", number + 1)).unwrap();
+    }
+    files.rename(&format!("/memories/{NEEDLE}4.md"), "/memories/moved.md").unwrap();
+    store.write("/memories/folder/inside.md", NEEDLE);
+    store.write("/memories/folder/long.md", &format!("{NEEDLE} long\n").repeat(2_000));
+    store.insert("/memories/folder/long.md", &format!("{NEEDLE} again\n"));
+    files.remove("/memories/folder").unwrap();
+    store.write("/memories/again.md", NEEDLE);
+    files.remove("/memories/again.md").unwrap();
+    store.write("/memories/again.md", "another\n");
+    store
+}
+
+const PAST: [&str; 5] = [
+    "/memories/edited.md",
+    "/memories/moved.md",
+    "/memories/folder/inside.md",
+    "/memories/folder/long.md",
+    "/memories/again.md",
+];
+
+#[test]
+fn nothing_that_was_forgotten_is_found_in_the_files_after_a_compaction() {
+    let store = with_past();
+    for path in PAST {
+        store.session.history().forget(path, |_| {}).unwrap();
+    }
+    // The first file that had the path was deleted, and only its number leads to it.
+    assert!(store.session.check().unwrap().is_clean());
+    store.session.compact().unwrap();
+    let (records, found) = store.scan();
+    assert!(records > 5);
+    assert_eq!(found, 0, "of {records} records");
+}
+
+#[test]
+fn the_past_is_found_before_it_is_forgotten_and_after_a_compaction_alone() {
+    let store = with_past();
+    store.session.compact().unwrap();
+    assert!(store.scan().1 > 50);
+}
+
+#[test]
+fn nothing_of_the_past_is_found_in_the_files_after_a_purge() {
+    let store = with_past();
+    store.session.purge().unwrap();
+    let (records, found) = store.scan();
+    assert!(records > 5);
+    assert_eq!(found, 0, "of {records} records");
+}
+
+/// What was at this path before, and how it was made to go.
+fn gone(how: &str) -> Store {
+    let store = Store::new();
+    store.write("/memories/a.md", &format!("{NEEDLE}\n"));
+    store.insert("/memories/a.md", "second\n");
+    let path = crate::vfs::path::MemoryPath::parse("/memories/a.md").unwrap();
+    crate::vfs::edit::replace(&store.session, &path, NEEDLE, "", 100).unwrap();
+    let history = store.session.history();
+    match how {
+        "forgotten" => drop(history.forget("/memories/a.md", |_| {}).unwrap()),
+        "redacted" => {
+            let versions = history.page(&VersionQuery::all(), None, 10).unwrap().items;
+            let (last, first) = (versions[1].number, versions[2].number);
+            assert_eq!(history.redact(first, last).unwrap(), 2);
+        }
+        "expired" => {
+            shift_clock(31 * 24 * 60 * 60 * 1_000);
+            store.write("/memories/b.md", "b\n");
+        }
+        _ => {}
+    }
+    store
+}
+
+fn texts(session: &Session) -> String {
+    let files = session.files().walk("/memories");
+    let paths: Vec<String> = files
+        .map(|entry| entry.unwrap())
+        .filter(|entry| !entry.metadata.is_folder())
+        .map(|entry| entry.path.as_str().to_owned())
+        .collect();
+    paths.iter().map(|path| session.files().read(path).unwrap().into_string()).collect()
+}
+
+#[test]
+fn a_repair_shows_the_text_before_the_current_one_only_while_it_is_kept() {
+    for (how, comes_back) in
+        [("kept", true), ("forgotten", false), ("redacted", false), ("expired", false)]
+    {
+        let store = gone(how);
+        let (entry, _) = store.entry("a.md");
+        let session = store.repair_without(entry.tag);
+        assert_eq!(texts(&session).contains(NEEDLE), comes_back, "{how}");
+    }
+}
+
+#[test]
+fn a_repair_of_a_lost_list_shows_no_earlier_text() {
+    for how in ["kept", "forgotten", "redacted", "expired"] {
+        let store = gone(how);
+        let (_, list) = store.entry("a.md");
+        let session = store.repair_without(list);
+        let texts = texts(&session);
+        assert!(texts.contains("second") && !texts.contains(NEEDLE), "{how}: {texts}");
+    }
+}
+
+#[test]
+fn a_repair_of_a_lost_list_brings_back_no_deleted_file() {
+    for how in ["deleted", "forgotten"] {
+        let store = Store::new();
+        store.write("/memories/a.md", NEEDLE);
+        store.write("/memories/b.md", "b\n");
+        store.session.files().remove("/memories/a.md").unwrap();
+        if how == "forgotten" {
+            store.session.history().forget("/memories/a.md", |_| {}).unwrap();
+        }
+        // Another list that is intact, so that it is not all lists that are lost.
+        store.write("/memories/c/d.md", "d\n");
+        let (_, list) = store.entry("b.md");
+        let session = store.repair_without(list);
+        let texts = texts(&session);
+        assert!(texts.contains('b') && !texts.contains(NEEDLE), "{how}: {texts}");
+    }
+}
+
+#[test]
+fn damage_to_the_history_costs_the_history_only() {
+    let store = with_past();
+    let before = texts(&store.session);
+    let records = store.records();
+    let root = records.root().unwrap();
+    let leaves: Vec<Tag> = records
+        .all()
+        .filter(|version| version.id.kind == Kind::HistoryLeaf)
+        .map(|version| version.tag)
+        .collect();
+    assert!(leaves.len() > 3);
+    for tag in [root.history.tag, leaves[0], leaves[leaves.len() / 2], leaves[leaves.len() - 1]] {
+        flip(&store.path(), &tag.0);
+    }
+    // The engine may refuse its files; then a repair reads them without it.
+    let mut vault = options().open(store.path()).unwrap();
+    let session = match vault.unlock(&passphrase()) {
+        Ok(session) => session,
+        Err(_) => {
+            vault.repair(&passphrase(), |_| {}).unwrap();
+            drop(vault);
+            options().open(store.path()).unwrap().unlock(&passphrase()).unwrap()
+        }
+    };
+    assert_eq!(texts(&session), before);
+    session.files().write("/memories/new.md", "new\n").unwrap();
+    let page = session.history().page(&VersionQuery::all(), None, 10).unwrap();
+    assert_eq!(page.items[0].path.as_ref().unwrap().as_str(), "/memories/new.md");
+    let text = session.history().text(page.items[0].number).unwrap();
+    assert_eq!(text.as_str(), "new\n");
+}
+
+/// The names of entries are in lists, which a damaged store may need.
+#[test]
+fn an_entry_that_is_looked_up_is_a_file() {
+    let store = gone("kept");
+    assert!(matches!(store.entry("a.md").0.what, What::File(info) if info.lowest < info.head));
+}

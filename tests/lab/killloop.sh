@@ -13,9 +13,12 @@ trap 'code=$?; if [ "$code" = 0 ] || [ -z "${LAB_KEEP:-}" ]; then rm -rf "$out";
 # Small enough that every kind of step sometimes ends within half a second.
 export LAB_LONG=${LAB_LONG:-2097152} LAB_FILL=${LAB_FILL:-30} LAB_PURGE_MS=${LAB_PURGE_MS:-60}
 # Half of the kills with a journal of 64 KiB, so that many of them hit a checkpoint.
+history=${LAB_HISTORY:-}
 for half_blocks in 8 64; do
     export INMOST_TEST_HALF_BLOCKS=$half_blocks
-    echo "journal: 2 x $((half_blocks * 4)) KiB"
+    # Versions are kept in one of the two, unless LAB_HISTORY says otherwise.
+    export LAB_HISTORY=${history:-$((half_blocks == 8))}
+    echo "journal: 2 x $((half_blocks * 4)) KiB, history: $LAB_HISTORY"
     "$LAB_BIN/lab-worker" kill "$out/store.$half_blocks" "$out/ack.$half_blocks" $(((kills + 1) / 2))
     "$LAB_BIN/lab-worker" check "$out/store.$half_blocks" "$out/ack.$half_blocks"
 done

@@ -33,11 +33,14 @@ rm "$out/probe.img"
 
 # Half of the cuts with a journal of 64 KiB, so that many of them hit a checkpoint or a batch that bypasses it.
 seed=${LAB_SEED:-$RANDOM}
+history=${LAB_HISTORY:-}
 bad=0
 for half_blocks in 8 64; do
     run=$out/$half_blocks
     export INMOST_TEST_HALF_BLOCKS=$half_blocks
-    echo "journal: 2 x $((half_blocks * 4)) KiB"
+    # Versions are kept in one of the two, unless LAB_HISTORY says otherwise.
+    export LAB_HISTORY=${history:-$((half_blocks == 8))}
+    echo "journal: 2 x $((half_blocks * 4)) KiB, history: $LAB_HISTORY"
     "$lab/record.sh" "$run" $(((seconds + 1) / 2))
     # A short run makes its second cuts with the small journal only.
     [ "$cuts" -ge 60 ] || [ "$half_blocks" = 8 ] || export LAB_AGAIN=0

@@ -47,6 +47,10 @@ pub enum Step {
     Delete(String),
     Rename(String, String),
     Purge,
+    /// A rewrite that keeps the versions.
+    Compact,
+    /// Forgets the versions below a path, which changes no file.
+    Forget(String),
     /// A second credential gets a keyslot.
     AddSlot,
     /// The passphrase is wrapped again in its keyslot.
@@ -95,7 +99,7 @@ impl Step {
             Self::RemoveSlot => {
                 files.remove(SLOT);
             }
-            Self::Purge | Self::ReplaceSlot => {}
+            Self::Purge | Self::Compact | Self::Forget(_) | Self::ReplaceSlot => {}
         }
     }
 }
@@ -162,6 +166,11 @@ impl Plan {
         self.steps.push(Step::Purge);
         self.create(&format!("{folder}/after"), 3_000);
         self.steps.extend([Step::ReplaceSlot, Step::RemoveSlot]);
+        self.steps.push(Step::Rename(format!("{folder}/after"), format!("{folder}/moved")));
+        // The folder of another thread, whose files change meanwhile.
+        self.steps.push(Step::Forget("/memories/t2".to_owned()));
+        self.steps.push(Step::Compact);
+        self.steps.push(Step::Forget(folder.to_owned()));
     }
 
     fn notes(&mut self, folder: &str, fill: u64) {

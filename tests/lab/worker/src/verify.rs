@@ -3,7 +3,10 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use inmost::{AnchorStatus, EntryKind, FileError, Passphrase, RawKey, Session, StoreError, Vault};
+use inmost::{
+    AnchorStatus, EntryKind, FileError, Passphrase, RawKey, Session, StoreError, Vault,
+    VersionKind, VersionQuery,
+};
 
 use crate::plan::{self, Files, Position, SLOT, Settings, Step};
 
@@ -114,6 +117,7 @@ pub fn verify(
     if !set_aside.is_empty() {
         return Err(Wrong("set aside", format!("{set_aside:?}")));
     }
+    verify_history(session)?;
     let mut all = Files::new();
     collect(session, "/memories", &mut all)?;
     let slots = session.slots().map_err(|error| Wrong("slots", error.to_string()))?;
@@ -130,6 +134,32 @@ pub fn verify(
         Some(path) => Err(Wrong("foreign", path.clone())),
         None => Ok(next),
     }
+}
+
+/// Reads the newest versions. A text may be gone, but what is there has the length that its entry says.
+fn verify_history(session: &Session) -> Result<(), Wrong> {
+    let wrong = |error: &dyn std::fmt::Display| Wrong("history", error.to_string());
+    let history = session.history();
+    let status = history.status().map_err(|error| wrong(&error))?;
+    if status.is_damaged || status.lost_before.is_some() {
+        return Err(wrong(&format!("{status:?}")));
+    }
+    let page = history.page(&VersionQuery::all(), None, VERSIONS).map_err(|error| wrong(&error))?;
+    for version in page.items {
+        if version.file.is_none() || version.kind == VersionKind::Deleted {
+            continue;
+        }
+        match history.text(version.number) {
+            Ok(text) if text.as_str().len() as u64 == version.bytes => {}
+            Ok(text) => {
+                let bytes = text.as_str().len();
+                return Err(wrong(&format!("{version:?} has {bytes} bytes")));
+            }
+            Err(FileError::VersionGone(_)) => {}
+            Err(error) => return Err(wrong(&format!("{version:?}: {error}"))),
+        }
+    }
+    Ok(())
 }
 
 /// Writes once more and reads it in a new session. The second credential must open the store exactly if it
@@ -234,4 +264,6 @@ fn collect(session: &Session, folder: &str, all: &mut Files) -> Result<(), Wrong
     Ok(())
 }
 
+/// Versions whose texts are read.
+const VERSIONS: usize = 150;
 const EXTRA: &str = "/memories/afterwards";

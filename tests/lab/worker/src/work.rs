@@ -5,7 +5,10 @@ use std::io::Write;
 use std::path::Path;
 use std::time::Duration;
 
-use inmost::{KdfCost, MemoryTool, NewSlot, Session, StorageEngine, StoreError, VaultOptions};
+use inmost::{
+    FileError, HistorySettings, KdfCost, MemoryTool, NewSlot, Session, StorageEngine, StoreError,
+    VaultOptions,
+};
 use serde_json::{Value, json};
 
 use crate::plan::{self, Position, Settings, Step};
@@ -62,9 +65,17 @@ pub fn create(store: &Path) -> Session {
         Ok("sled") | Err(_) => StorageEngine::Sled,
         Ok(other) => panic!("LAB_ENGINE is sled or redb, not {other}"),
     };
-    let options = VaultOptions::new().kdf_cost(CHEAP).engine(engine);
+    let options = VaultOptions::new().kdf_cost(CHEAP).engine(engine).history(history());
     let created = options.create(store, &verify::passphrase());
     created.unwrap_or_else(|error| fail("create", &error))
+}
+
+/// The settings of the history: with LAB_HISTORY=1 versions are kept, in so little room that texts are dropped all the time.
+fn history() -> HistorySettings {
+    if std::env::var_os("LAB_HISTORY").is_none_or(|value| value != "1") {
+        return HistorySettings::off();
+    }
+    HistorySettings::keep(Duration::from_secs(24 * 60 * 60)).max_bytes(4 << 20)
 }
 
 fn go_on(
@@ -82,7 +93,7 @@ fn go_on(
         let mut refusals = 0;
         while at.step < steps.len() {
             let step = &steps[at.step];
-            if matches!(step, Step::Purge) {
+            if matches!(step, Step::Purge | Step::Compact) {
                 std::thread::sleep(Duration::from_millis(settings.purge_every));
             }
             note(ack, &format!("B {thread} {} {}", at.round, at.step));
@@ -122,6 +133,14 @@ fn make(session: &Session, tool: &MemoryTool, step: &Step) -> Result<(), StoreEr
         Step::Delete(path) => json!({"command": "delete", "path": path}),
         Step::Rename(from, to) => json!({"command": "rename", "old_path": from, "new_path": to}),
         Step::Purge => return session.purge(),
+        Step::Compact => return session.compact(),
+        Step::Forget(path) => {
+            return match session.history().forget(path, |_| {}) {
+                Ok(_) => Ok(()),
+                Err(FileError::Store(error)) => Err(error),
+                Err(error) => fail("forget", &error),
+            };
+        }
         Step::AddSlot | Step::ReplaceSlot | Step::RemoveSlot => return change_slots(session, step),
     };
     let result = tool.try_run_json(call.to_string())?;

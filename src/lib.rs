@@ -98,9 +98,9 @@ pub use inmost_format::secret::Wiped;
 
 // Files, for hosts that are not agents.
 pub use vfs::{
-    EntryKind, FileError, FileText, FolderEntry, HistoryStatus, LineRange, Metadata, NewFile, Page,
-    PageCursor, SearchMatch, SearchQuery, UndoStep, VersionChannel, VersionInfo, VersionKind,
-    VersionPage, VersionQuery, WalkEntry, WriteOutcome, human_size,
+    EntryKind, FileError, FileText, FileVersion, FolderEntry, HistoryStatus, LineRange, Metadata,
+    NewFile, Page, PageCursor, Precondition, SearchMatch, SearchQuery, UndoStep, VersionChannel,
+    VersionInfo, VersionKind, VersionPage, VersionQuery, WalkEntry, WriteOutcome, human_size,
 };
 
 /// Runs the README's example as a test.

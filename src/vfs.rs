@@ -20,6 +20,7 @@ mod new_file;
 mod new_text;
 mod page;
 pub(crate) mod path;
+pub(crate) mod precondition;
 pub(crate) mod rope;
 #[cfg(test)]
 mod samples;
@@ -40,6 +41,7 @@ pub use line_range::LineRange;
 pub use listing::human_size;
 pub use new_file::{NewFile, WriteOutcome};
 pub use page::{Page, PageCursor};
+pub use precondition::{FileVersion, Precondition};
 pub use versions::{
     HistoryStatus, UndoStep, VersionChannel, VersionInfo, VersionKind, VersionPage, VersionQuery,
 };

@@ -5,8 +5,8 @@ use std::vec;
 use super::store::UnlockedStore;
 use crate::session::StoreError;
 use crate::vfs::{
-    FileError, FileText, FolderEntry, LineRange, Metadata, NewFile, Page, PageCursor, SearchMatch,
-    SearchQuery, WalkEntry, WriteOutcome,
+    FileError, FileText, FileVersion, FolderEntry, LineRange, Metadata, NewFile, Page, PageCursor,
+    Precondition, SearchMatch, SearchQuery, WalkEntry, WriteOutcome,
 };
 
 /// The files of an unlocked store. Paths are those of the tool: `/memories` or a path below it.
@@ -83,6 +83,65 @@ impl<'s> Files<'s> {
     /// [`FileError::Store`].
     pub fn write(&self, path: &str, text: &str) -> Result<(), FileError> {
         self.store.write(path, text)
+    }
+
+    /// Returns the state of a file, for a later change that is conditional on it; `None` if there is no file. Reads the whole
+    /// text.
+    ///
+    /// # Errors
+    /// [`FileError::InvalidPath`], [`FileError::Store`].
+    pub fn version(&self, path: &str) -> Result<Option<FileVersion>, FileError> {
+        self.store.version(path)
+    }
+
+    /// Writes a file if the condition holds, in one atomic step. So a program that reads a file, changes its text and writes
+    /// it back loses no change that someone else made in between. Returns the new state of the file.
+    ///
+    /// ```
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// use inmost::{FileError, Precondition};
+    ///
+    /// let session = inmost::Session::in_memory()?;
+    /// let files = session.files();
+    /// let first = files.write_if("/memories/count", "1", &Precondition::Absent)?;
+    /// files.write_if("/memories/count", "2", &Precondition::Version(first.version))?;
+    /// let late = files.write_if("/memories/count", "3", &Precondition::Version(first.version));
+    /// let Err(FileError::Changed(Some(now))) = late else { panic!("a lost update") };
+    /// files.write_if("/memories/count", "3", &Precondition::Sha256(now.sha256))?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`write`](Files::write); [`FileError::Changed`] with the present state of the file.
+    pub fn write_if(
+        &self,
+        path: &str,
+        text: &str,
+        condition: &Precondition,
+    ) -> Result<FileVersion, FileError> {
+        self.store.write_if(path, text, condition)
+    }
+
+    /// As [`remove`](Files::remove), if the condition holds.
+    ///
+    /// # Errors
+    /// As [`remove`](Files::remove); [`FileError::Changed`] with the present state of the file.
+    pub fn remove_if(&self, path: &str, condition: &Precondition) -> Result<(), FileError> {
+        self.store.remove_if(path, condition)
+    }
+
+    /// As [`rename`](Files::rename), if the condition holds for the old path. Returns the number of the change.
+    ///
+    /// # Errors
+    /// As [`rename`](Files::rename); [`FileError::Changed`] with the present state of the file.
+    pub fn rename_if(
+        &self,
+        old: &str,
+        new: &str,
+        condition: &Precondition,
+    ) -> Result<u64, FileError> {
+        self.store.rename_if(old, new, condition)
     }
 
     /// Writes files in their order, several in a commit, and returns the result of each in the same order. For many

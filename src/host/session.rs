@@ -7,9 +7,9 @@ use crate::session::{HistorySettings, Session, StoreError};
 use crate::tool::{self, ToolCommand, ToolOptions, ToolResult};
 use crate::vfs::path::MemoryPath;
 use crate::vfs::{
-    FileError, FileText, FolderEntry, HistoryStatus, LineRange, Metadata, NewFile, Page,
-    PageCursor, SearchMatch, SearchQuery, UndoStep, VersionPage, VersionQuery, WalkEntry,
-    WriteOutcome, arrange, edit, file, grep, list, many, versions, walk,
+    FileError, FileText, FileVersion, FolderEntry, HistoryStatus, LineRange, Metadata, NewFile,
+    Page, PageCursor, Precondition, SearchMatch, SearchQuery, UndoStep, VersionPage, VersionQuery,
+    WalkEntry, WriteOutcome, arrange, edit, file, grep, list, many, precondition, versions, walk,
 };
 
 use inmost_format::record::history::Channel;
@@ -96,6 +96,28 @@ impl UnlockedStore for Session {
 
     fn write(&self, path: &str, text: &str) -> Result<(), FileError> {
         edit::write(self, &MemoryPath::parse(path)?, text, true)
+    }
+
+    fn version(&self, path: &str) -> Result<Option<FileVersion>, FileError> {
+        precondition::state(self, &MemoryPath::parse(path)?)
+    }
+
+    fn write_if(
+        &self,
+        path: &str,
+        text: &str,
+        condition: &Precondition,
+    ) -> Result<FileVersion, FileError> {
+        edit::write_if(self, &MemoryPath::parse(path)?, text, condition)
+    }
+
+    fn remove_if(&self, path: &str, condition: &Precondition) -> Result<(), FileError> {
+        arrange::delete_if(self, &MemoryPath::parse(path)?, condition)
+    }
+
+    fn rename_if(&self, old: &str, new: &str, condition: &Precondition) -> Result<u64, FileError> {
+        let paths = (&MemoryPath::parse(old)?, &MemoryPath::parse(new)?);
+        arrange::rename_if(self, paths, condition)
     }
 
     fn write_many(

@@ -3,8 +3,8 @@
 use crate::session::StoreError;
 use crate::tool::{ToolCommand, ToolOptions, ToolResult};
 use crate::vfs::{
-    FileError, FileText, FolderEntry, LineRange, Metadata, NewFile, Page, PageCursor, SearchMatch,
-    SearchQuery, WalkEntry, WriteOutcome,
+    FileError, FileText, FileVersion, FolderEntry, LineRange, Metadata, NewFile, Page, PageCursor,
+    Precondition, SearchMatch, SearchQuery, WalkEntry, WriteOutcome,
 };
 
 /// An unlocked store: a [`Session`](crate::Session) of this process, or a connection to a key agent.
@@ -43,6 +43,36 @@ pub trait UnlockedStore: Send + Sync {
     /// [`FileError::InvalidPath`]; [`FileError::AlreadyExists`] for a folder; [`FileError::NotAFolder`]; a quota;
     /// [`FileError::Store`].
     fn write(&self, path: &str, text: &str) -> Result<(), FileError>;
+
+    /// Returns the state of a file, for a later change that is conditional on it; `None` if there is no file. Reads the whole
+    /// text.
+    ///
+    /// # Errors
+    /// [`FileError::InvalidPath`], [`FileError::Store`].
+    fn version(&self, path: &str) -> Result<Option<FileVersion>, FileError>;
+
+    /// As [`write`](UnlockedStore::write), if the condition holds. Returns the new state of the file.
+    ///
+    /// # Errors
+    /// As [`write`](UnlockedStore::write); [`FileError::Changed`].
+    fn write_if(
+        &self,
+        path: &str,
+        text: &str,
+        condition: &Precondition,
+    ) -> Result<FileVersion, FileError>;
+
+    /// As [`remove`](UnlockedStore::remove), if the condition holds.
+    ///
+    /// # Errors
+    /// As [`remove`](UnlockedStore::remove); [`FileError::Changed`].
+    fn remove_if(&self, path: &str, condition: &Precondition) -> Result<(), FileError>;
+
+    /// As [`rename`](UnlockedStore::rename), if the condition holds for the old path. Returns the number of the change.
+    ///
+    /// # Errors
+    /// As [`rename`](UnlockedStore::rename); [`FileError::Changed`].
+    fn rename_if(&self, old: &str, new: &str, condition: &Precondition) -> Result<u64, FileError>;
 
     /// Writes files in their order, and returns the result of each. Each file is one atomic step; see
     /// [`Files::write_many`](crate::Files::write_many).

@@ -7,6 +7,7 @@ use super::error::FileError;
 use super::folder::{self, ResolvedPath, Target};
 use super::name::InvalidPath;
 use super::path::MemoryPath;
+use super::precondition::{Precondition, conditional};
 use super::subtree::Subtree;
 use crate::session::history::{Change, nameless};
 use crate::session::{Session, Txn, reap};
@@ -20,6 +21,41 @@ use inmost_format::record::{Flaw, Kind, ObjectId, RecordError, load_folder};
 /// [`FileError::Root`], [`FileError::NotFound`].
 pub(crate) fn delete(session: &Session, path: &MemoryPath) -> Result<(), FileError> {
     session.write(|txn| delete_in(txn, path))
+}
+
+/// As [`delete`], if the condition holds.
+///
+/// # Errors
+/// Those of [`delete`]; [`FileError::Changed`].
+pub(crate) fn delete_if(
+    session: &Session,
+    path: &MemoryPath,
+    condition: &Precondition,
+) -> Result<(), FileError> {
+    conditional(session, path, condition, |expected| {
+        session.write(|txn| {
+            expected.check(&ResolvedPath::new(txn, &txn.root()?, path)?.target)?;
+            delete_in(txn, path)
+        })
+    })
+}
+
+/// As [`rename`], if the condition holds for the old path. Returns the number of the change.
+///
+/// # Errors
+/// Those of [`rename`]; [`FileError::Changed`].
+pub(crate) fn rename_if(
+    session: &Session,
+    (old, new): (&MemoryPath, &MemoryPath),
+    condition: &Precondition,
+) -> Result<u64, FileError> {
+    conditional(session, old, condition, |expected| {
+        session.write(|txn| {
+            expected.check(&ResolvedPath::new(txn, &txn.root()?, old)?.target)?;
+            rename_in(txn, old, new)?;
+            Ok(txn.number()?)
+        })
+    })
 }
 
 /// As [`delete`], as part of a transaction.

@@ -9,6 +9,7 @@ use super::file::{self, FileView};
 use super::folder::{self, ResolvedPath, Target};
 use super::new_text::{Existing, NewText};
 use super::path::MemoryPath;
+use super::precondition::{FileVersion, Precondition, conditional, version_of};
 use super::search::SearchResult;
 use super::{rope, staged, text};
 use crate::limits::STAGE_BYTES;
@@ -47,6 +48,26 @@ pub(crate) fn write(
         return staged::write(session, &new).map(drop);
     }
     session.write(|txn| new.write(txn)).map(drop)
+}
+
+/// As [`write`], replacing an existing file, if the condition holds. Returns the state of the file.
+///
+/// # Errors
+/// Those of [`write`]; [`FileError::Changed`].
+pub(crate) fn write_if(
+    session: &Session,
+    path: &MemoryPath,
+    text: &str,
+    condition: &Precondition,
+) -> Result<FileVersion, FileError> {
+    let number = conditional(session, path, condition, |expected| {
+        let new = NewText { expected, ..NewText::new(path, text, Existing::Replace) };
+        if text.len() > STAGE_BYTES {
+            return staged::write(session, &new);
+        }
+        session.write(|txn| new.write(txn))
+    })?;
+    Ok(version_of(number.unwrap_or_default(), text))
 }
 
 /// Replaces the only occurrence of `old`. The snippet has up to two lines before and after the change, read as for a

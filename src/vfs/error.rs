@@ -4,6 +4,7 @@ use std::fmt;
 
 use super::file_text::FileText;
 use super::path::PathError;
+use super::precondition::FileVersion;
 use crate::session::StoreError;
 use inmost_format::record::RecordError;
 use inmost_format::secret;
@@ -15,8 +16,9 @@ use inmost_format::secret;
 pub enum FileError {
     /// A file or folder already exists at the path or at the destination.
     AlreadyExists,
-    /// The file was changed since, by someone else.
-    Changed,
+    /// The file is not as the caller expects, because someone else changed it. Contains what is there now; `None` if there is
+    /// no file.
+    Changed(Option<Box<FileVersion>>),
     /// The version of this number is the current text of its file. Change or delete the file first.
     CurrentVersion(u64),
     /// The text to search for is empty.
@@ -67,7 +69,7 @@ impl fmt::Display for FileError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::AlreadyExists => f.write_str("A file or folder already exists at this path."),
-            Self::Changed => f.write_str("The file was changed by someone else meanwhile."),
+            Self::Changed(_) => f.write_str("The file was changed by someone else meanwhile."),
             Self::CurrentVersion(number) => write!(
                 f,
                 "Version {number} is the current text of its file. Change or delete the file first."
@@ -157,7 +159,7 @@ mod tests {
     fn every_error_has_a_message_of_one_sentence() {
         let table = every_variant!(FileError {
             E::AlreadyExists => [E::AlreadyExists, "A file or folder already exists at this path."];
-            E::Changed => [E::Changed, "The file was changed by someone else meanwhile."];
+            E::Changed(_) => [E::Changed(None), "The file was changed by someone else meanwhile."];
             E::CurrentVersion(_) => [
                 E::CurrentVersion(65),
                 "Version 65 is the current text of its file. Change or delete the file first."

@@ -42,10 +42,10 @@ fn write_one(
         modified: file.modified.map(milliseconds),
         ..NewText::new(&path, file.text, Existing::Compare { replace: file.replaces })
     };
-    let is_written = if file.text.len() > STAGE_BYTES {
+    let written = if file.text.len() > STAGE_BYTES {
         staged::write(session, &new)?
     } else {
         series.run(|txn| new.write(txn))?
     };
-    Ok(if is_written { WriteOutcome::Written } else { WriteOutcome::Unchanged })
+    Ok(if written.is_some() { WriteOutcome::Written } else { WriteOutcome::Unchanged })
 }

@@ -10,6 +10,7 @@ use super::error::FileError;
 use super::file::FileView;
 use super::folder::{self, ResolvedPath};
 use super::path::MemoryPath;
+use super::precondition::Expected;
 use super::rope;
 use crate::session::{Txn, now};
 
@@ -19,6 +20,7 @@ pub(super) struct NewText<'a> {
     pub(super) path: &'a MemoryPath,
     pub(super) text: &'a str,
     pub(super) existing: Existing,
+    pub(super) expected: Expected,
     /// In milliseconds since 1970. `None` for that of the replaced file or, without one, the time of the change.
     pub(super) created: Option<u64>,
     /// In milliseconds since 1970. `None` for the current time.
@@ -45,20 +47,21 @@ pub(super) type Place = (ResolvedPath, Option<(Entry, FileInfo)>);
 impl<'a> NewText<'a> {
     /// A text that gets the current time.
     pub(super) fn new(path: &'a MemoryPath, text: &'a str, existing: Existing) -> Self {
-        Self { path, text, existing, created: None, modified: None }
+        Self { path, text, existing, expected: Expected::Anything, created: None, modified: None }
     }
 
-    /// Writes the text in one step, which must not be too long for it. Returns whether anything changed.
+    /// Writes the text in one step, which must not be too long for it. Returns the number of the change; `None` if
+    /// nothing changed.
     ///
     /// # Errors
     /// Those of [`place`](Self::place).
-    pub(super) fn write(&self, txn: &mut Txn<'_>) -> Result<bool, FileError> {
-        let Some((resolved, before)) = self.place(txn)? else { return Ok(false) };
+    pub(super) fn write(&self, txn: &mut Txn<'_>) -> Result<Option<u64>, FileError> {
+        let Some((resolved, before)) = self.place(txn)? else { return Ok(None) };
         let id = write_records(txn, self.text)?;
         let info = self.info(before.as_ref());
         let operation = self.operation(before.is_some());
         set_entry(txn, (self.path, &resolved), (id, Tag::default()), info, before, operation)?;
-        Ok(true)
+        Ok(Some(txn.number()?))
     }
 
     /// Checks that the text may be written, and returns its place. `None` if the text is there already.
@@ -67,6 +70,10 @@ impl<'a> NewText<'a> {
     /// [`FileError::AlreadyExists`]; [`FileError::NotAFolder`]; a quota.
     pub(super) fn place(&self, txn: &Txn<'_>) -> Result<Option<Place>, FileError> {
         let may_exist = !matches!(self.existing, Existing::Refuse);
+        if self.expected != Expected::Anything {
+            let at_path = ResolvedPath::new(txn, &txn.root()?, self.path)?;
+            self.expected.check(&at_path.target)?;
+        }
         let (resolved, before) = target(txn, self.path, may_exist)?;
         if let (Some((entry, _)), Existing::Compare { replace }) = (&before, self.existing) {
             if FileView::of_entry(txn, entry.clone())?.is(self.text)? {

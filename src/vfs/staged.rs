@@ -18,13 +18,13 @@ use inmost_format::record::node::{Entry, File, FileInfo, Name, What, Writer};
 use inmost_format::record::tree::Owner;
 use inmost_format::record::{NodeSink, ObjectId, RecordId, Tag, load_file, read_text};
 
-/// Writes a long file. Returns whether anything changed.
+/// Writes a long file. Returns the number of the change; `None` if nothing changed.
 ///
 /// # Errors
 /// Those of [`NewText::place`].
-pub(super) fn write(session: &Session, new: &NewText<'_>) -> Result<bool, FileError> {
+pub(super) fn write(session: &Session, new: &NewText<'_>) -> Result<Option<u64>, FileError> {
     session.exclusive(|exclusive| {
-        let Some((_, before)) = exclusive.commit(|txn| new.place(txn))? else { return Ok(false) };
+        let Some((_, before)) = exclusive.commit(|txn| new.place(txn))? else { return Ok(None) };
         let info = new.info(before.as_ref());
         let (id, staged_name) = stage(exclusive, new.text, info)?;
         exclusive.commit(|txn| {
@@ -33,7 +33,7 @@ pub(super) fn write(session: &Session, new: &NewText<'_>) -> Result<bool, FileEr
             let (resolved, _) = target(txn, new.path, true)?;
             let (object, operation) = ((id, staged.tag), new.operation(before.is_some()));
             set_entry(txn, (new.path, &resolved), object, info, before.clone(), operation)?;
-            Ok::<_, FileError>(true)
+            Ok::<_, FileError>(Some(txn.number()?))
         })
     })
 }

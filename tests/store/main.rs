@@ -13,6 +13,7 @@ mod engines;
 mod freshness;
 mod golden;
 mod linearizable;
+mod preconditions;
 mod rewrite;
 mod samples;
 mod security_page;

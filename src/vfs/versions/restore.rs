@@ -140,10 +140,10 @@ impl Plan {
         }
         let now = now_of(&past, entry.file, entry.number)?;
         if now.newest.number != number || now.is_inside {
-            return Err(FileError::Changed);
+            return Err(FileError::Changed(None));
         }
         let Some(to) = step.to else {
-            return Ok(Self::Delete(now.path.ok_or(FileError::Changed)?));
+            return Ok(Self::Delete(now.path.ok_or(FileError::Changed(None))?));
         };
         let text = match &entry.before {
             Before::Object(held) if entry.previous == to => {

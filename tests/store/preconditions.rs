@@ -1,0 +1,113 @@
+//! Conditional changes: of callers that race, one wins, the others learn what is there, and nothing is lost.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::thread;
+
+use inmost::{FileError, FileVersion, Precondition, Session};
+
+const PATH: &str = "/memories/count.md";
+
+/// Adds one to the number in a file, as often as it takes. Returns how often someone else was faster.
+fn add_one(session: &Session, by_hash: bool) -> u32 {
+    let files = session.files();
+    let mut lost = 0;
+    loop {
+        let text = files.read(PATH).unwrap().into_string();
+        let seen = files.version(PATH).unwrap().unwrap();
+        let condition = if by_hash {
+            // Of the text that was read, which the state may not have any more.
+            Precondition::Sha256(sha256(&text))
+        } else {
+            if files.read(PATH).unwrap().as_str() != text {
+                continue;
+            }
+            Precondition::Version(seen.version)
+        };
+        let next = format!("{}\n{}", text.trim().lines().count(), text);
+        match files.write_if(PATH, &next, &condition) {
+            Ok(now) => {
+                assert_eq!((now.bytes, now.sha256), (next.len() as u64, sha256(&next)));
+                return lost;
+            }
+            Err(FileError::Changed(Some(_))) => lost += 1,
+            Err(error) => panic!("{error}"),
+        }
+    }
+}
+
+fn sha256(text: &str) -> [u8; 32] {
+    // The state of a file in another store: the same function, reached by another way.
+    let session = Session::in_memory().unwrap();
+    session.files().write("/memories/a", text).unwrap();
+    session.files().version("/memories/a").unwrap().unwrap().sha256
+}
+
+#[test]
+fn eight_threads_that_count_together_lose_nothing() {
+    let session = Session::in_memory().unwrap();
+    session.files().write_if(PATH, "0\n", &Precondition::Absent).unwrap();
+    let lost = AtomicU32::new(0);
+    thread::scope(|scope| {
+        for number in 0..8 {
+            let (session, lost) = (&session, &lost);
+            scope.spawn(move || {
+                for _ in 0..25 {
+                    lost.fetch_add(add_one(session, number % 2 == 0), Ordering::Relaxed);
+                }
+            });
+        }
+    });
+    let text = session.files().read(PATH).unwrap().into_string();
+    assert_eq!(text.lines().count(), 201);
+    let numbers: Vec<usize> = text.lines().rev().map(|line| line.parse().unwrap()).collect();
+    assert!(numbers.iter().skip(1).copied().eq(1..=200), "{numbers:?}");
+}
+
+#[test]
+fn a_condition_that_does_not_hold_changes_nothing_and_says_what_is_there() {
+    let session = Session::in_memory().unwrap();
+    let files = session.files();
+    let one: FileVersion = files.write_if(PATH, "one", &Precondition::Absent).unwrap();
+    assert_eq!(files.version(PATH).unwrap(), Some(one));
+    let wrong = [
+        Precondition::Absent,
+        Precondition::Version(one.version - 1),
+        Precondition::Version(one.version + 1),
+        Precondition::Sha256([7; 32]),
+    ];
+    for condition in &wrong {
+        let refused = [
+            files.write_if(PATH, "two", condition).map(drop),
+            files.remove_if(PATH, condition),
+            files.rename_if(PATH, "/memories/other.md", condition).map(drop),
+        ];
+        for refused in refused {
+            match refused {
+                Err(FileError::Changed(Some(now))) => assert_eq!(*now, one, "{condition:?}"),
+                other => panic!("{condition:?}: {other:?}"),
+            }
+        }
+    }
+    assert_eq!(files.read(PATH).unwrap().as_str(), "one");
+    let missing = files.write_if("/memories/none", "x", &Precondition::Version(one.version));
+    assert!(matches!(missing, Err(FileError::Changed(None))));
+    assert!(!files.exists("/memories/none").unwrap());
+
+    let moved = files.rename_if(PATH, "/memories/b", &Precondition::Version(one.version)).unwrap();
+    assert!(moved > one.version);
+    let now = files.version("/memories/b").unwrap().unwrap();
+    assert_eq!((now.version, now.sha256), (moved, one.sha256));
+    files.remove_if("/memories/b", &Precondition::Sha256(one.sha256)).unwrap();
+    assert_eq!(files.version("/memories/b").unwrap(), None);
+}
+
+#[test]
+fn a_long_text_is_conditional_too() {
+    let session = Session::in_memory().unwrap();
+    let files = session.files();
+    let text = "a long line of text\n".repeat(20_000);
+    let first = files.write_if(PATH, &text, &Precondition::Absent).unwrap();
+    assert_eq!(files.version(PATH).unwrap(), Some(first));
+    let refused = files.write_if(PATH, &text, &Precondition::Absent);
+    assert!(matches!(refused, Err(FileError::Changed(Some(now))) if *now == first));
+}

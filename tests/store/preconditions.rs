@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 
-use inmost::{FileError, FileVersion, Precondition, Session};
+use inmost::{FileError, Precondition, Session};
 
 const PATH: &str = "/memories/count.md";
 
@@ -61,44 +61,6 @@ fn eight_threads_that_count_together_lose_nothing() {
     assert_eq!(text.lines().count(), 201);
     let numbers: Vec<usize> = text.lines().rev().map(|line| line.parse().unwrap()).collect();
     assert!(numbers.iter().skip(1).copied().eq(1..=200), "{numbers:?}");
-}
-
-#[test]
-fn a_condition_that_does_not_hold_changes_nothing_and_says_what_is_there() {
-    let session = Session::in_memory().unwrap();
-    let files = session.files();
-    let one: FileVersion = files.write_if(PATH, "one", &Precondition::Absent).unwrap();
-    assert_eq!(files.version(PATH).unwrap(), Some(one));
-    let wrong = [
-        Precondition::Absent,
-        Precondition::Version(one.version - 1),
-        Precondition::Version(one.version + 1),
-        Precondition::Sha256([7; 32]),
-    ];
-    for condition in &wrong {
-        let refused = [
-            files.write_if(PATH, "two", condition).map(drop),
-            files.remove_if(PATH, condition),
-            files.rename_if(PATH, "/memories/other.md", condition).map(drop),
-        ];
-        for refused in refused {
-            match refused {
-                Err(FileError::Changed(Some(now))) => assert_eq!(*now, one, "{condition:?}"),
-                other => panic!("{condition:?}: {other:?}"),
-            }
-        }
-    }
-    assert_eq!(files.read(PATH).unwrap().as_str(), "one");
-    let missing = files.write_if("/memories/none", "x", &Precondition::Version(one.version));
-    assert!(matches!(missing, Err(FileError::Changed(None))));
-    assert!(!files.exists("/memories/none").unwrap());
-
-    let moved = files.rename_if(PATH, "/memories/b", &Precondition::Version(one.version)).unwrap();
-    assert!(moved > one.version);
-    let now = files.version("/memories/b").unwrap().unwrap();
-    assert_eq!((now.version, now.sha256), (moved, one.sha256));
-    files.remove_if("/memories/b", &Precondition::Sha256(one.sha256)).unwrap();
-    assert_eq!(files.version("/memories/b").unwrap(), None);
 }
 
 #[test]

@@ -1,9 +1,9 @@
 //! What the memory tool works on while the store cannot be opened.
 
 use inmost::{
-    FileError, FileText, FolderEntry, LineRange, Metadata, NewFile, Page, PageCursor, SearchMatch,
-    SearchQuery, StoreError, ToolCommand, ToolOptions, ToolResult, UnlockedStore, WalkEntry,
-    WriteOutcome,
+    FileError, FileText, FileVersion, FolderEntry, LineRange, Metadata, NewFile, Page, PageCursor,
+    Precondition, SearchMatch, SearchQuery, StoreError, ToolCommand, ToolOptions, ToolResult,
+    UnlockedStore, WalkEntry, WriteOutcome,
 };
 
 use crate::exit::{Exit, Failure};
@@ -48,6 +48,22 @@ impl UnlockedStore for NoStore {
     }
 
     fn write(&self, _: &str, _: &str) -> Result<(), FileError> {
+        self.error()
+    }
+
+    fn version(&self, _: &str) -> Result<Option<FileVersion>, FileError> {
+        self.error()
+    }
+
+    fn write_if(&self, _: &str, _: &str, _: &Precondition) -> Result<FileVersion, FileError> {
+        self.error()
+    }
+
+    fn remove_if(&self, _: &str, _: &Precondition) -> Result<(), FileError> {
+        self.error()
+    }
+
+    fn rename_if(&self, _: &str, _: &str, _: &Precondition) -> Result<u64, FileError> {
         self.error()
     }
 

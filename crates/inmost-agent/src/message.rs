@@ -4,6 +4,7 @@ use inmost::FileError;
 use serde::{Deserialize, Serialize};
 
 use crate::request::{Context, Reply, Request};
+use crate::requests::conditional::{RemoveIf, RenameIf, Version, WriteIf};
 use crate::requests::file::{Append, List, Metadata, Read, Remove, Rename, Walk, Write};
 use crate::requests::keyslot::{AddSlot, RemoveSlot, ReplaceSlot, Rotate, Slots};
 use crate::requests::maintenance::{
@@ -81,15 +82,19 @@ requests!(
     Purge,
     Read,
     Remove,
+    RemoveIf,
     RemoveSlot,
     Rename,
+    RenameIf,
     ReplaceSlot,
     Rotate,
     RunCommand,
     Search,
     Slots,
     Status,
+    Version,
     Walk,
     Write,
+    WriteIf,
     WriteMany,
 );

@@ -1,5 +1,6 @@
 //! The requests that a client can send to the agent.
 
+pub(crate) mod conditional;
 pub(crate) mod file;
 pub(crate) mod keyslot;
 pub(crate) mod maintenance;

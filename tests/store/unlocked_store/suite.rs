@@ -5,15 +5,15 @@
 use std::time::{Duration, UNIX_EPOCH};
 
 use inmost::{
-    EntryKind, FileError, Files, LineRange, MemoryTool, NewFile, Page, SearchMatch, SearchQuery,
-    ToolOptions, UnlockedStore, WalkEntry, WriteOutcome,
+    EntryKind, FileError, FileVersion, Files, LineRange, MemoryTool, NewFile, Page, Precondition,
+    SearchMatch, SearchQuery, ToolOptions, UnlockedStore, WalkEntry, WriteOutcome,
 };
 
 /// A function of the suite.
 pub(crate) type Case = fn(&dyn UnlockedStore);
 
 /// The whole suite, by name.
-pub(crate) const SUITE: [(&str, Case); 12] = [
+pub(crate) const SUITE: [(&str, Case); 13] = [
     ("files_are_written_read_and_appended_to", files_are_written_read_and_appended_to),
     ("many_files_are_written_by_one_call", many_files_are_written_by_one_call),
     ("metadata_tells_files_from_folders", metadata_tells_files_from_folders),
@@ -24,6 +24,10 @@ pub(crate) const SUITE: [(&str, Case); 12] = [
     ("searches_find_lines_and_places", searches_find_lines_and_places),
     ("a_search_goes_on_inside_a_file", a_search_goes_on_inside_a_file),
     ("files_are_moved_and_removed", files_are_moved_and_removed),
+    (
+        "changes_are_made_only_if_their_conditions_hold",
+        changes_are_made_only_if_their_conditions_hold,
+    ),
     ("errors_say_what_is_wrong", errors_say_what_is_wrong),
     ("tool_calls_change_files_and_report_mistakes", tool_calls_change_files_and_report_mistakes),
 ];
@@ -361,4 +365,34 @@ fn collect<T>(
 
 fn places(found: &[SearchMatch]) -> Vec<(&str, u64)> {
     found.iter().map(|found| (found.path.as_str(), found.line)).collect()
+}
+
+fn changes_are_made_only_if_their_conditions_hold(store: &dyn UnlockedStore) {
+    const PATH: &str = "/memories/count.md";
+    let files = Files::new(store);
+    let one: FileVersion = files.write_if(PATH, "one", &Precondition::Absent).unwrap();
+    assert_eq!(files.version(PATH).unwrap(), Some(one));
+    let (absent, other) = (Precondition::Absent, Precondition::Version(one.version + 1));
+    for condition in &[absent, other, Precondition::Sha256([7; 32])] {
+        let refused = [
+            files.write_if(PATH, "two", condition).map(drop),
+            files.remove_if(PATH, condition),
+            files.rename_if(PATH, "/memories/other.md", condition).map(drop),
+        ];
+        for refused in refused {
+            match refused {
+                Err(FileError::Changed(Some(now))) => assert_eq!(*now, one, "{condition:?}"),
+                other => panic!("{condition:?}: {other:?}"),
+            }
+        }
+    }
+    assert_eq!(files.read(PATH).unwrap().as_str(), "one");
+    let missing = files.write_if("/memories/none", "x", &other);
+    assert!(matches!(missing, Err(FileError::Changed(None))));
+    let moved = files.rename_if(PATH, "/memories/b", &Precondition::Version(one.version)).unwrap();
+    assert!(moved > one.version);
+    let now = files.version("/memories/b").unwrap().unwrap();
+    assert_eq!((now.version, now.sha256), (moved, one.sha256));
+    files.remove_if("/memories/b", &Precondition::Sha256(one.sha256)).unwrap();
+    assert_eq!(files.version("/memories/b").unwrap(), None);
 }

@@ -1,18 +1,18 @@
 //! Files and tool calls of a store that a key agent holds.
 
 use inmost::{
-    FileError, FileText, FolderEntry, LineRange, Metadata, NewFile, Page, PageCursor, SearchMatch,
-    SearchQuery, StoreError, ToolCommand, ToolOptions, ToolResult, UnlockedStore, WalkEntry,
-    WriteOutcome,
+    FileError, FileText, FileVersion, FolderEntry, LineRange, Metadata, NewFile, Page, PageCursor,
+    Precondition, SearchMatch, SearchQuery, StoreError, ToolCommand, ToolOptions, ToolResult,
+    UnlockedStore, WalkEntry, WriteOutcome,
 };
 
 use super::Client;
 use crate::message::ClientMessage;
 use crate::request::Request;
-use crate::requests::file;
 use crate::requests::search::Search;
 use crate::requests::tool::RunCommand;
 use crate::requests::write_many::WriteMany;
+use crate::requests::{conditional, file};
 use crate::wiped::WipedPath;
 
 impl UnlockedStore for Client {
@@ -35,6 +35,28 @@ impl UnlockedStore for Client {
 
     fn write(&self, path: &str, text: &str) -> Result<(), FileError> {
         self.file(file::Write { path: wiped(path) }, text)
+    }
+
+    fn version(&self, path: &str) -> Result<Option<FileVersion>, FileError> {
+        self.file(conditional::Version { path: wiped(path) }, "")
+    }
+
+    fn write_if(
+        &self,
+        path: &str,
+        text: &str,
+        condition: &Precondition,
+    ) -> Result<FileVersion, FileError> {
+        self.file(conditional::WriteIf { path: wiped(path), condition: *condition }, text)
+    }
+
+    fn remove_if(&self, path: &str, condition: &Precondition) -> Result<(), FileError> {
+        self.file(conditional::RemoveIf { path: wiped(path), condition: *condition }, "")
+    }
+
+    fn rename_if(&self, old: &str, new: &str, condition: &Precondition) -> Result<u64, FileError> {
+        let (old, new, condition) = (wiped(old), wiped(new), *condition);
+        self.file(conditional::RenameIf { old, new, condition }, "")
     }
 
     fn write_many(

@@ -155,7 +155,7 @@ impl Request for Rename {
 }
 
 /// This client sends only `str`s, so this fails only for other clients.
-fn text(body: &[u8]) -> Result<&str, FileError> {
+pub(super) fn text(body: &[u8]) -> Result<&str, FileError> {
     std::str::from_utf8(body)
         .map_err(|_| inmost::StoreError::KeyAgent("The text is not UTF-8.".to_owned()).into())
 }

@@ -10,7 +10,7 @@
 //!   [`Session::purge`], [`Session::backup`], [`Session::migrate`] and [`Session::check`] maintain the
 //!   store, and [`Session::set_aside`] lists records that were kept. [`Session::in_memory`] makes a store that never touches the disk. [`SessionOptions`] sets quotas.
 //! - [`MemoryTool`] runs an agent's calls: it takes JSON and returns the exact text for the model. [`ToolCommand`] is a
-//!   call as a type.
+//!   call as a type. A [`Screen`], such as [`SecretScreen`], looks at what the model writes before it is saved.
 //! - [`Files`] is for hosts that are not agents: read, write, list, search. Its errors are [`FileError`].
 //! - [`UnlockedStore`] is the trait below both of them, for a store that another process has unlocked.
 //! - [`ToolError`] is an error that the model can act on; [`StoreError`] is one that the application must act on.
@@ -77,6 +77,9 @@ pub use tool::{
     ExceededQuota, ExpectedType, TOOL_DEFINITION, ToolCall, ToolCommand, ToolError, ToolOptions,
     ToolResult, ViewRange,
 };
+
+// Screening of what a model writes.
+pub use tool::{Screen, ScreenFind, ScreenInput, ScreenVerdict, SecretScreen};
 
 // Stores, locked and unlocked.
 pub use session::{

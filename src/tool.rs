@@ -13,6 +13,7 @@ mod json;
 mod options;
 mod parse;
 mod result;
+mod screen;
 #[cfg(feature = "serde")]
 mod value;
 mod wording;
@@ -25,6 +26,7 @@ pub use exceeded_quota::ExceededQuota;
 pub use expected_type::ExpectedType;
 pub use options::ToolOptions;
 pub use result::ToolResult;
+pub use screen::{Screen, ScreenFind, ScreenInput, ScreenVerdict, SecretScreen};
 
 /// The definition of the tool for a request to the model, as JSON.
 pub const TOOL_DEFINITION: &str = r#"{"type": "memory_20250818", "name": "memory"}"#;

@@ -11,6 +11,7 @@ pub(crate) mod file;
 mod file_text;
 mod folder;
 pub(crate) mod grep;
+pub(crate) mod guard;
 mod line_range;
 pub(crate) mod list;
 pub(crate) mod listing;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::reply::ToolReply;
 use super::store::UnlockedStore;
 use crate::session::StoreError;
-use crate::tool::{ToolCall, ToolCommand, ToolOptions, ToolResult};
+use crate::tool::{Screen, SecretScreen, ToolCall, ToolCommand, ToolOptions, ToolResult};
 use crate::vfs::FileError;
 
 /// Claude's memory tool (`memory_20250818`) on an unlocked store.
@@ -138,6 +138,18 @@ impl MemoryToolBuilder {
     /// As [`ToolOptions::max_listing_entries`].
     pub fn max_listing_entries(mut self, entries: usize) -> Self {
         self.0.options = self.0.options.max_listing_entries(entries);
+        self
+    }
+
+    /// As [`ToolOptions::screen`].
+    pub fn screen(mut self, screen: SecretScreen) -> Self {
+        self.0.options = self.0.options.screen(screen);
+        self
+    }
+
+    /// As [`ToolOptions::custom_screen`].
+    pub fn custom_screen(mut self, screen: Arc<dyn Screen>) -> Self {
+        self.0.options = self.0.options.custom_screen(screen);
         self
     }
 

@@ -7,6 +7,7 @@ mod create;
 mod delete;
 mod insert;
 mod rename;
+mod screened;
 mod str_replace;
 mod view;
 

@@ -148,6 +148,11 @@ pub enum ToolError {
     MemoryFull(ExceededQuota),
     /// The application allows no changes.
     ReadOnly,
+    /// A [`Screen`](crate::Screen) refused the change.
+    Screened {
+        /// The kinds of what was found, each once.
+        kinds: Vec<&'static str>,
+    },
 }
 
 impl ToolError {
@@ -195,6 +200,7 @@ impl ToolError {
             Self::FileTooLarge { path, limit } => wording::file_too_large(path, *limit),
             Self::MemoryFull(full) => wording::memory_full(*full),
             Self::ReadOnly => wording::read_only().to_owned().into(),
+            Self::Screened { kinds } => wording::not_saved(kinds),
         }
     }
 }
@@ -236,7 +242,8 @@ impl Drop for ToolError {
             | Self::DeleteRoot
             | Self::RenameRoot
             | Self::MemoryFull(_)
-            | Self::ReadOnly => {}
+            | Self::ReadOnly
+            | Self::Screened { .. } => {}
         }
     }
 }
@@ -349,6 +356,14 @@ mod tests {
                 "Error: Memory is full: there is no room left",
             ),
             (ToolError::ReadOnly, "Error: Memory is read-only."),
+            (
+                ToolError::Screened { kinds: vec!["API key"] },
+                "Error: Not saved: the text contains API key. Leave it out and try again.",
+            ),
+            (
+                ToolError::Screened { kinds: vec!["private key", "card number"] },
+                "Error: Not saved: the text contains private key, card number. Leave it out and try again.",
+            ),
         ] {
             assert_eq!(error.to_string(), expected);
         }

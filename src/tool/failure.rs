@@ -6,6 +6,7 @@ use super::command::ToolCommand;
 use super::error::ToolError;
 use super::exceeded_quota::ExceededQuota;
 use super::options::ToolOptions;
+use super::screen::Refused;
 use crate::session::StoreError;
 use crate::vfs::FileError;
 use crate::vfs::path::echo;
@@ -92,6 +93,12 @@ impl Failure {
 impl From<ToolError> for Failure {
     fn from(error: ToolError) -> Self {
         Self::Tool(error)
+    }
+}
+
+impl From<Refused> for Failure {
+    fn from(Refused(kinds): Refused) -> Self {
+        Self::Tool(ToolError::Screened { kinds })
     }
 }
 

@@ -1,6 +1,9 @@
 //! Options of a memory tool.
 
+use std::sync::Arc;
+
 use super::error::ToolError;
+use super::screen::{Screen, ScreenSetting, SecretScreen};
 use crate::limits;
 use crate::vfs::FileError;
 use crate::vfs::path::MemoryPath;
@@ -21,6 +24,8 @@ pub struct ToolOptions {
     pub(crate) view_characters: usize,
     pub(crate) ranged_view_characters: usize,
     pub(crate) listing_entries: usize,
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "ScreenSetting::is_off"))]
+    pub(crate) screen: ScreenSetting,
 }
 
 impl Default for ToolOptions {
@@ -32,6 +37,7 @@ impl Default for ToolOptions {
             view_characters: limits::VIEW_CHARACTERS,
             ranged_view_characters: limits::RANGED_VIEW_CHARACTERS,
             listing_entries: limits::LISTING_ENTRIES,
+            screen: ScreenSetting::Off,
         }
     }
 }
@@ -108,16 +114,40 @@ impl ToolOptions {
         self
     }
 
+    /// Screens what the model writes for secrets; off by default.
+    ///
+    /// The new text of `create`, `str_replace` and `insert`, and the new path of `create` and `rename`, pass the screen
+    /// before anything is saved. A tool without a screen saves what it is given.
+    pub fn screen(mut self, screen: SecretScreen) -> Self {
+        self.screen = ScreenSetting::Secrets(screen);
+        self
+    }
+
+    /// As [`screen`](Self::screen), with a screen of the application's own.
+    ///
+    /// It runs in the process that holds the store, so it works on a [`Session`](crate::Session) and not through a key
+    /// agent. The options then cannot be serialized.
+    pub fn custom_screen(mut self, screen: Arc<dyn Screen>) -> Self {
+        self.screen = ScreenSetting::Custom(screen);
+        self
+    }
+
+    /// Whether they have a [`custom_screen`](Self::custom_screen), which no other process can run.
+    #[must_use]
+    pub fn has_custom_screen(&self) -> bool {
+        matches!(self.screen, ScreenSetting::Custom(_))
+    }
+
     /// Parses a path that a model sent.
     pub(super) fn parse_path(&self, sent: &str) -> Result<MemoryPath, ToolError> {
         MemoryPath::parse_in(&self.subtree, sent).map_err(|error| ToolError::of_path(error, sent))
     }
 
-    /// Whether the tool is limited to reading or to a part of the store, so that other ways to the store would give
-    /// more access.
+    /// Whether the tool is limited to reading or to a part of the store, or is screened, so that other ways to the store
+    /// would give more access.
     #[must_use]
     pub fn is_restricted(&self) -> bool {
-        self.read_only || !self.subtree.is_whole()
+        self.read_only || !self.subtree.is_whole() || !self.screen.is_off()
     }
 }
 

@@ -81,6 +81,12 @@ pub(super) fn renamed(old_path: &str, new_path: &str) -> Wiped<String> {
     sentence!("Successfully renamed {old_path} to {new_path}")
 }
 
+/// The last line of a result if something was redacted.
+pub(super) fn redacted(count: usize, kinds: &[&str]) -> Wiped<String> {
+    let kinds = kinds.join(", ");
+    sentence!("[{count} redacted: {kinds}]")
+}
+
 // Failures of the input.
 
 pub(super) fn invalid_input(reason: &str) -> Wiped<String> {
@@ -212,6 +218,11 @@ pub(super) fn read_only() -> &'static str {
     "Error: Memory is read-only."
 }
 
+pub(super) fn not_saved(kinds: &[&str]) -> Wiped<String> {
+    let kinds = kinds.join(", ");
+    sentence!("Error: Not saved: the text contains {kinds}. Leave it out and try again.")
+}
+
 /// The text for a locked store, with the host's sentence on how to unlock it.
 pub(super) fn locked(hint: Option<&str>) -> Wiped<String> {
     match hint {
@@ -251,6 +262,8 @@ mod tests {
             (inserted("/memories/a"), "The file /memories/a has been edited."),
             (deleted("/memories/a"), "Successfully deleted /memories/a"),
             (renamed("/memories/a", "/b"), "Successfully renamed /memories/a to /b"),
+            (redacted(1, &["IBAN"]), "[1 redacted: IBAN]"),
+            (redacted(3, &["API key", "IBAN"]), "[3 redacted: API key, IBAN]"),
             (unavailable().to_owned().into(), "Error: Memory is unavailable."),
         ] {
             assert_eq!(*sentence, expected);

@@ -85,46 +85,32 @@ pub(super) fn rename_in(
     old: &MemoryPath,
     new: &MemoryPath,
 ) -> Result<(), FileError> {
-    {
-        let root = txn.root()?;
-        let entry = movable(&ResolvedPath::new(txn, &root, old)?.target)?;
-        let destination = ResolvedPath::new(txn, &root, new)?;
-        if matches!(destination.target, Target::Root(_) | Target::Entry(_)) {
-            return Err(FileError::AlreadyExists);
+    let (entry, destination) = check_move(txn, old, new)?;
+    let number = txn.number()?;
+    let (file, previous, what) = match entry.what {
+        What::File(info) => {
+            let moved = FileInfo { version: number, ..info };
+            (Some(moved), info.version, What::File(moved))
         }
-        if entry.what == What::Folder && new.starts_with(old) {
-            return Err(FileError::IntoItself);
-        }
-        if let Target::Missing { file_at: Some(depth) } = destination.target {
-            return Err(not_a_folder(new, depth));
-        }
-        check_paths_below(txn, &entry, old, new)?;
-        let number = txn.number()?;
-        let (file, previous, what) = match entry.what {
-            What::File(info) => {
-                let moved = FileInfo { version: number, ..info };
-                (Some(moved), info.version, What::File(moved))
-            }
-            What::Folder => (None, 0, What::Folder),
-        };
-        // The entry is added before it is removed, so a folder on both paths is never empty in between.
-        folder::put(txn, new, &destination, (entry.id, entry.tag), what)?;
-        // The folders on the old path may have changed with the first step.
-        let source = ResolvedPath::new(txn, &root, old)?;
-        folder::remove(txn, old, &source)?;
-        if txn.keeps_versions()? {
-            txn.record(Change {
-                operation: Operation::Renamed,
-                path: &new.in_store(),
-                old_path: &old.in_store(),
-                file,
-                previous,
-                before: Before::Nothing,
-                retired: Vec::new(),
-            })?;
-        }
-        Ok(())
+        What::Folder => (None, 0, What::Folder),
+    };
+    // The entry is added before it is removed, so a folder on both paths is never empty in between.
+    folder::put(txn, new, &destination, (entry.id, entry.tag), what)?;
+    // The folders on the old path may have changed with the first step.
+    let source = ResolvedPath::new(txn, &txn.root()?, old)?;
+    folder::remove(txn, old, &source)?;
+    if txn.keeps_versions()? {
+        txn.record(Change {
+            operation: Operation::Renamed,
+            path: &new.in_store(),
+            old_path: &old.in_store(),
+            file,
+            previous,
+            before: Before::Nothing,
+            retired: Vec::new(),
+        })?;
     }
+    Ok(())
 }
 
 /// Removes what was at a path. It becomes a version, or its records are discarded.
@@ -152,6 +138,40 @@ pub(super) fn remove(
         before: nameless(&entry),
         retired: Vec::new(),
     })?)
+}
+
+/// Makes only the checks of [`rename`].
+///
+/// # Errors
+/// Those of [`rename`].
+pub(crate) fn check_rename(
+    session: &Session,
+    old: &MemoryPath,
+    new: &MemoryPath,
+) -> Result<(), FileError> {
+    session.write(|txn| check_move(txn, old, new).map(drop))
+}
+
+/// The entry to move, and the place for it.
+fn check_move(
+    txn: &Txn<'_>,
+    old: &MemoryPath,
+    new: &MemoryPath,
+) -> Result<(Entry, ResolvedPath), FileError> {
+    let root = txn.root()?;
+    let entry = movable(&ResolvedPath::new(txn, &root, old)?.target)?;
+    let destination = ResolvedPath::new(txn, &root, new)?;
+    if matches!(destination.target, Target::Root(_) | Target::Entry(_)) {
+        return Err(FileError::AlreadyExists);
+    }
+    if entry.what == What::Folder && new.starts_with(old) {
+        return Err(FileError::IntoItself);
+    }
+    if let Target::Missing { file_at: Some(depth) } = destination.target {
+        return Err(not_a_folder(new, depth));
+    }
+    check_paths_below(txn, &entry, old, new)?;
+    Ok((entry, destination))
 }
 
 /// The entry at a path, if it can be moved or deleted.

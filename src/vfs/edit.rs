@@ -7,6 +7,7 @@ use super::edit_sink::EditSink;
 use super::error::FileError;
 use super::file::{self, FileView};
 use super::folder::{self, ResolvedPath, Target};
+use super::guard::Guard;
 use super::new_text::{Existing, NewText};
 use super::path::MemoryPath;
 use super::precondition::{FileVersion, Precondition, conditional, version_of};
@@ -70,6 +71,18 @@ pub(crate) fn write_if(
     Ok(version_of(number.unwrap_or_default(), text))
 }
 
+/// Makes only the checks of [`write()`] that come before the quotas.
+///
+/// # Errors
+/// [`FileError::AlreadyExists`], unless `overwrite` and the path names a file; [`FileError::NotAFolder`].
+pub(crate) fn check_target(
+    session: &Session,
+    path: &MemoryPath,
+    overwrite: bool,
+) -> Result<(), FileError> {
+    session.write(|txn| target(txn, path, overwrite).map(drop))
+}
+
 /// Replaces the only occurrence of `old`. The snippet has up to two lines before and after the change, read as for a
 /// view of `view_limit` characters.
 ///
@@ -82,6 +95,20 @@ pub(crate) fn replace(
     new: &str,
     view_limit: usize,
 ) -> Result<Snippet, FileError> {
+    replace_guarded(session, path, (old, new), view_limit, &Guard::open())
+}
+
+/// As [`replace`], if the guard allows it.
+///
+/// # Errors
+/// Those of [`replace`], and the end of an attempt that the guard stops.
+pub(crate) fn replace_guarded(
+    session: &Session,
+    path: &MemoryPath,
+    (old, new): (&str, &str),
+    view_limit: usize,
+    guard: &Guard,
+) -> Result<Snippet, FileError> {
     let plan = |txn: &Txn<'_>| {
         let (resolved, view) = open(txn, path)?;
         let hit = match view.search(old)? {
@@ -92,7 +119,9 @@ pub(crate) fn replace(
             SearchResult::Once(hit) => hit,
         };
         let range = hit.offset..hit.offset.saturating_add(length(old));
-        Ok(Plan::new(resolved, &view, range, Wiped::new(new.to_owned()), hit.line))
+        let plan = Plan::new(resolved, &view, range, Wiped::new(new.to_owned()), hit.line);
+        guard.check(txn, &plan)?;
+        Ok(plan)
     };
     run(session, path, old.len().max(new.len()), plan, |txn, plan, info, head| {
         snippet(txn, plan, info, head, view_limit)
@@ -109,6 +138,20 @@ pub(crate) fn insert(
     line: i64,
     text: &str,
 ) -> Result<(), FileError> {
+    insert_guarded(session, path, line, text, &Guard::open())
+}
+
+/// As [`insert`], if the guard allows it.
+///
+/// # Errors
+/// Those of [`insert`], and the end of an attempt that the guard stops.
+pub(crate) fn insert_guarded(
+    session: &Session,
+    path: &MemoryPath,
+    line: i64,
+    text: &str,
+    guard: &Guard,
+) -> Result<(), FileError> {
     let plan = |txn: &Txn<'_>| {
         let (resolved, view) = open(txn, path)?;
         let lines = view.info().lines;
@@ -116,7 +159,10 @@ pub(crate) fn insert(
         let line = line.ok_or(FileError::NoSuchLine(lines))?;
         let offset = view.offset_after(line)?;
         let at_open_end = offset == view.info().bytes && view.is_unclosed()?;
-        Ok(Plan::new(resolved, &view, offset..offset, text::insertion(text, at_open_end), line))
+        let text = text::insertion(text, at_open_end);
+        let plan = Plan::new(resolved, &view, offset..offset, text, line);
+        guard.check(txn, &plan)?;
+        Ok(plan)
     };
     run(session, path, text.len(), plan, |_, _, _, _| Ok(()))
 }

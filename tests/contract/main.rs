@@ -23,6 +23,7 @@ mod listing;
 mod parallel;
 mod paths;
 mod quotas;
+mod screening;
 mod store;
 mod subtree;
 mod transcript;

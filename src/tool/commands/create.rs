@@ -2,7 +2,7 @@
 
 use inmost_format::secret::Wiped;
 
-use super::Context;
+use super::{Context, screened};
 use crate::tool::failure::Failure;
 use crate::tool::wording;
 use crate::vfs::edit;
@@ -12,7 +12,10 @@ impl Context<'_> {
     pub(super) fn create(&self, sent: &str, text: &str) -> Result<Wiped<String>, Failure> {
         let path = self.parse(sent)?;
         self.check_writable()?;
-        edit::write(self.session, &path, text, self.options.create_overwrites)?;
-        Ok(wording::created(echo(sent)))
+        let overwrite = self.options.create_overwrites;
+        let check = || edit::check_target(self.session, &path, overwrite);
+        let cleared = self.screen_path(&path, text, check)?;
+        edit::write(self.session, &path, cleared.text(text), overwrite)?;
+        Ok(screened::report(wording::created(echo(sent)), &cleared))
     }
 }

@@ -13,6 +13,7 @@ impl Context<'_> {
         let old = self.parse(old_sent)?;
         let new = self.parse(new_sent)?;
         self.check_writable()?;
+        self.screen_path(&new, "", || arrange::check_rename(self.session, &old, &new))?;
         arrange::rename(self.session, &old, &new)?;
         Ok(wording::renamed(echo(old_sent), echo(new_sent)))
     }

@@ -2,8 +2,10 @@
 
 use inmost_format::secret::Wiped;
 
+use super::screened::{self, Seam};
 use super::{Context, numbered};
 use crate::tool::failure::Failure;
+use crate::tool::screen::Cleared;
 use crate::tool::wording;
 use crate::vfs::edit;
 
@@ -17,8 +19,18 @@ impl Context<'_> {
         let path = self.parse(sent)?;
         self.check_writable()?;
         let limit = self.options.ranged_view_characters;
-        let snippet = edit::replace(self.session, &path, old, new, limit)?;
+        let (snippet, cleared) = match self.options.screen.screen() {
+            None => (edit::replace(self.session, &path, old, new, limit)?, Cleared::default()),
+            Some(screen) => screened::edit(
+                screen,
+                &path,
+                new,
+                |_| Seam::default(),
+                |new, guard| edit::replace_guarded(self.session, &path, (old, new), limit, guard),
+            )?,
+        };
         let lines = (snippet.first, snippet.last, snippet.lines);
-        Ok(numbered(wording::edited_with_snippet(), &snippet.text, lines, limit))
+        let content = numbered(wording::edited_with_snippet(), &snippet.text, lines, limit);
+        Ok(screened::report(content, &cleared))
     }
 }

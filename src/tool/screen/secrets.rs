@@ -1,0 +1,113 @@
+//! The built-in screen: private keys, keys and tokens of common services, card numbers and IBANs.
+//!
+//! Each detector is one module with one function, which adds its finds in a text. All of them are linear in the length
+//! of the text: what they read at one place is bounded, or is not read again from another place. They prefer a missed
+//! secret to an alarm on a hash or an order number; `tests/screening` measures both.
+
+mod assignment;
+mod card;
+mod chars;
+mod iban;
+mod private_key;
+mod token;
+mod token_table;
+
+use std::cmp::Reverse;
+
+use inmost_format::secret::Wiped;
+
+use super::{Screen, ScreenFind, ScreenInput, ScreenVerdict};
+
+/// The built-in [`Screen`]. It finds private keys, API keys and tokens of common services, card numbers and IBANs.
+///
+/// It is a heuristic without a guarantee: it knows published formats. A password in a sentence, or a key of an unknown
+/// service, is not found, and a harmless number can look like a card number. SECURITY.md has the list and the measured
+/// rates.
+///
+/// ```
+/// use inmost::{MemoryTool, SecretScreen, Session};
+///
+/// # fn main() -> Result<(), inmost::StoreError> {
+/// let memory = MemoryTool::builder(Session::in_memory()?).screen(SecretScreen::redacting()).build();
+/// let create = r#"{"command": "create", "path": "/memories/pay.md",
+///     "file_text": "Pays with 4111 1111 1111 1111, in euros."}"#;
+/// let reply = memory.run_json(create);
+/// assert!(reply.result().content().ends_with("\n[1 redacted: card number]"));
+/// let view = memory.run_json(r#"{"command": "view", "path": "/memories/pay.md"}"#);
+/// assert!(view.result().content().ends_with("\tPays with [redacted: card number], in euros."));
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[must_use]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct SecretScreen(OnFind);
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+enum OnFind {
+    Redact,
+    Refuse,
+}
+
+impl SecretScreen {
+    /// The kind of private keys, in any of the usual text formats.
+    pub const PRIVATE_KEY: &str = "private key";
+    /// The kind of keys and tokens of services.
+    pub const API_KEY: &str = "API key";
+    /// The kind of numbers of payment cards.
+    pub const CARD_NUMBER: &str = "card number";
+    /// The kind of international bank account numbers.
+    pub const IBAN: &str = "IBAN";
+
+    /// Saves `[redacted: {kind}]` in place of a find.
+    pub fn redacting() -> Self {
+        Self(OnFind::Redact)
+    }
+
+    /// Refuses a call in which something is found.
+    pub fn refusing() -> Self {
+        Self(OnFind::Refuse)
+    }
+
+    /// Returns what is found in a text, ordered by its place. No find lies within another.
+    #[must_use]
+    pub fn find(self, text: &str) -> Vec<ScreenFind> {
+        let mut finds = Vec::new();
+        for find_in in DETECTORS {
+            find_in(text, &mut finds);
+        }
+        finds.sort_by_key(|find| (find.range.start, Reverse(find.range.end)));
+        let mut end = 0;
+        finds.retain(|find| {
+            let is_outer = find.range.end > end;
+            end = end.max(find.range.end);
+            is_outer
+        });
+        finds
+    }
+
+    /// The finds in the names of a path. They are words, which a `/` before a number would deny.
+    fn find_in_path(self, path: &str) -> Vec<ScreenFind> {
+        self.find(&Wiped::new(path.replace('/', " ")))
+    }
+}
+
+impl Screen for SecretScreen {
+    fn screen(&self, input: &ScreenInput<'_>) -> ScreenVerdict {
+        let mut finds = self.find(input.text());
+        finds.retain(|find| input.concerns(&find.range));
+        let in_path =
+            if input.is_new_path() { self.find_in_path(input.path()) } else { Vec::new() };
+        if !in_path.is_empty() || (self.0 == OnFind::Refuse && !finds.is_empty()) {
+            return ScreenVerdict::Refuse(in_path.iter().chain(&finds).map(|it| it.kind).collect());
+        }
+        if finds.is_empty() { ScreenVerdict::Allow } else { ScreenVerdict::Redact(finds) }
+    }
+}
+
+const DETECTORS: [fn(&str, &mut Vec<ScreenFind>); 5] =
+    [private_key::find, token::find, assignment::find, card::find, iban::find];
+
+#[cfg(test)]
+mod tests;

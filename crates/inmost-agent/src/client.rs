@@ -64,8 +64,8 @@ impl ConnectOptions {
     }
 
     /// Fixes the options of every tool call of this client: they replace the options of the
-    /// [`MemoryTool`](inmost::MemoryTool). If they restrict the tool to less than the whole store, the agent refuses
-    /// all other requests on this connection.
+    /// [`MemoryTool`](inmost::MemoryTool). If they restrict the tool to less than the whole store, or screen it, the
+    /// agent refuses all other requests on this connection. Screening runs in the agent.
     pub fn tool(mut self, options: ToolOptions) -> Self {
         self.tool = Some(options);
         self
@@ -81,8 +81,12 @@ impl ConnectOptions {
     /// Connects to the agent that holds the store in this folder; `None` if no agent does.
     ///
     /// # Errors
-    /// If the agent refuses this client or cannot be reached.
+    /// If the agent refuses this client or cannot be reached. If the options of tool calls have a
+    /// [`custom_screen`](inmost::ToolOptions::custom_screen), which the agent cannot run.
     pub fn connect(&self, store: impl AsRef<Path>) -> Result<Option<Client>, AgentError> {
+        if let Some(tool) = &self.tool {
+            check_screen(tool)?;
+        }
         let store = store.as_ref();
         let connection = connect(store, self)?;
         Ok(connection.map(|connection| {
@@ -296,4 +300,13 @@ impl Client {
         }
         Ok(self.shared.connection.lock().unwrap_or_else(PoisonError::into_inner))
     }
+}
+
+/// A screen of the application is code of its process. Without it, the agent would save what it refuses.
+fn check_screen(tool: &ToolOptions) -> Result<(), StoreError> {
+    if tool.has_custom_screen() {
+        let what = "The key agent cannot run a screen of the application.";
+        return Err(StoreError::KeyAgent(what.to_owned()));
+    }
+    Ok(())
 }

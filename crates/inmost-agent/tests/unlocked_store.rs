@@ -11,13 +11,14 @@
 mod suite;
 
 use std::path::PathBuf;
-use std::sync::mpsc;
+use std::sync::{Arc, mpsc};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use inmost::{
-    FileError, Files, KdfCost, MemoryTool, NewFile, Passphrase, SearchQuery, Session, StoreError,
-    ToolOptions, UnlockedStore, VaultOptions, WriteOutcome,
+    FileError, Files, KdfCost, MemoryTool, NewFile, Passphrase, Screen, ScreenInput, ScreenVerdict,
+    SearchQuery, SecretScreen, Session, StoreError, ToolOptions, UnlockedStore, VaultOptions,
+    WriteOutcome,
 };
 use inmost_agent::{AgentError, AgentOptions, Client, ConnectOptions, Limits, Secret, SlotOptions};
 use suite::{SUITE, transcript};
@@ -155,6 +156,58 @@ fn a_restricted_client_runs_tool_calls_and_nothing_else() {
     let tool = MemoryTool::new(client);
     let reply = tool.run_json(r#"{"command": "create", "path": "/memories/a", "file_text": ""}"#);
     assert_eq!(reply.result().content(), "Error: Memory is read-only.");
+}
+
+#[test]
+fn a_screened_client_is_screened_by_the_agent_and_has_no_other_way_to_write() {
+    let agent = Agent::start();
+    let options = ToolOptions::new().screen(SecretScreen::redacting());
+    let client = ConnectOptions::new().tool(options).connect(&agent.store).unwrap().unwrap();
+    let create =
+        r#"{"command": "create", "path": "/memories/a", "file_text": "4111 1111 1111 1111"}"#;
+    // The options of the connection override those of the tool.
+    let reply = MemoryTool::new(client.clone()).run_json(create);
+    assert_eq!(
+        reply.result().content(),
+        "File created successfully at: /memories/a\n[1 redacted: card number]"
+    );
+    let refused = Files::new(&client).write("/memories/b", "4111 1111 1111 1111").unwrap_err();
+    assert!(
+        matches!(&refused, FileError::Store(StoreError::KeyAgent(why)) if why.contains("does not allow this request"))
+    );
+    let files = agent.client();
+    assert_eq!(Files::new(&files).read("/memories/a").unwrap().as_str(), "[redacted: card number]");
+    assert_eq!(files.status().unwrap().files, 1);
+    // The options of a tool go with each call, if the connection has none.
+    let tool = MemoryTool::builder(files).screen(SecretScreen::refusing()).build();
+    let reply = tool.run_json(create.replace("/a", "/c"));
+    assert_eq!(
+        reply.result().content(),
+        "Error: Not saved: the text contains card number. Leave it out and try again."
+    );
+}
+
+struct AllowAll;
+
+impl Screen for AllowAll {
+    fn screen(&self, _: &ScreenInput<'_>) -> ScreenVerdict {
+        ScreenVerdict::Allow
+    }
+}
+
+#[test]
+fn a_screen_of_the_application_is_never_left_out() {
+    let agent = Agent::start();
+    let options = ToolOptions::new().custom_screen(Arc::new(AllowAll));
+    let failed = ConnectOptions::new().tool(options.clone()).connect(&agent.store);
+    let what = "The key agent cannot run a screen of the application.";
+    assert!(matches!(failed, Err(AgentError::Store(StoreError::KeyAgent(why))) if why == what));
+    let tool = MemoryTool::builder(agent.client()).options(options).build();
+    let create = r#"{"command": "create", "path": "/memories/a", "file_text": ""}"#;
+    let (result, failed) = tool.run_json(create).into_parts();
+    assert_eq!(result.content(), "Error: Memory is unavailable.");
+    assert!(matches!(failed, Some(StoreError::KeyAgent(why)) if why == what));
+    assert_eq!(agent.client().status().unwrap().files, 0);
 }
 
 #[test]

@@ -6,7 +6,7 @@ use inmost::{
     UnlockedStore, WalkEntry, WriteOutcome,
 };
 
-use super::Client;
+use super::{Client, check_screen};
 use crate::message::ClientMessage;
 use crate::request::Request;
 use crate::requests::search::Search;
@@ -21,6 +21,7 @@ impl UnlockedStore for Client {
         command: &ToolCommand,
         options: &ToolOptions,
     ) -> Result<ToolResult, StoreError> {
+        check_screen(options)?;
         let (request, body) = RunCommand::new(command, options).ok_or(StoreError::TooLarge)?;
         self.call(request, body.as_slice(), &mut |_| {})
     }

@@ -28,7 +28,8 @@ use crate::wiped::Wiped;
 #[command(after_help = "Examples:\n  \
     inmost call --store notes.inmost --create < session.jsonl\n  \
     inmost call --store notes.inmost '{\"command\": \"view\", \"path\": \"/memories\"}'\n  \
-    inmost call --store notes.inmost --subtree /memories/project-x < session.jsonl")]
+    inmost call --store notes.inmost --subtree /memories/project-x < session.jsonl\n  \
+    inmost call --store notes.inmost --screen redact < session.jsonl")]
 pub(crate) struct Call {
     #[command(flatten)]
     store: StoreArgs,

@@ -1,6 +1,7 @@
 //! The restrictions of an agent that uses a store.
 
-use inmost::{MemoryTool, ToolOptions, UnlockedStore};
+use clap::ValueEnum;
+use inmost::{MemoryTool, SecretScreen, ToolOptions, UnlockedStore};
 
 use crate::exit::Failure;
 
@@ -18,6 +19,20 @@ pub(crate) struct Restrictions {
     /// Let `create` replace an existing file instead of refusing
     #[arg(long, help_heading = HEADING)]
     pub(crate) create_overwrites: bool,
+
+    /// Look for private keys, API keys, card numbers and IBANs in what the agent writes, before it is saved. It is a
+    /// heuristic that cannot find every secret
+    #[arg(long, value_name = "ACTION", help_heading = HEADING)]
+    pub(crate) screen: Option<OnFind>,
+}
+
+/// What happens to a secret that the agent wants to save.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum OnFind {
+    /// Save `[redacted: card number]` or the like in its place
+    Redact,
+    /// Save nothing, and tell the agent why
+    Refuse,
 }
 
 const HEADING: &str = "Limits for the agent";
@@ -30,6 +45,11 @@ impl Restrictions {
     pub(crate) fn options(&self) -> Result<ToolOptions, Failure> {
         let options =
             ToolOptions::new().read_only(self.read_only).create_overwrites(self.create_overwrites);
+        let options = match self.screen {
+            None => options,
+            Some(OnFind::Redact) => options.screen(SecretScreen::redacting()),
+            Some(OnFind::Refuse) => options.screen(SecretScreen::refusing()),
+        };
         match &self.subtree {
             Some(folder) => Ok(options.subtree(folder)?),
             None => Ok(options),

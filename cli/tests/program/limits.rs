@@ -75,3 +75,26 @@ fn create_replaces_a_file_only_if_allowed() {
     assert_eq!(contents(&out), ["File created successfully at: /memories/a"]);
     assert_eq!(place.cat("/memories/a"), "new");
 }
+
+/// A card number that Visa publishes for tests.
+const CARD: &str = "4111 1111 1111 1111";
+
+#[test]
+fn a_screened_agent_saves_no_card_number() {
+    let place = Place::with_files(&[("/memories/mine", CARD)]);
+    let call = create("/memories/a", &format!("pays with {CARD}\n"));
+    let out = place.run(["call", "--screen", "refuse"], &call).expect(0).out;
+    let refused = "Error: Not saved: the text contains card number. Leave it out and try again.";
+    assert_eq!(contents(&out), [refused]);
+    place.run(["cat", "/memories/a"], "").expect(1);
+    let ran = place.run(["call", "--screen", "redact"], &call).expect(0);
+    let told = "File created successfully at: /memories/a\n[1 redacted: card number]";
+    assert_eq!(contents(&ran.out), [told]);
+    assert!(ran.err.is_empty(), "nothing is logged: {}", ran.err);
+    assert_eq!(place.cat("/memories/a"), "pays with [redacted: card number]\n");
+    // It is off by default, and does not concern what is there.
+    let out = place.run(["call"], &create("/memories/b", CARD)).expect(0).out;
+    assert_eq!(contents(&out), ["File created successfully at: /memories/b"]);
+    assert_eq!(place.cat("/memories/mine"), CARD);
+    place.run(["call", "--screen", "warn"], &call).expect(2);
+}

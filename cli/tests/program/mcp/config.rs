@@ -41,7 +41,7 @@ fn the_block_for_each_client_starts_the_server() {
 #[test]
 fn a_block_holds_every_option_and_no_passphrase() {
     let place = Place::vacant();
-    let args = "mcp --read-only --create-overwrites --anchor anchor --keyfile key \
+    let args = "mcp --read-only --create-overwrites --screen refuse --anchor anchor --keyfile key \
                 --passphrase-command pass --print-config generic";
     let out = place.run(args.split_whitespace(), "").expect(0).out;
     let block: Value = serde_json::from_str(&out).unwrap();
@@ -58,6 +58,8 @@ fn a_block_holds_every_option_and_no_passphrase() {
         "pass",
         "--read-only",
         "--create-overwrites",
+        "--screen",
+        "refuse",
     ]);
     assert_eq!(block["mcpServers"]["inmost"]["args"], expected);
     assert!(!out.contains(PASSPHRASE));

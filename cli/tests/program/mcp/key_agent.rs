@@ -61,6 +61,24 @@ fn servers_share_a_store_each_within_its_limits() {
 }
 
 #[test]
+fn a_screened_server_is_screened_by_the_key_agent() {
+    let place = Place::with_store();
+    place.unlock(&[]);
+    let mut redacting = without_passphrase(&place, &["--screen", "redact"]);
+    let mut refusing = without_passphrase(&place, &["--screen", "refuse"]);
+    let call = create("/memories/a", "pays with 4111 1111 1111 1111");
+    let told = "Error: Not saved: the text contains card number. Leave it out and try again.";
+    assert_eq!(refusing.call(&call), refused(told));
+    let told = "File created successfully at: /memories/a\n[1 redacted: card number]";
+    assert_eq!(redacting.call(&call), done(told));
+    for client in [redacting, refusing] {
+        let ended = client.end();
+        assert_eq!((ended.code, ended.err.as_str()), (Some(0), ""), "nothing is logged");
+    }
+    assert_eq!(place.cat("/memories/a"), "pays with [redacted: card number]");
+}
+
+#[test]
 fn a_store_that_is_locked_meanwhile_is_locked_for_the_model_until_it_is_unlocked() {
     let place = Place::with_store();
     let mut client = without_passphrase(&place, &[]);

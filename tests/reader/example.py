@@ -12,14 +12,20 @@ import sys
 import textwrap
 from pathlib import Path
 
-import inmost_reader as reader
+from header import Header, prf
 from nacl.bindings import crypto_aead_xchacha20poly1305_ietf_encrypt
+from records import CLASSES, Store
 
 PAGE = (Path(__file__).parents[2] / "docs" / "FORMAT.md").read_text()
-TREE, SYSTEM, LONG, SHORT, PEOPLE = (bytes([byte]) * 16 for byte in (0x11, 0x22, 0x33, 0x44, 0x55))
+TREE, SYSTEM, LONG, SHORT, PEOPLE, HISTORY, GONE = (bytes([byte * 0x11]) * 16 for byte in range(1, 8))
 LONG_TEXT = (b"0123456789abcde\n" * 255)[:4066]
+REST_OF_LINE = b"23456789abcde\n"
 SHORT_TEXT = "Zoë likes tea.\n".encode()
+GONE_TEXT = b"Gone.\n"
 CREATED, MODIFIED = 1_700_000_000_123, 1_700_000_600_000
+KEEP, ROOM = 30 * 24 * 3600 * 1000, 256 << 20
+# The changes: 64 times the commit, plus the place in its group.
+SHORT_CREATED, GONE_CREATED, LONG_CREATED, LONG_MODIFIED, GONE_DELETED = 128, 129, 256, 384, 385
 
 
 def from_page(name):
@@ -46,13 +52,27 @@ def text(data):
     return number(len(data)) + data
 
 
-def file_entry(name, object_id, tag, size, lines):
-    numbers = map(number, (size, lines, CREATED, MODIFIED))
-    return text(name.encode()) + object_id + tag + b"\1" + b"".join(numbers)
+def numbers(*values):
+    return b"".join(map(number, values))
+
+
+def file_entry(name, object_id, tag, size, lines, head, file, version):
+    facts = numbers(size, lines, CREATED, MODIFIED, head, 0, file, version)
+    return text(name.encode()) + object_id + tag + b"\1" + facts + b"\0" + b"\0"
+
+
+def history_entry(change, file, path, size, lines, before, held):
+    version, time, operation, channel, actor, previous = change
+    retired = b"\1\0" + number(3) if before[:1] == b"\1" else b"\0"
+    who = numbers(version, time, operation, channel) + text(actor)
+    where = numbers(file, previous) + text(path) + text(b"")
+    return who + where + numbers(size, lines) + before + retired + number(held) + b"\0" + number(0) + b"\0"
 
 
 class Example:
-    def __init__(self):
+    def __init__(self, changes=()):
+        """With changes, makes a store that the document forbids: forgeries.py has them."""
+        self.changes = changes
         self.store = from_page("store id")
         self.key, self.address_key = from_page("record key"), from_page("address key")
         self.lines = []
@@ -60,15 +80,17 @@ class Example:
 
     def seal(self, what, kind, object_id, index, body, whole=False):
         """Adds a record and returns its tag."""
+        for record, old, new in self.changes:
+            body = body.replace(old, new, 1) if record == what else body
         name = struct.pack("<B16sQ", kind, object_id, index)
-        address = reader.prf(self.address_key, b"inmost/1 address", self.store, name)
+        address = prf(self.address_key, b"inmost/1 address", self.store, name)
         plaintext = name + struct.pack("<H", len(body)) + body
-        plaintext = plaintext.ljust(min(size for size in reader.CLASSES if len(plaintext) <= size), b"\0")
+        plaintext = plaintext.ljust(min(size for size in CLASSES if len(plaintext) <= size), b"\0")
         nonce = bytes([len(self.records) + 1]) * 24
         aad = b"inmost/record/v1" + self.store + fixed(1) + address
         value = b"\1" + nonce + crypto_aead_xchacha20poly1305_ietf_encrypt(plaintext, aad, nonce, self.key)
         self.records[address] = value
-        if len(body) <= 256:
+        if len(body) <= 1024:
             self.give(f"{what} body", body)
         else:
             self.give(f"{what} body starts", body[:16])
@@ -92,26 +114,24 @@ class Example:
         self.lines += [indent + row for row in rows[1:]]
 
     def build(self):
-        tag = self.seal("chunk", 7, LONG, 1, text(LONG_TEXT))
-        counts = number(4066) + number(254)
-        tag = self.seal("file inner", 6, LONG, 2, b"\1\1" + number(1) + tag + counts)
-        long_tag = self.seal("long file", 5, LONG, 0, fixed(2) + b"\1\2\1" + number(2) + tag + counts)
-        tag = self.seal("short file", 5, SHORT, 0, fixed(0) + b"\0" + text(SHORT_TEXT))
-        size = len(SHORT_TEXT)
-        entries = b"\1" + file_entry("zoë.md", SHORT, tag, size, 1)
-        people_tag = self.seal("people", 2, PEOPLE, 0, fixed(0, 1, 0, size, 1, size) + b"\0" + entries)
-        entries = b"\2" + file_entry("long.txt", LONG, long_tag, 4066, 255)
-        entries += text(b"people") + PEOPLE + people_tag + b"\0"
-        tag = self.seal("folder leaf", 4, TREE, 1, entries)
-        below = number(2) + text(b"long.txt")
-        tag = self.seal("folder inner", 3, TREE, 2, b"\1\1" + number(1) + tag + below)
-        totals = (2, 1, 4066 + size, 2, 4066 + size)
-        tree_tag = self.seal("tree", 2, TREE, 0, fixed(2, *totals) + b"\1\2\1" + number(2) + tag + below)
+        chunk_tag = self.seal("chunk", 7, LONG, 1, text(LONG_TEXT))
+        counts = numbers(4066, 254)
+        tag = self.seal("file inner", 6, LONG, 2, b"\1\1" + number(1) + chunk_tag + counts)
+        long_tag = self.seal("long file", 5, LONG, 4, fixed(4) + b"\1\2\1" + number(2) + tag + counts)
+        tag = self.seal("old chunk", 7, LONG, 3, text(REST_OF_LINE))
+        references = number(1) + chunk_tag + counts + number(3) + tag + numbers(14, 1)
+        old_tag = self.seal("old long file", 5, LONG, 0, fixed(3) + b"\1\1\2" + references)
+        short_tag = self.seal("short file", 5, SHORT, 0, fixed(0) + b"\0" + text(SHORT_TEXT))
+        gone_tag = self.seal("deleted file", 5, GONE, 0, fixed(0) + b"\0" + text(GONE_TEXT))
+        tree_tag = self.seal_tree(long_tag, short_tag)
         system_tag = self.seal("system folder", 2, SYSTEM, 0, fixed(0, 0, 0, 0, 0, 0) + b"\0\0")
+        history_tag = self.seal_history(old_tag, gone_tag)
         header = fixed(1) + from_page("header mac")[:16]
-        body = fixed(7) + header + fixed(2, 4066 + size) + TREE + tree_tag + SYSTEM + system_tag
+        body = fixed(7) + header + fixed(2, 4066 + len(SHORT_TEXT)) + TREE + tree_tag + SYSTEM + system_tag
+        trail = b"".join(bytes([0xA0 + commit]) * 8 for commit in range(6, 0, -1)) + bytes(18 * 8)
+        body += b"\0" + HISTORY + history_tag + fixed(KEEP, ROOM) + trail
         root_tag = self.seal("root", 1, bytes(16), 0, body, whole=True)
-        mark = bytes([1, 1, 0]) + bytes(5) + fixed(11, 7, 1, 1) + b"\x0a" * 24 + root_tag
+        mark = bytes([1, 1, 0]) + bytes(5) + fixed(11, 7, 1, 1) + bytes([len(self.records)]) * 24 + root_tag
         nonce = b"\x0b" * 24
         aad = b"inmost/1 anchor\0" + self.store + b"\1"
         self.anchor = nonce + crypto_aead_xchacha20poly1305_ietf_encrypt(mark, aad, nonce, from_page("anchor key"))
@@ -120,6 +140,33 @@ class Example:
         self.give("anchor nonce", nonce)
         self.give("anchor slot", self.anchor)
         return "\n".join(self.lines)
+
+    def seal_tree(self, long_tag, short_tag):
+        size = len(SHORT_TEXT)
+        entries = b"\1" + file_entry("zoë.md", SHORT, short_tag, size, 1, 0, SHORT_CREATED, SHORT_CREATED)
+        people_tag = self.seal("people", 2, PEOPLE, 0, fixed(0, 1, 0, size, 1, size) + b"\0" + entries)
+        entries = b"\2" + file_entry("long.txt", LONG, long_tag, 4066, 255, 4, LONG_CREATED, LONG_MODIFIED)
+        entries += text(b"people") + PEOPLE + people_tag + b"\0" + b"\0"
+        tag = self.seal("folder leaf", 4, TREE, 1, entries)
+        below = number(2) + text(b"long.txt")
+        tag = self.seal("folder inner", 3, TREE, 2, b"\1\1" + number(1) + tag + below)
+        totals = (2, 1, 4066 + size, 2, 4066 + size)
+        return self.seal("tree", 2, TREE, 0, fixed(2, *totals) + b"\1\2\1" + number(2) + tag + below)
+
+    def seal_history(self, old_tag, gone_tag):
+        path, gone_path, agent = b"/memories/long.txt", b"/memories/gone.md", b"night-agent"
+        created = (LONG_CREATED, CREATED, 0, 2, b"", 0)
+        entries = b"\3" + history_entry(created, LONG_CREATED, path, 4080, 255, b"\0", 0)
+        modified = (LONG_MODIFIED, MODIFIED, 1, 0, agent, LONG_CREATED)
+        before = b"\1" + LONG + number(0) + old_tag + numbers(3, 4080, 255)
+        entries += history_entry(modified, LONG_CREATED, path, 4066, 255, before, 4080)
+        deleted = (GONE_DELETED, MODIFIED, 3, 0, agent, GONE_CREATED)
+        before = b"\2" + file_entry("", GONE, gone_tag, 6, 1, 0, GONE_CREATED, GONE_CREATED)
+        entries += history_entry(deleted, GONE_CREATED, gone_path, 6, 1, before, 6)
+        tag = self.seal("history leaf", 10, HISTORY, 1, entries)
+        below = numbers(3, LONG_CREATED)
+        tag = self.seal("history inner", 9, HISTORY, 2, b"\1\1" + number(1) + tag + below)
+        return self.seal("history", 8, HISTORY, 0, fixed(2, 4086, 0, 0) + b"\1\2\1" + number(2) + tag + below)
 
 
 def header():
@@ -142,14 +189,26 @@ def main():
     if sys.argv[1:] == ["--print"]:
         print(block)
         return
-    store = reader.Store(reader.Header(header()), from_page("passphrase"), example.records)
+    store = Store(Header(header()), from_page("passphrase"), example.records)
     store.read()
     # Slot 0, from the commit before, is not on the page. So slot 1 alone is authentic, which is not enough.
     if store.freshness((bytes(128) + example.anchor).ljust(4096, b"\0")) != "unknown":
         sys.exit("a slot alone makes the freshness of the example store known")
     files = [(file["path"], file["text"].encode()) for file in store.files]
     expected = [("/memories/long.txt", LONG_TEXT), ("/memories/people/zoë.md", SHORT_TEXT)]
-    if files != expected or block not in PAGE:
+    versions = store.versions()
+    old = [(version["number"], version["path"], version["text"]) for version in versions]
+    expected_old = [
+        (LONG_CREATED, "/memories/long.txt", (LONG_TEXT + REST_OF_LINE).decode()),
+        (LONG_MODIFIED, "/memories/long.txt", LONG_TEXT.decode()),
+        (GONE_DELETED, "/memories/gone.md", None),
+    ]
+    held = [file for version in versions for file in version["held"]]
+    expected_old.append([
+        {"path": "/memories/long.txt", "version": LONG_CREATED, "text": (LONG_TEXT + REST_OF_LINE).decode()},
+        {"path": "/memories/gone.md", "version": GONE_CREATED, "text": GONE_TEXT.decode()},
+    ])
+    if files != expected or old + [held] != expected_old or block not in PAGE:
         sys.exit("the example store in docs/FORMAT.md differs from its description")
 
 

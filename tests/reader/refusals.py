@@ -5,13 +5,18 @@ The argument is a folder with a sample store, the same store after a purge, and 
 journal.
 """
 
+import hashlib
 import random
+import struct
 import sys
 import unicodedata
 import zlib
 from pathlib import Path
 
-import inmost_reader as reader
+import forgeries
+from header import Bad, Header, prf
+from journal import Journal, read_records
+from records import Store
 
 FOLDER = Path(sys.argv[1])
 HEADER = (FOLDER / "store" / "header.a").read_bytes()
@@ -21,12 +26,12 @@ ANCHOR = (FOLDER / "store" / "anchor").read_bytes()
 def engine_of(folder):
     """Returns the content of the engine, with the mark, and the journal."""
     journal = next(folder.glob("store/gen-*/journal")).read_bytes()
-    return reader.read_records((folder / "records.bin").read_bytes()), journal
+    return read_records((folder / "records.bin").read_bytes()), journal
 
 
 def records_of(folder):
     engine, journal = engine_of(folder)
-    return reader.Journal(journal).apply(engine)
+    return Journal(journal).apply(engine)
 
 
 RECORDS = records_of(FOLDER)
@@ -38,13 +43,13 @@ def flipped(data, at):
 
 
 def read(header=HEADER, records=RECORDS, passphrase=PASSPHRASE, anchor=ANCHOR):
-    store = reader.Store(reader.Header(header), passphrase, records)
+    store = Store(Header(header), passphrase, records)
     store.read()
     store.check_anchor(anchor)
 
 
 def with_checksum(data):
-    checksum = reader.hashlib.blake2b(data[:4064], digest_size=32, person=b"inmost/1 check\0\0").digest()
+    checksum = hashlib.blake2b(data[:4064], digest_size=32, person=b"inmost/1 check\0\0").digest()
     return data[:4064] + checksum
 
 
@@ -53,9 +58,9 @@ def signed(fields):
     data = bytearray(HEADER)
     for at, part in fields.items():
         data[at : at + len(part)] = part
-    header = reader.Header(HEADER)
+    header = Header(HEADER)
     header.data_key(PASSPHRASE)
-    data[4032:4064] = reader.prf(header.master_key(b"inmost/1 hdr-key"), b"inmost/1 hdr-mac", header.store, data[:4032])
+    data[4032:4064] = prf(header.master_key(b"inmost/1 hdr-key"), b"inmost/1 hdr-mac", header.store, data[:4032])
     return with_checksum(bytes(data))
 
 
@@ -117,7 +122,7 @@ STALE = "the store is older than its anchor"
 
 def numbers(at, data=JOURNAL):
     """Returns epoch, number and bypassing batches of an entry, or of the slot that begins 8 bytes later."""
-    return reader.struct.unpack("<QQQ", data[at + 24 : at + 48])
+    return struct.unpack("<QQQ", data[at + 24 : at + 48])
 
 
 def entries(epoch):
@@ -145,18 +150,18 @@ def with_crc(data, at):
 
 
 def mark_of(*position, journal=JOURNAL[16:32]):
-    return journal + reader.struct.pack("<QQQ", *position)
+    return journal + struct.pack("<QQQ", *position)
 
 
 def slot_of(*position, length=JOURNAL[12:16], journal=JOURNAL[16:32]):
-    block = JOURNAL[:12] + length + journal + reader.struct.pack("<QQQ", *position)
+    block = JOURNAL[:12] + length + journal + struct.pack("<QQQ", *position)
     return with_crc(block.ljust(BLOCK, b"\0"), 0)
 
 
 def read_journal(engine=ENGINE, journal=JOURNAL):
     """Reads the store in use. Returns its files."""
-    header = reader.Header((IN_USE / "store" / "header.a").read_bytes())
-    store = reader.Store(header, PASSPHRASE, reader.Journal(journal).apply(engine))
+    header = Header((IN_USE / "store" / "header.a").read_bytes())
+    store = Store(header, PASSPHRASE, Journal(journal).apply(engine))
     store.read()
     store.check_anchor((IN_USE / "store" / "anchor").read_bytes())
     return store.files
@@ -164,21 +169,21 @@ def read_journal(engine=ENGINE, journal=JOURNAL):
 
 def checkpointed(epoch, number, bypassed):
     """Returns the engine after a checkpoint of this epoch, before the slot."""
-    changes, last = reader.Journal(JOURNAL).read_epoch(epoch, number, bypassed)
+    changes, last = Journal(JOURNAL).read_epoch(epoch, number, bypassed)
     engine = {address: value for address, value in (ENGINE | changes).items() if value is not None}
     return engine | {MARK: mark_of(epoch, last, bypassed)}, last
 
 
 def journals():
     """Returns the cases that must be read, those that must be refused, and those that must be refused by the anchor alone."""
-    epoch, number, bypassed = reader.struct.unpack("<QQQ", ENGINE[MARK][16:])
+    epoch, number, bypassed = struct.unpack("<QQQ", ENGINE[MARK][16:])
     slots = [numbers(8), numbers(BLOCK + 8)]
     newest = (epoch % 2) * BLOCK
     assert numbers(newest + 8)[:2] == (epoch, number) and max(slots)[0] == epoch
     frozen, active = entries(epoch + 1), entries(epoch + 2)
     assert numbers(frozen[0])[1] == number + 1 and numbers(active[0])[1] == numbers(frozen[-1])[1] + 1
     ahead, last = checkpointed(epoch + 1, number, bypassed)
-    cut = reader.struct.unpack("<I", JOURNAL[active[-1] + 4 : active[-1] + 8])[0]
+    cut = struct.unpack("<I", JOURNAL[active[-1] + 4 : active[-1] + 8])[0]
     other = patched({newest: slot_of(epoch + 1, last, bypassed)}, JOURNAL)
     moved = (epoch + 1) % 2 * BLOCK
     after = patched({moved: slot_of(epoch + 1, last, bypassed)})
@@ -238,15 +243,26 @@ def superseded(at, address):
     later = [place for place in later if JOURNAL[place : place + 4] == b"IJE1" and numbers(place)[1] > numbers(at)[1]]
     for place in later:
         length, count = (int.from_bytes(JOURNAL[place + field : place + field + 4], "little") for field in (4, 48))
-        if address in reader.Journal.changes(JOURNAL[place + 128 : place + 128 + length], count):
+        if address in Journal.changes(JOURNAL[place + 128 : place + 128 + length], count):
             return True
     return False
+
+
+def refuse_forgeries():
+    forgeries.read_forged([])
+    count = 0
+    for what, expected, *changes in forgeries.cases():
+        reason = refusal(forgeries.read_forged, {"changes": changes})
+        if not reason or expected not in reason:
+            sys.exit(f"the reader does not refuse {what}: {reason}")
+        count += 1
+    return count
 
 
 def refusal(function, changed):
     try:
         function(**changed)
-    except reader.Bad as reason:
+    except Bad as reason:
         return str(reason)
     return None
 
@@ -273,6 +289,7 @@ def main():
         reason = refusal(read_journal, changed)
         if reason != STALE:
             sys.exit(f"{what} is not refused as older than the anchor: {reason}")
+    count += refuse_forgeries()
     print(f"{count} damaged stores and {len(refused) + len(stale)} damaged journals refused, {len(accepted)} crashes read")
 
 

@@ -6,25 +6,32 @@ use blake2::digest::consts::U32;
 use blake2::{Blake2b, Digest};
 
 use super::format_page::Page;
-use super::node::{Root, Text, What};
+use super::history::{Before, Channel, Operation, Retired};
+use super::node::{Root, Text, Trail, What};
 use super::{Kind, Node, NodeSource, ObjectId, RecordError, RecordId, Sealed, Sealer, Tag};
-use super::{codec, load_file, load_folder};
+use super::{codec, load_file, load_folder, load_history, read_text};
 use crate::crypto::aead::Nonce;
 use crate::crypto::fixed_width::FixedWidth;
 use crate::crypto::keys::DataKey;
 use crate::crypto::record_keys::RecordKeys;
 
 /// The records in the order of the page, which is that of their nonces.
-const RECORDS: [(&str, Kind, u8, u64); 10] = [
+const RECORDS: [(&str, Kind, u8, u64); 16] = [
     ("chunk", Kind::Chunk, 0x33, 1),
     ("file inner", Kind::FileInner, 0x33, 2),
-    ("long file", Kind::File, 0x33, 0),
+    ("long file", Kind::File, 0x33, 4),
+    ("old chunk", Kind::Chunk, 0x33, 3),
+    ("old long file", Kind::File, 0x33, 0),
     ("short file", Kind::File, 0x44, 0),
+    ("deleted file", Kind::File, 0x77, 0),
     ("people", Kind::Folder, 0x55, 0),
     ("folder leaf", Kind::FolderLeaf, 0x11, 1),
     ("folder inner", Kind::FolderInner, 0x11, 2),
     ("tree", Kind::Folder, 0x11, 0),
     ("system folder", Kind::Folder, 0x22, 0),
+    ("history leaf", Kind::HistoryLeaf, 0x66, 1),
+    ("history inner", Kind::HistoryInner, 0x66, 2),
+    ("history", Kind::History, 0x66, 0),
     ("root", Kind::Root, 0, 0),
 ];
 
@@ -42,7 +49,9 @@ impl Example {
         let mut example = Self { page, sealer, records: Vec::new() };
         for (nonce, (name, kind, object, index)) in (1..).zip(RECORDS) {
             let id = RecordId { kind, object: ObjectId([object; 16]), index };
-            let node = Node::decode(kind, &example.body(name)).unwrap();
+            let body = example.body(name);
+            let node = Node::decode(kind, &body).unwrap();
+            assert_eq!(encoded(&node), body, "{name} body");
             let nonce = Nonce([nonce; 24]);
             let record = example.sealer.dangerous_seal_with_nonce(id, &node, nonce).unwrap();
             example.records.push((id, record));
@@ -59,6 +68,11 @@ impl Example {
 
     fn sealed(&self, id: RecordId) -> Option<&Sealed> {
         self.records.iter().find(|(sealed, _)| *sealed == id).map(|(_, sealed)| sealed)
+    }
+
+    fn text(&self, id: RecordId, tag: &Tag) -> String {
+        let head = load_file(self, id, tag).unwrap();
+        read_text(self, id.object, &head.body).unwrap().to_string()
     }
 
     fn root(&self) -> Root {
@@ -80,6 +94,12 @@ fn long_text() -> String {
     let mut text = "0123456789abcde\n".repeat(255);
     text.truncate(4_066);
     text
+}
+
+fn encoded(node: &Node) -> Vec<u8> {
+    let mut bytes = vec![0; node.encoded_len().unwrap()];
+    node.encode(&mut bytes).unwrap();
+    bytes
 }
 
 fn bytes_of<T: serde::Serialize>(value: &T) -> Vec<u8> {
@@ -149,21 +169,53 @@ fn the_store_of_the_page_holds_what_the_page_says() {
     let What::File(info) = long.what else { panic!("no file") };
     assert_eq!((info.bytes, info.lines), (4_066, 255));
     assert_eq!((info.created, info.modified), (1_700_000_000_123, 1_700_000_600_000));
-    let head = load_file(&example, long.head(), &long.tag).unwrap();
-    head.body
-        .visit::<RecordError>(&example, long.id, 0, &mut |_, chunk: &Text| {
-            assert_eq!(chunk.as_str(), long_text());
-            Ok(true)
-        })
-        .unwrap();
+    assert_eq!((info.head, info.lowest, info.number, info.version), (4, 0, 256, 384));
+    assert_eq!(example.text(long.head(), &long.tag), long_text());
 
     let people = find("people");
     let folder = load_folder(&example, people.id, &people.tag).unwrap();
     let short = folder.body.entry(&example, people.id, "zo\u{eb}.md").unwrap().unwrap();
-    let head = load_file(&example, short.head(), &short.tag).unwrap();
-    let (_, text) = head.body.find(&example, short.id, |_, _| 0).unwrap();
-    assert_eq!(text.as_str(), "Zo\u{eb} likes tea.\n");
+    assert_eq!(example.text(short.head(), &short.tag), "Zo\u{eb} likes tea.\n");
 
     let system = load_folder(&example, root.system.id, &root.system.tag).unwrap();
     assert!(system.body.first_entry(&example, root.system.id).unwrap().is_none());
+}
+
+#[test]
+fn the_history_of_the_page_holds_what_the_page_says() {
+    let example = Example::new();
+    let root = example.root();
+    assert_eq!((root.keep, root.room), (30 * 24 * 3_600_000, 256 << 20));
+    let mut trail = Trail::default();
+    for commit in 1..7 {
+        trail = trail.after(&Tag([0xa0 + commit; 16]));
+    }
+    assert_eq!(root.trail, trail);
+
+    let child = root.history;
+    let history = load_history(&example, child.id, &child.tag).unwrap();
+    assert_eq!((history.held, history.texts_from, history.lost_before), (4_086, 0, 0));
+    let (_, entries) = history.body.find(&example, child.id, |_, _| 0).unwrap();
+    let [created, modified, deleted] = entries.0.as_slice() else { panic!("not three entries") };
+    for (entry, number, operation, channel, previous) in [
+        (created, 256, Operation::Created, Channel::Program, 0),
+        (modified, 384, Operation::Modified, Channel::Tool, 256),
+        (deleted, 385, Operation::Deleted, Channel::Tool, 129),
+    ] {
+        assert_eq!((entry.number, entry.previous), (number, previous));
+        assert_eq!((entry.operation, entry.channel), (operation, channel));
+    }
+    assert_eq!((created.file, modified.file, deleted.file), (256, 256, 129));
+    assert_eq!((created.time, deleted.time), (1_700_000_000_123, 1_700_000_600_000));
+    assert_eq!((created.actor.as_str(), deleted.actor.as_str()), ("", "night-agent"));
+    assert_eq!(modified.path.as_str(), "/memories/long.txt");
+    assert_eq!(deleted.path.as_str(), "/memories/gone.md");
+
+    let Before::Head(old) = &modified.before else { panic!("no earlier head") };
+    assert_eq!((old.last_index, old.bytes, old.lines, modified.held), (3, 4_080, 255, 4_080));
+    assert_eq!(modified.retired, [Retired { is_inner: false, index: 3 }]);
+    assert_eq!(example.text(old.id(), &old.tag), long_text() + "23456789abcde\n");
+    let Before::Object(gone) = &deleted.before else { panic!("no deleted file") };
+    assert_eq!(example.text(gone.head(), &gone.tag), "Gone.\n");
+    assert!(matches!(created.before, Before::Nothing));
 }

@@ -1,0 +1,108 @@
+"""The history of a store, as docs/FORMAT.md describes it."""
+
+from body import HISTORY, HISTORY_INNER, HISTORY_LEAF, OBJECT, OLD_HEAD, RESTORED
+from header import check
+from names import check_name, check_size
+
+SHAPE = (
+    HISTORY_INNER, HISTORY_LEAF, lambda body: body.history_reference, lambda body: body.list(body.version),
+    lambda leaf: (len(leaf),), lambda leaf: leaf[0]["number"],
+)  # fmt: skip
+RECORD = 4096
+
+
+class History:
+    """The entries of a history, and the texts that they hold."""
+
+    def __init__(self, store, object_id, tag):
+        self.store = store
+        body = store.load(HISTORY, object_id, 0, tag)
+        last_index, held, texts_from, lost_before = (body.fixed() for _ in range(4))
+        self.entries = store.content(SHAPE, object_id, last_index, body)
+        changes = [entry["number"] for entry in self.entries]
+        check(changes == sorted(set(changes)), "the history is not in order")
+        check(all(128 <= change < 64 * (store.commit + 1) for change in changes), "a change of a commit that never was")
+        check(not changes or lost_before <= changes[0], "the history has an entry from before it began")
+        check(held == sum(entry["held"] for entry in self.entries), "the history counts something else than it holds")
+        for entry in self.entries:
+            check_entry(entry)
+            is_held = entry["before"][0] in (OLD_HEAD, OBJECT)
+            check(not is_held or entry["number"] >= texts_from, "an entry holds a text that there was no room for")
+            entry["holds"] = self.read_before(entry)
+
+    def read_before(self, entry):
+        """Returns the files that an entry holds."""
+        form, what = entry["before"]
+        held, found, path = 0, [], entry["path"].split("/")
+        check(form == OLD_HEAD or not entry["retired"], "an entry without an earlier head retired records")
+        if form == OLD_HEAD:
+            last_index, text = self.store.read_head(what["id"], what["head"], what["tag"])
+            check(last_index == what["last_index"], "an earlier head has another last index than its entry says")
+            check_size(text, what)
+            retired = {self.store.address(kind, what["id"], index) for kind, index in entry["retired"]}
+            check(len(retired) == len(entry["retired"]), "a record retired twice")
+            check(retired <= self.store.below_head, "a record retired that is not below the earlier head")
+            found = [{"path": entry["path"], "number": entry["file"], "version": entry["previous"], "text": text}]
+            held = min(what["bytes"], RECORD * (1 + len(retired)))
+        elif form == OBJECT:
+            check(what["name"] == "", "an object of the history has a name")
+            check(not what["is_written"], "an object of the history is still being written")
+            if what["file"]:
+                self.store.read_file(what, path, found)
+                held, info = what["file"]["bytes"], what["file"]
+                is_right = (info["number"], info["version"]) == (entry["file"], entry["previous"])
+                check(is_right, "an entry holds another version than the one before it")
+            else:
+                held = self.store.read_folder(what["id"], what["tag"], path, found)[4]
+        check(entry["held"] == held, "an entry holds another number of bytes than it says")
+        return found
+
+    def versions(self, files):
+        """Returns what the entries say, with the text that each change made and the files that the entry holds."""
+        # What a change ended is in the entry of that change. The newest versions are those of the present files.
+        held = [file for entry in self.entries for file in entry["holds"]] + files
+        texts = {(file["number"], file["version"]): file["text"] for file in held}
+        following = {(entry["file"], entry["previous"]): entry for entry in self.entries if entry["file"]}
+        return [describe(entry, texts, following) for entry in self.entries]
+
+
+def describe(entry, texts, following):
+    private = ("before", "retired", "held", "holds", "forgotten")
+    shown = {key: value for key, value in entry.items() if key not in private}
+    held = [{key: file[key] for key in ("path", "version", "text")} for file in entry["holds"]]
+    return {**shown, "text": text_of(entry, texts, following), "held": held}
+
+
+def text_of(entry, texts, following):
+    """Returns the text that a change of a file made; None if there is none, or not any more."""
+    if not entry["file"] or entry["operation"] in ("deleted", "expired"):
+        return None
+    file, version = entry["file"], entry["number"]
+    while (file, version) not in texts:
+        later = following.get((file, version))
+        if later and later["operation"] == "renamed":
+            version = later["number"]
+        elif later and later["before"][0] == RESTORED and later["before"][1] > version:
+            version = later["before"][1]
+        else:
+            return None
+    return texts[file, version]
+
+
+def check_entry(entry):
+    """Checks what an entry says by itself."""
+    operation, is_redacted = entry["operation"], entry["redacted"] > 0
+    check(len(entry["actor"].encode()) <= 64, "the label of an actor is too long")
+    check(entry["previous"] < entry["number"] and entry["file"] <= entry["number"], "a change before the one it follows")
+    check(operation == "renamed" or not entry["old_path"], "a change other than a rename has an old path")
+    check(operation == "forgotten" or not entry["forgotten"], "a change other than forgetting forgot objects")
+    if is_redacted:
+        empty = ("path", "old_path", "bytes", "lines")
+        check(not any(entry[field] for field in empty), "a redacted entry has a path or sizes")
+    elif operation != "forgotten":
+        for path in [entry["path"], entry["old_path"]][: 1 + (operation == "renamed")]:
+            names = path.split("/")
+            check(names[:2] == ["", "memories"] and 3 <= len(names) <= 22, "a path of the history is no path")
+            check(len(path.encode()) <= 1024, "a path of the history is too long")
+            for name in names[2:]:
+                check_name(name, False)

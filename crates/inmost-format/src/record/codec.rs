@@ -89,6 +89,12 @@ mod tests {
     }
 
     #[test]
+    fn a_body_full_of_small_numbers_is_decoded() {
+        let numbers = vec![1_u64; 4_060];
+        assert_eq!(decode(&bytes(&numbers)), Ok(numbers));
+    }
+
+    #[test]
     fn a_buffer_of_another_length_is_refused() {
         assert_eq!(encode(&1_u8, &mut [0; 2]), Err(CodecError));
     }

@@ -11,10 +11,12 @@ sample=$(mktemp -d)
 trap 'rm -rf "$sample"' EXIT
 export INMOST_SAMPLE=$sample/new INMOST_TEST_NO_BACKGROUND=1
 cargo test --quiet --package inmost --lib -- --ignored --exact vfs::samples::write_the_golden_store
-cargo test --quiet --package inmost --test store -- --ignored --exact samples::write_the_records_of_the_samples_and_a_store_in_use
+cargo test --quiet --package inmost --test store -- --ignored --exact samples::write_the_records_of_the_samples_and_two_more_stores
 rm -rf "$version"
 mv "$sample/new" "$version"
 # Removes a process id, the ballast, and empty folders that git would not keep.
-rm -f "$version/store/lock" "$version/store/ballast"
-rmdir "$version"/store/gen-*/blobs "$version"/in-use/store/gen-*/blobs
+for store in "$version" "$version/in-use" "$version/history"; do
+  rm -f "$store/store/lock" "$store/store/ballast"
+  rmdir "$store"/store/gen-*/blobs
+done
 du -sh "$version"

@@ -54,7 +54,10 @@ def cases():
             "an entry that holds nothing, but bytes", "of bytes than it says",
             ("history leaf", created + bytes(3), created + b"\0\0\1"), ("history", fixed(4086), fixed(4087)),
         ),
-        ("a forgotten object", "forgot objects", ("history leaf", created + bytes(4), created + b"\0\0\0\1" + bytes(16))),
+        (
+            "an entry that holds too much", "more bytes",
+            ("history leaf", b"\1\0\3" + number(4080), b"\1\0\3" + number(4081)), ("history", fixed(4086), fixed(4087)),
+        ),
         ("a redacted entry with a path", "redacted", ("history leaf", created + bytes(5), created + b"\0\0\0\0\1")),
         ("an extension of an entry", "unknown extension", ("history leaf", created + bytes(6), created + bytes(5) + b"\1")),
         ("an earlier head of another size", "another length", ("history leaf", numbers(3, 4080, 255), numbers(3, 4079, 255))),

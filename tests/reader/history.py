@@ -1,6 +1,6 @@
 """The history of a store, as docs/FORMAT.md describes it."""
 
-from body import HISTORY, HISTORY_INNER, HISTORY_LEAF, OBJECT, OLD_HEAD, RESTORED
+from body import HISTORY, HISTORY_INNER, HISTORY_LEAF, NOTHING, OBJECT, OLD_HEAD, RESTORED
 from header import check
 from names import check_name, check_size
 
@@ -8,7 +8,6 @@ SHAPE = (
     HISTORY_INNER, HISTORY_LEAF, lambda body: body.history_reference, lambda body: body.list(body.version),
     lambda leaf: (len(leaf),), lambda leaf: leaf[0]["number"],
 )  # fmt: skip
-RECORD = 4096
 
 
 class History:
@@ -43,7 +42,8 @@ class History:
             check(len(retired) == len(entry["retired"]), "a record retired twice")
             check(retired <= self.store.below_head, "a record retired that is not below the earlier head")
             found = [{"path": entry["path"], "number": entry["file"], "version": entry["previous"], "text": text}]
-            held = min(what["bytes"], RECORD * (1 + len(retired)))
+            check(entry["held"] <= what["bytes"], "an entry holds more bytes than the text has")
+            held = entry["held"]
         elif form == OBJECT:
             check(what["name"] == "", "an object of the history has a name")
             check(not what["is_written"], "an object of the history is still being written")
@@ -53,7 +53,8 @@ class History:
                 is_right = (info["number"], info["version"]) == (entry["file"], entry["previous"])
                 check(is_right, "an entry holds another version than the one before it")
             else:
-                held = self.store.read_folder(what["id"], what["tag"], path, found)[4]
+                # What was redacted in the folder still counts.
+                held = max(entry["held"], self.store.read_folder(what["id"], what["tag"], path, found)[4])
         check(entry["held"] == held, "an entry holds another number of bytes than it says")
         return found
 
@@ -80,12 +81,13 @@ def text_of(entry, texts, following):
     file, version = entry["file"], entry["number"]
     while (file, version) not in texts:
         later = following.get((file, version))
-        if later and later["operation"] == "renamed":
-            version = later["number"]
-        elif later and later["before"][0] == RESTORED and later["before"][1] > version:
-            version = later["before"][1]
-        else:
+        if not later:
             return None
+        form = later["before"][0]
+        has_moved = later["operation"] == "renamed" or later["operation"] == "restored" and later["old_path"]
+        if form != RESTORED and not (form == NOTHING and has_moved):
+            return None
+        version = later["number"]
     return texts[file, version]
 
 
@@ -94,13 +96,13 @@ def check_entry(entry):
     operation, is_redacted = entry["operation"], entry["redacted"] > 0
     check(len(entry["actor"].encode()) <= 64, "the label of an actor is too long")
     check(entry["previous"] < entry["number"] and entry["file"] <= entry["number"], "a change before the one it follows")
-    check(operation == "renamed" or not entry["old_path"], "a change other than a rename has an old path")
-    check(operation == "forgotten" or not entry["forgotten"], "a change other than forgetting forgot objects")
+    check(operation in ("renamed", "restored") or not entry["old_path"], "a change that moves nothing has an old path")
+    check(entry["old_path"] or operation != "renamed" or is_redacted, "a rename has no old path")
     if is_redacted:
         empty = ("path", "old_path", "bytes", "lines")
         check(not any(entry[field] for field in empty), "a redacted entry has a path or sizes")
     elif operation != "forgotten":
-        for path in [entry["path"], entry["old_path"]][: 1 + (operation == "renamed")]:
+        for path in filter(None, (entry["path"], entry["old_path"])):
             names = path.split("/")
             check(names[:2] == ["", "memories"] and 3 <= len(names) <= 22, "a path of the history is no path")
             check(len(path.encode()) <= 1024, "a path of the history is too long")

@@ -20,15 +20,31 @@ fi
 sample=$(mktemp -d)
 trap 'rm -rf "$sample"' EXIT
 
+read_store() { # folder of the store with its records, passphrase, options
+  "$python" "$reader/inmost_reader.py" --header "$1/store/header.a" --records "$1/records.bin" \
+    --journal "$1"/store/gen-*/journal --anchor "$1/store/anchor" --passphrase-file "$2" "${@:3}" > "$sample/read.json"
+}
+
 compare() { # what, folder of the store with its records and files, passphrase
-  "$python" "$reader/inmost_reader.py" --header "$2/store/header.a" --records "$2/records.bin" \
-    --journal "$2"/store/gen-*/journal --anchor "$2/store/anchor" --passphrase-file "$3" > "$sample/read.json"
-  "$python" - "$1" "$sample/read.json" "$2/files.json" <<'PYTHON'
+  read_store "$2" "$3"
+  identical "$1" files "$2/files.json"
+}
+
+compare_versions() { # what, folder of the store with its records, files and versions, passphrase
+  compare "$@"
+  read_store "$2" "$3" --history
+  identical "$1" versions "$2/versions.json"
+}
+
+identical() { # what, of which things, what the program returned
+  "$python" - "$1" "$2" "$sample/read.json" "$3" <<'PYTHON'
 import json, sys
-what, read, expected = sys.argv[1], *(json.load(open(path)) for path in sys.argv[2:])
+what, things, read, expected = *sys.argv[1:3], *(json.load(open(path)) for path in sys.argv[3:])
+for thing in read:
+    thing.pop("held", None)  # what an entry holds: the program shows only the texts of versions
 if read != expected:
-    sys.exit(f"{what}: the reader and the program return different files")
-print(f"{what}: {len(read)} identical files")
+    sys.exit(f"{what}: the reader and the program return different {things}")
+print(f"{what}: {len(read)} identical {things}")
 PYTHON
 }
 
@@ -41,12 +57,14 @@ make() { # arguments that choose the test target, name of the test
     > "$sample/log" 2>&1 || { cat "$sample/log"; exit 1; }
 }
 make --lib vfs::samples::write_the_store_for_the_independent_reader
-make --test store samples::write_the_records_of_the_samples_and_a_store_in_use
+make --test store samples::write_the_records_of_the_samples_and_two_more_stores
 compare "a store after many changes" "$new" "$new/passphrase"
 compare "the same after a purge" "$new/purged" "$new/passphrase"
 compare "a store in use" "$new/in-use" "$new/passphrase"
+compare_versions "a store with a history" "$new/history" "$new/passphrase"
 for version in tests/golden/v*; do
   compare "$version" "$version" "$version/passphrase"
   compare "$version/in-use" "$version/in-use" "$version/in-use/passphrase"
+  compare_versions "$version/history" "$version/history" "$version/history/passphrase"
 done
 "$python" "$reader/refusals.py" "$new"

@@ -1,5 +1,5 @@
-//! Tests that stored examples of every released format open and contain their files: a store that was locked, and one whose last
-//! commits are in its journal.
+//! Tests that stored examples of every released format open and contain their files: a store that was locked, one whose last
+//! commits are in its journal, and one with a history.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,14 +8,17 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use inmost::{AnchorStatus, EntryKind, Passphrase, Session, Vault};
 use serde_json::{Value, json};
 
-/// The folders of all stores. `in-use` is the store that was not locked.
+use crate::history_sample;
+
+/// The folders of all stores. `in-use` is the store that was not locked, and `history` the one that kept versions.
 fn golden() -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
     let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     let mut versions: Vec<PathBuf> = entries.filter(|path| path.is_dir()).collect();
     versions.sort();
     assert!(!versions.is_empty());
-    versions.into_iter().flat_map(|version| [version.join("in-use"), version]).collect()
+    let stores = |version: PathBuf| [version.join("in-use"), version.join("history"), version];
+    versions.into_iter().flat_map(stores).collect()
 }
 
 pub(super) fn copy(from: &Path, to: &Path) {
@@ -75,6 +78,25 @@ fn every_golden_store_holds_what_it_held() {
         let report = session.check().unwrap();
         assert!(report.problems.is_empty(), "{:?}", report.problems);
         assert_eq!(report.orphans, 0);
+    }
+}
+
+#[test]
+fn every_golden_history_says_what_it_said() {
+    let with_history = golden().into_iter().filter(|version| version.ends_with("history"));
+    for version in with_history {
+        let expected = fs::read(version.join("versions.json")).unwrap();
+        let expected: Vec<Value> = serde_json::from_slice(&expected).unwrap();
+        assert!(expected.len() > 20);
+        let folder = tempfile::tempdir().unwrap();
+        let store = folder.path().join("store");
+        copy(&version.join("store"), &store);
+
+        let session = unlock(&store, &version);
+        assert_eq!(history_sample::versions(&session), expected, "{}", version.display());
+        session.compact().unwrap();
+        assert_eq!(history_sample::versions(&session), expected, "{}", version.display());
+        assert!(session.check().unwrap().problems.is_empty());
     }
 }
 

@@ -12,6 +12,7 @@ mod check;
 mod engines;
 mod freshness;
 mod golden;
+mod history_sample;
 mod linearizable;
 mod preconditions;
 mod rewrite;

@@ -1,4 +1,4 @@
-//! Sample stores for other readers, second part: what the engines hold, and a store in use.
+//! Sample stores for other readers, second part: what the engines hold, a store in use, and one with a history.
 //!
 //! Scripts under tests/ run this after the tests of `src/vfs/samples.rs`, with the same output folder. The records are those of
 //! the bare engine, with the mark of the journal, because that is what another reader finds.
@@ -8,22 +8,26 @@ use std::path::{Path, PathBuf};
 
 use inmost::{KdfCost, Passphrase, Session, Vault, VaultOptions};
 
-use crate::golden;
+use crate::{golden, history_sample};
 
 #[test]
 #[ignore = "run by tests/reader/run.sh and tests/golden/make.sh"]
-fn write_the_records_of_the_samples_and_a_store_in_use() {
+fn write_the_records_of_the_samples_and_two_more_stores() {
     let sample = std::env::var_os("INMOST_SAMPLE").expect("INMOST_SAMPLE names a folder");
     let sample = Path::new(&sample);
-    let in_use = sample.join("in-use");
-    fs::create_dir(&in_use).unwrap();
-    fs::copy(sample.join("passphrase"), in_use.join("passphrase")).unwrap();
+    let [in_use, history] = ["in-use", "history"].map(|name| {
+        let folder = sample.join(name);
+        fs::create_dir(&folder).unwrap();
+        fs::copy(sample.join("passphrase"), folder.join("passphrase")).unwrap();
+        folder
+    });
     assert!(
         std::env::var_os("INMOST_TEST_NO_BACKGROUND").is_some(),
         "a checkpoint could be faster than the copy"
     );
     write_a_store_in_use(&in_use);
-    for folder in [sample, &sample.join("purged"), &in_use] {
+    history_sample::write(&history);
+    for folder in [sample, &sample.join("purged"), &in_use, &history] {
         if folder.join("store").is_dir() {
             write_records(folder);
         }

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use crate::input::Input;
 use crate::nodes::{OBJECT, Plain};
-use inmost_format::record::node::{Entries, Entry, FileInfo, Folder, Name, Node, Totals, What};
+use inmost_format::record::node::{
+    Entries, Entry, FileInfo, Folder, Name, Node, Totals, What, Writer,
+};
 use inmost_format::record::tree::{Body, Owner};
 use inmost_format::record::{ObjectId, RecordError, Tag};
 
@@ -53,12 +55,9 @@ impl Both {
     fn put(&mut self, name: &str) {
         self.version += 1;
         self.model.insert(name.to_owned(), self.version);
-        let entry = Entry {
-            name: Name::new(name),
-            id: ObjectId([1; 16]),
-            tag: Tag::default(),
-            what: what(self.version),
-        };
+        let mut entry =
+            Entry::new(Name::new(name), ObjectId([1; 16]), Tag::default(), what(self.version));
+        entry.writer = writer(self.version);
         let mut owner =
             Owner { sink: &mut self.nodes, object: OBJECT, next_index: &mut self.next_index };
         self.body.put_entry(&mut owner, entry).unwrap();
@@ -81,13 +80,14 @@ impl Both {
         let done: Result<(), RecordError> =
             self.body.visit(&self.nodes, OBJECT, 0, &mut |before, leaf: &Entries| {
                 assert_eq!(usize::try_from(before).unwrap(), visited.len());
-                let shown = |entry: &Entry| (entry.name.as_str().to_owned(), entry.what);
+                let shown =
+                    |entry: &Entry| (entry.name.as_str().to_owned(), entry.what, entry.writer);
                 visited.extend(leaf.0.iter().map(shown));
                 Ok(true)
             });
         done.unwrap();
         let expected: Vec<_> =
-            self.model.iter().map(|(name, version)| (name.clone(), what(*version))).collect();
+            self.model.iter().map(|(name, version)| expected(name, *version)).collect();
         assert!(visited == expected, "the entries are wrong or out of order");
 
         assert_eq!(self.body.count(), u64::try_from(self.model.len()).unwrap());
@@ -120,9 +120,19 @@ fn what(version: u64) -> What {
     What::File(FileInfo {
         bytes: version,
         lines: version * 1_000_003,
-        created: 0,
-        modified: u64::MAX,
+        head: version % 3,
+        number: version << 6,
+        version: version << (version % 40),
+        ..FileInfo::of_times(0, u64::MAX)
     })
+}
+
+fn writer(version: u64) -> Option<Writer> {
+    version.is_multiple_of(7).then(|| Writer { session: [2; 16], time: version << 40 })
+}
+
+fn expected(name: &str, version: u64) -> (String, What, Option<Writer>) {
+    (name.to_owned(), what(version), writer(version))
 }
 
 const STEPS: usize = 60;

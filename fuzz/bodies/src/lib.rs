@@ -55,6 +55,14 @@ pub const TARGETS: [Target; 11] = [
     ("tree", tree),
 ];
 
+/// The codes of the kinds of records of which none of these inputs of the target `record` has a body that decodes.
+#[must_use]
+pub fn record_kinds_without_body(inputs: &[Vec<u8>]) -> Vec<u8> {
+    let found: Vec<_> = inputs.iter().flat_map(|input| record::kinds(input)).collect();
+    let missing = record::KINDS.into_iter().filter(|kind| !found.contains(kind));
+    missing.map(inmost_format::record::Kind::code).collect()
+}
+
 /// Compares a tool call with a second implementation of the contract, on the values of `serde_json`.
 pub fn call(data: &[u8]) {
     call::run(data);

@@ -10,6 +10,7 @@ use inmost_format::crypto::keys::DataKey;
 use inmost_format::crypto::record_keys::RecordKeys;
 use inmost_format::crypto::store_id::StoreId;
 use inmost_format::limits::{RECORD_CLASSES, RECORD_FRAME};
+use inmost_format::record::history::{Before, History, Version, Versions};
 use inmost_format::record::node::{Entries, File, Folder, Node, Text};
 use inmost_format::record::tree::{Body, Owner};
 use inmost_format::record::{Flaw, Kind, NodeSink, NodeSource, RecordError, RecordId, Sealer, Tag};
@@ -73,10 +74,7 @@ fn refuses(id: RecordId, value: &[u8]) {
 fn authentic(input: &mut Input<'_>) {
     let mut nodes = Few::default();
     let mut heads = Vec::new();
-    for _ in 0..=input.below(6) {
-        let id = id(input);
-        let body = if input.one_in(2) { input.bytes(4_000) } else { input.bytes(200) };
-        let Ok(node) = Node::decode(id.kind, body) else { continue };
+    for (id, node) in decoded(input) {
         check_codec(id, &node);
         heads.push(node.clone());
         nodes.nodes.insert(id, node);
@@ -87,9 +85,30 @@ fn authentic(input: &mut Input<'_>) {
         match head {
             Node::File(file) => use_file(&mut nodes, &file, from, to),
             Node::Folder(folder) => use_folder(&mut nodes, &folder, from),
+            Node::History(history) => use_history(&mut nodes, &history, from),
             _ => {}
         }
     }
+}
+
+/// The bodies in an input that decode.
+fn decoded(input: &mut Input<'_>) -> Vec<(RecordId, Node)> {
+    let mut nodes = Vec::new();
+    for _ in 0..=input.below(6) {
+        let id = id(input);
+        let body = if input.one_in(2) { input.bytes(4_000) } else { input.bytes(200) };
+        nodes.extend(Node::decode(id.kind, body).ok().map(|node| (id, node)));
+    }
+    nodes
+}
+
+/// The kinds of the bodies in an input that decode.
+pub(crate) fn kinds(data: &[u8]) -> Vec<Kind> {
+    let mut input = Input::new(data);
+    if input.below(3) < 2 {
+        return Vec::new();
+    }
+    decoded(&mut input).into_iter().map(|(id, _)| id.kind).collect()
 }
 
 /// Several encodings may decode to the same node, because an integer may be longer than necessary. The
@@ -141,6 +160,32 @@ fn use_folder(nodes: &mut Few, head: &Folder, from: u64) {
     let _ = body.remove_entry(&mut owner, entry.name.as_str());
 }
 
+fn use_history(nodes: &mut Few, head: &History, from: u64) {
+    let mut last: Option<Version> = None;
+    let visited: Result<(), RecordError> =
+        head.body.visit(nodes, OBJECT, 0, &mut |_, leaf: &Versions| {
+            last = leaf.0.last().cloned().or(last.take());
+            Ok(true)
+        });
+    drop(visited);
+    let Some(last) = last else { return };
+    let _ = head.position_of(nodes, OBJECT, last.number);
+    let _ = head.position_of(nodes, OBJECT, from);
+    let drop_text = |version: &mut Version| {
+        version.before = Before::Nothing;
+        version.retired.clear();
+        version.held = 0;
+        true
+    };
+    let mut changed = head.clone();
+    let _ = changed.edit(nodes, OBJECT, last.number, drop_text);
+    let _ = changed.edit(nodes, OBJECT, from, |_| false);
+    let mut next = last.clone();
+    next.number = last.number.saturating_add(1);
+    let _ = changed.append(nodes, OBJECT, next);
+    let _ = changed.remove_first(nodes, OBJECT, usize::try_from(from).unwrap());
+}
+
 /// The nodes of a forged tree.
 ///
 /// A forged tree can be of any width, so nodes are missing after a number of loads. This target does not test
@@ -171,16 +216,7 @@ impl NodeSink for Few {
 }
 
 fn id(input: &mut Input<'_>) -> RecordId {
-    let kinds = [
-        Kind::File,
-        Kind::FileInner,
-        Kind::Chunk,
-        Kind::Folder,
-        Kind::FolderInner,
-        Kind::FolderLeaf,
-        Kind::Root,
-    ];
-    RecordId { kind: input.pick(&kinds), object: OBJECT, index: u64::from(input.byte()) % 8 }
+    RecordId { kind: input.pick(&KINDS), object: OBJECT, index: u64::from(input.byte()) % 8 }
 }
 
 fn sealer() -> Sealer {
@@ -190,3 +226,15 @@ fn sealer() -> Sealer {
 }
 
 const LOADS: usize = 300;
+pub(crate) const KINDS: [Kind; 10] = [
+    Kind::File,
+    Kind::FileInner,
+    Kind::Chunk,
+    Kind::Folder,
+    Kind::FolderInner,
+    Kind::FolderLeaf,
+    Kind::Root,
+    Kind::History,
+    Kind::HistoryInner,
+    Kind::HistoryLeaf,
+];

@@ -120,7 +120,7 @@ impl Walk<'_> {
                     What::Folder => self.folder(RecordId::folder(entry.id), entry.tag, &path, &way),
                     What::File(_) => {
                         let mut text = Vec::new();
-                        self.file(RecordId::file(entry.id), entry.tag, &mut text);
+                        self.file(entry.head(), entry.tag, &mut text);
                         self.needed.insert(path, (text, way.clone()));
                     }
                 }

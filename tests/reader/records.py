@@ -108,7 +108,7 @@ class Store:
         lambda leaf: (len(leaf.encode()), leaf.count("\n")), lambda leaf: None,
     )  # fmt: skip
 
-    def read_folder(self, object_id, tag, path, files, system=False):
+    def read_folder(self, object_id, tag, path, files, system=False, is_top=True):
         """Reads everything below a folder and adds its files to a list. Returns its computed totals."""
         body = self.load(FOLDER, object_id, 0, tag)
         last_index = body.fixed()
@@ -116,7 +116,7 @@ class Store:
         entries = self.content(self.FOLDER_SHAPE, object_id, last_index, body)
         names = [entry["name"].encode() for entry in entries]
         check(names == sorted(set(names)), "entries are not in order")
-        check(entries or len(path) <= 1, "an empty folder")
+        check(entries or is_top, "an empty folder")
         totals = [0] * 5
         for entry in entries:
             name = entry["name"]
@@ -126,7 +126,7 @@ class Store:
                 self.read_file(entry, path + [name], files, system)
                 weight = (1, 0, entry["file"]["bytes"], 1, entry["file"]["bytes"])
             else:
-                below = self.read_folder(entry["id"], entry["tag"], path + [name], files, system)
+                below = self.read_folder(entry["id"], entry["tag"], path + [name], files, system, is_top=False)
                 weight = (1, below[0], below[2], below[3], below[4])
             shown = not (name.startswith(".") or name == "node_modules")
             for at in range(5):

@@ -54,6 +54,8 @@ fn change(session: &Session) {
     files.write("/memories/folder/b/secret.md", "not for ever\n").unwrap();
     files.rename("/memories/folder/b", "/memories/folder/d").unwrap();
     files.remove("/memories/folder").unwrap();
+    files.write("/memories/alone/in folder.md", "not alone\n").unwrap();
+    files.remove("/memories/alone").unwrap();
     for text in ["one\n", "a password\n", "three\n"] {
         files.write("/memories/told.md", text).unwrap();
     }
@@ -73,11 +75,17 @@ fn go_back(session: &Session) {
     };
     let last = |path: &str| *numbers(path).last().unwrap();
     history.restore(last("/memories/back.md"), None).unwrap();
-    history.restore(numbers("/memories/long.md")[1], None).unwrap();
+    // The first of these is an old head between others. With the last the whole file goes, and an entry keeps an old head.
+    let long = numbers("/memories/long.md");
+    history.redact(long[1], long[1]).unwrap();
+    history.restore(long[0], None).unwrap();
+    history.redact(long[3], long[3]).unwrap();
     history.restore(last("/memories/folder"), Some("/memories/again")).unwrap();
     session.files().remove("/memories/again").unwrap();
     let told = numbers("/memories/told.md");
     history.redact(told[1], told[1]).unwrap();
+    let alone = numbers("/memories/alone/in folder.md")[0];
+    history.redact(alone, alone).unwrap();
     history.forget("/memories/forgotten.md", |_| {}).unwrap();
     history.forget("/memories/again/d/secret.md", |_| {}).unwrap();
 }

@@ -81,8 +81,12 @@ fn is_possible(id: RecordId) -> bool {
         Kind::Root => id == RecordId::ROOT,
         Kind::Folder | Kind::History => id.index == 0,
         Kind::File => true,
-        Kind::FolderInner | Kind::FolderLeaf | Kind::FileInner | Kind::Chunk => id.index > 0,
-        Kind::HistoryInner | Kind::HistoryLeaf => id.index > 0,
+        Kind::FolderInner
+        | Kind::FolderLeaf
+        | Kind::FileInner
+        | Kind::Chunk
+        | Kind::HistoryInner
+        | Kind::HistoryLeaf => id.index > 0,
     }
 }
 

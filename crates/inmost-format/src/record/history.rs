@@ -268,7 +268,7 @@ impl History {
         count: usize,
     ) -> Result<(), RecordError> {
         self.edit_leaf(sink, object, 0, |versions| {
-            drop(versions.drain(..count.min(versions.len())))
+            versions.drain(..count.min(versions.len()));
         })
     }
 

@@ -35,14 +35,15 @@ pub(super) fn write(folder: &Path) {
 
 fn change(session: &Session) {
     let files = session.files();
-    let long =
-        |from: usize, to: usize| (from..to).map(|n| format!("line {n}\n")).collect::<String>();
+    let long = |from: usize, to: usize| {
+        (from..to).map(|n| ["line ", &n.to_string(), "\n"].concat()).collect::<String>()
+    };
     files.append("/memories/before.md", "and after\n").unwrap();
     files.write("/memories/long.md", &long(0, 1_500)).unwrap();
     let tool = MemoryTool::new(session.clone());
     for line in [3, 700, 1_400] {
         let call = json!({"command": "insert", "path": "/memories/long.md", "insert_line": line, "insert_text": "new\n"});
-        assert!(!tool.try_run_json(&call.to_string()).unwrap().is_error());
+        assert!(!tool.try_run_json(call.to_string()).unwrap().is_error());
     }
     files.write("/memories/short.md", "first\n").unwrap();
     files.write("/memories/short.md", "second\n").unwrap();

@@ -128,7 +128,7 @@ fn what(version: u64) -> What {
 }
 
 fn writer(version: u64) -> Option<Writer> {
-    version.is_multiple_of(7).then(|| Writer { session: [2; 16], time: version << 40 })
+    version.is_multiple_of(7).then_some(Writer { session: [2; 16], time: version << 40 })
 }
 
 fn expected(name: &str, version: u64) -> (String, What, Option<Writer>) {

@@ -1,12 +1,15 @@
-//! Compares splices, lines and searches in a rope with a `String`.
+//! Compares splices, lines and searches in a rope with a `String`. Half of the inputs keep the versions before each splice, as a
+//! store with a history does, and read them back.
+
+use std::collections::VecDeque;
 
 use crate::input::Input;
 use crate::naive::{floor, hits, lines, newlines};
 use crate::nodes::{OBJECT, Plain};
 use inmost::internals::{append, cut, line_start, read_lines, rope_lines, search, splice};
-use inmost_format::record::RecordError;
-use inmost_format::record::node::{File, Text, TextCount};
+use inmost_format::record::node::{File, Node, Text, TextCount};
 use inmost_format::record::tree::{Body, Owner};
+use inmost_format::record::{NodeSink, NodeSource, RecordError, RecordId, Tag};
 
 pub(crate) fn run(data: &[u8]) {
     let mut input = Input::new(data);
@@ -14,6 +17,9 @@ pub(crate) fn run(data: &[u8]) {
         nodes: Plain::default(),
         file: File { next_index: 0, body: Body::empty() },
         model: String::new(),
+        // Not taken from the front, so that the other choices of an input do not depend on it.
+        keeps: data.last().is_some_and(|byte| byte % 2 == 1),
+        kept: VecDeque::new(),
     };
     let mut steps = 0;
     while !input.is_empty() && steps < STEPS {
@@ -27,6 +33,49 @@ struct Both {
     nodes: Plain,
     file: File,
     model: String,
+    keeps: bool,
+    kept: VecDeque<Kept>,
+}
+
+/// A version before a splice.
+struct Kept {
+    file: File,
+    model: String,
+    /// The nodes that the splice took out of use.
+    retired: Vec<RecordId>,
+}
+
+/// A sink that leaves the nodes of the last version as they are.
+struct Keeping<'a> {
+    nodes: &'a mut Plain,
+    last_index: Option<u64>,
+    retired: Vec<RecordId>,
+}
+
+impl NodeSource for Keeping<'_> {
+    fn load(&self, id: RecordId, tag: &Tag) -> Result<Node, RecordError> {
+        self.nodes.load(id, tag)
+    }
+}
+
+impl NodeSink for Keeping<'_> {
+    fn put(&mut self, id: RecordId, node: Node) {
+        assert!(self.last_index.is_none_or(|last| id.index > last), "a kept node is overwritten");
+        self.nodes.put(id, node);
+    }
+
+    fn remove(&mut self, id: RecordId) {
+        assert!(self.last_index.is_none_or(|last| id.index > last), "a kept node is removed");
+        self.nodes.remove(id);
+    }
+
+    fn retires(&mut self, id: RecordId) -> bool {
+        let stays = self.last_index.is_some_and(|last| id.index <= last);
+        if stays {
+            self.retired.push(id);
+        }
+        stays
+    }
 }
 
 impl Both {
@@ -39,17 +88,28 @@ impl Both {
             return;
         }
         let range = number(start)..number(end);
+        let before = self.keeps.then(|| (self.file.clone(), self.model.clone()));
+        let last_index = before.as_ref().map(|(file, _)| file.next_index);
+        let mut sink = Keeping { nodes: &mut self.nodes, last_index, retired: Vec::new() };
         let mut owner =
-            Owner { sink: &mut self.nodes, object: OBJECT, next_index: &mut self.file.next_index };
+            Owner { sink: &mut sink, object: OBJECT, next_index: &mut self.file.next_index };
         let begins = self.model.is_empty() && new.len() > FILE_INLINE;
         let goes_on = matches!(self.file.body, Body::Tree(_)) && !new.is_empty();
-        if start == self.model.len() && (begins || goes_on) && input.one_in(4) {
+        // Only a new file is appended to, which has no earlier version.
+        if start == self.model.len() && (begins || goes_on) && input.one_in(4) && !self.keeps {
             append(&mut owner, &mut self.file.body, &new).unwrap();
             self.model.push_str(&new);
             return;
         }
         splice(&mut owner, &mut self.file.body, range, &new).unwrap();
         self.model.replace_range(start..end, &new);
+        let retired = sink.retired;
+        if let Some((file, model)) = before {
+            self.kept.push_back(Kept { file, model, retired });
+            if self.kept.len() > MOST_KEPT {
+                self.drop_oldest();
+            }
+        }
 
         let inline = matches!(self.file.body, Body::Inline(_));
         assert!(
@@ -57,6 +117,13 @@ impl Both {
             "a short file is not stored in its head"
         );
         assert!(!inline || self.model.len() <= FILE_INLINE, "a long file is stored in its head");
+    }
+
+    /// Nothing needs what went out of use with the oldest version.
+    fn drop_oldest(&mut self) {
+        for id in self.kept.pop_front().unwrap().retired {
+            self.nodes.remove(id);
+        }
     }
 
     /// A place in the text, often where chunks meet.
@@ -78,7 +145,12 @@ impl Both {
         );
         assert!(body.count() == TextCount::of(&self.model));
         assert_eq!(rope_lines(nodes, OBJECT, body).unwrap(), number(lines(&self.model).len()));
-        nodes.check_reachable(self.file.clone().into());
+        let kept = self.kept.iter().map(|version| version.retired.len()).sum();
+        nodes.check_all_but(kept, self.file.clone().into());
+        for version in &self.kept {
+            let text = inmost_format::record::read_text(nodes, OBJECT, &version.file.body).unwrap();
+            assert!(*text == version.model, "the text of a version differs");
+        }
         self.check_lines(input);
         self.check_search(input);
     }
@@ -149,4 +221,5 @@ const FILE_INLINE: usize = 4_000;
 /// A text of fewer bytes moves back into the head (docs/FORMAT.md).
 const FILE_INLINE_AGAIN: u64 = 3_072;
 const TEXT_BYTES: usize = 300_000;
+const MOST_KEPT: usize = 4;
 const STEPS: usize = 24;

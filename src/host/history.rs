@@ -213,11 +213,9 @@ impl<'s> History<'s> {
         }
         for (number, file) in order {
             let Some(file) = file else {
-                if let Some(version) = taken.get(&number) {
-                    if is_undoable(version) {
-                        let path = version.old_path.clone().or_else(|| version.path.clone());
-                        plan.steps.push(UndoStep::new(version.clone(), None, path));
-                    }
+                if let Some(version) = taken.get(&number).filter(|version| is_undoable(version)) {
+                    let path = version.old_path.clone().or_else(|| version.path.clone());
+                    plan.steps.push(UndoStep::new(version.clone(), None, path));
                 }
                 continue;
             };

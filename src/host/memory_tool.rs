@@ -102,6 +102,12 @@ impl MemoryToolBuilder {
         self
     }
 
+    /// As [`ToolOptions::actor`].
+    pub fn actor(mut self, actor: &str) -> Self {
+        self.0.options = self.0.options.actor(actor);
+        self
+    }
+
     /// As [`ToolOptions::read_only`].
     pub fn read_only(mut self, read_only: bool) -> Self {
         self.0.options = self.0.options.read_only(read_only);

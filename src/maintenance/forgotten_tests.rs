@@ -270,14 +270,13 @@ fn damage_to_the_history_costs_the_history_only() {
     }
     // The engine may refuse its files; then a repair reads them without it.
     let mut vault = options().open(store.path()).unwrap();
-    let session = match vault.unlock(&passphrase()) {
-        Ok(session) => session,
-        Err(_) => {
-            vault.repair(&passphrase(), |_| {}).unwrap();
-            drop(vault);
-            options().open(store.path()).unwrap().unlock(&passphrase()).unwrap()
-        }
-    };
+    let opened = vault.unlock(&passphrase());
+    if opened.is_err() {
+        vault.repair(&passphrase(), |_| {}).unwrap();
+    }
+    drop(vault);
+    let session = opened
+        .unwrap_or_else(|_| options().open(store.path()).unwrap().unlock(&passphrase()).unwrap());
     assert_eq!(texts(&session), before);
     session.files().write("/memories/new.md", "new\n").unwrap();
     let page = session.history().page(&VersionQuery::all(), None, 10).unwrap();

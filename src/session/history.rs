@@ -153,7 +153,9 @@ pub(crate) fn release(
         Before::Nothing | Before::Restored(_) => {}
         Before::Head(old) => {
             txn.remove(old.id());
-            retired.iter().for_each(|record| txn.remove(record.id(old.object)));
+            for record in retired {
+                txn.remove(record.id(old.object));
+            }
         }
         Before::Object(entry) => reap::remove(txn, *entry)?,
     }

@@ -29,6 +29,10 @@ pub(crate) fn run(
     options: &ToolOptions,
     command: &ToolCommand,
 ) -> Result<ToolResult, StoreError> {
+    let session = &match &options.actor {
+        Some(actor) => session.acting_as(actor),
+        None => session.clone(),
+    };
     let call = Context { session, options };
     let content = match command {
         ToolCommand::View { path, view_range } => call.view(path, view_range.as_ref()),

@@ -26,6 +26,8 @@ pub struct ToolOptions {
     pub(crate) listing_entries: usize,
     #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "ScreenSetting::is_off"))]
     pub(crate) screen: ScreenSetting,
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
+    pub(crate) actor: Option<String>,
 }
 
 impl Default for ToolOptions {
@@ -38,6 +40,7 @@ impl Default for ToolOptions {
             ranged_view_characters: limits::RANGED_VIEW_CHARACTERS,
             listing_entries: limits::LISTING_ENTRIES,
             screen: ScreenSetting::Off,
+            actor: None,
         }
     }
 }
@@ -54,6 +57,13 @@ impl ToolOptions {
     /// paths are valid, whatever change they ask for.
     pub fn read_only(mut self, read_only: bool) -> Self {
         self.read_only = read_only;
+        self
+    }
+
+    /// Labels the tool's changes in the history of the store, with the name of the agent for example; none by default. See
+    /// [`Session::acting_as`](crate::Session::acting_as) for what becomes of a label. The model does not see it.
+    pub fn actor(mut self, actor: &str) -> Self {
+        self.actor = Some(actor.to_owned());
         self
     }
 

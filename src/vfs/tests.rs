@@ -13,4 +13,6 @@ mod reap;
 mod salvage;
 mod series;
 mod tamper;
+mod tamper_history;
+mod version_requests;
 mod versions;

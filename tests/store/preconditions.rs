@@ -26,7 +26,8 @@ fn add_one(session: &Session, by_hash: bool) -> u32 {
         let next = format!("{}\n{}", text.trim().lines().count(), text);
         match files.write_if(PATH, &next, &condition) {
             Ok(now) => {
-                assert_eq!((now.bytes, now.sha256), (next.len() as u64, sha256(&next)));
+                assert_eq!(now.bytes, u64::try_from(next.len()).unwrap());
+                assert_eq!(now.sha256, sha256(&next));
                 return lost;
             }
             Err(FileError::Changed(Some(_))) => lost += 1,

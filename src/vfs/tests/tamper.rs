@@ -240,7 +240,7 @@ fn a_tampered_record_is_refused_and_what_hangs_elsewhere_is_not() {
 #[test]
 fn a_tampered_root_is_refused_at_unlock() {
     let scene = Scene::new();
-    for attack in Attack::ALL.into_iter().filter(|attack| attack.fits(297)) {
+    for attack in Attack::ALL.into_iter().filter(|attack| attack.fits(553)) {
         let store = scene.now.duplicate();
         scene.attack(&store, attack, RecordId::ROOT);
         if attack == Attack::PutBackOlder {
@@ -261,7 +261,7 @@ fn a_tampered_root_is_refused_at_unlock() {
 #[test]
 fn a_root_tampered_with_under_a_session_stops_the_next_commit() {
     let scene = Scene::new();
-    for attack in Attack::ALL.into_iter().filter(|attack| attack.fits(297)) {
+    for attack in Attack::ALL.into_iter().filter(|attack| attack.fits(553)) {
         let store = scene.now.duplicate();
         let session = store.unlock().unwrap();
         scene.attack(&store, attack, RecordId::ROOT);
@@ -270,6 +270,12 @@ fn a_root_tampered_with_under_a_session_stops_the_next_commit() {
             session.files().read(KEPT).unwrap();
         }
         let refused = session.files().write("/memories/new", "x").err().unwrap();
+        if attack == Attack::SwapWithAnother {
+            // The other record may lie on the path and be read first.
+            assert!(tampered(&refused).is_some());
+            assert!(store.values() == evidence, "nothing was written: {attack:?}");
+            continue;
+        }
         let stale = Some(("the root record", "is not the version its parent refers to"));
         assert_eq!(tampered(&refused), stale, "{attack:?}");
         let halted = session.files().read(KEPT);

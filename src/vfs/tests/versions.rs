@@ -21,11 +21,11 @@ const PATHS: [&str; 6] = [
 ];
 const FOLDERS: [&str; 3] = ["/memories/b", "/memories/b/d", "/memories/moved/b"];
 
-fn keeping() -> Session {
+pub(super) fn keeping() -> Session {
     keeps(Session::in_memory().unwrap())
 }
 
-fn keeps(session: Session) -> Session {
+pub(super) fn keeps(session: Session) -> Session {
     session.history().set(HistorySettings::keep(MONTH)).unwrap();
     session
 }
@@ -42,7 +42,7 @@ fn log(session: &Session) -> Vec<VersionInfo> {
     }
 }
 
-fn newest(session: &Session) -> VersionInfo {
+pub(super) fn newest(session: &Session) -> VersionInfo {
     session.history().page(&VersionQuery::all(), None, 1).unwrap().items.remove(0)
 }
 

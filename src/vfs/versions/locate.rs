@@ -157,7 +157,6 @@ impl Walk {
             Before::Object(object) if is_next => {
                 Ok(Some((Place::Object(Entry::clone(object)), entry.number)))
             }
-            Before::Head(_) | Before::Object(_) => gone,
             // The text is the same from here on.
             Before::Restored(_) => {
                 self.version = entry.number;
@@ -169,7 +168,7 @@ impl Walk {
                 self.path = Some(Wiped::new(entry.path.as_str().to_owned()));
                 Ok(None)
             }
-            Before::Nothing => gone,
+            Before::Head(_) | Before::Object(_) | Before::Nothing => gone,
         }
     }
 

@@ -183,13 +183,17 @@ fn release_head(
 ) -> Result<(), FileError> {
     txn.remove(old.id());
     let Some((holder, older)) = older else {
-        retired.iter().for_each(|record| txn.remove(record.id(old.object)));
+        for record in &retired {
+            txn.remove(record.id(old.object));
+        }
         return Ok(());
     };
     // Indexes only grow: what the older head does not have was written after it.
     let (shared, own): (Vec<Retired>, Vec<Retired>) =
         retired.into_iter().partition(|record| record.index <= older.last_index);
-    own.iter().for_each(|record| txn.remove(record.id(old.object)));
+    for record in &own {
+        txn.remove(record.id(old.object));
+    }
     if shared.is_empty() {
         return Ok(());
     }
@@ -218,7 +222,9 @@ fn release_object(
     written_since(txn, &mut head, entry.id, older.last_index, &mut written)?;
     txn.remove(entry.head());
     // What does not fit one batch stays in the store until it is rewritten.
-    written.iter().take(MOST_RETIRED).for_each(|id| txn.remove(*id));
+    for id in written.iter().take(MOST_RETIRED) {
+        txn.remove(*id);
+    }
     let Some((object, mut history)) = txn.history()? else { return Ok(()) };
     history.edit(txn, object, holder, |version| {
         let (bytes, lines) = (older.bytes, older.lines);

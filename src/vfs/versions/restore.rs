@@ -292,6 +292,10 @@ fn move_back(txn: &mut Txn<'_>, deletion: &Version, path: &MemoryPath) -> Result
         Target::Entry(_) | Target::Root(_) => return Err(FileError::AlreadyExists),
     }
     arrange::check_paths_below(txn, held, &path_of(deletion)?, path)?;
+    // What was in it was redacted or forgotten: no folder is empty.
+    if load_folder(txn, held.id, &held.tag)?.body.count() == 0 {
+        return Err(FileError::VersionGone(deletion.number));
+    }
     check_folder_quotas(txn, &resolved, held)?;
     folder::put(txn, path, &resolved, (held.id, held.tag), What::Folder)?;
     if let Some((object, mut history)) = txn.history()? {

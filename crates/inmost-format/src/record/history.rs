@@ -4,19 +4,16 @@
 //! copied for it. While history is on, an edit writes the records that it changes under new indexes, so that the old head
 //! and everything below it stay as they are.
 
-use std::sync::Arc;
+mod tree;
 
 use serde::{Deserialize, Deserializer, Serialize};
 use zeroize::Zeroize;
 
 use super::address::{Kind, ObjectId, RecordId};
-use super::codec::{self, CodecError};
+use super::codec;
 use super::folder::{Entry, Name};
-use super::node::Node;
 use super::sealed::Tag;
-use super::size_class::{BODY_BYTES, NODE_BYTES};
-use super::tree::{Body, Inner, Leaf, Owner, Summary};
-use super::{NodeSink, NodeSource, RecordError};
+use super::tree::Body;
 
 /// The head of a history.
 #[derive(Clone, Serialize, Deserialize)]
@@ -217,183 +214,6 @@ impl OldHead {
     }
 }
 
-impl History {
-    /// A history without entries.
-    pub fn empty() -> Self {
-        Self { next_index: 0, held: 0, texts_from: 0, lost_before: 0, body: Body::empty() }
-    }
-
-    /// Appends an entry, which has the highest number.
-    pub fn append(
-        &mut self,
-        sink: &mut impl NodeSink,
-        object: ObjectId,
-        version: Version,
-    ) -> Result<(), RecordError> {
-        self.held = self.held.saturating_add(version.held);
-        let added = size_of(&version)?;
-        if let Body::Inline(versions) = &mut self.body {
-            let used: usize = sizes(versions)?;
-            if used + added <= INLINE {
-                versions.0.push(version);
-                return Ok(());
-            }
-            let mut leaves = vec![std::mem::take(versions)];
-            leaves.retain(|leaf| !leaf.0.is_empty());
-            leaves.push(Versions(vec![version]));
-            let mut owner = Owner { sink, object, next_index: &mut self.next_index };
-            self.body = Body::build(&mut owner, leaves)?;
-            return Ok(());
-        }
-        let end = self.body.count();
-        let (start, last) = self.body.find(sink, object, |_, refs| refs.len())?;
-        let fits = sizes(&last)? + added <= LEAF;
-        let (from, leaf) = if fits {
-            let mut leaf = Versions::clone(&last);
-            leaf.0.push(version);
-            (start, leaf)
-        } else {
-            (end, Versions(vec![version]))
-        };
-        drop(last);
-        let mut owner = Owner { sink, object, next_index: &mut self.next_index };
-        self.body.replace(&mut owner, from..end, vec![leaf])
-    }
-
-    /// Removes the first `count` entries of the first leaf, of which there must be as many.
-    pub fn remove_first(
-        &mut self,
-        sink: &mut impl NodeSink,
-        object: ObjectId,
-        count: usize,
-    ) -> Result<(), RecordError> {
-        self.edit_leaf(sink, object, 0, |versions| {
-            versions.drain(..count.min(versions.len()));
-        })
-    }
-
-    /// Changes the entry of this number, or removes it if `edit` returns `false`. Returns whether there is one.
-    pub fn edit(
-        &mut self,
-        sink: &mut impl NodeSink,
-        object: ObjectId,
-        number: u64,
-        edit: impl FnOnce(&mut Version) -> bool,
-    ) -> Result<bool, RecordError> {
-        let position = self.position_of(sink, object, number)?;
-        let mut found = false;
-        self.edit_leaf(sink, object, position, |versions| {
-            if let Ok(slot) = versions.binary_search_by_key(&number, |version| version.number) {
-                found = true;
-                if versions.get_mut(slot).is_some_and(|version| !edit(version)) {
-                    versions.remove(slot);
-                }
-            }
-        })?;
-        Ok(found)
-    }
-
-    /// The number of entries before the first whose number is at least `number`.
-    pub fn position_of(
-        &self,
-        source: &impl NodeSource,
-        object: ObjectId,
-        number: u64,
-    ) -> Result<u64, RecordError> {
-        let (before, leaf) = self.body.find(source, object, |_, refs| {
-            refs.partition_point(|child| child.summary().first <= number).saturating_sub(1)
-        })?;
-        let inside = leaf.0.partition_point(|version| version.number < number);
-        Ok(before.saturating_add(u64::try_from(inside).unwrap_or(u64::MAX)))
-    }
-
-    /// Changes the leaf that holds the entry at a position, or the last leaf. The texts that its entries hold are
-    /// counted again.
-    fn edit_leaf(
-        &mut self,
-        sink: &mut impl NodeSink,
-        object: ObjectId,
-        position: u64,
-        edit: impl FnOnce(&mut Vec<Version>),
-    ) -> Result<(), RecordError> {
-        if let Body::Inline(versions) = &mut self.body {
-            let before = held(versions);
-            edit(&mut versions.0);
-            self.held = self.held.saturating_sub(before).saturating_add(held(versions));
-            return Ok(());
-        }
-        let (start, found) = self.body.find(sink, object, |mut before, refs| {
-            refs.iter()
-                .take_while(|child| {
-                    before = before.saturating_add(child.summary().count);
-                    before <= position
-                })
-                .count()
-        })?;
-        let mut leaf = Versions::clone(&found);
-        drop(found);
-        let end = start.saturating_add(length(&leaf));
-        let before = held(&leaf);
-        edit(&mut leaf.0);
-        self.held = self.held.saturating_sub(before).saturating_add(held(&leaf));
-        let leaves = if leaf.0.is_empty() { Vec::new() } else { vec![leaf] };
-        let mut owner = Owner { sink, object, next_index: &mut self.next_index };
-        self.body.replace(&mut owner, start..end, leaves)
-    }
-}
-
-impl Versions {
-    pub(super) fn children_mut<E>(
-        &mut self,
-        mut visit: impl FnMut(RecordId, &mut Tag) -> Result<(), E>,
-    ) -> Result<(), E> {
-        self.0.iter_mut().try_for_each(|version| match &mut version.before {
-            Before::Nothing | Before::Restored(_) => Ok(()),
-            Before::Head(old) => visit(old.id(), &mut old.tag),
-            Before::Object(entry) => visit(entry.head(), &mut entry.tag),
-        })
-    }
-}
-
-impl Summary for VersionRange {
-    type Count = u64;
-
-    fn count(&self) -> u64 {
-        self.count
-    }
-
-    fn join(&mut self, right: &Self) {
-        self.count = self.count.saturating_add(right.count);
-    }
-}
-
-impl Leaf for Versions {
-    type Summary = VersionRange;
-    const INNER: Kind = Kind::HistoryInner;
-    const LEAF: Kind = Kind::HistoryLeaf;
-
-    fn summary(&self) -> VersionRange {
-        let first = self.0.first().map_or(0, |version| version.number);
-        VersionRange { count: length(self), first }
-    }
-
-    fn into_node(self) -> Node {
-        Node::HistoryLeaf(Arc::new(self))
-    }
-
-    fn inner_into_node(inner: Inner<VersionRange>) -> Node {
-        Node::HistoryInner(Arc::new(inner))
-    }
-
-    fn of_node(node: Node) -> Option<Arc<Self>> {
-        if let Node::HistoryLeaf(versions) = node { Some(versions) } else { None }
-    }
-
-    fn inner_of_node(node: Node) -> Option<Arc<Inner<VersionRange>>> {
-        if let Node::HistoryInner(inner) = node { Some(inner) } else { None }
-    }
-}
-
 impl Drop for Version {
     fn drop(&mut self) {
         // Sizes, times and numbers are plaintext too; the names wipe themselves.
@@ -415,29 +235,3 @@ impl Drop for Version {
         }
     }
 }
-
-fn length(versions: &Versions) -> u64 {
-    u64::try_from(versions.0.len()).unwrap_or(u64::MAX)
-}
-
-fn held(versions: &Versions) -> u64 {
-    versions.0.iter().fold(0, |sum, version| sum.saturating_add(version.held))
-}
-
-fn sizes(versions: &Versions) -> Result<usize, RecordError> {
-    versions.0.iter().map(size_of).sum()
-}
-
-fn size_of(version: &Version) -> Result<usize, RecordError> {
-    codec::encoded_len(version).map_err(|CodecError| RecordError::TooLarge)
-}
-
-/// Bytes of entries in a leaf: a node's body less the length. A single entry may take a larger record, because it may have
-/// two of the longest paths.
-const LEAF: usize = NODE_BYTES - 3;
-/// Bytes of entries in the head: less the head's own fields.
-const INLINE: usize = NODE_BYTES / 2 - 64;
-
-const _: () = assert!(BODY_BYTES > 2 * 1_024 + LARGEST_REST, "the largest entry fits a record");
-/// Bytes of an entry besides its paths: actor, an entry of a file, numbers and 64 retired records, generously.
-const LARGEST_REST: usize = 1_400;

@@ -1,0 +1,84 @@
+//! Tests of requests to the history: what is refused changes nothing.
+
+use super::model::dump;
+use super::versions::{keeping, keeps, newest};
+use crate::vfs::VersionQuery;
+use crate::vfs::error::FileError;
+
+#[test]
+fn a_deleted_folder_whose_files_were_redacted_does_not_come_back_empty() {
+    let session = keeping();
+    session.files().write("/memories/alone/x", "x").unwrap();
+    let file = newest(&session).number;
+    session.files().remove("/memories/alone").unwrap();
+    let folder = newest(&session).number;
+    assert_eq!(session.history().redact(file, file).unwrap(), 1);
+    let restored = session.history().restore(folder, None);
+    assert!(matches!(restored, Err(FileError::VersionGone(number)) if number == folder));
+    assert!(session.files().list("/memories").unwrap().is_empty());
+}
+
+/// Whether an error is the expected one.
+type IsRight = fn(&FileError) -> bool;
+
+#[test]
+fn bad_requests_change_nothing() {
+    let session = keeping();
+    let files = session.files();
+    files.write("/memories/a", "one").unwrap();
+    let first = newest(&session).number;
+    files.write("/memories/a", "two").unwrap();
+    files.write("/memories/b/c", "three").unwrap();
+    let before = (dump(&session).unwrap(), session.status().unwrap().commit);
+    let history = session.history();
+    let wrong: [(Result<u64, FileError>, IsRight); 9] = [
+        (history.restore(first + 1_000_000, None), |e| matches!(e, FileError::NoSuchVersion(_))),
+        (history.restore(1, None), |e| matches!(e, FileError::NoSuchVersion(1))),
+        (history.restore(first, Some("/memories/b/c")), |e| matches!(e, FileError::AlreadyExists)),
+        (history.restore(first, Some("/memories/b")), |e| matches!(e, FileError::AlreadyExists)),
+        (history.restore(first, Some("/memories")), |e| matches!(e, FileError::AlreadyExists)),
+        (history.restore(first, Some("/memories/b/c/d")), |e| {
+            matches!(e, FileError::NotAFolder(_))
+        }),
+        (history.restore(first, Some("/etc")), |e| matches!(e, FileError::InvalidPath(_))),
+        (history.redact(newest(&session).number, u64::MAX), |e| {
+            matches!(e, FileError::CurrentVersion(_))
+        }),
+        (history.redact(3, 4), |e| matches!(e, FileError::NoSuchVersion(3))),
+    ];
+    for (number, (result, is_right)) in (0..).zip(wrong) {
+        match result {
+            Err(error) => assert!(is_right(&error), "{number}: {error}"),
+            Ok(made) => panic!("{number} made version {made}"),
+        }
+    }
+    assert_eq!((dump(&session).unwrap(), session.status().unwrap().commit), before);
+    assert_eq!(history.forget("/memories/none", |_| {}).unwrap(), 0);
+    let nothing = history.plan_undo(&VersionQuery::all().actor("nobody")).unwrap();
+    assert!(nothing.steps.is_empty() && nothing.left.is_empty());
+}
+
+#[test]
+fn a_restore_keeps_within_the_quotas() {
+    let session = crate::SessionOptions::new().max_files(1).max_file_bytes(1_000).in_memory();
+    let session = keeps(session.unwrap());
+    session.files().write("/memories/a", "one").unwrap();
+    let first = newest(&session).number;
+    session.files().remove("/memories/a").unwrap();
+    session.files().write("/memories/b", "two").unwrap();
+    let refused = session.history().restore(first, None);
+    assert!(matches!(refused, Err(FileError::TooManyFiles(1))));
+}
+
+#[test]
+fn the_tool_and_the_actor_are_in_the_history_and_control_characters_are_not() {
+    let session = keeping();
+    let memory = crate::MemoryTool::builder(session.clone()).actor("night\u{1b}[31m agent").build();
+    let call = r#"{"command": "create", "path": "/memories/a", "file_text": "x"}"#;
+    assert!(!memory.run_json(call).result().is_error());
+    let version = newest(&session);
+    assert_eq!((version.actor.as_str(), version.channel.name()), ("night[31m agent", "tool"));
+    session.files().write("/memories/a", "y").unwrap();
+    let version = newest(&session);
+    assert_eq!((version.actor.as_str(), version.channel.name()), ("", "files"));
+}

@@ -7,7 +7,7 @@ use super::model::{dump, parse, tampered, text};
 use crate::session::tests::store::TestStore;
 use crate::session::{HistorySettings, Session};
 use crate::vfs::error::FileError;
-use crate::vfs::{VersionKind, VersionQuery, edit};
+use crate::vfs::{VersionQuery, edit};
 use inmost_format::record::{Kind, RecordId};
 
 const LONG: &str = "/memories/long";
@@ -33,7 +33,7 @@ fn texts(session: &Session) -> HashMap<u64, String> {
     let mut texts = HashMap::new();
     let page = session.history().page(&VersionQuery::all(), None, 2_000).unwrap();
     for version in page.items {
-        if version.kind != VersionKind::Deleted && version.number % 5 == 0 {
+        if version.bytes > 10_000 || version.number % 5 == 0 {
             let text = session.history().text(version.number).unwrap();
             texts.insert(version.number, text.into_string());
         }
@@ -115,7 +115,7 @@ fn a_text_that_is_damaged_costs_the_versions_that_have_it() {
     let heads = store.records_of(Kind::File);
     let chunks = store.records_of(Kind::Chunk);
     let mut costly = 0;
-    for victim in heads.iter().step_by(211).chain(chunks.iter().step_by(7)) {
+    for victim in heads.iter().step_by(211).chain(chunks.iter().step_by(3)) {
         let at = store.address(*victim);
         let store = store.duplicate();
         store.tamper(|records| records.get_mut(&at).unwrap()[40] ^= 1);

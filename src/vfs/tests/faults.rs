@@ -1,9 +1,12 @@
 //! Tests of a fault at every change of the engine during a call: the session halts, and a reopened store has the state
 //! before the call or the state after it.
 
+use std::time::Duration;
+
 use super::model::{Call, Model, dump, make_commits, text};
 use crate::session::tests::store::{TestStore, unlock_on};
-use crate::session::{Session, StoreError};
+use crate::session::{HistorySettings, Session, StoreError};
+use crate::vfs::VersionQuery;
 use crate::vfs::error::FileError;
 use inmost_engines::faulty::{Fault, Faults, FaultyStorage};
 
@@ -57,6 +60,38 @@ fn script() -> Vec<Call> {
     ]
 }
 
+/// Changes of the history, in a store that keeps one.
+fn script_of_versions() -> Vec<Call> {
+    let long = text("long", 60_000);
+    vec![
+        Call::Write("/memories/a", "one\n".to_owned()),
+        Call::Insert("/memories/a", 1, "two\n".to_owned()),
+        Call::Write("/memories/long", long.clone()),
+        Call::Insert("/memories/long", 300, text("more", 9_000)),
+        Call::Insert("/memories/long", 0, text("and", 3_000)),
+        Call::Redact("/memories/long"),
+        Call::Insert("/memories/a", 0, "three\n".to_owned()),
+        Call::Redact("/memories/a"),
+        Call::Write("/memories/d/e/f", long.clone()),
+        Call::Remove("/memories/d"),
+        Call::BackFolder("/memories/d", "/memories/d/e/f", long.clone()),
+        Call::Rename("/memories/d/e", "/memories/e"),
+        Call::Write("/memories/e/f", "short\n".to_owned()),
+        Call::Compact,
+        Call::Remove("/memories/e/f"),
+        Call::Back("/memories/e/f", "short\n".to_owned()),
+        Call::Remove("/memories/e"),
+        Call::Forget("/memories/e/f"),
+        Call::Insert("/memories/long", 100, text("mid", 20_000)),
+        Call::Forget("/memories/long"),
+        Call::Write("/memories/big", text("big", 150_000)),
+        Call::Remove("/memories/big"),
+        Call::Back("/memories/big", text("big", 150_000)),
+        Call::Forget("/memories"),
+        Call::Purge,
+    ]
+}
+
 /// A store and its expected content.
 struct State {
     store: TestStore,
@@ -66,6 +101,15 @@ struct State {
 impl State {
     fn new() -> Self {
         Self { store: TestStore::create(), model: Model::new() }
+    }
+
+    fn keeping_versions() -> Self {
+        let state = Self::new();
+        let session = state.store.unlock().unwrap();
+        let month = Duration::from_secs(30 * 24 * 60 * 60);
+        session.history().set(HistorySettings::keep(month)).unwrap();
+        drop(session);
+        state
     }
 
     fn duplicate(&self) -> Self {
@@ -98,9 +142,25 @@ impl State {
             found == after
         });
         assert!(is_after || found == self.model, "neither before nor after: {context}");
+        check_versions(&session, context);
         make_commits(&session, 3);
         drop(session);
         self.store.assert_tidy(context);
+    }
+}
+
+/// Every version can be read, unless its text is gone.
+fn check_versions(session: &Session, context: &str) {
+    let page = session.history().page(&VersionQuery::all(), None, 1_000).unwrap();
+    for version in page.items {
+        match session.history().text(version.number) {
+            Ok(text) => {
+                let bytes = u64::try_from(text.as_str().len()).unwrap();
+                assert!(bytes == version.bytes || version.redacted.is_some(), "{context}");
+            }
+            Err(FileError::VersionGone(_) | FileError::IsAFolder(_)) => {}
+            Err(error) => panic!("{error}: {version:?}: {context}"),
+        }
     }
 }
 
@@ -111,7 +171,7 @@ fn is_halted<T>(result: &Result<T, FileError>) -> bool {
 /// After a failed commit nothing is returned from memory. A failed write of a header or generation that is not in use
 /// is not a failed commit. Neither is a read, which is the first thing that may fail on a storage that stopped.
 fn check_halted(session: &Session, call: &Call, fault: Fault, context: &str) {
-    if !matches!(call, Call::Header | Call::Purge) {
+    if !matches!(call, Call::Header | Call::Purge | Call::Compact) {
         let stopped = fault == Fault::Stopped;
         let read = session.files().read("/memories/a");
         let list = session.files().list("/memories");
@@ -124,10 +184,9 @@ fn check_halted(session: &Session, call: &Call, fault: Fault, context: &str) {
 
 /// Makes every change of the engine by every call fail in every way, each on a store of its own. Returns the number of
 /// faults.
-fn try_every_fault_of_each_call() -> usize {
-    let mut state = State::new();
+fn try_every_fault_of_each_call(mut state: State, script: Vec<Call>) -> usize {
     let mut tried = 0;
-    for (number, call) in script().into_iter().enumerate() {
+    for (number, call) in script.into_iter().enumerate() {
         let before = state.duplicate();
         let (session, faults) = state.unlock();
         let first = faults.operations() + 1;
@@ -187,7 +246,14 @@ fn try_faults_of_the_whole(step: u64, modes: impl Fn(u64) -> Vec<(Fault, bool)>)
 
 #[test]
 fn a_fault_at_any_change_leaves_the_state_before_or_after_the_call() {
-    let tried = try_every_fault_of_each_call();
+    let tried = try_every_fault_of_each_call(State::new(), script());
+    println!("{tried} faults");
+    assert!(tried > 400);
+}
+
+#[test]
+fn a_fault_at_any_change_leaves_the_versions_before_or_after_the_call() {
+    let tried = try_every_fault_of_each_call(State::keeping_versions(), script_of_versions());
     println!("{tried} faults");
     assert!(tried > 400);
 }

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use crate::session::tests::store::TestStore;
 use crate::session::{Session, StoreError, Txn, reap};
-use crate::vfs::EntryKind;
 use crate::vfs::error::FileError;
 use crate::vfs::folder::{self, ResolvedPath, Target};
 use crate::vfs::path::MemoryPath;
+use crate::vfs::{EntryKind, VersionInfo, VersionQuery};
 use crate::vfs::{change, edit, rope};
 use inmost_format::record::history::Operation;
 use inmost_format::record::tree::Owner;
@@ -37,6 +37,16 @@ pub(super) enum Call {
     Header,
     /// Rewrites the whole store.
     Purge,
+    /// Rewrites the whole store with its versions.
+    Compact,
+    /// Forgets the versions below a path.
+    Forget(&'static str),
+    /// Redacts the newest version of a path that is not current.
+    Redact(&'static str),
+    /// Brings back a deleted file with this text.
+    Back(&'static str, String),
+    /// Brings back a deleted folder, with one file of this text.
+    BackFolder(&'static str, &'static str, String),
 }
 
 impl Call {
@@ -63,6 +73,15 @@ impl Call {
             Self::Rename(old, new) => files.rename(old, new),
             Self::Header => Ok(store.change_header(session)?),
             Self::Purge => Ok(session.purge()?),
+            Self::Compact => Ok(session.compact()?),
+            Self::Forget(path) => session.history().forget(path, |_| {}).map(drop),
+            Self::Redact(path) => {
+                let number = newest(session, path).previous.unwrap();
+                session.history().redact(number, number).map(drop)
+            }
+            Self::Back(path, _) | Self::BackFolder(path, ..) => {
+                session.history().restore(newest(session, path).number, None).map(drop)
+            }
         }
     }
 
@@ -99,9 +118,18 @@ impl Call {
                 });
                 *model = moved.collect();
             }
-            Self::Header | Self::Purge => {}
+            Self::Back(path, text) | Self::BackFolder(_, path, text) => {
+                model.insert((*path).to_owned(), text.clone());
+            }
+            Self::Header | Self::Purge | Self::Compact | Self::Forget(_) | Self::Redact(_) => {}
         }
     }
+}
+
+/// The newest change of a path.
+fn newest(session: &Session, path: &str) -> VersionInfo {
+    let query = VersionQuery::all().path(path).confined();
+    session.history().page(&query, None, 1).unwrap().items.remove(0)
 }
 
 /// The rest of `path` below `folder`, if it is `folder` or lies below it.

@@ -141,7 +141,7 @@ impl Words {
 /// A way to use the memory. It returns the labels of the words that it used.
 pub(crate) type Way = fn(&mut Run) -> Vec<String>;
 
-pub(crate) const WAYS: [(&str, Way); 7] = [
+pub(crate) const WAYS: [(&str, Way); 8] = [
     ("calls", calls),
     ("a listing", listing),
     ("moving", moving),
@@ -149,6 +149,7 @@ pub(crate) const WAYS: [(&str, Way); 7] = [
     ("failures", failures),
     ("no calls", no_calls),
     ("files", files),
+    ("versions", versions),
 ];
 
 /// Tool calls like those of a model.
@@ -280,5 +281,17 @@ pub(crate) fn files(run: &mut Run) -> Vec<String> {
     assert_eq!(run.tell(Order::Read, &path), text);
     assert!(run.tell(Order::Write, &format!("{path}/{text}\0")).contains(&path));
     assert_eq!(run.tell(Order::List, &path), name);
+    words.0
+}
+
+/// Uses the history.
+fn versions(run: &mut Run) -> Vec<String> {
+    let mut words = Words::default();
+    let (name, text) = (words.add("versioned name"), words.add("versioned text"));
+    let (long_text, actor) = (words.add("long versioned text"), words.add("actor"));
+    for text in [text, long(&long_text)] {
+        let file = format!("/memories/{name}\0{text}\0{actor}");
+        assert_eq!(run.tell(Order::Versions, &file), "done");
+    }
     words.0
 }

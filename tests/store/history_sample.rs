@@ -122,7 +122,7 @@ fn described(session: &Session, version: &VersionInfo) -> Value {
     };
     json!({
         "number": version.number, "time": milliseconds(version.time), "operation": version.kind.name(),
-        "channel": version.channel.name(), "actor": version.actor, "file": version.file.unwrap_or(0),
+        "channel": version.channel.name(), "actor": version.actor.as_str(), "file": version.file.unwrap_or(0),
         "previous": version.previous.unwrap_or(0), "path": path(&version.path),
         "old_path": path(&version.old_path), "bytes": version.bytes, "lines": version.lines,
         "redacted": version.redacted.map_or(0, milliseconds), "text": text,

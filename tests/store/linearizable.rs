@@ -11,8 +11,9 @@ use std::collections::HashMap;
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
+use std::time::Duration;
 
-use inmost::{KdfCost, Passphrase, Session, SessionOptions, VaultOptions};
+use inmost::{HistorySettings, KdfCost, Passphrase, Session, SessionOptions, VaultOptions};
 
 /// A call on one file.
 #[derive(Clone, Debug)]
@@ -137,6 +138,10 @@ fn calls_of_many_threads_are_linearizable_on_disk_and_a_small_cache() {
     let passphrase = Passphrase::new("a passphrase for tests").unwrap();
     let session = options.create(place.path().join("store"), &passphrase).unwrap();
     check(&session, 150);
+    let month = Duration::from_secs(30 * 24 * 60 * 60);
+    session.history().set(HistorySettings::keep(month).max_bytes(100_000)).unwrap();
+    check(&session, 150);
+    assert!(session.check().unwrap().is_clean());
 }
 
 #[test]

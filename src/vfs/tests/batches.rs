@@ -1,9 +1,11 @@
 //! Tests of the size of the engine's batches.
 
+use std::time::Duration;
+
 use super::model::{Call, dump, make_commits, parse, put, text};
 use crate::limits::CHUNK_BYTES;
 use crate::session::tests::store::TestStore;
-use crate::session::{Session, StoreError};
+use crate::session::{HistorySettings, Session, StoreError};
 use crate::vfs::edit;
 use crate::vfs::error::FileError;
 use inmost_format::limits::PATH_DEPTH;
@@ -11,8 +13,19 @@ use inmost_storage::limits::{BATCH_RECORDS, BATCH_RECORDS_MAX};
 
 #[test]
 fn no_batch_of_ordinary_work_exceeds_its_bound() {
+    ordinary_work(HistorySettings::off());
+}
+
+#[test]
+fn no_batch_of_ordinary_work_exceeds_its_bound_while_versions_are_kept_and_dropped() {
+    let month = Duration::from_secs(30 * 24 * 60 * 60);
+    ordinary_work(HistorySettings::keep(month).max_bytes(1 << 20));
+}
+
+fn ordinary_work(history: HistorySettings) {
     let store = TestStore::create();
     let (session, watch) = store.unlock_watched();
+    session.history().set(history).unwrap();
     let files = session.files();
     let long = text("long", (16 << 20) - 100_000);
     files.write("/memories/long", &long).unwrap();
@@ -111,6 +124,9 @@ fn deep_branches(names: usize) -> (TestStore, [String; 2]) {
 fn a_rename_between_deep_branches_stays_within_its_bound() {
     let (store, [from, to]) = deep_branches(60);
     let session = store.unlock().unwrap();
+    // An entry of the history is part of it.
+    let month = Duration::from_secs(30 * 24 * 60 * 60);
+    session.history().set(HistorySettings::keep(month)).unwrap();
     let files = session.files();
     files.write(&format!("{from}/moved"), "x").unwrap();
     drop(session);
@@ -130,6 +146,8 @@ fn a_rename_between_deep_branches_stays_within_its_bound() {
 fn a_change_in_the_deepest_branches_is_taken_or_refused() {
     let (store, [from, to]) = deep_branches(500);
     let (session, watch) = store.unlock_watched();
+    let month = Duration::from_secs(30 * 24 * 60 * 60);
+    session.history().set(HistorySettings::keep(month)).unwrap();
     session.files().write(&format!("{from}/moved"), &text("x", 30_000)).unwrap();
     println!("create: {:?}", watch.seen());
     watch.reset();

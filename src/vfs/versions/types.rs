@@ -39,7 +39,7 @@ pub struct VersionInfo {
     /// The part of the program that made the change.
     pub channel: VersionChannel,
     /// Who made it, as the caller claimed; empty if the caller gave no label.
-    pub actor: String,
+    pub actor: FileText,
     /// The file, by the number of the change that created it; `None` for a folder. It stays the same when the file is
     /// renamed.
     pub file: Option<u64>,
@@ -162,7 +162,7 @@ impl VersionInfo {
             time: time_of(version.time),
             kind: VersionKind::of(version.operation),
             channel: VersionChannel::of(version.channel),
-            actor: version.actor.as_str().to_owned(),
+            actor: FileText::from(version.actor.as_str().to_owned()),
             file: number(version.file),
             previous: number(version.previous),
             path: text(version.path.as_str()),

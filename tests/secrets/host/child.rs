@@ -8,7 +8,10 @@ use std::io::{Read, Write};
 use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
-use inmost::{KdfCost, MemoryTool, Passphrase, Session, SessionOptions, Vault, VaultOptions};
+use inmost::{
+    HistorySettings, KdfCost, MemoryTool, Passphrase, Session, SessionOptions, Vault, VaultOptions,
+    VersionQuery,
+};
 use zeroize::{Zeroize, Zeroizing};
 
 /// An order to the child. On the pipe it is one byte, the length of its text in four bytes, and the text.
@@ -31,6 +34,8 @@ pub(crate) enum Order {
     Read = b'r',
     /// List the folder that holds this path, and name its last part from the list.
     List = b'l',
+    /// Use the history with a file: its path, a NUL, a text, a NUL, and the actor.
+    Versions = b'v',
     /// Check, purge and back up the store.
     Upkeep = b'p',
     /// Return all files of a copy of the store, which this passphrase opens.
@@ -88,7 +93,9 @@ impl Host<'_> {
         if unlock.iter().any(|it| *it as u8 == order) {
             let passphrase = Passphrase::from_bytes(payload).unwrap();
             let session = if order == Order::Create as u8 {
-                let options = VaultOptions::new().kdf_cost(KdfCost::new(19 << 10, 2, 1));
+                let month = HistorySettings::keep(Duration::from_secs(30 * 24 * 60 * 60));
+                let options =
+                    VaultOptions::new().kdf_cost(KdfCost::new(19 << 10, 2, 1)).history(month);
                 options.create(self.store, &passphrase)
             } else {
                 let mut session = SessionOptions::new();
@@ -170,9 +177,14 @@ impl Host<'_> {
                     entry.name.zeroize();
                 }
             }
+            order if order == Order::Versions as u8 => {
+                versions(session, text);
+                send("done");
+            }
             order if order == Order::Upkeep as u8 => {
                 assert!(session.check().unwrap().is_clean());
                 session.backup(format!("{}.backup", self.store)).unwrap();
+                session.compact().unwrap();
                 session.purge().unwrap();
                 send("done");
             }
@@ -183,4 +195,27 @@ impl Host<'_> {
             _ => panic!("unknown order"),
         }
     }
+}
+
+/// Makes versions of a file and reads, restores, redacts and forgets them.
+fn versions(session: &Session, payload: &str) {
+    let mut parts = payload.split('\0');
+    let [path, text, actor] = [(); 3].map(|()| parts.next().unwrap());
+    let session = session.acting_as(actor);
+    let (files, history) = (session.files(), session.history());
+    files.write(path, text).unwrap();
+    files.append(path, "more\n").unwrap();
+    files.write(path, "other\n").unwrap();
+    files.remove(path).unwrap();
+    let page = history.page(&VersionQuery::all().path(path).actor(actor), None, 10).unwrap();
+    let [deleted, other, appended, first, ..] = page.items.as_slice() else { panic!("{page:?}") };
+    assert_eq!(deleted.actor.as_str(), actor);
+    assert!(history.text(first.number).unwrap().as_str() == text);
+    history.restore(first.number, None).unwrap();
+    history.redact(appended.number, other.number).unwrap();
+    let plan = history.plan_undo(&VersionQuery::all().path(path)).unwrap();
+    history.undo(&plan, |_| {}).unwrap();
+    history.forget(path, |_| {}).unwrap();
+    files.write(path, text).unwrap();
+    files.remove(path).unwrap();
 }

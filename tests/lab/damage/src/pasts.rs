@@ -4,8 +4,9 @@
 
 use std::fs;
 use std::path::Path;
+use std::time::Duration;
 
-use inmost::{NewFile, RawKey, Session, StorageEngine, Vault, VaultOptions};
+use inmost::{HistorySettings, NewFile, RawKey, Session, StorageEngine, Vault, VaultOptions};
 
 use crate::folder;
 use crate::random::Random;
@@ -52,10 +53,20 @@ struct Maker {
     next: u64,
 }
 
+/// Versions are kept in two of the pasts, and with LAB_HISTORY=1 in all.
+fn history(past: &str) -> HistorySettings {
+    let in_all = std::env::var("LAB_HISTORY").is_ok_and(|value| value == "1");
+    if in_all || matches!(past, "in use" | "power cut") {
+        return HistorySettings::keep(Duration::from_secs(24 * 60 * 60));
+    }
+    HistorySettings::off()
+}
+
 impl Maker {
     fn make(mut self, past: &str, engine: StorageEngine) {
         let store = self.at.join("store");
-        let session = VaultOptions::new().engine(engine).create_with(&store, &key()).unwrap();
+        let options = VaultOptions::new().engine(engine).history(history(past));
+        let session = options.create_with(&store, &key()).unwrap();
         self.import(&session, FILES / 2);
         session.lock();
         if past == "import" {

@@ -110,8 +110,9 @@ pub(super) struct Snapshot {
 }
 
 impl Snapshot {
-    /// Reads the body of a snapshot; `None` if it is not valid. `most` bounds the positions and pages in it.
-    pub(super) fn decode(body: &[u8], most: u64) -> Option<Self> {
+    /// Reads the body of a snapshot; `None` if it is not valid, or if the log has not all that it refers to. `most` bounds the
+    /// positions and pages in it.
+    pub(super) fn decode(body: &[u8], most: u64, log_bytes: u64) -> Option<Self> {
         let mut bytes = Bytes(body);
         let position = match i64::from_le_bytes(bytes.take()?) {
             0 => None,
@@ -125,14 +126,18 @@ impl Snapshot {
             for index in 0..messages.max(1) {
                 let at = u64::try_from(i64::from_le_bytes(bytes.take()?)).ok()?;
                 // Where in the file: in the log, never in a file of its own.
-                let _offset = (bytes.take::<1>()? == [0]).then(|| bytes.take_number())??;
+                let offset = (bytes.take::<1>()? == [0]).then(|| bytes.take_number())??;
                 let change = match (messages, index) {
                     (0, _) => Change::Free,
                     (_, 0) => Change::Replace,
                     _ => Change::Link,
                 };
                 if messages > 0 {
-                    let _length = bytes.take_number()?;
+                    let length = bytes.take_number()?;
+                    // The replay does not come to it, so nothing else notices that the end of the log is cut off.
+                    if offset.checked_add(length)? > log_bytes {
+                        return None;
+                    }
                 }
                 table.apply(page, change, at, most).ok()?;
             }

@@ -97,7 +97,7 @@ impl Plan {
         body: &[u8],
         log_bytes: u64,
     ) -> Option<Snapshot> {
-        let snapshot = Snapshot::decode(body, log_bytes)?;
+        let snapshot = Snapshot::decode(body, log_bytes, log_bytes)?;
         let name = format!("{SNAPSHOT_PREFIX}{:016X}", snapshot.position?);
         let length = u64::try_from(body.len()).ok()?.to_le_bytes();
         let checksum = crc32fast::hash(body).to_le_bytes();
@@ -166,7 +166,7 @@ fn read_snapshot(path: &Path, log_bytes: u64) -> io::Result<Option<Snapshot>> {
     if u32::from_le_bytes(*checksum) != crc32fast::hash(body) {
         return Ok(None);
     }
-    Ok(Snapshot::decode(body, most))
+    Ok(Snapshot::decode(body, most, log_bytes))
 }
 
 /// Returns whether `conf` is what sled would write. An absent file counts, because sled then creates it.

@@ -174,7 +174,8 @@ fn a_sound_snapshot_is_kept() {
     let (_parent, folder, _) = filled();
     let before = snapshots(&folder);
     assert_eq!(before.len(), 1);
-    repair::inspect(&folder, 0).unwrap().carry_out(&folder).unwrap();
+    let log_bytes = fs::metadata(folder.join(repair::LOG)).unwrap().len();
+    repair::inspect(&folder, log_bytes).unwrap().carry_out(&folder).unwrap();
     assert_eq!(snapshots(&folder), before);
 }
 
@@ -226,6 +227,15 @@ fn a_truncated_log_never_panics_or_returns_wrong_values() {
             .unwrap();
         read_damaged(&copy, &history);
     }
+}
+
+/// A cut-off end of the log was noticed only when sled read from it, after it had written to its files.
+#[test]
+fn a_snapshot_that_refers_to_more_than_the_log_has_is_not_used() {
+    let (_parent, folder, _) = filled();
+    let length = fs::metadata(folder.join(repair::LOG)).unwrap().len();
+    assert!(repair::inspect(&folder, length).unwrap().snapshot.is_some());
+    assert!(repair::inspect(&folder, 4_096).unwrap().snapshot.is_none());
 }
 
 #[test]

@@ -158,6 +158,14 @@ impl Session {
         Self { shared: Arc::clone(&self.shared), author: self.author.through(channel) }
     }
 
+    /// A handle whose changes show in the history as those of the command-line program. Not for users: without any
+    /// promise of semver.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn as_program(&self) -> Self {
+        self.through(Channel::Program)
+    }
+
     /// A session on a complete generation without its header, only to read it.
     pub(crate) fn of_copy(
         storage: Arc<dyn Storage>,

@@ -1,5 +1,6 @@
 //! A store that a key agent holds.
 
+mod history;
 mod store;
 
 use std::path::{Path, PathBuf};
@@ -7,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use inmost::{
     CheckReport, FileError, SessionStatus, SetAside, SlotInfo, StorageEngine, StoreError,
-    ToolOptions, VerifiedCopy,
+    ToolOptions, VerifiedCopy, Wiped,
 };
 
 #[cfg(unix)]
@@ -49,6 +50,8 @@ pub struct ConnectOptions {
     pub(crate) anchor: Option<PathBuf>,
     pub(crate) tool: Option<ToolOptions>,
     pub(crate) status_only: bool,
+    pub(crate) actor: Option<Wiped<String>>,
+    pub(crate) is_program: bool,
 }
 
 impl ConnectOptions {
@@ -75,6 +78,24 @@ impl ConnectOptions {
     /// but accepts it even while it has too many clients. It ends the connection if it is not used for some seconds.
     pub fn status_only(mut self) -> Self {
         self.status_only = true;
+        self
+    }
+
+    /// Labels the changes of this client in the history of the store; see
+    /// [`Session::acting_as`](inmost::Session::acting_as). The label is fixed for the connection.
+    pub fn actor(mut self, actor: Option<&str>) -> Self {
+        // The agent cuts it to the length that the store keeps. A longer one need not be sent.
+        self.actor = actor.map(|actor| {
+            let end = actor.char_indices().nth(MOST_ACTOR).map_or(actor.len(), |(end, _)| end);
+            Wiped::new(actor.get(..end).unwrap_or_default().to_owned())
+        });
+        self
+    }
+
+    /// The changes of this client count as those of the command-line program.
+    #[doc(hidden)]
+    pub fn as_program(mut self) -> Self {
+        self.is_program = true;
         self
     }
 
@@ -164,6 +185,14 @@ impl Client {
     /// The same as there, [`StoreError::OutcomeUnknown`] and [`StoreError::KeyAgent`].
     pub fn purge(&self, mut progress: impl FnMut(u64)) -> Result<(), StoreError> {
         self.call(maintenance::Purge, &[], &mut progress)
+    }
+
+    /// As [`Session::compact`](inmost::Session::compact); `progress` gets the number of records written so far.
+    ///
+    /// # Errors
+    /// The same as there, [`StoreError::OutcomeUnknown`] and [`StoreError::KeyAgent`].
+    pub fn compact(&self, mut progress: impl FnMut(u64)) -> Result<(), StoreError> {
+        self.call(maintenance::Compact, &[], &mut progress)
     }
 
     /// As [`Session::migrate`](inmost::Session::migrate); `progress` gets the number of records written so far.
@@ -310,3 +339,6 @@ fn check_screen(tool: &ToolOptions) -> Result<(), StoreError> {
     }
     Ok(())
 }
+
+/// Characters of a label. No fewer than the bytes that the store keeps.
+const MOST_ACTOR: usize = 256;

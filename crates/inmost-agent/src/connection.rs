@@ -36,6 +36,8 @@ pub(crate) fn connect(
         folder: address::identity(store).ok(),
         tool: options.tool.clone(),
         status_only: options.status_only,
+        actor: options.actor.clone(),
+        is_program: options.is_program,
     };
     let anchor = options.anchor.as_deref().map(wire_path::encode).transpose()?.unwrap_or_default();
     let Some((stream, greeting)) = greet(store, &hello, &anchor)? else { return Ok(None) };
@@ -66,6 +68,8 @@ pub fn lock(store: impl AsRef<Path>) -> Result<bool, AgentError> {
         folder: None,
         tool: None,
         status_only: false,
+        actor: None,
+        is_program: false,
     };
     let mut deadline = None;
     loop {

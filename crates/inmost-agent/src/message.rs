@@ -6,10 +6,13 @@ use serde::{Deserialize, Serialize};
 use crate::request::{Context, Reply, Request};
 use crate::requests::conditional::{RemoveIf, RenameIf, Version, WriteIf};
 use crate::requests::file::{Append, List, Metadata, Read, Remove, Rename, Walk, Write};
+use crate::requests::history::{
+    Forget, HistoryStatus, Redact, Restore, Revert, SetHistory, VersionText, Versions,
+};
 use crate::requests::keyslot::{AddSlot, RemoveSlot, ReplaceSlot, Rotate, Slots};
 use crate::requests::maintenance::{
-    Backup, BackupVerified, Check, CompactionDue, DiscardSetAside, Facts, ListSetAside, Migrate,
-    Purge, Status,
+    Backup, BackupVerified, Check, Compact, CompactionDue, DiscardSetAside, Facts, ListSetAside,
+    Migrate, Purge, Status,
 };
 use crate::requests::search::Search;
 use crate::requests::tool::RunCommand;
@@ -72,27 +75,36 @@ requests!(
     Backup,
     BackupVerified,
     Check,
+    Compact,
     CompactionDue,
     DiscardSetAside,
     Facts,
+    Forget,
+    HistoryStatus,
     List,
     ListSetAside,
     Metadata,
     Migrate,
     Purge,
     Read,
+    Redact,
     Remove,
     RemoveIf,
     RemoveSlot,
     Rename,
     RenameIf,
     ReplaceSlot,
+    Restore,
+    Revert,
     Rotate,
     RunCommand,
     Search,
+    SetHistory,
     Slots,
     Status,
     Version,
+    VersionText,
+    Versions,
     Walk,
     Write,
     WriteIf,

@@ -5,11 +5,11 @@
 //! Increase [`VERSION`] with every change other than a new optional field of `Hello`: an agent refuses a client of another
 //! version, and names its own.
 
-use inmost::{FileError, ToolOptions};
+use inmost::{FileError, ToolOptions, Wiped};
 use serde::{Deserialize, Serialize};
 
 /// The version of this protocol.
-pub(crate) const VERSION: u32 = 5;
+pub(crate) const VERSION: u32 = 6;
 
 /// The first message of a client. Its bytes are the path of the anchor that it was given, if any.
 #[derive(Serialize, Deserialize)]
@@ -28,6 +28,13 @@ pub(crate) struct Hello {
     /// requests are refused.
     #[serde(default)]
     pub(crate) status_only: bool,
+    /// Who makes the changes of this connection, as the client claims.
+    #[serde(default)]
+    pub(crate) actor: Option<Wiped<String>>,
+    /// Whether the client is the command-line program. Like the label of the actor this is a claim: every process of the
+    /// user can connect. The history shows it, and nothing is allowed or refused because of it.
+    #[serde(default)]
+    pub(crate) is_program: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]

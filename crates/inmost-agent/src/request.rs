@@ -77,11 +77,13 @@ heads!(
     Vec<inmost::SlotInfo>,
     Vec<Result<inmost::WriteOutcome, FileError>>,
     inmost::CheckReport,
+    inmost::HistoryStatus,
     inmost::Metadata,
     inmost::Page<inmost::FolderEntry>,
     inmost::Page<inmost::WalkEntry>,
     inmost::SessionStatus,
     inmost::VerifiedCopy,
+    inmost::VersionPage,
 );
 
 impl Reply for FileText {

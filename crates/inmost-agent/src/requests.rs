@@ -2,6 +2,7 @@
 
 pub(crate) mod conditional;
 pub(crate) mod file;
+pub(crate) mod history;
 pub(crate) mod keyslot;
 pub(crate) mod maintenance;
 pub(crate) mod search;

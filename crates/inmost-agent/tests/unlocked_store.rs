@@ -16,9 +16,9 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use inmost::{
-    FileError, Files, KdfCost, MemoryTool, NewFile, Passphrase, Screen, ScreenInput, ScreenVerdict,
-    SearchQuery, SecretScreen, Session, StoreError, ToolOptions, UnlockedStore, VaultOptions,
-    WriteOutcome,
+    FileError, Files, HistorySettings, KdfCost, MemoryTool, NewFile, Passphrase, Screen,
+    ScreenInput, ScreenVerdict, SearchQuery, SecretScreen, Session, StoreError, ToolOptions,
+    Undone, UnlockedStore, VaultOptions, VersionChannel, VersionQuery, WriteOutcome,
 };
 use inmost_agent::{AgentError, AgentOptions, Client, ConnectOptions, Limits, Secret, SlotOptions};
 use suite::{SUITE, transcript};
@@ -140,6 +140,73 @@ fn maintenance_and_keyslots_work_through_a_client() {
     assert!(matches!(client.remove_slot(number), Err(StoreError::NoSuchSlot(_))));
     assert!(client.rotate(&Secret::new(passphrase(), None), |_| {}).unwrap().is_empty());
     assert_eq!(Files::new(&client).read("/memories/a").unwrap().as_str(), "text");
+}
+
+#[test]
+fn the_history_shows_the_actor_and_the_channel_of_each_client() {
+    let agent = Agent::start();
+    let connect = |options: ConnectOptions| options.connect(&agent.store).unwrap().unwrap();
+    let program = connect(ConnectOptions::new().as_program());
+    let night = connect(ConnectOptions::new().actor(Some("night\n")));
+    let history = program.history();
+    history.set(HistorySettings::keep(Duration::from_secs(3_600))).unwrap();
+    assert_eq!(history.status().unwrap().settings.time(), Some(Duration::from_secs(3_600)));
+
+    Files::new(&program).write("/memories/a", "1\n").unwrap();
+    Files::new(&night).write("/memories/a", "2\n").unwrap();
+    let call = br#"{"command":"create","path":"/memories/b","file_text":"b"}"#;
+    assert!(!MemoryTool::new(night.clone()).run_json(call).into_parts().0.is_error());
+    let page = history.page(&VersionQuery::all(), None, 10).unwrap();
+    let authors: Vec<_> = page.items.iter().map(|it| (it.channel, it.actor.as_str())).collect();
+    assert_eq!(
+        authors,
+        [
+            (VersionChannel::Tool, "night"),
+            (VersionChannel::Files, "night"),
+            (VersionChannel::Program, ""),
+        ]
+    );
+    let first = page.items[2].number;
+    let page = history.page(&VersionQuery::all(), None, 2).unwrap();
+    assert_eq!(page.next, Some(page.items[1].number));
+    assert_eq!(history.page(&VersionQuery::all(), page.next, 2).unwrap().items[0].number, first);
+
+    assert_eq!(history.text(first).unwrap().as_str(), "1\n");
+    let query = VersionQuery::all().actor("night");
+    let plan = history.plan_undo(&query).unwrap();
+    let results = history.undo(&plan, |_| {}).unwrap();
+    assert!(matches!(results[..], [Undone::Done(_), Undone::Done(_)]), "{results:?}");
+    assert_eq!(Files::new(&program).read("/memories/a").unwrap().as_str(), "1\n");
+    assert_eq!(program.status().unwrap().files, 1);
+    let again = history.restore(first, Some("/memories/c")).unwrap();
+    assert!(again > first);
+
+    let second = page.items[1].number;
+    assert_eq!(history.redact(second, second).unwrap(), 1);
+    assert!(matches!(history.text(second), Err(FileError::VersionGone(it)) if it == second));
+    assert!(matches!(history.text(7), Err(FileError::NoSuchVersion(7))));
+    program.compact(|_| {}).unwrap();
+    assert!(history.status().unwrap().entries > 0);
+    assert!(history.forget("/memories", |_| {}).unwrap() > 0);
+    program.purge(|_| {}).unwrap();
+    assert_eq!(history.status().unwrap().entries, 0);
+    assert_eq!(history.status().unwrap().settings.time(), Some(Duration::from_secs(3_600)));
+}
+
+#[test]
+fn a_restricted_client_has_no_history_and_one_for_the_status_only_its_settings() {
+    let agent = Agent::start();
+    let restricted = ConnectOptions::new().tool(ToolOptions::new().read_only(true));
+    let restricted = restricted.connect(&agent.store).unwrap().unwrap();
+    let (history, step) = (restricted.history(), VersionQuery::all());
+    assert!(history.page(&step, None, 1).is_err());
+    assert!(history.text(64).is_err() && history.restore(64, None).is_err());
+    assert!(history.redact(64, 64).is_err() && history.forget("/memories", |_| {}).is_err());
+    assert!(history.status().is_err() && history.set(HistorySettings::off()).is_err());
+
+    let status = ConnectOptions::new().status_only().connect(&agent.store).unwrap().unwrap();
+    assert_eq!(status.history().status().unwrap().settings.time(), None);
+    assert!(status.history().page(&VersionQuery::all(), None, 1).is_err());
 }
 
 #[test]

@@ -135,7 +135,7 @@ impl UnlockedStore for Client {
 
 impl Client {
     /// A request for files, with the text that goes with it.
-    fn file<R: Request + Into<ClientMessage>>(
+    pub(super) fn file<R: Request + Into<ClientMessage>>(
         &self,
         request: R,
         text: &str,
@@ -144,6 +144,6 @@ impl Client {
     }
 }
 
-fn wiped(path: &str) -> WipedPath {
+pub(super) fn wiped(path: &str) -> WipedPath {
     WipedPath::new(path.to_owned())
 }

@@ -72,6 +72,22 @@ impl Request for Check {
     }
 }
 
+/// Keeps the versions, unlike [`Purge`].
+#[derive(Serialize, Deserialize)]
+pub(crate) struct Compact;
+
+impl Request for Compact {
+    type Reply = ();
+
+    fn is_change(&self) -> bool {
+        true
+    }
+
+    fn execute(self, _: &[u8], context: &mut Context<'_>) -> Result<(), FileError> {
+        Ok(context.session.with_progress(&mut *context.progress).compact()?)
+    }
+}
+
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Purge;
 

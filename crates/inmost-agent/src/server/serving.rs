@@ -24,6 +24,13 @@ pub(super) struct Agent {
     pub(super) state: Arc<State>,
 }
 
+/// An accepted client.
+struct Accepted {
+    /// The session, with the label that the client gave.
+    session: Session,
+    scope: Scope,
+}
+
 /// What an accepted client may request.
 enum Scope {
     /// Everything. The options are those of its tool calls, if it has fixed them.
@@ -40,13 +47,13 @@ enum Scope {
 /// Those of the connection, which concern only the client.
 pub(super) fn serve(agent: &Agent, stream: &UnixStream, arrival: &Arrival) -> io::Result<()> {
     stream.set_write_timeout(Some(FRAME_TIME))?;
-    let Some(scope) = greet(agent, stream, arrival)? else { return Ok(()) };
+    let Some(client) = greet(agent, stream, arrival)? else { return Ok(()) };
     loop {
-        let deadline = matches!(scope, Scope::Status).then(|| Instant::now() + HELLO_TIME);
+        let deadline = matches!(client.scope, Scope::Status).then(|| Instant::now() + HELLO_TIME);
         let mut reader = Timed { stream, limit: FRAME_TIME, deadline };
         match frame::read::<ClientMessage>(&mut reader, REQUEST) {
             Ok(Some((message, body))) => {
-                agent.execute(stream, arrival, &scope, message, body.as_slice())?;
+                agent.execute(stream, arrival, &client, message, body.as_slice())?;
             }
             Ok(None) => return Ok(()),
             Err(error) if error.kind() == io::ErrorKind::InvalidData => {
@@ -58,7 +65,7 @@ pub(super) fn serve(agent: &Agent, stream: &UnixStream, arrival: &Arrival) -> io
 }
 
 /// Reads the hello of a client and replies to it; `None` if the client was not accepted.
-fn greet(agent: &Agent, stream: &UnixStream, arrival: &Arrival) -> io::Result<Option<Scope>> {
+fn greet(agent: &Agent, stream: &UnixStream, arrival: &Arrival) -> io::Result<Option<Accepted>> {
     let process = peer::process(stream)?;
     let mut reader =
         Timed { stream, limit: FRAME_TIME, deadline: Some(Instant::now() + HELLO_TIME) };
@@ -71,10 +78,10 @@ fn greet(agent: &Agent, stream: &UnixStream, arrival: &Arrival) -> io::Result<Op
         Err(error) => return Err(error),
     };
     match accepted {
-        Ok(scope) => {
+        Ok(client) => {
             let greeting = Greeting::Accepted { process: std::process::id() };
             frame::write(&mut &*stream, &greeting, &[])?;
-            Ok(Some(scope))
+            Ok(Some(client))
         }
         Err(greeting) => {
             if matches!(greeting, Greeting::Ending) {
@@ -101,7 +108,7 @@ impl Agent {
         anchor: &[u8],
         arrival: &Arrival,
         process: u32,
-    ) -> Result<Scope, Greeting> {
+    ) -> Result<Accepted, Greeting> {
         if hello.purpose == Purpose::Lock {
             return Err(Greeting::Ending);
         }
@@ -115,16 +122,34 @@ impl Agent {
         if !anchor.is_empty() && anchor != self.anchor {
             return Err(Greeting::Refused(Refusal::OtherAnchor));
         }
+        let session = self.session_of(&hello);
         if hello.status_only {
-            return if arrival.is_late() { Err(Greeting::Ending) } else { Ok(Scope::Status) };
+            return if arrival.is_late() {
+                Err(Greeting::Ending)
+            } else {
+                Ok(Accepted { session, scope: Scope::Status })
+            };
         }
         match arrival.connect(process) {
-            Ok(()) => Ok(match hello.tool {
-                Some(tool) if tool.is_restricted() => Scope::Tool(tool),
-                tool => Scope::All(tool),
-            }),
+            Ok(()) => {
+                let scope = match hello.tool {
+                    Some(tool) if tool.is_restricted() => Scope::Tool(tool),
+                    tool => Scope::All(tool),
+                };
+                Ok(Accepted { session, scope })
+            }
             Err(NotNow::Ending) => Err(Greeting::Ending),
             Err(NotNow::Full) => Err(Greeting::Refused(Refusal::TooManyClients)),
+        }
+    }
+
+    /// The session of a client: the history shows its changes as those of the actor that it names.
+    fn session_of(&self, hello: &Hello) -> Session {
+        let session =
+            if hello.is_program { self.session.as_program() } else { self.session.clone() };
+        match &hello.actor {
+            Some(actor) => session.acting_as(actor),
+            None => session,
         }
     }
 
@@ -133,11 +158,11 @@ impl Agent {
         &self,
         stream: &UnixStream,
         arrival: &Arrival,
-        scope: &Scope,
+        client: &Accepted,
         message: ClientMessage,
         body: &[u8],
     ) -> io::Result<()> {
-        let (is_allowed, tool) = match scope {
+        let (is_allowed, tool) = match &client.scope {
             Scope::All(tool) => (true, tool.as_ref()),
             Scope::Tool(tool) => (message.is_tool_call(), Some(tool)),
             Scope::Status => (!message.is_use(), None),
@@ -158,7 +183,7 @@ impl Agent {
             }
         };
         let mut context = Context {
-            session: &self.session,
+            session: &client.session,
             tool,
             facts: &|| arrival.facts(),
             progress: &mut progress,

@@ -1,11 +1,13 @@
 //! The groups of options that several commands share.
 
 use std::path::PathBuf;
+use std::str::FromStr;
 use std::time::Duration;
 
-use inmost::KdfCost;
+use inmost::{HistorySettings, KdfCost};
 
 use crate::credential::{By, CredentialArgs};
+use crate::times::parse_length;
 
 /// Selects the store.
 #[derive(clap::Args)]
@@ -51,6 +53,44 @@ pub(crate) struct OpenArgs {
 
     #[command(flatten)]
     pub(crate) credential: CredentialArgs,
+}
+
+/// Who makes the changes of a command.
+#[derive(clap::Args)]
+pub(crate) struct ActorArgs {
+    /// Name the actor that the history shows for these changes: a label of at most 64 bytes
+    #[arg(long = "as", value_name = "ACTOR", env = "INMOST_ACTOR", hide_env_values = true)]
+    actor: Option<String>,
+}
+
+impl ActorArgs {
+    pub(crate) fn actor(&self) -> Option<&str> {
+        self.actor.as_deref()
+    }
+}
+
+/// How long versions are kept; `None` if none are.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Keep(pub(crate) Option<Duration>);
+
+impl Keep {
+    pub(crate) fn settings(self) -> HistorySettings {
+        self.0.map_or_else(HistorySettings::off, HistorySettings::keep)
+    }
+}
+
+impl FromStr for Keep {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        if text == "off" {
+            return Ok(Self(None));
+        }
+        let length = parse_length(text);
+        length
+            .map(|time| Self(Some(time)))
+            .map_err(|_| "expected off, or a number with s, m, h or d")
+    }
 }
 
 /// The cost of key derivation for a new passphrase.

@@ -10,13 +10,17 @@ mod check;
 mod compact;
 mod completions;
 mod destroy;
+mod diff;
 mod discard;
 mod edit;
 mod export;
+mod forget;
 mod grep;
+mod history;
 mod import;
 mod init;
 mod lock;
+mod log;
 mod ls;
 mod man;
 mod mcp;
@@ -24,14 +28,18 @@ mod migrate;
 mod mv;
 mod passwd;
 mod purge;
+mod redact;
 mod repair;
+mod restore;
 mod rewrite;
 mod rm;
 mod rotate;
 mod salvage;
+mod show;
 mod slot;
 mod stats;
 mod status;
+mod undo;
 mod unlock;
 mod write;
 
@@ -72,6 +80,14 @@ pub(crate) enum Command {
     Mv(mv::Mv),
     Grep(grep::Grep),
     Stats(stats::Stats),
+    Log(log::Log),
+    Diff(diff::Diff),
+    Show(show::Show),
+    Restore(restore::Restore),
+    Undo(undo::Undo),
+    Redact(redact::Redact),
+    Forget(forget::Forget),
+    History(history::History),
     Import(import::Import),
     Export(export::Export),
     Status(status::Status),
@@ -137,6 +153,14 @@ pub(crate) fn run(command: &Command) -> Result<(), Failure> {
         Command::Mv(mv) => mv.run(),
         Command::Grep(grep) => grep.run(),
         Command::Stats(stats) => stats.run(),
+        Command::Log(log) => log.run(),
+        Command::Diff(diff) => diff.run(),
+        Command::Show(show) => show.run(),
+        Command::Restore(restore) => restore.run(),
+        Command::Undo(undo) => undo.run(),
+        Command::Redact(redact) => redact.run(),
+        Command::Forget(forget) => forget.run(),
+        Command::History(history) => history.run(),
         Command::Import(import) => import.run(),
         Command::Export(export) => export.run(),
         Command::Status(status) => status.run(),

@@ -67,6 +67,20 @@ impl From<FileError> for Failure {
             FileError::TooManyFiles(_) | FileError::TooMuchText(_) => {
                 (Exit::Other, "Remove files that are no longer needed.")
             }
+            FileError::NoSuchVersion(_) => (
+                Exit::Other,
+                "List the versions with `inmost log`. A version goes when its time is over, or when it is forgotten.",
+            ),
+            FileError::VersionGone(_) => (
+                Exit::Other,
+                "It was redacted or dropped for lack of room, or this change deleted the file: see `inmost log`. For a deletion, `inmost restore` brings the file back.",
+            ),
+            FileError::CurrentVersion(_) => {
+                (Exit::Other, "Nothing was redacted. `inmost log` lists the versions of the file.")
+            }
+            FileError::Changed(_) => {
+                (Exit::Other, "Look at its newest changes with `inmost log`, and try again.")
+            }
             _ => (Exit::Other, "Choose another path."),
         };
         Self::new(exit, error.to_string(), advice)

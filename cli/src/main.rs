@@ -24,6 +24,7 @@ mod lines;
 mod mcp;
 mod new_passphrase;
 mod output;
+mod pager;
 mod passphrase;
 mod progress;
 mod sandbox;
@@ -31,7 +32,9 @@ mod store;
 mod streams;
 mod style;
 mod terminal;
+mod times;
 mod transfer;
+mod version;
 mod wiped {
     /// A buffer for text and secrets.
     pub(crate) type Wiped = inmost::Wiped<Vec<u8>>;

@@ -20,10 +20,14 @@ use crate::exit::Failure;
 use crate::store::restrictions::Restrictions;
 
 /// Serves until standard input ends.
-pub(crate) fn serve(store: &StoreArgs, restrictions: &Restrictions) -> Result<(), Failure> {
+pub(crate) fn serve(
+    store: &StoreArgs,
+    actor: Option<&str>,
+    restrictions: &Restrictions,
+) -> Result<(), Failure> {
     let (calls, queue) = mpsc::channel();
     thread::scope(|scope| {
-        let worker = scope.spawn(move || worker::run(store, restrictions, &queue));
+        let worker = scope.spawn(move || worker::run(store, actor, restrictions, &queue));
         // The server drops the sender when it ends. The worker then finishes its call and closes the store.
         let served = server::run(server::Server::new(calls, restrictions));
         worker.join().unwrap_or_else(|panic| panic::resume_unwind(panic));

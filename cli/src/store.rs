@@ -8,8 +8,8 @@ pub(crate) mod restrictions;
 use std::path::Path;
 
 use inmost::{
-    FileError, FileText, Files, MemoryTool, Session, SessionStatus, SetAside, SlotInfo,
-    StorageEngine, StoreError, UnlockedStore, VerifiedCopy,
+    FileError, FileText, Files, History, HistoryStore, MemoryTool, Session, SessionStatus,
+    SetAside, SlotInfo, StorageEngine, StoreError, UnlockedStore, VerifiedCopy,
 };
 use inmost_agent::{AgentFacts, Client, Secret, SlotOptions};
 
@@ -30,6 +30,15 @@ impl OpenStore {
             Self::Agent(client) => client,
         };
         Files::new(store)
+    }
+
+    /// The history of the store.
+    pub(crate) fn history(&self) -> History<'_> {
+        let store: &dyn HistoryStore = match self {
+            Self::Here(session) => session,
+            Self::Agent(client) => client,
+        };
+        History::new(store)
     }
 
     /// The memory tool on the store.
@@ -75,6 +84,14 @@ impl OpenStore {
         match self {
             Self::Here(session) => session.with_progress(progress).purge(),
             Self::Agent(client) => client.purge(progress),
+        }
+    }
+
+    /// As [`purge`](Self::purge), with the versions that the history keeps.
+    pub(crate) fn compact(&self, progress: impl FnMut(u64)) -> Result<(), StoreError> {
+        match self {
+            Self::Here(session) => session.with_progress(progress).compact(),
+            Self::Agent(client) => client.compact(progress),
         }
     }
 

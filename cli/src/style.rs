@@ -11,13 +11,19 @@ pub(crate) struct Style {
     is_on: bool,
 }
 
-/// The kind of a piece of text. The colours are those of `ls` and `grep`.
+/// The kind of a piece of text. The colours are those of `ls`, `grep` and `git diff`.
 #[derive(Clone, Copy)]
 pub(crate) enum Piece {
     Folder,
     Path,
     Number,
     Match,
+    /// The first lines of a diff.
+    Head,
+    /// Where the lines that follow in a diff are.
+    Place,
+    Added,
+    Removed,
 }
 
 impl Style {
@@ -34,8 +40,11 @@ impl Style {
         let code = match piece {
             Piece::Folder => "1;34",
             Piece::Path => "35",
-            Piece::Number => "32",
+            Piece::Number | Piece::Added => "32",
             Piece::Match => "1;31",
+            Piece::Head => "1",
+            Piece::Place => "36",
+            Piece::Removed => "31",
         };
         for part in [b"\x1b[", code.as_bytes(), b"m", text, b"\x1b[0m"] {
             to.append(part);

@@ -3,10 +3,10 @@
 use std::ffi::OsString;
 use std::io::Write;
 
-use inmost::{MemoryTool, ToolError, ToolResult};
+use inmost::{HistorySettings, MemoryTool, ToolError, ToolResult};
 use serde::Serialize;
 
-use crate::args::{KdfArgs, StoreArgs};
+use crate::args::{ActorArgs, KdfArgs, StoreArgs};
 use crate::engine::EngineName;
 use crate::exit::Failure;
 use crate::lines::{LINE_BYTES, Line, Lines};
@@ -34,7 +34,10 @@ pub(crate) struct Call {
     #[command(flatten)]
     store: StoreArgs,
 
-    /// Create the store if it does not exist
+    #[command(flatten)]
+    actor: ActorArgs,
+
+    /// Create the store if it does not exist. It then keeps no versions; `inmost history` turns that on
     #[arg(long)]
     create: bool,
 
@@ -61,12 +64,14 @@ impl Call {
             ));
         }
         self.restrictions.check()?;
-        let new = NewStore { kdf: &self.kdf, engine: EngineName::Sled };
+        let new =
+            NewStore { kdf: &self.kdf, engine: EngineName::Sled, history: HistorySettings::off() };
         let store = self.store.open(&OpenOptions {
             input: if self.json.is_some() { Input::Free } else { Input::Taken },
             restrictions: self.restrictions.clone(),
             create: if self.create { Create::IfMissing(new) } else { Create::Never },
             hint_compaction: false,
+            actor: self.actor.actor(),
             ..OpenOptions::default()
         })?;
         self.run_all(&store.tool(&self.restrictions)?)

@@ -6,8 +6,9 @@ use crate::exit::Failure;
 
 /// Rewrite a store so that it uses no more disk space than it needs
 ///
-/// Does the same as `purge`, for those who care about the space. Needs as much free disk space as the store's content
-/// takes.
+/// The records are encrypted again under a new data key, and the old records are removed: text that was deleted, and that
+/// the history does not keep, is then gone from the store's files. `inmost purge` drops the history as well. Needs as much
+/// free disk space as the store's content takes.
 #[derive(clap::Args)]
 #[command(after_help = "Example:\n  inmost compact --store notes.inmost")]
 pub(crate) struct Compact {
@@ -17,6 +18,6 @@ pub(crate) struct Compact {
 
 impl Compact {
     pub(crate) fn run(&self) -> Result<(), Failure> {
-        rewrite(&self.store, "compacted", |store, progress| Ok(store.purge(progress)?))
+        rewrite(&self.store, "compacted", |store, progress| Ok(store.compact(progress)?))
     }
 }

@@ -8,7 +8,7 @@ mod editor;
 mod private_folder;
 mod unsupported;
 
-use crate::args::StoreArgs;
+use crate::args::{ActorArgs, StoreArgs};
 use crate::exit::Failure;
 
 /// Edit a file of the memory with $VISUAL or $EDITOR; a missing file is created
@@ -30,6 +30,9 @@ pub(crate) struct Edit {
     #[command(flatten)]
     store: StoreArgs,
 
+    #[command(flatten)]
+    actor: ActorArgs,
+
     /// The file
     path: String,
 }
@@ -42,14 +45,18 @@ impl Edit {
 
         let editor = editor::Editor::from_environment()?;
         // The editor reads standard input.
-        let options = OpenOptions { input: Input::Taken, ..OpenOptions::default() };
+        let options = OpenOptions {
+            input: Input::Taken,
+            actor: self.actor.actor(),
+            ..OpenOptions::default()
+        };
         let store = self.store.open(&options)?;
         editing::edit(&store, &self.path, &editor)
     }
 
     #[cfg(not(target_os = "linux"))]
     pub(crate) fn run(&self) -> Result<(), Failure> {
-        let _ = (&self.store, &self.path);
+        let _ = (&self.store, &self.actor, &self.path);
         Err(unsupported::no_memory_file_system())
     }
 }

@@ -13,7 +13,7 @@ use unicode_normalization::UnicodeNormalization;
 use self::batch::Batch;
 use self::folder::Folder;
 use self::plain_file::PlainFile;
-use crate::args::StoreArgs;
+use crate::args::{ActorArgs, StoreArgs};
 use crate::confirm;
 use crate::display;
 use crate::exit::{Exit, Failure};
@@ -40,6 +40,9 @@ pub(crate) struct Import {
     #[command(flatten)]
     store: StoreArgs,
 
+    #[command(flatten)]
+    actor: ActorArgs,
+
     /// Folder of the memory to import to
     #[arg(long, value_name = "PATH", default_value = "/memories")]
     to: String,
@@ -65,11 +68,13 @@ impl Import {
     pub(crate) fn run(&self) -> Result<(), Failure> {
         let folder = Folder::read(&self.plain)?;
         if self.overwrite {
-            let question = "Memory files that differ will be replaced. It cannot be undone.\n\
+            let question = "Memory files that differ will be replaced. Without a history, it cannot be undone.\n\
                             Type yes to continue: ";
             confirm::ask(self.yes, question, "yes")?;
         }
-        let store = self.store.open(&OpenOptions::default())?;
+        let store = self
+            .store
+            .open(&OpenOptions { actor: self.actor.actor(), ..OpenOptions::default() })?;
         let report = self.copy(&store, folder)?;
         drop(store);
         let plain = self.plain.display();

@@ -1,9 +1,10 @@
 //! `inmost init`
 
 use super::slot;
-use crate::args::{KdfArgs, OpenArgs};
+use crate::args::{KdfArgs, Keep, OpenArgs};
 use crate::confirm;
 use crate::credential::By;
+use crate::display::duration;
 use crate::engine::EngineName;
 use crate::exit::Failure;
 use crate::output::print;
@@ -29,6 +30,11 @@ pub(crate) struct Init {
     #[arg(long, value_name = "ENGINE", default_value = "sled")]
     engine: EngineName,
 
+    /// Keep the texts before each change for this long after it: a number with s, m, h or d; `off` keeps none.
+    /// `inmost history` changes it later
+    #[arg(long, value_name = "TIME|off", default_value = "30d")]
+    history: Keep,
+
     /// Create a recovery key, for a forgotten passphrase, and print it once
     #[arg(long)]
     recovery: bool,
@@ -39,13 +45,17 @@ impl Init {
         let store = self.open.open(
             By::Passphrase,
             &OpenOptions {
-                create: Create::Always(NewStore { kdf: &self.kdf, engine: self.engine }),
+                create: Create::Always(NewStore {
+                    kdf: &self.kdf,
+                    engine: self.engine,
+                    history: self.history.settings(),
+                }),
                 hint_compaction: false,
                 ..OpenOptions::default()
             },
         )?;
         let place = self.open.place()?;
-        let text = format!("Created a store at {}\n", place.display());
+        let text = format!("Created a store at {}\n{}", place.display(), self.kept());
         if self.recovery || self.wants_recovery_key()? {
             return slot::add_recovery_key(&store, None, &text);
         }
@@ -53,6 +63,18 @@ impl Init {
         let advice = "Without its passphrase the store cannot be opened.\n\
                       `inmost slot add --recovery` adds a recovery key.\n";
         print((text + advice).as_bytes())
+    }
+
+    /// What stays of deleted and replaced text, for how long, and how to end it.
+    fn kept(&self) -> String {
+        match self.history.0 {
+            None => "Deleted and replaced text cannot come back: the history is off.\n".to_owned(),
+            Some(time) => format!(
+                "Deleted and replaced text stays in it, encrypted, for {}: `inmost log` and `inmost undo` go back.\n\
+                 `inmost forget PATH` ends that for a path, `inmost history --keep off` for all.\n",
+                duration(time)
+            ),
+        }
     }
 
     /// Asks for a recovery key only if the passphrase was typed, so that scripts are not interrupted.

@@ -1,6 +1,6 @@
 //! `inmost mcp`
 
-use crate::args::StoreArgs;
+use crate::args::{ActorArgs, StoreArgs};
 use crate::exit::Failure;
 use crate::mcp::{self, client_config};
 use crate::output::print;
@@ -16,6 +16,8 @@ use crate::store::restrictions::Restrictions;
 ///
 /// After the key agent has locked the store, a server that was given a passphrase opens it itself at its next call.
 ///
+/// The history of the store shows the client's name as the actor of its changes, unless --as gives another.
+///
 /// Ends at the end of standard input.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  \
@@ -24,6 +26,9 @@ use crate::store::restrictions::Restrictions;
 pub(crate) struct Mcp {
     #[command(flatten)]
     store: StoreArgs,
+
+    #[command(flatten)]
+    actor: ActorArgs,
 
     #[command(flatten)]
     restrictions: Restrictions,
@@ -39,10 +44,11 @@ impl Mcp {
         self.store.open.credential.passphrase.check(Input::Unattended)?;
         match self.print_config {
             Some(client) => {
-                let block = client_config::block(client, &self.store, &self.restrictions)?;
+                let block =
+                    client_config::block(client, &self.store, &self.actor, &self.restrictions)?;
                 print(block.as_bytes())
             }
-            None => mcp::serve(&self.store, &self.restrictions),
+            None => mcp::serve(&self.store, self.actor.actor(), &self.restrictions),
         }
     }
 }

@@ -7,7 +7,7 @@ use crate::exit::Failure;
 
 /// Move a store to another storage engine
 ///
-/// Rewrites the whole store into the new engine, as `purge` does, and then removes the old one. After a crash, one of the
+/// Rewrites the whole store into the new engine, as `compact` does, and then removes the old one. After a crash, one of the
 /// two is complete.
 #[derive(clap::Args)]
 #[command(after_help = "Example:\n  inmost migrate --store notes.inmost --engine redb")]

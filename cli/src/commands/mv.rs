@@ -2,7 +2,7 @@
 
 use inmost::FileError;
 
-use crate::args::StoreArgs;
+use crate::args::{ActorArgs, StoreArgs};
 use crate::exit::Failure;
 use crate::store::opening::OpenOptions;
 
@@ -17,6 +17,9 @@ pub(crate) struct Mv {
     #[command(flatten)]
     store: StoreArgs,
 
+    #[command(flatten)]
+    actor: ActorArgs,
+
     /// The file or folder
     old: String,
 
@@ -26,7 +29,9 @@ pub(crate) struct Mv {
 
 impl Mv {
     pub(crate) fn run(&self) -> Result<(), Failure> {
-        let store = self.store.open(&OpenOptions::default())?;
+        let store = self
+            .store
+            .open(&OpenOptions { actor: self.actor.actor(), ..OpenOptions::default() })?;
         store.files().rename(&self.old, &self.new).map_err(|error| match error {
             FileError::AlreadyExists => Failure::at(&self.new, error),
             // Either of the paths.

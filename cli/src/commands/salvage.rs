@@ -23,7 +23,8 @@ use crate::store::place;
 /// Save the readable files of a damaged store
 ///
 /// Needs the passphrase or the recovery key, and one intact copy of the header. The files are saved to a new store that
-/// opens with the same credential. The storage engine is not used, and the damaged store is not changed.
+/// opens with the same credential and keeps no versions; `inmost history` turns that on. The storage engine is not used, and the
+/// damaged store is not changed.
 ///
 /// A file whose newest version is damaged is saved in the newest one that is not. Files whose names were lost are saved below
 /// /memories/lost-and-found. Deleted text that was not purged yet may reappear there if the list of deleted files was lost too:

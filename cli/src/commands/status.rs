@@ -2,88 +2,121 @@
 
 use std::fmt::Write;
 
-use inmost::{AnchorStatus, Protections, SessionStatus, StorageEngine, StoreError};
+use inmost::{AnchorStatus, HistoryStatus, Protections, SessionStatus, StorageEngine, StoreError};
 use inmost_agent::AgentFacts;
+use serde::Serialize;
 
+use super::history;
 use crate::args::StoreArgs;
 use crate::display::{count, duration};
 use crate::exit::Failure;
+use crate::json_line;
 use crate::output::print;
 use crate::store::opening::OpenOptions;
+use crate::wiped::Wiped;
 
-/// Show the size, the protections and the key agent of a store
+/// Show the size, the history, the protections and the key agent of a store
+///
+/// With --json one object is printed. Its `history` is that of `inmost history --json`, and `agent` is null if no key agent
+/// holds the store.
 #[derive(clap::Args)]
 #[command(after_help = "Example:\n  inmost status --store notes.inmost")]
 pub(crate) struct Status {
     #[command(flatten)]
     store: StoreArgs,
+
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+/// What a command asks for.
+struct Facts {
+    status: SessionStatus,
+    history: HistoryStatus,
+    agent: Option<AgentFacts>,
 }
 
 impl Status {
     pub(crate) fn run(&self) -> Result<(), Failure> {
-        let (status, agent) = match self.ask()? {
+        let facts = match self.ask()? {
             // A key agent locked the store after it had accepted the connection. The next attempt finds no agent.
             Err(StoreError::Locked) => self.ask()??,
-            status => status?,
+            facts => facts?,
         };
-        let mut text = format!("store       {}\n", self.store.place()?.display());
-        let mut line = |name: &str, value: String| {
-            // Writing to a string cannot fail.
-            let _ = writeln!(text, "{name:<11} {value}");
-        };
-        line("files", status.files.to_string());
-        line("text", format!("{} bytes", status.bytes));
-        line("commits", status.commit.to_string());
-        line("on disk", format!("{} bytes", status.disk_bytes));
-        if status.set_aside_bytes > 0 {
-            line(
-                "set aside",
-                format!(
-                    "{} bytes of records that the store no longer uses",
-                    status.set_aside_bytes
-                ),
-            );
-            line(
-                "",
-                "`inmost discard` lists and removes them; docs/OPERATIONS.md says how to read them"
-                    .to_owned(),
-            );
+        let place = self.store.place()?.display().to_string();
+        if self.json {
+            let mut line = Wiped::default();
+            json_line::append(&Object::of(&place, &facts), &mut line)?;
+            return print(line.as_slice());
         }
-        line("engine", engine(status.engine).to_owned());
-        if let Some(cost) = status.kdf_cost {
-            let (memory, passes, lanes) = (cost.memory_kib() >> 10, cost.passes(), cost.lanes());
-            line("passphrase", format!("Argon2id, {memory} MiB, {passes} passes, {lanes} lanes"));
-            if cost.is_below_default() {
-                line("", "below the current default; `inmost passwd` raises it".to_owned());
-            }
-        }
-        line("freshness", freshness(status.anchor).to_owned());
-        line("durability", "a change is synced to disk before it is acknowledged".to_owned());
-        for (name, value) in protections(status.protections) {
-            line(name, value.to_owned());
-        }
-        match agent {
-            None => line("agent", "none; `inmost unlock` starts one".to_owned()),
-            Some(agent) => {
-                let (idle, total) = (duration(agent.idle_left), duration(agent.total_left));
-                line("agent", format!("process {} holds the store unlocked", agent.process));
-                line("locks in", format!("{idle} if unused, {total} at the latest"));
-                line("connected", connected(&agent.connected));
-            }
-        }
-        print(text.as_bytes())
+        print(as_text(&place, &facts).as_bytes())
     }
 
     /// The outer error is of opening the store, the inner one of asking for its status.
-    fn ask(&self) -> Result<Result<(SessionStatus, Option<AgentFacts>), StoreError>, Failure> {
+    fn ask(&self) -> Result<Result<Facts, StoreError>, Failure> {
         let store = self.store.open(&OpenOptions {
             // The offer needs more than the status.
             hint_compaction: false,
             status_only: true,
             ..OpenOptions::default()
         })?;
-        Ok(store.status().and_then(|status| Ok((status, store.agent()?))))
+        let ask = || {
+            let (status, history) = (store.status()?, store.history().status()?);
+            Ok(Facts { status, history, agent: store.agent()? })
+        };
+        Ok(ask())
     }
+}
+
+fn as_text(place: &str, facts: &Facts) -> String {
+    let Facts { status, history, agent } = facts;
+    let mut text = format!("store       {place}\n");
+    let mut line = |name: &str, value: String| {
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "{name:<11} {value}");
+    };
+    line("files", status.files.to_string());
+    line("text", format!("{} bytes", status.bytes));
+    line("commits", status.commit.to_string());
+    line("on disk", format!("{} bytes", status.disk_bytes));
+    if status.set_aside_bytes > 0 {
+        line(
+            "set aside",
+            format!("{} bytes of records that the store no longer uses", status.set_aside_bytes),
+        );
+        line(
+            "",
+            "`inmost discard` lists and removes them; docs/OPERATIONS.md says how to read them"
+                .to_owned(),
+        );
+    }
+    for (name, value) in history::lines(history) {
+        line(name, value);
+    }
+    line("engine", engine(status.engine).to_owned());
+    if let Some(cost) = status.kdf_cost {
+        let (memory, passes, lanes) = (cost.memory_kib() >> 10, cost.passes(), cost.lanes());
+        line("passphrase", format!("Argon2id, {memory} MiB, {passes} passes, {lanes} lanes"));
+        if cost.is_below_default() {
+            line("", "below the current default; `inmost passwd` raises it".to_owned());
+        }
+    }
+    line("freshness", freshness(status.anchor).to_owned());
+    line("durability", "a change is synced to disk before it is acknowledged".to_owned());
+    for (name, value) in protections(status.protections) {
+        line(name, value.to_owned());
+    }
+    match agent {
+        None => line("agent", "none; `inmost unlock` starts one".to_owned()),
+        Some(agent) => {
+            let (idle, total) = (duration(agent.idle_left), duration(agent.total_left));
+            line("agent", format!("process {} holds the store unlocked", agent.process));
+            line("locks in", format!("{idle} if unused, {total} at the latest"));
+            line("connected", connected(&agent.connected));
+        }
+    }
+    text
 }
 
 /// The protections of the process that holds the store.
@@ -134,5 +167,54 @@ fn freshness(freshness: AnchorStatus) -> &'static str {
         }
         AnchorStatus::Failing => "unknown: the rollback anchor cannot be read or written",
         _ => "unknown",
+    }
+}
+
+/// The status as JSON.
+#[derive(Serialize)]
+struct Object<'a> {
+    store: &'a str,
+    files: u64,
+    bytes: u64,
+    commits: u64,
+    disk_bytes: u64,
+    set_aside_bytes: u64,
+    engine: &'static str,
+    freshness: &'static str,
+    history: history::Object,
+    agent: Option<Agent>,
+}
+
+#[derive(Serialize)]
+struct Agent {
+    process: u32,
+    idle_left_seconds: u64,
+    total_left_seconds: u64,
+    connected: Vec<u32>,
+}
+
+impl<'a> Object<'a> {
+    fn of(place: &'a str, facts: &Facts) -> Self {
+        let status = &facts.status;
+        Self {
+            store: place,
+            files: status.files,
+            bytes: status.bytes,
+            commits: status.commit,
+            disk_bytes: status.disk_bytes,
+            set_aside_bytes: status.set_aside_bytes,
+            engine: engine(status.engine),
+            freshness: match status.anchor {
+                AnchorStatus::Known => "known",
+                _ => "unknown",
+            },
+            history: history::Object::of(&facts.history),
+            agent: facts.agent.as_ref().map(|agent| Agent {
+                process: agent.process,
+                idle_left_seconds: agent.idle_left.as_secs(),
+                total_left_seconds: agent.total_left.as_secs(),
+                connected: agent.connected.clone(),
+            }),
+        }
     }
 }

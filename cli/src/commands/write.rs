@@ -1,6 +1,6 @@
 //! `inmost write`
 
-use crate::args::StoreArgs;
+use crate::args::{ActorArgs, StoreArgs};
 use crate::exit::{Exit, Failure};
 use crate::host_files::MAX_FILE_BYTES;
 use crate::passphrase::Input;
@@ -19,13 +19,20 @@ pub(crate) struct Write {
     #[command(flatten)]
     store: StoreArgs,
 
+    #[command(flatten)]
+    actor: ActorArgs,
+
     /// The file
     path: String,
 }
 
 impl Write {
     pub(crate) fn run(&self) -> Result<(), Failure> {
-        let options = OpenOptions { input: Input::Taken, ..OpenOptions::default() };
+        let options = OpenOptions {
+            input: Input::Taken,
+            actor: self.actor.actor(),
+            ..OpenOptions::default()
+        };
         // Opened first, so that an error is reported before standard input is read.
         let store = self.store.open(&options)?;
         let read = streams::input().and_then(|input| Wiped::read(input, MAX_FILE_BYTES));

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::ValueEnum;
 use serde_json::{Map, Value, json};
 
-use crate::args::StoreArgs;
+use crate::args::{ActorArgs, StoreArgs};
 use crate::exit::{Exit, Failure};
 use crate::passphrase::PassphraseArgs;
 use crate::store::restrictions::Restrictions;
@@ -24,11 +24,12 @@ pub(crate) enum Client {
     Generic,
 }
 
-/// The configuration with which a client starts this program on the same store, with the same restrictions and passphrase
-/// options as now. Paths are absolute, because a client has another working folder.
+/// The configuration with which a client starts this program on the same store, with the same actor, restrictions and
+/// passphrase options as now. Paths are absolute, because a client has another working folder.
 pub(crate) fn block(
     client: Client,
     store: &StoreArgs,
+    actor: &ActorArgs,
     restrictions: &Restrictions,
 ) -> Result<String, Failure> {
     let program = std::env::current_exe().map_err(|error| {
@@ -40,6 +41,9 @@ pub(crate) fn block(
     })?;
     let mut args = vec!["mcp".to_owned()];
     args.extend(store_args(store)?);
+    if let Some(actor) = actor.actor() {
+        args.extend(["--as".to_owned(), actor.to_owned()]);
+    }
     args.extend(restriction_args(restrictions));
     let entry = entry(client, &text(program.into())?, &args, &environment()?);
     let text = serde_json::to_string_pretty(&entry);

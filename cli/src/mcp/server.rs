@@ -67,9 +67,10 @@ impl Server {
     /// Runs a call on the worker; `None` if the client cancels it first.
     async fn run_call(&self, context: &RequestContext<RoleServer>) -> Option<ToolResult> {
         let arguments = context.extensions.get::<Arguments>();
-        let call = ToolCall::parse(arguments.map_or(b"{}", Arguments::as_json));
+        let parsed = ToolCall::parse(arguments.map_or(b"{}", Arguments::as_json));
         let (result, received) = oneshot::channel();
-        if self.calls.send(Call { call, result }).is_err() {
+        let client = context.peer.peer_info().map(|info| info.client_info.name.clone());
+        if self.calls.send(Call { parsed, client, result }).is_err() {
             return Some(unavailable());
         }
         let received = context.ct.run_until_cancelled(received).await?;

@@ -15,7 +15,9 @@ use crate::streams;
 
 /// A call, and the channel for its result.
 pub(super) struct Call {
-    pub(super) call: ToolCall,
+    pub(super) parsed: ToolCall,
+    /// The name that the client gave when it connected.
+    pub(super) client: Option<String>,
     pub(super) result: oneshot::Sender<ToolResult>,
 }
 
@@ -33,15 +35,21 @@ impl Call {
 
 /// Runs calls until the server ends. While the store cannot be opened, each call tries again and tells the model that
 /// memory is locked or unavailable; the reason is printed once.
-pub(super) fn run(store: &StoreArgs, restrictions: &Restrictions, calls: &Receiver<Call>) {
-    let options = OpenOptions {
-        input: Input::Unattended,
-        restrictions: restrictions.clone(),
-        ..OpenOptions::default()
-    };
+pub(super) fn run(
+    store: &StoreArgs,
+    actor: Option<&str>,
+    restrictions: &Restrictions,
+    calls: &Receiver<Call>,
+) {
     let mut errors = ErrorLog::default();
     let mut again = None;
     while let Some(call) = again.take().or_else(|| calls.recv().ok()) {
+        let options = OpenOptions {
+            input: Input::Unattended,
+            restrictions: restrictions.clone(),
+            actor: actor.or(call.client.as_deref()),
+            ..OpenOptions::default()
+        };
         let ran = store.open(&options).and_then(|store| Ok((store.tool(restrictions)?, store)));
         match ran {
             Ok((tool, store)) => {
@@ -60,7 +68,7 @@ pub(super) fn run(store: &StoreArgs, restrictions: &Restrictions, calls: &Receiv
 fn refuse(call: Call, store: NoStore, restrictions: &Restrictions) {
     // The restrictions were checked when the server started.
     let Ok(tool) = restrictions.tool(store) else { return };
-    let (result, _) = tool.run_call(&call.call).into_parts();
+    let (result, _) = tool.run_call(&call.parsed).into_parts();
     call.reply(result);
 }
 
@@ -78,7 +86,7 @@ fn run_calls(
     let mut is_first = true;
     while let Some(call) = next {
         if !call.is_cancelled() {
-            let (result, store_error) = tool.run_call(&call.call).into_parts();
+            let (result, store_error) = tool.run_call(&call.parsed).into_parts();
             match store_error {
                 Some(StoreError::Locked) if !is_first => return Some(call),
                 Some(error) => {

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use inmost::{AnchorStatus, StoreError, Vault};
+use inmost::{AnchorStatus, HistorySettings, Session, StoreError, Vault};
 use inmost_agent::{Client, ConnectOptions, Secret};
 
 use super::restrictions::Restrictions;
@@ -30,6 +30,8 @@ pub(crate) struct OpenOptions<'a> {
     pub(crate) keep_secret: bool,
     /// Whether the command only reads the status. A key agent accepts it even while it has too many clients.
     pub(crate) status_only: bool,
+    /// Who makes the changes, for the history.
+    pub(crate) actor: Option<&'a str>,
 }
 
 impl Default for OpenOptions<'_> {
@@ -41,6 +43,7 @@ impl Default for OpenOptions<'_> {
             hint_compaction: true,
             keep_secret: false,
             status_only: false,
+            actor: None,
         }
     }
 }
@@ -49,7 +52,17 @@ impl OpenOptions<'_> {
     /// How to connect to the key agent.
     fn connect(&self) -> Result<ConnectOptions, Failure> {
         let connect = ConnectOptions::new().tool(self.restrictions.options()?);
+        let connect = connect.as_program().actor(self.actor);
         Ok(if self.status_only { connect.status_only() } else { connect })
+    }
+
+    /// The store that this process holds, with the actor of its changes.
+    fn store(&self, session: &Session) -> OpenStore {
+        let session = session.as_program();
+        OpenStore::Here(match self.actor {
+            Some(actor) => session.acting_as(actor),
+            None => session,
+        })
     }
 }
 
@@ -67,6 +80,8 @@ pub(crate) enum Create<'a> {
 pub(crate) struct NewStore<'a> {
     pub(crate) kdf: &'a KdfArgs,
     pub(crate) engine: EngineName,
+    /// How long it keeps versions.
+    pub(crate) history: HistorySettings,
 }
 
 /// An open store that is closed on drop. Closing cannot fail: every acknowledged change is on disk already.
@@ -199,7 +214,7 @@ impl OpenArgs {
                 let secret = self.credential.of_store(options.input, by)?;
                 let session = vault.unlock_with(secret.credential())?;
                 self.warn_of_anchor(session.status()?.anchor);
-                let store = OpenStore::Here(session);
+                let store = options.store(&session);
                 // Otherwise wiped here: the credential must not stay in memory for as long as the work takes.
                 Ok(StoreGuard { store, secret: options.keep_secret.then_some(secret) })
             }
@@ -218,7 +233,7 @@ impl OpenArgs {
         }
         place::check_parent(place)?;
         let vault = place::vault_options(place, self.anchor.as_deref())?;
-        let vault = vault.kdf_cost(new.kdf.cost()).engine(new.engine.engine());
+        let vault = vault.kdf_cost(new.kdf.cost()).engine(new.engine.engine()).history(new.history);
         if let Some(anchor) = self.anchor.as_ref().filter(|anchor| anchor.exists()) {
             return Err(Failure::usage(
                 format!("The anchor file {} exists already.", anchor.display()),
@@ -227,7 +242,7 @@ impl OpenArgs {
         }
         let secret = self.credential.of_new_store(options.input)?;
         let session = vault.create_with(place, secret.credential())?;
-        let store = OpenStore::Here(session);
+        let store = options.store(&session);
         Ok(StoreGuard { store, secret: options.keep_secret.then_some(secret) })
     }
 

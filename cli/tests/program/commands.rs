@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use crate::inmost::{CHEAP, PASSPHRASE, Place, run};
 
 /// Every command that works on a store, except `slot`, which has subcommands.
-pub(crate) const COMMANDS: [&str; 27] = [
+pub(crate) const COMMANDS: [&str; 35] = [
     "init",
     "call",
     "ls",
@@ -17,6 +17,14 @@ pub(crate) const COMMANDS: [&str; 27] = [
     "mv",
     "grep",
     "stats",
+    "log",
+    "diff",
+    "show",
+    "restore",
+    "undo",
+    "redact",
+    "forget",
+    "history",
     "import",
     "export",
     "status",

@@ -110,6 +110,7 @@ impl Place {
             .env_remove("INMOST_PASSPHRASE")
             .env_remove("INMOST_STORE")
             .env_remove("INMOST_ANCHOR")
+            .env_remove("INMOST_ACTOR")
             .env("RUST_BACKTRACE", "1")
             .env("HOME", self.folder.path())
             .env("XDG_DATA_HOME", self.folder.path().join("data"))

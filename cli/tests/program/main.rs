@@ -18,6 +18,7 @@ mod failures;
 mod first_session;
 mod freshness;
 mod grep;
+mod history;
 mod inmost;
 mod interrupted;
 mod keyslots;

@@ -183,3 +183,37 @@ fn a_person_reads_in_one_line_that_compacting_is_worth_it() {
     place.run(["compact"], "").expect(0);
     assert!(!cat(&[]).contains(hint), "the store is smaller now");
 }
+
+#[test]
+fn a_person_sees_a_diff_in_colour_and_is_asked_before_an_undo() {
+    let place = Place::with_store();
+    place.run(["write", "/memories/a"], "Dig.\n").expect(0);
+    place.run(["write", "/memories/a"], "Fill \u{1b}[2J.\n").expect(0);
+    let log = place.run(["log", "--json", "--limit", "1"], "").expect(0).out;
+    let log: serde_json::Value = serde_json::from_str(&log).unwrap();
+    let mut diff = bare(&place, &["diff", &log["version"].to_string()]);
+    // Ctrl-C is for the pager, which waits for a key at the end.
+    let pager = "trap '' INT; sed s/^/:/; head -n 1 < /dev/tty; echo over";
+    diff.env("TERM", "xterm").env("PAGER", pager);
+    let mut talk = Conversation::start(&diff);
+    talk.until("Passphrase: ");
+    talk.type_in("correct horse\r");
+    talk.until(":\u{1b}[31m-Dig.\u{1b}[0m");
+    talk.until(":\u{1b}[32m+Fill \\u{1b}[2J.\u{1b}[0m");
+    talk.type_in("\u{3}");
+    talk.type_in("q\r");
+    talk.until("over");
+    talk.expect_end(0);
+
+    for (answer, code, files) in [("no", 1, 1), ("yes", 0, 0)] {
+        let mut talk =
+            Conversation::start(&bare(&place, &["undo", "--since", "1h", "/memories/a"]));
+        talk.until("Passphrase: ");
+        talk.type_in("correct horse\r");
+        talk.until("Type yes to undo the changes of 1 file or folder: ");
+        talk.type_in(&format!("{answer}\r"));
+        talk.expect_end(code);
+        let status = place.run(["status"], "").expect(0).out;
+        assert!(status.contains(&format!("\nfiles       {files}\n")), "{status}");
+    }
+}

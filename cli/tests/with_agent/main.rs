@@ -25,6 +25,8 @@ mod first_session;
 mod freshness;
 #[path = "../program/grep.rs"]
 mod grep;
+#[path = "../program/history.rs"]
+mod history;
 #[path = "../program/inmost.rs"]
 mod inmost;
 #[path = "../program/interrupted.rs"]

@@ -85,7 +85,7 @@ fn a_lock_waits_for_a_long_request() {
     let calls: String = (0..4).map(|n| create(&format!("/memories/{n}"), &text)).collect();
     place.run(["call"], &calls).expect(0);
     let agent = place.unlock(&[]);
-    let mut purge = without_passphrase(&place, &["purge"]);
+    let mut purge = without_passphrase(&place, &["purge", "--yes"]);
     let mut purge =
         purge.stdout(Stdio::piped()).stderr(Stdio::piped()).stdin(Stdio::null()).spawn().unwrap();
     // Two generations exist during a rewrite.

@@ -147,3 +147,20 @@ fn wrong_params_of_a_call_are_named() {
     assert!(!client.call(&view("/memories")).1);
     client.end().expect(0);
 }
+
+#[test]
+fn the_history_names_the_client_as_the_actor() {
+    let place = Place::with_store();
+    let create = |path: &str| json!({ "command": "create", "path": path, "file_text": "x" });
+    let mut client = Client::with(&place, &[]);
+    assert!(!client.call(&create("/memories/a")).1);
+    client.end().expect(0);
+    let mut client = Client::with(&place, &["--as", "night"]);
+    assert!(!client.call(&create("/memories/b")).1);
+    client.end().expect(0);
+    let out = place.run(["log", "--json"], "").expect(0).out;
+    let versions: Vec<Value> =
+        out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let authors: Vec<_> = versions.iter().map(|it| [&it["channel"], &it["actor"]]).collect();
+    assert_eq!(authors, [["tool", "night"], ["tool", "test"]]);
+}

@@ -1,0 +1,83 @@
+//! `inmost forget`
+
+use crate::args::{ActorArgs, StoreArgs};
+use crate::confirm;
+use crate::display::{self, count};
+use crate::exit::Failure;
+use crate::output::print;
+use crate::progress::Progress;
+use crate::store::opening::OpenOptions;
+use crate::version::{CIPHERTEXT_STAYS, nothing_found};
+
+/// Remove every version of what is or was at or below a path from the history
+///
+/// Takes versions inside deleted folders too, and the whole history of each file there under its other paths. Current files
+/// stay as they are: delete a file first, with `inmost rm`, if its text must go too. It cannot be undone. After an
+/// interruption a part of the versions is left; then run it again.
+///
+/// The ciphertext stays in the store's files until `inmost compact`. Copies and backups keep it.
+#[derive(clap::Args)]
+#[command(after_help = "Examples:\n  \
+    inmost forget --store notes.inmost /memories/secret.md\n  \
+    inmost forget --store notes.inmost /memories --everything --yes")]
+pub(crate) struct Forget {
+    #[command(flatten)]
+    store: StoreArgs,
+
+    #[command(flatten)]
+    actor: ActorArgs,
+
+    /// Allow /memories as the path, which removes the whole history
+    #[arg(long)]
+    everything: bool,
+
+    /// Do not ask for confirmation
+    #[arg(long)]
+    yes: bool,
+
+    /// The file or folder; it need not exist any more
+    path: String,
+}
+
+impl Forget {
+    pub(crate) fn run(&self) -> Result<(), Failure> {
+        let path = display::path(&self.path);
+        let is_root = self.path.trim_end_matches('/') == ROOT;
+        if is_root && !self.everything {
+            return Err(Failure::usage(
+                "This would remove the whole history.",
+                "Add --everything if that is meant, or name a file or folder below /memories.",
+            ));
+        }
+        let which = if is_root {
+            "the whole history".to_owned()
+        } else {
+            format!("every version of what is or was at or below {path}")
+        };
+        confirm::ask(
+            self.yes,
+            &format!("This cannot be undone. Type yes to forget {which}: "),
+            "yes",
+        )?;
+        let store = self
+            .store
+            .open(&OpenOptions { actor: self.actor.actor(), ..OpenOptions::default() })?;
+        let history = store.history();
+        let mut progress = Progress::new("versions removed");
+        let removed = history
+            .forget(&self.path, |done| progress.update(done))
+            .map_err(|error| Failure::at(&self.path, error))?;
+        drop(progress);
+        if removed == 0 {
+            // A path that was mistyped must not look forgotten.
+            let message = format!("The history has no version of {path}.");
+            return Err(nothing_found(&history.status()?, message));
+        }
+        drop(store);
+        let versions = count(removed, "version", "versions");
+        print(format!("Forgot {versions}. {CIPHERTEXT_STAYS}").as_bytes())
+    }
+}
+
+/// The folder of the whole memory.
+const ROOT: &str = "/memories";

@@ -1,0 +1,160 @@
+//! `inmost history`
+
+use std::fmt::Write;
+use std::time::Duration;
+
+use inmost::{HistorySettings, HistoryStatus};
+use serde::Serialize;
+
+use crate::args::{Keep, StoreArgs};
+use crate::display::{count, duration};
+use crate::exit::Failure;
+use crate::output::print;
+use crate::store::opening::OpenOptions;
+use crate::wiped::Wiped;
+use crate::{confirm, json_line};
+
+/// Show or set how long a store keeps versions of its files
+///
+/// While the history is on, every change of a file leaves the text before it behind, encrypted like everything else:
+/// deleted and replaced text can come back for the set time after the change. `inmost log` lists the changes, `inmost undo`
+/// and `inmost restore` go back, and `inmost forget` and `inmost redact` remove versions earlier. Whoever can unlock the
+/// store can read them.
+///
+/// With --json one object is printed: `keep_seconds` (null if the history is off), `max_bytes`, entries, bytes, damaged, and
+/// `lost_before`.
+#[derive(clap::Args)]
+#[command(after_help = "Examples:\n  \
+    inmost history --store notes.inmost\n  \
+    inmost history --store notes.inmost --keep 90d --max-bytes 1073741824\n  \
+    inmost history --store notes.inmost --keep off")]
+pub(crate) struct History {
+    #[command(flatten)]
+    store: StoreArgs,
+
+    /// Keep a text for this long after the change that ended it: a number with s, m, h or d; `off` keeps none, and drops
+    /// those that are kept now
+    #[arg(long, value_name = "TIME|off")]
+    keep: Option<Keep>,
+
+    /// Keep at most this many bytes of earlier texts; then the oldest go first [default: 268435456]
+    #[arg(long, value_name = "N")]
+    max_bytes: Option<u64>,
+
+    /// Do not ask for confirmation before versions are dropped
+    #[arg(long)]
+    yes: bool,
+
+    /// Print the settings as one line of JSON
+    #[arg(long)]
+    json: bool,
+}
+
+impl History {
+    pub(crate) fn run(&self) -> Result<(), Failure> {
+        let store = self.store.open(&OpenOptions::default())?;
+        let history = store.history();
+        let before = history.status()?;
+        if self.keep.is_some() || self.max_bytes.is_some() {
+            let settings = self.settings(&before)?;
+            if before.entries > 0 && keeps_less(&before.settings, &settings) {
+                let question = "Versions that the new setting does not keep are dropped. It cannot be undone.\n\
+                                Type yes to continue: ";
+                confirm::ask(self.yes, question, "yes")?;
+            }
+            history.set(settings)?;
+        }
+        let status = history.status()?;
+        drop(store);
+        if self.json {
+            let mut line = Wiped::default();
+            json_line::append(&Object::of(&status), &mut line)?;
+            return print(line.as_slice());
+        }
+        print(as_text(&status).as_bytes())
+    }
+
+    fn settings(&self, now: &HistoryStatus) -> Result<HistorySettings, Failure> {
+        let time = match self.keep {
+            Some(Keep(time)) => time,
+            None => now.settings.time(),
+        };
+        let Some(time) = time else {
+            if self.max_bytes.is_some() {
+                return Err(Failure::usage(
+                    "The history is off, so it has no size.",
+                    "Turn it on with --keep, for example --keep 30d.",
+                ));
+            }
+            return Ok(HistorySettings::off());
+        };
+        let room = self.max_bytes.or_else(|| max_bytes(&now.settings));
+        let settings = HistorySettings::keep(time);
+        Ok(room.map_or(settings, |room| settings.max_bytes(room)))
+    }
+}
+
+/// Whether the new settings keep less than the old ones.
+fn keeps_less(old: &HistorySettings, new: &HistorySettings) -> bool {
+    new.time().unwrap_or_default() < old.time().unwrap_or_default()
+        || max_bytes(new) < max_bytes(old)
+}
+
+/// The most bytes of earlier texts, which only the serialised settings show.
+fn max_bytes(settings: &HistorySettings) -> Option<u64> {
+    serde_json::to_value(settings).ok()?.get("max_bytes")?.as_u64()
+}
+
+/// The lines that `status` shows as well, as names and values.
+pub(super) fn lines(status: &HistoryStatus) -> Vec<(&'static str, String)> {
+    let mut lines = vec![match status.settings.time() {
+        None => ("history", "off; `inmost history --keep 30d` turns it on".to_owned()),
+        Some(time) => ("history", format!("keeps earlier texts for {}", duration(time))),
+    }];
+    if status.settings.time().is_some() || status.entries > 0 {
+        let entries = count(status.entries, "entry", "entries");
+        let most = max_bytes(&status.settings).unwrap_or_default();
+        lines.push(("", format!("{entries}, {} bytes of at most {most}", status.bytes)));
+    }
+    if status.is_damaged {
+        let what = "damaged and unreadable; the next change begins a new one";
+        lines.push(("", what.to_owned()));
+    }
+    if let Some(first) = status.lost_before {
+        lines.push(("", format!("what was before version {first} was lost to damage")));
+    }
+    lines
+}
+
+fn as_text(status: &HistoryStatus) -> String {
+    let mut text = String::new();
+    for (name, value) in lines(status) {
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "{name:<11} {value}");
+    }
+    text
+}
+
+/// The settings, and what the history holds, as JSON.
+#[derive(Serialize)]
+pub(super) struct Object {
+    keep_seconds: Option<u64>,
+    max_bytes: Option<u64>,
+    entries: u64,
+    bytes: u64,
+    damaged: bool,
+    lost_before: Option<u64>,
+}
+
+impl Object {
+    pub(super) fn of(status: &HistoryStatus) -> Self {
+        Self {
+            keep_seconds: status.settings.time().as_ref().map(Duration::as_secs),
+            max_bytes: max_bytes(&status.settings),
+            entries: status.entries,
+            bytes: status.bytes,
+            damaged: status.is_damaged,
+            lost_before: status.lost_before,
+        }
+    }
+}

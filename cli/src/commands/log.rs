@@ -1,0 +1,166 @@
+//! `inmost log`
+
+use std::io::{self, IsTerminal};
+use std::time::SystemTime;
+
+use inmost::{
+    FileError, HistoryStatus, StoreError, VersionChannel, VersionInfo, VersionKind, VersionQuery,
+};
+
+use crate::args::StoreArgs;
+use crate::exit::{Exit, Failure};
+use crate::json_line;
+use crate::output::print;
+use crate::pager::Pager;
+use crate::store::opening::OpenOptions;
+use crate::times::parse_moment;
+use crate::version::{self, OFF, Object, TURN_ON};
+use crate::wiped::Wiped;
+
+/// List the changes of a store that its history keeps, the newest first
+///
+/// A line has the number of the version, the time, what was done, through which part of the program (`tool` is the model),
+/// by whom, the size of the file afterwards, and the path. The name of the actor is what the caller claimed, and no proof:
+/// this is a history to go back in, not an audit log.
+///
+/// With a path, only changes of this file or folder and of what is below it are listed, by the paths at that time.
+///
+/// With --json each line is an object: version, time, kind, channel, actor, file (a number that survives renames), previous
+/// (the file's version before), path, `old_path`, bytes, lines and redacted. Times are in milliseconds since 1970.
+#[derive(clap::Args)]
+#[command(after_help = "Examples:\n  \
+    inmost log --store notes.inmost --since 8h\n  \
+    inmost log --store notes.inmost --actor claude-code --kind deleted\n  \
+    inmost log --store notes.inmost --json /memories/projects | jq .path")]
+pub(crate) struct Log {
+    #[command(flatten)]
+    store: StoreArgs,
+
+    /// List only changes by this actor
+    #[arg(long)]
+    actor: Option<String>,
+
+    /// List only changes of this kind
+    #[arg(long, value_parser = version::kinds())]
+    kind: Option<VersionKind>,
+
+    /// List only changes through this part of the program
+    #[arg(long, value_parser = version::channels())]
+    channel: Option<VersionChannel>,
+
+    /// List only changes at this time or later: 2h or 3d ago, a day such as 2026-11-21, or a time such as
+    /// 2026-11-21T18:30:00Z
+    #[arg(long, value_name = "TIME", value_parser = parse_moment)]
+    since: Option<SystemTime>,
+
+    /// List only changes before this time
+    #[arg(long, value_name = "TIME", value_parser = parse_moment)]
+    until: Option<SystemTime>,
+
+    /// List at most this many changes
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    limit: Option<u64>,
+
+    /// Print one JSON object per line
+    #[arg(long)]
+    json: bool,
+
+    /// The file or folder
+    path: Option<String>,
+}
+
+impl Log {
+    pub(crate) fn run(&self) -> Result<(), Failure> {
+        let store = self.store.open(&OpenOptions::default())?;
+        let history = store.history();
+        let query = self.query();
+        let is_terminal = io::stdout().is_terminal();
+        let (mut left, mut before) = (self.limit.unwrap_or(u64::MAX), None);
+        let (mut text, mut found_any) = (Wiped::default(), false);
+        while left > 0 {
+            let most = usize::try_from(left).unwrap_or(PAGE).min(PAGE);
+            let page = history.page(&query, before, most).map_err(|error| self.failure(error))?;
+            left = left.saturating_sub(u64::try_from(page.items.len()).unwrap_or(u64::MAX));
+            found_any |= !page.items.is_empty();
+            self.append(&page.items, &mut text)?;
+            if !is_terminal {
+                print(text.as_slice())?;
+                text.wipe();
+            }
+            match page.next {
+                Some(next) => before = Some(next),
+                None => break,
+            }
+        }
+        if !found_any && !self.json {
+            text.append(self.nothing(&history.status()?).as_bytes());
+        }
+        // Before a person reads: without a key agent, no other program could use the store meanwhile.
+        drop(store);
+        if is_terminal { Pager::start().print(text.as_slice()) } else { print(text.as_slice()) }
+    }
+
+    fn failure(&self, error: FileError) -> Failure {
+        match (error, &self.path) {
+            (FileError::Store(error @ StoreError::Tampered { .. }), _) => Failure::new(
+                Exit::Damaged,
+                error.to_string(),
+                "The files are not affected if `inmost check` names nothing else. `inmost purge` drops the history.",
+            ),
+            (error, Some(path)) => Failure::at(path, error),
+            (error, None) => error.into(),
+        }
+    }
+
+    fn nothing(&self, status: &HistoryStatus) -> String {
+        if status.settings.time().is_none() {
+            return format!("{OFF} {TURN_ON}\n");
+        }
+        let has_filter = self.path.is_some()
+            || self.actor.is_some()
+            || self.kind.is_some()
+            || self.channel.is_some()
+            || self.since.is_some()
+            || self.until.is_some();
+        let what =
+            if has_filter { "No change that matches is kept." } else { "No change is kept yet." };
+        format!("{what}\n")
+    }
+
+    fn query(&self) -> VersionQuery {
+        let mut query = VersionQuery::all();
+        if let Some(path) = &self.path {
+            query = query.path(path);
+        }
+        if let Some(actor) = &self.actor {
+            query = query.actor(actor);
+        }
+        if let Some(kind) = self.kind {
+            query = query.kind(kind);
+        }
+        if let Some(channel) = self.channel {
+            query = query.channel(channel);
+        }
+        if let Some(since) = self.since {
+            query = query.since(since);
+        }
+        if let Some(until) = self.until {
+            query = query.until(until);
+        }
+        query
+    }
+
+    fn append(&self, versions: &[VersionInfo], text: &mut Wiped) -> Result<(), Failure> {
+        for version in versions {
+            if self.json {
+                json_line::append(&Object::of(version), text)?;
+            } else {
+                text.append(version::line(version).as_bytes());
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Versions read in one page.
+const PAGE: usize = 1_000;

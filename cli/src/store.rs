@@ -124,6 +124,17 @@ impl OpenStore {
         }
     }
 
+    pub(crate) fn backup_with_versions(
+        &self,
+        to: &Path,
+        progress: impl FnMut(u64),
+    ) -> Result<VerifiedCopy, StoreError> {
+        match self {
+            Self::Here(session) => session.with_progress(progress).backup_with_versions(to),
+            Self::Agent(client) => client.backup_with_versions(to, progress),
+        }
+    }
+
     pub(crate) fn set_aside(&self) -> Result<Vec<SetAside>, StoreError> {
         match self {
             Self::Here(session) => session.set_aside(),

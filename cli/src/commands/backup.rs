@@ -15,6 +15,8 @@ use crate::store::place;
 /// The copy is a store of its own and opens with the passphrase that this store has now. Later changes of the
 /// passphrase and later purges do not affect the copy.
 ///
+/// The copy has no history, so no earlier texts, unless you ask for it with `--with-versions`.
+///
 /// With `--verify`, a copy that does not read back is reported with exit code 12, and stays where it is.
 #[derive(clap::Args)]
 #[command(
@@ -32,6 +34,10 @@ pub(crate) struct Backup {
     /// Read the copy back from the disk: authenticate every record, and compare its files with those of the store
     #[arg(long)]
     verify: bool,
+
+    /// Copy the versions that the history keeps too. The copy is then read back, as with --verify
+    #[arg(long)]
+    with_versions: bool,
 }
 
 impl Backup {
@@ -56,13 +62,18 @@ impl Backup {
     /// Returns the number of files, and the line about the verification.
     fn write_copy(&self) -> Result<(u64, String), Failure> {
         let store = self.store.open(&OpenOptions::default())?;
-        if !self.verify {
+        if !self.verify && !self.with_versions {
             let mut progress = Progress::new("records written");
             store.backup(&self.to, |records| progress.update(records))?;
             return Ok((store.status()?.files, String::new()));
         }
         let mut progress = Progress::new("records written, then read");
-        let copy = store.backup_verified(&self.to, |records| progress.update(records))?;
+        let mut update = |records| progress.update(records);
+        let copy = if self.with_versions {
+            store.backup_with_versions(&self.to, &mut update)?
+        } else {
+            store.backup_verified(&self.to, &mut update)?
+        };
         let records = display::count(copy.records, "record", "records");
         let files = display::count(copy.files, "file", "files");
         let line = format!(

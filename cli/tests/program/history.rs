@@ -347,6 +347,20 @@ fn a_new_store_says_what_stays_and_for_how_long() {
 }
 
 #[test]
+fn a_backup_has_versions_only_if_they_are_asked_for() {
+    let place = after_a_night();
+    let to = |name: &str| place.beside(name).to_str().unwrap().to_owned();
+    place.run(["backup", &to("without")], "").expect(0);
+    let out = place.run(["backup", "--with-versions", &to("with")], "").expect(0).out;
+    assert!(out.contains("Verified the copy: "), "{out}");
+    for (copy, versions) in [("without", 0), ("with", 5)] {
+        place.put_back(copy);
+        assert_eq!(log(&place, &[]).len(), versions, "{copy}");
+        assert_eq!(place.cat("/memories/plan.md"), "Fill.\nRest.\n");
+    }
+}
+
+#[test]
 fn an_import_shows_as_one() {
     let place = Place::with_store();
     let folder = place.beside("plain");

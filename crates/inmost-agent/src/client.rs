@@ -234,6 +234,20 @@ impl Client {
         self.call(maintenance::BackupVerified, &path, &mut progress)
     }
 
+    /// As [`Session::backup_with_versions`](inmost::Session::backup_with_versions); `progress` gets the number of records
+    /// written, then the number read.
+    ///
+    /// # Errors
+    /// The same as there, [`StoreError::OutcomeUnknown`] and [`StoreError::KeyAgent`].
+    pub fn backup_with_versions(
+        &self,
+        path: impl AsRef<Path>,
+        mut progress: impl FnMut(u64),
+    ) -> Result<VerifiedCopy, StoreError> {
+        let path = wire_path::encode(path.as_ref())?;
+        self.call(maintenance::BackupWithVersions, &path, &mut progress)
+    }
+
     /// As [`Session::set_aside`](inmost::Session::set_aside).
     ///
     /// # Errors

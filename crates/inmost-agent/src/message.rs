@@ -11,8 +11,8 @@ use crate::requests::history::{
 };
 use crate::requests::keyslot::{AddSlot, RemoveSlot, ReplaceSlot, Rotate, Slots};
 use crate::requests::maintenance::{
-    Backup, BackupVerified, Check, Compact, CompactionDue, DiscardSetAside, Facts, ListSetAside,
-    Migrate, Purge, Status,
+    Backup, BackupVerified, BackupWithVersions, Check, Compact, CompactionDue, DiscardSetAside,
+    Facts, ListSetAside, Migrate, Purge, Status,
 };
 use crate::requests::search::Search;
 use crate::requests::tool::RunCommand;
@@ -74,6 +74,7 @@ requests!(
     Append,
     Backup,
     BackupVerified,
+    BackupWithVersions,
     Check,
     Compact,
     CompactionDue,

@@ -185,3 +185,20 @@ impl Request for BackupVerified {
         Ok(context.session.with_progress(&mut *context.progress).backup_verified(place)?)
     }
 }
+
+/// The body is the absolute path of the copy.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct BackupWithVersions;
+
+impl Request for BackupWithVersions {
+    type Reply = VerifiedCopy;
+
+    fn is_change(&self) -> bool {
+        true
+    }
+
+    fn execute(self, body: &[u8], context: &mut Context<'_>) -> Result<VerifiedCopy, FileError> {
+        let place = wire_path::decode(body);
+        Ok(context.session.with_progress(&mut *context.progress).backup_with_versions(place)?)
+    }
+}

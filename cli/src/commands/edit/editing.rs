@@ -1,6 +1,6 @@
 //! Takes one file from the store to the editor and back.
 
-use inmost::{FileError, FileText};
+use inmost::{FileError, FileText, Precondition};
 
 use super::editor::{Editor, Signals};
 use super::private_folder::PrivateFolder;
@@ -11,6 +11,8 @@ use crate::store::OpenStore;
 
 /// Runs the editor on the file, and writes the changed text.
 pub(super) fn edit(store: &OpenStore, path: &str, editor: &Editor) -> Result<(), Failure> {
+    // Before the text: a change in between must be noticed.
+    let state = condition(store, path).map_err(|error| Failure::at(path, error))?;
     let before = match store.files().read(path) {
         Ok(text) => Some(text),
         Err(FileError::NotFound) => None,
@@ -27,7 +29,7 @@ pub(super) fn edit(store: &OpenStore, path: &str, editor: &Editor) -> Result<(),
     if after == text(before.as_ref()) {
         return print(b"The text was not changed. Nothing was written.\n");
     }
-    save(store, path, before.as_ref(), after).map_err(|failure| folder.keep(failure))
+    save(store, path, &state, after).map_err(|failure| folder.keep(failure))
 }
 
 fn not_text() -> Failure {
@@ -42,26 +44,25 @@ fn text(file: Option<&FileText>) -> &str {
     file.map_or("", FileText::as_str)
 }
 
-/// Writes the text, unless the file has changed since it was read. Two processes that save at the same moment can still
-/// overwrite each other: the store has no conditional write.
-fn save(
-    store: &OpenStore,
-    path: &str,
-    before: Option<&FileText>,
-    after: &str,
-) -> Result<(), Failure> {
-    let now = store.find(path)?;
-    if now.as_ref().map(FileText::as_str) != before.map(FileText::as_str) {
-        return Err(Failure::new(
+/// The file as it is now.
+fn condition(store: &OpenStore, path: &str) -> Result<Precondition, FileError> {
+    let state = store.files().version(path)?;
+    Ok(state.map_or(Precondition::Absent, |state| Precondition::Version(state.version)))
+}
+
+/// Writes the text, unless the file has changed since.
+fn save(store: &OpenStore, path: &str, state: &Precondition, after: &str) -> Result<(), Failure> {
+    store.files().write_if(path, after, state).map(drop).map_err(|error| match error {
+        FileError::Changed(_) => Failure::new(
             Exit::Other,
             format!(
                 "The edited text was not written: {} was changed in the store in the meantime.",
                 display::path(path)
             ),
             "Compare both versions.",
-        ));
-    }
-    store.files().write(path, after).map_err(|error| Failure::writing(path, error))
+        ),
+        error => Failure::writing(path, error),
+    })
 }
 
 #[cfg(test)]
@@ -78,19 +79,17 @@ mod tests {
     #[test]
     fn a_file_that_was_changed_meanwhile_is_not_overwritten() {
         let (store, path) = (OpenStore::Here(inmost::Session::in_memory().unwrap()), "/memories/a");
-        assert_eq!(message(save(&store, path, None, "new")), "");
-        let before = store.find(path).unwrap();
-        assert_eq!(message(save(&store, path, before.as_ref(), "newer")), "");
+        assert_eq!(message(save(&store, path, &Precondition::Absent, "new")), "");
+        let before = condition(&store, path).unwrap();
+        assert_eq!(message(save(&store, path, &before, "newer")), "");
 
         // Changed, created and deleted by another process.
-        for stale in [before.as_ref(), None] {
-            assert!(message(save(&store, path, stale, "mine")).contains("changed in the store"));
+        for stale in [before, Precondition::Absent] {
+            assert!(message(save(&store, path, &stale, "mine")).contains("changed in the store"));
         }
-        let before = store.find(path).unwrap();
+        let before = condition(&store, path).unwrap();
         store.files().remove(path).unwrap();
-        assert!(
-            message(save(&store, path, before.as_ref(), "mine")).contains("changed in the store")
-        );
-        assert!(store.find(path).unwrap().is_none());
+        assert!(message(save(&store, path, &before, "mine")).contains("changed in the store"));
+        assert!(store.files().version(path).unwrap().is_none());
     }
 }

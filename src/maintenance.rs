@@ -5,8 +5,6 @@ mod bare_records;
 mod check;
 mod check_report;
 mod copy;
-#[cfg(test)]
-mod forgotten_tests;
 mod recovery;
 mod repair;
 mod rewrite;
@@ -16,6 +14,8 @@ mod set_aside;
 mod with_progress;
 
 pub use backup::VerifiedCopy;
+#[cfg(test)]
+pub(crate) use bare_records::BareRecords;
 pub use check_report::{CheckReport, StoreProblem};
 pub use recovery::RecoveryReport;
 pub use set_aside::SetAside;

@@ -1,11 +1,12 @@
 //! The history of a store, for hosts: what changed, the text then, going back and forgetting.
 
-use std::collections::{HashMap, HashSet};
+mod undo;
+
+pub use undo::UndoPlan;
 
 use crate::session::{HistorySettings, StoreError};
 use crate::vfs::{
-    FileError, FileText, HistoryStatus, UndoStep, VersionInfo, VersionKind, VersionPage,
-    VersionQuery,
+    FileError, FileText, HistoryStatus, UndoStep, VersionInfo, VersionPage, VersionQuery,
 };
 
 /// The history of an unlocked store: a [`Session`](crate::Session) of this process, or a connection to a key agent.
@@ -94,16 +95,6 @@ pub struct History<'s> {
     store: &'s dyn HistoryStore,
 }
 
-/// What an undo would do.
-#[derive(Clone, Debug, Default)]
-#[non_exhaustive]
-pub struct UndoPlan {
-    /// The steps, the newest change first.
-    pub steps: Vec<UndoStep>,
-    /// Files that someone else changed afterwards, by their newest change. An undo leaves them.
-    pub left: Vec<VersionInfo>,
-}
-
 /// What became of a step of an undo.
 #[derive(Debug)]
 #[non_exhaustive]
@@ -169,77 +160,6 @@ impl<'s> History<'s> {
     /// [`FileError::NotAFolder`]; [`FileError::InvalidPath`]; a quota.
     pub fn restore(&self, number: u64, to: Option<&str>) -> Result<u64, FileError> {
         self.store.restore(number, to)
-    }
-
-    /// Plans to undo the changes that a query lists: each file goes back to its version before them. Files that were
-    /// changed again since, by a change that the query does not list, are left. Changes nothing.
-    ///
-    /// # Errors
-    /// [`FileError::InvalidPath`], [`FileError::Store`].
-    pub fn plan_undo(&self, query: &VersionQuery) -> Result<UndoPlan, FileError> {
-        let taken: HashMap<u64, VersionInfo> =
-            self.all(query)?.into_iter().map(|version| (version.number, version)).collect();
-        let mut plan = UndoPlan::default();
-        let mut seen = HashSet::new();
-        let Some(oldest) = taken.keys().min().copied() else { return Ok(plan) };
-        // The chains of the files, the newest change first.
-        let mut chains: HashMap<u64, Vec<VersionInfo>> = HashMap::new();
-        let mut order = Vec::new();
-        let mut before = None;
-        loop {
-            let page = self.page(&VersionQuery::all(), before, PAGE)?;
-            for version in page.items {
-                match version.file {
-                    Some(file) => {
-                        if seen.insert(file) {
-                            order.push((version.number, Some(file)));
-                        }
-                        chains.entry(file).or_default().push(version);
-                    }
-                    None if taken.contains_key(&version.number) => {
-                        order.push((version.number, None));
-                    }
-                    None => {}
-                }
-            }
-            // One change before the oldest of each file is needed, for its path; the page that holds it may be older.
-            match page.next {
-                Some(next) => before = Some(next),
-                None => break,
-            }
-            if before.is_some_and(|before| before <= oldest) {
-                break;
-            }
-        }
-        for (number, file) in order {
-            let Some(file) = file else {
-                if let Some(version) = taken.get(&number).filter(|version| is_undoable(version)) {
-                    let path = version.old_path.clone().or_else(|| version.path.clone());
-                    plan.steps.push(UndoStep::new(version.clone(), None, path));
-                }
-                continue;
-            };
-            let chain = chains.remove(&file).unwrap_or_default();
-            let Some(newest) = chain.first() else { continue };
-            let run = chain.iter().take_while(|version| taken.contains_key(&version.number));
-            let Some(first) = run.last() else {
-                if chain.iter().any(|version| taken.contains_key(&version.number)) {
-                    plan.left.push(newest.clone());
-                }
-                continue;
-            };
-            let to = first.previous;
-            let is_gone = matches!(newest.kind, VersionKind::Deleted | VersionKind::Expired);
-            if is_gone && to.is_none() {
-                continue;
-            }
-            let path = match to {
-                None => newest.path.clone(),
-                Some(_) => first.old_path.clone().or_else(|| first.path.clone()),
-            };
-            plan.steps.push(UndoStep::new(newest.clone(), to, path));
-        }
-        Ok(plan)
     }
 
     /// Makes the steps of a plan, the newest change first. Each is one atomic change, which the history keeps like any
@@ -310,10 +230,8 @@ impl<'s> History<'s> {
     }
 }
 
-/// Whether a change of a folder can be undone.
-fn is_undoable(version: &VersionInfo) -> bool {
-    matches!(version.kind, VersionKind::Renamed | VersionKind::Deleted | VersionKind::Restored)
-}
-
 /// Versions read in one page.
 const PAGE: usize = 1_000;
+
+#[cfg(test)]
+mod tests;

@@ -24,7 +24,7 @@ use inmost_storage::limits::RECORD_VALUE_BYTES;
 use inmost_storage::{BareFiles, Extent, StorageError};
 
 /// An index of the records in bare files.
-pub(super) struct BareRecords {
+pub(crate) struct BareRecords {
     files: Box<dyn BareFiles>,
     sealer: Sealer,
     /// Ordered by `tag`.
@@ -53,17 +53,17 @@ struct Place {
 }
 
 /// A version of a record.
-pub(super) struct Version {
-    pub(super) id: RecordId,
-    pub(super) tag: Tag,
-    pub(super) node: Node,
+pub(crate) struct Version {
+    pub(crate) id: RecordId,
+    pub(crate) tag: Tag,
+    pub(crate) node: Node,
     /// The time of its extent, and its offset there; 0 for what is not known.
     pub(super) written: (u64, u64),
 }
 
 impl BareRecords {
     /// Unlocks the header of a store, and searches its files. The engine is not opened.
-    pub(super) fn of(
+    pub(crate) fn of(
         vault: &Vault,
         credential: &Credential<'_>,
         progress: &mut dyn FnMut(u64),
@@ -121,7 +121,7 @@ impl BareRecords {
     }
 
     /// Every version of every record, in no order.
-    pub(super) fn all(&self) -> impl Iterator<Item = Version> {
+    pub(crate) fn all(&self) -> impl Iterator<Item = Version> {
         self.places.iter().filter_map(|place| self.read(place))
     }
 
@@ -160,7 +160,7 @@ impl BareRecords {
 
     /// The newest root. A crash may have cut off a part of the last commit, so a root that no anchor names counts only if its
     /// folders are there; if no root is whole, the newest one counts.
-    pub(super) fn root(&self) -> Option<Root> {
+    pub(crate) fn root(&self) -> Option<Root> {
         let roots = self.roots();
         let is_whole = |root: &&Root| {
             let folders = [root.tree, root.system];

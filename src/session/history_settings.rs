@@ -33,6 +33,12 @@ impl HistorySettings {
         self
     }
 
+    /// The most bytes of earlier texts.
+    #[must_use]
+    pub fn room(&self) -> u64 {
+        self.max_bytes
+    }
+
     /// How long a text is kept; `None` if no versions are kept.
     #[must_use]
     pub fn time(&self) -> Option<Duration> {

@@ -4,6 +4,7 @@ mod batches;
 mod commit;
 mod crafted;
 mod faults;
+mod forgotten;
 mod lies;
 mod lock;
 mod many;

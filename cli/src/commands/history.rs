@@ -88,21 +88,15 @@ impl History {
             }
             return Ok(HistorySettings::off());
         };
-        let room = self.max_bytes.or_else(|| max_bytes(&now.settings));
+        let room = self.max_bytes.unwrap_or_else(|| now.settings.room());
         let settings = HistorySettings::keep(time);
-        Ok(room.map_or(settings, |room| settings.max_bytes(room)))
+        Ok(settings.max_bytes(room))
     }
 }
 
 /// Whether the new settings keep less than the old ones.
 fn keeps_less(old: &HistorySettings, new: &HistorySettings) -> bool {
-    new.time().unwrap_or_default() < old.time().unwrap_or_default()
-        || max_bytes(new) < max_bytes(old)
-}
-
-/// The most bytes of earlier texts, which only the serialised settings show.
-fn max_bytes(settings: &HistorySettings) -> Option<u64> {
-    serde_json::to_value(settings).ok()?.get("max_bytes")?.as_u64()
+    new.time().unwrap_or_default() < old.time().unwrap_or_default() || new.room() < old.room()
 }
 
 /// The lines that `status` shows as well, as names and values.
@@ -113,7 +107,7 @@ pub(super) fn lines(status: &HistoryStatus) -> Vec<(&'static str, String)> {
     }];
     if status.settings.time().is_some() || status.entries > 0 {
         let entries = count(status.entries, "entry", "entries");
-        let most = max_bytes(&status.settings).unwrap_or_default();
+        let most = status.settings.room();
         lines.push(("", format!("{entries}, {} bytes of at most {most}", status.bytes)));
     }
     if status.is_damaged {
@@ -139,7 +133,7 @@ fn as_text(status: &HistoryStatus) -> String {
 #[derive(Serialize)]
 pub(super) struct Object {
     keep_seconds: Option<u64>,
-    max_bytes: Option<u64>,
+    max_bytes: u64,
     entries: u64,
     bytes: u64,
     damaged: bool,
@@ -150,7 +144,7 @@ impl Object {
     pub(super) fn of(status: &HistoryStatus) -> Self {
         Self {
             keep_seconds: status.settings.time().as_ref().map(Duration::as_secs),
-            max_bytes: max_bytes(&status.settings),
+            max_bytes: status.settings.room(),
             entries: status.entries,
             bytes: status.bytes,
             damaged: status.is_damaged,

@@ -12,6 +12,9 @@ use inmost_format::record::{Kind, RecordId};
 
 const LONG: &str = "/memories/long";
 
+/// Damages the value of a record.
+type Damage = fn(&mut Vec<u8>);
+
 fn filled() -> TestStore {
     let store = TestStore::create();
     let session = store.unlock().unwrap();
@@ -57,17 +60,22 @@ fn damage_to_the_history_stops_no_call_and_shows_no_wrong_text() {
     edit::insert(&session, &parse(LONG), 3, "last line").unwrap();
     let (files, right) = (dump(&session).unwrap(), texts(&session));
     drop(session);
-    type Damage = fn(&mut Vec<u8>);
-    let flips: [Damage; 3] = [|value| value[40] ^= 1, |value| value.truncate(99), Vec::clear];
+    let flips: [Option<Damage>; 5] = [
+        Some(|value| value[40] ^= 1),
+        Some(|value| value.truncate(99)),
+        Some(Vec::clear),
+        None,
+        None,
+    ];
     for kind in [Kind::History, Kind::HistoryInner, Kind::HistoryLeaf] {
         let at = store.address(victim(&store, kind));
-        for number in 0..5 {
+        for (number, damage) in flips.iter().enumerate() {
             let context = format!("{kind:?}, {number}");
             let store = store.duplicate();
-            store.tamper(|records| match number {
-                0..3 => flips[number](records.get_mut(&at).unwrap()),
-                3 => drop(records.remove(&at)),
-                _ => {
+            store.tamper(|records| match damage {
+                Some(damage) => damage(records.get_mut(&at).unwrap()),
+                None if number == 3 => drop(records.remove(&at)),
+                None => {
                     // An older version, where there is one.
                     let older = earlier.get(&at).filter(|older| **older != records[&at]);
                     let other = older.unwrap_or_else(|| records.values().next().unwrap()).clone();

@@ -2,6 +2,7 @@
 
 use super::model::dump;
 use super::versions::{keeping, keeps, newest};
+use crate::session::SessionOptions;
 use crate::vfs::VersionQuery;
 use crate::vfs::error::FileError;
 
@@ -60,7 +61,7 @@ fn bad_requests_change_nothing() {
 
 #[test]
 fn a_restore_keeps_within_the_quotas() {
-    let session = crate::SessionOptions::new().max_files(1).max_file_bytes(1_000).in_memory();
+    let session = SessionOptions::new().max_files(1).max_file_bytes(1_000).in_memory();
     let session = keeps(session.unwrap());
     session.files().write("/memories/a", "one").unwrap();
     let first = newest(&session).number;
@@ -68,17 +69,4 @@ fn a_restore_keeps_within_the_quotas() {
     session.files().write("/memories/b", "two").unwrap();
     let refused = session.history().restore(first, None);
     assert!(matches!(refused, Err(FileError::TooManyFiles(1))));
-}
-
-#[test]
-fn the_tool_and_the_actor_are_in_the_history_and_control_characters_are_not() {
-    let session = keeping();
-    let memory = crate::MemoryTool::builder(session.clone()).actor("night\u{1b}[31m agent").build();
-    let call = r#"{"command": "create", "path": "/memories/a", "file_text": "x"}"#;
-    assert!(!memory.run_json(call).result().is_error());
-    let version = newest(&session);
-    assert_eq!((version.actor.as_str(), version.channel.name()), ("night[31m agent", "tool"));
-    session.files().write("/memories/a", "y").unwrap();
-    let version = newest(&session);
-    assert_eq!((version.actor.as_str(), version.channel.name()), ("", "files"));
 }

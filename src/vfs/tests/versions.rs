@@ -7,7 +7,7 @@ use super::model::{Model, dump, text};
 use crate::session::tests::store::TestStore;
 use crate::session::{HistorySettings, Session, shift_clock};
 use crate::vfs::error::FileError;
-use crate::vfs::{VersionInfo, VersionKind, VersionQuery};
+use crate::vfs::{FileText, VersionInfo, VersionKind, VersionQuery};
 use inmost_format::record::plain::Random;
 
 const MONTH: Duration = Duration::from_secs(30 * 24 * 60 * 60);
@@ -161,7 +161,7 @@ fn an_undo_of_everything_by_an_actor_brings_back_what_was_there() {
         assert!(plan.left.is_empty());
         let undone = history.undo(&plan, |_| {}).unwrap();
         assert!(
-            undone.iter().all(|undone| matches!(undone, crate::Undone::Done(_))),
+            undone.iter().all(|undone| format!("{undone:?}").starts_with("Done")),
             "seed {seed}: {undone:?}, {plan:?}"
         );
         assert_eq!(dump(&session).unwrap(), before, "seed {seed}");
@@ -183,7 +183,7 @@ fn what_was_forgotten_has_no_entry_and_no_text_and_the_files_stay() {
         session.history().forget(path, |_| {}).unwrap();
         assert_eq!(dump(&session).unwrap(), before, "seed {seed}");
         for version in log(&session) {
-            let at = |path: &crate::FileText| path.as_str().to_owned();
+            let at = |path: &FileText| path.as_str().to_owned();
             let paths = version.path.iter().chain(&version.old_path).map(at);
             for other in paths {
                 let rest = other.strip_prefix(path);

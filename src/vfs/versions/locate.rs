@@ -74,6 +74,10 @@ pub(super) fn read<S: NodeSource>(
 
 /// Finds the text of a version by following the file forward from its entry.
 pub(super) fn locate<S: NodeSource>(past: &Past<'_, S>, number: u64) -> Result<Located, FileError> {
+    // No change has the number 0, but it stands for the version before the first.
+    if number == 0 {
+        return Err(FileError::NoSuchVersion(number));
+    }
     let entry = past.entry(number)?;
     if let Some(entry) = &entry {
         match entry.operation {

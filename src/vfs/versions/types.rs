@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::SystemTime;
 
-use inmost_format::record::history::{Channel, Operation, Version};
+use inmost_format::record::history::{Before, Channel, Operation, Version};
 
 use crate::session::{HistorySettings, milliseconds, time_of};
 use crate::vfs::file_text::FileText;
@@ -55,6 +55,8 @@ pub struct VersionInfo {
     pub lines: u64,
     /// When it was redacted.
     pub redacted: Option<SystemTime>,
+    /// For the deletion of a folder: the change that moved it back.
+    pub restored: Option<u64>,
 }
 
 /// What a change did.
@@ -170,6 +172,10 @@ impl VersionInfo {
             bytes: version.bytes,
             lines: version.lines,
             redacted: number(version.redacted).map(time_of),
+            restored: match version.before {
+                Before::Restored(by) => Some(by),
+                _ => None,
+            },
         }
     }
 }

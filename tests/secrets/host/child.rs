@@ -9,8 +9,8 @@ use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
 use inmost::{
-    HistorySettings, KdfCost, MemoryTool, Passphrase, Session, SessionOptions, Vault, VaultOptions,
-    VersionQuery,
+    HistorySettings, KdfCost, MemoryTool, Passphrase, Session, SessionOptions, StoreError, Vault,
+    VaultOptions, VersionQuery,
 };
 use zeroize::{Zeroize, Zeroizing};
 
@@ -88,24 +88,25 @@ struct Host<'a> {
 }
 
 impl Host<'_> {
+    /// Creates or unlocks the store.
+    fn unlocked(&self, order: u8, passphrase: &Passphrase) -> Result<Session, StoreError> {
+        if order == Order::Create as u8 {
+            let month = HistorySettings::keep(Duration::from_secs(30 * 24 * 60 * 60));
+            let options = VaultOptions::new().kdf_cost(KdfCost::new(19 << 10, 2, 1)).history(month);
+            return options.create(self.store, passphrase);
+        }
+        let mut session = SessionOptions::new();
+        if order == Order::UnlockWhileUsed as u8 {
+            session = session.idle_lock(IDLE);
+        }
+        VaultOptions::new().session(session).open(self.store)?.unlock(passphrase)
+    }
+
     fn serve(&mut self, order: u8, mut payload: Vec<u8>, send: &mut dyn FnMut(&str)) {
         let unlock = [Order::Create, Order::Unlock, Order::UnlockWhileUsed];
         if unlock.iter().any(|it| *it as u8 == order) {
             let passphrase = Passphrase::from_bytes(payload).unwrap();
-            let session = if order == Order::Create as u8 {
-                let month = HistorySettings::keep(Duration::from_secs(30 * 24 * 60 * 60));
-                let options =
-                    VaultOptions::new().kdf_cost(KdfCost::new(19 << 10, 2, 1)).history(month);
-                options.create(self.store, &passphrase)
-            } else {
-                let mut session = SessionOptions::new();
-                if order == Order::UnlockWhileUsed as u8 {
-                    session = session.idle_lock(IDLE);
-                }
-                let vault = VaultOptions::new().session(session).open(self.store);
-                vault.and_then(|mut vault| vault.unlock(&passphrase))
-            };
-            match session {
+            match self.unlocked(order, &passphrase) {
                 Ok(session) => {
                     self.tool = Some(MemoryTool::new(session.clone()));
                     self.session = Some(session);

@@ -7,10 +7,11 @@ use std::time::Duration;
 
 use tempfile::TempDir;
 
-use super::bare_records::BareRecords;
+use super::model::parse;
+use crate::maintenance::BareRecords;
 use crate::session::tests::store::{options, passphrase};
 use crate::session::{HistorySettings, Session, VaultOptions, shift_clock};
-use crate::vfs::VersionQuery;
+use crate::vfs::{VersionQuery, edit};
 use inmost_format::header::Credential;
 use inmost_format::record::node::{Entry, What};
 use inmost_format::record::tree::Body;
@@ -42,8 +43,7 @@ impl Store {
     }
 
     fn insert(&self, path: &str, text: &str) {
-        let path = crate::vfs::path::MemoryPath::parse(path).unwrap();
-        crate::vfs::edit::insert(&self.session, &path, 0, text).unwrap();
+        edit::insert(&self.session, &parse(path), 0, text).unwrap();
     }
 
     /// The number of records in the bare files, and of those that hold the needle.
@@ -182,8 +182,7 @@ fn gone(how: &str) -> Store {
     let store = Store::new();
     store.write("/memories/a.md", &format!("{NEEDLE}\n"));
     store.insert("/memories/a.md", "second\n");
-    let path = crate::vfs::path::MemoryPath::parse("/memories/a.md").unwrap();
-    crate::vfs::edit::replace(&store.session, &path, NEEDLE, "", 100).unwrap();
+    edit::replace(&store.session, &parse("/memories/a.md"), NEEDLE, "", 100).unwrap();
     let history = store.session.history();
     match how {
         "forgotten" => drop(history.forget("/memories/a.md", |_| {}).unwrap()),

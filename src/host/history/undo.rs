@@ -1,0 +1,161 @@
+//! Plans an undo: which file goes back to which version, and what is left because someone else changed it since.
+
+use std::collections::{HashMap, HashSet};
+
+use super::{History, PAGE};
+use crate::vfs::{FileError, UndoStep, VersionInfo, VersionKind, VersionQuery};
+
+/// What an undo would do.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct UndoPlan {
+    /// The steps, the newest change first.
+    pub steps: Vec<UndoStep>,
+    /// Files that someone else changed afterwards, by their newest change. An undo leaves them.
+    pub left: Vec<VersionInfo>,
+}
+
+impl History<'_> {
+    /// Plans to undo the changes that a query lists: each file goes back to its version before them. Files that were
+    /// changed again since, by a change that the query does not list, are left. Changes nothing.
+    ///
+    /// # Errors
+    /// [`FileError::InvalidPath`], [`FileError::Store`].
+    pub fn plan_undo(&self, query: &VersionQuery) -> Result<UndoPlan, FileError> {
+        let taken: HashMap<u64, VersionInfo> =
+            self.all(query)?.into_iter().map(|version| (version.number, version)).collect();
+        let mut plan = UndoPlan::default();
+        let mut seen = HashSet::new();
+        let Some(oldest) = taken.keys().min().copied() else { return Ok(plan) };
+        // The chains of the files, the newest change first.
+        let mut chains: HashMap<u64, Vec<VersionInfo>> = HashMap::new();
+        let mut order = Vec::new();
+        // Changes of folders that stay.
+        let mut others: Vec<VersionInfo> = Vec::new();
+        let mut before = None;
+        loop {
+            let page = self.page(&VersionQuery::all(), before, PAGE)?;
+            for version in page.items {
+                match version.file {
+                    Some(file) => {
+                        if seen.insert(file) {
+                            order.push((version.number, Some(file)));
+                        }
+                        chains.entry(file).or_default().push(version);
+                    }
+                    None if taken.contains_key(&version.number) => {
+                        order.push((version.number, None));
+                    }
+                    None => others.push(version),
+                }
+            }
+            // One change before the oldest of each file is needed, for its path; the page that holds it may be older.
+            match page.next {
+                Some(next) => before = Some(next),
+                None => break,
+            }
+            if before.is_some_and(|before| before <= oldest) {
+                break;
+            }
+        }
+        for (number, file) in order {
+            let Some(file) = file else {
+                if let Some(version) = taken.get(&number) {
+                    plan.add_folder(version, &taken, &others);
+                }
+                continue;
+            };
+            let chain = chains.remove(&file).unwrap_or_default();
+            let Some(newest) = chain.first() else { continue };
+            let run = chain.iter().take_while(|version| taken.contains_key(&version.number));
+            let Some(first) = run.last() else {
+                if chain.iter().any(|version| taken.contains_key(&version.number)) {
+                    plan.left.push(newest.clone());
+                }
+                continue;
+            };
+            let to = match first.previous {
+                // What was brought back had been deleted before.
+                Some(_) if first.kind == VersionKind::Restored && self.was_gone(first)? => None,
+                previous => previous,
+            };
+            if is_gone(newest.kind) && to.is_none() {
+                continue;
+            }
+            let path = match to {
+                None => newest.path.clone(),
+                Some(_) => first.old_path.clone().or_else(|| first.path.clone()),
+            };
+            plan.steps.push(UndoStep::new(newest.clone(), to, path));
+        }
+        // A folder goes only when nothing is to be undone in it any more.
+        plan.steps.sort_by_key(UndoStep::deletes_a_folder);
+        Ok(plan)
+    }
+
+    /// Whether the file of a change did not exist before it, because it had been deleted.
+    fn was_gone(&self, version: &VersionInfo) -> Result<bool, FileError> {
+        let query =
+            version.file.map_or_else(VersionQuery::all, |file| VersionQuery::all().file(file));
+        let mut before = Some(version.number);
+        loop {
+            let page = self.page(&query, before, 1)?;
+            if let Some(previous) = page.items.first() {
+                return Ok(is_gone(previous.kind));
+            }
+            match page.next {
+                Some(next) => before = Some(next),
+                None => return Ok(false),
+            }
+        }
+    }
+}
+
+impl UndoPlan {
+    /// Adds a step for the change of a folder, unless another change has undone it. `others` are changes of folders that
+    /// stay.
+    fn add_folder(
+        &mut self,
+        version: &VersionInfo,
+        taken: &HashMap<u64, VersionInfo>,
+        others: &[VersionInfo],
+    ) {
+        let goes_on = match version.kind {
+            // Brought back already.
+            VersionKind::Deleted => version.restored.is_none(),
+            // The deletion is undone with it.
+            VersionKind::Restored => {
+                !taken.values().any(|deletion| deletion.restored == Some(version.number))
+            }
+            VersionKind::Renamed => true,
+            _ => false,
+        };
+        if !goes_on {
+            return;
+        }
+        let later = others.iter().filter(|other| other.number > version.number);
+        let moves_it = |other: &VersionInfo| {
+            let from = other.old_path.as_ref().or(other.path.as_ref());
+            let (Some(from), Some(path)) = (from, &version.path) else { return false };
+            let rest = path.as_str().strip_prefix(from.as_str());
+            other.restored.is_none()
+                && rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        };
+        if version.kind != VersionKind::Deleted && later.into_iter().any(moves_it) {
+            self.left.push(version.clone());
+            return;
+        }
+        let path = version.old_path.clone().or_else(|| version.path.clone());
+        self.steps.push(UndoStep::new(version.clone(), None, path));
+    }
+}
+
+impl UndoStep {
+    fn deletes_a_folder(&self) -> bool {
+        self.newest.file.is_none() && self.newest.kind == VersionKind::Restored
+    }
+}
+
+fn is_gone(kind: VersionKind) -> bool {
+    matches!(kind, VersionKind::Deleted | VersionKind::Expired)
+}

@@ -16,9 +16,9 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use inmost::{
-    FileError, Files, HistorySettings, KdfCost, MemoryTool, NewFile, Passphrase, Screen,
-    ScreenInput, ScreenVerdict, SearchQuery, SecretScreen, Session, StoreError, ToolOptions,
-    Undone, UnlockedStore, VaultOptions, VersionChannel, VersionQuery, WriteOutcome,
+    FileError, Files, HistorySettings, KdfCost, MemoryTool, NewFile, Passphrase, Precondition,
+    Screen, ScreenInput, ScreenVerdict, SearchQuery, SecretScreen, Session, StoreError,
+    ToolOptions, Undone, UnlockedStore, VaultOptions, VersionChannel, VersionQuery, WriteOutcome,
 };
 use inmost_agent::{AgentError, AgentOptions, Client, ConnectOptions, Limits, Secret, SlotOptions};
 use suite::{SUITE, transcript};
@@ -308,6 +308,44 @@ fn threads_share_a_client() {
         }
     });
     assert_eq!(client.status().unwrap().files, 20);
+}
+
+/// Two connections stand for two programs.
+#[test]
+fn two_programs_that_count_together_lose_nothing() {
+    const PATH: &str = "/memories/count";
+    let agent = Agent::start();
+    let clients = [agent.client(), agent.client()];
+    Files::new(&clients[0]).write_if(PATH, "0", &Precondition::Absent).unwrap();
+    thread::scope(|scope| {
+        for number in 0..8 {
+            let client = &clients[number % 2];
+            scope.spawn(move || {
+                let files = Files::new(client);
+                for _ in 0..10 {
+                    let (mut seen, mut text) = (None, String::new());
+                    loop {
+                        let condition = match seen {
+                            Some(version) => Precondition::Version(version),
+                            None => Precondition::Version(0),
+                        };
+                        match files.write_if(PATH, &text, &condition) {
+                            Ok(_) => break,
+                            Err(FileError::Changed(Some(now))) => {
+                                // The text that belongs to this state, or a later one, which the next attempt notices.
+                                let read = files.read(PATH).unwrap().into_string();
+                                text = (read.parse::<u32>().unwrap() + 1).to_string();
+                                let still = files.version(PATH).unwrap().unwrap();
+                                seen = (still == *now).then_some(now.version);
+                            }
+                            Err(error) => panic!("{error}"),
+                        }
+                    }
+                }
+            });
+        }
+    });
+    assert_eq!(Files::new(&clients[1]).read(PATH).unwrap().as_str(), "80");
 }
 
 #[test]

@@ -53,6 +53,6 @@ pub use options::{SessionOptions, StorageEngine};
 #[cfg(feature = "serde")]
 pub(crate) use phrase::phrase;
 pub(crate) use series::Series;
-pub(crate) use txn::Txn;
+pub(crate) use txn::{Txn, VERSIONS_OF_GROUP};
 pub(crate) use unlock::occupied;
 pub use unlock::{Vault, VaultOptions};

@@ -120,6 +120,12 @@ impl BareRecords {
         self.expected_commit
     }
 
+    /// The number of heads of files, of every version.
+    pub(super) fn heads(&self) -> u64 {
+        let heads = self.places.iter().filter(|place| place.kind == Kind::File);
+        u64::try_from(heads.count()).unwrap_or(u64::MAX)
+    }
+
     /// Every version of every record, in no order.
     pub(crate) fn all(&self) -> impl Iterator<Item = Version> {
         self.places.iter().filter_map(|place| self.read(place))

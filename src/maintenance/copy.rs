@@ -8,8 +8,8 @@ use crate::session::{Open, StoreError, open};
 use inmost_format::record::node::{Folder, Root, Totals};
 use inmost_format::record::tree::Body;
 use inmost_format::record::{
-    Depth, Flaw, HeaderId, Kind, Node, NodeSource, Reached, RecordError, RecordId, Sealed, Sealer,
-    Tag,
+    Depth, Flaw, HeaderId, Kind, Node, NodeSource, ObjectId, Reached, RecordError, RecordId,
+    Sealed, Sealer, Tag,
 };
 use inmost_storage::limits::BATCH_RECORDS;
 use inmost_storage::{Address, Batch, Engine};
@@ -116,6 +116,26 @@ impl<'a> Copy<'a> {
         if let Some(shared) = self.shared.as_mut().filter(|_| is_of_file(id.kind)) {
             shared.insert(id, (*tag, sealed.tag));
         }
+        self.put(sealed)
+    }
+
+    /// Copies the node of a file at `depth` and everything below it, as that of another object.
+    pub(super) fn as_another(
+        &mut self,
+        depth: Depth,
+        id: RecordId,
+        tag: &Tag,
+        object: ObjectId,
+    ) -> Result<Tag, StoreError> {
+        let other = RecordId { object, ..id };
+        self.reached.mark(other)?;
+        let mut node = self.from.load(id, tag)?;
+        let depth = depth.below(&node)?;
+        node.children_mut(id.object, |child, tag| {
+            *tag = self.as_another(depth, child, tag, object)?;
+            Ok::<(), StoreError>(())
+        })?;
+        let sealed = self.sealer.seal(other, &node)?;
         self.put(sealed)
     }
 

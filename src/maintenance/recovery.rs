@@ -18,7 +18,8 @@ use self::list::Listed;
 pub use self::report::RecoveryReport;
 use self::steps::Listings;
 use super::bare_records::{BareRecords, Version};
-use crate::session::{StoreError, now};
+use crate::session::{StoreError, VERSIONS_OF_GROUP, now};
+use inmost_format::crypto::rng;
 use inmost_format::limits::PATH_DEPTH;
 use inmost_format::record::node::{
     Entry, File, FileInfo, Name, Root, Text, TextCount, Totals, What,
@@ -48,6 +49,9 @@ pub(super) struct FoundFile<'f> {
     /// The names on the way to it.
     pub(super) names: &'f [Name],
     pub(super) head_id: RecordId,
+    /// The object as which it is kept. An earlier version becomes another one: the history may hold the head of that version,
+    /// and removes it when its time is over.
+    pub(super) kept_as: ObjectId,
     /// The tag of its head.
     pub(super) tag: Tag,
     pub(super) head: &'f File,
@@ -75,6 +79,8 @@ pub(super) struct Recovery<'a, T> {
     listings: OnceCell<Listings>,
     /// Before this time, in milliseconds since 1970, an earlier version of a file must have ended to be gone for good.
     versions_from: u64,
+    /// The number of the next change that brings back an earlier version of a file, or a file without a name.
+    next_number: u64,
     /// Folders that are deeper than any path, as in the folder of what was found. They get a place of their own.
     too_deep: Vec<(ObjectId, Reference)>,
 }
@@ -96,6 +102,7 @@ impl<'a, T: Target> Recovery<'a, T> {
             names_lost: false,
             listings: OnceCell::new(),
             versions_from: root.map_or(u64::MAX, |root| now().saturating_sub(root.keep)),
+            next_number: first_number(root, records.expected_commit()),
             too_deep: Vec::new(),
         };
         recovery.report.seen_commit = records.expected_commit();
@@ -204,10 +211,15 @@ impl<'a, T: Target> Recovery<'a, T> {
             What::File(info) => {
                 let found = self.file(entry.id, &info, reference)?;
                 let Some((head, tag, count)) = found else { return Ok(None) };
-                entry.tag = tag;
+                // It has not the text of the last change of the file.
+                let version = if head.object == entry.id { info.version } else { self.number() };
+                let number = if info.number == 0 { version } else { info.number };
+                (entry.id, entry.tag) = (head.object, tag);
                 let added = Totals::of_file(&entry.name, count.bytes);
-                let (bytes, lines) = (count.bytes, count.lines);
-                entry.what = What::File(FileInfo { bytes, lines, head, lowest: head, ..info });
+                let (bytes, lines, head) = (count.bytes, count.lines, head.index);
+                let lowest = head;
+                entry.what =
+                    What::File(FileInfo { bytes, lines, head, lowest, number, version, ..info });
                 entry.writer = None;
                 Ok(Some((entry, added)))
             }
@@ -229,12 +241,12 @@ impl<'a, T: Target> Recovery<'a, T> {
         object: ObjectId,
         info: &FileInfo,
         reference: Reference,
-    ) -> Result<Option<(u64, Tag, Count)>, T::Error> {
+    ) -> Result<Option<(RecordId, Tag, Count)>, T::Error> {
         let mut error = damaged(Kind::File, Flaw::Absent);
         if let Reference::Current(tag) = reference {
             let id = RecordId::file(object, info.head);
             match self.whole(id, tag) {
-                Ok((head, count)) => return self.keep(id, tag, &head, count).map(Some),
+                Ok((head, count)) => return self.keep(id, object, tag, &head, count).map(Some),
                 Err(found) => error = found,
             }
         }
@@ -252,7 +264,8 @@ impl<'a, T: Target> Recovery<'a, T> {
                     Reference::OldList(_) => self.report.add_older(&self.names, what, OLD_LIST),
                     Reference::Unnamed(_) => self.report.add_found(&self.names, what),
                 }
-                return self.keep(*id, *older, &head, count).map(Some);
+                let kept_as = ObjectId(rng::array().map_err(StoreError::from)?);
+                return self.keep(*id, kept_as, *older, &head, count).map(Some);
             }
         }
         self.lose_record(&error)?;
@@ -291,16 +304,17 @@ impl<'a, T: Target> Recovery<'a, T> {
     fn keep(
         &mut self,
         head_id: RecordId,
+        kept_as: ObjectId,
         tag: Tag,
         head: &File,
         count: Count,
-    ) -> Result<(u64, Tag, Count), T::Error> {
+    ) -> Result<(RecordId, Tag, Count), T::Error> {
         let (records, names) = (self.records, self.names.as_slice());
-        let found = FoundFile { records, names, head_id, tag, head };
+        let found = FoundFile { records, names, head_id, kept_as, tag, head };
         let kept = self.target.file(&found)?;
         self.report.files = self.report.files.saturating_add(1);
         self.report.bytes = self.report.bytes.saturating_add(count.bytes);
-        Ok((head_id.index, kept, count))
+        Ok((RecordId { object: kept_as, ..head_id }, kept, count))
     }
 
     /// Reads a version of a file completely, and counts its text.
@@ -317,6 +331,12 @@ impl<'a, T: Target> Recovery<'a, T> {
         })?;
         let lines = count.newlines.saturating_add(u64::from(!is_closed));
         Ok((File::clone(&head), Count { bytes: count.bytes, lines }))
+    }
+
+    fn number(&mut self) -> u64 {
+        let number = self.next_number;
+        self.next_number = number.saturating_add(1);
+        number
     }
 
     fn lose(&mut self, kind: Kind, flaw: Flaw) {
@@ -349,6 +369,12 @@ enum Reference {
     OldList(Tag),
     /// No list. The tag is that of the newest version of a folder.
     Unnamed(Tag),
+}
+
+/// The first of the numbers that no change has, because they belong to the commits that a repair makes or leaves out.
+fn first_number(root: Option<&Root>, expected_commit: u64) -> u64 {
+    let commit = root.map_or(0, |root| root.commit).max(expected_commit);
+    commit.saturating_add(1).saturating_mul(VERSIONS_OF_GROUP)
 }
 
 fn damaged(kind: Kind, flaw: Flaw) -> RecordError {

@@ -8,7 +8,7 @@ use super::recovery::{FoundFile, Recovery, RecoveryReport, Target};
 use super::rewrite::{Versions, Written, abandon, remove_unfinished, write_generation};
 use crate::session::anchor::Mark;
 use crate::session::generation::{NextGeneration, write_headers};
-use crate::session::{StoreError, Vault, freshness, leftovers};
+use crate::session::{StoreError, VERSIONS_OF_GROUP, Vault, freshness, leftovers};
 use inmost_format::header::Credential;
 use inmost_format::record::node::{Child, Entry, Folder, Name, Root, Totals};
 use inmost_format::record::tree::{Body, Owner};
@@ -70,7 +70,9 @@ impl Vault {
         let old = header.generation();
         // Above every number that was seen, so that the repaired store is not taken for a rolled back one.
         let commit = found.as_ref().map_or(0, |root| root.commit).max(records.expected_commit());
-        let commit = commit.checked_add(1).ok_or(StoreError::TooLarge)?;
+        // The numbers of the commits before it are for the files that come back as earlier versions.
+        let numbers = records.heads() / VERSIONS_OF_GROUP + 1;
+        let commit = commit.checked_add(numbers).ok_or(StoreError::TooLarge)?;
         let root = Root { commit, ..found.clone().unwrap_or_else(without_records) };
 
         // As at an unlock. What an interrupted rewrite left behind is not needed, and its number is used again.
@@ -157,7 +159,10 @@ impl Target for Rebuild<'_, '_> {
     type Error = StoreError;
 
     fn file(&mut self, found: &FoundFile<'_>) -> Result<Tag, StoreError> {
-        self.copy.node(Depth::TOP, found.head_id, &found.tag)
+        if found.kept_as == found.head_id.object {
+            return self.copy.node(Depth::TOP, found.head_id, &found.tag);
+        }
+        self.copy.as_another(Depth::TOP, found.head_id, &found.tag, found.kept_as)
     }
 
     fn folder(

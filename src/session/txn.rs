@@ -117,4 +117,4 @@ impl NodeSink for Txn<'_> {
 }
 
 /// The most changes of one commit that have a number of their own.
-pub(super) const VERSIONS_OF_GROUP: u64 = 64;
+pub(crate) const VERSIONS_OF_GROUP: u64 = 64;

@@ -290,3 +290,60 @@ fn an_entry_that_is_looked_up_is_a_file() {
     let store = gone("kept");
     assert!(matches!(store.entry("a.md").0.what, What::File(info) if info.lowest < info.head));
 }
+
+/// The history held the text that the repair shows.
+#[test]
+fn an_earlier_text_that_a_repair_shows_stays_when_its_version_goes() {
+    let store = gone("kept");
+    let (entry, _) = store.entry("a.md");
+    let session = store.repair_without(entry.tag);
+    let shown = texts(&session);
+    assert!(shown.contains(NEEDLE));
+    let versions = session.history().page(&VersionQuery::all(), None, 10).unwrap().items;
+    // The last change lost its text. It does not have the one that is shown.
+    assert!(session.history().text(versions[0].number).is_err());
+    assert_eq!(session.history().text(versions[1].number).unwrap().as_str(), shown);
+    session.history().set(HistorySettings::off()).unwrap();
+    assert_eq!(texts(&session), shown);
+    let report = session.check().unwrap();
+    assert!(report.is_clean() && report.orphans == 0, "{report:?}");
+}
+
+/// The number of a file is in its list.
+#[test]
+fn files_whose_list_was_lost_have_versions_of_their_own_again() {
+    let store = Store::new();
+    store.write("/memories/d/a.md", "a\n");
+    store.write("/memories/d/b.md", "b\n");
+    let records = store.records();
+    let root = records.root().unwrap();
+    let lists: Vec<Tag> = records
+        .all()
+        .filter(|version| version.id.kind == Kind::Folder && version.id.object != root.tree.id)
+        .map(|version| version.tag)
+        .collect();
+    // A record may be in the files twice.
+    for tag in lists.iter().filter(|tag| **tag != lists[0]) {
+        flip(&store.path(), &tag.0);
+    }
+    let session = store.repair_without(lists[0]);
+    let found: Vec<String> = session
+        .files()
+        .walk("/memories/lost-and-found")
+        .map(|entry| entry.unwrap())
+        .filter(|entry| !entry.metadata.is_folder())
+        .map(|entry| entry.path.as_str().to_owned())
+        .collect();
+    assert_eq!(found.len(), 2);
+    let mut numbers = Vec::new();
+    for path in &found {
+        let before = session.files().read(path).unwrap();
+        session.files().append(path, "more\n").unwrap();
+        let version =
+            session.history().page(&VersionQuery::all(), None, 1).unwrap().items.remove(0);
+        let earlier = version.previous.unwrap();
+        assert_eq!(session.history().text(earlier).unwrap().as_str(), before.as_str());
+        numbers.push(version.file.unwrap());
+    }
+    assert_ne!(numbers[0], numbers[1]);
+}

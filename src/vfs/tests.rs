@@ -1,5 +1,6 @@
 //! Tests of a store of files under faults, crashes, many threads and tampering.
 
+mod attack;
 mod batches;
 mod commit;
 mod crafted;

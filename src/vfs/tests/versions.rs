@@ -30,7 +30,7 @@ pub(super) fn keeps(session: Session) -> Session {
     session
 }
 
-fn log(session: &Session) -> Vec<VersionInfo> {
+pub(super) fn log(session: &Session) -> Vec<VersionInfo> {
     let mut versions = Vec::new();
     let mut before = None;
     loop {
@@ -47,7 +47,7 @@ pub(super) fn newest(session: &Session) -> VersionInfo {
 }
 
 /// Neither damaged nor lost records, and every folder with the totals of its content.
-fn assert_whole(session: &Session, context: &str) {
+pub(super) fn assert_whole(session: &Session, context: &str) {
     session
         .exclusive(|exclusive| {
             while exclusive.session().read(|open| {
@@ -65,10 +65,10 @@ fn assert_whole(session: &Session, context: &str) {
 }
 
 /// The texts of all versions, by number.
-type Naive = HashMap<u64, String>;
+pub(super) type Naive = HashMap<u64, String>;
 
 /// Makes a random change. Returns whether it was made.
-fn change(session: &Session, random: &mut Random, step: usize) -> bool {
+pub(super) fn change(session: &Session, random: &mut Random, step: usize) -> bool {
     let files = session.files();
     let path = PATHS[random.below(PATHS.len())];
     let done = match random.below(12) {
@@ -91,12 +91,12 @@ fn change(session: &Session, random: &mut Random, step: usize) -> bool {
     }
 }
 
-fn parse(path: &str) -> crate::vfs::path::MemoryPath {
+pub(super) fn parse(path: &str) -> crate::vfs::path::MemoryPath {
     crate::vfs::path::MemoryPath::parse(path).unwrap()
 }
 
 /// Adds the version that the last change made.
-fn remember(session: &Session, naive: &mut Naive) {
+pub(super) fn remember(session: &Session, naive: &mut Naive) {
     let version = newest(session);
     if version.file.is_some() && version.kind != VersionKind::Deleted {
         let path = version.path.as_ref().unwrap().as_str();

@@ -4,13 +4,14 @@ use std::collections::{BTreeSet, HashMap};
 
 use inmost_format::record::history::{Before, Operation, Version};
 use inmost_format::record::node::{File, FileInfo, What};
-use inmost_format::record::{NodeSink, ObjectId, RecordId, load_file};
-use inmost_format::secret::Wiped;
+use inmost_format::record::{NodeSink, ObjectId, RecordId, Tag, load_file};
+use inmost_format::secret::{self, Wiped};
 
 use super::inside;
+use super::locate::visit_files;
 use super::past::{Past, below, moved};
 use crate::session::history::release;
-use crate::session::{Session, Txn, reap};
+use crate::session::{Session, StoreError, Txn, reap};
 use crate::vfs::error::FileError;
 use crate::vfs::folder::{self, ResolvedPath, Target};
 use crate::vfs::path::MemoryPath;
@@ -46,7 +47,7 @@ pub(crate) fn forget(
             })?;
             exclusive.reap()?;
         }
-        Ok(removed)
+        found.damage.map_or(Ok(removed), Err)
     })
 }
 
@@ -56,8 +57,10 @@ struct Found {
     entries: Vec<(u64, usize)>,
     /// The paths of the files that stay in the tree, by their numbers.
     live: HashMap<u64, MemoryPath>,
-    /// Deleted folders that hold something at the path: the entry, and the rest of the path.
+    /// What deleted folders hold of it: the entry, and the path below its folder.
     inside: Vec<(u64, Wiped<String>)>,
+    /// A deleted folder cannot be read, so that something in it may be left.
+    damage: Option<FileError>,
 }
 
 /// Follows all files through the history, in order of the changes.
@@ -70,11 +73,30 @@ struct Search<'p> {
     /// Entries of folders at or below the path.
     folders: BTreeSet<u64>,
     inside: Vec<(u64, Wiped<String>)>,
+    /// The folders that entries hold.
+    held: Vec<Held>,
+    /// The moves of folders.
+    moves: Vec<Move>,
+}
+
+/// A deleted folder.
+struct Held {
+    number: u64,
+    path: Wiped<String>,
+    folder: (ObjectId, Tag),
+}
+
+/// A change that moved a folder.
+struct Move {
+    number: u64,
+    old: Wiped<String>,
+    new: Wiped<String>,
 }
 
 impl Found {
     fn search(txn: &Txn<'_>, path: &MemoryPath) -> Result<Self, FileError> {
-        let nothing = Self { entries: Vec::new(), live: HashMap::new(), inside: Vec::new() };
+        let (live, inside) = (HashMap::new(), Vec::new());
+        let nothing = Self { entries: Vec::new(), live, inside, damage: None };
         let root = txn.root()?;
         // Entries whose time is over but that were not removed yet are forgotten too.
         let Some(past) = Past::open(txn, &root, 0)? else { return Ok(nothing) };
@@ -84,13 +106,17 @@ impl Found {
             files: BTreeSet::new(),
             folders: BTreeSet::new(),
             inside: Vec::new(),
+            held: Vec::new(),
+            moves: Vec::new(),
         };
         past.visit(0, &mut |version| {
             search.step(version);
             Ok(true)
         })?;
-        let Search { paths, files, folders, inside, .. } = search;
         let is_all = path.is_root();
+        // There the entries go with all that they hold.
+        let damage = if is_all { None } else { search.look_inside(txn)? };
+        let Search { paths, files, folders, inside, .. } = search;
         let mut entries = Vec::new();
         past.visit(0, &mut |version| {
             let is_wanted = match version.operation {
@@ -115,7 +141,7 @@ impl Found {
                 live.insert(*file, path);
             }
         }
-        Ok(Self { entries, live, inside })
+        Ok(Self { entries, live, inside, damage })
     }
 }
 
@@ -124,7 +150,12 @@ impl Search<'_> {
         let (new, old) = (version.path.as_str(), version.old_path.as_str());
         let is_below = |path: &str| below(path, self.path).is_some();
         if version.file != 0 {
-            if is_below(new) || is_below(old) {
+            let start = if old.is_empty() { new } else { old };
+            let is_known = self.paths.contains_key(&version.file);
+            if is_below(new)
+                || is_below(old)
+                || !is_known && self.was_below(start, version.file, version.number)
+            {
                 self.files.insert(version.file);
             }
             if !new.is_empty() {
@@ -137,6 +168,10 @@ impl Search<'_> {
         }
         match version.operation {
             Operation::Deleted => {
+                if let Before::Object(folder) = &version.before {
+                    let (number, path) = (version.number, Wiped::new(new.to_owned()));
+                    self.held.push(Held { number, path, folder: (folder.id, folder.tag) });
+                }
                 // The path lies in the folder, which stays for what else is in it.
                 if let Some(rest) = below(self.path, new).filter(|rest| !rest.is_empty())
                     && !new.is_empty()
@@ -147,6 +182,8 @@ impl Search<'_> {
             }
             _ if old.is_empty() => {}
             _ => {
+                let (old_path, new_path) = (Wiped::new(old.to_owned()), Wiped::new(new.to_owned()));
+                self.moves.push(Move { number: version.number, old: old_path, new: new_path });
                 for (file, path) in &mut self.paths {
                     if let Some(there) = moved(path, old, new) {
                         if is_below(&there) {
@@ -157,6 +194,52 @@ impl Search<'_> {
                 }
             }
         }
+    }
+}
+
+impl Search<'_> {
+    /// Whether a file that had this path before a change was at or below the path earlier, in a folder that moved.
+    fn was_below(&self, path: &str, file: u64, before: u64) -> bool {
+        let mut path = Wiped::new(path.to_owned());
+        // The number of a file is that of the change that made it.
+        let earlier = self.moves.iter().rev().skip_while(|moves| moves.number >= before);
+        for Move { old, new, .. } in earlier.take_while(|moves| moves.number > file) {
+            if let Some(there) = moved(&path, new, old) {
+                path = Wiped::new(there);
+                if below(&path, self.path).is_some() {
+                    return true;
+                }
+            }
+        }
+        false
+    }
+
+    /// Finds the files in deleted folders: they may have come there from the path. Returns the damage, if a folder cannot be
+    /// read.
+    fn look_inside(&mut self, txn: &Txn<'_>) -> Result<Option<FileError>, FileError> {
+        let mut damage = None;
+        for held in std::mem::take(&mut self.held) {
+            if self.folders.contains(&held.number) {
+                continue;
+            }
+            let mut found = Vec::new();
+            let visited = visit_files(txn, held.folder, &mut |below, info| {
+                let path = secret::format(format_args!("{}{}", &*held.path, &*below));
+                let is_known = self.paths.contains_key(&info.number);
+                if self.files.contains(&info.number)
+                    || !is_known && self.was_below(&path, info.number, held.number)
+                {
+                    found.push((held.number, below));
+                }
+                true
+            });
+            self.inside.append(&mut found);
+            match visited {
+                Err(error @ FileError::Store(StoreError::Tampered { .. })) => damage = Some(error),
+                visited => visited?,
+            }
+        }
+        Ok(damage)
     }
 }
 

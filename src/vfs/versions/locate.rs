@@ -266,30 +266,43 @@ fn find<S: NodeSource>(
     folder: (ObjectId, Tag),
     number: u64,
 ) -> Result<Option<Wiped<String>>, FileError> {
+    let mut found = None;
+    visit_files(source, folder, &mut |path, info| {
+        if info.number == number {
+            found = Some(path);
+            return false;
+        }
+        true
+    })?;
+    Ok(found)
+}
+
+/// Visits the files below a folder with their paths, which begin with `/`, until the visitor returns `false`.
+pub(super) fn visit_files<S: NodeSource>(
+    source: &S,
+    folder: (ObjectId, Tag),
+    visitor: &mut dyn FnMut(Wiped<String>, FileInfo) -> bool,
+) -> Result<(), FileError> {
     let mut reached = HashSet::new();
     let mut folders = vec![(folder, Wiped::new(String::new()))];
-    while let Some(((object, tag), path)) = folders.pop() {
+    let mut goes_on = true;
+    while let Some(((object, tag), path)) = folders.pop().filter(|_| goes_on) {
         if !reached.insert(object) {
             continue;
         }
         let head = load_folder(source, object, &tag)?;
-        let mut found = None;
         head.body.visit::<FileError>(source, object, 0, &mut |_, leaf: &Entries| {
             for entry in &leaf.0 {
-                let below = || secret::format(format_args!("{}/{}", &*path, entry.name.as_str()));
+                let below = secret::format(format_args!("{}/{}", &*path, entry.name.as_str()));
                 match entry.what {
-                    What::File(info) if info.number == number => found = Some(below()),
-                    What::File(_) => {}
-                    What::Folder => folders.push(((entry.id, entry.tag), below())),
+                    What::File(info) => goes_on = goes_on && visitor(below, info),
+                    What::Folder => folders.push(((entry.id, entry.tag), below)),
                 }
             }
-            Ok(found.is_none())
+            Ok(goes_on)
         })?;
-        if found.is_some() {
-            return Ok(found);
-        }
     }
-    Ok(None)
+    Ok(())
 }
 
 const ROOT: &str = "/memories";

@@ -1,0 +1,69 @@
+//! Tests of the history against unusual orders of changes.
+
+use super::versions::{assert_whole, keeping, keeps, newest};
+use crate::session::Session;
+use crate::vfs::error::FileError;
+
+/// Writes a file and returns the number of the version.
+fn write(session: &Session, path: &str, text: &str) -> u64 {
+    session.files().write(path, text).unwrap();
+    newest(session).number
+}
+
+#[test]
+fn a_forgotten_file_does_not_come_back_with_the_folder_it_was_moved_to() {
+    let session = keeping();
+    write(&session, "/memories/secret.md", "secret");
+    write(&session, "/memories/d/other.md", "other");
+    session.files().rename("/memories/secret.md", "/memories/d/x.md").unwrap();
+    session.files().remove("/memories/d").unwrap();
+    let deletion = newest(&session).number;
+    session.history().forget("/memories/secret.md", |_| {}).unwrap();
+    session.history().restore(deletion, None).unwrap();
+    assert_eq!(session.files().read("/memories/d/other.md").unwrap().as_str(), "other");
+    assert!(matches!(session.files().read("/memories/d/x.md"), Err(FileError::NotFound)));
+    assert_whole(&session, "forgotten");
+}
+
+#[test]
+fn a_forgotten_folder_does_not_come_back_under_its_last_name() {
+    // With and without versions of the file itself.
+    for keeps_before in [true, false] {
+        let mut session = Session::in_memory().unwrap();
+        if keeps_before {
+            session = keeps(session);
+        }
+        session.files().write("/memories/secret/f.md", "secret").unwrap();
+        session = keeps(session);
+        session.files().rename("/memories/secret", "/memories/a/archive").unwrap();
+        write(&session, "/memories/a/archive/later.md", "later");
+        session.files().remove("/memories/a").unwrap();
+        let deletion = newest(&session).number;
+        session.history().forget("/memories/secret", |_| {}).unwrap();
+        session.history().restore(deletion, None).unwrap();
+        let files = session.files();
+        assert_eq!(files.read("/memories/a/archive/later.md").unwrap().as_str(), "later");
+        let forgotten = files.read("/memories/a/archive/f.md");
+        assert!(matches!(forgotten, Err(FileError::NotFound)), "{keeps_before}");
+        assert_whole(&session, "forgotten");
+    }
+}
+
+#[test]
+fn a_forgotten_path_is_followed_through_a_rename_before_the_first_version() {
+    let session = Session::in_memory().unwrap();
+    session.files().write("/memories/secret/f.md", "secret").unwrap();
+    session.files().write("/memories/x/g.md", "other").unwrap();
+    let session = keeps(session);
+    session.files().rename("/memories/secret", "/memories/x/y").unwrap();
+    write(&session, "/memories/x/y/f.md", "clean");
+    let secret = newest(&session).previous.unwrap();
+    write(&session, "/memories/x/g.md", "another");
+    let other = newest(&session).previous.unwrap();
+    assert_eq!(session.history().text(secret).unwrap().as_str(), "secret");
+    session.history().forget("/memories/secret", |_| {}).unwrap();
+    assert!(session.history().text(secret).is_err());
+    assert_eq!(session.history().text(other).unwrap().as_str(), "other");
+    assert_eq!(session.files().read("/memories/x/y/f.md").unwrap().as_str(), "clean");
+    assert_whole(&session, "forgotten");
+}

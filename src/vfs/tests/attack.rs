@@ -2,6 +2,7 @@
 
 use super::versions::{assert_whole, keeping, keeps, newest};
 use crate::session::Session;
+use crate::vfs::VersionQuery;
 use crate::vfs::error::FileError;
 
 /// Writes a file and returns the number of the version.
@@ -66,4 +67,21 @@ fn a_forgotten_path_is_followed_through_a_rename_before_the_first_version() {
     assert_eq!(session.history().text(other).unwrap().as_str(), "other");
     assert_eq!(session.files().read("/memories/x/y/f.md").unwrap().as_str(), "clean");
     assert_whole(&session, "forgotten");
+}
+
+#[test]
+fn a_redacted_text_is_not_mistaken_for_the_one_that_an_undo_brought_back() {
+    let session = keeping();
+    let agent = session.acting_as("agent");
+    write(&session, "/memories/a.md", "one");
+    agent.files().rename("/memories/a.md", "/memories/b.md").unwrap();
+    agent.files().write("/memories/b.md", "two").unwrap();
+    let second = newest(&session).number;
+    let history = session.history();
+    let plan = history.plan_undo(&VersionQuery::all().actor("agent")).unwrap();
+    history.undo(&plan, |_| {}).unwrap();
+    assert_eq!(session.files().read("/memories/a.md").unwrap().as_str(), "one");
+    assert_eq!(history.text(second).unwrap().as_str(), "two");
+    history.redact(second, second).unwrap();
+    assert!(matches!(history.text(second), Err(FileError::VersionGone(_))));
 }

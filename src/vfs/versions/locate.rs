@@ -166,7 +166,8 @@ impl Walk {
                 self.version = entry.number;
                 Ok(None)
             }
-            Before::Nothing if has_same_text(entry) && is_next => {
+            // Only a rename leaves the text as it is. A text that came back to another path is another one.
+            Before::Nothing if entry.operation == Operation::Renamed && is_next => {
                 self.version = entry.number;
                 self.same_text.push(entry.number);
                 self.path = Some(Wiped::new(entry.path.as_str().to_owned()));
@@ -209,12 +210,6 @@ impl Walk {
             _ => Ok(None),
         }
     }
-}
-
-/// Whether an entry without an earlier text leaves the text as it is: a rename, or a deleted file that was moved back.
-fn has_same_text(entry: &Version) -> bool {
-    entry.operation == Operation::Renamed
-        || entry.operation == Operation::Restored && !entry.old_path.as_str().is_empty()
 }
 
 /// The file at a path of the tree.

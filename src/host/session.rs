@@ -66,6 +66,10 @@ impl HistoryStore for Session {
 
     fn set_history(&self, settings: HistorySettings) -> Result<(), StoreError> {
         self.exclusive(|exclusive| {
+            // The rest of a history that was switched off before: its texts are not kept any more.
+            if exclusive.session().read(|open| Ok::<_, StoreError>(open.root().keep == 0))? {
+                exclusive.trim()?;
+            }
             exclusive.commit(|txn| {
                 txn.set_history_settings(settings)?;
                 Ok::<_, StoreError>(())

@@ -136,6 +136,10 @@ impl Txn<'_> {
     ) -> Result<(), RecordError> {
         let mut root = self.root()?;
         if HistorySettings::of(&root) != settings {
+            // A rest that could not be removed because of damage: edits in place have changed what it holds.
+            if root.keep == 0 {
+                root.history = Child::NONE;
+            }
             settings.set(&mut root);
             self.put(RecordId::ROOT, root.into());
         }

@@ -11,6 +11,18 @@ impl<P: FnMut(u64)> Check<'_, P> {
         if root.history.is_none() {
             return Ok(());
         }
+        if root.keep > 0 {
+            return self.versions(root);
+        }
+        // The rest of a history that was switched off: edits in place change what it holds, until it is removed.
+        let (listed, unlisted) = (self.report.problems.len(), self.report.unlisted);
+        self.versions(root)?;
+        self.report.problems.truncate(listed);
+        self.report.unlisted = unlisted;
+        Ok(())
+    }
+
+    fn versions(&mut self, root: &Root) -> Result<(), StoreError> {
         let names = [Name::new(NAME)];
         let id = RecordId::history(root.history.id);
         let Some((depth, node)) = self.load(&names, Depth::TOP, id, &root.history.tag)? else {

@@ -1,7 +1,8 @@
 //! Tests of the history against unusual orders of changes.
 
-use super::versions::{assert_whole, keeping, keeps, newest};
-use crate::session::Session;
+use super::model::text;
+use super::versions::{MONTH, assert_whole, keeping, keeps, newest, parse};
+use crate::session::{Exclusive, HistorySettings, Session, StoreError};
 use crate::vfs::VersionQuery;
 use crate::vfs::error::FileError;
 
@@ -84,4 +85,28 @@ fn a_redacted_text_is_not_mistaken_for_the_one_that_an_undo_brought_back() {
     assert_eq!(history.text(second).unwrap().as_str(), "two");
     history.redact(second, second).unwrap();
     assert!(matches!(history.text(second), Err(FileError::VersionGone(_))));
+}
+
+#[test]
+fn a_crash_while_the_history_is_switched_off_leaves_nothing_of_it() {
+    let session = keeping();
+    let path = parse("/memories/a.md");
+    write(&session, "/memories/a.md", &text("w", 60_000));
+    let edit = |line| crate::vfs::edit::insert(&session, &path, line, "line\n").unwrap();
+    (0..300).for_each(|_| edit(0));
+    // Without the steps that remove the versions.
+    let switch = |exclusive: &mut Exclusive<'_>| {
+        exclusive
+            .commit(|txn| Ok::<_, StoreError>(txn.set_history_settings(HistorySettings::off())?))
+    };
+    session.exclusive(switch).unwrap();
+    for line in [0, 310, 320] {
+        edit(line);
+    }
+    assert!(session.history().status().unwrap().entries > 100);
+    let report = session.check().unwrap();
+    assert!(report.is_clean() && report.orphans == 0, "{report:?}");
+    session.history().set(HistorySettings::keep(MONTH)).unwrap();
+    assert_eq!(session.history().status().unwrap().entries, 0);
+    assert_whole(&session, "on again");
 }

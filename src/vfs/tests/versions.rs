@@ -10,7 +10,7 @@ use crate::vfs::error::FileError;
 use crate::vfs::{FileText, VersionInfo, VersionKind, VersionQuery};
 use inmost_format::record::plain::Random;
 
-const MONTH: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+pub(super) const MONTH: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 const PATHS: [&str; 6] = [
     "/memories/a.md",
     "/memories/b/c.md",

@@ -110,3 +110,18 @@ fn a_crash_while_the_history_is_switched_off_leaves_nothing_of_it() {
     assert_eq!(session.history().status().unwrap().entries, 0);
     assert_whole(&session, "on again");
 }
+
+#[test]
+fn a_folder_that_came_back_is_not_mistaken_for_one_that_had_its_name_meanwhile() {
+    let session = keeping();
+    let first = write(&session, "/memories/d/f.md", "one");
+    session.files().remove("/memories/d").unwrap();
+    let deletion = newest(&session).number;
+    write(&session, "/memories/d/f.md", "two");
+    session.files().rename("/memories/d", "/memories/e").unwrap();
+    session.files().remove("/memories/e").unwrap();
+    session.history().restore(deletion, None).unwrap();
+    assert_eq!(session.history().text(first).unwrap().as_str(), "one");
+    session.files().remove("/memories/d").unwrap();
+    assert_eq!(session.history().text(first).unwrap().as_str(), "one");
+}

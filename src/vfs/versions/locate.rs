@@ -91,6 +91,7 @@ pub(super) fn locate<S: NodeSource>(past: &Past<'_, S>, number: u64) -> Result<L
         file: entry.as_ref().map(|entry| entry.file),
         version: number,
         path: entry.map(|entry| Wiped::new(entry.path.as_str().to_owned())),
+        away_until: 0,
         same_text: Vec::new(),
     };
     let mut found = None;
@@ -137,6 +138,8 @@ struct Walk {
     version: u64,
     /// The path; empty if it was redacted.
     path: Option<Wiped<String>>,
+    /// The change that brings back the deleted folder in which the file is. Until then its path belongs to others.
+    away_until: u64,
     same_text: Vec<u64>,
 }
 
@@ -183,6 +186,9 @@ impl Walk {
         entry: &Version,
     ) -> Result<Option<(Place, u64)>, FileError> {
         let Some(path) = &self.path else { return Ok(None) };
+        if entry.number < self.away_until {
+            return Ok(None);
+        }
         match entry.operation {
             Operation::Renamed | Operation::Restored if !entry.old_path.as_str().is_empty() => {
                 if let Some(moved) = moved(path, entry.old_path.as_str(), entry.path.as_str()) {
@@ -201,6 +207,10 @@ impl Walk {
                 (Some(below), Before::Object(folder)) if !entry.path.as_str().is_empty() => {
                     let below = Wiped::new(below.to_owned());
                     Ok(Some((Place::Inside(Entry::clone(folder), below), entry.number)))
+                }
+                (Some(_), Before::Restored(by)) if !entry.path.as_str().is_empty() => {
+                    self.away_until = *by;
+                    Ok(None)
                 }
                 (Some(_), Before::Nothing) if !entry.path.as_str().is_empty() => {
                     Err(FileError::VersionGone(self.number))

@@ -125,3 +125,19 @@ fn a_folder_that_came_back_is_not_mistaken_for_one_that_had_its_name_meanwhile()
     session.files().remove("/memories/d").unwrap();
     assert_eq!(session.history().text(first).unwrap().as_str(), "one");
 }
+
+#[test]
+fn a_forgotten_path_that_a_deleted_folder_did_not_have_changes_nothing() {
+    let session = keeping();
+    for number in 0..40 {
+        write(&session, "/memories/a.md", &format!("{number}"));
+    }
+    write(&session, "/memories/d/f.md", "f");
+    session.files().remove("/memories/d").unwrap();
+    let deletion = newest(&session).number;
+    session.history().forget("/memories/d/never.md", |_| {}).unwrap();
+    assert_eq!(newest(&session).number, deletion);
+    assert_whole(&session, "forgotten");
+    session.history().restore(deletion, None).unwrap();
+    assert_eq!(session.files().read("/memories/d/f.md").unwrap().as_str(), "f");
+}

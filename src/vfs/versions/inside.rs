@@ -4,6 +4,7 @@ use inmost_format::record::history::Before;
 use inmost_format::record::node::Entry;
 
 use super::locate::inside_path;
+use super::past::Past;
 use crate::session::Txn;
 use crate::vfs::error::FileError;
 use crate::vfs::folder::{self, ResolvedPath, Target};
@@ -15,18 +16,17 @@ pub(super) fn take(
     holder: u64,
     below: &str,
 ) -> Result<Option<Entry>, FileError> {
-    let Some((object, mut history)) = txn.history()? else { return Ok(None) };
-    let mut held: Option<Entry> = None;
-    history.edit(txn, object, holder, |entry| {
-        if let Before::Object(folder) = &entry.before {
-            held = Some(Entry::clone(folder));
-        }
-        true
-    })?;
-    let Some(held) = held else { return Ok(None) };
-    let Some((root, path)) = inside_path(&txn.root()?, &held, below) else { return Ok(None) };
+    // Nothing is put into the transaction before it is sure that something changes.
+    let root = txn.root()?;
+    let Some(past) = Past::open(&*txn, &root, 0)? else { return Ok(None) };
+    let Some(mut holding) = past.entry(holder)? else { return Ok(None) };
+    let Before::Object(held) = std::mem::replace(&mut holding.before, Before::Nothing) else {
+        return Ok(None);
+    };
+    let Some((root, path)) = inside_path(&root, &held, below) else { return Ok(None) };
     let resolved = ResolvedPath::new(txn, &root, &path)?;
     let Target::Entry(entry) = &resolved.target else { return Ok(None) };
+    let Some((object, mut history)) = txn.history()? else { return Ok(None) };
     folder::remove(txn, &path, &resolved)?;
     // The entry is written again in any case, because the tag of its folder changes.
     let mut is_noted = false;

@@ -141,3 +141,18 @@ fn a_forgotten_path_that_a_deleted_folder_did_not_have_changes_nothing() {
     session.history().restore(deletion, None).unwrap();
     assert_eq!(session.files().read("/memories/d/f.md").unwrap().as_str(), "f");
 }
+
+#[test]
+fn a_version_from_before_the_history_goes_back_to_its_own_path() {
+    let session = Session::in_memory().unwrap();
+    session.files().write("/memories/a.md", "x").unwrap();
+    let session = keeps(session);
+    session.files().rename("/memories/a.md", "/memories/d/b.md").unwrap();
+    let first = newest(&session).previous.unwrap();
+    write(&session, "/memories/d/other.md", "other");
+    session.files().remove("/memories/d").unwrap();
+    session.history().restore(first, None).unwrap();
+    assert_eq!(session.files().read("/memories/a.md").unwrap().as_str(), "x");
+    assert!(newest(&session).file.is_some());
+    assert_whole(&session, "restored");
+}

@@ -91,8 +91,13 @@ impl Plan {
             }
             None => {
                 let located = locate(&past, number)?;
-                let holder = located.holder.ok_or(FileError::NoSuchVersion(number))?;
-                let entry = past.entry(holder)?.ok_or(FileError::NoSuchVersion(number))?;
+                let first = located.same_text.first().copied();
+                let known = first.or(located.holder).ok_or(FileError::NoSuchVersion(number))?;
+                let mut entry = past.entry(known)?.ok_or(FileError::NoSuchVersion(number))?;
+                if first.is_some() {
+                    // It was renamed; before, it had the old path.
+                    entry.path = entry.old_path.clone();
+                }
                 (read(&past, number, &located.place)?, entry)
             }
         };

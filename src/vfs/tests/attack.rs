@@ -156,3 +156,17 @@ fn a_version_from_before_the_history_goes_back_to_its_own_path() {
     assert!(newest(&session).file.is_some());
     assert_whole(&session, "restored");
 }
+
+#[test]
+fn an_undo_leaves_a_file_in_a_folder_that_someone_else_moved() {
+    let session = keeping();
+    write(&session, "/memories/d/f.md", "one");
+    let agent = session.acting_as("agent");
+    agent.files().write("/memories/d/f.md", "two").unwrap();
+    session.files().rename("/memories/d", "/memories/e").unwrap();
+    let history = session.history();
+    let plan = history.plan_undo(&VersionQuery::all().actor("agent")).unwrap();
+    history.undo(&plan, |_| {}).unwrap();
+    assert_eq!(session.files().read("/memories/e/f.md").unwrap().as_str(), "one");
+    assert!(matches!(session.files().read("/memories/d/f.md"), Err(FileError::NotFound)));
+}

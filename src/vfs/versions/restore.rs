@@ -150,6 +150,11 @@ impl Plan {
         let Some(to) = step.to else {
             return Ok(Self::Delete(now.path.ok_or(FileError::Changed(None))?));
         };
+        // Where only the folders on its path moved, it goes back where it is now.
+        let path = match &now.path {
+            Some(now) if path.as_str() == entry.path.as_str() => now.clone(),
+            _ => path,
+        };
         let text = match &entry.before {
             Before::Object(held) if entry.previous == to => {
                 read(&past, to, &Place::Object(Entry::clone(held)))?

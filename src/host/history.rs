@@ -163,7 +163,8 @@ impl<'s> History<'s> {
     }
 
     /// Makes the steps of a plan, the newest change first. Each is one atomic change, which the history keeps like any
-    /// other. A step whose file has changed since the plan changes nothing. `progress` gets the number of steps done.
+    /// other. A step whose file has changed since the plan changes nothing. One whose place is taken is tried again after the
+    /// others. `progress` gets the number of steps done.
     ///
     /// # Errors
     /// [`StoreError`] if the store is locked or fails. The steps before it are then made.
@@ -174,14 +175,31 @@ impl<'s> History<'s> {
     ) -> Result<Vec<Undone>, StoreError> {
         let mut results = Vec::with_capacity(plan.steps.len());
         for (done, step) in (1..).zip(&plan.steps) {
-            results.push(match self.store.revert(step) {
-                Ok(number) => Undone::Done(number),
-                Err(FileError::Store(error)) => return Err(error),
-                Err(error) => Undone::Left(error),
-            });
+            results.push(self.undo_step(step)?);
             progress(done);
         }
+        // A place may be free once a later step has moved another file away.
+        let is_in_the_way = |result: &Undone| {
+            matches!(result, Undone::Left(FileError::AlreadyExists | FileError::NotAFolder(_)))
+        };
+        let mut goes_on = results.iter().any(is_in_the_way);
+        while std::mem::take(&mut goes_on) {
+            for (result, step) in results.iter_mut().zip(&plan.steps) {
+                if is_in_the_way(result) {
+                    *result = self.undo_step(step)?;
+                    goes_on |= matches!(result, Undone::Done(_));
+                }
+            }
+        }
         Ok(results)
+    }
+
+    fn undo_step(&self, step: &UndoStep) -> Result<Undone, StoreError> {
+        match self.store.revert(step) {
+            Ok(number) => Ok(Undone::Done(number)),
+            Err(FileError::Store(error)) => Err(error),
+            Err(error) => Ok(Undone::Left(error)),
+        }
     }
 
     /// Redacts the versions of a range, both ends included: path and sizes go, and the text unless a neighbouring version

@@ -2,6 +2,7 @@
 
 use super::model::text;
 use super::versions::{MONTH, assert_whole, keeping, keeps, newest, parse};
+use crate::Undone;
 use crate::session::{Exclusive, HistorySettings, Session, StoreError};
 use crate::vfs::VersionQuery;
 use crate::vfs::error::FileError;
@@ -169,4 +170,22 @@ fn an_undo_leaves_a_file_in_a_folder_that_someone_else_moved() {
     history.undo(&plan, |_| {}).unwrap();
     assert_eq!(session.files().read("/memories/e/f.md").unwrap().as_str(), "one");
     assert!(matches!(session.files().read("/memories/d/f.md"), Err(FileError::NotFound)));
+}
+
+#[test]
+fn an_undo_comes_back_to_a_place_that_another_step_frees() {
+    let session = keeping();
+    write(&session, "/memories/a.md", "a");
+    write(&session, "/memories/b.md", "b");
+    let agent = session.acting_as("agent");
+    for (old, new) in [("a", "moved"), ("b", "a"), ("moved", "c")] {
+        let path = |name| format!("/memories/{name}.md");
+        agent.files().rename(&path(old), &path(new)).unwrap();
+    }
+    let history = session.history();
+    let plan = history.plan_undo(&VersionQuery::all().actor("agent")).unwrap();
+    let done = history.undo(&plan, |_| {}).unwrap();
+    assert!(done.iter().all(|result| matches!(result, Undone::Done(_))), "{done:?}");
+    assert_eq!(session.files().read("/memories/a.md").unwrap().as_str(), "a");
+    assert_eq!(session.files().read("/memories/b.md").unwrap().as_str(), "b");
 }

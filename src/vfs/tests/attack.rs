@@ -6,6 +6,7 @@ use crate::Undone;
 use crate::session::{Exclusive, HistorySettings, Session, StoreError};
 use crate::vfs::VersionQuery;
 use crate::vfs::error::FileError;
+use inmost_format::record::history::Version;
 
 /// Writes a file and returns the number of the version.
 fn write(session: &Session, path: &str, text: &str) -> u64 {
@@ -189,3 +190,21 @@ fn an_undo_comes_back_to_a_place_that_another_step_frees() {
     assert_eq!(session.files().read("/memories/a.md").unwrap().as_str(), "a");
     assert_eq!(session.files().read("/memories/b.md").unwrap().as_str(), "b");
 }
+
+#[test]
+fn a_folder_that_comes_back_elsewhere_does_not_take_what_has_its_old_path() {
+    let session = keeping();
+    write(&session, "/memories/d/e.md", "e");
+    session.files().remove("/memories/d").unwrap();
+    let deletion = newest(&session).number;
+    let first = write(&session, "/memories/a.md", "one");
+    session.files().rename("/memories/a.md", "/memories/d/f.md").unwrap();
+    session.history().restore(deletion, Some("/memories/r")).unwrap();
+    assert_eq!(session.history().text(first).unwrap().as_str(), "one");
+    write(&session, "/memories/d/f.md", "two");
+    session.history().forget("/memories/r", |_| {}).unwrap();
+    assert_eq!(session.history().text(first).unwrap().as_str(), "one");
+    assert_whole(&session, "forgotten");
+}
+
+/// A holder of the keys could make a tree that leads to one leaf any number of times.

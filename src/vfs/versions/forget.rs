@@ -68,6 +68,8 @@ struct Search<'p> {
     path: &'p str,
     /// The path of each file, as far as the history has been read.
     paths: HashMap<u64, Wiped<String>>,
+    /// The files in deleted folders, with the change that brings the folder back. Their paths belong to others meanwhile.
+    away: HashMap<u64, u64>,
     /// Files that are or were at or below the path.
     files: BTreeSet<u64>,
     /// Entries of folders at or below the path.
@@ -103,6 +105,7 @@ impl Found {
         let mut search = Search {
             path: path.as_str(),
             paths: HashMap::new(),
+            away: HashMap::new(),
             files: BTreeSet::new(),
             folders: BTreeSet::new(),
             inside: Vec::new(),
@@ -158,6 +161,7 @@ impl Search<'_> {
             {
                 self.files.insert(version.file);
             }
+            self.away.remove(&version.file);
             if !new.is_empty() {
                 self.paths.insert(version.file, Wiped::new(new.to_owned()));
             }
@@ -168,6 +172,12 @@ impl Search<'_> {
         }
         match version.operation {
             Operation::Deleted => {
+                let back = if let Before::Restored(by) = version.before { by } else { u64::MAX };
+                for (file, path) in &self.paths {
+                    if below(path, new).is_some() {
+                        self.away.entry(*file).or_insert(back);
+                    }
+                }
                 if let Before::Object(folder) = &version.before {
                     let (number, path) = (version.number, Wiped::new(new.to_owned()));
                     self.held.push(Held { number, path, folder: (folder.id, folder.tag) });
@@ -185,6 +195,15 @@ impl Search<'_> {
                 let (old_path, new_path) = (Wiped::new(old.to_owned()), Wiped::new(new.to_owned()));
                 self.moves.push(Move { number: version.number, old: old_path, new: new_path });
                 for (file, path) in &mut self.paths {
+                    let back = self.away.get(file).copied();
+                    let moves = match version.operation {
+                        Operation::Restored => back == Some(version.number),
+                        _ => back.is_none(),
+                    };
+                    if !moves {
+                        continue;
+                    }
+                    self.away.remove(file);
                     if let Some(there) = moved(path, old, new) {
                         if is_below(&there) {
                             self.files.insert(*file);

@@ -190,6 +190,8 @@ impl Walk {
             return Ok(None);
         }
         match entry.operation {
+            // What is at the old path of a folder that came back did not come with it.
+            Operation::Restored if entry.number != self.away_until => Ok(None),
             Operation::Renamed | Operation::Restored if !entry.old_path.as_str().is_empty() => {
                 if let Some(moved) = moved(path, entry.old_path.as_str(), entry.path.as_str()) {
                     self.path = Some(Wiped::new(moved));

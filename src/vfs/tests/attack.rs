@@ -208,3 +208,20 @@ fn a_folder_that_comes_back_elsewhere_does_not_take_what_has_its_old_path() {
 }
 
 /// A holder of the keys could make a tree that leads to one leaf any number of times.
+#[test]
+fn entries_out_of_order_are_damage() {
+    let session = keeping();
+    write(&session, "/memories/a.md", "a");
+    let append = |exclusive: &mut Exclusive<'_>| {
+        exclusive.commit(|txn| {
+            let (object, mut history) = txn.history()?.unwrap();
+            for number in [1_000, 1_000] {
+                history.append(txn, object, Version::nothing(number, 0))?;
+            }
+            Ok::<_, StoreError>(txn.set_history(object, history)?)
+        })
+    };
+    session.exclusive(append).unwrap();
+    let page = session.history().page(&VersionQuery::all(), None, 10);
+    assert!(matches!(page, Err(FileError::Store(StoreError::Tampered { .. }))));
+}

@@ -4,7 +4,7 @@ use crate::session::history::Version;
 use crate::vfs::error::FileError;
 use inmost_format::record::history::History;
 use inmost_format::record::node::Root;
-use inmost_format::record::{NodeSource, ObjectId, load_history};
+use inmost_format::record::{Flaw, Kind, NodeSource, ObjectId, RecordError, load_history};
 
 /// A history to read.
 pub(super) struct Past<'s, S> {
@@ -71,13 +71,15 @@ impl<'s, S: NodeSource> Past<'s, S> {
         Ok(found)
     }
 
-    /// The entries before this number, the newest first, one leaf at a time, until the visitor returns `false`.
+    /// The entries before this number, the newest first, one leaf at a time, until the visitor returns `false`. Entries out of
+    /// order are damage: a forged tree of few leaves could lead to each of them too often.
     pub(super) fn visit_back(
         &self,
         before: u64,
         visitor: &mut dyn FnMut(&Version) -> Result<bool, FileError>,
     ) -> Result<(), FileError> {
         let mut end = self.history.position_of(self.source, self.object, before)?;
+        let mut newer = None;
         while let Some(last) = end.checked_sub(1) {
             let (start, leaf) =
                 self.history.body.find(self.source, self.object, |mut position, refs| {
@@ -90,6 +92,10 @@ impl<'s, S: NodeSource> Past<'s, S> {
                 })?;
             let count = usize::try_from(end.saturating_sub(start)).unwrap_or(usize::MAX);
             for version in leaf.0.iter().take(count).rev() {
+                if newer.replace(version.number).is_some_and(|newer| version.number >= newer) {
+                    let (kind, flaw) = (Kind::HistoryLeaf, Flaw::Malformed);
+                    return Err(RecordError::Damaged { kind, flaw }.into());
+                }
                 if version.time >= self.from && !visitor(version)? {
                     return Ok(());
                 }

@@ -1,6 +1,5 @@
 //! Tests of a store of files under faults, crashes, many threads and tampering.
 
-mod attack;
 mod batches;
 mod commit;
 mod crafted;
@@ -16,5 +15,6 @@ mod salvage;
 mod series;
 mod tamper;
 mod tamper_history;
+mod version_orders;
 mod version_requests;
 mod versions;

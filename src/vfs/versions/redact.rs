@@ -61,7 +61,12 @@ fn redact_one(txn: &mut Txn<'_>, number: u64) -> Result<(), FileError> {
     let Some(entry) = past.entry(number)? else { return Ok(()) };
     let text = match locate(&past, number) {
         Ok(located) if is_alone(&past, &entry, &located)? => {
-            let older = older_head(&past, number, &located)?;
+            // Entries whose time is over hold their heads until they are trimmed.
+            let whole = Past::open(&*txn, &root, 0)?;
+            let older = match &whole {
+                Some(whole) => older_head(whole, number, &located)?,
+                None => None,
+            };
             let newest = past.newest_of(entry.file, number)?;
             Some((located, older, newest))
         }

@@ -2,7 +2,6 @@
 
 use super::model::text;
 use super::versions::{MONTH, assert_whole, keeping, keeps, newest, parse};
-use crate::Undone;
 use crate::session::{Exclusive, HistorySettings, Session, StoreError};
 use crate::vfs::VersionQuery;
 use crate::vfs::error::FileError;
@@ -186,7 +185,8 @@ fn an_undo_comes_back_to_a_place_that_another_step_frees() {
     let history = session.history();
     let plan = history.plan_undo(&VersionQuery::all().actor("agent")).unwrap();
     let done = history.undo(&plan, |_| {}).unwrap();
-    assert!(done.iter().all(|result| matches!(result, Undone::Done(_))), "{done:?}");
+    let is_done = |result| format!("{result:?}").starts_with("Done");
+    assert!(done.iter().all(is_done), "{done:?}");
     assert_eq!(session.files().read("/memories/a.md").unwrap().as_str(), "a");
     assert_eq!(session.files().read("/memories/b.md").unwrap().as_str(), "b");
 }

@@ -15,6 +15,7 @@ mod salvage;
 mod series;
 mod tamper;
 mod tamper_history;
+mod version_model;
 mod version_orders;
 mod version_requests;
 mod versions;

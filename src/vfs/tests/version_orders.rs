@@ -225,3 +225,21 @@ fn entries_out_of_order_are_damage() {
     let page = session.history().page(&VersionQuery::all(), None, 10);
     assert!(matches!(page, Err(FileError::Store(StoreError::Tampered { .. }))));
 }
+
+#[test]
+fn a_file_in_a_deleted_folder_is_forgotten_with_its_earlier_names_even_if_its_path_was_redacted() {
+    let session = keeping();
+    let files = session.files();
+    write(&session, "/memories/secret name.md", "x");
+    files.rename("/memories/secret name.md", "/memories/d/f.md").unwrap();
+    let renamed = newest(&session).number;
+    files.remove("/memories/d").unwrap();
+    assert_eq!(session.history().redact(renamed, renamed).unwrap(), 1);
+    session.history().forget("/memories/d", |_| {}).unwrap();
+    let left = session.history().page(&VersionQuery::all(), None, 100).unwrap().items;
+    assert!(
+        left.iter().all(|version| version.path.is_none() && version.file.is_none()),
+        "{left:?}"
+    );
+    assert_whole(&session, "forgotten");
+}

@@ -239,6 +239,14 @@ impl Search<'_> {
         let mut damage = None;
         for held in std::mem::take(&mut self.held) {
             if self.folders.contains(&held.number) {
+                // The path of a file may have been redacted, so that nothing else says that it was in the folder.
+                let visited = visit_files(txn, held.folder, &mut |_, info| {
+                    self.files.insert(info.number);
+                    true
+                });
+                if let Err(error) = visited {
+                    damage = Some(error);
+                }
                 continue;
             }
             let mut found = Vec::new();

@@ -209,7 +209,7 @@ impl<'s> History<'s> {
     ///
     /// # Errors
     /// [`FileError::CurrentVersion`] if the text of one of them is the current text of a file, and then nothing was
-    /// redacted; [`FileError::NoSuchVersion`] if there is none in the range; [`FileError::Store`].
+    /// redacted; [`FileError::NoSuchVersion`] if the range has no version; [`FileError::Store`].
     ///
     /// # Security
     /// The ciphertext stays in the store's files until the next [`Session::compact`](crate::Session::compact) or

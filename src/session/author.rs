@@ -30,7 +30,7 @@ impl Author {
         Self { actor: self.actor.clone(), channel }
     }
 
-    /// The label; empty if there is none.
+    /// The label; empty without one.
     pub(crate) fn actor(&self) -> &str {
         self.actor.as_ref().map_or("", |actor| actor.as_str())
     }

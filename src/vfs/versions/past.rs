@@ -17,7 +17,7 @@ pub(super) struct Past<'s, S> {
 }
 
 impl<'s, S: NodeSource> Past<'s, S> {
-    /// Opens the history; `None` if there is none.
+    /// Opens the history; `None` in a store without one.
     pub(super) fn open(
         source: &'s S,
         root: &'s Root,

@@ -75,7 +75,7 @@ pub enum VersionKind {
     Deleted,
     /// Brought back an earlier text, or a deleted file or folder.
     Restored,
-    /// Deleted a file that was not read for a long time.
+    /// Deleted a file that was not read for a long time. Reserved: no change of this version does.
     Expired,
     /// Wrote a file together with others.
     Imported,
@@ -97,7 +97,7 @@ pub enum VersionChannel {
     Program,
     /// An import.
     Import,
-    /// The expiry of unread files.
+    /// The expiry of unread files. Reserved: this version has none.
     Expiry,
 }
 

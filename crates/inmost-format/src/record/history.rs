@@ -90,7 +90,7 @@ pub enum Operation {
     Deleted,
     /// Brought back an earlier text, or a deleted file or folder.
     Restored,
-    /// Deleted a file that was not read for a long time.
+    /// Deleted a file that was not read for a long time. Reserved: no change of this version does.
     Expired,
     /// Wrote a file together with others.
     Imported,
@@ -109,7 +109,7 @@ pub enum Channel {
     Program,
     /// An import.
     Import,
-    /// The expiry of unread files.
+    /// The expiry of unread files. Reserved: this version has none.
     Expiry,
 }
 

@@ -60,7 +60,7 @@ pub struct Root {
     pub system: Child,
     /// For later versions of the format; none is known.
     pub flags: Extension,
-    /// The history. [`Child::NONE`] if there is none.
+    /// The history; [`Child::NONE`] in a store without one.
     pub history: Child,
     /// How long a text is kept after the change that ended it, in milliseconds; 0 if no versions are kept.
     #[serde(with = "codec::fixed")]

@@ -82,6 +82,8 @@ fn trim(txn: &mut Txn<'_>, before: Option<u64>, mut budget: usize) -> Result<(),
                 break;
             }
             history.remove_first(txn, object, expired.len())?;
+            // A node of the history, even if its entries hold nothing: a step must not remove any number of nodes.
+            budget = budget.saturating_sub(1);
             for mut version in expired {
                 budget = budget.saturating_sub(cost_of(&version));
                 let held = std::mem::replace(&mut version.before, Before::Nothing);

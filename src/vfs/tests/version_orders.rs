@@ -2,9 +2,9 @@
 
 use super::model::text;
 use super::versions::{MONTH, assert_whole, keeping, keeps, newest, parse};
-use crate::session::{Exclusive, HistorySettings, Session, StoreError};
-use crate::vfs::VersionQuery;
+use crate::session::{Exclusive, HistorySettings, Session, StoreError, shift_clock};
 use crate::vfs::error::FileError;
+use crate::vfs::{NewFile, VersionQuery};
 use inmost_format::record::history::Version;
 
 /// Writes a file and returns the number of the version.
@@ -242,4 +242,23 @@ fn a_file_in_a_deleted_folder_is_forgotten_with_its_earlier_names_even_if_its_pa
         "{left:?}"
     );
     assert_whole(&session, "forgotten");
+}
+
+/// Entries that hold no text cost no record but those of the history. One step tried to remove all of them, which was too much
+/// for a batch, and so none was ever removed.
+#[test]
+fn thousands_of_entries_without_a_text_are_trimmed_in_steps() {
+    let session = keeping();
+    let name = "n".repeat(200);
+    let paths: Vec<String> = (0..3_000).map(|number| format!("/memories/{number}{name}")).collect();
+    let files: Vec<_> = paths.iter().map(|path| NewFile::new(path, "x")).collect();
+    session.files().write_many(&files).unwrap();
+    let entries = || session.history().status().unwrap().entries;
+    assert_eq!(entries(), 3_000);
+    shift_clock(40 * 24 * 60 * 60 * 1_000);
+    session.files().write("/memories/later", "x").unwrap();
+    assert!(entries() < 3_000, "a commit removes some");
+    session.history().set(HistorySettings::off()).unwrap();
+    assert_eq!(entries(), 0);
+    assert_whole(&session, "off");
 }

@@ -50,6 +50,15 @@ pub(crate) fn make_folder(folder: &Path) -> io::Result<()> {
     builder.create(folder)
 }
 
+/// Makes the name of a new file durable, on systems where a folder can be synced.
+pub(crate) fn sync_parent(path: &Path) -> io::Result<()> {
+    if !cfg!(unix) {
+        return Ok(());
+    }
+    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+    File::open(parent.unwrap_or(Path::new(".")))?.sync_all()
+}
+
 /// The relative path of these names; `None` if one of them could lead outside the folder that the path is joined to. Does no
 /// I/O.
 ///

@@ -34,7 +34,7 @@ pub(crate) fn read_or_create(path: &Path) -> Result<Keyfile, Failure> {
         // Synced before the store needs it: a crash must not leave a store whose keyfile is lost.
         file.write_all(bytes.expose())
             .and_then(|()| file.sync_all())
-            .and_then(|()| sync_parent(path))
+            .and_then(|()| host_files::sync_parent(path))
             .map_err(|error| cannot_write(path, &error))?;
         Ok(keyfile)
     })();
@@ -42,15 +42,6 @@ pub(crate) fn read_or_create(path: &Path) -> Result<Keyfile, Failure> {
         let _ = fs::remove_file(path);
     }
     created
-}
-
-/// Makes the name of a new file durable, on systems where a folder can be synced.
-fn sync_parent(path: &Path) -> io::Result<()> {
-    if !cfg!(unix) {
-        return Ok(());
-    }
-    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
-    File::open(parent.unwrap_or(Path::new(".")))?.sync_all()
 }
 
 fn cannot_write(path: &Path, error: &io::Error) -> Failure {

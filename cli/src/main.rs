@@ -25,6 +25,7 @@ mod mcp;
 mod new_passphrase;
 mod output;
 mod pager;
+mod painted_diff;
 mod passphrase;
 mod progress;
 mod sandbox;

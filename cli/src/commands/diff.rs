@@ -11,8 +11,9 @@ use crate::args::StoreArgs;
 use crate::exit::Failure;
 use crate::output::print;
 use crate::pager::Pager;
+use crate::painted_diff::painted;
 use crate::store::opening::OpenOptions;
-use crate::style::{Piece, Style};
+use crate::style::Style;
 use crate::version::{failure, find, is_deletion};
 use crate::wiped::Wiped;
 use crate::{display, json_line, times};
@@ -120,33 +121,6 @@ fn unified(old: &Side, new: &Side) -> Result<Wiped, Failure> {
     // Writing into memory cannot fail.
     written.map_err(|error| Failure::output(&error))?;
     Ok(text)
-}
-
-/// The diff with colours, and with control characters escaped.
-fn painted(diff: &[u8], style: Style) -> Wiped {
-    let mut text = Wiped::new(Vec::with_capacity(diff.len()));
-    let mut is_head = true;
-    for line in diff.split_inclusive(|byte| *byte == b'\n') {
-        let (line, end) = match line.strip_suffix(b"\n") {
-            Some(line) => (line, &b"\n"[..]),
-            None => (line, &b""[..]),
-        };
-        is_head &= !line.starts_with(b"@@");
-        let piece = match line.first() {
-            _ if is_head => Some(Piece::Head),
-            Some(b'@') => Some(Piece::Place),
-            Some(b'+') => Some(Piece::Added),
-            Some(b'-') => Some(Piece::Removed),
-            _ => None,
-        };
-        let shown = display::text(std::str::from_utf8(line).unwrap_or_default());
-        match piece {
-            Some(piece) => style.paint(piece, shown.as_slice(), &mut text),
-            None => text.append(shown.as_slice()),
-        }
-        text.append(end);
-    }
-    text
 }
 
 /// The differences as a line of JSON.

@@ -1,16 +1,19 @@
 //! `inmost mcp`
 
+use std::path::PathBuf;
+
 use crate::args::{ActorArgs, StoreArgs};
 use crate::exit::Failure;
-use crate::mcp::{self, client_config};
+use crate::mcp;
+use crate::mcp::client_config::{Client, Install, Server};
 use crate::output::print;
 use crate::passphrase::Input;
 use crate::store::restrictions::Restrictions;
 
 /// Serve the memory tool to an MCP client, on standard input and output
 ///
-/// The client starts this command; --print-config prints the configuration for it. The store is opened at the first call,
-/// through the key agent if `inmost unlock` started one, else with the passphrase options. This command never asks for a
+/// The client starts this command. --install writes the configuration for it into the client's own file, after it has shown
+/// what changes; --print-config prints it. The store is opened at the first call, through the key agent if `inmost unlock` started one, else with the passphrase options. This command never asks for a
 /// passphrase. While the store cannot be opened, every call tries again and returns `Error: Memory is locked.`, with a hint
 /// for the user, or `Error: Memory is unavailable.`; the reason is printed on standard error.
 ///
@@ -21,7 +24,8 @@ use crate::store::restrictions::Restrictions;
 /// Ends at the end of standard input.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  \
-    inmost mcp --store notes.inmost --print-config claude-code\n  \
+    inmost mcp --store notes.inmost --install claude-desktop\n  \
+    inmost mcp --store notes.inmost --print-config codex\n  \
     inmost mcp --store notes.inmost --passphrase-file secret --subtree /memories/project-x")]
 pub(crate) struct Mcp {
     #[command(flatten)]
@@ -34,21 +38,35 @@ pub(crate) struct Mcp {
     restrictions: Restrictions,
 
     /// Print the configuration that makes this client start the server with the other options given, and exit
+    #[arg(long, value_name = "CLIENT", conflicts_with = "install")]
+    print_config: Option<Client>,
+
+    /// Write that configuration into the file that this client reads, and exit. Shows the change and asks; the file as it
+    /// was is kept beside it
     #[arg(long, value_name = "CLIENT")]
-    print_config: Option<client_config::Client>,
+    install: Option<Client>,
+
+    /// With --install: the configuration file, if it is not the client's usual one
+    #[arg(long, value_name = "FILE", requires = "install")]
+    config_file: Option<PathBuf>,
+
+    /// With --install: do not ask
+    #[arg(long, requires = "install")]
+    yes: bool,
 }
 
 impl Mcp {
     pub(crate) fn run(&self) -> Result<(), Failure> {
         self.restrictions.check()?;
         self.store.open.credential.passphrase.check(Input::Unattended)?;
-        match self.print_config {
-            Some(client) => {
-                let block =
-                    client_config::block(client, &self.store, &self.actor, &self.restrictions)?;
-                print(block.as_bytes())
-            }
-            None => mcp::serve(&self.store, self.actor.actor(), &self.restrictions),
+        let server = || Server::new(&self.store, &self.actor, &self.restrictions);
+        if let Some(client) = self.print_config {
+            return print(server()?.configuration(client).as_bytes());
         }
+        let Some(client) = self.install else {
+            return mcp::serve(&self.store, self.actor.actor(), &self.restrictions);
+        };
+        let file = self.config_file.as_deref();
+        Install { client, file, yes: self.yes }.run(&server()?, &self.store.place()?)
     }
 }

@@ -1,78 +1,67 @@
-//! The JSON configuration that makes an MCP client start this server.
+//! The configuration that makes an MCP client start this server: printed, or written into the client's own file.
+
+mod client;
+mod document;
+mod install;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
-use serde_json::{Map, Value, json};
+
+pub(crate) use client::Client;
+pub(crate) use install::Install;
 
 use crate::args::{ActorArgs, StoreArgs};
 use crate::exit::{Exit, Failure};
 use crate::passphrase::PassphraseArgs;
 use crate::store::restrictions::Restrictions;
 
-/// The clients whose configuration format is known.
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Client {
-    /// `.mcp.json` in a project, or `claude mcp add-json`
-    ClaudeCode,
-    /// `claude_desktop_config.json`
-    ClaudeDesktop,
-    /// `.vscode/mcp.json`, or `MCP: Open User Configuration`
-    Vscode,
-    /// The format that most other clients use
-    Generic,
+/// The name of the server in the configuration.
+const NAME: &str = "inmost";
+
+/// How a client starts this program on the same store, with the same actor, restrictions and passphrase options as now.
+/// Paths are absolute, because a client has another working folder.
+pub(crate) struct Server {
+    program: String,
+    args: Vec<String>,
+    /// The environment variables that locate the key agent's socket. Many clients pass on only few variables.
+    env: Vec<(String, String)>,
 }
 
-/// The configuration with which a client starts this program on the same store, with the same actor, restrictions and
-/// passphrase options as now. Paths are absolute, because a client has another working folder.
-pub(crate) fn block(
-    client: Client,
-    store: &StoreArgs,
-    actor: &ActorArgs,
-    restrictions: &Restrictions,
-) -> Result<String, Failure> {
-    let program = std::env::current_exe().map_err(|error| {
-        Failure::io(
-            "The path of the inmost program cannot be determined",
-            &error,
-            "Write the configuration by hand; the README shows an example.",
-        )
-    })?;
-    let mut args = vec!["mcp".to_owned()];
-    args.extend(store_args(store)?);
-    if let Some(actor) = actor.actor() {
-        args.extend(["--as".to_owned(), actor.to_owned()]);
+impl Server {
+    pub(crate) fn new(
+        store: &StoreArgs,
+        actor: &ActorArgs,
+        restrictions: &Restrictions,
+    ) -> Result<Self, Failure> {
+        let program = std::env::current_exe().map_err(|error| {
+            Failure::io(
+                "The path of the inmost program cannot be determined",
+                &error,
+                "Write the configuration by hand; the README shows an example.",
+            )
+        })?;
+        let mut args = vec!["mcp".to_owned()];
+        args.extend(store_args(store)?);
+        if let Some(actor) = actor.actor() {
+            args.extend(["--as".to_owned(), actor.to_owned()]);
+        }
+        args.extend(restriction_args(restrictions));
+        Ok(Self { program: text(program.into())?, args, env: environment()? })
     }
-    args.extend(restriction_args(restrictions));
-    let entry = entry(client, &text(program.into())?, &args, &environment()?);
-    let text = serde_json::to_string_pretty(&entry);
-    // Serialising strings cannot fail.
-    Ok(text.unwrap_or_default() + "\n")
-}
 
-fn entry(client: Client, program: &str, args: &[String], env: &Map<String, Value>) -> Value {
-    let mut server = Map::new();
-    if matches!(client, Client::ClaudeCode | Client::Vscode) {
-        server.insert("type".to_owned(), "stdio".into());
-    }
-    server.insert("command".to_owned(), program.into());
-    server.insert("args".to_owned(), args.into());
-    if !env.is_empty() {
-        server.insert("env".to_owned(), env.clone().into());
-    }
-    match client {
-        Client::Vscode => json!({ "servers": { "inmost": server } }),
-        _ => json!({ "mcpServers": { "inmost": server } }),
+    /// The configuration for a client, to be printed.
+    pub(crate) fn configuration(&self, client: Client) -> String {
+        client.configuration(self)
     }
 }
 
-/// The environment variables that locate the key agent's socket. Many clients pass on only few variables.
-fn environment() -> Result<Map<String, Value>, Failure> {
-    let mut env = Map::new();
+fn environment() -> Result<Vec<(String, String)>, Failure> {
+    let mut env = Vec::new();
     for name in ["XDG_RUNTIME_DIR", "TMPDIR"] {
         if let Some(value) = std::env::var_os(name) {
-            env.insert(name.to_owned(), text(value)?.into());
+            env.push((name.to_owned(), text(value)?));
         }
     }
     Ok(env)
@@ -137,7 +126,7 @@ fn text(name: OsString) -> Result<String, Failure> {
     name.into_string().map_err(|_| {
         Failure::new(
             Exit::Other,
-            "A path or command is not UTF-8, so it cannot be written as JSON.",
+            "A path or command is not UTF-8, so it cannot be written into a configuration.",
             "Rename it, or use a link with a UTF-8 name.",
         )
     })

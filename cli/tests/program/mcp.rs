@@ -2,6 +2,7 @@
 
 mod client;
 mod config;
+mod install;
 #[cfg(target_os = "linux")]
 mod key_agent;
 mod protocol;

@@ -5,6 +5,8 @@
 
 mod memory_tool;
 mod message;
+mod prompt;
+mod resources;
 mod server;
 mod transport;
 mod worker;

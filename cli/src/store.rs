@@ -23,13 +23,17 @@ pub(crate) enum OpenStore {
 }
 
 impl OpenStore {
-    /// The files of the store.
-    pub(crate) fn files(&self) -> Files<'_> {
-        let store: &dyn UnlockedStore = match self {
+    /// The operations of the store, in pages where they are long.
+    pub(crate) fn unlocked(&self) -> &dyn UnlockedStore {
+        match self {
             Self::Here(session) => session,
             Self::Agent(client) => client,
-        };
-        Files::new(store)
+        }
+    }
+
+    /// The files of the store.
+    pub(crate) fn files(&self) -> Files<'_> {
+        Files::new(self.unlocked())
     }
 
     /// The history of the store.

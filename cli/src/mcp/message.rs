@@ -7,8 +7,8 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use rmcp::model::{
-    CallToolRequestParams, ClientJsonRpcMessage, ClientRequest, ErrorCode, InitializeRequestParams,
-    PaginatedRequestParams, RequestId,
+    CallToolRequestParams, ClientJsonRpcMessage, ClientRequest, ErrorCode, GetPromptRequestParams,
+    InitializeRequestParams, PaginatedRequestParams, ReadResourceRequestParams, RequestId,
 };
 use serde::de::{DeserializeOwned, MapAccess, Visitor};
 use serde::{Deserializer, Serialize};
@@ -111,11 +111,16 @@ fn request(
     }
     let params = params.map_or("{}", RawValue::get);
     let fault = match method {
-        "initialize" | "ping" | "tools/list" if !params.starts_with('{') => {
+        "initialize" | "ping" | "tools/list" | "prompts/list" | "prompts/get"
+        | "resources/list" | "resources/read"
+            if !params.starts_with('{') =>
+        {
             Some("`params` must be an object".to_owned())
         }
         "initialize" => fault::<InitializeRequestParams>(params),
-        "tools/list" => fault::<PaginatedRequestParams>(params),
+        "tools/list" | "prompts/list" | "resources/list" => fault::<PaginatedRequestParams>(params),
+        "prompts/get" => fault::<GetPromptRequestParams>(params),
+        "resources/read" => fault::<ReadResourceRequestParams>(params),
         _ => None,
     };
     if let Some(fault) = fault {

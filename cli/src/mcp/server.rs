@@ -1,4 +1,4 @@
-//! The MCP server: one tool, whose calls are sent to the worker.
+//! The MCP server: one tool, resources and a prompt. What needs the store is sent to the worker.
 
 use std::io;
 use std::sync::mpsc::Sender;
@@ -6,8 +6,9 @@ use std::sync::mpsc::Sender;
 use inmost::{StoreError, ToolCall, ToolResult};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ErrorData,
-    Implementation, ListToolsResult, PaginatedRequestParams, ServerCapabilities, ServerConfig,
-    Tool,
+    GetPromptRequestParams, GetPromptResponse, Implementation, ListPromptsResult,
+    ListResourcesResult, ListToolsResult, PaginatedRequestParams, ReadResourceRequestMethod,
+    ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities, ServerConfig, Tool,
 };
 use rmcp::service::{RequestContext, ServerInitializeError};
 use rmcp::{RoleServer, ServerHandler, ServiceExt};
@@ -16,9 +17,12 @@ use tokio::sync::oneshot;
 
 use super::memory_tool::{self, NAME};
 use super::message::Arguments;
+use super::prompt;
+use super::resources::{self, ResourceError};
 use super::transport::Stdio;
-use super::worker::Call;
+use super::worker::{Call, Work};
 use crate::exit::{Exit, Failure};
+use crate::store::no_store::NoStore;
 use crate::store::restrictions::Restrictions;
 
 /// The handler of a client's requests.
@@ -26,6 +30,7 @@ pub(super) struct Server {
     calls: Sender<Call>,
     tool: Tool,
     instructions: &'static str,
+    offers_resources: bool,
 }
 
 /// Serves until standard input ends. Clients end a server by closing it.
@@ -61,21 +66,52 @@ pub(super) fn run(server: Server) -> Result<(), Failure> {
 impl Server {
     pub(super) fn new(calls: Sender<Call>, restrictions: &Restrictions) -> Self {
         let tool = memory_tool::definition(restrictions);
-        Self { calls, tool, instructions: memory_tool::instructions(restrictions) }
+        Self {
+            calls,
+            tool,
+            instructions: memory_tool::instructions(restrictions),
+            offers_resources: resources::are_offered(restrictions),
+        }
     }
 
-    /// Runs a call on the worker; `None` if the client cancels it first.
-    async fn run_call(&self, context: &RequestContext<RoleServer>) -> Option<ToolResult> {
-        let arguments = context.extensions.get::<Arguments>();
-        let parsed = ToolCall::parse(arguments.map_or(b"{}", Arguments::as_json));
+    /// Has the worker do this; `None` if the client cancels the request first, an error if the worker has ended.
+    async fn run<T>(
+        &self,
+        context: &RequestContext<RoleServer>,
+        work: impl FnOnce(oneshot::Sender<T>) -> Work,
+    ) -> Option<Result<T, WorkerEnded>> {
         let (result, received) = oneshot::channel();
         let client = context.peer.peer_info().map(|info| info.client_info.name.clone());
-        if self.calls.send(Call { parsed, client, result }).is_err() {
-            return Some(unavailable());
+        if self.calls.send(Call { work: work(result), client }).is_err() {
+            return Some(Err(WorkerEnded));
         }
         let received = context.ct.run_until_cancelled(received).await?;
-        Some(received.unwrap_or_else(|_| unavailable()))
+        Some(received.map_err(|_| WorkerEnded))
     }
+
+    /// As [`run`](Self::run), for resources.
+    async fn resources<T>(
+        &self,
+        context: &RequestContext<RoleServer>,
+        work: impl FnOnce(oneshot::Sender<Result<T, ResourceError>>) -> Work,
+    ) -> Result<T, ErrorData> {
+        if !self.offers_resources {
+            return Err(ErrorData::method_not_found::<ReadResourceRequestMethod>());
+        }
+        match self.run(context, work).await {
+            Some(Ok(found)) => Ok(found?),
+            Some(Err(WorkerEnded)) => Err(ResourceError::NoStore(NoStore::Unavailable).into()),
+            None => Err(cancelled()),
+        }
+    }
+}
+
+/// The thread that holds the store has ended.
+struct WorkerEnded;
+
+/// The protocol does not allow a reply to a cancelled request; rmcp drops this one.
+fn cancelled() -> ErrorData {
+    ErrorData::internal_error("The request was cancelled.", None)
 }
 
 /// The result when the worker has ended.
@@ -87,7 +123,13 @@ impl ServerHandler for Server {
     fn get_info(&self) -> ServerConfig {
         let program = Implementation::new("inmost", env!("CARGO_PKG_VERSION"))
             .with_title("Inmost: encrypted memory");
-        ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
+        let capabilities = ServerCapabilities::builder().enable_tools().enable_prompts();
+        let capabilities = if self.offers_resources {
+            capabilities.enable_resources().build()
+        } else {
+            capabilities.build()
+        };
+        ServerConfig::new(capabilities)
             .with_server_info(program)
             .with_instructions(self.instructions)
     }
@@ -108,11 +150,52 @@ impl ServerHandler for Server {
         if request.name != NAME {
             return Err(ErrorData::invalid_params(format!("Unknown tool: {}", request.name), None));
         }
-        let Some(reply) = self.run_call(&context).await else {
-            // The protocol does not allow a reply to a cancelled request; rmcp drops this one.
-            return Err(ErrorData::internal_error("The request was cancelled.", None));
+        let arguments = context.extensions.get::<Arguments>();
+        let parsed = ToolCall::parse(arguments.map_or(b"{}", Arguments::as_json));
+        let reply = match self.run(&context, |result| Work::Tool(parsed, result)).await {
+            Some(reply) => reply.unwrap_or_else(|WorkerEnded| unavailable()),
+            None => return Err(cancelled()),
         };
         let result = if reply.is_error() { CallToolResult::error } else { CallToolResult::success };
         Ok(result(vec![ContentBlock::text(reply.into_content())]).into())
+    }
+
+    async fn list_resources(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        let cursor = request.and_then(|request| request.cursor);
+        let after = cursor.as_deref().map(resources::cursor).transpose()?;
+        let page = self.resources(&context, |result| Work::List(after, result)).await?;
+        Ok(resources::list(&page))
+    }
+
+    async fn read_resource(
+        &self,
+        request: ReadResourceRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        let path = resources::path(&request.uri).ok_or(ResourceError::NotFound)?;
+        let text = self.resources(&context, |result| Work::Read(path, result)).await?;
+        Ok(resources::contents(&request.uri, &text).into())
+    }
+
+    async fn list_prompts(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListPromptsResult, ErrorData> {
+        Ok(ListPromptsResult::with_all_items(vec![prompt::definition()]))
+    }
+
+    async fn get_prompt(
+        &self,
+        request: GetPromptRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<GetPromptResponse, ErrorData> {
+        prompt::get(&request.name, self.instructions)
+            .map(Into::into)
+            .ok_or_else(|| ErrorData::invalid_params("There is no such prompt.", None))
     }
 }

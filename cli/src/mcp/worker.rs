@@ -2,35 +2,57 @@
 
 use std::sync::mpsc::Receiver;
 
-use inmost::{MemoryTool, StoreError, ToolCall, ToolResult};
-use tokio::sync::oneshot;
+use inmost::{
+    FileError, FileText, MemoryTool, Page, PageCursor, StoreError, ToolCall, ToolResult, WalkEntry,
+};
+use tokio::sync::oneshot::Sender;
 
+use super::resources::{PAGE, ROOT, ResourceError};
 use crate::args::StoreArgs;
 use crate::exit::Failure;
 use crate::passphrase::Input;
+use crate::store::OpenStore;
 use crate::store::no_store::NoStore;
 use crate::store::opening::OpenOptions;
 use crate::store::restrictions::Restrictions;
 use crate::streams;
 
-/// A call, and the channel for its result.
+/// A request that needs the store.
 pub(super) struct Call {
-    pub(super) parsed: ToolCall,
+    pub(super) work: Work,
     /// The name that the client gave when it connected.
     pub(super) client: Option<String>,
-    pub(super) result: oneshot::Sender<ToolResult>,
 }
 
-impl Call {
-    /// Whether the client has cancelled the call.
-    fn is_cancelled(&self) -> bool {
-        self.result.is_closed()
-    }
+/// What to do, and the channel for the result. Sending fails if the client has cancelled the request in the meantime.
+pub(super) enum Work {
+    /// Run the memory tool.
+    Tool(ToolCall, Sender<ToolResult>),
+    /// List files after this position.
+    List(Option<PageCursor>, Sender<Result<Page<WalkEntry>, ResourceError>>),
+    /// Read the file at this path.
+    Read(String, Sender<Result<FileText, ResourceError>>),
+}
 
-    fn reply(self, result: ToolResult) {
-        // Fails if the client has cancelled the call in the meantime.
-        let _ = self.result.send(result);
+impl Work {
+    /// Whether the client has cancelled the request.
+    fn is_cancelled(&self) -> bool {
+        match self {
+            Self::Tool(_, result) => result.is_closed(),
+            Self::List(_, result) => result.is_closed(),
+            Self::Read(_, result) => result.is_closed(),
+        }
     }
+}
+
+/// How work ended.
+enum Ended {
+    /// The client has its result.
+    Done,
+    /// The client has an error, because the store failed.
+    Failed(StoreError),
+    /// The store is locked, and nothing was done.
+    Locked(Work),
 }
 
 /// Runs calls until the server ends. While the store cannot be opened, each call tries again and tells the model that
@@ -53,23 +75,28 @@ pub(super) fn run(
         let ran = store.open(&options).and_then(|store| Ok((store.tool(restrictions)?, store)));
         match ran {
             Ok((tool, store)) => {
-                again = run_calls(&tool, call, calls, &mut errors);
+                again = run_calls(&store, &tool, call, calls, &mut errors);
                 drop(store);
             }
             Err(failure) => {
                 errors.print(&failure);
-                refuse(call, NoStore::of(&failure), restrictions);
+                refuse(call.work, NoStore::of(&failure), restrictions);
             }
         }
     }
 }
 
-/// Returns the reason why there is no store to the model. If the call itself is invalid, returns that error.
-fn refuse(call: Call, store: NoStore, restrictions: &Restrictions) {
-    // The restrictions were checked when the server started.
-    let Ok(tool) = restrictions.tool(store) else { return };
-    let (result, _) = tool.run_call(&call.parsed).into_parts();
-    call.reply(result);
+/// Returns the reason why there is no store. If a call of the tool is itself invalid, returns that error.
+fn refuse(work: Work, store: NoStore, restrictions: &Restrictions) {
+    match work {
+        Work::Tool(parsed, result) => {
+            // The restrictions were checked when the server started.
+            let Ok(tool) = restrictions.tool(store) else { return };
+            let _ = result.send(tool.run_call(&parsed).into_parts().0);
+        }
+        Work::List(_, result) => drop(result.send(Err(ResourceError::NoStore(store)))),
+        Work::Read(_, result) => drop(result.send(Err(ResourceError::NoStore(store)))),
+    }
 }
 
 /// Runs calls until the store fails or the server ends. The caller opens the store again for the next call.
@@ -77,6 +104,7 @@ fn refuse(call: Call, store: NoStore, restrictions: &Restrictions) {
 /// Returns the call that found the store locked, which has done nothing. It runs again, so that the key agent's lock costs
 /// no call if the store can be opened in another way. The first call is not returned: the store was opened for it.
 fn run_calls(
+    store: &OpenStore,
     tool: &MemoryTool,
     first: Call,
     calls: &Receiver<Call>,
@@ -84,26 +112,65 @@ fn run_calls(
 ) -> Option<Call> {
     let mut next = Some(first);
     let mut is_first = true;
-    while let Some(call) = next {
-        if !call.is_cancelled() {
-            let (result, store_error) = tool.run_call(&call.parsed).into_parts();
-            match store_error {
-                Some(StoreError::Locked) if !is_first => return Some(call),
-                Some(error) => {
-                    call.reply(result);
+    while let Some(Call { work, client }) = next {
+        if !work.is_cancelled() {
+            match run_work(store, tool, work, is_first) {
+                Ended::Done => errors.reset(),
+                Ended::Failed(error) => {
                     errors.print(&error.into());
                     return None;
                 }
-                None => {
-                    call.reply(result);
-                    errors.reset();
-                }
+                Ended::Locked(work) => return Some(Call { work, client }),
             }
         }
         is_first = false;
         next = calls.recv().ok();
     }
     None
+}
+
+fn run_work(store: &OpenStore, tool: &MemoryTool, work: Work, is_first: bool) -> Ended {
+    match work {
+        Work::Tool(parsed, result) => {
+            let (told, error) = tool.run_call(&parsed).into_parts();
+            if matches!(error, Some(StoreError::Locked)) && !is_first {
+                return Ended::Locked(Work::Tool(parsed, result));
+            }
+            let _ = result.send(told);
+            error.map_or(Ended::Done, Ended::Failed)
+        }
+        Work::List(after, result) => {
+            let page = store.unlocked().walk(ROOT, usize::MAX, after.as_ref(), PAGE);
+            if is_locked(&page) && !is_first {
+                return Ended::Locked(Work::List(after, result));
+            }
+            reply(page, result)
+        }
+        Work::Read(path, result) => {
+            let text = store.unlocked().read(&path, None);
+            if is_locked(&text) && !is_first {
+                return Ended::Locked(Work::Read(path, result));
+            }
+            reply(text, result)
+        }
+    }
+}
+
+fn is_locked<T>(result: &Result<T, FileError>) -> bool {
+    matches!(result, Err(FileError::Store(StoreError::Locked)))
+}
+
+fn reply<T>(found: Result<T, FileError>, result: Sender<Result<T, ResourceError>>) -> Ended {
+    match found.map_err(ResourceError::of) {
+        Ok(found) => {
+            let _ = result.send(Ok(found));
+            Ended::Done
+        }
+        Err((error, store_error)) => {
+            let _ = result.send(Err(error));
+            store_error.map_or(Ended::Done, Ended::Failed)
+        }
+    }
 }
 
 /// Prints errors, but not the same one twice in a row: repeated calls would fill the client's log with it.

@@ -35,6 +35,9 @@ pub(crate) enum OnFind {
     Refuse,
 }
 
+/// What the model reads after `Error: Memory is locked.`
+pub(crate) const LOCKED_HINT: &str = "The user can unlock it with `inmost unlock`.";
+
 const HEADING: &str = "Limits for the agent";
 
 impl Restrictions {
@@ -56,6 +59,11 @@ impl Restrictions {
         }
     }
 
+    /// Whether they restrict nothing that a key agent would enforce.
+    pub(crate) fn is_unrestricted(&self) -> bool {
+        !self.read_only && self.subtree.is_none() && self.screen.is_none()
+    }
+
     /// Checks that they are valid, so that an error is reported before the prompt for a passphrase.
     pub(crate) fn check(&self) -> Result<(), Failure> {
         self.options().map(drop)
@@ -64,6 +72,6 @@ impl Restrictions {
     /// The memory tool with these restrictions. No other code builds the tool.
     pub(crate) fn tool(&self, store: impl UnlockedStore + 'static) -> Result<MemoryTool, Failure> {
         let builder = MemoryTool::builder(store).options(self.options()?);
-        Ok(builder.locked_hint("The user can unlock it with `inmost unlock`.").build())
+        Ok(builder.locked_hint(LOCKED_HINT).build())
     }
 }

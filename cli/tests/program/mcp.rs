@@ -6,6 +6,7 @@ mod install;
 #[cfg(target_os = "linux")]
 mod key_agent;
 mod protocol;
+mod resources;
 
 use serde_json::{Value, json};
 
@@ -82,7 +83,7 @@ fn a_failed_call_is_a_result_and_the_server_continues() {
     let without_arguments = client.ask("tools/call", &json!({ "name": "memory" }));
     assert!(text_of(&without_arguments).1);
     let unknown = client.answer("resources/read", &json!({ "uri": "file:///etc/passwd" }));
-    assert_eq!(unknown["error"]["code"], -32601, "{unknown}");
+    assert_eq!(unknown["error"]["code"], -32002, "{unknown}");
     assert!(!client.call(&view("/memories")).1);
     client.end().expect(0);
 }

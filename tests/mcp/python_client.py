@@ -113,4 +113,5 @@ async def main() -> None:
         print("wrong passphrase: memory is unavailable, and the reason is reported once")
 
 
-asyncio.run(main())
+if __name__ == "__main__":
+    asyncio.run(main())

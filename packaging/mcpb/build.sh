@@ -1,0 +1,34 @@
+#!/usr/bin/env bash
+# Builds the bundle that Claude Desktop installs with a double click: the program for this machine, and a manifest.
+#
+#   packaging/mcpb/build.sh MCPB OUTPUT [PROGRAM]
+#
+# MCPB is the command of the npm package @anthropic-ai/mcpb, OUTPUT the file to write. Without PROGRAM a release build of
+# `inmost` is packed.
+set -euo pipefail
+[ $# -ge 2 ] || {
+  sed -n '2,7s/^# \{0,1\}//p' "$0" >&2
+  exit 2
+}
+mcpb=$1
+output=$(realpath -m "$2")
+program=${3:-}
+cd "$(dirname "$0")/../.."
+if [ -z "$program" ]; then
+  cargo build --release --package inmost-cli --locked
+  program=${CARGO_TARGET_DIR:-target}/release/inmost
+fi
+case $(uname -s) in
+  Linux) platform=linux name=inmost ;;
+  Darwin) platform=darwin name=inmost ;;
+  *) platform=win32 name=inmost.exe ;;
+esac
+version=$("$program" --version)
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+mkdir "$folder/server"
+cp "$program" "$folder/server/$name"
+sed "s/VERSION/${version##* }/; s/PLATFORM/$platform/" packaging/mcpb/manifest.json >"$folder/manifest.json"
+"$mcpb" validate "$folder/manifest.json"
+mkdir -p "$(dirname "$output")"
+"$mcpb" pack "$folder" "$output"

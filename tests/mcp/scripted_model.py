@@ -1,0 +1,139 @@
+"""A model server on loopback that makes the tool calls of a script, one a message.
+
+It serves real coding clients, so that a test runs their whole path to the memory tool without a network. It speaks the
+streaming forms of the Messages API and of the Responses API.
+"""
+
+import json
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+DONE = "All calls are done."
+
+
+class ScriptedModel:
+    """Makes each of `calls` in turn and keeps the results that the client sends back."""
+
+    def __init__(self, calls: list[dict], before_call=None):
+        self.calls = calls
+        self.before_call = before_call or (lambda number: None)
+        self.results: list[tuple[str, bool]] = []
+        self.lock = threading.Lock()
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), handler(self))
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server.server_address[1]}"
+
+    def close(self) -> None:
+        self.server.shutdown()
+        self.server.server_close()
+
+    def next_call(self, results: list[tuple[str, bool]]) -> dict | None:
+        """The call that follows these results; `None` after the last."""
+        with self.lock:
+            self.results = results
+            if len(results) == len(self.calls):
+                return None
+            self.before_call(len(results))
+            return self.calls[len(results)]
+
+
+def messages(model: ScriptedModel, request: dict) -> list[dict]:
+    """The events of the next message in the Messages API."""
+    names = [tool.get("name") for tool in request.get("tools", [])]
+    results = [
+        (texts(block.get("content", "")), bool(block.get("is_error")))
+        for message in request["messages"]
+        if isinstance(message["content"], list)
+        for block in message["content"]
+        if block["type"] == "tool_result"
+    ]
+    # Clients also ask small questions without the tool, such as for a title.
+    call = model.next_call(results) if MESSAGES_TOOL in names else None
+    if call is None:
+        block, delta = {"type": "text", "text": ""}, {"type": "text_delta", "text": DONE}
+    else:
+        block = {"type": "tool_use", "id": f"toolu_{len(results):04}", "name": MESSAGES_TOOL, "input": {}}
+        delta = {"type": "input_json_delta", "partial_json": json.dumps(call)}
+    usage = {"input_tokens": 1, "output_tokens": 1}
+    message = {"id": "msg_1", "type": "message", "role": "assistant", "model": request["model"], "content": []}
+    stop = {"stop_reason": "end_turn" if call is None else "tool_use", "stop_sequence": None}
+    return [
+        {"type": "message_start", "message": message | {"stop_reason": None, "stop_sequence": None, "usage": usage}},
+        {"type": "content_block_start", "index": 0, "content_block": block},
+        {"type": "content_block_delta", "index": 0, "delta": delta},
+        {"type": "content_block_stop", "index": 0},
+        {"type": "message_delta", "delta": stop, "usage": usage},
+        {"type": "message_stop"},
+    ]
+
+
+MESSAGES_TOOL = "mcp__inmost__memory"
+
+
+def responses(model: ScriptedModel, request: dict) -> list[dict]:
+    """The events of the next response in the Responses API. Its results do not say whether they are errors."""
+    results = [(texts(item["output"]), False) for item in request["input"] if item["type"] == "function_call_output"]
+    call = model.next_call(results)
+    if call is None:
+        content = [{"type": "output_text", "text": DONE}]
+        item = {"type": "message", "role": "assistant", "id": "msg_1", "content": content}
+    else:
+        item = {
+            "type": "function_call",
+            "id": f"fc_{len(results)}",
+            "call_id": f"call_{len(results)}",
+            "namespace": "mcp__inmost",
+            "name": "memory",
+            "arguments": json.dumps(call),
+        }
+    usage = {"input_tokens": 1, "output_tokens": 1, "total_tokens": 2}
+    details = {"input_tokens_details": None, "output_tokens_details": None}
+    return [
+        {"type": "response.created", "response": {"id": "resp_1"}},
+        {"type": "response.output_item.done", "output_index": 0, "item": item},
+        {"type": "response.completed", "response": {"id": "resp_1", "usage": usage | details}},
+    ]
+
+
+def texts(content: str | list[dict]) -> str:
+    """The last text of a result; some clients put a line of their own before it."""
+    if isinstance(content, str):
+        return content
+    return content[-1].get("text", "") if content else ""
+
+
+def handler(model: ScriptedModel) -> type[BaseHTTPRequestHandler]:
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def log_message(self, *_):
+            pass
+
+        def do_HEAD(self):
+            self.reply(200, b"")
+
+        def do_GET(self):
+            self.reply(404, b"{}")
+
+        def do_POST(self):
+            request = json.loads(self.rfile.read(int(self.headers.get("content-length", 0))))
+            path = self.path.split("?")[0]
+            speak = {"/v1/messages": messages, "/v1/responses": responses}.get(path)
+            if speak is None:
+                self.reply(404, b"{}")
+                return
+            events = speak(model, request)
+            text = "".join(f"event: {event['type']}\ndata: {json.dumps(event)}\n\n" for event in events)
+            self.reply(200, text.encode(), "text/event-stream")
+
+        def reply(self, status: int, body: bytes, kind: str = "application/json") -> None:
+            self.send_response(status)
+            self.send_header("content-type", kind)
+            self.send_header("content-length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+    return Handler

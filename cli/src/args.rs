@@ -13,7 +13,13 @@ use crate::times::parse_length;
 #[derive(clap::Args)]
 pub(crate) struct PlaceArgs {
     /// Folder of the store [default: `inmost/memory` in this platform's data folder]
-    #[arg(long = "store", value_name = "DIR", env = "INMOST_STORE", hide_env_values = true)]
+    #[arg(
+        id = "store",
+        long = "store",
+        value_name = "DIR",
+        env = "INMOST_STORE",
+        hide_env_values = true
+    )]
     pub(crate) folder: Option<PathBuf>,
 }
 

@@ -43,11 +43,15 @@ mod undo;
 mod unlock;
 mod write;
 
-use clap::error::ErrorKind;
-use clap::{CommandFactory, Parser, Subcommand};
+use std::env;
 
-use crate::agent;
+use clap::error::ErrorKind;
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+
+use crate::args::OpenArgs;
 use crate::exit::Failure;
+use crate::output::print;
+use crate::{agent, usage};
 
 /// An encrypted memory store for AI agents.
 ///
@@ -56,9 +60,11 @@ use crate::exit::Failure;
 #[command(
     name = "inmost",
     version,
-    disable_help_subcommand = true,
-    after_help = "Example:\n  \
-        inmost init --store notes.inmost\n  \
+    after_help = "`inmost help COMMAND` explains a command. --store, --anchor, --keyfile and the options for a passphrase can stand\n\
+        before the command or after it.\n\n\
+        Examples:\n  \
+        inmost --store notes.inmost init\n  \
+        inmost --store notes.inmost ls people\n  \
         inmost call --store notes.inmost '{\"command\": \"view\", \"path\": \"/memories\"}'"
 )]
 struct Args {
@@ -115,28 +121,36 @@ pub(crate) enum Command {
 
 /// Parses the command line. Returns `None` after printing the help or the version.
 pub(crate) fn parse() -> Result<Option<Command>, Failure> {
-    let error = match Args::try_parse() {
-        Ok(args) => return Ok(Some(args.command)),
-        Err(error) => error,
-    };
+    let error =
+        match command_line().try_get_matches().and_then(|given| Args::from_arg_matches(&given)) {
+            Ok(args) => return Ok(Some(args.command)),
+            Err(error) => error,
+        };
     match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
             error.print().map_err(|error| Failure::output(&error))?;
             Ok(None)
         }
-        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
-            Err(Failure::usage("No command was given.", "See `inmost --help`."))
+        // Without a command, the list of commands is what was asked for.
+        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand | ErrorKind::MissingSubcommand => {
+            let help = usage::meant(command_line(), env::args_os()).render_help();
+            print(help.to_string().as_bytes())?;
+            Ok(None)
         }
-        _ => {
-            Err(Failure::usage(first_paragraph(&error.to_string()), "See `--help` of the command."))
-        }
+        _ => Err(usage::failure(&error, &usage::meant(command_line(), env::args_os()))),
     }
 }
 
-/// The first paragraph of an error of clap, on one line. The other paragraphs repeat the usage.
-fn first_paragraph(text: &str) -> String {
-    let paragraph = text.trim_start_matches("error: ").split("\n\n").next().unwrap_or_default();
-    paragraph.split_whitespace().collect::<Vec<_>>().join(" ")
+/// The description of the command line.
+///
+/// The options that select and open a store are options of the program as well, so that they can stand before the command.
+/// clap passes the value on to the option of the same id of the command. A command that has no such option ignores it.
+fn command_line() -> clap::Command {
+    let store = clap::Command::new("store");
+    let store = <OpenArgs as clap::Args>::augment_args(store);
+    let options = store.get_arguments().cloned();
+    // Hidden, because the help of each command has those that it uses.
+    Args::command().args(options.map(|option| option.global(true).hide(true)))
 }
 
 /// Runs a command.
@@ -179,8 +193,8 @@ pub(crate) fn run(command: &Command) -> Result<(), Failure> {
         Command::AcceptRollback(accept_rollback) => accept_rollback.run(),
         Command::Discard(discard) => discard.run(),
         Command::Destroy(destroy) => destroy.run(),
-        Command::Completions(completions) => completions.run(&mut Args::command()),
-        Command::Man(man) => man.run(Args::command()),
+        Command::Completions(completions) => completions.run(&mut command_line()),
+        Command::Man(man) => man.run(command_line()),
         Command::Agent => agent::run(),
     }
 }
@@ -191,11 +205,6 @@ mod tests {
 
     #[test]
     fn clap_finds_no_contradiction() {
-        Args::command().debug_assert();
-    }
-
-    #[test]
-    fn a_usage_error_is_one_line() {
-        assert_eq!(first_paragraph("error: a\n  <B>\n\nUsage: c"), "a <B>");
+        command_line().debug_assert();
     }
 }

@@ -3,7 +3,7 @@
 //! | code | means |
 //! |---|---|
 //! | 0 | success |
-//! | 1 | any other failure, such as a memory file that does not exist; for `grep`, no match |
+//! | 1 | any other failure; for `grep`, no match |
 //! | 2 | the command line is invalid, or cannot be carried out as given |
 //! | 10 | there is no store at this path |
 //! | 11 | the passphrase, keyfile or recovery key is wrong |
@@ -14,6 +14,7 @@
 //! | 16 | the store was rolled back to an older state |
 //! | 17 | the cost of key derivation is out of bounds |
 //! | 18 | the store is locked |
+//! | 19 | there is no file or folder at this path of the memory |
 //!
 //! A code never gets another meaning: scripts depend on them.
 
@@ -40,6 +41,7 @@ pub(crate) enum Exit {
     RolledBack = 16,
     KdfOutOfBounds = 17,
     Locked = 18,
+    NoSuchPath = 19,
 }
 
 impl Exit {
@@ -255,6 +257,7 @@ mod tests {
             (Exit::RolledBack, 16),
             (Exit::KdfOutOfBounds, 17),
             (Exit::Locked, 18),
+            (Exit::NoSuchPath, 19),
         ];
         for (exit, code) in table {
             assert_eq!(exit.code(), code, "{exit:?}");

@@ -42,7 +42,7 @@ impl From<FileError> for Failure {
             FileError::AlreadyExists => {
                 (Exit::Other, "Choose another path, or remove the existing file or folder first.")
             }
-            FileError::NotFound => (Exit::Other, "List the existing files with `inmost ls`."),
+            FileError::NotFound => (Exit::NoSuchPath, "List the existing files with `inmost ls`."),
             FileError::IsAFolder(folder) => {
                 return Self::new(
                     Exit::Other,

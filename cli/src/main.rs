@@ -22,6 +22,7 @@ mod keyfile;
 mod line_editor;
 mod lines;
 mod mcp;
+mod memory_path;
 mod new_passphrase;
 mod output;
 mod pager;
@@ -35,6 +36,7 @@ mod style;
 mod terminal;
 mod times;
 mod transfer;
+mod usage;
 mod version;
 mod wiped {
     /// A buffer for text and secrets.

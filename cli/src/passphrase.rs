@@ -23,15 +23,15 @@ use crate::{new_passphrase, streams};
 #[derive(clap::Args)]
 pub(crate) struct PassphraseArgs {
     /// Read it from a file; `-` is standard input, for commands that do not read standard input themselves
-    #[arg(long = "passphrase-file", value_name = "FILE", help_heading = HEADING)]
+    #[arg(id = "passphrase_file", long = "passphrase-file", value_name = "FILE", help_heading = HEADING)]
     pub(crate) file: Option<PathBuf>,
 
     /// Read it from an open file descriptor
-    #[arg(long = "passphrase-fd", value_name = "N", help_heading = HEADING)]
+    #[arg(id = "passphrase_fd", long = "passphrase-fd", value_name = "N", help_heading = HEADING)]
     pub(crate) fd: Option<Descriptor>,
 
     /// Read it from the output of a shell command, such as a password manager
-    #[arg(long = "passphrase-command", value_name = "COMMAND", help_heading = HEADING)]
+    #[arg(id = "passphrase_command", long = "passphrase-command", value_name = "COMMAND", help_heading = HEADING)]
     pub(crate) command: Option<OsString>,
 }
 

@@ -22,8 +22,8 @@ pub(crate) fn run() -> Result<(), Failure> {
     let failed = |error: io::Error| Failure::io("The child process failed", &error, ADVICE);
     let program = env::current_exe().map_err(failed)?;
     let mut args: Vec<OsString> = env::args_os().skip(1).collect();
-    // After the name of the command, which is the first argument.
-    args.insert(1.min(args.len()), format!("--{OPTION}").into());
+    // `check` has no arguments but options, and options of the store may stand before its name.
+    args.push(format!("--{OPTION}").into());
     // The Rust runtime prints a message when memory runs out. It is shown to a person, but hidden from scripts.
     let is_terminal = io::stderr().is_terminal();
     let child = Command::new(program)

@@ -8,17 +8,20 @@ use inmost::{FileError, FileText, Files};
 use crate::args::StoreArgs;
 use crate::display;
 use crate::exit::{Exit, Failure};
+use crate::memory_path;
 use crate::output::print;
 use crate::store::opening::OpenOptions;
 use crate::wiped::Wiped;
 
-/// Print a file of the memory
+/// Print files of the memory
+///
+/// If one of the files cannot be read, nothing is printed.
 ///
 /// Prints the bytes unchanged to a file, a pipe or a pager. On a terminal, control characters other than tabs and line
 /// ends are escaped, so that no text can send commands to the terminal.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  \
-    inmost cat --store notes.inmost /memories/todo.md\n  \
+    inmost cat --store notes.inmost todo.md people/ada.md\n  \
     inmost cat --store notes.inmost --number --lines 10..20 /memories/log.md | less")]
 pub(crate) struct Cat {
     #[command(flatten)]
@@ -32,25 +35,37 @@ pub(crate) struct Cat {
     #[arg(long, value_name = "FROM..TO")]
     lines: Option<Lines>,
 
-    /// The file
-    path: String,
+    /// The files
+    #[arg(required = true, value_name = "PATH", value_parser = memory_path::of_file)]
+    paths: Vec<String>,
 }
 
 impl Cat {
     pub(crate) fn run(&self) -> Result<(), Failure> {
         let store = self.store.open(&OpenOptions::default())?;
-        let (first, text) = match self.lines {
-            None => {
-                let text = store.files().read(&self.path);
-                (1, text.map_err(|error| Failure::at(&self.path, error))?)
-            }
-            Some(lines) => (lines.from, lines.read(store.files(), &self.path)?),
-        };
+        let texts = self.paths.iter().map(|path| self.read(store.files(), path));
+        let texts = texts.collect::<Result<Vec<_>, _>>()?;
+        // Before the reader of the output, such as a pager, takes its time.
         drop(store);
-        let part = text.as_str();
-        let escaped = io::stdout().is_terminal().then(|| display::text(part));
-        let part = escaped.as_ref().map_or(part.as_bytes(), |escaped| escaped.as_slice());
-        if self.number { print(numbered(first, part).as_slice()) } else { print(part) }
+        for text in texts {
+            let part = text.as_str();
+            let escaped = io::stdout().is_terminal().then(|| display::text(part));
+            let part = escaped.as_ref().map_or(part.as_bytes(), |escaped| escaped.as_slice());
+            if self.number {
+                let first = self.lines.map_or(1, |lines| lines.from);
+                print(numbered(first, part).as_slice())?;
+            } else {
+                print(part)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn read(&self, files: Files<'_>, path: &str) -> Result<FileText, Failure> {
+        match self.lines {
+            None => files.read(path).map_err(|error| Failure::at(path, error)),
+            Some(lines) => lines.read(files, path),
+        }
     }
 }
 
@@ -94,8 +109,9 @@ impl Lines {
             FileError::NoSuchLine(lines) => Failure::new(
                 Exit::Other,
                 format!(
-                    "Line {} does not exist: the file has {}.",
+                    "Line {} does not exist: {} has {}.",
                     self.from,
+                    display::path(path),
                     display::count(lines, "line", "lines")
                 ),
                 "Choose lines within the file.",

@@ -10,6 +10,7 @@ mod unsupported;
 
 use crate::args::{ActorArgs, StoreArgs};
 use crate::exit::Failure;
+use crate::memory_path;
 
 /// Edit a file of the memory with $VISUAL or $EDITOR; a missing file is created
 ///
@@ -34,6 +35,7 @@ pub(crate) struct Edit {
     actor: ActorArgs,
 
     /// The file
+    #[arg(value_parser = memory_path::of_file)]
     path: String,
 }
 

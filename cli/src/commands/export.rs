@@ -13,6 +13,7 @@ use crate::confirm;
 use crate::display;
 use crate::exit::{Exit, Failure};
 use crate::host_files::{self, MAX_FILE_BYTES};
+use crate::memory_path::{self, ROOT};
 use crate::output::print;
 use crate::passphrase::Input;
 use crate::store::opening::Held;
@@ -36,7 +37,7 @@ pub(crate) struct Export {
     store: StoreArgs,
 
     /// File or folder of the memory to export
-    #[arg(long, value_name = "PATH", default_value = "/memories")]
+    #[arg(long, value_name = "PATH", default_value = ROOT, value_parser = memory_path::parse)]
     from: String,
 
     /// Continue an export in a folder that is not empty; identical files are skipped

@@ -4,6 +4,7 @@ use crate::args::{ActorArgs, StoreArgs};
 use crate::confirm;
 use crate::display::{self, count};
 use crate::exit::Failure;
+use crate::memory_path::{self, ROOT};
 use crate::output::print;
 use crate::progress::Progress;
 use crate::store::opening::OpenOptions;
@@ -36,6 +37,7 @@ pub(crate) struct Forget {
     yes: bool,
 
     /// The file or folder; it need not exist any more
+    #[arg(value_parser = memory_path::parse)]
     path: String,
 }
 
@@ -78,6 +80,3 @@ impl Forget {
         print(format!("Forgot {versions}. {CIPHERTEXT_STAYS}").as_bytes())
     }
 }
-
-/// The folder of the whole memory.
-const ROOT: &str = "/memories";

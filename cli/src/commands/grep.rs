@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use crate::args::StoreArgs;
 use crate::exit::Failure;
+use crate::memory_path::{self, ROOT};
 use crate::output::print;
 use crate::store::opening::OpenOptions;
 use crate::style::{Piece, Style};
@@ -52,7 +53,7 @@ pub(crate) struct Grep {
     pattern: String,
 
     /// Files and folders to search; folders are searched recursively
-    #[arg(value_name = "PATH", default_value = "/memories")]
+    #[arg(value_name = "PATH", default_value = ROOT, value_parser = memory_path::parse)]
     paths: Vec<String>,
 }
 

@@ -17,6 +17,7 @@ use crate::args::{ActorArgs, StoreArgs};
 use crate::confirm;
 use crate::display;
 use crate::exit::{Exit, Failure};
+use crate::memory_path::{self, ROOT};
 use crate::store::OpenStore;
 use crate::store::opening::OpenOptions;
 use crate::transfer::{Outcome, TransferReport};
@@ -44,7 +45,7 @@ pub(crate) struct Import {
     actor: ActorArgs,
 
     /// Folder of the memory to import to
-    #[arg(long, value_name = "PATH", default_value = "/memories")]
+    #[arg(long, value_name = "PATH", default_value = ROOT, value_parser = memory_path::parse)]
     to: String,
 
     /// Replace memory files that differ; asks for confirmation

@@ -10,6 +10,7 @@ use inmost::{
 use crate::args::StoreArgs;
 use crate::exit::{Exit, Failure};
 use crate::json_line;
+use crate::memory_path;
 use crate::output::print;
 use crate::pager::Pager;
 use crate::store::opening::OpenOptions;
@@ -66,6 +67,7 @@ pub(crate) struct Log {
     json: bool,
 
     /// The file or folder
+    #[arg(value_parser = memory_path::parse)]
     path: Option<String>,
 }
 

@@ -8,6 +8,7 @@ use serde::Serialize;
 use crate::args::StoreArgs;
 use crate::exit::Failure;
 use crate::json_line::milliseconds;
+use crate::memory_path::{self, ROOT};
 use crate::output::print;
 use crate::store::opening::OpenOptions;
 use crate::style::{Piece, Style};
@@ -38,7 +39,7 @@ pub(crate) struct Ls {
     json: bool,
 
     /// The folder, or a file
-    #[arg(default_value = "/memories")]
+    #[arg(default_value = ROOT, value_parser = memory_path::parse)]
     path: String,
 }
 

@@ -3,16 +3,21 @@
 use inmost::FileError;
 
 use crate::args::{ActorArgs, StoreArgs};
+use crate::display;
 use crate::exit::Failure;
+use crate::memory_path::{self, last_name};
+use crate::store::OpenStore;
 use crate::store::opening::OpenOptions;
 
-/// Move or rename a file or folder of the memory
+/// Move or rename files and folders of the memory
 ///
-/// An existing file or folder is never overwritten. Missing parent folders of the new path are created.
+/// If the last path ends in a slash or is a folder, they are moved into it; it is created if it does not exist. Otherwise one
+/// file or folder gets the last path. An existing file or folder is never overwritten. Missing parent folders of the
+/// new path are created.
 #[derive(clap::Args)]
-#[command(
-    after_help = "Example:\n  inmost mv --store notes.inmost /memories/todo.md /memories/done.md"
-)]
+#[command(after_help = "Examples:\n  \
+    inmost mv --store notes.inmost todo.md done.md\n  \
+    inmost mv --store notes.inmost ada.md ben.md people/")]
 pub(crate) struct Mv {
     #[command(flatten)]
     store: StoreArgs,
@@ -20,10 +25,12 @@ pub(crate) struct Mv {
     #[command(flatten)]
     actor: ActorArgs,
 
-    /// The file or folder
-    old: String,
+    /// The files and folders
+    #[arg(required = true, value_parser = memory_path::parse)]
+    old: Vec<String>,
 
-    /// Its new path
+    /// Their new path, or the folder to move them into
+    #[arg(value_parser = memory_path::parse)]
     new: String,
 }
 
@@ -32,11 +39,44 @@ impl Mv {
         let store = self
             .store
             .open(&OpenOptions { actor: self.actor.actor(), ..OpenOptions::default() })?;
-        store.files().rename(&self.old, &self.new).map_err(|error| match error {
-            FileError::AlreadyExists => Failure::at(&self.new, error),
-            // Either of the paths.
-            FileError::InvalidPath(_) => error.into(),
-            error => Failure::at(&self.old, error),
-        })
+        let into = self.is_into_folder(&store)?;
+        for old in &self.old {
+            let new = match last_name(old) {
+                Some(name) if into => format!("{}/{name}", self.new.trim_end_matches('/')),
+                _ => self.new.clone(),
+            };
+            rename(&store, old, &new)?;
+        }
+        Ok(())
     }
+
+    /// Whether the last path is a folder that the others are moved into.
+    fn is_into_folder(&self, store: &OpenStore) -> Result<bool, Failure> {
+        let found = match store.files().metadata(&self.new) {
+            Ok(found) => Some(found.is_folder()),
+            Err(FileError::NotFound) => None,
+            // The move itself reports it.
+            Err(_) => return Ok(false),
+        };
+        let is_folder = found.unwrap_or_else(|| self.new.ends_with('/'));
+        if is_folder || self.old.len() == 1 {
+            return Ok(is_folder);
+        }
+        Err(Failure::usage(
+            format!(
+                "{} is not a folder, and several files are to be moved.",
+                display::path(&self.new)
+            ),
+            "Nothing was moved. To make a folder of this name, end the path with a slash.",
+        ))
+    }
+}
+
+fn rename(store: &OpenStore, old: &str, new: &str) -> Result<(), Failure> {
+    store.files().rename(old, new).map_err(|error| match error {
+        FileError::AlreadyExists => Failure::at(new, error),
+        // Either of the paths.
+        FileError::InvalidPath(_) => error.into(),
+        error => Failure::at(old, error),
+    })
 }

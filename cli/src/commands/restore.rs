@@ -5,6 +5,7 @@ use inmost::{FileError, FileText};
 use crate::args::{ActorArgs, StoreArgs};
 use crate::display;
 use crate::exit::Failure;
+use crate::memory_path;
 use crate::output::print;
 use crate::store::opening::OpenOptions;
 use crate::version::{failure, find};
@@ -26,7 +27,7 @@ pub(crate) struct Restore {
     actor: ActorArgs,
 
     /// Bring it back to this path
-    #[arg(long, value_name = "PATH")]
+    #[arg(long, value_name = "PATH", value_parser = memory_path::parse)]
     to: Option<String>,
 
     /// The number of the version

@@ -4,16 +4,22 @@ use inmost::{VersionKind, VersionQuery};
 
 use crate::args::{ActorArgs, StoreArgs};
 use crate::exit::Failure;
+use crate::memory_path;
 use crate::output::print;
 use crate::store::OpenStore;
 use crate::store::opening::OpenOptions;
-use crate::{display, times};
+use crate::{confirm, display, times};
 
-/// Delete a file of the memory, or a folder with everything below it
+/// Delete files and folders of the memory
+///
+/// A folder is deleted with everything below it. That is asked for first, or needs -r. If one of the paths does not exist,
+/// nothing is deleted.
 ///
 /// While the history is on, the text can come back for its time; then a line says until when, and how to end that.
 #[derive(clap::Args)]
-#[command(after_help = "Example:\n  inmost rm --store notes.inmost /memories/old")]
+#[command(after_help = "Examples:\n  \
+    inmost rm --store notes.inmost todo.md people/ada.md\n  \
+    inmost rm --store notes.inmost -r old")]
 pub(crate) struct Rm {
     #[command(flatten)]
     store: StoreArgs,
@@ -21,8 +27,13 @@ pub(crate) struct Rm {
     #[command(flatten)]
     actor: ActorArgs,
 
-    /// The file or folder
-    path: String,
+    /// Delete folders with everything below them, without asking
+    #[arg(short = 'r', long, visible_alias = "recursive")]
+    yes: bool,
+
+    /// The files and folders
+    #[arg(required = true, value_name = "PATH", value_parser = memory_path::parse)]
+    paths: Vec<String>,
 }
 
 impl Rm {
@@ -30,25 +41,52 @@ impl Rm {
         let store = self
             .store
             .open(&OpenOptions { actor: self.actor.actor(), ..OpenOptions::default() })?;
-        store.files().remove(&self.path).map_err(|error| Failure::at(&self.path, error))?;
-        // The deletion is done: a history that cannot be read must not make it look as if it had failed.
-        let note = self.note(&store).unwrap_or_default();
-        drop(store);
-        print(note.as_bytes())
+        let mut folders = Vec::new();
+        for path in &self.paths {
+            let found = store.files().metadata(path).map_err(|error| Failure::at(path, error))?;
+            if found.is_folder() && path.trim_end_matches('/') != memory_path::ROOT {
+                folders.push(path.as_str());
+            }
+        }
+        if !self.yes && !folders.is_empty() {
+            confirm::ask(false, &question(&store, &folders)?, "yes")?;
+        }
+        for path in &self.paths {
+            store.files().remove(path).map_err(|error| Failure::at(path, error))?;
+            // The deletion is done: a history that cannot be read must not make it look as if it had failed.
+            print(note(&store, path).unwrap_or_default().as_bytes())?;
+        }
+        Ok(())
     }
+}
 
-    /// Says until when the text can come back; `None` if the store keeps no versions.
-    fn note(&self, store: &OpenStore) -> Option<String> {
-        let history = store.history();
-        let time = history.status().ok()?.settings.time()?;
-        let query = VersionQuery::all().path(&self.path).kind(VersionKind::Deleted);
-        let version = history.page(&query, None, 1).ok()?.items.pop()?;
-        let until = version.time.checked_add(time).unwrap_or(version.time);
-        Some(format!(
-            "`inmost restore {}` brings it back until {}. `inmost forget {}` ends that.\n",
-            version.number,
-            times::local_minute(until),
-            display::path(&self.path)
-        ))
+/// Names each folder with the number of files that go with it.
+fn question(store: &OpenStore, folders: &[&str]) -> Result<String, Failure> {
+    let mut lines = String::new();
+    for path in folders {
+        let mut files = 0;
+        for entry in store.files().walk(path) {
+            let entry = entry.map_err(|error| Failure::at(path, error))?;
+            files += u64::from(!entry.metadata.is_folder());
+        }
+        let (path, files) = (display::path(path), display::count(files, "file", "files"));
+        let line = format!("{path} is a folder with {files}.\n");
+        lines.push_str(&line);
     }
+    Ok(lines + "Type yes to delete everything in it: ")
+}
+
+/// Says until when the text can come back; `None` if the store keeps no versions.
+fn note(store: &OpenStore, path: &str) -> Option<String> {
+    let history = store.history();
+    let time = history.status().ok()?.settings.time()?;
+    let query = VersionQuery::all().path(path).kind(VersionKind::Deleted);
+    let version = history.page(&query, None, 1).ok()?.items.pop()?;
+    let until = version.time.checked_add(time).unwrap_or(version.time);
+    Some(format!(
+        "`inmost restore {}` brings it back until {}. `inmost forget {}` ends that.\n",
+        version.number,
+        times::local_minute(until),
+        display::path(path)
+    ))
 }

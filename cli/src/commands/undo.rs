@@ -8,6 +8,7 @@ use serde::Serialize;
 use crate::args::{ActorArgs, StoreArgs};
 use crate::display::{self, count};
 use crate::exit::{Exit, Failure};
+use crate::memory_path;
 use crate::output::print;
 use crate::progress::Progress;
 use crate::store::opening::OpenOptions;
@@ -61,6 +62,7 @@ pub(crate) struct Undo {
     json: bool,
 
     /// Undo changes of this file, or of this folder and what is below it. A renamed folder above it stays where it is
+    #[arg(value_parser = memory_path::parse)]
     path: Option<String>,
 }
 

@@ -3,6 +3,7 @@
 use crate::args::{ActorArgs, StoreArgs};
 use crate::exit::{Exit, Failure};
 use crate::host_files::MAX_FILE_BYTES;
+use crate::memory_path;
 use crate::passphrase::Input;
 use crate::store::opening::OpenOptions;
 use crate::streams;
@@ -23,6 +24,7 @@ pub(crate) struct Write {
     actor: ActorArgs,
 
     /// The file
+    #[arg(value_parser = memory_path::of_file)]
     path: String,
 }
 

@@ -4,6 +4,7 @@ use clap::ValueEnum;
 use inmost::{MemoryTool, SecretScreen, ToolOptions, UnlockedStore};
 
 use crate::exit::Failure;
+use crate::memory_path;
 
 /// The restrictions of the memory tool. The default restricts nothing.
 #[derive(Clone, Default, clap::Args)]
@@ -13,7 +14,7 @@ pub(crate) struct Restrictions {
     pub(crate) read_only: bool,
 
     /// Show the agent only this folder, as /memories; it may not exist yet
-    #[arg(long, value_name = "PATH", help_heading = HEADING)]
+    #[arg(long, value_name = "PATH", value_parser = memory_path::parse, help_heading = HEADING)]
     pub(crate) subtree: Option<String>,
 
     /// Let `create` replace an existing file instead of refusing

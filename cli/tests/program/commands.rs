@@ -115,7 +115,7 @@ fn text_that_is_not_utf_8_is_not_written() {
     let place = Place::with_store();
     let mut write = place.command(["write", "/memories/a"]);
     run(&mut write, b"caf\xe9").expect_failure(1, "not UTF-8");
-    place.run(["cat", "/memories/a"], "").expect_failure(1, "no file or folder");
+    place.run(["cat", "/memories/a"], "").expect_failure(19, "no file or folder");
 }
 
 #[test]
@@ -123,7 +123,7 @@ fn a_text_beyond_the_limit_is_not_written() {
     let place = Place::with_store();
     let long = "x".repeat((16 << 20) + 1);
     place.run(["write", "/memories/a"], &long).expect_failure(1, "16777216 bytes");
-    place.run(["ls", "/memories/a"], "").expect_failure(1, "no file or folder");
+    place.run(["ls", "/memories/a"], "").expect_failure(19, "no file or folder");
 }
 
 #[test]
@@ -135,7 +135,7 @@ fn rm_and_mv_work_on_files_and_folders() {
     place.run(["mv", "/memories/b/c/two", "/memories/two"], "").expect(0);
     assert_eq!(place.names("/memories"), ["two"]);
     place.run(["write", "/memories/x/y"], "").expect(0);
-    place.run(["rm", "/memories/x"], "").expect(0);
+    place.run(["rm", "-r", "/memories/x"], "").expect(0);
     assert_eq!(place.names("/memories"), ["two"]);
 }
 
@@ -143,25 +143,25 @@ fn rm_and_mv_work_on_files_and_folders() {
 fn file_commands_refuse_impossible_changes() {
     let place = Place::with_files(&[("/memories/a", "1"), ("/memories/b/c", "2")]);
     for (args, code, what) in [
-        (&["cat", "/memories/none"][..], 1, "no file or folder at /memories/none."),
-        (&["cat", "--lines", "1..2", "/memories/none"], 1, "no file or folder at /memories/none."),
+        (&["cat", "/memories/none"][..], 19, "no file or folder at /memories/none."),
+        (&["cat", "--lines", "1..2", "/memories/none"], 19, "no file or folder at /memories/none."),
         (&["cat", "/memories/b"], 1, "/memories/b is a folder"),
         (&["cat", "/etc/passwd"], 2, "must start with /memories"),
         (&["cat", "/memories/../a"], 2, "would escape"),
-        (&["ls", "/memories/none"], 1, "no file or folder at /memories/none."),
-        (&["grep", "x", "/memories", "/memories/none"], 1, "no file or folder at /memories/none."),
+        (&["ls", "/memories/none"], 19, "no file or folder at /memories/none."),
+        (&["grep", "x", "/memories", "/memories/none"], 19, "no file or folder at /memories/none."),
         (
             &["export", "--yes", "--from", "/memories/none", "out"],
-            1,
+            19,
             "no file or folder at /memories/none.",
         ),
         (&["rm", "/memories"], 1, "root folder"),
-        (&["rm", "/memories/none"], 1, "no file or folder at /memories/none."),
+        (&["rm", "/memories/none"], 19, "no file or folder at /memories/none."),
         (&["rm", "/memories/no\u{7}ne"], 2, "The path /memories/no\\u{7}ne is not valid"),
         (&["mv", "/memories/a", "/memories/b/c"], 1, "already a file or folder at /memories/b/c."),
         (&["mv", "/memories/b", "/memories/b/d"], 1, "into itself"),
         (&["mv", "/memories/b", "/memories/a/b"], 1, "/memories/a is a file"),
-        (&["mv", "/memories/none", "/memories/d"], 1, "no file or folder at /memories/none."),
+        (&["mv", "/memories/none", "/memories/d"], 19, "no file or folder at /memories/none."),
         (
             &["write", "/memories/b"],
             1,

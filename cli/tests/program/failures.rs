@@ -27,7 +27,6 @@ fn usage_errors_are_2() {
     {
         place.run(args, "").expect(2);
     }
-    run(&mut place.bare_command::<&str>([]), b"").expect_failure(2, "No command");
 }
 
 #[test]

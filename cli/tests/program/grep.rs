@@ -78,7 +78,7 @@ fn a_path_or_pattern_that_cannot_be_searched_is_an_error() {
     let place = notes();
     grep(&place, &["f("]).expect_failure(2, "unclosed group");
     grep(&place, &["a", "/memories/none"])
-        .expect_failure(1, "no file or folder at /memories/none.");
+        .expect_failure(19, "no file or folder at /memories/none.");
     grep(&place, &["a", "/etc"]).expect_failure(2, "must start with /memories");
 }
 

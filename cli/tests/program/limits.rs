@@ -25,7 +25,7 @@ fn a_reader_changes_nothing() {
             "Here's the content of /memories/a with line numbers:\n     1\tkept"
         ]
     );
-    place.run(["cat", "/memories/b"], "").expect(1);
+    place.run(["cat", "/memories/b"], "").expect(19);
 }
 
 #[test]
@@ -86,7 +86,7 @@ fn a_screened_agent_saves_no_card_number() {
     let out = place.run(["call", "--screen", "refuse"], &call).expect(0).out;
     let refused = "Error: Not saved: the text contains card number. Leave it out and try again.";
     assert_eq!(contents(&out), [refused]);
-    place.run(["cat", "/memories/a"], "").expect(1);
+    place.run(["cat", "/memories/a"], "").expect(19);
     let ran = place.run(["call", "--screen", "redact"], &call).expect(0);
     let told = "File created successfully at: /memories/a\n[1 redacted: card number]";
     assert_eq!(contents(&ran.out), [told]);

@@ -23,6 +23,7 @@ mod inmost;
 mod interrupted;
 mod keyslots;
 mod limits;
+mod manners;
 mod manual;
 mod mcp;
 mod odd_files;

@@ -306,7 +306,7 @@ fn a_part_of_the_memory_can_be_exported() {
     assert_eq!(fs::read_to_string(place.beside("file/d")).unwrap(), "2");
     assert_eq!(fs::read_dir(place.beside("file")).unwrap().count(), 1);
     export(&place, &["none", "--from", "/memories/none"])
-        .expect_failure(1, "no file or folder at /memories/none.");
+        .expect_failure(19, "no file or folder at /memories/none.");
     assert!(!place.beside("none").exists());
 }
 

@@ -1,0 +1,90 @@
+//! Errors of the command line, in the two lines of every other error: what is wrong, and what was probably meant.
+
+use std::ffi::OsString;
+
+use clap::Command;
+use clap::error::{ContextKind, ContextValue, Error};
+
+use crate::exit::Failure;
+
+/// The failure for an error of clap in the use of a command.
+pub(crate) fn failure(error: &Error, command: &Command) -> Failure {
+    let message = sentence(&first_paragraph(&error.to_string()));
+    let name = command.get_bin_name().unwrap_or("inmost");
+    let help = format!("See `{name} --help`.");
+    // clap sorts them, the best one last.
+    let advice = match suggestions(error).as_slice() {
+        [] => help,
+        [.., second, best] if second != best => {
+            format!("Did you mean `{best}`, or `{second}`? {help}")
+        }
+        [.., best] => format!("Did you mean `{best}`? {help}"),
+    };
+    Failure::usage(message, advice)
+}
+
+/// The first paragraph, on one line. The other paragraphs are suggestions and the usage.
+fn first_paragraph(text: &str) -> String {
+    let paragraph = text.trim_start_matches("error: ").split("\n\n").next().unwrap_or_default();
+    paragraph.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// As a sentence, like the message of every other error.
+fn sentence(text: &str) -> String {
+    let mut letters = text.chars();
+    let first = letters.next().map(|letter| letter.to_ascii_uppercase());
+    let end = if text.ends_with(['.', ']', ':']) { "" } else { "." };
+    first.into_iter().chain(letters).chain(end.chars()).collect()
+}
+
+/// What was probably meant.
+fn suggestions(error: &Error) -> Vec<String> {
+    let kinds =
+        [ContextKind::SuggestedSubcommand, ContextKind::SuggestedArg, ContextKind::SuggestedValue];
+    let found = kinds.into_iter().filter_map(|kind| error.get(kind)).map(|value| match value {
+        ContextValue::String(one) => vec![one.clone()],
+        ContextValue::Strings(several) => several.clone(),
+        _ => Vec::new(),
+    });
+    found.flatten().collect()
+}
+
+/// The command that these arguments name: the program itself, or the deepest command whose name is among them.
+pub(crate) fn meant(program: Command, args: impl Iterator<Item = OsString>) -> Command {
+    let mut command = program.bin_name("inmost");
+    // Gives each command its full name, such as `inmost slot add`.
+    command.build();
+    for word in args.skip(1) {
+        if let Some(found) = command.find_subcommand(&word) {
+            command = found.clone();
+        }
+    }
+    command
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_is_found_behind_options() {
+        let program = || {
+            let add = Command::new("slot").subcommand(Command::new("add"));
+            Command::new("inmost").subcommand(Command::new("ls")).subcommand(add)
+        };
+        for (args, name) in [
+            (&["inmost"][..], "inmost"),
+            (&["inmost", "--store", "x", "ls", "slot"], "inmost ls"),
+            (&["inmost", "slot", "add", "--label"], "inmost slot add"),
+            (&["inmost", "sl"], "inmost"),
+        ] {
+            let found = meant(program(), args.iter().map(OsString::from));
+            assert_eq!(found.get_bin_name(), Some(name), "{args:?}");
+        }
+    }
+
+    #[test]
+    fn a_usage_error_is_a_sentence_on_one_line() {
+        assert_eq!(sentence(&first_paragraph("error: a\n  <B>\n\nUsage: c")), "A <B>.");
+    }
+}

@@ -1,0 +1,130 @@
+//! What people type by habit works, and what they mistype is explained.
+
+use crate::inmost::{Ended, Place, run};
+
+fn bare(args: &[&str]) -> Ended {
+    run(&mut Place::vacant().bare_command(args), b"")
+}
+
+#[test]
+fn without_a_command_the_commands_are_listed() {
+    let listed = bare(&[]).expect(0).out;
+    assert!(listed.contains("\n  grep ") && listed.contains("\n  unlock "), "{listed}");
+    let listed = bare(&["slot"]).expect(0).out;
+    assert!(listed.contains("\n  remove "), "{listed}");
+    // A variable for the store is no command.
+    let place = Place::vacant();
+    let mut command = place.bare_command::<&str>([]);
+    let listed = run(command.env("INMOST_STORE", "x"), b"").expect(0).out;
+    assert!(listed.contains("\n  grep "), "{listed}");
+}
+
+#[test]
+fn help_explains_a_command() {
+    let help = bare(&["help", "ls"]).expect(0).out;
+    assert_eq!(help, bare(&["ls", "--help"]).expect(0).out);
+    assert!(bare(&["help", "slot", "add"]).expect(0).out.contains("--new-keyfile"));
+}
+
+#[test]
+fn a_slip_of_the_fingers_gets_a_suggestion_and_the_name_of_the_help() {
+    for (args, advice) in [
+        (&["unlcok"][..], "Did you mean `unlock`, or `lock`? See `inmost --help`."),
+        (&["ls", "--stor", "x"], "Did you mean `--store`? See `inmost ls --help`."),
+        (&["--stor", "x", "ls"], "Did you mean `--store`? See `inmost ls --help`."),
+        (&["slot", "ad"], "Did you mean `add`? See `inmost slot --help`."),
+        (&["mcp", "--screen", "refus"], "Did you mean `refuse`? See `inmost mcp --help`."),
+        (&["slot", "add", "--no"], "See `inmost slot add --help`."),
+        (&["cat"], "See `inmost cat --help`."),
+    ] {
+        let ended = bare(args).expect(2);
+        assert!(ended.err.ends_with(&format!("{advice}\n")), "{ended:?}");
+    }
+}
+
+#[test]
+fn options_of_the_store_can_stand_before_the_command() {
+    let place = Place::with_files(&[("/memories/a", "1")]);
+    let store = place.store();
+    let store = store.to_str().unwrap();
+    let passphrase = place.beside("passphrase");
+    std::fs::write(&passphrase, crate::inmost::PASSPHRASE).unwrap();
+    let file = passphrase.to_str().unwrap();
+    let ask = |args: &[&str]| run(&mut place.bare_command(args), b"");
+    let before = ["--store", store, "--passphrase-file", file];
+    assert_eq!(ask(&[&before[..], &["cat", "a"]].concat()).expect(0).out, "1");
+    // A command without these options takes them too, so that one alias serves all.
+    ask(&[&before[..], &["lock"]].concat()).expect(0);
+    assert_eq!(
+        ask(&["--store", "x", "cat", "a", "--store", store, "--passphrase-file", file])
+            .expect(0)
+            .out,
+        "1"
+    );
+    ask(&["--store", "none", "ls"]).expect(10);
+    let mut variable =
+        place.bare_command(["--store", store, "--passphrase-file", file, "cat", "a"]);
+    assert_eq!(run(variable.env("INMOST_STORE", "none"), b"").expect(0).out, "1");
+}
+
+#[test]
+fn a_path_of_the_memory_needs_no_leading_slash() {
+    let place = Place::with_files(&[("/memories/people/ada.md", "tea\n")]);
+    assert_eq!(place.cat("people/ada.md"), "tea\n");
+    assert_eq!(place.names("people"), ["ada.md"]);
+    place.run(["write", "./people/ben.md"], "coffee").expect(0);
+    assert_eq!(place.run(["grep", "-l", "o", "."], "").expect(0).out, "/memories/people/ben.md\n");
+    place.run(["mv", "people", "friends"], "").expect(0);
+    let call = r#"{"command": "view", "path": "/memories/ben.md"}"#;
+    let seen = place.run(["call", "--text", "--subtree", "friends", call], "").expect(0).out;
+    assert!(seen.contains("coffee"), "{seen}");
+}
+
+#[test]
+fn a_file_that_is_to_be_written_has_no_slash_at_its_end() {
+    let place = Place::with_store();
+    place.run(["write", "/memories/dir/"], "x").expect_failure(2, "'/memories/dir/'");
+    assert_eq!(place.run(["ls"], "").expect(0).out, "");
+}
+
+#[test]
+fn cat_prints_several_files_or_nothing() {
+    let place = Place::with_files(&[("/memories/a", "1\n"), ("/memories/b", "2\n")]);
+    assert_eq!(place.run(["cat", "-n", "b", "a"], "").expect(0).out, "     1\t2\n     1\t1\n");
+    let ended = place.run(["cat", "a", "none"], "").expect_failure(19, "at /memories/none.");
+    assert_eq!(ended.out, "");
+}
+
+#[test]
+fn mv_moves_into_a_folder() {
+    let place = Place::with_files(&[
+        ("/memories/a", "1"),
+        ("/memories/b", "2"),
+        ("/memories/people/c", "3"),
+    ]);
+    place.run(["mv", "a", "people/"], "").expect(0);
+    place.run(["mv", "b", "people"], "").expect(0);
+    place.run(["mv", "people/a", "people/b", "new/deep/"], "").expect(0);
+    assert_eq!(place.cat("new/deep/a") + &place.cat("new/deep/b"), "12");
+    place.run(["mv", "new/deep", "people"], "").expect(0);
+    assert_eq!(place.cat("people/deep/a"), "1");
+    let refused = place.run(["mv", "people/c", "people/deep/a", "none"], "");
+    refused.expect_failure(2, "/memories/none is not a folder");
+    place
+        .run(["mv", "people/c", "people/deep/a", "people/deep/b"], "")
+        .expect_failure(2, "b is not");
+    assert_eq!(place.cat("people/c"), "3");
+}
+
+#[test]
+fn rm_deletes_several_files_and_folders_only_on_demand() {
+    let files = [("/memories/a", "1"), ("/memories/b", "2"), ("/memories/people/c", "3")];
+    let place = Place::with_files(&files);
+    place.run(["rm", "a", "none"], "").expect_failure(19, "at /memories/none.");
+    place.run(["rm", "a", "people"], "").expect_failure(2, "needs a confirmation");
+    assert_eq!(place.cat("a"), "1");
+    place.run(["rm", "a", "b"], "").expect(0);
+    place.run(["rm", "-r", "people"], "").expect(0);
+    assert_eq!(place.run(["ls"], "").expect(0).out, "");
+    place.run(["rm", "--yes", "."], "").expect_failure(1, "root folder");
+}

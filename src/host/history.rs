@@ -1,5 +1,6 @@
 //! The history of a store, for hosts: what changed, the text then, going back and forgetting.
 
+mod exchange;
 mod undo;
 
 pub use undo::UndoPlan;
@@ -41,6 +42,14 @@ pub trait HistoryStore: Send + Sync {
     /// # Errors
     /// [`FileError::Changed`] if there is a newer change, and those of [`History::restore`].
     fn revert(&self, step: &UndoStep) -> Result<u64, FileError>;
+
+    /// Makes steps of an undo together, in one atomic change: files and folders that are in each other's places. Returns the
+    /// number of each change. A text that goes back too does so in a change of its own, directly afterwards.
+    ///
+    /// # Errors
+    /// [`FileError::AlreadyExists`] if a place is not free even then, and those of [`revert`](Self::revert).
+    /// [`StoreError::TooLarge`] if they are too many for one commit.
+    fn revert_together(&self, steps: &[UndoStep]) -> Result<Vec<u64>, FileError>;
 
     /// Redacts versions. See [`History::redact`].
     ///
@@ -164,7 +173,8 @@ impl<'s> History<'s> {
 
     /// Makes the steps of a plan, the newest change first. Each is one atomic change, which the history keeps like any
     /// other. A step whose file has changed since the plan changes nothing. One whose place is taken is tried again after the
-    /// others. `progress` gets the number of steps done.
+    /// others. Files and folders that have exchanged their places go back together, in one atomic change. `progress` gets the
+    /// number of steps done.
     ///
     /// # Errors
     /// [`StoreError`] if the store is locked or fails. The steps before it are then made.
@@ -189,6 +199,9 @@ impl<'s> History<'s> {
                     *result = self.undo_step(step)?;
                     goes_on |= matches!(result, Undone::Done(_));
                 }
+            }
+            if !goes_on {
+                goes_on = self.undo_exchanges(&plan.steps, &mut results)?;
             }
         }
         Ok(results)
@@ -251,5 +264,7 @@ impl<'s> History<'s> {
 /// Versions read in one page.
 const PAGE: usize = 1_000;
 
+#[cfg(test)]
+mod exchange_tests;
 #[cfg(test)]
 mod tests;

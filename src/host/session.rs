@@ -52,6 +52,10 @@ impl HistoryStore for Session {
         versions::revert(self, step)
     }
 
+    fn revert_together(&self, steps: &[UndoStep]) -> Result<Vec<u64>, FileError> {
+        versions::revert_together(self, steps)
+    }
+
     fn redact(&self, first: u64, last: u64) -> Result<u64, FileError> {
         versions::redact(self, first, last)
     }

@@ -16,7 +16,7 @@ use super::overlay::Overlay;
 use super::queue::{Progress, Queue};
 use super::reap;
 use super::trim;
-use super::txn::Txn;
+use super::txn::{Txn, VERSIONS_OF_GROUP};
 use inmost_format::record::ObjectId;
 use inmost_format::record::node::Root;
 use inmost_storage::Engine;
@@ -236,6 +236,35 @@ impl Exclusive<'_> {
         self.queue.group.merge(changes).map_err(StoreError::from)?;
         self.flush()?;
         Ok(value)
+    }
+
+    /// Runs several calls and makes their changes durable as one step, in which each has a number of its own. If one of them
+    /// fails, nothing changes.
+    pub(crate) fn commit_each<T, E: From<StoreError>>(
+        &mut self,
+        calls: usize,
+        mut work: impl FnMut(usize, &mut Txn<'_>) -> Result<T, E>,
+    ) -> Result<Vec<T>, E> {
+        let mut values = Vec::with_capacity(calls);
+        let added = (0..calls).try_for_each(|call| {
+            let mut work = |txn: &mut Txn<'_>| work(call, txn);
+            let (value, changes) = self.session.run(&self.queue.group, &mut work)?;
+            let group = &mut self.queue.group;
+            if group.records_with(&changes) > BATCH_RECORDS_MAX
+                || group.versions.saturating_add(changes.versions) > VERSIONS_OF_GROUP
+            {
+                return Err(StoreError::TooLarge.into());
+            }
+            group.merge(changes).map_err(StoreError::from)?;
+            values.push(value);
+            Ok(())
+        });
+        if let Err(error) = added {
+            self.queue.group = Overlay::default();
+            return Err(error);
+        }
+        self.flush()?;
+        Ok(values)
     }
 
     pub(crate) fn session(&self) -> &'_ Session {

@@ -4,6 +4,7 @@
 //! its text. So a version is found by following the history forward from its entry, through renames of the file and of the
 //! folders above it.
 
+mod exchange;
 mod forget;
 mod inside;
 mod list;
@@ -13,6 +14,7 @@ mod redact;
 mod restore;
 mod types;
 
+pub(crate) use exchange::revert_together;
 pub(crate) use forget::forget;
 pub(crate) use list::{list, status};
 pub(crate) use locate::text;

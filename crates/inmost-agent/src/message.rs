@@ -7,7 +7,8 @@ use crate::request::{Context, Reply, Request};
 use crate::requests::conditional::{RemoveIf, RenameIf, Version, WriteIf};
 use crate::requests::file::{Append, List, Metadata, Read, Remove, Rename, Walk, Write};
 use crate::requests::history::{
-    Forget, HistoryStatus, Redact, Restore, Revert, SetHistory, VersionText, Versions,
+    Forget, HistoryStatus, Redact, Restore, Revert, RevertTogether, SetHistory, VersionText,
+    Versions,
 };
 use crate::requests::keyslot::{AddSlot, RemoveSlot, ReplaceSlot, Rotate, Slots};
 use crate::requests::maintenance::{
@@ -97,6 +98,7 @@ requests!(
     ReplaceSlot,
     Restore,
     Revert,
+    RevertTogether,
     Rotate,
     RunCommand,
     Search,

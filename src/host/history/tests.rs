@@ -22,7 +22,7 @@ fn the_tool_and_the_actor_are_in_the_history_and_control_characters_are_not() {
     assert_eq!((version.actor.as_str(), version.channel.name()), ("", "files"));
 }
 
-fn keeping() -> Session {
+pub(super) fn keeping() -> Session {
     let session = Session::in_memory().unwrap();
     let month = Duration::from_secs(30 * 24 * 60 * 60);
     session.history().set(HistorySettings::keep(month)).unwrap();
@@ -30,12 +30,12 @@ fn keeping() -> Session {
 }
 
 /// Undoes everything by the actor a. Returns the results and what is left.
-fn undo(session: &Session) -> (Vec<Undone>, usize) {
+pub(super) fn undo(session: &Session) -> (Vec<Undone>, usize) {
     let plan = session.history().plan_undo(&VersionQuery::all().actor("a")).unwrap();
     (session.history().undo(&plan, |_| {}).unwrap(), plan.left.len())
 }
 
-fn all_done(undone: &[Undone]) -> bool {
+pub(super) fn all_done(undone: &[Undone]) -> bool {
     undone.iter().all(|undone| matches!(undone, Undone::Done(_)))
 }
 

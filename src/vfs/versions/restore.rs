@@ -42,7 +42,7 @@ pub(crate) fn revert(session: &Session, step: &UndoStep) -> Result<u64, FileErro
 }
 
 /// What going back does.
-enum Plan {
+pub(super) enum Plan {
     /// A text returns to a path.
     File {
         text: Wiped<String>,
@@ -61,11 +61,11 @@ enum Plan {
 }
 
 /// Where a file is now.
-struct Now {
-    newest: Version,
-    path: Option<MemoryPath>,
+pub(super) struct Now {
+    pub(super) newest: Version,
+    pub(super) path: Option<MemoryPath>,
     /// Whether it is in a folder that was deleted.
-    is_inside: bool,
+    pub(super) is_inside: bool,
 }
 
 impl Plan {
@@ -127,7 +127,7 @@ impl Plan {
         }
     }
 
-    fn revert(txn: &Txn<'_>, step: &UndoStep) -> Result<Self, FileError> {
+    pub(super) fn revert(txn: &Txn<'_>, step: &UndoStep) -> Result<Self, FileError> {
         let (root, from) = (txn.root()?, txn.versions_from()?);
         let number = step.newest.number;
         let past = Past::open(txn, &root, from)?.ok_or(FileError::NoSuchVersion(number))?;
@@ -168,7 +168,7 @@ impl Plan {
     }
 
     /// Makes the change. Returns its number.
-    fn make(self, exclusive: &mut Exclusive<'_>) -> Result<u64, FileError> {
+    pub(super) fn make(self, exclusive: &mut Exclusive<'_>) -> Result<u64, FileError> {
         match self {
             Self::Delete(path) => exclusive.commit(|txn| {
                 arrange::delete_in(txn, &path)?;
@@ -202,7 +202,7 @@ impl Plan {
 }
 
 /// Where the file of an entry is now.
-fn now_of(past: &Past<'_, Txn<'_>>, file: u64, from: u64) -> Result<Now, FileError> {
+pub(super) fn now_of(past: &Past<'_, Txn<'_>>, file: u64, from: u64) -> Result<Now, FileError> {
     let newest = past.newest_of(file, from)?.ok_or(FileError::NoSuchVersion(from))?;
     if matches!(newest.operation, Operation::Deleted | Operation::Expired) {
         return Ok(Now { newest, path: None, is_inside: false });
@@ -219,7 +219,7 @@ fn now_of(past: &Past<'_, Txn<'_>>, file: u64, from: u64) -> Result<Now, FileErr
     Ok(Now { newest, path, is_inside })
 }
 
-fn path_of(entry: &Version) -> Result<MemoryPath, FileError> {
+pub(super) fn path_of(entry: &Version) -> Result<MemoryPath, FileError> {
     if entry.path.as_str().is_empty() {
         return Err(FileError::VersionGone(entry.number));
     }

@@ -8,7 +8,7 @@ use inmost::{
 use super::Client;
 use super::store::wiped;
 use crate::requests::history::{
-    self, Forget, Redact, Restore, Revert, SetHistory, VersionText, Versions,
+    self, Forget, Redact, Restore, Revert, RevertTogether, SetHistory, VersionText, Versions,
 };
 
 impl HistoryStore for Client {
@@ -31,6 +31,10 @@ impl HistoryStore for Client {
 
     fn revert(&self, step: &UndoStep) -> Result<u64, FileError> {
         self.file(Revert { step: step.clone() }, "")
+    }
+
+    fn revert_together(&self, steps: &[UndoStep]) -> Result<Vec<u64>, FileError> {
+        self.file(RevertTogether { steps: steps.to_vec() }, "")
     }
 
     fn redact(&self, first: u64, last: u64) -> Result<u64, FileError> {

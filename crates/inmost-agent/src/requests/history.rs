@@ -80,6 +80,23 @@ impl Request for Revert {
 }
 
 #[derive(Serialize, Deserialize)]
+pub(crate) struct RevertTogether {
+    pub(crate) steps: Vec<UndoStep>,
+}
+
+impl Request for RevertTogether {
+    type Reply = Vec<u64>;
+
+    fn is_change(&self) -> bool {
+        true
+    }
+
+    fn execute(self, _: &[u8], context: &mut Context<'_>) -> Result<Vec<u64>, FileError> {
+        context.session.revert_together(&self.steps)
+    }
+}
+
+#[derive(Serialize, Deserialize)]
 pub(crate) struct Redact {
     pub(crate) first: u64,
     pub(crate) last: u64,

@@ -1,0 +1,183 @@
+//! Finds steps of an undo that stand in each other's way, so that only together they find their places free.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{History, Undone};
+use crate::session::StoreError;
+use crate::vfs::{FileError, UndoStep, VersionKind};
+
+impl History<'_> {
+    /// Makes steps that wait for each other, as few as possible at a time. Returns whether any was made.
+    pub(super) fn undo_exchanges(
+        &self,
+        steps: &[UndoStep],
+        results: &mut [Undone],
+    ) -> Result<bool, StoreError> {
+        let waiting = |result: &Undone| {
+            matches!(result, Undone::Left(FileError::AlreadyExists | FileError::NotAFolder(_)))
+        };
+        let places = Places::of(
+            steps
+                .iter()
+                .zip(results.iter())
+                .enumerate()
+                .filter_map(|(index, (step, result))| waiting(result).then_some((index, step))),
+        );
+        let (mut sets, mut cycle) = (BTreeSet::new(), None);
+        for index in places.moving.keys() {
+            match places.set(*index) {
+                Some(set) => _ = sets.insert((set.len(), set)),
+                None => cycle = cycle.or_else(|| places.cycle(*index)),
+            }
+        }
+        for (_, set) in sets {
+            let together: Vec<UndoStep> =
+                set.iter().filter_map(|index| steps.get(*index)).cloned().collect();
+            match self.store.revert_together(&together) {
+                Ok(numbers) => {
+                    for (index, number) in set.into_iter().zip(numbers) {
+                        set_result(results, index, Undone::Done(number));
+                    }
+                    return Ok(true);
+                }
+                // Too many for one commit.
+                Err(FileError::Store(StoreError::TooLarge)) => {
+                    cycle = cycle.or_else(|| places.cycle(*set.first()?));
+                }
+                Err(FileError::Store(error)) => return Err(error),
+                Err(_) => {}
+            }
+        }
+        match cycle {
+            Some(cycle) => self.rotate(steps, &cycle, results),
+            None => Ok(false),
+        }
+    }
+
+    /// Makes the steps of a long cycle, two in one atomic change: one takes its place, and the one that was there goes to the
+    /// place where the first one was.
+    fn rotate(
+        &self,
+        steps: &[UndoStep],
+        cycle: &[usize],
+        results: &mut [Undone],
+    ) -> Result<bool, StoreError> {
+        let of = |index: &usize| steps.get(*index).cloned();
+        let (Some(mut index), Some(mut moving)) = (cycle.first(), cycle.first().and_then(of))
+        else {
+            return Ok(false);
+        };
+        let place = moving.newest.path.clone();
+        let mut goes_on = false;
+        for (left, next) in (1..cycle.len()).rev().zip(cycle.iter().skip(1)) {
+            let Some(own) = of(next) else { break };
+            let mut displaced = own.clone();
+            if left > 1 {
+                displaced.path.clone_from(&place);
+                // Its text stays for now.
+                displaced.to = own.to.map(|_| own.newest.number);
+            }
+            match self.store.revert_together(&[moving.clone(), displaced]) {
+                Ok(numbers) => {
+                    let [done, moved] = numbers.try_into().unwrap_or_default();
+                    set_result(results, *index, Undone::Done(done));
+                    set_result(results, *next, Undone::Done(moved));
+                    (index, moving) = (next, own);
+                    moving.newest.number = moved;
+                    moving.newest.path.clone_from(&place);
+                    goes_on = true;
+                }
+                Err(FileError::Store(error)) => return Err(error),
+                Err(error) => {
+                    // The one that made room is not where it belongs.
+                    set_result(results, *index, Undone::Left(error));
+                    break;
+                }
+            }
+        }
+        Ok(goes_on)
+    }
+}
+
+fn set_result(results: &mut [Undone], index: usize, result: Undone) {
+    if let Some(slot) = results.get_mut(index) {
+        *slot = result;
+    }
+}
+
+/// The steps that move a file or folder to a place that is taken.
+struct Places<'p> {
+    /// Where each of them is, and where it goes.
+    moving: BTreeMap<usize, (&'p str, &'p str)>,
+    /// Which of them is at a path.
+    at: BTreeMap<&'p str, usize>,
+}
+
+impl<'p> Places<'p> {
+    fn of(steps: impl Iterator<Item = (usize, &'p UndoStep)>) -> Self {
+        let mut places = Self { moving: BTreeMap::new(), at: BTreeMap::new() };
+        for (index, step) in steps {
+            let is_move = match step.newest.file {
+                Some(_) => step.to.is_some(),
+                None => step.newest.kind == VersionKind::Renamed,
+            };
+            let (Some(from), Some(to)) = (&step.newest.path, &step.path) else { continue };
+            if is_move && from.as_str() != to.as_str() {
+                places.moving.insert(index, (from.as_str(), to.as_str()));
+                places.at.insert(from.as_str(), index);
+            }
+        }
+        places
+    }
+
+    /// The steps that may be in the way of one: at its place, above it, or below it.
+    fn in_the_way(&self, index: usize) -> Vec<usize> {
+        let Some((_, to)) = self.moving.get(&index) else { return Vec::new() };
+        let ends = to.match_indices('/').map(|(end, _)| end).chain([to.len()]);
+        let above = ends.filter_map(|end| self.at.get(to.get(..end)?));
+        let inside = format!("{to}/");
+        let below = self.at.range(inside.as_str()..);
+        let below = below.take_while(|(path, _)| path.starts_with(&inside)).map(|(_, index)| index);
+        above.chain(below).take(MOST + 1).copied().filter(|other| *other != index).collect()
+    }
+
+    /// A step and all that it waits for, unless that is too many, or something else is in the way.
+    fn set(&self, index: usize) -> Option<BTreeSet<usize>> {
+        let mut set = BTreeSet::from([index]);
+        let mut open = vec![index];
+        while let Some(next) = open.pop() {
+            let others = self.in_the_way(next);
+            if others.is_empty() {
+                return None;
+            }
+            open.extend(others.into_iter().filter(|other| set.insert(*other)));
+            if set.len() > MOST {
+                return None;
+            }
+        }
+        Some(set)
+    }
+
+    /// The cycle that begins with a step, if each waits only for the next.
+    fn cycle(&self, first: usize) -> Option<Vec<usize>> {
+        let mut cycle = vec![first];
+        let mut seen = BTreeSet::from([first]);
+        let mut last = first;
+        loop {
+            let [next] = self.in_the_way(last).try_into().ok()?;
+            if next == first {
+                return Some(cycle);
+            }
+            if !seen.insert(next) || cycle.len() >= LONGEST {
+                return None;
+            }
+            cycle.push(next);
+            last = next;
+        }
+    }
+}
+
+/// Steps made together: each has a number of its own, of which a commit has 64.
+const MOST: usize = 64;
+/// Steps of a longer cycle: a bound on the work of finding it.
+const LONGEST: usize = 4_096;

@@ -1,0 +1,168 @@
+//! Tests of undoing changes after which files and folders are in each other's places.
+
+use super::tests::{all_done, keeping, undo};
+use super::*;
+use crate::session::Session;
+
+fn text(session: &Session, path: &str) -> String {
+    session.files().read(path).unwrap().into_string()
+}
+
+/// Undoes what a did, and expects that nothing is left.
+fn undo_all(session: &Session) -> Vec<Undone> {
+    let (undone, left) = undo(session);
+    assert!(all_done(&undone) && left == 0, "{undone:?}");
+    let report = session.check().unwrap();
+    assert!(report.is_clean() && report.orphans == 0, "{report:?}");
+    undone
+}
+
+fn numbers(undone: &[Undone]) -> Vec<u64> {
+    let number = |undone: &Undone| match undone {
+        Undone::Done(number) => *number,
+        Undone::Left(error) => panic!("{error}"),
+    };
+    undone.iter().map(number).collect()
+}
+
+fn commits(undone: &[Undone]) -> Vec<u64> {
+    numbers(undone).iter().map(|number| number / 64).collect()
+}
+
+fn rename(session: &Session, moves: &[(&str, &str)]) {
+    let actor = session.acting_as("a");
+    for (old, new) in moves {
+        actor.files().rename(&format!("/memories/{old}"), &format!("/memories/{new}")).unwrap();
+    }
+}
+
+#[test]
+fn two_files_that_exchanged_their_names_go_back_in_one_commit() {
+    let session = keeping();
+    session.files().write("/memories/x", "one").unwrap();
+    session.files().write("/memories/y", "two").unwrap();
+    rename(&session, &[("x", "tmp"), ("y", "x"), ("tmp", "y")]);
+    let undone = undo_all(&session);
+    assert_eq!(
+        (text(&session, "/memories/x"), text(&session, "/memories/y")),
+        ("one".into(), "two".into())
+    );
+    let commits = commits(&undone);
+    assert!(commits.len() == 2 && commits[0] == commits[1], "{commits:?}");
+    // Each has a number of its own, and its text.
+    let mut texts: Vec<String> = numbers(&undone)
+        .into_iter()
+        .map(|number| session.history().text(number).unwrap().into_string())
+        .collect();
+    texts.sort();
+    assert_eq!(texts, ["one", "two"]);
+}
+
+#[test]
+fn an_undo_of_an_undone_exchange_exchanges_again() {
+    let session = keeping();
+    session.files().write("/memories/x", "one").unwrap();
+    session.files().write("/memories/y", "two").unwrap();
+    rename(&session, &[("x", "tmp"), ("y", "x"), ("tmp", "y")]);
+    let plan = session.history().plan_undo(&VersionQuery::all().actor("a")).unwrap();
+    session.acting_as("b").history().undo(&plan, |_| {}).unwrap();
+    let plan = session.history().plan_undo(&VersionQuery::all().actor("b")).unwrap();
+    let undone = session.history().undo(&plan, |_| {}).unwrap();
+    assert!(undone.len() == 2 && all_done(&undone), "{undone:?}");
+    assert_eq!(
+        (text(&session, "/memories/x"), text(&session, "/memories/y")),
+        ("two".into(), "one".into())
+    );
+}
+
+#[test]
+fn a_cycle_of_changed_files_goes_back_with_its_texts() {
+    let session = keeping();
+    let long = "A line of the garden book.\n".repeat(9_000);
+    session.files().write("/memories/d/x", "one").unwrap();
+    session.files().write("/memories/e/y", &long).unwrap();
+    session.files().write("/memories/z", "three").unwrap();
+    rename(&session, &[("d/x", "tmp"), ("z", "d/x"), ("e/y", "z"), ("tmp", "e/y")]);
+    let actor = session.acting_as("a");
+    actor.files().append("/memories/e/y", "more").unwrap();
+    actor.files().write("/memories/z", "replaced").unwrap();
+    undo_all(&session);
+    assert_eq!(text(&session, "/memories/d/x"), "one");
+    assert!(text(&session, "/memories/e/y") == long);
+    assert_eq!(text(&session, "/memories/z"), "three");
+    assert!(!session.files().exists("/memories/tmp").unwrap());
+}
+
+#[test]
+fn a_file_and_a_folder_that_exchanged_their_names_go_back() {
+    let session = keeping();
+    session.files().write("/memories/x", "file").unwrap();
+    session.files().write("/memories/y/f", "inside").unwrap();
+    rename(&session, &[("x", "tmp"), ("y", "x"), ("tmp", "y")]);
+    undo_all(&session);
+    assert_eq!(text(&session, "/memories/x"), "file");
+    assert_eq!(text(&session, "/memories/y/f"), "inside");
+}
+
+#[test]
+fn two_folders_that_exchanged_their_names_go_back() {
+    let session = keeping();
+    session.files().write("/memories/x/f", "one").unwrap();
+    session.files().write("/memories/y/f", "two").unwrap();
+    rename(&session, &[("x", "tmp"), ("y", "x"), ("tmp", "y")]);
+    session.acting_as("a").files().write("/memories/x/f", "two, changed").unwrap();
+    undo_all(&session);
+    assert_eq!(text(&session, "/memories/x/f"), "one");
+    assert_eq!(text(&session, "/memories/y/f"), "two");
+}
+
+#[test]
+fn files_whose_places_are_folders_of_each_other_go_back() {
+    let session = keeping();
+    session.files().write("/memories/x", "one").unwrap();
+    session.files().write("/memories/y", "two").unwrap();
+    rename(&session, &[("x", "tmp"), ("y", "x/deep"), ("tmp", "y")]);
+    undo_all(&session);
+    assert_eq!(text(&session, "/memories/x"), "one");
+    assert_eq!(text(&session, "/memories/y"), "two");
+}
+
+#[test]
+fn a_cycle_too_long_for_one_commit_goes_back_two_at_a_time() {
+    let session = keeping();
+    let path = |number: usize| format!("f{number}");
+    for number in 0..70 {
+        let at = format!("/memories/{}", path(number));
+        session.files().write(&at, &number.to_string()).unwrap();
+    }
+    rename(&session, &[("f0", "tmp")]);
+    for number in 1..70 {
+        rename(&session, &[(&path(number), &path(number - 1))]);
+    }
+    rename(&session, &[("tmp", "f69")]);
+    session.acting_as("a").files().write("/memories/f7", "changed").unwrap();
+    let undone = undo_all(&session);
+    assert_eq!(undone.len(), 70);
+    for number in 0..70 {
+        assert_eq!(text(&session, &format!("/memories/{}", path(number))), number.to_string());
+    }
+    // A result names the last change of its file.
+    for number in numbers(&undone) {
+        let newest = session.history().text(number).unwrap();
+        assert!(newest.as_str() != "changed");
+    }
+}
+
+#[test]
+fn an_exchange_whose_place_somebody_else_took_changes_nothing() {
+    let session = keeping();
+    session.files().write("/memories/x", "one").unwrap();
+    session.files().write("/memories/y", "two").unwrap();
+    rename(&session, &[("x", "tmp"), ("y", "z"), ("tmp", "y")]);
+    session.files().write("/memories/x", "other").unwrap();
+    let (undone, _) = undo(&session);
+    let is_left = |undone: &Undone| matches!(undone, Undone::Left(FileError::AlreadyExists));
+    assert!(undone.len() == 2 && undone.iter().all(is_left), "{undone:?}");
+    let texts = ["x", "y", "z"].map(|name| text(&session, &format!("/memories/{name}")));
+    assert_eq!(texts, ["other", "one", "two"]);
+}

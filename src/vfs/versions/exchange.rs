@@ -1,0 +1,148 @@
+//! Makes steps of an undo together: files and folders that stand in each other's places change them in one atomic step.
+
+use inmost_format::record::history::{Before, Operation};
+use inmost_format::record::node::{Entry, FileInfo, What};
+
+use super::locate::{Place, locate};
+use super::past::Past;
+use super::restore::{Plan, now_of, path_of};
+use super::types::{UndoStep, VersionKind};
+use crate::session::history::Change;
+use crate::session::{Session, Txn};
+use crate::vfs::arrange;
+use crate::vfs::change::not_a_folder;
+use crate::vfs::error::FileError;
+use crate::vfs::folder::{self, ResolvedPath, Target};
+use crate::vfs::path::MemoryPath;
+
+/// Makes steps of an undo that only together find their places free. Returns the number of each change.
+///
+/// # Errors
+/// Those of [`HistoryStore::revert_together`](crate::HistoryStore::revert_together).
+pub(crate) fn revert_together(
+    session: &Session,
+    steps: &[UndoStep],
+) -> Result<Vec<u64>, FileError> {
+    session.exclusive(|exclusive| {
+        let mut moves = exclusive.commit(|txn| {
+            steps.iter().map(|step| Move::of(txn, step)).collect::<Result<Vec<_>, _>>()
+        })?;
+        // The first call takes everything out of its place, each later one puts one of them back.
+        let mut taken = Vec::new();
+        let numbers = exclusive.commit_each(moves.len().saturating_add(1), |call, txn| {
+            let Some((moving, entry)) =
+                call.checked_sub(1).and_then(|index| Some((moves.get(index)?, taken.get(index)?)))
+            else {
+                taken = take_out(txn, &moves)?;
+                return Ok(0);
+            };
+            put_in(txn, moving, entry)
+        })?;
+        let mut numbers: Vec<u64> = numbers.into_iter().skip(1).collect();
+        // No other writer comes in between. A crash leaves the files in their places, with the newer texts.
+        for ((moved, number), step) in moves.iter_mut().zip(&mut numbers).zip(steps) {
+            if moved.keeps_text {
+                continue;
+            }
+            let mut newest = step.newest.clone();
+            newest.number = *number;
+            let step = UndoStep::new(newest, step.to, step.path.clone());
+            let plan = exclusive.commit(|txn| Plan::revert(txn, &step))?;
+            *number = plan.make(exclusive)?;
+        }
+        Ok(numbers)
+    })
+}
+
+/// One file or folder that changes its place.
+struct Move {
+    from: MemoryPath,
+    to: MemoryPath,
+    /// 0 for a folder.
+    file: u64,
+    /// Whether only its path goes back.
+    keeps_text: bool,
+}
+
+impl Move {
+    fn of(txn: &Txn<'_>, step: &UndoStep) -> Result<Self, FileError> {
+        let (root, from) = (txn.root()?, txn.versions_from()?);
+        let number = step.newest.number;
+        let past = Past::open(txn, &root, from)?.ok_or(FileError::NoSuchVersion(number))?;
+        let entry = past.entry(number)?.ok_or(FileError::NoSuchVersion(number))?;
+        let path = step.path.as_ref().ok_or(FileError::AlreadyExists)?;
+        let to = MemoryPath::parse(path.as_str())?;
+        if entry.file == 0 {
+            if step.newest.kind != VersionKind::Renamed {
+                return Err(FileError::AlreadyExists);
+            }
+            return Ok(Self { from: path_of(&entry)?, to, file: 0, keeps_text: true });
+        }
+        let now = now_of(&past, entry.file, number)?;
+        if now.newest.number != number || now.is_inside {
+            return Err(FileError::Changed(None));
+        }
+        let from = now.path.ok_or(FileError::Changed(None))?;
+        // A file that is to be deleted needs no place.
+        let text = step.to.ok_or(FileError::AlreadyExists)?;
+        let keeps_text = matches!(locate(&past, text)?.place, Place::Current(_));
+        Ok(Self { from, to, file: entry.file, keeps_text })
+    }
+}
+
+/// Takes what is to move out of the tree, the deepest first: a folder then has no more in it than what moves with it.
+fn take_out(txn: &mut Txn<'_>, moves: &[Move]) -> Result<Vec<Entry>, FileError> {
+    let mut order: Vec<(usize, &Move)> = moves.iter().enumerate().collect();
+    order.sort_by_key(|(_, moving)| std::cmp::Reverse(moving.from.depth()));
+    let mut taken = Vec::with_capacity(moves.len());
+    for (index, moving) in order {
+        let resolved = ResolvedPath::new(txn, &txn.root()?, &moving.from)?;
+        let Target::Entry(entry) = &resolved.target else {
+            return Err(FileError::Changed(None));
+        };
+        let is_same = match entry.what {
+            What::File(info) => info.number == moving.file,
+            What::Folder => moving.file == 0,
+        };
+        if !is_same {
+            return Err(FileError::Changed(None));
+        }
+        folder::remove(txn, &moving.from, &resolved)?;
+        taken.push((index, entry.clone()));
+    }
+    taken.sort_by_key(|(index, _)| *index);
+    Ok(taken.into_iter().map(|(_, entry)| entry).collect())
+}
+
+/// Puts one of them into its place, which must be free by now.
+fn put_in(txn: &mut Txn<'_>, moving: &Move, entry: &Entry) -> Result<u64, FileError> {
+    let Move { from, to, .. } = moving;
+    let number = txn.number()?;
+    let resolved = ResolvedPath::new(txn, &txn.root()?, to)?;
+    match &resolved.target {
+        Target::Missing { file_at: None } => {}
+        Target::Missing { file_at: Some(depth) } => return Err(not_a_folder(to, *depth)),
+        Target::Entry(_) | Target::Root(_) => return Err(FileError::AlreadyExists),
+    }
+    arrange::check_paths_below(txn, entry, from, to)?;
+    let (file, previous, what) = match entry.what {
+        What::File(info) => {
+            let moved = FileInfo { version: number, ..info };
+            (Some(moved), info.version, What::File(moved))
+        }
+        What::Folder => (None, 0, What::Folder),
+    };
+    folder::put(txn, to, &resolved, (entry.id, entry.tag), what)?;
+    if txn.keeps_versions()? {
+        txn.record(Change {
+            operation: Operation::Renamed,
+            path: &to.in_store(),
+            old_path: &from.in_store(),
+            file,
+            previous,
+            before: Before::Nothing,
+            retired: Vec::new(),
+        })?;
+    }
+    Ok(number)
+}

@@ -1,10 +1,11 @@
 //! Trimming: drops versions whose time is over, or for which there is no room, a bounded number with every commit.
 //!
 //! The oldest go first. An entry whose time is over is removed. Where there is no room, only the text goes, and the entry
-//! stays until its time is over.
+//! stays until its time is over. Entries that cannot be read go when the time of those behind them is over.
 
 use inmost_format::record::history::{Before, History, Version};
-use inmost_format::record::{ObjectId, RecordError, load_history};
+use inmost_format::record::tree::Place;
+use inmost_format::record::{NodeSource, ObjectId, RecordError, load_history};
 use inmost_storage::limits::{BATCH_RECORDS, BATCH_RECORDS_MAX};
 
 use super::author::Author;
@@ -13,7 +14,7 @@ use super::open::Open;
 use super::overlay::Overlay;
 use super::txn::Txn;
 
-/// Whether anything is to be dropped. Nothing can be dropped from a damaged history.
+/// Whether anything is to be dropped. Nothing can be dropped from a history whose head is damaged.
 pub(super) fn is_due(open: &Open) -> Result<bool, RecordError> {
     let root = open.root();
     if root.history.is_none() {
@@ -28,8 +29,7 @@ pub(super) fn is_due(open: &Open) -> Result<bool, RecordError> {
             return Ok(true);
         }
         let Some(before) = expired_before(open, root) else { return Ok(false) };
-        let (_, first) = history.body.find(open, root.history.id, |_, _| 0)?;
-        Ok(first.0.first().is_some_and(|version| version.time < before))
+        is_over(open, root.history.id, &history, 0, before)
     };
     match due() {
         Err(RecordError::Damaged { .. }) => Ok(false),
@@ -59,24 +59,54 @@ pub(super) fn trim_into(open: &Open, group: &mut Overlay) -> Result<(), RecordEr
     Ok(())
 }
 
+/// Drops the text that an entry holds. Returns how many records go with it at once.
+fn drop_text(
+    txn: &mut Txn<'_>,
+    object: ObjectId,
+    history: &mut History,
+    number: u64,
+) -> Result<usize, RecordError> {
+    let mut dropped = None;
+    history.edit(txn, object, number, |version| {
+        version.held = 0;
+        let held = std::mem::replace(&mut version.before, Before::Nothing);
+        dropped = Some((held, std::mem::take(&mut version.retired)));
+        true
+    })?;
+    history.texts_from = number.saturating_add(1);
+    let Some((held, retired)) = dropped else { return Ok(0) };
+    release(txn, held, &retired)?;
+    Ok(retired.len())
+}
+
 fn trim(txn: &mut Txn<'_>, before: Option<u64>, mut budget: usize) -> Result<(), RecordError> {
     let Some((object, mut history)) = txn.history()? else { return Ok(()) };
     let room = txn.root()?.room;
-    let mut changed = false;
+    let (mut changed, mut lost) = (false, false);
     if let Some(before) = before {
         while budget > 0 {
-            let expired: Vec<Version> = {
-                let (_, leaf) = history.body.find(txn, object, |_, _| 0)?;
-                let expired = leaf.0.iter().take_while(|version| version.time < before);
-                let mut cost = 0;
-                expired
-                    .take_while(|version| {
-                        let is_first = cost == 0;
-                        cost += cost_of(version);
-                        is_first || cost <= budget
-                    })
-                    .cloned()
-                    .collect()
+            let expired: Vec<Version> = match history.look_at(txn, object, 0)? {
+                Place::Leaf(_, leaf) => {
+                    let expired = leaf.0.iter().take_while(|version| version.time < before);
+                    let mut cost = 0;
+                    expired
+                        .take_while(|version| {
+                            let is_first = cost == 0;
+                            cost += cost_of(version);
+                            is_first || cost <= budget
+                        })
+                        .cloned()
+                        .collect()
+                }
+                Place::Gap(gap) => {
+                    if !is_over(txn, object, &history, gap.end, before)? {
+                        break;
+                    }
+                    history.cut_front(txn, object)?;
+                    budget = budget.saturating_sub(1);
+                    (changed, lost) = (true, true);
+                    continue;
+                }
             };
             if expired.is_empty() {
                 break;
@@ -92,20 +122,18 @@ fn trim(txn: &mut Txn<'_>, before: Option<u64>, mut budget: usize) -> Result<(),
             changed = true;
         }
     }
+    if lost && let (_, Some(held)) = history.survey(txn, object, SURVEYED)? {
+        // What the lost entries held is not theirs any more: those records have no owner until the next rewrite.
+        history.held = held;
+    }
     while history.held > room && budget > 0 {
-        let Some(number) = oldest_text(txn, object, &history)? else { break };
-        let mut dropped = None;
-        history.edit(txn, object, number, |version| {
-            version.held = 0;
-            let held = std::mem::replace(&mut version.before, Before::Nothing);
-            dropped = Some((held, std::mem::take(&mut version.retired)));
-            true
-        })?;
-        if let Some((held, retired)) = dropped {
-            budget = budget.saturating_sub(retired.len() + 2);
-            release(txn, held, &retired)?;
-        }
-        history.texts_from = number.saturating_add(1);
+        let Some(number) = oldest_text(txn, object, &history)? else {
+            // What is still counted was held by entries that cannot be read.
+            (history.held, changed) = (0, true);
+            break;
+        };
+        let retired = drop_text(txn, object, &mut history, number)?;
+        budget = budget.saturating_sub(retired.saturating_add(2));
         changed = true;
     }
     if changed {
@@ -117,23 +145,55 @@ fn trim(txn: &mut Txn<'_>, before: Option<u64>, mut budget: usize) -> Result<(),
     Ok(())
 }
 
-/// The number of the oldest entry that holds a text.
+/// Whether the time of the entry at a position is over. Entries that cannot be read are over when those behind them are.
+fn is_over(
+    source: &impl NodeSource,
+    object: ObjectId,
+    history: &History,
+    mut position: u64,
+    before: u64,
+) -> Result<bool, RecordError> {
+    for _ in 0..GAPS {
+        if position >= history.body.count() {
+            return Ok(position > 0 && before == u64::MAX);
+        }
+        match history.look_at(source, object, position)? {
+            Place::Leaf(_, leaf) => {
+                return Ok(leaf.0.first().is_some_and(|version| version.time < before));
+            }
+            Place::Gap(gap) => position = gap.end.max(position.saturating_add(1)),
+        }
+    }
+    Ok(false)
+}
+
+/// The number of the oldest entry that holds a text, and can be read.
 fn oldest_text(
     txn: &Txn<'_>,
     object: ObjectId,
     history: &History,
 ) -> Result<Option<u64>, RecordError> {
-    let from = history.position_of(txn, object, history.texts_from)?;
-    let mut found = None;
-    history.body.visit::<RecordError>(txn, object, from, &mut |_, leaf| {
-        let holds = |version: &&Version| {
-            version.number >= history.texts_from
-                && matches!(version.before, Before::Head(_) | Before::Object(_))
+    let mut place = history.look_for(txn, object, history.texts_from)?;
+    loop {
+        let next = match &place {
+            Place::Leaf(start, leaf) => {
+                let holds = |version: &&Version| {
+                    version.number >= history.texts_from
+                        && matches!(version.before, Before::Head(_) | Before::Object(_))
+                };
+                if let Some(version) = leaf.0.iter().find(holds) {
+                    return Ok(Some(version.number));
+                }
+                let length = u64::try_from(leaf.0.len()).unwrap_or(u64::MAX);
+                start.saturating_add(length.max(1))
+            }
+            Place::Gap(gap) => gap.end.max(gap.start.saturating_add(1)),
         };
-        found = leaf.0.iter().find(holds).map(|version| version.number);
-        Ok(found.is_none())
-    })?;
-    Ok(found)
+        if next >= history.body.count() {
+            return Ok(None);
+        }
+        place = history.look_at(txn, object, next)?;
+    }
 }
 
 /// Records that dropping an entry changes, besides those of the history.
@@ -147,3 +207,7 @@ fn cost_of(version: &Version) -> usize {
 
 /// Records that trimming rewrites besides those it removes: the nodes of the history, and the system folder.
 const UPKEEP: usize = 8;
+/// Places in a row that cannot be read and that a step passes over: a bound on what each commit reads of a damaged history.
+const GAPS: usize = 64;
+/// Nodes of a history that are read to count its texts anew.
+const SURVEYED: usize = 4_096;

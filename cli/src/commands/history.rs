@@ -21,8 +21,8 @@ use crate::{confirm, json_line};
 /// and `inmost restore` go back, and `inmost forget` and `inmost redact` remove versions earlier. Everyone who can unlock the
 /// store can read them.
 ///
-/// With --json one object is printed: `keep_seconds` (null if the history is off), `max_bytes`, entries, bytes, damaged, and
-/// `lost_before`.
+/// With --json one object is printed: `keep_seconds` (null if the history is off), `max_bytes`, entries, bytes, damaged,
+/// unreadable (entries), and `lost_before`.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  \
     inmost history --store notes.inmost\n  \
@@ -114,6 +114,11 @@ pub(super) fn lines(status: &HistoryStatus) -> Vec<(&'static str, String)> {
         let what = "damaged and unreadable; the next change begins a new one";
         lines.push(("", what.to_owned()));
     }
+    if status.unreadable > 0 {
+        let entries = count(status.unreadable, "entry", "entries");
+        let next = "they are dropped when their time is over, or by `inmost purge`";
+        lines.push(("", format!("{entries} cannot be read; {next}")));
+    }
     if let Some(first) = status.lost_before {
         lines.push(("", format!("what was before version {first} was lost to damage")));
     }
@@ -137,6 +142,7 @@ pub(super) struct Object {
     entries: u64,
     bytes: u64,
     damaged: bool,
+    unreadable: u64,
     lost_before: Option<u64>,
 }
 
@@ -148,6 +154,7 @@ impl Object {
             entries: status.entries,
             bytes: status.bytes,
             damaged: status.is_damaged,
+            unreadable: status.unreadable,
             lost_before: status.lost_before,
         }
     }

@@ -6,7 +6,7 @@ use crate::session::history::{Version, expired_before};
 use crate::session::{HistorySettings, Open, StoreError};
 use crate::vfs::error::FileError;
 use crate::vfs::path::MemoryPath;
-use inmost_format::record::{Flaw, Kind};
+use inmost_format::record::{Flaw, Kind, Node, NodeSource, RecordError, RecordId, Tag};
 
 /// Up to `most` versions before a number, the newest first.
 ///
@@ -59,6 +59,7 @@ pub(crate) fn status(open: &Open) -> Result<HistoryStatus, StoreError> {
         entries: 0,
         bytes: 0,
         is_damaged: false,
+        unreadable: 0,
         lost_before: None,
     };
     match Past::open(open, root, 0) {
@@ -67,6 +68,7 @@ pub(crate) fn status(open: &Open) -> Result<HistoryStatus, StoreError> {
             let history = past.history();
             status.entries = history.body.count();
             status.bytes = history.held;
+            status.unreadable = history.survey(&Once(open), root.history.id, SURVEYED)?.0;
             status.lost_before = (history.lost_before > 0).then_some(history.lost_before);
         }
         Err(FileError::Store(StoreError::Tampered { .. })) => status.is_damaged = true,
@@ -76,5 +78,16 @@ pub(crate) fn status(open: &Open) -> Result<HistoryStatus, StoreError> {
     Ok(status)
 }
 
+/// The records of a store, read without keeping them in the cache.
+struct Once<'a>(&'a Open);
+
+impl NodeSource for Once<'_> {
+    fn load(&self, id: RecordId, tag: &Tag) -> Result<Node, RecordError> {
+        self.0.load_once(id, tag)
+    }
+}
+
+/// Nodes of the history that a status looks at: some 100,000 entries.
+const SURVEYED: usize = 4_096;
 /// Entries looked at for one page: a bound on how long a call holds the store.
 const LOOKED: usize = 10_000;

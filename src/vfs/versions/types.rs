@@ -21,6 +21,9 @@ pub struct HistoryStatus {
     pub bytes: u64,
     /// Whether it cannot be read, because records of it are damaged. The next change begins a new one.
     pub is_damaged: bool,
+    /// Entries that cannot be read, because records of it are damaged. They are dropped when the time of those behind them
+    /// is over. Of a very long history, only the older part is looked at.
+    pub unreadable: u64,
     /// The number of its first entry, if an earlier history was lost to damage.
     pub lost_before: Option<u64>,
 }

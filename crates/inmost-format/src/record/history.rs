@@ -4,6 +4,7 @@
 //! copied for it. While history is on, an edit writes the records that it changes under new indexes, so that the old head
 //! and everything below it stay as they are.
 
+mod gap;
 mod tree;
 
 use serde::{Deserialize, Deserializer, Serialize};

@@ -8,6 +8,7 @@
 //!
 //! Counted trees are Knuth's indexed trees (TAOCP 3, 6.2.3) with the fan-out of a B+tree.
 
+mod gap;
 mod replace;
 #[cfg(test)]
 mod tests;
@@ -22,6 +23,7 @@ use serde::{Deserialize, Serialize};
 use super::sealed::Tag;
 use super::{Flaw, Kind, Node, NodeSource, ObjectId, RecordError, RecordId};
 
+pub use gap::Place;
 pub use replace::{Owner, runs};
 
 /// The summary that an inner node keeps of everything below one child.

@@ -186,11 +186,11 @@ impl Leaf for Versions {
     }
 }
 
-fn length(versions: &Versions) -> u64 {
+pub(super) fn length(versions: &Versions) -> u64 {
     u64::try_from(versions.0.len()).unwrap_or(u64::MAX)
 }
 
-fn held(versions: &Versions) -> u64 {
+pub(super) fn held(versions: &Versions) -> u64 {
     versions.0.iter().fold(0, |sum, version| sum.saturating_add(version.held))
 }
 

@@ -1,6 +1,7 @@
 //! Changes a counted tree: one operation replaces runs of leaves and balances the nodes.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use super::super::codec;
 use super::super::sealed::Tag;
@@ -139,21 +140,35 @@ fn take_in_neighbour<L: Leaf>(
     if below.is_empty() || size_of(below)? >= NODE_REFS / 4 {
         return Ok(slots);
     }
-    if let Some(right) = refs.get(slots.end) {
-        let node = load_inner::<L>(owner.sink, owner.object, right, level)?;
+    if let Some(right) = refs.get(slots.end)
+        && let Some(node) = readable::<L>(owner, right, level)?
+    {
         below.extend(node.refs.iter().cloned());
         reuse.push(right.index);
         return Ok(slots.start..slots.end + 1);
     }
     if let Some((before, left)) =
         slots.start.checked_sub(1).and_then(|slot| Some((slot, refs.get(slot)?)))
+        && let Some(node) = readable::<L>(owner, left, level)?
     {
-        let node = load_inner::<L>(owner.sink, owner.object, left, level)?;
         below.splice(0..0, node.refs.iter().cloned());
         reuse.insert(0, left.index);
         return Ok(before..slots.end);
     }
     Ok(slots)
+}
+
+/// A node, unless it is damaged: damage must not reach to what is beside it.
+fn readable<L: Leaf>(
+    owner: &Owner<'_, impl NodeSink>,
+    child: &Ref<L::Summary>,
+    level: u8,
+) -> Result<Option<Arc<Inner<L::Summary>>>, RecordError> {
+    match load_inner::<L>(owner.sink, owner.object, child, level) {
+        Ok(node) => Ok(Some(node)),
+        Err(RecordError::Damaged { .. }) => Ok(None),
+        Err(error) => Err(error),
+    }
 }
 
 /// Adds levels until the top node fits the head.
@@ -173,13 +188,13 @@ fn grow<L: Leaf>(
 }
 
 /// Removes levels while the top node has a single child that fits the head.
-fn shrink<L: Leaf>(
+pub(super) fn shrink<L: Leaf>(
     owner: &mut Owner<'_, impl NodeSink>,
     top: &mut Inner<L::Summary>,
 ) -> Result<(), RecordError> {
     while top.level > 1 {
         let [only] = top.refs.as_slice() else { return Ok(()) };
-        let node = load_inner::<L>(owner.sink, owner.object, only, top.level)?;
+        let Some(node) = readable::<L>(owner, only, top.level)? else { return Ok(()) };
         if size_of(&node.refs)? > TOP_REFS {
             return Ok(());
         }
@@ -194,7 +209,7 @@ fn shrink<L: Leaf>(
 /// Packs references into as few nodes of `level` as hold them, and returns references to those nodes. Nodes are
 /// filled from the left, so that an object that grows at its end stays dense. If the last node would be less than half
 /// full, it shares the references of the last two.
-fn pack<L: Leaf>(
+pub(super) fn pack<L: Leaf>(
     owner: &mut Owner<'_, impl NodeSink>,
     level: u8,
     refs: Vec<Ref<L::Summary>>,

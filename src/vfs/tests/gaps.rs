@@ -1,0 +1,128 @@
+//! Tests of a history with records that cannot be read: time and room go on to end the other versions.
+
+use std::time::Duration;
+
+use super::versions::{MONTH, keeps, log};
+use crate::session::tests::store::TestStore;
+use crate::session::{HistorySettings, Session, shift_clock};
+use inmost_format::record::Kind;
+
+const DAY: i64 = 24 * 60 * 60 * 1_000;
+
+/// A store with many entries, one of whose history leaves is damaged, by its place in the order.
+fn damaged(kind: Kind, places: &[usize]) -> TestStore {
+    let store = TestStore::create();
+    let session = keeps(store.unlock().unwrap());
+    for number in 0..600 {
+        // Long names, so that the history has inner nodes.
+        let path = format!("/memories/{}/{}", "n".repeat(200), number % 7);
+        session.files().write(&path, &format!("{number}\n").repeat(9)).unwrap();
+    }
+    drop(session);
+    let records = store.records_of(kind);
+    assert!(records.len() > places.len(), "{kind:?}");
+    for place in places {
+        let at = store.address(records[*place]);
+        store.tamper(|records| records.get_mut(&at).unwrap()[40] ^= 1);
+    }
+    store
+}
+
+fn entries(session: &Session) -> u64 {
+    session.history().status().unwrap().entries
+}
+
+/// Makes small changes until trimming has nothing left to do.
+fn settle(session: &Session) {
+    for step in 0..400 {
+        session.files().write("/memories/after", &format!("{step}")).unwrap();
+    }
+}
+
+#[test]
+fn the_time_of_versions_ends_behind_entries_that_cannot_be_read() {
+    for (kind, places) in [
+        (Kind::HistoryLeaf, vec![0]),
+        (Kind::HistoryLeaf, vec![0, 1, 2, 7]),
+        (Kind::HistoryInner, vec![0]),
+    ] {
+        let store = damaged(kind, &places);
+        let session = store.unlock().unwrap();
+        let before = session.history().status().unwrap();
+        assert!(before.unreadable > 0 && before.unreadable < before.entries, "{before:?}");
+        // Nothing is dropped while the time of the entries behind is not over.
+        session.files().write("/memories/after", "x").unwrap();
+        assert_eq!(entries(&session), before.entries + 1, "{kind:?}");
+        drop(session);
+
+        shift_clock(20 * DAY);
+        let session = store.unlock().unwrap();
+        session.files().write("/memories/after", "y").unwrap();
+        drop(session);
+        shift_clock(20 * DAY);
+        let session = store.unlock().unwrap();
+        settle(&session);
+        let after = session.history().status().unwrap();
+        assert!(after.entries <= 402 && after.unreadable == 0, "{kind:?}: {after:?}");
+        assert_eq!(after.bytes, held_by(&session), "{kind:?}");
+        // What the lost entries held has no owner, and a rewrite works again.
+        session.compact().unwrap();
+        let report = session.check().unwrap();
+        assert!(report.is_clean() && report.orphans == 0, "{kind:?}: {report:?}");
+        drop(session);
+        shift_clock(-40 * DAY);
+    }
+}
+
+/// The bytes of the texts that the listed versions ended.
+fn held_by(session: &Session) -> u64 {
+    let versions = log(session);
+    let ended = versions.iter().filter_map(|version| {
+        let previous = version.previous?;
+        session.history().text(previous).ok().map(|text| text.as_str().len())
+    });
+    ended.map(|bytes| u64::try_from(bytes).unwrap()).sum()
+}
+
+#[test]
+fn the_room_of_versions_is_kept_behind_entries_that_cannot_be_read() {
+    let store = damaged(Kind::HistoryLeaf, &[0, 5]);
+    let session = store.unlock().unwrap();
+    let unreadable = session.history().status().unwrap().unreadable;
+    assert!(unreadable > 0);
+    let settings = HistorySettings::keep(MONTH).max_bytes(2_000);
+    session.history().set(settings).unwrap();
+    let status = session.history().status().unwrap();
+    assert!(status.bytes <= 2_000, "{status:?}");
+    // The newest texts stay.
+    let newest = log_of(&session, 3);
+    for number in newest {
+        session.history().text(number).unwrap();
+    }
+    session.history().set(settings.max_bytes(0)).unwrap();
+    assert_eq!(session.history().status().unwrap().bytes, 0);
+    session.files().write("/memories/after", "1").unwrap();
+    session.files().write("/memories/after", "2").unwrap();
+    session.history().set(HistorySettings::off()).unwrap();
+    let status = session.history().status().unwrap();
+    assert_eq!((status.entries, status.unreadable), (0, 0));
+    assert!(session.check().unwrap().is_clean());
+}
+
+/// The versions that the newest changes of files ended.
+fn log_of(session: &Session, most: usize) -> Vec<u64> {
+    let page = session.history().page(&crate::vfs::VersionQuery::all(), None, most).unwrap();
+    page.items.iter().filter_map(|version| version.previous).collect()
+}
+
+#[test]
+fn a_time_that_is_over_ends_versions_although_all_entries_before_cannot_be_read() {
+    let store = damaged(Kind::HistoryLeaf, &[0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
+    shift_clock(10 * DAY);
+    let session = store.unlock().unwrap();
+    let short = HistorySettings::keep(Duration::from_secs(60));
+    session.history().set(short).unwrap();
+    let status = session.history().status().unwrap();
+    assert_eq!((status.entries, status.unreadable, status.bytes), (0, 0, 0));
+    shift_clock(-10 * DAY);
+}

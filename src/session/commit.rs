@@ -134,8 +134,8 @@ impl Session {
         self.publish(number);
     }
 
-    /// Closes, seals and applies the group. If the disk has no room for it, nothing has changed. Any other error halts the
-    /// session.
+    /// Closes, seals and applies the group. If the disk has no room for it, it is tried once more, with discarded records
+    /// removed and the oldest texts of the history dropped in the same batch; if there is no room even so, nothing has changed. Any other error halts the session.
     fn apply(&self, queue: &mut Queue) -> Result<(), StoreError> {
         let mut group = std::mem::take(&mut queue.group);
         queue.number = queue.number.saturating_add(1);
@@ -150,7 +150,18 @@ impl Session {
                 trim::trim_into(open, &mut group)?;
                 open.seal(group)?
             };
-            write(&self.shared.state).open_mut()?.apply(sealed)
+            let Some(refused) = write(&self.shared.state).open_mut()?.apply(sealed)? else {
+                return Ok(());
+            };
+            let sealed = {
+                let state = read(&self.shared.state);
+                let open = state.open()?;
+                let group =
+                    trim::make_room(open, refused, queue.staged)?.ok_or(StoreError::DiskFull)?;
+                open.seal(group)?
+            };
+            let refused = write(&self.shared.state).open_mut()?.apply(sealed)?;
+            refused.map_or(Ok(()), |_| Err(StoreError::DiskFull))
         })();
         applied.map_err(|error| match error {
             StoreError::DiskFull => error,

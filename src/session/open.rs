@@ -19,7 +19,7 @@ use inmost_format::record::{
     Flaw, Kind, Node, NodeSource, RecordError, RecordId, Sealed, Sealer, Tag, sealed,
 };
 use inmost_format::secret::Granted;
-use inmost_storage::{Address, Batch, Engine, Storage};
+use inmost_storage::{Address, Batch, Engine, Storage, StorageError};
 
 /// The state that exists only while a session is unlocked. Dropping it wipes keys and cache.
 pub(crate) struct Open {
@@ -280,9 +280,13 @@ impl Open {
         Ok(SealedGroup { batch, nodes: done, removed, root, root_value })
     }
 
-    /// Applies a sealed group. Readers see it from here on.
-    pub(super) fn apply(&mut self, group: SealedGroup) -> Result<(), StoreError> {
-        self.engine.apply(&group.batch)?;
+    /// Applies a sealed group. Readers see it from here on. Returns the group, unsealed, if the disk has no room for it: then
+    /// nothing has changed.
+    pub(super) fn apply(&mut self, group: SealedGroup) -> Result<Option<Overlay>, StoreError> {
+        match self.engine.apply(&group.batch) {
+            Err(StorageError::Full) => return Ok(Some(group.unsealed())),
+            applied => applied?,
+        }
         self.root = group.root;
         self.root_value = group.root_value;
         for id in group.removed {
@@ -292,7 +296,38 @@ impl Open {
             let bytes = node.encoded_len().unwrap_or_default();
             self.cache.put(id, tag, node, bytes);
         }
-        Ok(())
+        Ok(None)
+    }
+
+    /// The records that a group would add to the store, less those that it would remove.
+    pub(super) fn growth(&self, group: &Overlay) -> Result<isize, StoreError> {
+        let ids = group.nodes.keys();
+        let addresses: Vec<Address> = ids.map(|id| self.sealer.address(*id)).collect();
+        let stored = self.engine.get_many(&addresses)?;
+        let growth = group
+            .nodes
+            .values()
+            .zip(stored)
+            .map(|(node, stored)| isize::from(node.is_some()) - isize::from(stored.is_some()));
+        Ok(growth.sum())
+    }
+}
+
+impl SealedGroup {
+    /// The group as it was before it was sealed.
+    fn unsealed(self) -> Overlay {
+        let mut nodes: HashMap<RecordId, Option<Node>> =
+            self.removed.into_iter().map(|id| (id, None)).collect();
+        for (id, _, mut node) in self.nodes {
+            if let Node::Root(root) = &mut node {
+                // The next seal counts it again.
+                let mut counted = Root::clone(root);
+                counted.commit = counted.commit.saturating_sub(1);
+                node = counted.into();
+            }
+            nodes.insert(id, Some(node));
+        }
+        Overlay { nodes, versions: 0 }
     }
 }
 

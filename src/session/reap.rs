@@ -38,7 +38,9 @@ pub(super) fn reap_into(
     group: &mut Overlay,
     staged: Option<ObjectId>,
 ) -> Result<(), RecordError> {
-    let changes = match piece(open, group, staged) {
+    let taken = group.records_with(&Overlay::default()).saturating_add(UPKEEP);
+    let budget = BATCH_RECORDS.saturating_sub(taken);
+    let changes = match piece(open, group, staged, budget) {
         Ok(changes) => changes,
         // A damaged system folder must not block a valid commit.
         Err(RecordError::Damaged { .. }) => return Ok(()),
@@ -51,9 +53,13 @@ pub(super) fn reap_into(
     Ok(())
 }
 
-fn piece(open: &Open, group: &Overlay, staged: Option<ObjectId>) -> Result<Overlay, RecordError> {
-    let taken = group.records_with(&Overlay::default()).saturating_add(UPKEEP);
-    let budget = BATCH_RECORDS.saturating_sub(taken);
+/// One step of reaping on the state after a group: it removes at most about this many records.
+pub(super) fn piece(
+    open: &Open,
+    group: &Overlay,
+    staged: Option<ObjectId>,
+    budget: usize,
+) -> Result<Overlay, RecordError> {
     let author = Author::default();
     let mut txn = Txn::new(open, group, &author);
     let Some(damaged) = reap(&mut txn, staged, None, budget)? else {
@@ -139,9 +145,12 @@ fn reap(
     let mut folder = Folder::clone(&*loaded);
     let mut changed = false;
     while budget > 0 {
-        let Some(entry) = folder.body.first_entry(txn, system.id)? else { break };
+        let Some(mut entry) = folder.body.first_entry(txn, system.id)? else { break };
         if Some(entry.id) == staged {
-            break;
+            // It is the first, because names count up.
+            let (_, leaf) = folder.body.find(txn, system.id, |_, _| 0)?;
+            let Some(next) = leaf.0.get(1) else { break };
+            entry = next.clone();
         }
         budget -= 1;
         let finished = if Some(entry.id) == damaged {

@@ -9,9 +9,11 @@ use inmost_format::record::{NodeSource, ObjectId, RecordError, load_history};
 use inmost_storage::limits::{BATCH_RECORDS, BATCH_RECORDS_MAX};
 
 use super::author::Author;
+use super::error::StoreError;
 use super::history::{expired_before, release};
 use super::open::Open;
 use super::overlay::Overlay;
+use super::reap;
 use super::txn::Txn;
 
 /// Whether anything is to be dropped. Nothing can be dropped from a history whose head is damaged.
@@ -57,6 +59,44 @@ pub(super) fn trim_into(open: &Open, group: &mut Overlay) -> Result<(), RecordEr
         group.merge(changes)?;
     }
     Ok(())
+}
+
+/// Removes discarded records and drops the oldest texts in a group that a full disk has refused, until it removes as many
+/// records as it adds: an engine takes such a batch even then. `None` if that is not possible in one batch.
+pub(super) fn make_room(
+    open: &Open,
+    mut group: Overlay,
+    staged: Option<ObjectId>,
+) -> Result<Option<Overlay>, StoreError> {
+    let author = Author::default();
+    for step in 0..STEPS_FOR_ROOM {
+        eprintln!(
+            "ROOM step {step}: growth {} of {}",
+            open.growth(&group)?,
+            group.records_with(&Overlay::default())
+        );
+        let Ok(growth @ 1..) = usize::try_from(open.growth(&group)?) else {
+            return Ok((step > 0).then_some(group));
+        };
+        let mut changes = reap::piece(open, &group, staged, growth)?;
+        if changes.is_empty() {
+            let mut txn = Txn::new(open, &group, &author);
+            drop_oldest_text(&mut txn)?;
+            changes = txn.into_overlay();
+        }
+        if changes.is_empty() || group.records_with(&changes) > ROOM_RECORDS {
+            return Ok(None);
+        }
+        group.merge(changes)?;
+    }
+    Ok(None)
+}
+
+fn drop_oldest_text(txn: &mut Txn<'_>) -> Result<(), RecordError> {
+    let Some((object, mut history)) = txn.history()? else { return Ok(()) };
+    let Some(number) = oldest_text(txn, object, &history)? else { return Ok(()) };
+    drop_text(txn, object, &mut history, number)?;
+    txn.set_history(object, history)
 }
 
 /// Drops the text that an entry holds. Returns how many records go with it at once.
@@ -209,5 +249,9 @@ fn cost_of(version: &Version) -> usize {
 const UPKEEP: usize = 8;
 /// Places in a row that cannot be read and that a step passes over: a bound on what each commit reads of a damaged history.
 const GAPS: usize = 64;
+/// Steps that look for room for one batch: each drops a text, or a part of what was discarded.
+const STEPS_FOR_ROOM: usize = 64;
+/// Records of a batch that was refused and drops texts: fewer than a journal takes as one entry, which is 124.
+const ROOM_RECORDS: usize = 100;
 /// Nodes of a history that are read to count its texts anew.
 const SURVEYED: usize = 4_096;

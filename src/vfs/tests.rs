@@ -5,6 +5,7 @@ mod commit;
 mod crafted;
 mod faults;
 mod forgotten;
+mod full_disk;
 mod gaps;
 mod lies;
 mod lock;

@@ -7,9 +7,11 @@ use std::fs::{self, File, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Duration;
 
 use inmost::{
-    FileError, KdfCost, Passphrase, Session, StorageEngine, StoreError, Vault, VaultOptions,
+    FileError, HistorySettings, KdfCost, Passphrase, Session, StorageEngine, StoreError, Vault,
+    VaultOptions,
 };
 use tempfile::TempDir;
 
@@ -200,6 +202,47 @@ fn a_lost_ballast_loses_nothing(disk: &Disk, engine: StorageEngine) {
     assert_eq!(fs::metadata(store.join("ballast")).unwrap().len(), 4 << 20);
 }
 
+/// Once the ballast is in use, no batch that adds records is taken. Edits go on, because each drops an old text.
+fn a_full_disk_costs_old_texts_before_it_refuses(disk: &Disk, engine: StorageEngine) {
+    let store = disk.root().join("store");
+    let history = HistorySettings::keep(Duration::from_secs(24 * 60 * 60));
+    let options = VaultOptions::new().kdf_cost(CHEAP).engine(engine).history(history);
+    let session = options.create(&store, &passphrase()).unwrap();
+    let mut files = Files::new();
+    let edit = |session: &Session, files: &mut Files, number: usize| {
+        let path = format!("/memories/edited{:05}.txt", number % 20);
+        session.files().write(&path, &text(number))?;
+        files.insert(path, text(number));
+        Ok(())
+    };
+    for number in 0..300 {
+        edit(&session, &mut files, number).unwrap_or_else(|error: FileError| panic!("{error}"));
+    }
+    assert_eq!(gone(&session), 0);
+
+    disk.fill();
+    let refused = (300..2_000).find_map(|number| edit(&session, &mut files, number).err());
+    assert!(matches!(refused, Some(FileError::Store(StoreError::DiskFull))), "{refused:?}");
+    let (entries, gone) = (session.history().status().unwrap().entries, gone(&session));
+    println!("{engine:?}: {} edits on the full disk, {gone} old texts dropped", entries - 300);
+    assert!(gone > 0);
+    assert_all_there(&session, &files);
+    drop(session);
+
+    disk.fill();
+    assert_all_there(&unlocked(&store), &files);
+    disk.make_room();
+    let session = unlocked(&store);
+    session.files().write("/memories/edited00000.txt", "room again").unwrap();
+    assert!(session.check().unwrap().is_clean());
+}
+
+/// The number of edits whose text is not kept any more.
+fn gone(session: &Session) -> usize {
+    let page = session.history().page(&VersionQuery::all(), None, 4_000).unwrap();
+    page.items.iter().filter(|version| session.history().text(version.number).is_err()).count()
+}
+
 fn is_of_the_disk(entry: &std::io::Result<fs::DirEntry>) -> bool {
     entry.as_ref().is_ok_and(|entry| entry.file_name() == "lost+found")
 }
@@ -219,6 +262,8 @@ on_disks! {
     sled_loses_nothing_on_a_full_tmpfs: tmpfs, Sled, a_full_disk_loses_nothing;
     sled_loses_nothing_on_a_full_ext4: ext4, Sled, a_full_disk_loses_nothing;
     sled_loses_nothing_without_its_ballast: tmpfs, Sled, a_lost_ballast_loses_nothing;
+    sled_drops_old_texts_on_a_full_tmpfs: tmpfs, Sled, a_full_disk_costs_old_texts_before_it_refuses;
+    sled_drops_old_texts_on_a_full_ext4: ext4, Sled, a_full_disk_costs_old_texts_before_it_refuses;
     sled_begins_nothing_on_a_full_disk: ext4, Sled, no_store_begins_on_a_full_disk;
 }
 
@@ -227,5 +272,6 @@ on_disks! {
     redb_loses_nothing_on_a_full_tmpfs: tmpfs, Redb, a_full_disk_loses_nothing;
     redb_loses_nothing_on_a_full_ext4: ext4, Redb, a_full_disk_loses_nothing;
     redb_loses_nothing_without_its_ballast: ext4, Redb, a_lost_ballast_loses_nothing;
+    redb_drops_old_texts_on_a_full_ext4: ext4, Redb, a_full_disk_costs_old_texts_before_it_refuses;
     redb_begins_nothing_on_a_full_disk: ext4, Redb, no_store_begins_on_a_full_disk;
 }

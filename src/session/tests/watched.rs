@@ -44,6 +44,10 @@ struct State {
     unreadable: Option<Unreadable>,
     /// Batches to apply before one is refused.
     full_after: Option<usize>,
+    /// Batches in a row that are refused.
+    full_for: usize,
+    /// Whether only batches are taken that add no record in total, as a journal does on a full disk.
+    is_full: bool,
 }
 
 /// The records that cannot be read.
@@ -89,8 +93,31 @@ impl Watch {
         self.state().full_after = Some(batches);
     }
 
-    fn check_room(&self) -> Result<(), StorageError> {
+    /// Refuses this many batches for lack of room.
+    pub(crate) fn be_full_for(&self, batches: usize) {
+        self.state().full_for = batches;
+    }
+
+    /// Whether to refuse batches that add records in total, as a journal does on a full disk.
+    pub(crate) fn take_nothing_more(&self, is_full: bool) {
+        self.state().is_full = is_full;
+    }
+
+    fn check_room(&self, engine: &dyn Engine, batch: &Batch) -> Result<(), StorageError> {
         let mut state = self.state();
+        if let Some(left) = state.full_for.checked_sub(1) {
+            state.full_for = left;
+            return Err(StorageError::Full);
+        }
+        if state.is_full {
+            let there = |addresses: &[Address]| {
+                engine.get_many(addresses).map(|values| values.iter().flatten().count())
+            };
+            let puts: Vec<Address> = batch.puts.iter().map(|(address, _)| *address).collect();
+            if puts.len() - there(&puts)? > there(&batch.deletes)? {
+                return Err(StorageError::Full);
+            }
+        }
         let left = state.full_after.map(|batches| batches.checked_sub(1));
         state.full_after = left.flatten();
         if left == Some(None) { Err(StorageError::Full) } else { Ok(()) }
@@ -248,7 +275,7 @@ impl Engine for WatchedEngine {
 
     fn apply(&self, batch: &Batch) -> Result<(), StorageError> {
         self.watch.panic_if(Panics::BeforeApply);
-        self.watch.check_room()?;
+        self.watch.check_room(&*self.inner, batch)?;
         let mut state = self.watch.state();
         state.seen.batches += 1;
         state.seen.most = state.seen.most.max(batch.puts.len() + batch.deletes.len());

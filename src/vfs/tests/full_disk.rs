@@ -1,0 +1,99 @@
+//! Tests of a disk that takes no batch which adds records: the oldest texts of the history go first.
+
+use super::versions::{assert_whole, keeps, log};
+use crate::session::tests::store::TestStore;
+use crate::session::tests::watched::Watch;
+use crate::session::{HistorySettings, Session, StoreError};
+use crate::vfs::error::FileError;
+
+fn filled(texts: usize) -> (TestStore, Session, Watch) {
+    let store = TestStore::create();
+    let (session, watch) = store.unlock_watched();
+    let session = keeps(session);
+    for number in 0..texts {
+        let path = format!("/memories/{}", number % 3);
+        session.files().write(&path, &format!("{number}\n").repeat(50)).unwrap();
+    }
+    (store, session, watch)
+}
+
+fn texts(session: &Session) -> Vec<u64> {
+    let numbers = log(session).into_iter().map(|version| version.number);
+    numbers.filter(|number| session.history().text(*number).is_ok()).collect()
+}
+
+fn is_full(result: &Result<(), FileError>) -> bool {
+    matches!(result, Err(FileError::Store(StoreError::DiskFull)))
+}
+
+#[test]
+fn the_oldest_texts_make_room_for_a_change_on_a_full_disk() {
+    let (_store, session, watch) = filled(30);
+    let before = texts(&session);
+    watch.take_nothing_more(true);
+    session.files().write("/memories/new", "a new file").unwrap();
+    session.files().write("/memories/0", "a new text").unwrap();
+    let after = texts(&session);
+    let kept: Vec<u64> = before.iter().copied().filter(|number| after.contains(number)).collect();
+    // Those that are gone are the oldest, and no more than needed.
+    assert!(kept.len() >= before.len() - 6 && kept.len() < before.len(), "{}", kept.len());
+    assert_eq!(kept, before[..kept.len()]);
+    assert_eq!(session.files().read("/memories/new").unwrap().as_str(), "a new file");
+    assert_whole(&session, "on the full disk");
+}
+
+#[test]
+fn a_full_disk_refuses_when_the_history_has_no_text_left() {
+    let (_store, session, watch) = filled(12);
+    watch.take_nothing_more(true);
+    let mut written = 0;
+    let refused = loop {
+        let done = session.files().write(&format!("/memories/new{written}"), "text");
+        if done.is_err() {
+            break done;
+        }
+        written += 1;
+    };
+    assert!(is_full(&refused), "{refused:?}");
+    assert!((5..=12).contains(&written), "{written}");
+    let current = session.files().list("/memories").unwrap();
+    assert_eq!(current.len(), 3 + written);
+    // The session goes on, and what needs no room is possible.
+    session.history().set(HistorySettings::off()).unwrap();
+    session.files().remove("/memories/0").unwrap();
+    session.files().write("/memories/1", "another text").unwrap();
+    watch.take_nothing_more(false);
+    session.files().write("/memories/again", "text").unwrap();
+    assert_whole(&session, "with room");
+}
+
+#[test]
+fn a_disk_that_takes_nothing_costs_no_text() {
+    let (_store, session, watch) = filled(30);
+    let before = texts(&session);
+    // The next batch, and the one that would make room.
+    for _ in 0..2 {
+        watch.be_full_for(2);
+        assert!(is_full(&session.files().write("/memories/new", "a new file")));
+    }
+    assert_eq!(texts(&session), before);
+    session.files().write("/memories/new", "a new file").unwrap();
+    assert_eq!(texts(&session).len(), before.len() + 1);
+}
+
+#[test]
+fn a_long_text_makes_room_piece_by_piece() {
+    let store = TestStore::create();
+    let (session, watch) = store.unlock_watched();
+    let session = keeps(session);
+    let long = "A line of a long text.\n".repeat(20_000);
+    session.files().write("/memories/long", &long).unwrap();
+    session.files().remove("/memories/long").unwrap();
+    watch.take_nothing_more(true);
+    // Some 115 records can go. The new text needs half of them, in several steps.
+    let half = &long.replace("line", "word")[..long.len() / 2];
+    session.files().write("/memories/new", half).unwrap();
+    watch.take_nothing_more(false);
+    assert!(session.files().read("/memories/new").unwrap().as_str().contains("word"));
+    assert_whole(&session, "afterwards");
+}

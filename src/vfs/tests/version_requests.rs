@@ -1,8 +1,8 @@
 //! Tests of requests to the history: what is refused changes nothing.
 
 use super::model::dump;
-use super::versions::{keeping, keeps, newest};
-use crate::session::SessionOptions;
+use super::versions::{assert_whole, keeping, keeps, newest};
+use crate::session::{SessionOptions, shift_clock};
 use crate::vfs::VersionQuery;
 use crate::vfs::error::FileError;
 
@@ -69,4 +69,32 @@ fn a_restore_keeps_within_the_quotas() {
     session.files().write("/memories/b", "two").unwrap();
     let refused = session.history().restore(first, None);
     assert!(matches!(refused, Err(FileError::TooManyFiles(1))));
+}
+
+/// A clock that was a long time behind wrote the newest entry of a file. By its time it was over, so the file looked deleted,
+/// and a restore of the deletion to another path gave the number of the file to a second one.
+#[test]
+fn two_files_never_have_one_number_after_a_clock_went_back() {
+    let day = 24 * 60 * 60 * 1_000;
+    let session = keeping();
+    session.files().write("/memories/a", "text").unwrap();
+    session.files().remove("/memories/a").unwrap();
+    let deletion = newest(&session);
+    shift_clock(-60 * day);
+    session.history().restore(deletion.number, None).unwrap();
+    shift_clock(60 * day);
+    // The entry of the restore is not listed any more.
+    assert_eq!(newest(&session).number, deletion.number);
+    let copied = session.history().restore(deletion.number, Some("/memories/b")).unwrap();
+    let copy = newest(&session);
+    assert_eq!((copy.number, copy.previous), (copied, None));
+    assert_ne!(copy.file, deletion.file);
+    for path in ["/memories/a", "/memories/b"] {
+        assert_eq!(session.files().read(path).unwrap().as_str(), "text");
+    }
+    // Each has its own history: a change of one is none of the other.
+    session.files().write("/memories/a", "changed").unwrap();
+    assert_eq!(newest(&session).file, deletion.file);
+    assert_eq!(session.history().text(copied).unwrap().as_str(), "text");
+    assert_whole(&session, "two files");
 }

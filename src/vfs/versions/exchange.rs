@@ -78,7 +78,7 @@ impl Move {
             }
             return Ok(Self { from: path_of(&entry)?, to, file: 0, keeps_text: true });
         }
-        let now = now_of(&past, entry.file, number)?;
+        let now = now_of(txn, entry.file, number)?;
         if now.newest.number != number || now.is_inside {
             return Err(FileError::Changed(None));
         }

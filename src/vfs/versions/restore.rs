@@ -102,7 +102,7 @@ impl Plan {
             }
         };
         let path = to.map_or_else(|| path_of(&version), Ok)?;
-        let now = now_of(&past, version.file, version.number)?;
+        let now = now_of(txn, version.file, version.number)?;
         let at_path = match ResolvedPath::new(txn, &root, &path)?.target {
             Target::Entry(Entry { what: What::File(ref info), .. }) => Some(*info),
             _ => None,
@@ -143,7 +143,7 @@ impl Plan {
                 _ => Self::Delete(path_of(&entry)?),
             });
         }
-        let now = now_of(&past, entry.file, entry.number)?;
+        let now = now_of(txn, entry.file, entry.number)?;
         if now.newest.number != number || now.is_inside {
             return Err(FileError::Changed(None));
         }
@@ -202,7 +202,13 @@ impl Plan {
 }
 
 /// Where the file of an entry is now.
-pub(super) fn now_of(past: &Past<'_, Txn<'_>>, file: u64, from: u64) -> Result<Now, FileError> {
+///
+/// Entries whose time is over count here. After a clock has gone back and forth, one of them may be the newest of a file that
+/// is in the tree, and the file would look deleted. A restore to another path would then give its number to a second file.
+/// Entries are removed from the oldest on, so the newest of a file is there as long as any of them.
+pub(super) fn now_of(txn: &Txn<'_>, file: u64, from: u64) -> Result<Now, FileError> {
+    let root = txn.root()?;
+    let past = &Past::open(txn, &root, 0)?.ok_or(FileError::NoSuchVersion(from))?;
     let newest = past.newest_of(file, from)?.ok_or(FileError::NoSuchVersion(from))?;
     if matches!(newest.operation, Operation::Deleted | Operation::Expired) {
         return Ok(Now { newest, path: None, is_inside: false });

@@ -6,7 +6,7 @@
 mod history;
 mod unreached;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use self::unreached::is_damage;
 use super::bare_records::BareRecords;
@@ -97,6 +97,8 @@ struct Check<'a, P> {
     report: CheckReport,
     /// The records reached, with the beginning of the tag that the reference has.
     reached: HashMap<Address, u64>,
+    /// Records that the history keeps although nothing refers to them.
+    kept: HashSet<Address>,
     seen: u64,
     progress: P,
 }
@@ -117,7 +119,8 @@ type Walked<T> = Option<T>;
 impl<'a, P: FnMut(u64)> Check<'a, P> {
     fn new(stored: &'a dyn NodeSource, sealer: &'a Sealer, progress: P) -> Self {
         let report = CheckReport::default();
-        Self { stored, sealer, report, reached: HashMap::new(), seen: 0, progress }
+        let (reached, kept) = (HashMap::new(), HashSet::new());
+        Self { stored, sealer, report, reached, kept, seen: 0, progress }
     }
 
     /// Checks what the engine keeps beside the records: the journal.

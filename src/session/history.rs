@@ -162,6 +162,11 @@ pub(crate) fn release(
             }
         }
         Before::Object(entry) => reap::remove(txn, *entry)?,
+        Before::Rest(object) => {
+            for record in retired {
+                txn.remove(record.id(object));
+            }
+        }
     }
     Ok(())
 }
@@ -173,7 +178,7 @@ fn held(
     retired: &[Retired],
 ) -> Result<u64, RecordError> {
     Ok(match before {
-        Before::Nothing | Before::Restored(_) => 0,
+        Before::Nothing | Before::Restored(_) | Before::Rest(_) => 0,
         Before::Head(old) => {
             let pieces = u64::try_from(retired.len()).unwrap_or(u64::MAX);
             old.bytes.min(pieces.saturating_add(1).saturating_mul(RECORD))

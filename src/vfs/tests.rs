@@ -13,6 +13,7 @@ mod many;
 mod model;
 mod odd;
 mod reap;
+mod redact_steps;
 mod salvage;
 mod series;
 mod tamper;

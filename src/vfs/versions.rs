@@ -11,6 +11,7 @@ mod list;
 mod locate;
 mod past;
 mod redact;
+mod release;
 mod restore;
 mod types;
 

@@ -7,7 +7,7 @@ from header import Bad, check
 ROOT, FOLDER, FOLDER_INNER, FOLDER_LEAF, FILE, FILE_INNER, CHUNK, HISTORY, HISTORY_INNER, HISTORY_LEAF = range(1, 11)
 OPERATIONS = ("created", "modified", "renamed", "deleted", "restored", "expired", "imported", "forgotten")
 CHANNELS = ("tool", "files", "program", "import", "expiry")
-NOTHING, OLD_HEAD, OBJECT, RESTORED = range(4)
+NOTHING, OLD_HEAD, OBJECT, RESTORED, REST = range(5)
 
 
 class Body:
@@ -97,11 +97,12 @@ class Body:
 
     def before(self):
         form = self.byte()
-        check(form <= RESTORED, "unknown form")
+        check(form <= REST, "unknown form")
         if form == OLD_HEAD:
             names = ("id", "head", "tag", "last_index", "bytes", "lines")
             return form, dict(zip(names, (self.take(16), self.number(), self.take(16), *self.numbers(3))))
-        return form, {NOTHING: lambda: None, OBJECT: self.entry, RESTORED: self.number}[form]()
+        rest = {NOTHING: lambda: None, OBJECT: self.entry, RESTORED: self.number, REST: lambda: self.take(16)}
+        return form, rest[form]()
 
     def folder_reference(self):
         return {"index": self.number(), "tag": self.take(16), "count": (self.number(),), "first": self.text()}

@@ -48,7 +48,7 @@ def cases():
         ("a path outside", "is no path", ("history leaf", created, created.replace(b"/memories", b"/elsewher"))),
         ("a path of no rename", "an old path", ("history leaf", created, created.replace(path + b"\0", path + path))),
         ("an earlier change that is later", "before the one it follows", ("history leaf", numbers(256, 0), numbers(256, 257))),
-        ("an unknown form of what an entry holds", "unknown form", ("history leaf", created + b"\0", created + b"\4")),
+        ("an unknown form of what an entry holds", "unknown form", ("history leaf", created + b"\0", created + b"\5")),
         ("retired records without a head", "retired records", ("history leaf", created + b"\0\0", created + b"\0\1\0\1")),
         (
             "an entry that holds nothing, but bytes", "of bytes than it says",

@@ -1,6 +1,6 @@
 """The history of a store, as docs/FORMAT.md describes it."""
 
-from body import HISTORY, HISTORY_INNER, HISTORY_LEAF, NOTHING, OBJECT, OLD_HEAD, RESTORED
+from body import HISTORY, HISTORY_INNER, HISTORY_LEAF, NOTHING, OBJECT, OLD_HEAD, REST, RESTORED
 from header import check
 from names import check_name, check_size
 
@@ -33,7 +33,7 @@ class History:
         """Returns the files that an entry holds."""
         form, what = entry["before"]
         held, found, path = 0, [], entry["path"].split("/")
-        check(form == OLD_HEAD or not entry["retired"], "an entry without an earlier head retired records")
+        check(form in (OLD_HEAD, REST) or not entry["retired"], "an entry without an earlier head retired records")
         if form == OLD_HEAD:
             last_index, text = self.store.read_head(what["id"], what["head"], what["tag"])
             check(last_index == what["last_index"], "an earlier head has another last index than its entry says")
@@ -44,6 +44,8 @@ class History:
             found = [{"path": entry["path"], "number": entry["file"], "version": entry["previous"], "text": text}]
             check(entry["held"] <= what["bytes"], "an entry holds more bytes than the text has")
             held = entry["held"]
+        elif form == REST:
+            self.store.kept |= {self.store.address(kind, what, index) for kind, index in entry["retired"]}
         elif form == OBJECT:
             check(what["name"] == "", "an object of the history has a name")
             check(not what["is_written"], "an object of the history is still being written")

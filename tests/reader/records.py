@@ -23,6 +23,7 @@ class Store:
         self.aad = b"inmost/record/v1" + self.store + generation
         self.records = records
         self.reached = {}
+        self.kept = set()
         self.below_head = set()
         self.in_history = False
         self.files = []
@@ -179,7 +180,8 @@ class Store:
             self.history = History(self, history, history_tag)
         else:
             check(not any(history_tag), "no history has a tag")
-        check(self.reached.keys() == self.records.keys(), "there are records that nothing refers to")
+        kept = self.kept & self.records.keys()
+        check(self.reached.keys() | kept == self.records.keys(), "there are records that nothing refers to")
 
     def versions(self):
         return self.history.versions(self.files) if self.history else []

@@ -2,6 +2,7 @@
 
 use super::{Check, Walked};
 use crate::session::StoreError;
+use inmost_format::record::history::{Before, Versions};
 use inmost_format::record::node::{Name, Root};
 use inmost_format::record::{Depth, Flaw, Node, RecordId, Tag};
 
@@ -48,12 +49,25 @@ impl<P: FnMut(u64)> Check<'_, P> {
             children.push((child, *tag));
             Ok(())
         })?;
+        if let Node::HistoryLeaf(versions) = &node {
+            self.keep_rests(versions);
+        }
         for (child, tag) in children {
             if let Some((depth, node)) = self.shared(names, depth, child, &tag)? {
                 self.below(names, depth, child, node)?;
             }
         }
         Ok(())
+    }
+
+    /// Notes the records that entries keep although nothing refers to them any more.
+    fn keep_rests(&mut self, versions: &Versions) {
+        for version in &versions.0 {
+            if let Before::Rest(object) = version.before {
+                let kept = version.retired.iter().map(|record| record.id(object));
+                self.kept.extend(kept.map(|id| self.sealer.address(id)));
+            }
+        }
     }
 
     /// Reads a record unless the walk has read it. Then its tag must be the same.

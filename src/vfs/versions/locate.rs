@@ -44,8 +44,17 @@ pub(super) struct Located {
 pub(crate) fn text(open: &Open, number: u64) -> Result<FileText, FileError> {
     let from = expired_before(open, open.root()).unwrap_or_default();
     let past = Past::open(open, open.root(), from)?.ok_or(FileError::NoSuchVersion(number))?;
+    check_shown(past.entry(number)?.as_ref())?;
     let located = locate(&past, number)?;
     Ok(read(&past, number, &located.place)?.into())
+}
+
+/// Checks that a version was not redacted. A crash may have left a part of its text.
+pub(super) fn check_shown(entry: Option<&Version>) -> Result<(), FileError> {
+    match entry.filter(|entry| entry.redacted > 0) {
+        Some(entry) => Err(FileError::VersionGone(entry.number)),
+        None => Ok(()),
+    }
 }
 
 /// Reads the text at a place.
@@ -176,7 +185,7 @@ impl Walk {
                 self.path = Some(Wiped::new(entry.path.as_str().to_owned()));
                 Ok(None)
             }
-            Before::Head(_) | Before::Object(_) | Before::Nothing => gone,
+            Before::Head(_) | Before::Object(_) | Before::Rest(_) | Before::Nothing => gone,
         }
     }
 

@@ -5,7 +5,7 @@ use inmost_format::record::node::{Entry, FileInfo, What};
 use inmost_format::record::{ObjectId, Tag, load_folder};
 use inmost_format::secret::Wiped;
 
-use super::locate::{Place, locate, read};
+use super::locate::{Place, check_shown, locate, read};
 use super::past::Past;
 use super::types::{UndoStep, VersionKind};
 use crate::limits::STAGE_BYTES;
@@ -73,6 +73,7 @@ impl Plan {
         let (root, from) = (txn.root()?, txn.versions_from()?);
         let past = Past::open(txn, &root, from)?.ok_or(FileError::NoSuchVersion(number))?;
         let entry = past.entry(number)?;
+        check_shown(entry.as_ref())?;
         if let Some(entry) = entry.as_ref().filter(|entry| entry.file == 0) {
             let path = to.map_or_else(|| path_of(entry), Ok)?;
             return Self::folder(entry, path);
@@ -150,6 +151,7 @@ impl Plan {
         let Some(to) = step.to else {
             return Ok(Self::Delete(now.path.ok_or(FileError::Changed(None))?));
         };
+        check_shown(past.entry(to)?.as_ref())?;
         // Where only the folders on its path moved, it goes back where it is now.
         let path = match &now.path {
             Some(now) if path.as_str() == entry.path.as_str() => now.clone(),

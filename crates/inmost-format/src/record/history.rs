@@ -125,6 +125,8 @@ pub enum Before {
     Object(Box<Entry>),
     /// A whole file or folder that a later change, of this number, brought back.
     Restored(u64),
+    /// An earlier head of this file was redacted. An older head refers to the records in `retired`, or did.
+    Rest(ObjectId),
 }
 
 /// An earlier head of a file.

@@ -1,0 +1,143 @@
+//! Tests of redactions that take more than one step: nothing of the texts stays, reachable or not.
+
+use super::model::text;
+use super::versions::{MONTH, assert_whole, keeps, log, newest, parse};
+use crate::session::tests::store::{TestStore, unlock_on};
+use crate::session::{Session, shift_clock};
+use crate::vfs::edit;
+use crate::vfs::error::FileError;
+use inmost_engines::faulty::{Fault, FaultyStorage};
+
+const PATH: &str = "/memories/d/long";
+
+/// A file that grew by edits, and the numbers of its versions. The first is much shorter than the last.
+fn grown(session: &Session) -> Vec<u64> {
+    session.files().write("/memories/d/other", "other").unwrap();
+    session.files().write(PATH, &text("first", 9_000)).unwrap();
+    let mut numbers = vec![newest(session).number];
+    for step in 0..14 {
+        edit::insert(session, &parse(PATH), 1, &text(&format!("i{step}"), 28_000)).unwrap();
+        numbers.push(newest(session).number);
+    }
+    numbers
+}
+
+/// Every record of the store is one that the root leads to.
+fn assert_nothing_unreachable(store: &TestStore, session: Session, context: &str) {
+    assert_whole(&session, context);
+    session.lock();
+    assert_eq!(store.values().len(), store.reachable().len(), "{context}");
+}
+
+fn redact(session: &Session, first: u64, last: u64) {
+    let redacted = session.history().redact(first, last).unwrap();
+    assert!(redacted > 0);
+    assert!(session.history().text(first).is_err() && session.history().text(last).is_err());
+}
+
+#[test]
+fn a_long_text_written_since_an_older_version_is_redacted_whole() {
+    for gone in [PATH, "/memories/d"] {
+        let store = TestStore::create();
+        let session = keeps(store.unlock().unwrap());
+        let numbers = grown(&session);
+        let first = session.history().text(numbers[0]).unwrap();
+        session.files().remove(gone).unwrap();
+        redact(&session, numbers[1], numbers[14]);
+        assert_whole(&session, gone);
+        assert_eq!(session.history().text(numbers[0]).unwrap(), first, "{gone}");
+        redact(&session, numbers[0], numbers[0]);
+        assert_nothing_unreachable(&store, session, gone);
+    }
+}
+
+#[test]
+fn records_that_an_older_version_shares_go_with_it() {
+    // By a redaction, by their time, by forgetting.
+    for end in 0..3 {
+        let store = TestStore::create();
+        let session = keeps(store.unlock().unwrap());
+        session.files().write(PATH, &text("line", 400_000)).unwrap();
+        let mut numbers = vec![newest(&session).number];
+        let first = session.history().text(numbers[0]).unwrap();
+        let lines = i64::try_from(first.as_str().lines().count()).unwrap();
+        for step in 0..90 {
+            edit::insert(&session, &parse(PATH), step * lines / 90, "a line\n").unwrap();
+            numbers.push(newest(&session).number);
+        }
+        redact(&session, numbers[1], numbers[89]);
+        assert_whole(&session, "redacted");
+        assert_eq!(session.history().text(numbers[0]).unwrap(), first);
+        let current = session.files().read(PATH).unwrap();
+        match end {
+            0 => redact(&session, numbers[0], numbers[0]),
+            1 => {
+                shift_clock(2 * i64::try_from(MONTH.as_millis()).unwrap());
+                session.history().set(crate::session::HistorySettings::off()).unwrap();
+                shift_clock(-2 * i64::try_from(MONTH.as_millis()).unwrap());
+            }
+            _ => drop(session.history().forget(PATH, |_| {}).unwrap()),
+        }
+        assert_eq!(session.files().read(PATH).unwrap(), current);
+        if end == 0 {
+            session.files().remove(PATH).unwrap();
+            redact(&session, numbers[90], numbers[90]);
+        }
+        assert_nothing_unreachable(&store, session, &end.to_string());
+    }
+}
+
+#[test]
+fn a_redaction_that_a_crash_ended_is_made_whole_by_the_next() {
+    let prepared = TestStore::create();
+    let session = keeps(prepared.unlock().unwrap());
+    let numbers = grown(&session);
+    let first = session.history().text(numbers[0]).unwrap();
+    session.files().remove(PATH).unwrap();
+    session.lock();
+    let mut cut = 0;
+    for operation in 1.. {
+        let store = prepared.duplicate();
+        let storage = FaultyStorage::new(store.memory.clone());
+        let faults = storage.faults();
+        let session = unlock_on(storage).unwrap();
+        let last = faults.operations() + operation * 7;
+        faults.set(last, Fault::Stopped);
+        let done = session.history().redact(numbers[1], numbers[14]);
+        if done.is_ok() {
+            break;
+        }
+        cut += 1;
+        drop(session);
+        let session = store.unlock().unwrap();
+        for version in log(&session).iter().filter(|version| version.redacted.is_some()) {
+            let found = session.history().text(version.number);
+            assert!(matches!(found, Err(FileError::VersionGone(_))), "{operation}");
+        }
+        match session.history().redact(numbers[1], numbers[14]) {
+            Ok(_) | Err(FileError::NoSuchVersion(_)) => {}
+            Err(error) => panic!("{operation}: {error}"),
+        }
+        assert_eq!(session.history().text(numbers[0]).unwrap(), first, "{operation}");
+        redact(&session, numbers[0], numbers[0]);
+        let report = session.check().unwrap();
+        assert!(report.is_clean(), "{operation}: {report:?}");
+    }
+    assert!(cut > 5, "{cut}");
+}
+
+#[test]
+fn a_rewrite_keeps_what_a_redaction_left_and_drops_the_rest() {
+    let store = TestStore::create();
+    let session = keeps(store.unlock().unwrap());
+    let numbers = grown(&session);
+    redact(&session, numbers[3], numbers[9]);
+    let kept = [0, 1, 2, 10, 13].map(|at| session.history().text(numbers[at]).unwrap());
+    session.compact().unwrap();
+    for (at, text) in [0, 1, 2, 10, 13].into_iter().zip(&kept) {
+        assert_eq!(&session.history().text(numbers[at]).unwrap(), text);
+    }
+    redact(&session, numbers[0], numbers[2]);
+    redact(&session, numbers[10], numbers[13]);
+    assert_nothing_unreachable(&store, session, "after a rewrite");
+}

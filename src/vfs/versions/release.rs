@@ -1,0 +1,364 @@
+//! Removes the text of a redacted version, as far as no other version has it, in steps of bounded size.
+//!
+//! What an older version needs stays with that one, or with the entry that it went out of use with.
+
+use inmost_format::record::history::{Before, OldHead, Retired, Version};
+use inmost_format::record::node::{Entry, File, FileInfo, Name, What};
+use inmost_format::record::tree::Owner;
+use inmost_format::record::{
+    Kind, Node, NodeSink, NodeSource, ObjectId, RecordError, RecordId, Tag, load_file,
+};
+
+use super::inside;
+use super::locate::{Located, Place, inside_path, locate};
+use super::past::Past;
+use crate::session::{Exclusive, Txn, reap};
+use crate::vfs::error::FileError;
+use crate::vfs::folder::{self, ResolvedPath, Target};
+use crate::vfs::path::MemoryPath;
+
+/// A text that is to be removed.
+pub(super) struct Text {
+    pub(super) place: Place,
+    /// The entry that holds it.
+    pub(super) holder: u64,
+    /// The object of the file as it was then.
+    pub(super) object: ObjectId,
+    /// The entry that holds the next older head of the same object, and that head.
+    pub(super) older: Option<(u64, OldHead)>,
+    /// The newest entry of the file.
+    pub(super) newest: Option<Version>,
+}
+
+/// Removes a text in durable steps. A crash leaves a part of it with its entry, which still is redacted.
+pub(super) fn remove(exclusive: &mut Exclusive<'_>, text: &Text) -> Result<(), FileError> {
+    let rests = exclusive.commit(|txn| rests(txn, text))?;
+    let is_whole = !matches!(text.place, Place::Head(_));
+    if is_whole {
+        // The older head takes over the object, and with it the records of these entries.
+        for number in &rests {
+            exclusive.commit(|txn| free_rest(txn, *number, text, is_whole))?;
+        }
+        while exclusive.commit(|txn| shrink(txn, text))? {}
+    }
+    exclusive.commit(|txn| remove_at_once(txn, text))?;
+    if !is_whole {
+        for number in &rests {
+            exclusive.commit(|txn| free_rest(txn, *number, text, is_whole))?;
+        }
+    }
+    Ok(())
+}
+
+/// Whether a text can be removed in one step.
+pub(super) fn is_small(txn: &Txn<'_>, text: &Text) -> Result<bool, FileError> {
+    Ok(rests(txn, text)?.is_empty() && written(txn, text)?.is_none_or(|it| it.1 <= MOST_WRITTEN))
+}
+
+/// Removes a text in one step, which must be small.
+pub(super) fn remove_at_once(txn: &mut Txn<'_>, text: &Text) -> Result<(), FileError> {
+    match &text.place {
+        Place::Current(_) => Ok(()),
+        Place::Inside(_, below) => match inside::take(txn, text.holder, below)? {
+            Some(entry) => release_object(txn, entry, text.older.as_ref()),
+            None => Ok(()),
+        },
+        Place::Object(_) => match held(txn, text)? {
+            Some((entry, _)) => {
+                drop_held(txn, text.holder, entry.id)?;
+                release_object(txn, entry, text.older.as_ref())
+            }
+            None => Ok(()),
+        },
+        Place::Head(old) => {
+            release_head(txn, text, old)?;
+            match &text.newest {
+                // A repair may show the text before the current one.
+                Some(newest) if newest.number == text.holder => hide_older(txn, newest),
+                _ => Ok(()),
+            }
+        }
+    }
+}
+
+/// The entries whose old heads were redacted before, and that keep records which the text shares or the older head needs.
+fn rests(txn: &Txn<'_>, text: &Text) -> Result<Vec<u64>, FileError> {
+    let is_head = matches!(text.place, Place::Head(_));
+    let from = match &text.older {
+        _ if is_head => text.holder,
+        Some((older, _)) => *older,
+        None => return Ok(Vec::new()),
+    };
+    let root = txn.root()?;
+    let Some(past) = Past::open(txn, &root, 0)? else { return Ok(Vec::new()) };
+    let mut found = Vec::new();
+    past.visit(from.saturating_add(1), &mut |version| {
+        match &version.before {
+            Before::Rest(object) if *object == text.object => found.push(version.number),
+            // The next head: what went out of use after it, this text did not have.
+            Before::Head(next) if next.object == text.object && is_head => return Ok(false),
+            Before::Object(next) if next.id == text.object && is_head => return Ok(false),
+            _ => {}
+        }
+        Ok(is_head || version.number < text.holder)
+    })?;
+    Ok(found)
+}
+
+/// Removes the records that such an entry keeps, unless the older head needs them. If the older head takes over the object,
+/// it takes them too.
+fn free_rest(
+    txn: &mut Txn<'_>,
+    number: u64,
+    text: &Text,
+    is_taken_over: bool,
+) -> Result<(), FileError> {
+    let Some((object, mut history)) = txn.history()? else { return Ok(()) };
+    let mut free = Vec::new();
+    history.edit(txn, object, number, |entry| {
+        let retired = std::mem::take(&mut entry.retired);
+        if !is_taken_over {
+            (entry.retired, free) = divide(retired, text.older.as_ref());
+        }
+        if entry.retired.is_empty() {
+            entry.before = Before::Nothing;
+        }
+        true
+    })?;
+    txn.set_history(object, history)?;
+    for record in free {
+        txn.remove(record.id(text.object));
+    }
+    Ok(())
+}
+
+/// Divides records into those that an older head has, and the others. Indexes only grow: what the older head does not have
+/// was written after it.
+fn divide(retired: Vec<Retired>, older: Option<&(u64, OldHead)>) -> (Vec<Retired>, Vec<Retired>) {
+    let last = older.map_or(0, |(_, older)| older.last_index);
+    retired.into_iter().partition(|record| record.index <= last)
+}
+
+/// Removes an old head, and the records below it that no older head refers to. The others stay with the entry.
+fn release_head(txn: &mut Txn<'_>, text: &Text, old: &OldHead) -> Result<(), FileError> {
+    let Some((object, mut history)) = txn.history()? else { return Ok(()) };
+    let mut own = Vec::new();
+    history.edit(txn, object, text.holder, |entry| {
+        let retired = std::mem::take(&mut entry.retired);
+        (entry.retired, own) = divide(retired, text.older.as_ref());
+        entry.before =
+            if entry.retired.is_empty() { Before::Nothing } else { Before::Rest(old.object) };
+        entry.held = 0;
+        true
+    })?;
+    txn.set_history(object, history)?;
+    txn.remove(old.id());
+    for record in own {
+        txn.remove(record.id(old.object));
+    }
+    Ok(())
+}
+
+/// Drops the object that an entry holds. A repair does not bring it back.
+fn drop_held(txn: &mut Txn<'_>, holder: u64, forgotten: ObjectId) -> Result<(), FileError> {
+    let Some((object, mut history)) = txn.history()? else { return Ok(()) };
+    history.edit(txn, object, holder, |entry| {
+        entry.before = Before::Nothing;
+        entry.held = 0;
+        entry.forgotten.push(forgotten);
+        true
+    })?;
+    Ok(txn.set_history(object, history)?)
+}
+
+/// Removes a whole file of which an entry held the newest head. If an older entry holds an older head of it, that entry takes
+/// over the file as it was then, and only what was written since goes.
+fn release_object(
+    txn: &mut Txn<'_>,
+    entry: Entry,
+    older: Option<&(u64, OldHead)>,
+) -> Result<(), FileError> {
+    let (Some((holder, older)), What::File(info)) = (older, entry.what) else {
+        return Ok(reap::remove(txn, entry)?);
+    };
+    let mut written = Vec::new();
+    let mut head = txn.load(entry.head(), &entry.tag)?;
+    written_since(txn, &mut head, entry.id, older.last_index, &mut written)?;
+    txn.remove(entry.head());
+    for id in written {
+        txn.remove(id);
+    }
+    let Some((object, mut history)) = txn.history()? else { return Ok(()) };
+    history.edit(txn, object, *holder, |version| {
+        let (bytes, lines) = (older.bytes, older.lines);
+        let what = What::File(FileInfo {
+            bytes,
+            lines,
+            head: older.index,
+            lowest: older.index,
+            version: version.previous,
+            ..info
+        });
+        let (name, id) = (Name::new(""), older.object);
+        version.before = Before::Object(Box::new(Entry::new(name, id, older.tag, what)));
+        // They are below the old head, and go with it.
+        version.retired = Vec::new();
+        version.held = bytes;
+        true
+    })?;
+    Ok(txn.set_history(object, history)?)
+}
+
+/// The file that holds the text, as it is now.
+fn held(txn: &Txn<'_>, text: &Text) -> Result<Option<(Entry, FileInfo)>, FileError> {
+    let root = txn.root()?;
+    let Some(past) = Past::open(txn, &root, 0)? else { return Ok(None) };
+    let Some(holding) = past.entry(text.holder)? else { return Ok(None) };
+    let Before::Object(held) = &holding.before else { return Ok(None) };
+    match &text.place {
+        Place::Inside(_, below) => super::locate::inside(&past, held, below),
+        Place::Object(_) => match held.what {
+            What::File(info) => Ok(Some((Entry::clone(held), info))),
+            What::Folder => Ok(None),
+        },
+        Place::Current(_) | Place::Head(_) => Ok(None),
+    }
+}
+
+/// The file that holds the text, and the number of its records that the older head does not have, or a higher one than
+/// [`MOST_WRITTEN`]. `None` if nothing else has any of its records.
+fn written(txn: &Txn<'_>, text: &Text) -> Result<Option<(Entry, usize)>, FileError> {
+    let Some((_, older)) = &text.older else { return Ok(None) };
+    let Some((entry, _)) = held(txn, text)? else { return Ok(None) };
+    let mut written = Vec::new();
+    let mut head = txn.load(entry.head(), &entry.tag)?;
+    written_since(txn, &mut head, entry.id, older.last_index, &mut written)?;
+    Ok(Some((entry, written.len())))
+}
+
+/// Cuts off an end of a file that has more records of its own than one step removes. Returns whether it had.
+fn shrink(txn: &mut Txn<'_>, text: &Text) -> Result<bool, FileError> {
+    let Some((_, older)) = &text.older else { return Ok(false) };
+    match written(txn, text)? {
+        Some((_, count)) if count > MOST_WRITTEN => {}
+        _ => return Ok(false),
+    }
+    let Some((mut entry, info)) = held(txn, text)? else { return Ok(false) };
+    let mut file = File::clone(&*load_file(txn, entry.head(), &entry.tag)?);
+    let (start, _) = file.body.tail(txn, entry.id, LEAVES_A_STEP)?;
+    let end = u64::from(file.body.count());
+    let mut sink = Shared { txn, last_index: older.last_index };
+    let mut owner = Owner { sink: &mut sink, object: entry.id, next_index: &mut file.next_index };
+    file.body.replace(&mut owner, start..end, Vec::new())?;
+    let left = file.body.count();
+    let is_closed = match file.body.find(txn, entry.id, |_, refs| refs.len())? {
+        (_, last) => last.as_str().ends_with('\n'),
+    };
+    let lines = left.newlines.saturating_add(u64::from(left.bytes > 0 && !is_closed));
+    txn.put(entry.head(), file.into());
+    entry.what = What::File(FileInfo { bytes: left.bytes, lines, ..info });
+    put_held(txn, text, entry, left.bytes)?;
+    Ok(true)
+}
+
+/// Writes the entry of the file that holds the text.
+fn put_held(txn: &mut Txn<'_>, text: &Text, entry: Entry, bytes: u64) -> Result<(), FileError> {
+    if let Place::Inside(_, below) = &text.place {
+        let root = txn.root()?;
+        let holding = match Past::open(&*txn, &root, 0)? {
+            Some(past) => past.entry(text.holder)?,
+            None => None,
+        };
+        if let Some(holding) = holding
+            && let Before::Object(folder) = &holding.before
+            && let Some((root, path)) = inside_path(&root, folder, below)
+        {
+            let resolved = ResolvedPath::new(txn, &root, &path)?;
+            folder::put(txn, &path, &resolved, (entry.id, entry.tag), entry.what)?;
+        }
+    }
+    let Some((object, mut history)) = txn.history()? else { return Ok(()) };
+    history.edit(txn, object, text.holder, |version| {
+        // Inside a folder, the entry is written again because the tag of that folder changes.
+        if matches!(text.place, Place::Object(_)) {
+            version.before = Before::Object(Box::new(entry));
+            version.held = bytes;
+        }
+        true
+    })?;
+    Ok(txn.set_history(object, history)?)
+}
+
+/// Where the nodes of a file go that shares records with an older head: those stay.
+struct Shared<'t, 'a> {
+    txn: &'t mut Txn<'a>,
+    last_index: u64,
+}
+
+impl NodeSource for Shared<'_, '_> {
+    fn load(&self, id: RecordId, tag: &Tag) -> Result<Node, RecordError> {
+        self.txn.load(id, tag)
+    }
+}
+
+impl NodeSink for Shared<'_, '_> {
+    fn put(&mut self, id: RecordId, node: Node) {
+        self.txn.put(id, node);
+    }
+
+    fn remove(&mut self, id: RecordId) {
+        self.txn.remove(id);
+    }
+
+    fn retires(&mut self, id: RecordId) -> bool {
+        id.index <= self.last_index
+    }
+}
+
+/// Collects the records below a node that have a higher index than this one, until there are more than [`MOST_WRITTEN`].
+/// What is below a record with a lower index has lower ones, too.
+fn written_since(
+    txn: &Txn<'_>,
+    node: &mut Node,
+    object: ObjectId,
+    last_index: u64,
+    written: &mut Vec<RecordId>,
+) -> Result<(), FileError> {
+    let mut children = Vec::new();
+    node.children_mut::<FileError>(object, |id, tag| {
+        if id.index > last_index {
+            children.push((id, *tag));
+        }
+        Ok(())
+    })?;
+    for (id, tag) in children {
+        written.push(id);
+        if id.kind == Kind::FileInner && written.len() <= MOST_WRITTEN {
+            written_since(txn, &mut txn.load(id, &tag)?, object, last_index, written)?;
+        }
+    }
+    Ok(())
+}
+
+/// Notes in the tree that no head of a file before the current one may be shown.
+fn hide_older(txn: &mut Txn<'_>, newest: &Version) -> Result<(), FileError> {
+    let (root, from) = (txn.root()?, txn.versions_from()?);
+    let path = {
+        let Some(past) = Past::open(&*txn, &root, from)? else { return Ok(()) };
+        match locate(&past, newest.number) {
+            Ok(Located { place: Place::Current(path), .. }) => MemoryPath::parse(&path)?,
+            Ok(_) | Err(FileError::VersionGone(_) | FileError::NoSuchVersion(_)) => return Ok(()),
+            Err(error) => return Err(error),
+        }
+    };
+    let resolved = ResolvedPath::new(txn, &root, &path)?;
+    let Target::Entry(entry) = &resolved.target else { return Ok(()) };
+    let (object, What::File(info)) = ((entry.id, entry.tag), entry.what) else { return Ok(()) };
+    let what = What::File(FileInfo { lowest: info.head, ..info });
+    Ok(folder::put(txn, &path, &resolved, object, what)?)
+}
+
+/// Records of a file that one step removes.
+const MOST_WRITTEN: usize = 60;
+/// Leaves by which one step shortens a file that has more.
+const LEAVES_A_STEP: usize = 40;

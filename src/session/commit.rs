@@ -135,7 +135,8 @@ impl Session {
     }
 
     /// Closes, seals and applies the group. If the disk has no room for it, it is tried once more, with discarded records
-    /// removed and the oldest texts of the history dropped in the same batch; if there is no room even so, nothing has changed. Any other error halts the session.
+    /// removed and the oldest texts of the history dropped in the same batch. If there is no room even so, nothing has
+    /// changed. Any other error halts the session.
     fn apply(&self, queue: &mut Queue) -> Result<(), StoreError> {
         let mut group = std::mem::take(&mut queue.group);
         queue.number = queue.number.saturating_add(1);

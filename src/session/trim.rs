@@ -70,11 +70,6 @@ pub(super) fn make_room(
 ) -> Result<Option<Overlay>, StoreError> {
     let author = Author::default();
     for step in 0..STEPS_FOR_ROOM {
-        eprintln!(
-            "ROOM step {step}: growth {} of {}",
-            open.growth(&group)?,
-            group.records_with(&Overlay::default())
-        );
         let Ok(growth @ 1..) = usize::try_from(open.growth(&group)?) else {
             return Ok((step > 0).then_some(group));
         };

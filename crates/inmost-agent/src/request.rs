@@ -75,6 +75,7 @@ heads!(
     inmost::FileVersion,
     Vec<inmost::SetAside>,
     Vec<inmost::SlotInfo>,
+    Vec<u64>,
     Vec<Result<inmost::WriteOutcome, FileError>>,
     inmost::CheckReport,
     inmost::HistoryStatus,

@@ -1,7 +1,7 @@
 //! The hint that a store uses much more disk space than it needs.
 
 use crate::store::OpenStore;
-use crate::streams;
+use crate::{display, streams};
 
 /// Prints one line to a person at the terminal. Asks nothing, and does nothing without a terminal.
 pub(crate) fn print(store: &OpenStore) {
@@ -11,8 +11,8 @@ pub(crate) fn print(store: &OpenStore) {
     }
     if let Ok(status) = store.status() {
         streams::hint(&format!(
-            "The store uses {} MiB on disk, much more than its content needs: `inmost compact` frees the rest.",
-            status.disk_bytes >> 20
+            "The store uses {} on disk, much more than its content needs: `inmost compact` frees the rest.",
+            display::size(status.disk_bytes)
         ));
     }
 }

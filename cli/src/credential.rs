@@ -1,6 +1,6 @@
 //! The options that give the credential of a store: a passphrase, with an optional keyfile, or a recovery key.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use inmost::Keyfile;
 use inmost_agent::Secret;
@@ -22,13 +22,13 @@ pub(crate) struct CredentialArgs {
 
 impl CredentialArgs {
     /// The credential of an existing store.
-    pub(crate) fn of_store(&self, input: Input, by: By) -> Result<Secret, Failure> {
+    pub(crate) fn of_store(&self, store: &Path, input: Input, by: By) -> Result<Secret, Failure> {
         match by {
-            By::RecoveryKey => self.passphrase.recovery_key(input).map(Secret::RecoveryKey),
+            By::RecoveryKey => self.passphrase.recovery_key(store, input).map(Secret::RecoveryKey),
             By::Passphrase => {
                 // Read first: a missing keyfile is reported before the prompt for the passphrase.
                 let keyfile = self.keyfile()?;
-                Ok(Secret::new(self.passphrase.of_store(input)?, keyfile))
+                Ok(Secret::new(self.passphrase.of_store(store, input)?, keyfile))
             }
         }
     }

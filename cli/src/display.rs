@@ -45,6 +45,11 @@ pub(crate) fn path_of(names: &[String]) -> String {
     path(&format!("/memories{names}"))
 }
 
+/// A number of bytes for people, such as `13.6K`: the rule of the memory tool. JSON has the exact number.
+pub(crate) fn size(bytes: u64) -> String {
+    inmost::human_size(bytes)
+}
+
 /// `1 file`, `2 files`.
 pub(crate) fn count(number: u64, one: &str, many: &str) -> String {
     format!("{number} {}", if number == 1 { one } else { many })

@@ -102,6 +102,8 @@ pub(crate) enum Failure {
     ReplyLost,
     /// A search found no match. Prints nothing; the exit code is the result.
     NoMatch,
+    /// The output has said everything. Prints nothing; the exit code is for scripts.
+    Reported(Exit),
     /// A child process exited with this code and has printed the error.
     ChildExited(u8),
 }

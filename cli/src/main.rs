@@ -12,6 +12,7 @@ mod confirm;
 mod credential;
 mod descriptor;
 mod diceware;
+mod disk_usage;
 mod display;
 mod engine;
 mod exit;
@@ -59,6 +60,7 @@ fn main() -> ExitCode {
     let exit = match result {
         Ok(()) | Err(Failure::OutputClosed) => Exit::Ok,
         Err(Failure::ReplyLost | Failure::NoMatch) => Exit::Other,
+        Err(Failure::Reported(exit)) => exit,
         Err(Failure::ChildExited(code)) => return ExitCode::from(code),
         Err(Failure::Error { exit, message, advice }) => {
             streams::print_error(&message, &advice);

@@ -14,13 +14,16 @@ pub(crate) fn choose(terminal: &mut Terminal) -> Result<Wiped, Failure> {
     )?;
     loop {
         let typed = terminal.ask("Passphrase (or Enter for six random words): ")?;
-        let chosen = if typed.as_slice().is_empty() {
-            generate(terminal)?
+        // Generated words are on a screen of their own until they were typed again.
+        let (chosen, apart) = if typed.as_slice().is_empty() {
+            let apart = terminal.begin_apart()?;
+            (generate(terminal)?, Some(apart))
         } else {
             show_strength(terminal, &typed)?;
-            typed
+            (typed, None)
         };
         let again = terminal.ask("Type it again to use it (or Enter to choose another): ")?;
+        drop(apart);
         if again.as_slice() == chosen.as_slice() {
             return Ok(chosen);
         }
@@ -40,7 +43,9 @@ fn generate(terminal: &mut Terminal) -> Result<Wiped, Failure> {
     })?;
     terminal.print("\n    ")?;
     terminal.print_secret(words.as_slice())?;
-    terminal.print("\n\nWrite it down, keep it in a safe place, and clear this screen.\n")?;
+    terminal.print(
+        "\n\nWrite it down, and keep it in a safe place. This screen is cleared afterwards.\n",
+    )?;
     Ok(words)
 }
 

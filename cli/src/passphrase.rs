@@ -13,6 +13,7 @@ use std::process::{Command, Stdio};
 use inmost::{Passphrase, RecoveryKey};
 use zeroize::Zeroizing;
 
+use crate::credential::By;
 use crate::descriptor::{self, Descriptor};
 use crate::exit::{Exit, Failure};
 use crate::terminal::Terminal;
@@ -66,10 +67,10 @@ impl PassphraseArgs {
     }
 
     /// The passphrase of an existing store.
-    pub(crate) fn of_store(&self, input: Input) -> Result<Passphrase, Failure> {
+    pub(crate) fn of_store(&self, store: &Path, input: Input) -> Result<Passphrase, Failure> {
         match self.given(input)? {
             Some(text) => parse(text),
-            None => parse(ask(input, "Passphrase: ")?),
+            None => parse(ask(store, input, "Passphrase")?),
         }
     }
 
@@ -82,10 +83,10 @@ impl PassphraseArgs {
     }
 
     /// A recovery key, from the options or a prompt. The environment variable holds a passphrase, so it is not read.
-    pub(crate) fn recovery_key(&self, input: Input) -> Result<RecoveryKey, Failure> {
+    pub(crate) fn recovery_key(&self, store: &Path, input: Input) -> Result<RecoveryKey, Failure> {
         let text = match self.named(input)? {
             Some(text) => text,
-            None => ask(input, "Recovery key: ")?,
+            None => ask(store, input, "Recovery key")?,
         };
         let text = std::str::from_utf8(text.as_slice()).map_err(|_| {
             Failure::usage("Invalid recovery key: it is not text.", "Check its source.")
@@ -94,9 +95,9 @@ impl PassphraseArgs {
     }
 
     /// Whether a person will be asked, because no source is given.
-    pub(crate) fn prompts(&self) -> bool {
+    pub(crate) fn prompts(&self, by: By) -> bool {
         let is_named = self.file.is_some() || self.fd.is_some() || self.command.is_some();
-        !is_named && std::env::var_os(VARIABLE).is_none()
+        !is_named && (by == By::RecoveryKey || std::env::var_os(VARIABLE).is_none())
     }
 
     /// The text from the options or the environment.
@@ -165,22 +166,25 @@ fn parse(text: Wiped) -> Result<Passphrase, Failure> {
 }
 
 /// Asks at the terminal, if that is allowed.
-fn ask(input: Input, prompt: &str) -> Result<Wiped, Failure> {
+fn ask(store: &Path, input: Input, what: &str) -> Result<Wiped, Failure> {
+    let store = store.display();
     if input == Input::Unattended {
         return Err(Failure::new(
             Exit::Locked,
-            "The store is locked: no passphrase was given, and this command cannot ask for one.",
+            format!(
+                "The store {store} is locked: no passphrase was given, and this command cannot ask for one."
+            ),
             "Run `inmost unlock`, or add a source such as --passphrase-file.",
         ));
     }
     let mut terminal = Terminal::open().map_err(|_| {
         Failure::new(
             Exit::Locked,
-            "The store is locked: no passphrase was given, and there is no terminal to ask for it.",
+            format!("The store {store} is locked: no passphrase was given, and there is no terminal to ask for it."),
             "Use --passphrase-file, --passphrase-fd, --passphrase-command or INMOST_PASSPHRASE, or run `inmost unlock` at a terminal.",
         )
     })?;
-    terminal.ask(prompt)
+    terminal.ask(&format!("{what} for {store}: "))
 }
 
 /// The terminal, to ask for a passphrase that does not unlock a store.

@@ -10,6 +10,8 @@ use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
 
+#[cfg(unix)]
+use crate::disk_usage::allocated;
 use crate::exit::{Exit, Failure};
 
 /// The hidden option that marks the child.
@@ -83,26 +85,6 @@ pub(crate) fn limit(store: &Path) -> Result<(), Failure> {
 #[cfg(not(unix))]
 pub(crate) fn limit(_store: &Path) -> Result<(), Failure> {
     Err(Failure::usage("This system cannot limit the resources of a process.", ADVICE))
-}
-
-/// Bytes allocated on disk below a folder. The length of a sparse file would not be a bound.
-#[cfg(unix)]
-fn allocated(folder: &Path) -> io::Result<u64> {
-    use std::os::unix::fs::MetadataExt;
-    let mut bytes = 0_u64;
-    let mut folders = vec![folder.to_owned()];
-    while let Some(folder) = folders.pop() {
-        for entry in std::fs::read_dir(folder)? {
-            let entry = entry?;
-            // The metadata of a link itself, not of its target.
-            let metadata = entry.metadata()?;
-            if metadata.is_dir() {
-                folders.push(entry.path());
-            }
-            bytes = bytes.saturating_add(metadata.blocks().saturating_mul(512));
-        }
-    }
-    Ok(bytes)
 }
 
 /// The longest file that the child may write for a store of this size.

@@ -1,9 +1,11 @@
 //! The open store that a command works on: a session of this process, or a client of the key agent.
 
+pub(crate) mod naming;
 pub(crate) mod no_store;
 pub(crate) mod opening;
 pub(crate) mod place;
 pub(crate) mod restrictions;
+pub(crate) mod unlocking;
 
 use std::path::Path;
 

@@ -47,6 +47,18 @@ mod unix {
             self.print_secret(text.as_bytes())
         }
 
+        /// Shows what follows on a screen of its own, until the result is dropped: it does not stay in the scrollback. A
+        /// terminal that has none goes on below.
+        pub(crate) fn begin_apart(&mut self) -> Result<Apart, Failure> {
+            let has_screen = std::env::var_os("TERM").is_some_and(|name| name != "dumb");
+            let terminal = self.0.try_clone().map_err(|error| failed(&error))?;
+            if has_screen {
+                // Saves the screen, clears the other one, and goes to its first line.
+                self.print("\x1b[?1049h\x1b[2J\x1b[H")?;
+            }
+            Ok(Apart { terminal: has_screen.then_some(terminal) })
+        }
+
         /// Prints a secret without buffering it.
         pub(crate) fn print_secret(&mut self, text: &[u8]) -> Result<(), Failure> {
             write(&self.0, text)
@@ -83,6 +95,20 @@ mod unix {
             // Enter was not echoed.
             write(&self.0, b"\n")?;
             line.map_err(|error| failed(&error))?.ok_or_else(cancelled)
+        }
+    }
+
+    /// While this exists, the terminal shows a screen of its own.
+    pub(crate) struct Apart {
+        terminal: Option<File>,
+    }
+
+    impl Drop for Apart {
+        fn drop(&mut self) {
+            if let Some(terminal) = &mut self.terminal {
+                // Clears it, because some terminals keep it.
+                let _ = terminal.write_all(b"\x1b[2J\x1b[H\x1b[?1049l");
+            }
         }
     }
 
@@ -159,6 +185,11 @@ mod console {
 
         pub(crate) fn print(&mut self, text: &str) -> Result<(), Failure> {
             self.print_secret(text.as_bytes())
+        }
+
+        /// A console has no other screen.
+        pub(crate) fn begin_apart(&mut self) -> Result<(), Failure> {
+            Ok(())
         }
 
         pub(crate) fn print_secret(&mut self, text: &[u8]) -> Result<(), Failure> {

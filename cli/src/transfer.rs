@@ -89,7 +89,9 @@ impl TransferReport {
         } else {
             let Counts { copied, bytes, same, .. } = self.counts;
             let files = display::count(copied, "file", "files");
-            self.lines.append(format!("{verb} {files} with {bytes} bytes of text.").as_bytes());
+            self.lines.append(
+                format!("{verb} {files} with {} of text.", display::size(bytes)).as_bytes(),
+            );
             if same > 0 {
                 let files = display::count(same, "identical file was", "identical files were");
                 self.lines.append(format!(" {files} there already.").as_bytes());

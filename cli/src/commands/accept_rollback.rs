@@ -7,7 +7,7 @@ use crate::args::StoreArgs;
 use crate::confirm;
 use crate::exit::{Exit, Failure};
 use crate::output::print;
-use crate::passphrase::Input;
+use crate::store::naming;
 
 use super::slot;
 
@@ -34,8 +34,10 @@ pub(crate) struct AcceptRollback {
 impl AcceptRollback {
     pub(crate) fn run(&self) -> Result<(), Failure> {
         let mut vault = self.store.vault()?;
-        let secret = self.store.secret(Input::Free)?;
-        let explanation = match vault.unlock_with(secret.credential()) {
+        let (opened, secret) = self
+            .store
+            .attempt(&mut vault, |vault, secret| vault.unlock_with(secret.credential()))?;
+        let explanation = match opened {
             Ok(session) => {
                 let freshness = session.status()?.anchor;
                 session.lock();
@@ -51,7 +53,7 @@ impl AcceptRollback {
             Err(StoreError::RolledBack { expected, found }) => explanation(expected, found),
             Err(StoreError::RecordsBehindHeader { expected, found }) => behind(expected, found),
             Err(StoreError::ForeignAnchor) => FOREIGN.to_owned(),
-            Err(error) => return Err(error.into()),
+            Err(error) => return Err(naming::at(&self.store.place()?, error)),
         };
         print((explanation + &keyslots(&vault, &secret)).as_bytes())?;
         confirm::ask(self.yes, "Type yes to accept this state: ", "yes")?;

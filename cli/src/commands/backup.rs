@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use serde::Serialize;
+
 use crate::args::StoreArgs;
 use crate::display;
 use crate::exit::Failure;
@@ -9,6 +11,8 @@ use crate::output::print;
 use crate::progress::Progress;
 use crate::store::opening::OpenOptions;
 use crate::store::place;
+use crate::wiped::Wiped;
+use crate::{disk_usage, json_line};
 
 /// Write a consistent copy of a store to a new folder
 ///
@@ -38,6 +42,19 @@ pub(crate) struct Backup {
     /// Copy the versions that the history keeps too. The copy is then read back, as with --verify
     #[arg(long)]
     with_versions: bool,
+
+    /// Print one JSON object: copy, files, `disk_bytes` and verified
+    #[arg(long)]
+    json: bool,
+}
+
+/// The result as JSON.
+#[derive(Serialize)]
+struct Object {
+    copy: String,
+    files: u64,
+    disk_bytes: u64,
+    verified: bool,
 }
 
 impl Backup {
@@ -51,6 +68,15 @@ impl Backup {
             ));
         }
         let (files, verified) = self.write_copy()?;
+        if self.json {
+            let bytes = disk_usage::allocated(&self.to).unwrap_or_default();
+            let copy = self.to.display().to_string();
+            let is_verified = !verified.is_empty();
+            let object = Object { copy, files, disk_bytes: bytes, verified: is_verified };
+            let mut line = Wiped::default();
+            json_line::append(&object, &mut line)?;
+            return print(line.as_slice());
+        }
         let files = display::count(files, "file", "files");
         let text = format!(
             "Copied {files} to {}\n{verified}The copy opens with the current passphrase of the store.\n",
@@ -77,8 +103,8 @@ impl Backup {
         let records = display::count(copy.records, "record", "records");
         let files = display::count(copy.files, "file", "files");
         let line = format!(
-            "Verified the copy: read {records} back, with {files} and {} bytes of text, as in the store.\n",
-            copy.bytes
+            "Verified the copy: read {records} back, with {files} and {} of text, as in the store.\n",
+            display::size(copy.bytes)
         );
         Ok((copy.files, line))
     }

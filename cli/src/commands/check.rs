@@ -7,8 +7,8 @@ use super::repair::is_damage;
 use crate::args::StoreArgs;
 use crate::exit::{Exit, Failure};
 use crate::output::print;
-use crate::passphrase::Input;
 use crate::progress::Progress;
+use crate::store::naming;
 use crate::store::opening::Held;
 use crate::{display, sandbox};
 
@@ -77,8 +77,10 @@ impl Check {
             }
             Held::Here(vault) => vault,
         };
-        let secret = self.store.secret(Input::Free)?;
-        match vault.unlock_with(secret.credential()) {
+        let (opened, secret) = self
+            .store
+            .attempt(&mut vault, |vault, secret| vault.unlock_with(secret.credential()))?;
+        match opened {
             Ok(session) => {
                 self.store.warn_of_anchor(session.status()?.anchor);
                 let report = session.with_progress(|records| progress.update(records)).check();
@@ -90,7 +92,7 @@ impl Check {
                 let report = vault.check(secret.credential(), |done| progress.update(done))?;
                 Ok((report, Some(error)))
             }
-            Err(error) => Err(error.into()),
+            Err(error) => Err(naming::at(&self.store.place()?, error)),
         }
     }
 }
@@ -109,7 +111,8 @@ fn as_text(report: &CheckReport) -> String {
     let problems = problem_lines(report);
     let (records, files) = (report.records, display::count(report.files, "file", "files"));
     let records = display::count(records, "record", "records");
-    let mut text = format!("{problems}Read {records}: {files}, {} bytes of text.\n", report.bytes);
+    let bytes = display::size(report.bytes);
+    let mut text = format!("{problems}Read {records}: {files}, {bytes} of text.\n");
     if report.orphans > 0 {
         let orphans = display::count(report.orphans, "orphaned record", "orphaned records");
         let line = format!("Found {orphans}: harmless, and removed by the next purge.\n");

@@ -14,10 +14,14 @@ use crate::exit::Failure;
 pub(crate) struct Compact {
     #[command(flatten)]
     store: StoreArgs,
+
+    /// Print one JSON object: `before_bytes` and `after_bytes` on disk, and `set_aside_bytes`
+    #[arg(long)]
+    json: bool,
 }
 
 impl Compact {
     pub(crate) fn run(&self) -> Result<(), Failure> {
-        rewrite(&self.store, "compacted", |store, progress| Ok(store.compact(progress)?))
+        rewrite(&self.store, self.json, "compacted", |store, progress| Ok(store.compact(progress)?))
     }
 }

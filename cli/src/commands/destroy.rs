@@ -6,6 +6,7 @@ use crate::args::PlaceArgs;
 use crate::confirm;
 use crate::exit::{Exit, Failure};
 use crate::output::print;
+use crate::store::naming;
 
 /// Destroy a store permanently
 ///
@@ -31,7 +32,7 @@ impl Destroy {
             Err(
                 error @ (StoreError::NotAStore | StoreError::UntrustedFile(_) | StoreError::Io(_)),
             ) => {
-                return Err(error.into());
+                return Err(naming::at(&place, error));
             }
             // A damaged store can be destroyed as well.
             opened => drop(opened),

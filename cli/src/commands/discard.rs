@@ -6,6 +6,7 @@ use inmost::SetAside;
 
 use crate::args::StoreArgs;
 use crate::confirm;
+use crate::display;
 use crate::exit::Failure;
 use crate::output::print;
 use crate::store::opening::OpenOptions;
@@ -51,7 +52,7 @@ fn list(found: &[SetAside]) -> String {
     let mut text = String::new();
     for it in found {
         // Writing to a string cannot fail.
-        let _ = writeln!(text, "{}  {} bytes", it.name(), it.bytes);
+        let _ = writeln!(text, "{}  {}", it.name(), display::size(it.bytes));
     }
     text
 }

@@ -12,7 +12,7 @@ use crate::args::{ActorArgs, StoreArgs};
 use crate::exit::Failure;
 use crate::memory_path;
 
-/// Edit a file of the memory with $VISUAL or $EDITOR; a missing file is created
+/// Edit a file of the memory with $VISUAL, $EDITOR or vi; a missing file is created
 ///
 /// The editor gets the text in a private folder on an in-memory file system (that of the login session, or /dev/shm). The
 /// folder is overwritten and removed when the editor ends, even if a signal ends it. Without such a file system, the command

@@ -15,7 +15,7 @@ use crate::exit::{Exit, Failure};
 use crate::host_files::{self, MAX_FILE_BYTES};
 use crate::memory_path::{self, ROOT};
 use crate::output::print;
-use crate::passphrase::Input;
+use crate::store::naming;
 use crate::store::opening::Held;
 use crate::store::{OpenStore, place};
 use crate::transfer::{Outcome, TransferReport};
@@ -70,8 +70,10 @@ impl Export {
             Held::Agent(client) => return self.finish(self.copy(&OpenStore::Agent(client))?),
             Held::Here(vault) => vault,
         };
-        let secret = self.store.secret(Input::Free)?;
-        match vault.unlock_with(secret.credential()) {
+        let (opened, secret) = self
+            .store
+            .attempt(&mut vault, |vault, secret| vault.unlock_with(secret.credential()))?;
+        match opened {
             Ok(session) => {
                 self.store.warn_of_anchor(session.status()?.anchor);
                 let store = OpenStore::Here(session);
@@ -80,7 +82,7 @@ impl Export {
                 self.finish(copied?)
             }
             Err(error) if is_damage(&error) => self.export_found(&vault, &secret, &error),
-            Err(error) => Err(error.into()),
+            Err(error) => Err(naming::at(&self.store.place()?, error)),
         }
     }
 

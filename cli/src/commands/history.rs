@@ -7,7 +7,7 @@ use inmost::{HistorySettings, HistoryStatus};
 use serde::Serialize;
 
 use crate::args::{Keep, StoreArgs};
-use crate::display::{count, duration};
+use crate::display::{count, duration, size};
 use crate::exit::Failure;
 use crate::output::print;
 use crate::store::opening::OpenOptions;
@@ -108,7 +108,7 @@ pub(super) fn lines(status: &HistoryStatus) -> Vec<(&'static str, String)> {
     if status.settings.time().is_some() || status.entries > 0 {
         let entries = count(status.entries, "entry", "entries");
         let most = status.settings.room();
-        lines.push(("", format!("{entries}, {} bytes of at most {most}", status.bytes)));
+        lines.push(("", format!("{entries}, {} of at most {}", size(status.bytes), size(most))));
     }
     if status.is_damaged {
         let what = "damaged and unreadable; the next change begins a new one";

@@ -42,6 +42,8 @@ pub(crate) struct Init {
 
 impl Init {
     pub(crate) fn run(&self) -> Result<(), Failure> {
+        let keyfile = self.open.credential.keyfile.as_ref();
+        let makes_keyfile = keyfile.is_some_and(|keyfile| !keyfile.exists());
         let store = self.open.open(
             By::Passphrase,
             &OpenOptions {
@@ -54,15 +56,53 @@ impl Init {
                 ..OpenOptions::default()
             },
         )?;
-        let place = self.open.place()?;
-        let text = format!("Created a store at {}\n{}", place.display(), self.kept());
-        if self.recovery || self.wants_recovery_key()? {
-            return slot::add_recovery_key(&store, None, &text);
-        }
+        let recovery = if self.recovery || self.wants_recovery_key()? {
+            Some(slot::add_recovery_key(&store, None)?)
+        } else {
+            None
+        };
         drop(store);
-        let advice = "Without its passphrase the store cannot be opened.\n\
-                      `inmost slot add --recovery` adds a recovery key.\n";
-        print((text + advice).as_bytes())
+        let place = self.open.place()?;
+        let text = [
+            format!("Created a store at {}\n", place.display()),
+            self.kept(),
+            self.keyfile_note(makes_keyfile),
+            match recovery {
+                Some(number) => format!("A recovery key opens it too: keyslot {number}.\n"),
+                None => "Without its passphrase the store cannot be opened.\n\
+                         `inmost slot add --recovery` adds a recovery key.\n"
+                    .to_owned(),
+            },
+            self.next_step(),
+        ];
+        print(text.concat().as_bytes())
+    }
+
+    /// What the keyfile is, and what its loss means.
+    fn keyfile_note(&self, is_new: bool) -> String {
+        let Some(keyfile) = &self.open.credential.keyfile else { return String::new() };
+        let made = if is_new { "Created the keyfile" } else { "The store needs the keyfile" };
+        format!(
+            "{made} {}. Without it the passphrase does not open the store: keep a copy of it elsewhere.\n",
+            keyfile.display()
+        )
+    }
+
+    /// The first command that somebody runs next, with the options that select this store.
+    fn next_step(&self) -> String {
+        let mut options = String::new();
+        for (name, value) in [
+            ("store", &self.open.place.folder),
+            ("anchor", &self.open.anchor),
+            ("keyfile", &self.open.credential.keyfile),
+        ] {
+            let is_variable = std::env::var_os(format!("INMOST_{}", name.to_uppercase()))
+                .is_some_and(|variable| value.as_ref().is_some_and(|value| *value == variable));
+            if let Some(value) = value.as_ref().filter(|_| !is_variable) {
+                options = format!("{options} --{name} {}", value.display());
+            }
+        }
+        format!("Next: `inmost unlock{options}` unlocks it for all commands.\n")
     }
 
     /// What stays of deleted and replaced text, for how long, and how to end it.
@@ -79,7 +119,7 @@ impl Init {
 
     /// Asks for a recovery key only if the passphrase was typed, so that scripts are not interrupted.
     fn wants_recovery_key(&self) -> Result<bool, Failure> {
-        if !self.open.credential.passphrase.prompts() {
+        if !self.open.credential.passphrase.prompts(By::Passphrase) {
             return Ok(false);
         }
         let question = "Create a recovery key, in case the passphrase is forgotten? [y/N] ";

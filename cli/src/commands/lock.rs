@@ -5,6 +5,7 @@ use inmost::StoreError;
 use crate::args::PlaceArgs;
 use crate::exit::Failure;
 use crate::output::print;
+use crate::store::naming;
 
 /// Lock a store that `inmost unlock` has unlocked
 ///
@@ -21,7 +22,7 @@ impl Lock {
     pub(crate) fn run(&self) -> Result<(), Failure> {
         let place = self.place.place()?;
         if !place.exists() {
-            return Err(StoreError::NotAStore.into());
+            return Err(naming::at(&place, StoreError::NotAStore));
         }
         print(if inmost_agent::lock(&place)? {
             b"Locked. The key agent has ended.

@@ -3,7 +3,7 @@
 use super::rewrite::rewrite;
 use crate::args::StoreArgs;
 use crate::engine::EngineName;
-use crate::exit::Failure;
+use crate::exit::{Exit, Failure};
 
 /// Move a store to another storage engine
 ///
@@ -15,6 +15,10 @@ pub(crate) struct Migrate {
     #[command(flatten)]
     store: StoreArgs,
 
+    /// Print one JSON object: `before_bytes` and `after_bytes` on disk, and `set_aside_bytes`
+    #[arg(long)]
+    json: bool,
+
     /// The new storage engine
     #[arg(long, value_name = "ENGINE")]
     engine: EngineName,
@@ -22,7 +26,14 @@ pub(crate) struct Migrate {
 
 impl Migrate {
     pub(crate) fn run(&self) -> Result<(), Failure> {
-        rewrite(&self.store, "moved", |store, progress| {
+        if self.engine == EngineName::Redb && !cfg!(feature = "redb") {
+            return Err(Failure::new(
+                Exit::UnknownFormat,
+                "This build of inmost has no engine redb. The store was not changed.",
+                "Use a build with the feature `redb`: `cargo install --path cli --features redb`.",
+            ));
+        }
+        rewrite(&self.store, self.json, "moved", |store, progress| {
             Ok(store.migrate(self.engine.engine(), progress)?)
         })
     }

@@ -5,7 +5,7 @@ use inmost::HistoryStatus;
 use super::rewrite::rewrite;
 use crate::args::StoreArgs;
 use crate::confirm;
-use crate::display::count;
+use crate::display::{count, size};
 use crate::exit::Failure;
 
 /// Rewrite a store so that its files no longer contain deleted or replaced text
@@ -23,6 +23,10 @@ pub(crate) struct Purge {
     #[command(flatten)]
     store: StoreArgs,
 
+    /// Print one JSON object: `before_bytes` and `after_bytes` on disk, and `set_aside_bytes`
+    #[arg(long)]
+    json: bool,
+
     /// Do not ask for confirmation before versions are dropped
     #[arg(long)]
     yes: bool,
@@ -30,7 +34,7 @@ pub(crate) struct Purge {
 
 impl Purge {
     pub(crate) fn run(&self) -> Result<(), Failure> {
-        rewrite(&self.store, "purged", |store, progress| {
+        rewrite(&self.store, self.json, "purged", |store, progress| {
             let history = store.history().status()?;
             if history.entries > 0 || history.is_damaged {
                 confirm::ask(self.yes, &question(&history), "yes")?;
@@ -45,7 +49,7 @@ fn question(history: &HistoryStatus) -> String {
         "the damaged history".to_owned()
     } else {
         format!("the history, {} with", count(history.entries, "entry", "entries"))
-            + &format!(" {} bytes of earlier text", history.bytes)
+            + &format!(" {} of earlier text", size(history.bytes))
     };
     format!(
         "This drops {versions}; it cannot be undone. `inmost compact` keeps it.\n\

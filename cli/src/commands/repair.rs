@@ -6,8 +6,8 @@ use inmost_agent::Secret;
 use crate::args::StoreArgs;
 use crate::exit::{Exit, Failure};
 use crate::output::print;
-use crate::passphrase::Input;
 use crate::progress::Progress;
+use crate::store::naming;
 use crate::{confirm, display};
 
 /// Rebuild a damaged store from everything that can still be read
@@ -30,11 +30,13 @@ pub(crate) struct Repair {
 
 impl Repair {
     pub(crate) fn run(&self) -> Result<(), Failure> {
+        let place = self.store.place()?;
         let mut vault = self.store.vault()?;
-        let secret = self.store.secret(Input::Free)?;
-        let mut progress = Progress::new("bytes searched");
-        let plan = vault.plan_repair(secret.credential(), |bytes| progress.update(bytes))?;
-        drop(progress);
+        let (plan, secret) = self.store.attempt(&mut vault, |vault, secret| {
+            let mut progress = Progress::new("bytes searched");
+            vault.plan_repair(secret.credential(), |bytes| progress.update(bytes))
+        })?;
+        let plan = plan.map_err(|error| naming::at(&place, error))?;
         if plan.is_complete() {
             if is_clean(&mut vault, &secret)? {
                 return print(b"No problems found. Nothing was changed.\n");
@@ -44,7 +46,7 @@ impl Repair {
         }
         print(lines_of(&plan).as_bytes())?;
         let files = display::count(plan.files, "file", "files");
-        print(format!("Found {files} with {} bytes of text.\n", plan.bytes).as_bytes())?;
+        print(format!("Found {files} with {} of text.\n", display::size(plan.bytes)).as_bytes())?;
         confirm::ask(self.yes, "Type yes to rebuild the store from them: ", "yes")?;
 
         let mut progress = Progress::new("bytes searched and records written");

@@ -1,29 +1,51 @@
 //! The part that `compact`, `purge` and `migrate` share: they rewrite the whole store.
 
 use inmost::SessionStatus;
+use serde::Serialize;
 
 use crate::args::StoreArgs;
+use crate::display::size;
 use crate::exit::Failure;
+use crate::json_line;
 use crate::output::print;
 use crate::progress::Progress;
 use crate::store::OpenStore;
 use crate::store::opening::OpenOptions;
+use crate::wiped::Wiped;
+
+/// The result as JSON.
+#[derive(Serialize)]
+#[expect(clippy::struct_field_names, reason = "the names are those of the JSON object")]
+struct Object {
+    before_bytes: u64,
+    after_bytes: u64,
+    set_aside_bytes: u64,
+}
 
 /// Rewrites a store and prints its size on disk before and after.
 pub(super) fn rewrite(
     args: &StoreArgs,
+    json: bool,
     verb: &str,
     work: impl FnOnce(&OpenStore, &mut dyn FnMut(u64)) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     let store = args.open(&OpenOptions { hint_compaction: false, ..OpenOptions::default() })?;
-    let before = store.status()?.disk_bytes;
+    let before = args.disk_bytes()?;
     let mut progress = Progress::new("records written");
     work(&store, &mut |records| progress.update(records))?;
     drop(progress);
     let status = store.status()?;
+    let after = args.disk_bytes()?;
     drop(store);
-    let after = status.disk_bytes;
-    let mut text = format!("The store was {verb}: {before} bytes before, {after} now.\n");
+    if json {
+        let set_aside_bytes = status.set_aside_bytes;
+        let object = Object { before_bytes: before, after_bytes: after, set_aside_bytes };
+        let mut line = Wiped::default();
+        json_line::append(&object, &mut line)?;
+        return print(line.as_slice());
+    }
+    let (before, after) = (size(before), size(after));
+    let mut text = format!("The store was {verb}: {before} on disk before, {after} now.\n");
     text.push_str(&remaining(&status));
     print(text.as_bytes())
 }
@@ -33,7 +55,8 @@ pub(super) fn remaining(status: &SessionStatus) -> String {
     match status.set_aside_bytes {
         0 => String::new(),
         bytes => format!(
-            "Records that were set aside are still there: {bytes} bytes. `inmost discard` removes them.\n"
+            "Records that were set aside are still there: {}. `inmost discard` removes them.\n",
+            size(bytes)
         ),
     }
 }

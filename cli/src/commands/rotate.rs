@@ -1,31 +1,55 @@
 //! `inmost rotate`
 
-use inmost::SlotInfo;
+use inmost::{SessionStatus, SlotInfo};
+use serde::Serialize;
 
 use super::rewrite::remaining;
+use super::slot;
 use crate::args::StoreArgs;
 use crate::exit::Failure;
 use crate::output::print;
 use crate::progress::Progress;
 use crate::store::opening::OpenOptions;
 use crate::wiped::Wiped;
+use crate::{confirm, json_line};
 
 /// Replace every key of the store, in case one may have leaked
 ///
 /// Rewrites the whole store under new keys. Only the keyslot that unlocks the store now is kept; the other keyslots are
-/// dropped and listed, so that you can add them again. If the passphrase itself leaked, change it first with
+/// dropped. They are listed first and that is asked for, or needs --yes; add them again afterwards. If the passphrase itself leaked, change it first with
 /// `inmost passwd`.
 #[derive(clap::Args)]
 #[command(after_help = "Example:\n  inmost rotate --store notes.inmost")]
 pub(crate) struct Rotate {
     #[command(flatten)]
     store: StoreArgs,
+
+    /// Do not ask for confirmation before keyslots are dropped
+    #[arg(long)]
+    yes: bool,
+
+    /// Print one JSON object: dropped, the labels of the dropped keyslots, and `set_aside_bytes`
+    #[arg(long)]
+    json: bool,
+}
+
+/// The result as JSON.
+#[derive(Serialize)]
+struct Object<'a> {
+    dropped: Vec<&'a str>,
+    set_aside_bytes: u64,
 }
 
 impl Rotate {
     pub(crate) fn run(&self) -> Result<(), Failure> {
-        let (dropped, remaining) = self.rotate()?;
+        let (dropped, status) = self.rotate()?;
         let mut text = Wiped::default();
+        if self.json {
+            let dropped = dropped.iter().map(SlotInfo::label).collect();
+            let object = Object { dropped, set_aside_bytes: status.set_aside_bytes };
+            json_line::append(&object, &mut text)?;
+            return print(text.as_slice());
+        }
         text.append(
             b"Every key of the store was replaced. The old keys still open old copies of it.\n",
         );
@@ -36,20 +60,31 @@ impl Rotate {
             // Labels contain no control characters.
             text.append(format!("  {}  {}\n", slot.kind(), slot.label()).as_bytes());
         }
-        text.append(remaining.as_bytes());
+        text.append(remaining(&status).as_bytes());
         print(text.as_slice())
     }
 
-    /// The dropped keyslots, and the line about records that still have the old keys.
-    fn rotate(&self) -> Result<(Vec<SlotInfo>, String), Failure> {
+    /// The dropped keyslots, and the status afterwards.
+    fn rotate(&self) -> Result<(Vec<SlotInfo>, SessionStatus), Failure> {
         let store = self.store.open(&OpenOptions {
             hint_compaction: false,
             keep_secret: true,
             ..OpenOptions::default()
         })?;
+        let slots = store.slots()?;
+        // Without --yes, the others are named before they are gone.
+        let others = slots.iter().filter(|slot| !slot.is_current());
+        let lines: String = others.map(|slot| "  ".to_owned() + &slot::line(slot)).collect();
+        if !lines.is_empty() {
+            let question = format!(
+                "These keyslots are dropped:\n{lines}\
+                 Only the one that unlocks the store now is kept. Type yes to replace every key: "
+            );
+            confirm::ask(self.yes, &question, "yes")?;
+        }
         let mut progress = Progress::new("records written");
         let dropped = store.rotate(store.secret()?, |records| progress.update(records))?;
         drop(progress);
-        Ok((dropped, remaining(&store.status()?)))
+        Ok((dropped, store.status()?))
     }
 }

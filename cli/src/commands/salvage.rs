@@ -106,7 +106,7 @@ fn as_text(report: &RecoveryReport, renamed: &[Renamed], to: &Path) -> String {
     lines.push(if report.files == 0 {
         "No file could be saved. Nothing was created.\n".to_owned()
     } else {
-        format!("Saved {files} with {} bytes of text to {to}\n", report.bytes)
+        format!("Saved {files} with {} of text to {to}\n", display::size(report.bytes))
     });
     lines.concat()
 }

@@ -4,8 +4,9 @@ use std::path::PathBuf;
 use std::time::UNIX_EPOCH;
 
 use clap::Subcommand;
-use inmost::{RecoveryKey, SlotInfo, SlotLabel};
+use inmost::{KdfCost, RecoveryKey, SlotInfo, SlotLabel, StoreError};
 use inmost_agent::{Secret, SlotOptions};
+use serde::Serialize;
 
 use crate::args::{KdfArgs, OpenArgs, StoreArgs};
 use crate::credential::By;
@@ -16,6 +17,7 @@ use crate::passphrase::NewPassphraseArgs;
 use crate::store::OpenStore;
 use crate::store::opening::OpenOptions;
 use crate::wiped::Wiped;
+use crate::{confirm, json_line, passphrase, streams};
 
 /// List, add and remove keyslots
 ///
@@ -53,6 +55,39 @@ impl Slot {
 struct List {
     #[command(flatten)]
     store: StoreArgs,
+
+    /// Print one JSON object per line: slot, created (in milliseconds since 1970), kind, label, current, and for a passphrase
+    /// `kdf_memory_mib` and `kdf_passes`
+    #[arg(long)]
+    json: bool,
+}
+
+/// A keyslot as a line of JSON.
+#[derive(Serialize)]
+struct Object<'a> {
+    slot: u8,
+    created: u64,
+    kind: String,
+    label: &'a str,
+    current: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    kdf_memory_mib: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    kdf_passes: Option<u32>,
+}
+
+impl<'a> Object<'a> {
+    fn of(slot: &'a SlotInfo) -> Self {
+        Self {
+            slot: slot.number(),
+            created: json_line::milliseconds(slot.created()),
+            kind: slot.kind().to_string(),
+            label: slot.label(),
+            current: slot.is_current(),
+            kdf_memory_mib: slot.kdf_cost().map(|cost| cost.memory_kib() >> 10),
+            kdf_passes: slot.kdf_cost().map(KdfCost::passes),
+        }
+    }
 }
 
 impl List {
@@ -60,7 +95,11 @@ impl List {
         let slots = self.store.open(&no_offer())?.slots()?;
         let mut text = Wiped::default();
         for slot in slots {
-            text.append(line(&slot).as_bytes());
+            if self.json {
+                json_line::append(&Object::of(&slot), &mut text)?;
+            } else {
+                text.append(line(&slot).as_bytes());
+            }
         }
         print(text.as_slice())
     }
@@ -107,7 +146,9 @@ impl Add {
         let label = self.label.as_deref().map(SlotLabel::parse).transpose()?;
         let store = self.open.open(By::recovery(self.by_recovery), &no_offer())?;
         if self.recovery {
-            return add_recovery_key(&store, label, "");
+            let number = add_recovery_key(&store, label)?;
+            drop(store);
+            return print(format!("Added keyslot {number}: a recovery key.\n").as_bytes());
         }
         let keyfile = self.new_keyfile.as_deref().map(keyfile::read_or_create).transpose()?;
         let passphrase = self.new.choose()?;
@@ -122,11 +163,16 @@ impl Add {
 /// Remove a keyslot; its passphrase or key no longer opens the store
 ///
 /// It still opens older copies of the store, such as backups. If somebody else may know it, run `inmost rotate` afterwards.
+/// The keyslot that unlocked the store is removed only after a question, or with --yes.
 #[derive(clap::Args)]
 #[command(after_help = "Example:\n  inmost slot remove --store notes.inmost 2")]
 struct Remove {
     #[command(flatten)]
     store: StoreArgs,
+
+    /// Do not ask for confirmation
+    #[arg(long)]
+    yes: bool,
 
     /// Number of the keyslot, see `inmost slot list`
     number: u8,
@@ -135,7 +181,20 @@ struct Remove {
 impl Remove {
     fn run(&self) -> Result<(), Failure> {
         let number = self.number;
-        self.store.open(&no_offer())?.remove_slot(number)?;
+        let store = self.store.open(&no_offer())?;
+        let slots = store.slots()?;
+        let slot = slots.iter().find(|slot| slot.number() == number);
+        let slot = slot.ok_or(StoreError::NoSuchSlot(number))?;
+        // The last keyslot is refused without a question.
+        if slot.is_current() && slots.len() > 1 {
+            let question = format!(
+                "Keyslot {number} unlocked the store: its {} will no longer open it.\nType yes to remove it: ",
+                slot.kind()
+            );
+            confirm::ask(self.yes, &question, "yes")?;
+        }
+        store.remove_slot(number)?;
+        drop(store);
         let text = format!(
             "Removed keyslot {number}.\n\
              Its passphrase or key still opens older copies of this store, and with such a copy also later changes.\n\
@@ -150,18 +209,14 @@ fn no_offer() -> OpenOptions<'static> {
     OpenOptions { hint_compaction: false, ..OpenOptions::default() }
 }
 
-/// Adds a recovery key to the store and prints it after `heading`.
-pub(super) fn add_recovery_key(
-    store: &OpenStore,
-    label: Option<SlotLabel>,
-    heading: &str,
-) -> Result<(), Failure> {
+/// Adds a recovery key to the store and shows it. Returns the number of its keyslot.
+pub(super) fn add_recovery_key(store: &OpenStore, label: Option<SlotLabel>) -> Result<u8, Failure> {
     let key = RecoveryKey::generate()?;
-    let text = instructions(heading, &key);
+    let text = instructions(&key);
     let secret = Secret::RecoveryKey(key);
     let number = store.add_slot(&secret, SlotOptions::new().label(label))?;
     // A recovery key cannot be shown again. If it was not printed, its keyslot is useless and would mislead.
-    print(text.as_slice()).map_err(|_| match store.remove_slot(number) {
+    show(&text).map_err(|_| match store.remove_slot(number) {
         Ok(()) => Failure::new(
             Exit::Io,
             "The recovery key could not be printed, so its keyslot was removed.",
@@ -174,16 +229,33 @@ pub(super) fn add_recovery_key(
             ),
             "Remove the keyslot with `inmost slot remove`, then run `inmost slot add --recovery`.",
         ),
+    })?;
+    Ok(number)
+}
+
+/// Prints the recovery key. A person reads it on a screen of its own, so that it does not stay in the scrollback.
+fn show(text: &Wiped) -> Result<(), Failure> {
+    if !streams::is_attended() {
+        return print(text.as_slice());
+    }
+    let mut terminal = passphrase::terminal()?;
+    let apart = terminal.begin_apart()?;
+    terminal.print_secret(text.as_slice())?;
+    let answer = terminal.read_visible("Press Enter when it is on paper: ")?;
+    drop(apart);
+    answer.map(drop).ok_or_else(|| {
+        Failure::new(Exit::Other, "The terminal was closed.", "Nothing was changed.")
     })
 }
 
 /// The recovery key with instructions.
-fn instructions(heading: &str, key: &RecoveryKey) -> Wiped {
-    let mut text = Wiped::new(Vec::with_capacity(heading.len().saturating_add(256)));
-    text.append(heading.as_bytes());
+fn instructions(key: &RecoveryKey) -> Wiped {
+    let mut text = Wiped::new(Vec::with_capacity(256));
     text.append(b"Recovery key:\n\n    ");
     text.append(key.to_text().expose().as_bytes());
-    text.append(b"\n\nIt is shown only once. Copy it to paper, keep the paper in a safe place, and clear the screen.\n");
+    text.append(
+        b"\n\nIt is shown only once. Copy it to paper, and keep the paper in a safe place.\n",
+    );
     text
 }
 

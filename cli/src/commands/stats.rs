@@ -31,7 +31,8 @@ pub(crate) struct Stats {
 impl Stats {
     pub(crate) fn run(&self) -> Result<(), Failure> {
         let store = self.store.open(&OpenOptions::default())?;
-        let mut counts = Counts { disk_bytes: store.status()?.disk_bytes, ..Counts::default() };
+        let disk_bytes = self.store.disk_bytes()?;
+        let mut counts = Counts { disk_bytes, ..Counts::default() };
         for entry in store.files().walk("/memories") {
             counts.add(entry?);
         }
@@ -102,11 +103,18 @@ impl Counts {
         line("folders", self.folders.to_string());
         line(
             "text",
-            format!("{} bytes in {}", self.bytes, display::count(self.lines, "line", "lines")),
+            format!(
+                "{} in {}",
+                display::size(self.bytes),
+                display::count(self.lines, "line", "lines")
+            ),
         );
-        line("on disk", format!("{} bytes", self.disk_bytes));
+        line("on disk", display::size(self.disk_bytes));
         if let Some(file) = &self.largest {
-            line("largest", format!("{} bytes, {}", file.bytes, display::path(&file.path)));
+            line(
+                "largest",
+                format!("{}, {}", display::size(file.bytes), display::path(&file.path)),
+            );
         }
         for (name, file) in [("oldest", &self.oldest), ("newest", &self.newest)] {
             if let Some(file) = file {

@@ -8,17 +8,21 @@ use serde::Serialize;
 
 use super::history;
 use crate::args::StoreArgs;
-use crate::display::{count, duration};
-use crate::exit::Failure;
+use crate::display::{count, duration, size};
+use crate::exit::{Exit, Failure};
 use crate::json_line;
 use crate::output::print;
-use crate::store::opening::OpenOptions;
+use crate::store::opening::{Held, OpenOptions};
 use crate::wiped::Wiped;
 
 /// Show the size, the history, the protections and the key agent of a store
 ///
-/// With --json one object is printed. Its `history` is that of `inmost history --json`, and `agent` is null if no key agent
-/// holds the store.
+/// Never asks for a passphrase. If the store is locked and no other source of the passphrase is given, prints what can be
+/// known of a locked store, and exits with 18. Without a store it exits with 10.
+///
+/// With --json one object is printed. `state` is locked, opened (for this command, with the passphrase given) or unlocked (by
+/// the key agent). A locked store has store, state, `disk_bytes` and `opens_with` only. `history` is that of
+/// `inmost history --json`, and `agent` is null if no key agent holds the store.
 #[derive(clap::Args)]
 #[command(after_help = "Example:\n  inmost status --store notes.inmost")]
 pub(crate) struct Status {
@@ -32,6 +36,7 @@ pub(crate) struct Status {
 
 /// What a command asks for.
 struct Facts {
+    disk_bytes: u64,
     status: SessionStatus,
     history: HistoryStatus,
     agent: Option<AgentFacts>,
@@ -39,6 +44,9 @@ struct Facts {
 
 impl Status {
     pub(crate) fn run(&self) -> Result<(), Failure> {
+        if let Some(opens_with) = self.locked()? {
+            return self.print_locked(&opens_with);
+        }
         let facts = match self.ask()? {
             // A key agent locked the store after it had accepted the connection. The next attempt finds no agent.
             Err(StoreError::Locked) => self.ask()??,
@@ -53,6 +61,39 @@ impl Status {
         print(as_text(&place, &facts).as_bytes())
     }
 
+    /// The kinds of credential that open the store, if it is locked and none was given.
+    fn locked(&self) -> Result<Option<Vec<String>>, Failure> {
+        if !self.store.open.credential.passphrase.prompts(self.store.by()) {
+            return Ok(None);
+        }
+        Ok(match self.store.hold_for_status()? {
+            Held::Agent(_) => None,
+            Held::Here(vault) => Some(vault.slot_kinds().iter().map(ToString::to_string).collect()),
+        })
+    }
+
+    fn print_locked(&self, opens_with: &[String]) -> Result<(), Failure> {
+        let (place, disk_bytes) =
+            (self.store.place()?.display().to_string(), self.store.disk_bytes()?);
+        let mut text = Wiped::default();
+        if self.json {
+            let object = Locked { store: &place, state: "locked", disk_bytes, opens_with };
+            json_line::append(&object, &mut text)?;
+        } else {
+            let lines = [
+                ("store", place),
+                ("state", "locked; `inmost unlock` unlocks it".to_owned()),
+                ("on disk", size(disk_bytes)),
+                ("opens with", opens_with.join(", or ")),
+            ];
+            for (name, value) in lines {
+                text.append(format!("{name:<11} {value}\n").as_bytes());
+            }
+        }
+        print(text.as_slice())?;
+        Err(Failure::Reported(Exit::Locked))
+    }
+
     /// The outer error is of opening the store, the inner one of asking for its status.
     fn ask(&self) -> Result<Result<Facts, StoreError>, Failure> {
         let store = self.store.open(&OpenOptions {
@@ -61,29 +102,31 @@ impl Status {
             status_only: true,
             ..OpenOptions::default()
         })?;
+        let disk_bytes = self.store.disk_bytes()?;
         let ask = || {
             let (status, history) = (store.status()?, store.history().status()?);
-            Ok(Facts { status, history, agent: store.agent()? })
+            Ok(Facts { disk_bytes, status, history, agent: store.agent()? })
         };
         Ok(ask())
     }
 }
 
 fn as_text(place: &str, facts: &Facts) -> String {
-    let Facts { status, history, agent } = facts;
+    let Facts { disk_bytes, status, history, agent } = facts;
     let mut text = format!("store       {place}\n");
     let mut line = |name: &str, value: String| {
         // Writing to a string cannot fail.
         let _ = writeln!(text, "{name:<11} {value}");
     };
+    line("state", state_in_words(agent.is_some()).to_owned());
     line("files", status.files.to_string());
-    line("text", format!("{} bytes", status.bytes));
+    line("text", size(status.bytes));
     line("commits", status.commit.to_string());
-    line("on disk", format!("{} bytes", status.disk_bytes));
+    line("on disk", size(*disk_bytes));
     if status.set_aside_bytes > 0 {
         line(
             "set aside",
-            format!("{} bytes of records that the store no longer uses", status.set_aside_bytes),
+            format!("{} of records that the store no longer uses", size(status.set_aside_bytes)),
         );
         line(
             "",
@@ -108,15 +151,19 @@ fn as_text(place: &str, facts: &Facts) -> String {
         line(name, value.to_owned());
     }
     match agent {
-        None => line("agent", "none; `inmost unlock` starts one".to_owned()),
+        None => line("key agent", "none; `inmost unlock` starts one".to_owned()),
         Some(agent) => {
             let (idle, total) = (duration(agent.idle_left), duration(agent.total_left));
-            line("agent", format!("process {} holds the store unlocked", agent.process));
+            line("key agent", format!("process {} holds the store unlocked", agent.process));
             line("locks in", format!("{idle} if unused, {total} at the latest"));
             line("connected", connected(&agent.connected));
         }
     }
     text
+}
+
+fn state_in_words(has_agent: bool) -> &'static str {
+    if has_agent { "unlocked" } else { "locked; opened for this command" }
 }
 
 /// The protections of the process that holds the store.
@@ -170,10 +217,20 @@ fn freshness(freshness: AnchorStatus) -> &'static str {
     }
 }
 
+/// The status of a locked store as JSON.
+#[derive(Serialize)]
+struct Locked<'a> {
+    store: &'a str,
+    state: &'static str,
+    disk_bytes: u64,
+    opens_with: &'a [String],
+}
+
 /// The status as JSON.
 #[derive(Serialize)]
 struct Object<'a> {
     store: &'a str,
+    state: &'static str,
     files: u64,
     bytes: u64,
     commits: u64,
@@ -198,10 +255,11 @@ impl<'a> Object<'a> {
         let status = &facts.status;
         Self {
             store: place,
+            state: if facts.agent.is_some() { "unlocked" } else { "opened" },
             files: status.files,
             bytes: status.bytes,
             commits: status.commit,
-            disk_bytes: status.disk_bytes,
+            disk_bytes: facts.disk_bytes,
             set_aside_bytes: status.set_aside_bytes,
             engine: engine(status.engine),
             freshness: match status.anchor {

@@ -1,8 +1,9 @@
 //! `inmost unlock`
 
+use std::path::Path;
 use std::time::{Duration, Instant};
 
-use inmost_agent::{AgentOptions, Client, Limits};
+use inmost_agent::{AgentError, AgentOptions, Client, Limits, Secret};
 
 use crate::agent;
 use crate::args::StoreArgs;
@@ -10,7 +11,9 @@ use crate::display::duration;
 use crate::exit::{Exit, Failure};
 use crate::output::print;
 use crate::passphrase::Input;
+use crate::store::naming;
 use crate::store::opening::Held;
+use crate::store::unlocking::is_wrong;
 use crate::times::parse_length;
 
 /// Unlock a store once, for all commands
@@ -48,27 +51,33 @@ impl Unlock {
         }
         let limits = Limits { idle: self.idle, total: self.total };
         self.store.open.credential.passphrase.check(Input::Free)?;
-        match self.store.hold()? {
+        let kinds = match self.store.hold()? {
             Held::Agent(client) => return already_unlocked(&client),
             // Closed while the passphrase is typed, so that other commands can use the store.
-            Held::Here(vault) => drop(vault),
-        }
-        let secret = self.store.secret(Input::Free)?;
+            Held::Here(vault) => vault.slot_kinds(),
+        };
         let place = self.store.place()?;
         let mut options = AgentOptions::new(limits);
         if let Some(anchor) = &self.store.open.anchor {
             options = options.anchor(anchor);
         }
         if self.foreground {
+            let secret = self.store.secret(Input::Free)?;
             let ready = |freshness| {
                 self.store.open.warn_of_anchor(freshness);
                 print(unlocked(limits).as_bytes())
             };
             return inmost_agent::serve(&place, &options, secret, ready);
         }
+        let is_wrong_key =
+            |error: &AgentError| matches!(error, AgentError::Store(error) if is_wrong(error));
+        let (by, input) = (self.store.by(), Input::Free);
+        let start = |secret: &Secret| agent::start(&place, &options, secret);
+        let (mut started, secret) =
+            self.store.open.attempt(&place, &kinds, by, input, is_wrong_key, start)?;
         let deadline = Instant::now() + IN_USE_TIMEOUT;
         loop {
-            match agent::start(&place, &options, &secret).map_err(Failure::from) {
+            match started.map_err(|error| failure(&place, error)) {
                 // Another command may be about to end, or may start a key agent at the same moment.
                 Err(failure @ Failure::Error { exit: Exit::InUse, .. }) => {
                     match self.store.hold() {
@@ -76,6 +85,7 @@ impl Unlock {
                         Ok(Held::Here(vault)) if Instant::now() < deadline => drop(vault),
                         _ => return Err(failure),
                     }
+                    started = start(&secret);
                 }
                 started => {
                     self.store.open.warn_of_anchor(started?);
@@ -83,6 +93,14 @@ impl Unlock {
                 }
             }
         }
+    }
+}
+
+/// The failure to start a key agent. Names the store.
+fn failure(place: &Path, error: AgentError) -> Failure {
+    match error {
+        AgentError::Store(error) => naming::at(place, error),
+        error => error.into(),
     }
 }
 

@@ -9,7 +9,8 @@ use inmost::{AnchorStatus, HistorySettings, Session, StoreError, Vault};
 use inmost_agent::{Client, ConnectOptions, Secret};
 
 use super::restrictions::Restrictions;
-use super::{OpenStore, place};
+use super::unlocking::is_wrong;
+use super::{OpenStore, naming, place};
 use crate::args::{KdfArgs, OpenArgs, PlaceArgs, StoreArgs};
 use crate::credential::By;
 use crate::engine::EngineName;
@@ -137,6 +138,11 @@ impl StoreArgs {
         self.open.hold(&self.place()?, ConnectOptions::new())
     }
 
+    /// As [`hold`](Self::hold), for the status alone: a key agent accepts it even while it has too many clients.
+    pub(crate) fn hold_for_status(&self) -> Result<Held, Failure> {
+        self.open.hold(&self.place()?, ConnectOptions::new().as_program().status_only())
+    }
+
     /// Holds the store in this process, for work that the key agent does not do. The store stays locked.
     pub(crate) fn vault(&self) -> Result<Vault, Failure> {
         match self.hold()? {
@@ -152,7 +158,7 @@ impl StoreArgs {
 
     /// The credential, from its source or a prompt.
     pub(crate) fn secret(&self, input: Input) -> Result<Secret, Failure> {
-        self.open.credential.of_store(input, self.by())
+        self.open.credential.of_store(&self.place()?, input, self.by())
     }
 }
 
@@ -172,7 +178,7 @@ impl OpenArgs {
                     By::RecoveryKey => Err(needs_passphrase()),
                 };
             }
-            (held, _) => self.unlock(held?, by, options)?,
+            (held, _) => self.unlock(&place, held?, by, options)?,
         };
         if options.hint_compaction && !self.no_compact_hint && options.input == Input::Free {
             compact_hint::print(&guard);
@@ -191,18 +197,26 @@ impl OpenArgs {
             }
             match options.open(place) {
                 Err(StoreError::InUse(_)) if Instant::now() < deadline => thread::sleep(PAUSE),
-                opened => return Ok(Held::Here(opened?)),
+                opened => {
+                    return opened.map(Held::Here).map_err(|error| naming::at(place, error));
+                }
             }
         }
     }
 
     /// Asks for the credential only now, because a missing store or one in use must be reported before the prompt.
-    fn unlock(&self, held: Held, by: By, options: &OpenOptions<'_>) -> Result<StoreGuard, Failure> {
+    fn unlock(
+        &self,
+        place: &Path,
+        held: Held,
+        by: By,
+        options: &OpenOptions<'_>,
+    ) -> Result<StoreGuard, Failure> {
         match held {
             Held::Agent(client) => {
                 // The agent does not keep the credential, so the prompt appears only if the command needs it.
                 let secret =
-                    options.keep_secret.then(|| self.credential.of_store(options.input, by));
+                    options.keep_secret.then(|| self.credential.of_store(place, options.input, by));
                 let secret = secret.transpose().map_err(|failure| match failure {
                     // The store is unlocked.
                     Failure::Error { exit: Exit::Locked, .. } => passphrase::no_terminal(),
@@ -211,8 +225,15 @@ impl OpenArgs {
                 Ok(StoreGuard { store: OpenStore::Agent(client), secret })
             }
             Held::Here(mut vault) => {
-                let secret = self.credential.of_store(options.input, by)?;
-                let session = vault.unlock_with(secret.credential())?;
+                let (opened, secret) = self.attempt(
+                    place,
+                    &vault.slot_kinds(),
+                    by,
+                    options.input,
+                    is_wrong,
+                    |secret| vault.unlock_with(secret.credential()),
+                )?;
+                let session = opened.map_err(|error| naming::at(place, error))?;
                 self.warn_of_anchor(session.status()?.anchor);
                 let store = options.store(&session);
                 // Otherwise wiped here: the credential must not stay in memory for as long as the work takes.
@@ -241,7 +262,9 @@ impl OpenArgs {
             ));
         }
         let secret = self.credential.of_new_store(options.input)?;
-        let session = vault.create_with(place, secret.credential())?;
+        let session = vault
+            .create_with(place, secret.credential())
+            .map_err(|error| naming::at(place, error))?;
         let store = options.store(&session);
         Ok(StoreGuard { store, secret: options.keep_secret.then_some(secret) })
     }
@@ -276,7 +299,10 @@ impl PlaceArgs {
     pub(crate) fn in_use(&self, process: Option<u32>) -> Failure {
         match self.place().map(Client::connect) {
             Ok(Ok(Some(client))) => lock_first(&client),
-            _ => StoreError::InUse(process).into(),
+            _ => match self.place() {
+                Ok(place) => naming::at(&place, StoreError::InUse(process)),
+                Err(failure) => failure,
+            },
         }
     }
 }

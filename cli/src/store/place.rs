@@ -7,7 +7,9 @@ use std::sync::Arc;
 use etcetera::BaseStrategy;
 use inmost::{FileAnchor, StoreError, VaultOptions};
 
+use super::naming;
 use crate::args::{OpenArgs, PlaceArgs, StoreArgs};
+use crate::disk_usage;
 use crate::exit::{Exit, Failure};
 
 impl PlaceArgs {
@@ -37,6 +39,17 @@ impl StoreArgs {
     /// The folder of the store.
     pub(crate) fn place(&self) -> Result<PathBuf, Failure> {
         self.open.place()
+    }
+}
+
+impl StoreArgs {
+    /// Bytes that the folder of the store takes on the disk.
+    pub(crate) fn disk_bytes(&self) -> Result<u64, Failure> {
+        let place = self.place()?;
+        disk_usage::allocated(&place).map_err(|error| {
+            let message = format!("The folder {} cannot be read", place.display());
+            Failure::io(&message, &error, "Check the disk and the permissions of the folder.")
+        })
     }
 }
 
@@ -87,7 +100,7 @@ pub(crate) fn check_vacant(place: &Path) -> Result<(), Failure> {
         Ok(mut entries) => entries.next().is_none(),
         Err(error) => error.kind() == std::io::ErrorKind::NotFound,
     };
-    if is_vacant { Ok(()) } else { Err(StoreError::AlreadyExists.into()) }
+    if is_vacant { Ok(()) } else { Err(naming::at(place, StoreError::AlreadyExists)) }
 }
 
 /// Checks that the folder that is to contain `place` exists.

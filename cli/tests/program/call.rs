@@ -173,7 +173,7 @@ fn the_longest_file_fits_a_line() {
 #[test]
 fn create_makes_the_store_only_if_there_is_none() {
     let place = Place::vacant();
-    place.run(["call"], VIEW).expect_failure(10, "no store at this place");
+    place.run(["call"], VIEW).expect_failure(10, "There is no store at ");
     let create_first = ["call", "--create"].iter().chain(&CHEAP);
     place.run(create_first.clone(), &create("/memories/a", "1")).expect(0);
     let out = place.run(create_first, VIEW).expect(0).out;
@@ -185,7 +185,9 @@ fn create_does_not_take_over_a_folder_of_something_else() {
     let place = Place::vacant();
     std::fs::create_dir(place.store()).unwrap();
     std::fs::write(place.store().join("letter"), "mine").unwrap();
-    place.run(["call", "--create"], VIEW).expect_failure(1, "destination already exists");
+    place
+        .run(["call", "--create"], VIEW)
+        .expect_failure(1, "already exists, and is not an empty folder");
 }
 
 #[test]

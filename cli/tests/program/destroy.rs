@@ -15,7 +15,7 @@ fn destroying_needs_no_passphrase_but_a_confirmation() {
     let out = place.run(["destroy", "--yes"], "").expect(0).out;
     assert!(out.contains("Destroyed the store at"), "{out}");
     assert!(!place.store().exists());
-    place.run(["destroy", "--yes"], "").expect_failure(10, "no store at this place");
+    place.run(["destroy", "--yes"], "").expect_failure(10, "There is no store at ");
 }
 
 /// Reads the old blocks through a file that was opened before, as an undelete tool would.
@@ -36,7 +36,7 @@ fn destroy_removes_only_stores_and_only_their_files() {
     let place = Place::vacant();
     fs::create_dir(place.store()).unwrap();
     fs::write(place.store().join("letter"), "mine").unwrap();
-    place.run(["destroy", "--yes"], "").expect_failure(10, "no store at this place");
+    place.run(["destroy", "--yes"], "").expect_failure(10, "There is no store at ");
     assert!(place.store().join("letter").exists());
 
     let place = Place::with_store();

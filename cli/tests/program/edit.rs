@@ -174,10 +174,35 @@ fn a_path_that_cannot_be_edited_is_reported_before_the_editor_runs() {
         desk.edit(path, script).expect_failure(code, what);
     }
     let mut command = desk.command("/memories/a/b", script);
-    run(command.env_remove("EDITOR"), b"").expect_failure(2, "No editor is configured");
-    run(command.env("EDITOR", "").env("VISUAL", ""), b"")
-        .expect_failure(2, "No editor is configured");
+    command.env("PATH", "/no/such/folder");
+    run(command.env_remove("EDITOR"), b"").expect_failure(2, "there is no vi");
+    run(command.env("EDITOR", "").env("VISUAL", ""), b"").expect_failure(2, "there is no vi");
     assert!(!desk.place.beside("ran").exists());
+    desk.expect_clean();
+}
+
+#[test]
+fn vi_is_the_editor_if_none_is_configured() {
+    let desk = Desk::new(&[("/memories/a", "old")]);
+    let vi = desk.place.beside("vi");
+    fs::write(&vi, "#!/bin/sh\nfor last; do :; done; echo new > \"$last\"\n").unwrap();
+    fs::set_permissions(&vi, fs::Permissions::from_mode(0o700)).unwrap();
+    let path = format!("{}:{}", desk.place.beside("").display(), std::env::var("PATH").unwrap());
+    let mut command = desk.command("/memories/a", "");
+    let ended = run(command.env_remove("EDITOR").env("PATH", path), b"");
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    assert_eq!(desk.place.cat("/memories/a"), "new\n");
+}
+
+#[test]
+fn what_a_killed_edit_left_is_removed_by_the_next() {
+    let desk = Desk::new(&[("/memories/a", "private text")]);
+    let killed = desk.edit("/memories/a", "kill -KILL $PPID");
+    assert_eq!(killed.code, None, "{killed:?}");
+    assert_eq!(fs::read_dir(desk.memory.path()).unwrap().count(), 1, "of the killed process");
+    let next = desk.edit("/memories/a", "true");
+    assert_eq!(next.code, Some(0), "{next:?}");
+    assert!(next.err.contains("An earlier `inmost edit` was killed."), "{next:?}");
     desk.expect_clean();
 }
 

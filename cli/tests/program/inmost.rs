@@ -56,8 +56,8 @@ impl Place {
     /// The process id of the key agent, if one holds the store.
     pub(crate) fn agent(&self) -> Option<u32> {
         let out = self.run(["status"], "").expect(0).out;
-        let line = out.lines().find(|line| line.starts_with("agent")).unwrap();
-        let process = line.strip_prefix("agent       process ")?;
+        let line = out.lines().find(|line| line.starts_with("key agent")).unwrap();
+        let process = line.strip_prefix("key agent   process ")?;
         Some(process.split(' ').next().unwrap().parse().unwrap())
     }
 

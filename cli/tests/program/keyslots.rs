@@ -82,7 +82,13 @@ fn slots_are_added_listed_and_removed() {
     ]) {
         assert!(parts.iter().all(|part| line.contains(part)), "{line}");
     }
-    let out = place.run(["slot", "remove", "0"], "").expect(0).out;
+    let current = place.run(["slot", "remove", "0"], "");
+    current.expect_failure(2, "needs a confirmation");
+    let slots = place.run(["slot", "list", "--json"], "").expect(0).out;
+    let first: serde_json::Value = serde_json::from_str(slots.lines().next().unwrap()).unwrap();
+    assert_eq!((&first["slot"], &first["current"]), (&0.into(), &true.into()), "{slots}");
+    assert_eq!((&first["kind"], &first["kdf_memory_mib"]), (&"passphrase".into(), &19.into()));
+    let out = place.run(["slot", "remove", "--yes", "0"], "").expect(0).out;
     assert!(out.contains("older copies") && out.contains("inmost rotate"), "{out}");
     assert!(!opens(&place, PASSPHRASE, &[]) && opens(&place, "battery staple", &[]));
 }
@@ -139,7 +145,8 @@ fn a_rotation_lists_the_dropped_keyslots() {
         recovery_key(&place.run(["slot", "add", "--recovery", "--label", "safe"], "").expect(0));
     fs::write(place.beside("paper"), &key).unwrap();
     let before = fs::read(place.store().join("header.a")).unwrap();
-    let out = place.run(["rotate"], "").expect(0).out;
+    place.run(["rotate"], "").expect_failure(2, "needs a confirmation");
+    let out = place.run(["rotate", "--yes"], "").expect(0).out;
     assert!(out.contains("recovery key  safe") && !out.contains("passphrase  "), "{out}");
     assert!(opens(&place, PASSPHRASE, &[]));
     assert!(!opens(&place, "", &["--recovery", "--passphrase-file", "paper"]));

@@ -128,3 +128,56 @@ fn rm_deletes_several_files_and_folders_only_on_demand() {
     assert_eq!(place.run(["ls"], "").expect(0).out, "");
     place.run(["rm", "--yes", "."], "").expect_failure(1, "root folder");
 }
+
+#[test]
+fn a_keyfile_that_was_made_or_is_missing_is_called_that() {
+    let place = Place::vacant();
+    let init = [&["init", "--keyfile", "key"], &crate::inmost::CHEAP[..]].concat();
+    let out = place.run(init, "").expect(0).out;
+    assert!(out.contains("Created the keyfile key. Without it the passphrase does not"), "{out}");
+    assert!(out.contains(" --keyfile key` unlocks it"), "{out}");
+    place.run(["ls"], "").expect_failure(11, "needs its keyfile, and none was given");
+    place.run(["unlock"], "").expect_failure(11, "needs its keyfile, and none was given");
+    place.run(["ls", "--keyfile", "key"], "").expect(0);
+    place.run(["ls", "--recovery"], "").expect_failure(11, "no keyslot for a recovery key");
+
+    let place = Place::with_store();
+    std::fs::write(place.beside("key"), [7; 64]).unwrap();
+    place.run(["ls", "--keyfile", "key"], "").expect_failure(11, "no keyslot for a keyfile");
+}
+
+#[test]
+fn status_needs_no_secret_and_says_whether_the_store_is_locked() {
+    let place = Place::with_store();
+    let ask = |args: &[&str]| run(place.bare_command(args).arg("--store").arg(place.store()), b"");
+    let locked = ask(&["status"]);
+    assert_eq!((locked.code, &*locked.err), (Some(18), ""), "{locked:?}");
+    assert!(locked.out.contains("\nstate       locked; `inmost unlock`"), "{locked:?}");
+    assert!(locked.out.contains("\nopens with  passphrase\n"), "{locked:?}");
+    let locked = ask(&["status", "--json"]);
+    assert_eq!(locked.code, Some(18), "{locked:?}");
+    let object: serde_json::Value = serde_json::from_str(&locked.out).unwrap();
+    assert_eq!(object["state"], "locked");
+    assert_eq!(object["opens_with"], serde_json::json!(["passphrase"]));
+    let du = std::process::Command::new("du").args(["-sB1"]).arg(place.store()).output().unwrap();
+    let du = String::from_utf8(du.stdout).unwrap();
+    let du: u64 = du.split_whitespace().next().unwrap().parse().unwrap();
+    assert_eq!(object["disk_bytes"], du);
+
+    place.unlock(&[]);
+    let unlocked = ask(&["status", "--json"]).expect(0).out;
+    assert!(unlocked.contains("\"state\":\"unlocked\""), "{unlocked}");
+    place.lock();
+    let opened = place.run(["status", "--json"], "").expect(0).out;
+    assert!(opened.contains("\"state\":\"opened\""), "{opened}");
+    run(&mut place.bare_command(["status", "--store", "none"]), b"").expect_failure(10, "at none.");
+}
+
+#[test]
+fn an_engine_that_was_not_built_is_not_blamed_on_the_store() {
+    let place = Place::with_store();
+    if !cfg!(feature = "redb") {
+        let refused = place.run(["migrate", "--engine", "redb"], "");
+        refused.expect_failure(15, "This build of inmost has no engine redb.");
+    }
+}

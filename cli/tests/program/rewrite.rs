@@ -28,7 +28,7 @@ fn purge_and_compact_free_disk_space_and_keep_live_files() {
         let place = mostly_deleted();
         let before = size(&place);
         let out = place.run([command], "").expect(0).out;
-        assert!(out.contains(" bytes before, ") && out.contains(" now."), "{out}");
+        assert!(out.contains("M on disk before, ") && out.contains(" now."), "{out}");
         assert!(before > 12 << 20 && size(&place) < 2 << 20, "{before} to {}", size(&place));
         assert!(!place.store().join("gen-0000000000000001").exists());
         assert_eq!(place.cat("/memories/kept"), "kept");
@@ -50,7 +50,9 @@ fn a_backup_opens_with_the_same_passphrase_and_holds_the_same() {
     let to = place.beside("copy");
     let out = place.run(["backup", to.to_str().unwrap()], "").expect(0).out;
     assert!(out.contains("Copied 1 file to"), "{out}");
-    place.run(["backup", to.to_str().unwrap()], "").expect_failure(1, "destination already exists");
+    place
+        .run(["backup", to.to_str().unwrap()], "")
+        .expect_failure(1, "already exists, and is not an empty folder");
     place.run(["rm", "/memories/a"], "").expect(0);
     place.put_back("copy");
     assert_eq!(place.cat("/memories/a"), "kept");
@@ -68,9 +70,9 @@ fn a_backup_can_be_read_back_and_the_output_says_so() {
     let out = place.run(["backup", "--verify", to.to_str().unwrap()], "").expect(0).out;
     assert!(out.starts_with("Copied 2 files to "), "{out}");
     assert!(out.contains("\nVerified the copy: read "), "{out}");
-    assert!(out.contains(" back, with 2 files and 7 bytes of text"), "{out}");
+    assert!(out.contains(" back, with 2 files and 7B of text"), "{out}");
     let again = ["backup", "--verify", to.to_str().unwrap()];
-    place.run(again, "").expect_failure(1, "destination already exists");
+    place.run(again, "").expect_failure(1, "already exists, and is not an empty folder");
     place.put_back("copy");
     assert_eq!(place.cat("/memories/b/c"), "too");
 }
@@ -139,7 +141,7 @@ fn a_missing_store_is_10_for_every_one_of_them() {
         &["discard"],
         &["destroy"],
     ] {
-        run(&mut place.command(args), b"").expect_failure(10, "no store at this place");
+        run(&mut place.command(args), b"").expect_failure(10, "There is no store at ");
     }
     assert_eq!(fs::read_dir(place.beside("")).unwrap().count(), 0);
 }

@@ -10,7 +10,7 @@ use crate::inmost::{CHEAP, PASSPHRASE, Place};
 fn a_person_is_asked_without_echo() {
     let place = Place::with_files(&[("/memories/a.md", "12")]);
     let mut talk = Conversation::start(&bare(&place, &["ls"]));
-    talk.until("Passphrase: ");
+    talk.until("/store: ");
     assert!(!talk.echoes());
     talk.type_in("korrect\u{15}correct horsf\u{7f}e\r");
     talk.until("a.md");
@@ -19,11 +19,59 @@ fn a_person_is_asked_without_echo() {
 }
 
 #[test]
+fn a_person_has_three_tries() {
+    let place = Place::with_store();
+    for command in ["ls", "check", "unlock"] {
+        let mut talk = Conversation::start(&bare(&place, &[command]));
+        talk.until("/store: ");
+        talk.type_in("wrong\r");
+        talk.until("Try again.");
+        talk.until("/store: ");
+        talk.type_in("correct horse\r");
+        talk.expect_end(0);
+        place.lock();
+    }
+    let mut talk = Conversation::start(&bare(&place, &["ls"]));
+    for _ in 0..3 {
+        talk.until("/store: ");
+        talk.type_in("wrong\r");
+    }
+    talk.until("The passphrase is wrong: it does not open");
+    let screen = talk.expect_end(11);
+    assert_eq!(screen.matches("Passphrase for ").count(), 3, "{screen:?}");
+}
+
+#[test]
+fn what_destroys_asks_first() {
+    let files = [("/memories/old/a", "1"), ("/memories/old/b", "2")];
+    let place = Place::with_files(&files);
+    let ask = |args: &[&str], question: &str, typed: &str, code| {
+        let mut talk = Conversation::start(&bare(&place, args));
+        talk.until("/store: ");
+        talk.type_in("correct horse\r");
+        let shown = talk.until(question);
+        talk.type_in(typed);
+        talk.expect_end(code);
+        shown
+    };
+    let question = "Type yes to delete everything in it: ";
+    let shown = ask(&["rm", "old"], question, "\r", 1);
+    assert!(shown.contains("/memories/old is a folder with 2 files."), "{shown:?}");
+    place.run(["slot", "add", "--recovery", "--label", "paper"], "").expect(0);
+    let shown = ask(&["rotate"], "Type yes to replace every key: ", "no\r", 1);
+    assert!(shown.contains("paper"), "{shown:?}");
+    ask(&["slot", "remove", "0"], "Type yes to remove it: ", "n\r", 1);
+    assert_eq!(place.run(["slot", "list"], "").expect(0).out.lines().count(), 2);
+    ask(&["rm", "old"], question, "yes\r", 0);
+    assert_eq!(place.run(["ls"], "").expect(0).out, "");
+}
+
+#[test]
 fn giving_up_leaves_the_terminal_as_it_was() {
     let place = Place::with_store();
     for key in ["\u{3}", "\u{1c}", "\u{4}"] {
         let mut talk = Conversation::start(&bare(&place, &["ls"]));
-        talk.until("Passphrase: ");
+        talk.until("/store: ");
         if key != "\u{4}" {
             talk.type_in("half a pass");
         }
@@ -44,7 +92,7 @@ fn calls_on_standard_input_leave_the_terminal_for_the_passphrase() {
     shell.args(["-c", "exec \"$@\" < \"$0\""]).arg(place.beside("in"));
     shell.arg(inner.get_program()).args(inner.get_args());
     let mut talk = Conversation::start(&shell);
-    talk.until("Passphrase: ");
+    talk.until("/store: ");
     talk.type_in("correct horse\r");
     talk.until("\"is_error\":false");
     talk.expect_end(0);
@@ -90,17 +138,22 @@ fn init_offers_a_recovery_key_that_opens_the_store() {
     }
     talk.until("[y/N] ");
     talk.type_in("y\r");
-    talk.until("Recovery key:");
+    let shown = talk.until("Press Enter when it is on paper: ");
+    assert!(shown.contains("\u{1b}[?1049h"), "on a screen of its own: {shown:?}");
+    talk.type_in("\r");
+    talk.until("\u{1b}[?1049l");
+    let next = format!("Next: `inmost unlock --store {}`", place.store().display());
+    talk.until(&next);
     let screen = talk.expect_end(0);
     let key = screen.lines().map(str::trim).find(|line| line.len() == 77).unwrap().to_owned();
 
     let mut talk = Conversation::start(&bare(&place, &["ls", "--recovery"]));
-    talk.until("Recovery key: ");
+    talk.until("/store: ");
     assert!(!talk.echoes());
     talk.type_in(&format!("{}\r", key.to_lowercase().replace('-', " ")));
     talk.expect_end(0);
     let mut talk = Conversation::start(&bare(&place, &["ls", "--recovery"]));
-    talk.until("Recovery key: ");
+    talk.until("/store: ");
     talk.type_in(&format!("{}\r", key.replacen('-', "!", 1)));
     talk.until("group 2");
     talk.expect_end(2);
@@ -116,8 +169,9 @@ fn six_random_words_are_shown_once_and_open_the_store() {
     let shown = talk.until("choose another): ");
     let words = shown.lines().find(|line| line.split_whitespace().count() == 6).unwrap();
     let words = words.trim().to_owned();
+    assert!(shown.contains("\u{1b}[?1049h"), "on a screen of its own: {shown:?}");
     talk.type_in(&format!("{words}\r"));
-    talk.until("\n");
+    talk.until("\u{1b}[?1049l");
     talk.type_in("{\"command\": \"view\", \"path\": \"/memories\"}\n");
     talk.until("\"is_error\":false");
     talk.type_in("\u{4}");
@@ -141,7 +195,7 @@ fn repair_rebuilds_only_after_a_person_types_yes() {
     place.damage_longest_record_in_the_files();
     for (typed, code) in [("no\r", 1), ("yes\r", 0)] {
         let mut talk = Conversation::start(&bare(&place, &["repair"]));
-        talk.until("Passphrase: ");
+        talk.until("/store: ");
         talk.type_in("correct horse\r");
         talk.until("Type yes to rebuild the store from them: ");
         talk.type_in(typed);
@@ -172,7 +226,7 @@ fn a_person_reads_in_one_line_that_compacting_is_worth_it() {
     let cat = |options: &[&str]| {
         let mut talk =
             Conversation::start(&bare(&place, &[&["cat", "/memories/kept"], options].concat()));
-        talk.until("Passphrase: ");
+        talk.until("/store: ");
         talk.type_in("correct horse\r");
         talk.until("kept");
         talk.expect_end(0)
@@ -196,7 +250,7 @@ fn a_person_sees_a_diff_in_colour_and_is_asked_before_an_undo() {
     let pager = "trap '' INT; sed s/^/:/; head -n 1 < /dev/tty; echo over";
     diff.env("TERM", "xterm").env("PAGER", pager);
     let mut talk = Conversation::start(&diff);
-    talk.until("Passphrase: ");
+    talk.until("/store: ");
     talk.type_in("correct horse\r");
     talk.until(":\u{1b}[31m-Dig.\u{1b}[0m");
     talk.until(":\u{1b}[32m+Fill \\u{1b}[2J.\u{1b}[0m");
@@ -208,7 +262,7 @@ fn a_person_sees_a_diff_in_colour_and_is_asked_before_an_undo() {
     for (answer, code, files) in [("no", 1, 1), ("yes", 0, 0)] {
         let mut talk =
             Conversation::start(&bare(&place, &["undo", "--since", "1h", "/memories/a"]));
-        talk.until("Passphrase: ");
+        talk.until("/store: ");
         talk.type_in("correct horse\r");
         talk.until("Type yes to undo the changes of 1 file or folder: ");
         talk.type_in(&format!("{answer}\r"));

@@ -164,7 +164,7 @@ fn importing_again_skips_identical_files_and_replaces_only_with_overwrite() {
     let out = place.run(["import", "in"], "").expect(0).out;
     assert!(
         out.starts_with(
-            "Imported 0 files with 0 bytes of text. 2 identical files were there already.\n"
+            "Imported 0 files with 0B of text. 2 identical files were there already.\n"
         ),
         "{out}"
     );

@@ -13,7 +13,7 @@ use super::private_folder::PrivateFolder;
 use crate::exit::{Exit, Failure};
 use crate::streams;
 
-/// The editor that VISUAL or EDITOR gives.
+/// The editor that VISUAL or EDITOR gives, else vi.
 pub(super) struct Editor {
     /// A program and its options, in shell syntax.
     command: OsString,
@@ -23,12 +23,13 @@ pub(super) struct Editor {
 impl Editor {
     pub(super) fn from_environment() -> Result<Self, Failure> {
         let named = |variable| env::var_os(variable).filter(|command| !command.is_empty());
-        let command = named("VISUAL").or_else(|| named("EDITOR")).ok_or_else(|| {
-            Failure::usage(
-                "No editor is configured.",
-                "Set VISUAL or EDITOR, for example EDITOR=vim.",
-            )
-        })?;
+        let command =
+            named("VISUAL").or_else(|| named("EDITOR")).or_else(fallback).ok_or_else(|| {
+                Failure::usage(
+                    "No editor is configured, and there is no vi.",
+                    "Set VISUAL or EDITOR, for example EDITOR=nano.",
+                )
+            })?;
         let Some(options) = options(&program(&command)) else {
             streams::warn(
                 "This editor is unknown to inmost. It may write copies of the text, such as backups or a history, to the disk.",
@@ -70,6 +71,12 @@ impl Editor {
             Err(unsaved(&format!("The editor failed: {status}.")))
         }
     }
+}
+
+/// The editor that every Unix has, by convention.
+fn fallback() -> Option<OsString> {
+    let vi = OsString::from("vi");
+    (program(&vi) != PathBuf::new()).then_some(vi)
 }
 
 fn unsaved(message: &str) -> Failure {

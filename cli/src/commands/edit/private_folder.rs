@@ -1,8 +1,8 @@
 //! A private folder on an in-memory file system that holds one text while it is edited.
 
-use std::fs::{self, DirBuilder, OpenOptions};
+use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Read, Write};
-use std::os::unix::fs::DirBuilderExt;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use crate::exit::{Exit, Failure};
@@ -14,6 +14,8 @@ use crate::wiped::Wiped;
 pub(super) struct PrivateFolder {
     folder: PathBuf,
     file: PathBuf,
+    /// Locked for as long as this process lives, so that another one does not take the folder for a dead one's.
+    _lock: File,
     is_kept: bool,
 }
 
@@ -26,9 +28,9 @@ impl PrivateFolder {
     /// # Errors
     /// If there is no in-memory file system, or it is full.
     pub(super) fn with_file(path: &str, text: &str) -> Result<Self, Failure> {
-        let folder = make()?;
+        let (folder, lock) = make()?;
         let file = folder.join(format!("memory{}", extension(path)));
-        let private = Self { folder, file, is_kept: false };
+        let private = Self { folder, file, _lock: lock, is_kept: false };
         let file = host_files::create(&private.file);
         file.and_then(|mut file| file.write_all(text.as_bytes())).map_err(|error| {
             let advice = "Free some space on that file system.";
@@ -68,6 +70,12 @@ impl PrivateFolder {
             return Failure::Error { exit, message, advice };
         }
         self.is_kept = true;
+        // Under another name: folders of this one are removed once their process has ended.
+        let kept = PathBuf::from(self.folder.to_string_lossy().replacen(PREFIX, KEPT_PREFIX, 1));
+        if fs::rename(&self.folder, &kept).is_ok() {
+            self.file = kept.join(self.file.file_name().unwrap_or_default());
+            self.folder = kept;
+        }
         let advice = format!(
             "{advice} The edited text is kept in {}. Pass it to `inmost write`, then remove that folder.",
             self.file.display()
@@ -88,14 +96,15 @@ impl Drop for PrivateFolder {
 }
 
 /// Creates a new folder on an in-memory file system.
-fn make() -> Result<PathBuf, Failure> {
+fn make() -> Result<(PathBuf, File), Failure> {
     // Prefer the folder that belongs to the user alone. In /dev/shm, which everyone shares, only the owner can remove a folder.
     let session = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
     let parents = session.into_iter().chain([PathBuf::from("/dev/shm")]);
     for parent in parents.filter(|parent| parent.is_absolute()) {
-        if let Ok(folder) = make_in(&parent) {
+        sweep(&parent);
+        if let Ok((folder, lock)) = make_in(&parent) {
             if is_in_memory(&folder) {
-                return Ok(folder);
+                return Ok((folder, lock));
             }
             let _ = fs::remove_dir(&folder);
         }
@@ -103,19 +112,60 @@ fn make() -> Result<PathBuf, Failure> {
     Err(super::unsupported::no_memory_file_system())
 }
 
-fn make_in(parent: &Path) -> io::Result<PathBuf> {
+fn make_in(parent: &Path) -> io::Result<(PathBuf, File)> {
     let mut number = 0;
     loop {
-        let folder = parent.join(format!("inmost-edit-{}-{number}", std::process::id()));
+        let folder = parent.join(format!("{PREFIX}{}-{number}", std::process::id()));
+        number += 1;
         // Never use an existing folder: it may belong to another user.
-        match DirBuilder::new().mode(0o700).create(&folder) {
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists && number < TRIES => {
-                number += 1;
-            }
-            created => return created.map(|()| folder),
+        match DirBuilder::new().mode(0o700).create(&folder).and_then(|()| lock(&folder)) {
+            // Another process that swept at this moment has taken the new folder for a dead one's.
+            Err(error) if is_taken(&error) && number < TRIES => {}
+            locked => return locked.map(|lock| (folder, lock)),
         }
     }
 }
+
+fn is_taken(error: &io::Error) -> bool {
+    use io::ErrorKind::{AlreadyExists, NotFound, WouldBlock};
+    [AlreadyExists, NotFound, WouldBlock].contains(&error.kind())
+}
+
+/// Locks a folder, without following a link. The system removes the lock when the process ends, however it ends.
+fn lock(folder: &Path) -> io::Result<File> {
+    use rustix::fs::{FlockOperation, Mode, OFlags, flock, open};
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let folder = open(folder, flags, Mode::empty())?;
+    flock(&folder, FlockOperation::NonBlockingLockExclusive)?;
+    Ok(File::from(folder))
+}
+
+/// Wipes the folders that killed processes of this user left behind.
+fn sweep(parent: &Path) {
+    let Ok(entries) = fs::read_dir(parent) else { return };
+    for entry in entries.flatten() {
+        let path = entry.path();
+        if !entry.file_name().to_string_lossy().starts_with(PREFIX) {
+            continue;
+        }
+        // A live process holds the lock.
+        let Ok(locked) = lock(&path) else { continue };
+        let user = rustix::process::geteuid().as_raw();
+        let is_own = locked.metadata().is_ok_and(|folder| folder.uid() == user);
+        if is_own && wipe(&path).is_ok() {
+            streams::warn(&format!(
+                "An earlier `inmost edit` was killed. The text that it left in {} was removed.",
+                path.display()
+            ));
+        }
+    }
+}
+
+/// The start of the name of a folder.
+const PREFIX: &str = "inmost-edit-";
+
+/// The same for a folder that was kept for the user.
+const KEPT_PREFIX: &str = "inmost-kept-";
 
 /// More than one user keeps. Another user may have taken the first names on purpose.
 const TRIES: u32 = 100;

@@ -1,0 +1,84 @@
+//! Failures of opening a store. They name its folder.
+
+use std::path::Path;
+
+use inmost::StoreError;
+
+use crate::exit::{Exit, Failure};
+
+/// The failure of opening or creating the store at this place.
+pub(crate) fn at(place: &Path, error: StoreError) -> Failure {
+    let shown = place.display();
+    let named = match &error {
+        StoreError::NotAStore => format!("There is no store at {shown}."),
+        StoreError::AlreadyExists => {
+            format!("{shown} already exists, and is not an empty folder.")
+        }
+        StoreError::InUse(Some(process)) => {
+            format!("The store {shown} is in use by process {process}.")
+        }
+        StoreError::InUse(None) => format!("The store {shown} is in use by another process."),
+        StoreError::WrongPassphrase => {
+            format!("The passphrase is wrong: it does not open {shown}.")
+        }
+        StoreError::WrongKey(kind) if kind.has_passphrase() => {
+            format!("The passphrase or the keyfile is wrong: they do not open {shown}.")
+        }
+        StoreError::WrongKey(kind) => format!("The {kind} is wrong: it does not open {shown}."),
+        _ => return prefixed(place, error.into()),
+    };
+    match error.into() {
+        Failure::Error { exit, advice, .. } => Failure::new(exit, named, advice),
+        failure => failure,
+    }
+}
+
+/// The failure with the store in front of its message.
+fn prefixed(place: &Path, failure: Failure) -> Failure {
+    match failure {
+        Failure::Error { exit, message, advice } => {
+            Failure::new(exit, format!("{}: {message}", place.display()), advice)
+        }
+        failure => failure,
+    }
+}
+
+/// The failure to open a store without the keyfile that all of its passphrases need.
+pub(super) fn without_keyfile(place: &Path) -> Failure {
+    Failure::new(
+        Exit::WrongPassphrase,
+        format!("The store {} needs its keyfile, and none was given.", place.display()),
+        "Give the keyfile with --keyfile, or use --recovery if the store has a recovery key.",
+    )
+}
+
+/// The failure to open a store that has no keyslot of the kind that was chosen.
+pub(super) fn without_slot(place: &Path, kind: &str, advice: &'static str) -> Failure {
+    let message = format!("The store {} has no keyslot for {kind}.", place.display());
+    Failure::new(Exit::WrongPassphrase, message, advice)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_failure_names_the_store() {
+        for error in [
+            StoreError::NotAStore,
+            StoreError::AlreadyExists,
+            StoreError::InUse(None),
+            StoreError::InUse(Some(7)),
+            StoreError::WrongPassphrase,
+            StoreError::WrongKey(inmost::SlotKind::RecoveryKey),
+            StoreError::WrongKey(inmost::SlotKind::PassphraseAndKeyfile),
+            StoreError::HeaderDamaged,
+            StoreError::Storage("cannot open \"/data/ada\"".into()),
+        ] {
+            let Failure::Error { message, .. } = at(Path::new("notes"), error) else {
+                unreachable!("it is an error")
+            };
+            assert!(message.contains("notes") && !message.contains("ada"), "{message}");
+        }
+    }
+}

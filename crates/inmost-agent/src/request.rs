@@ -67,6 +67,7 @@ macro_rules! heads {
 
 heads!(
     (),
+    Vec<u64>,
     bool,
     u8,
     u64,
@@ -75,7 +76,6 @@ heads!(
     inmost::FileVersion,
     Vec<inmost::SetAside>,
     Vec<inmost::SlotInfo>,
-    Vec<u64>,
     Vec<Result<inmost::WriteOutcome, FileError>>,
     inmost::CheckReport,
     inmost::HistoryStatus,

@@ -23,8 +23,8 @@ fn grown(session: &Session) -> Vec<u64> {
 }
 
 /// Every record of the store is one that the root leads to.
-fn assert_nothing_unreachable(store: &TestStore, session: Session, context: &str) {
-    assert_whole(&session, context);
+fn assert_nothing_unreachable(store: &TestStore, session: &Session, context: &str) {
+    assert_whole(session, context);
     session.lock();
     assert_eq!(store.values().len(), store.reachable().len(), "{context}");
 }
@@ -47,7 +47,7 @@ fn a_long_text_written_since_an_older_version_is_redacted_whole() {
         assert_whole(&session, gone);
         assert_eq!(session.history().text(numbers[0]).unwrap(), first, "{gone}");
         redact(&session, numbers[0], numbers[0]);
-        assert_nothing_unreachable(&store, session, gone);
+        assert_nothing_unreachable(&store, &session, gone);
     }
 }
 
@@ -83,7 +83,7 @@ fn records_that_an_older_version_shares_go_with_it() {
             session.files().remove(PATH).unwrap();
             redact(&session, numbers[90], numbers[90]);
         }
-        assert_nothing_unreachable(&store, session, &end.to_string());
+        assert_nothing_unreachable(&store, &session, &end.to_string());
     }
 }
 
@@ -139,5 +139,5 @@ fn a_rewrite_keeps_what_a_redaction_left_and_drops_the_rest() {
     }
     redact(&session, numbers[0], numbers[2]);
     redact(&session, numbers[10], numbers[13]);
-    assert_nothing_unreachable(&store, session, "after a rewrite");
+    assert_nothing_unreachable(&store, &session, "after a rewrite");
 }

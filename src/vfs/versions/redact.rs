@@ -47,9 +47,9 @@ fn in_range(txn: &Txn<'_>, first: u64, last: u64) -> Result<Vec<u64>, FileError>
             Ok(Located { place: Place::Current(_), .. }) if version.redacted == 0 => {
                 return Err(FileError::CurrentVersion(number));
             }
-            Ok(Located { place: Place::Current(_), .. }) => false,
+            Ok(Located { place: Place::Current(_), .. })
+            | Err(FileError::VersionGone(_) | FileError::IsAFolder(_)) => false,
             Ok(located) => is_alone(&past, &version, &located)?,
-            Err(FileError::VersionGone(_) | FileError::IsAFolder(_)) => false,
             Err(error) => return Err(error),
         };
         // A redaction that a crash ended is made whole.

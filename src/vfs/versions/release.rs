@@ -251,9 +251,9 @@ fn shrink(txn: &mut Txn<'_>, text: &Text) -> Result<bool, FileError> {
     let mut owner = Owner { sink: &mut sink, object: entry.id, next_index: &mut file.next_index };
     file.body.replace(&mut owner, start..end, Vec::new())?;
     let left = file.body.count();
-    let is_closed = match file.body.find(txn, entry.id, |_, refs| refs.len())? {
-        (_, last) => last.as_str().ends_with('\n'),
-    };
+    let (_, last) = file.body.find(txn, entry.id, |_, refs| refs.len())?;
+    let is_closed = last.as_str().ends_with('\n');
+    drop(last);
     let lines = left.newlines.saturating_add(u64::from(left.bytes > 0 && !is_closed));
     txn.put(entry.head(), file.into());
     entry.what = What::File(FileInfo { bytes: left.bytes, lines, ..info });

@@ -171,10 +171,11 @@ fn trim(txn: &mut Txn<'_>, before: Option<u64>, mut budget: usize) -> Result<(),
         budget = budget.saturating_sub(retired.saturating_add(2));
         changed = true;
     }
+    // Also if it was empty before.
+    if history.body.count() == 0 && txn.root()?.keep == 0 {
+        return txn.end_history(object);
+    }
     if changed {
-        if history.body.count() == 0 && txn.root()?.keep == 0 {
-            return txn.end_history(object);
-        }
         txn.set_history(object, history)?;
     }
     Ok(())

@@ -2,7 +2,7 @@
 
 use super::model::dump;
 use super::versions::{assert_whole, keeping, keeps, newest};
-use crate::session::{SessionOptions, shift_clock};
+use crate::session::{HistorySettings, SessionOptions, shift_clock};
 use crate::vfs::VersionQuery;
 use crate::vfs::error::FileError;
 
@@ -97,4 +97,28 @@ fn two_files_never_have_one_number_after_a_clock_went_back() {
     assert_eq!(newest(&session).file, deletion.file);
     assert_eq!(session.history().text(copied).unwrap().as_str(), "text");
     assert_whole(&session, "two files");
+}
+
+/// The fuzz target `model` found this: the error said that a folder without a name was there.
+#[test]
+fn a_note_of_what_was_forgotten_cannot_be_restored() {
+    let session = keeping();
+    session.files().write("/memories/a", "text").unwrap();
+    session.files().remove("/memories/a").unwrap();
+    session.history().forget("/memories/a", |_| {}).unwrap();
+    let note = newest(&session).number;
+    let restored = session.history().restore(note, Some("/memories/b"));
+    assert!(matches!(restored, Err(FileError::VersionGone(number)) if number == note));
+    assert!(!session.files().exists("/memories/b").unwrap());
+}
+
+/// The fuzz target `model` found this: the head of a history without entries stayed when the history was switched off, and had
+/// no owner when it was switched on again.
+#[test]
+fn an_empty_history_that_is_switched_off_leaves_no_record() {
+    let session = keeping();
+    session.files().write("/memories/a", "text").unwrap();
+    session.history().forget("/memories", |_| {}).unwrap();
+    session.history().set(HistorySettings::off()).unwrap();
+    assert_whole(&keeps(session), "on again");
 }

@@ -123,7 +123,10 @@ impl Plan {
             (Operation::Deleted, Before::Object(_)) => {
                 Ok(Self::Folder { deletion: entry.clone(), path })
             }
-            (Operation::Deleted, _) => Err(FileError::VersionGone(entry.number)),
+            // A note of objects that were forgotten is of no folder.
+            (Operation::Deleted | Operation::Forgotten, _) => {
+                Err(FileError::VersionGone(entry.number))
+            }
             _ => Err(FileError::IsAFolder(entry.path.as_str().to_owned().into())),
         }
     }

@@ -1,29 +1,32 @@
 //! `inmost grep`
 
-use std::io::{self, IsTerminal};
+mod output;
+mod place;
 
-use inmost::{FileText, SearchMatch, SearchQuery};
-use serde::Serialize;
+use clap::ArgAction;
+use inmost::SearchQuery;
 
+use self::output::Output;
+use self::place::{Globs, Place};
 use crate::args::StoreArgs;
 use crate::exit::Failure;
 use crate::memory_path::{self, ROOT};
-use crate::output::print;
 use crate::store::opening::OpenOptions;
-use crate::style::{Piece, Style};
-use crate::wiped::Wiped;
-use crate::{display, json_line};
 
 /// Search the files of the memory for lines that match a pattern
 ///
 /// Prints path:line:text for each match, in hidden files too. Text is decrypted only in memory. The pattern
 /// is a regular expression in the syntax of Rust's regex crate. The line end, LF or CR LF, is not part of a line.
 ///
-/// Exits with 1, and prints nothing, if there is no match.
+/// A path, or a glob of -g, may have *, ?, [a-z], {a,b} and ** for any number of folders; quote it, so that the shell leaves it
+/// alone. A glob of -g without a slash is for the name of a file, wherever it is.
+///
+/// Exits with 0 if there is a match, with 1 if there is none, and with 19 if a path does not exist; then nothing is searched.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  \
     inmost grep --store notes.inmost -i 'tea|coffee'\n  \
-    inmost grep --store notes.inmost -lF 'f(x)' /memories/projects")]
+    inmost grep --store notes.inmost -wC 2 pond 'garden/*.md'\n  \
+    inmost grep --store notes.inmost -lF 'f(x)' -g '!*.log' projects")]
 #[expect(clippy::struct_excessive_bools, reason = "each is an option that has to be given or not")]
 pub(crate) struct Grep {
     #[command(flatten)]
@@ -32,6 +35,14 @@ pub(crate) struct Grep {
     /// Ignore the difference of upper and lower case
     #[arg(short, long)]
     ignore_case: bool,
+
+    /// Match whole words only
+    #[arg(short, long)]
+    word_regexp: bool,
+
+    /// Print the numbers of the lines, as is done without this option too
+    #[arg(short = 'n', long)]
+    line_number: bool,
 
     /// Print only the paths of the files
     #[arg(short = 'l', long)]
@@ -45,7 +56,23 @@ pub(crate) struct Grep {
     #[arg(short = 'F', long)]
     fixed_strings: bool,
 
-    /// Print one JSON object per line: path, and line and text, or count
+    /// Print this many lines before and after each match, as path-line-text
+    #[arg(short = 'C', long, value_name = "N")]
+    context: Option<usize>,
+
+    /// Print this many lines before each match
+    #[arg(short = 'B', long, value_name = "N")]
+    before_context: Option<usize>,
+
+    /// Print this many lines after each match
+    #[arg(short = 'A', long, value_name = "N")]
+    after_context: Option<usize>,
+
+    /// Search only files that match this glob, or with a ! in front of it only others; can be given several times
+    #[arg(short, long, value_name = "GLOB", action = ArgAction::Append)]
+    glob: Vec<String>,
+
+    /// Print one JSON object per line: path, and line and text, or count; lines around a match have context
     #[arg(long)]
     json: bool,
 
@@ -59,133 +86,55 @@ pub(crate) struct Grep {
 
 impl Grep {
     pub(crate) fn run(&self) -> Result<(), Failure> {
-        let query = self.query();
         // Before the prompt for a passphrase.
-        query.check()?;
-        let style = Style::of_output();
-        let mut has_match = false;
+        let query = self.query()?;
+        let globs = Globs::parse(&self.glob)?;
         let store = self.store.open(&OpenOptions::default())?;
-        for path in &self.paths {
-            let mut output = Output::new(self, style);
-            for found in store.files().search(path, query.clone()) {
-                let found = found.map_err(|error| Failure::at(path, error))?;
-                has_match = true;
-                output.add(&found)?;
+        let places = self.paths.iter().map(|path| Place::find(path, store.files()));
+        let places = places.collect::<Result<Vec<_>, _>>()?;
+        let mut output = Output::new(self, store.files());
+        for place in places {
+            for found in store.files().search(&place.base, query.clone()) {
+                let found = found.map_err(|error| Failure::at(&place.base, error))?;
+                if place.includes(found.path.as_str()) && globs.include(found.path.as_str()) {
+                    output.add(found)?;
+                }
             }
             output.finish_file()?;
         }
-        if has_match { Ok(()) } else { Err(Failure::NoMatch) }
+        if output.has_match { Ok(()) } else { Err(Failure::NoMatch) }
     }
 
-    fn query(&self) -> SearchQuery {
-        let query = if self.fixed_strings {
+    fn query(&self) -> Result<SearchQuery, Failure> {
+        let given = if self.fixed_strings {
             SearchQuery::text(&self.pattern)
         } else {
             SearchQuery::regex(&self.pattern)
         };
-        let matches = if self.files_with_matches { 1 } else { u64::MAX };
-        query.ignore_case(self.ignore_case).max_matches_per_file(matches)
-    }
-}
-
-/// The matches of one search, printed file by file.
-struct Output<'a> {
-    args: &'a Grep,
-    style: Style,
-    /// The file of the last match, and the number of its matches.
-    file: Option<(FileText, u64)>,
-    lines: Wiped,
-}
-
-impl<'a> Output<'a> {
-    fn new(args: &'a Grep, style: Style) -> Self {
-        Self { args, style, file: None, lines: Wiped::default() }
-    }
-
-    fn add(&mut self, found: &SearchMatch) -> Result<(), Failure> {
-        match &mut self.file {
-            Some((file, count)) if *file == found.path => *count = count.saturating_add(1),
-            _ => {
-                self.finish_file()?;
-                self.file = Some((found.path.clone(), 1));
-            }
-        }
-        if self.args.files_with_matches || self.args.count {
-            return Ok(());
-        }
-        let path = found.path.as_str();
-        self.write(path, Some(found.line), Some(found))
-    }
-
-    /// Prints the lines of the last file.
-    fn finish_file(&mut self) -> Result<(), Failure> {
-        let Some((file, count)) = self.file.take() else { return Ok(()) };
-        if self.args.files_with_matches {
-            self.write(file.as_str(), None, None)?;
-        } else if self.args.count {
-            self.write(file.as_str(), Some(count), None)?;
-        }
-        print(std::mem::take(&mut self.lines).as_slice())
-    }
-
-    /// Appends one line of output. With a match, `number` is the line number; without, it is the count of matches.
-    fn write(
-        &mut self,
-        path: &str,
-        number: Option<u64>,
-        found: Option<&SearchMatch>,
-    ) -> Result<(), Failure> {
-        if self.args.json {
-            let (line, count) = if found.is_some() { (number, None) } else { (None, number) };
-            let text = found.map(|found| found.text.as_str());
-            return json_line::append(&Hit { path, line, text, count }, &mut self.lines);
-        }
-        let mut out = std::mem::take(&mut self.lines);
-        self.style.paint(Piece::Path, display::path(path).as_bytes(), &mut out);
-        if let Some(number) = number {
-            out.append(b":");
-            self.style.paint(Piece::Number, number.to_string().as_bytes(), &mut out);
-        }
-        if let Some(found) = found {
-            out.append(b":");
-            self.highlight(found, &mut out);
-        }
-        out.append(b"\n");
-        self.lines = out;
-        Ok(())
-    }
-
-    /// Appends the text with the matches highlighted.
-    fn highlight(&self, found: &SearchMatch, out: &mut Wiped) {
-        let text = found.text.as_str();
-        let is_terminal = io::stdout().is_terminal();
-        let mut piece = |part: Option<&str>, piece: Option<Piece>| {
-            let part = part.unwrap_or_default();
-            let escaped = is_terminal.then(|| display::text(part));
-            let part = escaped.as_ref().map_or(part.as_bytes(), |escaped| escaped.as_slice());
-            match piece {
-                Some(piece) if !part.is_empty() => self.style.paint(piece, part, out),
-                _ => out.append(part),
-            }
+        // Before it becomes a part of another pattern, whose parentheses it could close.
+        given.check()?;
+        let query = if self.word_regexp {
+            let literal = self.pattern.escape_unicode().to_string();
+            let pattern = if self.fixed_strings { &literal } else { &self.pattern };
+            // As ripgrep does: the pattern may begin or end with something that is no part of a word.
+            SearchQuery::regex(format!("\\b{{start-half}}(?:{pattern})\\b{{end-half}}"))
+        } else {
+            given
         };
-        let mut at = 0;
-        for range in &found.ranges {
-            piece(text.get(at..range.start), None);
-            piece(text.get(range.clone()), Some(Piece::Match));
-            at = range.end;
-        }
-        piece(text.get(at..), None);
+        let matches = if self.files_with_matches { 1 } else { u64::MAX };
+        let query = query.ignore_case(self.ignore_case).max_matches_per_file(matches);
+        query.check()?;
+        Ok(query)
     }
-}
 
-/// A match as a line of JSON.
-#[derive(Serialize)]
-struct Hit<'a> {
-    path: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    line: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    text: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    count: Option<u64>,
+    /// Lines to print before and after a match.
+    fn around(&self) -> (usize, usize) {
+        let both = self.context.unwrap_or_default();
+        (self.before_context.unwrap_or(both), self.after_context.unwrap_or(both))
+    }
+
+    /// Whether only files are printed, and no lines.
+    fn prints_files(&self) -> bool {
+        self.files_with_matches || self.count
+    }
 }

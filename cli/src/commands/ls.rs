@@ -1,8 +1,10 @@
 //! `inmost ls`
 
+use std::cmp::Reverse;
 use std::time::SystemTime;
 
-use inmost::{EntryKind, WalkEntry, human_size};
+use clap::ValueEnum;
+use inmost::{EntryKind, WalkEntry};
 use serde::Serialize;
 
 use crate::args::StoreArgs;
@@ -13,19 +15,20 @@ use crate::output::print;
 use crate::store::opening::OpenOptions;
 use crate::style::{Piece, Style};
 use crate::wiped::Wiped;
-use crate::{display, json_line};
+use crate::{display, json_line, times};
 
 /// List a folder of the memory, and everything below it, as a tree
 ///
 /// Each entry, including hidden ones, is one line: the size of its text, its age since the last change, and its name.
-/// The names of folders end in a slash; their size and age cover everything below them.
+/// The names of folders end in a slash; their size and age cover everything below them, listed or not. With --long there
+/// are the number of lines and the time of the last change in place of the age.
 ///
-/// With --json each line is an object: path, kind, bytes, and for files lines, created and modified, in milliseconds
+/// With --json each line is an object: path, kind, bytes, modified, and for files lines and created. Times are in milliseconds
 /// since 1970.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  \
     inmost ls --store notes.inmost\n  \
-    inmost ls --store notes.inmost --depth 1 /memories/projects")]
+    inmost ls --store notes.inmost --long --sort time --depth 1 projects")]
 pub(crate) struct Ls {
     #[command(flatten)]
     store: StoreArgs,
@@ -33,6 +36,14 @@ pub(crate) struct Ls {
     /// List only this many levels; 1 lists the folder itself
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     depth: Option<u16>,
+
+    /// Print lines and the time of the last change
+    #[arg(short, long)]
+    long: bool,
+
+    /// Sort the entries of each folder
+    #[arg(long, value_name = "KEY", default_value = "name")]
+    sort: SortKey,
 
     /// Print one JSON object per line
     #[arg(long)]
@@ -43,41 +54,128 @@ pub(crate) struct Ls {
     path: String,
 }
 
+/// What the entries of a folder are sorted by.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum SortKey {
+    Name,
+    /// The largest first
+    Size,
+    /// The one that changed last first
+    Time,
+}
+
+/// An entry with the time of its last change.
+struct Item {
+    entry: WalkEntry,
+    changed: Option<SystemTime>,
+}
+
 impl Ls {
     pub(crate) fn run(&self) -> Result<(), Failure> {
-        let deepest = self.depth.map_or(usize::MAX, |depth| usize::from(depth) - 1);
         let store = self.store.open(&OpenOptions::default())?;
-        let entries = store.files().walk_to(&self.path, deepest).collect::<Result<Vec<_>, _>>();
+        // All levels, because a folder changed when anything below it did.
+        let entries = store.files().walk(&self.path).collect::<Result<Vec<_>, _>>();
         let entries = entries.map_err(|error| Failure::at(&self.path, error))?;
         drop(store);
+        let changes = last_changes(&entries);
+        let items = entries.into_iter().zip(changes);
+        let mut items: Vec<Item> = items.map(|(entry, changed)| Item { entry, changed }).collect();
+        sort(&mut items, self.sort);
+        let deepest = self.depth.map_or(usize::MAX, |depth| usize::from(depth) - 1);
+        items.retain(|item| item.entry.depth <= deepest);
         let mut text = Wiped::default();
         if self.json {
-            for entry in &entries {
-                json_line::append(&Line::of(entry), &mut text)?;
+            for item in &items {
+                json_line::append(&Line::of(item), &mut text)?;
             }
         } else {
-            draw(&entries, Style::of_output(), &mut text);
+            self.draw(&items, &mut text);
         }
         print(text.as_slice())
     }
+
+    fn draw(&self, items: &[Item], text: &mut Wiped) {
+        let (now, style) = (SystemTime::now(), Style::of_output());
+        for (item, guides) in items.iter().zip(guides(items)) {
+            let metadata = &item.entry.metadata;
+            let size = display::size(metadata.bytes);
+            let columns = if self.long {
+                let lines = match metadata.kind {
+                    EntryKind::File { lines, .. } => lines.to_string(),
+                    _ => "-".to_owned(),
+                };
+                let changed = item.changed.map_or_else(|| "-".to_owned(), times::local_minute);
+                format!("{size:>7} {lines:>7}  {changed:<16}  ")
+            } else {
+                let age = item.changed.map(|changed| display::age(now, changed));
+                format!("{size:>7} {:>5}  ", age.unwrap_or_else(|| "-".to_owned()))
+            };
+            text.append(columns.as_bytes());
+            text.append(guides.as_bytes());
+            // Only a damaged store has names with control characters.
+            let name = display::path(item.entry.name());
+            if metadata.is_folder() {
+                style.paint(Piece::Folder, format!("{name}/").as_bytes(), text);
+            } else {
+                text.append(name.as_bytes());
+            }
+            text.append(b"\n");
+        }
+    }
 }
 
-fn draw(entries: &[WalkEntry], style: Style, text: &mut Wiped) {
-    let now = SystemTime::now();
-    for (found, changed) in entries.iter().zip(last_changes(entries)) {
-        let size = human_size(found.metadata.bytes);
-        let age = changed.map_or_else(|| "-".to_owned(), |changed| display::age(now, changed));
-        text.append(format!("{size:>7} {age:>5}  ").as_bytes());
-        text.append("  ".repeat(found.depth).as_bytes());
-        // Only a damaged store has names with control characters.
-        let name = display::path(found.name());
-        if found.metadata.is_folder() {
-            style.paint(Piece::Folder, format!("{name}/").as_bytes(), text);
-        } else {
-            text.append(name.as_bytes());
-        }
-        text.append(b"\n");
+/// Sorts the entries of each folder, and keeps them below it.
+fn sort(items: &mut Vec<Item>, key: SortKey) {
+    if key == SortKey::Name {
+        return;
     }
+    // The keys of the folders above an entry, then its own. The number keeps equal entries in order.
+    let mut above: Vec<(Reverse<u128>, usize)> = Vec::new();
+    let mut keyed: Vec<_> = std::mem::take(items)
+        .into_iter()
+        .enumerate()
+        .map(|(number, item)| {
+            let value = if key == SortKey::Size {
+                u128::from(item.entry.metadata.bytes)
+            } else {
+                let changed = item.changed.unwrap_or(SystemTime::UNIX_EPOCH);
+                changed.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_nanos()
+            };
+            above.truncate(item.entry.depth);
+            above.push((Reverse(value), number));
+            (above.clone(), item)
+        })
+        .collect();
+    keyed.sort_by(|(one, _), (other, _)| one.cmp(other));
+    items.extend(keyed.into_iter().map(|(_, item)| item));
+}
+
+/// The lines that lead from a folder to its entries.
+fn guides(items: &[Item]) -> Vec<String> {
+    // Backwards: whether another entry of the same folder follows, for each level.
+    let mut follows: Vec<bool> = Vec::new();
+    let mut guides: Vec<String> = items
+        .iter()
+        .rev()
+        .map(|item| {
+            let depth = item.entry.depth;
+            follows.resize(depth + 1, false);
+            let levels = follows.iter().enumerate().skip(1);
+            let guide = levels.map(|(level, follows)| match (level == depth, follows) {
+                (false, true) => "\u{2502}   ",
+                (false, false) => "    ",
+                (true, true) => "\u{251c}\u{2500}\u{2500} ",
+                (true, false) => "\u{2514}\u{2500}\u{2500} ",
+            });
+            let guide = guide.collect();
+            if let Some(own) = follows.last_mut() {
+                *own = true;
+            }
+            guide
+        })
+        .collect();
+    guides.reverse();
+    guides
 }
 
 /// When each entry last changed. The time of a folder is that of the newest listed file below it.
@@ -119,20 +217,21 @@ struct Line<'a> {
 }
 
 impl<'a> Line<'a> {
-    fn of(found: &'a WalkEntry) -> Self {
-        let (kind, file) = match found.metadata.kind {
-            EntryKind::File { lines, created, modified, .. } => {
-                ("file", Some((lines, milliseconds(created), milliseconds(modified))))
+    fn of(item: &'a Item) -> Self {
+        let metadata = &item.entry.metadata;
+        let (kind, file) = match metadata.kind {
+            EntryKind::File { lines, created, .. } => {
+                ("file", Some((lines, milliseconds(created))))
             }
             _ => ("folder", None),
         };
         Self {
-            path: found.path.as_str(),
+            path: item.entry.path.as_str(),
             kind,
-            bytes: found.metadata.bytes,
-            lines: file.map(|(lines, ..)| lines),
-            created: file.map(|(_, created, _)| created),
-            modified: file.map(|(.., modified)| modified),
+            bytes: metadata.bytes,
+            lines: file.map(|(lines, _)| lines),
+            created: file.map(|(_, created)| created),
+            modified: item.changed.map(milliseconds),
         }
     }
 }

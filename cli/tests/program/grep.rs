@@ -65,6 +65,58 @@ fn options_are_those_of_grep() {
 }
 
 #[test]
+fn lines_around_a_match_are_printed_once_and_groups_set_apart() {
+    let text = "1\n2 tea\n3\n4\n5 tea\n6 tea\n7\n8\n9\n10 tea";
+    let place = Place::with_files(&[("/memories/a", text), ("/memories/b", "no\ntea\n")]);
+    assert_eq!(
+        grep(&place, &["-C1", "tea"]).expect(0).out,
+        "/memories/a-1-1\n/memories/a:2:2 tea\n/memories/a-3-3\n\
+         /memories/a-4-4\n/memories/a:5:5 tea\n/memories/a:6:6 tea\n/memories/a-7-7\n--\n\
+         /memories/a-9-9\n/memories/a:10:10 tea\n--\n\
+         /memories/b-1-no\n/memories/b:2:tea\n"
+    );
+    assert_eq!(
+        grep(&place, &["-A1", "2 tea|10"]).expect(0).out,
+        "/memories/a:2:2 tea\n/memories/a-3-3\n--\n/memories/a:10:10 tea\n"
+    );
+    assert_eq!(
+        grep(&place, &["-B1", "^tea"]).expect(0).out,
+        "/memories/b-1-no\n/memories/b:2:tea\n"
+    );
+    let lines = grep(&place, &["--json", "-B1", "^tea"]).expect(0).out;
+    assert!(lines.starts_with(r#"{"path":"/memories/b","line":1,"text":"no","context":true}"#));
+}
+
+#[test]
+fn whole_words_and_globs_narrow_the_search() {
+    let files = [
+        ("/memories/a.md", "steam\ntea.\n"),
+        ("/memories/x/b.md", "tea\n"),
+        ("/memories/x/c.log", "a tea\nf(x)\n"),
+    ];
+    let place = Place::with_files(&files);
+    let found = |args: &[&str]| grep(&place, &[&["-l"], args].concat()).expect(0).out;
+    assert_eq!(grep(&place, &["-nw", "tea", "a.md"]).expect(0).out, "/memories/a.md:2:tea.\n");
+    assert_eq!(grep(&place, &["-wF", "f(x)"]).expect(0).out, "/memories/x/c.log:2:f(x)\n");
+    assert_eq!(
+        grep(&place, &["-wi", "TEA|no", "x/b.md"]).expect(0).out,
+        "/memories/x/b.md:1:tea\n"
+    );
+    grep(&place, &["-w", "a)|(b"]).expect_failure(2, "unopened group");
+    assert_eq!(found(&["tea", "-g", "*.md"]), "/memories/a.md\n/memories/x/b.md\n");
+    assert_eq!(found(&["tea", "-g", "!*.md"]), "/memories/x/c.log\n");
+    assert_eq!(found(&["tea", "x/*.md"]), "/memories/x/b.md\n");
+    assert_eq!(
+        found(&["tea", "**/*.{md,log}", "-g", "x/*"]),
+        "/memories/x/b.md\n/memories/x/c.log\n"
+    );
+    grep(&place, &["tea", "x/*.txt"]).expect_failure(19, "No file matches /memories/x/*.txt.");
+    grep(&place, &["tea", "-g", "[x"]).expect_failure(2, "is not valid");
+    let none = grep(&place, &["tea", "a.md", "none"]).expect_failure(19, "at /memories/none.");
+    assert_eq!(none.out, "", "nothing is searched");
+}
+
+#[test]
 fn no_match_exits_with_1_and_prints_nothing() {
     let place = notes();
     for args in [&["absent"][..], &["f(x)"], &["Ada", "/memories/rest"], &["--json", "absent"]] {

@@ -144,7 +144,8 @@ impl Place {
     /// The names that `ls` prints.
     pub(crate) fn names(&self, path: &str) -> Vec<String> {
         let out = self.run(["ls", path], "").expect(0).out;
-        out.lines().map(|line| line.split_whitespace().nth(2).unwrap().to_owned()).collect()
+        let name = |line: &str| line.split_whitespace().last().unwrap().to_owned();
+        out.lines().map(name).collect()
     }
 
     /// Changes the given copies of the header.

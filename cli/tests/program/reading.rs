@@ -28,9 +28,9 @@ fn ls_draws_a_tree_with_sizes_and_ages() {
         [
             ("0B", ".hidden"),
             ("7B", "a/"),
-            ("6B", "  deep/"),
-            ("6B", "    two"),
-            ("1B", "  one"),
+            ("6B", "\u{251c}\u{2500}\u{2500} deep/"),
+            ("6B", "\u{2502}   \u{2514}\u{2500}\u{2500} two"),
+            ("1B", "\u{2514}\u{2500}\u{2500} one"),
             ("5B", "b.md"),
         ]
     );
@@ -47,11 +47,38 @@ fn ls_stops_at_the_given_depth() {
     let place = tree();
     let out = place.run(["ls", "--depth", "1"], "").expect(0).out;
     let folder = out.lines().nth(1).unwrap();
-    assert_eq!(folder.split_whitespace().collect::<Vec<_>>(), ["7B", "-", "a/"]);
+    let folder: Vec<_> = folder.split_whitespace().collect();
+    assert!(folder[0] == "7B" && folder[1] != "-" && folder[2] == "a/", "{folder:?}");
     assert_eq!(out.lines().count(), 3);
     let out = place.run(["ls", "--depth", "2"], "").expect(0).out;
     assert_eq!(out.lines().count(), 5);
     place.run(["ls", "--depth", "0"], "").expect(2);
+}
+
+#[test]
+fn ls_sorts_the_entries_of_each_folder() {
+    let place = tree();
+    place.run(["write", "a/deep/last"], "3").expect(0);
+    let names = |args: &[&str]| -> Vec<String> {
+        let lines = objects(&place.run([&["ls", "--json"], args].concat(), "").expect(0).out);
+        let name =
+            |line: &Value| line["path"].as_str().unwrap().rsplit('/').next().unwrap().to_owned();
+        lines.iter().map(name).collect()
+    };
+    let by_size = [["a", "deep", "two", "last"], ["one", "b.md", ".hidden", ""]].concat();
+    assert_eq!(names(&["--sort", "size"]), by_size[..7]);
+    assert_eq!(names(&["--sort", "time"])[..3], ["a", "deep", "last"]);
+    assert_eq!(names(&["--sort", "size", "--depth", "1"]), ["a", "b.md", ".hidden"]);
+}
+
+#[test]
+fn ls_long_has_lines_and_dates() {
+    let place = tree();
+    let out = place.run(["ls", "-l", "a/deep"], "").expect(0).out;
+    let columns: Vec<_> = out.split_whitespace().collect();
+    let [size, lines, day, time, name] = columns.as_slice() else { panic!("{out}") };
+    assert_eq!((*size, *lines, *name), ("6B", "2", "two"));
+    assert!(day.len() == 10 && time.len() == 5, "{out}");
 }
 
 #[test]
@@ -61,7 +88,8 @@ fn ls_json_is_an_object_a_line() {
     let paths: Vec<_> = lines.iter().map(|line| line["path"].as_str().unwrap()).collect();
     assert_eq!(paths, ["/memories/a/deep", "/memories/a/deep/two", "/memories/a/one"]);
     assert_eq!(lines[0]["kind"], "folder");
-    assert_eq!(lines[0]["modified"], Value::Null);
+    let newest = lines[1]["modified"].as_u64().max(lines[2]["modified"].as_u64());
+    assert_eq!(lines[0]["modified"].as_u64(), newest, "of what is below it");
     assert_eq!((&lines[1]["kind"], &lines[1]["bytes"]), (&"file".into(), &6.into()));
     assert_eq!(lines[1]["lines"], 2);
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();

@@ -14,6 +14,7 @@ mod descriptor;
 mod diceware;
 mod disk_usage;
 mod display;
+mod editor;
 mod engine;
 mod exit;
 mod file_failure;

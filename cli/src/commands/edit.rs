@@ -2,11 +2,6 @@
 
 #[cfg(target_os = "linux")]
 mod editing;
-#[cfg(target_os = "linux")]
-mod editor;
-#[cfg(target_os = "linux")]
-mod private_folder;
-mod unsupported;
 
 use crate::args::{ActorArgs, StoreArgs};
 use crate::exit::Failure;
@@ -45,7 +40,7 @@ impl Edit {
         use crate::passphrase::Input;
         use crate::store::opening::OpenOptions;
 
-        let editor = editor::Editor::from_environment()?;
+        let editor = crate::editor::Editor::from_environment()?;
         // The editor reads standard input.
         let options = OpenOptions {
             input: Input::Taken,
@@ -59,6 +54,6 @@ impl Edit {
     #[cfg(not(target_os = "linux"))]
     pub(crate) fn run(&self) -> Result<(), Failure> {
         let _ = (&self.store, &self.actor, &self.path);
-        Err(unsupported::no_memory_file_system())
+        Err(crate::editor::no_memory_file_system())
     }
 }

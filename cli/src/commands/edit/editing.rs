@@ -2,9 +2,8 @@
 
 use inmost::{FileError, FileText, Precondition};
 
-use super::editor::{Editor, Signals};
-use super::private_folder::PrivateFolder;
 use crate::display;
+use crate::editor::{Edited, Editor};
 use crate::exit::{Exit, Failure};
 use crate::output::print;
 use crate::store::OpenStore;
@@ -18,26 +17,11 @@ pub(super) fn edit(store: &OpenStore, path: &str, editor: &Editor) -> Result<(),
         Err(FileError::NotFound) => None,
         Err(error) => return Err(Failure::at(path, error)),
     };
-    // Before the text leaves the store, so that no signal can end this process without cleaning up.
-    let mut signals = Signals::watch()?;
-    let mut folder = PrivateFolder::with_file(path, text(before.as_ref()))?;
-    editor.run(&folder, &mut signals)?;
-    let after = folder.read().map_err(|failure| folder.keep(failure))?;
-    let Ok(after) = std::str::from_utf8(after.as_slice()) else {
-        return Err(folder.keep(not_text()));
-    };
-    if after == text(before.as_ref()) {
+    let mut edited = Edited::of(editor, path, text(before.as_ref()))?;
+    if edited.text() == text(before.as_ref()) {
         return print(b"The text was not changed. Nothing was written.\n");
     }
-    save(store, path, &state, after).map_err(|failure| folder.keep(failure))
-}
-
-fn not_text() -> Failure {
-    Failure::new(
-        Exit::Other,
-        "The edited text was not written: it is not UTF-8.",
-        "Save it as UTF-8.",
-    )
+    save(store, path, &state, edited.text()).map_err(|failure| edited.keep(failure))
 }
 
 fn text(file: Option<&FileText>) -> &str {

@@ -14,14 +14,14 @@ use crate::exit::{Exit, Failure};
 use crate::streams;
 
 /// The editor that VISUAL or EDITOR gives, else vi.
-pub(super) struct Editor {
+pub(crate) struct Editor {
     /// A program and its options, in shell syntax.
     command: OsString,
     options: &'static [&'static str],
 }
 
 impl Editor {
-    pub(super) fn from_environment() -> Result<Self, Failure> {
+    pub(crate) fn from_environment() -> Result<Self, Failure> {
         let named = |variable| env::var_os(variable).filter(|command| !command.is_empty());
         let command =
             named("VISUAL").or_else(|| named("EDITOR")).or_else(fallback).ok_or_else(|| {
@@ -43,7 +43,7 @@ impl Editor {
     ///
     /// # Errors
     /// If the editor fails, or a signal asks this program to end. The text must not be written then.
-    pub(super) fn run(&self, folder: &PrivateFolder, signals: &mut Signals) -> Result<(), Failure> {
+    pub(crate) fn run(&self, folder: &PrivateFolder, signals: &mut Signals) -> Result<(), Failure> {
         // `exec` replaces the shell, so that a forwarded signal reaches the editor.
         let mut script = OsString::from("exec ");
         script.push(&self.command);
@@ -85,13 +85,13 @@ fn unsaved(message: &str) -> Failure {
 }
 
 /// Catches the signals that would end this program before it has cleaned up.
-pub(super) struct Signals {
+pub(crate) struct Signals {
     signals: signal_hook::iterator::Signals,
     has_ended: bool,
 }
 
 impl Signals {
-    pub(super) fn watch() -> Result<Self, Failure> {
+    pub(crate) fn watch() -> Result<Self, Failure> {
         let watched = [SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIGTERM];
         let signals = signal_hook::iterator::Signals::new(watched).map_err(|error| {
             Failure::io("Signal handlers cannot be installed", &error, "Try again.")

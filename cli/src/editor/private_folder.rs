@@ -11,7 +11,7 @@ use crate::streams;
 use crate::wiped::Wiped;
 
 /// The folder. On drop, every file in it is overwritten and removed, unless [`PrivateFolder::keep`] was called.
-pub(super) struct PrivateFolder {
+pub(crate) struct PrivateFolder {
     folder: PathBuf,
     file: PathBuf,
     /// Locked for as long as this process lives, so that another one does not take the folder for a dead one's.
@@ -27,7 +27,7 @@ impl PrivateFolder {
     ///
     /// # Errors
     /// If there is no in-memory file system, or it is full.
-    pub(super) fn with_file(path: &str, text: &str) -> Result<Self, Failure> {
+    pub(crate) fn with_file(path: &str, text: &str) -> Result<Self, Failure> {
         let (folder, lock) = make()?;
         let file = folder.join(format!("memory{}", extension(path)));
         let private = Self { folder, file, _lock: lock, is_kept: false };
@@ -40,16 +40,16 @@ impl PrivateFolder {
         Ok(private)
     }
 
-    pub(super) fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         &self.folder
     }
 
-    pub(super) fn file(&self) -> &Path {
+    pub(crate) fn file(&self) -> &Path {
         &self.file
     }
 
     /// The text of the file after the edit.
-    pub(super) fn read(&self) -> Result<Wiped, Failure> {
+    pub(crate) fn read(&self) -> Result<Wiped, Failure> {
         let read = host_files::open(&self.file).and_then(|file| Wiped::read(file, MAX_FILE_BYTES));
         let text = read.map_err(|error| {
             Failure::io("The edited text cannot be read", &error, "Nothing was written. Try again.")
@@ -64,7 +64,7 @@ impl PrivateFolder {
     }
 
     /// Keeps the edited text after it could not be written, and adds its path to the failure.
-    pub(super) fn keep(&mut self, failure: Failure) -> Failure {
+    pub(crate) fn keep(&mut self, failure: Failure) -> Failure {
         let Failure::Error { exit, message, advice } = failure else { return failure };
         if !self.file.exists() {
             return Failure::Error { exit, message, advice };

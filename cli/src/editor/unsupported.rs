@@ -2,7 +2,7 @@
 
 use crate::exit::{Exit, Failure};
 
-pub(super) fn no_memory_file_system() -> Failure {
+pub(crate) fn no_memory_file_system() -> Failure {
     Failure::new(
         Exit::Other,
         "No in-memory file system was found, and the text must not be written to a disk.",

@@ -40,6 +40,7 @@ mod times;
 mod transfer;
 mod usage;
 mod version;
+mod version_diff;
 mod wiped {
     /// A buffer for text and secrets.
     pub(crate) type Wiped = inmost::Wiped<Vec<u8>>;

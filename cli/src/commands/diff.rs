@@ -1,11 +1,8 @@
 //! `inmost diff`
 
 use std::io::{self, IsTerminal};
-use std::time::Duration;
 
-use inmost::{FileText, History, VersionInfo};
 use serde::Serialize;
-use similar::TextDiff;
 
 use crate::args::StoreArgs;
 use crate::exit::Failure;
@@ -14,9 +11,9 @@ use crate::pager::Pager;
 use crate::painted_diff::painted;
 use crate::store::opening::OpenOptions;
 use crate::style::Style;
-use crate::version::{failure, find, is_deletion};
+use crate::version_diff::{Side, unified};
 use crate::wiped::Wiped;
-use crate::{display, json_line, times};
+use crate::{display, json_line};
 
 /// Show what a version changed, or the differences between two versions, as a unified diff
 ///
@@ -43,26 +40,14 @@ pub(crate) struct Diff {
     other: Option<u64>,
 }
 
-/// One of the two texts.
-struct Side {
-    /// `None` if there is no text: before the file was created.
-    number: Option<u64>,
-    version: Option<VersionInfo>,
-    /// Empty after a deletion.
-    text: FileText,
-}
-
 impl Diff {
     pub(crate) fn run(&self) -> Result<(), Failure> {
         let store = self.store.open(&OpenOptions::default())?;
         let history = store.history();
         let first = Side::of(history, self.version)?;
-        let (old, new) = if let Some(other) = self.other {
-            (first, Side::of(history, other)?)
-        } else {
-            let previous = first.version.as_ref().and_then(|version| version.previous);
-            let old = previous.map_or_else(|| Ok(Side::nothing()), |it| Side::of(history, it));
-            (old?, first)
+        let (old, new) = match self.other {
+            Some(other) => (first, Side::of(history, other)?),
+            None => (first.before(history)?, first),
         };
         drop(store);
         let diff = unified(&old, &new)?;
@@ -83,46 +68,6 @@ impl Diff {
     }
 }
 
-impl Side {
-    fn nothing() -> Self {
-        Self { number: None, version: None, text: FileText::from(String::new()) }
-    }
-
-    fn of(history: History<'_>, number: u64) -> Result<Self, Failure> {
-        let version = find(history, number)?;
-        let is_deleted = version.as_ref().is_some_and(|it| is_deletion(it) && it.file.is_some());
-        let text = if is_deleted {
-            Self::nothing().text
-        } else {
-            history.text(number).map_err(|error| failure(number, error))?
-        };
-        Ok(Self { number: Some(number), version, text })
-    }
-
-    /// The name for the head of the diff.
-    fn name(&self) -> String {
-        let Some(number) = self.number else { return "nothing".to_owned() };
-        let version = self.version.as_ref();
-        let path = version.and_then(|version| version.path.as_ref());
-        let path = path.map_or_else(|| "-".to_owned(), |path| display::path(path.as_str()));
-        let time = version.map_or_else(String::new, |it| format!(", {}", times::local(it.time)));
-        let what = if version.is_some_and(is_deletion) { "deleted by version" } else { "version" };
-        format!("{path} ({what} {number}{time})")
-    }
-}
-
-fn unified(old: &Side, new: &Side) -> Result<Wiped, Failure> {
-    let mut config = TextDiff::configure();
-    // Long texts with few lines in common would take minutes; after this time the diff is longer than it need be.
-    config.timeout(DIFF_TIME);
-    let diff = config.diff_lines(old.text.as_str(), new.text.as_str());
-    let mut text = Wiped::default();
-    let written = diff.unified_diff().header(&old.name(), &new.name()).to_writer(&mut text);
-    // Writing into memory cannot fail.
-    written.map_err(|error| Failure::output(&error))?;
-    Ok(text)
-}
-
 /// The differences as a line of JSON.
 #[derive(Serialize)]
 struct Object<'a> {
@@ -130,6 +75,3 @@ struct Object<'a> {
     to: Option<u64>,
     diff: &'a str,
 }
-
-/// How long to look for the shortest diff.
-const DIFF_TIME: Duration = Duration::from_secs(5);

@@ -4,6 +4,7 @@
 
 mod accept_rollback;
 mod backup;
+mod browse;
 mod call;
 mod cat;
 mod check;
@@ -82,6 +83,7 @@ pub(crate) enum Command {
     Cat(cat::Cat),
     Write(write::Write),
     Edit(edit::Edit),
+    Browse(browse::Browse),
     Rm(rm::Rm),
     Mv(mv::Mv),
     Grep(grep::Grep),
@@ -163,6 +165,7 @@ pub(crate) fn run(command: &Command) -> Result<(), Failure> {
         Command::Cat(cat) => cat.run(),
         Command::Write(write) => write.run(),
         Command::Edit(edit) => edit.run(),
+        Command::Browse(browse) => browse.run(),
         Command::Rm(rm) => rm.run(),
         Command::Mv(mv) => mv.run(),
         Command::Grep(grep) => grep.run(),

@@ -34,7 +34,7 @@ pub(crate) fn text(text: &str) -> Wiped {
 }
 
 /// Control characters and bidirectional formatting characters.
-fn needs_escape(letter: char) -> bool {
+pub(crate) fn needs_escape(letter: char) -> bool {
     letter.is_control()
         || matches!(letter, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }

@@ -5,6 +5,8 @@
 
 mod agent;
 mod args;
+#[cfg(unix)]
+mod browse;
 mod chunk;
 mod commands;
 mod compact_hint;

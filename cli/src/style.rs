@@ -33,6 +33,12 @@ impl Style {
         Self { is_on: io::stdout().is_terminal() && !is_disabled && !is_dumb }
     }
 
+    /// Whether there are colours.
+    #[cfg(unix)]
+    pub(crate) fn is_on(self) -> bool {
+        self.is_on
+    }
+
     pub(crate) fn paint(self, piece: Piece, text: &[u8], to: &mut Wiped) {
         if !self.is_on {
             return to.append(text);

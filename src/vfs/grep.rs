@@ -181,7 +181,7 @@ impl Search {
         passed: u64,
     ) -> Result<bool, FileError> {
         let text = file.read()?;
-        self.text_bytes = self.text_bytes.saturating_add(text.len());
+        self.text_bytes = self.text_bytes.saturating_add(text.len().max(FILE_BYTES));
         let mut matches = 0_u64;
         for (number, line) in (1..).zip(lines(&text)) {
             let ranges: Vec<Range<usize>> =
@@ -220,6 +220,8 @@ fn lines(text: &str) -> impl Iterator<Item = &str> {
 
 /// Bytes of text that one page of a search reads, plus at most one file.
 const PAGE_TEXT_BYTES: usize = 4 << 20;
+/// What a short file counts as: opening it takes about as long as searching so much text.
+const FILE_BYTES: usize = 4 << 10;
 /// Bytes of a compiled pattern. The default of `regex` is ten times that, and clients of a key agent choose the
 /// pattern.
 const PATTERN_BYTES: usize = 1 << 20;

@@ -90,9 +90,10 @@ mod linux {
             1 => ".edited".to_owned(),
             number => format!(".edited-{number}"),
         };
-        let start = path.rfind('/').map_or(0, |at| at.saturating_add(2));
-        // A dot at the start of a name begins no extension.
+        let start = path.rfind('/').map_or(0, |at| at.saturating_add(1));
         let dot = path.get(start..).and_then(|name| name.rfind('.'));
+        // A dot at the start of a name begins no extension.
+        let dot = dot.filter(|dot| *dot > 0);
         let at = dot.map_or(path.len(), |dot| start.saturating_add(dot));
         let (stem, extension) = path.split_at_checked(at).unwrap_or((path, ""));
         [stem, &mark, extension].concat()

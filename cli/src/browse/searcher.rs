@@ -19,12 +19,19 @@ pub(super) fn search(
     let ignores_case = !text.chars().any(char::is_uppercase);
     let query = SearchQuery::text(text).ignore_case(ignores_case).max_matches_per_file(IN_A_FILE);
     let mut lines = Lines { query, position: Position::Start, found: 0 };
+    let mut has_begun = false;
     loop {
         if !go_on(None) {
             return;
         }
         let mut hits = Hits::default();
-        let read = names.page(store, &mut hits).and_then(|()| lines.page(store, &mut hits));
+        // The first page of texts finds common words at once. Then names, which are read much faster than texts.
+        let is_for_lines = !has_begun || names.position.is_end();
+        let mut read = names.page(store, &mut hits);
+        if is_for_lines && read.is_ok() {
+            read = lines.page(store, &mut hits);
+        }
+        has_begun = true;
         if let Err(error) = read {
             go_on(Some(Err(problem(ROOT, error))));
             return;

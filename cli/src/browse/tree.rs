@@ -252,6 +252,7 @@ impl Tree {
     /// The pages that are needed: those that the goal leads to, and those near the screen.
     pub(super) fn wants(&mut self, height: usize, ticket: Ticket) -> Vec<Want> {
         let mut wants: Vec<Want> = self.pursue().into_iter().collect();
+        self.keep_in_view(height);
         let lines = self.lines();
         let near = lines.iter().take(self.top.saturating_add(height.saturating_mul(2)));
         for line in near.skip(self.top.saturating_sub(height)) {

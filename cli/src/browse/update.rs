@@ -149,7 +149,6 @@ fn settle(model: &mut Model, effects: &mut Vec<Effect>) {
     for want in wants {
         effects.push(Effect::Ask(super::event::Request { ticket, job: Job::List(want) }));
     }
-    model.tree.keep_in_view(height);
     if let Some(search) = &mut model.search {
         search.keep_in_view(height.saturating_sub(1));
     }

@@ -72,7 +72,7 @@ fn folder(
 ) {
     let mut text = format!("A folder with {} of text below it.", human_size(metadata.bytes));
     if let Some(last) = last {
-        text.push_str("\n\nLast change: ");
+        text.push_str("\n\nLast change:\n");
         text.push_str(&change(last));
     }
     sentence(&text, theme.plain(), area, to);

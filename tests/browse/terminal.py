@@ -38,7 +38,7 @@ def started() -> Terminal:
     terminal = Terminal(program, EDITOR="false")
     terminal.make_store(FILES)
     terminal.type("clear; echo before the browser", "Enter")
-    terminal.shows("\nbefore the browser")
+    terminal.until(lambda screen: screen.startswith("before the browser"), "cleared screen")
     return terminal
 
 
@@ -106,7 +106,7 @@ def editing() -> None:
             file.write("theirs\n")
         os.chmod(editor, 0o700)
         terminal.type(f"export EDITOR={editor}; clear; echo before the browser", "Enter")
-        terminal.shows("\nbefore the browser")
+        terminal.until(lambda screen: screen.startswith("before the browser"), "cleared screen")
         terminal.browse("--as", "me")
         terminal.shows("key agent")
         terminal.type("End")

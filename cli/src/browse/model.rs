@@ -5,6 +5,7 @@ use std::time::SystemTime;
 use inmost::{FileText, Metadata, VersionInfo};
 
 use super::event::{Effect, Facts, Job, Request, Ticket};
+use super::key::Key;
 use super::past::Past;
 use super::reader::Reader;
 use super::search::Search;
@@ -23,6 +24,8 @@ pub(super) struct Model {
     /// Why the store is locked; `None` while it is unlocked.
     pub(super) locked: Option<String>,
     pub(super) tree: Tree,
+    /// Keys that wait for entries of the tree, so that typing ahead of the store loses none.
+    pub(super) ahead: Vec<Key>,
     pub(super) search: Option<Search>,
     pub(super) right: Right,
     pub(super) focus: Focus,
@@ -101,6 +104,7 @@ impl Model {
             now: SystemTime::UNIX_EPOCH,
             locked: None,
             tree: Tree::new(),
+            ahead: Vec::new(),
             search: None,
             right: Right::Empty,
             focus: Focus::Left,
@@ -126,6 +130,7 @@ impl Model {
     /// Drops everything that came out of the store. Texts and names are wiped as they are dropped.
     pub(super) fn forget_content(&mut self) {
         self.tree = Tree::new();
+        self.ahead.clear();
         self.search = None;
         self.right = Right::Empty;
         self.focus = Focus::Left;

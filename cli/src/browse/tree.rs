@@ -149,8 +149,8 @@ impl Tree {
         }
     }
 
-    /// Moves the selection. It stops at entries that are not loaded yet.
-    pub(super) fn go(&mut self, motion: Motion, height: usize) {
+    /// Moves the selection. It stops at entries that are not loaded yet; returns whether they kept it from moving at all.
+    pub(super) fn go(&mut self, motion: Motion, height: usize) -> bool {
         self.goal = match motion {
             Motion::Start => Some(Goal::Start),
             Motion::End => Some(Goal::End),
@@ -171,8 +171,12 @@ impl Tree {
             let way = lines.iter().take(at.saturating_add(1)).skip(to).rev();
             way.map_while(spot).last()
         };
+        let has_moved = found.is_some() && found != self.selected;
         self.selected = found.or(self.selected);
         self.keep_in_view(height);
+        let next = if to >= at { at.saturating_add(1) } else { at.saturating_sub(1) };
+        let is_gap = |number: usize| matches!(lines.get(number), Some(Line::Gap { .. }));
+        !has_moved && (is_gap(next) || is_gap(at)) && to != at
     }
 
     fn is_selected(&self, line: &Line) -> bool {

@@ -46,6 +46,15 @@ fn pressed(model: &mut Model, key: Key, effects: &mut Vec<Effect>) {
     if key == Key::Control('c') {
         return effects.push(Effect::Quit);
     }
+    if !model.ahead.is_empty() {
+        // What ends the browser or its sight of the store does not wait for the store.
+        let is_urgent = matches!(key, Key::Char('q' | 'L') | Key::Escape);
+        if !is_urgent {
+            model.ahead.push(key);
+            return model.ahead.truncate(MOST_AHEAD);
+        }
+        model.ahead.clear();
+    }
     if !layout::fits(model.size) {
         // Nobody sees what a key would do.
         if key == Key::Char('q') {
@@ -60,6 +69,13 @@ fn pressed(model: &mut Model, key: Key, effects: &mut Vec<Effect>) {
         return;
     }
     panes::key(model, key, effects);
+}
+
+/// Presses the keys that waited for entries of the tree.
+fn catch_up(model: &mut Model, effects: &mut Vec<Effect>) {
+    for key in std::mem::take(&mut model.ahead) {
+        pressed(model, key, effects);
+    }
 }
 
 /// While the store is locked there are two things to do.
@@ -196,3 +212,6 @@ fn follow(model: &mut Model, has_moved: bool, effects: &mut Vec<Effect>) {
         }
     };
 }
+
+/// Keys that wait.
+const MOST_AHEAD: usize = 64;

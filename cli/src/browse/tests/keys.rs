@@ -3,7 +3,7 @@
 use inmost::{FileError, FileText};
 
 use super::{Desk, many};
-use crate::browse::event::{Event, Problem, Reply};
+use crate::browse::event::{Effect, Event, Problem, Reply};
 use crate::browse::key::Key;
 use crate::browse::model::{Dialog, Focus, Right};
 use crate::display::needs_escape;
@@ -146,6 +146,26 @@ fn versions_are_forgotten_only_after_the_word() {
     let screen = desk.screen();
     assert!(screen.contains("Forgot 2 versions."), "{screen}");
     assert_eq!(desk.files().read("/memories/a.md").unwrap().as_str(), "b");
+}
+
+#[test]
+fn keys_that_are_typed_ahead_of_the_store_are_not_lost() {
+    let files = [("/memories/a/b/x.md", "x"), ("/memories/a/b/y.md", "y"), ("/memories/c.md", "c")];
+    let mut desk = Desk::new(&files, (80, 24));
+    for key in [Key::Right, Key::Down, Key::Right, Key::Down, Key::Down, Key::Enter] {
+        desk.send(Event::Key(key));
+    }
+    assert_eq!(desk.model.tree.selected_path().unwrap().as_str(), "/memories/a");
+    desk.settle();
+    assert_eq!(desk.model.tree.selected_path().unwrap().as_str(), "/memories/a/b/y.md");
+    assert_eq!(desk.model.focus, Focus::Right);
+    // Quitting waits for nothing.
+    desk.press(&[Key::Tab, Key::Home, Key::Right]);
+    desk.press(&[Key::Left, Key::Left]);
+    for key in [Key::Right, Key::Down, Key::Char('q')] {
+        desk.send(Event::Key(key));
+    }
+    assert!(desk.waiting.iter().any(|effect| matches!(effect, Effect::Quit)));
 }
 
 #[test]

@@ -49,15 +49,18 @@ pub(super) fn key(model: &mut Model, key: Key, effects: &mut Vec<Effect>) {
 fn left(model: &mut Model, key: Key) {
     let height = model.pane_height();
     if let Some(motion) = Motion::of(key) {
-        return model.tree.go(motion, height);
+        if model.tree.go(motion, height) {
+            model.ahead.push(key);
+        }
+        return;
     }
     let Some(entry) = model.tree.selected() else { return };
     let (is_folder, is_open) = (entry.metadata.is_folder(), entry.child.is_some());
     match key {
         Key::Enter if is_folder && is_open => model.tree.close(height),
         Key::Enter | Key::Right | Key::Char('l') if is_folder => {
-            if !model.tree.open() {
-                model.tree.go(Motion::Down, height);
+            if !model.tree.open() && model.tree.go(Motion::Down, height) {
+                model.ahead.push(key);
             }
         }
         Key::Enter | Key::Right | Key::Char('l') => model.focus = Focus::Right,

@@ -5,7 +5,7 @@ use super::super::layout::Areas;
 use super::super::model::{Content, Dialog, Model, Right};
 use super::super::reader::Reader;
 use super::super::tree::{FolderId, Listing};
-use super::{be_locked, refresh};
+use super::{be_locked, catch_up, refresh};
 use inmost::FileText;
 
 /// Takes in a reply. One that nobody waits for any more changes nothing.
@@ -73,6 +73,7 @@ fn listed(
             fail(model, problem, effects);
         }
     }
+    catch_up(model, effects);
 }
 
 fn show(

@@ -16,7 +16,7 @@ pub(super) enum Event {
     Tick,
     /// No key was pressed for so long that the store is locked.
     Idle,
-    Reply(Reply),
+    Reply(Box<Reply>),
     /// The editor has ended.
     Edited(Result<String, Problem>),
     /// The store was unlocked again, and whether the key agent holds it; or the sentences on why it was not.

@@ -39,7 +39,8 @@ pub(super) fn search(
         hits.is_last = names.position.is_end() && lines.position.is_end();
         let is_last = hits.is_last;
         let has_any = !hits.names.is_empty() || !hits.lines.is_empty();
-        if (has_any || is_last) && !go_on(Some(Ok(hits))) || is_last {
+        let goes_on = !(has_any || is_last) || go_on(Some(Ok(hits)));
+        if is_last || !goes_on {
             return;
         }
     }

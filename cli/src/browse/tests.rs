@@ -77,7 +77,7 @@ impl Desk {
             None => {}
             Some(Effect::Ask(request)) => {
                 let reply = jobs::run(&self.store, request.ticket, request.job);
-                self.send(Event::Reply(reply));
+                self.send(Event::Reply(Box::new(reply)));
             }
             Some(Effect::Search { ticket, query }) => {
                 let mut found = Vec::new();
@@ -88,7 +88,7 @@ impl Desk {
                     });
                 }
                 for hits in found {
-                    self.send(Event::Reply(Reply::Hits { ticket, hits }));
+                    self.send(Event::Reply(Box::new(Reply::Hits { ticket, hits })));
                 }
             }
             Some(Effect::Edit(_)) => self.outside.push("edit"),

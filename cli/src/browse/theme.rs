@@ -8,6 +8,7 @@ pub(super) struct Theme {
     has_colours: bool,
 }
 
+#[expect(clippy::unused_self, reason = "callers need not know which styles have a colour")]
 impl Theme {
     pub(super) fn new(has_colours: bool) -> Self {
         Self { has_colours }

@@ -17,12 +17,12 @@ pub(super) fn update(model: &mut Model, event: Event) -> Vec<Effect> {
     match event {
         Event::Resize(columns, rows) => resize(model, (columns, rows)),
         Event::Unlocked(result) => unlocked(model, result, &mut effects),
-        _ if model.locked.is_some() => locked(event, &mut effects),
+        _ if model.locked.is_some() => locked(&event, &mut effects),
         Event::Key(key) => pressed(model, key, &mut effects),
         Event::Paste(text) => searching::paste(model, text.as_str(), &mut effects),
         Event::Tick => tick(model, &mut effects),
         Event::Idle => lock(model, "It was not used for some time.", &mut effects),
-        Event::Reply(reply) => replies::take(model, reply, &mut effects),
+        Event::Reply(reply) => replies::take(model, *reply, &mut effects),
         Event::Edited(result) => replies::done(model, result, &mut effects),
     }
     if model.locked.is_none() {
@@ -79,7 +79,7 @@ fn catch_up(model: &mut Model, effects: &mut Vec<Effect>) {
 }
 
 /// While the store is locked there are two things to do.
-fn locked(event: Event, effects: &mut Vec<Effect>) {
+fn locked(event: &Event, effects: &mut Vec<Effect>) {
     match event {
         Event::Key(Key::Char('u') | Key::Enter) => effects.push(Effect::Unlock),
         Event::Key(Key::Char('q') | Key::Escape | Key::Control('c')) => effects.push(Effect::Quit),

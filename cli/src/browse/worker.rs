@@ -16,7 +16,7 @@ use crate::store::opening::StoreGuard;
 /// What the threads send to the loop of the browser.
 pub(super) enum Sent {
     /// A reply, and the number of the threads that sent it. Those of a store that was locked since are dropped.
-    Reply(u64, Reply),
+    Reply(u64, Box<Reply>),
     /// A thread has ended by a panic.
     Panicked,
 }
@@ -47,7 +47,7 @@ impl Workers {
         let (searches, queries) = mpsc::channel();
         let reply = {
             let send = send.clone();
-            move |reply| send(Sent::Reply(number, reply))
+            move |reply| send(Sent::Reply(number, Box::new(reply)))
         };
         let (shared, mine, reply_too) = (Arc::clone(store), Arc::clone(&newest), reply.clone());
         spawn(send, move || work(&shared, &jobs, &mine, &reply_too));

@@ -17,7 +17,7 @@ use crate::times::parse_length;
 ///
 /// Texts are shown on the alternate screen of the terminal, which is cleared when the store is locked and when the browser
 /// ends. Control characters in texts and names are shown as escapes. With a key agent, changes of other programs appear
-/// within a second or two. There are no colours if NO_COLOR is set.
+/// within a second or two. There are no colours if the variable `NO_COLOR` is set.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  \
     inmost browse --store notes.inmost\n  \

@@ -6,13 +6,14 @@ use std::os::unix::fs::PermissionsExt;
 use crate::inmost::{CHEAP, PASSPHRASE, Place, run};
 
 /// Every command that works on a store, except `slot`, which has subcommands.
-pub(crate) const COMMANDS: [&str; 35] = [
+pub(crate) const COMMANDS: [&str; 36] = [
     "init",
     "call",
     "ls",
     "cat",
     "write",
     "edit",
+    "browse",
     "rm",
     "mv",
     "grep",

@@ -28,32 +28,33 @@ fn desk() -> Desk {
 
 /// Dates depend on the time of the test: each becomes the same one.
 fn without_dates(screen: &str) -> String {
-    let pattern = "0000-00-00 00:00";
+    let letters: Vec<char> = screen.chars().collect();
+    let is_alike = |from: usize, pattern: &str| {
+        let pattern: Vec<char> = pattern.chars().collect();
+        letters.get(from..from + pattern.len()).is_some_and(|found| {
+            let mut pairs = found.iter().zip(&pattern);
+            pairs.all(
+                |(letter, wanted)| {
+                    if *wanted == '0' { letter.is_ascii_digit() } else { letter == wanted }
+                },
+            )
+        })
+    };
     let mut result = String::new();
-    let mut rest = screen;
-    while let Some(letter) = rest.chars().next() {
-        let date = rest.get(..pattern.len()).filter(|text| {
-            let is_alike = |(letter, model): (char, char)| match model {
-                '0' => letter.is_ascii_digit(),
-                model => letter == model,
-            };
-            text.chars().zip(pattern.chars()).all(is_alike)
-        });
-        match date {
-            Some(_) => {
-                result.push_str("2026-01-02 03:04");
-                rest = &rest[pattern.len()..];
-                let seconds = rest.strip_prefix(':').filter(|rest| {
-                    rest.get(..2).is_some_and(|it| it.bytes().all(|it| it.is_ascii_digit()))
-                });
-                if let Some(after) = seconds {
-                    result.push_str(":05");
-                    rest = &after[2..];
-                }
+    let mut at = 0;
+    while at < letters.len() {
+        let known = [
+            ("0000-00-00 00:00:00", "2026-01-02 03:04:05"),
+            ("0000-00-00 00:00", "2026-01-02 03:04"),
+        ];
+        match known.into_iter().find(|(pattern, _)| is_alike(at, pattern)) {
+            Some((_, instead)) => {
+                result.push_str(instead);
+                at += instead.len();
             }
             None => {
-                result.push(letter);
-                rest = &rest[letter.len_utf8()..];
+                result.push(letters[at]);
+                at += 1;
             }
         }
     }

@@ -59,9 +59,8 @@ fn left(model: &mut Model, key: Key) {
     match key {
         Key::Enter if is_folder && is_open => model.tree.close(height),
         Key::Enter | Key::Right | Key::Char('l') if is_folder => {
-            if !model.tree.open() && model.tree.go(Motion::Down, height) {
-                model.ahead.push(key);
-            }
+            let is_blocked = !model.tree.open() && model.tree.go(Motion::Down, height);
+            model.ahead.extend(is_blocked.then_some(key));
         }
         Key::Enter | Key::Right | Key::Char('l') => model.focus = Focus::Right,
         Key::Left | Key::Char('h') => model.tree.close(height),

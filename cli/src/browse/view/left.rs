@@ -20,14 +20,12 @@ pub(super) fn paint(
     to: &mut Buffer,
 ) -> Option<Position> {
     let has_focus = model.focus == Focus::Left;
-    match &model.search {
-        Some(search) => found(search, has_focus, theme, areas, to),
-        None => {
-            row(areas.left_head, 0).print_cut(to, " /memories", theme.head(has_focus));
-            tree(model, has_focus, theme, areas.left, to);
-            None
-        }
+    if let Some(search) = &model.search {
+        return found(search, has_focus, theme, areas, to);
     }
+    row(areas.left_head, 0).print_cut(to, " /memories", theme.head(has_focus));
+    tree(model, has_focus, theme, areas.left, to);
+    None
 }
 
 fn tree(model: &Model, has_focus: bool, theme: Theme, area: Rect, to: &mut Buffer) {
@@ -109,7 +107,11 @@ fn found(
                 let half = strip.x.saturating_add(strip.width().checked_div(2).unwrap_or(0));
                 let rest = Strip { end: half, ..strip }.print_cut(to, name, style(theme.plain()));
                 let number = [":", line.line.to_string().as_str(), " "].concat();
-                let rest = Strip { x: rest.x, ..strip }.print(to, &number, style(theme.dim()));
+                let rest = Strip { x: rest.x, ..strip }.print(
+                    to,
+                    &number,
+                    if is_selected { style(theme.plain()) } else { theme.dim() },
+                );
                 excerpt(rest, line.text.as_str(), line.ranges.first(), &style, theme, to);
             }
         }

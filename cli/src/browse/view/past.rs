@@ -72,6 +72,8 @@ fn line(
         None => style,
     };
     strip.fill(to, " ", style(theme.plain()));
+    // A row in several colours would not look like one that is selected.
+    let quiet = |style| if selected.is_some() { theme.plain() } else { style };
     let kind = if is_deletion(version) { theme.removed() } else { theme.plain() };
     let strip = indented(strip);
     let column = |strip: Strip, columns: u16| {
@@ -79,11 +81,11 @@ fn line(
         (Strip { end: x.saturating_sub(1), ..strip }, Strip { x, ..strip })
     };
     let (cell, strip) = column(strip, 5);
-    cell.print_right(to, &age(model.now, version.time), style(theme.dim()));
+    cell.print_right(to, &age(model.now, version.time), style(quiet(theme.dim())));
     let (cell, strip) = column(strip, 10);
-    cell.print_cut(to, version.kind.name(), style(kind));
+    cell.print_cut(to, version.kind.name(), style(quiet(kind)));
     let (cell, strip) = column(strip, strip.width().checked_div(3).unwrap_or(0).min(20));
-    cell.print_cut(to, actor(version), style(theme.place()));
+    cell.print_cut(to, actor(version), style(quiet(theme.place())));
     let size = match (&version.path, version.file) {
         (Some(_), Some(_)) if !is_deletion(version) => human_size(version.bytes),
         _ => "-".to_owned(),

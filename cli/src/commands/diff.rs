@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use crate::args::StoreArgs;
 use crate::exit::Failure;
+use crate::json_line;
 use crate::output::print;
 use crate::pager::Pager;
 use crate::painted_diff::painted;
@@ -13,7 +14,6 @@ use crate::store::opening::OpenOptions;
 use crate::style::Style;
 use crate::version_diff::{Side, unified};
 use crate::wiped::Wiped;
-use crate::{display, json_line};
 
 /// Show what a version changed, or the differences between two versions, as a unified diff
 ///

@@ -36,12 +36,14 @@ fn headers_that_ask_for_too_much_are_refused_before_anything_is_paid() {
         ([nothing.clone(), nothing], false),
     ] {
         store.put_back(&headers);
-        let begin = std::time::Instant::now();
-        let unlocked = store.unlock(secrets.passphrase()).map(drop);
-        assert!(
-            begin.elapsed() < Duration::from_millis(500),
-            "one of these derivations takes longer"
-        );
+        // A busy machine may hold up one attempt, or some. If a derivation is paid, none is fast.
+        let mut attempts = std::iter::repeat_with(|| {
+            let begin = std::time::Instant::now();
+            let unlocked = store.unlock(secrets.passphrase()).map(drop);
+            (begin.elapsed() < Duration::from_millis(500), unlocked)
+        });
+        let fast = attempts.by_ref().take(20).find(|(is_fast, _)| *is_fast);
+        let (_, unlocked) = fast.expect("one of these derivations takes longer");
         match unlocked {
             Err(StoreError::KdfOutOfBounds(_)) => assert!(refused),
             Err(error) => panic!("{error}"),

@@ -122,3 +122,17 @@ fn an_empty_history_that_is_switched_off_leaves_no_record() {
     session.history().set(HistorySettings::off()).unwrap();
     assert_whole(&keeps(session), "on again");
 }
+
+/// The fuzz target `model` found this: the path of a deleted file moved with a later folder of that name, so that its versions
+/// were forgotten with the new path of the folder.
+#[test]
+fn a_deleted_file_does_not_move_with_a_folder_that_took_its_path() {
+    let session = keeping();
+    session.files().write("/memories/b", "kept").unwrap();
+    let kept = newest(&session).number;
+    session.files().remove("/memories/b").unwrap();
+    session.files().write("/memories/b/c", "forgotten").unwrap();
+    session.files().rename("/memories/b", "/memories/d").unwrap();
+    session.history().forget("/memories/d", |_| {}).unwrap();
+    assert_eq!(session.history().text(kept).unwrap().as_str(), "kept");
+}

@@ -1,6 +1,6 @@
 //! Forgets versions: nothing of them stays that can be read.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use inmost_format::record::history::{Before, Operation, Version};
 use inmost_format::record::node::{File, FileInfo, What};
@@ -70,6 +70,8 @@ struct Search<'p> {
     paths: HashMap<u64, Wiped<String>>,
     /// The files in deleted folders, with the change that brings the folder back. Their paths belong to others meanwhile.
     away: HashMap<u64, u64>,
+    /// The files that were deleted by themselves. Their paths belong to others until they come back.
+    deleted: HashSet<u64>,
     /// Files that are or were at or below the path.
     files: BTreeSet<u64>,
     /// Entries of folders at or below the path.
@@ -106,6 +108,7 @@ impl Found {
             path: path.as_str(),
             paths: HashMap::new(),
             away: HashMap::new(),
+            deleted: HashSet::new(),
             files: BTreeSet::new(),
             folders: BTreeSet::new(),
             inside: Vec::new(),
@@ -162,6 +165,11 @@ impl Search<'_> {
                 self.files.insert(version.file);
             }
             self.away.remove(&version.file);
+            if matches!(version.operation, Operation::Deleted | Operation::Expired) {
+                self.deleted.insert(version.file);
+            } else {
+                self.deleted.remove(&version.file);
+            }
             if !new.is_empty() {
                 self.paths.insert(version.file, Wiped::new(new.to_owned()));
             }
@@ -174,7 +182,7 @@ impl Search<'_> {
             Operation::Deleted => {
                 let back = if let Before::Restored(by) = version.before { by } else { u64::MAX };
                 for (file, path) in &self.paths {
-                    if below(path, new).is_some() {
+                    if below(path, new).is_some() && !self.deleted.contains(file) {
                         self.away.entry(*file).or_insert(back);
                     }
                 }
@@ -200,7 +208,7 @@ impl Search<'_> {
                         Operation::Restored => back == Some(version.number),
                         _ => back.is_none(),
                     };
-                    if !moves {
+                    if !moves || self.deleted.contains(file) {
                         continue;
                     }
                     self.away.remove(file);

@@ -56,6 +56,12 @@ impl Committed<'_> {
         self.0.root()
     }
 
+    /// Whether the engine has a record of this name.
+    pub fn is_stored(&self, id: RecordId) -> Result<bool, StoreError> {
+        let values = self.0.engine().get_many(&[self.address(id)]).map_err(StoreError::from)?;
+        Ok(values.iter().flatten().count() > 0)
+    }
+
     /// The address of a record.
     pub fn address(&self, id: RecordId) -> Address {
         self.0.sealer().address(id)

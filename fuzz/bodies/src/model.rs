@@ -3,10 +3,13 @@
 //!
 //! It does not use the library, because the library is compared with it.
 
+mod going_back;
 mod outcome;
+pub(crate) mod past;
 mod tree;
 mod view;
 
+pub(crate) use going_back::Refusal;
 pub(crate) use outcome::Outcome;
 pub(crate) use tree::{Memory, Rules, Why};
 
@@ -16,6 +19,7 @@ use crate::tool_call::{Range, ToolCall};
 impl Memory {
     /// Runs a tool call: returns its outcome, and changes the memory if it succeeds.
     pub(crate) fn call(&mut self, call: &ToolCall) -> Outcome {
+        self.past.channel = inmost::VersionChannel::Tool;
         let result = match call {
             ToolCall::View { path, range } => self.view(path, range),
             ToolCall::Create { path, text } => self.create(path, text),

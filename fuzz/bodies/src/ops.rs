@@ -36,8 +36,36 @@ pub(crate) enum Op {
     Fail(PlannedFault),
     /// Rewrites the generation.
     Purge,
+    /// A request to the history.
+    Past(PastCall),
     /// A power cut: the process ends, and unsynced writes are lost.
     LosePower,
+}
+
+/// A request to the history. A version is picked by its place in the log, from the newest.
+#[derive(Clone, Debug)]
+pub(crate) enum PastCall {
+    /// Turns it on or off.
+    Keep(bool),
+    /// Rewrites the generation with all versions.
+    Compact,
+    Restore {
+        pick: usize,
+        to: Option<String>,
+    },
+    /// Redacts a version and this many newer ones.
+    Redact {
+        pick: usize,
+        span: usize,
+    },
+    Forget {
+        path: String,
+    },
+    /// Undoes the changes of one file, of a path, or all.
+    Undo {
+        pick: usize,
+        path: Option<String>,
+    },
 }
 
 /// A fault at a later write.
@@ -89,9 +117,10 @@ impl Setup {
 impl Op {
     pub(crate) fn read(input: &mut Input<'_>) -> Self {
         match input.below(40) {
-            0..=25 => Self::Tool(Sketch::read(input)),
+            0..=23 => Self::Tool(Sketch::read(input)),
+            24 | 25 | 32 | 37 => Self::Past(PastCall::read(input)),
             26..=30 => Self::Files(FilesCall::read(input)),
-            31 | 32 => Self::Fill {
+            31 => Self::Fill {
                 folder: path(input),
                 first: input.below(256),
                 count: 1 + input.below(40),
@@ -104,7 +133,7 @@ impl Op {
                 let fault = input.one_in(3).then(|| PlannedFault::read(input));
                 Self::Reopen { cache_bytes, fault }
             }
-            36 | 37 => Self::Fail(PlannedFault::read(input)),
+            36 => Self::Fail(PlannedFault::read(input)),
             38 => Self::Purge,
             _ => Self::LosePower,
         }
@@ -167,6 +196,31 @@ impl Sketch {
             }
         }
     }
+}
+
+impl PastCall {
+    fn read(input: &mut Input<'_>) -> Self {
+        match input.below(16) {
+            0 => Self::Keep(input.one_in(2)),
+            1 => Self::Compact,
+            2..=6 => {
+                let pick = place(input);
+                Self::Restore { pick, to: input.one_in(3).then(|| path(input)) }
+            }
+            7..=9 => Self::Redact { pick: place(input), span: input.pick(&[0, 0, 1, 3, 20]) },
+            10 | 11 => Self::Forget { path: path(input) },
+            _ => {
+                let pick = place(input);
+                Self::Undo { pick, path: input.one_in(3).then(|| path(input)) }
+            }
+        }
+    }
+}
+
+/// A place in the log, mostly a new one.
+fn place(input: &mut Input<'_>) -> usize {
+    let most = input.pick(&[1, 3, 6, 12, 200]);
+    input.below(most)
 }
 
 impl FilesCall {

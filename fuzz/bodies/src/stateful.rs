@@ -1,9 +1,11 @@
 //! Runs operations on a store and on the model, and compares every result.
 
+mod requests;
+
 use crate::input::Input;
 use crate::model::{Memory, Why};
 use crate::naive::{Refused, canonical};
-use crate::ops::{FilesCall, Op, PlannedFault, Setup};
+use crate::ops::{FilesCall, Op, PastCall, PlannedFault, Setup};
 use crate::store::Store;
 use inmost::{FileError, Files, FolderEntry, StoreError};
 
@@ -49,12 +51,13 @@ struct Run {
     store: Store,
     memory: Memory,
     cache_bytes: usize,
+    steps: usize,
 }
 
 impl Run {
     fn new(setup: &Setup) -> Self {
         let memory = Memory::new(setup.rules.clone());
-        Self { store: Store::create(setup), memory, cache_bytes: setup.cache_bytes }
+        Self { store: Store::create(setup), memory, cache_bytes: setup.cache_bytes, steps: 0 }
     }
 
     fn step(&mut self, operation: &Op) {
@@ -87,10 +90,38 @@ impl Run {
                 self.reopen(*fault);
                 Ok(())
             }
-            Op::Purge => self.store.session().purge(),
+            Op::Purge => {
+                self.memory.past.changes.clear();
+                self.store.session().purge()
+            }
+            Op::Past(call) => {
+                self.past(call);
+                Ok(())
+            }
             Op::Tool(_) | Op::Files(_) => apply(&self.store, &mut self.memory, operation),
         };
         self.settle(done, before);
+        self.compare();
+    }
+
+    /// Makes a request to the history. One that a fault ends in the middle may have made a part of its steps.
+    fn past(&mut self, call: &PastCall) {
+        let done = requests::run(&self.store, &mut self.memory, call);
+        let Some(planned) = self.store.struck() else {
+            return done.unwrap_or_else(|error| panic!("it failed without a fault: {error}"));
+        };
+        self.store.crash(planned.power);
+        self.reopen(None);
+        requests::restart(&self.store, &mut self.memory, call);
+        self.store.check(&self.memory);
+    }
+
+    /// Compares the log with the naive history, and some of the texts.
+    fn compare(&mut self) {
+        self.steps += 1;
+        self.memory.past.learn(&requests::log(&self.store).unwrap());
+        let every = self.memory.past.changes.len() / 4 + 1;
+        requests::compare_texts(&self.store, &self.memory, self.steps, every);
     }
 
     /// Writes one file as a separate step, so that after a fault it is known which files were written.
@@ -110,7 +141,11 @@ impl Run {
         };
         self.store.crash(planned.power);
         self.reopen(None);
-        if done.is_err() && self.store.contents().unwrap() != self.memory.files {
+        let is_after = |memory: &Memory| {
+            self.store.contents().unwrap() == memory.files
+                && memory.past.fits(&requests::log(&self.store).unwrap())
+        };
+        if done.is_err() && !is_after(&self.memory) {
             self.memory = before.unwrap();
         }
         self.store.check(&self.memory);
@@ -135,6 +170,7 @@ impl Run {
     }
 
     fn finish(mut self) {
+        requests::compare_texts(&self.store, &self.memory, 0, 1);
         self.store.check(&self.memory);
         for _ in 0..REOPENINGS {
             self.reopen(None);
@@ -172,6 +208,7 @@ pub(crate) fn apply(store: &Store, memory: &mut Memory, operation: &Op) -> Resul
 }
 
 fn apply_files(files: &Files<'_>, memory: &mut Memory, call: &FilesCall) -> Result<(), StoreError> {
+    memory.past.channel = inmost::VersionChannel::Files;
     let (result, expected) = match call {
         FilesCall::Read { path } => {
             let text = |path: String| match memory.files.get(&path) {

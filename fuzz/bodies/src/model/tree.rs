@@ -4,6 +4,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::past::Past;
+
 /// The options that the application has set.
 #[derive(Clone, Debug)]
 pub(crate) struct Rules {
@@ -22,6 +24,7 @@ pub(crate) struct Rules {
 pub(crate) struct Memory {
     pub(crate) files: BTreeMap<String, Arc<str>>,
     pub(crate) rules: Rules,
+    pub(crate) past: Past,
 }
 
 /// Why a change was refused.
@@ -40,7 +43,7 @@ pub(crate) enum Why {
 
 impl Memory {
     pub(crate) fn new(rules: Rules) -> Self {
-        Self { files: BTreeMap::new(), rules }
+        Self { files: BTreeMap::new(), rules, past: Past::new() }
     }
 
     pub(crate) fn is_folder(&self, path: &str) -> bool {
@@ -71,6 +74,15 @@ impl Memory {
 
     /// Sets the text of a file within the quotas.
     pub(crate) fn change(&mut self, path: &str, text: &str) -> Result<(), Why> {
+        self.check_quotas(path, text)?;
+        let text: Arc<str> = text.into();
+        self.files.insert(path.to_owned(), text.clone());
+        self.past.wrote(path, &text);
+        Ok(())
+    }
+
+    /// Whether a file may have this text.
+    pub(crate) fn check_quotas(&self, path: &str, text: &str) -> Result<(), Why> {
         let old = self.files.get(path).map(|text| text.len());
         if text.len() > self.rules.file_bytes {
             return Err(Why::FileTooLarge(self.rules.file_bytes));
@@ -81,7 +93,6 @@ impl Memory {
         if self.bytes() - old.unwrap_or(0) + text.len() > self.rules.store_bytes {
             return Err(Why::TooMuchText);
         }
-        self.files.insert(path.to_owned(), text.into());
         Ok(())
     }
 
@@ -90,6 +101,7 @@ impl Memory {
         self.check_there(path)?;
         let start = format!("{path}/");
         self.files.retain(|file, _| file != path && !file.starts_with(&start));
+        self.past.removed(path);
         Ok(())
     }
 
@@ -116,6 +128,7 @@ impl Memory {
             let text = self.files.remove(&from).unwrap();
             self.files.insert(to, text);
         }
+        self.past.moved(old, new);
         Ok(())
     }
 
@@ -127,7 +140,7 @@ impl Memory {
         if is_there { Ok(()) } else { Err(Why::Missing) }
     }
 
-    fn check_parents(&self, path: &str) -> Result<(), Why> {
+    pub(crate) fn check_parents(&self, path: &str) -> Result<(), Why> {
         let ends = path.match_indices('/').map(|(at, _)| at);
         let file = ends.map(|end| &path[..end]).find(|parent| self.files.contains_key(*parent));
         file.map_or(Ok(()), |file| Err(Why::ParentIsFile(file.to_owned())))

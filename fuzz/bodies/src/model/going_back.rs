@@ -1,0 +1,205 @@
+//! Restoring, redacting and forgetting, on the naive history.
+
+use std::collections::BTreeSet;
+
+use inmost::VersionKind;
+
+use super::past::{Change, Ident, Last, Text, Took, size};
+use super::tree::{Memory, Why};
+
+/// Why a request to the history is refused.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Refusal {
+    Gone,
+    Folder,
+    Current(u64),
+    None(u64),
+    Because(Why),
+}
+
+impl From<Why> for Refusal {
+    fn from(why: Why) -> Self {
+        Self::Because(why)
+    }
+}
+
+impl Memory {
+    /// The text of a version.
+    pub(crate) fn text_of(&self, change: &Change) -> Result<Text, Refusal> {
+        match &change.text {
+            _ if change.kind == VersionKind::Forgotten => Err(Refusal::Gone),
+            _ if change.file.is_none() => Err(Refusal::Folder),
+            Some(text) if !change.redacted && !self.past.gone.contains(&text.group) => {
+                Ok(text.clone())
+            }
+            _ => Err(Refusal::Gone),
+        }
+    }
+
+    /// Brings a version back.
+    pub(crate) fn restore(&mut self, change: &Change, to: Option<&str>) -> Result<(), Refusal> {
+        if change.redacted || change.kind == VersionKind::Forgotten {
+            return Err(Refusal::Gone);
+        }
+        let path = to.unwrap_or(&change.path).to_owned();
+        let Some(file) = change.file else { return self.restore_folder(change, &path) };
+        let text = match &change.took {
+            Took::File(text) if !self.past.gone.contains(&text.group) => text.clone(),
+            Took::File(_) => return Err(Refusal::Gone),
+            _ => self.text_of(change)?,
+        };
+        let here = self.past.idents.get(&path).map(|ident| ident.file);
+        let is_live = self.past.idents.values().any(|ident| ident.file == file);
+        let newest = self.past.changes.iter().rev().find(|change| change.file == Some(file));
+        let newest = newest.cloned().unwrap();
+        // Otherwise it is in a deleted folder, and this becomes another file.
+        let is_deleted = !is_live && newest.kind == VersionKind::Deleted;
+        let is_back = here == Some(file) || is_deleted;
+        if self.is_folder(&path) || here.is_some_and(|here| here != file) {
+            return Err(Why::Exists.into());
+        }
+        self.check_parents(&path)?;
+        self.check_quotas(&path, &text.text)?;
+        self.bring(&path, file, is_back.then_some(newest.id), &text);
+        Ok(())
+    }
+
+    fn bring(&mut self, path: &str, file: usize, newest: Option<usize>, text: &Text) {
+        self.files.insert(path.to_owned(), text.text.clone());
+        let text = self.past.new_text(&text.text);
+        let file = if newest.is_some() { file } else { self.past.new_file() };
+        let mut change = self.past.change(VersionKind::Restored, path);
+        change.file = Some(file);
+        change.last = newest.map_or(Last::None, Last::Is);
+        change.size = size(&text.text);
+        change.text = Some(text.clone());
+        let last = self.past.record(change);
+        self.past.place(path, Ident { file, last, text, maybe: false });
+    }
+
+    fn restore_folder(&mut self, change: &Change, path: &str) -> Result<(), Refusal> {
+        let took = match &change.took {
+            Took::Folder(took) => took.clone(),
+            _ if change.kind == VersionKind::Deleted => return Err(Refusal::Gone),
+            _ => return Err(Refusal::Folder),
+        };
+        if self.is_folder(path) || self.files.contains_key(path) {
+            return Err(Why::Exists.into());
+        }
+        self.check_parents(path)?;
+        let paths: Vec<String> = took.keys().map(|below| format!("{path}{below}")).collect();
+        if paths.iter().any(|path| path.len() > 1_024 || path.matches('/').count() > 21) {
+            return Err(Why::PathBelow.into());
+        }
+        if took.is_empty() {
+            return Err(Refusal::Gone);
+        }
+        let bytes: usize = took.values().map(|ident| ident.text.text.len()).sum();
+        if self.files.len() + took.len() > self.rules.store_files {
+            return Err(Why::TooManyFiles.into());
+        }
+        if self.bytes() + bytes > self.rules.store_bytes {
+            return Err(Why::TooMuchText.into());
+        }
+        for (path, ident) in paths.iter().zip(took.into_values()) {
+            self.files.insert(path.clone(), ident.text.text.clone());
+            self.past.place(path, ident);
+        }
+        let mut back = self.past.change(VersionKind::Restored, path);
+        back.old_path.clone_from(&change.path);
+        let id = back.id;
+        self.past.record(back);
+        let of = self.past.changes.iter_mut().find(|other| other.id == change.id).unwrap();
+        of.took = Took::Back(id);
+        Ok(())
+    }
+
+    /// Redacts the versions of a range. Returns their number.
+    pub(crate) fn redact(&mut self, first: u64, last: u64) -> Result<u64, Refusal> {
+        let in_range = |change: &&Change| {
+            let number = self.past.number(change);
+            change.file.is_some() && !change.redacted && (first..=last).contains(&number)
+        };
+        let found: Vec<Change> = self.past.changes.iter().filter(in_range).cloned().collect();
+        if found.is_empty() {
+            return Err(Refusal::None(first));
+        }
+        let current: BTreeSet<usize> =
+            self.past.idents.values().map(|ident| ident.text.group).collect();
+        for change in &found {
+            if change.text.as_ref().is_some_and(|text| current.contains(&text.group)) {
+                return Err(Refusal::Current(self.past.number(change)));
+            }
+        }
+        for change in &found {
+            let of = self.past.changes.iter_mut().find(|other| other.id == change.id).unwrap();
+            of.redacted = true;
+            of.path.clear();
+            of.old_path.clear();
+            of.size = (0, 0);
+            let Some(text) = &change.text else { continue };
+            let shares = |other: &Change| {
+                !other.redacted && other.text.as_ref().is_some_and(|it| it.group == text.group)
+            };
+            if !self.past.changes.iter().any(shares) {
+                self.drop_text(text.group);
+            }
+        }
+        Ok(u64::try_from(found.len()).unwrap())
+    }
+
+    fn drop_text(&mut self, group: usize) {
+        self.past.gone.insert(group);
+        for change in &mut self.past.changes {
+            if let Took::Folder(took) = &mut change.took {
+                took.retain(|_, ident| ident.text.group != group);
+            }
+        }
+    }
+
+    /// Forgets what is or was at or below a path, as far as the numbers that are left allow: entries of files that were
+    /// there must be gone, entries of files that never were there must be left.
+    pub(crate) fn forget(&mut self, path: &str, left: &BTreeSet<u64>) {
+        let is_below = |other: &str| {
+            path == "/memories"
+                || other == path
+                || other.strip_prefix(path).is_some_and(|rest| rest.starts_with('/'))
+        };
+        let is_named = |change: &Change| is_below(&change.path) || is_below(&change.old_path);
+        let named: BTreeSet<usize> = self
+            .past
+            .changes
+            .iter()
+            .filter(|change| is_named(change))
+            .filter_map(|change| change.file)
+            .collect();
+        let ever: BTreeSet<usize> = self
+            .past
+            .places
+            .iter()
+            .filter(|(_, places)| places.iter().any(|place| is_below(place)))
+            .map(|(file, _)| *file)
+            .collect();
+        let changes = std::mem::take(&mut self.past.changes);
+        for mut change in changes {
+            let number = self.past.number(&change);
+            let must_go = match change.file {
+                _ if change.kind == VersionKind::Forgotten => false,
+                Some(file) => named.contains(&file),
+                None => is_named(&change),
+            };
+            let may_go = must_go || change.file.is_some_and(|file| ever.contains(&file));
+            let is_left = left.contains(&number);
+            assert!(is_left || may_go, "forgotten with {path}: {change:?}");
+            assert!(!is_left || !must_go, "not forgotten with {path}: {change:?}");
+            if let Took::Folder(took) = &mut change.took {
+                for ident in took.values_mut() {
+                    ident.maybe |= ever.contains(&ident.file);
+                }
+            }
+            if is_left {
+                self.past.changes.push(change);
+            }
+        }
+    }
+}

@@ -47,15 +47,12 @@ fn without_dates(screen: &str) -> String {
             ("0000-00-00 00:00:00", "2026-01-02 03:04:05"),
             ("0000-00-00 00:00", "2026-01-02 03:04"),
         ];
-        match known.into_iter().find(|(pattern, _)| is_alike(at, pattern)) {
-            Some((_, instead)) => {
-                result.push_str(instead);
-                at += instead.len();
-            }
-            None => {
-                result.push(letters[at]);
-                at += 1;
-            }
+        if let Some((_, instead)) = known.into_iter().find(|(pattern, _)| is_alike(at, pattern)) {
+            result.push_str(instead);
+            at += instead.len();
+        } else {
+            result.push(letters[at]);
+            at += 1;
         }
     }
     result

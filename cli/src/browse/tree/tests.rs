@@ -70,7 +70,7 @@ impl Forest {
 
 #[test]
 fn every_entry_is_reached_once_down_and_up() {
-    let files = 3_300;
+    let files = 2_600;
     let mut forest = Forest::new(files);
     for number in 0..files {
         assert_eq!(forest.name(), format!("{number:05}"));

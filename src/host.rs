@@ -2,13 +2,16 @@
 
 #[cfg(test)]
 mod engine_tests;
+mod expiry;
 mod files;
 mod history;
 mod memory_tool;
 mod reply;
 mod session;
 mod store;
+mod unlock;
 
+pub use expiry::{Expiry, ExpiryStore};
 pub use files::{Files, Pages};
 pub use history::{History, HistoryStore, UndoPlan, Undone};
 pub use memory_tool::{MemoryTool, MemoryToolBuilder};

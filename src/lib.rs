@@ -68,8 +68,8 @@ pub use inmost_format::header::{
 
 // Entry points: the memory tool and files, on a session or a key agent.
 pub use host::{
-    Files, History, HistoryStore, MemoryTool, MemoryToolBuilder, Pages, ToolReply, UndoPlan,
-    Undone, UnlockedStore,
+    Expiry, ExpiryStore, Files, History, HistoryStore, MemoryTool, MemoryToolBuilder, Pages,
+    ToolReply, UndoPlan, Undone, UnlockedStore,
 };
 
 // The memory tool.
@@ -83,8 +83,9 @@ pub use tool::{Screen, ScreenFind, ScreenInput, ScreenVerdict, SecretScreen};
 
 // Stores, locked and unlocked.
 pub use session::{
-    AnchorStatus, FileAnchor, FreshnessAnchor, HistorySettings, Session, SessionOptions,
-    SessionStatus, StorageEngine, StoreError, Vault, VaultOptions, set_shared_cache_bytes,
+    AnchorStatus, ExpirySettings, FileAnchor, FreshnessAnchor, HistorySettings, Session,
+    SessionOptions, SessionStatus, StorageEngine, StoreError, Vault, VaultOptions,
+    set_shared_cache_bytes,
 };
 
 // Reports of maintenance.
@@ -101,9 +102,10 @@ pub use inmost_format::secret::Wiped;
 
 // Files, for hosts that are not agents.
 pub use vfs::{
-    EntryKind, FileError, FileText, FileVersion, FolderEntry, HistoryStatus, LineRange, Metadata,
-    NewFile, Page, PageCursor, Precondition, SearchMatch, SearchQuery, UndoStep, VersionChannel,
-    VersionInfo, VersionKind, VersionPage, VersionQuery, WalkEntry, WriteOutcome, human_size,
+    EntryKind, ExpiredFile, ExpiryHindrance, ExpiryReport, ExpiryStatus, FileError, FileText,
+    FileVersion, FolderEntry, HistoryStatus, LineRange, Metadata, NewFile, Page, PageCursor,
+    Precondition, SearchMatch, SearchQuery, UndoStep, VersionChannel, VersionInfo, VersionKind,
+    VersionPage, VersionQuery, WalkEntry, WriteOutcome, human_size,
 };
 
 /// Runs the README's example as a test.

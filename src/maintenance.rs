@@ -5,6 +5,7 @@ mod bare_records;
 mod check;
 mod check_report;
 mod copy;
+mod new_nodes;
 mod recovery;
 mod repair;
 mod rewrite;

@@ -7,6 +7,7 @@ mod clock;
 mod commit;
 mod create;
 mod error;
+mod expiry_settings;
 mod file_anchor;
 #[cfg(test)]
 mod format_example;
@@ -19,6 +20,7 @@ mod history_settings;
 mod idle;
 mod idle_lock;
 mod keyslots;
+pub(crate) mod ledger;
 pub(crate) mod leftovers;
 mod node_cache;
 pub(crate) mod open;
@@ -40,10 +42,11 @@ mod unlock;
 pub use anchor::{AnchorStatus, FreshnessAnchor};
 pub use cache::set_shared_cache_bytes;
 #[cfg(test)]
-pub(crate) use clock::shift_clock;
+pub(crate) use clock::{freeze_clock, shift_clock};
 pub(crate) use clock::{milliseconds, now, time_of};
 pub(crate) use commit::Exclusive;
 pub use error::StoreError;
+pub use expiry_settings::ExpirySettings;
 pub use file_anchor::FileAnchor;
 pub(crate) use generation::sealer;
 pub use handle::{Session, SessionStatus};

@@ -7,6 +7,7 @@ mod edit_sink;
 mod entry;
 mod error;
 mod escape;
+pub(crate) mod expire;
 pub(crate) mod file;
 mod file_text;
 mod folder;
@@ -29,13 +30,14 @@ pub(crate) mod search;
 mod staged;
 pub(crate) mod subtree;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 pub(crate) mod text;
 pub(crate) mod versions;
 pub(crate) mod walk;
 
 pub use entry::{EntryKind, FolderEntry, Metadata};
 pub use error::FileError;
+pub use expire::{ExpiredFile, ExpiryHindrance, ExpiryReport, ExpiryStatus};
 pub use file_text::FileText;
 pub use grep::{SearchMatch, SearchQuery};
 pub use line_range::LineRange;

@@ -14,6 +14,7 @@ mod destroy;
 mod diff;
 mod discard;
 mod edit;
+mod expire;
 mod export;
 mod forget;
 mod grep;
@@ -96,6 +97,7 @@ pub(crate) enum Command {
     Redact(redact::Redact),
     Forget(forget::Forget),
     History(history::History),
+    Expire(expire::Expire),
     Import(import::Import),
     Export(export::Export),
     Status(status::Status),
@@ -178,6 +180,7 @@ pub(crate) fn run(command: &Command) -> Result<(), Failure> {
         Command::Redact(redact) => redact.run(),
         Command::Forget(forget) => forget.run(),
         Command::History(history) => history.run(),
+        Command::Expire(expire) => expire.run(),
         Command::Import(import) => import.run(),
         Command::Export(export) => export.run(),
         Command::Status(status) => status.run(),

@@ -10,8 +10,8 @@ pub(crate) mod unlocking;
 use std::path::Path;
 
 use inmost::{
-    FileError, FileText, Files, History, HistoryStore, MemoryTool, Session, SessionStatus,
-    SetAside, SlotInfo, StorageEngine, StoreError, UnlockedStore, VerifiedCopy,
+    Expiry, ExpiryStore, FileError, FileText, Files, History, HistoryStore, MemoryTool, Session,
+    SessionStatus, SetAside, SlotInfo, StorageEngine, StoreError, UnlockedStore, VerifiedCopy,
 };
 use inmost_agent::{AgentFacts, Client, Secret, SlotOptions};
 
@@ -45,6 +45,15 @@ impl OpenStore {
             Self::Agent(client) => client,
         };
         History::new(store)
+    }
+
+    /// The expiry of unused files.
+    pub(crate) fn expiry(&self) -> Expiry<'_> {
+        let store: &dyn ExpiryStore = match self {
+            Self::Here(session) => session,
+            Self::Agent(client) => client,
+        };
+        Expiry::new(store)
     }
 
     /// The memory tool on the store.

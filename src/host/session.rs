@@ -99,7 +99,13 @@ impl UnlockedStore for Session {
 
     fn read(&self, path: &str, lines: Option<LineRange>) -> Result<FileText, FileError> {
         let path = MemoryPath::parse(path)?;
-        Session::read(self, |open| file::read(open, open.root(), &path, lines))
+        Session::read(self, |open| {
+            let (text, file) = file::read(open, open.root(), &path, lines)?;
+            if self.counts_readings() {
+                open.note_reading(file);
+            }
+            Ok(text)
+        })
     }
 
     fn write(&self, path: &str, text: &str) -> Result<(), FileError> {

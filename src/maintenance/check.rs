@@ -143,7 +143,8 @@ impl<'a, P: FnMut(u64)> Check<'a, P> {
         // Totals are not kept for objects that are being reaped.
         let system = RecordId::folder(root.system.id);
         self.folder(&mut names, Depth::TOP, system, &root.system.tag, false)?;
-        self.history(root)
+        self.history(root)?;
+        self.ledger(root)
     }
 
     /// Walks a folder and returns its totals as they should be.

@@ -2,10 +2,13 @@
 //!
 //! Each record is read once, so a crafted tree costs no more than a genuine one with as many records.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
-use crate::session::{Open, StoreError, open};
-use inmost_format::record::node::{Folder, Root, Totals};
+use super::new_nodes::NewNodes;
+use crate::session::ledger::readings;
+use crate::session::{Open, StoreError, now, open};
+use inmost_format::record::ledger::Ledger;
+use inmost_format::record::node::{Child, Entry, Folder, Root, Totals, What};
 use inmost_format::record::tree::Body;
 use inmost_format::record::{
     Depth, Flaw, HeaderId, Kind, Node, NodeSource, ObjectId, Reached, RecordError, RecordId,
@@ -33,6 +36,15 @@ impl NodeSource for Uncached<'_> {
     }
 }
 
+/// The records to copy.
+struct Source<'a>(&'a dyn NodeSource);
+
+impl NodeSource for Source<'_> {
+    fn load(&self, id: RecordId, tag: &Tag) -> Result<Node, RecordError> {
+        self.0.load(id, tag)
+    }
+}
+
 /// Seals a tree under other keys.
 pub(super) struct Copy<'a> {
     from: &'a dyn NodeSource,
@@ -44,6 +56,8 @@ pub(super) struct Copy<'a> {
     /// The records of files, with their old and new tags, if the history is copied: its entries refer to them too.
     shared: Option<HashMap<RecordId, (Tag, Tag)>>,
     in_history: bool,
+    /// The numbers of the files in the tree, if the ledger is copied: it keeps only their readings.
+    files: Option<HashSet<u64>>,
 }
 
 impl<'a> Copy<'a> {
@@ -58,6 +72,7 @@ impl<'a> Copy<'a> {
             reached: Reached::default(),
             shared: None,
             in_history: false,
+            files: None,
         }
     }
 
@@ -75,6 +90,7 @@ impl<'a> Copy<'a> {
     ) -> Result<(), StoreError> {
         let mut root = Root { header, ..root.clone() };
         self.shared = (!root.history.is_none()).then(HashMap::new);
+        self.files = (!root.ledger.is_none()).then(HashSet::new);
         let (tag, files, bytes) = copy_tree(self, &root)?;
         root = Root { files, bytes, ..root };
         root.tree.tag = tag;
@@ -87,9 +103,60 @@ impl<'a> Copy<'a> {
             let id = RecordId::history(root.history.id);
             root.history.tag = self.node(Depth::TOP, id, &root.history.tag)?;
         }
+        self.ledger(&mut root)?;
         let sealed = self.sealer.seal(RecordId::ROOT, &root.into())?;
         self.put(sealed)?;
         self.flush()
+    }
+
+    /// Writes the readings of the files that were copied. A ledger that is damaged is left out, because no file depends on
+    /// it. Then every file counts as used now.
+    fn ledger(&mut self, root: &mut Root) -> Result<(), StoreError> {
+        let Some(files) = self.files.take() else { return Ok(()) };
+        let child = std::mem::replace(&mut root.ledger, Child::NONE);
+        let mut readings = match readings(&Source(self.from), &child) {
+            Ok(readings) => readings,
+            Err(RecordError::Damaged { .. }) => {
+                root.reads_since = now().max(1);
+                return Ok(());
+            }
+            Err(error) => return Err(error.into()),
+        };
+        readings.retain(|reading| files.contains(&reading.file));
+        if readings.is_empty() {
+            return Ok(());
+        }
+        let mut nodes = NewNodes::default();
+        let ledger = Ledger::of(&mut nodes, child.id, readings)?;
+        let tag = self.seal_new(&mut nodes, RecordId::ledger(child.id), ledger.into())?;
+        root.ledger = Child { id: child.id, tag };
+        Ok(())
+    }
+
+    /// Notes files whose readings stay.
+    pub(super) fn keep_readings(&mut self, entries: &[Entry]) {
+        let Some(files) = &mut self.files else { return };
+        files.extend(entries.iter().filter_map(|entry| match entry.what {
+            What::File(info) => Some(info.number),
+            What::Folder => None,
+        }));
+    }
+
+    /// Seals a new node, and those of `nodes` below it.
+    pub(super) fn seal_new(
+        &mut self,
+        nodes: &mut NewNodes,
+        id: RecordId,
+        mut node: Node,
+    ) -> Result<Tag, StoreError> {
+        node.children_mut(id.object, |child, tag| {
+            if let Some(below) = nodes.take(child) {
+                *tag = self.seal_new(nodes, child, below)?;
+            }
+            Ok::<(), StoreError>(())
+        })?;
+        let sealed = self.sealer.seal(id, &node)?;
+        self.put(sealed)
     }
 
     /// Copies the node at `depth` and everything below it.
@@ -108,6 +175,9 @@ impl<'a> Copy<'a> {
         self.reached.mark(id)?;
         let mut node = self.from.load(id, tag)?;
         let depth = depth.below(&node)?;
+        if !self.in_history {
+            self.keep_readings(node.entries());
+        }
         node.children_mut(id.object, |child, tag| {
             *tag = self.node(depth, child, tag)?;
             Ok::<(), StoreError>(())

@@ -1,9 +1,8 @@
 //! Repair: writes what a recovery finds to a new generation, and sets the damaged one aside.
 
-use std::collections::HashMap;
-
 use super::bare_records::BareRecords;
 use super::copy::Copy;
+use super::new_nodes::NewNodes;
 use super::recovery::{FoundFile, Recovery, RecoveryReport, Target};
 use super::rewrite::{Versions, Written, abandon, remove_unfinished, write_generation};
 use crate::session::anchor::Mark;
@@ -12,9 +11,7 @@ use crate::session::{StoreError, VERSIONS_OF_GROUP, Vault, freshness, leftovers}
 use inmost_format::header::Credential;
 use inmost_format::record::node::{Child, Entry, Folder, Name, Root, Totals};
 use inmost_format::record::tree::{Body, Owner};
-use inmost_format::record::{
-    Depth, Flaw, Node, NodeSink, NodeSource, ObjectId, RecordError, RecordId, Tag,
-};
+use inmost_format::record::{Depth, Kind, ObjectId, RecordId, Tag};
 use inmost_storage::Rewriting;
 
 impl Vault {
@@ -103,9 +100,11 @@ impl Vault {
                 write_generation(&records, &root, storage, &next, &mut rebuild, &mut progress);
             lost_history = true;
         }
-        let closed = written.and_then(|Written { engine, root, root_value }| {
+        let mut lost_readings = false;
+        let closed = written.and_then(|Written { engine, root: copy, root_value }| {
             engine.close()?;
-            Ok(Mark::of(&root, new, &root_value))
+            lost_readings = copy.reads_since != root.reads_since;
+            Ok(Mark::of(&copy, new, &root_value))
         });
         let mark = closed.inspect_err(|_| abandon(storage, &note))?;
         // From here on a crash leaves either header, and the note says what becomes of the other generation.
@@ -123,6 +122,10 @@ impl Vault {
                 "the history",
                 "is incomplete, and was left out",
             );
+        }
+        if lost_readings {
+            let how = "is damaged: every file counts as used now";
+            report.add_lost(&[Name::new("(readings)")], Kind::Ledger.describe(), how);
         }
         Ok(report)
     }
@@ -171,44 +174,12 @@ impl Target for Rebuild<'_, '_> {
         entries: Vec<Entry>,
         totals: Totals,
     ) -> Result<Tag, StoreError> {
-        let mut nodes = Nodes::default();
+        self.copy.keep_readings(&entries);
+        let mut nodes = NewNodes::default();
         let mut next_index = 0;
         let mut owner = Owner { sink: &mut nodes, object, next_index: &mut next_index };
         let body = Body::of_entries(&mut owner, entries)?;
-        self.seal(&mut nodes, RecordId::folder(object), Folder { next_index, totals, body }.into())
-    }
-}
-
-impl Rebuild<'_, '_> {
-    fn seal(&mut self, nodes: &mut Nodes, id: RecordId, mut node: Node) -> Result<Tag, StoreError> {
-        node.children_mut(id.object, |child, tag| {
-            if let Some(below) = nodes.0.remove(&child) {
-                *tag = self.seal(nodes, child, below)?;
-            }
-            Ok::<(), StoreError>(())
-        })?;
-        let sealed = self.copy.sealer.seal(id, &node)?;
-        self.copy.put(sealed)
-    }
-}
-
-/// New nodes of one folder that are not sealed yet.
-#[derive(Default)]
-struct Nodes(HashMap<RecordId, Node>);
-
-impl NodeSource for Nodes {
-    fn load(&self, id: RecordId, _tag: &Tag) -> Result<Node, RecordError> {
-        let absent = RecordError::Damaged { kind: id.kind, flaw: Flaw::Absent };
-        self.0.get(&id).cloned().ok_or(absent)
-    }
-}
-
-impl NodeSink for Nodes {
-    fn put(&mut self, id: RecordId, node: Node) {
-        self.0.insert(id, node);
-    }
-
-    fn remove(&mut self, id: RecordId) {
-        self.0.remove(&id);
+        let folder = Folder { next_index, totals, body };
+        self.copy.seal_new(&mut nodes, RecordId::folder(object), folder.into())
     }
 }

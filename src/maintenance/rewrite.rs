@@ -17,7 +17,7 @@ use super::copy::{Copy, CopyTree, ReadBack, Uncached, strict};
 use crate::limits::FILE_INLINE_AGAIN;
 use crate::session::generation::{NextGeneration, NextKeys};
 use crate::session::leftovers;
-use crate::session::{Exclusive, Open, Session, StorageEngine, StoreError, open};
+use crate::session::{Exclusive, Open, Session, StorageEngine, StoreError, now, open};
 
 impl Session {
     /// Rewrites the store under a fresh data key and removes the old records. Deleted and overwritten content is then
@@ -109,6 +109,11 @@ impl Versions {
         // Where none are kept any more, the rest of a history waits to be removed.
         if self == Self::Drop || root.keep == 0 {
             root.history = Child::NONE;
+        }
+        // Which files were read when is a trace of the past, like a version.
+        if self == Self::Drop && root.reads_since > 0 {
+            root.ledger = Child::NONE;
+            root.reads_since = now().max(1);
         }
         root
     }

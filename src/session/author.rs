@@ -10,11 +10,13 @@ use inmost_format::secret::Wiped;
 pub(crate) struct Author {
     actor: Option<Arc<Wiped<String>>>,
     channel: Channel,
+    /// Whether what is read counts as used, for the expiry of files.
+    counts_readings: bool,
 }
 
 impl Default for Author {
     fn default() -> Self {
-        Self { actor: None, channel: Channel::Files }
+        Self { actor: None, channel: Channel::Files, counts_readings: true }
     }
 }
 
@@ -22,12 +24,21 @@ impl Author {
     /// The same channel with another label.
     pub(super) fn named(&self, actor: &str) -> Self {
         let label = label(actor);
-        Self { actor: (!label.is_empty()).then(|| Arc::new(label)), channel: self.channel }
+        Self { actor: (!label.is_empty()).then(|| Arc::new(label)), ..self.clone() }
     }
 
     /// The same label through another channel.
     pub(super) fn through(&self, channel: Channel) -> Self {
-        Self { actor: self.actor.clone(), channel }
+        Self { channel, ..self.clone() }
+    }
+
+    /// The same, but what it reads does not count as used.
+    pub(super) fn without_readings(&self) -> Self {
+        Self { counts_readings: false, ..self.clone() }
+    }
+
+    pub(super) fn counts_readings(&self) -> bool {
+        self.counts_readings
     }
 
     /// The label; empty without one.

@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 pub(crate) fn now() -> u64 {
     let now = milliseconds(SystemTime::now());
     #[cfg(test)]
-    let now = now.saturating_add_signed(SHIFT.get());
+    let now = FROZEN.get().unwrap_or(now).saturating_add_signed(SHIFT.get());
     now
 }
 
@@ -14,12 +14,20 @@ pub(crate) fn now() -> u64 {
 thread_local! {
     /// Milliseconds by which the clock of this thread is ahead.
     static SHIFT: std::cell::Cell<i64> = const { std::cell::Cell::new(0) };
+    /// The time of this thread, if it stands still.
+    static FROZEN: std::cell::Cell<Option<u64>> = const { std::cell::Cell::new(None) };
 }
 
 /// Shifts the clock of this thread.
 #[cfg(test)]
 pub(crate) fn shift_clock(milliseconds: i64) {
     SHIFT.set(SHIFT.get().saturating_add(milliseconds));
+}
+
+/// Stops the clock of this thread at a time, in milliseconds since 1970.
+#[cfg(test)]
+pub(crate) fn freeze_clock(milliseconds: u64) {
+    FROZEN.set(Some(milliseconds));
 }
 
 /// Converts a time to store it. A time before 1970 becomes 0.

@@ -12,6 +12,7 @@ use std::time::Instant;
 use super::error::StoreError;
 use super::generation::{NextGeneration, write_headers};
 use super::handle::{Session, Shared, State, lock, read, write};
+use super::ledger;
 use super::overlay::Overlay;
 use super::queue::{Progress, Queue};
 use super::reap;
@@ -141,28 +142,32 @@ impl Session {
         let mut group = std::mem::take(&mut queue.group);
         queue.number = queue.number.saturating_add(1);
         let applied = (|| {
-            let sealed = {
+            let (sealed, recorded) = {
                 let state = read(&self.shared.state);
                 let open = state.open()?;
                 if group.is_empty() {
                     return Ok(());
                 }
+                let recorded = ledger::record_into(open, &mut group)?;
                 reap::reap_into(open, &mut group, queue.staged)?;
                 trim::trim_into(open, &mut group)?;
-                open.seal(group)?
-            };
-            let Some(refused) = write(&self.shared.state).open_mut()?.apply(sealed)? else {
-                return Ok(());
-            };
-            let sealed = {
-                let state = read(&self.shared.state);
-                let open = state.open()?;
-                let group =
-                    trim::make_room(open, refused, queue.staged)?.ok_or(StoreError::DiskFull)?;
-                open.seal(group)?
+                (open.seal(group)?, recorded)
             };
             let refused = write(&self.shared.state).open_mut()?.apply(sealed)?;
-            refused.map_or(Ok(()), |_| Err(StoreError::DiskFull))
+            if let Some(refused) = refused {
+                let sealed = {
+                    let state = read(&self.shared.state);
+                    let open = state.open()?;
+                    let group =
+                        trim::make_room(open, refused, queue.staged)?.ok_or(StoreError::DiskFull)?;
+                    open.seal(group)?
+                };
+                if write(&self.shared.state).open_mut()?.apply(sealed)?.is_some() {
+                    return Err(StoreError::DiskFull);
+                }
+            }
+            write(&self.shared.state).open_mut()?.waiting.remove(&recorded);
+            Ok(())
         })();
         applied.map_err(|error| match error {
             StoreError::DiskFull => error,

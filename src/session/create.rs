@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::error::StoreError;
+use super::expiry_settings::ExpirySettings;
 use super::generation::FIRST_GENERATION;
 use super::handle::Session;
 use super::history_settings::HistorySettings;
@@ -39,7 +40,7 @@ impl SessionOptions {
         let store = StoreId(rng::array()?);
         let keys = RecordKeys::derive(&DataKey::generate()?, &store, FIRST_GENERATION);
         let sealer = Sealer::new(keys, store, FIRST_GENERATION);
-        begin(&*engine, &sealer, HeaderId::NONE, HistorySettings::off())?;
+        begin(&*engine, &sealer, HeaderId::NONE, HistorySettings::off(), ExpirySettings::off())?;
         Session::with(Open::new(Arc::new(storage), engine, sealer, None, self)?, self)
     }
 }
@@ -50,11 +51,13 @@ pub(super) fn begin(
     sealer: &Sealer,
     header: HeaderId,
     history: HistorySettings,
+    expiry: ExpirySettings,
 ) -> Result<(Root, Vec<u8>), StoreError> {
     let child = |id| Child { id, tag: Tag::default() };
     let (tree, system) = (child(ObjectId::TREE), child(ObjectId::SYSTEM));
     let mut root = Root { commit: FIRST_COMMIT, header, ..Root::new(tree, system) };
     history.set(&mut root);
+    expiry.set(&mut root);
     let mut batch = open::first_batch(sealer, root.clone())?;
     engine.apply(&batch)?;
     engine.sync()?;

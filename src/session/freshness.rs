@@ -7,7 +7,7 @@ use inmost_format::record::HeaderId;
 
 /// How to handle a store that may be older than it was.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Rollback {
+pub(crate) enum Rollback {
     Accept,
     Refuse,
 }

@@ -166,6 +166,18 @@ impl Session {
         self.through(Channel::Program)
     }
 
+    /// Returns a handle whose readings do not count as use of a file: for an export or an index, which read everything.
+    /// See [`Expiry`](crate::Expiry).
+    #[must_use]
+    pub fn without_recording(&self) -> Self {
+        Self { shared: Arc::clone(&self.shared), author: self.author.without_readings() }
+    }
+
+    /// Whether the readings of this handle count as use of a file.
+    pub(crate) fn counts_readings(&self) -> bool {
+        self.author.counts_readings()
+    }
+
     /// A session on a complete generation without its header, only to read it.
     pub(crate) fn of_copy(
         storage: Arc<dyn Storage>,

@@ -7,6 +7,7 @@ use super::anchor::{Anchor, AnchorStatus, Mark};
 use super::cache::SessionCache;
 use super::error::StoreError;
 use super::generation::{NextGeneration, NextKeys};
+use super::ledger::Waiting;
 use super::options::{Quotas, SessionOptions};
 use super::overlay::Overlay;
 use inmost_format::crypto::cost::{AdmittedCost, KdfCost};
@@ -39,6 +40,8 @@ pub(crate) struct Open {
     number: [u8; 16],
     /// Whether the clock can be trusted to end the time of versions.
     pub(super) clock: OnceLock<bool>,
+    /// Readings that are not recorded yet.
+    pub(super) waiting: Waiting,
 }
 
 /// A sealed group, ready for the engine.
@@ -74,6 +77,7 @@ impl Open {
             root_value,
             number: rng::array()?,
             clock: OnceLock::new(),
+            waiting: Waiting::default(),
         })
     }
 

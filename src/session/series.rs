@@ -132,7 +132,7 @@ impl Series<'_> {
 
 /// Records of a batch that calls may use while objects wait to be reaped, the root included. The rest is reserved for
 /// reaping.
-const CALLS_RECORDS: usize = BATCH_RECORDS - reap::RESERVED;
+pub(super) const CALLS_RECORDS: usize = BATCH_RECORDS - reap::RESERVED;
 
 /// Records of a batch that calls may use otherwise: as many as a step of a long write has. An import fills one batch after
 /// the other with the longest records, and what an engine writes for a batch varies. With 31 of them sled once wrote 1.7 MB

@@ -47,6 +47,19 @@ impl<'a> Txn<'a> {
         self.own.nodes.retain(|id, _| id.object != object);
     }
 
+    /// Drops all uncommitted changes to an object that nothing refers to any more.
+    pub(super) fn abandon(&mut self, object: ObjectId) {
+        self.forget_changes(object);
+        for id in self.group.nodes.keys().filter(|id| id.object == object) {
+            self.own.nodes.insert(*id, None);
+        }
+    }
+
+    /// The committed state.
+    pub(super) fn open(&self) -> &'a Open {
+        self.open
+    }
+
     /// The root as this call sees it.
     pub(crate) fn root(&self) -> Result<Root, RecordError> {
         match self.pending(RecordId::ROOT) {

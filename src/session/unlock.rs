@@ -7,6 +7,7 @@ use super::anchor::{Anchor, FreshnessAnchor, Mark};
 use super::clock::now;
 use super::create::begin;
 use super::error::StoreError;
+use super::expiry_settings::ExpirySettings;
 use super::freshness::{self, Rollback};
 use super::generation::{FIRST_GENERATION, open_records, sealer, write_headers};
 use super::handle::Session;
@@ -69,6 +70,7 @@ pub struct VaultOptions {
     freshness: Option<Arc<dyn FreshnessAnchor>>,
     engine: StorageEngine,
     history: HistorySettings,
+    expiry: ExpirySettings,
 }
 
 impl Vault {
@@ -104,35 +106,6 @@ impl Vault {
         Ok(LocalStorage::open(path.as_ref())?.destroy()?)
     }
 
-    /// Unlocks the store with a passphrase.
-    ///
-    /// Costs one key derivation for each keyslot that is tried. This also cleans up after a crash: it rewrites a stale
-    /// copy of the header, removes what an unfinished rewrite left and reaps some of the deleted objects. Records that no
-    /// rewrite left and no header names are set aside; see [`Session::set_aside`].
-    ///
-    /// # Errors
-    /// [`StoreError::WrongPassphrase`], [`StoreError::KdfOutOfBounds`], [`StoreError::OutOfMemory`],
-    /// [`StoreError::RolledBack`], [`StoreError::RecordsBehindHeader`], [`StoreError::HeaderRolledBack`],
-    /// [`StoreError::ForeignAnchor`],
-    /// [`StoreError::Tampered`], [`StoreError::UntrustedFile`], [`StoreError::Storage`], [`StoreError::DiskFull`],
-    /// [`StoreError::Io`]; [`StoreError::Damaged`], in which case no file has changed. The vault still holds the store then, for another attempt. [`StoreError::InUse`] with this
-    /// process's own id if the vault was unlocked before.
-    pub fn unlock(&mut self, passphrase: &Passphrase) -> Result<Session, StoreError> {
-        self.unlock_with(passphrase)
-    }
-
-    /// Unlocks the store with any kind of credential: `&passphrase`, `(&passphrase, &keyfile)`, `&recovery_key` or
-    /// `&raw_key`. It is tried on the keyslots of its kind.
-    ///
-    /// # Errors
-    /// As [`unlock`](Vault::unlock), and [`StoreError::WrongKey`] for any credential other than a passphrase alone.
-    pub fn unlock_with<'a>(
-        &mut self,
-        credential: impl Into<Credential<'a>>,
-    ) -> Result<Session, StoreError> {
-        self.unlock_by(&credential.into(), Rollback::Refuse)
-    }
-
     /// Returns the kinds of credential that the store has keyslots for, so that a program knows what to ask for.
     ///
     /// # Security
@@ -156,28 +129,8 @@ impl Vault {
         Ok(self.unlock_header(&credential.into())?.slots()?)
     }
 
-    /// Unlocks a store that [`unlock`](Vault::unlock) refuses as rolled back, or whose freshness is
-    /// [`Unknown`](crate::AnchorStatus::Unknown), and takes its state as the newest. Use it when a person knows the
-    /// reason: a restored backup, a copy, a second device, a repaired disk.
-    ///
-    /// The anchors are written anew. After a rollback the next commit gets a number above every number that was seen. So
-    /// this is needed only once.
-    ///
-    /// # Errors
-    /// As [`unlock`](Vault::unlock). A header that is older than its records is refused here too
-    /// ([`StoreError::HeaderRolledBack`]).
-    ///
-    /// # Security
-    /// The keyslots of the accepted state are valid again, also those that were removed or replaced after it.
-    /// [`slots`](Vault::slots) lists them.
-    pub fn unlock_accepting_rollback<'a>(
-        &mut self,
-        credential: impl Into<Credential<'a>>,
-    ) -> Result<Session, StoreError> {
-        self.unlock_by(&credential.into(), Rollback::Accept)
-    }
-
-    fn unlock_by(
+    /// Unlocks the store. The methods of the host do what is due at an unlock besides.
+    pub(crate) fn unlock_by(
         &mut self,
         credential: &Credential<'_>,
         rollback: Rollback,
@@ -268,6 +221,13 @@ impl VaultOptions {
         self
     }
 
+    /// Sets whether a new store records readings, and whether unused files expire; off by default. An existing store has its
+    /// own setting; see [`Expiry::set`](crate::Expiry::set).
+    pub fn expiry(mut self, settings: ExpirySettings) -> Self {
+        self.expiry = settings;
+        self
+    }
+
     /// Sets the quotas and the cache of the session.
     pub fn session(mut self, options: SessionOptions) -> Self {
         self.session = options;
@@ -350,7 +310,7 @@ impl VaultOptions {
         let keys = NewHeader { store, engine, generation, enrolment }.create(&self.limits)?;
         let records: Box<dyn Engine> = storage.create_generation(generation, engine)?;
         let (root, root_value) =
-            begin(&*records, &sealer(&keys), keys.header().id(), self.history)?;
+            begin(&*records, &sealer(&keys), keys.header().id(), self.history, self.expiry)?;
         records.close()?;
         // Before the store has its name, so that no crash leaves one without an anchor.
         if let Some(mark) = Mark::of(&root, generation, &root_value) {

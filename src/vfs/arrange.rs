@@ -99,6 +99,10 @@ pub(super) fn rename_in(
     // The folders on the old path may have changed with the first step.
     let source = ResolvedPath::new(txn, &txn.root()?, old)?;
     folder::remove(txn, old, &source)?;
+    if let Some(file) = file {
+        // The time of its last change stays.
+        txn.record_use(&[file.number])?;
+    }
     if txn.keeps_versions()? {
         txn.record(Change {
             operation: Operation::Renamed,

@@ -125,7 +125,7 @@ impl<'s, S: NodeSource> FileView<'s, S> {
     }
 }
 
-/// The text of a file, or of some of its lines, for a host.
+/// The text of a file, or of some of its lines, for a host, and the number of the file.
 ///
 /// # Errors
 /// [`FileError::NotFound`]; [`FileError::IsAFolder`]; [`FileError::NoSuchLine`] if the lines begin after the last one.
@@ -134,7 +134,7 @@ pub(crate) fn read(
     root: &Root,
     path: &MemoryPath,
     range: Option<LineRange>,
-) -> Result<FileText, FileError> {
+) -> Result<(FileText, u64), FileError> {
     let entry = match ResolvedPath::new(source, root, path)?.target {
         Target::Entry(entry) if entry.what != What::Folder => entry,
         Target::Entry(_) | Target::Root(_) => {
@@ -143,16 +143,17 @@ pub(crate) fn read(
         Target::Missing { .. } => return Err(FileError::NotFound),
     };
     let file = FileView::of_entry(source, entry)?;
-    let Some(range) = range else { return Ok(file.read()?.into()) };
+    let number = file.info.number;
+    let Some(range) = range else { return Ok((file.read()?.into(), number)) };
     let total = file.info.lines;
     if range.first > total.max(1) {
         return Err(FileError::NoSuchLine(total));
     }
     let last = range.last.unwrap_or(total).min(total);
     if last < range.first {
-        return Ok(String::new().into());
+        return Ok((String::new().into(), number));
     }
-    Ok(file.lines(range.first, last, usize::MAX)?.into())
+    Ok((file.lines(range.first, last, usize::MAX)?.into(), number))
 }
 
 /// As [`FileView::lines`], for a head that is not committed yet.

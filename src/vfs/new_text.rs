@@ -60,8 +60,19 @@ impl<'a> NewText<'a> {
         let id = write_records(txn, self.text)?;
         let info = self.info(before.as_ref());
         let operation = self.operation(before.is_some());
+        let before_number = before.as_ref().map(|(_, before)| before.number);
         set_entry(txn, (self.path, &resolved), (id, Tag::default()), info, before, operation)?;
+        self.record_use(txn, before_number)?;
         Ok(Some(txn.number()?))
+    }
+
+    /// Records that the file is used now, if it gets an earlier time.
+    pub(super) fn record_use(&self, txn: &mut Txn<'_>, file: Option<u64>) -> Result<(), FileError> {
+        if self.modified.is_some() {
+            let file = file.map_or_else(|| txn.number(), Ok)?;
+            txn.record_use(&[file])?;
+        }
+        Ok(())
     }
 
     /// Checks that the text may be written, and returns its place. `None` if the text is there already.

@@ -33,6 +33,7 @@ pub(super) fn write(session: &Session, new: &NewText<'_>) -> Result<Option<u64>,
             let (resolved, _) = target(txn, new.path, true)?;
             let (object, operation) = ((id, staged.tag), new.operation(before.is_some()));
             set_entry(txn, (new.path, &resolved), object, info, before.clone(), operation)?;
+            new.record_use(txn, before.as_ref().map(|(_, before)| before.number))?;
             Ok::<_, FileError>(Some(txn.number()?))
         })
     })

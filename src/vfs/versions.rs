@@ -13,6 +13,7 @@ mod past;
 mod redact;
 mod release;
 mod restore;
+mod returned;
 mod types;
 
 pub(crate) use exchange::revert_together;

@@ -17,13 +17,14 @@ from nacl.bindings import crypto_aead_xchacha20poly1305_ietf_encrypt
 from records import CLASSES, Store
 
 PAGE = (Path(__file__).parents[2] / "docs" / "FORMAT.md").read_text()
-TREE, SYSTEM, LONG, SHORT, PEOPLE, HISTORY, GONE = (bytes([byte * 0x11]) * 16 for byte in range(1, 8))
+TREE, SYSTEM, LONG, SHORT, PEOPLE, HISTORY, GONE, LEDGER = (bytes([byte * 0x11]) * 16 for byte in range(1, 9))
 LONG_TEXT = (b"0123456789abcde\n" * 255)[:4066]
 REST_OF_LINE = b"23456789abcde\n"
 SHORT_TEXT = "Zoë likes tea.\n".encode()
 GONE_TEXT = b"Gone.\n"
 CREATED, MODIFIED = 1_700_000_000_123, 1_700_000_600_000
-KEEP, ROOM = 30 * 24 * 3600 * 1000, 256 << 20
+DAY = 24 * 3600 * 1000
+KEEP, ROOM, UNUSED_FOR = 30 * DAY, 256 << 20, 90 * DAY
 # The changes: 64 times the commit, plus the place in its group.
 SHORT_CREATED, GONE_CREATED, LONG_CREATED, LONG_MODIFIED, GONE_DELETED = 128, 129, 256, 384, 385
 
@@ -126,10 +127,12 @@ class Example:
         tree_tag = self.seal_tree(long_tag, short_tag)
         system_tag = self.seal("system folder", 2, SYSTEM, 0, fixed(0, 0, 0, 0, 0, 0) + b"\0\0")
         history_tag = self.seal_history(old_tag, gone_tag)
+        ledger_tag = self.seal_ledger()
         header = fixed(1) + from_page("header mac")[:16]
         body = fixed(7) + header + fixed(2, 4066 + len(SHORT_TEXT)) + TREE + tree_tag + SYSTEM + system_tag
         trail = b"".join(bytes([0xA0 + commit]) * 8 for commit in range(6, 0, -1)) + bytes(18 * 8)
-        body += b"\0" + HISTORY + history_tag + fixed(KEEP, ROOM) + trail
+        body += b"\0" + HISTORY + history_tag + fixed(KEEP, ROOM)
+        body += LEDGER + ledger_tag + fixed(CREATED, MODIFIED, UNUSED_FOR, CREATED) + trail
         root_tag = self.seal("root", 1, bytes(16), 0, body, whole=True)
         mark = bytes([1, 1, 0]) + bytes(5) + fixed(11, 7, 1, 1) + bytes([len(self.records)]) * 24 + root_tag
         nonce = b"\x0b" * 24
@@ -167,6 +170,13 @@ class Example:
         below = numbers(3, LONG_CREATED)
         tag = self.seal("history inner", 9, HISTORY, 2, b"\1\1" + number(1) + tag + below)
         return self.seal("history", 8, HISTORY, 0, fixed(2, 4086, 0, 0) + b"\1\2\1" + number(2) + tag + below)
+
+    def seal_ledger(self):
+        readings = b"\2" + numbers(SHORT_CREATED, CREATED // DAY, LONG_CREATED, MODIFIED // DAY)
+        tag = self.seal("ledger leaf", 13, LEDGER, 1, readings)
+        below = numbers(2, SHORT_CREATED)
+        tag = self.seal("ledger inner", 12, LEDGER, 2, b"\1\1" + number(1) + tag + below)
+        return self.seal("ledger", 11, LEDGER, 0, fixed(2) + b"\1\2\1" + number(2) + tag + below)
 
 
 def header():
@@ -208,6 +218,8 @@ def main():
         {"path": "/memories/long.txt", "version": LONG_CREATED, "text": (LONG_TEXT + REST_OF_LINE).decode()},
         {"path": "/memories/gone.md", "version": GONE_CREATED, "text": GONE_TEXT.decode()},
     ])
+    if store.readings != {SHORT_CREATED: CREATED // DAY, LONG_CREATED: MODIFIED // DAY}:
+        sys.exit("the example store in docs/FORMAT.md has other readings")
     if files != expected or old + [held] != expected_old or block not in PAGE:
         sys.exit("the example store in docs/FORMAT.md differs from its description")
 

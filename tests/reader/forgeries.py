@@ -1,6 +1,6 @@
 """Stores that a holder of the keys could write against docs/FORMAT.md: the example store with one field changed, sealed anew."""
 
-from example import GONE, HISTORY, LONG, SHORT, Example, fixed, from_page, header, number, numbers, text
+from example import CREATED, DAY, GONE, HISTORY, LEDGER, LONG, MODIFIED, SHORT, Example, fixed, from_page, header, number, numbers, text
 from header import Header
 from records import Store
 
@@ -67,5 +67,12 @@ def cases():
         ("another version of the object", "another version", ("history leaf", numbers(0, 129, 129), numbers(0, 129, 130))),
         ("the object of a file of the tree", "twice", ("history leaf", GONE, SHORT)),
         ("the present head as an earlier one", "twice", ("history leaf", b"\1" + LONG + b"\0", b"\1" + LONG + b"\4")),
+        ("a tag of no ledger", "no ledger has a tag", ("root", LEDGER, bytes(16))),
+        ("readings that are not recorded", "says more", ("root", fixed(CREATED, MODIFIED), fixed(0, MODIFIED))),
+        ("another first file of the ledger", "another first entry", ("ledger inner", numbers(2, 128), numbers(2, 129))),
+        ("another number of readings", "counts something else", ("ledger inner", numbers(2, 128), numbers(3, 128))),
+        ("an index of the ledger above the last", "never given out", ("ledger", fixed(2), fixed(1))),
+        ("a reading of a coming file", "never was", ("ledger leaf", numbers(256, CREATED // DAY), numbers(512, CREATED // DAY))),
+        ("readings out of order", "not in order", ("ledger leaf", numbers(256, CREATED // DAY), numbers(127, CREATED // DAY))),
         ("a record twice below one head", "twice", ("old long file", counts + b"\3", counts + b"\1")),
     )

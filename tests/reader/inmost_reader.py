@@ -2,7 +2,8 @@
 """Reads a whole store independently: written only from docs/FORMAT.md, with third-party primitives.
 
 It takes a header copy, the content of a generation's engine, its journal and a passphrase, and prints every file as JSON, or with
---history every version that the history knows, each with its text if that is still there. It verifies
+--history every version that the history knows, each with its text if that is still there, or with --readings the number of files
+with a recorded reading. It verifies
 everything that the document allows a reader to verify, even where the program verifies only the records that it reads. At the first
 mismatch it prints the reason to standard error and exits with code 1.
 
@@ -28,8 +29,9 @@ def main():
     parser.add_argument("--anchor", help="the anchor file, to be checked too")
     parser.add_argument("--passphrase-file", required=True, help="a file whose whole content is the passphrase")
     parser.add_argument("--history", action="store_true", help="print the versions of the history, not the files")
+    parser.add_argument("--readings", action="store_true", help="print the number of files with a reading")
     arguments = vars(parser.parse_args())
-    history = arguments.pop("history")
+    history, readings = arguments.pop("history"), arguments.pop("readings")
     contents = {name: open(path, "rb").read() for name, path in arguments.items() if path}
     try:
         passphrase = unicodedata.normalize("NFC", contents["passphrase_file"].decode()).encode()
@@ -45,7 +47,8 @@ def main():
         sys.exit(f"inmost_reader: {reason}")
     shown = ("path", "bytes", "lines", "created", "modified", "text")
     files = [{key: file[key] for key in shown} for file in store.files]
-    json.dump(store.versions() if history else files, sys.stdout, ensure_ascii=False, indent=1)
+    things = store.versions() if history else [len(store.readings)] if readings else files
+    json.dump(things, sys.stdout, ensure_ascii=False, indent=1)
     print()
 
 

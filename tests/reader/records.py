@@ -3,8 +3,10 @@
 import struct
 
 from body import CHUNK, FILE, FILE_INNER, FOLDER, FOLDER_INNER, FOLDER_LEAF, HISTORY, HISTORY_INNER, ROOT, Body
+from body import LEDGER, LEDGER_INNER, LEDGER_LEAF
 from header import check, prf, unseal
 from history import History
+from ledger import read_ledger
 from names import check_name, check_size
 from nacl.bindings import crypto_aead_xchacha20poly1305_ietf_decrypt
 from nacl.exceptions import CryptoError
@@ -28,6 +30,7 @@ class Store:
         self.in_history = False
         self.files = []
         self.history = None
+        self.readings = {}
 
     def address(self, kind, object_id, index):
         return prf(self.address_key, b"inmost/1 address", self.store, struct.pack("<B16sQ", kind, object_id, index))
@@ -49,7 +52,8 @@ class Store:
         check(length <= len(plaintext) - 27, f"{what} has a body longer than itself")
         check(len(plaintext) == min(size for size in CLASSES if length + 27 <= size), f"{what} has the wrong class")
         check(not any(plaintext[27 + length :]), f"{what} has padding that is not zero")
-        if kind in (FOLDER, FOLDER_INNER, FOLDER_LEAF, FILE_INNER, HISTORY, HISTORY_INNER):
+        ledger = (LEDGER, LEDGER_INNER, LEDGER_LEAF)
+        if kind in (FOLDER, FOLDER_INNER, FOLDER_LEAF, FILE_INNER, HISTORY, HISTORY_INNER, *ledger):
             check(len(plaintext) <= 2048, f"{what} is larger than a node")
         check(kind != ROOT or len(plaintext) == 512, f"{what} is not of the class 512")
         return Body(plaintext[27 : 27 + length])
@@ -166,6 +170,8 @@ class Store:
         body.zero("flags of the root")
         history, history_tag = body.take(16), body.take(16)
         self.keep, self.room = body.fixed(), body.fixed()
+        ledger, ledger_tag = body.take(16), body.take(16)
+        self.reads_since, last_used, unused_for, last_expiry = (body.fixed() for _ in range(4))
         trail = [body.take(8) for _ in range(24)]
         body.end()
         of_header = (self.header.revision, self.header.mac), (self.header.revision - 1, self.header.before)
@@ -180,6 +186,12 @@ class Store:
             self.history = History(self, history, history_tag)
         else:
             check(not any(history_tag), "no history has a tag")
+        if self.reads_since == 0:
+            check(not any(ledger) and last_used == unused_for == last_expiry == 0, "a store without readings says more")
+        if any(ledger):
+            self.readings = read_ledger(self, ledger, ledger_tag)
+        else:
+            check(not any(ledger_tag), "no ledger has a tag")
         kept = self.kept & self.records.keys()
         check(self.reached.keys() | kept == self.records.keys(), "there are records that nothing refers to")
 

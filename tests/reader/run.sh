@@ -34,13 +34,15 @@ compare_versions() { # what, folder of the store with its records, files and ver
   compare "$@"
   read_store "$2" "$3" --history
   identical "$1" versions "$2/versions.json"
+  read_store "$2" "$3" --readings
+  identical "$1" readings "$2/readings.json"
 }
 
 identical() { # what, of which things, what the program returned
   "$python" - "$1" "$2" "$sample/read.json" "$3" <<'PYTHON'
 import json, sys
 what, things, read, expected = *sys.argv[1:3], *(json.load(open(path)) for path in sys.argv[3:])
-for thing in read:
+for thing in filter(lambda thing: isinstance(thing, dict), read):
     thing.pop("held", None)  # what an entry holds: the program shows only the texts of versions
 if read != expected:
     sys.exit(f"{what}: the reader and the program return different {things}")

@@ -94,6 +94,10 @@ fn every_golden_history_says_what_it_said() {
 
         let session = unlock(&store, &version);
         assert_eq!(history_sample::versions(&session), expected, "{}", version.display());
+        let readings: Vec<Value> =
+            serde_json::from_slice(&fs::read(version.join("readings.json")).unwrap()).unwrap();
+        assert!(readings[0].as_u64() > Some(1));
+        assert_eq!([history_sample::readings(&session)], *readings, "{}", version.display());
         session.compact().unwrap();
         assert_eq!(history_sample::versions(&session), expected, "{}", version.display());
         assert!(session.check().unwrap().problems.is_empty());

@@ -1,18 +1,19 @@
-//! A sample store that kept versions, for other readers, and what its history says.
+//! A sample store that kept versions and recorded readings, for other readers, and what it says of them.
 
 use std::fs;
 use std::path::Path;
 use std::time::{Duration, UNIX_EPOCH};
 
 use inmost::{
-    FileError, HistorySettings, KdfCost, MemoryTool, NewFile, Passphrase, Session, VaultOptions,
-    VersionInfo, VersionQuery,
+    ExpirySettings, FileError, HistorySettings, KdfCost, MemoryTool, NewFile, Passphrase, Session,
+    VaultOptions, VersionInfo, VersionQuery,
 };
 use serde_json::{Value, json};
 
 use crate::golden;
 
-/// Writes a store with every kind of change, `files.json` and `versions.json`, into a folder with a passphrase.
+/// Writes a store with every kind of change, and `files.json`, `versions.json` and `readings.json`, into a folder with a
+/// passphrase.
 pub(super) fn write(folder: &Path) {
     let passphrase = fs::read_to_string(folder.join("passphrase")).unwrap();
     let passphrase = Passphrase::new(&passphrase).unwrap();
@@ -22,6 +23,7 @@ pub(super) fn write(folder: &Path) {
     // Leaves a small log.
     session.purge().unwrap();
     session.history().set(HistorySettings::keep(YEARS)).unwrap();
+    session.expiry().set(ExpirySettings::record()).unwrap();
     change(&session.acting_as("night-agent"));
     go_back(&session);
     let lines = |name: &str, values: Vec<Value>| {
@@ -30,6 +32,7 @@ pub(super) fn write(folder: &Path) {
     };
     lines("files.json", golden::files(&session));
     lines("versions.json", versions(&session));
+    lines("readings.json", vec![readings(&session)]);
     session.lock();
 }
 
@@ -44,6 +47,9 @@ fn change(session: &Session) {
     for line in [3, 700, 1_400] {
         let call = json!({"command": "insert", "path": "/memories/long.md", "insert_line": line, "insert_text": "new\n"});
         assert!(!tool.try_run_json(call.to_string()).unwrap().is_error());
+    }
+    for path in ["/memories/before.md", "/memories/long.md"] {
+        files.read(path).unwrap();
     }
     files.write("/memories/short.md", "first\n").unwrap();
     files.write("/memories/short.md", "second\n").unwrap();
@@ -89,6 +95,11 @@ fn go_back(session: &Session) {
     history.redact(alone, alone).unwrap();
     history.forget("/memories/forgotten.md", |_| {}).unwrap();
     history.forget("/memories/again/d/secret.md", |_| {}).unwrap();
+}
+
+/// The number of files whose readings are recorded.
+pub(super) fn readings(session: &Session) -> Value {
+    json!(session.expiry().status().unwrap().readings)
 }
 
 /// What the history says, the oldest version first, with the texts that are still there.

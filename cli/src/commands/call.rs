@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::io::Write;
 
-use inmost::{HistorySettings, MemoryTool, ToolError, ToolResult};
+use inmost::{ExpirySettings, HistorySettings, MemoryTool, ToolError, ToolResult};
 use serde::Serialize;
 
 use crate::args::{ActorArgs, KdfArgs, StoreArgs};
@@ -64,8 +64,12 @@ impl Call {
             ));
         }
         self.restrictions.check()?;
-        let new =
-            NewStore { kdf: &self.kdf, engine: EngineName::Sled, history: HistorySettings::off() };
+        let new = NewStore {
+            kdf: &self.kdf,
+            engine: EngineName::Sled,
+            history: HistorySettings::off(),
+            expiry: ExpirySettings::off(),
+        };
         let store = self.store.open(&OpenOptions {
             input: if self.json.is_some() { Input::Free } else { Input::Taken },
             restrictions: self.restrictions.clone(),

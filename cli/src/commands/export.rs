@@ -66,7 +66,7 @@ impl Export {
             self.plain.display()
         );
         confirm::ask(self.yes, &question, "yes")?;
-        let mut vault = match self.store.hold()? {
+        let mut vault = match self.store.hold_without_recording()? {
             Held::Agent(client) => return self.finish(self.copy(&OpenStore::Agent(client))?),
             Held::Here(vault) => vault,
         };
@@ -76,7 +76,7 @@ impl Export {
         match opened {
             Ok(session) => {
                 self.store.warn_of_anchor(session.status()?.anchor);
-                let store = OpenStore::Here(session);
+                let store = OpenStore::Here(session.without_recording());
                 let copied = self.copy(&store);
                 store.close();
                 self.finish(copied?)

@@ -1,5 +1,7 @@
 //! `inmost init`
 
+use inmost::ExpirySettings;
+
 use super::slot;
 use crate::args::{KdfArgs, Keep, OpenArgs};
 use crate::confirm;
@@ -35,6 +37,11 @@ pub(crate) struct Init {
     #[arg(long, value_name = "TIME|off", default_value = "30d")]
     history: Keep,
 
+    /// Record which files are read, and delete those that were neither read nor changed for this long when the store is
+    /// unlocked: a number with s, m, h or d, a day at least; `off` records nothing. `inmost expire` changes it later
+    #[arg(long, value_name = "TIME|off", default_value = "off")]
+    expire: Keep,
+
     /// Create a recovery key, for a forgotten passphrase, and print it once
     #[arg(long)]
     recovery: bool,
@@ -51,6 +58,10 @@ impl Init {
                     kdf: &self.kdf,
                     engine: self.engine,
                     history: self.history.settings(),
+                    expiry: self
+                        .expire
+                        .0
+                        .map_or_else(ExpirySettings::off, ExpirySettings::at_unlock),
                 }),
                 hint_compaction: false,
                 ..OpenOptions::default()

@@ -2,11 +2,14 @@
 
 use std::fmt::Write;
 
-use inmost::{AnchorStatus, HistoryStatus, Protections, SessionStatus, StorageEngine, StoreError};
+use inmost::{
+    AnchorStatus, ExpiryStatus, HistoryStatus, Protections, SessionStatus, StorageEngine,
+    StoreError,
+};
 use inmost_agent::AgentFacts;
 use serde::Serialize;
 
-use super::history;
+use super::{expire, history};
 use crate::args::StoreArgs;
 use crate::display::{count, duration, size};
 use crate::exit::{Exit, Failure};
@@ -22,7 +25,7 @@ use crate::wiped::Wiped;
 ///
 /// With --json one object is printed. `state` is locked, opened (for this command, with the passphrase given) or unlocked (by
 /// the key agent). A locked store has store, state, `disk_bytes` and `opens_with` only. `history` is that of
-/// `inmost history --json`, and `agent` is null if no key agent holds the store.
+/// `inmost history --json`, `expiry` that of `inmost expire --json`, and `agent` is null if no key agent holds the store.
 #[derive(clap::Args)]
 #[command(after_help = "Example:\n  inmost status --store notes.inmost")]
 pub(crate) struct Status {
@@ -39,6 +42,7 @@ struct Facts {
     disk_bytes: u64,
     status: SessionStatus,
     history: HistoryStatus,
+    expiry: ExpiryStatus,
     agent: Option<AgentFacts>,
 }
 
@@ -105,14 +109,15 @@ impl Status {
         let disk_bytes = self.store.disk_bytes()?;
         let ask = || {
             let (status, history) = (store.status()?, store.history().status()?);
-            Ok(Facts { disk_bytes, status, history, agent: store.agent()? })
+            let expiry = store.expiry().status()?;
+            Ok(Facts { disk_bytes, status, history, expiry, agent: store.agent()? })
         };
         Ok(ask())
     }
 }
 
 fn as_text(place: &str, facts: &Facts) -> String {
-    let Facts { disk_bytes, status, history, agent } = facts;
+    let Facts { disk_bytes, status, history, expiry, agent } = facts;
     let mut text = format!("store       {place}\n");
     let mut line = |name: &str, value: String| {
         // Writing to a string cannot fail.
@@ -136,6 +141,11 @@ fn as_text(place: &str, facts: &Facts) -> String {
     }
     for (name, value) in history::lines(history) {
         line(name, value);
+    }
+    if expiry.settings.is_recording() {
+        for (name, value) in expire::lines(expiry) {
+            line(name, value);
+        }
     }
     line("engine", engine(status.engine).to_owned());
     if let Some(cost) = status.kdf_cost {
@@ -239,6 +249,7 @@ struct Object<'a> {
     engine: &'static str,
     freshness: &'static str,
     history: history::Object,
+    expiry: expire::Object,
     agent: Option<Agent>,
 }
 
@@ -267,6 +278,7 @@ impl<'a> Object<'a> {
                 _ => "unknown",
             },
             history: history::Object::of(&facts.history),
+            expiry: expire::Object::of(&facts.expiry),
             agent: facts.agent.as_ref().map(|agent| Agent {
                 process: agent.process,
                 idle_left_seconds: agent.idle_left.as_secs(),

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use inmost::{AnchorStatus, HistorySettings, Session, StoreError, Vault};
+use inmost::{AnchorStatus, ExpirySettings, HistorySettings, Session, StoreError, Vault};
 use inmost_agent::{Client, ConnectOptions, Secret};
 
 use super::restrictions::Restrictions;
@@ -83,6 +83,8 @@ pub(crate) struct NewStore<'a> {
     pub(crate) engine: EngineName,
     /// How long it keeps versions.
     pub(crate) history: HistorySettings,
+    /// Whether it records readings, and whether unused files expire.
+    pub(crate) expiry: ExpirySettings,
 }
 
 /// An open store that is closed on drop. Closing cannot fail: every acknowledged change is on disk already.
@@ -123,7 +125,7 @@ impl Drop for StoreGuard {
 
 /// The process that holds the store.
 pub(crate) enum Held {
-    Here(Vault),
+    Here(Box<Vault>),
     Agent(Client),
 }
 
@@ -143,10 +145,15 @@ impl StoreArgs {
         self.open.hold(&self.place()?, ConnectOptions::new().as_program().status_only())
     }
 
+    /// As [`hold`](Self::hold). What is read through a key agent then does not count as use of a file.
+    pub(crate) fn hold_without_recording(&self) -> Result<Held, Failure> {
+        self.open.hold(&self.place()?, ConnectOptions::new().without_recording())
+    }
+
     /// Holds the store in this process, for work that the key agent does not do. The store stays locked.
     pub(crate) fn vault(&self) -> Result<Vault, Failure> {
         match self.hold()? {
-            Held::Here(vault) => Ok(vault),
+            Held::Here(vault) => Ok(*vault),
             Held::Agent(client) => Err(lock_first(&client)),
         }
     }
@@ -198,7 +205,8 @@ impl OpenArgs {
             match options.open(place) {
                 Err(StoreError::InUse(_)) if Instant::now() < deadline => thread::sleep(PAUSE),
                 opened => {
-                    return opened.map(Held::Here).map_err(|error| naming::at(place, error));
+                    let opened = opened.map_err(|error| naming::at(place, error))?;
+                    return Ok(Held::Here(Box::new(opened)));
                 }
             }
         }
@@ -254,7 +262,11 @@ impl OpenArgs {
         }
         place::check_parent(place)?;
         let vault = place::vault_options(place, self.anchor.as_deref())?;
-        let vault = vault.kdf_cost(new.kdf.cost()).engine(new.engine.engine()).history(new.history);
+        let vault = vault
+            .kdf_cost(new.kdf.cost())
+            .engine(new.engine.engine())
+            .history(new.history)
+            .expiry(new.expiry);
         if let Some(anchor) = self.anchor.as_ref().filter(|anchor| anchor.exists()) {
             return Err(Failure::usage(
                 format!("The anchor file {} exists already.", anchor.display()),

@@ -14,6 +14,7 @@ mod conversation;
 mod damage;
 mod destroy;
 mod edit;
+mod expire;
 mod failures;
 mod first_session;
 mod freshness;

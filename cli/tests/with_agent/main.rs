@@ -19,6 +19,8 @@ mod commands;
 mod conversation;
 #[path = "../program/damage.rs"]
 mod damage;
+#[path = "../program/expire.rs"]
+mod expire;
 #[path = "../program/first_session.rs"]
 mod first_session;
 #[path = "../program/freshness.rs"]

@@ -1,5 +1,6 @@
 //! A store that a key agent holds.
 
+mod expiry;
 mod history;
 mod store;
 
@@ -52,6 +53,7 @@ pub struct ConnectOptions {
     pub(crate) status_only: bool,
     pub(crate) actor: Option<Wiped<String>>,
     pub(crate) is_program: bool,
+    pub(crate) is_unrecorded: bool,
 }
 
 impl ConnectOptions {
@@ -89,6 +91,13 @@ impl ConnectOptions {
             let end = actor.char_indices().nth(MOST_ACTOR).map_or(actor.len(), |(end, _)| end);
             Wiped::new(actor.get(..end).unwrap_or_default().to_owned())
         });
+        self
+    }
+
+    /// What this client reads does not count as use of a file; see
+    /// [`Session::without_recording`](inmost::Session::without_recording).
+    pub fn without_recording(mut self) -> Self {
+        self.is_unrecorded = true;
         self
     }
 

@@ -38,6 +38,7 @@ pub(crate) fn connect(
         status_only: options.status_only,
         actor: options.actor.clone(),
         is_program: options.is_program,
+        is_unrecorded: options.is_unrecorded,
     };
     let anchor = options.anchor.as_deref().map(wire_path::encode).transpose()?.unwrap_or_default();
     let Some((stream, greeting)) = greet(store, &hello, &anchor)? else { return Ok(None) };
@@ -70,6 +71,7 @@ pub fn lock(store: impl AsRef<Path>) -> Result<bool, AgentError> {
         status_only: false,
         actor: None,
         is_program: false,
+        is_unrecorded: false,
     };
     let mut deadline = None;
     loop {

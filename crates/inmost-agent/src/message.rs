@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::request::{Context, Reply, Request};
 use crate::requests::conditional::{RemoveIf, RenameIf, Version, WriteIf};
+use crate::requests::expiry::{Expire, ExpiryStatus, SetExpiry};
 use crate::requests::file::{Append, List, Metadata, Read, Remove, Rename, Walk, Write};
 use crate::requests::history::{
     Forget, HistoryStatus, Redact, Restore, Revert, RevertTogether, SetHistory, VersionText,
@@ -80,6 +81,8 @@ requests!(
     Compact,
     CompactionDue,
     DiscardSetAside,
+    Expire,
+    ExpiryStatus,
     Facts,
     Forget,
     HistoryStatus,
@@ -102,6 +105,7 @@ requests!(
     Rotate,
     RunCommand,
     Search,
+    SetExpiry,
     SetHistory,
     Slots,
     Status,

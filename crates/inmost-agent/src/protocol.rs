@@ -35,6 +35,9 @@ pub(crate) struct Hello {
     /// user can connect. The history shows it, and nothing is allowed or refused because of it.
     #[serde(default)]
     pub(crate) is_program: bool,
+    /// Whether what the client reads does not count as use of a file.
+    #[serde(default)]
+    pub(crate) is_unrecorded: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]

@@ -78,6 +78,8 @@ heads!(
     Vec<inmost::SlotInfo>,
     Vec<Result<inmost::WriteOutcome, FileError>>,
     inmost::CheckReport,
+    inmost::ExpiryReport,
+    inmost::ExpiryStatus,
     inmost::HistoryStatus,
     inmost::Metadata,
     inmost::Page<inmost::FolderEntry>,

@@ -1,6 +1,7 @@
 //! The requests that a client can send to the agent.
 
 pub(crate) mod conditional;
+pub(crate) mod expiry;
 pub(crate) mod file;
 pub(crate) mod history;
 pub(crate) mod keyslot;

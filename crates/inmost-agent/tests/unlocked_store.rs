@@ -16,9 +16,10 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use inmost::{
-    FileError, Files, HistorySettings, KdfCost, MemoryTool, NewFile, Passphrase, Precondition,
-    Screen, ScreenInput, ScreenVerdict, SearchQuery, SecretScreen, Session, StoreError,
-    ToolOptions, Undone, UnlockedStore, VaultOptions, VersionChannel, VersionQuery, WriteOutcome,
+    ExpiryHindrance, ExpirySettings, FileError, Files, HistorySettings, KdfCost, MemoryTool,
+    NewFile, Passphrase, Precondition, Screen, ScreenInput, ScreenVerdict, SearchQuery,
+    SecretScreen, Session, StoreError, ToolOptions, Undone, UnlockedStore, VaultOptions,
+    VersionChannel, VersionQuery, WriteOutcome,
 };
 use inmost_agent::{AgentError, AgentOptions, Client, ConnectOptions, Limits, Secret, SlotOptions};
 use suite::{SUITE, transcript};
@@ -191,6 +192,44 @@ fn the_history_shows_the_actor_and_the_channel_of_each_client() {
     program.purge(|_| {}).unwrap();
     assert_eq!(history.status().unwrap().entries, 0);
     assert_eq!(history.status().unwrap().settings.time(), Some(Duration::from_secs(3_600)));
+}
+
+#[test]
+fn readings_through_a_client_are_recorded_along_with_the_next_change() {
+    let agent = Agent::start();
+    let connect = |options: ConnectOptions| options.connect(&agent.store).unwrap().unwrap();
+    let (client, export) = (agent.client(), connect(ConnectOptions::new().without_recording()));
+    let year = Duration::from_secs(365 * 86_400);
+    let report = client.expiry().expire(year, true, |_| {}).unwrap();
+    assert_eq!((report.count(), report.hindrance), (0, Some(ExpiryHindrance::NotRecording)));
+
+    client.expiry().set(ExpirySettings::at_unlock(year)).unwrap();
+    let write = |path: &str| Files::new(&client).write(path, "text\n").unwrap();
+    write("/memories/a");
+    write("/memories/b");
+    Files::new(&export).read("/memories/a").unwrap();
+    write("/memories/c");
+    assert_eq!(export.expiry().status().unwrap().readings, 0);
+    Files::new(&client).read("/memories/a").unwrap();
+    let view = br#"{"command":"view","path":"/memories/b"}"#;
+    assert!(!MemoryTool::new(client.clone()).run_json(view).into_parts().0.is_error());
+    let status = connect(ConnectOptions::new().status_only());
+    assert_eq!(status.expiry().status().unwrap().readings, 0);
+    write("/memories/c");
+    let found = status.expiry().status().unwrap();
+    assert_eq!((found.readings, found.settings), (2, ExpirySettings::at_unlock(year)));
+
+    let report = client.expiry().expire(year, false, |_| {}).unwrap();
+    assert_eq!((report.count(), report.hindrance), (0, None));
+    let expired = client.expiry().expire(Duration::ZERO, false, |_| {}).unwrap();
+    assert!(expired.files.iter().any(|file| file.path.as_str() == "/memories/c"));
+    assert!(!Files::new(&client).exists("/memories/c").unwrap());
+
+    let restricted = connect(ConnectOptions::new().tool(ToolOptions::new().read_only(true)));
+    assert!(restricted.expiry().status().is_err());
+    assert!(restricted.expiry().expire(year, true, |_| {}).is_err());
+    assert!(restricted.expiry().set(ExpirySettings::off()).is_err());
+    assert!(status.expiry().set(ExpirySettings::off()).is_err());
 }
 
 #[test]

@@ -226,7 +226,7 @@ fn sealer() -> Sealer {
 }
 
 const LOADS: usize = 300;
-pub(crate) const KINDS: [Kind; 10] = [
+pub(crate) const KINDS: [Kind; 13] = [
     Kind::File,
     Kind::FileInner,
     Kind::Chunk,
@@ -237,4 +237,7 @@ pub(crate) const KINDS: [Kind; 10] = [
     Kind::History,
     Kind::HistoryInner,
     Kind::HistoryLeaf,
+    Kind::Ledger,
+    Kind::LedgerInner,
+    Kind::LedgerLeaf,
 ];

@@ -1,4 +1,4 @@
-//! The walk through the history: every record that an entry leads to is read once.
+//! The walks through the history and the ledger of readings: every record that they lead to is read once.
 
 use super::{Check, Walked};
 use crate::session::StoreError;
@@ -21,6 +21,19 @@ impl<P: FnMut(u64)> Check<'_, P> {
         self.report.problems.truncate(listed);
         self.report.unlisted = unlisted;
         Ok(())
+    }
+
+    /// Reads the ledger of readings. Damage here leaves the files as they are.
+    pub(super) fn ledger(&mut self, root: &Root) -> Result<(), StoreError> {
+        if root.ledger.is_none() {
+            return Ok(());
+        }
+        let names = [Name::new(READINGS)];
+        let id = RecordId::ledger(root.ledger.id);
+        let Some((depth, node)) = self.load(&names, Depth::TOP, id, &root.ledger.tag)? else {
+            return Ok(());
+        };
+        self.below(&names, depth, id, node)
     }
 
     fn versions(&mut self, root: &Root) -> Result<(), StoreError> {
@@ -95,5 +108,7 @@ pub(super) fn beginning(tag: &Tag) -> u64 {
     u64::from_le_bytes(tag.0.first_chunk().copied().unwrap_or_default())
 }
 
+/// How reports name the ledger of readings.
+const READINGS: &str = "(readings)";
 /// How reports name the history.
 const NAME: &str = "(history)";

@@ -219,7 +219,7 @@ impl<T: Target> Recovery<'_, T> {
         let count = usize::try_from(range.count).unwrap_or(usize::MAX);
         for kind in [Kind::FolderLeaf, Kind::Folder] {
             for Version { node, .. } in self.records.versions(kind, object, None) {
-                for entry in entries_of(&node) {
+                for entry in node.entries() {
                     let is_new = listed.len() < count && is_inside(entry.name.as_str());
                     if is_new
                         && names.insert(entry.name.as_str().to_owned())
@@ -345,20 +345,8 @@ impl<T: Target> Recovery<'_, T> {
     }
 }
 
-/// The entries that are in this record itself.
-pub(super) fn entries_of(node: &Node) -> &[Entry] {
-    match node {
-        Node::FolderLeaf(entries) => &entries.0,
-        Node::Folder(folder) => match &folder.body {
-            Body::Inline(entries) => &entries.0,
-            Body::Tree(_) => &[],
-        },
-        _ => &[],
-    }
-}
-
 fn older_entries(node: &Node) -> Vec<Listed> {
-    let entries = entries_of(node).iter().cloned();
+    let entries = node.entries().iter().cloned();
     entries.map(|entry| Listed { entry, is_current: false }).collect()
 }
 

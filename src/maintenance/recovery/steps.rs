@@ -7,7 +7,6 @@
 use std::collections::{HashMap, HashSet};
 
 use super::Reference;
-use super::list::entries_of;
 use crate::maintenance::bare_records::{BareRecords, Version};
 use inmost_format::record::node::{File, What};
 use inmost_format::record::tree::Body;
@@ -25,7 +24,7 @@ impl Listings {
     pub(super) fn of(records: &BareRecords) -> Self {
         let mut listings = Self { named: HashSet::new(), staged: HashMap::new() };
         for Version { id, node, .. } in records.lists() {
-            for entry in entries_of(&node) {
+            for entry in node.entries() {
                 match entry.what {
                     What::File(info) if id.object == ObjectId::SYSTEM => {
                         let bytes = listings.staged.entry(entry.id).or_default();

@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashSet};
 use std::fmt::Write;
 
-use super::list::{entries_of, is_long};
+use super::list::is_long;
 use super::{Recovery, Reference, Target};
 use crate::maintenance::bare_records::Version;
 use crate::session::{StoreError, now};
@@ -84,7 +84,7 @@ impl<T: Target> Recovery<'_, T> {
                 What::File(info) => id.object == ObjectId::SYSTEM && is_long(info.bytes),
                 What::Folder => false,
             };
-            let entries = entries_of(&node).iter().filter(|entry| !is_written(entry));
+            let entries = node.entries().iter().filter(|entry| !is_written(entry));
             named.extend(entries.map(|entry| entry.id));
             if self.reached.contains(&id.object) {
                 continue;

@@ -23,7 +23,13 @@ impl Context<'_> {
         self.session.read(|open| match list::find(open, open.root(), &path)? {
             FolderOrFile::Folder(folder) => self.view_folder(open, &path, &folder),
             FolderOrFile::File(entry) => {
-                self.view_file(&FileView::of_entry(open, entry)?, &path, sent, range)
+                let view = FileView::of_entry(open, entry)?;
+                let content = self.view_file(&view, &path, sent, range)?;
+                // Reading alone must not make a tool that is read-only change the store.
+                if self.session.counts_readings() && !self.options.read_only {
+                    open.note_reading(view.info().number);
+                }
+                Ok(content)
             }
         })
     }

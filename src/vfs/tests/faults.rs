@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use super::model::{Call, Model, dump, make_commits, text};
+use super::model::{Call, Model, dump, make_commits, set_day, text};
 use crate::session::tests::store::{TestStore, unlock_on};
 use crate::session::{HistorySettings, Session, StoreError};
 use crate::vfs::VersionQuery;
@@ -88,6 +88,32 @@ fn script_of_versions() -> Vec<Call> {
         Call::Remove("/memories/big"),
         Call::Back("/memories/big", text("big", 150_000)),
         Call::Forget("/memories"),
+        Call::Purge,
+    ]
+}
+
+/// Changes of the ledger of readings. Comparing the content reads every file, so each call writes readings too.
+fn script_of_readings() -> Vec<Call> {
+    vec![
+        Call::Write("/memories/a", "one\n".to_owned()),
+        Call::Record(true),
+        Call::Write("/memories/d/f", "two\n".to_owned()),
+        Call::Write("/memories/d/g", "three\n".to_owned()),
+        Call::Later(5, "/memories/b"),
+        Call::Read("/memories/a", "/memories/b"),
+        Call::Later(15, "/memories/c"),
+        Call::Rename("/memories/c", "/memories/e"),
+        Call::Later(25, "/memories/c"),
+        Call::Expire(19, &["/memories/a", "/memories/b", "/memories/d/f", "/memories/d/g"]),
+        Call::Back("/memories/b", "read\n".to_owned()),
+        Call::Back("/memories/d/f", "two\n".to_owned()),
+        Call::Compact,
+        Call::Remove("/memories/d"),
+        Call::BackFolder("/memories/d", "/memories/d/f", "two\n".to_owned()),
+        Call::Read("/memories/b", "/memories/c"),
+        Call::Record(false),
+        Call::Record(true),
+        Call::Read("/memories/d/f", "/memories/c"),
         Call::Purge,
     ]
 }
@@ -256,6 +282,14 @@ fn a_fault_at_any_change_leaves_the_versions_before_or_after_the_call() {
     let tried = try_every_fault_of_each_call(State::keeping_versions(), script_of_versions());
     println!("{tried} faults");
     assert!(tried > 400);
+}
+
+#[test]
+fn a_fault_at_any_change_leaves_the_readings_before_or_after_the_call() {
+    set_day(0);
+    let tried = try_every_fault_of_each_call(State::keeping_versions(), script_of_readings());
+    println!("{tried} faults");
+    assert!(tried > 100);
 }
 
 #[test]

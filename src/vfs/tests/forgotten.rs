@@ -19,15 +19,15 @@ use inmost_format::record::{Kind, Node, Tag};
 
 const MONTH: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 /// In every text and name that must not be found.
-const NEEDLE: &str = "needle";
+pub(crate) const NEEDLE: &str = "needle";
 
-struct Store {
+pub(crate) struct Store {
     folder: TempDir,
-    session: Session,
+    pub(crate) session: Session,
 }
 
 impl Store {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let options = options().history(HistorySettings::keep(MONTH));
         let session = options.create(folder.path().join("store"), &passphrase()).unwrap();
@@ -38,16 +38,16 @@ impl Store {
         self.folder.path().join("store")
     }
 
-    fn write(&self, path: &str, text: &str) {
+    pub(crate) fn write(&self, path: &str, text: &str) {
         self.session.files().write(path, text).unwrap();
     }
 
-    fn insert(&self, path: &str, text: &str) {
+    pub(crate) fn insert(&self, path: &str, text: &str) {
         edit::insert(&self.session, &parse(path), 0, text).unwrap();
     }
 
     /// The number of records in the bare files, and of those that hold the needle.
-    fn scan(&self) -> (usize, usize) {
+    pub(crate) fn scan(&self) -> (usize, usize) {
         let records = self.records();
         let needle = NEEDLE.as_bytes();
         let holds = |node: &Node| {
@@ -92,7 +92,7 @@ impl Store {
 }
 
 /// Flips a bit wherever these bytes are in the files of a folder. Returns the number of places.
-fn flip(folder: &Path, wanted: &[u8; 16]) -> usize {
+pub(crate) fn flip(folder: &Path, wanted: &[u8; 16]) -> usize {
     let mut places = 0;
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();

@@ -1,9 +1,11 @@
 //! Runs calls on a store and the same calls on a plain map of paths to texts.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
+use crate::session::ledger::DAY;
 use crate::session::tests::store::TestStore;
-use crate::session::{Session, StoreError, Txn, reap};
+use crate::session::{ExpirySettings, Session, StoreError, Txn, freeze_clock, reap};
 use crate::vfs::error::FileError;
 use crate::vfs::folder::{self, ResolvedPath, Target};
 use crate::vfs::path::MemoryPath;
@@ -14,11 +16,11 @@ use inmost_format::record::tree::Owner;
 use inmost_format::record::{NodeSink, RecordId, Tag};
 
 /// The text of every file by its path.
-pub(super) type Model = BTreeMap<String, String>;
+pub(crate) type Model = BTreeMap<String, String>;
 
 /// One atomic change.
 #[derive(Clone, Debug)]
-pub(super) enum Call {
+pub(crate) enum Call {
     /// Writes a file, replacing an existing one.
     Write(&'static str, String),
     /// Inserts whole lines after a line of a file that ends in a newline.
@@ -47,11 +49,24 @@ pub(super) enum Call {
     Back(&'static str, String),
     /// Brings back a deleted folder, with one file of this text.
     BackFolder(&'static str, &'static str, String),
+    /// Writes a file on this day.
+    Later(u64, &'static str),
+    /// Reads a file, and writes another.
+    Read(&'static str, &'static str),
+    /// Deletes what was not used for this many days: these files.
+    Expire(u64, &'static [&'static str]),
+    /// Switches the record of readings on or off.
+    Record(bool),
+}
+
+/// The time of the tests that set the clock: noon of a day.
+pub(crate) fn set_day(day: u64) {
+    freeze_clock((20_700 + day) * DAY + DAY / 2);
 }
 
 impl Call {
     /// Makes the call.
-    pub(super) fn make(&self, store: &TestStore, session: &Session) -> Result<(), FileError> {
+    pub(crate) fn make(&self, store: &TestStore, session: &Session) -> Result<(), FileError> {
         let files = session.files();
         match self {
             Self::Write(path, text) => files.write(path, text),
@@ -82,11 +97,28 @@ impl Call {
             Self::Back(path, _) | Self::BackFolder(path, ..) => {
                 session.history().restore(newest(session, path).number, None).map(drop)
             }
+            Self::Later(day, path) => {
+                set_day(*day);
+                files.write(path, "later\n")
+            }
+            Self::Read(path, other) => {
+                files.read(path)?;
+                files.write(other, "read\n")
+            }
+            Self::Expire(days, expected) => {
+                let report = session.expiry().expire(of_days(*days), false, |_| {})?;
+                assert_eq!(report.hindrance, None);
+                let paths: Vec<&str> = report.files.iter().map(|file| file.path.as_str()).collect();
+                assert_eq!(paths, *expected);
+                Ok(())
+            }
+            Self::Record(true) => Ok(session.expiry().set(ExpirySettings::record())?),
+            Self::Record(false) => Ok(session.expiry().set(ExpirySettings::off())?),
         }
     }
 
     /// Makes the call on the model.
-    pub(super) fn apply(&self, model: &mut Model) {
+    pub(crate) fn apply(&self, model: &mut Model) {
         match self {
             Self::Write(path, text) => drop(model.insert((*path).to_owned(), text.clone())),
             Self::Insert(path, line, text) => {
@@ -121,9 +153,21 @@ impl Call {
             Self::Back(path, text) | Self::BackFolder(_, path, text) => {
                 model.insert((*path).to_owned(), text.clone());
             }
-            Self::Header | Self::Purge | Self::Compact | Self::Forget(_) | Self::Redact(_) => {}
+            Self::Later(_, path) => drop(model.insert((*path).to_owned(), "later\n".to_owned())),
+            Self::Read(_, path) => drop(model.insert((*path).to_owned(), "read\n".to_owned())),
+            Self::Expire(_, expected) => model.retain(|path, _| !expected.contains(&path.as_str())),
+            Self::Header
+            | Self::Purge
+            | Self::Compact
+            | Self::Forget(_)
+            | Self::Redact(_)
+            | Self::Record(_) => {}
         }
     }
+}
+
+pub(crate) fn of_days(days: u64) -> Duration {
+    Duration::from_millis(days * DAY)
 }
 
 /// The newest change of a path.
@@ -138,17 +182,17 @@ fn below<'p>(path: &'p str, folder: &str) -> Option<&'p str> {
 }
 
 /// The path of one of many files; their names differ in length.
-pub(super) fn numbered(folder: &str, number: usize) -> String {
+pub(crate) fn numbered(folder: &str, number: usize) -> String {
     format!("{folder}/{number:03}-{}", "n".repeat(number % 40))
 }
 
 /// Parses a path that is known to be valid.
-pub(super) fn parse(path: &str) -> MemoryPath {
+pub(crate) fn parse(path: &str) -> MemoryPath {
     MemoryPath::parse(path).ok().unwrap()
 }
 
 /// Puts a file as part of a larger change. Quotas are not checked.
-pub(super) fn put(txn: &mut Txn<'_>, path: &str, text: &str) -> Result<(), FileError> {
+pub(crate) fn put(txn: &mut Txn<'_>, path: &str, text: &str) -> Result<(), FileError> {
     let id = folder::fresh_id()?;
     let mut file = change::empty();
     let mut owner = Owner { sink: txn, object: id, next_index: &mut file.next_index };
@@ -171,7 +215,7 @@ fn take(txn: &mut Txn<'_>, path: &str) -> Result<(), FileError> {
 }
 
 /// The whole content of the store, read through the public API.
-pub(super) fn dump(session: &Session) -> Result<Model, FileError> {
+pub(crate) fn dump(session: &Session) -> Result<Model, FileError> {
     fn walk(session: &Session, folder: &str, model: &mut Model) -> Result<u64, FileError> {
         let mut sum = 0;
         for entry in session.files().list(folder)? {
@@ -200,7 +244,7 @@ pub(super) fn dump(session: &Session) -> Result<Model, FileError> {
 }
 
 /// Text of about this many bytes. No line repeats within a text or in texts of another name.
-pub(super) fn text(name: &str, bytes: usize) -> String {
+pub(crate) fn text(name: &str, bytes: usize) -> String {
     let lines = (0..).map(|number| format!("{name} {number} žluťoučký kůň\n"));
     let mut text = String::with_capacity(bytes + 80);
     for line in lines {
@@ -213,7 +257,7 @@ pub(super) fn text(name: &str, bytes: usize) -> String {
 }
 
 /// Commits that change one small file, so that reaping continues.
-pub(super) fn make_commits(session: &Session, count: usize) {
+pub(crate) fn make_commits(session: &Session, count: usize) {
     for number in 0..count {
         session.files().write("/memories/commit", &number.to_string()).unwrap();
     }
@@ -221,7 +265,7 @@ pub(super) fn make_commits(session: &Session, count: usize) {
 }
 
 /// The affected object and the problem, if the error is tampering.
-pub(super) fn tampered(error: &FileError) -> Option<(&'static str, &'static str)> {
+pub(crate) fn tampered(error: &FileError) -> Option<(&'static str, &'static str)> {
     match error {
         FileError::Store(StoreError::Tampered { what, how }) => Some((what, how)),
         _ => None,

@@ -10,7 +10,7 @@ use crate::vfs::error::FileError;
 use crate::vfs::{FileText, VersionInfo, VersionKind, VersionQuery};
 use inmost_format::record::plain::Random;
 
-pub(super) const MONTH: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+pub(crate) const MONTH: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 const PATHS: [&str; 6] = [
     "/memories/a.md",
     "/memories/b/c.md",
@@ -21,16 +21,16 @@ const PATHS: [&str; 6] = [
 ];
 const FOLDERS: [&str; 3] = ["/memories/b", "/memories/b/d", "/memories/moved/b"];
 
-pub(super) fn keeping() -> Session {
+pub(crate) fn keeping() -> Session {
     keeps(Session::in_memory().unwrap())
 }
 
-pub(super) fn keeps(session: Session) -> Session {
+pub(crate) fn keeps(session: Session) -> Session {
     session.history().set(HistorySettings::keep(MONTH)).unwrap();
     session
 }
 
-pub(super) fn log(session: &Session) -> Vec<VersionInfo> {
+pub(crate) fn log(session: &Session) -> Vec<VersionInfo> {
     let mut versions = Vec::new();
     let mut before = None;
     loop {
@@ -42,12 +42,12 @@ pub(super) fn log(session: &Session) -> Vec<VersionInfo> {
     }
 }
 
-pub(super) fn newest(session: &Session) -> VersionInfo {
+pub(crate) fn newest(session: &Session) -> VersionInfo {
     session.history().page(&VersionQuery::all(), None, 1).unwrap().items.remove(0)
 }
 
 /// Neither damaged nor lost records, and every folder with the totals of its content.
-pub(super) fn assert_whole(session: &Session, context: &str) {
+pub(crate) fn assert_whole(session: &Session, context: &str) {
     session
         .exclusive(|exclusive| {
             while exclusive.session().read(|open| {
@@ -65,10 +65,10 @@ pub(super) fn assert_whole(session: &Session, context: &str) {
 }
 
 /// The texts of all versions, by number.
-pub(super) type Naive = HashMap<u64, String>;
+pub(crate) type Naive = HashMap<u64, String>;
 
 /// Makes a random change. Returns whether it was made.
-pub(super) fn change(session: &Session, random: &mut Random, step: usize) -> bool {
+pub(crate) fn change(session: &Session, random: &mut Random, step: usize) -> bool {
     let files = session.files();
     let path = PATHS[random.below(PATHS.len())];
     let done = match random.below(12) {
@@ -91,12 +91,12 @@ pub(super) fn change(session: &Session, random: &mut Random, step: usize) -> boo
     }
 }
 
-pub(super) fn parse(path: &str) -> crate::vfs::path::MemoryPath {
+pub(crate) fn parse(path: &str) -> crate::vfs::path::MemoryPath {
     crate::vfs::path::MemoryPath::parse(path).unwrap()
 }
 
 /// Adds the version that the last change made.
-pub(super) fn remember(session: &Session, naive: &mut Naive) {
+pub(crate) fn remember(session: &Session, naive: &mut Naive) {
     let version = newest(session);
     if version.file.is_some() && version.kind != VersionKind::Deleted {
         let path = version.path.as_ref().unwrap().as_str();

@@ -7,6 +7,7 @@ use inmost_format::secret::Wiped;
 
 use super::locate::{Place, check_shown, locate, read};
 use super::past::Past;
+use super::returned;
 use super::types::{UndoStep, VersionKind};
 use crate::limits::STAGE_BYTES;
 use crate::session::history::{Change, nameless};
@@ -184,6 +185,7 @@ impl Plan {
                 Ok(txn.number()?)
             }),
             Self::Folder { deletion, path } => {
+                returned::record_use(exclusive, &deletion)?;
                 exclusive.commit(|txn| move_back(txn, &deletion, &path))
             }
             Self::File { text, path, info, previous, leaves } => {

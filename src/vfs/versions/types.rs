@@ -78,7 +78,7 @@ pub enum VersionKind {
     Deleted,
     /// Brought back an earlier text, or a deleted file or folder.
     Restored,
-    /// Deleted a file that was not read for a long time. Reserved: no change of this version does.
+    /// Deleted a file that was neither read nor changed for a long time.
     Expired,
     /// Wrote a file together with others.
     Imported,
@@ -100,7 +100,7 @@ pub enum VersionChannel {
     Program,
     /// An import.
     Import,
-    /// The expiry of unread files. Reserved: this version has none.
+    /// The expiry of unused files.
     Expiry,
 }
 

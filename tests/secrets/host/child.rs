@@ -9,8 +9,8 @@ use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
 use inmost::{
-    HistorySettings, KdfCost, MemoryTool, Passphrase, Session, SessionOptions, StoreError, Vault,
-    VaultOptions, VersionQuery,
+    ExpirySettings, HistorySettings, KdfCost, MemoryTool, Passphrase, Session, SessionOptions,
+    StoreError, Vault, VaultOptions, VersionQuery,
 };
 use zeroize::{Zeroize, Zeroizing};
 
@@ -92,7 +92,8 @@ impl Host<'_> {
     fn unlocked(&self, order: u8, passphrase: &Passphrase) -> Result<Session, StoreError> {
         if order == Order::Create as u8 {
             let month = HistorySettings::keep(Duration::from_secs(30 * 24 * 60 * 60));
-            let options = VaultOptions::new().kdf_cost(KdfCost::new(19 << 10, 2, 1)).history(month);
+            let options = VaultOptions::new().kdf_cost(KdfCost::new(19 << 10, 2, 1));
+            let options = options.history(month).expiry(ExpirySettings::record());
             return options.create(self.store, passphrase);
         }
         let mut session = SessionOptions::new();
@@ -205,7 +206,10 @@ fn versions(session: &Session, payload: &str) {
     let session = session.acting_as(actor);
     let (files, history) = (session.files(), session.history());
     files.write(path, text).unwrap();
+    // The reading is recorded along with the change after it.
+    files.read(path).unwrap();
     files.append(path, "more\n").unwrap();
+    assert!(session.expiry().status().unwrap().readings > 0);
     files.write(path, "other\n").unwrap();
     files.remove(path).unwrap();
     let page = history.page(&VersionQuery::all().path(path).actor(actor), None, 10).unwrap();

@@ -45,7 +45,7 @@ fn a_client_of_another_version_is_refused_and_can_lock() {
     let place = Place::with_store();
     let agent = place.unlock(&[]);
     let (_, said) = greet(&place, &json!({ "version": 1 }));
-    assert_eq!(said, json!({ "Refused": { "OtherVersion": 6 } }));
+    assert_eq!(said, json!({ "Refused": { "OtherVersion": 7 } }));
     let (mut stream, said) = greet(&place, &json!({ "version": 1, "purpose": "Lock" }));
     assert_eq!(said, "Ending");
     assert_eq!(stream.read(&mut [0]).unwrap(), 0);
@@ -65,21 +65,21 @@ fn invalid_stalled_and_oversized_clients_do_not_affect_others() {
     assert_eq!(ask(&place, &["cat", "/memories/a"], "").expect(0).out, "kept");
     drop(stalled);
     // An accepted client that stops in the middle of a request.
-    let (mut half, said) = greet(&place, &json!({ "version": 6 }));
+    let (mut half, said) = greet(&place, &json!({ "version": 7 }));
     assert!(said["Accepted"].is_object(), "{said}");
     half.write_all(
         &frame(&json!({ "Write": { "path": "/memories/a" } }), &[b'x'; 10_000])[..5_000],
     )
     .unwrap();
     // A client that announces too long a frame, and one that sends an unknown request.
-    let (mut oversized, _) = greet(&place, &json!({ "version": 6 }));
+    let (mut oversized, _) = greet(&place, &json!({ "version": 7 }));
     oversized.write_all(&[0, 0, 0, 2, 0xff, 0xff, 0xff, 0xff]).unwrap();
     assert!(receive(&mut oversized).unwrap().0["Refused"] == "InvalidMessage");
     assert!(receive(&mut oversized).is_none(), "and it is let go");
-    let (mut odd, _) = greet(&place, &json!({ "version": 6 }));
+    let (mut odd, _) = greet(&place, &json!({ "version": 7 }));
     assert!(reply(&mut odd, &json!({ "Fly": {} }), b"").0["Refused"] == "InvalidMessage");
     // A client that does not read its replies.
-    let (mut deaf, _) = greet(&place, &json!({ "version": 6 }));
+    let (mut deaf, _) = greet(&place, &json!({ "version": 7 }));
     deaf.set_nonblocking(true).unwrap();
     let read = frame(&json!({ "Read": { "path": "/memories/a", "lines": null } }), b"");
     while deaf.write_all(&read).is_ok() {}
@@ -95,7 +95,7 @@ fn clients_beyond_the_limit_are_told() {
     place.unlock(&[]);
     let mut all: Vec<_> = (0..64)
         .map(|_| {
-            let (stream, said) = greet(&place, &json!({ "version": 6 }));
+            let (stream, said) = greet(&place, &json!({ "version": 7 }));
             assert!(said["Accepted"].is_object(), "{said}");
             stream
         })
@@ -111,7 +111,7 @@ fn stalled_clients_do_not_keep_lock_and_status_from_the_agent() {
     let place = Place::with_store();
     let agent = place.unlock(&[]);
     // Every place is taken by a client that does nothing.
-    let _idle: Vec<_> = (0..64).map(|_| greet(&place, &json!({ "version": 6 }))).collect();
+    let _idle: Vec<_> = (0..64).map(|_| greet(&place, &json!({ "version": 7 }))).collect();
     // Connections that never send a hello, or only its beginning.
     let stall = |place: &Place| {
         let connect = |begun: &[u8]| {
@@ -135,9 +135,9 @@ fn stalled_clients_do_not_keep_lock_and_status_from_the_agent() {
 fn a_connection_for_the_status_allows_nothing_else() {
     let place = Place::with_store();
     place.unlock(&[]);
-    let (mut stream, said) = greet(&place, &json!({ "version": 6, "status_only": true }));
+    let (mut stream, said) = greet(&place, &json!({ "version": 7, "status_only": true }));
     assert!(said["Accepted"].is_object(), "{said}");
-    for asked in ["Facts", "HistoryStatus", "Status"] {
+    for asked in ["ExpiryStatus", "Facts", "HistoryStatus", "Status"] {
         let (head, _) = reply(&mut stream, &json!({ asked: null }), b"");
         assert!(head["Reply"].is_object(), "{head}");
     }
@@ -146,6 +146,7 @@ fn a_connection_for_the_status_allows_nothing_else() {
         json!({ "Write": { "path": "/memories/a" } }),
         json!({ "Purge": null }),
         json!({ "VersionText": { "number": 64 } }),
+        json!({ "Expire": { "unused_for": { "secs": 1, "nanos": 0 }, "dry_run": true } }),
     ] {
         assert_eq!(reply(&mut stream, &asked, b"").0, json!({ "Refused": "Restricted" }));
     }
@@ -158,7 +159,7 @@ fn a_restricted_connection_cannot_exceed_its_restrictions() {
     place.unlock(&[]);
     let mut options = json!({ "subtree": "/memories", "read_only": true, "create_overwrites": false,
         "view_characters": 1_000, "ranged_view_characters": 1_000, "listing_entries": 10 });
-    let restricted = json!({ "version": 6, "tool": options });
+    let restricted = json!({ "version": 7, "tool": options });
     let (mut stream, said) = greet(&place, &restricted);
     assert!(said["Accepted"].is_object(), "{said}");
     // The options of the connection override those of a call.
@@ -193,7 +194,7 @@ fn a_restricted_connection_cannot_exceed_its_restrictions() {
         assert!(content.is_empty());
     }
     options["write_once"] = true.into();
-    let (_, said) = greet(&place, &json!({ "version": 6, "tool": options }));
+    let (_, said) = greet(&place, &json!({ "version": 7, "tool": options }));
     assert_eq!(
         said,
         json!({ "Refused": "InvalidMessage" }),

@@ -143,10 +143,12 @@ impl Agent {
         }
     }
 
-    /// The session of a client: the history shows its changes as those of the actor that it names.
+    /// The session of a client: the history shows its changes as those of the actor that it names, and its readings count as
+    /// it says.
     fn session_of(&self, hello: &Hello) -> Session {
         let session =
             if hello.is_program { self.session.as_program() } else { self.session.clone() };
+        let session = if hello.is_unrecorded { session.without_recording() } else { session };
         match &hello.actor {
             Some(actor) => session.acting_as(actor),
             None => session,

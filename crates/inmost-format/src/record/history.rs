@@ -91,7 +91,7 @@ pub enum Operation {
     Deleted,
     /// Brought back an earlier text, or a deleted file or folder.
     Restored,
-    /// Deleted a file that was not read for a long time. Reserved: no change of this version does.
+    /// Deleted a file that was neither read nor changed for a long time.
     Expired,
     /// Wrote a file together with others.
     Imported,
@@ -110,7 +110,7 @@ pub enum Channel {
     Program,
     /// An import.
     Import,
-    /// The expiry of unread files. Reserved: this version has none.
+    /// The expiry of unused files.
     Expiry,
 }
 

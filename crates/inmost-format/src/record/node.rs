@@ -11,6 +11,7 @@ use super::codec::{self, CodecError};
 pub use super::folder::{Entries, Entry, EntryRange, FileInfo, Folder, Name, Totals, What, Writer};
 use super::header_id::HeaderId;
 use super::history::{Extension, History, VersionRange, Versions};
+use super::ledger::{Ledger, ReadingRange, Readings};
 use super::sealed::Tag;
 pub use super::text::{Text, TextCount};
 use super::tree::{Body, Inner};
@@ -38,6 +39,12 @@ pub enum Node {
     HistoryInner(Arc<Inner<VersionRange>>),
     /// Leaf of a history.
     HistoryLeaf(Arc<Versions>),
+    /// See [`Ledger`].
+    Ledger(Arc<Ledger>),
+    /// Inner node of a ledger.
+    LedgerInner(Arc<Inner<ReadingRange>>),
+    /// Leaf of a ledger.
+    LedgerLeaf(Arc<Readings>),
 }
 
 /// The record that leads to all others; its plaintext always has 512 bytes.
@@ -68,6 +75,21 @@ pub struct Root {
     /// The most bytes of earlier texts to keep.
     #[serde(with = "codec::fixed")]
     pub room: u64,
+    /// The ledger of readings; [`Child::NONE`] in a store without one.
+    pub ledger: Child,
+    /// When readings began to be recorded, in milliseconds since 1970: no file counts as unused for longer. 0 if readings
+    /// are not recorded.
+    #[serde(with = "codec::fixed")]
+    pub reads_since: u64,
+    /// The latest time of a commit since then, in milliseconds since 1970.
+    #[serde(with = "codec::fixed")]
+    pub last_used: u64,
+    /// Files that were not used for so long expire at an unlock, in milliseconds; 0 if none do.
+    #[serde(with = "codec::fixed")]
+    pub unused_for: u64,
+    /// When files last expired at an unlock, in milliseconds since 1970, or 0.
+    #[serde(with = "codec::fixed")]
+    pub last_expiry: u64,
     /// The roots before this one.
     pub trail: Trail,
 }
@@ -86,6 +108,11 @@ impl Root {
             history: Child::NONE,
             keep: 0,
             room: 0,
+            ledger: Child::NONE,
+            reads_since: 0,
+            last_used: 0,
+            unused_for: 0,
+            last_expiry: 0,
             trail: Trail::default(),
         }
     }
@@ -155,6 +182,12 @@ impl From<History> for Node {
     }
 }
 
+impl From<Ledger> for Node {
+    fn from(ledger: Ledger) -> Self {
+        Self::Ledger(Arc::new(ledger))
+    }
+}
+
 impl From<File> for Node {
     fn from(file: File) -> Self {
         Self::File(Arc::new(file))
@@ -176,6 +209,9 @@ impl Node {
             Self::History(_) => Kind::History,
             Self::HistoryInner(_) => Kind::HistoryInner,
             Self::HistoryLeaf(_) => Kind::HistoryLeaf,
+            Self::Ledger(_) => Kind::Ledger,
+            Self::LedgerInner(_) => Kind::LedgerInner,
+            Self::LedgerLeaf(_) => Kind::LedgerLeaf,
         }
     }
 
@@ -192,6 +228,9 @@ impl Node {
             Self::History(body) => codec::encoded_len(&**body),
             Self::HistoryInner(body) => codec::encoded_len(&**body),
             Self::HistoryLeaf(body) => codec::encoded_len(&**body),
+            Self::Ledger(body) => codec::encoded_len(&**body),
+            Self::LedgerInner(body) => codec::encoded_len(&**body),
+            Self::LedgerLeaf(body) => codec::encoded_len(&**body),
         }
     }
 
@@ -208,6 +247,9 @@ impl Node {
             Self::History(body) => codec::encode(&**body, buffer),
             Self::HistoryInner(body) => codec::encode(&**body, buffer),
             Self::HistoryLeaf(body) => codec::encode(&**body, buffer),
+            Self::Ledger(body) => codec::encode(&**body, buffer),
+            Self::LedgerInner(body) => codec::encode(&**body, buffer),
+            Self::LedgerLeaf(body) => codec::encode(&**body, buffer),
         }
     }
 
@@ -224,7 +266,22 @@ impl Node {
             Kind::History => Self::History(Arc::new(codec::decode(body)?)),
             Kind::HistoryInner => Self::HistoryInner(Arc::new(codec::decode(body)?)),
             Kind::HistoryLeaf => Self::HistoryLeaf(Arc::new(codec::decode(body)?)),
+            Kind::Ledger => Self::Ledger(Arc::new(codec::decode(body)?)),
+            Kind::LedgerInner => Self::LedgerInner(Arc::new(codec::decode(body)?)),
+            Kind::LedgerLeaf => Self::LedgerLeaf(Arc::new(codec::decode(body)?)),
         })
+    }
+
+    /// The entries of a folder that are in this record itself.
+    pub fn entries(&self) -> &[Entry] {
+        match self {
+            Self::FolderLeaf(entries) => &entries.0,
+            Self::Folder(folder) => match &folder.body {
+                Body::Inline(entries) => &entries.0,
+                Body::Tree(_) => &[],
+            },
+            _ => &[],
+        }
     }
 
     /// Calls `visit` with every reference this node of `object` holds.
@@ -238,10 +295,13 @@ impl Node {
                 let root = Arc::make_mut(root);
                 visit(RecordId::folder(root.tree.id), &mut root.tree.tag)?;
                 visit(RecordId::folder(root.system.id), &mut root.system.tag)?;
-                if root.history.is_none() {
+                if !root.history.is_none() {
+                    visit(RecordId::history(root.history.id), &mut root.history.tag)?;
+                }
+                if root.ledger.is_none() {
                     return Ok(());
                 }
-                visit(RecordId::history(root.history.id), &mut root.history.tag)
+                visit(RecordId::ledger(root.ledger.id), &mut root.ledger.tag)
             }
             Self::Folder(folder) => match &mut Arc::make_mut(folder).body {
                 Body::Inline(entries) => entries.children_mut(visit),
@@ -256,7 +316,7 @@ impl Node {
                 Body::Tree(inner) => inner.children_mut::<Text, E>(object, visit),
             },
             Self::FileInner(inner) => Arc::make_mut(inner).children_mut::<Text, E>(object, visit),
-            Self::Chunk(_) => Ok(()),
+            Self::Chunk(_) | Self::LedgerLeaf(_) => Ok(()),
             Self::History(history) => match &mut Arc::make_mut(history).body {
                 Body::Inline(versions) => versions.children_mut(visit),
                 Body::Tree(inner) => inner.children_mut::<Versions, E>(object, visit),
@@ -265,6 +325,13 @@ impl Node {
                 Arc::make_mut(inner).children_mut::<Versions, E>(object, visit)
             }
             Self::HistoryLeaf(versions) => Arc::make_mut(versions).children_mut(visit),
+            Self::Ledger(ledger) => match &mut Arc::make_mut(ledger).body {
+                Body::Inline(_) => Ok(()),
+                Body::Tree(inner) => inner.children_mut::<Readings, E>(object, visit),
+            },
+            Self::LedgerInner(inner) => {
+                Arc::make_mut(inner).children_mut::<Readings, E>(object, visit)
+            }
         }
     }
 }

@@ -4,6 +4,8 @@
 mod engine_tests;
 mod expiry;
 mod files;
+#[cfg(test)]
+mod forgetful_tests;
 mod history;
 mod memory_tool;
 mod reply;

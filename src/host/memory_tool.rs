@@ -114,6 +114,12 @@ impl MemoryToolBuilder {
         self
     }
 
+    /// As [`ToolOptions::delete_forgets`].
+    pub fn delete_forgets(mut self, forgets: bool) -> Self {
+        self.0.options = self.0.options.delete_forgets(forgets);
+        self
+    }
+
     /// As [`ToolOptions::create_overwrites`].
     pub fn create_overwrites(mut self, overwrites: bool) -> Self {
         self.0.options = self.0.options.create_overwrites(overwrites);

@@ -12,11 +12,13 @@ pub(crate) struct Author {
     channel: Channel,
     /// Whether what is read counts as used, for the expiry of files.
     counts_readings: bool,
+    /// Whether the history keeps the texts that the changes end.
+    keeps_texts: bool,
 }
 
 impl Default for Author {
     fn default() -> Self {
-        Self { actor: None, channel: Channel::Files, counts_readings: true }
+        Self { actor: None, channel: Channel::Files, counts_readings: true, keeps_texts: true }
     }
 }
 
@@ -35,6 +37,16 @@ impl Author {
     /// The same, but what it reads does not count as used.
     pub(super) fn without_readings(&self) -> Self {
         Self { counts_readings: false, ..self.clone() }
+    }
+
+    /// The same, but the history keeps no text that its changes end.
+    pub(super) fn without_texts(&self) -> Self {
+        Self { keeps_texts: false, ..self.clone() }
+    }
+
+    /// Whether the history keeps the texts that the changes end.
+    pub(crate) fn keeps_texts(&self) -> bool {
+        self.keeps_texts
     }
 
     pub(super) fn counts_readings(&self) -> bool {

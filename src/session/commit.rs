@@ -158,8 +158,8 @@ impl Session {
                 let sealed = {
                     let state = read(&self.shared.state);
                     let open = state.open()?;
-                    let group =
-                        trim::make_room(open, refused, queue.staged)?.ok_or(StoreError::DiskFull)?;
+                    let group = trim::make_room(open, refused, queue.staged)?
+                        .ok_or(StoreError::DiskFull)?;
                     open.seal(group)?
                 };
                 if write(&self.shared.state).open_mut()?.apply(sealed)?.is_some() {

@@ -173,6 +173,16 @@ impl Session {
         Self { shared: Arc::clone(&self.shared), author: self.author.without_readings() }
     }
 
+    /// A handle whose changes leave no text in the history.
+    pub(crate) fn without_texts(&self) -> Self {
+        Self { shared: Arc::clone(&self.shared), author: self.author.without_texts() }
+    }
+
+    /// Whether the history keeps the texts that the changes of this handle end.
+    pub(crate) fn keeps_texts(&self) -> bool {
+        self.author.keeps_texts()
+    }
+
     /// Whether the readings of this handle count as use of a file.
     pub(crate) fn counts_readings(&self) -> bool {
         self.author.counts_readings()

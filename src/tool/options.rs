@@ -28,6 +28,8 @@ pub struct ToolOptions {
     pub(crate) screen: ScreenSetting,
     #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
     pub(crate) actor: Option<String>,
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "std::ops::Not::not"))]
+    pub(crate) delete_forgets: bool,
 }
 
 impl Default for ToolOptions {
@@ -41,6 +43,7 @@ impl Default for ToolOptions {
             listing_entries: limits::LISTING_ENTRIES,
             screen: ScreenSetting::Off,
             actor: None,
+            delete_forgets: false,
         }
     }
 }
@@ -64,6 +67,23 @@ impl ToolOptions {
     /// [`Session::acting_as`](crate::Session::acting_as) for what becomes of a label. The model does not see it.
     pub fn actor(mut self, actor: &str) -> Self {
         self.actor = Some(actor.to_owned());
+        self
+    }
+
+    /// Keeps no text of this tool's changes in the history of the store; off by default. It makes no difference where the
+    /// history is off.
+    ///
+    /// An edit, or a `create` that replaces a file, then leaves an entry that says what was changed and when, but the text
+    /// before the change is gone: neither the model nor a person can go back to it. A `delete` leaves nothing: it also forgets
+    /// every earlier version of what is or was at or below the path, as [`History::forget`](crate::History::forget) does, and
+    /// reads the whole history for that. A crash in the middle of it may leave some versions. Versions that other changes keep
+    /// stay: what such a tool wrote and somebody else changes later is a version like any other.
+    ///
+    /// # Security
+    /// As for [`History::forget`](crate::History::forget): the ciphertext stays in the store's files until the next
+    /// [`Session::compact`](crate::Session::compact) or [`Session::purge`](crate::Session::purge).
+    pub fn delete_forgets(mut self, forgets: bool) -> Self {
+        self.delete_forgets = forgets;
         self
     }
 

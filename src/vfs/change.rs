@@ -9,7 +9,7 @@ use super::file::FileView;
 use super::file_text::FileText;
 use super::folder::{self, ResolvedPath, Target};
 use super::path::MemoryPath;
-use super::text;
+use super::{text, versions};
 use crate::session::history::{Change, nameless};
 use crate::session::{Txn, now, reap};
 use inmost_format::record::history::{Before, Operation};
@@ -120,7 +120,7 @@ pub(super) fn set_entry(
     info.number = before.as_ref().map_or(info.version, |(_, before)| before.number);
     folder::put(txn, path, resolved, object, What::File(info))?;
     if txn.keeps_versions()? {
-        return Ok(txn.record(Change {
+        txn.record(Change {
             operation,
             path: &path.in_store(),
             old_path: "",
@@ -128,7 +128,8 @@ pub(super) fn set_entry(
             previous: before.as_ref().map_or(0, |(_, before)| before.version),
             before: before.map_or(Before::Nothing, |(entry, _)| nameless(&entry)),
             retired: Vec::new(),
-        })?);
+        })?;
+        return versions::drop_text(txn);
     }
     if let Some((entry, _)) = before {
         reap::remove(txn, entry)?;

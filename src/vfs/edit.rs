@@ -12,7 +12,7 @@ use super::new_text::{Existing, NewText};
 use super::path::MemoryPath;
 use super::precondition::{FileVersion, Precondition, conditional, version_of};
 use super::search::SearchResult;
-use super::{rope, staged, text};
+use super::{rope, staged, text, versions};
 use crate::limits::STAGE_BYTES;
 use crate::session::history::{Change, OldHead};
 use crate::session::{Session, Txn, now};
@@ -222,7 +222,10 @@ fn run<T>(
         };
         if keeps {
             head.next_index = head.next_index.saturating_add(1);
-            (info.head, info.lowest) = (head.next_index, plan.info.head);
+            info.head = head.next_index;
+            // The lowest head that a repair may show.
+            let keeps_text = txn.author().keeps_texts();
+            info.lowest = if keeps_text { plan.info.head } else { info.head };
         }
         txn.put(RecordId::file(id, info.head), head.clone().into());
         folder::put(txn, path, &plan.resolved, (id, Tag::default()), What::File(info))?;
@@ -243,6 +246,7 @@ fn run<T>(
                 }),
                 retired,
             })?;
+            versions::drop_text(txn)?;
         }
         reply(txn, &plan, &info, &head)
     })

@@ -15,6 +15,7 @@ mod release;
 mod restore;
 mod returned;
 mod types;
+mod unkept;
 
 pub(crate) use exchange::revert_together;
 pub(crate) use forget::forget;
@@ -25,3 +26,4 @@ pub(crate) use restore::{restore, revert};
 pub use types::{
     HistoryStatus, UndoStep, VersionChannel, VersionInfo, VersionKind, VersionPage, VersionQuery,
 };
+pub(crate) use unkept::{delete, drop_text};

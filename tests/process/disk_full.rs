@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use inmost::{
     FileError, HistorySettings, KdfCost, Passphrase, Session, StorageEngine, StoreError, Vault,
-    VaultOptions,
+    VaultOptions, VersionQuery,
 };
 use tempfile::TempDir;
 

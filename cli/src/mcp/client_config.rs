@@ -109,6 +109,9 @@ fn restriction_args(restrictions: &Restrictions) -> Vec<String> {
     if restrictions.create_overwrites {
         args.push("--create-overwrites".to_owned());
     }
+    if restrictions.delete_forgets {
+        args.push("--delete-forgets".to_owned());
+    }
     if let Some(on_find) = restrictions.screen.and_then(|on_find| on_find.to_possible_value()) {
         args.extend(["--screen".to_owned(), on_find.get_name().to_owned()]);
     }

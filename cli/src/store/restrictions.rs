@@ -21,6 +21,11 @@ pub(crate) struct Restrictions {
     #[arg(long, help_heading = HEADING)]
     pub(crate) create_overwrites: bool,
 
+    /// Keep no text of the agent's changes in the history: an edit leaves only the fact, and `delete` also forgets every
+    /// earlier version of the path. It cannot be undone
+    #[arg(long, help_heading = HEADING)]
+    pub(crate) delete_forgets: bool,
+
     /// Look for private keys, API keys, card numbers and IBANs in what the agent writes, before it is saved. It is a
     /// heuristic that cannot find every secret
     #[arg(long, value_name = "ACTION", help_heading = HEADING)]
@@ -49,6 +54,7 @@ impl Restrictions {
     pub(crate) fn options(&self) -> Result<ToolOptions, Failure> {
         let options =
             ToolOptions::new().read_only(self.read_only).create_overwrites(self.create_overwrites);
+        let options = options.delete_forgets(self.delete_forgets);
         let options = match self.screen {
             None => options,
             Some(OnFind::Redact) => options.screen(SecretScreen::redacting()),

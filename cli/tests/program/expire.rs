@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::inmost::{CHEAP, Place};
+use crate::inmost::{CHEAP, Place, create};
 
 fn objects(place: &Place, args: &[&str]) -> Vec<Value> {
     let out = place.run(["expire", "--json"].iter().chain(args), "").expect(0).out;
@@ -110,4 +110,29 @@ fn the_settings_are_shown_and_set_and_are_off_at_first() {
     let place = Place::vacant();
     place.run(["init", "--expire", "90d"].iter().chain(&CHEAP), "").expect(0);
     assert_eq!(objects(&place, &[])[0]["unused_seconds"], json!(90 * 86_400));
+}
+
+#[test]
+fn the_deletions_of_an_agent_that_forgets_leave_nothing_in_the_log() {
+    let place = Place::with_store();
+    let edit = json!({
+        "command": "str_replace", "path": "/memories/b.md", "old_str": "two", "new_str": "three"
+    });
+    let delete = json!({ "command": "delete", "path": "/memories/a.md" });
+    let calls = create("/memories/a.md", "one\n") + &create("/memories/b.md", "two\n");
+    place.run(["call"], &calls).expect(0);
+    let calls = format!("{edit}\n{delete}\n");
+    let out = place.run(["call", "--delete-forgets"], &calls).expect(0).out;
+    assert!(!out.contains("\"is_error\":true"), "{out}");
+    assert_eq!(
+        place.run(["log", "/memories/a.md"], "").expect(0).out,
+        "No change that matches is kept.\n"
+    );
+    let log = place.run(["log", "--json", "/memories/b.md"], "").expect(0).out;
+    let versions: Vec<Value> =
+        log.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(versions.len(), 2);
+    let show = |version: &Value| place.run(["show", &version["version"].to_string()], "");
+    assert_eq!(show(&versions[0]).expect(0).out, "three\n");
+    show(&versions[1]).expect_failure(1, "");
 }

@@ -11,7 +11,7 @@ use super::inside;
 use super::locate::visit_files;
 use super::past::{Past, below, moved};
 use crate::session::history::release;
-use crate::session::{Session, StoreError, Txn, reap};
+use crate::session::{Exclusive, Session, StoreError, Txn, reap};
 use crate::vfs::error::FileError;
 use crate::vfs::folder::{self, ResolvedPath, Target};
 use crate::vfs::path::MemoryPath;
@@ -25,30 +25,37 @@ pub(crate) fn forget(
     path: &MemoryPath,
     progress: &mut dyn FnMut(u64),
 ) -> Result<u64, FileError> {
-    session.exclusive(|exclusive| {
-        let found = exclusive.commit(|txn| Found::search(txn, path))?;
-        // First the files that stay. After a crash they would not be found again without their entries.
-        for path in found.live.values() {
-            exclusive.commit(|txn| renew(txn, path))?;
-        }
-        let mut removed = 0_u64;
-        for numbers in steps(&found.entries) {
-            exclusive.commit(|txn| remove(txn, &numbers))?;
-            exclusive.reap()?;
-            removed = removed.saturating_add(u64::try_from(numbers.len()).unwrap_or(u64::MAX));
-            progress(removed);
-        }
-        for (holder, below) in &found.inside {
-            exclusive.commit(|txn| {
-                if let Some(entry) = inside::take(txn, *holder, below)? {
-                    reap::remove(txn, entry)?;
-                }
-                Ok::<_, FileError>(())
-            })?;
-            exclusive.reap()?;
-        }
-        found.damage.map_or(Ok(removed), Err)
-    })
+    session.exclusive(|exclusive| forget_in(exclusive, path, progress))
+}
+
+/// As [`forget`], as a part of several steps.
+pub(super) fn forget_in(
+    exclusive: &mut Exclusive<'_>,
+    path: &MemoryPath,
+    progress: &mut dyn FnMut(u64),
+) -> Result<u64, FileError> {
+    let found = exclusive.commit(|txn| Found::search(txn, path))?;
+    // First the files that stay. After a crash they would not be found again without their entries.
+    for path in found.live.values() {
+        exclusive.commit(|txn| renew(txn, path))?;
+    }
+    let mut removed = 0_u64;
+    for numbers in steps(&found.entries) {
+        exclusive.commit(|txn| remove(txn, &numbers))?;
+        exclusive.reap()?;
+        removed = removed.saturating_add(u64::try_from(numbers.len()).unwrap_or(u64::MAX));
+        progress(removed);
+    }
+    for (holder, below) in &found.inside {
+        exclusive.commit(|txn| {
+            if let Some(entry) = inside::take(txn, *holder, below)? {
+                reap::remove(txn, entry)?;
+            }
+            Ok::<_, FileError>(())
+        })?;
+        exclusive.reap()?;
+    }
+    found.damage.map_or(Ok(removed), Err)
 }
 
 /// What is to be forgotten.

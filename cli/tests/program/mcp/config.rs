@@ -41,8 +41,8 @@ fn the_block_for_each_client_starts_the_server() {
 #[test]
 fn a_block_holds_every_option_and_no_passphrase() {
     let place = Place::vacant();
-    let args = "mcp --read-only --create-overwrites --screen refuse --anchor anchor --keyfile key \
-                --passphrase-command pass --print-config generic";
+    let args = "mcp --read-only --create-overwrites --delete-forgets --screen refuse --anchor anchor \
+                --keyfile key --passphrase-command pass --print-config generic";
     let out = place.run(args.split_whitespace(), "").expect(0).out;
     let block: Value = serde_json::from_str(&out).unwrap();
     let beside = |name: &str| place.beside(name).to_str().unwrap().to_owned();
@@ -58,6 +58,7 @@ fn a_block_holds_every_option_and_no_passphrase() {
         "pass",
         "--read-only",
         "--create-overwrites",
+        "--delete-forgets",
         "--screen",
         "refuse",
     ]);

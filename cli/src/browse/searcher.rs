@@ -1,49 +1,164 @@
 //! Searches names and texts, a page of each at a time.
 
-use inmost::{FileError, FileText, PageCursor, SearchQuery};
+use inmost::{FileError, FileText, PageCursor, SearchMatch, SearchQuery};
 
 use super::event::{Hits, Problem};
 use super::jobs::problem;
 use super::search::MOST_HITS;
 use crate::store::OpenStore;
 
-/// Searches the whole store. Before each page `go_on` is called, with what was found since the last call if there is any;
-/// the search ends if it returns false.
-pub(super) fn search(
-    store: &OpenStore,
-    text: &str,
-    go_on: &mut dyn FnMut(Option<Result<Hits, Problem>>) -> bool,
-) {
-    let mut names = Names::new(text);
-    // As in ripgrep: a capital letter is meant.
-    let ignores_case = !text.chars().any(char::is_uppercase);
-    let query = SearchQuery::text(text).ignore_case(ignores_case).max_matches_per_file(IN_A_FILE);
-    let mut lines = Lines { query, position: Position::Start, found: 0 };
-    let mut has_begun = false;
-    loop {
-        if !go_on(None) {
-            return;
-        }
-        let mut hits = Hits::default();
-        // The first page of texts finds common words at once. Then names, which are read much faster than texts.
-        let is_for_lines = !has_begun || names.position.is_end();
-        let mut read = names.page(store, &mut hits);
-        if is_for_lines && read.is_ok() {
-            read = lines.page(store, &mut hits);
-        }
-        has_begun = true;
-        if let Err(error) = read {
+/// Called before each page, with what was found since the last call if there is any. The search ends if it returns false.
+pub(super) type GoOn<'a> = &'a mut dyn FnMut(Option<Result<Hits, Problem>>) -> bool;
+
+/// Searches while a text is typed. A longer text goes on where the shorter one was: what did not contain that does not contain
+/// the longer one either.
+#[derive(Default)]
+pub(super) struct Searcher {
+    last: Option<Run>,
+}
+
+impl Searcher {
+    /// Searches the whole store.
+    pub(super) fn search(&mut self, store: &OpenStore, text: &str, go_on: GoOn<'_>) {
+        if let Err(error) = self.try_search(store, text, go_on) {
+            self.last = None;
             go_on(Some(Err(problem(ROOT, error))));
-            return;
-        }
-        hits.is_last = names.position.is_end() && lines.position.is_end();
-        let is_last = hits.is_last;
-        let has_any = !hits.names.is_empty() || !hits.lines.is_empty();
-        let goes_on = !(has_any || is_last) || go_on(Some(Ok(hits)));
-        if is_last || !goes_on {
-            return;
         }
     }
+
+    fn try_search(
+        &mut self,
+        store: &OpenStore,
+        text: &str,
+        go_on: GoOn<'_>,
+    ) -> Result<(), FileError> {
+        let commit = store.status()?.commit;
+        let last = self.last.take().filter(|last| last.leads_to(text, commit));
+        let run = match last {
+            None => Run::new(text, commit),
+            Some(last) => match last.narrowed(store, text, go_on)? {
+                Ok(run) => run,
+                Err(last) => {
+                    self.last = Some(last);
+                    return Ok(());
+                }
+            },
+        };
+        self.last.insert(run).finish(store, go_on)
+    }
+}
+
+/// A search, and how far it came.
+struct Run {
+    text: String,
+    /// The state of the store at its start.
+    commit: u64,
+    names: Names,
+    lines: Lines,
+    found_names: Vec<FileText>,
+    /// The files with hits in their texts.
+    found_files: Vec<FileText>,
+    has_begun: bool,
+}
+
+impl Run {
+    fn new(text: &str, commit: u64) -> Self {
+        Self {
+            text: text.to_owned(),
+            commit,
+            names: Names::new(text),
+            lines: Lines::new(text),
+            found_names: Vec::new(),
+            found_files: Vec::new(),
+            has_begun: false,
+        }
+    }
+
+    /// Whether everything that a text is in was found by this search, or comes after it.
+    fn leads_to(&self, text: &str, commit: u64) -> bool {
+        let is_whole = self.names.found < MOST_HITS && self.lines.found < MOST_HITS;
+        is_whole && self.commit == commit && text.starts_with(&self.text)
+    }
+
+    /// Goes on with a longer text: searches what was found so far again. Returns this search if it was ended.
+    fn narrowed(
+        self,
+        store: &OpenStore,
+        text: &str,
+        go_on: GoOn<'_>,
+    ) -> Result<Result<Self, Self>, FileError> {
+        let mut run = Self::new(text, self.commit);
+        run.has_begun = true;
+        let names = self.found_names.iter().filter(|path| run.names.is_match(last_name(path)));
+        let mut hits = Hits { names: names.cloned().collect(), ..Hits::default() };
+        run.names.found = hits.names.len();
+        run.found_names.clone_from(&hits.names);
+        for path in &self.found_files {
+            if !go_on(None) {
+                return Ok(Err(self));
+            }
+            let found = match store.unlocked().search(path.as_str(), &run.lines.query, None, LINES)
+            {
+                Ok(page) => page.items,
+                // It is not there any more.
+                Err(FileError::NotFound) => Vec::new(),
+                Err(error) => return Err(error),
+            };
+            run.note_lines(&found);
+            hits.lines.extend(found);
+        }
+        (run.names.position, run.lines.position) = (self.names.position, self.lines.position);
+        // Further hits are those of the rest.
+        go_on(Some(Ok(hits)));
+        Ok(Ok(run))
+    }
+
+    /// Searches page by page up to the end.
+    fn finish(&mut self, store: &OpenStore, go_on: GoOn<'_>) -> Result<(), FileError> {
+        loop {
+            if !go_on(None) {
+                return Ok(());
+            }
+            let mut hits = Hits::default();
+            // The first page of texts finds common words at once. Then names, which are read much faster than texts.
+            let is_for_lines = !self.has_begun || self.names.position.is_end();
+            self.has_begun = true;
+            self.names.page(store, &mut hits)?;
+            self.found_names.extend(hits.names.iter().cloned());
+            if is_for_lines {
+                self.lines.page(store, &mut hits)?;
+                self.note_lines(&hits.lines);
+            }
+            hits.is_last = self.names.position.is_end() && self.lines.position.is_end();
+            let is_last = hits.is_last;
+            let has_any = !hits.names.is_empty() || !hits.lines.is_empty();
+            let goes_on = !(has_any || is_last) || go_on(Some(Ok(hits)));
+            if is_last || !goes_on {
+                return Ok(());
+            }
+        }
+    }
+
+    fn note_lines(&mut self, lines: &[SearchMatch]) {
+        self.lines.found = self.lines.found.saturating_add(lines.len());
+        for line in lines {
+            if self.found_files.last() != Some(&line.path) {
+                self.found_files.push(line.path.clone());
+            }
+        }
+        if self.lines.found >= MOST_HITS {
+            self.lines.position = Position::End;
+        }
+    }
+}
+
+fn last_name(path: &FileText) -> &str {
+    path.as_str().rsplit('/').next().unwrap_or_default()
+}
+
+/// As in ripgrep: a capital letter is meant.
+fn ignores_case(text: &str) -> bool {
+    !text.chars().any(char::is_uppercase)
 }
 
 enum Position {
@@ -79,8 +194,8 @@ struct Names {
 
 impl Names {
     fn new(text: &str) -> Self {
-        let ignores_case = !text.chars().any(char::is_uppercase);
-        Self { text: text.to_owned(), ignores_case, position: Position::Start, found: 0 }
+        let (text, ignores_case) = (text.to_owned(), ignores_case(text));
+        Self { text, ignores_case, position: Position::Start, found: 0 }
     }
 
     fn page(&mut self, store: &OpenStore, hits: &mut Hits) -> Result<(), FileError> {
@@ -118,6 +233,12 @@ struct Lines {
 }
 
 impl Lines {
+    fn new(text: &str) -> Self {
+        let query = SearchQuery::text(text).ignore_case(ignores_case(text));
+        let query = query.max_matches_per_file(IN_A_FILE);
+        Self { query, position: Position::Start, found: 0 }
+    }
+
     fn page(&mut self, store: &OpenStore, hits: &mut Hits) -> Result<(), FileError> {
         if self.position.is_end() {
             return Ok(());
@@ -125,9 +246,7 @@ impl Lines {
         let cursor = self.position.cursor();
         let page = store.unlocked().search(ROOT, &self.query, cursor, LINES)?;
         hits.lines = page.items;
-        self.found = self.found.saturating_add(hits.lines.len());
-        let is_full = self.found >= MOST_HITS;
-        self.position = if is_full { Position::End } else { Position::of(page.next) };
+        self.position = Position::of(page.next);
         Ok(())
     }
 }
@@ -142,3 +261,77 @@ const LINES: usize = 100;
 
 /// Lines of one file, so that a long one does not take all the room.
 const IN_A_FILE: u64 = 20;
+
+#[cfg(test)]
+mod tests {
+    use inmost::{NewFile, Session};
+
+    use super::*;
+
+    fn store() -> OpenStore {
+        let session = Session::in_memory().unwrap();
+        let words = ["bean", "Beans", "beanpole", "pea", "xbe", "soil"];
+        let files: Vec<(String, String)> = (0..3_000)
+            .map(|number| {
+                let word = |at: usize| words[(number * 7 + at * at) % words.len()];
+                let text = (0..number % 5).map(|at| [word(at), "\n"].concat()).collect();
+                (format!("/memories/{}/{}-{number}.md", number % 7, word(number)), text)
+            })
+            .collect();
+        let new: Vec<_> = files.iter().map(|(path, text)| NewFile::new(path, text)).collect();
+        assert!(session.files().write_many(&new).unwrap().iter().all(Result::is_ok));
+        OpenStore::Here(session)
+    }
+
+    /// What a search finds until it was called so often: sorted names and lines, and whether it came to its end.
+    fn found(
+        searcher: &mut Searcher,
+        store: &OpenStore,
+        text: &str,
+        calls: usize,
+    ) -> (Vec<String>, bool) {
+        let (mut all, mut left, mut is_done) = (Vec::new(), calls, false);
+        searcher.search(store, text, &mut |hits| {
+            left = left.saturating_sub(1);
+            if let Some(Ok(hits)) = hits {
+                is_done |= hits.is_last;
+                all.extend(hits.names.iter().map(|name| name.as_str().to_owned()));
+                let lines = hits.lines.iter().map(|it| format!("{}:{}", it.path.as_str(), it.line));
+                all.extend(lines);
+            }
+            left > 0
+        });
+        all.sort();
+        (all, is_done)
+    }
+
+    #[test]
+    fn a_longer_text_finds_the_same_as_a_new_search() {
+        let store = store();
+        for texts in
+            [&["-299", "-2999"][..], &["-", "-1", "-12", "-123"], &["9.m", "9.md"], &["B", "Bea"]]
+        {
+            // Ended by the next key after so many calls, or not at all.
+            for calls in [1, 2, 3, 5, usize::MAX] {
+                let mut searcher = Searcher::default();
+                for text in texts {
+                    found(&mut searcher, &store, text, calls);
+                }
+                let last = texts.last().unwrap();
+                let typed = found(&mut searcher, &store, last, usize::MAX);
+                let fresh = found(&mut Searcher::default(), &store, last, usize::MAX);
+                assert!(fresh.1 && !fresh.0.is_empty());
+                assert_eq!(typed, fresh, "{texts:?} {calls}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_change_of_the_store_starts_a_search_again() {
+        let (store, mut searcher) = (store(), Searcher::default());
+        found(&mut searcher, &store, "quok", usize::MAX);
+        store.files().write("/memories/0/a.md", "a quokka\n").unwrap();
+        let (hits, _) = found(&mut searcher, &store, "quokka", usize::MAX);
+        assert_eq!(hits, ["/memories/0/a.md:1"]);
+    }
+}

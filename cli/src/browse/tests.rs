@@ -13,8 +13,9 @@ use super::event::{Effect, Event, Reply};
 use super::key::Key;
 use super::model::Model;
 use super::painter::Painter;
+use super::searcher::Searcher;
 use super::theme::Theme;
-use super::{jobs, searcher, update};
+use super::{jobs, update};
 use crate::store::OpenStore;
 
 /// The browser on a store in memory. Requests are done at once, or wait until they are asked for.
@@ -22,6 +23,7 @@ struct Desk {
     model: Model,
     store: OpenStore,
     painter: Painter<TestBackend>,
+    searcher: Searcher,
     waiting: VecDeque<Effect>,
     /// The effects that need a terminal or end the browser.
     outside: Vec<&'static str>,
@@ -40,7 +42,8 @@ impl Desk {
         let painter = Painter::new(backend, Theme::new(false));
         let mut model = Model::new("garden.inmost".to_owned(), false, size);
         let waiting = update::start(&mut model).into();
-        let mut desk = Self { model, store, painter, waiting, outside: Vec::new() };
+        let (searcher, outside) = (Searcher::default(), Vec::new());
+        let mut desk = Self { model, store, painter, searcher, waiting, outside };
         desk.settle();
         desk
     }
@@ -82,7 +85,7 @@ impl Desk {
             Some(Effect::Search { ticket, query }) => {
                 let mut found = Vec::new();
                 if !query.as_str().is_empty() {
-                    searcher::search(&self.store, query.as_str(), &mut |hits| {
+                    self.searcher.search(&self.store, query.as_str(), &mut |hits| {
                         found.extend(hits);
                         true
                     });

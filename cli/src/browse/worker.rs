@@ -10,7 +10,8 @@ use std::thread;
 use inmost::FileText;
 
 use super::event::{Job, Reply, Request, Ticket};
-use super::{jobs, searcher};
+use super::jobs;
+use super::searcher::Searcher;
 use crate::store::opening::StoreGuard;
 
 /// What the threads send to the loop of the browser.
@@ -125,8 +126,9 @@ fn look(
     newest: &Newest,
     reply: &impl Fn(Reply) -> bool,
 ) {
+    let mut searcher = Searcher::default();
     for (ticket, query) in queries {
-        searcher::search(store, query.as_str(), &mut |hits| {
+        searcher.search(store, query.as_str(), &mut |hits| {
             // Hits that nobody waits for are not sent either.
             newest.search.load(Ordering::Acquire) == ticket
                 && hits.is_none_or(|hits| reply(Reply::Hits { ticket, hits }))

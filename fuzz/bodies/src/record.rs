@@ -11,6 +11,7 @@ use inmost_format::crypto::record_keys::RecordKeys;
 use inmost_format::crypto::store_id::StoreId;
 use inmost_format::limits::{RECORD_CLASSES, RECORD_FRAME};
 use inmost_format::record::history::{Before, History, Version, Versions};
+use inmost_format::record::ledger::{Ledger, Reading, Readings};
 use inmost_format::record::node::{Entries, File, Folder, Node, Text};
 use inmost_format::record::tree::{Body, Owner};
 use inmost_format::record::{Flaw, Kind, NodeSink, NodeSource, RecordError, RecordId, Sealer, Tag};
@@ -86,6 +87,7 @@ fn authentic(input: &mut Input<'_>) {
             Node::File(file) => use_file(&mut nodes, &file, from, to),
             Node::Folder(folder) => use_folder(&mut nodes, &folder, from),
             Node::History(history) => use_history(&mut nodes, &history, from),
+            Node::Ledger(ledger) => use_ledger(&mut nodes, &ledger, from),
             _ => {}
         }
     }
@@ -184,6 +186,25 @@ fn use_history(nodes: &mut Few, head: &History, from: u64) {
     next.number = last.number.saturating_add(1);
     let _ = changed.append(nodes, OBJECT, next);
     let _ = changed.remove_first(nodes, OBJECT, usize::try_from(from).unwrap());
+}
+
+fn use_ledger(nodes: &mut Few, head: &Ledger, from: u64) {
+    let mut last = None;
+    let visited: Result<(), RecordError> =
+        head.body.visit(nodes, OBJECT, 0, &mut |_, leaf: &Readings| {
+            last = leaf.0.last().copied().or(last);
+            Ok(true)
+        });
+    drop(visited);
+    let _ = head.day_of(nodes, OBJECT, from);
+    let mut changed = head.clone();
+    let readings = [from, from + 7, from + 300].map(|file| Reading { file, day: 20_000 });
+    let _ = changed.note(nodes, OBJECT, &readings, 2);
+    let _ = changed.remove(nodes, OBJECT, &readings[..2], 2);
+    if let Some(last) = last {
+        let _ = changed.remove(nodes, OBJECT, &[last], 2);
+    }
+    let _ = changed.cut(nodes, OBJECT, 2);
 }
 
 /// The nodes of a forged tree.

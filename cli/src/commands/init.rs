@@ -77,6 +77,7 @@ impl Init {
         let text = [
             format!("Created a store at {}\n", place.display()),
             self.kept(),
+            self.expires(),
             self.keyfile_note(makes_keyfile),
             match recovery {
                 Some(number) => format!("A recovery key opens it too: keyslot {number}.\n"),
@@ -126,6 +127,16 @@ impl Init {
                 duration(time)
             ),
         }
+    }
+
+    /// What expires, if anything does.
+    fn expires(&self) -> String {
+        self.expire.0.map_or_else(String::new, |time| {
+            format!(
+                "Files that are neither read nor changed for {} are deleted when it is unlocked. `inmost expire` changes that.\n",
+                duration(time)
+            )
+        })
     }
 
     /// Asks for a recovery key only if the passphrase was typed, so that scripts are not interrupted.

@@ -108,7 +108,8 @@ fn the_settings_are_shown_and_set_and_are_off_at_first() {
         place.run(["expire"].iter().chain(wrong), "").expect_failure(2, "");
     }
     let place = Place::vacant();
-    place.run(["init", "--expire", "90d"].iter().chain(&CHEAP), "").expect(0);
+    let out = place.run(["init", "--expire", "90d"].iter().chain(&CHEAP), "").expect(0).out;
+    assert!(out.contains("neither read nor changed for 90 d are deleted"), "{out}");
     assert_eq!(objects(&place, &[])[0]["unused_seconds"], json!(90 * 86_400));
 }
 

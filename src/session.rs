@@ -52,6 +52,7 @@ pub(crate) use generation::sealer;
 pub use handle::{Session, SessionStatus};
 pub use history_settings::HistorySettings;
 pub(crate) use open::Open;
+pub(crate) use options::Quotas;
 pub use options::{SessionOptions, StorageEngine};
 #[cfg(feature = "serde")]
 pub(crate) use phrase::phrase;

@@ -5,6 +5,8 @@ use std::sync::Arc;
 use inmost_format::record::history::Channel;
 use inmost_format::secret::Wiped;
 
+use super::options::Quotas;
+
 /// The label of the actor and the part of the program that makes a change.
 #[derive(Clone)]
 pub(crate) struct Author {
@@ -14,11 +16,19 @@ pub(crate) struct Author {
     counts_readings: bool,
     /// Whether the history keeps the texts that the changes end.
     keeps_texts: bool,
+    /// What the author may not exceed, if that is less than the session allows.
+    quotas: Option<Quotas>,
 }
 
 impl Default for Author {
     fn default() -> Self {
-        Self { actor: None, channel: Channel::Files, counts_readings: true, keeps_texts: true }
+        Self {
+            actor: None,
+            channel: Channel::Files,
+            counts_readings: true,
+            keeps_texts: true,
+            quotas: None,
+        }
     }
 }
 
@@ -51,6 +61,16 @@ impl Author {
 
     pub(super) fn counts_readings(&self) -> bool {
         self.counts_readings
+    }
+
+    /// The same with these quotas.
+    pub(super) fn within(&self, quotas: Quotas) -> Self {
+        Self { quotas: Some(quotas), ..self.clone() }
+    }
+
+    /// The quotas of the session, or those of the author where they are lower.
+    pub(super) fn quotas(&self, session: Quotas) -> Quotas {
+        self.quotas.map_or(session, |own| own.and(session))
     }
 
     /// The label; empty without one.

@@ -8,6 +8,7 @@ use super::error::StoreError;
 use super::group_commit::CommitDelay;
 use super::idle::Idle;
 use super::open::Open;
+use super::options::Quotas;
 use super::options::{SessionOptions, StorageEngine};
 use super::process;
 use super::queue::{Progress, Queue};
@@ -151,6 +152,11 @@ impl Session {
     #[must_use]
     pub fn acting_as(&self, actor: &str) -> Self {
         Self { shared: Arc::clone(&self.shared), author: self.author.named(actor) }
+    }
+
+    /// A handle whose changes keep within these quotas too.
+    pub(crate) fn within(&self, quotas: Quotas) -> Self {
+        Self { shared: Arc::clone(&self.shared), author: self.author.within(quotas) }
     }
 
     /// A handle whose changes come from this part of the program.

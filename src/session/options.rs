@@ -46,7 +46,9 @@ pub struct SessionOptions {
 }
 
 /// Quotas of a store.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(deny_unknown_fields))]
 pub(crate) struct Quotas {
     /// Bytes of one file.
     pub(crate) file_bytes: u64,
@@ -54,6 +56,21 @@ pub(crate) struct Quotas {
     pub(crate) store_files: u64,
     /// Bytes of text of all files.
     pub(crate) store_bytes: u64,
+}
+
+impl Quotas {
+    /// No quotas.
+    pub(crate) const NONE: Self =
+        Self { file_bytes: u64::MAX, store_files: u64::MAX, store_bytes: u64::MAX };
+
+    /// The lower ones of both.
+    pub(super) fn and(self, other: Self) -> Self {
+        Self {
+            file_bytes: self.file_bytes.min(other.file_bytes),
+            store_files: self.store_files.min(other.store_files),
+            store_bytes: self.store_bytes.min(other.store_bytes),
+        }
+    }
 }
 
 impl SessionOptions {

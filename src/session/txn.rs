@@ -90,9 +90,9 @@ impl<'a> Txn<'a> {
         Ok(expired_before(self.open, &self.root()?).unwrap_or_default())
     }
 
-    /// The quotas of the session.
-    pub(crate) fn quotas(&self) -> &Quotas {
-        self.open.quotas()
+    /// The quotas of the session, or those of the author where they are lower.
+    pub(crate) fn quotas(&self) -> Quotas {
+        self.author.quotas(*self.open.quotas())
     }
 
     pub(super) fn into_overlay(self) -> Overlay {

@@ -33,7 +33,8 @@ pub(crate) fn run(
         Some(actor) => session.acting_as(actor),
         None => session.clone(),
     };
-    let session = &if options.delete_forgets { session.without_texts() } else { session.clone() };
+    let session = session.within(options.quotas);
+    let session = &if options.delete_forgets { session.without_texts() } else { session };
     let call = Context { session, options };
     let content = match command {
         ToolCommand::View { path, view_range } => call.view(path, view_range.as_ref()),

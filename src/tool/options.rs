@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::error::ToolError;
 use super::screen::{Screen, ScreenSetting, SecretScreen};
 use crate::limits;
+use crate::session::Quotas;
 use crate::vfs::FileError;
 use crate::vfs::path::MemoryPath;
 use crate::vfs::subtree::Subtree;
@@ -30,6 +31,13 @@ pub struct ToolOptions {
     pub(crate) actor: Option<String>,
     #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "std::ops::Not::not"))]
     pub(crate) delete_forgets: bool,
+    #[cfg_attr(feature = "serde", serde(default = "no_quotas"))]
+    pub(crate) quotas: Quotas,
+}
+
+#[cfg(feature = "serde")]
+fn no_quotas() -> Quotas {
+    Quotas::NONE
 }
 
 impl Default for ToolOptions {
@@ -44,6 +52,7 @@ impl Default for ToolOptions {
             screen: ScreenSetting::Off,
             actor: None,
             delete_forgets: false,
+            quotas: Quotas::NONE,
         }
     }
 }
@@ -141,6 +150,27 @@ impl ToolOptions {
     /// Sets how many entries a listing shows before it cuts, not counting the first line; 1,000 by default.
     pub fn max_listing_entries(mut self, entries: usize) -> Self {
         self.listing_entries = entries;
+        self
+    }
+
+    /// Sets the most bytes of one file that the model can write; by default what the session allows.
+    ///
+    /// The lower one of this and the quota of the session holds, for a tool that works through a key agent too. So for the
+    /// quotas below, which count everything in the store.
+    pub fn max_file_bytes(mut self, bytes: u64) -> Self {
+        self.quotas.file_bytes = bytes;
+        self
+    }
+
+    /// Sets the most files in the store with which the model can create another; by default what the session allows.
+    pub fn max_files(mut self, files: u64) -> Self {
+        self.quotas.store_files = files;
+        self
+    }
+
+    /// Sets the most bytes of text in the store up to which the model can add some; by default what the session allows.
+    pub fn max_store_bytes(mut self, bytes: u64) -> Self {
+        self.quotas.store_bytes = bytes;
         self
     }
 

@@ -91,7 +91,7 @@ pub(super) fn check_quotas(
     before: Option<&FileInfo>,
     bytes: u64,
 ) -> Result<(), FileError> {
-    let quotas = *txn.quotas();
+    let quotas = txn.quotas();
     let old_bytes = before.map_or(0, |info| info.bytes);
     if bytes > quotas.file_bytes && bytes > old_bytes {
         return Err(FileError::FileTooLarge(quotas.file_bytes));

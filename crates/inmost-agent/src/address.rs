@@ -35,6 +35,16 @@ pub(crate) fn is_private() -> bool {
     is_ours(&folder()).is_ok_and(|mode| mode == PRIVATE)
 }
 
+/// Every socket of this user, of a live agent or of a dead one.
+pub(crate) fn sockets() -> Vec<PathBuf> {
+    let Ok(entries) = fs::read_dir(folder()) else { return Vec::new() };
+    let is_socket =
+        |name: &str| name.len() == 24 && name.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let entries = entries.flatten();
+    let sockets = entries.filter(|entry| entry.file_name().to_str().is_some_and(is_socket));
+    sockets.map(|entry| entry.path()).collect()
+}
+
 /// Creates the folder of sockets if it does not exist.
 pub(crate) fn make_private() -> Result<(), AgentError> {
     let folder = folder();

@@ -63,16 +63,7 @@ pub(crate) fn connect(
 /// [`AgentError::Unresponsive`] and [`AgentError::Unreachable`].
 pub fn lock(store: impl AsRef<Path>) -> Result<bool, AgentError> {
     let store = store.as_ref();
-    let hello = Hello {
-        version: VERSION,
-        purpose: Purpose::Lock,
-        folder: None,
-        tool: None,
-        status_only: false,
-        actor: None,
-        is_program: false,
-        is_unrecorded: false,
-    };
+    let hello = lock_request();
     let mut deadline = None;
     loop {
         match greet(store, &hello, &[])? {
@@ -88,6 +79,38 @@ pub fn lock(store: impl AsRef<Path>) -> Result<bool, AgentError> {
             Err(StoreError::InUse(process)) => return Err(AgentError::NotFound { process }),
             _ => return Ok(false),
         }
+    }
+}
+
+/// Asks every agent of this user to lock its store, and waits until the processes have ended. Returns how many there were.
+///
+/// # Errors
+/// As for [`lock`]; the first one, after all agents were asked.
+pub fn lock_all() -> Result<usize, AgentError> {
+    let (mut locked, mut first) = (0, Ok(()));
+    for socket in address::sockets() {
+        let ended = match greet_at(&socket, &socket, &lock_request(), &[]) {
+            Ok(Some((_, Greeting::Refused(refusal)))) => Err(refused(&socket, refusal)),
+            Ok(Some((stream, _))) => wait_for_end(&socket, &stream).map(|()| locked += 1),
+            // The socket of a process that was killed.
+            Ok(None) => Ok(()),
+            Err(error) => Err(error),
+        };
+        first = first.and(ended);
+    }
+    first.map(|()| locked)
+}
+
+fn lock_request() -> Hello {
+    Hello {
+        version: VERSION,
+        purpose: Purpose::Lock,
+        folder: None,
+        tool: None,
+        status_only: false,
+        actor: None,
+        is_program: false,
+        is_unrecorded: false,
     }
 }
 
@@ -171,6 +194,16 @@ fn greet(
 ) -> Result<Option<(UnixStream, Greeting)>, AgentError> {
     // Without a store, or without a socket in a trusted folder, there is no agent.
     let Ok(socket) = address::socket(store) else { return Ok(None) };
+    greet_at(&socket, store, hello, anchor)
+}
+
+/// `store` is what an error names.
+fn greet_at(
+    socket: &Path,
+    store: &Path,
+    hello: &Hello,
+    anchor: &[u8],
+) -> Result<Option<(UnixStream, Greeting)>, AgentError> {
     if !address::is_private() {
         return Ok(None);
     }

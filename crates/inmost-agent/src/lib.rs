@@ -56,11 +56,11 @@ mod wire_path;
 pub use background::{run_in_background, start};
 pub use client::{Client, ConnectOptions};
 #[cfg(unix)]
-pub use connection::lock;
+pub use connection::{lock, lock_all};
 pub use error::AgentError;
 pub use facts::{AgentFacts, AgentOptions, Limits};
 pub use secret::{Secret, SlotOptions};
 #[cfg(unix)]
 pub use server::serve;
 #[cfg(not(unix))]
-pub use unsupported::{lock, run_in_background, serve, start};
+pub use unsupported::{lock, lock_all, run_in_background, serve, start};

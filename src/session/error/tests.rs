@@ -85,7 +85,7 @@ fn every_error_has_one_sentence_of_message_and_one_of_advice() {
         ];
         E::KdfOutOfBounds(_) => [
             HeaderError::KdfOutOfBounds(bounds).into(),
-            "The cost of unlocking is out of bounds: key derivation asks for 1 KiB of memory; accepted are 19456 to 1048576."
+            "The cost of unlocking is out of bounds: key derivation asks for 0.0 MiB of memory; accepted are 19 to 1024."
         ];
         E::LastSlot => [HeaderError::LastSlot.into(), "The last keyslot cannot be removed."];
         E::Locked => [E::Locked, "The store is locked."];

@@ -346,7 +346,7 @@ fn check_folder_quotas(
     resolved: &ResolvedPath,
     folder: &Entry,
 ) -> Result<(), FileError> {
-    let (quotas, totals) = (*txn.quotas(), resolved.store_totals().unwrap_or_default());
+    let (quotas, totals) = (txn.quotas(), resolved.store_totals().unwrap_or_default());
     let added = load_folder(txn, folder.id, &folder.tag)?.totals;
     if totals.files.saturating_add(added.files) > quotas.store_files {
         return Err(FileError::TooManyFiles(quotas.store_files));

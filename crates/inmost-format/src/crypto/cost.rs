@@ -179,7 +179,10 @@ impl KdfLimits {
 
 /// The key derivation that a store or an application asks for is outside the limits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("key derivation asks for {asked} {what}; accepted are {least} to {most}")]
+#[error(
+    "key derivation asks for {} {what}; accepted are {} to {}",
+    .what.shown(*.asked), .what.shown(*.least), .what.shown(*.most)
+)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct KdfOutOfBounds {
     what: Bounded,
@@ -200,15 +203,26 @@ enum Bounded {
     UnlockWork,
 }
 
+impl Bounded {
+    /// A number of this quantity. Memory is in MiB, as a person chooses it.
+    fn shown(self, number: u64) -> String {
+        match (self, number % 1_024) {
+            (Self::Passes | Self::Lanes | Self::LanesForMemory, _) => number.to_string(),
+            (_, 0) => (number / 1_024).to_string(),
+            (_, rest) => format!("{}.{}", number / 1_024, rest * 10 / 1_024),
+        }
+    }
+}
+
 impl fmt::Display for Bounded {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Memory => "KiB of memory",
+            Self::Memory => "MiB of memory",
             Self::Passes => "passes",
             Self::Lanes => "lanes",
             Self::LanesForMemory => "lanes for its memory",
-            Self::SlotWork => "KiB of memory times passes",
-            Self::UnlockWork => "KiB of memory times passes in all",
+            Self::SlotWork => "MiB of memory times passes",
+            Self::UnlockWork => "MiB of memory times passes in all",
         })
     }
 }
@@ -285,16 +299,13 @@ mod tests {
     fn a_cost_beyond_any_limit_is_refused() {
         let limits = KdfLimits::default();
         for (cost, message) in [
-            ((19_455, 2, 1), "asks for 19455 KiB of memory; accepted are 19456 to 1048576"),
-            ((u32::MAX, 2, 1), "asks for 4294967295 KiB of memory; accepted are 19456 to 1048576"),
+            ((19_455, 2, 1), "asks for 18.9 MiB of memory; accepted are 19 to 1024"),
+            ((u32::MAX, 2, 1), "asks for 4194303.9 MiB of memory; accepted are 19 to 1024"),
             ((65_536, 1, 1), "asks for 1 passes; accepted are 2 to 32"),
             ((65_536, 33, 1), "asks for 33 passes; accepted are 2 to 32"),
             ((65_536, 3, 0), "asks for 0 lanes; accepted are 1 to 16"),
             ((65_536, 3, 17), "asks for 17 lanes; accepted are 1 to 16"),
-            (
-                (1 << 20, 3, 1),
-                "asks for 3145728 KiB of memory times passes; accepted are 1 to 2097152",
-            ),
+            ((1 << 20, 3, 1), "asks for 3072 MiB of memory times passes; accepted are 0.0 to 2048"),
         ] {
             let refused = limits.admit(KdfCost::new(cost.0, cost.1, cost.2)).unwrap_err();
             assert_eq!(refused.to_string(), format!("key derivation {message}"));

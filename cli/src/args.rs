@@ -102,11 +102,11 @@ impl FromStr for Keep {
 /// The cost of key derivation for a new passphrase.
 #[derive(clap::Args)]
 pub(crate) struct KdfArgs {
-    /// Memory in MiB for one guess at the new passphrase [default: 64]
+    /// Memory in MiB for one guess at the new passphrase, 19 to 1024 [default: 64]
     #[arg(long, value_name = "N")]
     pub(crate) kdf_memory_mib: Option<u32>,
 
-    /// Passes over that memory [default: 3]
+    /// Passes over that memory, 2 to 32 [default: 3]
     #[arg(long, value_name = "N")]
     pub(crate) kdf_passes: Option<u32>,
 

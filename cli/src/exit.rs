@@ -1,22 +1,4 @@
 //! Exit codes, and the failures that lead to them.
-//!
-//! | code | means |
-//! |---|---|
-//! | 0 | success |
-//! | 1 | any other failure; for `grep`, no match |
-//! | 2 | the command line is invalid, or cannot be carried out as given |
-//! | 10 | there is no store at this path |
-//! | 11 | the passphrase, keyfile or recovery key is wrong |
-//! | 12 | the store is damaged or was tampered with |
-//! | 13 | another process uses the store |
-//! | 14 | the operating system failed to read or write |
-//! | 15 | the store has an unknown format or engine |
-//! | 16 | the store was rolled back to an older state |
-//! | 17 | the cost of key derivation is out of bounds |
-//! | 18 | the store is locked |
-//! | 19 | there is no file or folder at this path of the memory |
-//!
-//! A code never gets another meaning: scripts depend on them.
 
 use std::borrow::Cow;
 use std::io;
@@ -25,6 +7,24 @@ use inmost::{
     KeyfileError, LabelError, PassphraseError, RandomnessFailed, RecoveryKeyError, StoreError,
 };
 use inmost_agent::AgentError;
+
+/// What each exit code means, as the manual has it. A code never gets another meaning: scripts depend on them.
+pub(crate) const MEANINGS: [(Exit, &str); 14] = [
+    (Exit::Ok, "success"),
+    (Exit::Other, "any other failure; for `grep`, no match"),
+    (Exit::Usage, "the command line is invalid, or cannot be carried out as given"),
+    (Exit::NotAStore, "there is no store at this path"),
+    (Exit::WrongPassphrase, "the passphrase, keyfile or recovery key is wrong"),
+    (Exit::Damaged, "the store is damaged or was tampered with"),
+    (Exit::InUse, "another process uses the store"),
+    (Exit::Io, "the operating system failed to read or write"),
+    (Exit::UnknownFormat, "the store has an unknown format or engine"),
+    (Exit::RolledBack, "the store was rolled back to an older state"),
+    (Exit::KdfOutOfBounds, "the cost of key derivation is out of bounds"),
+    (Exit::Locked, "the store is locked"),
+    (Exit::NoSuchPath, "there is no file or folder at this path of the memory"),
+    (Exit::Interrupted, "Ctrl-C ended it"),
+];
 
 /// The exit codes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -42,6 +42,7 @@ pub(crate) enum Exit {
     KdfOutOfBounds = 17,
     Locked = 18,
     NoSuchPath = 19,
+    Interrupted = 130,
 }
 
 impl Exit {
@@ -245,26 +246,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_codes_are_those_of_the_table() {
-        let table = [
-            (Exit::Ok, 0),
-            (Exit::Other, 1),
-            (Exit::Usage, 2),
-            (Exit::NotAStore, 10),
-            (Exit::WrongPassphrase, 11),
-            (Exit::Damaged, 12),
-            (Exit::InUse, 13),
-            (Exit::Io, 14),
-            (Exit::UnknownFormat, 15),
-            (Exit::RolledBack, 16),
-            (Exit::KdfOutOfBounds, 17),
-            (Exit::Locked, 18),
-            (Exit::NoSuchPath, 19),
-        ];
-        for (exit, code) in table {
-            assert_eq!(exit.code(), code, "{exit:?}");
-            assert!(include_str!("exit.rs").contains(&format!("//! | {code} |")), "{exit:?}");
+    fn the_codes_are_those_of_the_readme() {
+        for (exit, meaning) in MEANINGS {
+            let row = format!("\n| {} | ", exit.code());
+            assert!(include_str!("../../README.md").contains(&row), "{exit:?}: {meaning}");
         }
+        let codes = MEANINGS.map(|(exit, _)| exit.code());
+        assert_eq!(codes, [0, 1, 2, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 130]);
     }
 
     #[test]

@@ -75,6 +75,16 @@ impl TransferReport {
         Ok(())
     }
 
+    /// The failure of work that Ctrl-C ended. What was done so far stays.
+    pub(crate) fn interrupted(self, command: &str) -> Failure {
+        let files = display::count(counts_seen(&self.counts), "file", "files");
+        Failure::new(
+            Exit::Interrupted,
+            format!("The {command} was interrupted after {files}. They are in the memory."),
+            "Run the same command again to go on: what is there already is skipped.",
+        )
+    }
+
     /// Prints the report. `verb` names the work, such as `Imported`; `note` is a line for the person who reads it, and
     /// `no_files` is the line for a source without files.
     ///

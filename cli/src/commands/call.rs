@@ -1,5 +1,7 @@
 //! `inmost call`
 
+mod keep_going;
+
 use std::ffi::OsString;
 use std::io::Write;
 
@@ -24,6 +26,11 @@ use crate::wiped::Wiped;
 /// `tool_use_id` if the call had an id.
 ///
 /// Exits with 0 if every call was run, even if some returned an error. If the store fails, the command ends.
+///
+/// With --keep-going it does not end: each call tries to open the store again, as `inmost mcp` does, and never asks for a
+/// passphrase. A result that is an error then has a `reason`: `refused` if the call itself is at fault, else `locked`,
+/// `no_store`, `wrong_passphrase`, `damaged`, `in_use`, `rolled_back`, `io` or `unavailable`. The exit code is that of the last
+/// call that the store could not run.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  \
     inmost call --store notes.inmost --create < session.jsonl\n  \
@@ -47,6 +54,10 @@ pub(crate) struct Call {
     #[command(flatten)]
     restrictions: Restrictions,
 
+    /// Continue after a failure of the store, and try to open it again at each call
+    #[arg(long, conflicts_with = "create")]
+    keep_going: bool,
+
     /// Print only the content of each result, without JSON
     #[arg(long)]
     text: bool,
@@ -64,6 +75,9 @@ impl Call {
             ));
         }
         self.restrictions.check()?;
+        if self.keep_going {
+            return keep_going::run(self);
+        }
         let new = NewStore {
             kdf: &self.kdf,
             engine: EngineName::Sled,
@@ -92,7 +106,7 @@ impl Call {
             match line {
                 Line::Whole(line) if line.iter().all(u8::is_ascii_whitespace) => {}
                 Line::Whole(line) => self.run_call(tool, line, &mut output)?,
-                Line::TooLong => self.write(&too_long(), &mut output)?,
+                Line::TooLong => self.write(&too_long(), None, &mut output)?,
             }
         }
         Ok(())
@@ -106,7 +120,7 @@ impl Call {
         output: &mut impl Write,
     ) -> Result<(), Failure> {
         let (result, store_error) = tool.run_json(json).into_parts();
-        let written = self.write(&result, output);
+        let written = self.write(&result, None, output);
         match store_error {
             Some(error) => Err(error.into()),
             None => written,
@@ -114,7 +128,12 @@ impl Call {
     }
 
     /// Writes a result with a single write, so that a reader does not wait for the rest of a line.
-    fn write(&self, result: &ToolResult, output: &mut impl Write) -> Result<(), Failure> {
+    fn write(
+        &self,
+        result: &ToolResult,
+        reason: Option<&'static str>,
+        output: &mut impl Write,
+    ) -> Result<(), Failure> {
         let mut line =
             Wiped::new(Vec::with_capacity(result.content().len().saturating_add(FRAME_BYTES)));
         if self.text {
@@ -123,6 +142,7 @@ impl Call {
             let object = Object {
                 content: result.content(),
                 is_error: result.is_error(),
+                reason,
                 tool_use_id: result.tool_use_id(),
             };
             // Serialising strings into memory cannot fail.
@@ -143,6 +163,8 @@ impl Call {
 struct Object<'a> {
     content: &'a str,
     is_error: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     tool_use_id: Option<&'a str>,
 }

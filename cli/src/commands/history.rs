@@ -12,7 +12,7 @@ use crate::exit::Failure;
 use crate::output::print;
 use crate::store::opening::OpenOptions;
 use crate::wiped::Wiped;
-use crate::{confirm, json_line};
+use crate::{confirm, json_line, sizes};
 
 /// Show or set how long a store keeps versions of its files
 ///
@@ -37,8 +37,8 @@ pub(crate) struct History {
     #[arg(long, value_name = "TIME|off")]
     keep: Option<Keep>,
 
-    /// Keep at most this many bytes of earlier texts; then the oldest go first [default: 268435456]
-    #[arg(long, value_name = "N")]
+    /// Keep at most this many bytes of earlier texts, such as 256M; then the oldest go first [default: 256M]
+    #[arg(long, value_name = "BYTES", value_parser = sizes::parse)]
     max_bytes: Option<u64>,
 
     /// Do not ask for confirmation before versions are dropped

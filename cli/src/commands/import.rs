@@ -17,12 +17,13 @@ use crate::args::{ActorArgs, StoreArgs};
 use crate::confirm;
 use crate::display;
 use crate::exit::{Exit, Failure};
+use crate::interrupt::Interrupt;
 use crate::memory_path::{self, ROOT};
 use crate::store::OpenStore;
 use crate::store::opening::OpenOptions;
 use crate::transfer::{Outcome, TransferReport};
 
-/// Import a folder of plain files, such as the ./memory/memories of another backend of the memory tool
+/// Import a plain file, or a folder of them, such as the ./memory/memories of another backend of the memory tool
 ///
 /// Texts are stored unchanged, and files keep their times. Files that the memory cannot store are refused and listed, and
 /// the rest is imported. Refused
@@ -60,8 +61,8 @@ pub(crate) struct Import {
     #[arg(long)]
     json: bool,
 
-    /// The folder to read
-    #[arg(value_name = "DIR")]
+    /// The folder or file to read
+    #[arg(value_name = "PATH")]
     plain: PathBuf,
 }
 
@@ -102,16 +103,20 @@ impl Import {
         }
         let mut seen = HashSet::new();
         let mut batch = Batch::default();
+        let interrupt = Interrupt::watch();
         for file in &folder.files {
             // The store writes names in NFC.
             let read = if seen.insert(file.nfc().collect::<String>()) {
-                PlainFile::read(&self.plain.join(file))
+                PlainFile::read(&folder.root.join(file))
             } else {
                 Err("another file has the same name in Unicode NFC; rename one of them".to_owned())
             };
             batch.add(file, read);
             if batch.is_full() {
                 self.write(store, &mut batch, &mut report)?;
+                if interrupt.is_set() {
+                    return Err(report.interrupted("import"));
+                }
             }
         }
         self.write(store, &mut batch, &mut report)?;
@@ -162,7 +167,7 @@ impl Import {
                 let reason = "the memory has a different file at its path; --overwrite replaces it";
                 Ok(Outcome::Refused(reason.to_owned()))
             }
-            Err(error) => refusal(error),
+            Err(error) => refusal(path, error),
         }
     }
 }
@@ -172,13 +177,16 @@ fn is_file(store: &OpenStore, path: &str) -> bool {
 }
 
 /// Refuses one file, and continues, if the error concerns only this file: its path is invalid, or its text does not fit.
-fn refusal(error: FileError) -> Result<Outcome, Failure> {
+fn refusal(file: &str, error: FileError) -> Result<Outcome, Failure> {
     let reason = match error {
         FileError::AlreadyExists => {
             "the memory has a folder at its path; choose another folder with --to".to_owned()
         }
         FileError::FileTooLarge(bytes) => {
             format!("it is too long: a memory file may have at most {bytes} bytes")
+        }
+        FileError::InvalidPath(_) if file.contains('\\') => {
+            "its name has a backslash, which no path of the memory can have; rename it".to_owned()
         }
         FileError::InvalidPath(reason) => {
             format!("its path is not valid in the memory: {reason}; rename it")

@@ -3,6 +3,7 @@
 use inmost::StoreError;
 
 use crate::args::PlaceArgs;
+use crate::display;
 use crate::exit::Failure;
 use crate::output::print;
 use crate::store::naming;
@@ -12,14 +13,23 @@ use crate::store::naming;
 /// Running calls may finish first, for at most ten seconds. When this command returns, the key agent process has ended.
 /// Programs that were given a passphrase, such as an MCP server, can still open the store themselves.
 #[derive(clap::Args)]
-#[command(after_help = "Example:\n  inmost lock --store notes.inmost")]
+#[command(after_help = "Examples:\n  inmost lock --store notes.inmost\n  inmost lock --all")]
 pub(crate) struct Lock {
     #[command(flatten)]
     place: PlaceArgs,
+
+    /// Lock every store that this user has unlocked
+    #[arg(long)]
+    all: bool,
 }
 
 impl Lock {
     pub(crate) fn run(&self) -> Result<(), Failure> {
+        if self.all {
+            let number = u64::try_from(inmost_agent::lock_all()?).unwrap_or(u64::MAX);
+            let stores = display::count(number, "store", "stores");
+            return print(format!("Locked {stores}.\n").as_bytes());
+        }
         let place = self.place.place()?;
         if !place.exists() {
             return Err(naming::at(&place, StoreError::NotAStore));

@@ -115,6 +115,7 @@ fn restriction_args(restrictions: &Restrictions) -> Vec<String> {
     if let Some(on_find) = restrictions.screen.and_then(|on_find| on_find.to_possible_value()) {
         args.extend(["--screen".to_owned(), on_find.get_name().to_owned()]);
     }
+    args.extend(restrictions.limit_args());
     args
 }
 

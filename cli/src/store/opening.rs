@@ -188,7 +188,7 @@ impl OpenArgs {
             (held, _) => self.unlock(&place, held?, by, options)?,
         };
         if options.hint_compaction && !self.no_compact_hint && options.input == Input::Free {
-            compact_hint::print(&guard);
+            compact_hint::print(&guard, &place);
         }
         Ok(guard)
     }

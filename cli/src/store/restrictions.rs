@@ -5,6 +5,7 @@ use inmost::{MemoryTool, SecretScreen, ToolOptions, UnlockedStore};
 
 use crate::exit::Failure;
 use crate::memory_path;
+use crate::sizes;
 
 /// The restrictions of the memory tool. The default restricts nothing.
 #[derive(Clone, Default, clap::Args)]
@@ -30,6 +31,30 @@ pub(crate) struct Restrictions {
     /// heuristic that cannot find every secret
     #[arg(long, value_name = "ACTION", help_heading = HEADING)]
     pub(crate) screen: Option<OnFind>,
+
+    /// Refuse files that are longer than this, such as 64K
+    #[arg(long, value_name = "BYTES", value_parser = sizes::parse, help_heading = HEADING)]
+    pub(crate) max_file_bytes: Option<u64>,
+
+    /// Refuse another file once the store has this many
+    #[arg(long, value_name = "N", help_heading = HEADING)]
+    pub(crate) max_files: Option<u64>,
+
+    /// Refuse more text once the store would have more than this, such as 100M
+    #[arg(long, value_name = "BYTES", value_parser = sizes::parse, help_heading = HEADING)]
+    pub(crate) max_store_bytes: Option<u64>,
+
+    /// Cut a view of a whole file after this many characters [default: 16000]
+    #[arg(long, value_name = "N", help_heading = HEADING)]
+    pub(crate) max_view_characters: Option<usize>,
+
+    /// Cut a view with a range after this many characters [default: 64000]
+    #[arg(long, value_name = "N", help_heading = HEADING)]
+    pub(crate) max_range_characters: Option<usize>,
+
+    /// Cut a listing after this many entries [default: 1000]
+    #[arg(long, value_name = "N", help_heading = HEADING)]
+    pub(crate) max_listing_entries: Option<usize>,
 }
 
 /// What happens to a secret that the agent wants to save.
@@ -60,6 +85,7 @@ impl Restrictions {
             Some(OnFind::Redact) => options.screen(SecretScreen::redacting()),
             Some(OnFind::Refuse) => options.screen(SecretScreen::refusing()),
         };
+        let options = self.limits(options);
         match &self.subtree {
             Some(folder) => Ok(options.subtree(folder)?),
             None => Ok(options),
@@ -69,6 +95,43 @@ impl Restrictions {
     /// Whether they restrict nothing that a key agent would enforce.
     pub(crate) fn is_unrestricted(&self) -> bool {
         !self.read_only && self.subtree.is_none() && self.screen.is_none()
+    }
+
+    fn limits(&self, mut options: ToolOptions) -> ToolOptions {
+        if let Some(bytes) = self.max_file_bytes {
+            options = options.max_file_bytes(bytes);
+        }
+        if let Some(files) = self.max_files {
+            options = options.max_files(files);
+        }
+        if let Some(bytes) = self.max_store_bytes {
+            options = options.max_store_bytes(bytes);
+        }
+        if let Some(characters) = self.max_view_characters {
+            options = options.max_view_characters(characters);
+        }
+        if let Some(characters) = self.max_range_characters {
+            options = options.max_ranged_view_characters(characters);
+        }
+        if let Some(entries) = self.max_listing_entries {
+            options = options.max_listing_entries(entries);
+        }
+        options
+    }
+
+    /// The limits that were given, as options of the command line.
+    pub(crate) fn limit_args(&self) -> Vec<String> {
+        let number = |number: Option<usize>| number.and_then(|number| u64::try_from(number).ok());
+        let limits = [
+            ("--max-file-bytes", self.max_file_bytes),
+            ("--max-files", self.max_files),
+            ("--max-store-bytes", self.max_store_bytes),
+            ("--max-view-characters", number(self.max_view_characters)),
+            ("--max-range-characters", number(self.max_range_characters)),
+            ("--max-listing-entries", number(self.max_listing_entries)),
+        ];
+        let given = limits.into_iter().filter_map(|(name, limit)| Some((name, limit?)));
+        given.flat_map(|(name, limit)| [name.to_owned(), limit.to_string()]).collect()
     }
 
     /// Checks that they are valid, so that an error is reported before the prompt for a passphrase.

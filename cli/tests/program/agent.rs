@@ -296,7 +296,11 @@ struct Talk {
 
 impl Talk {
     fn with(place: &Place) -> Self {
-        let mut command = place.bare_command(["call", "--store"]);
+        Self::of(place, &[])
+    }
+
+    fn of(place: &Place, args: &[&str]) -> Self {
+        let mut command = place.bare_command([&["call"], args, &["--store"]].concat());
         command.arg(place.store()).stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
         let answers = BufReader::new(child.stdout.take().unwrap());

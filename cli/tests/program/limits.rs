@@ -98,3 +98,25 @@ fn a_screened_agent_saves_no_card_number() {
     assert_eq!(place.cat("/memories/mine"), CARD);
     place.run(["call", "--screen", "warn"], &call).expect(2);
 }
+
+#[test]
+fn quotas_and_limits_of_views_hold_for_calls() {
+    let place = Place::with_files(&[("/memories/a", "12345678901234567890")]);
+    for through_agent in [false, true] {
+        if through_agent {
+            place.lock();
+            place.unlock(&[]);
+        }
+        let call = |args: &[&str], json: String| {
+            place.run([&["call", "--text"], args, &[&json]].concat(), "").expect(0).out
+        };
+        let new = |text: &str| create("/memories/b", text);
+        assert!(call(&["--max-file-bytes", "4"], new("12345")).contains("maximum size of 4 bytes"));
+        assert!(call(&["--max-files", "1"], new("1")).contains("at most 1 files"));
+        assert!(call(&["--max-store-bytes", "21"], new("12")).contains("at most 21 bytes of text"));
+        let view = r#"{"command": "view", "path": "/memories/a"}"#;
+        let cut = call(&["--max-view-characters", "5"], view.to_owned());
+        assert!(cut.contains("12345") && !cut.contains("123456"), "{cut}");
+        place.run(["cat", "/memories/b"], "").expect(19);
+    }
+}

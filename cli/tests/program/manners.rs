@@ -181,3 +181,25 @@ fn an_engine_that_was_not_built_is_not_blamed_on_the_store() {
         refused.expect_failure(15, "This build of inmost has no engine redb.");
     }
 }
+
+#[test]
+fn all_stores_are_locked_at_once() {
+    let (place, other) = (Place::with_store(), Place::with_store());
+    let unlock = |store: &Place| {
+        let mut command = store.command(["unlock"]);
+        run(command.env("XDG_RUNTIME_DIR", place.runtime()), b"").expect(0);
+    };
+    unlock(&place);
+    unlock(&other);
+    let lock = || run(&mut place.bare_command(["lock", "--all"]), b"").expect(0).out;
+    assert_eq!(lock(), "Locked 2 stores.\n");
+    assert_eq!(lock(), "Locked 0 stores.\n");
+    assert_eq!(place.agent(), None);
+}
+
+#[test]
+fn a_cost_is_refused_in_the_unit_of_its_option() {
+    let place = Place::vacant();
+    let refused = place.run(["init", "--kdf-memory-mib", "5"], "");
+    refused.expect_failure(17, "asks for 5 MiB of memory; accepted are 19 to 1024");
+}

@@ -40,13 +40,19 @@ fn there_is_a_manual_page_of_the_program_and_of_each_command() {
     let place = Place::vacant();
     let folder = place.beside("man1");
     let man = || run(&mut place.bare_command(["man", "man1"]), b"");
+    fs::write(&folder, "").unwrap();
     man().expect_failure(14, "manual pages cannot be written");
-    fs::create_dir(&folder).unwrap();
+    fs::remove_file(&folder).unwrap();
     man().expect(0);
     man().expect(0);
     for command in COMMANDS {
         let page = fs::read_to_string(folder.join(format!("inmost-{command}.1"))).unwrap();
-        assert!(page.contains(".SH SYNOPSIS") && page.contains("Example"), "{command}: {page}");
+        for section in ["SYNOPSIS", "EXAMPLES", "\"EXIT STATUS\"", "ENVIRONMENT", "FILES"] {
+            assert!(page.contains(&format!(".SH {section}\n")), "{command}: {section}: {page}");
+        }
+        let headings = page.lines().filter(|line| line.starts_with(".SH "));
+        assert!(headings.clone().all(|heading| heading.len() < 30), "{command}: {page}");
+        assert!(!page.contains("EXTRA"), "{command}: {page}");
     }
     assert!(folder.join("inmost.1").exists());
     assert!(folder.join("inmost-slot-add.1").exists());

@@ -131,7 +131,7 @@ fn unsupported_files_are_refused_with_a_reason_and_the_rest_imported() {
         ("longer", "it is too long for a memory file"),
         (
             "back\\slash",
-            "its path is not valid in the memory: it would escape /memories; rename it",
+            "its name has a backslash, which no path of the memory can have; rename it",
         ),
         ("%2e%2e", "its path is not valid in the memory: it would escape /memories; rename it"),
         ("line\\u{a}feed", "its path is not valid in the memory: "),
@@ -345,4 +345,18 @@ fn export_does_not_change_existing_files() {
     for (name, text) in [("differs", "mine"), ("other", "mine"), ("way", "a file"), ("new", "6")] {
         assert_eq!(fs::read_to_string(out.join(name)).unwrap(), text, "{name}");
     }
+}
+
+#[test]
+fn a_single_file_is_imported() {
+    let place = Place::with_store();
+    plain(&place, "in", &[("ada.md", b"tea")]);
+    place.run(["import", "in/ada.md"], "").expect(0);
+    assert_eq!(place.cat("ada.md"), "tea");
+    place.run(["import", "--to", "people", "in/ada.md"], "").expect(0);
+    assert_eq!(place.cat("people/ada.md"), "tea");
+    place.run(["import", "in/none"], "").expect_failure(14, "in/none cannot be read");
+    plain(&place, "odd", &[("bad\\slash.md", b"")]);
+    let refused = place.run(["import", "odd"], "").expect(1).out;
+    assert!(refused.contains("its name has a backslash"), "{refused}");
 }

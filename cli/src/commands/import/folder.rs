@@ -2,12 +2,14 @@
 
 use std::fs;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::exit::Failure;
 
 /// The files below a folder.
 pub(super) struct Folder {
+    /// What the relative paths begin at.
+    pub(super) root: PathBuf,
     /// Relative paths with `/` between the names, sorted.
     pub(super) files: Vec<String>,
     /// Refused paths, each with the reason: links, special files, and names that are not UTF-8.
@@ -16,10 +18,14 @@ pub(super) struct Folder {
 
 impl Folder {
     pub(super) fn read(place: &Path) -> Result<Self, Failure> {
-        let mut folder = Self { files: Vec::new(), refused: Vec::new() };
+        if let Some(file) = Self::of_file(place) {
+            return Ok(file);
+        }
+        let root = place.to_owned();
+        let mut folder = Self { root, files: Vec::new(), refused: Vec::new() };
         let mut waiting = folder.enter(place, "").map_err(|error| {
-            let advice = "Check that it is a folder and that you have permission to read it.";
-            Failure::io(&format!("The folder {} cannot be read", place.display()), &error, advice)
+            let advice = "Check that it is there and that you have permission to read it.";
+            Failure::io(&format!("{} cannot be read", place.display()), &error, advice)
         })?;
         while let Some(below) = waiting.pop() {
             match folder.enter(&place.join(&below), &below) {
@@ -30,6 +36,14 @@ impl Folder {
         folder.files.sort_unstable();
         folder.refused.sort_unstable();
         Ok(folder)
+    }
+
+    /// A single file; `None` if there is none at the place.
+    fn of_file(place: &Path) -> Option<Self> {
+        let is_file = fs::symlink_metadata(place).ok()?.is_file();
+        let name = place.file_name()?.to_str().filter(|_| is_file)?.to_owned();
+        let root = place.parent()?.to_owned();
+        Some(Self { root, files: vec![name], refused: Vec::new() })
     }
 
     /// Records the files of one folder, and returns its subfolders.

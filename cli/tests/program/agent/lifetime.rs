@@ -100,3 +100,23 @@ fn a_lock_waits_for_a_long_request() {
     assert!(matches!(code, Some(0 | 18)), "{code:?}");
     place.run(["check"], "").expect(0);
 }
+
+#[test]
+fn calls_that_keep_going_outlive_a_lock_and_an_unlock() {
+    let place = Place::with_files(&[("/memories/a", "kept")]);
+    place.unlock(&[]);
+    let mut talk = Talk::of(&place, &["--keep-going"]);
+    assert_eq!(talk.ask(VIEW)["is_error"], false);
+    place.lock();
+    for _ in 0..2 {
+        let locked = json!({ "content": LOCKED, "is_error": true, "reason": "locked" });
+        assert_eq!(talk.ask(VIEW), locked);
+    }
+    let refused = talk.ask(r#"{"command": "fly"}"#);
+    assert_eq!((&refused["is_error"], &refused["reason"]), (&json!(true), &json!("refused")));
+    place.unlock(&[]);
+    assert_eq!(talk.ask(VIEW)["is_error"], false);
+    let ended = talk.end();
+    assert_eq!(ended.err.lines().count(), 2, "the reason is printed once: {ended:?}");
+    assert_eq!(ended.code, Some(18), "{ended:?}");
+}

@@ -1,0 +1,365 @@
+"""The native half of the package."""
+
+from collections.abc import Iterable, Iterator
+from datetime import datetime, timedelta
+from os import PathLike
+from types import TracebackType
+from typing import Any, Literal, final
+
+from ._records import (
+    FileVersion,
+    FolderEntry,
+    HistoryStatus,
+    Metadata,
+    NewFile,
+    Precondition,
+    SearchMatch,
+    StoreStatus,
+    UndoStep,
+    Undone,
+    VersionChannel,
+    VersionInfo,
+    VersionKind,
+    WalkEntry,
+)
+from .errors import FileError, StoreError
+
+__all__ = [
+    "TOOL_DEFINITION",
+    "Files",
+    "History",
+    "MemoryTool",
+    "Store",
+    "ToolResult",
+    "UndoPlan",
+    "__version__",
+    "generate_keyfile",
+    "generate_recovery_key",
+]
+
+TOOL_DEFINITION: str
+__version__: str
+
+def generate_recovery_key() -> str:
+    """A new recovery key, as text for paper. Anyone who sees it can open the store."""
+
+def generate_keyfile() -> bytes:
+    """The content of a new keyfile. Keep the file apart from the store, readable for its owner only."""
+
+@final
+class Store:
+    """An unlocked store. Use it in a `with` statement, which locks it at the end.
+
+    Threads can share it. It belongs to the process that opened it: in a forked child every call raises `Forked`.
+    """
+
+    @staticmethod
+    def create(
+        path: str | PathLike[str],
+        *,
+        passphrase: str | bytes | bytearray | None = None,
+        keyfile: str | PathLike[str] | bytes | bytearray | None = None,
+        recovery_key: str | bytes | bytearray | None = None,
+        raw_key: bytes | bytearray | None = None,
+        history: timedelta | None = None,
+        anchor: str | PathLike[str] | None = None,
+        actor: str | None = None,
+        idle_lock: timedelta | None = None,
+        max_file_bytes: int | None = None,
+        max_files: int | None = None,
+        max_store_bytes: int | None = None,
+    ) -> Store:
+        """Creates a store in a new or empty folder, and unlocks it. A crash leaves a complete store or none.
+
+        The credential is one of `passphrase`, `passphrase` and `keyfile` (a path, or the bytes of the file),
+        `recovery_key` (see `generate_recovery_key`), and `raw_key` (32 random bytes).
+
+        `history` is how long earlier versions of files are kept; they are not by default. `anchor` is a file outside
+        the store that detects an older copy of it. `actor` labels the changes of `files` in the history. `idle_lock`
+        locks the store once it was unused for this long. The other arguments are quotas.
+
+        Raises `StoreAlreadyExists`, `InvalidCredential` and other errors of `inmost.errors`.
+        """
+
+    @staticmethod
+    def open(
+        path: str | PathLike[str],
+        *,
+        passphrase: str | bytes | bytearray | None = None,
+        keyfile: str | PathLike[str] | bytes | bytearray | None = None,
+        recovery_key: str | bytes | bytearray | None = None,
+        raw_key: bytes | bytearray | None = None,
+        anchor: str | PathLike[str] | None = None,
+        actor: str | None = None,
+        idle_lock: timedelta | None = None,
+        max_file_bytes: int | None = None,
+        max_files: int | None = None,
+        max_store_bytes: int | None = None,
+    ) -> Store:
+        """Unlocks an existing store. The arguments are those of `create`.
+
+        Raises `NotAStore`, `InUse`, `WrongPassphrase`, `WrongKey`, `RolledBack` and other errors of `inmost.errors`.
+        """
+
+    @staticmethod
+    def in_memory(
+        *,
+        history: timedelta | None = None,
+        actor: str | None = None,
+        idle_lock: timedelta | None = None,
+        max_file_bytes: int | None = None,
+        max_files: int | None = None,
+        max_store_bytes: int | None = None,
+    ) -> Store:
+        """Creates a store that never touches the disk, for tests and for agents that must leave nothing behind."""
+
+    @staticmethod
+    def connect(
+        path: str | PathLike[str],
+        *,
+        anchor: str | PathLike[str] | None = None,
+        actor: str | None = None,
+    ) -> Store:
+        """Connects to the key agent that holds a store since `inmost unlock`. Needs no passphrase.
+
+        Calls go through one connection, one after the other; connect again for calls in parallel.
+
+        Raises `NoKeyAgent` and `KeyAgent`.
+        """
+
+    @property
+    def files(self) -> Files:
+        """The files of the store, for hosts that are not agents."""
+
+    @property
+    def history(self) -> History:
+        """The history of the store."""
+
+    def memory_tool(
+        self,
+        *,
+        read_only: bool = False,
+        subtree: str | None = None,
+        create_overwrites: bool = False,
+        actor: str | None = None,
+        screen: Literal["redact", "refuse"] | None = None,
+        locked_hint: str | None = None,
+        max_view_characters: int | None = None,
+        max_ranged_view_characters: int | None = None,
+        max_listing_entries: int | None = None,
+    ) -> MemoryTool:
+        """Claude's memory tool on this store.
+
+        `read_only` refuses every change. `subtree` shows one folder of the store as the model's `/memories`.
+        `create_overwrites` lets `create` replace a file. `actor` labels the tool's changes in the history. `screen`
+        keeps private keys, API keys, card numbers and IBANs out: `redact` replaces them, `refuse` saves nothing.
+        `locked_hint` is a sentence that the model reads after `Error: Memory is locked.` The other arguments bound
+        what a call shows.
+        """
+
+    def status(self) -> StoreStatus:
+        """Counts and sizes."""
+
+    def is_locked(self) -> bool:
+        """Whether the store is locked, or not usable in this process."""
+
+    def lock(self) -> None:
+        """Locks the store and wipes its keys. A store that a key agent holds is locked for all programs."""
+
+    def close(self) -> None:
+        """Locks a store that this process opened; disconnects from a key agent, which goes on. Can be repeated."""
+
+    def __enter__(self) -> Store: ...
+    def __exit__(
+        self,
+        exception_type: type[BaseException] | None = None,
+        exception: BaseException | None = None,
+        traceback: TracebackType | None = None,
+    ) -> None: ...
+
+@final
+class MemoryTool:
+    """Claude's memory tool (`memory_20250818`) on a store. Threads can share it; no parallel change is lost."""
+
+    def call(self, call: dict[str, Any] | str | bytes | bytearray) -> ToolResult:
+        """Runs a call: the `input` of a `tool_use` block or the whole block, as a dict or as JSON.
+
+        Raises nothing for a mistake of the model or a failing store: the result always has a text for the model.
+        """
+
+    def clear(self) -> ToolResult:
+        """Deletes everything in the tool's memory, hidden files included. Each entry is one atomic step; the whole is
+        not. Earlier versions stay in the history, if that is on.
+        """
+
+@final
+class ToolResult:
+    """The result of a call."""
+
+    @property
+    def content(self) -> str:
+        """The text for the model."""
+
+    @property
+    def is_error(self) -> bool:
+        """Whether the result must be marked as an error."""
+
+    @property
+    def tool_use_id(self) -> str | None:
+        """The id of the `tool_use` block, if a whole block was sent."""
+
+    @property
+    def store_error(self) -> StoreError | None:
+        """Why the store failed, for the application. The model reads only that its memory is not available."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The result as a `tool_result` block."""
+
+@final
+class Files:
+    """The files of a store. Paths are those of the tool: `/memories` or a path below it."""
+
+    def read(self, path: str) -> str:
+        """The whole text of a file."""
+
+    def read_lines(self, path: str, first: int, last: int | None = None) -> str:
+        """The lines `first` to `last`, counted from 1, with their line ends; to the end without `last`."""
+
+    def metadata(self, path: str) -> Metadata:
+        """The metadata of a file or folder. Does not read its text."""
+
+    def exists(self, path: str) -> bool:
+        """Whether there is a file or folder."""
+
+    def write(self, path: str, text: str) -> None:
+        """Writes a file, replacing an existing one."""
+
+    def append(self, path: str, text: str) -> None:
+        """Appends text to a file, byte for byte; creates a missing one."""
+
+    def write_many(self, files: Iterable[NewFile]) -> list[Literal["written", "unchanged"] | FileError]:
+        """Writes files in their order, several in a commit, and returns the result of each.
+
+        Each file is one atomic step; the call as a whole is not. A file that already has the text is `unchanged`.
+        """
+
+    def list(self, path: str = "/memories") -> list[FolderEntry]:
+        """The entries of a folder in code-point order, hidden ones included."""
+
+    def walk(self, path: str = "/memories", *, max_depth: int | None = None) -> Iterator[WalkEntry]:
+        """Everything below a folder, depth first, a folder before its entries. Reads the store page by page."""
+
+    def search(
+        self,
+        text: str,
+        path: str = "/memories",
+        *,
+        ignore_case: bool = False,
+        max_matches_per_file: int | None = None,
+    ) -> Iterator[SearchMatch]:
+        """The lines that contain a text, in the files below a folder or in one file."""
+
+    def grep(
+        self,
+        pattern: str,
+        path: str = "/memories",
+        *,
+        ignore_case: bool = False,
+        max_matches_per_file: int | None = None,
+    ) -> Iterator[SearchMatch]:
+        """The lines that match a regular expression of Rust's crate `regex`, in time linear in the text."""
+
+    def remove(self, path: str) -> None:
+        """Deletes a file, or a folder with everything below it."""
+
+    def rename(self, old: str, new: str) -> None:
+        """Moves a file, or a folder with everything below it."""
+
+    def version(self, path: str) -> FileVersion | None:
+        """The state of a file, for a later change that is conditional on it; `None` if there is no file."""
+
+    def write_if(self, path: str, text: str, condition: FileVersion | Precondition | None) -> FileVersion:
+        """Writes a file if the condition holds, in one atomic step; `None` means that there must be nothing yet.
+
+            now = files.version(path)
+            files.write_if(path, edited(files.read(path)), now)
+
+        Raises `Changed`, with the state that is there now, if someone else changed the file.
+        """
+
+    def remove_if(self, path: str, condition: FileVersion | Precondition) -> None:
+        """Deletes a file if the condition holds."""
+
+    def rename_if(self, old: str, new: str, condition: FileVersion | Precondition) -> int:
+        """Moves a file if the condition holds for the old path. Returns the number of the change."""
+
+@final
+class History:
+    """The history of a store. While it is on, every change of a file leaves a version behind, encrypted."""
+
+    def log(
+        self,
+        path: str | None = None,
+        *,
+        confined: bool = False,
+        file: int | None = None,
+        actor: str | None = None,
+        kind: VersionKind | None = None,
+        channel: VersionChannel | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
+    ) -> Iterator[VersionInfo]:
+        """The changes, the newest first, of a path or below it. Times need a time zone.
+
+        `confined` leaves out changes with a path outside the folder `path`.
+        """
+
+    def text(self, number: int) -> str:
+        """The text of a file as the change of this number made it."""
+
+    def restore(self, number: int, to: str | None = None) -> int:
+        """Brings a version back, to its path then or to another. Returns the number of the new version."""
+
+    def plan_undo(
+        self,
+        path: str | None = None,
+        *,
+        confined: bool = False,
+        file: int | None = None,
+        actor: str | None = None,
+        kind: VersionKind | None = None,
+        channel: VersionChannel | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
+    ) -> UndoPlan:
+        """Plans to undo the changes that `log` lists with the same arguments. Changes nothing."""
+
+    def undo(self, plan: UndoPlan) -> list[Undone]:
+        """Makes the steps of a plan. A step whose file has changed since the plan changes nothing."""
+
+    def redact(self, first: int, last: int | None = None) -> int:
+        """Removes the texts and the paths of the versions `first` to `last`. Returns how many.
+
+        The ciphertext stays in the store's files until `inmost compact` or `inmost purge`.
+        """
+
+    def forget(self, path: str) -> int:
+        """Removes every version of what is or was at or below a path. Returns how many entries."""
+
+    def status(self) -> HistoryStatus:
+        """The settings, and what the history holds."""
+
+    def set(self, keep: timedelta | None, *, max_bytes: int | None = None) -> None:
+        """Sets how long versions are kept; `None` keeps none and drops those that are kept."""
+
+@final
+class UndoPlan:
+    """What an undo would do."""
+
+    @property
+    def steps(self) -> list[UndoStep]:
+        """The steps, the newest change first."""
+
+    @property
+    def left(self) -> list[VersionInfo]:
+        """Files that someone else changed afterwards, by their newest change. An undo leaves them."""

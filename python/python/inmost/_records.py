@@ -1,0 +1,202 @@
+"""Values that calls take and return. None of them shows a text or a path when it is printed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Literal
+
+from .errors import FileError
+
+VersionKind = Literal[
+    "created", "modified", "renamed", "deleted", "restored", "expired", "imported", "forgotten"
+]
+VersionChannel = Literal["tool", "files", "program", "import", "expiry"]
+
+
+@dataclass(frozen=True, slots=True)
+class FileVersion:
+    """The state of a file: what a later change can be conditional on."""
+
+    version: int
+    """The number of its last change. A rename is a change too."""
+    bytes: int
+    """Bytes of its text."""
+    sha256: str
+    """The SHA-256 of its bytes, in hexadecimal digits."""
+
+
+@dataclass(frozen=True, slots=True)
+class Precondition:
+    """What must be at a path for a change to be made. Without a number and a hash: neither a file nor a folder."""
+
+    version: int | None = None
+    sha256: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.version is not None and self.sha256 is not None:
+            raise ValueError("a precondition has a version or a hash, not both")
+
+    @staticmethod
+    def absent() -> Precondition:
+        """Neither a file nor a folder."""
+        return Precondition()
+
+    @staticmethod
+    def of_version(number: int) -> Precondition:
+        """The file whose last change has this number."""
+        return Precondition(version=number)
+
+    @staticmethod
+    def of_sha256(digits: str) -> Precondition:
+        """A file whose bytes have this SHA-256."""
+        return Precondition(sha256=digits)
+
+
+@dataclass(frozen=True, slots=True)
+class Metadata:
+    """Metadata of a file or folder."""
+
+    bytes: int
+    """Bytes of the file, or of all files below the folder."""
+    is_folder: bool
+    lines: int | None
+    """Lines of text; `None` for a folder."""
+    created: datetime | None
+    modified: datetime | None
+    """The time of the last change to its text."""
+
+
+@dataclass(frozen=True, slots=True)
+class FolderEntry:
+    """An entry of a folder."""
+
+    name: str = field(repr=False)
+    metadata: Metadata
+
+
+@dataclass(frozen=True, slots=True)
+class WalkEntry:
+    """A file or folder found by a walk."""
+
+    path: str = field(repr=False)
+    depth: int
+    """The number of folders between it and the start of the walk."""
+    metadata: Metadata
+
+    @property
+    def name(self) -> str:
+        """The last name of the path."""
+        return self.path.rsplit("/", 1)[-1]
+
+
+@dataclass(frozen=True, slots=True)
+class SearchMatch:
+    """A matching line."""
+
+    path: str = field(repr=False)
+    line: int
+    """The number of the line, from 1."""
+    text: str = field(repr=False)
+    """The line without its line end."""
+    ranges: tuple[tuple[int, int], ...]
+    """The matches in the text: `text[start:end]` for each pair."""
+
+
+@dataclass(frozen=True, slots=True)
+class NewFile:
+    """A file for `Files.write_many`."""
+
+    path: str = field(repr=False)
+    text: str = field(repr=False)
+    created: datetime | None = None
+    """The creation time; by default that of the file that it replaces, else the time of the change."""
+    modified: datetime | None = None
+    """The time of the last change; now by default."""
+    replaces: bool = True
+    """Whether an existing file with another text is replaced. If not, it is refused with `AlreadyExists`."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoreStatus:
+    """Counts and sizes of a store."""
+
+    files: int
+    bytes: int
+    """Bytes of text."""
+    commit: int
+    """Commits since the store was made."""
+    disk_bytes: int
+    """Bytes that the engine occupies on disk."""
+
+
+@dataclass(frozen=True, slots=True)
+class VersionInfo:
+    """One change, and the version that it made."""
+
+    number: int
+    time: datetime
+    kind: VersionKind
+    channel: VersionChannel
+    """The part of the program that made the change: `tool` is a model."""
+    actor: str = field(repr=False)
+    """Who made it, as the caller claimed; empty without a label."""
+    file: int | None
+    """The file, by the number of the change that created it; `None` for a folder."""
+    previous: int | None
+    """The number of the file's previous version."""
+    path: str | None = field(repr=False)
+    """The path after the change; for a deletion, the path before it. `None` if it was redacted."""
+    old_path: str | None = field(repr=False)
+    """The path before a rename."""
+    bytes: int
+    lines: int
+    redacted: datetime | None
+    restored: int | None
+    """For the deletion of a folder: the change that moved it back."""
+
+
+def version_info(
+    change: tuple[int, datetime, VersionKind, VersionChannel],
+    where: tuple[str, int | None, int | None, str | None, str | None],
+    rest: tuple[int, int, datetime | None, int | None],
+) -> VersionInfo:
+    """The change with these fields, which the extension module passes in groups."""
+    actor, file, previous, path, old_path = where
+    return VersionInfo(*change, actor, file, previous, path, old_path, *rest)
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryStatus:
+    """The settings of a history, and what it holds."""
+
+    keep: timedelta | None
+    """How long versions are kept; `None` if they are not."""
+    max_bytes: int
+    entries: int
+    bytes: int
+    """Bytes of earlier texts that are kept."""
+    is_damaged: bool
+    lost_before: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class UndoStep:
+    """One step of an undo: one file or folder goes back."""
+
+    newest: VersionInfo
+    """The newest change of the file, which the step undoes. If there is a newer one by then, it changes nothing."""
+    to: int | None
+    """The version that the file goes back to; `None` if it did not exist."""
+    path: str | None = field(repr=False)
+    """The path that it goes back to; `None` if it is not known any more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Undone:
+    """What became of a step of an undo."""
+
+    version: int | None
+    """The version that it made; `None` if it changed nothing."""
+    reason: FileError | None
+    """Why it changed nothing."""

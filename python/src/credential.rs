@@ -1,0 +1,140 @@
+//! Credentials from Python objects.
+//!
+//! What is copied into this module is wiped. The Python objects themselves cannot be: only the caller can overwrite a
+//! `bytearray`.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::PathBuf;
+
+use inmost::{Credential, Keyfile, Passphrase, RandomnessFailed, RawKey, RecoveryKey, StoreError};
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::{PyByteArray, PyBytes, PyString};
+use zeroize::Zeroizing;
+
+use crate::errors;
+
+/// A credential that a call owns.
+pub(crate) enum OwnedCredential {
+    Passphrase(Passphrase),
+    PassphraseAndKeyfile(Passphrase, Keyfile),
+    RecoveryKey(RecoveryKey),
+    RawKey(RawKey),
+}
+
+/// The arguments of a call that name a credential.
+pub(crate) struct Given<'a, 'py> {
+    pub(crate) passphrase: Option<&'a Bound<'py, PyAny>>,
+    pub(crate) keyfile: Option<&'a Bound<'py, PyAny>>,
+    pub(crate) recovery_key: Option<&'a Bound<'py, PyAny>>,
+    pub(crate) raw_key: Option<&'a Bound<'py, PyAny>>,
+}
+
+impl OwnedCredential {
+    pub(crate) fn borrow(&self) -> Credential<'_> {
+        match self {
+            Self::Passphrase(passphrase) => passphrase.into(),
+            Self::PassphraseAndKeyfile(passphrase, keyfile) => (passphrase, keyfile).into(),
+            Self::RecoveryKey(key) => key.into(),
+            Self::RawKey(key) => key.into(),
+        }
+    }
+}
+
+impl Given<'_, '_> {
+    /// The one credential that the arguments name.
+    ///
+    /// # Errors
+    /// `TypeError` for none, several, or one of the wrong type; `InvalidCredential`; `OSError` for a keyfile that cannot
+    /// be read.
+    pub(crate) fn credential(&self, py: Python<'_>) -> PyResult<OwnedCredential> {
+        match (self.passphrase, self.keyfile, self.recovery_key, self.raw_key) {
+            (Some(passphrase), None, None, None) => {
+                Ok(OwnedCredential::Passphrase(parse_passphrase(py, passphrase)?))
+            }
+            (Some(passphrase), Some(keyfile), None, None) => {
+                let passphrase = parse_passphrase(py, passphrase)?;
+                let keyfile = Keyfile::parse(&read_keyfile(keyfile)?)
+                    .map_err(|error| errors::invalid_credential(py, &error.to_string()))?;
+                Ok(OwnedCredential::PassphraseAndKeyfile(passphrase, keyfile))
+            }
+            (None, None, Some(key), None) => {
+                let text = bytes_of(key, "recovery_key")?;
+                let text = std::str::from_utf8(&text).unwrap_or_default();
+                RecoveryKey::parse(text)
+                    .map(OwnedCredential::RecoveryKey)
+                    .map_err(|error| errors::invalid_credential(py, &error.to_string()))
+            }
+            (None, None, None, Some(key)) => {
+                if key.is_instance_of::<PyString>() {
+                    return Err(PyTypeError::new_err("raw_key is 32 random bytes, not a text"));
+                }
+                let bytes = bytes_of(key, "raw_key")?;
+                let key: &[u8; 32] = bytes.as_slice().try_into().map_err(|_| {
+                    errors::invalid_credential(py, "a raw key has exactly 32 bytes")
+                })?;
+                Ok(OwnedCredential::RawKey(RawKey::from_bytes(key)))
+            }
+            _ => Err(PyTypeError::new_err(
+                "give one credential: passphrase, passphrase and keyfile, recovery_key, or raw_key",
+            )),
+        }
+    }
+}
+
+fn parse_passphrase(py: Python<'_>, given: &Bound<'_, PyAny>) -> PyResult<Passphrase> {
+    let bytes = bytes_of(given, "passphrase")?;
+    let parsed = match std::str::from_utf8(&bytes) {
+        Ok(text) => Passphrase::new(text),
+        Err(_) => Err(inmost::PassphraseError::NotUtf8),
+    };
+    parsed.map_err(|error| errors::invalid_credential(py, &error.to_string()))
+}
+
+/// A copy of a text or of bytes.
+fn bytes_of(given: &Bound<'_, PyAny>, name: &str) -> PyResult<Zeroizing<Vec<u8>>> {
+    let bytes = if let Ok(text) = given.cast::<PyString>() {
+        text.to_str()?.as_bytes().to_vec()
+    } else if let Ok(bytes) = given.cast::<PyBytes>() {
+        bytes.as_bytes().to_vec()
+    } else if let Ok(bytes) = given.cast::<PyByteArray>() {
+        bytes.to_vec()
+    } else {
+        return Err(PyTypeError::new_err(format!("{name} is a str, bytes or bytearray")));
+    };
+    Ok(Zeroizing::new(bytes))
+}
+
+/// The content of a keyfile: the given bytes, or those of the file at the given path.
+fn read_keyfile(given: &Bound<'_, PyAny>) -> PyResult<Zeroizing<Vec<u8>>> {
+    if given.is_instance_of::<PyBytes>() || given.is_instance_of::<PyByteArray>() {
+        return bytes_of(given, "keyfile");
+    }
+    let path: PathBuf = given.extract()?;
+    let mut content = Zeroizing::new(Vec::with_capacity(MOST_KEYFILE));
+    let most = u64::try_from(MOST_KEYFILE).unwrap_or(u64::MAX);
+    File::open(path)?.take(most).read_to_end(&mut content)?;
+    Ok(content)
+}
+
+/// A new recovery key, as text for paper.
+#[pyfunction]
+pub(crate) fn generate_recovery_key(py: Python<'_>) -> PyResult<String> {
+    let key = RecoveryKey::generate().map_err(|error| no_randomness(py, error))?;
+    Ok(key.to_text().expose().to_owned())
+}
+
+/// The content of a new keyfile.
+#[pyfunction]
+pub(crate) fn generate_keyfile(py: Python<'_>) -> PyResult<Bound<'_, PyBytes>> {
+    let keyfile = Keyfile::generate().map_err(|error| no_randomness(py, error))?;
+    Ok(PyBytes::new(py, keyfile.to_bytes().expose()))
+}
+
+fn no_randomness(py: Python<'_>, error: RandomnessFailed) -> PyErr {
+    errors::of_store(py, &StoreError::from(error))
+}
+
+/// More bytes than a keyfile has.
+const MOST_KEYFILE: usize = 4 << 10;

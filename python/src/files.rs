@@ -1,0 +1,274 @@
+//! The class `inmost.Files`: files for hosts that are not agents.
+
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use inmost::{FileError, LineRange, NewFile, PageCursor, Precondition, SearchQuery, WriteOutcome};
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyList, PyString};
+
+use crate::errors;
+use crate::pages::{PAGE, Row, Rows};
+use crate::records::{self, Record};
+use crate::shared::Shared;
+
+/// The files of a store.
+#[pyclass(frozen, module = "inmost")]
+pub(crate) struct Files {
+    shared: Arc<Shared>,
+}
+
+impl Files {
+    pub(crate) fn new(shared: Arc<Shared>) -> Self {
+        Self { shared }
+    }
+
+    fn matches(&self, path: String, query: SearchQuery) -> Rows {
+        let shared = Arc::clone(&self.shared);
+        Rows::new(move |after: Option<&PageCursor>| {
+            let page = shared.handle().store().search(&path, &query, after, PAGE)?;
+            Ok((page.items.into_iter().map(Row::Match).collect(), page.next))
+        })
+    }
+}
+
+#[pymethods]
+impl Files {
+    /// The whole text of a file.
+    fn read<'py>(&self, py: Python<'py>, path: &str) -> PyResult<Bound<'py, PyString>> {
+        let text = self.shared.with(py, |store| store.read(path, None))?;
+        Ok(PyString::new(py, text.as_str()))
+    }
+
+    /// Some lines of a file, with their line ends.
+    #[pyo3(signature = (path, first, last=None))]
+    fn read_lines<'py>(
+        &self,
+        py: Python<'py>,
+        path: &str,
+        first: u64,
+        last: Option<u64>,
+    ) -> PyResult<Bound<'py, PyString>> {
+        let lines = match last {
+            Some(last) => LineRange::new(first, last),
+            None => LineRange::from(first),
+        };
+        let text = self.shared.with(py, |store| store.read(path, Some(lines)))?;
+        Ok(PyString::new(py, text.as_str()))
+    }
+
+    /// The metadata of a file or folder.
+    fn metadata<'py>(&self, py: Python<'py>, path: &str) -> Record<'py> {
+        records::metadata(py, &self.shared.with(py, |store| store.metadata(path))?)
+    }
+
+    /// Whether there is a file or folder.
+    fn exists(&self, py: Python<'_>, path: &str) -> PyResult<bool> {
+        self.shared.with(py, |store| match store.metadata(path) {
+            Ok(_) => Ok(true),
+            Err(FileError::NotFound) => Ok(false),
+            Err(error) => Err(error),
+        })
+    }
+
+    /// Writes a file, replacing an existing one.
+    fn write(&self, py: Python<'_>, path: &str, text: &str) -> PyResult<()> {
+        self.shared.with(py, |store| store.write(path, text))
+    }
+
+    /// Appends text to a file; creates a missing one.
+    fn append(&self, py: Python<'_>, path: &str, text: &str) -> PyResult<()> {
+        self.shared.with(py, |store| store.append(path, text))
+    }
+
+    /// Writes files in their order, several in a commit.
+    fn write_many<'py>(
+        &self,
+        py: Python<'py>,
+        files: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyList>> {
+        let files =
+            files.try_iter()?.map(|file| file?.extract()).collect::<PyResult<Vec<Owned>>>()?;
+        let new: Vec<_> = files.iter().map(Owned::borrow).collect();
+        let written = py
+            .detach(|| self.shared.handle().store().write_many(&new))
+            .map_err(|error| errors::of_store(py, &error))?;
+        let results = PyList::empty(py);
+        for result in written {
+            match result {
+                Ok(WriteOutcome::Unchanged) => results.append("unchanged")?,
+                Ok(_) => results.append("written")?,
+                Err(error) => results.append(errors::of_file(py, error).into_value(py))?,
+            }
+        }
+        Ok(results)
+    }
+
+    /// The entries of a folder, hidden ones included.
+    #[pyo3(signature = (path="/memories"))]
+    fn list<'py>(&self, py: Python<'py>, path: &str) -> PyResult<Bound<'py, PyList>> {
+        let entries = self.shared.with(py, |store| {
+            let (mut entries, mut after) = (Vec::new(), None);
+            loop {
+                let page = store.list(path, after.as_ref(), PAGE)?;
+                entries.extend(page.items);
+                match page.next {
+                    Some(next) => after = Some(next),
+                    None => return Ok(entries),
+                }
+            }
+        })?;
+        let list = PyList::empty(py);
+        for entry in &entries {
+            list.append(records::folder_entry(py, entry)?)?;
+        }
+        Ok(list)
+    }
+
+    /// Everything below a folder, depth first.
+    #[pyo3(signature = (path="/memories", *, max_depth=None))]
+    fn walk(&self, path: &str, max_depth: Option<usize>) -> Rows {
+        let (shared, path) = (Arc::clone(&self.shared), path.to_owned());
+        let max_depth = max_depth.unwrap_or(usize::MAX);
+        Rows::new(move |after: Option<&PageCursor>| {
+            let page = shared.handle().store().walk(&path, max_depth, after, PAGE)?;
+            Ok((page.items.into_iter().map(Row::Walk).collect(), page.next))
+        })
+    }
+
+    /// The lines that contain a text.
+    #[pyo3(signature = (text, path="/memories", *, ignore_case=false, max_matches_per_file=None))]
+    fn search(
+        &self,
+        text: &str,
+        path: &str,
+        ignore_case: bool,
+        max_matches_per_file: Option<u64>,
+    ) -> Rows {
+        let most = max_matches_per_file.unwrap_or(u64::MAX);
+        let query = SearchQuery::text(text).ignore_case(ignore_case).max_matches_per_file(most);
+        self.matches(path.to_owned(), query)
+    }
+
+    /// The lines that match a regular expression.
+    #[pyo3(signature = (pattern, path="/memories", *, ignore_case=false, max_matches_per_file=None))]
+    fn grep(
+        &self,
+        py: Python<'_>,
+        pattern: &str,
+        path: &str,
+        ignore_case: bool,
+        max_matches_per_file: Option<u64>,
+    ) -> PyResult<Rows> {
+        let most = max_matches_per_file.unwrap_or(u64::MAX);
+        let query = SearchQuery::regex(pattern).ignore_case(ignore_case).max_matches_per_file(most);
+        query.check().map_err(|error| errors::of_file(py, error))?;
+        Ok(self.matches(path.to_owned(), query))
+    }
+
+    /// Deletes a file, or a folder with everything below it.
+    fn remove(&self, py: Python<'_>, path: &str) -> PyResult<()> {
+        self.shared.with(py, |store| store.remove(path))
+    }
+
+    /// Moves a file, or a folder with everything below it.
+    fn rename(&self, py: Python<'_>, old: &str, new: &str) -> PyResult<()> {
+        self.shared.with(py, |store| store.rename(old, new))
+    }
+
+    /// The state of a file, for a later change that is conditional on it.
+    fn version<'py>(&self, py: Python<'py>, path: &str) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let version = self.shared.with(py, |store| store.version(path))?;
+        version.map(|version| records::file_version(py, &version)).transpose()
+    }
+
+    /// Writes a file if the condition holds.
+    fn write_if<'py>(
+        &self,
+        py: Python<'py>,
+        path: &str,
+        text: &str,
+        condition: &Bound<'py, PyAny>,
+    ) -> Record<'py> {
+        let condition = precondition(condition)?;
+        let version = self.shared.with(py, |store| store.write_if(path, text, &condition))?;
+        records::file_version(py, &version)
+    }
+
+    /// Deletes a file if the condition holds.
+    fn remove_if(&self, py: Python<'_>, path: &str, condition: &Bound<'_, PyAny>) -> PyResult<()> {
+        let condition = precondition(condition)?;
+        self.shared.with(py, |store| store.remove_if(path, &condition))
+    }
+
+    /// Moves a file if the condition holds for the old path.
+    fn rename_if(
+        &self,
+        py: Python<'_>,
+        old: &str,
+        new: &str,
+        condition: &Bound<'_, PyAny>,
+    ) -> PyResult<u64> {
+        let condition = precondition(condition)?;
+        self.shared.with(py, |store| store.rename_if(old, new, &condition))
+    }
+}
+
+/// A file of `write_many`, from the attributes of an `inmost.NewFile`.
+#[derive(FromPyObject)]
+struct Owned {
+    path: String,
+    text: String,
+    created: Option<SystemTime>,
+    modified: Option<SystemTime>,
+    replaces: bool,
+}
+
+impl Owned {
+    fn borrow(&self) -> NewFile<'_> {
+        let mut file = NewFile::new(&self.path, &self.text);
+        file.created = self.created;
+        file.modified = self.modified;
+        file.replaces = self.replaces;
+        file
+    }
+}
+
+/// What must be at a path: `None` for nothing, or the version number or the hash of an `inmost.Precondition` or an
+/// `inmost.FileVersion`.
+fn precondition(given: &Bound<'_, PyAny>) -> PyResult<Precondition> {
+    if given.is_none() {
+        return Ok(Precondition::Absent);
+    }
+    let attribute = |name| {
+        given.getattr(name).map_err(|_| {
+            PyTypeError::new_err(
+                "a condition is a FileVersion, a Precondition, or None for no file",
+            )
+        })
+    };
+    let version: Option<u64> = attribute("version")?.extract()?;
+    if let Some(version) = version {
+        return Ok(Precondition::Version(version));
+    }
+    let hash: Option<String> = attribute("sha256")?.extract()?;
+    match hash {
+        None => Ok(Precondition::Absent),
+        Some(hash) => bytes_of_hex(&hash)
+            .map(Precondition::Sha256)
+            .ok_or_else(|| PyValueError::new_err("sha256 has 64 hexadecimal digits")),
+    }
+}
+
+fn bytes_of_hex(text: &str) -> Option<[u8; 32]> {
+    if text.len() != 64 {
+        return None;
+    }
+    let mut bytes = [0; 32];
+    for (byte, at) in bytes.iter_mut().zip((0..).step_by(2)) {
+        let digits = text.get(at..at + 2).filter(|digits| !digits.starts_with('+'))?;
+        *byte = u8::from_str_radix(digits, 16).ok()?;
+    }
+    Some(bytes)
+}

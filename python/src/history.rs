@@ -1,0 +1,228 @@
+//! The classes `inmost.History` and `inmost.UndoPlan`.
+
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use inmost::{FileError, Undone, VersionChannel, VersionKind, VersionQuery};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::{PyList, PyString};
+
+use crate::errors;
+use crate::options;
+use crate::pages::{PAGE, Row, Rows};
+use crate::records::{self, Record};
+use crate::shared::Shared;
+
+/// The history of a store.
+#[pyclass(frozen, module = "inmost")]
+pub(crate) struct History {
+    shared: Arc<Shared>,
+}
+
+/// What an undo would do.
+#[pyclass(frozen, module = "inmost")]
+pub(crate) struct UndoPlan {
+    plan: inmost::UndoPlan,
+}
+
+impl History {
+    pub(crate) fn new(shared: Arc<Shared>) -> Self {
+        Self { shared }
+    }
+}
+
+#[pymethods]
+#[expect(clippy::too_many_arguments, reason = "keyword arguments of the Python methods")]
+impl History {
+    /// The changes, the newest first.
+    #[pyo3(signature = (path=None, *, confined=false, file=None, actor=None, kind=None, channel=None, since=None, until=None))]
+    fn log(
+        &self,
+        path: Option<&str>,
+        confined: bool,
+        file: Option<u64>,
+        actor: Option<&str>,
+        kind: Option<&str>,
+        channel: Option<&str>,
+        since: Option<SystemTime>,
+        until: Option<SystemTime>,
+    ) -> PyResult<Rows> {
+        let query = Query { path, confined, file, actor, kind, channel, since, until }.parse()?;
+        let shared = Arc::clone(&self.shared);
+        Ok(Rows::new(move |before: Option<&u64>| {
+            let page = shared.handle().store().versions(&query, before.copied(), PAGE)?;
+            Ok((page.items.into_iter().map(Row::Version).collect(), page.next))
+        }))
+    }
+
+    /// The text of a file as a change made it.
+    fn text<'py>(&self, py: Python<'py>, number: u64) -> PyResult<Bound<'py, PyString>> {
+        let text = self.shared.with(py, |store| store.version_text(number))?;
+        Ok(PyString::new(py, text.as_str()))
+    }
+
+    /// Brings a version back. Returns the number of the new version.
+    #[pyo3(signature = (number, to=None))]
+    fn restore(&self, py: Python<'_>, number: u64, to: Option<&str>) -> PyResult<u64> {
+        self.shared.with(py, |store| store.restore(number, to))
+    }
+
+    /// Plans to undo the changes that `log` lists with the same arguments. Changes nothing.
+    #[pyo3(signature = (path=None, *, confined=false, file=None, actor=None, kind=None, channel=None, since=None, until=None))]
+    fn plan_undo(
+        &self,
+        py: Python<'_>,
+        path: Option<&str>,
+        confined: bool,
+        file: Option<u64>,
+        actor: Option<&str>,
+        kind: Option<&str>,
+        channel: Option<&str>,
+        since: Option<SystemTime>,
+        until: Option<SystemTime>,
+    ) -> PyResult<UndoPlan> {
+        let query = Query { path, confined, file, actor, kind, channel, since, until }.parse()?;
+        let plan = self.shared.with(py, |store| inmost::History::new(store).plan_undo(&query))?;
+        Ok(UndoPlan { plan })
+    }
+
+    /// Makes the steps of a plan.
+    fn undo<'py>(&self, py: Python<'py>, plan: &UndoPlan) -> PyResult<Bound<'py, PyList>> {
+        let undone = self.shared.with(py, |store| {
+            let history = inmost::History::new(store);
+            Ok(history.undo(&plan.plan, |_| {})?)
+        })?;
+        let results = PyList::empty(py);
+        for step in undone {
+            results.append(match step {
+                Undone::Done(number) => records::undone(py, Some(number), None)?,
+                Undone::Left(reason) => {
+                    records::undone(py, None, Some(errors::of_file(py, reason)))?
+                }
+                _ => records::undone(py, None, None)?,
+            })?;
+        }
+        Ok(results)
+    }
+
+    /// Removes the texts and the paths of versions. Returns how many.
+    #[pyo3(signature = (first, last=None))]
+    fn redact(&self, py: Python<'_>, first: u64, last: Option<u64>) -> PyResult<u64> {
+        self.shared.with(py, |store| store.redact(first, last.unwrap_or(first)))
+    }
+
+    /// Removes every version of what is or was at or below a path. Returns how many entries.
+    fn forget(&self, py: Python<'_>, path: &str) -> PyResult<u64> {
+        self.shared.with(py, |store| store.forget(path, &mut |_| {}))
+    }
+
+    /// The settings, and what the history holds.
+    fn status<'py>(&self, py: Python<'py>) -> Record<'py> {
+        let status = self.shared.with(py, |store| Ok(store.history_status()?))?;
+        records::history_status(py, &status)
+    }
+
+    /// Sets how long versions are kept; `None` keeps none and drops those that are kept.
+    #[pyo3(signature = (keep, *, max_bytes=None))]
+    fn set(&self, py: Python<'_>, keep: Option<Duration>, max_bytes: Option<u64>) -> PyResult<()> {
+        let settings = options::history(keep, max_bytes);
+        self.shared.with(py, |store| Ok::<_, FileError>(store.set_history(settings)?))
+    }
+}
+
+#[pymethods]
+impl UndoPlan {
+    /// The steps, the newest change first.
+    #[getter]
+    fn steps<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let list = PyList::empty(py);
+        for step in &self.plan.steps {
+            list.append(records::undo_step(py, step)?)?;
+        }
+        Ok(list)
+    }
+
+    /// Files that someone else changed afterwards. An undo leaves them.
+    #[getter]
+    fn left<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let list = PyList::empty(py);
+        for version in &self.plan.left {
+            list.append(records::version(py, version)?)?;
+        }
+        Ok(list)
+    }
+
+    fn __repr__(&self) -> String {
+        format!("UndoPlan(steps={}, left={})", self.plan.steps.len(), self.plan.left.len())
+    }
+}
+
+/// The arguments that say which changes.
+struct Query<'a> {
+    path: Option<&'a str>,
+    confined: bool,
+    file: Option<u64>,
+    actor: Option<&'a str>,
+    kind: Option<&'a str>,
+    channel: Option<&'a str>,
+    since: Option<SystemTime>,
+    until: Option<SystemTime>,
+}
+
+impl Query<'_> {
+    fn parse(self) -> PyResult<VersionQuery> {
+        let mut query = VersionQuery::all();
+        if let Some(path) = self.path {
+            query = query.path(path);
+        }
+        if self.confined {
+            query = query.confined();
+        }
+        if let Some(file) = self.file {
+            query = query.file(file);
+        }
+        if let Some(actor) = self.actor {
+            query = query.actor(actor);
+        }
+        if let Some(name) = self.kind {
+            let kind = KINDS.into_iter().find(|kind| kind.name() == name);
+            query = query.kind(kind.ok_or_else(|| unknown("kind", &KINDS.map(VersionKind::name)))?);
+        }
+        if let Some(name) = self.channel {
+            let names = CHANNELS.map(VersionChannel::name);
+            let channel = CHANNELS.into_iter().find(|channel| channel.name() == name);
+            query = query.channel(channel.ok_or_else(|| unknown("channel", &names))?);
+        }
+        if let Some(time) = self.since {
+            query = query.since(time);
+        }
+        if let Some(time) = self.until {
+            query = query.until(time);
+        }
+        Ok(query)
+    }
+}
+
+fn unknown(argument: &str, names: &[&str]) -> PyErr {
+    PyValueError::new_err(format!("{argument} is one of: {}", names.join(", ")))
+}
+
+const KINDS: [VersionKind; 8] = [
+    VersionKind::Created,
+    VersionKind::Modified,
+    VersionKind::Renamed,
+    VersionKind::Deleted,
+    VersionKind::Restored,
+    VersionKind::Expired,
+    VersionKind::Imported,
+    VersionKind::Forgotten,
+];
+
+const CHANNELS: [VersionChannel; 5] = [
+    VersionChannel::Tool,
+    VersionChannel::Files,
+    VersionChannel::Program,
+    VersionChannel::Import,
+    VersionChannel::Expiry,
+];

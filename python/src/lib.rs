@@ -1,0 +1,41 @@
+//! The extension module `inmost._inmost`, the native half of the Python package `inmost`.
+//!
+//! It passes calls on and converts values; it has no logic that a Rust host would miss. Every call into the store runs
+//! without the lock of the interpreter. Content is converted to Python objects, which nobody can wipe: the package's
+//! documentation says so.
+#![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]
+
+mod clear;
+mod credential;
+mod errors;
+mod files;
+mod history;
+mod options;
+mod pages;
+mod records;
+mod shared;
+mod store;
+mod tool;
+
+/// The native half of the package `inmost`.
+#[pyo3::pymodule(gil_used = false)]
+mod _inmost {
+    use pyo3::prelude::*;
+
+    #[pymodule_export]
+    use crate::credential::{generate_keyfile, generate_recovery_key};
+    #[pymodule_export]
+    use crate::files::Files;
+    #[pymodule_export]
+    use crate::history::{History, UndoPlan};
+    #[pymodule_export]
+    use crate::store::Store;
+    #[pymodule_export]
+    use crate::tool::{MemoryTool, ToolResult};
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("TOOL_DEFINITION", inmost::TOOL_DEFINITION)?;
+        module.add("__version__", env!("CARGO_PKG_VERSION"))
+    }
+}

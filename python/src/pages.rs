@@ -1,0 +1,106 @@
+//! Iterators over long results, which read the store page by page.
+
+use std::sync::{Mutex, PoisonError};
+use std::vec;
+
+use inmost::{FileError, SearchMatch, VersionInfo, WalkEntry};
+use pyo3::prelude::*;
+
+use crate::errors;
+use crate::records::{self, Record};
+
+/// An iterator over one kind of rows. It ends after an error.
+#[pyclass(frozen, module = "inmost")]
+pub(crate) struct Rows {
+    rows: Mutex<Box<dyn Iterator<Item = Result<Row, FileError>> + Send>>,
+}
+
+/// One item.
+pub(crate) enum Row {
+    Walk(WalkEntry),
+    Match(SearchMatch),
+    Version(VersionInfo),
+}
+
+/// One page, and the position of the next.
+pub(crate) type RowPage<C> = Result<(Vec<Row>, Option<C>), FileError>;
+
+impl Rows {
+    /// The rows of the pages that `page` reads, from the position that the page before it names.
+    pub(crate) fn new<C: Send + 'static>(
+        page: impl FnMut(Option<&C>) -> RowPage<C> + Send + 'static,
+    ) -> Self {
+        let reader = Reader { page, items: Vec::new().into_iter(), position: Position::Start };
+        Self { rows: Mutex::new(Box::new(reader)) }
+    }
+}
+
+#[pymethods]
+impl Rows {
+    fn __iter__(this: Py<Self>) -> Py<Self> {
+        this
+    }
+
+    fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        // Never waits for the other lock while it holds the interpreter's.
+        let row = py.detach(|| self.rows.lock().unwrap_or_else(PoisonError::into_inner).next());
+        match row {
+            None => Ok(None),
+            Some(Ok(row)) => row.into_record(py).map(Some),
+            Some(Err(error)) => Err(errors::of_file(py, error)),
+        }
+    }
+}
+
+impl Row {
+    fn into_record(self, py: Python<'_>) -> Record<'_> {
+        match self {
+            Self::Walk(entry) => records::walk_entry(py, &entry),
+            Self::Match(found) => records::search_match(py, &found),
+            Self::Version(version) => records::version(py, &version),
+        }
+    }
+}
+
+struct Reader<F, C> {
+    page: F,
+    items: vec::IntoIter<Row>,
+    position: Position<C>,
+}
+
+/// The position of the next page.
+enum Position<C> {
+    Start,
+    After(C),
+    End,
+}
+
+impl<C, F: FnMut(Option<&C>) -> RowPage<C>> Iterator for Reader<F, C> {
+    type Item = Result<Row, FileError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            if let Some(item) = self.items.next() {
+                return Some(Ok(item));
+            }
+            let after = match &self.position {
+                Position::Start => None,
+                Position::After(position) => Some(position),
+                Position::End => return None,
+            };
+            match (self.page)(after) {
+                Ok((items, next)) => {
+                    self.items = items.into_iter();
+                    self.position = next.map_or(Position::End, Position::After);
+                }
+                Err(error) => {
+                    self.position = Position::End;
+                    return Some(Err(error));
+                }
+            }
+        }
+    }
+}
+
+/// Items of a page.
+pub(crate) const PAGE: usize = 1_000;

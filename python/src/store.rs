@@ -1,0 +1,230 @@
+//! The class `inmost.Store`: an unlocked store.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use inmost::{Session, StoreError};
+use inmost_agent::ConnectOptions;
+use pyo3::prelude::*;
+
+use crate::credential::Given;
+use crate::errors;
+use crate::files::Files;
+use crate::history::History;
+use crate::options::{self, Quotas};
+use crate::records::{self, Record};
+use crate::shared::{Handle, Shared};
+use crate::tool::MemoryTool;
+
+/// An unlocked store. Use it in a `with` statement, which locks it at the end.
+#[pyclass(frozen, module = "inmost")]
+pub(crate) struct Store {
+    shared: Arc<Shared>,
+}
+
+impl Store {
+    fn of_session(session: Session, actor: Option<&str>) -> Self {
+        let session = match actor {
+            Some(actor) => session.acting_as(actor),
+            None => session,
+        };
+        Self { shared: Shared::of_session(session) }
+    }
+}
+
+#[pymethods]
+#[expect(clippy::too_many_arguments, reason = "keyword arguments of the Python methods")]
+impl Store {
+    /// Creates a store in a new or empty folder, and unlocks it.
+    #[staticmethod]
+    #[pyo3(signature = (path, *, passphrase=None, keyfile=None, recovery_key=None, raw_key=None, history=None, anchor=None, actor=None, idle_lock=None, max_file_bytes=None, max_files=None, max_store_bytes=None))]
+    fn create(
+        py: Python<'_>,
+        path: PathBuf,
+        passphrase: Option<&Bound<'_, PyAny>>,
+        keyfile: Option<&Bound<'_, PyAny>>,
+        recovery_key: Option<&Bound<'_, PyAny>>,
+        raw_key: Option<&Bound<'_, PyAny>>,
+        history: Option<Duration>,
+        anchor: Option<PathBuf>,
+        actor: Option<&str>,
+        idle_lock: Option<Duration>,
+        max_file_bytes: Option<u64>,
+        max_files: Option<u64>,
+        max_store_bytes: Option<u64>,
+    ) -> PyResult<Self> {
+        let given = Given { passphrase, keyfile, recovery_key, raw_key };
+        let credential = given.credential(py)?;
+        let quotas = Quotas { idle_lock, max_file_bytes, max_files, max_store_bytes };
+        let options = quotas.vault(anchor).history(options::history(history, None));
+        py.detach(|| options.create_with(path, credential.borrow()))
+            .map(|session| Self::of_session(session, actor))
+            .map_err(|error| errors::of_store(py, &error))
+    }
+
+    /// Unlocks an existing store.
+    #[staticmethod]
+    #[pyo3(signature = (path, *, passphrase=None, keyfile=None, recovery_key=None, raw_key=None, anchor=None, actor=None, idle_lock=None, max_file_bytes=None, max_files=None, max_store_bytes=None))]
+    fn open(
+        py: Python<'_>,
+        path: PathBuf,
+        passphrase: Option<&Bound<'_, PyAny>>,
+        keyfile: Option<&Bound<'_, PyAny>>,
+        recovery_key: Option<&Bound<'_, PyAny>>,
+        raw_key: Option<&Bound<'_, PyAny>>,
+        anchor: Option<PathBuf>,
+        actor: Option<&str>,
+        idle_lock: Option<Duration>,
+        max_file_bytes: Option<u64>,
+        max_files: Option<u64>,
+        max_store_bytes: Option<u64>,
+    ) -> PyResult<Self> {
+        let given = Given { passphrase, keyfile, recovery_key, raw_key };
+        let credential = given.credential(py)?;
+        let options =
+            Quotas { idle_lock, max_file_bytes, max_files, max_store_bytes }.vault(anchor);
+        py.detach(|| options.open(path)?.unlock_with(credential.borrow()))
+            .map(|session| Self::of_session(session, actor))
+            .map_err(|error| errors::of_store(py, &error))
+    }
+
+    /// Creates a store that never touches the disk.
+    #[staticmethod]
+    #[pyo3(signature = (*, history=None, actor=None, idle_lock=None, max_file_bytes=None, max_files=None, max_store_bytes=None))]
+    fn in_memory(
+        py: Python<'_>,
+        history: Option<Duration>,
+        actor: Option<&str>,
+        idle_lock: Option<Duration>,
+        max_file_bytes: Option<u64>,
+        max_files: Option<u64>,
+        max_store_bytes: Option<u64>,
+    ) -> PyResult<Self> {
+        let options = Quotas { idle_lock, max_file_bytes, max_files, max_store_bytes }.session();
+        py.detach(|| {
+            let session = options.in_memory()?;
+            if history.is_some() {
+                session.history().set(options::history(history, None))?;
+            }
+            Ok(session)
+        })
+        .map(|session| Self::of_session(session, actor))
+        .map_err(|error: StoreError| errors::of_store(py, &error))
+    }
+
+    /// Connects to the key agent that holds a store.
+    #[staticmethod]
+    #[pyo3(signature = (path, *, anchor=None, actor=None))]
+    fn connect(
+        py: Python<'_>,
+        path: PathBuf,
+        anchor: Option<PathBuf>,
+        actor: Option<&str>,
+    ) -> PyResult<Self> {
+        let connect =
+            move || ConnectOptions::new().anchor(anchor.as_deref()).actor(actor).connect(path);
+        let client = py
+            .detach(connect)
+            .map_err(|error| errors::of_agent(py, error))?
+            .ok_or_else(|| errors::no_agent(py))?;
+        let shared = Shared::of_client(client).map_err(|error| errors::of_store(py, &error))?;
+        Ok(Self { shared })
+    }
+
+    /// The files of the store.
+    #[getter]
+    fn files(&self) -> Files {
+        Files::new(Arc::clone(&self.shared))
+    }
+
+    /// The history of the store.
+    #[getter]
+    fn history(&self) -> History {
+        History::new(Arc::clone(&self.shared))
+    }
+
+    /// The memory tool on this store.
+    #[pyo3(signature = (*, read_only=false, subtree=None, create_overwrites=false, actor=None, screen=None, locked_hint=None, max_view_characters=None, max_ranged_view_characters=None, max_listing_entries=None))]
+    fn memory_tool(
+        &self,
+        py: Python<'_>,
+        read_only: bool,
+        subtree: Option<&str>,
+        create_overwrites: bool,
+        actor: Option<&str>,
+        screen: Option<&str>,
+        locked_hint: Option<String>,
+        max_view_characters: Option<usize>,
+        max_ranged_view_characters: Option<usize>,
+        max_listing_entries: Option<usize>,
+    ) -> PyResult<MemoryTool> {
+        let mut tool = MemoryTool::new(py, Arc::clone(&self.shared), subtree, screen, locked_hint)?;
+        tool.set(|options| options.read_only(read_only).create_overwrites(create_overwrites));
+        if let Some(actor) = actor {
+            tool.set(|options| options.actor(actor));
+        }
+        if let Some(most) = max_view_characters {
+            tool.set(|options| options.max_view_characters(most));
+        }
+        if let Some(most) = max_ranged_view_characters {
+            tool.set(|options| options.max_ranged_view_characters(most));
+        }
+        if let Some(most) = max_listing_entries {
+            tool.set(|options| options.max_listing_entries(most));
+        }
+        Ok(tool)
+    }
+
+    /// Counts and sizes.
+    fn status<'py>(&self, py: Python<'py>) -> Record<'py> {
+        let status = py.detach(|| match self.shared.handle() {
+            Handle::Session(session) => session.status(),
+            Handle::Client(client) => client.status(),
+        });
+        records::status(py, &status.map_err(|error| errors::of_store(py, &error))?)
+    }
+
+    /// Whether the store is locked, or not usable in this process.
+    fn is_locked(&self, py: Python<'_>) -> PyResult<bool> {
+        let locked = py.detach(|| match self.shared.handle() {
+            Handle::Session(session) => Ok(session.is_locked()),
+            Handle::Client(client) => match client.status() {
+                Ok(_) => Ok(false),
+                Err(StoreError::Locked | StoreError::Halted | StoreError::Forked) => Ok(true),
+                Err(error) => Err(error),
+            },
+        });
+        locked.map_err(|error| errors::of_store(py, &error))
+    }
+
+    /// Locks the store and wipes its keys. A key agent locks it for all programs.
+    fn lock(&self, py: Python<'_>) -> PyResult<()> {
+        let locked = py.detach(|| match self.shared.handle() {
+            Handle::Session(session) => {
+                session.lock();
+                Ok(())
+            }
+            Handle::Client(client) => client.lock(),
+        });
+        locked.map_err(|error| errors::of_agent(py, error))
+    }
+
+    /// Locks a store that this process opened; disconnects from a key agent.
+    fn close(&self, py: Python<'_>) {
+        py.detach(|| self.shared.close());
+    }
+
+    fn __enter__(this: Py<Self>) -> Py<Self> {
+        this
+    }
+
+    #[pyo3(signature = (*_exception))]
+    fn __exit__(&self, py: Python<'_>, _exception: &Bound<'_, PyAny>) {
+        self.close(py);
+    }
+
+    fn __reduce__(_this: &Bound<'_, Self>) -> PyResult<()> {
+        options::not_picklable()
+    }
+}

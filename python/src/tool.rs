@@ -1,0 +1,168 @@
+//! The classes `inmost.MemoryTool` and `inmost.ToolResult`.
+
+use std::sync::Arc;
+
+use inmost::{SecretScreen, ToolOptions, ToolReply};
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyByteArray, PyBytes, PyDict, PyString};
+
+use crate::clear::clear;
+use crate::errors;
+use crate::options;
+use crate::shared::Shared;
+
+/// Claude's memory tool on a store. Threads can share it.
+#[pyclass(frozen, module = "inmost")]
+pub(crate) struct MemoryTool {
+    shared: Arc<Shared>,
+    options: ToolOptions,
+    /// The folder of the store that the model sees as its memory.
+    folder: String,
+    locked_hint: Option<String>,
+}
+
+/// What the model reads, and why the store failed if it did.
+#[pyclass(frozen, module = "inmost")]
+pub(crate) struct ToolResult {
+    result: inmost::ToolResult,
+    /// An instance of `inmost.StoreError`.
+    store_error: Option<Py<PyAny>>,
+}
+
+impl MemoryTool {
+    pub(crate) fn new(
+        py: Python<'_>,
+        shared: Arc<Shared>,
+        subtree: Option<&str>,
+        screen: Option<&str>,
+        locked_hint: Option<String>,
+    ) -> PyResult<Self> {
+        let mut options = ToolOptions::new();
+        if let Some(folder) = subtree {
+            options = options.subtree(folder).map_err(|error| errors::of_file(py, error))?;
+        }
+        options = match screen {
+            None => options,
+            Some("redact") => options.screen(SecretScreen::redacting()),
+            Some("refuse") => options.screen(SecretScreen::refusing()),
+            Some(_) => return Err(PyValueError::new_err("screen is 'redact', 'refuse' or None")),
+        };
+        let folder = subtree.unwrap_or("/memories").to_owned();
+        Ok(Self { shared, options, folder, locked_hint })
+    }
+
+    /// Changes the options.
+    pub(crate) fn set(&mut self, change: impl FnOnce(ToolOptions) -> ToolOptions) {
+        self.options = change(std::mem::take(&mut self.options));
+    }
+
+    /// The tool for one call.
+    fn tool(&self) -> inmost::MemoryTool {
+        let builder = self.shared.handle().tool().options(self.options.clone());
+        match &self.locked_hint {
+            Some(hint) => builder.locked_hint(hint.as_str()).build(),
+            None => builder.build(),
+        }
+    }
+
+    fn run(&self, py: Python<'_>, json: &[u8]) -> ToolResult {
+        ToolResult::new(py, py.detach(|| self.tool().run_json(json)))
+    }
+}
+
+#[pymethods]
+impl MemoryTool {
+    /// Runs a call: the `input` of a `tool_use` block or the whole block, as a dict or as JSON.
+    fn call(&self, py: Python<'_>, call: &Bound<'_, PyAny>) -> PyResult<ToolResult> {
+        if let Ok(json) = call.cast::<PyString>() {
+            return Ok(self.run(py, json.to_str()?.as_bytes()));
+        }
+        if let Ok(json) = call.cast::<PyBytes>() {
+            return Ok(self.run(py, json.as_bytes()));
+        }
+        if let Ok(json) = call.cast::<PyByteArray>() {
+            return Ok(self.run(py, &json.to_vec()));
+        }
+        if !call.is_instance_of::<PyDict>() {
+            return Err(PyTypeError::new_err("a call is a dict, or JSON as str or bytes"));
+        }
+        let json = py.import("json")?.getattr("dumps")?.call1((call,))?;
+        Ok(self.run(py, json.cast::<PyString>()?.to_str()?.as_bytes()))
+    }
+
+    /// Deletes everything that the model can see, and hidden files beside it.
+    fn clear(&self, py: Python<'_>) -> PyResult<ToolResult> {
+        let cleared = py.detach(|| {
+            let handle = self.shared.handle();
+            clear(handle.store(), &self.tool(), &self.folder)
+        });
+        let reply = cleared.map_err(|error| errors::of_file(py, error))?;
+        Ok(if let Some(reply) = reply {
+            ToolResult::new(py, reply)
+        } else {
+            let result = inmost::ToolResult::new("All memory cleared".to_owned(), false);
+            ToolResult { result, store_error: None }
+        })
+    }
+
+    fn __reduce__(_this: &Bound<'_, Self>) -> PyResult<()> {
+        options::not_picklable()
+    }
+}
+
+impl ToolResult {
+    fn new(py: Python<'_>, reply: ToolReply) -> Self {
+        let (result, store_error) = reply.into_parts();
+        let store_error =
+            store_error.map(|error| errors::of_store(py, &error).into_value(py).into_any());
+        Self { result, store_error }
+    }
+}
+
+#[pymethods]
+impl ToolResult {
+    /// The text for the model.
+    #[getter]
+    fn content(&self) -> &str {
+        self.result.content()
+    }
+
+    /// Whether the result must be marked as an error.
+    #[getter]
+    fn is_error(&self) -> bool {
+        self.result.is_error()
+    }
+
+    /// The id of the `tool_use` block, if a whole block was sent.
+    #[getter]
+    fn tool_use_id(&self) -> Option<&str> {
+        self.result.tool_use_id()
+    }
+
+    /// Why the store failed, for the application; `None` if it did not.
+    #[getter]
+    fn store_error(&self, py: Python<'_>) -> Option<Py<PyAny>> {
+        self.store_error.as_ref().map(|error| error.clone_ref(py))
+    }
+
+    /// The result as a `tool_result` block.
+    fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let block = PyDict::new(py);
+        block.set_item("type", "tool_result")?;
+        if let Some(id) = self.result.tool_use_id() {
+            block.set_item("tool_use_id", id)?;
+        }
+        block.set_item("content", self.result.content())?;
+        block.set_item("is_error", self.result.is_error())?;
+        Ok(block)
+    }
+
+    fn __repr__(&self) -> &'static str {
+        if self.result.is_error() {
+            "ToolResult(is_error=True)"
+        } else {
+            "ToolResult(is_error=False)"
+        }
+    }
+}

@@ -1,0 +1,218 @@
+"""Files for hosts that are not agents, and the history."""
+
+from __future__ import annotations
+
+import hashlib
+from datetime import datetime, timedelta, timezone
+
+import pytest
+
+import inmost
+from inmost import NewFile, Precondition, errors
+
+
+def test_files_are_read_and_written(store: inmost.Store) -> None:
+    files = store.files
+    files.write("/memories/ada.md", "one\n")
+    files.append("/memories/ada.md", "two\nthree ☕\n")
+    assert files.read("/memories/ada.md") == "one\ntwo\nthree ☕\n"
+    assert files.read_lines("/memories/ada.md", 2) == "two\nthree ☕\n"
+    assert files.read_lines("/memories/ada.md", 2, 2) == "two\n"
+    with pytest.raises(errors.NoSuchLine) as raised:
+        files.read_lines("/memories/ada.md", 4)
+    assert raised.value.lines == 3
+    metadata = files.metadata("/memories/ada.md")
+    assert (metadata.bytes, metadata.lines, metadata.is_folder) == (18, 3, False)
+    assert metadata.created is not None and metadata.created.tzinfo is not None
+    assert abs(datetime.now(timezone.utc) - metadata.created) < timedelta(hours=1)
+    folder = files.metadata("/memories")
+    assert (folder.is_folder, folder.lines, folder.modified) == (True, None, None)
+    assert files.exists("/memories/ada.md") and not files.exists("/memories/bob.md")
+
+
+def test_files_are_moved_and_removed(store: inmost.Store) -> None:
+    files = store.files
+    files.write("/memories/a", "tea")
+    files.rename("/memories/a", "/memories/folder/b")
+    files.rename("/memories/folder", "/memories/other")
+    files.remove("/memories/other/b")
+    files.write("/memories/folder/c", "tea")
+    for failing, error in (
+        (lambda: files.read("/memories/a"), errors.NotFound),
+        (lambda: files.remove("/memories"), errors.Root),
+        (lambda: files.rename("/memories/folder", "/memories/folder/in"), errors.IntoItself),
+        (lambda: files.write("/memories/folder", "tea"), errors.AlreadyExists),
+        (lambda: files.write("elsewhere", "tea"), errors.InvalidPath),
+    ):
+        with pytest.raises(error):
+            failing()
+
+
+def test_a_text_that_is_no_unicode_changes_nothing(store: inmost.Store) -> None:
+    with pytest.raises(UnicodeEncodeError):
+        store.files.write("/memories/a", "\ud800")
+    assert not store.files.exists("/memories/a")
+
+
+def test_walks_and_searches_are_iterators(store: inmost.Store) -> None:
+    files = store.files
+    many = [NewFile(f"/memories/d{n % 7}/f{n:04}.md", f"Line {n}\nü tea {n}\n") for n in range(2500)]
+    assert set(files.write_many(many)) == {"written"}
+    walked = [entry.path for entry in files.walk() if not entry.metadata.is_folder]
+    assert walked == sorted(file.path for file in many)
+    assert [entry.name for entry in files.walk(max_depth=0)] == [f"d{n}" for n in range(7)]
+    assert [entry.name for entry in files.list()] == [f"d{n}" for n in range(7)]
+    found = list(files.search("tea"))
+    assert len(found) == 2500 and {match.line for match in found} == {2}
+    assert {match.text[start:end] for match in found for start, end in match.ranges} == {"tea"}
+    assert len(list(files.search("TEA", ignore_case=True, path="/memories/d0"))) == len(
+        [file for file in many if "/d0/" in file.path]
+    )
+    assert len(list(files.grep(r"^(Line|ü tea) 7$", max_matches_per_file=1))) == 1
+    walk = iter(files.walk())
+    next(walk)
+    store.lock()
+    with pytest.raises(errors.Locked):
+        list(walk)
+    assert next(walk, None) is None
+
+
+def test_a_failing_search_says_so_at_once_or_at_its_first_item(store: inmost.Store) -> None:
+    with pytest.raises(errors.InvalidPattern):
+        store.files.grep("(")
+    walk = store.files.walk("/memories/absent")
+    with pytest.raises(errors.NotFound):
+        next(walk)
+
+
+def test_many_files_have_a_result_each(store: inmost.Store) -> None:
+    day = datetime(2020, 1, 2, tzinfo=timezone.utc)
+    store.files.write("/memories/kept", "old")
+    results = store.files.write_many(
+        [
+            NewFile("/memories/a", "tea", created=day, modified=day),
+            NewFile("/etc/passwd", "root"),
+            NewFile("/memories/a", "tea"),
+            NewFile("/memories/kept", "new", replaces=False),
+        ]
+    )
+    assert (results[0], results[2]) == ("written", "unchanged")
+    assert isinstance(results[1], errors.InvalidPath) and isinstance(results[3], errors.AlreadyExists)
+    assert store.files.metadata("/memories/a").created == day
+    with pytest.raises(AttributeError):
+        store.files.write_many(["/memories/a"])  # type: ignore[list-item]
+
+
+def test_no_update_is_lost_with_preconditions(store: inmost.Store) -> None:
+    files = store.files
+    assert files.version("/memories/n") is None
+    first = files.write_if("/memories/n", "1", None)
+    assert first == files.version("/memories/n")
+    assert first.sha256 == hashlib.sha256(b"1").hexdigest() and first.bytes == 1
+    with pytest.raises(errors.Changed) as raised:
+        files.write_if("/memories/n", "x", Precondition.absent())
+    assert raised.value.current == first
+    second = files.write_if("/memories/n", "2", first)
+    for late in (first, Precondition.of_version(first.version), Precondition.of_sha256(first.sha256)):
+        for failing in (
+            lambda late=late: files.write_if("/memories/n", "x", late),
+            lambda late=late: files.remove_if("/memories/n", late),
+            lambda late=late: files.rename_if("/memories/n", "/memories/m", late),
+        ):
+            with pytest.raises(errors.Changed) as raised:
+                failing()
+            assert raised.value.current == second
+    files.write_if("/memories/n", "3", Precondition.of_sha256(second.sha256))
+    now = files.version("/memories/n")
+    assert now is not None
+    number = files.rename_if("/memories/n", "/memories/m", now)
+    assert number > now.version
+    files.remove_if("/memories/m", Precondition.of_version(number))
+    with pytest.raises(errors.Changed) as raised:
+        files.remove_if("/memories/m", now)
+    assert raised.value.current is None
+
+
+def test_a_condition_of_another_type_is_refused(store: inmost.Store) -> None:
+    for condition in ("1", 7, b"x"):
+        with pytest.raises(TypeError):
+            store.files.write_if("/memories/n", "x", condition)  # type: ignore[arg-type]
+    for digits in ("", "a" * 63, "+" * 64, "é" * 32):
+        with pytest.raises(ValueError, match="64"):
+            store.files.write_if("/memories/n", "x", Precondition.of_sha256(digits))
+    with pytest.raises(ValueError, match="not both"):
+        Precondition(1, "a" * 64)
+    assert not store.files.exists("/memories/n")
+
+
+def test_the_history_goes_back() -> None:
+    with inmost.Store.in_memory(history=timedelta(days=30), actor="host") as store:
+        files, history = store.files, store.history
+        files.write("/memories/plan.md", "Dig.\n")
+        store.memory_tool(actor="night-agent").call(
+            {"command": "str_replace", "path": "/memories/plan.md", "old_str": "Dig", "new_str": "Fill"}
+        )
+        newest, oldest = history.log("/memories/plan.md")
+        assert (newest.kind, newest.channel, newest.actor) == ("modified", "tool", "night-agent")
+        assert (oldest.kind, oldest.channel, oldest.actor) == ("created", "files", "host")
+        assert newest.previous == oldest.number and newest.file == oldest.file
+        assert (history.text(oldest.number), history.text(newest.number)) == ("Dig.\n", "Fill.\n")
+
+        assert list(history.log(actor="nobody")) == []
+        assert [change.number for change in history.log(kind="modified", channel="tool")] == [newest.number]
+        assert list(history.log(since=newest.time + timedelta(hours=1))) == []
+        assert len(list(history.log(until=newest.time + timedelta(hours=1), file=newest.file))) == 2
+        with pytest.raises(ValueError, match="created"):
+            history.log(kind="bogus")  # type: ignore[arg-type]
+        with pytest.raises(ValueError, match="tool"):
+            history.log(channel="bogus")  # type: ignore[arg-type]
+
+        plan = history.plan_undo(actor="night-agent")
+        [step] = plan.steps
+        assert (step.newest.number, step.to, step.path, plan.left) == (
+            newest.number,
+            oldest.number,
+            "/memories/plan.md",
+            [],
+        )
+        [undone] = history.undo(plan)
+        assert undone.version is not None and undone.reason is None
+        assert files.read("/memories/plan.md") == "Dig.\n"
+        [stale] = history.undo(plan)
+        assert stale.version is None and isinstance(stale.reason, errors.Changed)
+
+        history.restore(newest.number)
+        assert files.read("/memories/plan.md") == "Fill.\n"
+        history.restore(oldest.number, to="/memories/first.md")
+        assert files.read("/memories/first.md") == "Dig.\n"
+        with pytest.raises(errors.NoSuchVersion):
+            history.text(1)
+
+
+def test_versions_are_redacted_and_forgotten() -> None:
+    with inmost.Store.in_memory(history=timedelta(days=30)) as store:
+        files, history = store.files, store.history
+        files.write("/memories/a", "secret")
+        files.write("/memories/a", "public")
+        current, old = history.log()
+        with pytest.raises(errors.CurrentVersion) as raised:
+            history.redact(current.number)
+        assert raised.value.version == current.number
+        assert history.redact(old.number) == 1
+        with pytest.raises(errors.VersionGone):
+            history.text(old.number)
+        [redacted] = [change for change in history.log() if change.number == old.number]
+        assert redacted.path is None and redacted.redacted is not None
+        assert history.forget("/memories/a") >= 2
+        assert [change.kind for change in history.log()] == ["forgotten"]
+        assert files.read("/memories/a") == "public"
+
+
+def test_the_history_has_settings(store: inmost.Store) -> None:
+    assert store.history.status().keep is None
+    store.history.set(timedelta(days=2), max_bytes=1000)
+    store.files.write("/memories/a", "1")
+    status = store.history.status()
+    assert (status.keep, status.max_bytes, status.entries) == (timedelta(days=2), 1000, 1)
+    store.history.set(None)
+    assert store.history.status().entries == 0

@@ -1,0 +1,127 @@
+"""The memory tool."""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+import inmost
+from inmost import errors
+
+VIEW = {"command": "view", "path": "/memories"}
+CREATE = {"command": "create", "path": "/memories/ada.md", "file_text": "Ada prefers tea ☕.\n"}
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        lambda call: call,
+        json.dumps,
+        lambda call: json.dumps(call, ensure_ascii=False),
+        lambda call: json.dumps(call, ensure_ascii=False).encode(),
+        lambda call: bytearray(json.dumps(call).encode()),
+    ],
+)
+def test_a_call_is_a_dict_or_json(store: inmost.Store, form: Any) -> None:
+    result = store.memory_tool().call(form(CREATE))
+    assert (result.content, result.is_error) == ("File created successfully at: /memories/ada.md", False)
+    assert store.files.read("/memories/ada.md") == "Ada prefers tea ☕.\n"
+
+
+def test_a_whole_block_gets_a_whole_result(store: inmost.Store) -> None:
+    block = {"type": "tool_use", "id": "toolu_1", "name": "memory", "input": {**VIEW, "path": "/etc"}}
+    result = store.memory_tool().call(block)
+    assert result.to_dict() == {
+        "type": "tool_result",
+        "tool_use_id": "toolu_1",
+        "content": "Error: Path must start with /memories, got: /etc",
+        "is_error": True,
+    }
+    assert "tool_use_id" not in store.memory_tool().call(VIEW).to_dict()
+
+
+def test_a_mistake_of_the_model_is_a_result(store: inmost.Store) -> None:
+    tool = store.memory_tool()
+    calls: list[Any] = [{}, {"command": 7}, {"command": "bogus"}, '{"command"', b"\xff", "[]", {"path": "\ud800"}]
+    for call in calls:
+        result = tool.call(call)
+        assert result.is_error and result.content.startswith("Error: ") and result.store_error is None
+    others: list[Any] = [None, 7, ["view"], VIEW.items()]
+    for other in others:
+        with pytest.raises(TypeError):
+            tool.call(other)
+
+
+def test_a_failing_store_is_the_applications_error(store: inmost.Store) -> None:
+    tool = store.memory_tool(locked_hint="Ask the user.")
+    store.lock()
+    result = tool.call(VIEW)
+    assert (result.content, result.is_error) == ("Error: Memory is locked. Ask the user.", True)
+    assert isinstance(result.store_error, errors.Locked)
+    assert tool.call({**VIEW, "path": "/etc"}).content == "Error: Path must start with /memories, got: /etc"
+
+
+def test_options_hold(store: inmost.Store) -> None:
+    store.files.write("/memories/x/plan.md", "Dig.\n")
+    store.files.write("/memories/private.md", "Not for agents.\n")
+    subtree = store.memory_tool(subtree="/memories/x")
+    assert subtree.call(VIEW).content.endswith(":\n5B\t/memories\n5B\t/memories/plan.md")
+    with pytest.raises(errors.InvalidPath):
+        store.memory_tool(subtree="/x")
+
+    delete = {"command": "delete", "path": "/memories/private.md"}
+    assert store.memory_tool(read_only=True).call(delete).content == "Error: Memory is read-only."
+
+    again = {**CREATE, "path": "/memories/private.md"}
+    assert store.memory_tool().call(again).is_error
+    assert not store.memory_tool(create_overwrites=True).call(again).is_error
+
+    key = {**CREATE, "path": "/memories/key", "file_text": "AKIAIOSFODNN7EXAMPLF and more"}
+    for screen, saved in (("redact", True), ("refuse", False)):
+        result = store.memory_tool(screen=screen).call(key)  # type: ignore[arg-type]
+        assert result.is_error is not saved and "AKIA" not in result.content
+        assert store.files.exists("/memories/key") is saved
+        if saved:
+            assert "AKIA" not in store.files.read("/memories/key")
+            store.files.remove("/memories/key")
+    with pytest.raises(ValueError, match="redact"):
+        store.memory_tool(screen="on")  # type: ignore[arg-type]
+
+    store.files.write("/memories/long", "0123456789" * 10)
+    view = {"command": "view", "path": "/memories/long"}
+    short = store.memory_tool(max_view_characters=20).call(view).content
+    assert len(short) < len(store.memory_tool().call(view).content)
+    assert len(store.memory_tool(max_listing_entries=1).call(VIEW).content) < len(store.memory_tool().call(VIEW).content)
+    ranged = store.memory_tool(max_ranged_view_characters=20).call({**view, "view_range": [1, 1]}).content
+    assert len(ranged) < len(store.memory_tool().call({**view, "view_range": [1, 1]}).content)
+
+
+def test_the_history_names_who_made_a_change(store: inmost.Store) -> None:
+    store.history.set(timedelta(days=1))
+    store.memory_tool(actor="night-agent").call(CREATE)
+    [change] = store.history.log()
+    assert (change.actor, change.channel, change.kind) == ("night-agent", "tool", "created")
+
+
+def test_clear_deletes_what_the_tool_can_reach(store: inmost.Store) -> None:
+    for path in ("x/a", "x/b/c", "x/.hidden", "x/100%", "other"):
+        store.files.write(f"/memories/{path}", "tea")
+    result = store.memory_tool(subtree="/memories/x").clear()
+    assert (result.content, result.is_error) == ("All memory cleared", False)
+    assert [entry.path for entry in store.files.walk()] == ["/memories/other"]
+    result = store.memory_tool(read_only=True).clear()
+    assert (result.content, result.is_error) == ("Error: Memory is read-only.", True)
+    assert store.memory_tool(subtree="/memories/new").clear().content == "All memory cleared"
+    assert store.memory_tool().clear().content == "All memory cleared"
+    assert store.files.list() == []
+    assert store.memory_tool(read_only=True).clear().is_error
+    store.lock()
+    result = store.memory_tool().clear()
+    assert result.content == "Error: Memory is locked." and isinstance(result.store_error, errors.Locked)
+
+
+def test_the_definition_is_that_of_the_tool() -> None:
+    assert inmost.TOOL_DEFINITION == {"type": "memory_20250818", "name": "memory"}

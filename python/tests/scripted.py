@@ -64,7 +64,7 @@ class ScriptedServer:
                 self.end_headers()
                 self.wfile.write(reply)
 
-            def log_message(self, *_arguments: object) -> None:
+            def log_message(self, format: str, *args: object) -> None:
                 pass
 
         return Handler

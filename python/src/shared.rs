@@ -3,7 +3,7 @@
 use std::sync::{Arc, PoisonError, RwLock, TryLockError};
 
 use inmost::{FileError, HistoryStore, MemoryToolBuilder, Session, StoreError, UnlockedStore};
-use inmost_agent::Client;
+use inmost_agent::{AgentError, Client};
 use pyo3::prelude::*;
 
 use crate::errors;
@@ -78,6 +78,20 @@ impl Shared {
                 drop(client.take());
             }
         }
+    }
+
+    /// Locks the store; a key agent locks it for all programs. In a forked child this does nothing.
+    pub(crate) fn lock(&self) -> Result<(), AgentError> {
+        match (self, self.handle()) {
+            (_, Handle::Session(session)) => session.lock(),
+            (Self::Agent(connection), Handle::Client(client))
+                if connection.process == std::process::id() =>
+            {
+                client.lock()?;
+            }
+            _ => {}
+        }
+        Ok(())
     }
 
     /// Runs `work` on the store, without the lock of the interpreter.

@@ -200,14 +200,7 @@ impl Store {
 
     /// Locks the store and wipes its keys. A key agent locks it for all programs.
     fn lock(&self, py: Python<'_>) -> PyResult<()> {
-        let locked = py.detach(|| match self.shared.handle() {
-            Handle::Session(session) => {
-                session.lock();
-                Ok(())
-            }
-            Handle::Client(client) => client.lock(),
-        });
-        locked.map_err(|error| errors::of_agent(py, error))
+        py.detach(|| self.shared.lock()).map_err(|error| errors::of_agent(py, error))
     }
 
     /// Locks a store that this process opened; disconnects from a key agent.

@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
+import sysconfig
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 import inmost
+
+PROGRAM = Path(sysconfig.get_path("scripts")) / ("inmost.exe" if sys.platform == "win32" else "inmost")
+"""The program that comes with the package."""
+
+unix = pytest.mark.skipif(sys.platform == "win32", reason="the key agent is on Unix only")
 
 
 @pytest.fixture
@@ -37,3 +46,17 @@ def on_disk(tmp_path: Path, key: bytes) -> Iterator[Callable[[], inmost.Store]]:
     yield open_store
     for store in stores:
         store.close()
+
+
+@pytest.fixture
+def held(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A store that a key agent holds."""
+    path, phrase = tmp_path / "s", tmp_path / "phrase"
+    phrase.write_text("correct horse battery staple")
+    inmost.Store.create(path, passphrase="correct horse battery staple").close()
+    # A short path, because the name of a socket has a length limit.
+    with tempfile.TemporaryDirectory(prefix="im") as sockets:
+        monkeypatch.setenv("XDG_RUNTIME_DIR", sockets)
+        subprocess.run([PROGRAM, "unlock", "--store", path, "--passphrase-file", phrase], check=True, capture_output=True)
+        yield path
+        subprocess.run([PROGRAM, "lock", "--store", path], check=True, capture_output=True)

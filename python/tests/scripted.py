@@ -21,8 +21,20 @@ def text(content: str) -> Block:
     return {"type": "text", "text": content}
 
 
+def step_of(request: dict[str, Any]) -> int:
+    """How many replies come before that to a request: those that it has, or those before the one that it continues."""
+    continued = request.get("thread", {}).get("previous_message_id")
+    if continued is not None:
+        return int(continued.removeprefix("msg_")) + 1
+    return sum(message["role"] == "assistant" for message in request["messages"])
+
+
 class ScriptedServer:
-    """Use it in a `with` statement. A step of the script is the content of a reply."""
+    """Use it in a `with` statement.
+
+    A step of the script is the content of a reply. A conversation is at the step that its replies so far lead to, so
+    several conversations can follow the script at once.
+    """
 
     def __init__(self, script: Iterable[list[Block]]) -> None:
         self.requests: list[dict[str, Any]] = []
@@ -57,7 +69,7 @@ class ScriptedServer:
                 number = len(scripted.requests)
                 scripted.requests.append(json.loads(body))
                 scripted.on_request(number)
-                reply = json.dumps(scripted._reply(number)).encode()
+                reply = json.dumps(scripted._reply(step_of(scripted.requests[number]))).encode()
                 self.send_response(200)
                 self.send_header("content-type", "application/json")
                 self.send_header("content-length", str(len(reply)))
@@ -69,11 +81,11 @@ class ScriptedServer:
 
         return Handler
 
-    def _reply(self, number: int) -> dict[str, Any]:
-        content = self._script[number]
+    def _reply(self, step: int) -> dict[str, Any]:
+        content = self._script[step]
         calls = any(block["type"] == "tool_use" for block in content)
         return {
-            "id": f"msg_{number}",
+            "id": f"msg_{step}",
             "type": "message",
             "role": "assistant",
             "model": "scripted",

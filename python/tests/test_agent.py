@@ -6,18 +6,14 @@ import json
 import os
 import subprocess
 import sys
-import sysconfig
-import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from conftest import PROGRAM, unix
 
 import inmost
 from inmost import errors
-
-PROGRAM = Path(sysconfig.get_path("scripts")) / ("inmost.exe" if sys.platform == "win32" else "inmost")
-
 
 def test_the_program_is_native_and_of_this_version() -> None:
     assert PROGRAM.read_bytes()[:2] != b"#!"
@@ -31,23 +27,6 @@ def test_the_program_and_the_package_open_each_others_stores(tmp_path: Path) -> 
         store.files.write("/memories/a", "tea")
     command: list[str | Path] = [PROGRAM, "cat", "--store", tmp_path / "s", "--passphrase-file", tmp_path / "phrase", "/memories/a"]
     assert subprocess.run(command, check=True, capture_output=True, text=True).stdout == "tea"
-
-
-unix = pytest.mark.skipif(sys.platform == "win32", reason="the key agent is on Unix only")
-
-
-@pytest.fixture
-def held(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A store that a key agent holds."""
-    path, phrase = tmp_path / "s", tmp_path / "phrase"
-    phrase.write_text("correct horse battery staple")
-    inmost.Store.create(path, passphrase="correct horse battery staple").close()
-    # A short path, because the name of a socket has a length limit.
-    with tempfile.TemporaryDirectory(prefix="im") as sockets:
-        monkeypatch.setenv("XDG_RUNTIME_DIR", sockets)
-        subprocess.run([PROGRAM, "unlock", "--store", path, "--passphrase-file", phrase], check=True, capture_output=True)
-        yield path
-        subprocess.run([PROGRAM, "lock", "--store", path], check=True, capture_output=True)
 
 
 @unix

@@ -1,0 +1,34 @@
+#!/usr/bin/env bash
+# Installs the package into a new virtual environment and tests it there: its own tests, the SDK's, and the types.
+# Needs Rust and Python 3.11 or newer. `INMOST_PROFILE=release` tests a release build.
+set -euo pipefail
+cd "$(dirname "$0")"
+export PYTHONDONTWRITEBYTECODE=1 PIP_DISABLE_PIP_VERSION_CHECK=1
+export INMOST_PROFILE=${INMOST_PROFILE:-dev}
+
+fail() {
+  echo "$1" >&2
+  exit 1
+}
+
+tools=$(realpath -m "${CARGO_TARGET_DIR:-../target}")/python
+python=$tools/venv/bin/python
+python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' || fail 'python3 is older than 3.11'
+mkdir -p "$tools"
+python3 -m venv --clear "$tools/venv" || fail 'python3 makes no virtual environments'
+"$python" -m pip --quiet install --requirement tests/requirements.txt ||
+  fail 'the packages of tests/requirements.txt cannot be installed'
+echo "---- pip install ./python ($SECONDS s)"
+"$python" -m pip --quiet install .
+ls -l "$tools"/../wheels/inmost-*.whl | awk '{ print "wheel: " $5 " bytes, '"$INMOST_PROFILE"' profile" }'
+
+echo "---- pytest ($SECONDS s)"
+"$python" -m pytest -q -p no:cacheprovider tests
+echo "---- the SDK's own tests ($SECONDS s)"
+tests/sdk_suite/run.sh "$python" "$tools/sdk"
+
+echo "---- types ($SECONDS s)"
+"$python" -m mypy --strict --cache-dir "$tools/mypy" examples tests
+"$python" -m mypy.stubtest inmost._inmost
+"$tools/venv/bin/pyright" --pythonpath "$python" examples tests
+echo "---- done ($SECONDS s)"

@@ -32,7 +32,7 @@ def main() -> None:
         # The label says in the history who made a change; the screen keeps keys and card numbers out of the memory.
         memory = store.memory_tool(actor="garden-agent", screen="redact")
         runner = client.beta.messages.tool_runner(
-            model=os.environ.get("ANTHROPIC_MODEL", "claude-sonnet-4-5"),
+            model=os.environ.get("ANTHROPIC_MODEL", "claude-sonnet-5-5"),
             max_tokens=4096,
             messages=[{"role": "user", "content": task}],
             tools=[MemoryTool(memory)],

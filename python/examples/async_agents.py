@@ -18,7 +18,7 @@ from inmost.anthropic import AsyncMemoryTool
 async def work(client: anthropic.AsyncAnthropic, store: inmost.Store, name: str, task: str) -> str:
     memory = store.memory_tool(subtree=f"/memories/{name}", actor=name)
     runner = client.beta.messages.tool_runner(
-        model=os.environ.get("ANTHROPIC_MODEL", "claude-sonnet-4-5"),
+        model=os.environ.get("ANTHROPIC_MODEL", "claude-sonnet-5-5"),
         max_tokens=4096,
         messages=[{"role": "user", "content": task}],
         tools=[AsyncMemoryTool(memory)],

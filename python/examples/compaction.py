@@ -29,7 +29,7 @@ def main() -> None:
         for question in sys.stdin:
             messages.append({"role": "user", "content": question.strip()})
             runner = client.beta.messages.tool_runner(
-                model=os.environ.get("ANTHROPIC_MODEL", "claude-sonnet-4-5"),
+                model=os.environ.get("ANTHROPIC_MODEL", "claude-sonnet-5-5"),
                 max_tokens=4096,
                 messages=messages,
                 tools=[MemoryTool(store)],

@@ -32,7 +32,7 @@ def main() -> None:
     passphrase = os.environ["INMOST_PASSPHRASE"]
     with inmost.Store.open(path, passphrase=passphrase) as store, anthropic.Anthropic() as client:
         runner = client.beta.messages.tool_runner(
-            model=os.environ.get("ANTHROPIC_MODEL", "claude-sonnet-4-5"),
+            model=os.environ.get("ANTHROPIC_MODEL", "claude-sonnet-5-5"),
             max_tokens=4096,
             messages=[{"role": "user", "content": task}],
             tools=[MemoryTool(store)],

@@ -17,7 +17,7 @@ URL = os.environ.get("ANTHROPIC_BASE_URL", "https://api.anthropic.com") + "/v1/m
 
 def send(messages: list[dict[str, Any]]) -> dict[str, Any]:
     body = {
-        "model": os.environ.get("ANTHROPIC_MODEL", "claude-sonnet-4-5"),
+        "model": os.environ.get("ANTHROPIC_MODEL", "claude-sonnet-5-5"),
         "max_tokens": 4096,
         "tools": [inmost.TOOL_DEFINITION],
         "messages": messages,

@@ -28,7 +28,7 @@ echo "---- the SDK's own tests ($SECONDS s)"
 tests/sdk_suite/run.sh "$python" "$tools/sdk"
 
 echo "---- types ($SECONDS s)"
-"$python" -m mypy --strict --cache-dir "$tools/mypy" examples tests
+"$python" -m mypy --strict --cache-dir "$tools/mypy" benchmark.py examples tests
 "$python" -m mypy.stubtest inmost._inmost
-"$tools/venv/bin/pyright" --pythonpath "$python" examples tests
+"$tools/venv/bin/pyright" --pythonpath "$python" benchmark.py examples tests
 echo "---- done ($SECONDS s)"

@@ -77,7 +77,9 @@ impl Run {
     /// Whether everything that a text is in was found by this search, or comes after it.
     fn leads_to(&self, text: &str, commit: u64) -> bool {
         let is_whole = self.names.found < MOST_HITS && self.lines.found < MOST_HITS;
-        is_whole && self.commit == commit && text.starts_with(&self.text)
+        // A text in many files is found at once by a new search.
+        let is_rare = self.found_files.len() <= MOST_FILES;
+        is_whole && is_rare && self.commit == commit && text.starts_with(&self.text)
     }
 
     /// Goes on with a longer text: searches what was found so far again. Returns this search if it was ended.
@@ -259,6 +261,9 @@ const NAMES: usize = 2_000;
 /// Lines of a page.
 const LINES: usize = 100;
 
+/// Files that are searched again for a longer text.
+const MOST_FILES: usize = 40;
+
 /// Lines of one file, so that a long one does not take all the room.
 const IN_A_FILE: u64 = 20;
 
@@ -274,7 +279,11 @@ mod tests {
         let files: Vec<(String, String)> = (0..3_000)
             .map(|number| {
                 let word = |at: usize| words[(number * 7 + at * at) % words.len()];
-                let text = (0..number % 5).map(|at| [word(at), "\n"].concat()).collect();
+                let mut text: String =
+                    (0..number % 5).map(|at| [word(at), "\n"].concat()).collect();
+                if number % 100 == 7 {
+                    text.push_str(&["the quokka ", &number.to_string(), "\n"].concat());
+                }
                 (format!("/memories/{}/{}-{number}.md", number % 7, word(number)), text)
             })
             .collect();
@@ -308,9 +317,13 @@ mod tests {
     #[test]
     fn a_longer_text_finds_the_same_as_a_new_search() {
         let store = store();
-        for texts in
-            [&["-299", "-2999"][..], &["-", "-1", "-12", "-123"], &["9.m", "9.md"], &["B", "Bea"]]
-        {
+        for texts in [
+            &["-299", "-2999"][..],
+            &["-", "-1", "-12", "-123"],
+            &["9.m", "9.md"],
+            &["B", "Bea"],
+            &["qu", "quokka 1", "quokka 10"],
+        ] {
             // Ended by the next key after so many calls, or not at all.
             for calls in [1, 2, 3, 5, usize::MAX] {
                 let mut searcher = Searcher::default();
@@ -329,9 +342,9 @@ mod tests {
     #[test]
     fn a_change_of_the_store_starts_a_search_again() {
         let (store, mut searcher) = (store(), Searcher::default());
-        found(&mut searcher, &store, "quok", usize::MAX);
-        store.files().write("/memories/0/a.md", "a quokka\n").unwrap();
-        let (hits, _) = found(&mut searcher, &store, "quokka", usize::MAX);
+        found(&mut searcher, &store, "zanz", usize::MAX);
+        store.files().write("/memories/0/a.md", "in zanzibar\n").unwrap();
+        let (hits, _) = found(&mut searcher, &store, "zanzibar", usize::MAX);
         assert_eq!(hits, ["/memories/0/a.md:1"]);
     }
 }

@@ -120,9 +120,9 @@ fn read_keyfile(given: &Bound<'_, PyAny>) -> PyResult<Zeroizing<Vec<u8>>> {
 
 /// A new recovery key, as text for paper.
 #[pyfunction]
-pub(crate) fn generate_recovery_key(py: Python<'_>) -> PyResult<String> {
+pub(crate) fn generate_recovery_key(py: Python<'_>) -> PyResult<Bound<'_, PyString>> {
     let key = RecoveryKey::generate().map_err(|error| no_randomness(py, error))?;
-    Ok(key.to_text().expose().to_owned())
+    Ok(PyString::new(py, key.to_text().expose()))
 }
 
 /// The content of a new keyfile.

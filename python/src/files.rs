@@ -7,6 +7,7 @@ use inmost::{FileError, LineRange, NewFile, PageCursor, Precondition, SearchQuer
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyString};
+use zeroize::{Zeroize, Zeroizing};
 
 use crate::errors;
 use crate::pages::{PAGE, Row, Rows};
@@ -24,8 +25,8 @@ impl Files {
         Self { shared }
     }
 
-    fn matches(&self, path: String, query: SearchQuery) -> Rows {
-        let shared = Arc::clone(&self.shared);
+    fn matches(&self, path: &str, query: SearchQuery) -> Rows {
+        let (shared, path) = (Arc::clone(&self.shared), Zeroizing::new(path.to_owned()));
         Rows::new(move |after: Option<&PageCursor>| {
             let page = shared.handle().store().search(&path, &query, after, PAGE)?;
             Ok((page.items.into_iter().map(Row::Match).collect(), page.next))
@@ -129,7 +130,7 @@ impl Files {
     /// Everything below a folder, depth first.
     #[pyo3(signature = (path="/memories", *, max_depth=None))]
     fn walk(&self, path: &str, max_depth: Option<usize>) -> Rows {
-        let (shared, path) = (Arc::clone(&self.shared), path.to_owned());
+        let (shared, path) = (Arc::clone(&self.shared), Zeroizing::new(path.to_owned()));
         let max_depth = max_depth.unwrap_or(usize::MAX);
         Rows::new(move |after: Option<&PageCursor>| {
             let page = shared.handle().store().walk(&path, max_depth, after, PAGE)?;
@@ -148,7 +149,7 @@ impl Files {
     ) -> Rows {
         let most = max_matches_per_file.unwrap_or(u64::MAX);
         let query = SearchQuery::text(text).ignore_case(ignore_case).max_matches_per_file(most);
-        self.matches(path.to_owned(), query)
+        self.matches(path, query)
     }
 
     /// The lines that match a regular expression.
@@ -164,7 +165,7 @@ impl Files {
         let most = max_matches_per_file.unwrap_or(u64::MAX);
         let query = SearchQuery::regex(pattern).ignore_case(ignore_case).max_matches_per_file(most);
         query.check().map_err(|error| errors::of_file(py, error))?;
-        Ok(self.matches(path.to_owned(), query))
+        Ok(self.matches(path, query))
     }
 
     /// Deletes a file, or a folder with everything below it.
@@ -215,7 +216,7 @@ impl Files {
     }
 }
 
-/// A file of `write_many`, from the attributes of an `inmost.NewFile`.
+/// A file of `write_many`, from the attributes of an `inmost.NewFile`. It is wiped on drop.
 #[derive(FromPyObject)]
 struct Owned {
     path: String,
@@ -223,6 +224,13 @@ struct Owned {
     created: Option<SystemTime>,
     modified: Option<SystemTime>,
     replaces: bool,
+}
+
+impl Drop for Owned {
+    fn drop(&mut self) {
+        self.path.zeroize();
+        self.text.zeroize();
+    }
 }
 
 impl Owned {

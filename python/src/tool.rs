@@ -6,6 +6,7 @@ use inmost::{SecretScreen, ToolOptions, ToolReply};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyBytes, PyDict, PyString};
+use zeroize::Zeroizing;
 
 use crate::clear::clear;
 use crate::errors;
@@ -82,7 +83,7 @@ impl MemoryTool {
             return Ok(self.run(py, json.as_bytes()));
         }
         if let Ok(json) = call.cast::<PyByteArray>() {
-            return Ok(self.run(py, &json.to_vec()));
+            return Ok(self.run(py, &Zeroizing::new(json.to_vec())));
         }
         if !call.is_instance_of::<PyDict>() {
             return Err(PyTypeError::new_err("a call is a dict, or JSON as str or bytes"));

@@ -512,9 +512,13 @@ impl Reader {
     }
 }
 
-/// Returns whether an attribute is `path = "..."`, or sets it conditionally.
+/// Returns whether an attribute is `path = "..."`, or sets it conditionally. In the signature of a Python method it is the
+/// default of an argument.
 fn sets_path(attribute: TokenStream) -> bool {
     let tokens: Vec<TokenTree> = attribute.into_iter().collect();
+    if is_word(tokens.first(), "pyo3") {
+        return false;
+    }
     tokens.windows(2).any(|pair| is_word(pair.first(), "path") && is_sign(pair.get(1), '='))
         || tokens.into_iter().any(|token| match token {
             TokenTree::Group(group) => sets_path(group.stream()),

@@ -158,8 +158,11 @@ impl Session {
                 let sealed = {
                     let state = read(&self.shared.state);
                     let open = state.open()?;
-                    let group = trim::make_room(open, refused, queue.staged)?
-                        .ok_or(StoreError::DiskFull)?;
+                    // The refused batch has changed nothing, so an error here does not halt the session. If it lasts, the
+                    // next call meets it.
+                    let Ok(Some(group)) = trim::make_room(open, refused, queue.staged) else {
+                        return Err(StoreError::DiskFull);
+                    };
                     open.seal(group)?
                 };
                 if write(&self.shared.state).open_mut()?.apply(sealed)?.is_some() {

@@ -28,7 +28,8 @@ fn calls_that_an_exclusive_writer_finds_refused_return_the_refusal() {
         }
         faults.set_next(Fault::Refused);
         let mut exclusive = Exclusive { session: &session, queue: lock(&session.shared.queue) };
-        assert!(matches!(exclusive.flush(), Err(StoreError::DiskFull)));
+        let flushed = exclusive.flush();
+        assert!(matches!(flushed, Err(StoreError::DiskFull)), "{flushed:?}");
         drop((exclusive, leader));
         let returned = call.join().unwrap();
         assert!(matches!(returned, Err(StoreError::DiskFull)), "{returned:?}");

@@ -13,6 +13,7 @@ mod compact_hint;
 mod confirm;
 mod credential;
 mod descriptor;
+mod desktop_prompt;
 mod diceware;
 mod disk_usage;
 mod display;

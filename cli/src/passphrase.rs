@@ -1,4 +1,5 @@
-//! The sources of a passphrase: a file, a file descriptor, a command, the environment, or a prompt.
+//! The sources of a passphrase: a file, a file descriptor, a command, the environment, or a prompt at the terminal or on the
+//! desktop.
 //!
 //! The first source that is given is used, in this order. If it fails, no other source is tried. A passphrase is never a
 //! command-line argument, because every user of the machine can read those. One trailing newline and a leading byte order
@@ -9,12 +10,14 @@ use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use inmost::{Passphrase, RecoveryKey};
 use zeroize::Zeroizing;
 
 use crate::credential::By;
 use crate::descriptor::{self, Descriptor};
+use crate::desktop_prompt::DesktopPrompt;
 use crate::exit::{Exit, Failure};
 use crate::terminal::Terminal;
 use crate::wiped::Wiped;
@@ -34,6 +37,14 @@ pub(crate) struct PassphraseArgs {
     /// Read it from the output of a shell command, such as a password manager
     #[arg(id = "passphrase_command", long = "passphrase-command", value_name = "COMMAND", help_heading = HEADING)]
     pub(crate) command: Option<OsString>,
+
+    /// Ask with this kind of program instead of the terminal
+    #[arg(long, value_name = "PROGRAM", help_heading = HEADING)]
+    pub(crate) prompt: Option<DesktopPrompt>,
+
+    /// Whether what was typed before did not open the store.
+    #[arg(skip)]
+    is_again: AtomicBool,
 }
 
 const HEADING: &str =
@@ -70,7 +81,7 @@ impl PassphraseArgs {
     pub(crate) fn of_store(&self, store: &Path, input: Input) -> Result<Passphrase, Failure> {
         match self.given(input)? {
             Some(text) => parse(text),
-            None => parse(ask(store, input, "Passphrase")?),
+            None => parse(self.ask(store, input, "Passphrase")?),
         }
     }
 
@@ -86,7 +97,7 @@ impl PassphraseArgs {
     pub(crate) fn recovery_key(&self, store: &Path, input: Input) -> Result<RecoveryKey, Failure> {
         let text = match self.named(input)? {
             Some(text) => text,
-            None => ask(store, input, "Recovery key")?,
+            None => self.ask(store, input, "Recovery key")?,
         };
         let text = std::str::from_utf8(text.as_slice()).map_err(|_| {
             Failure::usage("Invalid recovery key: it is not text.", "Check its source.")
@@ -98,6 +109,40 @@ impl PassphraseArgs {
     pub(crate) fn prompts(&self, by: By) -> bool {
         let is_named = self.file.is_some() || self.fd.is_some() || self.command.is_some();
         !is_named && (by == By::RecoveryKey || std::env::var_os(VARIABLE).is_none())
+    }
+
+    /// Asks at the terminal, or with another program, if that is allowed.
+    fn ask(&self, store: &Path, input: Input, what: &str) -> Result<Wiped, Failure> {
+        let (place, store) = (store, store.display());
+        if input == Input::Unattended {
+            return Err(Failure::new(
+                Exit::Locked,
+                format!(
+                    "The store {store} is locked: no passphrase was given, and this command cannot ask for one."
+                ),
+                "Run `inmost unlock`, or add a source such as --passphrase-file.",
+            ));
+        }
+        if let Some(prompt) = self.prompt {
+            return prompt.ask(place, what, self.is_again.load(Ordering::Relaxed).then_some(AGAIN));
+        }
+        let mut terminal = Terminal::open().map_err(|_| {
+            Failure::new(
+                Exit::Locked,
+                format!("The store {store} is locked: no passphrase was given, and there is no terminal to ask for it."),
+                "Use --passphrase-file, --passphrase-fd, --passphrase-command or INMOST_PASSPHRASE, or run `inmost unlock` at a terminal.",
+            )
+        })?;
+        terminal.ask(&format!("{what} for {store}: "))
+    }
+
+    /// Tells a person that what was typed does not open the store, before the next prompt.
+    pub(crate) fn ask_again(&self) -> Result<(), Failure> {
+        self.is_again.store(true, Ordering::Relaxed);
+        if self.prompt.is_some() {
+            return Ok(());
+        }
+        terminal()?.print(&format!("{AGAIN}\n"))
     }
 
     /// The text from the options or the environment.
@@ -153,6 +198,8 @@ impl NewPassphraseArgs {
             file: self.file.clone(),
             fd: self.fd.clone(),
             command: self.command.clone(),
+            prompt: None,
+            is_again: AtomicBool::default(),
         };
         match sources.named(Input::Free)? {
             Some(text) => parse(text),
@@ -163,28 +210,6 @@ impl NewPassphraseArgs {
 
 fn parse(text: Wiped) -> Result<Passphrase, Failure> {
     Ok(Passphrase::from_bytes(text.into_inner())?)
-}
-
-/// Asks at the terminal, if that is allowed.
-fn ask(store: &Path, input: Input, what: &str) -> Result<Wiped, Failure> {
-    let store = store.display();
-    if input == Input::Unattended {
-        return Err(Failure::new(
-            Exit::Locked,
-            format!(
-                "The store {store} is locked: no passphrase was given, and this command cannot ask for one."
-            ),
-            "Run `inmost unlock`, or add a source such as --passphrase-file.",
-        ));
-    }
-    let mut terminal = Terminal::open().map_err(|_| {
-        Failure::new(
-            Exit::Locked,
-            format!("The store {store} is locked: no passphrase was given, and there is no terminal to ask for it."),
-            "Use --passphrase-file, --passphrase-fd, --passphrase-command or INMOST_PASSPHRASE, or run `inmost unlock` at a terminal.",
-        )
-    })?;
-    terminal.ask(&format!("{what} for {store}: "))
 }
 
 /// The terminal, to ask for a passphrase that does not unlock a store.
@@ -199,6 +224,8 @@ pub(crate) fn no_terminal() -> Failure {
         "Use --passphrase-file, --passphrase-fd, --passphrase-command or INMOST_PASSPHRASE.",
     )
 }
+
+const AGAIN: &str = "That does not open the store. Try again.";
 
 /// Longer than any valid passphrase, so that the library reports its own limit.
 const MAX_BYTES: usize = 16 << 10;
@@ -301,6 +328,8 @@ mod tests {
             file: file.map(PathBuf::from),
             fd: fd.map(Descriptor::of_number),
             command: None,
+            prompt: None,
+            is_again: AtomicBool::default(),
         };
         for (args, wants_input) in [
             (args(Some("-"), None), true),

@@ -9,7 +9,7 @@ use super::naming;
 use crate::args::{OpenArgs, StoreArgs};
 use crate::credential::By;
 use crate::exit::Failure;
-use crate::passphrase::{self, Input};
+use crate::passphrase::Input;
 
 impl StoreArgs {
     /// The result of opening the store that a vault holds, and the credential that was used for it.
@@ -48,7 +48,7 @@ impl OpenArgs {
             let is_last = tries.next().is_none_or(|number| number == TRIES);
             match &opened {
                 Err(error) if is_wrong(error) && !is_last => {
-                    passphrase::terminal()?.print("That does not open the store. Try again.\n")?;
+                    self.credential.passphrase.ask_again()?;
                 }
                 _ => return Ok((opened, secret)),
             }

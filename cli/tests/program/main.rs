@@ -29,6 +29,8 @@ mod manual;
 mod mcp;
 mod odd_files;
 mod passphrase;
+#[cfg(unix)]
+mod prompts;
 mod reading;
 mod rewrite;
 mod terminal;

@@ -1,0 +1,320 @@
+//! Prompts without a terminal: through a pinentry program, as `gpg` uses it, or through an askpass program, as `ssh` does.
+//!
+//! The crate `pinentry` would do the same, but it keeps the passphrase in buffers that are not wiped, and panics on a long
+//! request.
+
+use std::env;
+use std::ffi::OsString;
+use std::io::{self, Read, Write};
+use std::path::Path;
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+
+use crate::display;
+use crate::exit::{Exit, Failure};
+use crate::passphrase::VARIABLE;
+use crate::wiped::Wiped;
+
+/// A program that asks in place of the terminal.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
+pub(crate) enum DesktopPrompt {
+    /// The program that `PINENTRY_PROGRAM` names, else `pinentry`
+    Pinentry,
+    /// The program that `SSH_ASKPASS` names, else `ssh-askpass`
+    Askpass,
+}
+
+impl DesktopPrompt {
+    /// Asks for `what`, such as the passphrase, of a store. `error` says what was wrong with what was typed before.
+    pub(crate) fn ask(
+        self,
+        store: &Path,
+        what: &str,
+        error: Option<&str>,
+    ) -> Result<Wiped, Failure> {
+        let store = shortened(&display::path(&store.display().to_string()));
+        let (program, asked) = match self {
+            Self::Pinentry => {
+                let program = program("PINENTRY_PROGRAM", "pinentry");
+                let asked = Pinentry::start(&program).and_then(|it| it.ask(&store, what, error));
+                (program, asked)
+            }
+            Self::Askpass => {
+                let program = program("SSH_ASKPASS", "ssh-askpass");
+                let error = error.map_or_else(String::new, |error| format!("{error} "));
+                let asked = run_askpass(&program, &format!("{error}{what} for {store}: "));
+                (program, asked)
+            }
+        };
+        let program = display::path(&program.to_string_lossy());
+        asked.map_err(|problem| match problem {
+            Problem::Cancelled => Failure::new(
+                Exit::Other,
+                format!("No {} was typed.", what.to_lowercase()),
+                "Nothing was changed. Try again.",
+            ),
+            Problem::Failed(reason) => Failure::new(
+                Exit::Other,
+                format!(
+                    "The program {program} could not ask for the {}: {reason}.",
+                    what.to_lowercase()
+                ),
+                match self {
+                    Self::Pinentry => {
+                        "Install a pinentry program, or name one in PINENTRY_PROGRAM."
+                    }
+                    Self::Askpass => "Install an askpass program, or name one in SSH_ASKPASS.",
+                },
+            ),
+        })
+    }
+}
+
+/// Why there is no passphrase.
+enum Problem {
+    /// The person closed the prompt.
+    Cancelled,
+    /// The program did not run or did not speak its protocol.
+    Failed(String),
+}
+
+impl From<io::Error> for Problem {
+    fn from(error: io::Error) -> Self {
+        Self::Failed(error.to_string())
+    }
+}
+
+fn program(variable: &str, default: &str) -> OsString {
+    env::var_os(variable).filter(|name| !name.is_empty()).unwrap_or_else(|| default.into())
+}
+
+/// The end of a long path: a request has at most 1,000 bytes.
+fn shortened(path: &str) -> String {
+    let length = path.chars().count();
+    if length <= LONGEST_PATH {
+        return path.to_owned();
+    }
+    let end = path.chars().skip(length.saturating_sub(LONGEST_PATH));
+    "...".chars().chain(end).collect()
+}
+
+/// In characters. Each is at most 4 bytes in UTF-8.
+const LONGEST_PATH: usize = 150;
+
+/// Runs an askpass program, which prints what was typed.
+fn run_askpass(program: &OsString, prompt: &str) -> Result<Wiped, Problem> {
+    let mut child = Command::new(program)
+        .arg(prompt)
+        .env_remove(VARIABLE)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .spawn()?;
+    // `read` drops our end of the pipe, so a program that continues to print ends as well.
+    let typed = child.stdout.take().map(|output| Wiped::read(output, MOST_BYTES)).transpose();
+    let status = child.wait()?;
+    let mut typed = typed?.flatten().unwrap_or_default();
+    if !status.success() {
+        return Err(Problem::Cancelled);
+    }
+    for end in [b"\n", b"\r"] {
+        if typed.as_slice().ends_with(end) {
+            typed.pop();
+        }
+    }
+    Ok(typed)
+}
+
+/// A running pinentry. Client and program send lines, by the Assuan protocol
+/// (<https://www.gnupg.org/documentation/manuals/assuan/>, <https://info2html.sourceforge.net/cgi-bin/info2html-demo/info2html?(pinentry)Protocol>).
+struct Pinentry {
+    child: Child,
+    requests: ChildStdin,
+    replies: ChildStdout,
+}
+
+impl Pinentry {
+    fn start(program: &OsString) -> Result<Self, Problem> {
+        let mut child = Command::new(program)
+            .env_remove(VARIABLE)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()?;
+        match (child.stdin.take(), child.stdout.take()) {
+            (Some(requests), Some(replies)) => Ok(Self { child, requests, replies }),
+            _ => Err(Problem::Failed("it has no streams".to_owned())),
+        }
+    }
+
+    fn ask(mut self, store: &str, what: &str, error: Option<&str>) -> Result<Wiped, Problem> {
+        // The greeting.
+        self.reply()?;
+        for (name, variable) in [
+            ("ttyname", "GPG_TTY"),
+            ("ttytype", "TERM"),
+            ("lc-ctype", "LC_CTYPE"),
+            ("display", "DISPLAY"),
+        ] {
+            if let Some(value) = env::var(variable).ok().filter(|value| !value.is_empty()) {
+                // A program without such an option refuses it, and asks all the same.
+                match self.request("OPTION", &format!("{name}={value}")) {
+                    Ok(_) | Err(Problem::Cancelled | Problem::Failed(_)) => {}
+                }
+            }
+        }
+        self.request("SETTITLE", "Inmost")?;
+        self.request("SETDESC", &format!("Unlock the memory in {store}"))?;
+        self.request("SETPROMPT", &format!("{what}:"))?;
+        if let Some(error) = error {
+            self.request("SETERROR", error)?;
+        }
+        self.request("GETPIN", "")
+    }
+
+    fn request(&mut self, command: &str, argument: &str) -> Result<Wiped, Problem> {
+        let mut line = command.to_owned();
+        if !argument.is_empty() {
+            line.push(' ');
+            for letter in argument.chars() {
+                match letter {
+                    '%' => line.push_str("%25"),
+                    '\n' => line.push_str("%0A"),
+                    '\r' => line.push_str("%0D"),
+                    letter => line.push(letter),
+                }
+            }
+        }
+        line.push('\n');
+        self.requests.write_all(line.as_bytes())?;
+        self.reply()
+    }
+
+    /// The data of the reply to a request.
+    fn reply(&mut self) -> Result<Wiped, Problem> {
+        let mut data = Wiped::default();
+        loop {
+            let line = self.line()?;
+            let (keyword, rest) = split(line.as_slice());
+            match keyword {
+                b"OK" => return Ok(data),
+                b"D" => decode(rest, &mut data),
+                b"ERR" => return Err(refusal(rest)),
+                // Status lines, comments and empty lines.
+                b"S" | b"#" | b"" => {}
+                _ => {
+                    return Err(Problem::Failed(
+                        "it does not speak the pinentry protocol".to_owned(),
+                    ));
+                }
+            }
+        }
+    }
+
+    /// Reads byte by byte: a buffer of the standard library is never wiped.
+    fn line(&mut self) -> Result<Wiped, Problem> {
+        let mut line = Wiped::new(Vec::with_capacity(MOST_BYTES));
+        let mut byte = Wiped::new(vec![0]);
+        loop {
+            if self.replies.read(byte.as_mut_slice())? == 0 {
+                return Err(Problem::Failed("it ended before it replied".to_owned()));
+            }
+            if byte.as_slice() == b"\n" {
+                return Ok(line);
+            }
+            if line.as_slice().len() == MOST_BYTES {
+                return Err(Problem::Failed("its reply is too long".to_owned()));
+            }
+            line.append(byte.as_slice());
+        }
+    }
+}
+
+impl Drop for Pinentry {
+    /// Ends the program, which may still show its window.
+    fn drop(&mut self) {
+        let _ = self.requests.write_all(b"BYE\n");
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// The keyword of a line and what follows it.
+fn split(line: &[u8]) -> (&[u8], &[u8]) {
+    let end = line.iter().position(|byte| *byte == b' ').unwrap_or(line.len());
+    let (keyword, rest) = line.split_at_checked(end).unwrap_or((line, b""));
+    (keyword, rest.strip_prefix(b" ").unwrap_or(rest))
+}
+
+/// Appends the bytes of a data line, in which `%XX` stands for a byte.
+fn decode(data: &[u8], to: &mut Wiped) {
+    let mut rest = data;
+    while let Some((first, after)) = rest.split_first() {
+        let escaped = (*first == b'%').then(|| after.split_at_checked(2)).flatten();
+        let byte = escaped.and_then(|(digits, _)| {
+            let digits = std::str::from_utf8(digits).ok()?;
+            u8::from_str_radix(digits, 16).ok()
+        });
+        if let (Some(byte), Some((_, behind))) = (byte, escaped) {
+            to.append(&[byte]);
+            rest = behind;
+        } else {
+            to.append(&[*first]);
+            rest = after;
+        }
+    }
+}
+
+/// The reason of an `ERR` line: a number, whose lower 16 bits are an error code of `gpg`, and a text.
+fn refusal(line: &[u8]) -> Problem {
+    let line = String::from_utf8_lossy(line);
+    let code = line.split(' ').next().and_then(|number| number.parse::<u32>().ok());
+    match code.map(|code| code & 0xffff) {
+        Some(CANCELLED | TIMEOUT) => Problem::Cancelled,
+        _ => Problem::Failed(display::path(&shortened(&line))),
+    }
+}
+
+/// `GPG_ERR_CANCELED`.
+const CANCELLED: u32 = 99;
+
+/// `GPG_ERR_TIMEOUT`.
+const TIMEOUT: u32 = 62;
+
+/// The longest line of a pinentry and the longest output of an askpass program. Longer than any valid passphrase.
+const MOST_BYTES: usize = 16 << 10;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn data_lines_are_decoded() {
+        for (line, expected) in [
+            (&b"plain"[..], &b"plain"[..]),
+            (b"50%25 off%0A", b"50% off\n"),
+            (b"%c3%a9", b"\xc3\xa9"),
+            (b"%zz%", b"%zz%"),
+            (b"", b""),
+        ] {
+            let mut data = Wiped::default();
+            decode(line, &mut data);
+            assert_eq!(data.as_slice(), expected);
+        }
+    }
+
+    #[test]
+    fn errors_are_told_apart() {
+        assert!(matches!(refusal(b"83886179 Operation cancelled <Pinentry>"), Problem::Cancelled));
+        assert!(matches!(refusal(b"83886142 Timeout <Pinentry>"), Problem::Cancelled));
+        assert!(
+            matches!(refusal(b"83918950 No device\x1b"), Problem::Failed(text) if text == "83918950 No device\\u{1b}")
+        );
+        assert!(matches!(refusal(b""), Problem::Failed(_)));
+    }
+
+    #[test]
+    fn a_long_path_is_shortened_at_its_start() {
+        assert_eq!(shortened("/a"), "/a");
+        let long = format!("/{}/end", "\u{1f980}".repeat(400));
+        let shown = shortened(&long);
+        assert!(shown.len() < 800 && shown.starts_with("...") && shown.ends_with("/end"));
+    }
+}

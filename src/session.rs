@@ -31,6 +31,7 @@ mod phrase;
 pub(crate) mod process;
 mod queue;
 pub(crate) mod reap;
+mod sealed_group;
 mod series;
 mod settle;
 #[cfg(test)]

@@ -7,8 +7,9 @@ use super::expiry_settings::ExpirySettings;
 use super::generation::FIRST_GENERATION;
 use super::handle::Session;
 use super::history_settings::HistorySettings;
-use super::open::{self, Open};
+use super::open::Open;
 use super::options::SessionOptions;
+use super::sealed_group;
 use inmost_engines::memory::MemoryStorage;
 use inmost_format::crypto::keys::DataKey;
 use inmost_format::crypto::record_keys::RecordKeys;
@@ -58,7 +59,7 @@ pub(super) fn begin(
     let mut root = Root { commit: FIRST_COMMIT, header, ..Root::new(tree, system) };
     history.set(&mut root);
     expiry.set(&mut root);
-    let mut batch = open::first_batch(sealer, root.clone())?;
+    let mut batch = sealed_group::first_batch(sealer, root.clone())?;
     engine.apply(&batch)?;
     engine.sync()?;
     // The root is the last record of every batch.

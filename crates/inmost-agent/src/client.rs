@@ -151,8 +151,11 @@ impl Client {
     /// Asks the agent to lock the store, and waits until its process has ended.
     ///
     /// # Errors
-    /// As for [`lock`](crate::lock).
+    /// As for [`lock`](crate::lock); [`StoreError::Forked`] in a forked child.
     pub fn lock(&self) -> Result<(), AgentError> {
+        if self.is_forked() {
+            return Err(StoreError::Forked.into());
+        }
         lock(&self.shared.store).map(drop)
     }
 
@@ -341,13 +344,18 @@ impl Client {
         })
     }
 
+    /// Whether another process made this client.
+    fn is_forked(&self) -> bool {
+        self.shared.owner != std::process::id()
+    }
+
     /// Ignores a poisoned lock: the connection itself detects that a request was interrupted.
     ///
     /// # Errors
     /// [`StoreError::Forked`]: the requests of a forked child and of its parent would mix on the one connection, and
     /// another thread of the parent may have held the lock.
     fn connection(&self) -> Result<MutexGuard<'_, Connection>, StoreError> {
-        if self.shared.owner != std::process::id() {
+        if self.is_forked() {
             return Err(StoreError::Forked);
         }
         Ok(self.shared.connection.lock().unwrap_or_else(PoisonError::into_inner))

@@ -48,6 +48,7 @@ fn a_client_is_refused_in_a_child_which_can_connect_its_own() {
         let passed = catch_unwind(AssertUnwindSafe(|| {
             assert!(matches!(client.status(), Err(StoreError::Forked)));
             assert!(Files::new(&client).read("/memories/a").is_err());
+            assert!(matches!(client.lock(), Err(AgentError::Store(StoreError::Forked))));
             drop(client);
             let own = Client::connect(&store).unwrap().unwrap();
             assert_eq!(Files::new(&own).read("/memories/a").unwrap().as_str(), "before");

@@ -1,0 +1,136 @@
+import { count, flag, keepInThread, optional, text, time } from './arguments.js';
+import { exception, isFailure, run, type FileError } from './errors.js';
+import type * as native from './native.js';
+import { items } from './pages.js';
+import {
+  UndoStep,
+  VersionInfo,
+  type HistoryStatus,
+  type Undone,
+  type VersionChannel,
+  type VersionKind,
+} from './records.js';
+
+/** Which changes; all of them without a property. */
+export interface VersionQuery {
+  /** Changes at or below this path. */
+  path?: string | undefined;
+  /** Leaves out changes with a path outside the folder `path`. */
+  confined?: boolean | undefined;
+  /** Changes of this file, by the number of the change that created it. */
+  file?: number | undefined;
+  actor?: string | undefined;
+  kind?: VersionKind | undefined;
+  channel?: VersionChannel | undefined;
+  since?: Date | undefined;
+  until?: Date | undefined;
+}
+
+/** The history of a store. While it is on, every change of a file leaves a version behind, encrypted. */
+export class History {
+  readonly #store: native.NativeStore;
+
+  /** @internal */
+  constructor(store: native.NativeStore) {
+    this.#store = store;
+    keepInThread(this);
+  }
+
+  /** The changes, the newest first. Reads the store page by page. */
+  log(query: VersionQuery = {}): AsyncGenerator<VersionInfo, void, undefined> {
+    const checked = parse(query);
+    return items(() => this.#store.log(checked), (raw: native.VersionInfo) => new VersionInfo(raw));
+  }
+
+  /** The text of a file as the change of this number made it. */
+  async text(version: number): Promise<string> {
+    return run(() => this.#store.versionText(count(version, 'version')));
+  }
+
+  /** Brings a version back, to its path then or to another. Returns the number of the new version. */
+  async restore(version: number, to?: string): Promise<number> {
+    return run(() => this.#store.restore(count(version, 'version'), optional(text, to, 'to')));
+  }
+
+  /** Plans to undo the changes that `log` lists with the same query. Changes nothing. */
+  async planUndo(query: VersionQuery = {}): Promise<UndoPlan> {
+    return new UndoPlan(await run(() => this.#store.planUndo(parse(query))));
+  }
+
+  /** Makes the steps of a plan. A step whose file has changed since the plan changes nothing. */
+  async undo(plan: UndoPlan): Promise<Undone[]> {
+    if (!(plan instanceof UndoPlan)) throw new TypeError('plan must be an UndoPlan');
+    const results = await run(() => this.#store.undo(plan.native()));
+    return results.map((result) =>
+      isFailure(result)
+        ? { version: null, reason: exception(result) as FileError }
+        : { version: result, reason: null },
+    );
+  }
+
+  /**
+   * Removes the texts and the paths of the versions `first` to `last`. Returns how many.
+   *
+   * The ciphertext stays in the store's files until `inmost compact` or `inmost purge`.
+   */
+  async redact(first: number, last: number = first): Promise<number> {
+    return run(() => this.#store.redact(count(first, 'first'), count(last, 'last')));
+  }
+
+  /** Removes every version of what is or was at or below a path. Returns how many entries. */
+  async forget(path: string): Promise<number> {
+    return run(() => this.#store.forget(text(path, 'path')));
+  }
+
+  /** The settings, and what the history holds. */
+  async status(): Promise<HistoryStatus> {
+    const status = await run(() => this.#store.historyStatus());
+    return { ...status, keepMs: status.keepMs ?? null, lostBefore: status.lostBefore ?? null };
+  }
+
+  /** Sets how long versions are kept; `keepMs: null` keeps none and drops those that are kept. */
+  async set(settings: { keepMs: number | null; maxBytes?: number | undefined }): Promise<void> {
+    if (settings.keepMs === undefined) throw new TypeError('keepMs must be a number, or null to keep none');
+    const keep = optional(count, settings.keepMs, 'keepMs');
+    return run(() => this.#store.setHistory(keep, optional(count, settings.maxBytes, 'maxBytes')));
+  }
+}
+
+/** What an undo would do. */
+export class UndoPlan {
+  readonly #plan: native.NativeUndoPlan;
+
+  /** @internal */
+  constructor(plan: native.NativeUndoPlan) {
+    this.#plan = plan;
+    keepInThread(this);
+  }
+
+  /** The steps, the newest change first. */
+  get steps(): UndoStep[] {
+    return this.#plan.steps().map((step) => new UndoStep(step));
+  }
+
+  /** Files that someone else changed afterwards, by their newest change. An undo leaves them. */
+  get left(): VersionInfo[] {
+    return this.#plan.left().map((version) => new VersionInfo(version));
+  }
+
+  /** @internal */
+  native(): native.NativeUndoPlan {
+    return this.#plan;
+  }
+}
+
+function parse(query: VersionQuery): native.Query {
+  return {
+    path: optional(text, query.path, 'path'),
+    confined: optional(flag, query.confined, 'confined'),
+    file: optional(count, query.file, 'file'),
+    actor: optional(text, query.actor, 'actor'),
+    kind: optional(text, query.kind, 'kind'),
+    channel: optional(text, query.channel, 'channel'),
+    sinceMs: optional(time, query.since, 'since'),
+    untilMs: optional(time, query.until, 'until'),
+  };
+}

@@ -1,0 +1,271 @@
+/**
+ * Values that calls take and return. Their names, paths and texts are ordinary properties, but printing a value
+ * (`console.log`, `util.inspect`, `JSON.stringify`) leaves them out.
+ */
+
+import { inspect, type InspectOptions } from 'node:util';
+
+import type { FileError, StoreError } from './errors.js';
+import type * as native from './native.js';
+
+/** A value that does not print all of its properties. */
+abstract class Value {
+  /** @internal The properties that are not printed. */
+  static readonly hidden: readonly string[] = [];
+
+  /** The properties that may be printed. */
+  toJSON(): Record<string, unknown> {
+    const { hidden } = this.constructor as typeof Value;
+    return Object.fromEntries(Object.entries(this).filter(([name]) => !hidden.includes(name)));
+  }
+
+  /** @internal */
+  [inspect.custom](_depth: number, options: InspectOptions): string {
+    return `${this.constructor.name} ${inspect(this.toJSON(), options)}`;
+  }
+}
+
+/** The state of a file: what a later change can be conditional on. */
+export interface FileVersion {
+  /** The number of its last change. A rename is a change too. */
+  readonly version: number;
+  /** Bytes of its text. */
+  readonly bytes: number;
+  /** The SHA-256 of its bytes, in hexadecimal digits. */
+  readonly sha256: string;
+}
+
+/** What must be at a path for a change to be made: the file with this version or this hash; `null` for nothing. */
+export type Precondition =
+  | FileVersion
+  | { readonly version: number; readonly sha256?: undefined }
+  | { readonly sha256: string; readonly version?: undefined }
+  | null;
+
+/** Metadata of a file or folder. */
+export interface Metadata {
+  /** Bytes of the file, or of all files below the folder. */
+  readonly bytes: number;
+  readonly isFolder: boolean;
+  /** Lines of text; `null` for a folder. */
+  readonly lines: number | null;
+  readonly created: Date | null;
+  /** The time of the last change to its text. */
+  readonly modified: Date | null;
+}
+
+/** An entry of a folder. */
+export class FolderEntry extends Value {
+  static override readonly hidden = ['name'];
+  readonly name: string;
+  readonly metadata: Metadata;
+
+  /** @internal */
+  constructor(entry: native.FolderEntry) {
+    super();
+    this.name = entry.name;
+    this.metadata = metadata(entry.metadata);
+  }
+}
+
+/** A file or folder found by a walk. */
+export class WalkEntry extends Value {
+  static override readonly hidden = ['path'];
+  readonly path: string;
+  /** The number of folders between it and the start of the walk. */
+  readonly depth: number;
+  readonly metadata: Metadata;
+
+  /** @internal */
+  constructor(entry: native.WalkEntry) {
+    super();
+    this.path = entry.path;
+    this.depth = entry.depth;
+    this.metadata = metadata(entry.metadata);
+  }
+
+  /** The last name of the path. */
+  get name(): string {
+    return this.path.slice(this.path.lastIndexOf('/') + 1);
+  }
+}
+
+/** A matching line. */
+export class SearchMatch extends Value {
+  static override readonly hidden = ['path', 'text'];
+  readonly path: string;
+  /** The number of the line, from 1. */
+  readonly line: number;
+  /** The line without its line end. */
+  readonly text: string;
+  /** The matches in the text: `text.slice(start, end)` for each pair. */
+  readonly ranges: ReadonlyArray<readonly [number, number]>;
+
+  /** @internal */
+  constructor(found: native.SearchMatch) {
+    super();
+    this.path = found.path;
+    this.line = found.line;
+    this.text = found.text;
+    this.ranges = found.ranges;
+  }
+}
+
+/** A file for `Files.writeMany`. */
+export interface NewFile {
+  path: string;
+  text: string;
+  /** The creation time; by default that of the file that it replaces, else the time of the change. */
+  created?: Date | undefined;
+  /** The time of the last change; now by default. */
+  modified?: Date | undefined;
+  /** Whether an existing file with another text is replaced; `true` by default. If not, it is an `AlreadyExists`. */
+  replaces?: boolean | undefined;
+}
+
+/** Counts and sizes of a store. */
+export interface StoreStatus {
+  readonly files: number;
+  /** Bytes of text. */
+  readonly bytes: number;
+  /** Commits since the store was made. */
+  readonly commit: number;
+  /** Bytes that the engine occupies on disk. */
+  readonly diskBytes: number;
+}
+
+export type VersionKind =
+  | 'created'
+  | 'modified'
+  | 'renamed'
+  | 'deleted'
+  | 'restored'
+  | 'expired'
+  | 'imported'
+  | 'forgotten';
+
+/** The part of the program that made a change: `tool` is a model. */
+export type VersionChannel = 'tool' | 'files' | 'program' | 'import' | 'expiry';
+
+/** One change, and the version that it made. */
+export class VersionInfo extends Value {
+  static override readonly hidden = ['actor', 'path', 'oldPath'];
+  readonly number: number;
+  readonly time: Date;
+  readonly kind: VersionKind;
+  readonly channel: VersionChannel;
+  /** Who made it, as the caller claimed; empty without a label. */
+  readonly actor: string;
+  /** The file, by the number of the change that created it; `null` for a folder. */
+  readonly file: number | null;
+  /** The number of the file's previous version. */
+  readonly previous: number | null;
+  /** The path after the change; for a deletion, the path before it. `null` if it was redacted. */
+  readonly path: string | null;
+  /** The path before a rename. */
+  readonly oldPath: string | null;
+  readonly bytes: number;
+  readonly lines: number;
+  readonly redacted: Date | null;
+  /** For the deletion of a folder: the change that moved it back. */
+  readonly restored: number | null;
+
+  /** @internal */
+  constructor(version: native.VersionInfo) {
+    super();
+    this.number = version.number;
+    this.time = new Date(version.timeMs);
+    this.kind = version.kind as VersionKind;
+    this.channel = version.channel as VersionChannel;
+    this.actor = version.actor;
+    this.file = version.file ?? null;
+    this.previous = version.previous ?? null;
+    this.path = version.path ?? null;
+    this.oldPath = version.oldPath ?? null;
+    this.bytes = version.bytes;
+    this.lines = version.lines;
+    this.redacted = date(version.redactedMs);
+    this.restored = version.restored ?? null;
+  }
+}
+
+/** The settings of a history, and what it holds. */
+export interface HistoryStatus {
+  /** How long versions are kept, in milliseconds; `null` if they are not. */
+  readonly keepMs: number | null;
+  readonly maxBytes: number;
+  readonly entries: number;
+  /** Bytes of earlier texts that are kept. */
+  readonly bytes: number;
+  readonly isDamaged: boolean;
+  readonly lostBefore: number | null;
+}
+
+/** One step of an undo: one file or folder goes back. */
+export class UndoStep extends Value {
+  static override readonly hidden = ['path'];
+  /** The newest change of the file, which the step undoes. If there is a newer one by then, it changes nothing. */
+  readonly newest: VersionInfo;
+  /** The version that the file goes back to; `null` if it did not exist. */
+  readonly to: number | null;
+  /** The path that it goes back to; `null` if it is not known any more. */
+  readonly path: string | null;
+
+  /** @internal */
+  constructor(step: native.UndoStep) {
+    super();
+    this.newest = new VersionInfo(step.newest);
+    this.to = step.to ?? null;
+    this.path = step.path ?? null;
+  }
+}
+
+/** What became of a step of an undo. */
+export interface Undone {
+  /** The version that it made; `null` if it changed nothing. */
+  readonly version: number | null;
+  /** Why it changed nothing. */
+  readonly reason: FileError | null;
+}
+
+/** The result of a call of the memory tool. */
+export class ToolResult extends Value {
+  static override readonly hidden = ['content', 'toolUseId', 'storeError'];
+  /** The text for the model. */
+  readonly content: string;
+  /** Whether the result must be marked as an error. */
+  readonly isError: boolean;
+  /** The id of the `tool_use` block, if a whole block was sent. */
+  readonly toolUseId: string | null;
+  /** Why the store failed, for the application. The model reads only that its memory is not available. */
+  readonly storeError: StoreError | null;
+
+  /** @internal */
+  constructor(content: string, isError: boolean, toolUseId: string | null, storeError: StoreError | null) {
+    super();
+    this.content = content;
+    this.isError = isError;
+    this.toolUseId = toolUseId;
+    this.storeError = storeError;
+  }
+
+  /** The result as a `tool_result` block. */
+  toBlock(): { type: 'tool_result'; tool_use_id?: string; content: string; is_error: boolean } {
+    const id = this.toolUseId === null ? {} : { tool_use_id: this.toolUseId };
+    return { type: 'tool_result', ...id, content: this.content, is_error: this.isError };
+  }
+}
+
+export function metadata(metadata: native.Metadata): Metadata {
+  return {
+    bytes: metadata.bytes,
+    isFolder: metadata.isFolder,
+    lines: metadata.lines ?? null,
+    created: date(metadata.createdMs),
+    modified: date(metadata.modifiedMs),
+  };
+}
+
+function date(milliseconds: number | undefined | null): Date | null {
+  return milliseconds === undefined || milliseconds === null ? null : new Date(milliseconds);
+}

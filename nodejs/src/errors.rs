@@ -1,0 +1,244 @@
+//! Failed calls as objects, from which the TypeScript half makes exceptions: one code for each fact.
+//!
+//! No message contains a path or a text of the memory. Where an error names a path, it is among the details.
+
+use inmost::{FileError, FileVersion, StoreError};
+use inmost_agent::AgentError;
+use napi::Env;
+use napi::bindgen_prelude::{JsValue, Null, Object, Unknown};
+
+use crate::records::{self, number};
+
+/// Why a call failed.
+pub struct Failure {
+    family: Family,
+    code: &'static str,
+    message: String,
+    advice: String,
+    details: Vec<(&'static str, Detail)>,
+}
+
+/// The exception's class.
+#[derive(Clone, Copy)]
+enum Family {
+    Store,
+    File,
+    Credential,
+    /// A mistake of the program: a `TypeError`.
+    Argument,
+}
+
+enum Detail {
+    Number(u64),
+    Text(String),
+    Lines(Vec<u64>),
+    Version(FileVersion),
+    Nothing,
+}
+
+impl Failure {
+    /// A rejection or an exception with this failure as its value.
+    pub(crate) fn into_error(self, env: &Env) -> napi::Error {
+        match self.to_js(env) {
+            Ok(object) => napi::Error::from(object),
+            Err(error) => error,
+        }
+    }
+
+    /// The object that the TypeScript half reads. An `Error`, because napi throws nothing else from calls that return at
+    /// once.
+    pub(crate) fn to_js<'env>(&self, env: &'env Env) -> napi::Result<Unknown<'env>> {
+        let mut object = env.create_error(napi::Error::from_reason(""))?;
+        object.set("family", self.family.name())?;
+        object.set("code", self.code)?;
+        object.set("message", self.message.as_str())?;
+        object.set("advice", self.advice.as_str())?;
+        let mut details = Object::new(env)?;
+        for (name, detail) in &self.details {
+            match detail {
+                Detail::Number(value) => details.set(name, number(*value))?,
+                Detail::Text(text) => details.set(name, text.as_str())?,
+                Detail::Lines(lines) => {
+                    details.set(name, lines.iter().copied().map(number).collect::<Vec<_>>())?;
+                }
+                Detail::Version(version) => details.set(name, records::file_version(version))?,
+                Detail::Nothing => details.set(name, Null)?,
+            }
+        }
+        object.set("details", details)?;
+        Ok(object.to_unknown())
+    }
+
+    fn new(family: Family, code: &'static str, message: String, advice: &str) -> Self {
+        Self { family, code, message, advice: advice.to_owned(), details: Vec::new() }
+    }
+
+    fn with(mut self, details: Vec<(&'static str, Detail)>) -> Self {
+        self.details = details;
+        self
+    }
+}
+
+impl Family {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Store => "store",
+            Self::File => "file",
+            Self::Credential => "credential",
+            Self::Argument => "argument",
+        }
+    }
+}
+
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Self {
+        use Detail::{Number, Text};
+        let generations = |expected: &u64, found: &u64| {
+            vec![("expected", Number(*expected)), ("found", Number(*found))]
+        };
+        let (code, details) = match &error {
+            StoreError::AlreadyExists => ("StoreAlreadyExists", vec![]),
+            StoreError::Damaged(_) => ("Damaged", vec![]),
+            StoreError::DiskFull => ("DiskFull", vec![]),
+            StoreError::Forked => ("Forked", vec![]),
+            StoreError::EngineNotBuilt => ("EngineNotBuilt", vec![]),
+            StoreError::Halted => ("Halted", vec![]),
+            StoreError::ForeignAnchor => ("ForeignAnchor", vec![]),
+            StoreError::HeaderDamaged => ("HeaderDamaged", vec![]),
+            StoreError::RecordsBehindHeader { expected, found } => {
+                ("RecordsBehindHeader", generations(expected, found))
+            }
+            StoreError::HeaderRolledBack { expected, found } => {
+                ("HeaderRolledBack", generations(expected, found))
+            }
+            StoreError::InMemory => ("InMemory", vec![]),
+            StoreError::CopyNotVerified { copy, .. } => {
+                ("CopyNotVerified", vec![("copy", Text(copy.clone()))])
+            }
+            StoreError::AnchorUnavailable => ("AnchorUnavailable", vec![]),
+            StoreError::InUse(process) => {
+                let process = process.map_or(Detail::Nothing, |process| Number(process.into()));
+                ("InUse", vec![("process", process)])
+            }
+            StoreError::Io(error) => {
+                let errno = error.raw_os_error().and_then(|errno| u64::try_from(errno).ok());
+                ("Io", vec![("errno", errno.map_or(Detail::Nothing, Number))])
+            }
+            StoreError::KeyAgent(_) => ("KeyAgent", vec![]),
+            StoreError::KdfOutOfBounds(_) => ("KdfOutOfBounds", vec![]),
+            StoreError::LastSlot => ("LastSlot", vec![]),
+            StoreError::Locked => ("Locked", vec![]),
+            StoreError::NoSuchSlot(slot) => ("NoSuchSlot", vec![("slot", Number((*slot).into()))]),
+            StoreError::NotAStore => ("NotAStore", vec![]),
+            StoreError::OutOfMemory => ("OutOfMemory", vec![]),
+            StoreError::UntrustedFile(_) => ("UntrustedFile", vec![]),
+            StoreError::OutcomeUnknown => ("OutcomeUnknown", vec![]),
+            StoreError::RandomnessFailed => ("RandomnessFailed", vec![]),
+            StoreError::RolledBack { expected, found } => {
+                ("RolledBack", generations(expected, found))
+            }
+            StoreError::OldRecordsRemain(_) => ("OldRecordsRemain", vec![]),
+            StoreError::SlotsFull => ("SlotsFull", vec![]),
+            StoreError::Storage(_) => ("Storage", vec![]),
+            StoreError::SubtreeIsFile => ("SubtreeIsFile", vec![]),
+            StoreError::Tampered { .. } => ("Tampered", vec![]),
+            StoreError::TooLarge => ("TooLarge", vec![]),
+            StoreError::UnknownFormat { version, .. } => {
+                ("UnknownFormat", vec![("version", Number(u64::from(*version)))])
+            }
+            StoreError::WrongKey(kind) => ("WrongKey", vec![("kind", Text(kind.to_string()))]),
+            StoreError::WrongPassphrase => ("WrongPassphrase", vec![]),
+            _ => ("StoreError", vec![]),
+        };
+        Self::new(Family::Store, code, error.to_string(), advice(&error)).with(details)
+    }
+}
+
+/// What to do, in terms of the npm package.
+fn advice(error: &StoreError) -> &'static str {
+    match error {
+        StoreError::InUse(_) => {
+            "Close the other program or worker thread that uses the store, or wait for it. If `inmost unlock` holds it, use Store.connect."
+        }
+        StoreError::RolledBack { .. } | StoreError::RecordsBehindHeader { .. } => {
+            "Look for a newer copy of the store. If there is none, accept the older state on purpose, with `inmost accept-rollback`."
+        }
+        error => error.advice(),
+    }
+}
+
+impl From<FileError> for Failure {
+    fn from(error: FileError) -> Self {
+        use Detail::{Number, Text};
+        let message = match &error {
+            FileError::IsAFolder(_) => "The path is a folder, not a file.".to_owned(),
+            FileError::NotAFolder(_) => "The path is a file, not a folder.".to_owned(),
+            error => error.to_string(),
+        };
+        let (code, details) = match error {
+            FileError::Store(error) => return error.into(),
+            FileError::AlreadyExists => ("AlreadyExists", vec![]),
+            FileError::Changed(current) => {
+                let current = current.map_or(Detail::Nothing, |current| Detail::Version(*current));
+                ("Changed", vec![("current", current)])
+            }
+            FileError::CurrentVersion(version) => {
+                ("CurrentVersion", vec![("version", Number(version))])
+            }
+            FileError::EmptySearch => ("EmptySearch", vec![]),
+            FileError::FileTooLarge(limit) => ("FileTooLarge", vec![("limit", Number(limit))]),
+            FileError::InvalidPattern(_) => ("InvalidPattern", vec![]),
+            FileError::IsAFolder(path) => {
+                ("IsAFolder", vec![("path", Text(path.as_str().to_owned()))])
+            }
+            FileError::IntoItself => ("IntoItself", vec![]),
+            FileError::InvalidPath(_) => ("InvalidPath", vec![]),
+            FileError::NoSuchLine(lines) => ("NoSuchLine", vec![("lines", Number(lines))]),
+            FileError::NoSuchVersion(version) => {
+                ("NoSuchVersion", vec![("version", Number(version))])
+            }
+            FileError::NoMatch => ("NoMatch", vec![]),
+            FileError::NotFound => ("NotFound", vec![]),
+            FileError::NotAFolder(path) => {
+                ("NotAFolder", vec![("path", Text(path.as_str().to_owned()))])
+            }
+            FileError::PathBelow(_) => ("PathBelow", vec![]),
+            FileError::Root => ("Root", vec![]),
+            FileError::SeveralMatches { lines, more } => {
+                ("SeveralMatches", vec![("lines", Detail::Lines(lines)), ("more", Number(more))])
+            }
+            FileError::TooManyFiles(limit) => ("TooManyFiles", vec![("limit", Number(limit))]),
+            FileError::TooMuchText(limit) => ("TooMuchText", vec![("limit", Number(limit))]),
+            FileError::VersionGone(version) => ("VersionGone", vec![("version", Number(version))]),
+            _ => ("FileError", vec![]),
+        };
+        Self::new(Family::File, code, message, "").with(details)
+    }
+}
+
+impl From<AgentError> for Failure {
+    fn from(error: AgentError) -> Self {
+        match error {
+            AgentError::Store(error) => error.into(),
+            error => Self::new(Family::Store, "KeyAgent", error.to_string(), error.advice()),
+        }
+    }
+}
+
+/// The failure for a store that no key agent holds.
+pub(crate) fn no_agent() -> Failure {
+    let advice = "Run `inmost unlock` first, or open the store with Store.open.";
+    let message = "No key agent holds the store.".to_owned();
+    Failure::new(Family::Store, "NoKeyAgent", message, advice)
+}
+
+/// The failure for a credential that no store could have.
+pub(crate) fn invalid_credential(reason: &dyn std::fmt::Display) -> Failure {
+    let message = format!("The credential is not valid: {reason}.");
+    Failure::new(Family::Credential, "InvalidCredential", message, "")
+}
+
+/// The failure for a mistake of the program.
+pub(crate) fn argument(message: &str) -> Failure {
+    Failure::new(Family::Argument, "InvalidArgument", message.to_owned(), "")
+}

@@ -1,0 +1,248 @@
+//! The files of a store.
+
+use std::sync::Arc;
+
+use inmost::{FileError, FileText, LineRange, PageCursor, Precondition, SearchQuery, WriteOutcome};
+use napi::Env;
+use napi::bindgen_prelude::{Array, AsyncTask, JsValue, Unknown};
+use napi_derive::napi;
+
+use crate::errors::{self, Failure};
+use crate::options::{count, size, time};
+use crate::pages::{PAGE, Pages, Rows};
+use crate::records::{self, FileVersion, FolderEntry, Metadata, number};
+use crate::shared::Shared;
+use crate::store::NativeStore;
+use crate::task::{Work, plain};
+
+/// A file of `writeMany`.
+#[napi(object, object_to_js = false)]
+pub struct NewFile {
+    pub path: String,
+    pub text: String,
+    pub created_ms: Option<i64>,
+    pub modified_ms: Option<i64>,
+    pub replaces: Option<bool>,
+}
+
+/// What must be at a path: the file with this version or hash; without both, nothing.
+#[napi(object, object_to_js = false)]
+pub struct Condition {
+    pub version: Option<i64>,
+    pub sha256: Option<String>,
+}
+
+/// A search.
+#[napi(object, object_to_js = false)]
+pub struct Search {
+    pub pattern: String,
+    pub is_regex: bool,
+    pub ignore_case: bool,
+    pub max_matches_per_file: Option<i64>,
+}
+
+#[napi]
+impl NativeStore {
+    /// The text of a file, or of some of its lines.
+    #[napi(ts_return_type = "Promise<string>")]
+    pub fn read(
+        &self,
+        path: String,
+        first: Option<i64>,
+        last: Option<i64>,
+    ) -> AsyncTask<Work<FileText>> {
+        let lines = first.map(|first| match last {
+            Some(last) => LineRange::new(count(first), count(last)),
+            None => LineRange::from(count(first)),
+        });
+        self.with(records::text, move |store| store.read(&path, lines))
+    }
+
+    /// The metadata of a file or folder.
+    #[napi(ts_return_type = "Promise<Metadata>")]
+    pub fn metadata(&self, path: String) -> AsyncTask<Work<Metadata>> {
+        self.with(plain, move |store| {
+            store.metadata(&path).map(|metadata| records::metadata(&metadata))
+        })
+    }
+
+    /// Writes a file, replacing an existing one.
+    #[napi(ts_return_type = "Promise<void>")]
+    pub fn write(&self, path: String, text: String) -> AsyncTask<Work<()>> {
+        let text = zeroize::Zeroizing::new(text);
+        self.with(plain, move |store| store.write(&path, &text))
+    }
+
+    /// Appends text to a file; creates a missing one.
+    #[napi(ts_return_type = "Promise<void>")]
+    pub fn append(&self, path: String, text: String) -> AsyncTask<Work<()>> {
+        let text = zeroize::Zeroizing::new(text);
+        self.with(plain, move |store| store.append(&path, &text))
+    }
+
+    /// Writes files in their order, several in a commit.
+    #[napi(ts_return_type = "Promise<Array<any>>")]
+    pub fn write_many(&self, files: Vec<NewFile>) -> AsyncTask<Work<Vec<Written>>> {
+        self.with(written, move |store| {
+            let new: Vec<_> = files.iter().map(NewFile::borrow).collect();
+            store.write_many(&new)
+        })
+    }
+
+    /// The entries of a folder, hidden ones included.
+    #[napi(ts_return_type = "Promise<Array<FolderEntry>>")]
+    pub fn list(&self, path: String) -> AsyncTask<Work<Vec<FolderEntry>>> {
+        self.with(plain, move |store| {
+            let (mut entries, mut after) = (Vec::new(), None);
+            loop {
+                let page = store.list(&path, after.as_ref(), PAGE)?;
+                entries.extend(page.items.iter().map(records::folder_entry));
+                match page.next {
+                    Some(next) => after = Some(next),
+                    None => return Ok::<_, FileError>(entries),
+                }
+            }
+        })
+    }
+
+    /// Everything below a folder, depth first.
+    #[napi]
+    pub fn walk(&self, path: String, max_depth: Option<i64>) -> Pages {
+        let shared = Arc::clone(&self.shared);
+        let max_depth = max_depth.map_or(usize::MAX, size);
+        Pages::new(move |after: Option<&PageCursor>| {
+            let page = shared.handle().store().walk(&path, max_depth, after, PAGE)?;
+            Ok((Rows::Walk(page.items), page.next))
+        })
+    }
+
+    /// The lines that contain a text, or match a regular expression.
+    #[napi]
+    pub fn search(&self, env: Env, path: String, search: Search) -> napi::Result<Pages> {
+        let query = search.query();
+        query.check().map_err(|error| Failure::from(error).into_error(&env))?;
+        let shared: Arc<Shared> = Arc::clone(&self.shared);
+        Ok(Pages::new(move |after: Option<&PageCursor>| {
+            let page = shared.handle().store().search(&path, &query, after, PAGE)?;
+            Ok((Rows::Matches(page.items), page.next))
+        }))
+    }
+
+    /// Deletes a file, or a folder with everything below it.
+    #[napi(ts_return_type = "Promise<void>")]
+    pub fn remove(&self, path: String) -> AsyncTask<Work<()>> {
+        self.with(plain, move |store| store.remove(&path))
+    }
+
+    /// Moves a file, or a folder with everything below it.
+    #[napi(ts_return_type = "Promise<void>")]
+    pub fn rename(&self, from: String, to: String) -> AsyncTask<Work<()>> {
+        self.with(plain, move |store| store.rename(&from, &to))
+    }
+
+    /// The state of a file; `null` if there is no file.
+    #[napi(ts_return_type = "Promise<FileVersion | null>")]
+    pub fn version(&self, path: String) -> AsyncTask<Work<Option<FileVersion>>> {
+        self.with(plain, move |store| {
+            Ok::<_, FileError>(store.version(&path)?.as_ref().map(records::file_version))
+        })
+    }
+
+    /// Writes a file if the condition holds.
+    #[napi(ts_return_type = "Promise<FileVersion>")]
+    pub fn write_if(
+        &self,
+        path: String,
+        text: String,
+        condition: Condition,
+    ) -> AsyncTask<Work<FileVersion>> {
+        let text = zeroize::Zeroizing::new(text);
+        self.with(plain, move |store| {
+            let version = store.write_if(&path, &text, &condition.parse()?)?;
+            Ok::<_, Failure>(records::file_version(&version))
+        })
+    }
+
+    /// Deletes a file if the condition holds.
+    #[napi(ts_return_type = "Promise<void>")]
+    pub fn remove_if(&self, path: String, condition: Condition) -> AsyncTask<Work<()>> {
+        self.with(plain, move |store| {
+            Ok::<_, Failure>(store.remove_if(&path, &condition.parse()?)?)
+        })
+    }
+
+    /// Moves a file if the condition holds for the old path.
+    #[napi(ts_return_type = "Promise<number>")]
+    pub fn rename_if(
+        &self,
+        from: String,
+        to: String,
+        condition: Condition,
+    ) -> AsyncTask<Work<i64>> {
+        self.with(plain, move |store| {
+            Ok::<_, Failure>(number(store.rename_if(&from, &to, &condition.parse()?)?))
+        })
+    }
+}
+
+impl NewFile {
+    fn borrow(&self) -> inmost::NewFile<'_> {
+        let mut file = inmost::NewFile::new(&self.path, &self.text);
+        file.created = self.created_ms.and_then(time);
+        file.modified = self.modified_ms.and_then(time);
+        file.replaces = self.replaces.unwrap_or(true);
+        file
+    }
+}
+
+impl Search {
+    fn query(&self) -> SearchQuery {
+        let query = if self.is_regex {
+            SearchQuery::regex(&self.pattern)
+        } else {
+            SearchQuery::text(&self.pattern)
+        };
+        let most = self.max_matches_per_file.map_or(u64::MAX, count);
+        query.ignore_case(self.ignore_case).max_matches_per_file(most)
+    }
+}
+
+impl Condition {
+    fn parse(&self) -> Result<Precondition, Failure> {
+        match (self.version, &self.sha256) {
+            (Some(version), _) => Ok(Precondition::Version(count(version))),
+            (None, None) => Ok(Precondition::Absent),
+            (None, Some(digits)) => bytes_of_hex(digits)
+                .map(Precondition::Sha256)
+                .ok_or_else(|| errors::argument("sha256 has 64 hexadecimal digits.")),
+        }
+    }
+}
+
+/// What became of a file of `writeMany`.
+type Written = Result<WriteOutcome, FileError>;
+
+/// `'written'`, `'unchanged'` or a failure for each file.
+fn written(env: &Env, results: Vec<Written>) -> napi::Result<Unknown<'_>> {
+    let mut array = Array::from_vec(env, Vec::<String>::new())?;
+    for result in results {
+        match result {
+            Ok(WriteOutcome::Unchanged) => array.insert("unchanged")?,
+            Ok(_) => array.insert("written")?,
+            Err(error) => array.insert(Failure::from(error).to_js(env)?)?,
+        }
+    }
+    Ok(array.to_unknown())
+}
+
+fn bytes_of_hex(text: &str) -> Option<[u8; 32]> {
+    if text.len() != 64 {
+        return None;
+    }
+    let mut bytes = [0; 32];
+    for (byte, at) in bytes.iter_mut().zip((0..).step_by(2)) {
+        let digits = text.get(at..at + 2).filter(|digits| !digits.starts_with('+'))?;
+        *byte = u8::from_str_radix(digits, 16).ok()?;
+    }
+    Some(bytes)
+}

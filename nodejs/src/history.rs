@@ -1,0 +1,187 @@
+//! The history of a store.
+
+use std::sync::Arc;
+
+use inmost::{FileError, FileText, History, Undone, VersionChannel, VersionKind, VersionQuery};
+use napi::Env;
+use napi::bindgen_prelude::{Array, AsyncTask, JsValue, Unknown};
+use napi_derive::napi;
+
+use crate::errors::{self, Failure};
+use crate::options::{self, count, time};
+use crate::pages::{PAGE, Pages, Rows};
+use crate::records::{self, HistoryStatus, UndoStep, VersionInfo, number};
+use crate::store::NativeStore;
+use crate::task::{Work, plain};
+
+/// Which changes.
+#[napi(object, object_to_js = false)]
+pub struct Query {
+    pub path: Option<String>,
+    pub confined: Option<bool>,
+    pub file: Option<i64>,
+    pub actor: Option<String>,
+    pub kind: Option<String>,
+    pub channel: Option<String>,
+    pub since_ms: Option<i64>,
+    pub until_ms: Option<i64>,
+}
+
+/// What an undo would do.
+#[napi]
+pub struct NativeUndoPlan {
+    plan: Arc<inmost::UndoPlan>,
+}
+
+#[napi]
+impl NativeStore {
+    /// The changes, the newest first.
+    #[napi]
+    pub fn log(&self, env: Env, query: Query) -> napi::Result<Pages> {
+        let query = query.parse().map_err(|error| error.into_error(&env))?;
+        let shared = Arc::clone(&self.shared);
+        Ok(Pages::new(move |before: Option<&u64>| {
+            let page = shared.handle().store().versions(&query, before.copied(), PAGE)?;
+            Ok((Rows::Versions(page.items), page.next))
+        }))
+    }
+
+    /// The text of a file as a change made it.
+    #[napi(ts_return_type = "Promise<string>")]
+    pub fn version_text(&self, version: i64) -> AsyncTask<Work<FileText>> {
+        self.with(records::text, move |store| store.version_text(count(version)))
+    }
+
+    /// Brings a version back. Returns the number of the new version.
+    #[napi(ts_return_type = "Promise<number>")]
+    pub fn restore(&self, version: i64, to: Option<String>) -> AsyncTask<Work<i64>> {
+        self.with(plain, move |store| store.restore(count(version), to.as_deref()).map(number))
+    }
+
+    /// Plans to undo the changes that `log` lists. Changes nothing.
+    #[napi(ts_return_type = "Promise<NativeUndoPlan>")]
+    pub fn plan_undo(&self, query: Query) -> AsyncTask<Work<NativeUndoPlan>> {
+        self.with(plain, move |store| {
+            let plan = History::new(store).plan_undo(&query.parse()?)?;
+            Ok::<_, Failure>(NativeUndoPlan { plan: Arc::new(plan) })
+        })
+    }
+
+    /// Makes the steps of a plan.
+    #[napi(ts_return_type = "Promise<Array<any>>")]
+    pub fn undo(&self, plan: &NativeUndoPlan) -> AsyncTask<Work<Vec<Undone>>> {
+        let plan = Arc::clone(&plan.plan);
+        self.with(undone, move |store| History::new(store).undo(&plan, |_| {}))
+    }
+
+    /// Removes the texts and the paths of versions. Returns how many.
+    #[napi(ts_return_type = "Promise<number>")]
+    pub fn redact(&self, first: i64, last: i64) -> AsyncTask<Work<i64>> {
+        self.with(plain, move |store| store.redact(count(first), count(last)).map(number))
+    }
+
+    /// Removes every version of what is or was at or below a path. Returns how many entries.
+    #[napi(ts_return_type = "Promise<number>")]
+    pub fn forget(&self, path: String) -> AsyncTask<Work<i64>> {
+        self.with(plain, move |store| store.forget(&path, &mut |_| {}).map(number))
+    }
+
+    /// The settings, and what the history holds.
+    #[napi(ts_return_type = "Promise<HistoryStatus>")]
+    pub fn history_status(&self) -> AsyncTask<Work<HistoryStatus>> {
+        self.with(plain, |store| {
+            store.history_status().map(|status| records::history_status(&status))
+        })
+    }
+
+    /// Sets how long versions are kept.
+    #[napi(ts_return_type = "Promise<void>")]
+    pub fn set_history(&self, keep_ms: Option<i64>, max_bytes: Option<i64>) -> AsyncTask<Work<()>> {
+        let settings = options::history(keep_ms, max_bytes);
+        self.with(plain, move |store| store.set_history(settings))
+    }
+}
+
+#[napi]
+impl NativeUndoPlan {
+    /// The steps, the newest change first.
+    #[napi]
+    pub fn steps(&self) -> Vec<UndoStep> {
+        self.plan.steps.iter().map(records::undo_step).collect()
+    }
+
+    /// Files that someone else changed afterwards. An undo leaves them.
+    #[napi]
+    pub fn left(&self) -> Vec<VersionInfo> {
+        self.plan.left.iter().map(records::version).collect()
+    }
+}
+
+impl Query {
+    fn parse(&self) -> Result<VersionQuery, Failure> {
+        let mut query = VersionQuery::all();
+        if let Some(path) = &self.path {
+            query = query.path(path);
+        }
+        if self.confined.unwrap_or_default() {
+            query = query.confined();
+        }
+        if let Some(file) = self.file {
+            query = query.file(count(file));
+        }
+        if let Some(actor) = &self.actor {
+            query = query.actor(actor);
+        }
+        if let Some(name) = &self.kind {
+            let kind = KINDS.into_iter().find(|kind| kind.name() == name);
+            query = query.kind(kind.ok_or_else(|| errors::argument("Unknown kind of change."))?);
+        }
+        if let Some(name) = &self.channel {
+            let channel = CHANNELS.into_iter().find(|channel| channel.name() == name);
+            query = query.channel(channel.ok_or_else(|| errors::argument("Unknown channel."))?);
+        }
+        if let Some(since) = self.since_ms.and_then(time) {
+            query = query.since(since);
+        }
+        if let Some(until) = self.until_ms.and_then(time) {
+            query = query.until(until);
+        }
+        Ok(query)
+    }
+}
+
+/// The number of the new version, `null`, or a failure for each step.
+fn undone(env: &Env, results: Vec<Undone>) -> napi::Result<Unknown<'_>> {
+    let mut array = Array::from_vec(env, Vec::<String>::new())?;
+    for result in results {
+        match result {
+            Undone::Done(version) => array.insert(number(version))?,
+            Undone::Left(reason) => array.insert(of_file(env, reason)?)?,
+            _ => array.insert(napi::bindgen_prelude::Null)?,
+        }
+    }
+    Ok(array.to_unknown())
+}
+
+fn of_file(env: &Env, error: FileError) -> napi::Result<Unknown<'_>> {
+    Failure::from(error).to_js(env)
+}
+
+const KINDS: [VersionKind; 8] = [
+    VersionKind::Created,
+    VersionKind::Modified,
+    VersionKind::Renamed,
+    VersionKind::Deleted,
+    VersionKind::Restored,
+    VersionKind::Expired,
+    VersionKind::Imported,
+    VersionKind::Forgotten,
+];
+
+const CHANNELS: [VersionChannel; 5] = [
+    VersionChannel::Tool,
+    VersionChannel::Files,
+    VersionChannel::Program,
+    VersionChannel::Import,
+    VersionChannel::Expiry,
+];

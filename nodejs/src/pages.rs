@@ -1,0 +1,78 @@
+//! Long results, which JavaScript reads page by page.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use inmost::{SearchMatch, VersionInfo, WalkEntry};
+use napi::Env;
+use napi::bindgen_prelude::{AsyncTask, Null, Unknown};
+use napi_derive::napi;
+
+use crate::errors::Failure;
+use crate::records;
+use crate::task::{self, Work, plain};
+
+/// The pages of one result.
+#[napi]
+pub struct Pages {
+    next: Arc<Mutex<NextPage>>,
+}
+
+/// Reads the next page; `None` after the last one.
+type NextPage = Box<dyn FnMut() -> Result<Option<Rows>, Failure> + Send>;
+
+/// The items of one page.
+pub enum Rows {
+    Walk(Vec<WalkEntry>),
+    Matches(Vec<SearchMatch>),
+    Versions(Vec<VersionInfo>),
+}
+
+/// The items of a page, and the position of the next.
+pub(crate) type Page<C> = Result<(Rows, Option<C>), Failure>;
+
+impl Pages {
+    /// The pages that `page` reads, each from the position that the page before it names. Ends after an error.
+    pub(crate) fn new<C: Send + 'static>(
+        mut page: impl FnMut(Option<&C>) -> Page<C> + Send + 'static,
+    ) -> Self {
+        let mut position = Some(None);
+        let next: NextPage = Box::new(move || {
+            let Some(after) = position.take() else { return Ok(None) };
+            let (rows, next) = page(after.as_ref())?;
+            position = next.map(Some);
+            Ok(Some(rows))
+        });
+        Self { next: Arc::new(Mutex::new(next)) }
+    }
+}
+
+#[napi]
+impl Pages {
+    /// The next page; `null` after the last one.
+    #[napi(ts_return_type = "Promise<Array<any> | null>")]
+    pub fn next(&self) -> AsyncTask<Work<Option<Rows>>> {
+        let next = Arc::clone(&self.next);
+        task::with(rows, move || {
+            let mut next = next.lock().unwrap_or_else(PoisonError::into_inner);
+            (*next)()
+        })
+    }
+}
+
+fn rows(env: &Env, rows: Option<Rows>) -> napi::Result<Unknown<'_>> {
+    match rows {
+        None => plain(env, Null),
+        Some(Rows::Walk(items)) => {
+            plain(env, items.iter().map(records::walk_entry).collect::<Vec<_>>())
+        }
+        Some(Rows::Matches(items)) => {
+            plain(env, items.iter().map(records::search_match).collect::<Vec<_>>())
+        }
+        Some(Rows::Versions(items)) => {
+            plain(env, items.iter().map(records::version).collect::<Vec<_>>())
+        }
+    }
+}
+
+/// Items of a page.
+pub(crate) const PAGE: usize = 1_000;

@@ -1,0 +1,227 @@
+//! Values that calls return, as plain objects. The TypeScript half makes dates of the times.
+
+use std::time::{Duration, SystemTime};
+
+use inmost::{EntryKind, FileText};
+use napi::Env;
+use napi::bindgen_prelude::{JsValue, Unknown};
+use napi_derive::napi;
+
+/// The state of a file.
+#[napi(object, object_from_js = false)]
+pub struct FileVersion {
+    pub version: i64,
+    pub bytes: i64,
+    pub sha256: String,
+}
+
+/// Metadata of a file or folder.
+#[napi(object, object_from_js = false)]
+pub struct Metadata {
+    pub bytes: i64,
+    pub is_folder: bool,
+    pub lines: Option<i64>,
+    pub created_ms: Option<i64>,
+    pub modified_ms: Option<i64>,
+}
+
+/// An entry of a folder.
+#[napi(object, object_from_js = false)]
+pub struct FolderEntry {
+    pub name: String,
+    pub metadata: Metadata,
+}
+
+/// A file or folder found by a walk.
+#[napi(object, object_from_js = false)]
+pub struct WalkEntry {
+    pub path: String,
+    pub depth: i64,
+    pub metadata: Metadata,
+}
+
+/// A matching line.
+#[napi(object, object_from_js = false)]
+pub struct SearchMatch {
+    pub path: String,
+    pub line: i64,
+    pub text: String,
+    /// Pairs of positions in UTF-16 code units, as JavaScript counts.
+    #[napi(ts_type = "Array<[number, number]>")]
+    pub ranges: Vec<Vec<i64>>,
+}
+
+/// One change.
+#[napi(object, object_from_js = false)]
+pub struct VersionInfo {
+    pub number: i64,
+    pub time_ms: i64,
+    pub kind: String,
+    pub channel: String,
+    pub actor: String,
+    pub file: Option<i64>,
+    pub previous: Option<i64>,
+    pub path: Option<String>,
+    pub old_path: Option<String>,
+    pub bytes: i64,
+    pub lines: i64,
+    pub redacted_ms: Option<i64>,
+    pub restored: Option<i64>,
+}
+
+/// The settings of a history, and what it holds.
+#[napi(object, object_from_js = false)]
+pub struct HistoryStatus {
+    pub keep_ms: Option<i64>,
+    pub max_bytes: i64,
+    pub entries: i64,
+    pub bytes: i64,
+    pub is_damaged: bool,
+    pub lost_before: Option<i64>,
+}
+
+/// One step of an undo.
+#[napi(object, object_from_js = false)]
+pub struct UndoStep {
+    pub newest: VersionInfo,
+    pub to: Option<i64>,
+    pub path: Option<String>,
+}
+
+/// Counts and sizes of a store.
+#[napi(object, object_from_js = false)]
+pub struct StoreStatus {
+    pub files: i64,
+    pub bytes: i64,
+    pub commit: i64,
+    pub disk_bytes: i64,
+}
+
+/// Hands a text to JavaScript without another copy, which would not be wiped.
+pub(crate) fn text(env: &Env, text: FileText) -> napi::Result<Unknown<'_>> {
+    Ok(env.create_string(text.as_str())?.to_unknown())
+}
+
+pub(crate) fn file_version(version: &inmost::FileVersion) -> FileVersion {
+    FileVersion {
+        version: number(version.version),
+        bytes: number(version.bytes),
+        sha256: hex(&version.sha256),
+    }
+}
+
+pub(crate) fn metadata(metadata: &inmost::Metadata) -> Metadata {
+    let (lines, created_ms, modified_ms) = match metadata.kind {
+        EntryKind::File { lines, created, modified, .. } => {
+            (Some(number(lines)), Some(milliseconds(created)), Some(milliseconds(modified)))
+        }
+        _ => (None, None, None),
+    };
+    let (bytes, is_folder) = (number(metadata.bytes), metadata.is_folder());
+    Metadata { bytes, is_folder, lines, created_ms, modified_ms }
+}
+
+pub(crate) fn folder_entry(entry: &inmost::FolderEntry) -> FolderEntry {
+    FolderEntry { name: entry.name.as_str().to_owned(), metadata: metadata(&entry.metadata) }
+}
+
+pub(crate) fn walk_entry(entry: &inmost::WalkEntry) -> WalkEntry {
+    WalkEntry {
+        path: entry.path.as_str().to_owned(),
+        depth: i64::try_from(entry.depth).unwrap_or(i64::MAX),
+        metadata: metadata(&entry.metadata),
+    }
+}
+
+pub(crate) fn search_match(found: &inmost::SearchMatch) -> SearchMatch {
+    let text = found.text.as_str();
+    let (mut byte, mut unit) = (0, 0);
+    // The ranges are in order, so the line is read once.
+    let mut position = |to: usize| {
+        if to < byte {
+            (byte, unit) = (0, 0);
+        }
+        unit += text.get(byte..to).map_or(0, |part| part.encode_utf16().count());
+        byte = to;
+        i64::try_from(unit).unwrap_or(i64::MAX)
+    };
+    let ranges = found.ranges.iter().map(|range| vec![position(range.start), position(range.end)]);
+    SearchMatch {
+        ranges: ranges.collect(),
+        path: found.path.as_str().to_owned(),
+        line: number(found.line),
+        text: text.to_owned(),
+    }
+}
+
+pub(crate) fn version(version: &inmost::VersionInfo) -> VersionInfo {
+    let text = |text: &Option<FileText>| text.as_ref().map(|text| text.as_str().to_owned());
+    VersionInfo {
+        number: number(version.number),
+        time_ms: milliseconds(version.time),
+        kind: version.kind.name().to_owned(),
+        channel: version.channel.name().to_owned(),
+        actor: version.actor.as_str().to_owned(),
+        file: version.file.map(number),
+        previous: version.previous.map(number),
+        path: text(&version.path),
+        old_path: text(&version.old_path),
+        bytes: number(version.bytes),
+        lines: number(version.lines),
+        redacted_ms: version.redacted.map(milliseconds),
+        restored: version.restored.map(number),
+    }
+}
+
+pub(crate) fn history_status(status: &inmost::HistoryStatus) -> HistoryStatus {
+    HistoryStatus {
+        keep_ms: status.settings.time().map(in_milliseconds),
+        max_bytes: number(status.settings.room()),
+        entries: number(status.entries),
+        bytes: number(status.bytes),
+        is_damaged: status.is_damaged,
+        lost_before: status.lost_before.map(number),
+    }
+}
+
+pub(crate) fn undo_step(step: &inmost::UndoStep) -> UndoStep {
+    UndoStep {
+        newest: version(&step.newest),
+        to: step.to.map(number),
+        path: step.path.as_ref().map(|path| path.as_str().to_owned()),
+    }
+}
+
+pub(crate) fn status(status: &inmost::SessionStatus) -> StoreStatus {
+    StoreStatus {
+        files: number(status.files),
+        bytes: number(status.bytes),
+        commit: number(status.commit),
+        disk_bytes: number(status.disk_bytes),
+    }
+}
+
+/// A JavaScript number. Above 2^53 it would be rounded; no count of a store gets there.
+pub(crate) fn number(value: u64) -> i64 {
+    i64::try_from(value).unwrap_or(i64::MAX)
+}
+
+fn milliseconds(time: SystemTime) -> i64 {
+    match time.duration_since(SystemTime::UNIX_EPOCH) {
+        Ok(after) => in_milliseconds(after),
+        Err(before) => -in_milliseconds(before.duration()),
+    }
+}
+
+fn in_milliseconds(duration: Duration) -> i64 {
+    i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
+}
+
+fn hex(bytes: &[u8]) -> String {
+    use std::fmt::Write;
+    bytes.iter().fold(String::with_capacity(64), |mut text, byte| {
+        // Writing to a string does not fail.
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}

@@ -1,0 +1,87 @@
+//! What the objects of one store share: its session, or its connection to a key agent.
+
+use std::sync::{Arc, PoisonError, RwLock};
+
+use inmost::{HistoryStore, MemoryToolBuilder, Session, StoreError, UnlockedStore};
+use inmost_agent::Client;
+
+/// A store with its files and its history.
+pub(crate) trait Opened: UnlockedStore + HistoryStore {}
+
+impl Opened for Session {}
+impl Opened for Client {}
+
+/// A store that one or more objects use.
+pub(crate) enum Shared {
+    /// Opened by this process.
+    Session(Session),
+    /// Held by a key agent.
+    Agent(Connection),
+}
+
+/// A connection to a key agent, until it is closed.
+pub(crate) struct Connection {
+    /// `None` once closed.
+    client: RwLock<Option<Client>>,
+    /// A locked store, which replaces the connection once it is closed.
+    closed: Session,
+}
+
+/// A handle for one call.
+pub(crate) enum Handle {
+    Session(Session),
+    Client(Client),
+}
+
+impl Shared {
+    pub(crate) fn of_session(session: Session) -> Arc<Self> {
+        Arc::new(Self::Session(session))
+    }
+
+    pub(crate) fn of_client(client: Client) -> Result<Arc<Self>, StoreError> {
+        let closed = Session::in_memory()?;
+        closed.lock();
+        Ok(Arc::new(Self::Agent(Connection { client: RwLock::new(Some(client)), closed })))
+    }
+
+    /// A handle for one call.
+    pub(crate) fn handle(&self) -> Handle {
+        match self {
+            Self::Session(session) => Handle::Session(session.clone()),
+            Self::Agent(connection) => {
+                let client = connection.client.read().unwrap_or_else(PoisonError::into_inner);
+                client
+                    .clone()
+                    .map_or_else(|| Handle::Session(connection.closed.clone()), Handle::Client)
+            }
+        }
+    }
+
+    /// Ends the use of the store through this object: locks a session, and closes a connection. The key agent goes on.
+    pub(crate) fn close(&self) {
+        match self {
+            Self::Session(session) => session.lock(),
+            Self::Agent(connection) => {
+                let mut client = connection.client.write().unwrap_or_else(PoisonError::into_inner);
+                drop(client.take());
+            }
+        }
+    }
+}
+
+impl Handle {
+    pub(crate) fn store(&self) -> &dyn Opened {
+        match self {
+            Self::Session(session) => session,
+            Self::Client(client) => client,
+        }
+    }
+
+    /// A memory tool on the store.
+    pub(crate) fn tool(self) -> MemoryToolBuilder {
+        match self {
+            Self::Session(session) => inmost::MemoryTool::builder(session),
+            Self::Client(client) => inmost::MemoryTool::builder(client),
+        }
+    }
+}

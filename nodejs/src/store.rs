@@ -1,0 +1,155 @@
+//! The class `NativeStore`: an unlocked store.
+
+use std::sync::Arc;
+
+use inmost::{Session, StoreError};
+use inmost_agent::ConnectOptions;
+use napi::Env;
+use napi::bindgen_prelude::AsyncTask;
+use napi_derive::napi;
+
+use crate::errors::{self, Failure};
+use crate::options::{StoreOptions, ToolOptions};
+use crate::records::{self, StoreStatus};
+use crate::shared::{Handle, Opened, Shared};
+use crate::task::{self, Convert, Work};
+use crate::tool::NativeTool;
+
+/// An unlocked store with its files and its history.
+#[napi]
+pub struct NativeStore {
+    pub(crate) shared: Arc<Shared>,
+}
+
+impl NativeStore {
+    fn of_session(session: Session, actor: Option<&str>) -> Self {
+        let session = match actor {
+            Some(actor) => session.acting_as(actor),
+            None => session,
+        };
+        Self { shared: Shared::of_session(session) }
+    }
+
+    /// Starts work on the store whose value is converted by `convert`.
+    pub(crate) fn with<T, E>(
+        &self,
+        convert: Convert<T>,
+        work: impl FnOnce(&dyn Opened) -> Result<T, E> + Send + 'static,
+    ) -> AsyncTask<Work<T>>
+    where
+        T: Send + 'static,
+        Failure: From<E>,
+    {
+        let shared = Arc::clone(&self.shared);
+        task::with(convert, move || Ok(work(shared.handle().store())?))
+    }
+}
+
+#[napi]
+impl NativeStore {
+    /// Creates a store in a new or empty folder, and unlocks it.
+    #[napi(ts_return_type = "Promise<NativeStore>")]
+    pub fn create(path: String, mut options: StoreOptions) -> AsyncTask<Work<NativeStore>> {
+        let given = options.take_credential();
+        let (vault, actor) = (options.vault().history(options.history()), options.actor);
+        task::start(move || {
+            let credential = given.credential()?;
+            let session = vault.create_with(path, credential.borrow())?;
+            Ok(Self::of_session(session, actor.as_deref()))
+        })
+    }
+
+    /// Unlocks an existing store.
+    #[napi(ts_return_type = "Promise<NativeStore>")]
+    pub fn open(path: String, mut options: StoreOptions) -> AsyncTask<Work<NativeStore>> {
+        let given = options.take_credential();
+        let (vault, actor) = (options.vault(), options.actor);
+        task::start(move || {
+            let credential = given.credential()?;
+            let session = vault.open(path)?.unlock_with(credential.borrow())?;
+            Ok(Self::of_session(session, actor.as_deref()))
+        })
+    }
+
+    /// Creates a store that never touches the disk.
+    #[napi(ts_return_type = "Promise<NativeStore>")]
+    pub fn in_memory(options: StoreOptions) -> AsyncTask<Work<NativeStore>> {
+        let (session, history) = (options.session(), options.history());
+        let (keeps, actor) = (options.history_ms.is_some(), options.actor);
+        task::start(move || {
+            let session = session.in_memory()?;
+            if keeps {
+                session.history().set(history)?;
+            }
+            Ok(Self::of_session(session, actor.as_deref()))
+        })
+    }
+
+    /// Connects to the key agent that holds a store.
+    #[napi(ts_return_type = "Promise<NativeStore>")]
+    pub fn connect(path: String, options: StoreOptions) -> AsyncTask<Work<NativeStore>> {
+        task::start(move || {
+            let connect = ConnectOptions::new()
+                .anchor(options.anchor().as_deref())
+                .actor(options.actor.as_deref());
+            let client = connect.connect(path)?.ok_or_else(errors::no_agent)?;
+            Ok(Self { shared: Shared::of_client(client)? })
+        })
+    }
+
+    /// The memory tool on this store.
+    #[napi]
+    pub fn memory_tool(&self, env: Env, options: ToolOptions) -> napi::Result<NativeTool> {
+        NativeTool::new(Arc::clone(&self.shared), options).map_err(|error| error.into_error(&env))
+    }
+
+    /// Counts and sizes.
+    #[napi(ts_return_type = "Promise<StoreStatus>")]
+    pub fn status(&self) -> AsyncTask<Work<StoreStatus>> {
+        let shared = Arc::clone(&self.shared);
+        task::start(move || {
+            let status = match shared.handle() {
+                Handle::Session(session) => session.status(),
+                Handle::Client(client) => client.status(),
+            };
+            Ok(records::status(&status?))
+        })
+    }
+
+    /// Whether the store is locked.
+    #[napi(ts_return_type = "Promise<boolean>")]
+    pub fn is_locked(&self) -> AsyncTask<Work<bool>> {
+        let shared = Arc::clone(&self.shared);
+        task::start(move || match shared.handle() {
+            Handle::Session(session) => Ok(session.is_locked()),
+            Handle::Client(client) => match client.status() {
+                Ok(_) => Ok(false),
+                Err(StoreError::Locked | StoreError::Halted) => Ok(true),
+                Err(error) => Err(error.into()),
+            },
+        })
+    }
+
+    /// Locks the store and wipes its keys. A key agent locks it for all programs.
+    #[napi(ts_return_type = "Promise<void>")]
+    pub fn lock(&self) -> AsyncTask<Work<()>> {
+        let shared = Arc::clone(&self.shared);
+        task::start(move || match shared.handle() {
+            Handle::Session(session) => {
+                session.lock();
+                Ok(())
+            }
+            Handle::Client(client) => Ok(client.lock()?),
+        })
+    }
+
+    /// Locks a store that this process opened; disconnects from a key agent.
+    #[napi(ts_return_type = "Promise<void>")]
+    pub fn close(&self) -> AsyncTask<Work<()>> {
+        let shared = Arc::clone(&self.shared);
+        task::start(move || {
+            shared.close();
+            Ok(())
+        })
+    }
+}

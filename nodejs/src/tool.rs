@@ -1,0 +1,94 @@
+//! The class `NativeTool`: Claude's memory tool on a store.
+
+use std::sync::Arc;
+
+use inmost::{SecretScreen, ToolReply};
+use napi::Env;
+use napi::bindgen_prelude::{AsyncTask, Either, JsValue, Object, Uint8Array, Unknown};
+use napi_derive::napi;
+
+use crate::errors::{self, Failure};
+use crate::options::{self, ToolOptions};
+use crate::shared::Shared;
+use crate::task::{self, Work};
+
+/// Claude's memory tool on a store.
+#[napi]
+pub struct NativeTool {
+    shared: Arc<Shared>,
+    options: inmost::ToolOptions,
+    locked_hint: Option<Arc<str>>,
+}
+
+impl NativeTool {
+    pub(crate) fn new(shared: Arc<Shared>, given: ToolOptions) -> Result<Self, Failure> {
+        let mut options = inmost::ToolOptions::new()
+            .read_only(given.read_only.unwrap_or_default())
+            .create_overwrites(given.create_overwrites.unwrap_or_default());
+        if let Some(folder) = given.subtree {
+            options = options.subtree(&folder)?;
+        }
+        if let Some(actor) = given.actor {
+            options = options.actor(&actor);
+        }
+        options = match given.screen.as_deref() {
+            None => options,
+            Some("redact") => options.screen(SecretScreen::redacting()),
+            Some("refuse") => options.screen(SecretScreen::refusing()),
+            Some(_) => return Err(errors::argument("screen is 'redact' or 'refuse'.")),
+        };
+        if let Some(most) = given.max_view_characters {
+            options = options.max_view_characters(options::size(most));
+        }
+        if let Some(most) = given.max_ranged_view_characters {
+            options = options.max_ranged_view_characters(options::size(most));
+        }
+        if let Some(most) = given.max_listing_entries {
+            options = options.max_listing_entries(options::size(most));
+        }
+        Ok(Self { shared, options, locked_hint: given.locked_hint.map(Arc::from) })
+    }
+}
+
+#[napi]
+impl NativeTool {
+    /// Runs a call: the `input` of a `tool_use` block or the whole block, as JSON.
+    #[napi(
+        ts_return_type = "Promise<{ content: string, isError: boolean, toolUseId?: string, storeError?: object }>"
+    )]
+    pub fn call(&self, json: Either<String, Uint8Array>) -> AsyncTask<Work<ToolReply>> {
+        let (shared, options) = (Arc::clone(&self.shared), self.options.clone());
+        let hint = self.locked_hint.clone();
+        let json = match json {
+            Either::A(text) => text.into_bytes(),
+            // A copy, because JavaScript can change the bytes while the call runs.
+            Either::B(bytes) => bytes.to_vec(),
+        };
+        let json = zeroize::Zeroizing::new(json);
+        task::with(reply, move || {
+            let mut builder = shared.handle().tool().options(options);
+            if let Some(hint) = hint {
+                builder = builder.locked_hint(hint);
+            }
+            Ok(builder.build().run_json(json.as_slice()))
+        })
+    }
+}
+
+fn reply(env: &Env, reply: ToolReply) -> napi::Result<Unknown<'_>> {
+    let (result, store_error) = reply.into_parts();
+    let mut object = Object::new(env)?;
+    object.set("content", result.content())?;
+    object.set("isError", result.is_error())?;
+    if let Some(id) = result.tool_use_id() {
+        object.set("toolUseId", id)?;
+    }
+    if let Some(error) = store_error {
+        object.set("storeError", Failure::from(error).to_js(env)?)?;
+    }
+    Ok(object.to_unknown())
+}
+
+/// The memory tool's entry in the `tools` of a request, as JSON.
+#[napi]
+pub const TOOL_DEFINITION: &str = inmost::TOOL_DEFINITION;

@@ -10,6 +10,11 @@
     missing_docs,
     reason = "napi needs public items; the TypeScript half documents them"
 )]
+#![allow(clippy::trivially_copy_pass_by_ref, reason = "napi lends `Env` by reference to tasks")]
+#![cfg_attr(
+    test,
+    allow(dead_code, reason = "napi registers nothing in tests, which are in JavaScript")
+)]
 
 mod credential;
 mod errors;

@@ -87,7 +87,7 @@ export class InmostError extends Error {
   /** The fact. */
   readonly code: ErrorCode;
   /** One sentence that says what to do; may be empty. It is the end of the message too. */
-  readonly advice!: string;
+  declare readonly advice: string;
 
   /** `IsAFolder`, `NotAFolder`: the path in the memory. */
   declare readonly path?: string;

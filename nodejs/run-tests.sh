@@ -10,7 +10,8 @@ fail() {
 }
 
 command -v node >/dev/null || fail 'there is no node'
-npm ci --no-audit --no-fund --loglevel error
+# Not `npm ci`, which refuses a lock file without the optional packages of every other platform.
+npm install --no-save --no-audit --no-fund --loglevel error
 npm run --silent build
 # The generated types and the loader are in the repository, so that a change of them is seen in a review.
 git diff --exit-code native/ || fail 'nodejs/native differs from what the build generates; commit it'

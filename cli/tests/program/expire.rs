@@ -44,7 +44,7 @@ fn unused_files_are_listed_then_deleted_and_come_back() {
     assert!(all[0]["last_use"].as_u64() > Some(1_700_000_000_000));
     let total = json!({ "files": 2, "bytes": 8, "dry_run": false, "nothing_because": null });
     assert_eq!(all[2], total);
-    place.run(["cat", "/memories/a.md"], "").expect_failure(1, "");
+    place.run(["cat", "/memories/a.md"], "").expect_failure(19, "");
     let log = place.run(["log", "--channel", "expiry", "--kind", "expired"], "").expect(0).out;
     assert_eq!(log.lines().count(), 2, "{log}");
     place.run(["restore", &all[0]["version"].to_string()], "").expect(0);
@@ -62,8 +62,8 @@ fn without_a_history_it_asks_first() {
     assert!(place.names("/memories").len() > 1);
     let done = place.run(args.iter().chain(&["--yes"]), "").expect(0).out;
     assert!(done.ends_with("Deleted 2 files.\n"), "{done}");
-    place.run(["cat", "/memories/a.md"], "").expect_failure(1, "");
-    place.run(["cat", "/memories/b/c.md"], "").expect_failure(1, "");
+    place.run(["cat", "/memories/a.md"], "").expect_failure(19, "");
+    place.run(["cat", "/memories/b/c.md"], "").expect_failure(19, "");
 }
 
 #[test]

@@ -123,7 +123,7 @@ fn a_file_that_cannot_be_changed_safely_stays_as_it_is() {
         .expect_failure(2, "The configuration file of this client is unknown");
     run(&mut install(&place, "claude-command", &[]), b"")
         .expect_failure(2, "Claude Code adds a server for all projects");
-    run(&mut install(&place, "emacs", &[]), b"").expect_failure(2, "invalid value 'emacs'");
+    run(&mut install(&place, "emacs", &[]), b"").expect_failure(2, "Invalid value 'emacs'");
 }
 
 #[test]

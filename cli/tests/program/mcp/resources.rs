@@ -86,7 +86,7 @@ fn a_locked_store_is_an_error_and_the_server_continues() {
         assert_eq!(answer["error"]["message"], message);
     }
     let ended = client.end();
-    assert_eq!((ended.code, ended.err.matches("The store is locked").count()), (Some(0), 1));
+    assert_eq!((ended.code, ended.err.matches("is locked: no passphrase").count()), (Some(0), 1));
 }
 
 #[test]

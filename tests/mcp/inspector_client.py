@@ -50,7 +50,7 @@ def main() -> None:
         print(f"inspector: {len(SESSION)} calls returned the expected results")
         for options, expected, reason in [
             ([], LOCKED, "cannot ask for one"),
-            (["--passphrase-file", store.wrong], UNAVAILABLE, "The passphrase is wrong."),
+            (["--passphrase-file", store.wrong], UNAVAILABLE, "The passphrase is wrong"),
         ]:
             told, errors = Inspector(inspector, store, options).call({"command": "view", "path": "/memories"})
             check("a store that does not open", told, expected)

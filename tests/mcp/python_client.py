@@ -109,7 +109,7 @@ async def main() -> None:
         print("key agent: two servers at once, a store locked during a session and unlocked again")
         await refused(store, [], LOCKED, "cannot ask for one")
         print("locked store: memory is locked, and the reason is reported once")
-        await refused(store, ["--passphrase-file", store.wrong], UNAVAILABLE, "The passphrase is wrong.")
+        await refused(store, ["--passphrase-file", store.wrong], UNAVAILABLE, "The passphrase is wrong")
         print("wrong passphrase: memory is unavailable, and the reason is reported once")
 
 

@@ -1,5 +1,6 @@
 //! Unlocking: opens the store, and then does what it says is due at an unlock.
 
+use crate::session::AnchorStatus;
 use crate::session::freshness::Rollback;
 use crate::session::{Session, StoreError, Vault};
 use crate::vfs::expire;
@@ -64,8 +65,17 @@ impl Vault {
         rollback: Rollback,
     ) -> Result<Session, StoreError> {
         let session = self.unlock_by(credential, rollback)?;
+        let is_unknown =
+            session.status().is_ok_and(|status| status.anchor == AnchorStatus::Unknown);
         // The store is open. What keeps files from expiring must not keep the user out; the next unlock tries again.
-        let _ = expire::at_unlock(&session);
+        let _ = match rollback {
+            // Readings since the state that is accepted are lost, so every file counts as used now.
+            Rollback::Accept => expire::restart_all(&session),
+            // This may be such a state, which somebody accepts later.
+            Rollback::Refuse if is_unknown => Ok(()),
+            Rollback::Refuse if self.keeps_unused() => Ok(()),
+            Rollback::Refuse => expire::at_unlock(&session),
+        };
         Ok(session)
     }
 }

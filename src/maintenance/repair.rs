@@ -7,6 +7,7 @@ use super::recovery::{FoundFile, Recovery, RecoveryReport, Target};
 use super::rewrite::{Versions, Written, abandon, remove_unfinished, write_generation};
 use crate::session::anchor::Mark;
 use crate::session::generation::{NextGeneration, write_headers};
+use crate::session::ledger::restart_expiry;
 use crate::session::{StoreError, VERSIONS_OF_GROUP, Vault, freshness, leftovers};
 use inmost_format::header::Credential;
 use inmost_format::record::node::{Child, Entry, Folder, Name, Root, Totals};
@@ -70,7 +71,9 @@ impl Vault {
         // The numbers of the commits before it are for the files that come back as earlier versions.
         let numbers = records.heads() / VERSIONS_OF_GROUP + 1;
         let commit = commit.checked_add(numbers).ok_or(StoreError::TooLarge)?;
-        let root = Root { commit, ..found.clone().unwrap_or_else(without_records) };
+        let mut root = Root { commit, ..found.clone().unwrap_or_else(without_records) };
+        // Readings may be lost with the newest records, so every file counts as used now.
+        restart_expiry(&mut root);
 
         // As at an unlock. What an interrupted rewrite left behind is not needed, and its number is used again.
         leftovers::keep_only(storage, header, self.headers())?;
@@ -103,7 +106,7 @@ impl Vault {
         let mut lost_readings = false;
         let closed = written.and_then(|Written { engine, root: copy, root_value }| {
             engine.close()?;
-            lost_readings = copy.reads_since != root.reads_since;
+            lost_readings = !lost_history && copy.reads_since != root.reads_since;
             Ok(Mark::of(&copy, new, &root_value))
         });
         let mark = closed.inspect_err(|_| abandon(storage, &note))?;

@@ -254,6 +254,13 @@ fn follow_clock(root: &mut Root) {
     }
 }
 
+/// Makes every file count as used now, if the store records readings.
+pub(crate) fn restart_expiry(root: &mut Root) {
+    if root.reads_since > 0 {
+        use_everything(root);
+    }
+}
+
 fn use_everything(root: &mut Root) {
     // 0 means off.
     let now = now().max(1);

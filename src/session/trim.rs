@@ -73,7 +73,11 @@ pub(super) fn make_room(
         let Ok(growth @ 1..) = usize::try_from(open.growth(&group)?) else {
             return Ok((step > 0).then_some(group));
         };
-        let mut changes = reap::piece(open, &group, staged, growth)?;
+        let mut changes = match reap::piece(open, &group, staged, growth) {
+            // As with any commit: damage to what is discarded must not stop what is not.
+            Err(RecordError::Damaged { .. }) => Overlay::default(),
+            changes => changes?,
+        };
         if changes.is_empty() {
             let mut txn = Txn::new(open, &group, &author);
             drop_oldest_text(&mut txn)?;

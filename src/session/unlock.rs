@@ -71,9 +71,16 @@ pub struct VaultOptions {
     engine: StorageEngine,
     history: HistorySettings,
     expiry: ExpirySettings,
+    /// Whether unused files stay at an unlock.
+    keeps_unused: bool,
 }
 
 impl Vault {
+    /// Whether unused files stay at an unlock.
+    pub(crate) fn keeps_unused(&self) -> bool {
+        self.options.keeps_unused
+    }
+
     /// Opens the store in a folder and takes its lock, with the default options.
     ///
     /// # Errors
@@ -225,6 +232,13 @@ impl VaultOptions {
     /// own setting; see [`Expiry::set`](crate::Expiry::set).
     pub fn expiry(mut self, settings: ExpirySettings) -> Self {
         self.expiry = settings;
+        self
+    }
+
+    /// Keeps the files that would expire at this unlock, for a caller that only reads or that asks a person first. They expire
+    /// at the next unlock without this option; off by default.
+    pub fn keep_unused_files(mut self) -> Self {
+        self.keeps_unused = true;
         self
     }
 

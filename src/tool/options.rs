@@ -88,6 +88,10 @@ impl ToolOptions {
     /// reads the whole history for that. A crash in the middle of it may leave some versions. Versions that other changes keep
     /// stay: what such a tool wrote and somebody else changes later is a version like any other.
     ///
+    /// A text is kept after all, as without this option, if the history is damaged there, if the file had more than 1,024
+    /// changes since an earlier version that others left, or if a `create` replaces a file of which more than 60 records, about
+    /// half a MiB, were written since such a version.
+    ///
     /// # Security
     /// As for [`History::forget`](crate::History::forget): the ciphertext stays in the store's files until the next
     /// [`Session::compact`](crate::Session::compact) or [`Session::purge`](crate::Session::purge).

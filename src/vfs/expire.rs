@@ -68,6 +68,14 @@ pub(crate) fn at_unlock(session: &Session) -> Result<(), FileError> {
     session.write(|txn| Ok(txn.note_expiry()?))
 }
 
+/// Makes every file count as used now, if the store records readings.
+pub(crate) fn restart_all(session: &Session) -> Result<(), FileError> {
+    if session.read(|open| Ok::<_, StoreError>(open.root().reads_since == 0))? {
+        return Ok(());
+    }
+    session.write(|txn| restart(txn, false))
+}
+
 /// For how long a file must be unused to expire now; `None` if none does.
 fn due(open: &Open) -> Option<Duration> {
     let root = open.root();

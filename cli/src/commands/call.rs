@@ -13,7 +13,7 @@ use crate::engine::EngineName;
 use crate::exit::Failure;
 use crate::lines::{LINE_BYTES, Line, Lines};
 use crate::passphrase::Input;
-use crate::store::opening::{Create, NewStore, OpenOptions};
+use crate::store::opening::{Create, NewStore, OpenOptions, Unused};
 use crate::store::restrictions::Restrictions;
 use crate::streams;
 use crate::wiped::Wiped;
@@ -86,6 +86,7 @@ impl Call {
         };
         let store = self.store.open(&OpenOptions {
             input: if self.json.is_some() { Input::Free } else { Input::Taken },
+            unused: Unused::Expire,
             restrictions: self.restrictions.clone(),
             create: if self.create { Create::IfMissing(new) } else { Create::Never },
             hint_compaction: false,

@@ -7,8 +7,9 @@ use inmost::{StoreError, ToolCall, ToolResult};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ErrorData,
     GetPromptRequestParams, GetPromptResponse, Implementation, ListPromptsResult,
-    ListResourcesResult, ListToolsResult, PaginatedRequestParams, ReadResourceRequestMethod,
-    ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities, ServerConfig, Tool,
+    ListResourcesRequestMethod, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
+    ReadResourceRequestMethod, ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities,
+    ServerConfig, Tool,
 };
 use rmcp::service::{RequestContext, ServerInitializeError};
 use rmcp::{RoleServer, ServerHandler, ServiceExt};
@@ -95,9 +96,6 @@ impl Server {
         context: &RequestContext<RoleServer>,
         work: impl FnOnce(oneshot::Sender<Result<T, ResourceError>>) -> Work,
     ) -> Result<T, ErrorData> {
-        if !self.offers_resources {
-            return Err(ErrorData::method_not_found::<ReadResourceRequestMethod>());
-        }
         match self.run(context, work).await {
             Some(Ok(found)) => Ok(found?),
             Some(Err(WorkerEnded)) => Err(ResourceError::NoStore(NoStore::Unavailable).into()),
@@ -165,6 +163,9 @@ impl ServerHandler for Server {
         request: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
+        if !self.offers_resources {
+            return Err(ErrorData::method_not_found::<ListResourcesRequestMethod>());
+        }
         let cursor = request.and_then(|request| request.cursor);
         let after = cursor.as_deref().map(resources::cursor).transpose()?;
         let page = self.resources(&context, |result| Work::List(after, result)).await?;
@@ -176,6 +177,9 @@ impl ServerHandler for Server {
         request: ReadResourceRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
+        if !self.offers_resources {
+            return Err(ErrorData::method_not_found::<ReadResourceRequestMethod>());
+        }
         let path = resources::path(&request.uri).ok_or(ResourceError::NotFound)?;
         let text = self.resources(&context, |result| Work::Read(path, result)).await?;
         Ok(resources::contents(&request.uri, &text).into())

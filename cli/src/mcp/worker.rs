@@ -13,7 +13,7 @@ use crate::exit::Failure;
 use crate::passphrase::Input;
 use crate::store::OpenStore;
 use crate::store::no_store::NoStore;
-use crate::store::opening::OpenOptions;
+use crate::store::opening::{OpenOptions, Unused};
 use crate::store::restrictions::Restrictions;
 use crate::streams;
 
@@ -68,6 +68,7 @@ pub(super) fn run(
     while let Some(call) = again.take().or_else(|| calls.recv().ok()) {
         let options = OpenOptions {
             input: Input::Unattended,
+            unused: Unused::Expire,
             restrictions: restrictions.clone(),
             actor: actor.or(call.client.as_deref()),
             ..OpenOptions::default()

@@ -31,6 +31,8 @@ pub(crate) struct OpenOptions<'a> {
     pub(crate) keep_secret: bool,
     /// Whether the command only reads the status. A key agent accepts it even while it has too many clients.
     pub(crate) status_only: bool,
+    /// What becomes of unused files if this command unlocks the store.
+    pub(crate) unused: Unused,
     /// Who makes the changes, for the history.
     pub(crate) actor: Option<&'a str>,
 }
@@ -44,6 +46,7 @@ impl Default for OpenOptions<'_> {
             hint_compaction: true,
             keep_secret: false,
             status_only: false,
+            unused: Unused::Stay,
             actor: None,
         }
     }
@@ -65,6 +68,14 @@ impl OpenOptions<'_> {
             None => session,
         })
     }
+}
+
+/// What becomes of files that would expire at an unlock.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Unused {
+    /// A person's command leaves them to `inmost unlock`.
+    Stay,
+    Expire,
 }
 
 /// Whether a new store is created.
@@ -137,17 +148,17 @@ impl StoreArgs {
 
     /// Holds the store, or finds the key agent that does.
     pub(crate) fn hold(&self) -> Result<Held, Failure> {
-        self.open.hold(&self.place()?, ConnectOptions::new())
+        self.open.hold(&self.place()?, ConnectOptions::new(), false)
     }
 
     /// As [`hold`](Self::hold), for the status alone: a key agent accepts it even while it has too many clients.
     pub(crate) fn hold_for_status(&self) -> Result<Held, Failure> {
-        self.open.hold(&self.place()?, ConnectOptions::new().as_program().status_only())
+        self.open.hold(&self.place()?, ConnectOptions::new().as_program().status_only(), false)
     }
 
     /// As [`hold`](Self::hold). What is read through a key agent then does not count as use of a file.
     pub(crate) fn hold_without_recording(&self) -> Result<Held, Failure> {
-        self.open.hold(&self.place()?, ConnectOptions::new().without_recording())
+        self.open.hold(&self.place()?, ConnectOptions::new().without_recording(), false)
     }
 
     /// Holds the store in this process, for work that the key agent does not do. The store stays locked.
@@ -176,7 +187,11 @@ impl OpenArgs {
         let place = self.place()?;
         let held = match options.create {
             Create::Always(new) => return self.create(&place, new, options),
-            _ => self.hold(&place, options.connect()?),
+            _ => self.hold(
+                &place,
+                options.connect()?,
+                options.unused == Unused::Expire && !options.restrictions.read_only,
+            ),
         };
         let guard = match (held, options.create) {
             (Err(Failure::Error { exit: Exit::NotAStore, .. }), Create::IfMissing(new)) => {
@@ -194,8 +209,9 @@ impl OpenArgs {
     }
 
     /// Waits a moment if the store is in use: another command may be about to close it, or to start a key agent.
-    fn hold(&self, place: &Path, connect: ConnectOptions) -> Result<Held, Failure> {
+    fn hold(&self, place: &Path, connect: ConnectOptions, expires: bool) -> Result<Held, Failure> {
         let options = place::vault_options(place, self.anchor.as_deref())?;
+        let options = if expires { options } else { options.keep_unused_files() };
         let agent = connect.anchor(self.anchor.as_deref());
         let deadline = Instant::now() + IN_USE_TIMEOUT;
         loop {

@@ -92,9 +92,10 @@ impl Restrictions {
         }
     }
 
-    /// Whether they restrict nothing that a key agent would enforce.
+    /// Whether they restrict nothing of what an agent sees or stores.
     pub(crate) fn is_unrestricted(&self) -> bool {
-        !self.read_only && self.subtree.is_none() && self.screen.is_none()
+        let is_whole = !self.read_only && self.subtree.is_none() && self.screen.is_none();
+        is_whole && self.limit_args().is_empty()
     }
 
     fn limits(&self, mut options: ToolOptions) -> ToolOptions {

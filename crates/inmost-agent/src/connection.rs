@@ -87,18 +87,30 @@ pub fn lock(store: impl AsRef<Path>) -> Result<bool, AgentError> {
 /// # Errors
 /// As for [`lock`]; the first one, after all agents were asked.
 pub fn lock_all() -> Result<usize, AgentError> {
-    let (mut locked, mut first) = (0, Ok(()));
-    for socket in address::sockets() {
-        let ended = match greet_at(&socket, &socket, &lock_request(), &[]) {
-            Ok(Some((_, Greeting::Refused(refusal)))) => Err(refused(&socket, refusal)),
-            Ok(Some((stream, _))) => wait_for_end(&socket, &stream).map(|()| locked += 1),
-            // The socket of a process that was killed.
-            Ok(None) => Ok(()),
-            Err(error) => Err(error),
-        };
-        first = first.and(ended);
+    let sockets = address::sockets();
+    // At the same time: an agent that waits for its calls must not keep the others unlocked.
+    thread::scope(|scope| {
+        let asked: Vec<_> =
+            sockets.iter().map(|socket| scope.spawn(move || lock_at(socket))).collect();
+        let (mut locked, mut first) = (0, Ok(()));
+        for asked in asked {
+            match asked.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)) {
+                Ok(was_unlocked) => locked += usize::from(was_unlocked),
+                Err(error) => first = first.and(Err(error)),
+            }
+        }
+        first.map(|()| locked)
+    })
+}
+
+/// Asks the agent behind a socket to lock its store, and waits until it has ended. Returns whether there was one.
+fn lock_at(socket: &Path) -> Result<bool, AgentError> {
+    match greet_at(socket, socket, &lock_request(), &[])? {
+        Some((_, Greeting::Refused(refusal))) => Err(refused(socket, refusal)),
+        Some((stream, _)) => wait_for_end(socket, &stream).map(|()| true),
+        // The socket of a process that was killed.
+        None => Ok(false),
     }
-    first.map(|()| locked)
 }
 
 fn lock_request() -> Hello {

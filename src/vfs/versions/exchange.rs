@@ -133,6 +133,10 @@ fn put_in(txn: &mut Txn<'_>, moving: &Move, entry: &Entry) -> Result<u64, FileEr
         What::Folder => (None, 0, What::Folder),
     };
     folder::put(txn, to, &resolved, (entry.id, entry.tag), what)?;
+    if let Some(file) = &file {
+        // The time of its last change stays.
+        txn.record_use(&[file.number])?;
+    }
     if txn.keeps_versions()? {
         txn.record(Change {
             operation: Operation::Renamed,

@@ -55,8 +55,7 @@ pub(super) fn is_small(txn: &Txn<'_>, text: &Text) -> Result<bool, FileError> {
     Ok(rests(txn, text)?.is_empty() && written(txn, text)?.is_none_or(|it| it.1 <= MOST_WRITTEN))
 }
 
-/// Removes a text in one step. If it is not small, records of it stay in the store until it is rewritten, and nothing refers to
-/// them.
+/// Removes a text in one step, which must be small.
 pub(super) fn remove_at_once(txn: &mut Txn<'_>, text: &Text) -> Result<(), FileError> {
     match &text.place {
         Place::Current(_) => Ok(()),
@@ -161,11 +160,7 @@ fn release_head(txn: &mut Txn<'_>, text: &Text, old: &OldHead) -> Result<(), Fil
 }
 
 /// Drops the object that an entry holds. A repair does not bring it back.
-pub(super) fn drop_held(
-    txn: &mut Txn<'_>,
-    holder: u64,
-    forgotten: ObjectId,
-) -> Result<(), FileError> {
+fn drop_held(txn: &mut Txn<'_>, holder: u64, forgotten: ObjectId) -> Result<(), FileError> {
     let Some((object, mut history)) = txn.history()? else { return Ok(()) };
     history.edit(txn, object, holder, |entry| {
         entry.before = Before::Nothing;

@@ -32,40 +32,62 @@ pub(crate) fn drop_text(txn: &mut Txn<'_>) -> Result<(), FileError> {
         Before::Object(held) if held.what != What::Folder => (held.id, Place::Object(*held)),
         _ => return Ok(()),
     };
-    let older = match older_head(&past, &entry, object) {
-        Ok(older) => older,
-        // Damage to the history must not keep anyone from writing. Which records earlier versions need is not known, so they
-        // stay until a rewrite, and nothing refers to them.
-        Err(FileError::Store(StoreError::Tampered { .. })) => {
-            drop((past, entry));
-            return release::drop_held(txn, number, object);
-        }
+    // If no record below the head went out of use, it does not matter what an earlier head has.
+    let is_alone = matches!(place, Place::Head(_)) && entry.retired.is_empty();
+    let earlier = if is_alone { Ok(Earlier::None) } else { Earlier::find(&past, &entry, object) };
+    let older = match earlier {
+        Ok(Earlier::None) => None,
+        Ok(Earlier::Head(holder, older)) => Some((holder, older)),
+        // Which records earlier versions need is not known, so the text stays with its entry. Neither a long past nor damage
+        // must keep anyone from writing.
+        Ok(Earlier::Unknown) | Err(FileError::Store(StoreError::Tampered { .. })) => return Ok(()),
         Err(error) => return Err(error),
     };
     drop((past, entry));
-    release::remove_at_once(txn, &Text { place, holder: number, object, older, newest: None })
+    let text = Text { place, holder: number, object, older, newest: None };
+    // What shares many records with an earlier version cannot go in one step: it stays with its entry.
+    if !is_alone && !release::is_small(txn, &text)? {
+        return Ok(());
+    }
+    release::remove_at_once(txn, &text)
 }
 
-/// The next earlier change of the same file whose entry holds a head of this object, and that head. Follows the changes of the
-/// file alone: the whole history would be too long for every edit.
-fn older_head(
-    past: &Past<'_, Txn<'_>>,
-    entry: &Version,
-    object: ObjectId,
-) -> Result<Option<(u64, OldHead)>, FileError> {
-    let mut next = (entry.number, entry.previous);
-    // Numbers fall, so a forged chain has an end.
-    while next.1 > 0 && next.1 < next.0 {
-        let Some(earlier) = past.entry(next.1)? else { return Ok(None) };
-        if let Before::Head(older) = &earlier.before
-            && older.object == object
-        {
-            return Ok(Some((earlier.number, *older)));
-        }
-        next = (earlier.number, earlier.previous);
-    }
-    Ok(None)
+/// An earlier head of an object that the history holds.
+enum Earlier {
+    None,
+    /// The next earlier one, and the number of the entry that holds it.
+    Head(u64, OldHead),
+    /// None among the last [`LONGEST_CHAIN`] changes of the file.
+    Unknown,
 }
+
+impl Earlier {
+    /// Follows the changes of the file alone: the whole history would be too long for every edit.
+    fn find(
+        past: &Past<'_, Txn<'_>>,
+        entry: &Version,
+        object: ObjectId,
+    ) -> Result<Self, FileError> {
+        let mut next = (entry.number, entry.previous);
+        for _ in 0..LONGEST_CHAIN {
+            // Numbers fall, so a forged chain has an end.
+            if next.1 == 0 || next.1 >= next.0 {
+                return Ok(Self::None);
+            }
+            let Some(earlier) = past.entry(next.1)? else { return Ok(Self::None) };
+            if let Before::Head(older) = &earlier.before
+                && older.object == object
+            {
+                return Ok(Self::Head(earlier.number, *older));
+            }
+            next = (earlier.number, earlier.previous);
+        }
+        Ok(Self::Unknown)
+    }
+}
+
+/// Changes of a file that are searched for an earlier head.
+const LONGEST_CHAIN: usize = 1_024;
 
 /// Deletes a file or folder, and forgets what is or was at or below its path. No other change comes in between. A crash may
 /// leave a part of the versions.

@@ -9,7 +9,7 @@ use crate::exit::{Exit, Failure};
 use crate::lines::{LINE_BYTES, Line, Lines};
 use crate::passphrase::Input;
 use crate::store::no_store::NoStore;
-use crate::store::opening::{OpenOptions, StoreGuard};
+use crate::store::opening::{OpenOptions, StoreGuard, Unused};
 use crate::streams;
 
 /// Runs every call. The outcome is that of the last one that the store could not run.
@@ -72,6 +72,7 @@ impl Calls<'_> {
         let restrictions = &self.args.restrictions;
         let options = OpenOptions {
             input: Input::Unattended,
+            unused: Unused::Expire,
             restrictions: restrictions.clone(),
             hint_compaction: false,
             actor: self.args.actor.actor(),

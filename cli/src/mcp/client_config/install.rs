@@ -14,6 +14,7 @@ use super::Server;
 use super::client::{Client, Format};
 use super::document::{self, Edited};
 use crate::confirm;
+use crate::display;
 use crate::exit::{Exit, Failure};
 use crate::host_files;
 use crate::output::print;
@@ -57,7 +58,7 @@ impl Install<'_> {
             ));
         }
         let title = self.client.title();
-        let shown = file.display();
+        let shown = display::path(&file.display().to_string());
         let Some(edited) = edited else {
             return print(format!("{title} is already connected by {shown}.\n").as_bytes());
         };
@@ -182,7 +183,8 @@ fn write(path: &Path, current: &Current, text: &str) -> io::Result<Option<PathBu
         }
         return Err(error);
     }
-    host_files::sync_parent(path)?;
+    // The file is in place. Without this sync a crash of the machine may bring the old one back.
+    let _ = host_files::sync_parent(path);
     Ok(backup)
 }
 

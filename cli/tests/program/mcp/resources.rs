@@ -61,9 +61,12 @@ fn files_are_listed_and_read() {
 #[test]
 fn a_restricted_server_offers_no_resources() {
     let place = Place::with_files(&[("/memories/a", "1")]);
-    for restriction in
-        [&["--read-only"][..], &["--subtree", "/memories/x"], &["--screen", "refuse"]]
-    {
+    for restriction in [
+        &["--read-only"][..],
+        &["--subtree", "/memories/x"],
+        &["--screen", "refuse"],
+        &["--max-view-characters", "10"],
+    ] {
         let mut client = Client::with(&place, restriction);
         assert!(client.hello["capabilities"].get("resources").is_none(), "{}", client.hello);
         let params = json!({ "uri": "memory:///a" });

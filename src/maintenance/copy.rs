@@ -117,7 +117,8 @@ impl<'a> Copy<'a> {
         let mut readings = match readings(&Source(self.from), &child) {
             Ok(readings) => readings,
             Err(RecordError::Damaged { .. }) => {
-                root.reads_since = now().max(1);
+                // Another time than before, which tells the caller.
+                root.reads_since = now().max(root.reads_since.saturating_add(1));
                 return Ok(());
             }
             Err(error) => return Err(error.into()),

@@ -125,7 +125,13 @@ fn a_repair_keeps_a_whole_ledger_and_leaves_a_damaged_one_out() {
         assert_eq!(status.readings, if damaged { 0 } else { 900 });
         assert!(!status.is_damaged && status.settings.is_recording());
         let report = session.expiry().expire(of_days(15), true, |_| {}).unwrap();
-        assert_eq!(report.count(), if damaged { 0 } else { 900 });
+        // Readings may be lost with the newest records, so every file counts as used at the repair.
+        assert_eq!(report.count(), 0);
+        set_day(30);
+        session.files().write("/memories/clock", "later\n").unwrap();
+        set_day(40);
+        let report = session.expiry().expire(of_days(15), true, |_| {}).unwrap();
+        assert_eq!(report.count(), 900);
         assert!(session.check().unwrap().is_clean());
     }
 }

@@ -8,7 +8,7 @@ use std::ops::Range;
 use crate::limits::{CHUNK_BYTES, CHUNK_BYTES_MIN, FILE_INLINE, FILE_INLINE_AGAIN};
 use crate::vfs::text;
 use inmost_format::record::node::{Text, TextCount};
-use inmost_format::record::tree::{Body, Owner, Ref};
+use inmost_format::record::tree::{Body, Owner, by_position};
 use inmost_format::record::{Flaw, Kind, NodeSink, NodeSource, ObjectId, RecordError, read_text};
 use inmost_format::secret::join;
 
@@ -26,9 +26,9 @@ pub(crate) fn splice(
     }
 
     let total = body.count().bytes;
-    let (first_start, first) = body.find(owner.sink, owner.object, by_bytes(range.start))?;
+    let (first_start, first) = body.find(owner.sink, owner.object, by_position(range.start))?;
     let last_byte = range.end.saturating_sub(1).max(range.start);
-    let (last_start, last) = body.find(owner.sink, owner.object, by_bytes(last_byte))?;
+    let (last_start, last) = body.find(owner.sink, owner.object, by_position(last_byte))?;
     let head = before(&first, range.start.saturating_sub(first_start.bytes))?;
     let tail = after(&last, range.end.saturating_sub(last_start.bytes))?;
     let mut covered =
@@ -37,11 +37,11 @@ pub(crate) fn splice(
 
     if new.len() < CHUNK_BYTES_MIN {
         if covered.end < total {
-            let (_, right) = body.find(owner.sink, owner.object, by_bytes(covered.end))?;
+            let (_, right) = body.find(owner.sink, owner.object, by_position(covered.end))?;
             covered.end = covered.end.saturating_add(TextCount::of(right.as_str()).bytes);
             new = join(&[&new, right.as_str()]);
         } else if let Some(byte) = covered.start.checked_sub(1) {
-            let (left_start, left) = body.find(owner.sink, owner.object, by_bytes(byte))?;
+            let (left_start, left) = body.find(owner.sink, owner.object, by_position(byte))?;
             covered.start = left_start.bytes;
             new = join(&[left.as_str(), &new]);
         }
@@ -148,17 +148,6 @@ fn chunks(text: &str) -> Vec<Text> {
         rest = after;
     }
     pieces
-}
-
-fn by_bytes(byte: u64) -> impl Fn(TextCount, &[Ref<TextCount>]) -> usize {
-    move |mut before, refs| {
-        refs.iter()
-            .take_while(|child| {
-                before += *child.summary();
-                before.bytes <= byte
-            })
-            .count()
-    }
 }
 
 /// The offset after the `n`-th `\n`, counted from 1.

@@ -4,6 +4,7 @@ use crate::session::history::Version;
 use crate::vfs::error::FileError;
 use inmost_format::record::history::History;
 use inmost_format::record::node::Root;
+use inmost_format::record::tree::by_position;
 use inmost_format::record::{Flaw, Kind, NodeSource, ObjectId, RecordError, load_history};
 
 /// A history to read.
@@ -82,14 +83,7 @@ impl<'s, S: NodeSource> Past<'s, S> {
         let mut newer = None;
         while let Some(last) = end.checked_sub(1) {
             let (start, leaf) =
-                self.history.body.find(self.source, self.object, |mut position, refs| {
-                    refs.iter()
-                        .take_while(|child| {
-                            position = position.saturating_add(child.summary().count);
-                            position <= last
-                        })
-                        .count()
-                })?;
+                self.history.body.find(self.source, self.object, by_position(last))?;
             let count = usize::try_from(end.saturating_sub(start)).unwrap_or(usize::MAX);
             for version in leaf.0.iter().take(count).rev() {
                 if newer.replace(version.number).is_some_and(|newer| version.number >= newer) {

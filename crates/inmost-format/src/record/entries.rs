@@ -5,7 +5,7 @@
 
 use super::node::{Entries, Entry, EntryRange};
 use super::size_class::NODE_BYTES;
-use super::tree::{Body, Owner, Ref, runs};
+use super::tree::{Body, Owner, Ref, by_position, runs};
 use super::{NodeSink, NodeSource, ObjectId, RecordError, codec};
 
 impl Body<Entries> {
@@ -113,11 +113,11 @@ impl Body<Entries> {
         edit(&mut entries);
         if size_of(&entries)? < LEAF / 4 {
             if end < total {
-                let (_, right) = self.find(owner.sink, owner.object, by_count(end))?;
+                let (_, right) = self.find(owner.sink, owner.object, by_position(end))?;
                 end = end.saturating_add(len(&right));
                 entries.0.extend(right.0.iter().cloned());
             } else if let Some(last) = start.checked_sub(1) {
-                let (before, left) = self.find(owner.sink, owner.object, by_count(last))?;
+                let (before, left) = self.find(owner.sink, owner.object, by_position(last))?;
                 start = before;
                 entries.0.splice(0..0, left.0.iter().cloned());
             }
@@ -150,18 +150,6 @@ impl Entries {
 fn by_name(name: &str) -> impl Fn(u64, &[Ref<EntryRange>]) -> usize {
     move |_, refs| {
         refs.partition_point(|child| child.summary().first.as_str() <= name).saturating_sub(1)
-    }
-}
-
-/// Leads to the leaf that holds the entry of this position.
-fn by_count(position: u64) -> impl Fn(u64, &[Ref<EntryRange>]) -> usize {
-    move |mut before, refs| {
-        refs.iter()
-            .take_while(|child| {
-                before = before.saturating_add(child.summary().count);
-                before <= position
-            })
-            .count()
     }
 }
 

@@ -271,6 +271,19 @@ fn child_id<L: Leaf>(object: ObjectId, level: u8, index: u64) -> RecordId {
     RecordId { kind: if level <= 1 { L::LEAF } else { L::INNER }, object, index }
 }
 
+/// Leads to the leaf that holds a position, for [`Body::find`].
+pub fn by_position<S: Summary>(position: u64) -> impl Fn(S::Count, &[Ref<S>]) -> usize {
+    move |before, refs| {
+        let mut before: u64 = before.into();
+        refs.iter()
+            .take_while(|child| {
+                before = before.saturating_add(measure(child));
+                before <= position
+            })
+            .count()
+    }
+}
+
 fn measure<S: Summary>(child: &Ref<S>) -> u64 {
     child.summary.count().into()
 }

@@ -1,6 +1,6 @@
 //! What a history with damaged records still has: it goes on behind them.
 
-use super::super::tree::{Owner, Place};
+use super::super::tree::{Owner, Place, by_position};
 use super::super::{NodeSink, NodeSource, ObjectId, RecordError};
 use super::{History, Versions};
 
@@ -12,14 +12,7 @@ impl History {
         object: ObjectId,
         position: u64,
     ) -> Result<Place<'_, Versions>, RecordError> {
-        self.body.look(source, object, |mut before, refs| {
-            refs.iter()
-                .take_while(|child| {
-                    before = before.saturating_add(child.summary().count);
-                    before <= position
-                })
-                .count()
-        })
+        self.body.look(source, object, by_position(position))
     }
 
     /// As [`look_at`](Self::look_at), for the first entry whose number is at least this one, or for one before it.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::super::codec::{self, CodecError};
 use super::super::node::Node;
 use super::super::size_class::{BODY_BYTES, NODE_BYTES};
-use super::super::tree::{Body, Inner, Leaf, Owner, Summary};
+use super::super::tree::{Body, Inner, Leaf, Owner, Summary, by_position};
 use super::super::{Kind, NodeSink, NodeSource, ObjectId, RecordError, RecordId, Tag};
 use super::{Before, History, Version, VersionRange, Versions};
 
@@ -114,14 +114,7 @@ impl History {
             self.held = self.held.saturating_sub(before).saturating_add(held(versions));
             return Ok(());
         }
-        let (start, found) = self.body.find(sink, object, |mut before, refs| {
-            refs.iter()
-                .take_while(|child| {
-                    before = before.saturating_add(child.summary().count);
-                    before <= position
-                })
-                .count()
-        })?;
+        let (start, found) = self.body.find(sink, object, by_position(position))?;
         let mut leaf = Versions::clone(&found);
         drop(found);
         let end = start.saturating_add(length(&leaf));

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use super::super::codec::{self, CodecError};
 use super::super::node::Node;
 use super::super::size_class::NODE_BYTES;
-use super::super::tree::{Body, Inner, Leaf, Owner, Ref, Summary, runs};
+use super::super::tree::{Body, Inner, Leaf, Owner, Ref, Summary, by_position, runs};
 use super::super::{Kind, NodeSink, NodeSource, ObjectId, RecordError};
 use super::{Ledger, Reading, ReadingRange, Readings};
 
@@ -185,11 +185,11 @@ impl Ledger {
         let (mut start, mut end) = (range.start, range.end);
         if size_of(&leaf)? < LEAF / 4 {
             if end < self.body.count() {
-                let (_, right) = self.body.find(sink, object, by_count(end))?;
+                let (_, right) = self.body.find(sink, object, by_position(end))?;
                 end = end.saturating_add(length(&right));
                 leaf.0.extend(right.0.iter());
             } else if let Some(last) = start.checked_sub(1) {
-                let (before, left) = self.body.find(sink, object, by_count(last))?;
+                let (before, left) = self.body.find(sink, object, by_position(last))?;
                 start = before;
                 leaf.0.splice(0..0, left.0.iter().copied());
             }
@@ -215,18 +215,6 @@ impl Ledger {
 /// Leads to the leaf where a file is or belongs.
 fn slot_of(refs: &[Ref<ReadingRange>], file: u64) -> usize {
     refs.partition_point(|child| child.summary().first <= file).saturating_sub(1)
-}
-
-/// Leads to the leaf that holds the reading of this position.
-fn by_count(position: u64) -> impl Fn(u64, &[Ref<ReadingRange>]) -> usize {
-    move |mut before, refs| {
-        refs.iter()
-            .take_while(|child| {
-                before = before.saturating_add(child.summary().count);
-                before <= position
-            })
-            .count()
-    }
 }
 
 fn split(mut readings: Readings) -> Result<Vec<Readings>, RecordError> {

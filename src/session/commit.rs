@@ -169,7 +169,7 @@ impl Session {
                     return Err(StoreError::DiskFull);
                 }
             }
-            write(&self.shared.state).open_mut()?.waiting.remove(&recorded);
+            read(&self.shared.state).open()?.waiting.remove(&recorded);
             Ok(())
         })();
         applied.map_err(|error| match error {

@@ -197,10 +197,10 @@ impl StoreError {
                 "Try again; if it happens again, check the operating system's random source."
             }
             Self::RecordsBehindHeader { .. } => {
-                "Look for a newer copy of the store. If there is none, accept the older records on purpose, with `inmost accept-rollback` or Vault::unlock_accepting_rollback; no removed passphrase becomes valid by that."
+                "Look for a newer copy of the store. Without one, accept the older records on purpose, with `inmost accept-rollback` or Vault::unlock_accepting_rollback; no removed passphrase becomes valid by that."
             }
             Self::RolledBack { .. } => {
-                "Look for a newer copy of the store; a restored backup is the usual cause. If there is none, accept the older state on purpose, with `inmost accept-rollback` or Vault::unlock_accepting_rollback."
+                "Look for a newer copy of the store; a restored backup is the usual cause. Without one, accept the older state on purpose, with `inmost accept-rollback` or Vault::unlock_accepting_rollback."
             }
             Self::SlotsFull => "Remove or replace a keyslot that is no longer needed.",
             Self::SubtreeIsFile => {

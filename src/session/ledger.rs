@@ -118,7 +118,7 @@ impl Txn<'_> {
         Ok(taken.readings)
     }
 
-    /// The day of the last reading of a file that is written; `None` if there is none.
+    /// The day of the last reading of a file, as the ledger has it; `None` if the ledger does not name the file.
     pub(crate) fn day_of_reading(&self, file: u64) -> Result<Option<u64>, RecordError> {
         let child = self.root()?.ledger;
         if child.is_none() {
@@ -144,11 +144,13 @@ impl Txn<'_> {
         Ok(())
     }
 
-    /// Makes every file count as used now.
+    /// Makes every file count as used now, if the store records readings.
     pub(crate) fn restart_expiry(&mut self) -> Result<(), RecordError> {
         let mut root = self.root()?;
-        use_everything(&mut root);
-        self.put(RecordId::ROOT, root.into());
+        if root.reads_since > 0 {
+            restart_expiry(&mut root);
+            self.put(RecordId::ROOT, root.into());
+        }
         Ok(())
     }
 

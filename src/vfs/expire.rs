@@ -70,9 +70,6 @@ pub(crate) fn at_unlock(session: &Session) -> Result<(), FileError> {
 
 /// Makes every file count as used now, if the store records readings.
 pub(crate) fn restart_all(session: &Session) -> Result<(), FileError> {
-    if session.read(|open| Ok::<_, StoreError>(open.root().reads_since == 0))? {
-        return Ok(());
-    }
     session.write(|txn| restart(txn, false))
 }
 

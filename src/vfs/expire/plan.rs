@@ -45,9 +45,9 @@ impl Plan {
             }
         };
         // In pages: a writer waits for no more than one of them.
-        let mut after: Option<String> = None;
+        let mut after: Option<FileText> = None;
         loop {
-            after = session.read(|open| walk.page(open, after.as_deref()))?;
+            after = session.read(|open| walk.page(open, after.as_ref()))?;
             if after.is_none() {
                 break;
             }
@@ -90,16 +90,21 @@ impl Walk {
     }
 
     /// Looks at some files that follow a path. Returns the path to go on after; `None` at the end.
-    fn page(&mut self, open: &Open, after: Option<&str>) -> Result<Option<String>, FileError> {
+    fn page(
+        &mut self,
+        open: &Open,
+        after: Option<&FileText>,
+    ) -> Result<Option<FileText>, FileError> {
         let mut looked = 0_usize;
         let mut last = None;
+        let after = after.map(FileText::as_str);
         walk::visit(open, &MemoryPath::parse(ROOT)?, after, usize::MAX, &mut |step| {
             if let What::File(info) = &step.entry.what {
                 self.file(open, step.path, info);
             }
             looked += 1;
             if looked >= PAGE {
-                last = Some(step.path.to_owned());
+                last = Some(FileText::from(step.path.to_owned()));
             }
             Ok(last.is_none())
         })?;

@@ -85,8 +85,9 @@ impl ToolOptions {
     /// An edit, or a `create` that replaces a file, then leaves an entry that says what was changed and when, but the text
     /// before the change is gone: neither the model nor a person can go back to it. A `delete` leaves nothing: it also forgets
     /// every earlier version of what is or was at or below the path, as [`History::forget`](crate::History::forget) does, and
-    /// reads the whole history for that. A crash in the middle of it may leave some versions. Versions that other changes keep
-    /// stay: what such a tool wrote and somebody else changes later is a version like any other.
+    /// reads the whole history for that. A crash in the middle of it may leave some versions, and damage to the history leaves
+    /// all of them. Versions that other changes keep stay: what such a tool wrote and somebody else changes later is a
+    /// version like any other.
     ///
     /// A text is kept after all, as without this option, if the history is damaged there, if the file had more than 1,024
     /// changes since an earlier version that others left, or if a `create` replaces a file of which more than 60 records, about

@@ -93,7 +93,7 @@ const LONGEST_CHAIN: usize = 1_024;
 /// leave a part of the versions.
 ///
 /// # Errors
-/// Those of [`arrange::delete`]; [`FileError::Store`] if a version cannot be read, and then it is deleted and some of its
+/// Those of [`arrange::delete`]; [`FileError::Store`] if a version cannot be read; the file or folder is deleted then, and its
 /// versions are left.
 pub(crate) fn delete(session: &Session, path: &MemoryPath) -> Result<(), FileError> {
     session.exclusive(|exclusive| {

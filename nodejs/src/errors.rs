@@ -161,7 +161,7 @@ fn advice(error: &StoreError) -> &'static str {
             "Close the other program or worker thread that uses the store, or wait for it. If `inmost unlock` holds it, use Store.connect."
         }
         StoreError::RolledBack { .. } | StoreError::RecordsBehindHeader { .. } => {
-            "Look for a newer copy of the store. If there is none, accept the older state on purpose, with `inmost accept-rollback`."
+            "Look for a newer copy of the store. Without one, accept the older state on purpose, with `inmost accept-rollback`."
         }
         error => error.advice(),
     }

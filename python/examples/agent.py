@@ -3,7 +3,7 @@
     export ANTHROPIC_API_KEY=... INMOST_PASSPHRASE='correct horse battery staple'
     python agent.py claude.inmost 'Plan the garden with me.'
 
-It creates the store if there is none. `ANTHROPIC_BASE_URL` and `ANTHROPIC_MODEL` choose another endpoint and model.
+It creates the store if it does not exist. `ANTHROPIC_BASE_URL` and `ANTHROPIC_MODEL` choose another endpoint and model.
 """
 
 import os

@@ -15,6 +15,7 @@ pub(super) use self::folder::PAGE;
 use self::goal::Goal;
 use super::event::{Cursor, Ticket};
 use super::key::Motion;
+use crate::memory_path;
 
 pub(super) type FolderId = u64;
 
@@ -98,7 +99,7 @@ pub(super) struct Tree {
 
 impl Tree {
     pub(super) fn new() -> Self {
-        let root = Folder::new(FileText::from("/memories".to_owned()), 0, None);
+        let root = Folder::new(FileText::from(memory_path::ROOT.to_owned()), 0, None);
         let folders = HashMap::from([(ROOT, root)]);
         Self { folders, last_id: ROOT, selected: None, top: 0, goal: None }
     }

@@ -92,7 +92,7 @@ fn two_files_never_have_one_number_after_a_clock_went_back() {
     for path in ["/memories/a", "/memories/b"] {
         assert_eq!(session.files().read(path).unwrap().as_str(), "text");
     }
-    // Each has its own history: a change of one is none of the other.
+    // Each has its own history: a change of one is not in that of the other.
     session.files().write("/memories/a", "changed").unwrap();
     assert_eq!(newest(&session).file, deletion.file);
     assert_eq!(session.history().text(copied).unwrap().as_str(), "text");

@@ -17,7 +17,7 @@ pub(in crate::browse) struct Folder {
     pages: VecDeque<(Cursor, usize)>,
     /// The pages before the window.
     pub(super) before: Vec<(Cursor, usize)>,
-    /// The page after the window; `None` if there is none.
+    /// The page after the window; `None` after the last page.
     pub(super) next: Cursor,
     pub(super) waits: Option<Ticket>,
     /// Whether it was listed.

@@ -17,7 +17,7 @@ pub(crate) struct Text {
     pub(crate) text: Arc<str>,
 }
 
-/// A file, by what it was from the beginning, whatever its path.
+/// A file. It stays the same one when it moves.
 #[derive(Clone, Debug)]
 pub(crate) struct Ident {
     pub(crate) file: usize,

@@ -19,6 +19,7 @@ mod disk_usage;
 mod display;
 mod editor;
 mod engine;
+mod error_log;
 mod exit;
 mod file_failure;
 mod host_files;

@@ -7,15 +7,15 @@ use inmost::{
 };
 use tokio::sync::oneshot::Sender;
 
-use super::resources::{PAGE, ROOT, ResourceError};
+use super::resources::{PAGE, ResourceError};
 use crate::args::StoreArgs;
-use crate::exit::Failure;
+use crate::error_log::ErrorLog;
+use crate::memory_path::ROOT;
 use crate::passphrase::Input;
 use crate::store::OpenStore;
 use crate::store::no_store::NoStore;
 use crate::store::opening::{OpenOptions, Unused};
 use crate::store::restrictions::Restrictions;
-use crate::streams;
 
 /// A request that needs the store.
 pub(super) struct Call {
@@ -171,25 +171,5 @@ fn reply<T>(found: Result<T, FileError>, result: Sender<Result<T, ResourceError>
             let _ = result.send(Err(error));
             store_error.map_or(Ended::Done, Ended::Failed)
         }
-    }
-}
-
-/// Prints errors, but not the same one twice in a row: repeated calls would fill the client's log with it.
-#[derive(Default)]
-struct ErrorLog {
-    last: Option<String>,
-}
-
-impl ErrorLog {
-    fn print(&mut self, failure: &Failure) {
-        let Failure::Error { message, advice, .. } = failure else { return };
-        if self.last.as_deref() != Some(message) {
-            streams::print_error(message, advice);
-            self.last = Some(message.to_string());
-        }
-    }
-
-    fn reset(&mut self) {
-        self.last = None;
     }
 }

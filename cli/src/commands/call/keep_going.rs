@@ -5,6 +5,7 @@ use std::io::Write;
 use inmost::{MemoryTool, StoreError, ToolResult};
 
 use super::{Call, too_long};
+use crate::error_log::ErrorLog;
 use crate::exit::{Exit, Failure};
 use crate::lines::{LINE_BYTES, Line, Lines};
 use crate::passphrase::Input;
@@ -15,7 +16,7 @@ use crate::streams;
 /// Runs every call. The outcome is that of the last one that the store could not run.
 pub(super) fn run(args: &Call) -> Result<(), Failure> {
     let mut output = streams::output().map_err(|error| Failure::output(&error))?;
-    let mut calls = Calls { args, open: None, last_error: None, outcome: Ok(()) };
+    let mut calls = Calls { args, open: None, errors: ErrorLog::default(), outcome: Ok(()) };
     if let Some(json) = &args.json {
         calls.run(json.as_encoded_bytes(), &mut output)?;
         return calls.outcome;
@@ -37,7 +38,7 @@ struct Calls<'a> {
     /// The store while it is open. Dropped in this order.
     open: Option<(MemoryTool, StoreGuard)>,
     /// The last message on standard error: the same one is not repeated for each call.
-    last_error: Option<String>,
+    errors: ErrorLog,
     outcome: Result<(), Failure>,
 }
 
@@ -49,8 +50,8 @@ impl Calls<'_> {
             None => result.is_error().then_some(REFUSED),
         };
         match failure {
-            Some(failure) => self.report(failure),
-            None => self.last_error = None,
+            Some(failure) => self.report(&failure),
+            None => self.errors.reset(),
         }
         self.args.write(&result, reason, output)
     }
@@ -96,13 +97,10 @@ impl Calls<'_> {
         }
     }
 
-    fn report(&mut self, failure: Failure) {
-        let Failure::Error { exit, message, advice } = failure else { return };
-        if self.last_error.as_deref() != Some(&*message) {
-            streams::print_error(&message, &advice);
-            self.last_error = Some(message.into_owned());
-        }
-        self.outcome = Err(Failure::Reported(exit));
+    fn report(&mut self, failure: &Failure) {
+        let Failure::Error { exit, .. } = failure else { return };
+        self.errors.print(failure);
+        self.outcome = Err(Failure::Reported(*exit));
     }
 }
 

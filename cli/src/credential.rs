@@ -7,7 +7,7 @@ use inmost_agent::Secret;
 
 use crate::exit::Failure;
 use crate::keyfile;
-use crate::passphrase::{Input, PassphraseArgs};
+use crate::passphrase::{Asking, Input, PassphraseArgs};
 
 /// The sources of the credential.
 #[derive(clap::Args)]
@@ -22,13 +22,13 @@ pub(crate) struct CredentialArgs {
 
 impl CredentialArgs {
     /// The credential of an existing store.
-    pub(crate) fn of_store(&self, store: &Path, input: Input, by: By) -> Result<Secret, Failure> {
+    pub(crate) fn of_store(&self, store: &Path, asking: Asking, by: By) -> Result<Secret, Failure> {
         match by {
-            By::RecoveryKey => self.passphrase.recovery_key(store, input).map(Secret::RecoveryKey),
+            By::RecoveryKey => self.passphrase.recovery_key(store, asking).map(Secret::RecoveryKey),
             By::Passphrase => {
                 // Read first: a missing keyfile is reported before the prompt for the passphrase.
                 let keyfile = self.keyfile()?;
-                Ok(Secret::new(self.passphrase.of_store(store, input)?, keyfile))
+                Ok(Secret::new(self.passphrase.of_store(store, asking)?, keyfile))
             }
         }
     }

@@ -11,7 +11,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use crate::display;
 use crate::exit::{Exit, Failure};
-use crate::passphrase::VARIABLE;
+use crate::passphrase::{self, MAX_BYTES, VARIABLE};
 use crate::wiped::Wiped;
 
 /// A program that asks in place of the terminal.
@@ -109,18 +109,14 @@ fn run_askpass(program: &OsString, prompt: &str) -> Result<Wiped, Problem> {
         .stdout(Stdio::piped())
         .spawn()?;
     // `read` drops our end of the pipe, so a program that continues to print ends as well.
-    let typed = child.stdout.take().map(|output| Wiped::read(output, MOST_BYTES)).transpose();
+    let typed = child.stdout.take().map(|output| Wiped::read(output, MAX_BYTES)).transpose();
     let status = child.wait()?;
-    let mut typed = typed?.flatten().unwrap_or_default();
     if !status.success() {
         return Err(Problem::Cancelled);
     }
-    for end in [b"\n", b"\r"] {
-        if typed.as_slice().ends_with(end) {
-            typed.pop();
-        }
-    }
-    Ok(typed)
+    let typed =
+        typed?.flatten().ok_or_else(|| Problem::Failed("its output is too long".to_owned()))?;
+    Ok(passphrase::strip(typed))
 }
 
 /// A running pinentry. Client and program send lines, by the Assuan protocol
@@ -210,7 +206,7 @@ impl Pinentry {
 
     /// Reads byte by byte: a buffer of the standard library is never wiped.
     fn line(&mut self) -> Result<Wiped, Problem> {
-        let mut line = Wiped::new(Vec::with_capacity(MOST_BYTES));
+        let mut line = Wiped::new(Vec::with_capacity(MAX_BYTES));
         let mut byte = Wiped::new(vec![0]);
         loop {
             if self.replies.read(byte.as_mut_slice())? == 0 {
@@ -219,7 +215,7 @@ impl Pinentry {
             if byte.as_slice() == b"\n" {
                 return Ok(line);
             }
-            if line.as_slice().len() == MOST_BYTES {
+            if line.as_slice().len() == MAX_BYTES {
                 return Err(Problem::Failed("its reply is too long".to_owned()));
             }
             line.append(byte.as_slice());
@@ -277,9 +273,6 @@ const CANCELLED: u32 = 99;
 
 /// `GPG_ERR_TIMEOUT`.
 const TIMEOUT: u32 = 62;
-
-/// The longest line of a pinentry and the longest output of an askpass program. Longer than any valid passphrase.
-const MOST_BYTES: usize = 16 << 10;
 
 #[cfg(test)]
 mod tests {

@@ -43,9 +43,12 @@ fn generate(terminal: &mut Terminal) -> Result<Wiped, Failure> {
     })?;
     terminal.print("\n    ")?;
     terminal.print_secret(words.as_slice())?;
-    terminal.print(
-        "\n\nWrite it down, and keep it in a safe place. This screen is cleared afterwards.\n",
-    )?;
+    let afterwards = if Terminal::has_other_screen() {
+        "This screen is cleared afterwards."
+    } else {
+        "This terminal keeps it: clear the scrollback afterwards."
+    };
+    terminal.print(&format!("\n\nWrite it down, and keep it in a safe place. {afterwards}\n"))?;
     Ok(words)
 }
 

@@ -10,7 +10,6 @@ use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use inmost::{Passphrase, RecoveryKey};
 use zeroize::Zeroizing;
@@ -38,13 +37,9 @@ pub(crate) struct PassphraseArgs {
     #[arg(id = "passphrase_command", long = "passphrase-command", value_name = "COMMAND", help_heading = HEADING)]
     pub(crate) command: Option<OsString>,
 
-    /// Ask with this kind of program instead of the terminal
+    /// Ask for the passphrase of an existing store with this kind of program instead of the terminal
     #[arg(long, value_name = "PROGRAM", help_heading = HEADING)]
     pub(crate) prompt: Option<DesktopPrompt>,
-
-    /// Whether what was typed before did not open the store.
-    #[arg(skip)]
-    is_again: AtomicBool,
 }
 
 const HEADING: &str =
@@ -59,6 +54,20 @@ pub(crate) enum Input {
     Taken,
     /// The command reads it, and was started by another program, whose terminal must not be used for a prompt.
     Unattended,
+}
+
+/// How a command asks for a passphrase.
+#[derive(Clone, Copy)]
+pub(crate) struct Asking {
+    pub(crate) input: Input,
+    /// Whether what was typed before did not open the store.
+    pub(crate) is_again: bool,
+}
+
+impl Asking {
+    pub(crate) fn first(input: Input) -> Self {
+        Self { input, is_again: false }
+    }
 }
 
 impl PassphraseArgs {
@@ -78,10 +87,10 @@ impl PassphraseArgs {
     }
 
     /// The passphrase of an existing store.
-    pub(crate) fn of_store(&self, store: &Path, input: Input) -> Result<Passphrase, Failure> {
-        match self.given(input)? {
+    pub(crate) fn of_store(&self, store: &Path, asking: Asking) -> Result<Passphrase, Failure> {
+        match self.given(asking.input)? {
             Some(text) => parse(text),
-            None => parse(self.ask(store, input, "Passphrase")?),
+            None => parse(self.ask(store, asking, "Passphrase")?),
         }
     }
 
@@ -89,15 +98,23 @@ impl PassphraseArgs {
     pub(crate) fn of_new_store(&self, input: Input) -> Result<Passphrase, Failure> {
         match self.given(input)? {
             Some(text) => parse(text),
+            None if self.prompt.is_some() => Err(Failure::usage(
+                "--prompt asks for the passphrase of an existing store only.",
+                "Leave it out and choose a passphrase at the terminal, or give one with --passphrase-file.",
+            )),
             None => parse(new_passphrase::choose(&mut terminal()?)?),
         }
     }
 
     /// A recovery key, from the options or a prompt. The environment variable holds a passphrase, so it is not read.
-    pub(crate) fn recovery_key(&self, store: &Path, input: Input) -> Result<RecoveryKey, Failure> {
-        let text = match self.named(input)? {
+    pub(crate) fn recovery_key(
+        &self,
+        store: &Path,
+        asking: Asking,
+    ) -> Result<RecoveryKey, Failure> {
+        let text = match self.named(asking.input)? {
             Some(text) => text,
-            None => self.ask(store, input, "Recovery key")?,
+            None => self.ask(store, asking, "Recovery key")?,
         };
         let text = std::str::from_utf8(text.as_slice()).map_err(|_| {
             Failure::usage("Invalid recovery key: it is not text.", "Check its source.")
@@ -112,9 +129,9 @@ impl PassphraseArgs {
     }
 
     /// Asks at the terminal, or with another program, if that is allowed.
-    fn ask(&self, store: &Path, input: Input, what: &str) -> Result<Wiped, Failure> {
+    fn ask(&self, store: &Path, asking: Asking, what: &str) -> Result<Wiped, Failure> {
         let (place, store) = (store, store.display());
-        if input == Input::Unattended {
+        if asking.input == Input::Unattended {
             return Err(Failure::new(
                 Exit::Locked,
                 format!(
@@ -124,7 +141,7 @@ impl PassphraseArgs {
             ));
         }
         if let Some(prompt) = self.prompt {
-            return prompt.ask(place, what, self.is_again.load(Ordering::Relaxed).then_some(AGAIN));
+            return prompt.ask(place, what, asking.is_again.then_some(AGAIN));
         }
         let mut terminal = Terminal::open().map_err(|_| {
             Failure::new(
@@ -133,16 +150,10 @@ impl PassphraseArgs {
                 "Use --passphrase-file, --passphrase-fd, --passphrase-command or INMOST_PASSPHRASE, or run `inmost unlock` at a terminal.",
             )
         })?;
-        terminal.ask(&format!("{what} for {store}: "))
-    }
-
-    /// Tells a person that what was typed does not open the store, before the next prompt.
-    pub(crate) fn ask_again(&self) -> Result<(), Failure> {
-        self.is_again.store(true, Ordering::Relaxed);
-        if self.prompt.is_some() {
-            return Ok(());
+        if asking.is_again {
+            terminal.print(&format!("{AGAIN}\n"))?;
         }
-        terminal()?.print(&format!("{AGAIN}\n"))
+        terminal.ask(&format!("{what} for {store}: "))
     }
 
     /// The text from the options or the environment.
@@ -199,7 +210,6 @@ impl NewPassphraseArgs {
             fd: self.fd.clone(),
             command: self.command.clone(),
             prompt: None,
-            is_again: AtomicBool::default(),
         };
         match sources.named(Input::Free)? {
             Some(text) => parse(text),
@@ -228,7 +238,7 @@ pub(crate) fn no_terminal() -> Failure {
 const AGAIN: &str = "That does not open the store. Try again.";
 
 /// Longer than any valid passphrase, so that the library reports its own limit.
-const MAX_BYTES: usize = 16 << 10;
+pub(crate) const MAX_BYTES: usize = 16 << 10;
 
 fn read(reader: impl io::Read) -> io::Result<Wiped> {
     Wiped::read(reader, MAX_BYTES)?.ok_or_else(descriptor::too_long)
@@ -283,7 +293,7 @@ pub(crate) const VARIABLE: &str = "INMOST_PASSPHRASE";
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// Strips one trailing newline and a leading byte order mark: editors add both, and they are invisible.
-fn strip(mut text: Wiped) -> Wiped {
+pub(crate) fn strip(mut text: Wiped) -> Wiped {
     if let Some(rest) = text.as_slice().strip_prefix(BYTE_ORDER_MARK) {
         text = Wiped::new(rest.to_vec());
     }
@@ -329,7 +339,6 @@ mod tests {
             fd: fd.map(Descriptor::of_number),
             command: None,
             prompt: None,
-            is_again: AtomicBool::default(),
         };
         for (args, wants_input) in [
             (args(Some("-"), None), true),

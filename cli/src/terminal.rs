@@ -50,13 +50,18 @@ mod unix {
         /// Shows what follows on a screen of its own, until the result is dropped: it does not stay in the scrollback. A
         /// terminal that has none goes on below.
         pub(crate) fn begin_apart(&mut self) -> Result<Apart, Failure> {
-            let has_screen = std::env::var_os("TERM").is_some_and(|name| name != "dumb");
+            let has_screen = Self::has_other_screen();
             let terminal = self.0.try_clone().map_err(|error| failed(&error))?;
             if has_screen {
                 // Saves the screen, clears the other one, and goes to its first line.
                 self.print("\x1b[?1049h\x1b[2J\x1b[H")?;
             }
             Ok(Apart { terminal: has_screen.then_some(terminal) })
+        }
+
+        /// Whether what is shown apart is cleared afterwards.
+        pub(crate) fn has_other_screen() -> bool {
+            std::env::var_os("TERM").is_some_and(|name| name != "dumb")
         }
 
         /// Prints a secret without buffering it.
@@ -188,6 +193,10 @@ mod console {
         }
 
         /// A console has no other screen.
+        pub(crate) fn has_other_screen() -> bool {
+            false
+        }
+
         pub(crate) fn begin_apart(&mut self) -> Result<(), Failure> {
             Ok(())
         }

@@ -39,13 +39,13 @@ impl Browse {
     pub(crate) fn run(&self) -> Result<(), Failure> {
         use crate::browse;
         use crate::passphrase::Input;
-        use crate::store::opening::OpenOptions;
+        use crate::store::opening::{OpenOptions, Readings};
         use crate::streams;
         use crate::style::Style;
 
         if !streams::is_attended() {
             return Err(Failure::usage(
-                "The browser needs a terminal, and one of the standard streams is none.",
+                "The browser needs a terminal, and one of the standard streams is not one.",
                 "Use `inmost ls`, `inmost cat` and `inmost grep` in scripts.",
             ));
         }
@@ -54,6 +54,7 @@ impl Browse {
             self.store.open(&OpenOptions {
                 input: Input::Taken,
                 hint_compaction: false,
+                readings: Readings::DoNotCount,
                 actor: self.actor.actor(),
                 ..OpenOptions::default()
             })

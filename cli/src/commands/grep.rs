@@ -11,7 +11,7 @@ use self::place::{Globs, Place};
 use crate::args::StoreArgs;
 use crate::exit::Failure;
 use crate::memory_path::{self, ROOT};
-use crate::store::opening::OpenOptions;
+use crate::store::opening::{OpenOptions, Readings};
 
 /// Search the files of the memory for lines that match a pattern
 ///
@@ -21,7 +21,7 @@ use crate::store::opening::OpenOptions;
 /// A path, or a glob of -g, may have *, ?, [a-z], {a,b} and ** for any number of folders; quote it, so that the shell leaves it
 /// alone. A glob of -g without a slash is for the name of a file, wherever it is.
 ///
-/// Exits with 0 if there is a match, with 1 if there is none, and with 19 if a path does not exist; then nothing is searched.
+/// Exits with 0 if there is a match, with 1 if nothing matches, and with 19 if a path does not exist; then nothing is searched.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  \
     inmost grep --store notes.inmost -i 'tea|coffee'\n  \
@@ -89,7 +89,9 @@ impl Grep {
         // Before the prompt for a passphrase.
         let query = self.query()?;
         let globs = Globs::parse(&self.glob)?;
-        let store = self.store.open(&OpenOptions::default())?;
+        let store = self
+            .store
+            .open(&OpenOptions { readings: Readings::DoNotCount, ..OpenOptions::default() })?;
         let places = self.paths.iter().map(|path| Place::find(path, store.files()));
         let places = places.collect::<Result<Vec<_>, _>>()?;
         let mut output = Output::new(self, store.files());

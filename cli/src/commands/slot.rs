@@ -233,7 +233,8 @@ pub(super) fn add_recovery_key(store: &OpenStore, label: Option<SlotLabel>) -> R
     Ok(number)
 }
 
-/// Prints the recovery key. A person reads it on a screen of its own, so that it does not stay in the scrollback.
+/// Prints the recovery key. A person reads it on a screen of its own, where the terminal has one, so that it does not stay in
+/// the scrollback.
 fn show(text: &Wiped) -> Result<(), Failure> {
     if !streams::is_attended() {
         return print(text.as_slice());

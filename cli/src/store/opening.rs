@@ -15,7 +15,7 @@ use crate::args::{KdfArgs, OpenArgs, PlaceArgs, StoreArgs};
 use crate::credential::By;
 use crate::engine::EngineName;
 use crate::exit::{Exit, Failure};
-use crate::passphrase::{self, Input};
+use crate::passphrase::{self, Asking, Input};
 use crate::{compact_hint, streams};
 
 /// How a command opens its store.
@@ -31,6 +31,8 @@ pub(crate) struct OpenOptions<'a> {
     pub(crate) keep_secret: bool,
     /// Whether the command only reads the status. A key agent accepts it even while it has too many clients.
     pub(crate) status_only: bool,
+    /// Whether what the command reads counts as use of a file.
+    pub(crate) readings: Readings,
     /// What becomes of unused files if this command unlocks the store.
     pub(crate) unused: Unused,
     /// Who makes the changes, for the history.
@@ -46,6 +48,7 @@ impl Default for OpenOptions<'_> {
             hint_compaction: true,
             keep_secret: false,
             status_only: false,
+            readings: Readings::Count,
             unused: Unused::Stay,
             actor: None,
         }
@@ -57,17 +60,33 @@ impl OpenOptions<'_> {
     fn connect(&self) -> Result<ConnectOptions, Failure> {
         let connect = ConnectOptions::new().tool(self.restrictions.options()?);
         let connect = connect.as_program().actor(self.actor);
+        let connect = match self.readings {
+            Readings::Count => connect,
+            Readings::DoNotCount => connect.without_recording(),
+        };
         Ok(if self.status_only { connect.status_only() } else { connect })
     }
 
     /// The store that this process holds, with the actor of its changes.
     fn store(&self, session: &Session) -> OpenStore {
         let session = session.as_program();
+        let session = match self.readings {
+            Readings::Count => session,
+            Readings::DoNotCount => session.without_recording(),
+        };
         OpenStore::Here(match self.actor {
             Some(actor) => session.acting_as(actor),
             None => session,
         })
     }
+}
+
+/// Whether what a command reads counts as use of a file, for the expiry of unused ones.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Readings {
+    Count,
+    /// The command looks through many files, and nobody asked for each of them.
+    DoNotCount,
 }
 
 /// What becomes of files that would expire at an unlock.
@@ -176,7 +195,7 @@ impl StoreArgs {
 
     /// The credential, from its source or a prompt.
     pub(crate) fn secret(&self, input: Input) -> Result<Secret, Failure> {
-        self.open.credential.of_store(&self.place()?, input, self.by())
+        self.open.credential.of_store(&self.place()?, Asking::first(input), self.by())
     }
 }
 
@@ -239,8 +258,9 @@ impl OpenArgs {
         match held {
             Held::Agent(client) => {
                 // The agent does not keep the credential, so the prompt appears only if the command needs it.
-                let secret =
-                    options.keep_secret.then(|| self.credential.of_store(place, options.input, by));
+                let secret = options
+                    .keep_secret
+                    .then(|| self.credential.of_store(place, Asking::first(options.input), by));
                 let secret = secret.transpose().map_err(|failure| match failure {
                     // The store is unlocked.
                     Failure::Error { exit: Exit::Locked, .. } => passphrase::no_terminal(),

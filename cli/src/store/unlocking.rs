@@ -9,7 +9,7 @@ use super::naming;
 use crate::args::{OpenArgs, StoreArgs};
 use crate::credential::By;
 use crate::exit::Failure;
-use crate::passphrase::Input;
+use crate::passphrase::{Asking, Input};
 
 impl StoreArgs {
     /// The result of opening the store that a vault holds, and the credential that was used for it.
@@ -42,14 +42,13 @@ impl OpenArgs {
         check_kinds(place, kinds, by, self.credential.keyfile.is_some())?;
         let is_typed = self.credential.passphrase.prompts(by);
         let mut tries = if is_typed { 1..=TRIES } else { TRIES..=TRIES };
+        let mut asking = Asking::first(input);
         loop {
-            let secret = self.credential.of_store(place, input, by)?;
+            let secret = self.credential.of_store(place, asking, by)?;
             let opened = open(&secret);
             let is_last = tries.next().is_none_or(|number| number == TRIES);
             match &opened {
-                Err(error) if is_wrong(error) && !is_last => {
-                    self.credential.passphrase.ask_again()?;
-                }
+                Err(error) if is_wrong(error) && !is_last => asking.is_again = true,
                 _ => return Ok((opened, secret)),
             }
         }

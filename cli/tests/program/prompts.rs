@@ -67,6 +67,15 @@ fn a_key_agent_starts_after_a_desktop_prompt() {
 }
 
 #[test]
+fn a_new_store_takes_no_desktop_prompt() {
+    let place = Place::vacant();
+    let mut init = place.bare_command(["init", "--store", "store", "--prompt", "pinentry"]);
+    let ended = run(&mut init, b"");
+    ended.expect_failure(2, "--prompt");
+    assert!(!place.store().exists());
+}
+
+#[test]
 fn an_askpass_program_gets_the_question_as_its_argument() {
     let place = Place::with_files(&[("/memories/a", "one")]);
     let log = place.beside("log");

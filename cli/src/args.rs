@@ -7,6 +7,7 @@ use std::time::Duration;
 use inmost::{HistorySettings, KdfCost};
 
 use crate::credential::{By, CredentialArgs};
+use crate::display;
 use crate::times::parse_length;
 
 /// Selects the store.
@@ -65,7 +66,7 @@ pub(crate) struct OpenArgs {
 #[derive(clap::Args)]
 pub(crate) struct ActorArgs {
     /// Name the actor that the history shows for these changes: a label of at most 64 bytes
-    #[arg(long = "as", value_name = "ACTOR", env = "INMOST_ACTOR", hide_env_values = true)]
+    #[arg(long = "as", value_name = "ACTOR", value_parser = parse_actor, env = "INMOST_ACTOR", hide_env_values = true)]
     actor: Option<String>,
 }
 
@@ -98,6 +99,31 @@ impl FromStr for Keep {
             .map_err(|_| "expected off, or a number with s, m, h or d")
     }
 }
+
+/// How long files must be unused to expire, or off. Readings are known to the day.
+pub(crate) fn parse_unused(text: &str) -> Result<Keep, &'static str> {
+    let keep: Keep = text.parse()?;
+    match keep.0 {
+        Some(time) if time < DAY => Err("expected off, or at least 1d"),
+        _ => Ok(keep),
+    }
+}
+
+const DAY: Duration = Duration::from_secs(86_400);
+
+/// A label of an actor, as the history keeps it.
+pub(crate) fn parse_actor(text: &str) -> Result<String, &'static str> {
+    if text.len() > ACTOR_BYTES {
+        return Err("expected a label of at most 64 bytes");
+    }
+    if text.chars().any(display::needs_escape) {
+        return Err("expected a label without control characters");
+    }
+    Ok(text.to_owned())
+}
+
+/// Bytes of a label.
+const ACTOR_BYTES: usize = 64;
 
 /// The cost of key derivation for a new passphrase.
 #[derive(clap::Args)]

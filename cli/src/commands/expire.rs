@@ -6,7 +6,7 @@ use std::time::Duration;
 use inmost::{ExpiredFile, ExpiryHindrance, ExpiryReport, ExpirySettings, ExpiryStatus};
 use serde::Serialize;
 
-use crate::args::{ActorArgs, Keep, StoreArgs};
+use crate::args::{ActorArgs, Keep, StoreArgs, parse_unused};
 use crate::display::{self, count, duration};
 use crate::exit::{Exit, Failure};
 use crate::output::print;
@@ -60,9 +60,10 @@ pub(crate) struct Expire {
     #[arg(long, value_name = "on|off", value_enum)]
     record: Option<Switch>,
 
-    /// Record readings, and delete unused files whenever the store is unlocked, once a day at most. `off` stops the deleting,
+    /// Record readings, and delete unused files, once a day at most, when `inmost unlock`, or `call` or `mcp` without a key
+    /// agent, unlocks the store: a number with s, m, h or d, a day at least. `off` stops the deleting,
     /// and goes on recording
-    #[arg(long, value_name = "TIME|off", conflicts_with = "record")]
+    #[arg(long, value_name = "TIME|off", value_parser = parse_unused, conflicts_with = "record")]
     at_unlock: Option<Keep>,
 
     /// Do not ask for confirmation, where the history is off
@@ -183,6 +184,9 @@ fn advice(hindrance: ExpiryHindrance) -> &'static str {
     match hindrance {
         ExpiryHindrance::NotRecording => {
             "`inmost expire --record on` switches it on. Files can expire once they were unused from then on."
+        }
+        ExpiryHindrance::LedgerDamaged => {
+            "A new record of readings begins now; `inmost check` names the damage. Files can expire once they were unused from now on."
         }
         _ => "Check the clock of this machine. Files can expire once they were unused from now on.",
     }

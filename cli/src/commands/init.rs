@@ -3,10 +3,10 @@
 use inmost::ExpirySettings;
 
 use super::slot;
-use crate::args::{KdfArgs, Keep, OpenArgs};
+use crate::args::{KdfArgs, Keep, OpenArgs, parse_unused};
 use crate::confirm;
 use crate::credential::By;
-use crate::display::duration;
+use crate::display::{self, duration};
 use crate::engine::EngineName;
 use crate::exit::Failure;
 use crate::output::print;
@@ -37,9 +37,9 @@ pub(crate) struct Init {
     #[arg(long, value_name = "TIME|off", default_value = "30d")]
     history: Keep,
 
-    /// Record which files are read, and delete those that were neither read nor changed for this long when the store is
-    /// unlocked: a number with s, m, h or d, a day at least; `off` records nothing. `inmost expire` changes it later
-    #[arg(long, value_name = "TIME|off", default_value = "off")]
+    /// Record which files are read, and delete those that were neither read nor changed for this long when `inmost unlock`,
+    /// or `call` or `mcp` without a key agent, unlocks the store: a number with s, m, h or d, a day at least; `off` records nothing. `inmost expire` changes it later
+    #[arg(long, value_name = "TIME|off", value_parser = parse_unused, default_value = "off")]
     expire: Keep,
 
     /// Create a recovery key, for a forgotten passphrase, and print it once
@@ -111,7 +111,8 @@ impl Init {
             let is_variable = std::env::var_os(format!("INMOST_{}", name.to_uppercase()))
                 .is_some_and(|variable| value.as_ref().is_some_and(|value| *value == variable));
             if let Some(value) = value.as_ref().filter(|_| !is_variable) {
-                options = format!("{options} --{name} {}", value.display());
+                let value = display::quoted(&display::path(&value.display().to_string()));
+                options = format!("{options} --{name} {value}");
             }
         }
         format!("Next: `inmost unlock{options}` unlocks it for all commands.\n")
@@ -133,7 +134,7 @@ impl Init {
     fn expires(&self) -> String {
         self.expire.0.map_or_else(String::new, |time| {
             format!(
-                "Files that are neither read nor changed for {} are deleted when it is unlocked. `inmost expire` changes that.\n",
+                "Files that are neither read nor changed for {} are deleted at an unlock. `inmost expire` changes that.\n",
                 duration(time)
             )
         })

@@ -39,6 +39,15 @@ pub(crate) fn needs_escape(letter: char) -> bool {
         || matches!(letter, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
+/// A word for the shell.
+pub(crate) fn quoted(word: &str) -> String {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./=:,+@%".contains(&byte);
+    if !word.is_empty() && word.bytes().all(is_plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', r"'\''"))
+}
+
 /// The path of these names below `/memories`. Without names it is `/memories` itself.
 pub(crate) fn path_of(names: &[String]) -> String {
     let names: String = names.iter().flat_map(|name| ["/", name]).collect();
@@ -95,6 +104,16 @@ pub(crate) fn unlisted(number: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn words_are_quoted_for_the_shell() {
+        assert_eq!(quoted("/data/a-b_c=1.md"), "/data/a-b_c=1.md");
+        for (word, expected) in
+            [("", "''"), ("a b", "'a b'"), ("it's", r"'it'\''s'"), ("$(x)", "'$(x)'")]
+        {
+            assert_eq!(quoted(word), expected);
+        }
+    }
 
     #[test]
     fn control_characters_in_texts_are_escaped() {

@@ -23,6 +23,11 @@ pub(crate) fn of_file(text: &str) -> Result<String, &'static str> {
 /// The folder of the whole memory.
 pub(crate) const ROOT: &str = "/memories";
 
+/// Whether a path is that of the whole memory.
+pub(crate) fn is_root(path: &str) -> bool {
+    path.trim_end_matches('/') == ROOT
+}
+
 /// The last name of a path; `None` for the root.
 pub(crate) fn last_name(path: &str) -> Option<&str> {
     let path = path.trim_end_matches('/');

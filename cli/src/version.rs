@@ -30,6 +30,19 @@ pub(crate) fn line(version: &VersionInfo) -> String {
     )
 }
 
+/// The deletion of what was at a path last, and until when it can be taken back; `None` if the store keeps no versions, or has
+/// dropped the text of this one.
+pub(crate) fn restorable(history: History<'_>, path: &str) -> Option<(u64, String)> {
+    let time = history.status().ok()?.settings.time()?;
+    let query = VersionQuery::all().path(path).kind(VersionKind::Deleted);
+    let deletion = history.page(&query, None, 1).ok()?.items.pop()?;
+    // A folder has no text of its own.
+    if let Some(last) = deletion.previous {
+        history.text(last).ok()?;
+    }
+    Some((deletion.number, times::local_minute(deletion.time.checked_add(time)?)))
+}
+
 /// Who made a version.
 pub(crate) fn actor(version: &VersionInfo) -> &str {
     Some(version.actor.as_str()).filter(|actor| !actor.is_empty()).unwrap_or("-")

@@ -1,15 +1,16 @@
 //! Does the requests of the browser on a store.
 
-use inmost::{FileError, FileText, PageCursor, StoreError, VersionInfo, VersionKind, VersionQuery};
+use inmost::{FileError, FileText, PageCursor, StoreError, VersionInfo, VersionQuery};
 
 use super::event::{Cursor, Facts, Job, Problem, Reply, Shown, Ticket, Versions};
 use super::past;
 use super::tree::{Listing, PAGE, Part, Want};
 use crate::display::{self, count};
 use crate::exit::Failure;
+use crate::memory_path::ROOT;
 use crate::store::OpenStore;
 use crate::version::{self, CIPHERTEXT_STAYS};
-use crate::{times, version_diff};
+use crate::version_diff;
 
 /// Does a request.
 pub(super) fn run(store: &OpenStore, ticket: Ticket, job: Job) -> Reply {
@@ -159,19 +160,10 @@ fn restore(store: &OpenStore, number: u64) -> Result<String, Problem> {
 fn remove(store: &OpenStore, path: &str) -> Result<String, FileError> {
     store.files().remove(path)?;
     let shown = display::path(path);
-    Ok(until(store, path).map_or_else(
+    Ok(version::restorable(store.history(), path).map_or_else(
         || format!("Deleted {shown}."),
-        |until| format!("Deleted {shown}. V and r bring it back until {until}."),
+        |(_, until)| format!("Deleted {shown}. V and r bring it back until {until}."),
     ))
-}
-
-/// Until when a deleted file can come back; `None` if the store keeps no versions.
-fn until(store: &OpenStore, path: &str) -> Option<String> {
-    let history = store.history();
-    let time = history.status().ok()?.settings.time()?;
-    let query = VersionQuery::all().path(path).kind(VersionKind::Deleted);
-    let version = history.page(&query, None, 1).ok()?.items.pop()?;
-    Some(times::local_minute(version.time.checked_add(time)?))
 }
 
 fn forget(store: &OpenStore, path: &str) -> Result<String, FileError> {
@@ -190,5 +182,3 @@ fn status(store: &OpenStore, with_history: bool) -> Result<Facts, StoreError> {
     let (files, bytes, commit) = (status.files, status.bytes, status.commit);
     Ok(Facts { files, bytes, commit, keeps_versions })
 }
-
-const ROOT: &str = "/memories";

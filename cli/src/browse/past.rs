@@ -20,7 +20,7 @@ pub(super) struct Past {
     pub(super) is_again: bool,
     pub(super) selected: usize,
     pub(super) top: usize,
-    /// Why there are none.
+    /// Why no version is listed.
     pub(super) problem: Option<String>,
     /// The differences that a version made, if they are shown.
     pub(super) diff: Option<Diff>,

@@ -5,6 +5,7 @@ use inmost::{FileError, FileText, PageCursor, SearchMatch, SearchQuery};
 use super::event::{Hits, Problem};
 use super::jobs::problem;
 use super::search::MOST_HITS;
+use crate::memory_path::ROOT;
 use crate::store::OpenStore;
 
 /// Called before each page, with what was found since the last call if there is any. The search ends if it returns false.
@@ -252,8 +253,6 @@ impl Lines {
         Ok(())
     }
 }
-
-const ROOT: &str = "/memories";
 
 /// Names of a page. They are read much faster than texts.
 const NAMES: usize = 2_000;

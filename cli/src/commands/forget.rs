@@ -4,7 +4,7 @@ use crate::args::{ActorArgs, StoreArgs};
 use crate::confirm;
 use crate::display::{self, count};
 use crate::exit::Failure;
-use crate::memory_path::{self, ROOT};
+use crate::memory_path;
 use crate::output::print;
 use crate::progress::Progress;
 use crate::store::opening::OpenOptions;
@@ -44,7 +44,7 @@ pub(crate) struct Forget {
 impl Forget {
     pub(crate) fn run(&self) -> Result<(), Failure> {
         let path = display::path(&self.path);
-        let is_root = self.path.trim_end_matches('/') == ROOT;
+        let is_root = memory_path::is_root(&self.path);
         if is_root && !self.everything {
             return Err(Failure::usage(
                 "This would remove the whole history.",

@@ -115,7 +115,7 @@ impl Import {
             if batch.is_full() {
                 self.write(store, &mut batch, &mut report)?;
                 if interrupt.is_set() {
-                    return Err(report.interrupted("import"));
+                    return Err(report.interrupted());
                 }
             }
         }

@@ -7,7 +7,7 @@ use inmost::{
     FileError, HistoryStatus, StoreError, VersionChannel, VersionInfo, VersionKind, VersionQuery,
 };
 
-use crate::args::StoreArgs;
+use crate::args::{StoreArgs, parse_actor};
 use crate::exit::{Exit, Failure};
 use crate::json_line;
 use crate::memory_path;
@@ -38,7 +38,7 @@ pub(crate) struct Log {
     store: StoreArgs,
 
     /// List only changes by this actor
-    #[arg(long)]
+    #[arg(long, value_parser = parse_actor)]
     actor: Option<String>,
 
     /// List only changes of this kind

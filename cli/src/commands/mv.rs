@@ -11,9 +11,9 @@ use crate::store::opening::OpenOptions;
 
 /// Move or rename files and folders of the memory
 ///
-/// If the last path ends in a slash or is a folder, they are moved into it; it is created if it does not exist. Otherwise one
-/// file or folder gets the last path. An existing file or folder is never overwritten. Missing parent folders of the
-/// new path are created.
+/// If the last path ends in a slash or is a folder, they are moved into it, one after the other; it is created if it does not
+/// exist. Otherwise one file or folder gets the last path. An existing file or folder is never overwritten. Missing parent
+/// folders of the new path are created.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  \
     inmost mv --store notes.inmost todo.md done.md\n  \
@@ -40,12 +40,12 @@ impl Mv {
             .store
             .open(&OpenOptions { actor: self.actor.actor(), ..OpenOptions::default() })?;
         let into = self.is_into_folder(&store)?;
-        for old in &self.old {
+        for (done, old) in self.old.iter().enumerate() {
             let new = match last_name(old) {
                 Some(name) if into => format!("{}/{name}", self.new.trim_end_matches('/')),
                 _ => self.new.clone(),
             };
-            rename(&store, old, &new)?;
+            rename(&store, old, &new).map_err(|failure| after(done, failure))?;
         }
         Ok(())
     }
@@ -69,6 +69,17 @@ impl Mv {
             ),
             "Nothing was moved. To make a folder of this name, end the path with a slash.",
         ))
+    }
+}
+
+/// The failure of a move that others of the list came before.
+fn after(done: usize, failure: Failure) -> Failure {
+    match failure {
+        Failure::Error { exit, message, advice } if done > 0 => {
+            let files = display::count(u64::try_from(done).unwrap_or(u64::MAX), "path", "paths");
+            Failure::new(exit, message, format!("{files} before it moved already. {advice}"))
+        }
+        failure => failure,
     }
 }
 

@@ -1,6 +1,6 @@
 //! `inmost rm`
 
-use inmost::{VersionKind, VersionQuery};
+use inmost::FileError;
 
 use crate::args::{ActorArgs, StoreArgs};
 use crate::exit::Failure;
@@ -8,7 +8,7 @@ use crate::memory_path;
 use crate::output::print;
 use crate::store::OpenStore;
 use crate::store::opening::OpenOptions;
-use crate::{confirm, display, times};
+use crate::{confirm, display, version};
 
 /// Delete files and folders of the memory
 ///
@@ -44,15 +44,22 @@ impl Rm {
         let mut folders = Vec::new();
         for path in &self.paths {
             let found = store.files().metadata(path).map_err(|error| Failure::at(path, error))?;
-            if found.is_folder() && path.trim_end_matches('/') != memory_path::ROOT {
+            if memory_path::is_root(path) {
+                return Err(Failure::at(path, FileError::Root));
+            }
+            if found.is_folder() {
                 folders.push(path.as_str());
             }
         }
         if !self.yes && !folders.is_empty() {
             confirm::ask(false, &question(&store, &folders)?, "yes")?;
         }
-        for path in &self.paths {
-            store.files().remove(path).map_err(|error| Failure::at(path, error))?;
+        for (done, path) in self.paths.iter().enumerate() {
+            match store.files().remove(path) {
+                // It was there, so it went with another path of the list: the same one, or a folder above it.
+                Err(FileError::NotFound) if done > 0 => continue,
+                removed => removed.map_err(|error| Failure::at(path, error))?,
+            }
             // The deletion is done: a history that cannot be read must not make it look as if it had failed.
             print(note(&store, path).unwrap_or_default().as_bytes())?;
         }
@@ -76,17 +83,11 @@ fn question(store: &OpenStore, folders: &[&str]) -> Result<String, Failure> {
     Ok(lines + "Type yes to delete everything in it: ")
 }
 
-/// Says until when the text can come back; `None` if the store keeps no versions.
+/// Says until when the text can come back; `None` if the store does not keep it.
 fn note(store: &OpenStore, path: &str) -> Option<String> {
-    let history = store.history();
-    let time = history.status().ok()?.settings.time()?;
-    let query = VersionQuery::all().path(path).kind(VersionKind::Deleted);
-    let version = history.page(&query, None, 1).ok()?.items.pop()?;
-    let until = version.time.checked_add(time).unwrap_or(version.time);
+    let (number, until) = version::restorable(store.history(), path)?;
     Some(format!(
-        "`inmost restore {}` brings it back until {}. `inmost forget {}` ends that.\n",
-        version.number,
-        times::local_minute(until),
-        display::path(path)
+        "`inmost restore {number}` brings it back until {until}. `inmost forget {}` ends that.\n",
+        display::quoted(&display::path(path))
     ))
 }

@@ -8,6 +8,7 @@ use serde::{Serialize, Serializer};
 
 use crate::args::StoreArgs;
 use crate::exit::Failure;
+use crate::memory_path::ROOT;
 use crate::output::print;
 use crate::store::opening::OpenOptions;
 use crate::wiped::Wiped;
@@ -33,7 +34,7 @@ impl Stats {
         let store = self.store.open(&OpenOptions::default())?;
         let disk_bytes = self.store.disk_bytes()?;
         let mut counts = Counts { disk_bytes, ..Counts::default() };
-        for entry in store.files().walk("/memories") {
+        for entry in store.files().walk(ROOT) {
             counts.add(entry?);
         }
         drop(store);

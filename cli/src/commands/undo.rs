@@ -5,7 +5,7 @@ use std::time::SystemTime;
 use inmost::{FileText, UndoPlan, UndoStep, Undone, VersionInfo, VersionKind, VersionQuery};
 use serde::Serialize;
 
-use crate::args::{ActorArgs, StoreArgs};
+use crate::args::{ActorArgs, StoreArgs, parse_actor};
 use crate::display::{self, count};
 use crate::exit::{Exit, Failure};
 use crate::memory_path;
@@ -46,7 +46,7 @@ pub(crate) struct Undo {
     since: Option<SystemTime>,
 
     /// Undo changes by this actor
-    #[arg(long, value_name = "ACTOR")]
+    #[arg(long, value_name = "ACTOR", value_parser = parse_actor)]
     by: Option<String>,
 
     /// List the plan, and change nothing

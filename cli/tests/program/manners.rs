@@ -114,6 +114,10 @@ fn mv_moves_into_a_folder() {
         .run(["mv", "people/c", "people/deep/a", "people/deep/b"], "")
         .expect_failure(2, "b is not");
     assert_eq!(place.cat("people/c"), "3");
+    place.run(["write", "taken/deep"], "4").expect(0);
+    let stopped = place.run(["mv", "people/c", "people/deep", "taken"], "");
+    stopped.expect_failure(1, "1 path before it moved already.");
+    assert_eq!(place.cat("taken/c") + &place.cat("people/deep/a"), "31");
 }
 
 #[test]
@@ -123,10 +127,13 @@ fn rm_deletes_several_files_and_folders_only_on_demand() {
     place.run(["rm", "a", "none"], "").expect_failure(19, "at /memories/none.");
     place.run(["rm", "a", "people"], "").expect_failure(2, "needs a confirmation");
     assert_eq!(place.cat("a"), "1");
-    place.run(["rm", "a", "b"], "").expect(0);
-    place.run(["rm", "-r", "people"], "").expect(0);
+    place.run(["rm", "--yes", "a", "."], "").expect_failure(1, "root folder");
+    assert_eq!(place.cat("a"), "1");
+    place.run(["history", "--keep", "30d"], "").expect(0);
+    let notes = place.run(["rm", "a", "./a", "b"], "").expect(0).out;
+    assert_eq!(notes.matches("inmost restore").count(), 2, "{notes}");
+    place.run(["rm", "-r", "people", "people/c"], "").expect(0);
     assert_eq!(place.run(["ls"], "").expect(0).out, "");
-    place.run(["rm", "--yes", "."], "").expect_failure(1, "root folder");
 }
 
 #[test]

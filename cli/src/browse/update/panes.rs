@@ -138,13 +138,11 @@ fn edit(model: &mut Model, effects: &mut Vec<Effect>) {
 
 fn remove(model: &mut Model) {
     let Some(path) = model.current_path() else { return };
-    let is_folder = model.search.is_none()
-        && model.tree.selected().is_some_and(|entry| entry.metadata.is_folder());
     let shown = display::path(path.as_str());
-    let question = if is_folder {
-        format!("Delete the folder {shown} with everything in it?")
-    } else {
-        format!("Delete {shown}?")
+    let question = match what_is_at(model, &path) {
+        Some(true) => format!("Delete the folder {shown} with everything in it?"),
+        Some(false) => format!("Delete {shown}?"),
+        None => format!("Delete {shown}, with everything in it if it is a folder?"),
     };
     let detail = match model.facts.and_then(|facts| facts.keeps_versions) {
         Some(true) => "Its versions are kept for their time: V lists the change, r brings it back.",
@@ -153,6 +151,21 @@ fn remove(model: &mut Model) {
     };
     let action = Action::Remove(path);
     model.dialog = Some(Dialog::Ask { question, detail: detail.to_owned(), action });
+}
+
+/// Whether a selected path is a folder; `None` if the store has not said so yet.
+fn what_is_at(model: &Model, path: &inmost::FileText) -> Option<bool> {
+    if model.search.is_none() {
+        return model.tree.selected().map(|entry| entry.metadata.is_folder());
+    }
+    match &model.right {
+        Right::Item(item) if item.path == *path => match &item.content {
+            Content::Folder(..) => Some(true),
+            Content::File(..) => Some(false),
+            Content::Unknown | Content::Problem(_) => None,
+        },
+        _ => None,
+    }
 }
 
 fn forget(model: &mut Model) {

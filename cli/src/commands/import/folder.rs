@@ -38,7 +38,7 @@ impl Folder {
         Ok(folder)
     }
 
-    /// A single file; `None` if there is none at the place.
+    /// A single file; `None` if the path does not exist.
     fn of_file(place: &Path) -> Option<Self> {
         let is_file = fs::symlink_metadata(place).ok()?.is_file();
         let name = place.file_name()?.to_str().filter(|_| is_file)?.to_owned();

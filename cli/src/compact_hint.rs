@@ -19,8 +19,9 @@ pub(crate) fn print(store: &OpenStore, place: &Path) {
         return;
     }
     let Ok(status) = store.status() else { return };
-    // Without a state folder the line comes each time.
-    if note(place).is_some_and(|note| is_recent(&note) || write(&note).is_none()) {
+    // Without a state folder there is no hint, because it would come with every command.
+    let Some(note) = note(place) else { return };
+    if is_recent(&note) || write(&note).is_none() {
         return;
     }
     streams::hint(&format!(

@@ -75,12 +75,16 @@ impl TransferReport {
         Ok(())
     }
 
-    /// The failure of work that Ctrl-C ended. What was done so far stays.
-    pub(crate) fn interrupted(self, command: &str) -> Failure {
-        let files = display::count(counts_seen(&self.counts), "file", "files");
+    /// The failure of an import that Ctrl-C ended. What was done so far stays, and what was refused is printed.
+    pub(crate) fn interrupted(self) -> Failure {
+        if let Err(failure) = print(self.lines.as_slice()) {
+            return failure;
+        }
+        let done = self.counts.copied.saturating_add(self.counts.same);
+        let files = display::count(done, "file", "files");
         Failure::new(
             Exit::Interrupted,
-            format!("The {command} was interrupted after {files}. They are in the memory."),
+            format!("The import was interrupted. {files} of it are in the memory."),
             "Run the same command again to go on: what is there already is skipped.",
         )
     }

@@ -6,6 +6,7 @@ use inmost::{EntryKind, FileError, FileText, Page, PageCursor, StoreError, WalkE
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 use rmcp::model::{ErrorData, ListResourcesResult, ReadResourceResult, Resource, ResourceContents};
 
+use crate::memory_path::ROOT;
 use crate::store::no_store::NoStore;
 use crate::store::restrictions::{LOCKED_HINT, Restrictions};
 
@@ -19,9 +20,6 @@ pub(super) fn are_offered(restrictions: &Restrictions) -> bool {
 
 /// Files and folders of one page of the list.
 pub(super) const PAGE: usize = 500;
-
-/// The folder that holds all files.
-pub(super) const ROOT: &str = "/memories";
 
 /// Why a resource cannot be listed or read.
 pub(super) enum ResourceError {

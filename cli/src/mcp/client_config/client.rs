@@ -8,6 +8,7 @@ use serde_json::{Map, Value, json};
 
 use super::Server;
 use super::document;
+use crate::display;
 
 /// The clients whose configuration is known.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
@@ -136,38 +137,14 @@ fn command(server: &Server) -> String {
     let mut line = format!("claude mcp add {} --scope user", super::NAME);
     for (name, value) in &server.env {
         line.push_str(" --env ");
-        line.push_str(&quoted(&format!("{name}={value}")));
+        line.push_str(&display::quoted(&format!("{name}={value}")));
     }
     line.push_str(" -- ");
-    line.push_str(&quoted(&server.program));
+    line.push_str(&display::quoted(&server.program));
     for arg in &server.args {
         line.push(' ');
-        line.push_str(&quoted(arg));
+        line.push_str(&display::quoted(arg));
     }
     line.push('\n');
     line
-}
-
-/// A word for the shell.
-fn quoted(word: &str) -> String {
-    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./=:,+@%".contains(&byte);
-    if !word.is_empty() && word.bytes().all(is_plain) {
-        return word.to_owned();
-    }
-    format!("'{}'", word.replace('\'', r"'\''"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn words_are_quoted_for_the_shell() {
-        assert_eq!(quoted("/data/a-b_c=1.md"), "/data/a-b_c=1.md");
-        for (word, expected) in
-            [("", "''"), ("a b", "'a b'"), ("it's", r"'it'\''s'"), ("$(x)", "'$(x)'")]
-        {
-            assert_eq!(quoted(word), expected);
-        }
-    }
 }

@@ -52,9 +52,10 @@ impl Install<'_> {
             )
         })?;
         if !store.exists() {
-            let place = store.display();
+            let place = display::path(&store.display().to_string());
             streams::warn(&format!(
-                "there is no store at {place} yet; create it with `inmost init --store {place}`"
+                "there is no store at {place} yet; create it with `inmost init --store {}`",
+                display::quoted(&place)
             ));
         }
         let title = self.client.title();
@@ -77,7 +78,7 @@ impl Install<'_> {
         let text = format!(
             "{shown} now connects {title} to the memory.\n{kept}Restart the client, and unlock the store with `inmost \
              unlock --store {}`.\n",
-            store.display()
+            display::quoted(&display::path(&store.display().to_string()))
         );
         print(text.as_bytes())
     }
@@ -169,7 +170,8 @@ fn write(path: &Path, current: &Current, text: &str) -> io::Result<Option<PathBu
     let mut backup = None;
     if let Some(permissions) = &current.permissions {
         let (copy, file) = create_beside(path, "bak")?;
-        fill(&file, current.text.as_bytes(), Some(permissions))?;
+        fill(&file, current.text.as_bytes(), Some(permissions))
+            .inspect_err(|_| drop(fs::remove_file(&copy)))?;
         backup = Some(copy);
     }
     let (new, file) = create_beside(path, "new")?;

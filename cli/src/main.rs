@@ -36,6 +36,7 @@ mod pager;
 mod painted_diff;
 mod passphrase;
 mod progress;
+mod recovered;
 mod sandbox;
 mod sizes;
 mod store;

@@ -8,6 +8,7 @@ use crate::args::StoreArgs;
 use crate::exit::{Exit, Failure};
 use crate::output::print;
 use crate::progress::Progress;
+use crate::recovered::Problem;
 use crate::store::naming;
 use crate::store::opening::Held;
 use crate::{display, sandbox};
@@ -134,23 +135,11 @@ struct Object<'a> {
     files: u64,
     bytes: u64,
     orphans: u64,
-    problems: Vec<Line<'a>>,
+    problems: Vec<Problem<'a>>,
     unlisted: u64,
 }
 
-#[derive(Serialize)]
-struct Line<'a> {
-    path: String,
-    what: &'a str,
-    how: &'a str,
-}
-
 fn as_json(report: &CheckReport, not_opened: Option<&str>) -> Result<String, Failure> {
-    let problems = report.problems.iter().map(|problem| Line {
-        path: display::path_of(&problem.names),
-        what: problem.what,
-        how: problem.how,
-    });
     let object = Object {
         clean: report.problems.is_empty() && not_opened.is_none(),
         not_opened,
@@ -158,7 +147,7 @@ fn as_json(report: &CheckReport, not_opened: Option<&str>) -> Result<String, Fai
         files: report.files,
         bytes: report.bytes,
         orphans: report.orphans,
-        problems: problems.collect(),
+        problems: report.problems.iter().map(Problem::of).collect(),
         unlisted: report.unlisted,
     };
     // Serialising strings and numbers into memory cannot fail.

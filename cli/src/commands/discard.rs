@@ -3,13 +3,14 @@
 use std::fmt::Write;
 
 use inmost::SetAside;
+use serde::Serialize;
 
 use crate::args::StoreArgs;
-use crate::confirm;
-use crate::display;
 use crate::exit::Failure;
 use crate::output::print;
 use crate::store::opening::OpenOptions;
+use crate::wiped::Wiped;
+use crate::{confirm, display, json_line};
 
 /// Remove records that were set aside
 ///
@@ -18,7 +19,8 @@ use crate::store::opening::OpenOptions;
 /// is.
 ///
 /// Lists what is there, asks for confirmation, and removes it. It cannot be restored. docs/OPERATIONS.md says how to look
-/// into it first.
+/// into it first. With --json the lines are objects, with name, bytes and removed: each is printed before the question, and
+/// again once it was removed.
 #[derive(clap::Args)]
 #[command(after_help = "Example:\n  inmost discard --store notes.inmost")]
 pub(crate) struct Discard {
@@ -28,6 +30,10 @@ pub(crate) struct Discard {
     /// Do not ask for confirmation
     #[arg(long)]
     yes: bool,
+
+    /// Print one JSON object per line
+    #[arg(long)]
+    json: bool,
 }
 
 impl Discard {
@@ -35,16 +41,38 @@ impl Discard {
         let options = OpenOptions { hint_compaction: false, ..OpenOptions::default() };
         let store = self.store.open(&options)?;
         let found = store.set_aside()?;
-        if found.is_empty() {
+        if found.is_empty() && !self.json {
             return print(b"Nothing is set aside.\n");
         }
-        print(list(&found).as_bytes())?;
+        if found.is_empty() {
+            return Ok(());
+        }
+        self.print(&found, false)?;
         confirm::ask(self.yes, "Type yes to remove this: ", "yes")?;
         for it in &found {
             store.discard_set_aside(it.number)?;
         }
-        print(b"Removed.\n")
+        if self.json { self.print(&found, true) } else { print(b"Removed.\n") }
     }
+
+    fn print(&self, found: &[SetAside], removed: bool) -> Result<(), Failure> {
+        if !self.json {
+            return print(list(found).as_bytes());
+        }
+        let mut lines = Wiped::default();
+        for it in found {
+            let object = Object { name: it.name(), bytes: it.bytes, removed };
+            json_line::append(&object, &mut lines)?;
+        }
+        print(lines.as_slice())
+    }
+}
+
+#[derive(Serialize)]
+struct Object {
+    name: String,
+    bytes: u64,
+    removed: bool,
 }
 
 /// One line for each.

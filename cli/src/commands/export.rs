@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use inmost::{StoreError, Vault, WalkEntry};
 use inmost_agent::Secret;
 
-use super::repair::{is_damage, lines_of};
+use super::repair::is_damage;
 use crate::args::StoreArgs;
 use crate::confirm;
 use crate::display;
@@ -15,6 +15,7 @@ use crate::exit::{Exit, Failure};
 use crate::host_files::{self, MAX_FILE_BYTES};
 use crate::memory_path::{self, ROOT};
 use crate::output::print;
+use crate::recovered;
 use crate::store::naming;
 use crate::store::opening::Held;
 use crate::store::{OpenStore, place};
@@ -115,7 +116,7 @@ impl Export {
             }
         })?;
         if !self.json {
-            print(lines_of(&found).as_bytes())?;
+            print(recovered::lines(&found).as_bytes())?;
         }
         self.finish(report)?;
         Err(Failure::new(

@@ -1,14 +1,16 @@
 //! `inmost repair`
 
-use inmost::{RecoveryReport, StoreError, StoreProblem, Vault};
+use inmost::{RecoveryReport, StoreError, Vault};
 use inmost_agent::Secret;
+use serde::Serialize;
 
 use crate::args::StoreArgs;
 use crate::exit::{Exit, Failure};
 use crate::output::print;
 use crate::progress::Progress;
 use crate::store::naming;
-use crate::{confirm, display};
+use crate::wiped::Wiped;
+use crate::{confirm, display, json_line, recovered};
 
 /// Rebuild a damaged store from everything that can still be read
 ///
@@ -17,6 +19,9 @@ use crate::{confirm, display};
 /// whose names were lost are put into /memories/lost-and-found.
 ///
 /// The damaged files are kept, set aside in the folder of the store, until `inmost discard` removes them.
+///
+/// With --json the plan is one object, and what was done another: repaired, clean (whether no problem remains), files, bytes,
+/// and the lists lost, older and found, with path, what and how.
 #[derive(clap::Args)]
 #[command(after_help = "Example:\n  inmost repair --store notes.inmost")]
 pub(crate) struct Repair {
@@ -26,6 +31,10 @@ pub(crate) struct Repair {
     /// Do not ask for confirmation
     #[arg(long)]
     yes: bool,
+
+    /// Print one JSON object per line
+    #[arg(long)]
+    json: bool,
 }
 
 impl Repair {
@@ -39,33 +48,62 @@ impl Repair {
         let plan = plan.map_err(|error| naming::at(&place, error))?;
         if plan.is_complete() {
             if is_clean(&mut vault, &secret)? {
-                return print(b"No problems found. Nothing was changed.\n");
+                return self.print(&plan, false, true, "No problems found. Nothing was changed.\n");
             }
             // The session of the check held the store.
             vault = self.store.vault()?;
         }
-        print(lines_of(&plan).as_bytes())?;
         let files = display::count(plan.files, "file", "files");
-        print(format!("Found {files} with {} of text.\n", display::size(plan.bytes)).as_bytes())?;
+        let bytes = display::size(plan.bytes);
+        let lines = recovered::lines(&plan);
+        self.print(&plan, false, false, &format!("{lines}Found {files} with {bytes} of text.\n"))?;
         confirm::ask(self.yes, "Type yes to rebuild the store from them: ", "yes")?;
 
         let mut progress = Progress::new("bytes searched and records written");
         let report = vault.repair(secret.credential(), |done| progress.update(done))?;
         drop((progress, vault));
-        if is_clean(&mut self.store.vault()?, &secret)? {
+        let clean = is_clean(&mut self.store.vault()?, &secret)?;
+        if clean {
             let files = display::count(report.files, "file", "files");
             let text = format!(
                 "The store was repaired: {files}. No problems remain.\n\
                  The damaged files are set aside. When you no longer need them, run `inmost discard`.\n"
             );
-            return print(text.as_bytes());
+            return self.print(&report, true, clean, &text);
         }
+        self.print(&report, true, clean, "")?;
         Err(Failure::new(
             Exit::Damaged,
             "The repaired store has problems.",
             "Run `inmost check` to list them, and `inmost salvage` to save the files.",
         ))
     }
+
+    /// Prints the text, or the report as JSON.
+    fn print(
+        &self,
+        report: &RecoveryReport,
+        repaired: bool,
+        clean: bool,
+        text: &str,
+    ) -> Result<(), Failure> {
+        if !self.json {
+            return print(text.as_bytes());
+        }
+        let mut line = Wiped::default();
+        let object = Object { repaired, clean, report: recovered::Object::of(report) };
+        json_line::append(&object, &mut line)?;
+        print(line.as_slice())
+    }
+}
+
+/// A stage of a repair as JSON.
+#[derive(Serialize)]
+struct Object<'a> {
+    repaired: bool,
+    clean: bool,
+    #[serde(flatten)]
+    report: recovered::Object<'a>,
 }
 
 /// Whether the store opens and a check finds nothing.
@@ -84,17 +122,4 @@ fn is_clean(vault: &mut Vault, secret: &Secret) -> Result<bool, Failure> {
 /// Whether a store cannot be unlocked because its records, or the engine's files, are damaged.
 pub(super) fn is_damage(error: &StoreError) -> bool {
     matches!(error, StoreError::Damaged(_) | StoreError::Storage(_) | StoreError::Tampered { .. })
-}
-
-/// One line for each item of a recovery that is not simply there.
-pub(super) fn lines_of(report: &RecoveryReport) -> String {
-    let line = |kind: &str, problem: &StoreProblem| {
-        let path = display::path_of(&problem.names);
-        format!("{kind} {path}: {} {}\n", problem.what, problem.how)
-    };
-    let lost = report.lost.iter().map(|problem| line("lost", problem));
-    let older = report.older.iter().map(|problem| line("older", problem));
-    let found = report.found.iter().map(|problem| line("found", problem));
-    let lines: String = lost.chain(older).chain(found).collect();
-    lines + &display::unlisted(report.unlisted)
 }

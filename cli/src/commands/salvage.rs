@@ -7,18 +7,19 @@ mod renamed;
 use std::path::{Path, PathBuf};
 
 use inmost::RecoveryReport;
+use serde::Serialize;
 
 use self::new_store::NewStore;
 use self::plain_folder::PlainFolder;
 use self::renamed::Renamed;
-use super::repair::lines_of;
 use crate::args::{KdfArgs, StoreArgs};
-use crate::display;
 use crate::exit::{Exit, Failure};
 use crate::output::print;
 use crate::passphrase::Input;
 use crate::progress::Progress;
 use crate::store::place;
+use crate::wiped::Wiped;
+use crate::{display, json_line, recovered};
 
 /// Save the readable files of a damaged store
 ///
@@ -30,7 +31,8 @@ use crate::store::place;
 /// /memories/lost-and-found. Deleted text that was not purged yet may reappear there if the list of deleted files was lost too:
 /// look through that folder, and remove what should stay deleted.
 ///
-/// Exits with 12 if anything is lost or older. Each such file or folder is a line with its path.
+/// Exits with 12 if anything is lost or older. Each such file or folder is a line with its path. With --json everything is one
+/// object: to, files, bytes, the lists lost, older and found with path, what and how, and the list renamed.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  \
     inmost salvage --store notes.inmost --to rescued.inmost\n  \
@@ -49,13 +51,25 @@ pub(crate) struct Salvage {
 
     #[command(flatten)]
     kdf: KdfArgs,
+
+    /// Print the report as one line of JSON
+    #[arg(long)]
+    json: bool,
 }
 
 impl Salvage {
     pub(crate) fn run(&self) -> Result<(), Failure> {
         self.check_target()?;
         let (report, renamed) = self.salvage()?;
-        print(as_text(&report, &renamed, &self.to).as_bytes())?;
+        if self.json {
+            let mut line = Wiped::default();
+            let to = self.to.display().to_string();
+            let report = recovered::Object::of(&report);
+            json_line::append(&Object { to, report, renamed: &renamed }, &mut line)?;
+            print(line.as_slice())?;
+        } else {
+            print(as_text(&report, &renamed, &self.to).as_bytes())?;
+        }
         if report.is_complete() { Ok(()) } else { Err(incomplete(&report)) }
     }
 
@@ -78,7 +92,9 @@ impl Salvage {
         let mut count = 0_u64..;
         let mut update = move || progress.update(count.next().unwrap_or_default());
         if self.plain {
-            print(b"The saved files are not encrypted. Anyone who can read your files can read them.\n")?;
+            if !self.json {
+                print(b"The saved files are not encrypted. Anyone who can read your files can read them.\n")?;
+            }
             let mut folder = PlainFolder::new(&self.to);
             let report = vault.salvage(secret.credential(), |path, text| {
                 update();
@@ -97,8 +113,17 @@ impl Salvage {
     }
 }
 
+/// The result of a salvage as JSON.
+#[derive(Serialize)]
+struct Object<'a> {
+    to: String,
+    #[serde(flatten)]
+    report: recovered::Object<'a>,
+    renamed: &'a [Renamed],
+}
+
 fn as_text(report: &RecoveryReport, renamed: &[Renamed], to: &Path) -> String {
-    let mut lines = vec![lines_of(report)];
+    let mut lines = vec![recovered::lines(report)];
     for Renamed { from, to } in renamed {
         lines.push(format!("renamed {} to {}\n", display::path(from), display::path(to)));
     }

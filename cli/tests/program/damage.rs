@@ -96,6 +96,10 @@ fn repair_keeps_what_is_intact_and_only_when_it_is_confirmed() {
     let ended = place.run(["repair"], "yes\n").expect_failure(2, "needs a confirmation");
     assert!(ended.out.contains("lost /memories/a/long: "), "{ended:?}");
     assert!(ended.out.contains("Found 2 files with 12B"), "{ended:?}");
+    let ended = place.run(["repair", "--json"], "").expect_failure(2, "needs a confirmation");
+    let plan: serde_json::Value = serde_json::from_str(&ended.out).unwrap();
+    assert_eq!((&plan["repaired"], &plan["files"]), (&false.into(), &2.into()));
+    assert_eq!(plan["lost"][0]["path"], "/memories/a/long");
     place.run(["check"], "").expect(12);
 
     let out = place.run(["repair", "--yes"], "").expect(0).out;
@@ -103,6 +107,17 @@ fn repair_keeps_what_is_intact_and_only_when_it_is_confirmed() {
     place.run(["check"], "").expect(0);
     assert_eq!(place.names("/memories/a"), ["short"]);
     assert_eq!(place.cat("/memories/b"), "kept too");
+    place.lock();
+    let out = place.run(["repair", "--json"], "").expect(0).out;
+    let done: serde_json::Value = serde_json::from_str(&out).unwrap();
+    assert_eq!((&done["repaired"], &done["clean"]), (&false.into(), &true.into()));
+
+    let place = damaged();
+    let out = place.run(["repair", "--json", "--yes"], "").expect(0).out;
+    let done: Vec<serde_json::Value> =
+        out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(done.len(), 2, "{out}");
+    assert_eq!((&done[1]["repaired"], &done[1]["clean"]), (&true.into(), &true.into()));
 }
 
 #[test]
@@ -123,8 +138,16 @@ fn what_a_repair_sets_aside_stays_until_it_is_discarded_on_purpose() {
     assert!(ended.out.starts_with("set-aside-0000000000000001  "), "{ended:?}");
     assert!(kept.exists());
 
+    let ended = place.run(["discard", "--json"], "").expect(2);
+    let it: serde_json::Value = serde_json::from_str(&ended.out).unwrap();
+    assert_eq!(
+        (&it["name"], &it["removed"]),
+        (&"set-aside-0000000000000001".into(), &false.into())
+    );
+    assert!(it["bytes"].as_u64() > Some(0));
     let out = place.run(["discard", "--yes"], "").expect(0).out;
     assert!(out.ends_with("M\nRemoved.\n"), "{out}");
+    assert_eq!(place.run(["discard", "--json"], "").expect(0).out, "");
     assert!(!kept.exists());
     assert!(!place.run(["status"], "").expect(0).out.contains("set aside"));
     assert_eq!(place.cat("/memories/b"), "kept too");
@@ -190,6 +213,17 @@ fn salvage_writes_plain_files_only_when_asked() {
     let ended = salvage(&place, &["--plain"]).expect(12);
     assert!(ended.out.contains("not encrypted"), "{ended:?}");
     let saved = place.beside("saved");
+    fs::remove_dir_all(&saved).unwrap();
+    let ended = salvage(&place, &["--plain", "--json"]).expect(12);
+    let report: serde_json::Value = serde_json::from_str(&ended.out).unwrap();
+    assert_eq!(
+        (&report["files"], &report["lost"][0]["path"]),
+        (&2.into(), &"/memories/a/long".into())
+    );
+    assert_eq!(
+        (&report["to"], &report["renamed"]),
+        (&saved.to_str().unwrap().into(), &serde_json::json!([]))
+    );
     assert_eq!(fs::read_to_string(saved.join("a/short")).unwrap(), "kept");
     assert_eq!(fs::read_to_string(saved.join("b")).unwrap(), "kept too");
     assert!(!saved.join("a/long").exists());

@@ -1,0 +1,53 @@
+//! What a repair or a salvage found, for people and for scripts.
+
+use inmost::{RecoveryReport, StoreProblem};
+use serde::Serialize;
+
+use crate::display;
+
+/// One line for each item of a recovery that is not simply there.
+pub(crate) fn lines(report: &RecoveryReport) -> String {
+    let line = |kind: &str, problem: &StoreProblem| {
+        let path = display::path_of(&problem.names);
+        format!("{kind} {path}: {} {}\n", problem.what, problem.how)
+    };
+    let lost = report.lost.iter().map(|problem| line("lost", problem));
+    let older = report.older.iter().map(|problem| line("older", problem));
+    let found = report.found.iter().map(|problem| line("found", problem));
+    let lines: String = lost.chain(older).chain(found).collect();
+    lines + &display::unlisted(report.unlisted)
+}
+
+/// The report of a recovery as JSON.
+#[derive(Serialize)]
+pub(crate) struct Object<'a> {
+    files: u64,
+    bytes: u64,
+    lost: Vec<Problem<'a>>,
+    older: Vec<Problem<'a>>,
+    found: Vec<Problem<'a>>,
+    unlisted: u64,
+}
+
+impl<'a> Object<'a> {
+    pub(crate) fn of(report: &'a RecoveryReport) -> Self {
+        let RecoveryReport { files, bytes, unlisted, .. } = *report;
+        let [lost, older, found] = [&report.lost, &report.older, &report.found]
+            .map(|problems| problems.iter().map(Problem::of).collect());
+        Self { files, bytes, lost, older, found, unlisted }
+    }
+}
+
+/// A problem as JSON.
+#[derive(Serialize)]
+pub(crate) struct Problem<'a> {
+    path: String,
+    what: &'a str,
+    how: &'a str,
+}
+
+impl<'a> Problem<'a> {
+    pub(crate) fn of(problem: &'a StoreProblem) -> Self {
+        Self { path: display::path_of(&problem.names), what: problem.what, how: problem.how }
+    }
+}

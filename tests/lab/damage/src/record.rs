@@ -23,6 +23,8 @@ pub enum Outcome {
     Right,
     /// The session gave errors.
     Partly,
+    /// The session gave errors, and the engine overwrote older copies, in free places, of what it could not read.
+    Overwrote,
     /// `StoreError::Damaged`.
     Refused,
     RolledBack,

@@ -84,7 +84,7 @@ fn row(label: &str, records: &[Record], of: impl Fn(&Record) -> bool) {
         "| {label} | {} | {} | {} | {} | {} | {} | {} | {} |",
         those.len(),
         count(&["Refused"]),
-        count(&["Right", "Partly"]),
+        count(&["Right", "Partly", "Overwrote"]),
         share(&|it| it.at_place, true),
         share(&|it| it.found, false),
         share(&|it| it.older, false),

@@ -5,6 +5,7 @@
 
 mod agent;
 mod args;
+mod bars;
 #[cfg(unix)]
 mod browse;
 mod chunk;

@@ -1,5 +1,7 @@
 //! `inmost log`
 
+mod activity;
+
 use std::io::{self, IsTerminal};
 use std::time::SystemTime;
 
@@ -7,6 +9,7 @@ use inmost::{
     FileError, HistoryStatus, StoreError, VersionChannel, VersionInfo, VersionKind, VersionQuery,
 };
 
+use self::activity::Activity;
 use crate::args::{StoreArgs, parse_actor};
 use crate::exit::{Exit, Failure};
 use crate::json_line;
@@ -23,6 +26,8 @@ use crate::wiped::Wiped;
 /// A line has the number of the version, the time, what was done, through which part of the program (`tool` is the model),
 /// by whom, the size of the file afterwards, and the path. The name of the actor is what the caller claimed, and no proof:
 /// this is a history to go back in, not an audit log.
+///
+/// At a terminal, a first line shows how many of the listed changes were made on each day.
 ///
 /// With a path, only changes of this file or folder and of what is below it are listed, by the paths at that time.
 ///
@@ -79,12 +84,14 @@ impl Log {
         let is_terminal = io::stdout().is_terminal();
         let (mut left, mut before) = (self.limit.unwrap_or(u64::MAX), None);
         let (mut text, mut found_any) = (Wiped::default(), false);
+        let mut activity = Activity::default();
         while left > 0 {
             let most = usize::try_from(left).unwrap_or(PAGE).min(PAGE);
             let page = history.page(&query, before, most).map_err(|error| self.failure(error))?;
             left = left.saturating_sub(u64::try_from(page.items.len()).unwrap_or(u64::MAX));
             found_any |= !page.items.is_empty();
             self.append(&page.items, &mut text)?;
+            page.items.iter().for_each(|version| activity.add(version.time));
             if !is_terminal {
                 print(text.as_slice())?;
                 text.wipe();
@@ -99,7 +106,14 @@ impl Log {
         }
         // Before a person reads: without a key agent, no other program could use the store meanwhile.
         drop(store);
-        if is_terminal { Pager::start().print(text.as_slice()) } else { print(text.as_slice()) }
+        if !is_terminal {
+            return print(text.as_slice());
+        }
+        let mut pager = Pager::start();
+        if !self.json {
+            pager.print(activity.line().as_bytes())?;
+        }
+        pager.print(text.as_slice())
     }
 
     fn failure(&self, error: FileError) -> Failure {

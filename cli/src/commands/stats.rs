@@ -1,11 +1,14 @@
 //! `inmost stats`
 
+mod shares;
+
 use std::fmt::Write;
 use std::time::SystemTime;
 
 use inmost::{EntryKind, WalkEntry};
 use serde::{Serialize, Serializer};
 
+use self::shares::{Age, Folder, Shares};
 use crate::args::StoreArgs;
 use crate::exit::Failure;
 use crate::memory_path::ROOT;
@@ -16,8 +19,9 @@ use crate::{display, json_line};
 
 /// Show statistics of the memory: files, folders, size of the text, and the largest, oldest and newest file
 ///
-/// `inmost status` shows the state of the store itself. With --json one object is printed; its times are in milliseconds
-/// since 1970.
+/// Bars show how much text each folder has, and when the text was changed last. `inmost status` shows the state of the store
+/// itself. With --json one object is printed; its times are in milliseconds since 1970, and its lists `by_folder` and `by_age`
+/// have the numbers of the bars.
 #[derive(clap::Args)]
 #[command(after_help = "Example:\n  inmost stats --store notes.inmost")]
 pub(crate) struct Stats {
@@ -34,18 +38,34 @@ impl Stats {
         let store = self.store.open(&OpenOptions::default())?;
         let disk_bytes = self.store.disk_bytes()?;
         let mut counts = Counts { disk_bytes, ..Counts::default() };
+        let (now, mut shares) = (SystemTime::now(), Shares::default());
         for entry in store.files().walk(ROOT) {
-            counts.add(entry?);
+            let entry = entry?;
+            if let EntryKind::File { modified, .. } = entry.metadata.kind {
+                let age = shares::age(now, modified);
+                shares.add(entry.path.as_str(), entry.metadata.bytes, age);
+            }
+            counts.add(entry);
         }
         drop(store);
         let mut text = Wiped::default();
         if self.json {
-            json_line::append(&counts, &mut text)?;
+            let (by_folder, by_age) = (shares.folders(), shares.ages());
+            json_line::append(&Object { counts: &counts, by_folder, by_age }, &mut text)?;
         } else {
-            text.append(counts.as_text(SystemTime::now()).as_bytes());
+            text.append(counts.as_text(now).as_bytes());
+            text.append(shares.as_text().as_bytes());
         }
         print(text.as_slice())
     }
+}
+
+#[derive(Serialize)]
+struct Object<'a> {
+    #[serde(flatten)]
+    counts: &'a Counts,
+    by_folder: Vec<Folder>,
+    by_age: Vec<Age>,
 }
 
 #[derive(Default, Serialize)]

@@ -134,10 +134,15 @@ fn stats_count_files_folders_and_text() {
     assert_eq!(stats["largest"]["bytes"], 6);
     let modified = |name: &str| stats[name]["modified"].as_u64().unwrap();
     assert!(modified("oldest") <= modified("newest"));
+    let folders: Vec<_> = stats["by_folder"].as_array().unwrap().iter().collect();
+    assert_eq!(folders[0]["path"], "/memories/a");
+    assert_eq!(stats["by_age"][0]["files"], 4);
+    assert_eq!(stats["by_age"][4]["days_below"], Value::Null);
 
     let out = place.run(["stats"], "").expect(0).out;
     assert!(out.contains("files       4\nfolders     2\ntext        12B in 4 lines\n"), "{out}");
     assert!(out.contains("largest     6B, /memories/a/deep/two\n"), "{out}");
+    assert!(out.contains("\nText by folder\n  a/ ") && out.contains("  last day "), "{out}");
 
     let empty = objects(&Place::with_store().run(["stats", "--json"], "").expect(0).out);
     assert_eq!((&empty[0]["files"], &empty[0]["newest"]), (&0.into(), &Value::Null));

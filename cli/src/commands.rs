@@ -53,7 +53,7 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use crate::args::OpenArgs;
 use crate::exit::Failure;
 use crate::output::print;
-use crate::{agent, usage};
+use crate::{agent, completion, usage};
 
 /// An encrypted memory store for AI agents.
 ///
@@ -123,8 +123,11 @@ pub(crate) enum Command {
     Agent,
 }
 
-/// Parses the command line. Returns `None` after printing the help or the version.
+/// Parses the command line. Returns `None` after printing the help or the version, or what completes a word.
 pub(crate) fn parse() -> Result<Option<Command>, Failure> {
+    if completion::answer(command_line)? {
+        return Ok(None);
+    }
     let error =
         match command_line().try_get_matches().and_then(|given| Args::from_arg_matches(&given)) {
             Ok(args) => return Ok(Some(args.command)),
@@ -199,7 +202,7 @@ pub(crate) fn run(command: &Command) -> Result<(), Failure> {
         Command::AcceptRollback(accept_rollback) => accept_rollback.run(),
         Command::Discard(discard) => discard.run(),
         Command::Destroy(destroy) => destroy.run(),
-        Command::Completions(completions) => completions.run(&mut command_line()),
+        Command::Completions(completions) => completions.run(),
         Command::Man(man) => man.run(command_line()),
         Command::Agent => agent::run(),
     }

@@ -11,6 +11,7 @@ mod browse;
 mod chunk;
 mod commands;
 mod compact_hint;
+mod completion;
 mod confirm;
 mod credential;
 mod descriptor;

@@ -6,6 +6,7 @@ use std::str::FromStr;
 use inmost::{FileError, FileText, Files};
 
 use crate::args::StoreArgs;
+use crate::completion;
 use crate::display;
 use crate::exit::{Exit, Failure};
 use crate::memory_path;
@@ -36,7 +37,7 @@ pub(crate) struct Cat {
     lines: Option<Lines>,
 
     /// The files
-    #[arg(required = true, value_name = "PATH", value_parser = memory_path::of_file)]
+    #[arg(required = true, value_name = "PATH", value_parser = memory_path::of_file, add = completion::memory_path())]
     paths: Vec<String>,
 }
 

@@ -1,12 +1,15 @@
 //! `inmost completions`
 
-use clap::Command;
 use clap_complete::Shell;
 
+use crate::completion;
 use crate::exit::Failure;
 use crate::output::print;
 
-/// Print a script that makes a shell complete the commands and options
+/// Print a script that makes a shell complete commands, options and memory paths
+///
+/// Paths of the memory are completed while the store is unlocked with `inmost unlock`. The script runs the `inmost` that the
+/// shell finds in its path, and answers with names that need no quotes.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  \
     inmost completions bash > ~/.local/share/bash-completion/completions/inmost\n  \
@@ -18,10 +21,7 @@ pub(crate) struct Completions {
 }
 
 impl Completions {
-    /// `program` describes the command line of the whole program.
-    pub(crate) fn run(&self, program: &mut Command) -> Result<(), Failure> {
-        let mut script = Vec::new();
-        clap_complete::generate(self.shell, program, "inmost", &mut script);
-        print(&script)
+    pub(crate) fn run(&self) -> Result<(), Failure> {
+        print(&completion::script(self.shell).map_err(|error| Failure::output(&error))?)
     }
 }

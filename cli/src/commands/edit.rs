@@ -4,6 +4,7 @@
 mod editing;
 
 use crate::args::{ActorArgs, StoreArgs};
+use crate::completion;
 use crate::exit::Failure;
 use crate::memory_path;
 
@@ -30,7 +31,7 @@ pub(crate) struct Edit {
     actor: ActorArgs,
 
     /// The file
-    #[arg(value_parser = memory_path::of_file)]
+    #[arg(value_parser = memory_path::of_file, add = completion::memory_path())]
     path: String,
 }
 

@@ -9,6 +9,7 @@ use inmost_agent::Secret;
 
 use super::repair::is_damage;
 use crate::args::StoreArgs;
+use crate::completion;
 use crate::confirm;
 use crate::display;
 use crate::exit::{Exit, Failure};
@@ -38,7 +39,7 @@ pub(crate) struct Export {
     store: StoreArgs,
 
     /// File or folder of the memory to export
-    #[arg(long, value_name = "PATH", default_value = ROOT, value_parser = memory_path::parse)]
+    #[arg(long, value_name = "PATH", default_value = ROOT, value_parser = memory_path::parse, add = completion::memory_path())]
     from: String,
 
     /// Continue an export in a folder that is not empty; identical files are skipped

@@ -1,6 +1,7 @@
 //! `inmost forget`
 
 use crate::args::{ActorArgs, StoreArgs};
+use crate::completion;
 use crate::confirm;
 use crate::display::{self, count};
 use crate::exit::Failure;
@@ -37,7 +38,7 @@ pub(crate) struct Forget {
     yes: bool,
 
     /// The file or folder; it need not exist any more
-    #[arg(value_parser = memory_path::parse)]
+    #[arg(value_parser = memory_path::parse, add = completion::memory_path())]
     path: String,
 }
 

@@ -9,6 +9,7 @@ use inmost::SearchQuery;
 use self::output::Output;
 use self::place::{Globs, Place};
 use crate::args::StoreArgs;
+use crate::completion;
 use crate::exit::Failure;
 use crate::memory_path::{self, ROOT};
 use crate::store::opening::{OpenOptions, Readings};
@@ -80,7 +81,7 @@ pub(crate) struct Grep {
     pattern: String,
 
     /// Files and folders to search; folders are searched recursively
-    #[arg(value_name = "PATH", default_value = ROOT, value_parser = memory_path::parse)]
+    #[arg(value_name = "PATH", default_value = ROOT, value_parser = memory_path::parse, add = completion::memory_path())]
     paths: Vec<String>,
 }
 

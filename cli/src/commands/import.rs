@@ -14,6 +14,7 @@ use self::batch::Batch;
 use self::folder::Folder;
 use self::plain_file::PlainFile;
 use crate::args::{ActorArgs, StoreArgs};
+use crate::completion;
 use crate::confirm;
 use crate::display;
 use crate::exit::{Exit, Failure};
@@ -46,7 +47,7 @@ pub(crate) struct Import {
     actor: ActorArgs,
 
     /// Folder of the memory to import to
-    #[arg(long, value_name = "PATH", default_value = ROOT, value_parser = memory_path::parse)]
+    #[arg(long, value_name = "PATH", default_value = ROOT, value_parser = memory_path::parse, add = completion::memory_path())]
     to: String,
 
     /// Replace memory files that differ; asks for confirmation

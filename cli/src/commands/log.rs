@@ -11,6 +11,7 @@ use inmost::{
 
 use self::activity::Activity;
 use crate::args::{StoreArgs, parse_actor};
+use crate::completion;
 use crate::exit::{Exit, Failure};
 use crate::json_line;
 use crate::memory_path;
@@ -72,7 +73,7 @@ pub(crate) struct Log {
     json: bool,
 
     /// The file or folder
-    #[arg(value_parser = memory_path::parse)]
+    #[arg(value_parser = memory_path::parse, add = completion::memory_path())]
     path: Option<String>,
 }
 

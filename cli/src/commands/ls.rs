@@ -8,6 +8,7 @@ use inmost::{EntryKind, WalkEntry};
 use serde::Serialize;
 
 use crate::args::StoreArgs;
+use crate::completion;
 use crate::exit::Failure;
 use crate::json_line::milliseconds;
 use crate::memory_path::{self, ROOT};
@@ -50,7 +51,7 @@ pub(crate) struct Ls {
     json: bool,
 
     /// The folder, or a file
-    #[arg(default_value = ROOT, value_parser = memory_path::parse)]
+    #[arg(default_value = ROOT, value_parser = memory_path::parse, add = completion::memory_path())]
     path: String,
 }
 

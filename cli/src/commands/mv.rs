@@ -3,6 +3,7 @@
 use inmost::FileError;
 
 use crate::args::{ActorArgs, StoreArgs};
+use crate::completion;
 use crate::display;
 use crate::exit::Failure;
 use crate::memory_path::{self, last_name};
@@ -26,11 +27,11 @@ pub(crate) struct Mv {
     actor: ActorArgs,
 
     /// The files and folders
-    #[arg(required = true, value_parser = memory_path::parse)]
+    #[arg(required = true, value_parser = memory_path::parse, add = completion::memory_path())]
     old: Vec<String>,
 
     /// Their new path, or the folder to move them into
-    #[arg(value_parser = memory_path::parse)]
+    #[arg(value_parser = memory_path::parse, add = completion::memory_path())]
     new: String,
 }
 

@@ -3,6 +3,7 @@
 use inmost::{FileError, FileText};
 
 use crate::args::{ActorArgs, StoreArgs};
+use crate::completion;
 use crate::display;
 use crate::exit::Failure;
 use crate::memory_path;
@@ -27,7 +28,7 @@ pub(crate) struct Restore {
     actor: ActorArgs,
 
     /// Bring it back to this path
-    #[arg(long, value_name = "PATH", value_parser = memory_path::parse)]
+    #[arg(long, value_name = "PATH", value_parser = memory_path::parse, add = completion::memory_path())]
     to: Option<String>,
 
     /// The number of the version

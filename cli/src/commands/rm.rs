@@ -3,6 +3,7 @@
 use inmost::FileError;
 
 use crate::args::{ActorArgs, StoreArgs};
+use crate::completion;
 use crate::exit::Failure;
 use crate::memory_path;
 use crate::output::print;
@@ -32,7 +33,7 @@ pub(crate) struct Rm {
     yes: bool,
 
     /// The files and folders
-    #[arg(required = true, value_name = "PATH", value_parser = memory_path::parse)]
+    #[arg(required = true, value_name = "PATH", value_parser = memory_path::parse, add = completion::memory_path())]
     paths: Vec<String>,
 }
 

@@ -6,6 +6,7 @@ use inmost::{FileText, UndoPlan, UndoStep, Undone, VersionInfo, VersionKind, Ver
 use serde::Serialize;
 
 use crate::args::{ActorArgs, StoreArgs, parse_actor};
+use crate::completion;
 use crate::display::{self, count};
 use crate::exit::{Exit, Failure};
 use crate::memory_path;
@@ -62,7 +63,7 @@ pub(crate) struct Undo {
     json: bool,
 
     /// Undo changes of this file, or of this folder and what is below it. A renamed folder above it stays where it is
-    #[arg(value_parser = memory_path::parse)]
+    #[arg(value_parser = memory_path::parse, add = completion::memory_path())]
     path: Option<String>,
 }
 

@@ -1,6 +1,7 @@
 //! `inmost write`
 
 use crate::args::{ActorArgs, StoreArgs};
+use crate::completion;
 use crate::exit::{Exit, Failure};
 use crate::host_files::MAX_FILE_BYTES;
 use crate::memory_path;
@@ -24,7 +25,7 @@ pub(crate) struct Write {
     actor: ActorArgs,
 
     /// The file
-    #[arg(value_parser = memory_path::of_file)]
+    #[arg(value_parser = memory_path::of_file, add = completion::memory_path())]
     path: String,
 }
 

@@ -11,24 +11,70 @@ fn bare(args: &[&str]) -> String {
 }
 
 #[test]
-fn shells_get_completions_of_every_command() {
+fn shells_get_a_script_that_asks_the_program() {
     for shell in ["bash", "zsh", "fish"] {
         let script = bare(&["completions", shell]);
-        assert!(COMMANDS.iter().all(|command| script.contains(command)), "{shell}");
-        assert!(script.contains("passphrase-file"), "{shell}");
+        assert!(script.contains("INMOST_COMPLETE") && script.contains("inmost"), "{script}");
     }
     run(&mut Place::vacant().bare_command(["completions", "ksh"]), b"").expect(2);
+    let place = Place::vacant();
+    let mut ls = place.bare_command(["ls"]);
+    ls.env("INMOST_COMPLETE", "ksh");
+    run(&mut ls, b"").expect_failure(2, "does not name a shell");
+}
+
+/// What bash completes the last of these words to.
+fn complete(place: &Place, words: &[&str]) -> Vec<String> {
+    fs::write(place.beside("script"), bare(&["completions", "bash"])).unwrap();
+    let asked = "source ./script; COMP_WORDS=(\"$@\"); COMP_CWORD=$(($# - 1)); \
+                 _clap_complete_inmost inmost \"${@: -1}\" \"${@: -2:1}\"; \
+                 printf '%s\\n' \"${COMPREPLY[@]}\"";
+    let program = std::path::Path::new(env!("CARGO_BIN_EXE_inmost")).parent().unwrap();
+    let path = format!("{}:{}", program.display(), std::env::var("PATH").unwrap());
+    let bash = place.bare_command([] as [&str; 0]);
+    let mut command = Command::new("bash");
+    command.args(["--norc", "-c", asked, "bash"]).args(words).current_dir(place.beside(""));
+    // The variables that keep the test to its own folders.
+    bash.get_envs().for_each(|(name, value)| match value {
+        Some(value) => drop(command.env(name, value)),
+        None => drop(command.env_remove(name)),
+    });
+    let out = run(command.env("PATH", path), b"").expect(0).out;
+    out.lines().filter(|line| !line.is_empty()).map(str::to_owned).collect()
 }
 
 #[test]
-fn bash_completes_with_them() {
+fn bash_completes_commands_and_options() {
     let place = Place::vacant();
-    fs::write(place.beside("script"), bare(&["completions", "bash"])).unwrap();
-    let asked = "source ./script; COMP_WORDS=(inmost gr); COMP_CWORD=1; _inmost inmost gr inmost; \
-                 printf '%s\\n' \"${COMPREPLY[@]}\"";
-    let mut bash = Command::new("bash");
-    bash.args(["--norc", "-c", asked]).current_dir(place.beside(""));
-    assert_eq!(run(&mut bash, b"").expect(0).out, "grep\n");
+    assert_eq!(complete(&place, &["inmost", "gr"]), ["grep"]);
+    assert_eq!(complete(&place, &["inmost", "cat", "--num"]), ["--number"]);
+}
+
+#[test]
+fn bash_completes_memory_paths_while_the_store_is_unlocked() {
+    let place = Place::with_files(&[
+        ("/memories/notes.md", "1"),
+        ("/memories/north/a.md", "1"),
+        ("/memories/north/b c.md", "1"),
+        ("/memories/north/$(touch x)", "1"),
+        ("/memories/.hidden", "1"),
+    ]);
+    let ask = |words: &[&str]| complete(&place, &[&["inmost", "--store", "store"], words].concat());
+    place.lock();
+    assert_eq!(ask(&["cat", "no"]), [] as [&str; 0]);
+    run(&mut place.command(["unlock"]), b"").expect(0);
+    assert_eq!(ask(&["cat", "no"]), ["north/", "notes.md"]);
+    let all = ask(&["cat", ""]);
+    let names: Vec<_> = all.iter().filter(|word| !word.starts_with('-')).collect();
+    assert_eq!(names, ["north/", "notes.md"]);
+    assert_eq!(ask(&["rm", "north/"]), ["north/a.md"]);
+    assert_eq!(
+        ask(&["mv", "notes.md", "/memories/no"]),
+        ["/memories/north/", "/memories/notes.md"]
+    );
+    assert_eq!(ask(&["cat", ".h"]), [".hidden"]);
+    assert_eq!(ask(&["cat", "none/"]), [] as [&str; 0]);
+    place.lock();
 }
 
 #[test]

@@ -251,11 +251,7 @@ impl Storage for LocalStorage {
         }
         let open_engine = self.engine_opener(folder.clone(), engine);
         let ballast = Arc::clone(&self.ballast);
-        let opened = JournaledEngine::open(&folder, open_engine, ballast, tuning(engine));
-        let opened = opened.map_err(|error| match error {
-            StorageError::Corrupt(what) => StorageError::Damaged(what),
-            error => error,
-        })?;
+        let opened = JournaledEngine::open(&folder, open_engine, ballast, tuning(engine))?;
         for copy in header_file::COPIES {
             // The draft left by a crash may be a header with keyslots that were to be removed. A damaged store stays as it
             // is, so this waits until the generation is open.

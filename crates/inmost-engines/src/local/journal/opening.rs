@@ -63,13 +63,17 @@ impl JournaledEngine {
 
     /// Opens the journal of an existing generation, then its engine. A damaged journal is refused before the engine
     /// touches its files.
+    ///
+    /// # Errors
+    /// [`StorageError::Damaged`] if journal or engine are not whole, and then no file has changed. [`StorageError::Corrupt`]
+    /// if damage shows only when the opened engine reads its mark: by then it has written to free places.
     pub(crate) fn open(
         folder: &Path,
         open_engine: OpenEngine,
         ballast: Arc<Ballast>,
         tuning: Tuning,
     ) -> Result<Self, StorageError> {
-        let file = medium::open(folder)?;
+        let file = medium::open(folder).map_err(unopened)?;
         let bytes = file.read()?;
         let prepare = || Ok::<Box<dyn Medium>, _>(Box::new(medium::prepare(folder, file)?));
         Self::resume_with(&bytes, prepare, open_engine, ballast, tuning)
@@ -96,14 +100,14 @@ impl JournaledEngine {
         ballast: Arc<Ballast>,
         tuning: Tuning,
     ) -> Result<Self, StorageError> {
-        let slot = newest_slot(bytes)?;
+        let slot = newest_slot(bytes).map_err(unopened)?;
         let half_bytes =
             usize::try_from(slot.half_blocks).unwrap_or(usize::MAX).saturating_mul(BLOCK);
         let (_, halves) = bytes.split_at_checked(SLOTS_BYTES).unwrap_or_default();
         let (even, odd) = halves
             .split_at_checked(half_bytes)
             .filter(|(even, odd)| even.len() == odd.len())
-            .ok_or_else(|| damaged("the journal has the wrong length"))?;
+            .ok_or_else(|| unopened(damaged("the journal has the wrong length")))?;
 
         let admit = |value: Option<&[u8]>| {
             let Some(value) = value else { return Ok(()) };
@@ -111,7 +115,7 @@ impl JournaledEngine {
             replay_from(&slot, &mark, [even, odd]).map(|_| ())
         };
         let expected = Expected { frontier: slot.frontier, mark: &slot.id.0, admit: &admit };
-        let engine = open_engine(&expected)?;
+        let engine = open_engine(&expected).map_err(unopened)?;
         let medium = medium()?;
         // A killed process may have left changes that only the page cache holds. The entries that they came from must
         // not be dropped before they are durable.
@@ -267,6 +271,14 @@ fn replay_from(
         Ok(found) if found.frozen_position.sequence == mark.sequence => Ok((stored, found)),
         // The half was wiped or used again, so this mark was durable and only its slot is damaged.
         _ => Ok((*mark, replay(halves, &slot.id, mark).map_err(of_damage)?)),
+    }
+}
+
+/// The error of an opening that has changed nothing.
+fn unopened(error: StorageError) -> StorageError {
+    match error {
+        StorageError::Corrupt(what) => StorageError::Damaged(what),
+        error => error,
     }
 }
 

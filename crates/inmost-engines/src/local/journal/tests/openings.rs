@@ -14,7 +14,9 @@ fn no_series_of_crashes_loses_or_tears_an_acknowledged_commit() {
             let context = format!("seed {seed}, crash {crash}");
             world.faults.set(world.faults.operations() + 1 + random.below(30), Fault::Stopped);
             match world.open() {
-                Err(StorageError::Corrupt(what)) => panic!("{context}: {what}"),
+                Err(StorageError::Corrupt(what) | StorageError::Damaged(what)) => {
+                    panic!("{context}: {what}")
+                }
                 Err(_) => {}
                 Ok(engine) => {
                     writing.check(&engine, &context);
@@ -136,4 +138,22 @@ fn the_first_entry_is_not_durable_before_the_records_under_it() {
     world.memory.crash();
     let engine = world.open().unwrap();
     assert_eq!(engine.scan(None, 99).unwrap().len(), 25);
+}
+
+/// Only the first says that no file has changed.
+#[test]
+fn damage_that_an_open_engine_meets_is_told_from_damage_that_kept_it_closed() {
+    let world = World::new();
+    drop(world.create().unwrap());
+    let closed = world.duplicate();
+    for slot in [0, layout::BLOCK] {
+        closed.disk.write_at(slot, &[0xFF; 64]).unwrap();
+    }
+    assert!(matches!(closed.open(), Err(StorageError::Damaged(_))));
+
+    let engine = world.memory.open_generation(1, EngineKind::Memory).unwrap();
+    engine.apply(&Batch { deletes: vec![layout::MARK], ..Batch::default() }).unwrap();
+    engine.close().unwrap();
+    let error = world.open().err();
+    assert!(matches!(error, Some(StorageError::Corrupt(_))), "{error:?}");
 }

@@ -20,7 +20,7 @@ impl World {
 
 fn refusal(world: &World) -> String {
     match world.open() {
-        Err(StorageError::Corrupt(what)) => what,
+        Err(StorageError::Corrupt(what) | StorageError::Damaged(what)) => what,
         Err(error) => panic!("{error}"),
         Ok(_) => panic!("opened"),
     }
@@ -47,7 +47,7 @@ fn a_damaged_byte_is_refused_or_changes_nothing() {
         let world = world.duplicate();
         world.disk.tamper(|bytes| bytes[at] ^= 0x10);
         match world.open() {
-            Err(StorageError::Corrupt(_)) => refused += 1,
+            Err(StorageError::Corrupt(_) | StorageError::Damaged(_)) => refused += 1,
             Err(error) => panic!("{error}"),
             Ok(engine) => {
                 let found: Records = engine.scan(None, usize::MAX).unwrap().into_iter().collect();
@@ -154,7 +154,7 @@ fn verifying_finds_what_changed_behind_an_open_journal() {
     for at in slots.chain(entries.take_while(|at| *at < length)) {
         world.disk.tamper(|bytes| bytes[at] ^= 4);
         match engine.verify() {
-            Err(StorageError::Corrupt(_)) => found += 1,
+            Err(StorageError::Corrupt(_) | StorageError::Damaged(_)) => found += 1,
             verified => verified.unwrap(),
         }
         world.disk.tamper(|bytes| bytes[at] ^= 4);

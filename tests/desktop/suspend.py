@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from pathlib import Path
 
@@ -66,8 +67,12 @@ def main() -> None:
         script = subprocess.Popen([SCRIPT], env=environment)
         try:
             # The bus reports the listener with its match rules.
-            while "became a monitor" not in bus.stderr.readline():
-                pass
+            limit = threading.Timer(60, bus.terminate)
+            limit.start()
+            while "became a monitor" not in (line := bus.stderr.readline()):
+                if not line:
+                    raise SystemExit("the script does not listen within 60 s, or the bus has ended")
+            limit.cancel()
 
             store.unlock()
             stranger.send(new_signal(SESSION, "Lock"))

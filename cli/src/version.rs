@@ -144,32 +144,12 @@ pub(crate) const CIPHERTEXT_STAYS: &str = "The ciphertext stays in the store's f
 
 /// Parses the name of a kind.
 pub(crate) fn kinds() -> impl TypedValueParser<Value = VersionKind> {
-    PossibleValuesParser::new(KINDS.map(VersionKind::name))
-        .try_map(|name| KINDS.into_iter().find(|kind| kind.name() == name).ok_or("no kind"))
+    PossibleValuesParser::new(VersionKind::ALL.map(VersionKind::name))
+        .try_map(|name| VersionKind::from_name(&name).ok_or("no kind"))
 }
 
 /// Parses the name of a channel.
 pub(crate) fn channels() -> impl TypedValueParser<Value = VersionChannel> {
-    PossibleValuesParser::new(CHANNELS.map(VersionChannel::name)).try_map(|name| {
-        CHANNELS.into_iter().find(|channel| channel.name() == name).ok_or("no channel")
-    })
+    PossibleValuesParser::new(VersionChannel::ALL.map(VersionChannel::name))
+        .try_map(|name| VersionChannel::from_name(&name).ok_or("no channel"))
 }
-
-const KINDS: [VersionKind; 8] = [
-    VersionKind::Created,
-    VersionKind::Modified,
-    VersionKind::Renamed,
-    VersionKind::Deleted,
-    VersionKind::Restored,
-    VersionKind::Expired,
-    VersionKind::Imported,
-    VersionKind::Forgotten,
-];
-
-const CHANNELS: [VersionChannel; 5] = [
-    VersionChannel::Tool,
-    VersionChannel::Files,
-    VersionChannel::Program,
-    VersionChannel::Import,
-    VersionChannel::Expiry,
-];

@@ -105,6 +105,24 @@ pub enum VersionChannel {
 }
 
 impl VersionKind {
+    /// Every kind.
+    pub const ALL: [Self; 8] = [
+        Self::Created,
+        Self::Modified,
+        Self::Renamed,
+        Self::Deleted,
+        Self::Restored,
+        Self::Expired,
+        Self::Imported,
+        Self::Forgotten,
+    ];
+
+    /// The kind with this [name](Self::name).
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.name() == name)
+    }
+
     /// The name, as in `created`.
     #[must_use]
     pub fn name(self) -> &'static str {
@@ -135,6 +153,15 @@ impl VersionKind {
 }
 
 impl VersionChannel {
+    /// Every channel.
+    pub const ALL: [Self; 5] = [Self::Tool, Self::Files, Self::Program, Self::Import, Self::Expiry];
+
+    /// The channel with this [name](Self::name).
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|channel| channel.name() == name)
+    }
+
     /// The name, as in `tool`.
     #[must_use]
     pub fn name(self) -> &'static str {
@@ -312,5 +339,41 @@ impl UndoStep {
     #[must_use]
     pub fn new(newest: VersionInfo, to: Option<u64>, path: Option<FileText>) -> Self {
         Self { newest, to, path }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use inmost_storage::every_variant;
+
+    use super::*;
+
+    #[test]
+    fn every_kind_and_every_channel_is_found_by_its_name() {
+        let kinds = every_variant!(VersionKind {
+            VersionKind::Created => [VersionKind::Created, "created"];
+            VersionKind::Modified => [VersionKind::Modified, "modified"];
+            VersionKind::Renamed => [VersionKind::Renamed, "renamed"];
+            VersionKind::Deleted => [VersionKind::Deleted, "deleted"];
+            VersionKind::Restored => [VersionKind::Restored, "restored"];
+            VersionKind::Expired => [VersionKind::Expired, "expired"];
+            VersionKind::Imported => [VersionKind::Imported, "imported"];
+            VersionKind::Forgotten => [VersionKind::Forgotten, "forgotten"];
+        });
+        for (kind, name) in kinds {
+            assert_eq!((kind.name(), VersionKind::from_name(name)), (name, Some(kind)));
+        }
+        let channels = every_variant!(VersionChannel {
+            VersionChannel::Tool => [VersionChannel::Tool, "tool"];
+            VersionChannel::Files => [VersionChannel::Files, "files"];
+            VersionChannel::Program => [VersionChannel::Program, "program"];
+            VersionChannel::Import => [VersionChannel::Import, "import"];
+            VersionChannel::Expiry => [VersionChannel::Expiry, "expiry"];
+        });
+        for (channel, name) in channels {
+            assert_eq!((channel.name(), VersionChannel::from_name(name)), (name, Some(channel)));
+        }
+        assert_eq!(VersionKind::from_name("invented"), None);
+        assert_eq!(VersionChannel::from_name("Tool"), None);
     }
 }

@@ -50,6 +50,7 @@ mod host;
 pub mod internals;
 mod limits;
 mod maintenance;
+mod printable;
 mod session;
 mod tool;
 mod vfs;
@@ -99,6 +100,10 @@ pub use inmost_format::secret::{Protections, harden_process, protections};
 // Buffers of the key agent and the program. Not for users: without any promise of semver.
 #[doc(hidden)]
 pub use inmost_format::secret::Wiped;
+
+// Escapes what a terminal would obey. For the key agent and the program: without any promise of semver.
+#[doc(hidden)]
+pub use printable::{is_unprintable, printable};
 
 // Files, for hosts that are not agents.
 pub use vfs::{

@@ -40,7 +40,7 @@ const CRATES: [Crate; 5] = [
     Crate {
         folder: "src",
         layers: &[
-            &["limits"],
+            &["limits", "printable"],
             &["session"],
             &["maintenance"],
             &["vfs"],

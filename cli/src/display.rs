@@ -6,15 +6,7 @@ use crate::wiped::Wiped;
 
 /// A path with control characters escaped: a damaged store may contain any name.
 pub(crate) fn path(path: &str) -> String {
-    let mut escaped = String::with_capacity(path.len());
-    for letter in path.chars() {
-        if needs_escape(letter) {
-            escaped.extend(letter.escape_unicode());
-        } else {
-            escaped.push(letter);
-        }
-    }
-    escaped
+    inmost::printable(path)
 }
 
 /// A text for a terminal with control characters escaped: an agent may have stored text that an attacker made it read.
@@ -35,8 +27,7 @@ pub(crate) fn text(text: &str) -> Wiped {
 
 /// Control characters and bidirectional formatting characters.
 pub(crate) fn needs_escape(letter: char) -> bool {
-    letter.is_control()
-        || matches!(letter, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    inmost::is_unprintable(letter)
 }
 
 /// A word for the shell.

@@ -149,18 +149,6 @@ impl Failure {
 impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Self {
         let message = match &error {
-            // The engine's message may quote the absolute path of its files, which must not get into logs.
-            StoreError::Storage(message) if message.contains(['/', '\\']) => {
-                "The storage engine failed: its files are damaged.".to_owned()
-            }
-            StoreError::Damaged(message) if message.contains(['/', '\\']) => {
-                "The store is damaged and was not opened: the engine cannot read its files."
-                    .to_owned()
-            }
-            // So may an I/O error that the engine made itself.
-            StoreError::Io(error) if error.raw_os_error().is_none() => {
-                format!("The operating system reports: {}.", error.kind())
-            }
             // A command has its store unlocked, so this happens only while it runs.
             StoreError::Locked => "The store was locked in the meantime.".to_owned(),
             error => error.to_string(),

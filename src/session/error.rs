@@ -3,16 +3,21 @@
 mod conversions;
 #[cfg(feature = "serde")]
 mod io_error;
+mod name;
 
 use std::fmt;
 
 use inmost_format::crypto::cost::KdfOutOfBounds;
 use inmost_format::header::SlotKind;
 
+use crate::printable::{printable, without_path};
+
 /// An operation on a store failed. The application or its user must act. No message contains a path or a text of the
 /// memory.
 ///
-/// [`Display`](fmt::Display) describes what happened; [`advice`](StoreError::advice) says what to do.
+/// [`Display`](fmt::Display) describes what happened; [`advice`](StoreError::advice) says what to do. The words of an engine or
+/// of the operating system are part of the message only if they name no path of the host, and control characters are escaped,
+/// so a message can go to a log or a terminal.
 #[derive(Debug)]
 #[non_exhaustive]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -134,7 +139,7 @@ pub enum StoreError {
 }
 
 impl StoreError {
-    /// Returns one sentence that says what to do.
+    /// Returns one sentence that says what to do, in words for every language that the store is used from.
     #[must_use]
     pub fn advice(&self) -> &'static str {
         match self {
@@ -149,7 +154,7 @@ impl StoreError {
                 "Do not rely on the copy: destroy it, check the disk that it is on, and make another."
             }
             Self::Forked => {
-                "Fork before the first store is opened, or open the store in a program that was started anew; several processes share one through `inmost unlock` and the crate inmost-agent."
+                "Fork before the first store is opened, or open the store in a program that was started anew; several processes share one that `inmost unlock` holds, each with a connection of its own."
             }
             Self::EngineNotBuilt => "Use a build that includes the engine.",
             Self::Halted => "Unlock the store again; the last change may or may not be there.",
@@ -170,7 +175,7 @@ impl StoreError {
             }
             Self::InMemory => "Create a store in a folder to give it keyslots.",
             Self::InUse(_) => {
-                "Close the other program that uses the store, or wait for it. If `inmost unlock` holds it, open it through the key agent, with the crate inmost-agent."
+                "Close the other program that uses the store, or wait for it. If `inmost unlock` holds it, connect to its key agent instead."
             }
             Self::KeyAgent(_) => {
                 "Connect again; if that does not help, run `inmost lock`, then `inmost unlock`."
@@ -197,10 +202,10 @@ impl StoreError {
                 "Try again; if it happens again, check the operating system's random source."
             }
             Self::RecordsBehindHeader { .. } => {
-                "Look for a newer copy of the store. Without one, accept the older records on purpose, with `inmost accept-rollback` or Vault::unlock_accepting_rollback; no removed passphrase becomes valid by that."
+                "Look for a newer copy of the store. Without one, accept the older records on purpose, with `inmost accept-rollback`; no removed passphrase becomes valid by that."
             }
             Self::RolledBack { .. } => {
-                "Look for a newer copy of the store; a restored backup is the usual cause. Without one, accept the older state on purpose, with `inmost accept-rollback` or Vault::unlock_accepting_rollback."
+                "Look for a newer copy of the store; a restored backup is the usual cause. Without one, accept the older state on purpose, with `inmost accept-rollback`."
             }
             Self::SlotsFull => "Remove or replace a keyslot that is no longer needed.",
             Self::SubtreeIsFile => {
@@ -227,10 +232,12 @@ impl fmt::Display for StoreError {
         match self {
             Self::AlreadyExists => f.write_str("The destination already exists."),
             Self::Damaged(what) => {
+                let what = without_path(what, "the engine cannot read its files");
                 write!(f, "The store is damaged and was not opened: {what}.")
             }
             Self::DiskFull => f.write_str("The disk is full."),
             Self::CopyNotVerified { copy, why } => {
+                let copy = printable(copy);
                 write!(f, "The copy in {copy} was written but does not read back: {why}")
             }
             Self::Forked => f.write_str(
@@ -264,8 +271,13 @@ impl fmt::Display for StoreError {
             Self::InMemory => f.write_str("A store in memory has no keyslots."),
             Self::InUse(Some(pid)) => write!(f, "The store is in use by process {pid}."),
             Self::InUse(None) => f.write_str("The store is in use by another process."),
-            Self::Io(error) => write!(f, "The operating system reports: {error}."),
-            Self::KeyAgent(sentence) => f.write_str(sentence),
+            Self::Io(error) => {
+                // The operating system names no path. An engine that makes such an error itself may.
+                let kind = error.kind().to_string();
+                let words = error.to_string();
+                write!(f, "The operating system reports: {}.", without_path(&words, &kind))
+            }
+            Self::KeyAgent(sentence) => f.write_str(&printable(sentence)),
             Self::KdfOutOfBounds(bounds) => {
                 write!(f, "The cost of unlocking is out of bounds: {bounds}.")
             }
@@ -288,7 +300,10 @@ impl fmt::Display for StoreError {
                 )
             }
             Self::SlotsFull => f.write_str("All eight keyslots are in use."),
-            Self::Storage(what) => write!(f, "The storage engine failed: {what}."),
+            Self::Storage(what) => {
+                let what = without_path(what, "its files are damaged");
+                write!(f, "The storage engine failed: {what}.")
+            }
             Self::SubtreeIsFile => {
                 f.write_str("The folder that the memory tool is confined to is a file.")
             }

@@ -65,6 +65,37 @@ pub enum FileError {
     VersionGone(u64),
 }
 
+impl FileError {
+    /// The name of the fact, such as `NotFound`. It is that of the variant, or for an error of the store itself the
+    /// [name](StoreError::name) of that one, and never changes its meaning.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::AlreadyExists => "AlreadyExists",
+            Self::Changed(_) => "Changed",
+            Self::CurrentVersion(_) => "CurrentVersion",
+            Self::EmptySearch => "EmptySearch",
+            Self::FileTooLarge(_) => "FileTooLarge",
+            Self::IntoItself => "IntoItself",
+            Self::InvalidPath(_) => "InvalidPath",
+            Self::InvalidPattern(_) => "InvalidPattern",
+            Self::IsAFolder(_) => "IsAFolder",
+            Self::NoMatch => "NoMatch",
+            Self::NoSuchLine(_) => "NoSuchLine",
+            Self::NoSuchVersion(_) => "NoSuchVersion",
+            Self::NotAFolder(_) => "NotAFolder",
+            Self::NotFound => "NotFound",
+            Self::PathBelow(_) => "PathBelow",
+            Self::Root => "Root",
+            Self::SeveralMatches { .. } => "SeveralMatches",
+            Self::Store(error) => error.name(),
+            Self::TooManyFiles(_) => "TooManyFiles",
+            Self::TooMuchText(_) => "TooMuchText",
+            Self::VersionGone(_) => "VersionGone",
+        }
+    }
+}
+
 impl fmt::Display for FileError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -215,6 +246,9 @@ mod tests {
         });
         for (error, sentence) in table {
             assert_eq!(error.to_string(), sentence);
+            let variant = format!("{error:?}");
+            let inner = variant.strip_prefix("Store(").unwrap_or(&variant);
+            assert!(inner.starts_with(error.name()), "{}", error.name());
         }
     }
 

@@ -128,53 +128,65 @@ impl AgentError {
 }
 
 impl fmt::Display for AgentError {
+    /// The path of a store and the reasons of the operating system may hold control characters, which are escaped.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::CannotBind { socket, reason } => {
+        f.write_str(&inmost::printable(&Sentence(self).to_string()))
+    }
+}
+
+/// The message, with paths as they are.
+struct Sentence<'a>(&'a AgentError);
+
+impl fmt::Display for Sentence<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            AgentError::CannotBind { socket, reason } => {
                 write!(f, "The key agent cannot create its socket {socket}: {reason}.")
             }
-            Self::CannotListen(reason) => write!(f, "The key agent cannot listen: {reason}."),
-            Self::CannotStart(reason) => {
+            AgentError::CannotListen(reason) => write!(f, "The key agent cannot listen: {reason}."),
+            AgentError::CannotStart(reason) => {
                 write!(f, "The key agent could not be started: {reason}.")
             }
-            Self::InvalidSecret => f.write_str("The key agent received a malformed credential."),
-            Self::NotFound { process } => {
+            AgentError::InvalidSecret => {
+                f.write_str("The key agent received a malformed credential.")
+            }
+            AgentError::NotFound { process } => {
                 match process {
                     Some(process) => write!(f, "Process {process}")?,
                     None => f.write_str("Another process")?,
                 }
                 f.write_str(" holds the store, and no key agent of it can be reached.")
             }
-            Self::NotStartedByProgram => {
+            AgentError::NotStartedByProgram => {
                 f.write_str("This command is internal: only the program itself runs it.")
             }
-            Self::OtherAnchor => f.write_str("The store was unlocked without this anchor."),
-            Self::OtherVersion { agent, client } => {
+            AgentError::OtherAnchor => f.write_str("The store was unlocked without this anchor."),
+            AgentError::OtherVersion { agent, client } => {
                 f.write_str("The key agent that holds the store has another version of inmost: ")?;
                 match agent {
                     Some(agent) => write!(f, "it uses protocol {agent}, not protocol {client}."),
                     None => write!(f, "it does not use protocol {client}."),
                 }
             }
-            Self::SocketFolder(reason) => {
+            AgentError::SocketFolder(reason) => {
                 write!(f, "The folder for sockets cannot be created: {reason}.")
             }
-            Self::SocketFolderNotPrivate(folder) => {
+            AgentError::SocketFolderNotPrivate(folder) => {
                 write!(f, "The folder for sockets, {folder}, is not private to this user.")
             }
-            Self::Store(error) => error.fmt(f),
-            Self::TooManyClients => f.write_str("Too many processes use the store already."),
-            Self::UnexpectedReply { store } => {
+            AgentError::Store(error) => error.fmt(f),
+            AgentError::TooManyClients => f.write_str("Too many processes use the store already."),
+            AgentError::UnexpectedReply { store } => {
                 write!(f, "The key agent of the store in {store} sent an unexpected reply.")
             }
-            Self::Unreachable { store, reason } => {
+            AgentError::Unreachable { store, reason } => {
                 write!(f, "Cannot reach the key agent of the store in {store}: {reason}.")
             }
-            Self::Unresponsive { store } => {
+            AgentError::Unresponsive { store } => {
                 write!(f, "The key agent of the store in {store} does not respond.")
             }
-            Self::Unsupported => f.write_str("This system has no key agent."),
-            Self::WorkingFolder(reason) => {
+            AgentError::Unsupported => f.write_str("This system has no key agent."),
+            AgentError::WorkingFolder(reason) => {
                 write!(f, "The working folder cannot be determined: {reason}.")
             }
         }

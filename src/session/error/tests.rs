@@ -184,6 +184,7 @@ fn every_error_has_one_sentence_of_message_and_one_of_advice() {
     });
     for (error, sentence) in table {
         assert_eq!(error.to_string(), sentence);
+        assert!(format!("{error:?}").starts_with(error.name()), "{}", error.name());
         let advice = error.advice();
         assert!(advice.ends_with('.') && advice.len() > 20, "{sentence}: {advice}");
         assert!(advice.starts_with(char::is_uppercase), "{sentence}: {advice}");
@@ -195,7 +196,32 @@ fn every_error_has_one_sentence_of_message_and_one_of_advice() {
 #[test]
 fn advice_on_a_store_in_use_names_the_key_agent() {
     let advice = E::InUse(Some(7)).advice();
-    assert!(advice.contains("`inmost unlock`") && advice.contains("inmost-agent"), "{advice}");
+    assert!(advice.contains("`inmost unlock`") && advice.contains("key agent"), "{advice}");
+}
+
+#[test]
+fn no_message_quotes_a_path_of_an_engine() {
+    let words = || "cannot open \"/data/ada/store/db\"".to_owned();
+    let io = std::io::Error::new(std::io::ErrorKind::PermissionDenied, words());
+    for (error, sentence) in [
+        (E::Storage(words()), "The storage engine failed: its files are damaged."),
+        (
+            E::Damaged(words()),
+            "The store is damaged and was not opened: the engine cannot read its files.",
+        ),
+        (E::Io(io), "The operating system reports: permission denied."),
+    ] {
+        assert_eq!(error.to_string(), sentence);
+    }
+}
+
+#[test]
+fn a_path_of_the_host_is_shown_without_control_characters() {
+    let copy = E::CopyNotVerified { copy: "/b\u{1b}[2J".to_owned(), why: "Why.".to_owned() };
+    let agent = E::KeyAgent("The key agent of the store in /s\nok does not respond.".to_owned());
+    for error in [copy, agent] {
+        assert!(!error.to_string().contains(char::is_control), "{error}");
+    }
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Entry points for applications: files and the memory tool, on a store that this process or another one has unlocked.
 
+mod clear;
 #[cfg(test)]
 mod engine_tests;
 mod expiry;

@@ -28,5 +28,10 @@ pub use options::ToolOptions;
 pub use result::ToolResult;
 pub use screen::{Screen, ScreenFind, ScreenInput, ScreenVerdict, SecretScreen};
 
+/// The result of clearing the memory.
+pub(crate) fn cleared() -> ToolResult {
+    ToolResult::success(wording::cleared().to_owned().into())
+}
+
 /// The definition of the tool for a request to the model, as JSON.
 pub const TOOL_DEFINITION: &str = r#"{"type": "memory_20250818", "name": "memory"}"#;

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::clear;
 use super::reply::ToolReply;
 use super::store::UnlockedStore;
 use crate::session::StoreError;
@@ -83,6 +84,23 @@ impl MemoryTool {
     /// As for [`try_run_json`](MemoryTool::try_run_json).
     pub fn try_run(&self, command: &ToolCommand) -> Result<ToolResult, StoreError> {
         self.run(command).into_result()
+    }
+
+    /// Deletes everything in the tool's memory, hidden files included, for a user who asks for it. The model has no such
+    /// command.
+    ///
+    /// Each entry of the memory is deleted in one atomic step, and the whole is not one: if a step fails, its reply is
+    /// returned, and the entries before it are gone. A tool that may only read deletes nothing. Earlier versions stay in the
+    /// history, if that is on and the tool does not [forget](ToolOptions::delete_forgets) them.
+    pub fn clear(&self) -> ToolReply {
+        let root = ToolCommand::Delete { path: clear::ROOT.to_owned() };
+        if self.options.read_only {
+            // The reply of any change. The root is never deleted.
+            return self.run(&root);
+        }
+        let folder = self.options.subtree.folder();
+        clear::clear(&*self.store, folder, |command| self.run(command))
+            .unwrap_or_else(|error| ToolReply::new(self.without_store(&root, &error), Some(error)))
     }
 
     /// Returns the result of a command that could not reach the store. A mistake in a path comes first, as it does when

@@ -77,6 +77,11 @@ pub(super) fn deleted(path: &str) -> Wiped<String> {
     sentence!("Successfully deleted {path}")
 }
 
+/// The sentence of the SDK's own tool.
+pub(super) fn cleared() -> &'static str {
+    "All memory cleared"
+}
+
 pub(super) fn renamed(old_path: &str, new_path: &str) -> Wiped<String> {
     sentence!("Successfully renamed {old_path} to {new_path}")
 }

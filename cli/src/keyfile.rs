@@ -8,17 +8,14 @@ use inmost::Keyfile;
 
 use crate::exit::Failure;
 use crate::host_files;
-use crate::wiped::Wiped;
 
 /// Reads an existing keyfile. A link is followed: it may lead to a removable disk.
 pub(crate) fn read(path: &Path) -> Result<Keyfile, Failure> {
-    let read = File::open(path).and_then(|file| Wiped::read(file, MAX_BYTES));
-    let bytes = read.map_err(|error| {
+    let read = File::open(path).and_then(Keyfile::read).map_err(|error| {
         let message = format!("The keyfile {} cannot be read", path.display());
         Failure::io(&message, &error, "Check the path and its permissions.")
     })?;
-    // A file that is too long to be read is not a valid keyfile either: empty bytes give that error.
-    Ok(Keyfile::parse(bytes.as_deref().map(Vec::as_slice).unwrap_or_default())?)
+    Ok(read?)
 }
 
 /// Reads the keyfile at a path, or creates a new one if nothing is there. Never overwrites a file.
@@ -48,6 +45,3 @@ fn cannot_write(path: &Path, error: &io::Error) -> Failure {
     let message = format!("The keyfile {} cannot be written", path.display());
     Failure::io(&message, error, "Choose a folder that you can write to.")
 }
-
-/// Longer than any valid keyfile.
-const MAX_BYTES: usize = 4 << 10;

@@ -3,7 +3,7 @@
 //! A hash is compared before the change, outside the writer queue. Inside it, only the number of the file's last change is
 //! compared, which no two states of the store share.
 
-use std::fmt;
+use std::fmt::{self, Write};
 
 use inmost_format::record::node::{File, Text, What};
 use inmost_format::record::{NodeSource, RecordError, load_file};
@@ -27,6 +27,22 @@ pub enum Precondition {
     Sha256([u8; 32]),
 }
 
+impl Precondition {
+    /// A file whose bytes have this SHA-256, in 64 hexadecimal digits of either case; `None` for any other text. Does no I/O.
+    #[must_use]
+    pub fn of_sha256_digits(digits: &str) -> Option<Self> {
+        // Checked first, because the parser of numbers accepts a sign.
+        if digits.len() != 64 || !digits.bytes().all(|digit| digit.is_ascii_hexdigit()) {
+            return None;
+        }
+        let mut bytes = [0; 32];
+        for (byte, at) in bytes.iter_mut().zip((0..).step_by(2)) {
+            *byte = u8::from_str_radix(digits.get(at..at + 2)?, 16).ok()?;
+        }
+        Some(Self::Sha256(bytes))
+    }
+}
+
 /// The state of a file: what a later change can be conditional on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
@@ -38,6 +54,18 @@ pub struct FileVersion {
     pub bytes: u64,
     /// The SHA-256 of its bytes.
     pub sha256: [u8; 32],
+}
+
+impl FileVersion {
+    /// The SHA-256 in 64 lower-case hexadecimal digits. Does no I/O.
+    #[must_use]
+    pub fn sha256_digits(&self) -> String {
+        self.sha256.iter().fold(String::with_capacity(64), |mut digits, byte| {
+            // Writing to a string cannot fail.
+            let _ = write!(digits, "{byte:02x}");
+            digits
+        })
+    }
 }
 
 /// What a running call compares.
@@ -156,3 +184,23 @@ impl fmt::Display for FileVersion {
 
 /// How often a hash is compared again, if others change the file and back meanwhile.
 const ATTEMPTS: usize = 8;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hash_in_digits_is_read_as_it_was_written() {
+        let bytes = std::array::from_fn(|at| u8::try_from(at * 8).unwrap());
+        let digits = FileVersion { version: 1, bytes: 1, sha256: bytes }.sha256_digits();
+        assert!(digits.starts_with("00081018") && digits.len() == 64, "{digits}");
+        for digits in [&digits, &digits.to_uppercase()] {
+            assert_eq!(Precondition::of_sha256_digits(digits), Some(Precondition::Sha256(bytes)));
+        }
+        for invalid in
+            ["", "0", &"+1".repeat(32), &"g".repeat(64), &"é".repeat(32), &"0".repeat(66)]
+        {
+            assert_eq!(Precondition::of_sha256_digits(invalid), None, "{invalid}");
+        }
+    }
+}

@@ -71,6 +71,18 @@ pub enum ExpiryHindrance {
     ClockInDoubt,
 }
 
+impl ExpiryHindrance {
+    /// The name of the fact, such as `not_recording`, for bindings of other languages.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::NotRecording => "not_recording",
+            Self::LedgerDamaged => "ledger_damaged",
+            Self::ClockInDoubt => "clock_in_doubt",
+        }
+    }
+}
+
 impl ExpiryReport {
     pub(super) fn new(hindrance: Option<ExpiryHindrance>) -> Self {
         Self { hindrance, ..Self::default() }

@@ -12,12 +12,14 @@
 //! and a damaged keyfile looks like a wrong passphrase. So a keyfile has its own format. The checksum detects accidents. It
 //! is in the same file as the secret, so it reveals nothing new.
 
+use std::io::{self, Read};
+
 use super::layout::{field, is_zero, put};
 use crate::crypto::keys::Keyfile;
 use crate::crypto::prf;
 use crate::crypto::rng;
 use crate::crypto::rng::RandomnessFailed;
-use crate::secret::{DEEP, SecretBytes, on_wiped_stack};
+use crate::secret::{DEEP, SecretBytes, Wiped, on_wiped_stack};
 
 /// Bytes of a keyfile.
 const KEYFILE_BYTES: usize = 80;
@@ -58,6 +60,17 @@ impl Keyfile {
                 key.iter_mut().zip(secret).for_each(|(to, from)| *to = *from);
             })))
         })
+    }
+
+    /// Reads a keyfile from an open file, or from another source. What is read is wiped. The inner result is that of
+    /// [`parse`](Self::parse).
+    ///
+    /// # Errors
+    /// Those of the source.
+    pub fn read(from: impl Read) -> io::Result<Result<Self, KeyfileError>> {
+        let bytes = Wiped::read(from, MOST_BYTES)?;
+        // What is too long to be read is not a keyfile either: no bytes give that error.
+        Ok(Self::parse(bytes.as_deref().map(Vec::as_slice).unwrap_or_default()))
     }
 
     /// The content of the file.
@@ -119,6 +132,9 @@ mod at {
 const MAGIC: [u8; 8] = *b"\x89INMKEY\n";
 const VERSION: u16 = 1;
 
+/// More than any keyfile has: a huge file that was named by mistake is not read to its end.
+const MOST_BYTES: usize = 4 << 10;
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -157,6 +173,15 @@ mod tests {
             assert_eq!(error_of(&whole[..length]), Some(KeyfileError::Damaged), "{length} bytes");
         }
         assert_eq!(error_of(&[&whole[..], b"\n"].concat()), Some(KeyfileError::Damaged));
+    }
+
+    #[test]
+    fn a_keyfile_is_read_from_a_source_of_bounded_length() {
+        assert_eq!(Keyfile::read(&*file()).unwrap().unwrap().expose(), &[7; 32]);
+        let endless = Keyfile::read(io::repeat(0x89)).unwrap();
+        assert_eq!(endless.err(), Some(KeyfileError::NotAKeyfile));
+        let cut = Keyfile::read(&file()[..79]).unwrap();
+        assert_eq!(cut.err(), Some(KeyfileError::Damaged));
     }
 
     #[test]

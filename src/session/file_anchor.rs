@@ -32,10 +32,13 @@ pub struct FileAnchor {
 }
 
 impl FileAnchor {
-    /// Creates an anchor in this file, which is written with the first commit. Its folder must exist.
+    /// Creates an anchor in this file, which is written with the first commit. Its folder must exist. A relative path starts
+    /// at the present working folder, also if the program changes that later.
     #[must_use]
     pub fn new(path: impl Into<PathBuf>) -> Self {
-        Self { path: path.into() }
+        let path = path.into();
+        // Without a working folder, the path names no file, and loading the anchor fails.
+        Self { path: std::path::absolute(&path).unwrap_or(path) }
     }
 }
 
@@ -77,6 +80,12 @@ mod tests {
             assert_eq!(anchor.load().unwrap().as_deref(), Some(value));
         }
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_relative_path_does_not_depend_on_later_changes_of_the_working_folder() {
+        let here = std::env::current_dir().unwrap();
+        assert_eq!(FileAnchor::new("claude.anchor").path, here.join("claude.anchor"));
     }
 
     #[test]

@@ -117,10 +117,12 @@ impl ConnectOptions {
         if let Some(tool) = &self.tool {
             check_screen(tool)?;
         }
-        let store = store.as_ref();
-        let connection = connect(store, self)?;
+        // Without a working folder, a relative path names no store.
+        let Ok(absolute) = std::path::absolute(store.as_ref()) else { return Ok(None) };
+        let connection = connect(store.as_ref(), self)?;
         Ok(connection.map(|connection| {
-            let (store, process) = (store.to_owned(), connection.process());
+            // Absolute: a program that changes its working folder must still lock this store, and no other.
+            let (store, process) = (absolute, connection.process());
             Client {
                 shared: Arc::new(Shared {
                     store,

@@ -1,5 +1,10 @@
 //! What people type by habit works, and what they mistype is explained.
 
+use std::fs;
+use std::os::unix::fs::DirBuilderExt;
+use std::os::unix::net::UnixListener;
+use std::thread;
+
 use crate::inmost::{Ended, Place, run};
 
 fn bare(args: &[&str]) -> Ended {
@@ -202,6 +207,21 @@ fn all_stores_are_locked_at_once() {
     assert_eq!(lock(), "Locked 2 stores.\n");
     assert_eq!(lock(), "Locked 0 stores.\n");
     assert_eq!(place.agent(), None);
+}
+
+#[test]
+fn a_process_that_does_not_answer_is_not_taken_for_a_locked_store() {
+    let place = Place::with_store();
+    let folder = place.runtime().join("inmost");
+    fs::DirBuilder::new().mode(0o700).recursive(true).create(&folder).unwrap();
+    let lock = || run(&mut place.bare_command(["lock", "--all"]), b"");
+    // The socket of a process that was killed.
+    drop(UnixListener::bind(folder.join("0".repeat(24))).unwrap());
+    assert_eq!(lock().expect(0).out, "Locked 0 stores.\n");
+    // Regression: an agent that was too busy to greet counted as one that had ended.
+    let listener = UnixListener::bind(folder.join("1".repeat(24))).unwrap();
+    thread::spawn(move || listener.incoming().for_each(drop));
+    lock().expect_failure(13, "does not respond");
 }
 
 #[test]

@@ -66,7 +66,8 @@ pub(crate) fn identity(store: &Path) -> io::Result<Folder> {
     Ok(Folder { device: found.dev(), inode: found.ino() })
 }
 
-fn folder() -> PathBuf {
+/// The folder of sockets.
+pub(crate) fn folder() -> PathBuf {
     let given = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
     // After `su`, the variable may still name the folder of the previous user.
     if let Some(folder) = given.filter(|folder| folder.is_absolute() && is_ours(folder).is_ok()) {

@@ -78,7 +78,7 @@ fn talk(child: &mut Child, order: &Order, secret: &Secret) -> io::Result<Option<
     let (Some(mut input), Some(mut output)) = (child.stdin.take(), child.stdout.take()) else {
         return Err(io::ErrorKind::BrokenPipe.into());
     };
-    frame::write(&mut input, order, secret.to_bytes().as_slice())?;
+    frame::write(&mut input, order, secret.to_bytes().as_slice(), HELLO)?;
     drop(input);
     Ok(frame::read(&mut output, HELLO)?.map(|(outcome, _)| outcome))
 }
@@ -99,7 +99,7 @@ pub fn run_in_background(mut input: impl Read, output: impl Write) -> Result<(),
     let served = serve(&order, secret, &mut listener);
     // After `Ready`, the parent no longer reads.
     if let (Err(error), Some(mut output)) = (served, listener) {
-        let _ = frame::write(&mut output, &Outcome::Failed(error), &[]);
+        let _ = frame::write(&mut output, &Outcome::Failed(error), &[], HELLO);
     }
     Ok(())
 }
@@ -119,7 +119,7 @@ fn serve(
     drop(secret);
     server::serve(&store, &options, parsed, |freshness| {
         if let Some(mut output) = listener.take() {
-            frame::write(&mut output, &Outcome::Ready(freshness), &[])
+            frame::write(&mut output, &Outcome::Ready(freshness), &[], HELLO)
                 .map_err(|error| failed(&error))?;
         }
         detach().map_err(|error| failed(&error))

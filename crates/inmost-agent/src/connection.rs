@@ -88,6 +88,9 @@ pub fn lock(store: impl AsRef<Path>) -> Result<bool, AgentError> {
 /// As for [`lock`]; the first one, after all agents were asked.
 pub fn lock_all() -> Result<usize, AgentError> {
     let sockets = address::sockets();
+    if !sockets.is_empty() && !address::is_private() {
+        return Err(AgentError::SocketFolderNotPrivate(address::folder().display().to_string()));
+    }
     // At the same time: an agent that waits for its calls must not keep the others unlocked.
     thread::scope(|scope| {
         let asked: Vec<_> =
@@ -105,12 +108,28 @@ pub fn lock_all() -> Result<usize, AgentError> {
 
 /// Asks the agent behind a socket to lock its store, and waits until it has ended. Returns whether there was one.
 fn lock_at(socket: &Path) -> Result<bool, AgentError> {
-    match greet_at(socket, socket, &lock_request(), &[])? {
-        Some((_, Greeting::Refused(refusal))) => Err(refused(socket, refusal)),
-        Some((stream, _)) => wait_for_end(socket, &stream).map(|()| true),
-        // The socket of a process that was killed.
-        None => Ok(false),
+    let deadline = Instant::now() + RELEASE;
+    loop {
+        match greet_at(socket, socket, &lock_request(), &[])? {
+            Some((_, Greeting::Refused(refusal))) => return Err(refused(socket, refusal)),
+            Some((stream, _)) => return wait_for_end(socket, &stream).map(|()| true),
+            // An agent that is ending, or one that is too busy to greet. Only a socket that nobody listens on is dead: any
+            // other may be that of a process with keys in its memory.
+            None if is_dead(socket) => return Ok(false),
+            None if Instant::now() < deadline => thread::sleep(PAUSE),
+            None => {
+                let store = socket.display().to_string();
+                return Err(AgentError::Unresponsive { store });
+            }
+        }
     }
+}
+
+/// Whether a socket is that of a process that has ended.
+fn is_dead(socket: &Path) -> bool {
+    use io::ErrorKind::{ConnectionRefused, NotFound};
+    UnixStream::connect(socket)
+        .is_err_and(|error| matches!(error.kind(), ConnectionRefused | NotFound))
 }
 
 fn lock_request() -> Hello {
@@ -142,13 +161,14 @@ impl Connection {
         if self.is_lost {
             return Err(StoreError::Locked.into());
         }
-        if body.len() > usize::try_from(REQUEST.body).unwrap_or(usize::MAX) {
-            return Err(StoreError::TooLarge.into());
-        }
         let is_change = request.is_change();
         let message: ClientMessage = request.into();
         self.is_lost = true;
-        let sent = frame::write(&mut &self.stream, &message, body);
+        let sent = frame::write(&mut &self.stream, &message, body, REQUEST);
+        if sent.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::FileTooLarge) {
+            self.is_lost = false;
+            return Err(StoreError::TooLarge.into());
+        }
         loop {
             let read = frame::read::<ServerMessage<<R::Reply as Reply>::Head>>;
             let (message, body) = match read(&mut &self.stream, REPLY) {
@@ -225,7 +245,7 @@ fn greet_at(
     }
     let greeted = stream
         .set_read_timeout(Some(TIMEOUT))
-        .and_then(|()| frame::write(&mut &stream, hello, anchor))
+        .and_then(|()| frame::write(&mut &stream, hello, anchor, HELLO))
         .and_then(|()| frame::read(&mut &stream, HELLO));
     match greeted {
         Ok(Some((greeting, _))) => Ok(Some((stream, greeting))),

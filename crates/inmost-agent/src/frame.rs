@@ -30,10 +30,21 @@ pub(crate) const REQUEST: Bounds = Bounds { head: 2 << 20, body: 64 << 20 };
 /// For a reply: the largest file, or a page of matches with their positions.
 pub(crate) const REPLY: Bounds = Bounds { head: 1 << 30, body: 1 << 30 };
 
-/// Writes a frame.
-pub(crate) fn write(to: &mut impl Write, head: &impl Serialize, body: &[u8]) -> io::Result<()> {
+/// Writes a frame that the other side accepts with these bounds.
+///
+/// # Errors
+/// `FileTooLarge` if it would not. Then nothing was written.
+pub(crate) fn write(
+    to: &mut impl Write,
+    head: &impl Serialize,
+    body: &[u8],
+    bounds: Bounds,
+) -> io::Result<()> {
     let mut text = Wiped::default();
     serde_json::to_writer(&mut text, head)?;
+    if length(text.as_slice())? > bounds.head || length(body)? > bounds.body {
+        return Err(io::ErrorKind::FileTooLarge.into());
+    }
     let mut front = Wiped::new(Vec::with_capacity(text.as_slice().len().saturating_add(8)));
     front.append(&length(text.as_slice())?.to_be_bytes());
     front.append(&length(body)?.to_be_bytes());
@@ -62,7 +73,7 @@ pub(crate) fn read<H: DeserializeOwned>(
 }
 
 fn length(bytes: &[u8]) -> io::Result<u32> {
-    u32::try_from(bytes.len()).map_err(|_| io::ErrorKind::InvalidInput.into())
+    u32::try_from(bytes.len()).map_err(|_| io::ErrorKind::FileTooLarge.into())
 }
 
 /// A length; `None` if the connection ends before its first byte.
@@ -96,7 +107,7 @@ mod tests {
 
     fn framed(head: &str, bytes: &[u8]) -> Vec<u8> {
         let mut frame = Vec::new();
-        write(&mut frame, &head, bytes).unwrap();
+        write(&mut frame, &head, bytes, Bounds { head: 100, body: 100 }).unwrap();
         frame
     }
 
@@ -110,6 +121,15 @@ mod tests {
         let sent = framed("ab\"c", b"\0\xff");
         assert_eq!(parsed(&sent).unwrap(), Some(("ab\"c".to_owned(), b"\0\xff".to_vec())));
         assert_eq!(parsed(b"").unwrap(), None);
+    }
+
+    #[test]
+    fn what_the_other_side_would_refuse_is_not_sent() {
+        for (head, body) in [("123456789", &b""[..]), ("", b"12345678901")] {
+            let mut frame = Vec::new();
+            let error = write(&mut frame, &head, body, BOUNDS).unwrap_err();
+            assert_eq!((error.kind(), frame.len()), (io::ErrorKind::FileTooLarge, 0));
+        }
     }
 
     #[test]

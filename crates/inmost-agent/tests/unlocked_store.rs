@@ -394,3 +394,21 @@ fn connecting_without_an_agent_returns_none() {
     assert!(Client::connect(home.path().join("none")).unwrap().is_none());
     assert!(!inmost_agent::lock(home.path()).unwrap());
 }
+
+#[test]
+fn a_request_that_is_too_long_is_refused_before_it_is_sent() {
+    let agent = Agent::start();
+    let client = agent.client();
+    let history = client.history();
+    history.set(HistorySettings::keep(Duration::from_secs(600))).unwrap();
+    client.write("/memories/a", "tea").unwrap();
+    let plan = history.plan_undo(&VersionQuery::all()).unwrap();
+    // Regression: the agent refused such a request and ended the connection.
+    let steps: Vec<_> = plan.steps.iter().cloned().cycle().take(20_000).collect();
+    let refused = inmost::HistoryStore::revert_together(&client, &steps);
+    assert!(matches!(refused, Err(FileError::Store(StoreError::TooLarge))), "{refused:?}");
+    let long = format!("/memories/{}", "x".repeat(3 << 20));
+    let refused = client.read(&long, None).map(drop);
+    assert!(matches!(refused, Err(FileError::Store(StoreError::TooLarge))), "{refused:?}");
+    assert_eq!(Files::new(&client).read("/memories/a").unwrap().as_str(), "tea");
+}

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use inmost::{FileError, Session, StoreError, ToolOptions};
 
 use super::state::{Arrival, NotNow, State};
-use crate::frame::{self, HELLO, REQUEST};
+use crate::frame::{self, HELLO, REPLY, REQUEST};
 use crate::message::{ClientMessage, Responder};
 use crate::peer;
 use crate::protocol::{Folder, Greeting, Hello, Purpose, Refusal, ServerMessage, VERSION};
@@ -80,14 +80,14 @@ fn greet(agent: &Agent, stream: &UnixStream, arrival: &Arrival) -> io::Result<Op
     match accepted {
         Ok(client) => {
             let greeting = Greeting::Accepted { process: std::process::id() };
-            frame::write(&mut &*stream, &greeting, &[])?;
+            frame::write(&mut &*stream, &greeting, &[], HELLO)?;
             Ok(Some(client))
         }
         Err(greeting) => {
             if matches!(greeting, Greeting::Ending) {
                 arrival.keep();
             }
-            frame::write(&mut &*stream, &greeting, &[])?;
+            frame::write(&mut &*stream, &greeting, &[], HELLO)?;
             if matches!(greeting, Greeting::Ending) {
                 // The client waits for the end of the process, which ends the connection.
                 agent.state.end();
@@ -174,14 +174,19 @@ impl Agent {
         }
         let Some(_work) = self.state.begin(message.is_use()) else {
             let error = StoreError::Locked.into();
-            return frame::write(&mut &*stream, &ServerMessage::<()>::Failed(error), &[]);
+            return frame::write(&mut &*stream, &ServerMessage::<()>::Failed(error), &[], REPLY);
         };
         let mut last = Instant::now();
         let mut progress = |records| {
             if last.elapsed() >= PROGRESS_PAUSE {
                 last = Instant::now();
                 // The work goes on if the client has disconnected.
-                let _ = frame::write(&mut &*stream, &ServerMessage::<()>::Progress(records), &[]);
+                let _ = frame::write(
+                    &mut &*stream,
+                    &ServerMessage::<()>::Progress(records),
+                    &[],
+                    REPLY,
+                );
             }
         };
         let mut context = Context {
@@ -209,15 +214,17 @@ impl Responder for Send<'_> {
         match reply {
             Ok(reply) => {
                 let (head, body) = reply.into_parts();
-                frame::write(&mut self.0, &ServerMessage::Reply(head), body.as_slice())
+                frame::write(&mut self.0, &ServerMessage::Reply(head), body.as_slice(), REPLY)
             }
-            Err(error) => frame::write(&mut self.0, &ServerMessage::<()>::Failed(error), &[]),
+            Err(error) => {
+                frame::write(&mut self.0, &ServerMessage::<()>::Failed(error), &[], REPLY)
+            }
         }
     }
 }
 
 fn refuse(mut stream: &UnixStream, refusal: Refusal) -> io::Result<()> {
-    frame::write(&mut stream, &ServerMessage::<()>::Refused(refusal), &[])
+    frame::write(&mut stream, &ServerMessage::<()>::Refused(refusal), &[], REPLY)
 }
 
 /// Reads frames, each within a limited time, however slowly its bytes arrive.

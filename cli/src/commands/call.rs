@@ -93,7 +93,7 @@ impl Call {
             actor: self.actor.actor(),
             ..OpenOptions::default()
         })?;
-        self.run_all(&store.tool(&self.restrictions)?)
+        self.run_all(&self.restrictions.tool_on(&store)?)
     }
 
     fn run_all(&self, tool: &MemoryTool) -> Result<(), Failure> {

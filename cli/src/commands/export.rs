@@ -4,7 +4,7 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use inmost::{StoreError, Vault, WalkEntry};
+use inmost::{FileError, FileText, StoreError, Vault, WalkEntry};
 use inmost_agent::Secret;
 
 use super::repair::is_damage;
@@ -175,7 +175,7 @@ impl Export {
         let mut report = TransferReport::new(self.json, files.len(), "files written");
         for file in &files {
             let path = file.path.as_str();
-            match store.find(path).map_err(Failure::from) {
+            match find(store, path).map_err(Failure::from) {
                 // Another process deleted the file in the meantime.
                 Ok(None) => {}
                 Ok(Some(text)) => report.add(path, &self.write(below(file), text.as_str())?)?,
@@ -219,6 +219,15 @@ impl Export {
             error,
             "Check the permissions of the folder and the free space of the disk, then run the command again with --resume.",
         )
+    }
+}
+
+/// The text of a file; `None` if there is no file at the path.
+fn find(store: &OpenStore, path: &str) -> Result<Option<FileText>, FileError> {
+    match store.files().read(path) {
+        Ok(text) => Ok(Some(text)),
+        Err(FileError::NotFound | FileError::IsAFolder(_)) => Ok(None),
+        Err(error) => Err(error),
     }
 }
 

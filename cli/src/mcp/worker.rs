@@ -73,7 +73,7 @@ pub(super) fn run(
             actor: actor.or(call.client.as_deref()),
             ..OpenOptions::default()
         };
-        let ran = store.open(&options).and_then(|store| Ok((store.tool(restrictions)?, store)));
+        let ran = store.open(&options).and_then(|store| Ok((restrictions.tool_on(&store)?, store)));
         match ran {
             Ok((tool, store)) => {
                 again = run_calls(&store, &tool, call, calls, &mut errors);

@@ -3,6 +3,7 @@
 use clap::ValueEnum;
 use inmost::{MemoryTool, SecretScreen, ToolOptions, UnlockedStore};
 
+use super::OpenStore;
 use crate::exit::Failure;
 use crate::memory_path;
 use crate::sizes;
@@ -144,5 +145,13 @@ impl Restrictions {
     pub(crate) fn tool(&self, store: impl UnlockedStore + 'static) -> Result<MemoryTool, Failure> {
         let builder = MemoryTool::builder(store).options(self.options()?);
         Ok(builder.locked_hint(LOCKED_HINT).build())
+    }
+
+    /// As [`tool`](Self::tool), on the store of a command.
+    pub(crate) fn tool_on(&self, store: &OpenStore) -> Result<MemoryTool, Failure> {
+        match store {
+            OpenStore::Here(session) => self.tool(session.clone()),
+            OpenStore::Agent(client) => self.tool(client.clone()),
+        }
     }
 }

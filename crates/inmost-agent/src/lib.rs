@@ -37,6 +37,7 @@ mod facts;
 #[cfg(unix)]
 mod frame;
 mod message;
+mod open_store;
 #[cfg(unix)]
 mod peer;
 #[cfg(unix)]
@@ -59,6 +60,7 @@ pub use client::{Client, ConnectOptions};
 pub use connection::{lock, lock_all};
 pub use error::AgentError;
 pub use facts::{AgentFacts, AgentOptions, Limits};
+pub use open_store::OpenStore;
 pub use secret::{Secret, SlotOptions};
 #[cfg(unix)]
 pub use server::serve;

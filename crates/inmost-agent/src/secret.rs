@@ -1,12 +1,14 @@
 //! A credential that can be sent to another process.
 
-use inmost::{Credential, KdfCost, Keyfile, NewSlot, Passphrase, RecoveryKey, SlotKind, SlotLabel};
+use inmost::{
+    Credential, KdfCost, Keyfile, NewSlot, Passphrase, RawKey, RecoveryKey, SlotKind, SlotLabel,
+};
 use serde::{Deserialize, Serialize};
 
 use crate::error::AgentError;
 use crate::wiped::Wiped;
 
-/// An owned credential of a store: a passphrase, a passphrase with a keyfile, or a recovery key.
+/// An owned credential of a store.
 #[non_exhaustive]
 pub enum Secret {
     /// A passphrase.
@@ -15,6 +17,8 @@ pub enum Secret {
     PassphraseAndKeyfile(Passphrase, Keyfile),
     /// A recovery key.
     RecoveryKey(RecoveryKey),
+    /// A random key that the application keeps.
+    RawKey(RawKey),
 }
 
 impl Secret {
@@ -34,6 +38,7 @@ impl Secret {
             Self::Passphrase(passphrase) => passphrase.into(),
             Self::PassphraseAndKeyfile(passphrase, keyfile) => (passphrase, keyfile).into(),
             Self::RecoveryKey(key) => key.into(),
+            Self::RawKey(key) => key.into(),
         }
     }
 
@@ -58,6 +63,7 @@ impl Secret {
                 bytes
             }
             Self::RecoveryKey(key) => Wiped::new(key.to_text().expose().as_bytes().to_vec()),
+            Self::RawKey(key) => Wiped::new(key.expose().to_vec()),
         }
     }
 
@@ -81,6 +87,7 @@ impl Secret {
                 let text = std::str::from_utf8(bytes).ok()?;
                 Some(Self::RecoveryKey(RecoveryKey::parse(text).ok()?))
             }
+            SlotKind::RawKey => Some(Self::RawKey(RawKey::from_bytes(bytes.try_into().ok()?))),
             _ => None,
         }
     }
@@ -139,6 +146,7 @@ mod tests {
             Secret::new(passphrase(), None),
             Secret::new(passphrase(), Some(Keyfile::generate().unwrap())),
             Secret::RecoveryKey(RecoveryKey::generate().unwrap()),
+            Secret::RawKey(RawKey::generate().unwrap()),
         ] {
             let bytes = secret.to_bytes();
             let again = Secret::from_bytes(secret.kind(), bytes.as_slice()).unwrap();
@@ -154,5 +162,6 @@ mod tests {
             let parsed = Secret::from_bytes(SlotKind::PassphraseAndKeyfile, cut);
             assert!(parsed.is_err(), "{length}");
         }
+        assert!(Secret::from_bytes(SlotKind::RawKey, &[7; 31]).is_err());
     }
 }

@@ -81,7 +81,7 @@ impl Calls<'_> {
         };
         match self.args.store.open(&options) {
             Ok(store) => {
-                let tool = store.tool(restrictions)?;
+                let tool = restrictions.tool_on(&store)?;
                 let (result, error) = tool.run_json(json).into_parts();
                 if error.is_none() {
                     self.open = Some((tool, store));

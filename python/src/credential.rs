@@ -4,24 +4,19 @@
 //! `bytearray`.
 
 use std::fs::File;
-use std::io::Read;
 use std::path::PathBuf;
 
-use inmost::{Credential, Keyfile, Passphrase, RandomnessFailed, RawKey, RecoveryKey, StoreError};
+use inmost::{
+    Keyfile, Passphrase, PassphraseError, RandomnessFailed, RawKey, RecoveryKey, StoreError,
+};
+use inmost_agent::Secret;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyBytes, PyString};
 use zeroize::Zeroizing;
 
 use crate::errors;
-
-/// A credential that a call owns.
-pub(crate) enum OwnedCredential {
-    Passphrase(Passphrase),
-    PassphraseAndKeyfile(Passphrase, Keyfile),
-    RecoveryKey(RecoveryKey),
-    RawKey(RawKey),
-}
+use crate::text::Text;
 
 /// The arguments of a call that name a credential.
 pub(crate) struct Given<'a, 'py> {
@@ -31,39 +26,26 @@ pub(crate) struct Given<'a, 'py> {
     pub(crate) raw_key: Option<&'a Bound<'py, PyAny>>,
 }
 
-impl OwnedCredential {
-    pub(crate) fn borrow(&self) -> Credential<'_> {
-        match self {
-            Self::Passphrase(passphrase) => passphrase.into(),
-            Self::PassphraseAndKeyfile(passphrase, keyfile) => (passphrase, keyfile).into(),
-            Self::RecoveryKey(key) => key.into(),
-            Self::RawKey(key) => key.into(),
-        }
-    }
-}
-
 impl Given<'_, '_> {
     /// The one credential that the arguments name.
     ///
     /// # Errors
-    /// `TypeError` for none, several, or one of the wrong type; `InvalidCredential`; `OSError` for a keyfile that cannot
-    /// be read.
-    pub(crate) fn credential(&self, py: Python<'_>) -> PyResult<OwnedCredential> {
+    /// `TypeError` for none, several, or one of the wrong type; `ValueError`; `InvalidCredential`; `OSError` for a keyfile that
+    /// cannot be read.
+    pub(crate) fn secret(&self, py: Python<'_>) -> PyResult<Secret> {
         match (self.passphrase, self.keyfile, self.recovery_key, self.raw_key) {
             (Some(passphrase), None, None, None) => {
-                Ok(OwnedCredential::Passphrase(parse_passphrase(py, passphrase)?))
+                Ok(Secret::Passphrase(parse_passphrase(py, passphrase)?))
             }
             (Some(passphrase), Some(keyfile), None, None) => {
                 let passphrase = parse_passphrase(py, passphrase)?;
-                let keyfile = Keyfile::parse(&read_keyfile(keyfile)?)
-                    .map_err(|error| errors::invalid_credential(py, &error.to_string()))?;
-                Ok(OwnedCredential::PassphraseAndKeyfile(passphrase, keyfile))
+                Ok(Secret::PassphraseAndKeyfile(passphrase, read_keyfile(py, keyfile)?))
             }
             (None, None, Some(key), None) => {
                 let text = bytes_of(key, "recovery_key")?;
                 let text = std::str::from_utf8(&text).unwrap_or_default();
                 RecoveryKey::parse(text)
-                    .map(OwnedCredential::RecoveryKey)
+                    .map(Secret::RecoveryKey)
                     .map_err(|error| errors::invalid_credential(py, &error.to_string()))
             }
             (None, None, None, Some(key)) => {
@@ -74,7 +56,7 @@ impl Given<'_, '_> {
                 let key: &[u8; 32] = bytes.as_slice().try_into().map_err(|_| {
                     errors::invalid_credential(py, "a raw key has exactly 32 bytes")
                 })?;
-                Ok(OwnedCredential::RawKey(RawKey::from_bytes(key)))
+                Ok(Secret::RawKey(RawKey::from_bytes(key)))
             }
             _ => Err(PyTypeError::new_err(
                 "give one credential: passphrase, passphrase and keyfile, recovery_key, or raw_key",
@@ -87,15 +69,15 @@ fn parse_passphrase(py: Python<'_>, given: &Bound<'_, PyAny>) -> PyResult<Passph
     let bytes = bytes_of(given, "passphrase")?;
     let parsed = match std::str::from_utf8(&bytes) {
         Ok(text) => Passphrase::new(text),
-        Err(_) => Err(inmost::PassphraseError::NotUtf8),
+        Err(_) => Err(PassphraseError::NotUtf8),
     };
     parsed.map_err(|error| errors::invalid_credential(py, &error.to_string()))
 }
 
 /// A copy of a text or of bytes.
 fn bytes_of(given: &Bound<'_, PyAny>, name: &str) -> PyResult<Zeroizing<Vec<u8>>> {
-    let bytes = if let Ok(text) = given.cast::<PyString>() {
-        text.to_str()?.as_bytes().to_vec()
+    let bytes = if given.is_instance_of::<PyString>() {
+        given.extract::<Text<'_>>()?.as_bytes().to_vec()
     } else if let Ok(bytes) = given.cast::<PyBytes>() {
         bytes.as_bytes().to_vec()
     } else if let Ok(bytes) = given.cast::<PyByteArray>() {
@@ -106,16 +88,16 @@ fn bytes_of(given: &Bound<'_, PyAny>, name: &str) -> PyResult<Zeroizing<Vec<u8>>
     Ok(Zeroizing::new(bytes))
 }
 
-/// The content of a keyfile: the given bytes, or those of the file at the given path.
-fn read_keyfile(given: &Bound<'_, PyAny>) -> PyResult<Zeroizing<Vec<u8>>> {
-    if given.is_instance_of::<PyBytes>() || given.is_instance_of::<PyByteArray>() {
-        return bytes_of(given, "keyfile");
-    }
-    let path: PathBuf = given.extract()?;
-    let mut content = Zeroizing::new(Vec::with_capacity(MOST_KEYFILE));
-    let most = u64::try_from(MOST_KEYFILE).unwrap_or(u64::MAX);
-    File::open(path)?.take(most).read_to_end(&mut content)?;
-    Ok(content)
+/// The keyfile with the given bytes, or the one at the given path. Reads without the lock of the interpreter: the file may be
+/// on a slow disk, or a pipe that another thread writes to.
+fn read_keyfile(py: Python<'_>, given: &Bound<'_, PyAny>) -> PyResult<Keyfile> {
+    let parsed = if given.is_instance_of::<PyBytes>() || given.is_instance_of::<PyByteArray>() {
+        Keyfile::parse(&bytes_of(given, "keyfile")?)
+    } else {
+        let path: PathBuf = given.extract()?;
+        py.detach(|| File::open(path).and_then(Keyfile::read))?
+    };
+    parsed.map_err(|error| errors::invalid_credential(py, &error.to_string()))
 }
 
 /// A new recovery key, as text for paper.
@@ -135,6 +117,3 @@ pub(crate) fn generate_keyfile(py: Python<'_>) -> PyResult<Bound<'_, PyBytes>> {
 fn no_randomness(py: Python<'_>, error: RandomnessFailed) -> PyErr {
     errors::of_store(py, &StoreError::from(error))
 }
-
-/// More bytes than a keyfile has.
-const MOST_KEYFILE: usize = 4 << 10;

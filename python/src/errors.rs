@@ -1,4 +1,5 @@
-//! Python exceptions for the errors of the library: one class for each fact, in the Python module `inmost.errors`.
+//! Python exceptions for the errors of the library: one class for each fact, in the Python module `inmost.errors`. A class has
+//! the name that the library has for the fact.
 //!
 //! No message contains a path or a text of the memory. Where an error names a path, it is an attribute of the exception,
 //! so that a traceback in a log does not show it.
@@ -17,70 +18,26 @@ type Fields = Vec<(&'static str, PyResult<Py<PyAny>>)>;
 pub(crate) fn of_store(py: Python<'_>, error: &StoreError) -> PyErr {
     let number = |number: u64| number.into_py_any(py);
     let text = |text: &str| text.into_py_any(py);
-    let (class, fields): (_, Fields) = match error {
-        StoreError::AlreadyExists => ("StoreAlreadyExists", vec![]),
-        StoreError::Damaged(_) => ("Damaged", vec![]),
-        StoreError::DiskFull => ("DiskFull", vec![]),
-        StoreError::Forked => ("Forked", vec![]),
-        StoreError::EngineNotBuilt => ("EngineNotBuilt", vec![]),
-        StoreError::Halted => ("Halted", vec![]),
-        StoreError::ForeignAnchor => ("ForeignAnchor", vec![]),
-        StoreError::HeaderDamaged => ("HeaderDamaged", vec![]),
-        StoreError::RecordsBehindHeader { expected, found } => (
-            "RecordsBehindHeader",
-            vec![("expected", number(*expected)), ("found", number(*found))],
-        ),
-        StoreError::HeaderRolledBack { expected, found } => {
-            ("HeaderRolledBack", vec![("expected", number(*expected)), ("found", number(*found))])
+    let fields: Fields = match error {
+        StoreError::RecordsBehindHeader { expected, found }
+        | StoreError::HeaderRolledBack { expected, found }
+        | StoreError::RolledBack { expected, found } => {
+            vec![("expected", number(*expected)), ("found", number(*found))]
         }
-        StoreError::InMemory => ("InMemory", vec![]),
-        StoreError::CopyNotVerified { copy, .. } => ("CopyNotVerified", vec![("copy", text(copy))]),
-        StoreError::AnchorUnavailable => ("AnchorUnavailable", vec![]),
-        StoreError::InUse(process) => ("InUse", vec![("process", process.into_py_any(py))]),
-        StoreError::Io(error) => ("Io", vec![("errno", error.raw_os_error().into_py_any(py))]),
-        StoreError::KeyAgent(_) => ("KeyAgent", vec![]),
-        StoreError::KdfOutOfBounds(_) => ("KdfOutOfBounds", vec![]),
-        StoreError::LastSlot => ("LastSlot", vec![]),
-        StoreError::Locked => ("Locked", vec![]),
-        StoreError::NoSuchSlot(slot) => ("NoSuchSlot", vec![("slot", slot.into_py_any(py))]),
-        StoreError::NotAStore => ("NotAStore", vec![]),
-        StoreError::OutOfMemory => ("OutOfMemory", vec![]),
-        StoreError::UntrustedFile(_) => ("UntrustedFile", vec![]),
-        StoreError::OutcomeUnknown => ("OutcomeUnknown", vec![]),
-        StoreError::RandomnessFailed => ("RandomnessFailed", vec![]),
-        StoreError::RolledBack { expected, found } => {
-            ("RolledBack", vec![("expected", number(*expected)), ("found", number(*found))])
-        }
-        StoreError::OldRecordsRemain(_) => ("OldRecordsRemain", vec![]),
-        StoreError::SlotsFull => ("SlotsFull", vec![]),
-        StoreError::Storage(_) => ("Storage", vec![]),
-        StoreError::SubtreeIsFile => ("SubtreeIsFile", vec![]),
-        StoreError::Tampered { .. } => ("Tampered", vec![]),
-        StoreError::TooLarge => ("TooLarge", vec![]),
-        StoreError::UnknownFormat { version, .. } => {
-            ("UnknownFormat", vec![("version", version.into_py_any(py))])
-        }
-        StoreError::WrongKey(kind) => ("WrongKey", vec![("kind", text(&kind.to_string()))]),
-        StoreError::WrongPassphrase => ("WrongPassphrase", vec![]),
-        _ => ("StoreError", vec![]),
+        StoreError::CopyNotVerified { copy, .. } => vec![("copy", text(copy))],
+        StoreError::InUse(process) => vec![("process", process.into_py_any(py))],
+        StoreError::Io(error) => vec![("errno", error.raw_os_error().into_py_any(py))],
+        StoreError::NoSuchSlot(slot) => vec![("slot", slot.into_py_any(py))],
+        StoreError::UnknownFormat { version, .. } => vec![("version", version.into_py_any(py))],
+        StoreError::WrongKey(kind) => vec![("kind", text(&kind.to_string()))],
+        _ => vec![],
     };
-    exception(py, class, &error.to_string(), advice(error), fields)
-}
-
-/// What to do, in terms of the Python package.
-fn advice(error: &StoreError) -> &'static str {
-    match error {
-        StoreError::Forked => {
-            "Open the store after the fork, in a process that was started anew (multiprocessing with `spawn`), or hold it with `inmost unlock` and let each process use Store.connect."
-        }
-        StoreError::InUse(_) => {
-            "Close the other program that uses the store, or wait for it. If `inmost unlock` holds it, use Store.connect."
-        }
-        StoreError::RolledBack { .. } | StoreError::RecordsBehindHeader { .. } => {
-            "Look for a newer copy of the store. Without one, accept the older state on purpose, with `inmost accept-rollback`."
-        }
-        error => error.advice(),
-    }
+    let class = match error {
+        // A file operation has a fact of the same name.
+        StoreError::AlreadyExists => "StoreAlreadyExists",
+        error => error.name(),
+    };
+    exception(py, class, &error.to_string(), error.advice(), fields)
 }
 
 /// The exception for an error of a file operation.
@@ -91,38 +48,27 @@ pub(crate) fn of_file(py: Python<'_>, error: FileError) -> PyErr {
         FileError::NotAFolder(_) => "The path is a file, not a folder.".to_owned(),
         error => error.to_string(),
     };
-    let (class, fields): (_, Fields) = match error {
+    let class = error.name();
+    let fields: Fields = match error {
         FileError::Store(error) => return of_store(py, &error),
-        FileError::AlreadyExists => ("AlreadyExists", vec![]),
         FileError::Changed(current) => {
             let current = current.map(|current| records::file_version(py, &current)).transpose();
-            ("Changed", vec![("current", current.and_then(|current| current.into_py_any(py)))])
+            vec![("current", current.and_then(|current| current.into_py_any(py)))]
         }
-        FileError::CurrentVersion(version) => {
-            ("CurrentVersion", vec![("version", number(version))])
+        FileError::FileTooLarge(limit)
+        | FileError::TooManyFiles(limit)
+        | FileError::TooMuchText(limit) => vec![("limit", number(limit))],
+        FileError::IsAFolder(path) | FileError::NotAFolder(path) => {
+            vec![("path", path.as_str().into_py_any(py))]
         }
-        FileError::EmptySearch => ("EmptySearch", vec![]),
-        FileError::FileTooLarge(limit) => ("FileTooLarge", vec![("limit", number(limit))]),
-        FileError::InvalidPattern(_) => ("InvalidPattern", vec![]),
-        FileError::IsAFolder(path) => ("IsAFolder", vec![("path", path.as_str().into_py_any(py))]),
-        FileError::IntoItself => ("IntoItself", vec![]),
-        FileError::InvalidPath(_) => ("InvalidPath", vec![]),
-        FileError::NoSuchLine(lines) => ("NoSuchLine", vec![("lines", number(lines))]),
-        FileError::NoSuchVersion(version) => ("NoSuchVersion", vec![("version", number(version))]),
-        FileError::NoMatch => ("NoMatch", vec![]),
-        FileError::NotFound => ("NotFound", vec![]),
-        FileError::NotAFolder(path) => {
-            ("NotAFolder", vec![("path", path.as_str().into_py_any(py))])
-        }
-        FileError::PathBelow(_) => ("PathBelow", vec![]),
-        FileError::Root => ("Root", vec![]),
+        FileError::NoSuchLine(lines) => vec![("lines", number(lines))],
+        FileError::CurrentVersion(version)
+        | FileError::NoSuchVersion(version)
+        | FileError::VersionGone(version) => vec![("version", number(version))],
         FileError::SeveralMatches { lines, more } => {
-            ("SeveralMatches", vec![("lines", lines.into_py_any(py)), ("more", number(more))])
+            vec![("lines", lines.into_py_any(py)), ("more", number(more))]
         }
-        FileError::TooManyFiles(limit) => ("TooManyFiles", vec![("limit", number(limit))]),
-        FileError::TooMuchText(limit) => ("TooMuchText", vec![("limit", number(limit))]),
-        FileError::VersionGone(version) => ("VersionGone", vec![("version", number(version))]),
-        _ => ("FileError", vec![]),
+        _ => vec![],
     };
     exception(py, class, &message, "", fields)
 }

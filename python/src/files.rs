@@ -13,6 +13,7 @@ use crate::errors;
 use crate::pages::{PAGE, Row, Rows};
 use crate::records::{self, Record};
 use crate::shared::Shared;
+use crate::text::Text;
 
 /// The files of a store.
 #[pyclass(frozen, module = "inmost")]
@@ -28,7 +29,7 @@ impl Files {
     fn matches(&self, path: &str, query: SearchQuery) -> Rows {
         let (shared, path) = (Arc::clone(&self.shared), Zeroizing::new(path.to_owned()));
         Rows::new(move |after: Option<&PageCursor>| {
-            let page = shared.handle().store().search(&path, &query, after, PAGE)?;
+            let page = shared.handle().unlocked().search(&path, &query, after, PAGE)?;
             Ok((page.items.into_iter().map(Row::Match).collect(), page.next))
         })
     }
@@ -37,8 +38,8 @@ impl Files {
 #[pymethods]
 impl Files {
     /// The whole text of a file.
-    fn read<'py>(&self, py: Python<'py>, path: &str) -> PyResult<Bound<'py, PyString>> {
-        let text = self.shared.with(py, |store| store.read(path, None))?;
+    fn read<'py>(&self, py: Python<'py>, path: Text<'_>) -> PyResult<Bound<'py, PyString>> {
+        let text = self.shared.with(py, |store| store.unlocked().read(&path, None))?;
         Ok(PyString::new(py, text.as_str()))
     }
 
@@ -47,7 +48,7 @@ impl Files {
     fn read_lines<'py>(
         &self,
         py: Python<'py>,
-        path: &str,
+        path: Text<'_>,
         first: u64,
         last: Option<u64>,
     ) -> PyResult<Bound<'py, PyString>> {
@@ -55,18 +56,18 @@ impl Files {
             Some(last) => LineRange::new(first, last),
             None => LineRange::from(first),
         };
-        let text = self.shared.with(py, |store| store.read(path, Some(lines)))?;
+        let text = self.shared.with(py, |store| store.unlocked().read(&path, Some(lines)))?;
         Ok(PyString::new(py, text.as_str()))
     }
 
     /// The metadata of a file or folder.
-    fn metadata<'py>(&self, py: Python<'py>, path: &str) -> Record<'py> {
-        records::metadata(py, &self.shared.with(py, |store| store.metadata(path))?)
+    fn metadata<'py>(&self, py: Python<'py>, path: Text<'_>) -> Record<'py> {
+        records::metadata(py, &self.shared.with(py, |store| store.unlocked().metadata(&path))?)
     }
 
     /// Whether there is a file or folder.
-    fn exists(&self, py: Python<'_>, path: &str) -> PyResult<bool> {
-        self.shared.with(py, |store| match store.metadata(path) {
+    fn exists(&self, py: Python<'_>, path: Text<'_>) -> PyResult<bool> {
+        self.shared.with(py, |store| match store.unlocked().metadata(&path) {
             Ok(_) => Ok(true),
             Err(FileError::NotFound) => Ok(false),
             Err(error) => Err(error),
@@ -74,13 +75,13 @@ impl Files {
     }
 
     /// Writes a file, replacing an existing one.
-    fn write(&self, py: Python<'_>, path: &str, text: &str) -> PyResult<()> {
-        self.shared.with(py, |store| store.write(path, text))
+    fn write(&self, py: Python<'_>, path: Text<'_>, text: Text<'_>) -> PyResult<()> {
+        self.shared.with(py, |store| store.unlocked().write(&path, &text))
     }
 
     /// Appends text to a file; creates a missing one.
-    fn append(&self, py: Python<'_>, path: &str, text: &str) -> PyResult<()> {
-        self.shared.with(py, |store| store.append(path, text))
+    fn append(&self, py: Python<'_>, path: Text<'_>, text: Text<'_>) -> PyResult<()> {
+        self.shared.with(py, |store| store.unlocked().append(&path, &text))
     }
 
     /// Writes files in their order, several in a commit.
@@ -90,10 +91,10 @@ impl Files {
         files: &Bound<'py, PyAny>,
     ) -> PyResult<Bound<'py, PyList>> {
         let files =
-            files.try_iter()?.map(|file| file?.extract()).collect::<PyResult<Vec<Owned>>>()?;
+            files.try_iter()?.map(|file| Owned::new(&file?)).collect::<PyResult<Vec<_>>>()?;
         let new: Vec<_> = files.iter().map(Owned::borrow).collect();
         let written = py
-            .detach(|| self.shared.handle().store().write_many(&new))
+            .detach(|| self.shared.handle().unlocked().write_many(&new))
             .map_err(|error| errors::of_store(py, &error))?;
         let results = PyList::empty(py);
         for result in written {
@@ -107,12 +108,12 @@ impl Files {
     }
 
     /// The entries of a folder, hidden ones included.
-    #[pyo3(signature = (path="/memories"))]
-    fn list<'py>(&self, py: Python<'py>, path: &str) -> PyResult<Bound<'py, PyList>> {
+    #[pyo3(signature = (path=Text::ROOT))]
+    fn list<'py>(&self, py: Python<'py>, path: Text<'_>) -> PyResult<Bound<'py, PyList>> {
         let entries = self.shared.with(py, |store| {
             let (mut entries, mut after) = (Vec::new(), None);
             loop {
-                let page = store.list(path, after.as_ref(), PAGE)?;
+                let page = store.unlocked().list(&path, after.as_ref(), PAGE)?;
                 entries.extend(page.items);
                 match page.next {
                     Some(next) => after = Some(next),
@@ -128,59 +129,61 @@ impl Files {
     }
 
     /// Everything below a folder, depth first.
-    #[pyo3(signature = (path="/memories", *, max_depth=None))]
-    fn walk(&self, path: &str, max_depth: Option<usize>) -> Rows {
-        let (shared, path) = (Arc::clone(&self.shared), Zeroizing::new(path.to_owned()));
+    #[pyo3(signature = (path=Text::ROOT, *, max_depth=None))]
+    fn walk(&self, path: Text<'_>, max_depth: Option<usize>) -> Rows {
+        let (shared, path) = (Arc::clone(&self.shared), Zeroizing::new((*path).to_owned()));
         let max_depth = max_depth.unwrap_or(usize::MAX);
         Rows::new(move |after: Option<&PageCursor>| {
-            let page = shared.handle().store().walk(&path, max_depth, after, PAGE)?;
+            let page = shared.handle().unlocked().walk(&path, max_depth, after, PAGE)?;
             Ok((page.items.into_iter().map(Row::Walk).collect(), page.next))
         })
     }
 
     /// The lines that contain a text.
-    #[pyo3(signature = (text, path="/memories", *, ignore_case=false, max_matches_per_file=None))]
+    #[pyo3(signature = (text, path=Text::ROOT, *, ignore_case=false, max_matches_per_file=None))]
     fn search(
         &self,
-        text: &str,
-        path: &str,
+        text: Text<'_>,
+        path: Text<'_>,
         ignore_case: bool,
         max_matches_per_file: Option<u64>,
     ) -> Rows {
         let most = max_matches_per_file.unwrap_or(u64::MAX);
-        let query = SearchQuery::text(text).ignore_case(ignore_case).max_matches_per_file(most);
-        self.matches(path, query)
+        let query = SearchQuery::text(&*text).ignore_case(ignore_case).max_matches_per_file(most);
+        self.matches(&path, query)
     }
 
     /// The lines that match a regular expression.
-    #[pyo3(signature = (pattern, path="/memories", *, ignore_case=false, max_matches_per_file=None))]
+    #[pyo3(signature = (pattern, path=Text::ROOT, *, ignore_case=false, max_matches_per_file=None))]
     fn grep(
         &self,
         py: Python<'_>,
-        pattern: &str,
-        path: &str,
+        pattern: Text<'_>,
+        path: Text<'_>,
         ignore_case: bool,
         max_matches_per_file: Option<u64>,
     ) -> PyResult<Rows> {
         let most = max_matches_per_file.unwrap_or(u64::MAX);
-        let query = SearchQuery::regex(pattern).ignore_case(ignore_case).max_matches_per_file(most);
-        query.check().map_err(|error| errors::of_file(py, error))?;
-        Ok(self.matches(path, query))
+        let query =
+            SearchQuery::regex(&*pattern).ignore_case(ignore_case).max_matches_per_file(most);
+        // A pattern can take a while to compile.
+        py.detach(|| query.check()).map_err(|error| errors::of_file(py, error))?;
+        Ok(self.matches(&path, query))
     }
 
     /// Deletes a file, or a folder with everything below it.
-    fn remove(&self, py: Python<'_>, path: &str) -> PyResult<()> {
-        self.shared.with(py, |store| store.remove(path))
+    fn remove(&self, py: Python<'_>, path: Text<'_>) -> PyResult<()> {
+        self.shared.with(py, |store| store.unlocked().remove(&path))
     }
 
     /// Moves a file, or a folder with everything below it.
-    fn rename(&self, py: Python<'_>, old: &str, new: &str) -> PyResult<()> {
-        self.shared.with(py, |store| store.rename(old, new))
+    fn rename(&self, py: Python<'_>, old: Text<'_>, new: Text<'_>) -> PyResult<()> {
+        self.shared.with(py, |store| store.unlocked().rename(&old, &new))
     }
 
     /// The state of a file, for a later change that is conditional on it.
-    fn version<'py>(&self, py: Python<'py>, path: &str) -> PyResult<Option<Bound<'py, PyAny>>> {
-        let version = self.shared.with(py, |store| store.version(path))?;
+    fn version<'py>(&self, py: Python<'py>, path: Text<'_>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let version = self.shared.with(py, |store| store.unlocked().version(&path))?;
         version.map(|version| records::file_version(py, &version)).transpose()
     }
 
@@ -188,42 +191,63 @@ impl Files {
     fn write_if<'py>(
         &self,
         py: Python<'py>,
-        path: &str,
-        text: &str,
+        path: Text<'_>,
+        text: Text<'_>,
         condition: &Bound<'py, PyAny>,
     ) -> Record<'py> {
         let condition = precondition(condition)?;
-        let version = self.shared.with(py, |store| store.write_if(path, text, &condition))?;
+        let version =
+            self.shared.with(py, |store| store.unlocked().write_if(&path, &text, &condition))?;
         records::file_version(py, &version)
     }
 
     /// Deletes a file if the condition holds.
-    fn remove_if(&self, py: Python<'_>, path: &str, condition: &Bound<'_, PyAny>) -> PyResult<()> {
+    fn remove_if(
+        &self,
+        py: Python<'_>,
+        path: Text<'_>,
+        condition: &Bound<'_, PyAny>,
+    ) -> PyResult<()> {
         let condition = precondition(condition)?;
-        self.shared.with(py, |store| store.remove_if(path, &condition))
+        self.shared.with(py, |store| store.unlocked().remove_if(&path, &condition))
     }
 
     /// Moves a file if the condition holds for the old path.
     fn rename_if(
         &self,
         py: Python<'_>,
-        old: &str,
-        new: &str,
+        old: Text<'_>,
+        new: Text<'_>,
         condition: &Bound<'_, PyAny>,
     ) -> PyResult<u64> {
         let condition = precondition(condition)?;
-        self.shared.with(py, |store| store.rename_if(old, new, &condition))
+        self.shared.with(py, |store| store.unlocked().rename_if(&old, &new, &condition))
     }
 }
 
 /// A file of `write_many`, from the attributes of an `inmost.NewFile`. It is wiped on drop.
-#[derive(FromPyObject)]
 struct Owned {
     path: String,
     text: String,
     created: Option<SystemTime>,
     modified: Option<SystemTime>,
     replaces: bool,
+}
+
+impl Owned {
+    fn new(given: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let text = |name: &str| {
+            let text = given.getattr(name)?;
+            Ok::<_, PyErr>(str::to_owned(&text.extract::<Text<'_>>()?))
+        };
+        Ok(Self {
+            path: text("path")?,
+            text: text("text")?,
+            created: given.getattr("created")?.extract()?,
+            modified: given.getattr("modified")?.extract()?,
+            replaces: given.getattr("replaces")?.extract()?,
+        })
+    }
 }
 
 impl Drop for Owned {
@@ -260,23 +284,10 @@ fn precondition(given: &Bound<'_, PyAny>) -> PyResult<Precondition> {
     if let Some(version) = version {
         return Ok(Precondition::Version(version));
     }
-    let hash: Option<String> = attribute("sha256")?.extract()?;
-    match hash {
-        None => Ok(Precondition::Absent),
-        Some(hash) => bytes_of_hex(&hash)
-            .map(Precondition::Sha256)
-            .ok_or_else(|| PyValueError::new_err("sha256 has 64 hexadecimal digits")),
+    let hash = attribute("sha256")?;
+    if hash.is_none() {
+        return Ok(Precondition::Absent);
     }
-}
-
-fn bytes_of_hex(text: &str) -> Option<[u8; 32]> {
-    if text.len() != 64 {
-        return None;
-    }
-    let mut bytes = [0; 32];
-    for (byte, at) in bytes.iter_mut().zip((0..).step_by(2)) {
-        let digits = text.get(at..at + 2).filter(|digits| !digits.starts_with('+'))?;
-        *byte = u8::from_str_radix(digits, 16).ok()?;
-    }
-    Some(bytes)
+    Precondition::of_sha256_digits(&hash.extract::<Text<'_>>()?)
+        .ok_or_else(|| PyValueError::new_err("sha256 has 64 hexadecimal digits"))
 }

@@ -13,6 +13,7 @@ use crate::options;
 use crate::pages::{PAGE, Row, Rows};
 use crate::records::{self, Record};
 use crate::shared::Shared;
+use crate::text::Text;
 
 /// The history of a store.
 #[pyclass(frozen, module = "inmost")]
@@ -39,33 +40,33 @@ impl History {
     #[pyo3(signature = (path=None, *, confined=false, file=None, actor=None, kind=None, channel=None, since=None, until=None))]
     fn log(
         &self,
-        path: Option<&str>,
+        path: Option<Text<'_>>,
         confined: bool,
         file: Option<u64>,
-        actor: Option<&str>,
-        kind: Option<&str>,
-        channel: Option<&str>,
+        actor: Option<Text<'_>>,
+        kind: Option<Text<'_>>,
+        channel: Option<Text<'_>>,
         since: Option<SystemTime>,
         until: Option<SystemTime>,
     ) -> PyResult<Rows> {
         let query = Query { path, confined, file, actor, kind, channel, since, until }.parse()?;
         let shared = Arc::clone(&self.shared);
         Ok(Rows::new(move |before: Option<&u64>| {
-            let page = shared.handle().store().versions(&query, before.copied(), PAGE)?;
+            let page = shared.handle().versions().versions(&query, before.copied(), PAGE)?;
             Ok((page.items.into_iter().map(Row::Version).collect(), page.next))
         }))
     }
 
     /// The text of a file as a change made it.
     fn text<'py>(&self, py: Python<'py>, number: u64) -> PyResult<Bound<'py, PyString>> {
-        let text = self.shared.with(py, |store| store.version_text(number))?;
+        let text = self.shared.with(py, |store| store.versions().version_text(number))?;
         Ok(PyString::new(py, text.as_str()))
     }
 
     /// Brings a version back. Returns the number of the new version.
     #[pyo3(signature = (number, to=None))]
-    fn restore(&self, py: Python<'_>, number: u64, to: Option<&str>) -> PyResult<u64> {
-        self.shared.with(py, |store| store.restore(number, to))
+    fn restore(&self, py: Python<'_>, number: u64, to: Option<Text<'_>>) -> PyResult<u64> {
+        self.shared.with(py, |store| store.versions().restore(number, to.as_deref()))
     }
 
     /// Plans to undo the changes that `log` lists with the same arguments. Changes nothing.
@@ -73,26 +74,24 @@ impl History {
     fn plan_undo(
         &self,
         py: Python<'_>,
-        path: Option<&str>,
+        path: Option<Text<'_>>,
         confined: bool,
         file: Option<u64>,
-        actor: Option<&str>,
-        kind: Option<&str>,
-        channel: Option<&str>,
+        actor: Option<Text<'_>>,
+        kind: Option<Text<'_>>,
+        channel: Option<Text<'_>>,
         since: Option<SystemTime>,
         until: Option<SystemTime>,
     ) -> PyResult<UndoPlan> {
         let query = Query { path, confined, file, actor, kind, channel, since, until }.parse()?;
-        let plan = self.shared.with(py, |store| inmost::History::new(store).plan_undo(&query))?;
+        let plan = self.shared.with(py, |store| store.history().plan_undo(&query))?;
         Ok(UndoPlan { plan })
     }
 
     /// Makes the steps of a plan.
     fn undo<'py>(&self, py: Python<'py>, plan: &UndoPlan) -> PyResult<Bound<'py, PyList>> {
-        let undone = self.shared.with(py, |store| {
-            let history = inmost::History::new(store);
-            Ok(history.undo(&plan.plan, |_| {})?)
-        })?;
+        let undone =
+            self.shared.with(py, |store| Ok(store.history().undo(&plan.plan, |_| {})?))?;
         let results = PyList::empty(py);
         for step in undone {
             results.append(match step {
@@ -109,17 +108,17 @@ impl History {
     /// Removes the texts and the paths of versions. Returns how many.
     #[pyo3(signature = (first, last=None))]
     fn redact(&self, py: Python<'_>, first: u64, last: Option<u64>) -> PyResult<u64> {
-        self.shared.with(py, |store| store.redact(first, last.unwrap_or(first)))
+        self.shared.with(py, |store| store.versions().redact(first, last.unwrap_or(first)))
     }
 
     /// Removes every version of what is or was at or below a path. Returns how many entries.
-    fn forget(&self, py: Python<'_>, path: &str) -> PyResult<u64> {
-        self.shared.with(py, |store| store.forget(path, &mut |_| {}))
+    fn forget(&self, py: Python<'_>, path: Text<'_>) -> PyResult<u64> {
+        self.shared.with(py, |store| store.versions().forget(&path, &mut |_| {}))
     }
 
     /// The settings, and what the history holds.
     fn status<'py>(&self, py: Python<'py>) -> Record<'py> {
-        let status = self.shared.with(py, |store| Ok(store.history_status()?))?;
+        let status = self.shared.with(py, |store| Ok(store.versions().history_status()?))?;
         records::history_status(py, &status)
     }
 
@@ -127,7 +126,7 @@ impl History {
     #[pyo3(signature = (keep, *, max_bytes=None))]
     fn set(&self, py: Python<'_>, keep: Option<Duration>, max_bytes: Option<u64>) -> PyResult<()> {
         let settings = options::history(keep, max_bytes);
-        self.shared.with(py, |store| Ok::<_, FileError>(store.set_history(settings)?))
+        self.shared.with(py, |store| Ok::<_, FileError>(store.versions().set_history(settings)?))
     }
 }
 
@@ -160,12 +159,12 @@ impl UndoPlan {
 
 /// The arguments that say which changes.
 struct Query<'a> {
-    path: Option<&'a str>,
+    path: Option<Text<'a>>,
     confined: bool,
     file: Option<u64>,
-    actor: Option<&'a str>,
-    kind: Option<&'a str>,
-    channel: Option<&'a str>,
+    actor: Option<Text<'a>>,
+    kind: Option<Text<'a>>,
+    channel: Option<Text<'a>>,
     since: Option<SystemTime>,
     until: Option<SystemTime>,
 }
@@ -174,7 +173,7 @@ impl Query<'_> {
     fn parse(self) -> PyResult<VersionQuery> {
         let mut query = VersionQuery::all();
         if let Some(path) = self.path {
-            query = query.path(path);
+            query = query.path(&path);
         }
         if self.confined {
             query = query.confined();
@@ -183,15 +182,16 @@ impl Query<'_> {
             query = query.file(file);
         }
         if let Some(actor) = self.actor {
-            query = query.actor(actor);
+            query = query.actor(&actor);
         }
         if let Some(name) = self.kind {
-            let kind = KINDS.into_iter().find(|kind| kind.name() == name);
-            query = query.kind(kind.ok_or_else(|| unknown("kind", &KINDS.map(VersionKind::name)))?);
+            let names = VersionKind::ALL.map(VersionKind::name);
+            let kind = VersionKind::from_name(&name);
+            query = query.kind(kind.ok_or_else(|| unknown("kind", &names))?);
         }
         if let Some(name) = self.channel {
-            let names = CHANNELS.map(VersionChannel::name);
-            let channel = CHANNELS.into_iter().find(|channel| channel.name() == name);
+            let names = VersionChannel::ALL.map(VersionChannel::name);
+            let channel = VersionChannel::from_name(&name);
             query = query.channel(channel.ok_or_else(|| unknown("channel", &names))?);
         }
         if let Some(time) = self.since {
@@ -207,22 +207,3 @@ impl Query<'_> {
 fn unknown(argument: &str, names: &[&str]) -> PyErr {
     PyValueError::new_err(format!("{argument} is one of: {}", names.join(", ")))
 }
-
-const KINDS: [VersionKind; 8] = [
-    VersionKind::Created,
-    VersionKind::Modified,
-    VersionKind::Renamed,
-    VersionKind::Deleted,
-    VersionKind::Restored,
-    VersionKind::Expired,
-    VersionKind::Imported,
-    VersionKind::Forgotten,
-];
-
-const CHANNELS: [VersionChannel; 5] = [
-    VersionChannel::Tool,
-    VersionChannel::Files,
-    VersionChannel::Program,
-    VersionChannel::Import,
-    VersionChannel::Expiry,
-];

@@ -5,9 +5,9 @@
 //! documentation says so.
 #![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]
 
-mod clear;
 mod credential;
 mod errors;
+mod expiry;
 mod files;
 mod history;
 mod options;
@@ -15,6 +15,7 @@ mod pages;
 mod records;
 mod shared;
 mod store;
+mod text;
 mod tool;
 
 /// The native half of the package `inmost`.
@@ -24,6 +25,8 @@ mod _inmost {
 
     #[pymodule_export]
     use crate::credential::{generate_keyfile, generate_recovery_key};
+    #[pymodule_export]
+    use crate::expiry::Expiry;
     #[pymodule_export]
     use crate::files::Files;
     #[pymodule_export]

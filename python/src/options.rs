@@ -4,7 +4,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use inmost::{FileAnchor, HistorySettings, SessionOptions, VaultOptions};
+use inmost::{
+    FileAnchor, HistorySettings, SecretScreen, SessionOptions, ToolOptions, VaultOptions,
+};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 /// The keyword arguments that `create`, `open` and `in_memory` have in common.
@@ -41,6 +44,51 @@ impl Quotas {
             None => options,
         }
     }
+}
+
+/// The keyword arguments of `memory_tool` that are numbers.
+#[expect(clippy::struct_field_names, reason = "the names of the arguments")]
+pub(crate) struct ToolLimits {
+    pub(crate) max_file_bytes: Option<u64>,
+    pub(crate) max_files: Option<u64>,
+    pub(crate) max_store_bytes: Option<u64>,
+    pub(crate) max_view_characters: Option<usize>,
+    pub(crate) max_ranged_view_characters: Option<usize>,
+    pub(crate) max_listing_entries: Option<usize>,
+}
+
+impl ToolLimits {
+    pub(crate) fn of(&self, mut options: ToolOptions) -> ToolOptions {
+        if let Some(bytes) = self.max_file_bytes {
+            options = options.max_file_bytes(bytes);
+        }
+        if let Some(files) = self.max_files {
+            options = options.max_files(files);
+        }
+        if let Some(bytes) = self.max_store_bytes {
+            options = options.max_store_bytes(bytes);
+        }
+        if let Some(characters) = self.max_view_characters {
+            options = options.max_view_characters(characters);
+        }
+        if let Some(characters) = self.max_ranged_view_characters {
+            options = options.max_ranged_view_characters(characters);
+        }
+        if let Some(entries) = self.max_listing_entries {
+            options = options.max_listing_entries(entries);
+        }
+        options
+    }
+}
+
+/// What happens to a secret that the model writes, by its name in Python.
+pub(crate) fn screen(options: ToolOptions, name: Option<&str>) -> PyResult<ToolOptions> {
+    Ok(match name {
+        None => options,
+        Some("redact") => options.screen(SecretScreen::redacting()),
+        Some("refuse") => options.screen(SecretScreen::refusing()),
+        Some(_) => return Err(PyValueError::new_err("screen is 'redact', 'refuse' or None")),
+    })
 }
 
 /// How long versions are kept, and how many bytes of them.

@@ -1,8 +1,9 @@
 //! Values that calls return, as instances of the dataclasses in the Python module `inmost._records`.
 
 use inmost::{
-    EntryKind, FileText, FileVersion, FolderEntry, HistoryStatus, Metadata, SearchMatch,
-    SessionStatus, UndoStep, VersionInfo, WalkEntry,
+    EntryKind, ExpiredFile, ExpiryHindrance, ExpiryReport, ExpiryStatus, FileText, FileVersion,
+    FolderEntry, HistoryStatus, Metadata, SearchMatch, SessionStatus, UndoStep, VersionInfo,
+    WalkEntry,
 };
 use pyo3::call::PyCallArgs;
 use pyo3::prelude::*;
@@ -11,7 +12,7 @@ use pyo3::prelude::*;
 pub(crate) type Record<'py> = PyResult<Bound<'py, PyAny>>;
 
 pub(crate) fn file_version<'py>(py: Python<'py>, version: &FileVersion) -> Record<'py> {
-    record(py, "FileVersion", (version.version, version.bytes, hex(&version.sha256)))
+    record(py, "FileVersion", (version.version, version.bytes, version.sha256_digits()))
 }
 
 pub(crate) fn metadata<'py>(py: Python<'py>, metadata: &Metadata) -> Record<'py> {
@@ -34,8 +35,16 @@ pub(crate) fn walk_entry<'py>(py: Python<'py>, entry: &WalkEntry) -> Record<'py>
 
 pub(crate) fn search_match<'py>(py: Python<'py>, found: &SearchMatch) -> Record<'py> {
     let text = found.text.as_str();
-    // Python counts characters.
-    let position = |byte| text.get(..byte).map_or(0, |before| before.chars().count());
+    let (mut byte, mut character) = (0, 0);
+    // Python counts characters. The ranges are in order, so the line is read once.
+    let mut position = |to: usize| {
+        if to < byte {
+            (byte, character) = (0, 0);
+        }
+        character += text.get(byte..to).map_or(0, |part| part.chars().count());
+        byte = to;
+        character
+    };
     let ranges: Vec<_> =
         found.ranges.iter().map(|range| (position(range.start), position(range.end))).collect();
     let ranges = pyo3::types::PyTuple::new(py, ranges)?;
@@ -61,6 +70,23 @@ pub(crate) fn history_status<'py>(py: Python<'py>, status: &HistoryStatus) -> Re
     )
 }
 
+pub(crate) fn expiry_status<'py>(py: Python<'py>, status: &ExpiryStatus) -> Record<'py> {
+    let (settings, since, last) = (status.settings, status.since, status.last_expiry);
+    let (is_recording, at_unlock) = (settings.is_recording(), settings.unused_for());
+    let fields = (is_recording, at_unlock, since, last, status.readings, status.is_damaged);
+    record(py, "ExpiryStatus", fields)
+}
+
+pub(crate) fn expiry_report<'py>(py: Python<'py>, report: &ExpiryReport) -> Record<'py> {
+    let file = |file: &ExpiredFile| {
+        record(py, "ExpiredFile", (file.path.as_str(), file.bytes, file.last_use, file.version))
+    };
+    let files = report.files.iter().map(file).collect::<PyResult<Vec<_>>>()?;
+    let files = pyo3::types::PyTuple::new(py, files)?;
+    let hindrance = report.hindrance.map(ExpiryHindrance::name);
+    record(py, "ExpiryReport", (files, report.unlisted, report.bytes, hindrance))
+}
+
 pub(crate) fn undo_step<'py>(py: Python<'py>, step: &UndoStep) -> Record<'py> {
     let path = step.path.as_ref().map(FileText::as_str);
     record(py, "UndoStep", (version(py, &step.newest)?, step.to, path))
@@ -76,13 +102,4 @@ pub(crate) fn status<'py>(py: Python<'py>, status: &SessionStatus) -> Record<'py
 
 fn record<'py>(py: Python<'py>, class: &str, fields: impl PyCallArgs<'py>) -> Record<'py> {
     py.import("inmost._records")?.getattr(class)?.call1(fields)
-}
-
-fn hex(bytes: &[u8]) -> String {
-    use std::fmt::Write;
-    bytes.iter().fold(String::with_capacity(64), |mut text, byte| {
-        // Writing to a string does not fail.
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
 }

@@ -2,17 +2,11 @@
 
 use std::sync::{Arc, PoisonError, RwLock, TryLockError};
 
-use inmost::{FileError, HistoryStore, MemoryToolBuilder, Session, StoreError, UnlockedStore};
-use inmost_agent::{AgentError, Client};
+use inmost::{FileError, Session, StoreError};
+use inmost_agent::{AgentError, Client, OpenStore};
 use pyo3::prelude::*;
 
 use crate::errors;
-
-/// A store with its files and its history.
-pub(crate) trait Opened: UnlockedStore + HistoryStore {}
-
-impl Opened for Session {}
-impl Opened for Client {}
 
 /// A store that one or more Python objects use.
 pub(crate) enum Shared {
@@ -33,12 +27,6 @@ pub(crate) struct Connection {
     process: u32,
 }
 
-/// A handle for one call.
-pub(crate) enum Handle {
-    Session(Session),
-    Client(Client),
-}
-
 impl Shared {
     pub(crate) fn of_session(session: Session) -> Arc<Self> {
         Arc::new(Self::Session(session))
@@ -52,9 +40,9 @@ impl Shared {
     }
 
     /// A handle for one call.
-    pub(crate) fn handle(&self) -> Handle {
+    pub(crate) fn handle(&self) -> OpenStore {
         match self {
-            Self::Session(session) => Handle::Session(session.clone()),
+            Self::Session(session) => OpenStore::Here(session.clone()),
             Self::Agent(connection) => {
                 let client = match connection.client.try_read() {
                     Ok(client) => client.clone(),
@@ -62,7 +50,7 @@ impl Shared {
                     // It is being closed. In a forked child, no thread would ever release the lock.
                     Err(TryLockError::WouldBlock) => None,
                 };
-                client.map_or_else(|| Handle::Session(connection.closed.clone()), Handle::Client)
+                client.map_or_else(|| OpenStore::Here(connection.closed.clone()), OpenStore::Agent)
             }
         }
     }
@@ -82,41 +70,15 @@ impl Shared {
 
     /// Locks the store; a key agent locks it for all programs. In a forked child this does nothing.
     pub(crate) fn lock(&self) -> Result<(), AgentError> {
-        match (self, self.handle()) {
-            (_, Handle::Session(session)) => session.lock(),
-            (Self::Agent(connection), Handle::Client(client))
-                if connection.process == std::process::id() =>
-            {
-                client.lock()?;
-            }
-            _ => {}
-        }
-        Ok(())
+        self.handle().lock()
     }
 
     /// Runs `work` on the store, without the lock of the interpreter.
     pub(crate) fn with<T: Send>(
         &self,
         py: Python<'_>,
-        work: impl FnOnce(&dyn Opened) -> Result<T, FileError> + Send,
+        work: impl FnOnce(&OpenStore) -> Result<T, FileError> + Send,
     ) -> PyResult<T> {
-        py.detach(|| work(self.handle().store())).map_err(|error| errors::of_file(py, error))
-    }
-}
-
-impl Handle {
-    pub(crate) fn store(&self) -> &dyn Opened {
-        match self {
-            Self::Session(session) => session,
-            Self::Client(client) => client,
-        }
-    }
-
-    /// A memory tool on the store.
-    pub(crate) fn tool(self) -> MemoryToolBuilder {
-        match self {
-            Self::Session(session) => inmost::MemoryTool::builder(session),
-            Self::Client(client) => inmost::MemoryTool::builder(client),
-        }
+        py.detach(|| work(&self.handle())).map_err(|error| errors::of_file(py, error))
     }
 }

@@ -4,17 +4,19 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use inmost::{Session, StoreError};
+use inmost::{Session, StoreError, ToolOptions};
 use inmost_agent::ConnectOptions;
 use pyo3::prelude::*;
 
 use crate::credential::Given;
 use crate::errors;
+use crate::expiry::Expiry;
 use crate::files::Files;
 use crate::history::History;
-use crate::options::{self, Quotas};
+use crate::options::{self, Quotas, ToolLimits};
 use crate::records::{self, Record};
-use crate::shared::{Handle, Shared};
+use crate::shared::Shared;
+use crate::text::Text;
 use crate::tool::MemoryTool;
 
 /// An unlocked store. Use it in a `with` statement, which locks it at the end.
@@ -48,18 +50,18 @@ impl Store {
         raw_key: Option<&Bound<'_, PyAny>>,
         history: Option<Duration>,
         anchor: Option<PathBuf>,
-        actor: Option<&str>,
+        actor: Option<Text<'_>>,
         idle_lock: Option<Duration>,
         max_file_bytes: Option<u64>,
         max_files: Option<u64>,
         max_store_bytes: Option<u64>,
     ) -> PyResult<Self> {
         let given = Given { passphrase, keyfile, recovery_key, raw_key };
-        let credential = given.credential(py)?;
+        let secret = given.secret(py)?;
         let quotas = Quotas { idle_lock, max_file_bytes, max_files, max_store_bytes };
         let options = quotas.vault(anchor).history(options::history(history, None));
-        py.detach(|| options.create_with(path, credential.borrow()))
-            .map(|session| Self::of_session(session, actor))
+        py.detach(|| options.create_with(path, secret.credential()))
+            .map(|session| Self::of_session(session, actor.as_deref()))
             .map_err(|error| errors::of_store(py, &error))
     }
 
@@ -74,18 +76,18 @@ impl Store {
         recovery_key: Option<&Bound<'_, PyAny>>,
         raw_key: Option<&Bound<'_, PyAny>>,
         anchor: Option<PathBuf>,
-        actor: Option<&str>,
+        actor: Option<Text<'_>>,
         idle_lock: Option<Duration>,
         max_file_bytes: Option<u64>,
         max_files: Option<u64>,
         max_store_bytes: Option<u64>,
     ) -> PyResult<Self> {
         let given = Given { passphrase, keyfile, recovery_key, raw_key };
-        let credential = given.credential(py)?;
+        let secret = given.secret(py)?;
         let options =
             Quotas { idle_lock, max_file_bytes, max_files, max_store_bytes }.vault(anchor);
-        py.detach(|| options.open(path)?.unlock_with(credential.borrow()))
-            .map(|session| Self::of_session(session, actor))
+        py.detach(|| options.open(path)?.unlock_with(secret.credential()))
+            .map(|session| Self::of_session(session, actor.as_deref()))
             .map_err(|error| errors::of_store(py, &error))
     }
 
@@ -95,7 +97,7 @@ impl Store {
     fn in_memory(
         py: Python<'_>,
         history: Option<Duration>,
-        actor: Option<&str>,
+        actor: Option<Text<'_>>,
         idle_lock: Option<Duration>,
         max_file_bytes: Option<u64>,
         max_files: Option<u64>,
@@ -109,7 +111,7 @@ impl Store {
             }
             Ok(session)
         })
-        .map(|session| Self::of_session(session, actor))
+        .map(|session| Self::of_session(session, actor.as_deref()))
         .map_err(|error: StoreError| errors::of_store(py, &error))
     }
 
@@ -120,8 +122,9 @@ impl Store {
         py: Python<'_>,
         path: PathBuf,
         anchor: Option<PathBuf>,
-        actor: Option<&str>,
+        actor: Option<Text<'_>>,
     ) -> PyResult<Self> {
+        let actor = actor.as_deref();
         let connect =
             move || ConnectOptions::new().anchor(anchor.as_deref()).actor(actor).connect(path);
         let client = py
@@ -144,57 +147,62 @@ impl Store {
         History::new(Arc::clone(&self.shared))
     }
 
+    /// The expiry of unused files.
+    #[getter]
+    fn expiry(&self) -> Expiry {
+        Expiry::new(Arc::clone(&self.shared))
+    }
+
     /// The memory tool on this store.
-    #[pyo3(signature = (*, read_only=false, subtree=None, create_overwrites=false, actor=None, screen=None, locked_hint=None, max_view_characters=None, max_ranged_view_characters=None, max_listing_entries=None))]
+    #[pyo3(signature = (*, read_only=false, subtree=None, create_overwrites=false, delete_forgets=false, actor=None, screen=None, locked_hint=None, max_file_bytes=None, max_files=None, max_store_bytes=None, max_view_characters=None, max_ranged_view_characters=None, max_listing_entries=None))]
     fn memory_tool(
         &self,
         py: Python<'_>,
         read_only: bool,
-        subtree: Option<&str>,
+        subtree: Option<Text<'_>>,
         create_overwrites: bool,
-        actor: Option<&str>,
-        screen: Option<&str>,
-        locked_hint: Option<String>,
+        delete_forgets: bool,
+        actor: Option<Text<'_>>,
+        screen: Option<Text<'_>>,
+        locked_hint: Option<Text<'_>>,
+        max_file_bytes: Option<u64>,
+        max_files: Option<u64>,
+        max_store_bytes: Option<u64>,
         max_view_characters: Option<usize>,
         max_ranged_view_characters: Option<usize>,
         max_listing_entries: Option<usize>,
     ) -> PyResult<MemoryTool> {
-        let mut tool = MemoryTool::new(py, Arc::clone(&self.shared), subtree, screen, locked_hint)?;
-        tool.set(|options| options.read_only(read_only).create_overwrites(create_overwrites));
+        let switches = ToolOptions::new()
+            .read_only(read_only)
+            .create_overwrites(create_overwrites)
+            .delete_forgets(delete_forgets);
+        let limits = ToolLimits {
+            max_file_bytes,
+            max_files,
+            max_store_bytes,
+            max_view_characters,
+            max_ranged_view_characters,
+            max_listing_entries,
+        };
+        let mut options = options::screen(limits.of(switches), screen.as_deref())?;
+        if let Some(folder) = subtree {
+            options = options.subtree(&folder).map_err(|error| errors::of_file(py, error))?;
+        }
         if let Some(actor) = actor {
-            tool.set(|options| options.actor(actor));
+            options = options.actor(&actor);
         }
-        if let Some(most) = max_view_characters {
-            tool.set(|options| options.max_view_characters(most));
-        }
-        if let Some(most) = max_ranged_view_characters {
-            tool.set(|options| options.max_ranged_view_characters(most));
-        }
-        if let Some(most) = max_listing_entries {
-            tool.set(|options| options.max_listing_entries(most));
-        }
-        Ok(tool)
+        Ok(MemoryTool::new(Arc::clone(&self.shared), options, locked_hint.as_deref()))
     }
 
     /// Counts and sizes.
     fn status<'py>(&self, py: Python<'py>) -> Record<'py> {
-        let status = py.detach(|| match self.shared.handle() {
-            Handle::Session(session) => session.status(),
-            Handle::Client(client) => client.status(),
-        });
+        let status = py.detach(|| self.shared.handle().status());
         records::status(py, &status.map_err(|error| errors::of_store(py, &error))?)
     }
 
     /// Whether the store is locked, or not usable in this process.
     fn is_locked(&self, py: Python<'_>) -> PyResult<bool> {
-        let locked = py.detach(|| match self.shared.handle() {
-            Handle::Session(session) => Ok(session.is_locked()),
-            Handle::Client(client) => match client.status() {
-                Ok(_) => Ok(false),
-                Err(StoreError::Locked | StoreError::Halted | StoreError::Forked) => Ok(true),
-                Err(error) => Err(error),
-            },
-        });
+        let locked = py.detach(|| self.shared.handle().is_locked());
         locked.map_err(|error| errors::of_store(py, &error))
     }
 

@@ -2,13 +2,12 @@
 
 use std::sync::Arc;
 
-use inmost::{SecretScreen, ToolOptions, ToolReply};
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use inmost::{ToolOptions, ToolReply};
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyBytes, PyDict, PyString};
 use zeroize::Zeroizing;
 
-use crate::clear::clear;
 use crate::errors;
 use crate::options;
 use crate::shared::Shared;
@@ -18,9 +17,7 @@ use crate::shared::Shared;
 pub(crate) struct MemoryTool {
     shared: Arc<Shared>,
     options: ToolOptions,
-    /// The folder of the store that the model sees as its memory.
-    folder: String,
-    locked_hint: Option<String>,
+    locked_hint: Option<Arc<str>>,
 }
 
 /// What the model reads, and why the store failed if it did.
@@ -33,36 +30,18 @@ pub(crate) struct ToolResult {
 
 impl MemoryTool {
     pub(crate) fn new(
-        py: Python<'_>,
         shared: Arc<Shared>,
-        subtree: Option<&str>,
-        screen: Option<&str>,
-        locked_hint: Option<String>,
-    ) -> PyResult<Self> {
-        let mut options = ToolOptions::new();
-        if let Some(folder) = subtree {
-            options = options.subtree(folder).map_err(|error| errors::of_file(py, error))?;
-        }
-        options = match screen {
-            None => options,
-            Some("redact") => options.screen(SecretScreen::redacting()),
-            Some("refuse") => options.screen(SecretScreen::refusing()),
-            Some(_) => return Err(PyValueError::new_err("screen is 'redact', 'refuse' or None")),
-        };
-        let folder = subtree.unwrap_or("/memories").to_owned();
-        Ok(Self { shared, options, folder, locked_hint })
-    }
-
-    /// Changes the options.
-    pub(crate) fn set(&mut self, change: impl FnOnce(ToolOptions) -> ToolOptions) {
-        self.options = change(std::mem::take(&mut self.options));
+        options: ToolOptions,
+        locked_hint: Option<&str>,
+    ) -> Self {
+        Self { shared, options, locked_hint: locked_hint.map(Arc::from) }
     }
 
     /// The tool for one call.
     fn tool(&self) -> inmost::MemoryTool {
         let builder = self.shared.handle().tool().options(self.options.clone());
         match &self.locked_hint {
-            Some(hint) => builder.locked_hint(hint.as_str()).build(),
+            Some(hint) => builder.locked_hint(Arc::clone(hint)).build(),
             None => builder.build(),
         }
     }
@@ -77,7 +56,9 @@ impl MemoryTool {
     /// Runs a call: the `input` of a `tool_use` block or the whole block, as a dict or as JSON.
     fn call(&self, py: Python<'_>, call: &Bound<'_, PyAny>) -> PyResult<ToolResult> {
         if let Ok(json) = call.cast::<PyString>() {
-            return Ok(self.run(py, json.to_str()?.as_bytes()));
+            // A lone surrogate has no encoding in UTF-8. As it is passed on here, the tool answers that the JSON is not valid.
+            let json = json.call_method1("encode", ("utf-8", "surrogatepass"))?;
+            return Ok(self.run(py, json.cast::<PyBytes>()?.as_bytes()));
         }
         if let Ok(json) = call.cast::<PyBytes>() {
             return Ok(self.run(py, json.as_bytes()));
@@ -93,18 +74,8 @@ impl MemoryTool {
     }
 
     /// Deletes everything that the model can see, and hidden files beside it.
-    fn clear(&self, py: Python<'_>) -> PyResult<ToolResult> {
-        let cleared = py.detach(|| {
-            let handle = self.shared.handle();
-            clear(handle.store(), &self.tool(), &self.folder)
-        });
-        let reply = cleared.map_err(|error| errors::of_file(py, error))?;
-        Ok(if let Some(reply) = reply {
-            ToolResult::new(py, reply)
-        } else {
-            let result = inmost::ToolResult::new("All memory cleared".to_owned(), false);
-            ToolResult { result, store_error: None }
-        })
+    fn clear(&self, py: Python<'_>) -> ToolResult {
+        ToolResult::new(py, py.detach(|| self.tool().clear()))
     }
 
     fn __reduce__(_this: &Bound<'_, Self>) -> PyResult<()> {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import time
 from datetime import datetime, timedelta, timezone
 
 import pytest
@@ -48,10 +49,34 @@ def test_files_are_moved_and_removed(store: inmost.Store) -> None:
             failing()
 
 
-def test_a_text_that_is_no_unicode_changes_nothing(store: inmost.Store) -> None:
-    with pytest.raises(UnicodeEncodeError):
-        store.files.write("/memories/a", "\ud800")
-    assert not store.files.exists("/memories/a")
+def test_a_text_that_is_no_unicode_changes_nothing_and_is_not_shown(store: inmost.Store) -> None:
+    # Regression: the error of CPython, which shows the whole text, was passed on.
+    text, path = "bluebird\ud800", "/memories/bluebird\ud800"
+    files, history = store.files, store.history
+    for failing in (
+        lambda: files.write("/memories/a", text),
+        lambda: files.write(path, ""),
+        lambda: files.append("/memories/a", text),
+        lambda: files.read(path),
+        lambda: files.write_many([NewFile("/memories/a", text)]),
+        lambda: files.write_many([NewFile(path, "")]),
+        lambda: files.search(text),
+        lambda: files.grep(text),
+        lambda: files.write_if("/memories/a", text, None),
+        lambda: files.write_if("/memories/a", "", Precondition.of_sha256(text)),
+        lambda: history.log(path),
+        lambda: history.log(actor=text),
+        lambda: history.log(kind=text),  # type: ignore[arg-type]
+        lambda: history.forget(path),
+        lambda: store.memory_tool(subtree=path),
+        lambda: store.memory_tool(locked_hint=text),
+    ):
+        with pytest.raises(ValueError, match="surrogate") as raised:
+            failing()
+        error = raised.value
+        assert type(error) is ValueError and "bluebird" not in repr(error)
+        assert error.__cause__ is None and error.__context__ is None
+    assert files.list() == []
 
 
 def test_walks_and_searches_are_iterators(store: inmost.Store) -> None:
@@ -75,6 +100,16 @@ def test_walks_and_searches_are_iterators(store: inmost.Store) -> None:
     with pytest.raises(errors.Locked):
         list(walk)
     assert next(walk, None) is None
+
+
+def test_the_places_of_many_matches_are_counted_once_and_in_characters(store: inmost.Store) -> None:
+    count = 200_000
+    store.files.write("/memories/a", "üb " * count)
+    start = time.monotonic()
+    [match] = store.files.search("b")
+    # Regression: the line was read again for each place, which took minutes.
+    assert time.monotonic() - start < 30
+    assert match.ranges == tuple((3 * n + 1, 3 * n + 2) for n in range(count))
 
 
 def test_a_failing_search_says_so_at_once_or_at_its_first_item(store: inmost.Store) -> None:
@@ -131,6 +166,32 @@ def test_no_update_is_lost_with_preconditions(store: inmost.Store) -> None:
     with pytest.raises(errors.Changed) as raised:
         files.remove_if("/memories/m", now)
     assert raised.value.current is None
+
+
+def test_unused_files_expire() -> None:
+    with inmost.Store.in_memory(history=timedelta(days=30)) as store:
+        expiry = store.expiry
+        assert not expiry.status().is_recording
+        assert expiry.expire(timedelta(days=1)).hindrance == "not_recording"
+        expiry.set(True, at_unlock=timedelta(days=90))
+        status = expiry.status()
+        assert (status.is_recording, status.at_unlock, status.readings) == (True, timedelta(days=90), 0)
+        assert status.since is not None and status.last_expiry is None and not status.is_damaged
+        store.files.write("/memories/bluebird", "tea")
+        assert expiry.expire(timedelta(days=1)).files == ()
+        planned = expiry.expire(timedelta(0), dry_run=True)
+        [file] = planned.files
+        assert (file.path, file.bytes, file.version) == ("/memories/bluebird", 3, None)
+        assert (planned.bytes, planned.unlisted, planned.hindrance) == (3, 0, None)
+        assert "bluebird" not in repr(planned) and store.files.exists("/memories/bluebird")
+        [file] = expiry.expire(timedelta(0)).files
+        assert file.version is not None and not store.files.exists("/memories/bluebird")
+        assert next(store.history.log()).channel == "expiry"
+        store.history.restore(file.version - 64)
+        expiry.set(False)
+        assert not expiry.status().is_recording
+        with pytest.raises(ValueError, match="recorded"):
+            expiry.set(False, at_unlock=timedelta(days=90))
 
 
 def test_a_condition_of_another_type_is_refused(store: inmost.Store) -> None:

@@ -45,7 +45,8 @@ def test_a_whole_block_gets_a_whole_result(store: inmost.Store) -> None:
 
 def test_a_mistake_of_the_model_is_a_result(store: inmost.Store) -> None:
     tool = store.memory_tool()
-    calls: list[Any] = [{}, {"command": 7}, {"command": "bogus"}, '{"command"', b"\xff", "[]", {"path": "\ud800"}]
+    surrogates: list[Any] = ["\ud800", '{"command": "view", "path": "/memories/\ud800"}', {"path": "\ud800"}]
+    calls: list[Any] = [{}, {"command": 7}, {"command": "bogus"}, '{"command"', b"\xff", "[]", *surrogates]
     for call in calls:
         result = tool.call(call)
         assert result.is_error and result.content.startswith("Error: ") and result.store_error is None
@@ -97,6 +98,28 @@ def test_options_hold(store: inmost.Store) -> None:
     assert len(store.memory_tool(max_listing_entries=1).call(VIEW).content) < len(store.memory_tool().call(VIEW).content)
     ranged = store.memory_tool(max_ranged_view_characters=20).call({**view, "view_range": [1, 1]}).content
     assert len(ranged) < len(store.memory_tool().call({**view, "view_range": [1, 1]}).content)
+
+
+def test_quotas_of_the_tool_are_its_own(store: inmost.Store) -> None:
+    def create(tool: inmost.MemoryTool, name: str, text: str) -> str:
+        return tool.call({"command": "create", "path": f"/memories/{name}", "file_text": text}).content
+
+    tool = store.memory_tool(max_file_bytes=4, max_files=2, max_store_bytes=6)
+    assert "maximum size of 4 bytes" in create(tool, "a", "12345")
+    assert create(tool, "a", "1234").startswith("File created")
+    assert "at most 6 bytes" in create(tool, "b", "123")
+    assert create(tool, "b", "1").startswith("File created")
+    assert "at most 2 files" in create(tool, "c", "1")
+    assert create(store.memory_tool(), "c", "12345").startswith("File created")
+
+
+def test_a_tool_that_forgets_leaves_no_versions(store: inmost.Store) -> None:
+    store.history.set(timedelta(days=1))
+    delete = {"command": "delete", "path": CREATE["path"]}
+    for forgets, kinds in ((False, ["deleted", "created"]), (True, ["forgotten"])):
+        tool = store.memory_tool(delete_forgets=forgets)
+        assert not tool.call(CREATE).is_error and not tool.call(delete).is_error
+        assert [change.kind for change in store.history.log()] == kinds
 
 
 def test_the_history_names_who_made_a_change(store: inmost.Store) -> None:

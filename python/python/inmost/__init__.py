@@ -11,7 +11,7 @@
 
 Every call blocks, on the disk or on key derivation, and runs without the lock of the interpreter. Every change is one
 atomic step and is on disk when its call returns. Threads can share a store. A store belongs to the process that opened
-it: a forked child gets `inmost.errors.Forked`.
+it: in a forked child, a call that reads or changes it raises `inmost.errors.Forked`.
 
 Keys are wiped when a store is locked. Python strings cannot be wiped: a passphrase that was given as `str` or `bytes`,
 and every text that a call returned, stay in memory until the interpreter uses that memory again. A passphrase in a
@@ -24,6 +24,7 @@ from typing import Any as _Any
 from . import errors
 from ._inmost import (
     TOOL_DEFINITION as _TOOL_DEFINITION,
+    Expiry,
     Files,
     History,
     MemoryTool,
@@ -35,6 +36,9 @@ from ._inmost import (
     generate_recovery_key,
 )
 from ._records import (
+    ExpiredFile,
+    ExpiryReport,
+    ExpiryStatus,
     FileVersion,
     FolderEntry,
     HistoryStatus,
@@ -56,6 +60,10 @@ TOOL_DEFINITION: dict[str, _Any] = _json.loads(_TOOL_DEFINITION)
 __all__ = [
     "TOOL_DEFINITION",
     "Error",
+    "ExpiredFile",
+    "Expiry",
+    "ExpiryReport",
+    "ExpiryStatus",
     "FileError",
     "FileVersion",
     "Files",

@@ -7,6 +7,8 @@ from types import TracebackType
 from typing import Any, Literal, final
 
 from ._records import (
+    ExpiryReport,
+    ExpiryStatus,
     FileVersion,
     FolderEntry,
     HistoryStatus,
@@ -26,6 +28,7 @@ from .errors import FileError, StoreError
 
 __all__ = [
     "TOOL_DEFINITION",
+    "Expiry",
     "Files",
     "History",
     "MemoryTool",
@@ -50,7 +53,11 @@ def generate_keyfile() -> bytes:
 class Store:
     """An unlocked store. Use it in a `with` statement, which locks it at the end.
 
-    Threads can share it. It belongs to the process that opened it: in a forked child every call raises `Forked`.
+    Threads can share it. It belongs to the process that opened it. In a forked child, calls that read or change the store
+    raise `Forked`; a tool call returns a result with `Forked` as its `store_error`; `is_locked` is true; and `lock` and
+    `close` do nothing.
+
+    A text with a lone surrogate, which has no encoding, is a `ValueError` that does not show it.
     """
 
     @staticmethod
@@ -135,15 +142,23 @@ class Store:
     def history(self) -> History:
         """The history of the store."""
 
+    @property
+    def expiry(self) -> Expiry:
+        """The expiry of unused files. Off by default."""
+
     def memory_tool(
         self,
         *,
         read_only: bool = False,
         subtree: str | None = None,
         create_overwrites: bool = False,
+        delete_forgets: bool = False,
         actor: str | None = None,
         screen: Literal["redact", "refuse"] | None = None,
         locked_hint: str | None = None,
+        max_file_bytes: int | None = None,
+        max_files: int | None = None,
+        max_store_bytes: int | None = None,
         max_view_characters: int | None = None,
         max_ranged_view_characters: int | None = None,
         max_listing_entries: int | None = None,
@@ -153,8 +168,14 @@ class Store:
         `read_only` refuses every change. `subtree` shows one folder of the store as the model's `/memories`.
         `create_overwrites` lets `create` replace a file. `actor` labels the tool's changes in the history. `screen`
         keeps private keys, API keys, card numbers and IBANs out: `redact` replaces them, `refuse` saves nothing.
-        `locked_hint` is a sentence that the model reads after `Error: Memory is locked.` The other arguments bound
-        what a call shows.
+        `locked_hint` is a sentence that the model reads after `Error: Memory is locked.`
+
+        `delete_forgets` keeps no text of the tool's changes in the history, and a `delete` also forgets every earlier
+        version of the path. It cannot be undone. The ciphertext stays until `inmost compact` or `inmost purge`.
+
+        `max_file_bytes`, `max_files` and `max_store_bytes` are quotas of the model; those of the store hold as well.
+        The last two count everything in the store. The other arguments bound what a call shows, in characters and in
+        entries.
         """
 
     def status(self) -> StoreStatus:
@@ -189,7 +210,9 @@ class MemoryTool:
 
     def clear(self) -> ToolResult:
         """Deletes everything in the tool's memory, hidden files included. Each entry is one atomic step; the whole is
-        not. Earlier versions stay in the history, if that is on.
+        not. Earlier versions stay in the history, if that is on and the tool does not forget them.
+
+        Raises nothing, as `call`. If an entry cannot be deleted, the result says why, and the entries before it are gone.
         """
 
 @final
@@ -351,6 +374,32 @@ class History:
 
     def set(self, keep: timedelta | None, *, max_bytes: int | None = None) -> None:
         """Sets how long versions are kept; `None` keeps none and drops those that are kept."""
+
+@final
+class Expiry:
+    """The expiry of files that were neither read nor changed for long. Off by default.
+
+    A store that records readings keeps, for each file, the day of its last reading: a `view` of one file by a tool that may
+    write, or a `read`. A reading is written along with the next change. A file that expires becomes a version of the
+    history; if the store keeps no versions, it is gone.
+    """
+
+    def status(self) -> ExpiryStatus:
+        """The settings, and what is recorded."""
+
+    def set(self, record: bool, *, at_unlock: timedelta | None = None) -> None:
+        """Sets whether readings are recorded. With `at_unlock`, at an unlock, once a day at most, the files expire that
+        were unused for this long, a day at least. Stored, so it holds for every program that opens the store.
+
+        Copies of the store then hold the days on which files were last read, encrypted like everything else.
+        """
+
+    def expire(self, unused_for: timedelta, *, dry_run: bool = False) -> ExpiryReport:
+        """Deletes the files that were neither read nor changed for this long, or only lists them.
+
+        No file counts as unused for longer than readings are recorded. Each file is deleted in a change of its own, unless
+        it was used meanwhile. If nothing can expire, `hindrance` says why.
+        """
 
 @final
 class UndoPlan:

@@ -22,8 +22,8 @@ class FileVersion:
     """The number of its last change. A rename is a change too."""
     bytes: int
     """Bytes of its text."""
-    sha256: str
-    """The SHA-256 of its bytes, in hexadecimal digits."""
+    sha256: str = field(repr=False)
+    """The SHA-256 of its bytes, in hexadecimal digits. Not printed: it confirms a guess of the text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class Precondition:
     """What must be at a path for a change to be made. Without a number and a hash: neither a file nor a folder."""
 
     version: int | None = None
-    sha256: str | None = None
+    sha256: str | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         if self.version is not None and self.sha256 is not None:
@@ -178,6 +178,54 @@ class HistoryStatus:
     """Bytes of earlier texts that are kept."""
     is_damaged: bool
     lost_before: int | None
+
+
+ExpiryHindrance = Literal["not_recording", "ledger_damaged", "clock_in_doubt"]
+
+
+@dataclass(frozen=True, slots=True)
+class ExpiryStatus:
+    """The settings of the expiry of unused files, and what is recorded."""
+
+    is_recording: bool
+    """Whether the store records which files are read."""
+    at_unlock: timedelta | None
+    """How long a file must have been unused to expire at an unlock; `None` if no file does."""
+    since: datetime | None
+    """No file counts as unused for longer than since this time."""
+    last_expiry: datetime | None
+    """When files last expired at an unlock."""
+    readings: int
+    """Files with a recorded reading."""
+    is_damaged: bool
+    """Whether the record cannot be read. No file expires then; the next change begins a new one."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExpiredFile:
+    """A file that expired, or would expire."""
+
+    path: str = field(repr=False)
+    bytes: int
+    last_use: datetime
+    """When it was last read or changed, as far as the store knows. A reading is known to the day."""
+    version: int | None
+    """The number of the change that deleted it, for `History.restore`; `None` in a dry run."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExpiryReport:
+    """What expired, or would expire."""
+
+    files: tuple[ExpiredFile, ...]
+    """The files in the order of their paths; the first 10,000."""
+    unlisted: int
+    """The number of further files."""
+    bytes: int
+    """Bytes of text in all of them."""
+    hindrance: ExpiryHindrance | None
+    """Why no file could expire: the store records no readings; its record is damaged; or the clock is far from the time of the
+    last change, so it may be wrong, or the store was not used for long."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,8 @@ npm run --silent build
 git diff --exit-code native/ || fail 'nodejs/native differs from what the build generates; commit it'
 npm run --silent check
 npm test --silent
+# What JavaScript cannot bring about: a call that panics.
+cargo test --quiet --locked --package inmost-nodejs --lib
 
 tools=$(realpath "${CARGO_TARGET_DIR:-../target}")/newer-node
 if ! cmp -s tests/requirements.txt "$tools/installed"; then

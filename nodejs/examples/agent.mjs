@@ -6,12 +6,12 @@ import Anthropic from '@anthropic-ai/sdk';
 import { Store } from 'inmost';
 import { memoryTool } from 'inmost/anthropic';
 
-const { INMOST_STORE, INMOST_PASSPHRASE, MODEL = 'claude-sonnet-4-5' } = process.env;
+const { INMOST_STORE, INMOST_PASSPHRASE, ANTHROPIC_MODEL = 'claude-sonnet-5-5' } = process.env;
 const store = await Store.open(INMOST_STORE, { passphrase: INMOST_PASSPHRASE });
 try {
   const client = new Anthropic();
   const message = await client.beta.messages.toolRunner({
-    model: MODEL,
+    model: ANTHROPIC_MODEL,
     max_tokens: 2048,
     messages: [{ role: 'user', content: process.argv[2] ?? 'What do you remember?' }],
     tools: [memoryTool(store.memoryTool({ screen: 'redact' }))],

@@ -6,12 +6,12 @@ import Anthropic from '@anthropic-ai/sdk';
 import { Store } from 'inmost';
 import { memoryTool } from 'inmost/anthropic';
 
-const { INMOST_STORE, MODEL = 'claude-sonnet-4-5' } = process.env;
+const { INMOST_STORE, ANTHROPIC_MODEL = 'claude-sonnet-5-5' } = process.env;
 const store = await Store.connect(INMOST_STORE, { actor: 'context-editing' });
 try {
   const client = new Anthropic();
   const runner = client.beta.messages.toolRunner({
-    model: MODEL,
+    model: ANTHROPIC_MODEL,
     max_tokens: 2048,
     betas: ['context-management-2025-06-27', 'compact-2026-01-12'],
     context_management: {

@@ -5,7 +5,8 @@
  * path is a property that is not enumerable.
  */
 
-import type { FileVersion } from './records.js';
+import type * as native from './native.js';
+import { FileVersion } from './records.js';
 
 /** Facts about a store, which the application or its user must act on. */
 export type StoreErrorCode =
@@ -122,7 +123,9 @@ export class InmostError extends Error {
     this.code = failure.code;
     // Not enumerable: `advice` is in the message already, and a path must not be printed.
     Object.defineProperty(this, 'advice', { value: failure.advice });
-    for (const [name, value] of Object.entries(failure.details)) {
+    for (const [name, detail] of Object.entries(failure.details)) {
+      const isVersion = name === 'current' && detail !== null;
+      const value = isVersion ? new FileVersion(detail as native.FileVersion) : detail;
       Object.defineProperty(this, name, { value, enumerable: name !== 'path' && name !== 'copy' });
     }
   }

@@ -3,11 +3,11 @@ import { exception, run, runNow, type FileError } from './errors.js';
 import type * as native from './native.js';
 import { items } from './pages.js';
 import {
+  FileVersion,
   FolderEntry,
   metadata,
   SearchMatch,
   WalkEntry,
-  type FileVersion,
   type Metadata,
   type NewFile,
   type Precondition,
@@ -134,7 +134,8 @@ export class Files {
 
   /** The state of a file, for a later change that is conditional on it; `null` if there is no file. */
   async version(path: string): Promise<FileVersion | null> {
-    return run(() => this.#store.version(text(path, 'path')));
+    const version = await run(() => this.#store.version(text(path, 'path')));
+    return version === null ? null : new FileVersion(version);
   }
 
   /**
@@ -149,7 +150,8 @@ export class Files {
    * If someone else changed the file, it throws a `FileError` with the code `Changed` and the present state in `current`.
    */
   async writeIf(path: string, content: string, condition: Precondition): Promise<FileVersion> {
-    return run(() => this.#store.writeIf(text(path, 'path'), text(content, 'content'), precondition(condition)));
+    const given = () => this.#store.writeIf(text(path, 'path'), text(content, 'content'), precondition(condition));
+    return new FileVersion(await run(given));
   }
 
   /** Deletes a file if the condition holds. */

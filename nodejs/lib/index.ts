@@ -26,13 +26,16 @@ import * as native from './native.js';
 
 export { FileError, InmostError, StoreError } from './errors.js';
 export type { ErrorCode, FileErrorCode, StoreErrorCode } from './errors.js';
+export { Expiry } from './expiry.js';
 export { Files } from './files.js';
 export type { SearchOptions } from './files.js';
 export { History, UndoPlan } from './history.js';
 export type { VersionQuery } from './history.js';
-export { FolderEntry, SearchMatch, ToolResult, UndoStep, VersionInfo, WalkEntry } from './records.js';
+export { ExpiredFile, FileVersion, FolderEntry, SearchMatch, ToolResult, UndoStep, VersionInfo, WalkEntry } from './records.js';
 export type {
-  FileVersion,
+  ExpiryHindrance,
+  ExpiryReport,
+  ExpiryStatus,
   HistoryStatus,
   Metadata,
   NewFile,

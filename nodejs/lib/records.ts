@@ -26,13 +26,24 @@ abstract class Value {
 }
 
 /** The state of a file: what a later change can be conditional on. */
-export interface FileVersion {
+export class FileVersion extends Value {
+  // The hash of a short text confirms a guess of it.
+  static override readonly hidden = ['sha256'];
+
   /** The number of its last change. A rename is a change too. */
   readonly version: number;
   /** Bytes of its text. */
   readonly bytes: number;
-  /** The SHA-256 of its bytes, in hexadecimal digits. */
+  /** The SHA-256 of its bytes, in hexadecimal digits. Not printed. */
   readonly sha256: string;
+
+  /** @internal */
+  constructor(version: native.FileVersion) {
+    super();
+    this.version = version.version;
+    this.bytes = version.bytes;
+    this.sha256 = version.sha256;
+  }
 }
 
 /** What must be at a path for a change to be made: the file with this version or this hash; `null` for nothing. */
@@ -201,6 +212,61 @@ export interface HistoryStatus {
   readonly lostBefore: number | null;
 }
 
+/** Why no file could expire. */
+export type ExpiryHindrance = 'not_recording' | 'ledger_damaged' | 'clock_in_doubt';
+
+/** The settings of the expiry of unused files, and what is recorded. */
+export interface ExpiryStatus {
+  /** Whether the store records which files are read. */
+  readonly isRecording: boolean;
+  /** How long a file must have been unused to expire at an unlock, in milliseconds; `null` if no file does. */
+  readonly atUnlockMs: number | null;
+  /** No file counts as unused for longer than since this time. */
+  readonly since: Date | null;
+  /** When files last expired at an unlock. */
+  readonly lastExpiry: Date | null;
+  /** Files with a recorded reading. */
+  readonly readings: number;
+  /** Whether the record cannot be read. No file expires then; the next change begins a new one. */
+  readonly isDamaged: boolean;
+}
+
+/** A file that expired, or would expire. */
+export class ExpiredFile extends Value {
+  static override readonly hidden = ['path'];
+
+  readonly path: string;
+  readonly bytes: number;
+  /** When it was last read or changed, as far as the store knows. A reading is known to the day. */
+  readonly lastUse: Date;
+  /** The number of the change that deleted it, for `History.restore`; `null` in a dry run. */
+  readonly version: number | null;
+
+  /** @internal */
+  constructor(file: native.ExpiredFile) {
+    super();
+    this.path = file.path;
+    this.bytes = file.bytes;
+    this.lastUse = new Date(file.lastUseMs);
+    this.version = file.version ?? null;
+  }
+}
+
+/** What expired, or would expire. */
+export interface ExpiryReport {
+  /** The files in the order of their paths; the first 10,000. */
+  readonly files: readonly ExpiredFile[];
+  /** The number of further files. */
+  readonly unlisted: number;
+  /** Bytes of text in all of them. */
+  readonly bytes: number;
+  /**
+   * Why no file could expire: the store records no readings; its record is damaged; or the clock is far from the time of the
+   * last change, so it may be wrong, or the store was not used for long.
+   */
+  readonly hindrance: ExpiryHindrance | null;
+}
+
 /** One step of an undo: one file or folder goes back. */
 export class UndoStep extends Value {
   static override readonly hidden = ['path'];
@@ -266,6 +332,6 @@ export function metadata(metadata: native.Metadata): Metadata {
   };
 }
 
-function date(milliseconds: number | undefined | null): Date | null {
+export function date(milliseconds: number | undefined | null): Date | null {
   return milliseconds === undefined || milliseconds === null ? null : new Date(milliseconds);
 }

@@ -1,5 +1,6 @@
 import { bytes, count, hostPath, keepInThread, optional, secret, text } from './arguments.js';
 import { run } from './errors.js';
+import { Expiry } from './expiry.js';
 import { Files } from './files.js';
 import { History } from './history.js';
 import { NativeStore, type StoreOptions } from './native.js';
@@ -61,12 +62,15 @@ export class Store {
   readonly files: Files;
   /** The history of the store. */
   readonly history: History;
+  /** The expiry of unused files. Off by default. */
+  readonly expiry: Expiry;
   readonly #store: NativeStore;
 
   private constructor(store: NativeStore) {
     this.#store = store;
     this.files = new Files(store);
     this.history = new History(store);
+    this.expiry = new Expiry(store);
     keepInThread(this);
   }
 

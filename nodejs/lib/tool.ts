@@ -17,6 +17,17 @@ export interface MemoryToolOptions {
   screen?: 'redact' | 'refuse' | undefined;
   /** A sentence that the model reads after `Error: Memory is locked.` */
   lockedHint?: string | undefined;
+  /**
+   * Keeps no text of the tool's changes in the history, and a `delete` also forgets every earlier version of the path. It cannot
+   * be undone. The ciphertext stays until `inmost compact` or `inmost purge`.
+   */
+  deleteForgets?: boolean | undefined;
+  /** The most bytes of one file that the model can write. The quotas of the store hold as well, here and below. */
+  maxFileBytes?: number | undefined;
+  /** The most files in the whole store with which the model can create another. */
+  maxFiles?: number | undefined;
+  /** The most bytes of text in the whole store up to which the model can add some. */
+  maxStoreBytes?: number | undefined;
   maxViewCharacters?: number | undefined;
   maxRangedViewCharacters?: number | undefined;
   maxListingEntries?: number | undefined;
@@ -35,6 +46,10 @@ export class MemoryTool {
       actor: optional(text, options.actor, 'actor'),
       screen: optional(text, options.screen, 'screen') as 'redact' | 'refuse' | undefined,
       lockedHint: optional(text, options.lockedHint, 'lockedHint'),
+      deleteForgets: optional(flag, options.deleteForgets, 'deleteForgets'),
+      maxFileBytes: optional(count, options.maxFileBytes, 'maxFileBytes'),
+      maxFiles: optional(count, options.maxFiles, 'maxFiles'),
+      maxStoreBytes: optional(count, options.maxStoreBytes, 'maxStoreBytes'),
       maxViewCharacters: optional(count, options.maxViewCharacters, 'maxViewCharacters'),
       maxRangedViewCharacters: optional(count, options.maxRangedViewCharacters, 'maxRangedViewCharacters'),
       maxListingEntries: optional(count, options.maxListingEntries, 'maxListingEntries'),
@@ -49,10 +64,26 @@ export class MemoryTool {
    * A mistake of the model or a failing store is no exception: the result always has a text for the model.
    */
   async call(call: object | string | Uint8Array): Promise<ToolResult> {
-    const reply = await run(() => this.#tool.call(json(call)));
-    const storeError = reply.storeError === undefined ? null : (exception(reply.storeError) as StoreError);
-    return new ToolResult(reply.content, reply.isError, reply.toolUseId ?? null, storeError);
+    return result(await run(() => this.#tool.call(json(call))));
   }
+
+  /**
+   * Deletes everything in the tool's memory, hidden files included. Each entry is one atomic step; the whole is not. Earlier
+   * versions stay in the history, if that is on and the tool does not forget them.
+   *
+   * A failing store is no exception, as for `call`. If an entry cannot be deleted, the result says why, and the entries before
+   * it are gone.
+   */
+  async clear(): Promise<ToolResult> {
+    return result(await run(() => this.#tool.clear()));
+  }
+}
+
+type Reply = Awaited<ReturnType<native.NativeTool['call']>>;
+
+function result(reply: Reply): ToolResult {
+  const storeError = reply.storeError === undefined ? null : (exception(reply.storeError) as StoreError);
+  return new ToolResult(reply.content, reply.isError, reply.toolUseId ?? null, storeError);
 }
 
 function json(call: unknown): string | Uint8Array {

@@ -3,6 +3,12 @@
 
 /** An unlocked store with its files and its history. */
 export declare class NativeStore {
+  /** The settings of the expiry, and what is recorded. */
+  expiryStatus(): Promise<ExpiryStatus>
+  /** Sets whether readings are recorded, and whether files expire at an unlock. */
+  setExpiry(record: boolean, atUnlockMs?: number | undefined | null): Promise<void>
+  /** Deletes the files that were unused for this long, or only lists them. */
+  expire(unusedForMs: number, dryRun: boolean): Promise<ExpiryReport>
   /** The text of a file, or of some of its lines. */
   read(path: string, first?: number | undefined | null, last?: number | undefined | null): Promise<string>
   /** The metadata of a file or folder. */
@@ -73,6 +79,8 @@ export declare class NativeStore {
 export declare class NativeTool {
   /** Runs a call: the `input` of a `tool_use` block or the whole block, as JSON. */
   call(json: string | Uint8Array): Promise<{ content: string, isError: boolean, toolUseId?: string, storeError?: object }>
+  /** Deletes everything that the tool can reach. */
+  clear(): Promise<{ content: string, isError: boolean, toolUseId?: string, storeError?: object }>
 }
 
 /** What an undo would do. */
@@ -95,6 +103,32 @@ export interface Condition {
   sha256?: string
 }
 
+/** A file that expired, or would expire. */
+export interface ExpiredFile {
+  path: string
+  bytes: number
+  lastUseMs: number
+  version?: number
+}
+
+/** What expired, or would expire. */
+export interface ExpiryReport {
+  files: Array<ExpiredFile>
+  unlisted: number
+  bytes: number
+  hindrance?: string
+}
+
+/** The settings of the expiry, and what is recorded. */
+export interface ExpiryStatus {
+  isRecording: boolean
+  atUnlockMs?: number
+  sinceMs?: number
+  lastExpiryMs?: number
+  readings: number
+  isDamaged: boolean
+}
+
 /** The state of a file. */
 export interface FileVersion {
   version: number
@@ -111,7 +145,7 @@ export interface FolderEntry {
 /** The content of a new keyfile. */
 export declare function generateKeyfile(): Buffer
 
-/** A new recovery key, as text for paper. */
+/** A new recovery key, as text for paper. Without a copy that is not wiped. */
 export declare function generateRecoveryKey(): string
 
 /** The settings of a history, and what it holds. */
@@ -205,6 +239,10 @@ export interface ToolOptions {
   actor?: string
   screen?: 'redact' | 'refuse'
   lockedHint?: string
+  deleteForgets?: boolean
+  maxFileBytes?: number
+  maxFiles?: number
+  maxStoreBytes?: number
   maxViewCharacters?: number
   maxRangedViewCharacters?: number
   maxListingEntries?: number

@@ -1,4 +1,5 @@
-//! Failed calls as objects, from which the TypeScript half makes exceptions: one code for each fact.
+//! Failed calls as objects, from which the TypeScript half makes exceptions: one code for each fact, which is the
+//! name that the library has for it.
 //!
 //! No message contains a path or a text of the memory. Where an error names a path, it is among the details.
 
@@ -93,77 +94,34 @@ impl Family {
 impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Self {
         use Detail::{Number, Text};
-        let generations = |expected: &u64, found: &u64| {
-            vec![("expected", Number(*expected)), ("found", Number(*found))]
-        };
-        let (code, details) = match &error {
-            StoreError::AlreadyExists => ("StoreAlreadyExists", vec![]),
-            StoreError::Damaged(_) => ("Damaged", vec![]),
-            StoreError::DiskFull => ("DiskFull", vec![]),
-            StoreError::Forked => ("Forked", vec![]),
-            StoreError::EngineNotBuilt => ("EngineNotBuilt", vec![]),
-            StoreError::Halted => ("Halted", vec![]),
-            StoreError::ForeignAnchor => ("ForeignAnchor", vec![]),
-            StoreError::HeaderDamaged => ("HeaderDamaged", vec![]),
-            StoreError::RecordsBehindHeader { expected, found } => {
-                ("RecordsBehindHeader", generations(expected, found))
+        let details = match &error {
+            StoreError::RecordsBehindHeader { expected, found }
+            | StoreError::HeaderRolledBack { expected, found }
+            | StoreError::RolledBack { expected, found } => {
+                vec![("expected", Number(*expected)), ("found", Number(*found))]
             }
-            StoreError::HeaderRolledBack { expected, found } => {
-                ("HeaderRolledBack", generations(expected, found))
-            }
-            StoreError::InMemory => ("InMemory", vec![]),
-            StoreError::CopyNotVerified { copy, .. } => {
-                ("CopyNotVerified", vec![("copy", Text(copy.clone()))])
-            }
-            StoreError::AnchorUnavailable => ("AnchorUnavailable", vec![]),
+            StoreError::CopyNotVerified { copy, .. } => vec![("copy", Text(copy.clone()))],
             StoreError::InUse(process) => {
                 let process = process.map_or(Detail::Nothing, |process| Number(process.into()));
-                ("InUse", vec![("process", process)])
+                vec![("process", process)]
             }
             StoreError::Io(error) => {
                 let errno = error.raw_os_error().and_then(|errno| u64::try_from(errno).ok());
-                ("Io", vec![("errno", errno.map_or(Detail::Nothing, Number))])
+                vec![("errno", errno.map_or(Detail::Nothing, Number))]
             }
-            StoreError::KeyAgent(_) => ("KeyAgent", vec![]),
-            StoreError::KdfOutOfBounds(_) => ("KdfOutOfBounds", vec![]),
-            StoreError::LastSlot => ("LastSlot", vec![]),
-            StoreError::Locked => ("Locked", vec![]),
-            StoreError::NoSuchSlot(slot) => ("NoSuchSlot", vec![("slot", Number((*slot).into()))]),
-            StoreError::NotAStore => ("NotAStore", vec![]),
-            StoreError::OutOfMemory => ("OutOfMemory", vec![]),
-            StoreError::UntrustedFile(_) => ("UntrustedFile", vec![]),
-            StoreError::OutcomeUnknown => ("OutcomeUnknown", vec![]),
-            StoreError::RandomnessFailed => ("RandomnessFailed", vec![]),
-            StoreError::RolledBack { expected, found } => {
-                ("RolledBack", generations(expected, found))
-            }
-            StoreError::OldRecordsRemain(_) => ("OldRecordsRemain", vec![]),
-            StoreError::SlotsFull => ("SlotsFull", vec![]),
-            StoreError::Storage(_) => ("Storage", vec![]),
-            StoreError::SubtreeIsFile => ("SubtreeIsFile", vec![]),
-            StoreError::Tampered { .. } => ("Tampered", vec![]),
-            StoreError::TooLarge => ("TooLarge", vec![]),
+            StoreError::NoSuchSlot(slot) => vec![("slot", Number((*slot).into()))],
             StoreError::UnknownFormat { version, .. } => {
-                ("UnknownFormat", vec![("version", Number(u64::from(*version)))])
+                vec![("version", Number(u64::from(*version)))]
             }
-            StoreError::WrongKey(kind) => ("WrongKey", vec![("kind", Text(kind.to_string()))]),
-            StoreError::WrongPassphrase => ("WrongPassphrase", vec![]),
-            _ => ("StoreError", vec![]),
+            StoreError::WrongKey(kind) => vec![("kind", Text(kind.to_string()))],
+            _ => vec![],
         };
-        Self::new(Family::Store, code, error.to_string(), advice(&error)).with(details)
-    }
-}
-
-/// What to do, in terms of the npm package.
-fn advice(error: &StoreError) -> &'static str {
-    match error {
-        StoreError::InUse(_) => {
-            "Close the other program or worker thread that uses the store, or wait for it. If `inmost unlock` holds it, use Store.connect."
-        }
-        StoreError::RolledBack { .. } | StoreError::RecordsBehindHeader { .. } => {
-            "Look for a newer copy of the store. Without one, accept the older state on purpose, with `inmost accept-rollback`."
-        }
-        error => error.advice(),
+        let code = match &error {
+            // A file operation has a fact of the same name.
+            StoreError::AlreadyExists => "StoreAlreadyExists",
+            error => error.name(),
+        };
+        Self::new(Family::Store, code, error.to_string(), error.advice()).with(details)
     }
 }
 
@@ -175,42 +133,27 @@ impl From<FileError> for Failure {
             FileError::NotAFolder(_) => "The path is a file, not a folder.".to_owned(),
             error => error.to_string(),
         };
-        let (code, details) = match error {
+        let code = error.name();
+        let details = match error {
             FileError::Store(error) => return error.into(),
-            FileError::AlreadyExists => ("AlreadyExists", vec![]),
             FileError::Changed(current) => {
                 let current = current.map_or(Detail::Nothing, |current| Detail::Version(*current));
-                ("Changed", vec![("current", current)])
+                vec![("current", current)]
             }
-            FileError::CurrentVersion(version) => {
-                ("CurrentVersion", vec![("version", Number(version))])
+            FileError::FileTooLarge(limit)
+            | FileError::TooManyFiles(limit)
+            | FileError::TooMuchText(limit) => vec![("limit", Number(limit))],
+            FileError::IsAFolder(path) | FileError::NotAFolder(path) => {
+                vec![("path", Text(path.as_str().to_owned()))]
             }
-            FileError::EmptySearch => ("EmptySearch", vec![]),
-            FileError::FileTooLarge(limit) => ("FileTooLarge", vec![("limit", Number(limit))]),
-            FileError::InvalidPattern(_) => ("InvalidPattern", vec![]),
-            FileError::IsAFolder(path) => {
-                ("IsAFolder", vec![("path", Text(path.as_str().to_owned()))])
-            }
-            FileError::IntoItself => ("IntoItself", vec![]),
-            FileError::InvalidPath(_) => ("InvalidPath", vec![]),
-            FileError::NoSuchLine(lines) => ("NoSuchLine", vec![("lines", Number(lines))]),
-            FileError::NoSuchVersion(version) => {
-                ("NoSuchVersion", vec![("version", Number(version))])
-            }
-            FileError::NoMatch => ("NoMatch", vec![]),
-            FileError::NotFound => ("NotFound", vec![]),
-            FileError::NotAFolder(path) => {
-                ("NotAFolder", vec![("path", Text(path.as_str().to_owned()))])
-            }
-            FileError::PathBelow(_) => ("PathBelow", vec![]),
-            FileError::Root => ("Root", vec![]),
+            FileError::NoSuchLine(lines) => vec![("lines", Number(lines))],
+            FileError::CurrentVersion(version)
+            | FileError::NoSuchVersion(version)
+            | FileError::VersionGone(version) => vec![("version", Number(version))],
             FileError::SeveralMatches { lines, more } => {
-                ("SeveralMatches", vec![("lines", Detail::Lines(lines)), ("more", Number(more))])
+                vec![("lines", Detail::Lines(lines)), ("more", Number(more))]
             }
-            FileError::TooManyFiles(limit) => ("TooManyFiles", vec![("limit", Number(limit))]),
-            FileError::TooMuchText(limit) => ("TooMuchText", vec![("limit", Number(limit))]),
-            FileError::VersionGone(version) => ("VersionGone", vec![("version", Number(version))]),
-            _ => ("FileError", vec![]),
+            _ => vec![],
         };
         Self::new(Family::File, code, message, "").with(details)
     }
@@ -241,4 +184,11 @@ pub(crate) fn invalid_credential(reason: &dyn std::fmt::Display) -> Failure {
 /// The failure for a mistake of the program.
 pub(crate) fn argument(message: &str) -> Failure {
     Failure::new(Family::Argument, "InvalidArgument", message.to_owned(), "")
+}
+
+/// The failure of a call that panicked.
+pub(crate) fn panicked() -> Failure {
+    let message = "The call ended unexpectedly.".to_owned();
+    let advice = "Please report it. Every change that the store acknowledged is safe.";
+    Failure::new(Family::Store, "StoreError", message, advice)
 }

@@ -6,6 +6,7 @@ use inmost::{FileError, FileText, LineRange, PageCursor, Precondition, SearchQue
 use napi::Env;
 use napi::bindgen_prelude::{Array, AsyncTask, JsValue, Unknown};
 use napi_derive::napi;
+use zeroize::Zeroize;
 
 use crate::errors::{self, Failure};
 use crate::options::{count, size, time};
@@ -55,14 +56,14 @@ impl NativeStore {
             Some(last) => LineRange::new(count(first), count(last)),
             None => LineRange::from(count(first)),
         });
-        self.with(records::text, move |store| store.read(&path, lines))
+        self.with(records::text, move |store| store.unlocked().read(&path, lines))
     }
 
     /// The metadata of a file or folder.
     #[napi(ts_return_type = "Promise<Metadata>")]
     pub fn metadata(&self, path: String) -> AsyncTask<Work<Metadata>> {
         self.with(plain, move |store| {
-            store.metadata(&path).map(|metadata| records::metadata(&metadata))
+            store.unlocked().metadata(&path).map(|metadata| records::metadata(&metadata))
         })
     }
 
@@ -70,22 +71,22 @@ impl NativeStore {
     #[napi(ts_return_type = "Promise<void>")]
     pub fn write(&self, path: String, text: String) -> AsyncTask<Work<()>> {
         let text = zeroize::Zeroizing::new(text);
-        self.with(plain, move |store| store.write(&path, &text))
+        self.with(plain, move |store| store.unlocked().write(&path, &text))
     }
 
     /// Appends text to a file; creates a missing one.
     #[napi(ts_return_type = "Promise<void>")]
     pub fn append(&self, path: String, text: String) -> AsyncTask<Work<()>> {
         let text = zeroize::Zeroizing::new(text);
-        self.with(plain, move |store| store.append(&path, &text))
+        self.with(plain, move |store| store.unlocked().append(&path, &text))
     }
 
     /// Writes files in their order, several in a commit.
     #[napi(ts_return_type = "Promise<Array<any>>")]
     pub fn write_many(&self, files: Vec<NewFile>) -> AsyncTask<Work<Vec<Written>>> {
         self.with(written, move |store| {
-            let new: Vec<_> = files.iter().map(NewFile::borrow).collect();
-            store.write_many(&new)
+            let new = files.iter().map(NewFile::borrow).collect::<Result<Vec<_>, _>>()?;
+            Ok::<_, Failure>(store.unlocked().write_many(&new)?)
         })
     }
 
@@ -95,7 +96,7 @@ impl NativeStore {
         self.with(plain, move |store| {
             let (mut entries, mut after) = (Vec::new(), None);
             loop {
-                let page = store.list(&path, after.as_ref(), PAGE)?;
+                let page = store.unlocked().list(&path, after.as_ref(), PAGE)?;
                 entries.extend(page.items.iter().map(records::folder_entry));
                 match page.next {
                     Some(next) => after = Some(next),
@@ -111,7 +112,7 @@ impl NativeStore {
         let shared = Arc::clone(&self.shared);
         let max_depth = max_depth.map_or(usize::MAX, size);
         Pages::new(move |after: Option<&PageCursor>| {
-            let page = shared.handle().store().walk(&path, max_depth, after, PAGE)?;
+            let page = shared.handle().unlocked().walk(&path, max_depth, after, PAGE)?;
             Ok((Rows::Walk(page.items), page.next))
         })
     }
@@ -123,7 +124,7 @@ impl NativeStore {
         query.check().map_err(|error| Failure::from(error).into_error(&env))?;
         let shared: Arc<Shared> = Arc::clone(&self.shared);
         Ok(Pages::new(move |after: Option<&PageCursor>| {
-            let page = shared.handle().store().search(&path, &query, after, PAGE)?;
+            let page = shared.handle().unlocked().search(&path, &query, after, PAGE)?;
             Ok((Rows::Matches(page.items), page.next))
         }))
     }
@@ -131,20 +132,20 @@ impl NativeStore {
     /// Deletes a file, or a folder with everything below it.
     #[napi(ts_return_type = "Promise<void>")]
     pub fn remove(&self, path: String) -> AsyncTask<Work<()>> {
-        self.with(plain, move |store| store.remove(&path))
+        self.with(plain, move |store| store.unlocked().remove(&path))
     }
 
     /// Moves a file, or a folder with everything below it.
     #[napi(ts_return_type = "Promise<void>")]
     pub fn rename(&self, from: String, to: String) -> AsyncTask<Work<()>> {
-        self.with(plain, move |store| store.rename(&from, &to))
+        self.with(plain, move |store| store.unlocked().rename(&from, &to))
     }
 
     /// The state of a file; `null` if there is no file.
     #[napi(ts_return_type = "Promise<FileVersion | null>")]
     pub fn version(&self, path: String) -> AsyncTask<Work<Option<FileVersion>>> {
         self.with(plain, move |store| {
-            Ok::<_, FileError>(store.version(&path)?.as_ref().map(records::file_version))
+            Ok::<_, FileError>(store.unlocked().version(&path)?.as_ref().map(records::file_version))
         })
     }
 
@@ -158,7 +159,7 @@ impl NativeStore {
     ) -> AsyncTask<Work<FileVersion>> {
         let text = zeroize::Zeroizing::new(text);
         self.with(plain, move |store| {
-            let version = store.write_if(&path, &text, &condition.parse()?)?;
+            let version = store.unlocked().write_if(&path, &text, &condition.parse()?)?;
             Ok::<_, Failure>(records::file_version(&version))
         })
     }
@@ -167,7 +168,7 @@ impl NativeStore {
     #[napi(ts_return_type = "Promise<void>")]
     pub fn remove_if(&self, path: String, condition: Condition) -> AsyncTask<Work<()>> {
         self.with(plain, move |store| {
-            Ok::<_, Failure>(store.remove_if(&path, &condition.parse()?)?)
+            Ok::<_, Failure>(store.unlocked().remove_if(&path, &condition.parse()?)?)
         })
     }
 
@@ -180,18 +181,25 @@ impl NativeStore {
         condition: Condition,
     ) -> AsyncTask<Work<i64>> {
         self.with(plain, move |store| {
-            Ok::<_, Failure>(number(store.rename_if(&from, &to, &condition.parse()?)?))
+            Ok::<_, Failure>(number(store.unlocked().rename_if(&from, &to, &condition.parse()?)?))
         })
     }
 }
 
 impl NewFile {
-    fn borrow(&self) -> inmost::NewFile<'_> {
+    fn borrow(&self) -> Result<inmost::NewFile<'_>, Failure> {
         let mut file = inmost::NewFile::new(&self.path, &self.text);
-        file.created = self.created_ms.and_then(time);
-        file.modified = self.modified_ms.and_then(time);
+        file.created = self.created_ms.map(time).transpose()?;
+        file.modified = self.modified_ms.map(time).transpose()?;
         file.replaces = self.replaces.unwrap_or(true);
-        file
+        Ok(file)
+    }
+}
+
+impl Drop for NewFile {
+    fn drop(&mut self) {
+        self.path.zeroize();
+        self.text.zeroize();
     }
 }
 
@@ -212,8 +220,7 @@ impl Condition {
         match (self.version, &self.sha256) {
             (Some(version), _) => Ok(Precondition::Version(count(version))),
             (None, None) => Ok(Precondition::Absent),
-            (None, Some(digits)) => bytes_of_hex(digits)
-                .map(Precondition::Sha256)
+            (None, Some(digits)) => Precondition::of_sha256_digits(digits)
                 .ok_or_else(|| errors::argument("sha256 has 64 hexadecimal digits.")),
         }
     }
@@ -233,16 +240,4 @@ fn written(env: &Env, results: Vec<Written>) -> napi::Result<Unknown<'_>> {
         }
     }
     Ok(array.to_unknown())
-}
-
-fn bytes_of_hex(text: &str) -> Option<[u8; 32]> {
-    if text.len() != 64 {
-        return None;
-    }
-    let mut bytes = [0; 32];
-    for (byte, at) in bytes.iter_mut().zip((0..).step_by(2)) {
-        let digits = text.get(at..at + 2).filter(|digits| !digits.starts_with('+'))?;
-        *byte = u8::from_str_radix(digits, 16).ok()?;
-    }
-    Some(bytes)
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use inmost::{FileError, FileText, History, Undone, VersionChannel, VersionKind, VersionQuery};
+use inmost::{FileError, FileText, Undone, VersionChannel, VersionKind, VersionQuery};
 use napi::Env;
 use napi::bindgen_prelude::{Array, AsyncTask, JsValue, Unknown};
 use napi_derive::napi;
@@ -41,7 +41,7 @@ impl NativeStore {
         let query = query.parse().map_err(|error| error.into_error(&env))?;
         let shared = Arc::clone(&self.shared);
         Ok(Pages::new(move |before: Option<&u64>| {
-            let page = shared.handle().store().versions(&query, before.copied(), PAGE)?;
+            let page = shared.handle().versions().versions(&query, before.copied(), PAGE)?;
             Ok((Rows::Versions(page.items), page.next))
         }))
     }
@@ -49,20 +49,22 @@ impl NativeStore {
     /// The text of a file as a change made it.
     #[napi(ts_return_type = "Promise<string>")]
     pub fn version_text(&self, version: i64) -> AsyncTask<Work<FileText>> {
-        self.with(records::text, move |store| store.version_text(count(version)))
+        self.with(records::text, move |store| store.versions().version_text(count(version)))
     }
 
     /// Brings a version back. Returns the number of the new version.
     #[napi(ts_return_type = "Promise<number>")]
     pub fn restore(&self, version: i64, to: Option<String>) -> AsyncTask<Work<i64>> {
-        self.with(plain, move |store| store.restore(count(version), to.as_deref()).map(number))
+        self.with(plain, move |store| {
+            store.versions().restore(count(version), to.as_deref()).map(number)
+        })
     }
 
     /// Plans to undo the changes that `log` lists. Changes nothing.
     #[napi(ts_return_type = "Promise<NativeUndoPlan>")]
     pub fn plan_undo(&self, query: Query) -> AsyncTask<Work<NativeUndoPlan>> {
         self.with(plain, move |store| {
-            let plan = History::new(store).plan_undo(&query.parse()?)?;
+            let plan = store.history().plan_undo(&query.parse()?)?;
             Ok::<_, Failure>(NativeUndoPlan { plan: Arc::new(plan) })
         })
     }
@@ -71,26 +73,28 @@ impl NativeStore {
     #[napi(ts_return_type = "Promise<Array<any>>")]
     pub fn undo(&self, plan: &NativeUndoPlan) -> AsyncTask<Work<Vec<Undone>>> {
         let plan = Arc::clone(&plan.plan);
-        self.with(undone, move |store| History::new(store).undo(&plan, |_| {}))
+        self.with(undone, move |store| store.history().undo(&plan, |_| {}))
     }
 
     /// Removes the texts and the paths of versions. Returns how many.
     #[napi(ts_return_type = "Promise<number>")]
     pub fn redact(&self, first: i64, last: i64) -> AsyncTask<Work<i64>> {
-        self.with(plain, move |store| store.redact(count(first), count(last)).map(number))
+        self.with(plain, move |store| {
+            store.versions().redact(count(first), count(last)).map(number)
+        })
     }
 
     /// Removes every version of what is or was at or below a path. Returns how many entries.
     #[napi(ts_return_type = "Promise<number>")]
     pub fn forget(&self, path: String) -> AsyncTask<Work<i64>> {
-        self.with(plain, move |store| store.forget(&path, &mut |_| {}).map(number))
+        self.with(plain, move |store| store.versions().forget(&path, &mut |_| {}).map(number))
     }
 
     /// The settings, and what the history holds.
     #[napi(ts_return_type = "Promise<HistoryStatus>")]
     pub fn history_status(&self) -> AsyncTask<Work<HistoryStatus>> {
         self.with(plain, |store| {
-            store.history_status().map(|status| records::history_status(&status))
+            store.versions().history_status().map(|status| records::history_status(&status))
         })
     }
 
@@ -98,7 +102,7 @@ impl NativeStore {
     #[napi(ts_return_type = "Promise<void>")]
     pub fn set_history(&self, keep_ms: Option<i64>, max_bytes: Option<i64>) -> AsyncTask<Work<()>> {
         let settings = options::history(keep_ms, max_bytes);
-        self.with(plain, move |store| store.set_history(settings))
+        self.with(plain, move |store| store.versions().set_history(settings))
     }
 }
 
@@ -133,18 +137,19 @@ impl Query {
             query = query.actor(actor);
         }
         if let Some(name) = &self.kind {
-            let kind = KINDS.into_iter().find(|kind| kind.name() == name);
+            let kind = VersionKind::from_name(name);
             query = query.kind(kind.ok_or_else(|| errors::argument("Unknown kind of change."))?);
         }
         if let Some(name) = &self.channel {
-            let channel = CHANNELS.into_iter().find(|channel| channel.name() == name);
+            let channel = VersionChannel::from_name(name);
             query = query.channel(channel.ok_or_else(|| errors::argument("Unknown channel."))?);
         }
-        if let Some(since) = self.since_ms.and_then(time) {
-            query = query.since(since);
+        // A bound that is left out would select changes that nobody asked for, and an undo would take them back.
+        if let Some(since) = self.since_ms {
+            query = query.since(time(since)?);
         }
-        if let Some(until) = self.until_ms.and_then(time) {
-            query = query.until(until);
+        if let Some(until) = self.until_ms {
+            query = query.until(time(until)?);
         }
         Ok(query)
     }
@@ -166,22 +171,3 @@ fn undone(env: &Env, results: Vec<Undone>) -> napi::Result<Unknown<'_>> {
 fn of_file(env: &Env, error: FileError) -> napi::Result<Unknown<'_>> {
     Failure::from(error).to_js(env)
 }
-
-const KINDS: [VersionKind; 8] = [
-    VersionKind::Created,
-    VersionKind::Modified,
-    VersionKind::Renamed,
-    VersionKind::Deleted,
-    VersionKind::Restored,
-    VersionKind::Expired,
-    VersionKind::Imported,
-    VersionKind::Forgotten,
-];
-
-const CHANNELS: [VersionChannel; 5] = [
-    VersionChannel::Tool,
-    VersionChannel::Files,
-    VersionChannel::Program,
-    VersionChannel::Import,
-    VersionChannel::Expiry,
-];

@@ -18,6 +18,7 @@
 
 mod credential;
 mod errors;
+mod expiry;
 mod files;
 mod history;
 mod options;
@@ -26,4 +27,5 @@ mod records;
 mod shared;
 mod store;
 mod task;
+mod text;
 mod tool;

@@ -8,7 +8,8 @@ use inmost::{FileAnchor, HistorySettings, SessionOptions, VaultOptions};
 use napi::bindgen_prelude::{Either, Uint8Array};
 use napi_derive::napi;
 
-use crate::credential::{Given, Secret};
+use crate::credential::{Copied, Given};
+use crate::errors::{self, Failure};
 
 /// The options of `create`, `open`, `inMemory` and `connect`; each reads those that it has.
 #[napi(object, object_to_js = false)]
@@ -37,6 +38,10 @@ pub struct ToolOptions {
     #[napi(ts_type = "'redact' | 'refuse'")]
     pub screen: Option<String>,
     pub locked_hint: Option<String>,
+    pub delete_forgets: Option<bool>,
+    pub max_file_bytes: Option<i64>,
+    pub max_files: Option<i64>,
+    pub max_store_bytes: Option<i64>,
     pub max_view_characters: Option<i64>,
     pub max_ranged_view_characters: Option<i64>,
     pub max_listing_entries: Option<i64>,
@@ -46,10 +51,10 @@ impl StoreOptions {
     /// Copies what names a credential.
     pub(crate) fn take_credential(&mut self) -> Given {
         Given {
-            passphrase: self.passphrase.take().map(Secret::new),
-            keyfile: self.keyfile.take().map(Secret::new),
-            recovery_key: self.recovery_key.take().map(Secret::new),
-            raw_key: self.raw_key.take().map(|key| Secret::new(Either::B(key))),
+            passphrase: self.passphrase.take().map(Copied::new),
+            keyfile: self.keyfile.take().map(Copied::new),
+            recovery_key: self.recovery_key.take().map(Copied::new),
+            raw_key: self.raw_key.take().map(|key| Copied::new(Either::B(key))),
         }
     }
 
@@ -113,12 +118,16 @@ pub(crate) fn duration(milliseconds: i64) -> Duration {
     Duration::from_millis(count(milliseconds))
 }
 
-/// The time of a JavaScript `Date`, if the system can represent it.
-pub(crate) fn time(milliseconds: i64) -> Option<SystemTime> {
+/// The time of a JavaScript `Date`.
+///
+/// # Errors
+/// A `TypeError` if the system cannot represent it. Windows has no times before 1601.
+pub(crate) fn time(milliseconds: i64) -> Result<SystemTime, Failure> {
     let distance = Duration::from_millis(milliseconds.unsigned_abs());
-    if milliseconds < 0 {
+    let time = if milliseconds < 0 {
         SystemTime::UNIX_EPOCH.checked_sub(distance)
     } else {
         SystemTime::UNIX_EPOCH.checked_add(distance)
-    }
+    };
+    time.ok_or_else(|| errors::argument("This system cannot represent the time."))
 }

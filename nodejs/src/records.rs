@@ -7,6 +7,8 @@ use napi::Env;
 use napi::bindgen_prelude::{JsValue, Unknown};
 use napi_derive::napi;
 
+use crate::text::Text;
+
 /// The state of a file.
 #[napi(object, object_from_js = false)]
 pub struct FileVersion {
@@ -28,14 +30,16 @@ pub struct Metadata {
 /// An entry of a folder.
 #[napi(object, object_from_js = false)]
 pub struct FolderEntry {
-    pub name: String,
+    #[napi(ts_type = "string")]
+    pub name: Text,
     pub metadata: Metadata,
 }
 
 /// A file or folder found by a walk.
 #[napi(object, object_from_js = false)]
 pub struct WalkEntry {
-    pub path: String,
+    #[napi(ts_type = "string")]
+    pub path: Text,
     pub depth: i64,
     pub metadata: Metadata,
 }
@@ -43,9 +47,11 @@ pub struct WalkEntry {
 /// A matching line.
 #[napi(object, object_from_js = false)]
 pub struct SearchMatch {
-    pub path: String,
+    #[napi(ts_type = "string")]
+    pub path: Text,
     pub line: i64,
-    pub text: String,
+    #[napi(ts_type = "string")]
+    pub text: Text,
     /// Pairs of positions in UTF-16 code units, as JavaScript counts.
     #[napi(ts_type = "Array<[number, number]>")]
     pub ranges: Vec<Vec<i64>>,
@@ -58,11 +64,14 @@ pub struct VersionInfo {
     pub time_ms: i64,
     pub kind: String,
     pub channel: String,
-    pub actor: String,
+    #[napi(ts_type = "string")]
+    pub actor: Text,
     pub file: Option<i64>,
     pub previous: Option<i64>,
-    pub path: Option<String>,
-    pub old_path: Option<String>,
+    #[napi(ts_type = "string")]
+    pub path: Option<Text>,
+    #[napi(ts_type = "string")]
+    pub old_path: Option<Text>,
     pub bytes: i64,
     pub lines: i64,
     pub redacted_ms: Option<i64>,
@@ -85,7 +94,38 @@ pub struct HistoryStatus {
 pub struct UndoStep {
     pub newest: VersionInfo,
     pub to: Option<i64>,
-    pub path: Option<String>,
+    #[napi(ts_type = "string")]
+    pub path: Option<Text>,
+}
+
+/// The settings of the expiry, and what is recorded.
+#[napi(object, object_from_js = false)]
+pub struct ExpiryStatus {
+    pub is_recording: bool,
+    pub at_unlock_ms: Option<i64>,
+    pub since_ms: Option<i64>,
+    pub last_expiry_ms: Option<i64>,
+    pub readings: i64,
+    pub is_damaged: bool,
+}
+
+/// A file that expired, or would expire.
+#[napi(object, object_from_js = false)]
+pub struct ExpiredFile {
+    #[napi(ts_type = "string")]
+    pub path: Text,
+    pub bytes: i64,
+    pub last_use_ms: i64,
+    pub version: Option<i64>,
+}
+
+/// What expired, or would expire.
+#[napi(object, object_from_js = false)]
+pub struct ExpiryReport {
+    pub files: Vec<ExpiredFile>,
+    pub unlisted: i64,
+    pub bytes: i64,
+    pub hindrance: Option<String>,
 }
 
 /// Counts and sizes of a store.
@@ -106,7 +146,7 @@ pub(crate) fn file_version(version: &inmost::FileVersion) -> FileVersion {
     FileVersion {
         version: number(version.version),
         bytes: number(version.bytes),
-        sha256: hex(&version.sha256),
+        sha256: version.sha256_digits(),
     }
 }
 
@@ -122,12 +162,12 @@ pub(crate) fn metadata(metadata: &inmost::Metadata) -> Metadata {
 }
 
 pub(crate) fn folder_entry(entry: &inmost::FolderEntry) -> FolderEntry {
-    FolderEntry { name: entry.name.as_str().to_owned(), metadata: metadata(&entry.metadata) }
+    FolderEntry { name: Text::of(&entry.name), metadata: metadata(&entry.metadata) }
 }
 
 pub(crate) fn walk_entry(entry: &inmost::WalkEntry) -> WalkEntry {
     WalkEntry {
-        path: entry.path.as_str().to_owned(),
+        path: Text::of(entry.path.as_str()),
         depth: i64::try_from(entry.depth).unwrap_or(i64::MAX),
         metadata: metadata(&entry.metadata),
     }
@@ -148,20 +188,20 @@ pub(crate) fn search_match(found: &inmost::SearchMatch) -> SearchMatch {
     let ranges = found.ranges.iter().map(|range| vec![position(range.start), position(range.end)]);
     SearchMatch {
         ranges: ranges.collect(),
-        path: found.path.as_str().to_owned(),
+        path: Text::of(found.path.as_str()),
         line: number(found.line),
-        text: text.to_owned(),
+        text: Text::of(text),
     }
 }
 
 pub(crate) fn version(version: &inmost::VersionInfo) -> VersionInfo {
-    let text = |text: &Option<FileText>| text.as_ref().map(|text| text.as_str().to_owned());
+    let text = |text: &Option<FileText>| text.as_ref().map(|text| Text::of(text.as_str()));
     VersionInfo {
         number: number(version.number),
         time_ms: milliseconds(version.time),
         kind: version.kind.name().to_owned(),
         channel: version.channel.name().to_owned(),
-        actor: version.actor.as_str().to_owned(),
+        actor: Text::of(version.actor.as_str()),
         file: version.file.map(number),
         previous: version.previous.map(number),
         path: text(&version.path),
@@ -188,7 +228,33 @@ pub(crate) fn undo_step(step: &inmost::UndoStep) -> UndoStep {
     UndoStep {
         newest: version(&step.newest),
         to: step.to.map(number),
-        path: step.path.as_ref().map(|path| path.as_str().to_owned()),
+        path: step.path.as_ref().map(|path| Text::of(path.as_str())),
+    }
+}
+
+pub(crate) fn expiry_status(status: &inmost::ExpiryStatus) -> ExpiryStatus {
+    ExpiryStatus {
+        is_recording: status.settings.is_recording(),
+        at_unlock_ms: status.settings.unused_for().map(in_milliseconds),
+        since_ms: status.since.map(milliseconds),
+        last_expiry_ms: status.last_expiry.map(milliseconds),
+        readings: number(status.readings),
+        is_damaged: status.is_damaged,
+    }
+}
+
+pub(crate) fn expiry_report(report: &inmost::ExpiryReport) -> ExpiryReport {
+    let files = report.files.iter().map(|file| ExpiredFile {
+        path: Text::of(file.path.as_str()),
+        bytes: number(file.bytes),
+        last_use_ms: milliseconds(file.last_use),
+        version: file.version.map(number),
+    });
+    ExpiryReport {
+        files: files.collect(),
+        unlisted: number(report.unlisted),
+        bytes: number(report.bytes),
+        hindrance: report.hindrance.map(|hindrance| hindrance.name().to_owned()),
     }
 }
 
@@ -215,13 +281,4 @@ fn milliseconds(time: SystemTime) -> i64 {
 
 fn in_milliseconds(duration: Duration) -> i64 {
     i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
-}
-
-fn hex(bytes: &[u8]) -> String {
-    use std::fmt::Write;
-    bytes.iter().fold(String::with_capacity(64), |mut text, byte| {
-        // Writing to a string does not fail.
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
 }

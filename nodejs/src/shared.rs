@@ -2,14 +2,8 @@
 
 use std::sync::{Arc, PoisonError, RwLock};
 
-use inmost::{HistoryStore, MemoryToolBuilder, Session, StoreError, UnlockedStore};
-use inmost_agent::Client;
-
-/// A store with its files and its history.
-pub(crate) trait Opened: UnlockedStore + HistoryStore {}
-
-impl Opened for Session {}
-impl Opened for Client {}
+use inmost::{Session, StoreError};
+use inmost_agent::{Client, OpenStore};
 
 /// A store that one or more objects use.
 pub(crate) enum Shared {
@@ -27,12 +21,6 @@ pub(crate) struct Connection {
     closed: Session,
 }
 
-/// A handle for one call.
-pub(crate) enum Handle {
-    Session(Session),
-    Client(Client),
-}
-
 impl Shared {
     pub(crate) fn of_session(session: Session) -> Arc<Self> {
         Arc::new(Self::Session(session))
@@ -45,14 +33,14 @@ impl Shared {
     }
 
     /// A handle for one call.
-    pub(crate) fn handle(&self) -> Handle {
+    pub(crate) fn handle(&self) -> OpenStore {
         match self {
-            Self::Session(session) => Handle::Session(session.clone()),
+            Self::Session(session) => OpenStore::Here(session.clone()),
             Self::Agent(connection) => {
                 let client = connection.client.read().unwrap_or_else(PoisonError::into_inner);
                 client
                     .clone()
-                    .map_or_else(|| Handle::Session(connection.closed.clone()), Handle::Client)
+                    .map_or_else(|| OpenStore::Here(connection.closed.clone()), OpenStore::Agent)
             }
         }
     }
@@ -65,23 +53,6 @@ impl Shared {
                 let mut client = connection.client.write().unwrap_or_else(PoisonError::into_inner);
                 drop(client.take());
             }
-        }
-    }
-}
-
-impl Handle {
-    pub(crate) fn store(&self) -> &dyn Opened {
-        match self {
-            Self::Session(session) => session,
-            Self::Client(client) => client,
-        }
-    }
-
-    /// A memory tool on the store.
-    pub(crate) fn tool(self) -> MemoryToolBuilder {
-        match self {
-            Self::Session(session) => inmost::MemoryTool::builder(session),
-            Self::Client(client) => inmost::MemoryTool::builder(client),
         }
     }
 }

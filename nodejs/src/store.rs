@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use inmost::{Session, StoreError};
-use inmost_agent::ConnectOptions;
+use inmost::Session;
+use inmost_agent::{ConnectOptions, OpenStore};
 use napi::Env;
 use napi::bindgen_prelude::AsyncTask;
 use napi_derive::napi;
@@ -11,7 +11,7 @@ use napi_derive::napi;
 use crate::errors::{self, Failure};
 use crate::options::{StoreOptions, ToolOptions};
 use crate::records::{self, StoreStatus};
-use crate::shared::{Handle, Opened, Shared};
+use crate::shared::Shared;
 use crate::task::{self, Convert, Work};
 use crate::tool::NativeTool;
 
@@ -34,14 +34,14 @@ impl NativeStore {
     pub(crate) fn with<T, E>(
         &self,
         convert: Convert<T>,
-        work: impl FnOnce(&dyn Opened) -> Result<T, E> + Send + 'static,
+        work: impl FnOnce(&OpenStore) -> Result<T, E> + Send + 'static,
     ) -> AsyncTask<Work<T>>
     where
         T: Send + 'static,
         Failure: From<E>,
     {
         let shared = Arc::clone(&self.shared);
-        task::with(convert, move || Ok(work(shared.handle().store())?))
+        task::with(convert, move || Ok(work(&shared.handle())?))
     }
 }
 
@@ -53,8 +53,8 @@ impl NativeStore {
         let given = options.take_credential();
         let (vault, actor) = (options.vault().history(options.history()), options.actor);
         task::start(move || {
-            let credential = given.credential()?;
-            let session = vault.create_with(path, credential.borrow())?;
+            let secret = given.secret()?;
+            let session = vault.create_with(path, secret.credential())?;
             Ok(Self::of_session(session, actor.as_deref()))
         })
     }
@@ -65,8 +65,8 @@ impl NativeStore {
         let given = options.take_credential();
         let (vault, actor) = (options.vault(), options.actor);
         task::start(move || {
-            let credential = given.credential()?;
-            let session = vault.open(path)?.unlock_with(credential.borrow())?;
+            let secret = given.secret()?;
+            let session = vault.open(path)?.unlock_with(secret.credential())?;
             Ok(Self::of_session(session, actor.as_deref()))
         })
     }
@@ -107,40 +107,21 @@ impl NativeStore {
     #[napi(ts_return_type = "Promise<StoreStatus>")]
     pub fn status(&self) -> AsyncTask<Work<StoreStatus>> {
         let shared = Arc::clone(&self.shared);
-        task::start(move || {
-            let status = match shared.handle() {
-                Handle::Session(session) => session.status(),
-                Handle::Client(client) => client.status(),
-            };
-            Ok(records::status(&status?))
-        })
+        task::start(move || Ok(records::status(&shared.handle().status()?)))
     }
 
     /// Whether the store is locked.
     #[napi(ts_return_type = "Promise<boolean>")]
     pub fn is_locked(&self) -> AsyncTask<Work<bool>> {
         let shared = Arc::clone(&self.shared);
-        task::start(move || match shared.handle() {
-            Handle::Session(session) => Ok(session.is_locked()),
-            Handle::Client(client) => match client.status() {
-                Ok(_) => Ok(false),
-                Err(StoreError::Locked | StoreError::Halted) => Ok(true),
-                Err(error) => Err(error.into()),
-            },
-        })
+        task::start(move || Ok(shared.handle().is_locked()?))
     }
 
     /// Locks the store and wipes its keys. A key agent locks it for all programs.
     #[napi(ts_return_type = "Promise<void>")]
     pub fn lock(&self) -> AsyncTask<Work<()>> {
         let shared = Arc::clone(&self.shared);
-        task::start(move || match shared.handle() {
-            Handle::Session(session) => {
-                session.lock();
-                Ok(())
-            }
-            Handle::Client(client) => Ok(client.lock()?),
-        })
+        task::start(move || Ok(shared.handle().lock()?))
     }
 
     /// Locks a store that this process opened; disconnects from a key agent.

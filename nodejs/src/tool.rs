@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use inmost::{SecretScreen, ToolReply};
+use inmost::{MemoryTool, SecretScreen, ToolReply};
 use napi::Env;
 use napi::bindgen_prelude::{AsyncTask, Either, JsValue, Object, Uint8Array, Unknown};
 use napi_derive::napi;
@@ -24,7 +24,8 @@ impl NativeTool {
     pub(crate) fn new(shared: Arc<Shared>, given: ToolOptions) -> Result<Self, Failure> {
         let mut options = inmost::ToolOptions::new()
             .read_only(given.read_only.unwrap_or_default())
-            .create_overwrites(given.create_overwrites.unwrap_or_default());
+            .create_overwrites(given.create_overwrites.unwrap_or_default())
+            .delete_forgets(given.delete_forgets.unwrap_or_default());
         if let Some(folder) = given.subtree {
             options = options.subtree(&folder)?;
         }
@@ -37,6 +38,15 @@ impl NativeTool {
             Some("refuse") => options.screen(SecretScreen::refusing()),
             Some(_) => return Err(errors::argument("screen is 'redact' or 'refuse'.")),
         };
+        if let Some(most) = given.max_file_bytes {
+            options = options.max_file_bytes(options::count(most));
+        }
+        if let Some(most) = given.max_files {
+            options = options.max_files(options::count(most));
+        }
+        if let Some(most) = given.max_store_bytes {
+            options = options.max_store_bytes(options::count(most));
+        }
         if let Some(most) = given.max_view_characters {
             options = options.max_view_characters(options::size(most));
         }
@@ -48,6 +58,22 @@ impl NativeTool {
         }
         Ok(Self { shared, options, locked_hint: given.locked_hint.map(Arc::from) })
     }
+
+    /// Starts a call on the tool.
+    fn with(
+        &self,
+        work: impl FnOnce(&MemoryTool) -> ToolReply + Send + 'static,
+    ) -> AsyncTask<Work<ToolReply>> {
+        let (shared, options) = (Arc::clone(&self.shared), self.options.clone());
+        let hint = self.locked_hint.clone();
+        task::with(reply, move || {
+            let mut builder = shared.handle().tool().options(options);
+            if let Some(hint) = hint {
+                builder = builder.locked_hint(hint);
+            }
+            Ok(work(&builder.build()))
+        })
+    }
 }
 
 #[napi]
@@ -57,21 +83,21 @@ impl NativeTool {
         ts_return_type = "Promise<{ content: string, isError: boolean, toolUseId?: string, storeError?: object }>"
     )]
     pub fn call(&self, json: Either<String, Uint8Array>) -> AsyncTask<Work<ToolReply>> {
-        let (shared, options) = (Arc::clone(&self.shared), self.options.clone());
-        let hint = self.locked_hint.clone();
         let json = match json {
             Either::A(text) => text.into_bytes(),
             // A copy, because JavaScript can change the bytes while the call runs.
             Either::B(bytes) => bytes.to_vec(),
         };
         let json = zeroize::Zeroizing::new(json);
-        task::with(reply, move || {
-            let mut builder = shared.handle().tool().options(options);
-            if let Some(hint) = hint {
-                builder = builder.locked_hint(hint);
-            }
-            Ok(builder.build().run_json(json.as_slice()))
-        })
+        self.with(move |tool| tool.run_json(json.as_slice()))
+    }
+
+    /// Deletes everything that the tool can reach.
+    #[napi(
+        ts_return_type = "Promise<{ content: string, isError: boolean, toolUseId?: string, storeError?: object }>"
+    )]
+    pub fn clear(&self) -> AsyncTask<Work<ToolReply>> {
+        self.with(MemoryTool::clear)
     }
 }
 

@@ -169,3 +169,27 @@ test('each fact of a file operation has its code', async (t) => {
     await assert.rejects(call(), TypeError);
   }
 });
+
+test('unused files expire', async (t) => {
+  const day = 86_400_000;
+  const { expiry, files, history } = await memoryStore(t, { historyMs: 30 * day });
+  assert.equal((await expiry.status()).isRecording, false);
+  assert.equal((await expiry.expire(day)).hindrance, 'not_recording');
+  await expiry.set({ record: true, atUnlockMs: 90 * day });
+  const { isRecording, atUnlockMs, since, lastExpiry, readings, isDamaged } = await expiry.status();
+  assert.deepEqual([isRecording, atUnlockMs, lastExpiry, readings, isDamaged], [true, 90 * day, null, 0, false]);
+  assert(since instanceof Date);
+  await files.write('/memories/a', 'tea');
+  assert.deepEqual((await expiry.expire(day)).files, []);
+  const planned = await expiry.expire(0, { dryRun: true });
+  assert.deepEqual([planned.files[0].path, planned.files[0].version, planned.bytes, planned.unlisted, planned.hindrance], ['/memories/a', null, 3, 0, null]);
+  assert(await files.exists('/memories/a'));
+  const [expired] = (await expiry.expire(0)).files;
+  assert.equal(typeof expired.version, 'number');
+  assert(!(await files.exists('/memories/a')));
+  assert.equal((await all(history.log()))[0].channel, 'expiry');
+  await expiry.set({ record: false });
+  await assert.rejects(expiry.set({ record: false, atUnlockMs: day }), TypeError);
+  await assert.rejects(expiry.set({}), TypeError);
+  await assert.rejects(expiry.expire(-1), RangeError);
+});

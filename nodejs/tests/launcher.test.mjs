@@ -14,13 +14,24 @@ const run = (args, options) => spawnSync(process.execPath, [LAUNCHER, ...args], 
 
 test('it has the output, the exit code and the input of the native program', async (t) => {
   const native = (args, options) => spawnSync(PROGRAM, args, { encoding: 'utf8', ...options });
-  for (const args of [['--version'], ['--help'], ['no-such-command'], ['ls', '--store', '/nonexistent']]) {
+  const calls = [
+    { args: ['--version'], status: 0, stdout: /^inmost \d+\.\d+\.\d+\n$/, stderr: /^$/ },
+    { args: ['--help'], status: 0, stdout: /unlock/, stderr: /^$/ },
+    { args: ['no-such-command'], status: 2, stdout: /^$/, stderr: /no-such-command/ },
+    { args: ['ls', '--store', '/nonexistent'], status: 10, stdout: /^$/, stderr: /no store/ },
+  ];
+  for (const { args, status, stdout, stderr } of calls) {
     const [launched, expected] = [run(args), native(args)];
     assert.deepEqual([launched.status, launched.stdout, launched.stderr], [expected.status, expected.stdout, expected.stderr]);
+    assert.equal(launched.status, status);
+    assert.match(launched.stdout, stdout);
+    assert.match(launched.stderr, stderr);
   }
   const path = await heldStore(t);
   const input = 'from standard input\n';
-  assert.equal(run(['write', '--store', path, '/memories/a', '--file', '-'], { input }).status, native(['write', '--store', path, '/memories/b', '--file', '-'], { input }).status);
+  const written = run(['write', '--store', path, '/memories/a'], { input });
+  assert.equal(written.status, 0, written.stderr);
+  assert.equal(native(['cat', '--store', path, '/memories/a']).stdout, input);
 });
 
 test('a signal ends it as it ends the native program', { skip: process.platform === 'win32' }, async (t) => {

@@ -76,7 +76,7 @@ test('errors name the fact and the next step', async (t) => {
   const first = await Store.open(path, { rawKey });
   await assert.rejects(Store.open(path, { rawKey }), (error) => {
     assert.equal(error.code, 'InUse');
-    assert.match(error.message, /Store\.connect/);
+    assert.match(error.message, /key agent/);
     assert(error.message.endsWith(error.advice));
     assert(!Object.keys(error).includes('advice'));
     return true;
@@ -108,7 +108,8 @@ test('leaving the scope of a store locks it', async (t) => {
 
 test('an unused store locks itself', async (t) => {
   const store = await memoryStore(t, { idleLockMs: 1 });
-  while (!(await store.isLocked()));
+  const deadline = Date.now() + 60_000; // a second is enough
+  while (!(await store.isLocked())) assert(Date.now() < deadline);
   await assert.rejects(store.files.list(), { code: 'Locked' });
 });
 
@@ -137,6 +138,7 @@ test('an anchor detects an older copy of the store', async (t) => {
 
 test('nothing that is printed shows content', async (t) => {
   const store = await memoryStore(t, { historyMs: 60_000, actor: 'bluebird' });
+  await store.expiry.set({ record: true });
   await store.files.write('/memories/bluebird/bluebird.md', 'a bluebird\n');
   const tool = store.memoryTool();
   const input = { command: 'view', path: '/memories/bluebird/bluebird.md' };
@@ -160,10 +162,16 @@ test('nothing that is printed shows content', async (t) => {
   for await (const version of store.history.log()) versions.push(version);
   const plan = await store.history.planUndo();
   const printed = [store, tool, store.files, store.history, plan, plan.steps, found, walked, versions, errors];
+  const version = await store.files.version('/memories/bluebird/bluebird.md');
+  assert.match(version.sha256, /^[0-9a-f]{64}$/);
+  assert(errors.some((error) => error.current?.sha256 === version.sha256));
+  printed.push(version, await store.expiry.expire(0, { dryRun: true }));
   printed.push(await store.files.list(), await tool.call(input), await tool.call(block), await store.status());
   for (const value of printed) {
     for (const shown of [inspect(value, { depth: 9 }), inspect(value, { showHidden: false, depth: 0 }), JSON.stringify(value), String(value)]) {
       assert.doesNotMatch(shown ?? '', /bluebird/);
+      // The hash of a short text confirms a guess of it.
+      assert(!(shown ?? '').includes(version.sha256));
     }
   }
   // The properties themselves are there.

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 
 import { TOOL_DEFINITION } from 'inmost';
 
-import { memoryStore } from './support.mjs';
+import { all, memoryStore } from './support.mjs';
 
 const VIEW = { command: 'view', path: '/memories' };
 const LISTING = "Here're the files and directories up to 2 levels deep in /memories, excluding hidden items and node_modules:\n";
@@ -104,3 +104,40 @@ test('the definition of the tool is the documented one', () => {
 async function first(iterable) {
   for await (const item of iterable) return item;
 }
+
+test('quotas of the tool are its own', async (t) => {
+  const store = await memoryStore(t);
+  const create = async (tool, name, text) =>
+    (await tool.call({ command: 'create', path: `/memories/${name}`, file_text: text })).content;
+  const tool = store.memoryTool({ maxFileBytes: 4, maxFiles: 2, maxStoreBytes: 6 });
+  assert.match(await create(tool, 'a', '12345'), /maximum size of 4 bytes/);
+  assert.match(await create(tool, 'a', '1234'), /^File created/);
+  assert.match(await create(tool, 'b', '123'), /at most 6 bytes/);
+  assert.match(await create(tool, 'b', '1'), /^File created/);
+  assert.match(await create(tool, 'c', '1'), /at most 2 files/);
+  assert.match(await create(store.memoryTool(), 'c', '12345'), /^File created/);
+});
+
+test('a tool that forgets leaves no versions', async (t) => {
+  const store = await memoryStore(t, { historyMs: 60_000 });
+  const path = '/memories/a';
+  for (const [deleteForgets, kinds] of [[false, ['deleted', 'created']], [true, ['forgotten']]]) {
+    const tool = store.memoryTool({ deleteForgets });
+    assert(!(await tool.call({ command: 'create', path, file_text: 'tea' })).isError);
+    assert(!(await tool.call({ command: 'delete', path })).isError);
+    assert.deepEqual((await all(store.history.log())).map((change) => change.kind), kinds);
+  }
+});
+
+test('clear deletes what the tool can reach', async (t) => {
+  const store = await memoryStore(t);
+  for (const path of ['x/a', 'x/b/c', 'x/.hidden', 'x/100%', 'other']) await store.files.write(`/memories/${path}`, 'tea');
+  const cleared = await store.memoryTool({ subtree: '/memories/x' }).clear();
+  assert.deepEqual([cleared.content, cleared.isError], ['All memory cleared', false]);
+  assert.deepEqual((await all(store.files.walk())).map((entry) => entry.path), ['/memories/other']);
+  const refused = await store.memoryTool({ readOnly: true }).clear();
+  assert.deepEqual([refused.content, refused.isError], ['Error: Memory is read-only.', true]);
+  await store.lock();
+  const locked = await store.memoryTool().clear();
+  assert.deepEqual([locked.content, locked.storeError.code], ['Error: Memory is locked.', 'Locked']);
+});

@@ -2,8 +2,9 @@
 // `test_filesystem.py` (its two classes have the same ones), and one for each further behaviour that the source of the
 // TypeScript tool shows. The texts are those of the TypeScript tool.
 //
-// A case gets the tool's six commands as functions, which return the text or throw the error, the folder of plain files,
-// and `write`, `read` and `snapshot` for the content of the memory.
+// A case gets `run`, which makes a call and returns its text or throws its error; `fails`, which expects an error with a text;
+// `memories`, the folder of plain files, and `init`, which makes a tool on another one; and `write` and `snapshot` for the
+// content of the memory.
 import assert from 'node:assert/strict';
 import { chmodSync, mkdirSync, mkdtempSync, readdirSync, statSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

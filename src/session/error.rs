@@ -175,7 +175,7 @@ impl StoreError {
             }
             Self::InMemory => "Create a store in a folder to give it keyslots.",
             Self::InUse(_) => {
-                "Close the other program that uses the store, or wait for it. If `inmost unlock` holds it, connect to its key agent instead."
+                "Close what else uses the store, another program or another part of this one, or wait for it. If `inmost unlock` holds it, connect to its key agent instead."
             }
             Self::KeyAgent(_) => {
                 "Connect again; if that does not help, run `inmost lock`, then `inmost unlock`."

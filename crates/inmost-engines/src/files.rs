@@ -10,6 +10,8 @@ use std::ffi::OsString;
 use std::fs::{self, DirBuilder, File, Metadata, OpenOptions};
 use std::io::{self, Read, Write};
 use std::path::Path;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use inmost_storage::{FileProblem, UntrustedFile};
 
@@ -18,11 +20,20 @@ use inmost_storage::{FileProblem, UntrustedFile};
 /// # Errors
 /// `AlreadyExists` if the name is taken.
 pub(crate) fn create_private_folder(path: &Path) -> io::Result<()> {
-    let mut builder = DirBuilder::new();
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(path)?;
+    private_builder().create(path)?;
     make_private(path)
+}
+
+#[cfg(unix)]
+fn private_builder() -> DirBuilder {
+    let mut builder = DirBuilder::new();
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder
+}
+
+#[cfg(not(unix))]
+fn private_builder() -> DirBuilder {
+    DirBuilder::new()
 }
 
 /// Creates a file that only its owner can open, regardless of the umask.
@@ -61,7 +72,12 @@ pub(crate) fn make_private(path: &Path) -> io::Result<()> {
     fs::set_permissions(path, fs::Permissions::from_mode(wanted))
 }
 
+/// Does nothing: here a file has the access list of the folder that it was created in.
+///
+/// # Errors
+/// None.
 #[cfg(not(unix))]
+#[expect(clippy::unnecessary_wraps, reason = "it fails on Unix")]
 pub(crate) fn make_private(_: &Path) -> io::Result<()> {
     Ok(())
 }
@@ -152,7 +168,8 @@ pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let written = create_private_file(&draft).and_then(|mut file| {
         file.write_all(bytes)?;
         file.sync_all()?;
-        fs::rename(&draft, path)
+        drop(file);
+        rename(&draft, path)
     });
     if written.is_err() {
         let _ = fs::remove_file(&draft);
@@ -162,6 +179,24 @@ pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
         Some(folder) if !folder.as_os_str().is_empty() => sync_folder(folder),
         _ => sync_folder(Path::new(".")),
     }
+}
+
+/// Renames a file or a folder. On Windows, tries again for a while if another program, such as a virus scanner, has it open.
+pub(crate) fn rename(from: &Path, to: &Path) -> io::Result<()> {
+    let deadline = Instant::now() + RENAME_WAIT;
+    loop {
+        match fs::rename(from, to) {
+            Err(error) if is_held(&error) && Instant::now() < deadline => {
+                thread::sleep(RENAME_PAUSE);
+            }
+            renamed => return renamed,
+        }
+    }
+}
+
+/// Whether Windows refused access because a file is open: access denied, or a sharing violation.
+fn is_held(error: &io::Error) -> bool {
+    cfg!(windows) && matches!(error.raw_os_error(), Some(5 | 32))
 }
 
 /// Returns whether a file has fewer bytes on the disk than its length. Some file systems do not report it.
@@ -191,6 +226,41 @@ fn same_file(left: &Metadata, right: &Metadata) -> bool {
 #[cfg(not(unix))]
 fn same_file(_: &Metadata, right: &Metadata) -> bool {
     right.is_file()
+}
+
+/// Fills the buffer with the bytes at an offset.
+///
+/// # Errors
+/// `UnexpectedEof` if the file has fewer.
+#[cfg(unix)]
+pub(crate) fn read_exact_at(file: &File, bytes: &mut [u8], offset: u64) -> io::Result<()> {
+    std::os::unix::fs::FileExt::read_exact_at(file, bytes, offset)
+}
+
+#[cfg(windows)]
+pub(crate) fn read_exact_at(file: &File, mut bytes: &mut [u8], mut offset: u64) -> io::Result<()> {
+    while !bytes.is_empty() {
+        let read = std::os::windows::fs::FileExt::seek_read(file, bytes, offset)?;
+        bytes = bytes.get_mut(read..).filter(|_| read > 0).ok_or(io::ErrorKind::UnexpectedEof)?;
+        offset = offset.saturating_add(u64::try_from(read).unwrap_or(u64::MAX));
+    }
+    Ok(())
+}
+
+/// Writes all bytes at an offset.
+#[cfg(unix)]
+pub(crate) fn write_all_at(file: &File, bytes: &[u8], offset: u64) -> io::Result<()> {
+    std::os::unix::fs::FileExt::write_all_at(file, bytes, offset)
+}
+
+#[cfg(windows)]
+pub(crate) fn write_all_at(file: &File, mut bytes: &[u8], mut offset: u64) -> io::Result<()> {
+    while !bytes.is_empty() {
+        let written = std::os::windows::fs::FileExt::seek_write(file, bytes, offset)?;
+        bytes = bytes.get(written..).filter(|_| written > 0).ok_or(io::ErrorKind::WriteZero)?;
+        offset = offset.saturating_add(u64::try_from(written).unwrap_or(u64::MAX));
+    }
+    Ok(())
 }
 
 /// Drops what the page cache holds of a file and believes written. After a failed sync, that may differ from the disk,
@@ -236,3 +306,7 @@ pub(crate) fn size_below(folder: &Path) -> io::Result<u64> {
 pub(crate) fn untrusted(path: &Path, problem: FileProblem) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidInput, UntrustedFile::new(path, problem))
 }
+
+/// How long to wait on Windows for a program that has a file open.
+const RENAME_WAIT: Duration = Duration::from_secs(2);
+const RENAME_PAUSE: Duration = Duration::from_millis(20);

@@ -1,9 +1,6 @@
-//! Tests of the redb engine on sound and damaged files. Unix only, because they damage files at given
-//! offsets.
-#![cfg(unix)]
+//! Tests of the redb engine on sound and damaged files.
 
 use std::fs::{self, File, OpenOptions};
-use std::os::unix::fs::{FileExt, PermissionsExt, symlink};
 
 use tempfile::TempDir;
 
@@ -90,11 +87,11 @@ fn damage_is_an_error_and_never_a_panic() {
         match round % 3 {
             0 => {
                 let mut byte = [0];
-                file.read_exact_at(&mut byte, at).unwrap();
+                files::read_exact_at(&file, &mut byte, at).unwrap();
                 byte[0] ^= 1 << (sequence.next() % 8);
-                file.write_all_at(&byte, at).unwrap();
+                files::write_all_at(&file, &byte, at).unwrap();
             }
-            1 => file.write_all_at(&[0; 4_096], at & !4_095).unwrap(),
+            1 => files::write_all_at(&file, &[0; 4_096], at & !4_095).unwrap(),
             _ => file.set_len(at).unwrap(),
         }
         drop(file);
@@ -110,8 +107,8 @@ fn the_first_page_can_be_damaged_anywhere() {
         let (_parent, copy) = copy_of(&folder);
         let file = OpenOptions::new().read(true).write(true).open(copy.join(DATABASE)).unwrap();
         let mut byte = [0];
-        file.read_exact_at(&mut byte, at).unwrap();
-        file.write_all_at(&[!byte[0]], at).unwrap();
+        files::read_exact_at(&file, &mut byte, at).unwrap();
+        files::write_all_at(&file, &[!byte[0]], at).unwrap();
         drop(file);
         use_damaged(&copy);
     }
@@ -199,6 +196,7 @@ fn dropping_releases_the_lock_at_once() {
     }
 }
 
+#[cfg(unix)]
 #[test]
 fn a_link_in_place_of_the_database_is_refused() {
     let (_parent, folder) = filled();
@@ -206,13 +204,15 @@ fn a_link_in_place_of_the_database_is_refused() {
     fs::copy(folder.join(DATABASE), elsewhere.path()).unwrap();
     let before = fs::read(elsewhere.path()).unwrap();
     fs::remove_file(folder.join(DATABASE)).unwrap();
-    symlink(elsewhere.path(), folder.join(DATABASE)).unwrap();
+    std::os::unix::fs::symlink(elsewhere.path(), folder.join(DATABASE)).unwrap();
     assert!(open(&folder).is_err());
     assert_eq!(fs::read(elsewhere.path()).unwrap(), before);
 }
 
+#[cfg(unix)]
 #[test]
 fn the_database_is_private() {
+    use std::os::unix::fs::PermissionsExt;
     let (_parent, folder) = filled();
     let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o7777;
     assert_eq!((mode(&folder), mode(&folder.join(DATABASE))), (0o700, 0o600));
@@ -287,10 +287,10 @@ fn a_swapped_block_of_a_closed_database_is_noticed_and_nothing_is_written() {
         let path = copy.join(DATABASE);
         let file = OpenOptions::new().read(true).write(true).open(&path).unwrap();
         let (mut first, mut second) = ([0; 4_096], [0; 4_096]);
-        file.read_exact_at(&mut first, 4_096).unwrap();
-        file.read_exact_at(&mut second, other * 4_096).unwrap();
-        file.write_all_at(&second, 4_096).unwrap();
-        file.write_all_at(&first, other * 4_096).unwrap();
+        files::read_exact_at(&file, &mut first, 4_096).unwrap();
+        files::read_exact_at(&file, &mut second, other * 4_096).unwrap();
+        files::write_all_at(&file, &second, 4_096).unwrap();
+        files::write_all_at(&file, &first, other * 4_096).unwrap();
         drop(file);
         let before = fs::read(&path).unwrap();
         match open(&copy) {

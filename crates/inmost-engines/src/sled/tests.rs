@@ -1,6 +1,4 @@
-//! Tests of the sled engine on sound and damaged files. Unix only, because they damage files at given
-//! offsets.
-#![cfg(unix)]
+//! Tests of the sled engine on sound and damaged files.
 
 mod eviction;
 mod log_check;
@@ -10,7 +8,6 @@ mod power_cuts;
 use std::collections::HashMap;
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
-use std::os::unix::fs::FileExt;
 
 use tempfile::TempDir;
 
@@ -257,9 +254,9 @@ fn a_flipped_bit_never_panics_or_returns_wrong_values() {
         let log = OpenOptions::new().read(true).write(true).open(copy.join(repair::LOG)).unwrap();
         let at = sequence.below(length);
         let mut byte = [0];
-        log.read_exact_at(&mut byte, at).unwrap();
+        files::read_exact_at(&log, &mut byte, at).unwrap();
         byte[0] ^= 1 << sequence.below(8);
-        log.write_all_at(&byte, at).unwrap();
+        files::write_all_at(&log, &byte, at).unwrap();
         if let Some(found) = read_damaged(&copy, &history) {
             opened += 1;
             complete += u32::from(found == history.len());
@@ -334,6 +331,7 @@ fn fast_reopening_waits_for_the_lock() {
     assert_complete(&open(&folder).unwrap(), &history);
 }
 
+#[cfg(unix)]
 #[test]
 fn a_link_among_the_files_is_refused_before_sled_follows_it() {
     let (_parent, folder, _) = filled();
@@ -347,6 +345,7 @@ fn a_link_among_the_files_is_refused_before_sled_follows_it() {
     assert_eq!(fs::read(elsewhere.path()).unwrap(), b"precious");
 }
 
+#[cfg(unix)]
 #[test]
 fn files_are_private_whatever_sled_created() {
     use std::os::unix::fs::PermissionsExt;

@@ -28,48 +28,17 @@ impl Medium for File {
     fn read(&self) -> io::Result<Vec<u8>> {
         let length = usize::try_from(self.metadata()?.len()).unwrap_or(usize::MAX);
         let mut bytes = vec![0; length.min(LENGTH_MAX)];
-        read_exact_at(self, &mut bytes)?;
+        files::read_exact_at(self, &mut bytes, 0)?;
         Ok(bytes)
     }
 
     fn write_at(&self, offset: usize, bytes: &[u8]) -> io::Result<()> {
-        write_all_at(self, bytes, u64::try_from(offset).unwrap_or(u64::MAX))
+        files::write_all_at(self, bytes, u64::try_from(offset).unwrap_or(u64::MAX))
     }
 
     fn sync(&self) -> io::Result<()> {
         self.sync_data().inspect_err(|_| files::forget_cached(self))
     }
-}
-
-#[cfg(unix)]
-fn read_exact_at(file: &File, bytes: &mut [u8]) -> io::Result<()> {
-    std::os::unix::fs::FileExt::read_exact_at(file, bytes, 0)
-}
-
-#[cfg(unix)]
-fn write_all_at(file: &File, bytes: &[u8], offset: u64) -> io::Result<()> {
-    std::os::unix::fs::FileExt::write_all_at(file, bytes, offset)
-}
-
-#[cfg(windows)]
-fn read_exact_at(file: &File, mut bytes: &mut [u8]) -> io::Result<()> {
-    let mut offset = 0;
-    while !bytes.is_empty() {
-        let read = std::os::windows::fs::FileExt::seek_read(file, bytes, offset)?;
-        bytes = bytes.get_mut(read..).filter(|_| read > 0).ok_or(io::ErrorKind::UnexpectedEof)?;
-        offset = offset.saturating_add(u64::try_from(read).unwrap_or(u64::MAX));
-    }
-    Ok(())
-}
-
-#[cfg(windows)]
-fn write_all_at(file: &File, mut bytes: &[u8], mut offset: u64) -> io::Result<()> {
-    while !bytes.is_empty() {
-        let written = std::os::windows::fs::FileExt::seek_write(file, bytes, offset)?;
-        bytes = bytes.get(written..).filter(|_| written > 0).ok_or(io::ErrorKind::WriteZero)?;
-        offset = offset.saturating_add(u64::try_from(written).unwrap_or(u64::MAX));
-    }
-    Ok(())
 }
 
 /// The bytes of a new journal: zeros behind two slots that say that nothing is in it.

@@ -1,10 +1,12 @@
-//! Tests of logs with holes. They prove nothing on a file system without holes, so they check that holes
+//! Tests of logs with holes. Those that need holes prove nothing on a file system without them, so they check that holes
 //! exist.
 
+#[cfg(target_os = "linux")]
 use std::os::unix::fs::MetadataExt;
 
 use super::*;
 
+#[cfg(target_os = "linux")]
 fn lengthen(folder: &Path, by: u64) -> u64 {
     let log = OpenOptions::new().write(true).open(folder.join(repair::LOG)).unwrap();
     let length = log.metadata().unwrap().len() + by;
@@ -14,6 +16,7 @@ fn lengthen(folder: &Path, by: u64) -> u64 {
 }
 
 /// Returns the bytes that the log occupies on disk.
+#[cfg(target_os = "linux")]
 fn on_disk(folder: &Path) -> u64 {
     fs::metadata(folder.join(repair::LOG)).unwrap().blocks() * 512
 }
@@ -24,10 +27,11 @@ fn cut(log: &File) {
 
 /// sled alone would write a gigabyte of zeros and then truncate it, so the length after opening proves
 /// nothing.
+#[cfg(target_os = "linux")]
 #[test]
 fn a_log_that_ends_in_holes_is_truncated_and_fills_no_disk() {
     let (_parent, folder, history) = filled();
-    let log = OpenOptions::new().write(true).open(folder.join(repair::LOG)).unwrap();
+    let log = OpenOptions::new().read(true).write(true).open(folder.join(repair::LOG)).unwrap();
     let (before, taken) = (log.metadata().unwrap().len(), on_disk(&folder));
     lengthen(&folder, 1 << 30);
     cut(&log);
@@ -37,12 +41,13 @@ fn a_log_that_ends_in_holes_is_truncated_and_fills_no_disk() {
     assert_complete(&open(&folder).unwrap(), &history);
 }
 
+#[cfg(target_os = "linux")]
 #[test]
 fn a_log_that_is_mostly_holes_is_reported_as_damage_and_not_changed() {
     let (_parent, folder, _) = filled();
     let length = lengthen(&folder, 1 << 30);
     let log = OpenOptions::new().write(true).open(folder.join(repair::LOG)).unwrap();
-    log.write_all_at(b"a byte", length - 6).unwrap();
+    files::write_all_at(&log, b"a byte", length - 6).unwrap();
     let before = on_disk(&folder);
     let Err(StorageError::Corrupt(what)) = open(&folder) else { panic!("the damaged log opened") };
     assert!(what.contains("holes"), "{what}");
@@ -50,12 +55,13 @@ fn a_log_that_is_mostly_holes_is_reported_as_damage_and_not_changed() {
 }
 
 /// Like a sparse copy: zeroed segments in the middle occupy no space.
+#[cfg(target_os = "linux")]
 #[test]
 fn a_log_with_some_holes_opens() {
     let (_parent, folder, history) = filled();
     let length = lengthen(&folder, 64 << 20);
     let log = OpenOptions::new().write(true).open(folder.join(repair::LOG)).unwrap();
-    log.write_all_at(&[0], length - 1).unwrap();
+    files::write_all_at(&log, &[0], length - 1).unwrap();
     assert_complete(&open(&folder).unwrap(), &history);
 }
 
@@ -64,9 +70,34 @@ fn a_log_without_holes_is_not_changed() {
     let (_parent, folder, _) = filled();
     let path = folder.join(repair::LOG);
     let before = fs::read(&path).unwrap();
-    cut(&OpenOptions::new().write(true).open(&path).unwrap());
+    cut(&OpenOptions::new().read(true).write(true).open(&path).unwrap());
     assert!(fs::read(&path).unwrap() == before);
     fs::write(&path, b"").unwrap();
-    cut(&OpenOptions::new().write(true).open(&path).unwrap());
+    cut(&OpenOptions::new().read(true).write(true).open(&path).unwrap());
     assert_eq!(fs::metadata(&path).unwrap().len(), 0);
+}
+
+/// macOS returns the next range of data for an offset inside one. After the only range, that is the end of the file.
+#[test]
+fn a_log_that_the_system_reports_as_a_hole_is_not_truncated() {
+    let (_parent, folder, history) = filled();
+    let path = folder.join(repair::LOG);
+    let before = fs::read(&path).unwrap();
+    let log = OpenOptions::new().read(true).write(true).open(&path).unwrap();
+    let segment = u64::try_from(repair::SEGMENT_BYTES).unwrap();
+    let nothing = |_: &File, _, _| None;
+    let only_first = |_: &File, offset, _| (offset == 0).then_some(0..1);
+    holes::inspect_with(&log, nothing).unwrap().cut(&log).unwrap();
+    holes::inspect_with(&log, only_first).unwrap().cut(&log).unwrap();
+    assert!(fs::read(&path).unwrap() == before);
+    // Zeros behind the last segment are cut off, also where nothing else is reported.
+    let length = u64::try_from(before.len()).unwrap();
+    log.set_len(length + 3 * segment).unwrap();
+    holes::inspect_with(&log, |_, offset, _| (offset < length).then_some(offset..length))
+        .unwrap()
+        .cut(&log)
+        .unwrap();
+    assert_eq!(log.metadata().unwrap().len(), length.next_multiple_of(segment));
+    drop(log);
+    assert_complete(&open(&folder).unwrap(), &history);
 }

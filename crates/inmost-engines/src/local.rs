@@ -24,6 +24,7 @@ mod header_file;
 mod journal;
 mod lock;
 mod overwritten;
+mod publishing;
 mod rewriting;
 mod set_aside;
 #[cfg(test)]
@@ -59,7 +60,8 @@ pub struct LocalStorage {
     target: Option<PathBuf>,
     anchor: AnchorFile,
     ballast: Arc<Ballast>,
-    lock: Lock,
+    /// Taken, but for the moment in which [`publish`](Self::publish) moves the folder.
+    lock: Option<Lock>,
 }
 
 impl LocalStorage {
@@ -73,7 +75,7 @@ impl LocalStorage {
         if !holds_store(&folder)? {
             return Err(StorageError::Missing);
         }
-        let lock = Lock::take(&folder)?;
+        let lock = Some(Lock::take(&folder)?);
         let ballast = Arc::new(Ballast::of(&folder));
         let anchor = AnchorFile::default();
         Ok(Self { folder, target: None, anchor, ballast, lock })
@@ -95,7 +97,7 @@ impl LocalStorage {
         let folder = folder.ok_or_else(|| io::Error::from(io::ErrorKind::InvalidInput))?;
         check_vacant(&target)?;
         creation::take(&folder)?;
-        let lock = Lock::take(&folder)?;
+        let lock = Some(Lock::take(&folder)?);
         creation::clear_except_lock(&folder)?;
         let ballast = Arc::new(Ballast::of(&folder));
         let anchor = AnchorFile::default();
@@ -103,34 +105,6 @@ impl LocalStorage {
         // First, because a disk without room for the ballast has no room for a store.
         storage.ballast.make()?;
         Ok(storage)
-    }
-
-    /// Moves a new store to its final place, durably, and keeps holding its lock. Never replaces an existing
-    /// store.
-    ///
-    /// Every engine must be closed before, because engines keep paths.
-    ///
-    /// # Errors
-    /// `AlreadyExists` if the place has been taken in the meantime. Nothing there has changed.
-    pub fn publish(mut self) -> Result<Self, StorageError> {
-        let Some(target) = self.target.clone() else { return Ok(self) };
-        files::sync_folder(&self.folder)?;
-        check_vacant(&target)?;
-        if cfg!(not(unix)) && target.exists() {
-            fs::remove_dir(&target)?; // outside Unix, a rename does not replace an empty folder
-        }
-        fs::rename(&self.folder, &target).map_err(|error| match error.kind() {
-            // The place was taken after the check. The rename itself replaces nothing but an empty folder.
-            io::ErrorKind::DirectoryNotEmpty | io::ErrorKind::NotADirectory => {
-                io::ErrorKind::AlreadyExists.into()
-            }
-            _ => error,
-        })?;
-        self.folder.clone_from(&target);
-        self.ballast = Arc::new(Ballast::of(&target));
-        self.target = None;
-        files::sync_folder(target.parent().unwrap_or(&target))?;
-        Ok(self)
     }
 
     /// Drops what the system has cached of the generations, so that the next reads come from the disk. Best effort.
@@ -160,21 +134,6 @@ impl LocalStorage {
 
     fn generation_path(&self, number: u64) -> PathBuf {
         self.folder.join(format!("{GENERATION_PREFIX}{number:016x}"))
-    }
-}
-
-impl Drop for LocalStorage {
-    /// Removes a store that was never published. A forked child leaves it to its parent.
-    fn drop(&mut self) {
-        if self.lock.is_ours()
-            && self.target.is_some()
-            && creation::clear_except_lock(&self.folder).is_ok()
-        {
-            // The lock file is removed last, while it is locked: a process that opened it meanwhile finds the
-            // name gone.
-            let _ = fs::remove_file(self.folder.join(lock::NAME));
-            let _ = fs::remove_dir(&self.folder);
-        }
     }
 }
 

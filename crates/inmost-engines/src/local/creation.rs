@@ -89,6 +89,7 @@ fn is_of_a_store(name: &str, kind: FileType) -> bool {
         kind.is_file()
             && ([anchor::NAME, ballast::NAME, lock::NAME].contains(&name)
                 || copies.map(header_file::name).contains(&name)
-                || copies.map(header_file::draft_name).contains(&name))
+                || copies.map(header_file::draft_name).contains(&name)
+                || copies.map(header_file::name).iter().any(|copy| name == format!("{copy}.old")))
     }
 }

@@ -1,10 +1,8 @@
 //! Destroys a store as completely as possible, even if its folder contains foreign files.
 
-use std::fs;
 use std::io;
-use std::path::Path;
 
-use super::{LocalStorage, anchor, ballast, header_file, lock, overwritten, rewriting, set_aside};
+use super::{LocalStorage, anchor, ballast, header_file, overwritten, rewriting, set_aside};
 use inmost_storage::{Storage, StorageError};
 
 use crate::files;
@@ -19,7 +17,7 @@ impl LocalStorage {
     /// # Errors
     /// The first error. It does not stop the removal: everything else that can be overwritten and removed is
     /// gone. Once the first header is overwritten, the store cannot be recovered.
-    pub fn destroy(self) -> Result<(), StorageError> {
+    pub fn destroy(mut self) -> Result<(), StorageError> {
         let mut failed = None;
         let mut attempt = |outcome: Result<(), StorageError>| {
             if let Err(error) = outcome {
@@ -52,13 +50,12 @@ impl LocalStorage {
         }
         let headers = header_file::COPIES.map(header_file::name);
         for name in [anchor::NAME, ballast::NAME, rewriting::NAME].iter().chain(&headers) {
-            attempt(remove_if_there(&self.folder.join(name)).map_err(Into::into));
+            attempt(header_file::remove_if_there(&self.folder.join(name)).map_err(Into::into));
         }
         attempt(files::sync_folder(&self.folder).map_err(Into::into));
-        // The lock file is removed while it is locked: a process that opened it meanwhile finds the name
-        // gone.
-        attempt(remove_if_there(&self.folder.join(lock::NAME)).map_err(Into::into));
-        match fs::remove_dir(&self.folder) {
+        let (lock, folder) = self.remove_folder();
+        attempt(lock.map_err(Into::into));
+        match folder {
             // The folder contains foreign files, or the path is a link to it.
             Err(error)
                 if matches!(
@@ -71,13 +68,5 @@ impl LocalStorage {
             files::sync_folder(self.folder.parent().unwrap_or(&self.folder)).map_err(Into::into),
         );
         failed.map_or(Ok(()), Err)
-    }
-}
-
-fn remove_if_there(path: &Path) -> io::Result<()> {
-    header_file::refuse_folder(path)?;
-    match fs::remove_file(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        removed => removed,
     }
 }

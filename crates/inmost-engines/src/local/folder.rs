@@ -5,6 +5,7 @@ use std::io;
 use std::path::Path;
 
 use super::header_file;
+use crate::files;
 
 pub(super) const GENERATION_PREFIX: &str = "gen-";
 
@@ -49,4 +50,20 @@ pub(super) fn check_vacant(target: &Path) -> io::Result<()> {
         metadata => metadata?.is_dir() && fs::read_dir(target)?.next().is_none(),
     };
     if vacant { Ok(()) } else { Err(io::ErrorKind::AlreadyExists.into()) }
+}
+
+/// Moves a new store to its place. Replaces nothing but an empty folder.
+///
+/// # Errors
+/// `AlreadyExists` if the place is taken.
+pub(super) fn rename(folder: &Path, target: &Path) -> io::Result<()> {
+    if cfg!(windows) && target.exists() {
+        fs::remove_dir(target)?; // there, a rename does not replace an empty folder
+    }
+    files::rename(folder, target).map_err(|error| match error.kind() {
+        io::ErrorKind::DirectoryNotEmpty | io::ErrorKind::NotADirectory => {
+            io::ErrorKind::AlreadyExists.into()
+        }
+        _ => error,
+    })
 }

@@ -60,6 +60,7 @@ pub(super) fn replace(folder: &Path, copy: HeaderCopy, bytes: &[u8]) -> Result<(
 /// Overwrites and removes an unfinished copy, best effort.
 pub(super) fn discard_draft(folder: &Path, copy: HeaderCopy) {
     overwritten::discard(&folder.join(draft_name(copy)));
+    overwritten::forget_old(&path(folder, copy));
 }
 
 /// Overwrites a copy in place. Anything but a regular file is skipped.
@@ -85,6 +86,18 @@ pub(super) fn refuse_folder(path: &Path) -> io::Result<()> {
     match fs::symlink_metadata(path) {
         Ok(metadata) if metadata.is_dir() => Err(files::untrusted(path, FileProblem::Folder)),
         _ => Ok(()),
+    }
+}
+
+/// Removes a file, if it exists.
+///
+/// # Errors
+/// [`UntrustedFile`](inmost_storage::UntrustedFile) for a folder.
+pub(super) fn remove_if_there(path: &Path) -> io::Result<()> {
+    refuse_folder(path)?;
+    match fs::remove_file(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        removed => removed,
     }
 }
 

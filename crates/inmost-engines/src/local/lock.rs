@@ -1,6 +1,8 @@
 //! The lock of a store: a file that one process at a time keeps locked. It contains the process id, for the
 //! message to other processes. The operating system releases the lock when the process ends, so a stale file
 //! blocks nobody.
+//!
+//! On Windows, the lock also keeps other processes from reading the file, so there the message cannot name the holder.
 
 use std::fs::{File, TryLockError};
 use std::io::{self, Read, Seek, Write};

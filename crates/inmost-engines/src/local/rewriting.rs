@@ -58,6 +58,7 @@ pub(super) fn remove(folder: &Path) -> Result<(), StorageError> {
 /// Overwrites and removes an unfinished note, best effort.
 pub(super) fn discard_draft(folder: &Path) {
     overwritten::discard(&folder.join(DRAFT));
+    overwritten::forget_old(&path(folder));
 }
 
 fn path(folder: &Path) -> PathBuf {

@@ -31,7 +31,7 @@ pub(super) fn add(
     }
     let name = vacant(folder, number)?;
     // The name is free and the store is locked. Even otherwise, a rename would replace nothing but an empty folder.
-    fs::rename(generation, name)?;
+    files::rename(generation, &name)?;
     Ok(files::sync_folder(folder)?)
 }
 

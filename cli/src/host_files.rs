@@ -4,6 +4,8 @@ use std::fs::{DirBuilder, File, OpenOptions};
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
+use crate::windows_name;
+
 /// More than a memory file can have. The store reports its own limit.
 pub(crate) const MAX_FILE_BYTES: usize = 64 << 20;
 
@@ -78,6 +80,11 @@ pub(crate) fn relative(names: &str) -> Option<PathBuf> {
         }
     }
     Some(place)
+}
+
+/// Whether the system writes a file of each of these names under that name. Does no I/O.
+pub(crate) fn keeps_names(names: &str) -> bool {
+    !cfg!(windows) || names.split('/').all(windows_name::is_accepted)
 }
 
 #[cfg(test)]

@@ -50,6 +50,7 @@ mod transfer;
 mod usage;
 mod version;
 mod version_diff;
+mod windows_name;
 mod wiped {
     /// A buffer for text and secrets.
     pub(crate) type Wiped = inmost::Wiped<Vec<u8>>;

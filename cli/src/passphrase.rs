@@ -5,7 +5,7 @@
 //! command-line argument, because every user of the machine can read those. One trailing newline and a leading byte order
 //! mark are stripped from the output of a file, descriptor or command; nothing else is trimmed.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -254,7 +254,7 @@ fn from_file(source: &str, read: io::Result<Wiped>) -> Result<Wiped, Failure> {
 
 /// The output of a command. The command inherits the terminal, and standard input if that is free, so that a password
 /// manager can ask for its own password.
-fn run(command: &OsString, input: Input) -> Result<Wiped, Failure> {
+fn run(command: &OsStr, input: Input) -> Result<Wiped, Failure> {
     let failed = |error: &dyn std::fmt::Display| {
         Failure::new(
             Exit::Other,
@@ -262,9 +262,7 @@ fn run(command: &OsString, input: Input) -> Result<Wiped, Failure> {
             "Run it by itself to see the cause.",
         )
     };
-    let (shell, option) = if cfg!(windows) { ("cmd", "/C") } else { ("sh", "-c") };
-    let mut child = Command::new(shell)
-        .args([OsString::from(option), command.clone()])
+    let mut child = in_shell(command)
         .env_remove(VARIABLE)
         .stdin(if input == Input::Free { Stdio::inherit() } else { Stdio::null() })
         .stdout(Stdio::piped())
@@ -278,6 +276,27 @@ fn run(command: &OsString, input: Input) -> Result<Wiped, Failure> {
         Some(text) if status.success() => Ok(text),
         _ => Err(failed(&status)),
     }
+}
+
+/// The command, run by the shell of the system.
+#[cfg(not(windows))]
+fn in_shell(command: &OsStr) -> Command {
+    let mut shell = Command::new("sh");
+    shell.arg("-c").arg(command);
+    shell
+}
+
+/// `cmd` reads its command line by its own rules: escaped as an argument, a command with quotes would break. With `/S` it
+/// removes the outer quotes and runs the rest as it was typed.
+#[cfg(windows)]
+fn in_shell(command: &OsStr) -> Command {
+    use std::os::windows::process::CommandExt;
+    let mut line = OsString::from("\"");
+    line.push(command);
+    line.push("\"");
+    let mut shell = Command::new("cmd");
+    shell.args(["/D", "/S", "/C"]).raw_arg(line);
+    shell
 }
 
 /// The value of the variable, even if it is empty: a script that set it by mistake gets an error instead of a prompt.

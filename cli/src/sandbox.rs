@@ -2,7 +2,8 @@
 //!
 //! A storage engine trusts its own files: crafted files can make it allocate too much memory, fill the disk, or never end.
 //! The limits of the child protect the rest of the machine. They limit resources, not permissions, and the size of
-//! files, not their number.
+//! files, not their number. macOS accepts no limit of memory: a process maps more from its start than the limit would be, and
+//! XNU refuses a limit below that.
 
 use std::env;
 use std::ffi::OsString;
@@ -13,6 +14,8 @@ use std::process::{Command, ExitStatus, Stdio};
 #[cfg(unix)]
 use crate::disk_usage::allocated;
 use crate::exit::{Exit, Failure};
+#[cfg(unix)]
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 /// The hidden option that marks the child.
 pub(crate) const OPTION: &str = "sandboxed";
@@ -56,19 +59,7 @@ const ADVICE: &str = "Try again, or leave out --isolated if you trust the origin
 /// Limits this process, permanently, to the memory, file sizes and time that an intact store needs.
 #[cfg(unix)]
 pub(crate) fn limit(store: &Path) -> Result<(), Failure> {
-    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-    let size = allocated(store).unwrap_or_default();
-    let seconds = MIN_SECONDS.saturating_add(size >> 20);
-    let limits = [
-        (Resource::As, MAX_MEMORY, MAX_MEMORY),
-        // The size of the store is doubled in `file_bytes`, because a redb file is longer than its written part.
-        (Resource::Fsize, file_bytes(size), file_bytes(size)),
-        // SIGXCPU comes first and names the reason; SIGKILL follows if the process handles it.
-        (Resource::Cpu, seconds, seconds.saturating_add(10)),
-        // A core dump would be large and contain keys.
-        (Resource::Core, 0, 0),
-    ];
-    for (resource, current, maximum) in limits {
+    for (resource, current, maximum) in limits(allocated(store).unwrap_or_default()) {
         let before = getrlimit(resource);
         let least = |old: Option<u64>, new: u64| Some(old.map_or(new, |old| old.min(new)));
         let limit = Rlimit {
@@ -80,6 +71,24 @@ pub(crate) fn limit(store: &Path) -> Result<(), Failure> {
         })?;
     }
     Ok(())
+}
+
+/// The limits for a store of this size in bytes: the resource, its current limit and its maximum.
+#[cfg(unix)]
+fn limits(size: u64) -> Vec<(Resource, u64, u64)> {
+    let seconds = MIN_SECONDS.saturating_add(size >> 20);
+    let mut limits = vec![
+        // The size of the store is doubled in `file_bytes`, because a redb file is longer than its written part.
+        (Resource::Fsize, file_bytes(size), file_bytes(size)),
+        // SIGXCPU comes first and names the reason; SIGKILL follows if the process handles it.
+        (Resource::Cpu, seconds, seconds.saturating_add(10)),
+        // A core dump would be large and contain keys.
+        (Resource::Core, 0, 0),
+    ];
+    if LIMITS_MEMORY {
+        limits.push((Resource::As, MAX_MEMORY, MAX_MEMORY));
+    }
+    limits
 }
 
 #[cfg(not(unix))]
@@ -113,6 +122,9 @@ fn reason(status: ExitStatus) -> &'static str {
 /// Address space of the child: the maximum of key derivation, and 1 GiB for everything else.
 #[cfg(unix)]
 const MAX_MEMORY: u64 = 2 << 30;
+/// Whether the system accepts such a limit.
+#[cfg(unix)]
+const LIMITS_MEMORY: bool = !cfg!(target_vendor = "apple");
 /// Processor time of the child, plus one second for each MiB of the store. A check needs much less.
 #[cfg(unix)]
 const MIN_SECONDS: u64 = 600;
@@ -122,6 +134,16 @@ mod tests {
     use std::os::unix::process::ExitStatusExt;
 
     use super::*;
+
+    /// The limit that XNU refuses would make every check fail there.
+    #[test]
+    fn memory_is_limited_where_the_system_accepts_it() {
+        let set: Vec<_> = limits(1 << 30).iter().map(|limit| limit.0).collect();
+        assert_eq!(set.contains(&Resource::As), !cfg!(target_vendor = "apple"));
+        for resource in [Resource::Fsize, Resource::Cpu, Resource::Core] {
+            assert!(set.contains(&resource), "{resource:?}");
+        }
+    }
 
     #[test]
     fn each_signal_has_its_reason() {

@@ -41,12 +41,14 @@ pub(crate) fn output() -> io::Result<impl Write> {
 
 /// Standard input. Only the standard library converts the encoding of a Windows console.
 #[cfg(not(unix))]
+#[expect(clippy::unnecessary_wraps, reason = "it fails on Unix")]
 pub(crate) fn input() -> io::Result<impl Read> {
     Ok(io::stdin().lock())
 }
 
 /// Standard output.
 #[cfg(not(unix))]
+#[expect(clippy::unnecessary_wraps, reason = "it fails on Unix")]
 pub(crate) fn output() -> io::Result<impl Write> {
     Ok(io::LineWriter::new(io::stdout().lock()))
 }

@@ -174,35 +174,47 @@ mod unix {
 
 #[cfg(not(unix))]
 mod console {
-    use std::io::{self, IsTerminal, Write};
+    use std::io::{self, IsTerminal, Stderr, Write};
 
     use super::{cancelled, failed};
     use crate::exit::Failure;
     use crate::wiped::Wiped;
 
     /// The console. Ctrl-C ends the process at once.
-    pub(crate) struct Terminal;
+    pub(crate) struct Terminal(Stderr);
+
+    /// A console has no other screen, so what is shown on it stays in the scrollback.
+    pub(crate) struct Apart;
+
+    impl Drop for Apart {
+        fn drop(&mut self) {}
+    }
 
     impl Terminal {
         pub(crate) fn open() -> io::Result<Self> {
-            if io::stderr().is_terminal() { Ok(Self) } else { Err(io::ErrorKind::NotFound.into()) }
+            let console = io::stderr();
+            if console.is_terminal() {
+                Ok(Self(console))
+            } else {
+                Err(io::ErrorKind::NotFound.into())
+            }
         }
 
         pub(crate) fn print(&mut self, text: &str) -> Result<(), Failure> {
             self.print_secret(text.as_bytes())
         }
 
-        /// A console has no other screen.
         pub(crate) fn has_other_screen() -> bool {
             false
         }
 
-        pub(crate) fn begin_apart(&mut self) -> Result<(), Failure> {
-            Ok(())
+        pub(crate) fn begin_apart(&mut self) -> Result<Apart, Failure> {
+            self.0.flush().map_err(|error| failed(&error))?;
+            Ok(Apart)
         }
 
         pub(crate) fn print_secret(&mut self, text: &[u8]) -> Result<(), Failure> {
-            io::stderr().write_all(text).map_err(|error| failed(&error))
+            self.0.write_all(text).map_err(|error| failed(&error))
         }
 
         pub(crate) fn read_visible(&mut self, question: &str) -> Result<Option<String>, Failure> {
@@ -213,7 +225,8 @@ mod console {
         }
 
         pub(crate) fn ask(&mut self, question: &str) -> Result<Wiped, Failure> {
-            let typed = match rpassword::prompt_password(question) {
+            self.print(question)?;
+            let typed = match rpassword::read_password() {
                 Ok(typed) => zeroize::Zeroizing::new(typed),
                 Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
                     return Err(cancelled());

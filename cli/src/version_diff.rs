@@ -11,6 +11,7 @@ use crate::wiped::Wiped;
 use crate::{display, times};
 
 /// What a version changed, as a unified diff; empty if it changed no text.
+#[cfg(unix)] // for the browser
 pub(crate) fn changes(history: History<'_>, number: u64) -> Result<Wiped, Failure> {
     let new = Side::of(history, number)?;
     unified(&new.before(history)?, &new)

@@ -33,7 +33,7 @@ pub(crate) struct Check {
     store: StoreArgs,
 
     /// For a store of unknown origin: open it in a child process with at most 2 GiB of memory, limited time, and limited
-    /// file sizes
+    /// file sizes. macOS cannot limit the memory, and Windows none of these
     #[arg(long)]
     isolated: bool,
 

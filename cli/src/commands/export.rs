@@ -203,11 +203,12 @@ impl Export {
                 "its path could lead outside the folder; rename it with `inmost mv`",
             ));
         };
+        if !host_files::keeps_names(below) {
+            return Ok(refused(BAD_NAME));
+        }
         match write(&self.plain, &place, text) {
             // File systems accept fewer names than the memory.
-            Err(error) if is_about_name(&error) => {
-                Ok(refused("the file system does not accept its name; rename it with `inmost mv`"))
-            }
+            Err(error) if is_about_name(&error) => Ok(refused(BAD_NAME)),
             Err(error) => Err(self.unwritable(&error)),
             Ok(outcome) => Ok(outcome),
         }
@@ -305,6 +306,8 @@ fn make_ancestors(folder: &Path, place: &Path) -> io::Result<bool> {
     }
     Ok(true)
 }
+
+const BAD_NAME: &str = "the file system does not accept its name; rename it with `inmost mv`";
 
 /// The name of a file until it is complete. The next export removes it after an interruption. No memory file can have
 /// this name, because it decodes to a name with a `/`.

@@ -88,6 +88,7 @@ struct File {
     modified: SystemTime,
 }
 
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]
 fn in_milliseconds<S: Serializer>(time: &SystemTime, to: S) -> Result<S::Ok, S::Error> {
     to.serialize_u64(json_line::milliseconds(*time))
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use super::renamed::Renamed;
 use crate::exit::{Exit, Failure};
-use crate::host_files::{create, make_folder, relative};
+use crate::host_files::{create, keeps_names, make_folder, relative};
 
 /// A new folder. It is created with the first file.
 pub(super) struct PlainFolder<'a> {
@@ -23,7 +23,7 @@ impl<'a> PlainFolder<'a> {
     /// Never overwrites a file. A file whose name the file system does not accept gets a numbered name.
     pub(super) fn save(&mut self, path: &str, text: &str) -> Result<(), Failure> {
         make_folder(self.folder).map_err(|error| failed(&error))?;
-        let place = path.strip_prefix("/memories/").and_then(relative);
+        let place = path.strip_prefix("/memories/").filter(|it| keeps_names(it)).and_then(relative);
         if place.is_some_and(|place| self.write(&place, text).is_ok()) {
             return Ok(());
         }

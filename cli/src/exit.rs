@@ -182,9 +182,7 @@ impl From<AgentError> for Failure {
             | AgentError::OtherVersion { .. }
             | AgentError::TooManyClients
             | AgentError::Unresponsive { .. } => Exit::InUse,
-            AgentError::NotStartedByProgram | AgentError::OtherAnchor | AgentError::Unsupported => {
-                Exit::Usage
-            }
+            AgentError::NotStartedByProgram | AgentError::OtherAnchor => Exit::Usage,
             _ => Exit::Other,
         };
         Self::new(exit, error.to_string(), error.advice())

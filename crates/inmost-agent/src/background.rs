@@ -6,6 +6,8 @@ use std::process::{Child, Command, Stdio};
 
 use inmost::{AnchorStatus, SlotKind};
 use serde::{Deserialize, Serialize};
+#[cfg(windows)]
+use winsafe::co;
 
 use crate::error::AgentError;
 use crate::facts::{AgentOptions, Limits};
@@ -52,10 +54,7 @@ pub fn start(
         limits: options.limits,
         kind: secret.kind(),
     };
-    // A lock file or a pipe that the shell has open must not stay open for hours.
-    close_fds::set_fds_cloexec(3, &[]);
-    let child = program
-        .current_dir("/")
+    let child = detached(&mut program)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
@@ -74,6 +73,22 @@ pub fn start(
     }
 }
 
+/// Keeps what this process has open from staying open for hours: a lock file, a pipe of the shell, the working folder.
+#[cfg(unix)]
+fn detached(program: &mut Command) -> &mut Command {
+    close_fds::set_fds_cloexec(3, &[]);
+    program.current_dir("/")
+}
+
+/// Without a console, which would end the process with its window, and out of reach of a Ctrl-C on the one of this process.
+#[cfg(windows)]
+fn detached(program: &mut Command) -> &mut Command {
+    use std::os::windows::process::CommandExt;
+    let flags = co::CREATE::DETACHED_PROCESS | co::CREATE::NEW_PROCESS_GROUP;
+    let folder = std::env::var_os("SystemRoot").unwrap_or_else(|| "\\".into());
+    program.creation_flags(flags.raw()).current_dir(folder)
+}
+
 fn talk(child: &mut Child, order: &Order, secret: &Secret) -> io::Result<Option<Outcome>> {
     let (Some(mut input), Some(mut output)) = (child.stdin.take(), child.stdout.take()) else {
         return Err(io::ErrorKind::BrokenPipe.into());
@@ -89,9 +104,7 @@ fn talk(child: &mut Child, order: &Order, secret: &Secret) -> io::Result<Option<
 /// # Errors
 /// [`AgentError::NotStartedByProgram`].
 pub fn run_in_background(mut input: impl Read, output: impl Write) -> Result<(), AgentError> {
-    // In a session of its own, this process survives the end of the terminal. Fails only in the leader of a process
-    // group, which `start` never starts.
-    let _ = rustix::process::setsid();
+    leave_terminal();
     let order = frame::read::<Order>(&mut input, HELLO);
     let Ok(Some((order, secret))) = order else { return Err(AgentError::NotStartedByProgram) };
     drop(input);
@@ -126,12 +139,30 @@ fn serve(
     })
 }
 
+/// In a session of its own, this process survives the end of the terminal. Fails only in the leader of a process group,
+/// which `start` never starts.
+#[cfg(unix)]
+fn leave_terminal() {
+    let _ = rustix::process::setsid();
+}
+
+#[cfg(windows)]
+fn leave_terminal() {}
+
 /// Closes the standard streams, so that no process waits for their end.
+#[cfg(unix)]
 fn detach() -> io::Result<()> {
     let nowhere = std::fs::File::options().read(true).write(true).open("/dev/null")?;
     rustix::stdio::dup2_stdin(&nowhere)?;
     rustix::stdio::dup2_stdout(&nowhere)?;
     rustix::stdio::dup2_stderr(&nowhere)?;
+    Ok(())
+}
+
+/// Here they are the pipes of the process that called [`start`], which no other process has.
+#[cfg(windows)]
+#[expect(clippy::unnecessary_wraps, reason = "it can fail on Unix")]
+fn detach() -> io::Result<()> {
     Ok(())
 }
 

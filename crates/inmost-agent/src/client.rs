@@ -12,7 +12,6 @@ use inmost::{
     ToolOptions, VerifiedCopy, Wiped,
 };
 
-#[cfg(unix)]
 use crate::connection::{Connection, connect, lock};
 use crate::error::AgentError;
 use crate::facts::AgentFacts;
@@ -20,8 +19,6 @@ use crate::message::ClientMessage;
 use crate::request::Request;
 use crate::requests::{keyslot, maintenance};
 use crate::secret::{Secret, SlotOptions};
-#[cfg(not(unix))]
-use crate::unsupported::{Connection, connect, lock};
 use crate::wire_path;
 
 /// A store that a key agent holds: a cheap handle that clones and threads share, as a [`Session`](inmost::Session) is.
@@ -46,7 +43,6 @@ struct Shared {
 /// How a client connects.
 #[derive(Clone, Default)]
 #[must_use]
-#[cfg_attr(not(unix), allow(dead_code, reason = "nothing connects"))]
 pub struct ConnectOptions {
     pub(crate) anchor: Option<PathBuf>,
     pub(crate) tool: Option<ToolOptions>,

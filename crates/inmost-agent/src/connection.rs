@@ -1,7 +1,6 @@
 //! The client's side of a connection.
 
 use std::io::{self, Read};
-use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -14,12 +13,13 @@ use crate::frame::{self, HELLO, REPLY, REQUEST};
 use crate::message::ClientMessage;
 use crate::protocol::{Greeting, Hello, Purpose, Refusal, ServerMessage, VERSION};
 use crate::request::{Reply, Request};
+use crate::stream::Stream;
 use crate::{address, peer, wire_path};
 
 /// A connection to the agent that holds a store.
 pub(crate) struct Connection {
     store: PathBuf,
-    stream: UnixStream,
+    stream: Stream,
     process: u32,
     /// A request got no complete reply, so the next bytes do not belong to the next request.
     is_lost: bool,
@@ -128,8 +128,7 @@ fn lock_at(socket: &Path) -> Result<bool, AgentError> {
 /// Whether a socket is that of a process that has ended.
 fn is_dead(socket: &Path) -> bool {
     use io::ErrorKind::{ConnectionRefused, NotFound};
-    UnixStream::connect(socket)
-        .is_err_and(|error| matches!(error.kind(), ConnectionRefused | NotFound))
+    open(socket).is_err_and(|error| matches!(error.kind(), ConnectionRefused | NotFound))
 }
 
 fn lock_request() -> Hello {
@@ -223,10 +222,20 @@ fn greet(
     store: &Path,
     hello: &Hello,
     anchor: &[u8],
-) -> Result<Option<(UnixStream, Greeting)>, AgentError> {
+) -> Result<Option<(Stream, Greeting)>, AgentError> {
     // Without a store, or without a socket in a trusted folder, there is no agent.
     let Ok(socket) = address::socket(store) else { return Ok(None) };
     greet_at(&socket, store, hello, anchor)
+}
+
+#[cfg(unix)]
+fn open(socket: &Path) -> io::Result<Stream> {
+    Stream::connect(socket)
+}
+
+#[cfg(windows)]
+fn open(socket: &Path) -> io::Result<Stream> {
+    Stream::connect(&address::pipe(socket)?)
 }
 
 /// `store` is what an error names.
@@ -235,11 +244,11 @@ fn greet_at(
     store: &Path,
     hello: &Hello,
     anchor: &[u8],
-) -> Result<Option<(UnixStream, Greeting)>, AgentError> {
+) -> Result<Option<(Stream, Greeting)>, AgentError> {
     if !address::is_private() {
         return Ok(None);
     }
-    let Ok(stream) = UnixStream::connect(socket) else { return Ok(None) };
+    let Ok(stream) = open(socket) else { return Ok(None) };
     if peer::process(&stream).is_err() {
         return Ok(None);
     }
@@ -272,9 +281,9 @@ fn refused(store: &Path, refusal: Refusal) -> AgentError {
     }
 }
 
-fn wait_for_end(store: &Path, mut stream: &UnixStream) -> Result<(), AgentError> {
-    let ended = stream.set_read_timeout(Some(TIMEOUT)).and_then(|()| stream.read(&mut [0]));
-    match ended {
+fn wait_for_end(store: &Path, mut stream: &Stream) -> Result<(), AgentError> {
+    // The greeting has set the timeout. macOS refuses to set one once the other end is closed.
+    match stream.read(&mut [0]) {
         Ok(0) => Ok(()),
         Ok(_) => Err(AgentError::UnexpectedReply { store: store.display().to_string() }),
         Err(error) if is_end(&error) => Ok(()),

@@ -68,8 +68,6 @@ pub enum AgentError {
         /// The folder of the store.
         store: String,
     },
-    /// This system has no Unix sockets.
-    Unsupported,
     /// The working folder, which a relative path starts from, cannot be determined.
     WorkingFolder(String),
 }
@@ -107,15 +105,11 @@ impl AgentError {
             Self::Unresponsive { .. } => {
                 "Try again. If it keeps failing, end that process and unlock the store again."
             }
-            Self::Unsupported => {
-                "Give the passphrase to each command, for example with --passphrase-command."
-            }
             Self::WorkingFolder(_) => "Change to another folder.",
         }
     }
 
     /// The failure of a connection.
-    #[cfg_attr(not(unix), expect(dead_code, reason = "nothing connects"))]
     pub(crate) fn of_connection(store: &Path, error: &io::Error) -> Self {
         let store = store.display().to_string();
         match error.kind() {
@@ -185,7 +179,6 @@ impl fmt::Display for Sentence<'_> {
             AgentError::Unresponsive { store } => {
                 write!(f, "The key agent of the store in {store} does not respond.")
             }
-            AgentError::Unsupported => f.write_str("This system has no key agent."),
             AgentError::WorkingFolder(reason) => {
                 write!(f, "The working folder cannot be determined: {reason}.")
             }

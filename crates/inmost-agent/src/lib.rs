@@ -18,51 +18,39 @@
 //! ```
 //!
 //! The other half is the agent itself: [`serve`] holds a store in this process; [`start`] starts another process of the
-//! same program, which calls [`run_in_background`] and holds it there. Systems without Unix sockets have no key agent.
+//! same program, which calls [`run_in_background`] and holds it there.
 //!
 //! # Security
-//! The agent listens on a socket that only its user can access. It holds keys, never a passphrase, and writes nothing to a
+//! The agent listens on a socket, on Windows a named pipe, that only its user can access; both ends ask the system who is at
+//! the other one. It holds keys, never a passphrase, and writes nothing to a
 //! disk. Through it, every program of the user can do what it could do with the passphrase.
 #![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]
 
-#[cfg(unix)]
 mod address;
-#[cfg(unix)]
 mod background;
 mod client;
-#[cfg(unix)]
 mod connection;
 mod error;
 mod facts;
-#[cfg(unix)]
 mod frame;
 mod message;
 mod open_store;
-#[cfg(unix)]
 mod peer;
-#[cfg(unix)]
 mod protocol;
 mod request;
 mod requests;
 mod secret;
-#[cfg(unix)]
 mod server;
+mod stream;
 mod texts;
-#[cfg(not(unix))]
-mod unsupported;
 mod wiped;
 mod wire_path;
 
-#[cfg(unix)]
 pub use background::{run_in_background, start};
 pub use client::{Client, ConnectOptions};
-#[cfg(unix)]
 pub use connection::{lock, lock_all};
 pub use error::AgentError;
 pub use facts::{AgentFacts, AgentOptions, Limits};
 pub use open_store::OpenStore;
 pub use secret::{Secret, SlotOptions};
-#[cfg(unix)]
 pub use server::serve;
-#[cfg(not(unix))]
-pub use unsupported::{lock, lock_all, run_in_background, serve, start};

@@ -1,4 +1,4 @@
-//! An unlocked store, whoever holds it.
+//! An unlocked store, held by this process or by a key agent.
 
 use std::path::Path;
 

@@ -1,29 +1,26 @@
 //! The agent: unlocks a store, serves clients, and locks after its time, on request or at a signal.
 
 mod clock;
+mod listening;
 mod serving;
 mod state;
 
-use std::fs::{self, File};
-use std::io::{self, Read};
-use std::os::unix::net::{UnixListener, UnixStream};
-use std::path::{Path, PathBuf};
+use std::fs::File;
+use std::io;
+use std::path::Path;
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
 use inmost::{AnchorStatus, FileAnchor, VaultOptions};
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::fs::Mode;
-use rustix::process::umask;
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
+use self::listening::{Event, Listener};
 use self::serving::Agent;
 use self::state::State;
 use crate::error::AgentError;
 use crate::facts::AgentOptions;
-use crate::protocol::Folder;
 use crate::secret::Secret;
+use crate::stream::Stream;
 use crate::{address, wire_path};
 
 /// Unlocks the store in a folder and serves it until it locks: after the times of the options, when a client requests
@@ -33,7 +30,8 @@ use crate::{address, wire_path};
 /// If the store cannot be unlocked, the agent cannot listen, or `ready` fails. It then leaves no socket behind.
 ///
 /// # Security
-/// Sets the umask of the process, and handlers for SIGTERM, SIGINT and SIGHUP.
+/// On Unix, sets the umask of the process, and handlers for SIGTERM, SIGINT and SIGHUP; on Windows, handlers for Ctrl-C and
+/// the end of the user's session.
 pub fn serve<E: From<AgentError>>(
     store: &Path,
     options: &AgentOptions,
@@ -48,16 +46,14 @@ pub fn serve<E: From<AgentError>>(
 /// An agent that holds its store and has its socket.
 struct Held {
     agent: Arc<Agent>,
-    socket: Socket,
-    woken: UnixStream,
-    /// Kept open, so that its inode is not reused for another folder.
-    folder: File,
+    listener: Listener,
+    /// See [`hold`].
+    folder: Option<File>,
 }
 
 impl Held {
     fn unlock(store: &Path, options: &AgentOptions, secret: Secret) -> Result<Self, AgentError> {
-        // Only the user can read what this process creates, whatever umask it was started with.
-        umask(Mode::RWXG | Mode::RWXO);
+        Listener::prepare();
         address::make_private()?;
         let anchor = options.anchor.as_deref();
         let mut vault_options = VaultOptions::new();
@@ -65,19 +61,19 @@ impl Held {
             vault_options = vault_options.freshness_anchor(Arc::new(FileAnchor::new(anchor)));
         }
         let mut vault = vault_options.open(store)?;
-        let folder = File::open(store).map_err(|error| cannot_listen(&error))?;
+        let folder = hold(store).map_err(|error| cannot_listen(&error))?;
         let identity = address::identity(store).map_err(|error| cannot_listen(&error))?;
         // Before the key is derived: clients that connect in the meantime wait for the agent, instead of finding the store
         // in use.
-        let socket = Socket::bind(address::socket(store).map_err(|error| cannot_listen(&error))?)?;
-        let (waker, woken) = wakers().map_err(|error| cannot_listen(&error))?;
+        let address = address::socket(store).map_err(|error| cannot_listen(&error))?;
+        let (listener, waker) = Listener::bind(address)?;
         let session = vault.unlock_with(secret.credential())?;
         // Only the keys are needed from here on.
         drop(secret);
         let anchor = anchor.map(wire_path::encode).transpose()?.unwrap_or_default();
         let state = Arc::new(State::new(options.limits, waker));
         let agent = Arc::new(Agent { session, folder: identity, anchor, state });
-        Ok(Self { agent, socket, woken, folder })
+        Ok(Self { agent, listener, folder })
     }
 
     fn serve<E: From<AgentError>>(
@@ -85,12 +81,12 @@ impl Held {
         ready: impl FnOnce() -> Result<(), E>,
     ) -> Result<(), E> {
         let served = ready().and_then(|()| {
-            let listened = listen(&self.agent, &self.socket.listener, &mut self.woken);
+            let listened = listen(&self.agent, &mut self.listener);
             listened.map_err(|error| cannot_listen(&error).into())
         });
         self.agent.state.end();
         // From here on clients find no agent, and wait for the store itself.
-        drop(self.socket);
+        drop(self.listener);
         if self.agent.state.wait_for_work(LAST_WORK_TIME) {
             self.agent.session.lock();
         }
@@ -102,30 +98,20 @@ impl Held {
 }
 
 /// Accepts connections until the agent ends.
-fn listen(agent: &Arc<Agent>, listener: &UnixListener, woken: &mut UnixStream) -> io::Result<()> {
+fn listen(agent: &Arc<Agent>, listener: &mut Listener) -> io::Result<()> {
     while let Some(left) = agent.state.time_left() {
         // During a suspend only the wall clock advances, and no timeout follows it.
-        if !wait(listener, woken, left.min(LOOK_TIME))? {
-            continue;
-        }
-        if woken.read(&mut [0]).is_ok() {
-            return Ok(());
-        }
-        match listener.accept() {
-            Ok((stream, _)) => serve_client(agent, stream),
-            // The client has disconnected already, or no descriptor is left until another client disconnects.
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-            Err(_) => thread::sleep(ACCEPT_PAUSE),
+        match listener.wait(left.min(LOOK_TIME))? {
+            Event::Connection(stream) => serve_client(agent, stream),
+            Event::End => return Ok(()),
+            Event::Nothing => {}
         }
     }
     Ok(())
 }
 
 /// Serves a client on a thread of its own. If no thread can be started, the connection is dropped.
-fn serve_client(agent: &Arc<Agent>, stream: UnixStream) {
-    if stream.set_nonblocking(false).is_err() {
-        return;
-    }
+fn serve_client(agent: &Arc<Agent>, stream: Stream) {
     let stream = Arc::new(stream);
     // Registered here, so that the connections are in the order of their arrival.
     let arrival = agent.state.arrive(&stream);
@@ -137,68 +123,10 @@ fn serve_client(agent: &Arc<Agent>, stream: UnixStream) {
     drop(spawned);
 }
 
-/// Waits for a connection or a signal, at most this long; returns whether there is one.
-fn wait(listener: &UnixListener, woken: &UnixStream, most: Duration) -> io::Result<bool> {
-    let timeout = Timespec::try_from(most).map_err(io::Error::other)?;
-    let mut sources = [PollFd::new(listener, PollFlags::IN), PollFd::new(woken, PollFlags::IN)];
-    match poll(&mut sources, Some(&timeout)) {
-        Ok(ready) => Ok(ready > 0),
-        Err(rustix::io::Errno::INTR) => Ok(false),
-        Err(error) => Err(error.into()),
-    }
-}
-
-/// A stream that wakes the agent, and the end that the agent reads; signals that end a process write to it too.
-fn wakers() -> io::Result<(UnixStream, UnixStream)> {
-    let (waker, woken) = UnixStream::pair()?;
-    woken.set_nonblocking(true)?;
-    waker.set_nonblocking(true)?;
-    for signal in [SIGTERM, SIGINT, SIGHUP] {
-        signal_hook::low_level::pipe::register(signal, waker.try_clone()?)?;
-    }
-    Ok((waker, woken))
-}
-
-/// The socket that the agent listens on; removed on drop.
-struct Socket {
-    listener: UnixListener,
-    path: PathBuf,
-    identity: Folder,
-}
-
-impl Socket {
-    /// The caller holds the store, so an existing socket is left from an agent that was killed.
-    fn bind(path: PathBuf) -> Result<Self, AgentError> {
-        let bound = Self::listen(&path);
-        let (listener, identity) = bound.map_err(|error| AgentError::CannotBind {
-            socket: path.display().to_string(),
-            reason: error.to_string(),
-        })?;
-        Ok(Self { listener, path, identity })
-    }
-
-    fn listen(path: &Path) -> io::Result<(UnixListener, Folder)> {
-        match fs::remove_file(path) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-            _ => {}
-        }
-        // No other user may ever connect, so the permissions are right from the start.
-        let before = umask(Mode::RWXG | Mode::RWXO | Mode::XUSR);
-        let bound = UnixListener::bind(path);
-        umask(before);
-        let listener = bound?;
-        listener.set_nonblocking(true)?;
-        Ok((listener, address::identity(path)?))
-    }
-}
-
-impl Drop for Socket {
-    fn drop(&mut self) {
-        // The socket of another agent stays: the folder of the store may have been replaced and unlocked again.
-        if address::identity(&self.path).is_ok_and(|found| found == self.identity) {
-            let _ = fs::remove_file(&self.path);
-        }
-    }
+/// Keeps the folder of the store open, so that its inode is not reused for another folder. NTFS does not reuse the number of
+/// a folder, and an open one could not be renamed.
+fn hold(store: &Path) -> io::Result<Option<File>> {
+    if cfg!(unix) { File::open(store).map(Some) } else { Ok(None) }
 }
 
 fn cannot_listen(error: &io::Error) -> AgentError {
@@ -207,9 +135,6 @@ fn cannot_listen(error: &io::Error) -> AgentError {
 
 /// How often the wall clock is read.
 const LOOK_TIME: Duration = Duration::from_secs(2);
-
-/// How long to wait for a free descriptor.
-const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
 /// The time for requests to finish before the process ends.
 const LAST_WORK_TIME: Duration = Duration::from_secs(10);

@@ -18,7 +18,7 @@ pub(crate) fn decode(bytes: &[u8]) -> PathBuf {
     PathBuf::from(std::ffi::OsStr::from_bytes(bytes))
 }
 
-/// The path of these bytes. Invalid text is replaced, on systems other than Unix.
+/// The path of these bytes. Text that is not Unicode is replaced.
 #[cfg(not(unix))]
 pub(crate) fn decode(bytes: &[u8]) -> PathBuf {
     PathBuf::from(String::from_utf8_lossy(bytes).into_owned())

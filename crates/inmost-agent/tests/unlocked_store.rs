@@ -1,5 +1,4 @@
 //! The behaviour of an unlocked store, on a session and on a client of a real agent.
-#![cfg(unix)]
 #![allow(
     clippy::unwrap_used,
     clippy::indexing_slicing,

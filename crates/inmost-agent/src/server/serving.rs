@@ -1,7 +1,6 @@
 //! The agent's side of a connection. A client that stalls, or sends invalid messages, harms no other client.
 
 use std::io::{self, Read};
-use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -13,6 +12,7 @@ use crate::message::{ClientMessage, Responder};
 use crate::peer;
 use crate::protocol::{Folder, Greeting, Hello, Purpose, Refusal, ServerMessage, VERSION};
 use crate::request::{Context, Reply};
+use crate::stream::Stream;
 
 /// An agent and its store.
 pub(super) struct Agent {
@@ -45,7 +45,7 @@ enum Scope {
 ///
 /// # Errors
 /// Those of the connection, which concern only the client.
-pub(super) fn serve(agent: &Agent, stream: &UnixStream, arrival: &Arrival) -> io::Result<()> {
+pub(super) fn serve(agent: &Agent, stream: &Stream, arrival: &Arrival) -> io::Result<()> {
     stream.set_write_timeout(Some(FRAME_TIME))?;
     let Some(client) = greet(agent, stream, arrival)? else { return Ok(()) };
     loop {
@@ -65,7 +65,7 @@ pub(super) fn serve(agent: &Agent, stream: &UnixStream, arrival: &Arrival) -> io
 }
 
 /// Reads the hello of a client and replies to it; `None` if the client was not accepted.
-fn greet(agent: &Agent, stream: &UnixStream, arrival: &Arrival) -> io::Result<Option<Accepted>> {
+fn greet(agent: &Agent, stream: &Stream, arrival: &Arrival) -> io::Result<Option<Accepted>> {
     let process = peer::process(stream)?;
     let mut reader =
         Timed { stream, limit: FRAME_TIME, deadline: Some(Instant::now() + HELLO_TIME) };
@@ -158,7 +158,7 @@ impl Agent {
     /// Executes a request. It is under way until its reply is sent, so that an agent that ends does not cut the reply off.
     fn execute(
         &self,
-        stream: &UnixStream,
+        stream: &Stream,
         arrival: &Arrival,
         client: &Accepted,
         message: ClientMessage,
@@ -205,7 +205,7 @@ impl Agent {
 }
 
 /// Sends the reply to a client.
-struct Send<'s>(&'s UnixStream);
+struct Send<'s>(&'s Stream);
 
 impl Responder for Send<'_> {
     type Sent = io::Result<()>;
@@ -223,13 +223,13 @@ impl Responder for Send<'_> {
     }
 }
 
-fn refuse(mut stream: &UnixStream, refusal: Refusal) -> io::Result<()> {
+fn refuse(mut stream: &Stream, refusal: Refusal) -> io::Result<()> {
     frame::write(&mut stream, &ServerMessage::<()>::Refused(refusal), &[], REPLY)
 }
 
 /// Reads frames, each within a limited time, however slowly its bytes arrive.
 struct Timed<'s> {
-    stream: &'s UnixStream,
+    stream: &'s Stream,
     limit: Duration,
     /// The time by which the frame must be complete; set at its first byte, which may take any time.
     deadline: Option<Instant>,

@@ -4,14 +4,14 @@
 //! place of the oldest, so that a client that stalls never keeps another one from locking the store or reading its status.
 
 use std::collections::BTreeMap;
-use std::io::Write;
 use std::net::Shutdown;
-use std::os::unix::net::UnixStream;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::clock::{Clock, Moment};
+use super::listening::Waker;
 use crate::facts::{AgentFacts, Limits};
+use crate::stream::Stream;
 
 /// Shared by all threads of an agent.
 pub(super) struct State {
@@ -19,7 +19,7 @@ pub(super) struct State {
     /// Notified when a request is finished.
     finished: Condvar,
     /// Wakes the thread that waits for connections.
-    waker: UnixStream,
+    waker: Waker,
 }
 
 struct Inner {
@@ -27,7 +27,7 @@ struct Inner {
     is_ending: bool,
     under_way: usize,
     /// The connections without a place, by their number: the oldest is the first.
-    passing: BTreeMap<u64, Arc<UnixStream>>,
+    passing: BTreeMap<u64, Arc<Stream>>,
     /// The clients that have a place, by the number of their connection.
     connected: BTreeMap<u64, Connected>,
     next: u64,
@@ -36,11 +36,11 @@ struct Inner {
 /// A client that has a place.
 struct Connected {
     process: u32,
-    stream: Arc<UnixStream>,
+    stream: Arc<Stream>,
 }
 
 impl State {
-    pub(super) fn new(limits: Limits, waker: UnixStream) -> Self {
+    pub(super) fn new(limits: Limits, waker: Waker) -> Self {
         let inner = Inner {
             clock: Clock::start(limits, Moment::now()),
             is_ending: false,
@@ -55,8 +55,7 @@ impl State {
     /// Ends the agent: it accepts no client and begins no request from now on.
     pub(super) fn end(&self) {
         self.lock().is_ending = true;
-        // If this fails, the thread notices when it next reads the clock.
-        let _ = (&self.waker).write(&[0]);
+        self.waker.wake();
     }
 
     /// The time until the agent ends if no request comes; `None` if it must end now.
@@ -67,7 +66,7 @@ impl State {
     }
 
     /// Registers a new connection. If there are too many without a place, the oldest of them is disconnected.
-    pub(super) fn arrive(self: &Arc<Self>, stream: &Arc<UnixStream>) -> Arrival {
+    pub(super) fn arrive(self: &Arc<Self>, stream: &Arc<Stream>) -> Arrival {
         let mut inner = self.lock();
         if inner.passing.len() >= MOST_PASSING
             && let Some((_, oldest)) = inner.passing.pop_first()
@@ -220,14 +219,17 @@ const MOST_CONNECTED: usize = 64;
 /// The maximum of connections without a place. A client sends its hello at once, so more are there only if clients stall.
 const MOST_PASSING: usize = 32;
 
+// The ends of connections are pairs of sockets.
 #[cfg(test)]
+#[cfg(unix)]
 mod tests {
-    use std::io::Read;
+    use std::io::{Read, Write};
+    use std::os::unix::net::UnixStream;
 
     use super::*;
 
     fn state(idle: Duration, total: Duration) -> State {
-        State::new(Limits { idle, total }, UnixStream::pair().unwrap().0)
+        State::new(Limits { idle, total }, Waker::of_nobody())
     }
 
     const SHORT: Duration = Duration::from_millis(50);

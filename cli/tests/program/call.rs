@@ -196,6 +196,7 @@ fn cost_options_need_a_new_store() {
     place.run(["call"].iter().chain(&CHEAP), VIEW).expect_failure(2, "chosen only for a new");
 }
 
+#[cfg(unix)]
 #[test]
 fn a_store_failure_is_reported_to_the_model_and_sets_the_exit_code() {
     let place = Place::with_store();

@@ -1,9 +1,8 @@
 //! Each command does what its help says.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 
-use crate::inmost::{CHEAP, PASSPHRASE, Place, run};
+use crate::inmost::{CHEAP, PASSPHRASE, Place, assert_private, run};
 
 /// Every command that works on a store, except `slot`, which has subcommands.
 pub(crate) const COMMANDS: [&str; 36] = [
@@ -80,8 +79,7 @@ fn only_the_owner_can_access_a_new_store() {
     let out = place.run(["init"].iter().chain(&CHEAP), "").expect(0).out;
     assert!(out.contains(&place.store().display().to_string()), "{out}");
     assert!(out.contains("recovery key"), "{out}");
-    let mode = fs::metadata(place.store()).unwrap().permissions().mode();
-    assert_eq!(mode & 0o777, 0o700);
+    assert_private(&place.store());
     place.run(["ls"], "").expect(0);
 }
 
@@ -227,8 +225,7 @@ fn the_store_is_the_one_given_or_the_variables_or_the_platforms() {
     };
     init(None, None);
     assert!(place.beside("data/inmost/memory/header.a").exists());
-    let mode = fs::metadata(place.beside("data/inmost")).unwrap().permissions().mode();
-    assert_eq!(mode & 0o777, 0o700);
+    assert_private(&place.beside("data/inmost"));
     init(None, Some("from-variable"));
     assert!(place.beside("from-variable/header.a").exists());
     init(Some("given"), Some("not-this"));

@@ -120,6 +120,7 @@ impl Place {
     }
 
     /// A shell script in the same environment.
+    #[cfg(unix)]
     pub(crate) fn shell(&self, script: &str) -> Command {
         let mut command = Command::new("sh");
         command.args(["-c", script]).env_remove("INMOST_PASSPHRASE");
@@ -232,6 +233,18 @@ fn walk(folder: &Path, found: &mut Vec<PathBuf>) {
         let path = entry.unwrap().path();
         if path.is_dir() { walk(&path, found) } else { found.push(path) }
     }
+}
+
+/// Checks that only its owner can access a file or a folder. On Windows the access lists are those of the folder above.
+#[track_caller]
+pub(crate) fn assert_private(path: &Path) {
+    let found = fs::metadata(path).unwrap();
+    #[cfg(unix)]
+    {
+        let mode = std::os::unix::fs::PermissionsExt::mode(&found.permissions()) & 0o777;
+        assert_eq!(mode, if found.is_dir() { 0o700 } else { 0o600 }, "{}", path.display());
+    }
+    assert!(found.is_dir() || found.is_file());
 }
 
 /// The result of a run.

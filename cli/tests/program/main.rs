@@ -1,5 +1,6 @@
 //! Tests of the program from outside: arguments, streams and exit codes.
-#![cfg(unix)]
+//!
+//! What is about Unix runs there alone: signals, sockets, links, modes, terminals, descriptors and scripts of `sh`.
 #![allow(
     clippy::unwrap_used,
     clippy::indexing_slicing,
@@ -7,6 +8,7 @@
     reason = "a test stops at an unexpected value"
 )]
 
+#[cfg(unix)]
 mod agent;
 mod call;
 mod commands;
@@ -27,8 +29,11 @@ mod limits;
 mod manners;
 mod manual;
 mod mcp;
+#[cfg(unix)]
 mod odd_files;
+#[cfg(unix)]
 mod passphrase;
+mod passphrase_command;
 #[cfg(unix)]
 mod prompts;
 mod reading;

@@ -175,6 +175,7 @@ fn each_call_tries_to_open_the_store_again() {
     assert!(ended.err.contains("The passphrase is wrong: "), "{ended:?}");
 }
 
+#[cfg(unix)]
 #[test]
 fn a_passphrase_from_a_pipe_is_kept_for_a_second_attempt() {
     let place = Place::with_store();

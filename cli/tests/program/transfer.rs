@@ -1,16 +1,21 @@
 //! `import` and `export`.
 
+#[cfg(unix)]
 use std::ffi::OsStr;
 use std::fs;
+#[cfg(unix)]
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{PermissionsExt, symlink};
+#[cfg(unix)]
+use std::os::unix::fs::symlink;
+#[cfg(unix)]
 use std::os::unix::net::UnixListener;
+#[cfg(unix)]
 use std::process::Command;
 use std::time::{Duration, UNIX_EPOCH};
 
 use serde_json::Value;
 
-use crate::inmost::{Ended, Place};
+use crate::inmost::{Ended, Place, assert_private};
 
 /// Writes files below a folder beside the store.
 pub(crate) fn plain(place: &Place, folder: &str, files: &[(&str, &[u8])]) {
@@ -85,6 +90,7 @@ fn many_files_are_reported_in_their_order() {
     assert_eq!(place.names("/memories").len(), 1_195);
 }
 
+#[cfg(unix)]
 #[test]
 fn unsupported_files_are_refused_with_a_reason_and_the_rest_imported() {
     let place = Place::with_files(&[
@@ -281,11 +287,10 @@ fn exported_files_are_imported_again_byte_for_byte() {
     for (path, text) in files {
         let file = place.beside("out").join(path.strip_prefix("/memories/").unwrap());
         assert_eq!(fs::read_to_string(&file).unwrap(), *text, "{path}");
-        assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600, "{path}");
+        assert_private(&file);
     }
     for folder in ["out", "out/a", "out/a/b"] {
-        let mode = fs::metadata(place.beside(folder)).unwrap().permissions().mode();
-        assert_eq!(mode & 0o777, 0o700, "{folder}");
+        assert_private(&place.beside(folder));
     }
     assert_eq!(fs::read_dir(place.beside("out")).unwrap().count(), 6, "nothing else is there");
 
@@ -310,6 +315,7 @@ fn a_part_of_the_memory_can_be_exported() {
     assert!(!place.beside("none").exists());
 }
 
+#[cfg(unix)]
 #[test]
 fn export_does_not_change_existing_files() {
     let place = Place::with_files(&[
@@ -359,4 +365,23 @@ fn a_single_file_is_imported() {
     plain(&place, "odd", &[("bad\\slash.md", b"")]);
     let refused = place.run(["import", "odd"], "").expect(1).out;
     assert!(refused.contains("its name has a backslash"), "{refused}");
+}
+
+/// Windows would write the first as `a` and send the second to a device.
+#[test]
+fn a_name_that_the_system_changes_is_refused_and_any_other_exported() {
+    let files = [("/memories/a.", "1"), ("/memories/nul.txt", "2"), ("/memories/b", "3")];
+    let place = Place::with_files(&files);
+    let ended = export(&place, &["out"]);
+    let names = ["a.", "nul.txt", "b"].map(|name| place.beside("out").join(name));
+    assert_eq!(fs::read_to_string(&names[2]).unwrap(), "3");
+    if cfg!(windows) {
+        let ended = ended.expect_failure(1, "2 files were refused");
+        assert_eq!(ended.out.matches("does not accept its name").count(), 2, "{}", ended.out);
+        assert_eq!(fs::read_dir(place.beside("out")).unwrap().count(), 1);
+    } else {
+        ended.expect(0);
+        assert_eq!(fs::read_to_string(&names[0]).unwrap(), "1");
+        assert_eq!(fs::read_to_string(&names[1]).unwrap(), "2");
+    }
 }

@@ -47,7 +47,25 @@ impl Cursor {
     }
 
     /// Reads what was written since the last time. sled must have flushed it.
+    ///
+    /// On Windows, sled's lock keeps everything but sled's own handle from reading the log. Then the frontier is not known,
+    /// and the next opening verifies the log without it.
     pub(super) fn advance(&mut self, log: &File) -> io::Result<()> {
+        match self.follow(log) {
+            Err(error) if is_locked_out(&error) => {
+                self.lose();
+                Ok(())
+            }
+            followed => followed,
+        }
+    }
+
+    /// Gives up: the frontier is not known from here on.
+    pub(super) fn lose(&mut self) {
+        self.is_lost = true;
+    }
+
+    fn follow(&mut self, log: &File) -> io::Result<()> {
         let length = log.metadata()?.len();
         let mut bytes = Vec::new();
         let mut most = PIECE;
@@ -130,6 +148,11 @@ impl Cursor {
         let proof = self.table.digest().proof();
         is_whole.then_some(Frontier { position: self.position, proof })
     }
+}
+
+/// Whether Windows refused to read because another handle has locked the bytes (`ERROR_LOCK_VIOLATION`).
+fn is_locked_out(error: &io::Error) -> bool {
+    cfg!(windows) && error.raw_os_error() == Some(33)
 }
 
 /// The bytes that are read at once while the log is followed: more than most batches write.

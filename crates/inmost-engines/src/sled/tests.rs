@@ -371,3 +371,19 @@ fn a_full_disk_is_distinguished_from_other_errors() {
     let denied = std::io::Error::from(io::ErrorKind::PermissionDenied);
     assert!(matches!(storage_error(sled::Error::Io(denied)), StorageError::Io(_)));
 }
+
+/// On Windows, sled's lock keeps the log from being read while sled has it open.
+#[test]
+fn a_log_that_cannot_be_followed_is_synced_and_opened_all_the_same() {
+    let parent = tempfile::tempdir().unwrap();
+    let folder = parent.path().join("generation");
+    let engine = SledEngine::create(&folder).unwrap();
+    engine.progress().cursor.lose();
+    engine.apply(&puts([(1, vec![7; 297])])).unwrap();
+    engine.sync().unwrap();
+    assert_eq!(engine.frontier(), Frontier::default());
+    Box::new(engine).close().unwrap();
+    let engine = open(&folder).unwrap();
+    assert_eq!(engine.scan(None, 9).unwrap(), [(address(1), vec![7; 297])]);
+    Box::new(engine).close().unwrap();
+}

@@ -12,7 +12,7 @@ pub(crate) const UNSCREENED: &str = "something that could not be screened";
 /// A write that a screen has let through.
 #[derive(Default)]
 pub(crate) struct Cleared {
-    /// The new text without the finds; `None` if there are none.
+    /// The new text without the finds; `None` if it has no finds.
     text: Option<Wiped<String>>,
     /// The number of finds that were redacted.
     pub(crate) redacted: usize,

@@ -31,7 +31,7 @@ fn complete(place: &Place, words: &[&str]) -> Vec<String> {
                  printf '%s\\n' \"${COMPREPLY[@]}\"";
     let program = std::path::Path::new(env!("CARGO_BIN_EXE_inmost")).parent().unwrap();
     let path = format!("{}:{}", program.display(), std::env::var("PATH").unwrap());
-    let bash = place.bare_command([] as [&str; 0]);
+    let bash = place.bare_command(Vec::<&str>::new());
     let mut command = Command::new("bash");
     command.args(["--norc", "-c", asked, "bash"]).args(words).current_dir(place.beside(""));
     // The variables that keep the test to its own folders.
@@ -61,7 +61,7 @@ fn bash_completes_memory_paths_while_the_store_is_unlocked() {
     ]);
     let ask = |words: &[&str]| complete(&place, &[&["inmost", "--store", "store"], words].concat());
     place.lock();
-    assert_eq!(ask(&["cat", "no"]), [] as [&str; 0]);
+    assert!(ask(&["cat", "no"]).is_empty());
     run(&mut place.command(["unlock"]), b"").expect(0);
     assert_eq!(ask(&["cat", "no"]), ["north/", "notes.md"]);
     let all = ask(&["cat", ""]);
@@ -73,7 +73,7 @@ fn bash_completes_memory_paths_while_the_store_is_unlocked() {
         ["/memories/north/", "/memories/notes.md"]
     );
     assert_eq!(ask(&["cat", ".h"]), [".hidden"]);
-    assert_eq!(ask(&["cat", "none/"]), [] as [&str; 0]);
+    assert!(ask(&["cat", "none/"]).is_empty());
     place.lock();
 }
 

@@ -13,7 +13,12 @@ Block = dict[str, Any]
 
 def call(identifier: str, **arguments: Any) -> Block:
     """A block with which the model calls the memory tool."""
-    return {"type": "tool_use", "id": identifier, "name": "memory", "input": arguments}
+    return call_of("memory", identifier, **arguments)
+
+
+def call_of(tool: str, identifier: str, **arguments: Any) -> Block:
+    """A block with which the model calls another tool."""
+    return {"type": "tool_use", "id": identifier, "name": tool, "input": arguments}
 
 
 def text(content: str) -> Block:

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 from conftest import unix
-from scripted import Block, ScriptedServer, call, text
+from frameworks import text_of
+from scripted import Block, ScriptedServer, call, call_of, text
 
 import inmost
 
@@ -120,3 +121,26 @@ def test_async_agents(held: Path) -> None:
     with inmost.Store.connect(held) as store:
         walked = [entry.path for entry in store.files.walk() if not entry.metadata.is_folder]
         assert walked == ["/memories/agent-1/plan", "/memories/agent-2/plan"]
+
+
+def test_deep_agent(path: Path) -> None:
+    file = "/memories/tea.md"
+    calls = [
+        ("write_file", {"file_path": file, "content": "Green tea.\n"}, "Updated file"),
+        ("edit_file", {"file_path": file, "old_string": "Green", "new_string": "Black"}, "replaced 1"),
+        ("edit_file", {"file_path": file, "old_string": "Green", "new_string": "White"}, "occurs 0 times"),
+        ("read_file", {"file_path": file}, "Black tea."),
+        ("read_file", {"file_path": "/memories/none"}, "no such file"),
+        ("ls", {"path": "/memories"}, file),
+        ("glob", {"pattern": "*.md", "path": "/memories"}, file),
+        ("grep", {"pattern": "Black", "path": "/memories"}, file),
+        ("write_file", {"file_path": "/draft", "content": "of the agent alone"}, "Updated file"),
+    ]
+    script = [[call_of(tool, f"t{number}", **arguments)] for number, (tool, arguments, _) in enumerate(calls)]
+    with ScriptedServer([*script, [text("Noted.")]]) as server:
+        assert run("deep_agent.py", server, path, "Go.") == ["Noted."]
+    for (tool, _, expected), [result] in zip(calls, server.results(), strict=True):
+        assert expected in text_of(result["content"]), (tool, result)
+    with inmost.Store.open(path, passphrase=PHRASE) as store:
+        assert [entry.path for entry in store.files.walk()] == [file]
+        assert store.files.read(file) == "Black tea.\n"

@@ -166,7 +166,8 @@ def test_other_threads_run_during_a_call(name: str, store: inmost.Store) -> None
     """The interpreter takes its lock from no thread here, so the other thread runs only if a call releases it."""
     store.files.write("/memories/a", "tea")
     plan = store.history.plan_undo()
-    call = CALLS.get(name, lambda store: store.history.undo(plan))
+    undo: Callable[[inmost.Store], Any] = lambda store: store.history.undo(plan)
+    call = CALLS.get(name, undo)
     interval = sys.getswitchinterval()
     running, stop = threading.Event(), False
 

@@ -89,7 +89,8 @@ def test_exactly_one_credential_is_given(tmp_path: Path) -> None:
 
 def test_a_credential_that_is_no_unicode_is_not_shown(tmp_path: Path) -> None:
     # Regression: the error of CPython, which shows the whole passphrase, was passed on.
-    for arguments in ({"passphrase": "bluebird\ud800"}, {"recovery_key": "bluebird\ud800"}):
+    credentials: list[dict[str, Any]] = [{"passphrase": "bluebird\ud800"}, {"recovery_key": "bluebird\ud800"}]
+    for arguments in credentials:
         with pytest.raises(ValueError, match="surrogate") as raised:
             inmost.Store.create(tmp_path / "s", **arguments)
         assert type(raised.value) is ValueError and "bluebird" not in repr(raised.value)

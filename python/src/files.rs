@@ -108,7 +108,7 @@ impl Files {
     }
 
     /// The entries of a folder, hidden ones included.
-    #[pyo3(signature = (path=Text::ROOT))]
+    #[pyo3(signature = (path=Text::ROOT), text_signature = "($self, path=\"/memories\")")]
     fn list<'py>(&self, py: Python<'py>, path: Text<'_>) -> PyResult<Bound<'py, PyList>> {
         let entries = self.shared.with(py, |store| {
             let (mut entries, mut after) = (Vec::new(), None);
@@ -129,7 +129,7 @@ impl Files {
     }
 
     /// Everything below a folder, depth first.
-    #[pyo3(signature = (path=Text::ROOT, *, max_depth=None))]
+    #[pyo3(signature = (path=Text::ROOT, *, max_depth=None), text_signature = "($self, path=\"/memories\", *, max_depth=None)")]
     fn walk(&self, path: Text<'_>, max_depth: Option<usize>) -> Rows {
         let (shared, path) = (Arc::clone(&self.shared), Zeroizing::new((*path).to_owned()));
         let max_depth = max_depth.unwrap_or(usize::MAX);
@@ -140,7 +140,7 @@ impl Files {
     }
 
     /// The lines that contain a text.
-    #[pyo3(signature = (text, path=Text::ROOT, *, ignore_case=false, max_matches_per_file=None))]
+    #[pyo3(signature = (text, path=Text::ROOT, *, ignore_case=false, max_matches_per_file=None), text_signature = "($self, text, path=\"/memories\", *, ignore_case=False, max_matches_per_file=None)")]
     fn search(
         &self,
         text: Text<'_>,
@@ -154,7 +154,7 @@ impl Files {
     }
 
     /// The lines that match a regular expression.
-    #[pyo3(signature = (pattern, path=Text::ROOT, *, ignore_case=false, max_matches_per_file=None))]
+    #[pyo3(signature = (pattern, path=Text::ROOT, *, ignore_case=false, max_matches_per_file=None), text_signature = "($self, pattern, path=\"/memories\", *, ignore_case=False, max_matches_per_file=None)")]
     fn grep(
         &self,
         py: Python<'_>,

@@ -71,6 +71,8 @@ impl Exit {
             | StoreError::AnchorUnavailable
             | StoreError::KeyAgent(_)
             | StoreError::OutcomeUnknown
+            | StoreError::CommitUnknown
+            | StoreError::Unavailable(_)
             | StoreError::OldRecordsRemain(_) => Self::Io,
             StoreError::EngineNotBuilt | StoreError::UnknownFormat { .. } => Self::UnknownFormat,
             // A foreign anchor is a wrong option, or a store from before its keys were rotated. The worse case decides.
@@ -258,6 +260,8 @@ mod tests {
             (StoreError::Io(io()), Exit::Io),
             (StoreError::KeyAgent("why".into()), Exit::Io),
             (StoreError::OutcomeUnknown, Exit::Io),
+            (StoreError::CommitUnknown, Exit::Io),
+            (StoreError::Unavailable("why".into()), Exit::Io),
             (StoreError::Locked, Exit::Locked),
             (StoreError::NotAStore, Exit::NotAStore),
             (StoreError::UntrustedFile("lock is a folder".into()), Exit::Damaged),

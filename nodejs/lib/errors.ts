@@ -11,6 +11,7 @@ import { FileVersion } from './records.js';
 /** Facts about a store, which the application or its user must act on. */
 export type StoreErrorCode =
   | 'AnchorUnavailable'
+  | 'CommitUnknown'
   | 'CopyNotVerified'
   | 'Damaged'
   | 'DiskFull'
@@ -43,6 +44,7 @@ export type StoreErrorCode =
   | 'SubtreeIsFile'
   | 'Tampered'
   | 'TooLarge'
+  | 'Unavailable'
   | 'UnknownFormat'
   | 'UntrustedFile'
   | 'WrongKey'

@@ -221,7 +221,7 @@ impl<'a> Copy<'a> {
 
     fn flush(&mut self) -> Result<(), StoreError> {
         let puts = std::mem::take(&mut self.puts);
-        self.into.apply(&Batch { expect: None, puts, deletes: Vec::new() })?;
+        self.into.apply(&Batch { puts, ..Batch::default() })?;
         Ok(self.into.sync()?)
     }
 }

@@ -281,7 +281,7 @@ fn sort(
         let Some((last, _)) = page.last() else { return Ok(()) };
         after = Some(*last);
         records = records.saturating_add(u64::try_from(page.len()).unwrap_or_default());
-        into.apply(&Batch { expect: None, puts: page, deletes: Vec::new() })?;
+        into.apply(&Batch { puts: page, ..Batch::default() })?;
         into.sync()?;
         progress(records);
     }

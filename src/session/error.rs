@@ -94,6 +94,11 @@ pub enum StoreError {
     UntrustedFile(String),
     /// The process that holds the store ended before it reported whether a change was made.
     OutcomeUnknown,
+    /// The connection to a shared store was lost while a change was stored, and it could not be found out whether it is
+    /// there. The change is there as a whole or not at all.
+    CommitUnknown,
+    /// The server of a shared store cannot be reached or cannot take part now. The text says why. Nothing has changed.
+    Unavailable(String),
     /// The operating system returned no random bytes.
     RandomnessFailed,
     /// The store is older than a state that was seen before.
@@ -195,8 +200,11 @@ impl StoreError {
                 "Do not trust the folder if it came from someone else; otherwise move the file aside, or make a copy of the store that shares no files with it."
             }
             Self::OutOfMemory => "Close other programs, or unlock on a machine with more memory.",
-            Self::OutcomeUnknown => {
+            Self::OutcomeUnknown | Self::CommitUnknown => {
                 "Check whether the change is there before you try again; everything acknowledged earlier is safe."
+            }
+            Self::Unavailable(_) => {
+                "Check the server and the connection to it, then try again; the store is still unlocked."
             }
             Self::RandomnessFailed => {
                 "Try again; if it happens again, check the operating system's random source."
@@ -292,6 +300,10 @@ impl fmt::Display for StoreError {
             Self::OutcomeUnknown => f.write_str(
                 "The process that holds the store ended before it reported whether the change was made.",
             ),
+            Self::CommitUnknown => f.write_str(
+                "The connection to the store was lost while a change was stored, so it is unknown whether it is there.",
+            ),
+            Self::Unavailable(why) => write!(f, "The server of the store is not available: {why}."),
             Self::RandomnessFailed => f.write_str("The operating system returned no random bytes."),
             Self::RolledBack { expected, found } => {
                 write!(

@@ -16,6 +16,8 @@ pub enum StorageEngine {
     /// redb 4, in builds with the feature `redb`. Other builds return
     /// [`StoreError::EngineNotBuilt`](crate::StoreError::EngineNotBuilt).
     Redb,
+    /// `PostgreSQL`, in builds with the feature `postgres`: a store that several hosts use at once. It has no folder.
+    Postgres,
 }
 
 impl StorageEngine {
@@ -23,6 +25,7 @@ impl StorageEngine {
         match self {
             Self::Sled => EngineKind::Sled,
             Self::Redb => EngineKind::Redb,
+            Self::Postgres => EngineKind::Postgres,
         }
     }
 
@@ -30,6 +33,7 @@ impl StorageEngine {
         match kind {
             EngineKind::Sled => Some(Self::Sled),
             EngineKind::Redb => Some(Self::Redb),
+            EngineKind::Postgres => Some(Self::Postgres),
             EngineKind::Memory => None,
         }
     }

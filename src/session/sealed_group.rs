@@ -59,6 +59,8 @@ impl Open {
             expect: Some((root_address, Some(self.root_value.clone()))),
             puts,
             deletes: removed.iter().map(|id| self.sealer.address(*id)).collect(),
+            header: None,
+            revision: root.commit,
         };
         Ok(SealedGroup { batch, nodes: done, removed, root, root_value })
     }
@@ -121,11 +123,13 @@ pub(super) fn first_batch(sealer: &Sealer, root: Root) -> Result<Batch, StoreErr
         .into_iter()
         .map(|id| (RecordId::folder(id), Some(Node::from(empty.clone()))))
         .collect();
+    let revision = root.commit;
     let mut work = Sealing::new(sealer, dirty);
     let top = work.seal(RecordId::ROOT, root.into())?;
     let mut puts = work.puts;
     puts.push((top.address, top.value));
-    Ok(Batch { expect: Some((top.address, None)), puts, deletes: Vec::new() })
+    let expect = Some((top.address, None));
+    Ok(Batch { expect, puts, revision, ..Batch::default() })
 }
 
 struct Sealing<'a> {

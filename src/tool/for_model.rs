@@ -16,7 +16,9 @@ impl StoreError {
     pub(crate) fn for_model_with(&self, locked_hint: Option<&str>) -> ToolResult {
         ToolResult::failure(match self {
             Self::Locked => wording::locked(locked_hint),
-            Self::OutcomeUnknown => wording::outcome_unknown().to_owned().into(),
+            Self::OutcomeUnknown | Self::CommitUnknown => {
+                wording::outcome_unknown().to_owned().into()
+            }
             _ => wording::unavailable().to_owned().into(),
         })
     }

@@ -208,6 +208,7 @@ fn engine(engine: Option<StorageEngine>) -> &'static str {
     match engine {
         Some(StorageEngine::Sled) => "sled",
         Some(StorageEngine::Redb) => "redb",
+        Some(StorageEngine::Postgres) => "postgres",
         _ => "none",
     }
 }

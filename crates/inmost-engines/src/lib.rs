@@ -33,5 +33,6 @@ pub const fn is_built(engine: EngineKind) -> bool {
     match engine {
         EngineKind::Sled | EngineKind::Memory => true,
         EngineKind::Redb => cfg!(feature = "redb"),
+        EngineKind::Postgres => false,
     }
 }

@@ -356,7 +356,7 @@ impl Drop for MemoryEngine {
 fn check_kind(engine: EngineKind) -> Result<(), StorageError> {
     match engine {
         EngineKind::Memory => Ok(()),
-        EngineKind::Sled | EngineKind::Redb => Err(StorageError::NotBuilt),
+        EngineKind::Sled | EngineKind::Redb | EngineKind::Postgres => Err(StorageError::NotBuilt),
     }
 }
 

@@ -146,6 +146,7 @@ fn a_batch_is_applied_as_a_whole(place: &Place) {
         expect: Some((address(1), Some(b"one".to_vec()))),
         puts: vec![(address(1), b"ONE".to_vec()), (address(3), b"three".to_vec())],
         deletes: vec![address(2)],
+        ..Batch::default()
     };
     engine.apply(&batch).unwrap();
     let expected = [(address(1), b"ONE".to_vec()), (address(3), b"three".to_vec())];
@@ -166,6 +167,7 @@ fn a_batch_for_another_root_is_refused_and_changes_nothing(place: &Place) {
             expect: Some((root, past)),
             puts: vec![(root, b"root 2".to_vec()), (address(8), b"new".to_vec())],
             deletes: vec![root],
+            ..Batch::default()
         };
         assert!(matches!(engine.apply(&batch), Err(StorageError::Conflict)));
     }
@@ -358,7 +360,7 @@ fn generations_share_nothing(place: &Place) {
 
 fn an_engine_that_is_not_built_is_refused(place: &Place) {
     let other = match place.kind {
-        EngineKind::Sled | EngineKind::Redb => EngineKind::Memory,
+        EngineKind::Sled | EngineKind::Redb | EngineKind::Postgres => EngineKind::Memory,
         EngineKind::Memory => EngineKind::Sled,
     };
     let created = place.storage.create_generation(1, other);

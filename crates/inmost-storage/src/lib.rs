@@ -12,16 +12,18 @@
 )]
 
 mod bare;
+mod error;
 pub mod limits;
 mod rewriting;
+mod shared;
 mod untrusted_file;
 #[cfg(any(test, feature = "testing"))]
 mod variants;
 
-use std::{fmt, io};
-
 pub use bare::{BareFiles, Extent};
+pub use error::StorageError;
 pub use rewriting::{Leftover, Rewriting, SetAside};
+pub use shared::{Access, Delta, HeaderChange, Known, Limit, Pull};
 pub use untrusted_file::{FileProblem, UntrustedFile};
 
 /// The key of a record in an engine.
@@ -41,6 +43,12 @@ pub struct Batch {
     pub puts: Vec<(Address, Vec<u8>)>,
     /// Addresses to remove. An absent address is not an error.
     pub deletes: Vec<Address>,
+    /// The header to put in the place of the store's header in the same step, on a shared engine. Any other engine ignores
+    /// it: its headers are files, which change before the batch.
+    pub header: Option<HeaderChange>,
+    /// The number of the commit. A shared engine keeps it with each record of `puts`, for [`Engine::pull`]. Any other engine
+    /// ignores it.
+    pub revision: u64,
 }
 
 impl Batch {
@@ -95,6 +103,33 @@ pub trait Engine: Send + Sync {
         Ok(())
     }
 
+    /// Whether several hosts may have this generation open at once. Then another host's [`apply`](Engine::apply) may come
+    /// at any time, `Conflict` is normal, [`sync`](Engine::sync) does nothing because `apply` is durable, and a failed
+    /// `apply` poisons nothing: the next call reconnects.
+    fn is_shared(&self) -> bool {
+        false
+    }
+
+    /// Returns what has changed in a shared generation since a session saw it, in one round trip and as one snapshot. The
+    /// default is that nothing has, because nobody else writes.
+    ///
+    /// # Errors
+    /// [`StorageError::Unavailable`]. Never [`StorageError::Unknown`]: it changes nothing, so the engine retries on a fresh
+    /// connection, once.
+    fn pull(&self, _known: &Known<'_>, _limit: Limit) -> Result<Pull, StorageError> {
+        Ok(Pull::Unchanged)
+    }
+
+    /// Begins a transaction on a shared generation. What it returns is the generation as the transaction sees it; see
+    /// [`Access`]. Only `get_many`, `scan`, `pull` and, with [`Access::Locked`], one `apply` work on it. That `apply` commits and
+    /// ends the transaction; so does its refusal. `discard`, `close` and dropping roll back what was not applied.
+    ///
+    /// # Errors
+    /// [`StorageError::Unavailable`], also for an engine that is not shared.
+    fn begin(&self, _access: Access, _root: &Address) -> Result<Box<dyn Engine>, StorageError> {
+        Err(StorageError::Unavailable("the engine has no transactions".into()))
+    }
+
     /// Syncs, then releases every handle and lock.
     fn close(self: Box<Self>) -> Result<(), StorageError>;
 
@@ -131,8 +166,48 @@ impl HeaderCopy {
     }
 }
 
-/// The place of one store. A value of this type holds the store's lock.
+/// The place of one store. A value of this type holds the store's lock, unless the place is shared.
+///
+/// # Shared places
+/// If [`is_shared`](Storage::is_shared) returns true, several hosts have a value of their own for the same place at once.
+/// There, the other methods differ as follows.
+///
+/// - There is one header. It is copy A; copy B does not exist, and writing it does nothing. `write_header` creates the header
+///   and fails with [`std::io::ErrorKind::AlreadyExists`] if there is another one. It changes by [`Batch::header`] only.
+/// - There is no anchor and no note of a rewrite: both read as `None`, and writing them does nothing.
+/// - Nothing is set aside: `set_aside` fails with [`StorageError::Unavailable`].
+/// - `create_generation` takes a lease on the generation, and replaces one that a dead host left: one that the header does not
+///   name and whose lease is over.
+/// - A generation is open at any number of hosts at once.
+/// - Every method may return [`StorageError::Unavailable`].
 pub trait Storage: Send + Sync {
+    /// Whether several hosts may use the store at once; see the documentation of the trait.
+    fn is_shared(&self) -> bool {
+        false
+    }
+
+    /// Extends the lease of this value of `Storage` on a generation that it creates, by
+    /// [`limits::LEASE`] from now on, by the clock of the server. The default is for places that are not shared.
+    ///
+    /// # Errors
+    /// [`StorageError::Missing`] if the lease was over and another host removed or replaced the generation: what was written
+    /// is lost.
+    fn renew_lease(&self, _generation: u64) -> Result<(), StorageError> {
+        Ok(())
+    }
+
+    /// Removes the generations of a shared place that its header does not name and whose lease is over or was taken by this
+    /// value of `Storage`, in steps if they are large. Without a header it removes nothing. The default does nothing.
+    fn remove_leftovers(&self) -> Result<(), StorageError> {
+        Ok(())
+    }
+
+    /// Returns the newest records of a generation, if opening this value has read them along with the header, and forgets
+    /// them. They may be out of date by now. `known` for such a delta is [`Known::nothing`].
+    fn take_prefetched(&self, _generation: u64) -> Option<Delta> {
+        None
+    }
+
     /// Returns the bytes of a header copy, or `None` if it does not exist. Reads at most 64 KiB.
     fn read_header(&self, copy: HeaderCopy) -> Result<Option<Vec<u8>>, StorageError>;
 
@@ -215,124 +290,8 @@ pub enum EngineKind {
     Sled,
     /// redb 4, behind the feature of that name.
     Redb,
+    /// `PostgreSQL`, behind the feature `postgres`. Its places are shared.
+    Postgres,
     /// A map in memory. It lives as long as its storage.
     Memory,
-}
-
-/// The errors of a storage and its engines.
-#[derive(Debug)]
-pub enum StorageError {
-    /// The stored root differs from the root that the batch expects.
-    Conflict,
-    /// The engine's files are damaged; the text describes the damage.
-    Corrupt(String),
-    /// The generation is damaged and was not opened; the text describes the damage.
-    Damaged(String),
-    /// Another process holds the store. The value is its process id, if known.
-    InUse(Option<u32>),
-    /// The operating system returned an error.
-    Io(io::Error),
-    /// The store, generation or file does not exist.
-    Missing,
-    /// This build does not include the engine that the store names.
-    NotBuilt,
-    /// A file with one of the store's names must not be used; see [`FileProblem`].
-    UntrustedFile(UntrustedFile),
-    /// An earlier write or sync failed. The generation must be reopened to learn its state.
-    Poisoned,
-    /// The disk is full.
-    Full,
-    /// The engine was used in the process that this one was forked from, and cannot be used in both.
-    Forked,
-    /// A batch or value exceeds the bounds of [`limits`]. This is a bug in the caller; nothing was written.
-    TooLarge,
-}
-
-impl fmt::Display for StorageError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Conflict => {
-                f.write_str("the stored root differs from the root that the batch expects")
-            }
-            Self::Corrupt(what) => write!(f, "the engine's files are damaged: {what}"),
-            Self::Damaged(what) => {
-                write!(f, "the engine's files are damaged and were not opened: {what}")
-            }
-            Self::InUse(Some(pid)) => write!(f, "process {pid} holds the store"),
-            Self::InUse(None) => f.write_str("another process holds the store"),
-            Self::Io(error) => write!(f, "input/output error: {error}"),
-            Self::Missing => f.write_str("no such store, generation or file exists"),
-            Self::NotBuilt => {
-                f.write_str("this build does not include the engine that the store names")
-            }
-            Self::UntrustedFile(file) => file.fmt(f),
-            Self::Poisoned => f.write_str("an earlier write failed; reopen the store"),
-            Self::Full => f.write_str("the disk is full"),
-            Self::Forked => {
-                f.write_str("the engine was used in the process that this one was forked from")
-            }
-            Self::TooLarge => f.write_str("a batch exceeds its size limit"),
-        }
-    }
-}
-
-impl From<io::Error> for StorageError {
-    fn from(error: io::Error) -> Self {
-        match error.kind() {
-            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Self::Full,
-            _ => error.downcast().map_or_else(Self::Io, Self::UntrustedFile),
-        }
-    }
-}
-
-impl std::error::Error for StorageError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            Self::Io(error) => Some(error),
-            _ => None,
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::error::Error;
-    use std::path::Path;
-
-    use super::StorageError as E;
-    use super::*;
-    use crate::FileProblem;
-    use crate::every_variant;
-
-    #[test]
-    fn every_error_says_what_happened() {
-        let odd = UntrustedFile::new(Path::new("/a/header.a"), FileProblem::Link);
-        let table = every_variant!(StorageError {
-            E::Conflict => [E::Conflict, "the stored root differs from the root that the batch expects"];
-            E::Corrupt(_) => [E::Corrupt("why".into()), "the engine's files are damaged: why"];
-            E::Damaged(_) => [E::Damaged("why".into()), "the engine's files are damaged and were not opened: why"];
-            E::InUse(_) => [E::InUse(Some(7)), "process 7 holds the store"], [
-                E::InUse(None),
-                "another process holds the store"
-            ];
-            E::Io(_) => [io::Error::other("why").into(), "input/output error: why"];
-            E::Missing => [E::Missing, "no such store, generation or file exists"];
-            E::NotBuilt => [E::NotBuilt, "this build does not include the engine that the store names"];
-            E::UntrustedFile(_) => [E::UntrustedFile(odd), "header.a is a symbolic link"];
-            E::Poisoned => [E::Poisoned, "an earlier write failed; reopen the store"];
-            E::Full => [io::Error::from(io::ErrorKind::StorageFull).into(), "the disk is full"], [
-                io::Error::from(io::ErrorKind::QuotaExceeded).into(),
-                "the disk is full"
-            ];
-            E::Forked => [E::Forked, "the engine was used in the process that this one was forked from"];
-            E::TooLarge => [E::TooLarge, "a batch exceeds its size limit"];
-        });
-        for (error, phrase) in table {
-            let from_the_system = matches!(error, E::Io(_));
-            assert_eq!(
-                (error.to_string().as_str(), error.source().is_some()),
-                (phrase, from_the_system)
-            );
-        }
-    }
 }

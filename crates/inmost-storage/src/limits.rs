@@ -1,5 +1,7 @@
 //! The bounds that every engine and storage enforces, each with its reason.
 
+use std::time::Duration;
+
 /// The longest sealed value, in bytes. sled moves pages above a quarter of a segment (512 KiB) into blob
 /// files, which it never syncs and leaks when they are overwritten. A leaf with 17 values of this length
 /// stays below that.
@@ -15,3 +17,11 @@ pub const BATCH_RECORDS_MAX: usize = 128;
 /// The most bytes read from a header copy. It is far above the length of a header and bounds the cost of a
 /// huge file in its place.
 pub const HEADER_READ_BYTES: u64 = 64 << 10;
+/// How long a host's lease on a generation that it writes lasts without renewal. A rewrite renews it with every batch, so only a
+/// host that is gone, or was stopped for this long, loses it.
+pub const LEASE: Duration = Duration::from_secs(60);
+/// The most records of one pull. What a busy store changes between two calls of a session is far below it; a session that was
+/// away longer reads the rest when it needs it.
+pub const PULL_RECORDS: usize = 256;
+/// The most bytes of values of one pull.
+pub const PULL_BYTES: usize = 1 << 20;

@@ -154,6 +154,14 @@ class OutcomeUnknown(StoreError):
     """The key agent ended before it reported whether a change was made."""
 
 
+class CommitUnknown(StoreError):
+    """The connection to a shared store was lost, and it is unknown whether a change is stored."""
+
+
+class Unavailable(StoreError):
+    """The server of a shared store cannot be reached. Nothing has changed."""
+
+
 class RandomnessFailed(StoreError):
     """The operating system returned no random bytes."""
 

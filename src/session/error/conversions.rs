@@ -23,6 +23,8 @@ impl From<StorageError> for StoreError {
             StorageError::Full => Self::DiskFull,
             StorageError::Damaged(what) => Self::Damaged(what),
             StorageError::Forked => Self::Forked,
+            StorageError::Unavailable(why) => Self::Unavailable(why),
+            StorageError::Unknown(_) => Self::CommitUnknown,
             error @ StorageError::Corrupt(_) => Self::Storage(error.to_string()),
         }
     }

@@ -109,6 +109,14 @@ fn every_error_has_one_sentence_of_message_and_one_of_advice() {
             E::OutcomeUnknown,
             "The process that holds the store ended before it reported whether the change was made."
         ];
+        E::CommitUnknown => [
+            StorageError::Unknown("why".into()).into(),
+            "The connection to the store was lost while a change was stored, so it is unknown whether it is there."
+        ];
+        E::Unavailable(_) => [
+            StorageError::Unavailable("why".into()).into(),
+            "The server of the store is not available: why."
+        ];
         E::RandomnessFailed => [
             RandomnessFailed.into(),
             "The operating system returned no random bytes."

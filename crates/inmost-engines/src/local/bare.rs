@@ -147,7 +147,7 @@ mod tests {
 
     fn put(engine: &dyn inmost_storage::Engine, address: u8, byte: u8) {
         let puts = vec![(Address([address; 32]), value(byte))];
-        engine.apply(&Batch { expect: None, puts, deletes: Vec::new() }).unwrap();
+        engine.apply(&Batch { puts, ..Batch::default() }).unwrap();
         engine.sync().unwrap();
     }
 
@@ -160,7 +160,7 @@ mod tests {
         put(&*engine, 1, 10);
         let expect = Some((Address([1; 32]), Some(value(10))));
         let puts = vec![(Address([1; 32]), value(20))];
-        engine.apply(&Batch { expect, puts, deletes: Vec::new() }).unwrap();
+        engine.apply(&Batch { expect, puts, ..Batch::default() }).unwrap();
         engine.sync().unwrap();
         put(&*engine, 2, 30);
 

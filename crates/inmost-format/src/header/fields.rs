@@ -155,13 +155,14 @@ const fn code_of(engine: EngineKind) -> u8 {
     match engine {
         EngineKind::Sled => 1,
         EngineKind::Redb => 2,
+        EngineKind::Postgres => 3,
         EngineKind::Memory => 255,
     }
 }
 
 /// The engine of a code, if it is known.
 fn engine_of(code: u8) -> Option<EngineKind> {
-    [EngineKind::Sled, EngineKind::Redb, EngineKind::Memory]
+    [EngineKind::Sled, EngineKind::Redb, EngineKind::Postgres, EngineKind::Memory]
         .into_iter()
         .find(|engine| code_of(*engine) == code)
 }

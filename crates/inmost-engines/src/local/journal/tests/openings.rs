@@ -39,7 +39,7 @@ fn no_series_of_crashes_loses_or_tears_an_acknowledged_commit() {
 /// A batch that replaces the root.
 fn small(state: &Records, value: &[u8]) -> Batch {
     let expect = Some((ROOT, state.get(&ROOT).cloned()));
-    Batch { expect, puts: vec![(ROOT, value.to_vec())], deletes: Vec::new() }
+    Batch { expect, puts: vec![(ROOT, value.to_vec())], ..Batch::default() }
 }
 
 /// A batch with too many records for an entry.

@@ -134,7 +134,7 @@ fn an_engine_that_lost_a_batch_that_bypassed_the_journal_is_refused() {
     let small = Batch {
         expect: Some((ROOT, writing.acknowledged.get(&ROOT).cloned())),
         puts: vec![(ROOT, b"small".to_vec())],
-        deletes: Vec::new(),
+        ..Batch::default()
     };
     writing.commit(&engine, &small).unwrap();
     drop(engine);

@@ -1,0 +1,133 @@
+//! The errors of a storage and its engines.
+
+use std::{fmt, io};
+
+use crate::UntrustedFile;
+
+/// The errors of a storage and its engines.
+#[derive(Debug)]
+pub enum StorageError {
+    /// The stored root differs from the root that the batch expects.
+    Conflict,
+    /// The engine's files are damaged; the text describes the damage.
+    Corrupt(String),
+    /// The generation is damaged and was not opened; the text describes the damage.
+    Damaged(String),
+    /// Another process holds the store. The value is its process id, if known.
+    InUse(Option<u32>),
+    /// The operating system returned an error.
+    Io(io::Error),
+    /// The store, generation or file does not exist.
+    Missing,
+    /// This build does not include the engine that the store names.
+    NotBuilt,
+    /// A file with one of the store's names must not be used; see [`FileProblem`].
+    UntrustedFile(UntrustedFile),
+    /// An earlier write or sync failed. The generation must be reopened to learn its state.
+    Poisoned,
+    /// The disk is full.
+    Full,
+    /// The engine was used in the process that this one was forked from, and cannot be used in both.
+    Forked,
+    /// A batch or value exceeds the bounds of [`limits`](crate::limits). This is a bug in the caller; nothing was written.
+    TooLarge,
+    /// The server of a shared store cannot be reached, or cannot take part now; the text says why. Nothing was written. The
+    /// same call may succeed later.
+    Unavailable(String),
+    /// The connection was lost after a change was sent, or the server did not vouch for it; the text says what happened. The
+    /// change may be there, may not be there, or may still arrive. The same batch may be submitted again: it expects a root,
+    /// so it lands once at most.
+    Unknown(String),
+}
+
+impl fmt::Display for StorageError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Conflict => {
+                f.write_str("the stored root differs from the root that the batch expects")
+            }
+            Self::Corrupt(what) => write!(f, "the engine's files are damaged: {what}"),
+            Self::Damaged(what) => {
+                write!(f, "the engine's files are damaged and were not opened: {what}")
+            }
+            Self::InUse(Some(pid)) => write!(f, "process {pid} holds the store"),
+            Self::InUse(None) => f.write_str("another process holds the store"),
+            Self::Io(error) => write!(f, "input/output error: {error}"),
+            Self::Missing => f.write_str("no such store, generation or file exists"),
+            Self::NotBuilt => {
+                f.write_str("this build does not include the engine that the store names")
+            }
+            Self::UntrustedFile(file) => file.fmt(f),
+            Self::Poisoned => f.write_str("an earlier write failed; reopen the store"),
+            Self::Full => f.write_str("the disk is full"),
+            Self::Forked => {
+                f.write_str("the engine was used in the process that this one was forked from")
+            }
+            Self::TooLarge => f.write_str("a batch exceeds its size limit"),
+            Self::Unavailable(why) => write!(f, "the server is not available: {why}"),
+            Self::Unknown(why) => write!(f, "it is unknown whether the change was stored: {why}"),
+        }
+    }
+}
+
+impl From<io::Error> for StorageError {
+    fn from(error: io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Self::Full,
+            _ => error.downcast().map_or_else(Self::Io, Self::UntrustedFile),
+        }
+    }
+}
+
+impl std::error::Error for StorageError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Io(error) => Some(error),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::error::Error;
+    use std::path::Path;
+
+    use super::StorageError as E;
+    use super::*;
+    use crate::{FileProblem, every_variant};
+
+    #[test]
+    fn every_error_says_what_happened() {
+        let odd = UntrustedFile::new(Path::new("/a/header.a"), FileProblem::Link);
+        let table = every_variant!(StorageError {
+            E::Conflict => [E::Conflict, "the stored root differs from the root that the batch expects"];
+            E::Corrupt(_) => [E::Corrupt("why".into()), "the engine's files are damaged: why"];
+            E::Damaged(_) => [E::Damaged("why".into()), "the engine's files are damaged and were not opened: why"];
+            E::InUse(_) => [E::InUse(Some(7)), "process 7 holds the store"], [
+                E::InUse(None),
+                "another process holds the store"
+            ];
+            E::Io(_) => [io::Error::other("why").into(), "input/output error: why"];
+            E::Missing => [E::Missing, "no such store, generation or file exists"];
+            E::NotBuilt => [E::NotBuilt, "this build does not include the engine that the store names"];
+            E::UntrustedFile(_) => [E::UntrustedFile(odd), "header.a is a symbolic link"];
+            E::Poisoned => [E::Poisoned, "an earlier write failed; reopen the store"];
+            E::Full => [io::Error::from(io::ErrorKind::StorageFull).into(), "the disk is full"], [
+                io::Error::from(io::ErrorKind::QuotaExceeded).into(),
+                "the disk is full"
+            ];
+            E::Forked => [E::Forked, "the engine was used in the process that this one was forked from"];
+            E::TooLarge => [E::TooLarge, "a batch exceeds its size limit"];
+            E::Unavailable(_) => [E::Unavailable("why".into()), "the server is not available: why"];
+            E::Unknown(_) => [E::Unknown("why".into()), "it is unknown whether the change was stored: why"];
+        });
+        for (error, phrase) in table {
+            let from_the_system = matches!(error, E::Io(_));
+            assert_eq!(
+                (error.to_string().as_str(), error.source().is_some()),
+                (phrase, from_the_system)
+            );
+        }
+    }
+}

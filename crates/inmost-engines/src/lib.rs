@@ -16,6 +16,8 @@ mod guard;
 pub mod local;
 pub mod memory;
 mod poison;
+#[cfg(feature = "postgres")]
+pub mod postgres;
 #[cfg(any(test, feature = "testing"))]
 pub mod recording;
 #[cfg(feature = "redb")]
@@ -33,6 +35,6 @@ pub const fn is_built(engine: EngineKind) -> bool {
     match engine {
         EngineKind::Sled | EngineKind::Memory => true,
         EngineKind::Redb => cfg!(feature = "redb"),
-        EngineKind::Postgres => false,
+        EngineKind::Postgres => cfg!(feature = "postgres"),
     }
 }

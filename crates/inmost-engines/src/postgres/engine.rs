@@ -1,0 +1,63 @@
+//! One generation of a vault as an engine that several hosts share.
+
+use inmost_storage::{Access, Address, Batch, Engine, Known, Limit, Pull, StorageError};
+
+use super::failure::Failure;
+use super::generation::Generation;
+use super::transaction::Transaction;
+
+/// A generation, open at any number of hosts. It holds no connection between calls.
+pub(super) struct PostgresEngine(pub(super) Generation);
+
+impl Engine for PostgresEngine {
+    fn get_many(&self, addresses: &[Address]) -> Result<Vec<Option<Vec<u8>>>, StorageError> {
+        if addresses.is_empty() {
+            return Ok(Vec::new());
+        }
+        let found = self.0.place.server.read(|connection| self.0.get_many(connection, addresses));
+        found.map_err(Failure::of_read)
+    }
+
+    fn scan(
+        &self,
+        after: Option<&Address>,
+        limit: usize,
+    ) -> Result<Vec<(Address, Vec<u8>)>, StorageError> {
+        let found = self.0.place.server.read(|connection| self.0.scan(connection, after, limit));
+        found.map_err(Failure::of_read)
+    }
+
+    fn apply(&self, batch: &Batch) -> Result<(), StorageError> {
+        let commit = self.0.prepare(batch)?;
+        let mut lease = self.0.place.server.connection().map_err(Failure::of_commit)?;
+        lease.commit(|connection| commit.send(&self.0, connection, false))
+    }
+
+    /// Does nothing: a batch is durable once it is applied.
+    fn sync(&self) -> Result<(), StorageError> {
+        Ok(())
+    }
+
+    fn is_shared(&self) -> bool {
+        true
+    }
+
+    fn pull(&self, known: &Known<'_>, limit: Limit) -> Result<Pull, StorageError> {
+        let pulled = self.0.place.server.read(|connection| self.0.pull(connection, known, limit));
+        pulled.map_err(Failure::of_read)
+    }
+
+    fn begin(&self, access: Access, root: &Address) -> Result<Box<dyn Engine>, StorageError> {
+        Ok(Box::new(Transaction::begin(&self.0, access, root)?))
+    }
+
+    fn size(&self) -> Result<u64, StorageError> {
+        self.0.place.server.read(|connection| self.0.size(connection)).map_err(Failure::of_read)
+    }
+
+    fn close(self: Box<Self>) -> Result<(), StorageError> {
+        Ok(())
+    }
+
+    fn discard(self: Box<Self>) {}
+}

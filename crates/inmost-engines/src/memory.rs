@@ -5,6 +5,8 @@
 //! unsynced ones.
 
 mod bare;
+#[cfg(any(test, feature = "testing"))]
+pub mod shared;
 
 use std::collections::BTreeMap;
 use std::io;

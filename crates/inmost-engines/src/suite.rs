@@ -7,6 +7,7 @@ use tempfile::TempDir;
 use crate::faulty::{Fault, FaultyStorage};
 use crate::local::LocalStorage;
 use crate::memory::MemoryStorage;
+use crate::memory::shared::SharedMemory;
 use inmost_storage::limits;
 use inmost_storage::{
     Address, Batch, Engine, EngineKind, HeaderCopy, Rewriting, Storage, StorageError,
@@ -52,6 +53,11 @@ impl Place {
         Self { storage, kind: EngineKind::Memory, reopens: false, _folder: None }
     }
 
+    fn shared_memory() -> Self {
+        let storage = Box::new(SharedMemory::default().host());
+        Self { storage, kind: EngineKind::Memory, reopens: false, _folder: None }
+    }
+
     fn faulty() -> Self {
         let storage = Box::new(FaultyStorage::new(MemoryStorage::default()));
         Self { storage, kind: EngineKind::Memory, reopens: false, _folder: None }
@@ -82,6 +88,19 @@ impl Place {
 
 macro_rules! run_everywhere {
     ($($behaviour:ident)*) => {
+        run_everywhere!(@ shared_memory $($behaviour)*);
+        run_locally!($($behaviour)*);
+    };
+    (@ $place:ident $($behaviour:ident)*) => {
+        mod $place {
+            use crate::suite;
+            $(#[test] fn $behaviour() { suite::$behaviour(&suite::Place::$place()); })*
+        }
+    };
+}
+
+macro_rules! run_locally {
+    ($($behaviour:ident)*) => {
         run_everywhere!(@ sled $($behaviour)*);
         run_everywhere!(@ sled_with_journal $($behaviour)*);
         #[cfg(feature = "redb")]
@@ -90,11 +109,6 @@ macro_rules! run_everywhere {
         run_everywhere!(@ redb_with_journal $($behaviour)*);
         run_everywhere!(@ memory $($behaviour)*);
         run_everywhere!(@ faulty $($behaviour)*);
-    };
-    (@ $place:ident $($behaviour:ident)*) => {
-        mod $place {
-            $(#[test] fn $behaviour() { super::$behaviour(&super::Place::$place()); })*
-        }
     };
 }
 
@@ -108,15 +122,21 @@ run_everywhere! {
     deleting_an_absent_record_is_not_an_error
     synced_records_are_there_after_closing
     synced_records_are_there_without_closing
-    a_generation_has_one_engine_at_a_time
-    header_copies_are_separate_and_replaceable
     a_huge_header_is_truncated
     generations_are_created_listed_and_removed
     generations_share_nothing
-    a_generation_is_set_aside_and_discarded
-    a_rewrite_is_noted_replaced_and_finished
     an_engine_that_is_not_built_is_refused
     size_grows_with_the_records
+}
+
+/// What a place does that one process has to itself.
+mod alone {
+    run_locally! {
+        a_generation_has_one_engine_at_a_time
+        header_copies_are_separate_and_replaceable
+        a_generation_is_set_aside_and_discarded
+        a_rewrite_is_noted_replaced_and_finished
+    }
 }
 
 pub(crate) fn address(number: u32) -> Address {

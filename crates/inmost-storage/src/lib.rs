@@ -33,7 +33,7 @@ pub use untrusted_file::{FileProblem, UntrustedFile};
 pub struct Address(pub [u8; 32]);
 
 /// An atomic change to one generation.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Batch {
     /// The root as the writer last saw it: its address and its whole value, or `None` for a new generation.
     /// The engine refuses the batch with [`StorageError::Conflict`] if it holds anything else. Two writers
@@ -172,8 +172,9 @@ impl HeaderCopy {
 /// If [`is_shared`](Storage::is_shared) returns true, several hosts have a value of their own for the same place at once.
 /// There, the other methods differ as follows.
 ///
-/// - There is one header. It is copy A; copy B does not exist, and writing it does nothing. `write_header` creates the header
-///   and fails with [`std::io::ErrorKind::AlreadyExists`] if there is another one. It changes by [`Batch::header`] only.
+/// - There is one header. It is copy A; copy B does not exist, and writing it does nothing. `write_header` creates the header,
+///   which names the generation that this value created last, and whose lease then ends. It fails with
+///   [`std::io::ErrorKind::AlreadyExists`] if there is another header. It changes by [`Batch::header`] only.
 /// - There is no anchor and no note of a rewrite: both read as `None`, and writing them does nothing.
 /// - Nothing is set aside: `set_aside` fails with [`StorageError::Unavailable`].
 /// - `create_generation` takes a lease on the generation, and replaces one that a dead host left: one that the header does not

@@ -1,0 +1,390 @@
+//! A store in memory that several hosts share: the model of a database server, for tests.
+//!
+//! [`SharedMemory`] is the server. Each [`host`](SharedMemory::host) is a storage of its own, as another process or another
+//! machine would have it. A [`Network`] decides what happens to each operation of a host: it may hold it back, refuse it,
+//! lose its reply, or deliver a batch long after its sender gave up.
+
+mod engine;
+mod network;
+
+use std::collections::BTreeMap;
+use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::time::Duration;
+
+use self::engine::SharedEngine;
+pub use self::network::{Network, Operation, Sound, Verdict};
+use super::{check_kind, length, locked};
+use inmost_storage::limits::{self, LEASE};
+use inmost_storage::{
+    Address, BareFiles, Batch, Delta, Engine, EngineKind, HeaderChange, HeaderCopy, Rewriting,
+    SetAside, Storage, StorageError,
+};
+
+use super::bare::BareValues;
+
+/// The records of a generation, each with the revision of the commit that wrote it.
+pub type Rows = BTreeMap<Address, (u64, Vec<u8>)>;
+
+/// The server of one store. Clones are handles of the same server.
+#[derive(Clone, Default)]
+pub struct SharedMemory(Arc<Server>);
+
+#[derive(Default)]
+struct Server {
+    vault: Mutex<Vault>,
+    /// Notified whenever a lock on a root ends.
+    unlocked: Condvar,
+}
+
+/// What the server stores.
+#[derive(Clone, Default)]
+pub struct Vault {
+    /// The header, if the store is complete.
+    pub header: Option<Vec<u8>>,
+    /// The generation that the header names.
+    pub named: u64,
+    /// The generations.
+    pub generations: BTreeMap<u64, Generation>,
+    /// The time by the server's clock.
+    pub now: Duration,
+    hosts: u64,
+    /// Batches whose senders have given up, and which the server has not read yet.
+    delayed: Vec<(u64, Batch)>,
+}
+
+/// One generation on the server.
+#[derive(Clone, Default)]
+pub struct Generation {
+    /// The records.
+    pub rows: Rows,
+    /// The host that writes it, and until when nobody else may remove it.
+    lease: Option<(u64, Duration)>,
+    /// The transaction that holds the lock on the root.
+    locked_by: Option<u64>,
+}
+
+impl SharedMemory {
+    /// The storage of a new host, over a network without faults.
+    #[must_use]
+    pub fn host(&self) -> SharedHost {
+        self.host_over(Arc::new(Sound))
+    }
+
+    /// The storage of a new host over this network.
+    #[must_use]
+    pub fn host_over(&self, network: Arc<dyn Network>) -> SharedHost {
+        let mut vault = self.vault();
+        vault.hosts += 1;
+        let link = Link {
+            server: self.clone(),
+            number: vault.hosts,
+            network,
+            dead: AtomicBool::new(false),
+        };
+        SharedHost(Arc::new(link))
+    }
+
+    /// Works on what is stored, like an operator of the server.
+    pub fn with<T>(&self, work: impl FnOnce(&mut Vault) -> T) -> T {
+        let result = work(&mut self.vault());
+        self.0.unlocked.notify_all();
+        result
+    }
+
+    /// An independent server with the same content, such as a backup.
+    #[must_use]
+    pub fn duplicate(&self) -> Vault {
+        let mut copy = self.vault().clone();
+        copy.generations.values_mut().for_each(|generation| generation.locked_by = None);
+        copy
+    }
+
+    /// Lets the clock of the server run.
+    pub fn pass(&self, time: Duration) {
+        let mut vault = self.vault();
+        vault.now = vault.now.saturating_add(time);
+    }
+
+    /// Delivers the delayed batches, in the order in which they were sent. Returns how many of them were still possible.
+    pub fn deliver(&self) -> usize {
+        let mut vault = self.vault();
+        let delayed = std::mem::take(&mut vault.delayed);
+        let landed = delayed.iter().filter(|(number, batch)| vault.apply(*number, batch).is_ok());
+        landed.count()
+    }
+
+    fn vault(&self) -> MutexGuard<'_, Vault> {
+        locked(&self.0.vault)
+    }
+}
+
+impl Vault {
+    /// Applies a batch as a whole, or not at all.
+    fn apply(&mut self, number: u64, batch: &Batch) -> Result<(), StorageError> {
+        batch.check_bounds()?;
+        let named = self.named;
+        let generation = self.generations.get_mut(&number).ok_or(StorageError::Missing)?;
+        if let Some((root, expected)) = &batch.expect
+            && generation.rows.get(root).map(|(_, value)| value) != expected.as_ref()
+        {
+            return Err(StorageError::Conflict);
+        }
+        if let Some(change) = &batch.header
+            && (self.header.as_ref() != Some(&change.expect) || named != number)
+        {
+            return Err(StorageError::Conflict);
+        }
+        for (address, value) in &batch.puts {
+            generation.rows.insert(*address, (batch.revision, value.clone()));
+        }
+        for address in &batch.deletes {
+            generation.rows.remove(address);
+        }
+        if let Some(HeaderChange { next, generation, .. }) = &batch.header {
+            self.header = Some(next.clone());
+            self.named = *generation;
+            if let Some(named) = self.generations.get_mut(generation) {
+                named.lease = None;
+            }
+        }
+        Ok(())
+    }
+
+    fn is_leftover(&self, number: u64, host: u64) -> bool {
+        let lease = self.generations.get(&number).and_then(|it| it.lease);
+        let is_held = lease.is_some_and(|(holder, until)| holder != host && until > self.now);
+        number != self.named && !is_held
+    }
+}
+
+/// The connection of one host.
+struct Link {
+    server: SharedMemory,
+    number: u64,
+    network: Arc<dyn Network>,
+    dead: AtomicBool,
+}
+
+impl Link {
+    /// Asks the network about an operation. Returns whether its reply is lost.
+    fn before(&self, operation: Operation) -> Result<Verdict, StorageError> {
+        if self.dead.load(Ordering::SeqCst) {
+            return Err(StorageError::Unavailable("the host is dead".into()));
+        }
+        let verdict = self.network.before(self.number, operation);
+        match verdict {
+            Verdict::Refuse => Err(StorageError::Unavailable("injected fault".into())),
+            Verdict::Die => {
+                self.dead.store(true, Ordering::SeqCst);
+                Err(StorageError::Unavailable("the host is dead".into()))
+            }
+            verdict => Ok(verdict),
+        }
+    }
+
+    /// As [`before`](Self::before), for an operation whose lost reply is harmless.
+    fn ask(&self, operation: Operation) -> Result<MutexGuard<'_, Vault>, StorageError> {
+        match self.before(operation)? {
+            Verdict::Perform => Ok(self.server.vault()),
+            _ => Err(StorageError::Unavailable("injected fault".into())),
+        }
+    }
+
+    /// Waits until nobody else holds the lock on a root.
+    fn wait_for_root(&self, generation: u64) -> Result<MutexGuard<'_, Vault>, StorageError> {
+        loop {
+            let vault = self.server.vault();
+            let is_locked =
+                vault.generations.get(&generation).is_some_and(|it| it.locked_by.is_some());
+            if !is_locked {
+                return Ok(vault);
+            }
+            if self.network.is_scheduled() {
+                drop(vault);
+                self.before(Operation::Wait)?;
+            } else {
+                let woken = self.server.0.unlocked.wait_timeout(vault, LOCK_TIMEOUT);
+                if woken.is_ok_and(|(_, waited)| waited.timed_out()) {
+                    return Err(StorageError::Unavailable("a lock was not released".into()));
+                }
+            }
+        }
+    }
+}
+
+/// The storage of one host.
+#[derive(Clone)]
+pub struct SharedHost(Arc<Link>);
+
+impl SharedHost {
+    fn engine(&self, number: u64) -> Box<dyn Engine> {
+        Box::new(SharedEngine::new(&self.0, number))
+    }
+}
+
+impl Storage for SharedHost {
+    fn is_shared(&self) -> bool {
+        true
+    }
+
+    fn renew_lease(&self, number: u64) -> Result<(), StorageError> {
+        let mut vault = self.0.ask(Operation::Lease)?;
+        let until = vault.now.saturating_add(LEASE);
+        let generation = vault.generations.get_mut(&number).ok_or(StorageError::Missing)?;
+        match &mut generation.lease {
+            Some((host, end)) if *host == self.0.number => *end = until,
+            _ => return Err(StorageError::Missing),
+        }
+        Ok(())
+    }
+
+    fn remove_leftovers(&self) -> Result<(), StorageError> {
+        let mut vault = self.0.ask(Operation::Remove)?;
+        if vault.header.is_none() {
+            return Ok(());
+        }
+        let numbers: Vec<u64> = vault.generations.keys().copied().collect();
+        for number in numbers {
+            if vault.is_leftover(number, self.0.number) {
+                vault.generations.remove(&number);
+            }
+        }
+        Ok(())
+    }
+
+    fn take_prefetched(&self, _generation: u64) -> Option<Delta> {
+        None
+    }
+
+    fn read_header(&self, copy: HeaderCopy) -> Result<Option<Vec<u8>>, StorageError> {
+        if copy == HeaderCopy::B {
+            return Ok(None);
+        }
+        let limit = usize::try_from(limits::HEADER_READ_BYTES).unwrap_or(usize::MAX);
+        let vault = self.0.ask(Operation::Header)?;
+        Ok(vault.header.as_ref().map(|bytes| bytes.iter().copied().take(limit).collect()))
+    }
+
+    fn write_header(&self, copy: HeaderCopy, bytes: &[u8]) -> Result<(), StorageError> {
+        if copy == HeaderCopy::B {
+            return Ok(());
+        }
+        let mut vault = self.0.ask(Operation::Header)?;
+        if vault.header.as_ref().is_some_and(|header| header != bytes) {
+            return Err(io::Error::from(io::ErrorKind::AlreadyExists).into());
+        }
+        let mine = |generation: &Generation| {
+            generation.lease.is_some_and(|(host, _)| host == self.0.number)
+        };
+        let named =
+            vault.generations.iter().rev().find(|(_, it)| mine(it)).map(|(number, _)| *number);
+        if vault.header.is_none() {
+            vault.header = Some(bytes.to_vec());
+            vault.named = named.unwrap_or_default();
+            if let Some(generation) = named.and_then(|named| vault.generations.get_mut(&named)) {
+                generation.lease = None;
+            }
+        }
+        Ok(())
+    }
+
+    fn read_anchor(&self) -> Result<Option<Vec<u8>>, StorageError> {
+        Ok(None)
+    }
+
+    fn write_anchor(&self, _bytes: &[u8]) -> Result<(), StorageError> {
+        Ok(())
+    }
+
+    fn generations(&self) -> Result<Vec<u64>, StorageError> {
+        Ok(self.0.ask(Operation::Header)?.generations.keys().copied().collect())
+    }
+
+    fn create_generation(
+        &self,
+        number: u64,
+        engine: EngineKind,
+    ) -> Result<Box<dyn Engine>, StorageError> {
+        check_kind(engine)?;
+        let mut vault = self.0.ask(Operation::Create)?;
+        if vault.generations.contains_key(&number) && !vault.is_leftover(number, 0) {
+            return Err(io::Error::from(io::ErrorKind::AlreadyExists).into());
+        }
+        let lease = Some((self.0.number, vault.now.saturating_add(LEASE)));
+        vault.generations.insert(number, Generation { lease, ..Generation::default() });
+        Ok(self.engine(number))
+    }
+
+    fn open_generation(
+        &self,
+        number: u64,
+        engine: EngineKind,
+    ) -> Result<Box<dyn Engine>, StorageError> {
+        check_kind(engine)?;
+        let vault = self.0.ask(Operation::Header)?;
+        if vault.generations.contains_key(&number) {
+            Ok(self.engine(number))
+        } else {
+            Err(StorageError::Missing)
+        }
+    }
+
+    fn bare_files(
+        &self,
+        number: u64,
+        _engine: EngineKind,
+    ) -> Result<Box<dyn BareFiles>, StorageError> {
+        let vault = self.0.ask(Operation::Header)?;
+        let generation = vault.generations.get(&number).ok_or(StorageError::Missing)?;
+        Ok(Box::new(BareValues::new(generation.rows.values().map(|(_, value)| value))))
+    }
+
+    fn remove_generation(&self, number: u64) -> Result<(), StorageError> {
+        let mut vault = self.0.ask(Operation::Remove)?;
+        vault.generations.remove(&number);
+        Ok(())
+    }
+
+    fn rewriting(&self) -> Result<Option<Rewriting>, StorageError> {
+        Ok(None)
+    }
+
+    fn begin_rewrite(&self, _rewriting: &Rewriting) -> Result<(), StorageError> {
+        Ok(())
+    }
+
+    fn finish_rewrite(&self) -> Result<(), StorageError> {
+        Ok(())
+    }
+
+    fn set_aside(&self, _number: u64, _header: Option<&[u8]>) -> Result<(), StorageError> {
+        Err(StorageError::Unavailable("a shared store sets nothing aside".into()))
+    }
+
+    fn set_aside_generations(&self) -> Result<Vec<SetAside>, StorageError> {
+        Ok(Vec::new())
+    }
+
+    fn discard_set_aside(&self, _number: u64) -> Result<(), StorageError> {
+        Ok(())
+    }
+
+    fn size(&self) -> Result<u64, StorageError> {
+        let vault = self.0.ask(Operation::Header)?;
+        let header = vault.header.as_ref().map_or(0, |bytes| length(bytes));
+        Ok(header + vault.generations.values().map(|it| rows_size(&it.rows)).sum::<u64>())
+    }
+}
+
+fn rows_size(rows: &Rows) -> u64 {
+    let address = u64::try_from(size_of::<Address>()).unwrap_or(u64::MAX);
+    rows.values().map(|(_, value)| address + length(value)).sum()
+}
+
+/// A lock is held for one transaction of a session, which waits for nothing. So this long means a deadlock.
+const LOCK_TIMEOUT: Duration = Duration::from_secs(60);
+
+#[cfg(test)]
+mod tests;

@@ -21,7 +21,7 @@ mod schema;
 mod statements;
 mod storage;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 mod tls;
 mod transaction;
 mod url;

@@ -171,7 +171,10 @@ impl Connection {
         };
         let mut warning = None;
         let result = outside_of_tasks(|| {
-            runtime.block_on(timeout(limit, driven(driver, call(client), &mut warning)))
+            // The time limit needs the runtime from the beginning.
+            runtime.block_on(async {
+                timeout(limit, driven(driver, call(client), &mut warning)).await
+            })
         });
         let result = match result {
             Err(_) => Err(Failure::Lost(format!("no reply within {} s", limit.as_secs()))),

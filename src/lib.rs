@@ -6,6 +6,8 @@
 //! - [`Vault`] is a locked store in a folder. [`Vault::create`] makes a store, [`Vault::open`] finds one and
 //!   [`Vault::unlock`] returns a [`Session`]. [`VaultOptions`] sets the cost of key derivation and the limits on it.
 //!   [`Vault::salvage`] extracts files from a damaged store, and [`Vault::repair`] rebuilds it from what is left.
+//! - [`VaultOptions::open_url`] opens a store that several hosts share in a PostgreSQL database, in builds with the feature
+//!   `postgres`; an application with many of them keeps one `Postgres`, a pool of connections.
 //! - [`Session`] is an unlocked store: a cheap handle that threads share. [`Session::lock`] wipes the keys.
 //!   [`Session::purge`], [`Session::backup`], [`Session::migrate`] and [`Session::check`] maintain the
 //!   store, and [`Session::set_aside`] lists records that were kept. [`Session::in_memory`] makes a store that never touches the disk. [`SessionOptions`] sets quotas.
@@ -88,6 +90,15 @@ pub use session::{
     SessionOptions, SessionStatus, StorageEngine, StoreError, Vault, VaultOptions,
     set_shared_cache_bytes,
 };
+
+// Stores in a PostgreSQL database.
+#[cfg(feature = "postgres")]
+pub use inmost_engines::postgres::{
+    InvalidVaultId, PasswordFileError, PostgresConfig, PostgresUrl, Schema as PostgresSchema,
+    SchemaError as PostgresSchemaError, ServerFacts, UrlError as PostgresUrlError, VaultId,
+};
+#[cfg(feature = "postgres")]
+pub use session::Postgres;
 
 // Reports of maintenance.
 pub use maintenance::{

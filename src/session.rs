@@ -6,6 +6,8 @@ mod cache;
 mod clock;
 mod commit;
 mod create;
+#[cfg(feature = "postgres")]
+mod database;
 mod error;
 mod expiry_settings;
 mod file_anchor;
@@ -39,6 +41,7 @@ pub(crate) mod tests;
 mod trim;
 mod txn;
 mod unlock;
+mod url;
 
 pub use anchor::{AnchorStatus, FreshnessAnchor};
 pub use cache::set_shared_cache_bytes;
@@ -46,6 +49,8 @@ pub use cache::set_shared_cache_bytes;
 pub(crate) use clock::{freeze_clock, shift_clock};
 pub(crate) use clock::{milliseconds, now, time_of};
 pub(crate) use commit::Exclusive;
+#[cfg(feature = "postgres")]
+pub use database::Postgres;
 pub use error::StoreError;
 pub use expiry_settings::ExpirySettings;
 pub use file_anchor::FileAnchor;

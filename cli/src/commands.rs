@@ -29,6 +29,8 @@ mod mcp;
 mod migrate;
 mod mv;
 mod passwd;
+#[cfg(feature = "postgres")]
+mod postgres_schema;
 mod purge;
 mod redact;
 mod repair;
@@ -116,6 +118,8 @@ pub(crate) enum Command {
     AcceptRollback(accept_rollback::AcceptRollback),
     Discard(discard::Discard),
     Destroy(destroy::Destroy),
+    #[cfg(feature = "postgres")]
+    PostgresSchema(postgres_schema::PostgresSchemaCommand),
     Completions(completions::Completions),
     Man(man::Man),
     /// Run the key agent; `unlock` starts this in the background
@@ -202,6 +206,8 @@ pub(crate) fn run(command: &Command) -> Result<(), Failure> {
         Command::AcceptRollback(accept_rollback) => accept_rollback.run(),
         Command::Discard(discard) => discard.run(),
         Command::Destroy(destroy) => destroy.run(),
+        #[cfg(feature = "postgres")]
+        Command::PostgresSchema(schema) => schema.run(),
         Command::Completions(completions) => completions.run(),
         Command::Man(man) => man.run(command_line()),
         Command::Agent => agent::run(),

@@ -1,5 +1,6 @@
 //! The open store that a command works on: a session of this process, or a client of the key agent.
 
+pub(crate) mod database;
 pub(crate) mod naming;
 pub(crate) mod no_store;
 pub(crate) mod opening;

@@ -26,6 +26,10 @@ pub(crate) struct Destroy {
 impl Destroy {
     pub(crate) fn run(&self) -> Result<(), Failure> {
         let place = self.place.place()?;
+        #[cfg(feature = "postgres")]
+        if let Some(url) = crate::store::database::url(&place) {
+            return self.destroy_in_database(&place, url);
+        }
         match Vault::open(&place) {
             // Reported before the question.
             Err(StoreError::InUse(process)) => return Err(self.place.in_use(process)),
@@ -58,6 +62,28 @@ impl Destroy {
         let rest =
             if place.exists() { "\nOther files in its folder were not removed." } else { "" };
         print(format!("Destroyed the store at {}{rest}\n", place.display()).as_bytes())
+    }
+}
+
+#[cfg(feature = "postgres")]
+impl Destroy {
+    fn destroy_in_database(&self, place: &std::path::Path, url: &str) -> Result<(), Failure> {
+        let (database, id) = crate::store::database::database(url)?;
+        let Some(id) = id else { return Err(naming::at(place, StoreError::NotAStore)) };
+        let name = id.to_string();
+        let question = format!(
+            "This destroys everything in {}. It cannot be undone.\n\
+             Type the id of the vault, {name}, to destroy it: ",
+            place.display()
+        );
+        confirm::ask(self.yes, &question, &name)?;
+        database.destroy(id).map_err(|error| naming::at(place, error))?;
+        let text = format!(
+            "Destroyed the store at {}\n\
+             The server's log, its standbys and its backups may still have the encrypted records and the header.\n",
+            place.display()
+        );
+        print(text.as_bytes())
     }
 }
 

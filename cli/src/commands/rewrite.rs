@@ -30,12 +30,12 @@ pub(super) fn rewrite(
     work: impl FnOnce(&OpenStore, &mut dyn FnMut(u64)) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     let store = args.open(&OpenOptions { hint_compaction: false, ..OpenOptions::default() })?;
-    let before = args.disk_bytes()?;
+    let before = args.stored_bytes(&store)?;
     let mut progress = Progress::new("records written");
     work(&store, &mut |records| progress.update(records))?;
     drop(progress);
     let status = store.status()?;
-    let after = args.disk_bytes()?;
+    let after = args.stored_bytes(&store)?;
     drop(store);
     if json {
         let set_aside_bytes = status.set_aside_bytes;

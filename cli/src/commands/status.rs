@@ -15,6 +15,8 @@ use crate::display::{count, duration, size};
 use crate::exit::{Exit, Failure};
 use crate::json_line;
 use crate::output::print;
+#[cfg(feature = "postgres")]
+use crate::store::database;
 use crate::store::opening::{Held, OpenOptions};
 use crate::wiped::Wiped;
 
@@ -44,6 +46,8 @@ struct Facts {
     history: HistoryStatus,
     expiry: ExpiryStatus,
     agent: Option<AgentFacts>,
+    #[cfg(feature = "postgres")]
+    server: Option<inmost::ServerFacts>,
 }
 
 impl Status {
@@ -85,12 +89,13 @@ impl Status {
             json_line::append(&object, &mut text)?;
         } else {
             let lines = [
-                ("store", place),
-                ("state", "locked; `inmost unlock` unlocks it".to_owned()),
-                ("on disk", size(disk_bytes)),
-                ("opens with", opens_with.join(", or ")),
+                ("store", Some(place)),
+                ("state", Some("locked; `inmost unlock` unlocks it".to_owned())),
+                ("on disk", disk_bytes.map(size)),
+                ("opens with", Some(opens_with.join(", or "))),
             ];
-            for (name, value) in lines {
+            for (name, value) in lines.into_iter().filter_map(|(name, value)| Some((name, value?)))
+            {
                 text.append(format!("{name:<11} {value}\n").as_bytes());
             }
         }
@@ -106,18 +111,31 @@ impl Status {
             status_only: true,
             ..OpenOptions::default()
         })?;
-        let disk_bytes = self.store.disk_bytes()?;
+        let disk_bytes = self.store.stored_bytes(&store)?;
+        #[cfg(feature = "postgres")]
+        let server = match database::url(&self.store.place()?) {
+            Some(url) => Some(database::database(url)?.0.facts()?),
+            None => None,
+        };
         let ask = || {
             let (status, history) = (store.status()?, store.history().status()?);
             let expiry = store.expiry().status()?;
-            Ok(Facts { disk_bytes, status, history, expiry, agent: store.agent()? })
+            Ok(Facts {
+                disk_bytes,
+                status,
+                history,
+                expiry,
+                agent: store.agent()?,
+                #[cfg(feature = "postgres")]
+                server,
+            })
         };
         Ok(ask())
     }
 }
 
 fn as_text(place: &str, facts: &Facts) -> String {
-    let Facts { disk_bytes, status, history, expiry, agent } = facts;
+    let Facts { disk_bytes, status, history, expiry, agent, .. } = facts;
     let mut text = format!("store       {place}\n");
     let mut line = |name: &str, value: String| {
         // Writing to a string cannot fail.
@@ -148,6 +166,10 @@ fn as_text(place: &str, facts: &Facts) -> String {
         }
     }
     line("engine", engine(status.engine).to_owned());
+    #[cfg(feature = "postgres")]
+    for (name, value) in server_lines(facts.server.as_ref()) {
+        line(name, value);
+    }
     if let Some(cost) = status.kdf_cost {
         let (memory, passes, lanes) = (cost.memory_kib() >> 10, cost.passes(), cost.lanes());
         line("passphrase", format!("Argon2id, {memory} MiB, {passes} passes, {lanes} lanes"));
@@ -156,7 +178,11 @@ fn as_text(place: &str, facts: &Facts) -> String {
         }
     }
     line("freshness", freshness(status.anchor).to_owned());
-    line("durability", "a change is synced to disk before it is acknowledged".to_owned());
+    let durability = match status.engine {
+        Some(StorageEngine::Postgres) => "a change is acknowledged when the server has stored it",
+        _ => "a change is synced to disk before it is acknowledged",
+    };
+    line("durability", durability.to_owned());
     for (name, value) in protections(status.protections) {
         line(name, value.to_owned());
     }
@@ -170,6 +196,23 @@ fn as_text(place: &str, facts: &Facts) -> String {
         }
     }
     text
+}
+
+/// What the server of a store in a database says about itself.
+#[cfg(feature = "postgres")]
+fn server_lines(server: Option<&inmost::ServerFacts>) -> Vec<(&'static str, String)> {
+    let Some(server) = server else { return Vec::new() };
+    let way = if server.uses_tls { "TLS, verified" } else { "this machine, without TLS" };
+    let replication = if server.synchronous_standbys.is_empty() {
+        "no standby: what the server acknowledges is lost with its disk".to_owned()
+    } else {
+        format!("commits wait for {} ({})", server.synchronous_standbys, server.synchronous_commit)
+    };
+    let role = if server.is_standby { "standby, which takes no changes" } else { "primary" };
+    vec![
+        ("server", format!("PostgreSQL {} at {}, {role}; {way}", server.version, server.address)),
+        ("replicas", replication),
+    ]
 }
 
 fn state_in_words(has_agent: bool) -> &'static str {
@@ -233,7 +276,8 @@ fn freshness(freshness: AnchorStatus) -> &'static str {
 struct Locked<'a> {
     store: &'a str,
     state: &'static str,
-    disk_bytes: u64,
+    /// `None` for a store in a database.
+    disk_bytes: Option<u64>,
     opens_with: &'a [String],
 }
 
@@ -252,6 +296,21 @@ struct Object<'a> {
     history: history::Object,
     expiry: expire::Object,
     agent: Option<Agent>,
+    /// Left out for a store in a folder.
+    #[cfg(feature = "postgres")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    server: Option<Server<'a>>,
+}
+
+#[cfg(feature = "postgres")]
+#[derive(Serialize)]
+struct Server<'a> {
+    address: &'a str,
+    version: &'a str,
+    uses_tls: bool,
+    is_standby: bool,
+    synchronous_commit: &'a str,
+    synchronous_standbys: &'a str,
 }
 
 #[derive(Serialize)]
@@ -263,7 +322,7 @@ struct Agent {
 }
 
 impl<'a> Object<'a> {
-    fn of(place: &'a str, facts: &Facts) -> Self {
+    fn of(place: &'a str, facts: &'a Facts) -> Self {
         let status = &facts.status;
         Self {
             store: place,
@@ -285,6 +344,15 @@ impl<'a> Object<'a> {
                 idle_left_seconds: agent.idle_left.as_secs(),
                 total_left_seconds: agent.total_left.as_secs(),
                 connected: agent.connected.clone(),
+            }),
+            #[cfg(feature = "postgres")]
+            server: facts.server.as_ref().map(|server| Server {
+                address: &server.address,
+                version: &server.version,
+                uses_tls: server.uses_tls,
+                is_standby: server.is_standby,
+                synchronous_commit: &server.synchronous_commit,
+                synchronous_standbys: &server.synchronous_standbys,
             }),
         }
     }

@@ -15,6 +15,7 @@ pub(crate) use install::Install;
 use crate::args::{ActorArgs, StoreArgs};
 use crate::exit::{Exit, Failure};
 use crate::passphrase::PassphraseArgs;
+use crate::store::database;
 use crate::store::restrictions::Restrictions;
 
 /// The name of the server in the configuration.
@@ -120,6 +121,9 @@ fn restriction_args(restrictions: &Restrictions) -> Vec<String> {
 }
 
 fn absolute(path: &Path) -> Result<String, Failure> {
+    if let Some(url) = database::url(path) {
+        return Ok(url.to_owned());
+    }
     let path: PathBuf = std::path::absolute(path).map_err(|error| {
         Failure::io("The working folder cannot be determined", &error, "Use absolute paths.")
     })?;

@@ -10,7 +10,7 @@ use inmost_agent::{Client, ConnectOptions, Secret};
 
 use super::restrictions::Restrictions;
 use super::unlocking::is_wrong;
-use super::{OpenStore, naming, place};
+use super::{OpenStore, database, naming, place};
 use crate::args::{KdfArgs, OpenArgs, PlaceArgs, StoreArgs};
 use crate::credential::By;
 use crate::engine::EngineName;
@@ -237,7 +237,7 @@ impl OpenArgs {
             if let Some(client) = agent.connect(place)? {
                 return Ok(Held::Agent(client));
             }
-            match options.open(place) {
+            match database::open(&options, place) {
                 Err(StoreError::InUse(_)) if Instant::now() < deadline => thread::sleep(PAUSE),
                 opened => {
                     let opened = opened.map_err(|error| naming::at(place, error))?;
@@ -292,11 +292,13 @@ impl OpenArgs {
         new: NewStore<'_>,
         options: &OpenOptions<'_>,
     ) -> Result<StoreGuard, Failure> {
-        place::check_vacant(place)?;
-        if self.place.folder.is_none() {
-            place::make_data_folder(place)?;
+        if database::url(place).is_none() {
+            place::check_vacant(place)?;
+            if self.place.folder.is_none() {
+                place::make_data_folder(place)?;
+            }
+            place::check_parent(place)?;
         }
-        place::check_parent(place)?;
         let vault = place::vault_options(place, self.anchor.as_deref())?;
         let vault = vault
             .kdf_cost(new.kdf.cost())
@@ -310,8 +312,7 @@ impl OpenArgs {
             ));
         }
         let secret = self.credential.of_new_store(options.input)?;
-        let session = vault
-            .create_with(place, secret.credential())
+        let session = database::create(&vault, place, secret.credential())
             .map_err(|error| naming::at(place, error))?;
         let store = options.store(&session);
         Ok(StoreGuard { store, secret: options.keep_secret.then_some(secret) })

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use etcetera::BaseStrategy;
 use inmost::{FileAnchor, StoreError, VaultOptions};
 
-use super::naming;
+use super::{OpenStore, database, naming};
 use crate::args::{OpenArgs, PlaceArgs, StoreArgs};
 use crate::disk_usage;
 use crate::exit::{Exit, Failure};
@@ -16,6 +16,9 @@ impl PlaceArgs {
     /// The folder of the store.
     pub(crate) fn place(&self) -> Result<PathBuf, Failure> {
         if let Some(folder) = &self.folder {
+            if let Some(url) = database::url(folder) {
+                database::check(url)?;
+            }
             return Ok(folder.clone());
         }
         let folders = etcetera::choose_base_strategy().map_err(|_| {
@@ -43,10 +46,21 @@ impl StoreArgs {
 }
 
 impl StoreArgs {
-    /// Bytes that the folder of the store takes on the disk.
-    pub(crate) fn disk_bytes(&self) -> Result<u64, Failure> {
+    /// Bytes that an open store takes on the disk, or in its database.
+    pub(crate) fn stored_bytes(&self, store: &OpenStore) -> Result<u64, Failure> {
+        match self.disk_bytes()? {
+            Some(bytes) => Ok(bytes),
+            None => Ok(store.status()?.disk_bytes),
+        }
+    }
+
+    /// Bytes that the folder of the store takes on the disk; `None` for a store in a database.
+    pub(crate) fn disk_bytes(&self) -> Result<Option<u64>, Failure> {
         let place = self.place()?;
-        disk_usage::allocated(&place).map_err(|error| {
+        if database::url(&place).is_some() {
+            return Ok(None);
+        }
+        disk_usage::allocated(&place).map(Some).map_err(|error| {
             let message = format!("The folder {} cannot be read", place.display());
             Failure::io(&message, &error, "Check the disk and the permissions of the folder.")
         })

@@ -60,8 +60,14 @@ impl Held {
         if let Some(anchor) = anchor {
             vault_options = vault_options.freshness_anchor(Arc::new(FileAnchor::new(anchor)));
         }
-        let mut vault = vault_options.open(store)?;
-        let folder = hold(store).map_err(|error| cannot_listen(&error))?;
+        let url = store.to_str().filter(|_| address::is_url(store));
+        let (mut vault, folder) = match url {
+            Some(url) => (vault_options.open_url(url)?, None),
+            None => {
+                let vault = vault_options.open(store)?;
+                (vault, hold(store).map_err(|error| cannot_listen(&error))?)
+            }
+        };
         let identity = address::identity(store).map_err(|error| cannot_listen(&error))?;
         // Before the key is derived: clients that connect in the meantime wait for the agent, instead of finding the store
         // in use.

@@ -10,13 +10,13 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use super::name_of;
+use super::{canonical, name_of};
 use crate::error::AgentError;
 use crate::protocol::Folder;
 
-/// The socket of the store in this folder, which must exist.
+/// The socket of the store in this folder, which must exist, or at this URL.
 pub(crate) fn socket(store: &Path) -> io::Result<PathBuf> {
-    Ok(folder().join(name_of(&store.canonicalize()?)))
+    Ok(folder().join(name_of(&canonical(store)?)))
 }
 
 /// Whether the folder of sockets can be trusted.

@@ -10,14 +10,14 @@ use std::path::{Path, PathBuf};
 
 use winsafe::co;
 
-use super::name_of;
+use super::{canonical, name_of};
 use crate::error::AgentError;
 use crate::peer;
 use crate::protocol::Folder;
 
-/// The address of the store in this folder, which must exist.
+/// The address of the store in this folder, which must exist, or at this URL.
 pub(crate) fn socket(store: &Path) -> io::Result<PathBuf> {
-    Ok(folder().join(name_of(&store.canonicalize()?)))
+    Ok(folder().join(name_of(&canonical(store)?)))
 }
 
 /// The pipe of an address.

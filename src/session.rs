@@ -19,6 +19,7 @@ mod group_commit;
 mod handle;
 pub(crate) mod history;
 mod history_settings;
+mod hosts;
 mod idle;
 mod idle_lock;
 mod keyslots;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use inmost_engines::local::LocalStorage;
 use inmost_format::record::node::Root;
-use inmost_storage::{HeaderCopy, Storage};
+use inmost_storage::{EngineKind, HeaderCopy, Storage};
 
 use super::copy::{Uncached, strict};
 use super::rewrite::{Versions, write_generation};
@@ -112,13 +112,17 @@ impl Session {
     ) -> Result<WrittenCopy, StoreError> {
         self.exclusive(|_| {
             let storage = LocalStorage::create(path).map_err(occupied)?;
-            let (next, root) = self.read(|open| {
+            let (next, root) = self.read_everything(|open| {
                 let keys = open.keys().ok_or(StoreError::InMemory)?;
-                let engine = keys.header().engine();
+                // A shared store is copied to a store in a folder, with the default engine.
+                let engine = match open.storage().is_shared() {
+                    true => EngineKind::Sled,
+                    false => keys.header().engine(),
+                };
                 let next = NextGeneration::generation(keys, FIRST_GENERATION, engine)?;
                 let (from, root) = (Uncached(open), versions.root(open.root()));
                 let written =
-                    write_generation(&from, &root, &storage, &next, &mut strict, progress)?;
+                    write_generation(&from, &root, &storage, &next, &mut strict, &mut *progress)?;
                 written.engine.close()?;
                 open.anchor_copy(&storage, FIRST_GENERATION, &written.root, &written.root_value);
                 write_headers(&storage, next.header())?;

@@ -43,9 +43,9 @@ impl Session {
     ) -> Result<CheckReport, StoreError> {
         // Runs as the exclusive writer: a writer that waited for the state's lock would block new readers.
         self.exclusive(|_| {
-            self.read(|open| {
+            self.read_everything(|open| {
                 let stored = Stored(open);
-                let mut check = Check::new(&stored, open.sealer(), progress);
+                let mut check = Check::new(&stored, open.sealer(), &mut *progress);
                 check.journal(open.engine())?;
                 check.tree(open.root())?;
                 check.records(open.engine())?;

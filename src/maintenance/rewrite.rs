@@ -143,7 +143,7 @@ impl Exclusive<'_> {
         progress: &mut dyn FnMut(u64),
         next: impl FnOnce(&Unlocked, u64) -> Result<NextGeneration, StoreError>,
     ) -> Result<(), StoreError> {
-        let written = self.session().read(|open| {
+        let written = self.session().read_once(|open| {
             let Some(keys) = open.keys() else { return Ok(None) };
             let storage = open.storage();
             // An earlier rewrite may have left something that could not be removed then.
@@ -207,7 +207,7 @@ fn write_and_announce(
     progress: &mut dyn FnMut(u64),
 ) -> Result<Written, StoreError> {
     let commit = open.root().commit.saturating_add(1);
-    let root = versions.root(&Root { commit, ..open.root().clone() });
+    let root = versions.root(&Root { commit, trail: open.next_trail(), ..open.root().clone() });
     let from = Uncached(open);
     let written = write_generation(&from, &root, open.storage(), next, &mut strict, progress)?;
     if let NextKeys::Rotated(keys) = &next.keys

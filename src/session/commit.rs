@@ -12,12 +12,13 @@ use std::time::Instant;
 use super::error::StoreError;
 use super::generation::{NextGeneration, write_headers};
 use super::handle::{Session, Shared, State, lock, read, write};
+use super::hosts::{Pin, Refusal};
 use super::ledger;
 use super::overlay::Overlay;
 use super::queue::{Progress, Queue};
 use super::reap;
 use super::trim;
-use super::txn::{Txn, VERSIONS_OF_GROUP};
+use super::txn::Txn;
 use inmost_format::record::ObjectId;
 use inmost_format::record::node::Root;
 use inmost_storage::Engine;
@@ -33,11 +34,23 @@ impl Session {
         self.check_process()?;
         let _call = self.shared.idle.begin();
         let _leader = self.lead();
-        let mut exclusive = Exclusive { session: self, queue: lock(&self.shared.queue) };
+        let mut exclusive = Exclusive::new(self);
         exclusive.flush()?;
         let result = work(&mut exclusive);
         exclusive.queue.staged = None;
         result
+    }
+
+    /// As [`exclusive`](Self::exclusive), for work whose later steps rest on what earlier ones have read. If another host
+    /// changes the store between two steps, the step is refused and the work begins again.
+    pub(crate) fn undisturbed<T, E: From<StoreError>>(
+        &self,
+        mut work: impl FnMut(&mut Exclusive<'_>) -> Result<T, E>,
+    ) -> Result<T, E> {
+        if self.is_shared() {
+            return self.undisturbed_shared(&mut work);
+        }
+        self.exclusive(work)
     }
 
     /// Runs a call on the state after a group, without changing anything.
@@ -112,6 +125,11 @@ impl Session {
         let mut queue = lock(&self.shared.queue);
         let start = Instant::now();
         let calls = self.shared.commit_delay.close();
+        if self.is_shared() {
+            self.commit_group(&mut queue, calls);
+            self.shared.commit_delay.record(calls, start.elapsed());
+            return Ok(());
+        }
         let applied = self.apply(&mut queue);
         let number = queue.number;
         drop(queue);
@@ -130,7 +148,9 @@ impl Session {
     /// session goes on.
     fn refuse(&self, number: u64, calls: usize) {
         if calls > 0 {
-            lock(&self.shared.progress).refused.insert(number.saturating_sub(1), calls);
+            lock(&self.shared.progress)
+                .refused
+                .insert(number.saturating_sub(1), (Refusal::DiskFull, calls));
         }
         self.publish(number);
     }
@@ -192,7 +212,7 @@ impl Session {
     }
 
     /// Wakes the threads that wait for a group before this number.
-    fn publish(&self, number: u64) {
+    pub(super) fn publish(&self, number: u64) {
         lock(&self.shared.progress).durable = number;
         self.shared.finished.notify_all();
     }
@@ -238,14 +258,24 @@ impl Drop for Leader<'_> {
 pub(crate) struct Exclusive<'a> {
     session: &'a Session,
     queue: MutexGuard<'a, Queue>,
+    /// The state that the next step must find, if no other host may come in between.
+    pub(super) pin: Pin,
 }
 
-impl Exclusive<'_> {
+impl<'a> Exclusive<'a> {
+    /// Takes the queue. The thread must be the leader.
+    fn new(session: &'a Session) -> Self {
+        Self { session, queue: lock(&session.shared.queue), pin: Pin::default() }
+    }
+
     /// Runs `work` and makes its changes durable as one step.
     pub(crate) fn commit<T, E: From<StoreError>>(
         &mut self,
         mut work: impl FnMut(&mut Txn<'_>) -> Result<T, E>,
     ) -> Result<T, E> {
+        if self.session.is_shared() {
+            return self.commit_shared(&mut work);
+        }
         let (value, changes) = self.session.run(&self.queue.group, &mut work)?;
         if changes.is_empty() {
             return Ok(value);
@@ -265,13 +295,15 @@ impl Exclusive<'_> {
         calls: usize,
         mut work: impl FnMut(usize, &mut Txn<'_>) -> Result<T, E>,
     ) -> Result<Vec<T>, E> {
+        if self.session.is_shared() {
+            return self.commit_each_shared(calls, &mut work);
+        }
         let mut values = Vec::with_capacity(calls);
         let added = (0..calls).try_for_each(|call| {
             let mut work = |txn: &mut Txn<'_>| work(call, txn);
             let (value, changes) = self.session.run(&self.queue.group, &mut work)?;
             let group = &mut self.queue.group;
-            if group.records_with(&changes) > BATCH_RECORDS_MAX
-                || group.versions.saturating_add(changes.versions) > VERSIONS_OF_GROUP
+            if group.records_with(&changes) > BATCH_RECORDS_MAX || !group.is_numbered_with(&changes)
             {
                 return Err(StoreError::TooLarge.into());
             }
@@ -312,6 +344,12 @@ impl Exclusive<'_> {
     /// Drops all versions whose time is over or for which there is no room, in durable steps.
     pub(crate) fn trim(&mut self) -> Result<(), StoreError> {
         loop {
+            if self.session.is_shared() {
+                if self.keep_house(|open, group| Ok(trim::trim_into(open, group)?))? {
+                    continue;
+                }
+                return Ok(());
+            }
             let mut group = Overlay::default();
             self.session
                 .read(|open| trim::trim_into(open, &mut group).map_err(StoreError::from))?;
@@ -325,6 +363,12 @@ impl Exclusive<'_> {
 
     /// Makes one durable step of reaping, if there is anything to reap.
     pub(crate) fn reap(&mut self) -> Result<(), StoreError> {
+        if self.session.is_shared() {
+            let staged = self.queue.staged;
+            return self
+                .keep_house(|open, group| Ok(reap::reap_into(open, group, staged)?))
+                .map(drop);
+        }
         let mut group = Overlay::default();
         self.session.read(|open| {
             reap::reap_into(open, &mut group, self.queue.staged).map_err(StoreError::from)
@@ -334,6 +378,11 @@ impl Exclusive<'_> {
         }
         self.queue.group.merge(group)?;
         self.flush()
+    }
+
+    /// The object that is not to be reaped.
+    pub(super) fn staged(&self) -> Option<ObjectId> {
+        self.queue.staged
     }
 
     /// Keeps an object in the system folder from being reaped until this writer is done.
@@ -347,6 +396,10 @@ impl Exclusive<'_> {
             return Ok(());
         }
         let calls = self.session.shared.commit_delay.close();
+        if self.session.is_shared() {
+            self.session.commit_group(&mut self.queue, calls);
+            return Ok(());
+        }
         let applied = self.session.apply(&mut self.queue);
         if matches!(applied, Err(StoreError::DiskFull)) {
             // The group may hold calls of other threads, which wait for it.

@@ -55,6 +55,8 @@ pub(super) struct Shared {
     pub(super) commit_delay: CommitDelay,
     pub(super) finished: Condvar,
     pub(super) idle: Idle,
+    /// Whether other hosts may use the store at the same time.
+    pub(super) is_shared: bool,
     /// The process that the session belongs to.
     process: Process,
 }
@@ -127,7 +129,9 @@ pub struct SessionStatus {
 
 impl Session {
     pub(super) fn new(open: Open) -> Self {
+        let is_shared = open.hosts.is_some();
         let shared = Shared {
+            is_shared,
             state: RwLock::new(State::Open(Box::new(open))),
             queue: Mutex::new(Queue::default()),
             progress: Mutex::new(Progress::default()),
@@ -259,13 +263,41 @@ impl Session {
         })
     }
 
-    /// Runs `work` on the committed state, which does not change meanwhile.
-    pub(crate) fn read<T, E: From<StoreError>>(
+    /// Runs `work` once, on the state that this session knows. Other hosts may have changed the store meanwhile.
+    pub(crate) fn read_once<T, E: From<StoreError>>(
         &self,
         work: impl FnOnce(&Open) -> Result<T, E>,
     ) -> Result<T, E> {
         self.check_process()?;
         let _call = self.shared.idle.begin();
+        let state = read(&self.shared.state);
+        work(state.open()?)
+    }
+
+    /// Runs `work`, which reads every record, on a state that nobody changes meanwhile.
+    pub(crate) fn read_everything<T, E: From<StoreError>>(
+        &self,
+        mut work: impl FnMut(&Open) -> Result<T, E>,
+    ) -> Result<T, E> {
+        if !self.is_shared() {
+            return self.read_once(work);
+        }
+        self.check_process()?;
+        let _call = self.shared.idle.begin();
+        self.read_snapshot(&mut work)
+    }
+
+    /// Runs `work` on the committed state, which does not change meanwhile. If other hosts use the store, `work` may run more
+    /// than once, and only the last run counts.
+    pub(crate) fn read<T, E: From<StoreError>>(
+        &self,
+        mut work: impl FnMut(&Open) -> Result<T, E>,
+    ) -> Result<T, E> {
+        self.check_process()?;
+        let _call = self.shared.idle.begin();
+        if self.is_shared() {
+            return self.read_shared(&mut work);
+        }
         let state = read(&self.shared.state);
         work(state.open()?)
     }

@@ -77,7 +77,7 @@ impl Exclusive<'_> {
     ) -> Result<T, StoreError> {
         let session = self.session().clone();
         let (value, next) =
-            session.read(|open| change(open.keys().ok_or(StoreError::InMemory)?))?;
+            session.read_once(|open| change(open.keys().ok_or(StoreError::InMemory)?))?;
         let id = next.id();
         let written = session
             .read(|open| write_headers(open.storage(), next.bytes()))

@@ -45,7 +45,8 @@ impl Waiting {
 impl Open {
     /// Notes that a file was read, if the store records that. The next commit writes it.
     pub(crate) fn note_reading(&self, file: u64) {
-        if self.root().reads_since == 0 {
+        // On a shared store the readings of other hosts would be missing.
+        if self.root().reads_since == 0 || self.hosts.is_some() {
             return;
         }
         let mut waiting = self.waiting.files();

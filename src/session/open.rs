@@ -6,6 +6,7 @@ use super::anchor::{Anchor, AnchorStatus, Mark};
 use super::cache::SessionCache;
 use super::error::StoreError;
 use super::generation::{NextGeneration, NextKeys};
+use super::hosts::Hosts;
 use super::ledger::Waiting;
 use super::options::{Quotas, SessionOptions};
 use inmost_format::crypto::cost::{AdmittedCost, KdfCost};
@@ -39,6 +40,8 @@ pub(crate) struct Open {
     pub(super) clock: OnceLock<bool>,
     /// Readings that are not recorded yet.
     pub(super) waiting: Waiting,
+    /// `None` if no other host can change the store.
+    pub(super) hosts: Option<Box<Hosts>>,
 }
 
 impl Open {
@@ -50,8 +53,21 @@ impl Open {
         keys: Option<Unlocked>,
         options: &SessionOptions,
     ) -> Result<Self, StoreError> {
-        let (root, root_value) = read_root(&*engine, &sealer)?;
+        let root = read_root(&*engine, &sealer)?;
+        Self::at_root(storage, engine, sealer, keys, root, options)
+    }
+
+    /// As [`new`](Self::new), if the root was read before. The second part is its stored value.
+    pub(super) fn at_root(
+        storage: Arc<dyn Storage>,
+        engine: Box<dyn Engine>,
+        sealer: Sealer,
+        keys: Option<Unlocked>,
+        (root, root_value): (Root, Vec<u8>),
+        options: &SessionOptions,
+    ) -> Result<Self, StoreError> {
         let cache = SessionCache::new(options.cache_bytes);
+        let hosts = engine.is_shared().then(|| Box::new(Hosts::new(options.patience)));
         let anchor = None;
         Ok(Self {
             engine,
@@ -66,6 +82,7 @@ impl Open {
             number: rng::array()?,
             clock: OnceLock::new(),
             waiting: Waiting::default(),
+            hosts,
         })
     }
 
@@ -121,8 +138,7 @@ impl Open {
             }
         }
         self.sealer = next.sealer;
-        self.root = root;
-        self.root_value = root_value;
+        self.set_root(root, root_value);
         // Every tag has changed, so no cached node can be used again.
         self.cache.clear();
         std::mem::replace(&mut self.engine, engine)
@@ -133,7 +149,14 @@ impl Open {
         if let Some(node) = self.cache.get(id, tag) {
             return Ok(node);
         }
-        fetch(&*self.engine, &self.sealer, id, tag).map(|(node, _)| node)
+        self.fetch(id, tag).map(|(node, _)| node)
+    }
+
+    fn fetch(&self, id: RecordId, tag: &Tag) -> Result<(Node, usize), RecordError> {
+        match &self.hosts {
+            None => fetch(&*self.engine, &self.sealer, id, tag),
+            Some(hosts) => self.fetch_shared(hosts, id, tag),
+        }
     }
 
     /// Sets the anchor that commits are recorded in.
@@ -222,8 +245,8 @@ impl Open {
 
     /// Wipes keys and cache, closes the engine, then releases the store's lock.
     pub(super) fn close(self) -> Result<(), StoreError> {
-        let Self { engine, storage, sealer, keys, anchor, cache, .. } = self;
-        drop((sealer, keys, anchor, cache));
+        let Self { engine, storage, sealer, keys, anchor, cache, hosts, .. } = self;
+        drop((sealer, keys, anchor, cache, hosts));
         let closed = engine.close();
         drop(storage);
         Ok(closed?)
@@ -235,7 +258,7 @@ impl NodeSource for Open {
         if let Some(node) = self.cache.get(id, tag) {
             return Ok(node);
         }
-        let (node, bytes) = fetch(&*self.engine, &self.sealer, id, tag)?;
+        let (node, bytes) = self.fetch(id, tag)?;
         self.cache.put(id, *tag, node.clone(), bytes);
         Ok(node)
     }

@@ -47,6 +47,8 @@ pub struct SessionOptions {
     /// A bound on the cache of this session alone, instead of the shared one.
     pub(crate) cache_bytes: Option<usize>,
     pub(crate) idle_lock: Option<Duration>,
+    /// How long a change waits for the server of a shared store, to find out whether it is stored.
+    pub(crate) patience: Duration,
 }
 
 /// Quotas of a store.
@@ -85,7 +87,7 @@ impl SessionOptions {
             store_files: limits::STORE_FILES,
             store_bytes: limits::STORE_BYTES,
         };
-        Self { quotas, cache_bytes: None, idle_lock: None }
+        Self { quotas, cache_bytes: None, idle_lock: None, patience: PATIENCE }
     }
 
     /// Sets the most bytes of one file; 16 MiB by default.
@@ -116,6 +118,13 @@ impl SessionOptions {
         self
     }
 
+    /// Sets how long a change on a shared store may take to find out whether it is stored, if the connection is lost meanwhile;
+    /// 30 seconds by default. Then it returns [`StoreError::CommitUnknown`](crate::StoreError::CommitUnknown).
+    pub fn patience(mut self, limit: Duration) -> Self {
+        self.patience = limit;
+        self
+    }
+
     /// Locks the session once it has been unused for this long; off by default.
     ///
     /// Time is measured by the monotonic and by the wall clock, so time in suspend counts. The lock comes at most one
@@ -126,6 +135,9 @@ impl SessionOptions {
         self
     }
 }
+
+/// A failover of a database takes half a minute with usual settings.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 impl Default for SessionOptions {
     fn default() -> Self {

@@ -6,7 +6,9 @@
 
 use std::collections::HashMap;
 
+use super::txn::VERSIONS_OF_GROUP;
 use inmost_format::record::{Node, RecordError, RecordId, size_class};
+use inmost_storage::HeaderChange;
 
 /// Dirty nodes by record; `None` where a record is removed.
 #[derive(Default)]
@@ -14,6 +16,8 @@ pub(super) struct Overlay {
     pub(super) nodes: HashMap<RecordId, Option<Node>>,
     /// Calls that have a number of their own.
     pub(super) versions: u64,
+    /// The header that these changes come with, on a shared store.
+    pub(super) header: Option<HeaderChange>,
 }
 
 impl Overlay {
@@ -29,6 +33,11 @@ impl Overlay {
         1 + own + other.nodes.keys().filter(new).count()
     }
 
+    /// Whether each call of both has a number of its own within one commit.
+    pub(super) fn is_numbered_with(&self, other: &Overlay) -> bool {
+        self.versions.saturating_add(other.versions) <= VERSIONS_OF_GROUP
+    }
+
     /// Merges a later overlay, or none of it if one of its nodes does not fit a record.
     pub(super) fn merge(&mut self, other: Overlay) -> Result<(), RecordError> {
         for node in other.nodes.values().flatten() {
@@ -37,6 +46,7 @@ impl Overlay {
         }
         self.nodes.extend(other.nodes);
         self.versions = self.versions.saturating_add(other.versions);
+        self.header = other.header.or_else(|| self.header.take());
         Ok(())
     }
 }

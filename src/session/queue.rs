@@ -4,12 +4,15 @@ use std::collections::HashMap;
 
 use inmost_format::record::ObjectId;
 
+use super::hosts::Refusal;
 use super::overlay::Overlay;
 
 /// The group being formed.
 #[derive(Default)]
 pub(super) struct Queue {
     pub(super) group: Overlay,
+    /// The version of the state that the group was made on, for a shared store.
+    pub(super) base: u64,
     /// Groups closed so far, and the number of the one being formed.
     pub(super) number: u64,
     /// An object in the system folder that is being written and must not be reaped.
@@ -21,8 +24,8 @@ pub(super) struct Queue {
 pub(super) struct Progress {
     /// Every group of a lower number is durable, or was refused.
     pub(super) durable: u64,
-    /// Groups that found the disk full and changed nothing, with the number of their calls that do not know it yet.
-    pub(super) refused: HashMap<u64, usize>,
+    /// Groups that were not stored, with the reason and the number of their calls that do not know it yet.
+    pub(super) refused: HashMap<u64, (Refusal, usize)>,
     /// A thread is committing.
     pub(super) leading: bool,
     /// A thread that waits for the expected calls will lead once the time for that is over, if no other has led before.
@@ -30,13 +33,14 @@ pub(super) struct Progress {
 }
 
 impl Progress {
-    /// Tells one call of a finished group whether the group was refused.
-    pub(super) fn take_refusal(&mut self, number: u64) -> bool {
-        let Some(calls) = self.refused.get_mut(&number) else { return false };
+    /// Tells one call of a finished group why the group was refused, if it was.
+    pub(super) fn take_refusal(&mut self, number: u64) -> Option<Refusal> {
+        let (refusal, calls) = self.refused.get_mut(&number)?;
+        let refusal = refusal.clone();
         *calls = calls.saturating_sub(1);
         if *calls == 0 {
             self.refused.remove(&number);
         }
-        true
+        Some(refusal)
     }
 }

@@ -15,6 +15,7 @@ use inmost_format::record::tree::{Body, Owner};
 use inmost_format::record::{
     Flaw, Kind, NodeSink, ObjectId, RecordError, RecordId, load_file, load_folder,
 };
+use inmost_storage::StorageError;
 use inmost_storage::limits::BATCH_RECORDS;
 
 /// Records of a batch that are reserved for reaping.
@@ -93,10 +94,14 @@ pub(crate) fn discard(txn: &mut Txn<'_>, entry: Entry) -> Result<Name, RecordErr
 }
 
 /// Takes an object out of the system folder and returns its entry. Only an exclusive writer may rely on finding it.
-pub(crate) fn claim(txn: &mut Txn<'_>, name: &Name) -> Result<Entry, RecordError> {
+pub(crate) fn claim(
+    txn: &mut Txn<'_>,
+    object: ObjectId,
+    name: &Name,
+) -> Result<Entry, RecordError> {
     let system = txn.root()?.system;
     let mut folder = Folder::clone(&*load_folder(txn, system.id, &system.tag)?);
-    let entry = staged_entry(txn, system.id, &folder, name)?;
+    let entry = staged_entry(txn, system.id, &folder, object, name)?;
     let mut owner = Owner { sink: txn, object: system.id, next_index: &mut folder.next_index };
     folder.body.remove_entry(&mut owner, entry.name.as_str())?;
     txn.put(RecordId::folder(system.id), folder.into());
@@ -105,10 +110,14 @@ pub(crate) fn claim(txn: &mut Txn<'_>, name: &Name) -> Result<Entry, RecordError
 
 /// Marks the entry of an object in the system folder whose head is about to change, so that the commit reaches the
 /// head. Returns the entry.
-pub(crate) fn touch(txn: &mut Txn<'_>, name: &Name) -> Result<Entry, RecordError> {
+pub(crate) fn touch(
+    txn: &mut Txn<'_>,
+    object: ObjectId,
+    name: &Name,
+) -> Result<Entry, RecordError> {
     let system = txn.root()?.system;
     let mut folder = Folder::clone(&*load_folder(txn, system.id, &system.tag)?);
-    let mut entry = staged_entry(txn, system.id, &folder, name)?;
+    let mut entry = staged_entry(txn, system.id, &folder, object, name)?;
     let mut owner = Owner { sink: txn, object: system.id, next_index: &mut folder.next_index };
     entry.writer = Some(Writer { session: owner.sink.session_number(), time: now() });
     folder.body.put_entry(&mut owner, entry.clone())?;
@@ -121,9 +130,14 @@ fn staged_entry(
     txn: &Txn<'_>,
     system: ObjectId,
     folder: &Folder,
+    object: ObjectId,
     name: &Name,
 ) -> Result<Entry, RecordError> {
-    let entry = folder.body.entry(txn, system, name.as_str())?;
+    let entry = folder.body.entry(txn, system, name.as_str())?.filter(|entry| entry.id == object);
+    if entry.is_none() && txn.is_shared() {
+        // Another host took this one for gone. Its next number may have gone to another object.
+        return Err(StorageError::Unavailable(REMOVED.to_owned()).into());
+    }
     entry.ok_or(RecordError::Damaged { kind: Kind::Folder, flaw: Flaw::Malformed })
 }
 
@@ -146,11 +160,13 @@ fn reap(
     let mut changed = false;
     while budget > 0 {
         let Some(mut entry) = folder.body.first_entry(txn, system.id)? else { break };
-        if Some(entry.id) == staged {
-            // It is the first, because names count up.
+        if Some(entry.id) == staged || is_of_another_host(txn, &entry) {
+            // The objects that are being written are among the first, because names count up.
             let (_, leaf) = folder.body.find(txn, system.id, |_, _| 0)?;
-            let Some(next) = leaf.0.get(1) else { break };
-            entry = next.clone();
+            let mut rest = leaf.0.iter();
+            let free = rest.find(|it| Some(it.id) != staged && !is_of_another_host(txn, it));
+            let Some(free) = free else { break };
+            entry = free.clone();
         }
         budget -= 1;
         let finished = if Some(entry.id) == damaged {
@@ -183,6 +199,14 @@ fn reap(
         txn.put(RecordId::folder(system.id), folder.into());
     }
     Ok(None)
+}
+
+/// Whether another host may still be writing this object.
+fn is_of_another_host(txn: &Txn<'_>, entry: &Entry) -> bool {
+    let writer = entry.writer.filter(|_| txn.is_shared());
+    writer.is_some_and(|writer| {
+        writer.session != txn.session_number() && now().abs_diff(writer.time) < WRITER_GONE
+    })
 }
 
 /// Removes records of a file from its end. Returns whether nothing is left of it.
@@ -268,6 +292,11 @@ fn reap_folder(
     txn.put(head, folder.into());
     Ok(false)
 }
+
+const REMOVED: &str = "a long write stood still for an hour, so another host removed it";
+/// How long, in milliseconds, another host may take between two steps of a long write, before its object is removed as that of
+/// a host that is gone. The clocks of the hosts may differ by less than that.
+const WRITER_GONE: u64 = 60 * 60 * 1_000;
 
 /// Appends an entry to the system folder and returns its name. Names count up, so new entries are adjacent at the end,
 /// and reaped ones at the beginning.

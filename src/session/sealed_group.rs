@@ -5,32 +5,30 @@ use std::collections::HashMap;
 use super::error::StoreError;
 use super::open::Open;
 use super::overlay::Overlay;
-use inmost_format::record::node::{Folder, Root, Totals};
+use inmost_format::record::node::{Folder, Root, Totals, Trail};
 use inmost_format::record::tree::Body;
 use inmost_format::record::{Flaw, Kind, Node, RecordError, RecordId, Sealed, Sealer, Tag, sealed};
 use inmost_storage::{Address, Batch, StorageError};
 
 /// A sealed group, ready for the engine.
 pub(super) struct SealedGroup {
-    batch: Batch,
+    pub(super) batch: Batch,
     nodes: Vec<(RecordId, Tag, Node)>,
     removed: Vec<RecordId>,
-    root: Root,
-    root_value: Vec<u8>,
+    pub(super) root: Root,
+    pub(super) root_value: Vec<u8>,
 }
 
 impl Open {
     /// Seals a group from its leaves to the root: each parent follows its children, whose tags it needs.
     pub(super) fn seal(&self, group: Overlay) -> Result<SealedGroup, StoreError> {
-        let mut nodes = group.nodes;
+        let Overlay { mut nodes, header, .. } = group;
         let mut root = match nodes.remove(&RecordId::ROOT) {
             Some(Some(Node::Root(root))) => Root::clone(&root),
             _ => self.root.clone(),
         };
         root.commit = root.commit.saturating_add(1);
-        if let Some(tag) = sealed::tag_of(&self.root_value) {
-            root.trail = self.root.trail.after(&tag);
-        }
+        root.trail = self.next_trail();
         if let Some(Some(Node::Folder(folder))) = nodes.get(&RecordId::folder(root.tree.id)) {
             root.files = folder.totals.files;
             root.bytes = folder.totals.bytes;
@@ -59,10 +57,16 @@ impl Open {
             expect: Some((root_address, Some(self.root_value.clone()))),
             puts,
             deletes: removed.iter().map(|id| self.sealer.address(*id)).collect(),
-            header: None,
+            header,
             revision: root.commit,
         };
         Ok(SealedGroup { batch, nodes: done, removed, root, root_value })
+    }
+
+    /// The trail of the root after the present one.
+    pub(crate) fn next_trail(&self) -> Trail {
+        let trail = self.root.trail;
+        sealed::tag_of(&self.root_value).map_or(trail, |tag| trail.after(&tag))
     }
 
     /// Applies a sealed group. Readers see it from here on. Returns the group, unsealed, if the disk has no room for it: then
@@ -72,8 +76,13 @@ impl Open {
             Err(StorageError::Full) => return Ok(Some(group.unsealed())),
             applied => applied?,
         }
-        self.root = group.root;
-        self.root_value = group.root_value;
+        self.take_over(group);
+        Ok(None)
+    }
+
+    /// Takes over a group that the engine has applied.
+    pub(super) fn take_over(&mut self, group: SealedGroup) {
+        self.set_root(group.root, group.root_value);
         for id in group.removed {
             self.cache.remove(id);
         }
@@ -81,7 +90,6 @@ impl Open {
             let bytes = node.encoded_len().unwrap_or_default();
             self.cache.put(id, tag, node, bytes);
         }
-        Ok(None)
     }
 
     /// The records that a group would add to the store, less those that it would remove.
@@ -99,6 +107,11 @@ impl Open {
 }
 
 impl SealedGroup {
+    /// The tag of its root.
+    pub(super) fn tag(&self) -> Option<Tag> {
+        sealed::tag_of(&self.root_value)
+    }
+
     /// The group as it was before it was sealed.
     fn unsealed(self) -> Overlay {
         let mut nodes: HashMap<RecordId, Option<Node>> =
@@ -112,7 +125,7 @@ impl SealedGroup {
             }
             nodes.insert(id, Some(node));
         }
-        Overlay { nodes, versions: 0 }
+        Overlay { nodes, ..Overlay::default() }
     }
 }
 

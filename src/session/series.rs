@@ -3,9 +3,10 @@
 
 use super::error::StoreError;
 use super::handle::{Session, lock, read};
+use super::overlay::Overlay;
 use super::reap;
 use super::trim;
-use super::txn::{Txn, VERSIONS_OF_GROUP};
+use super::txn::Txn;
 use inmost_storage::limits::{BATCH_RECORDS, BATCH_RECORDS_MAX};
 
 impl Session {
@@ -37,6 +38,12 @@ impl Session {
         Ok(value)
     }
 
+    /// Whether the changes of a call fit the group.
+    pub(super) fn has_room(&self, group: &Overlay, changes: &Overlay) -> Result<bool, StoreError> {
+        let records = group.records_with(changes);
+        Ok(group.is_numbered_with(changes) && records <= self.room(records)?)
+    }
+
     /// The most records that the calls of a group may change, for a group that would have this many.
     fn room(&self, records: usize) -> Result<usize, StoreError> {
         if records <= CALLS_RECORDS {
@@ -65,6 +72,9 @@ impl Series<'_> {
         mut work: impl FnMut(&mut Txn<'_>) -> Result<T, E>,
     ) -> Result<T, E> {
         let session = self.session;
+        if session.is_shared() {
+            return session.write_shared(&mut work);
+        }
         loop {
             let mut queue = lock(&session.shared.queue);
             if self.joined.is_some_and(|joined| joined != queue.number) {
@@ -82,9 +92,7 @@ impl Series<'_> {
                 return Ok(value);
             }
             let records = queue.group.records_with(&changes);
-            let is_numbered =
-                queue.group.versions.saturating_add(changes.versions) <= VERSIONS_OF_GROUP;
-            if is_numbered && records <= session.room(records)?
+            if session.has_room(&queue.group, &changes)?
                 || (queue.group.is_empty() && records <= BATCH_RECORDS_MAX)
             {
                 queue.group.merge(changes).map_err(StoreError::from)?;
@@ -123,10 +131,9 @@ impl Series<'_> {
     fn settle(&mut self) -> Result<(), StoreError> {
         let Some(number) = self.joined.take() else { return Ok(()) };
         self.session.wait(number)?;
-        if lock(&self.session.shared.progress).take_refusal(number) {
-            return Err(StoreError::DiskFull);
-        }
-        Ok(())
+        let refusal = lock(&self.session.shared.progress).take_refusal(number);
+        // Only a shared store refuses for another reason than a full disk, and there no series waits for a group.
+        if refusal.is_some() { Err(StoreError::DiskFull) } else { Ok(()) }
     }
 }
 

@@ -8,7 +8,7 @@ use inmost_format::record::HeaderId;
 
 impl Session {
     /// Completes work that a crash interrupted.
-    pub(super) fn settle(
+    pub(in crate::session) fn settle(
         &self,
         header: Option<HeaderId>,
         skip: Option<u64>,
@@ -24,10 +24,14 @@ impl Session {
         } else {
             // This writes a new anchor if it was missing. A current one is left alone, because the first write of a
             // session costs a sync.
-            self.read(|open| {
+            self.read_once(|open| {
                 open.remember_if_new();
                 Ok::<(), StoreError>(())
             })?;
+        }
+        if self.is_shared() {
+            // Reaping goes along with later commits. Here it would cost round trips at every unlock of every host.
+            return Ok(());
         }
         // On a full disk the remaining space is left to the application's own calls.
         let can_reap = |open: &Open| {

@@ -42,6 +42,11 @@ impl<'a> Txn<'a> {
         self.open.number()
     }
 
+    /// Whether other hosts may use the store at the same time.
+    pub(crate) fn is_shared(&self) -> bool {
+        self.open.hosts.is_some()
+    }
+
     /// Drops this call's changes to an object.
     pub(super) fn forget_changes(&mut self, object: ObjectId) {
         self.own.nodes.retain(|id, _| id.object != object);

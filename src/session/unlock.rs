@@ -52,10 +52,10 @@ use inmost_storage::{Engine, EngineKind, HeaderCopy, Storage, StorageError};
 /// ```
 pub struct Vault {
     /// `None` once a session holds it.
-    storage: Option<Arc<dyn Storage>>,
+    pub(super) storage: Option<Arc<dyn Storage>>,
     /// The readable copies of the header, the higher revision first.
-    headers: Vec<(HeaderCopy, Header)>,
-    options: VaultOptions,
+    pub(super) headers: Vec<(HeaderCopy, Header)>,
+    pub(super) options: VaultOptions,
     /// The process that it belongs to.
     process: Process,
 }
@@ -66,8 +66,8 @@ pub struct Vault {
 pub struct VaultOptions {
     cost: KdfCost,
     limits: KdfLimits,
-    session: SessionOptions,
-    freshness: Option<Arc<dyn FreshnessAnchor>>,
+    pub(super) session: SessionOptions,
+    pub(super) freshness: Option<Arc<dyn FreshnessAnchor>>,
     engine: StorageEngine,
     history: HistorySettings,
     expiry: ExpirySettings,
@@ -143,6 +143,9 @@ impl Vault {
         rollback: Rollback,
     ) -> Result<Session, StoreError> {
         let storage = Arc::clone(self.storage()?);
+        if storage.is_shared() {
+            return self.unlock_shared(&storage, credential, rollback);
+        }
         let keys = self.unlock_header(credential)?;
         let options = &self.options;
         let header = keys.header().clone();
@@ -349,6 +352,16 @@ impl VaultOptions {
     }
 
     pub(crate) fn open_storage(&self, storage: Arc<dyn Storage>) -> Result<Vault, StoreError> {
+        let headers = self.read_headers(&*storage)?;
+        let process = Process::current();
+        Ok(Vault { storage: Some(storage), headers, options: self.clone(), process })
+    }
+
+    /// The copies of the header that can be read, the higher revision first. At least one.
+    pub(super) fn read_headers(
+        &self,
+        storage: &dyn Storage,
+    ) -> Result<Vec<(HeaderCopy, Header)>, StoreError> {
         let mut headers = Vec::new();
         let mut failure = None::<StoreError>;
         for copy in [HeaderCopy::A, HeaderCopy::B] {
@@ -367,8 +380,7 @@ impl VaultOptions {
             return Err(failure.unwrap_or(StoreError::HeaderDamaged));
         }
         headers.sort_by_key(|(_, header)| std::cmp::Reverse(header.revision()));
-        let process = Process::current();
-        Ok(Vault { storage: Some(storage), headers, options: self.clone(), process })
+        Ok(headers)
     }
 }
 

@@ -12,7 +12,7 @@ use super::new_text::NewText;
 use super::path::MemoryPath;
 use super::{folder, rope};
 use crate::limits::STAGE_STEP_BYTES;
-use crate::session::{Exclusive, Session, Txn, now, reap};
+use crate::session::{Exclusive, Session, StoreError, Txn, now, reap};
 use inmost_format::record::history::Operation;
 use inmost_format::record::node::{Entry, File, FileInfo, Name, What, Writer};
 use inmost_format::record::tree::Owner;
@@ -27,13 +27,23 @@ pub(super) fn write(session: &Session, new: &NewText<'_>) -> Result<Option<u64>,
         let Some((_, before)) = exclusive.commit(|txn| new.place(txn))? else { return Ok(None) };
         let info = new.info(before.as_ref());
         let (id, staged_name) = stage(exclusive, new.text, info)?;
+        let planned = (before, info);
         exclusive.commit(|txn| {
-            let staged = reap::claim(txn, &staged_name)?;
+            let (before, info) = if txn.is_shared() {
+                // Another host may have changed the path between two steps. What is staged is reaped if it is of no use.
+                let Some((_, before)) = new.place(txn)? else { return Ok(None) };
+                let info = new.info(before.as_ref());
+                (before, info)
+            } else {
+                planned.clone()
+            };
+            let staged = reap::claim(txn, id, &staged_name)?;
             // The earlier steps have committed, so the folders on the path have new tags.
             let (resolved, _) = target(txn, new.path, true)?;
             let (object, operation) = ((id, staged.tag), new.operation(before.is_some()));
-            set_entry(txn, (new.path, &resolved), object, info, before.clone(), operation)?;
-            new.record_use(txn, before.as_ref().map(|(_, before)| before.number))?;
+            let number = before.as_ref().map(|(_, before)| before.number);
+            set_entry(txn, (new.path, &resolved), object, info, before, operation)?;
+            new.record_use(txn, number)?;
             Ok::<_, FileError>(Some(txn.number()?))
         })
     })
@@ -46,9 +56,25 @@ pub(super) fn edit<T>(
     plan: impl Fn(&Txn<'_>) -> Result<Plan, FileError>,
     reply: impl Fn(&Txn<'_>, &Plan, &FileInfo, &File) -> Result<T, FileError>,
 ) -> Result<T, FileError> {
+    for _ in 0..EDITS {
+        if let Some(reply) = edit_once(session, path, &plan, &reply)? {
+            return Ok(reply);
+        }
+    }
+    Err(StoreError::Unavailable(CHANGING.to_owned()).into())
+}
+
+/// Makes the change, unless another host changes the file meanwhile; then returns `None`.
+fn edit_once<T>(
+    session: &Session,
+    path: &MemoryPath,
+    plan: &impl Fn(&Txn<'_>) -> Result<Plan, FileError>,
+    reply: &impl Fn(&Txn<'_>, &Plan, &FileInfo, &File) -> Result<T, FileError>,
+) -> Result<Option<T>, FileError> {
+    let planned = plan;
     session.exclusive(|exclusive| {
         let (mut plan, text) = exclusive.commit(|txn| {
-            let plan = plan(txn)?;
+            let plan = planned(txn)?;
             check_quotas(txn, &plan.resolved, Some(&plan.info), plan.bytes_after())?;
             let text = changed(&read_text(txn, plan.entry.id, &plan.head.body)?, &plan)?;
             Ok::<_, FileError>((plan, text))
@@ -56,14 +82,21 @@ pub(super) fn edit<T>(
         let before = (plan.entry.clone(), plan.info);
         let info = new_info(&text, Some(&before));
         let (id, staged_name) = stage(exclusive, &text, info)?;
+        let edited = (plan.entry.id, plan.entry.tag);
         plan.entry.id = id;
         exclusive.commit(|txn| {
-            let staged = reap::claim(txn, &staged_name)?;
+            if txn.is_shared() {
+                let now = planned(txn)?;
+                if (now.entry.id, now.entry.tag) != edited {
+                    return Ok(None);
+                }
+            }
+            let staged = reap::claim(txn, id, &staged_name)?;
             let head = load_file(txn, staged.head(), &staged.tag)?;
             let (resolved, _) = target(txn, path, true)?;
             let (object, before) = ((id, staged.tag), Some(before.clone()));
             set_entry(txn, (path, &resolved), object, info, before, Operation::Modified)?;
-            reply(txn, &plan, &info, &head)
+            reply(txn, &plan, &info, &head).map(Some)
         })
     })
 }
@@ -96,7 +129,7 @@ pub(super) fn stage(
         exclusive.reap()?;
         let (step, after) = next_step(rest);
         exclusive.commit(|txn| {
-            let entry = reap::touch(txn, &staged_name)?;
+            let entry = reap::touch(txn, id, &staged_name)?;
             let mut file = File::clone(&*load_file(txn, entry.head(), &entry.tag)?);
             let mut owner = Owner { sink: txn, object: id, next_index: &mut file.next_index };
             rope::append(&mut owner, &mut file.body, step)?;
@@ -107,6 +140,10 @@ pub(super) fn stage(
     }
     Ok((id, staged_name))
 }
+
+/// Attempts of an edit whose file other hosts change meanwhile.
+const EDITS: usize = 5;
+const CHANGING: &str = "other hosts keep changing the file";
 
 /// The longest step that ends on a character boundary, and the rest.
 fn next_step(text: &str) -> (&str, &str) {

@@ -27,7 +27,7 @@ fn calls_that_an_exclusive_writer_finds_refused_return_the_refusal() {
             thread::yield_now();
         }
         faults.set_next(Fault::Refused);
-        let mut exclusive = Exclusive { session: &session, queue: lock(&session.shared.queue) };
+        let mut exclusive = Exclusive::new(&session);
         let flushed = exclusive.flush();
         assert!(matches!(flushed, Err(StoreError::DiskFull)), "{flushed:?}");
         drop((exclusive, leader));

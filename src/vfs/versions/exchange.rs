@@ -23,7 +23,7 @@ pub(crate) fn revert_together(
     session: &Session,
     steps: &[UndoStep],
 ) -> Result<Vec<u64>, FileError> {
-    session.exclusive(|exclusive| {
+    session.undisturbed(|exclusive| {
         let mut moves = exclusive.commit(|txn| {
             steps.iter().map(|step| Move::of(txn, step)).collect::<Result<Vec<_>, _>>()
         })?;

@@ -25,7 +25,7 @@ pub(crate) fn forget(
     path: &MemoryPath,
     progress: &mut dyn FnMut(u64),
 ) -> Result<u64, FileError> {
-    session.exclusive(|exclusive| forget_in(exclusive, path, progress))
+    session.undisturbed(|exclusive| forget_in(exclusive, path, progress))
 }
 
 /// As [`forget`], as a part of several steps.

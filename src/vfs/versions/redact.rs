@@ -16,7 +16,7 @@ use crate::vfs::error::FileError;
 /// # Errors
 /// Those of [`History::redact`](crate::History::redact).
 pub(crate) fn redact(session: &Session, first: u64, last: u64) -> Result<u64, FileError> {
-    session.exclusive(|exclusive| {
+    session.undisturbed(|exclusive| {
         let numbers = exclusive.commit(|txn| in_range(txn, first, last))?;
         for number in &numbers {
             if let Some(text) = exclusive.commit(|txn| redact_one(txn, *number))? {

@@ -25,7 +25,7 @@ use crate::vfs::{new_text, staged};
 /// Those of [`History::restore`](crate::History::restore).
 pub(crate) fn restore(session: &Session, number: u64, to: Option<&str>) -> Result<u64, FileError> {
     let to = to.map(MemoryPath::parse).transpose()?;
-    session.exclusive(|exclusive| {
+    session.undisturbed(|exclusive| {
         let plan = exclusive.commit(|txn| Plan::restore(txn, number, to.clone()))?;
         plan.make(exclusive)
     })
@@ -36,7 +36,7 @@ pub(crate) fn restore(session: &Session, number: u64, to: Option<&str>) -> Resul
 /// # Errors
 /// Those of [`HistoryStore::revert`](crate::HistoryStore::revert).
 pub(crate) fn revert(session: &Session, step: &UndoStep) -> Result<u64, FileError> {
-    session.exclusive(|exclusive| {
+    session.undisturbed(|exclusive| {
         let plan = exclusive.commit(|txn| Plan::revert(txn, step))?;
         plan.make(exclusive)
     })
@@ -198,7 +198,7 @@ impl Plan {
                 };
                 exclusive.commit(|txn| {
                     let object = match &staged {
-                        Some((id, name)) => (*id, reap::claim(txn, name)?.tag),
+                        Some((id, name)) => (*id, reap::claim(txn, *id, name)?.tag),
                         None => (new_text::write_records(txn, &text)?, Tag::default()),
                     };
                     put_back(txn, &path, object, info, previous, leaves.as_ref())

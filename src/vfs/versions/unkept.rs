@@ -96,7 +96,7 @@ const LONGEST_CHAIN: usize = 1_024;
 /// Those of [`arrange::delete`]; [`FileError::Store`] if a version cannot be read; the file or folder is deleted then, and its
 /// versions are left.
 pub(crate) fn delete(session: &Session, path: &MemoryPath) -> Result<(), FileError> {
-    session.exclusive(|exclusive| {
+    session.undisturbed(|exclusive| {
         exclusive.commit(|txn| arrange::delete_in(txn, path))?;
         // A path in a subtree is another one in the whole store.
         let path = MemoryPath::parse(&path.in_store())?;

@@ -109,6 +109,11 @@ impl Header {
             && other.mac == self.fields.before
     }
 
+    /// The limits that it was parsed within.
+    pub fn limits(&self) -> &KdfLimits {
+        &self.limits
+    }
+
     /// Grows by one with every change of the header.
     pub fn revision(&self) -> u64 {
         self.fields.revision

@@ -159,6 +159,24 @@ impl Unlocked {
         Ok(NextHeader { header: self.seal_next(fields)?, data_key: Some(data_key) })
     }
 
+    /// Verifies a header that another holder of the same master key has written.
+    ///
+    /// # Errors
+    /// [`HeaderError::Tampered`] if it belongs to another store or is not authentic under this master key, as after a rotation.
+    pub fn succeeded_by(&self, header: Header) -> Result<NextHeader, HeaderError> {
+        if header.store() != self.header.store() {
+            return Err(HeaderError::Tampered("the header"));
+        }
+        let data_key = header.open_data_key(&self.master)?;
+        Ok(NextHeader { header, data_key: Some(data_key) })
+    }
+
+    /// The keys of the records of the generation that a header names, which need not be in use yet.
+    pub fn record_keys_of(&self, next: &NextHeader) -> RecordKeys {
+        let data_key = next.data_key.as_ref().unwrap_or(&self.data_key);
+        RecordKeys::derive(data_key, &next.header.store(), next.header.generation())
+    }
+
     /// Uses a header that has been written.
     pub fn adopt(&mut self, next: NextHeader) {
         self.header = next.header;
@@ -227,6 +245,11 @@ impl NextHeader {
     /// The bytes to write to both copies.
     pub fn bytes(&self) -> &[u8; HEADER_BYTES] {
         self.header.bytes()
+    }
+
+    /// The header.
+    pub fn header(&self) -> &Header {
+        &self.header
     }
 
     /// The identifier of this header for the next root record.

@@ -133,6 +133,18 @@ impl Trail {
         }
         self
     }
+
+    /// Whether the root with this tag is one of those before.
+    #[must_use]
+    pub fn contains(&self, tag: &Tag) -> bool {
+        tag.0.first_chunk().is_some_and(|beginning| self.0.contains(beginning))
+    }
+
+    /// Whether a root that is this many commits older must be on it.
+    #[must_use]
+    pub fn reaches(&self, commits: u64) -> bool {
+        usize::try_from(commits).is_ok_and(|commits| commits <= self.0.len())
+    }
 }
 
 /// A reference to the head of an object.

@@ -1,0 +1,209 @@
+//! Catching up with what other hosts have committed.
+
+use super::super::error::StoreError;
+use super::super::generation::open_records;
+use super::super::open::Open;
+use inmost_format::header::{Header, HeaderError, NextHeader};
+use inmost_format::record::node::Root;
+use inmost_format::record::{Flaw, Kind, Node, RecordId, Sealer, Tag, sealed};
+use inmost_storage::limits::{PULL_BYTES, PULL_RECORDS};
+use inmost_storage::{Address, Delta, Engine, HeaderCopy, Known, Limit, Pull};
+
+/// The newest state that a session had seen when it began to pull.
+pub(in crate::session) struct Seen {
+    commit: u64,
+    tag: Option<Tag>,
+}
+
+/// What came of a pull.
+#[derive(PartialEq, Eq)]
+pub(in crate::session) enum Caught {
+    /// The session is at the pulled state, or at a later one.
+    Up,
+    /// Header and root did not belong together, because they changed in between.
+    Moving,
+}
+
+impl Open {
+    /// What has changed since the state of this session; `None` if nothing has.
+    pub(in crate::session) fn pull(&self) -> Result<Option<Delta>, StoreError> {
+        let known = Known {
+            root: self.root_address(),
+            root_value: Some(&self.root_value),
+            revision: self.root.commit,
+        };
+        match self.engine.pull(&known, LIMIT)? {
+            Pull::Unchanged => Ok(None),
+            Pull::Changed(delta) => Ok(Some(delta)),
+        }
+    }
+
+    pub(in crate::session) fn root_address(&self) -> Address {
+        self.sealer.address(RecordId::ROOT)
+    }
+
+    pub(in crate::session) fn seen(&self) -> Seen {
+        Seen { commit: self.root.commit, tag: sealed::tag_of(&self.root_value) }
+    }
+
+    /// Takes over the state of a pull that began when the session had seen `seen`.
+    ///
+    /// # Errors
+    /// [`StoreError::RolledBack`] if the pulled state cannot come after what was seen; [`StoreError::Locked`] if the keys
+    /// were rotated; [`StoreError::Tampered`], [`StoreError::Unavailable`]. The session stays as it was.
+    pub(in crate::session) fn catch_up(
+        &mut self,
+        delta: Delta,
+        seen: &Seen,
+    ) -> Result<Caught, StoreError> {
+        match self.catch_up_same_header(delta, seen)? {
+            Caught::Up => Ok(Caught::Up),
+            Caught::Moving => self.follow_header(seen),
+        }
+    }
+
+    /// As [`catch_up`](Self::catch_up), but changes nothing and returns `Moving` if the store has another header.
+    pub(super) fn catch_up_same_header(
+        &mut self,
+        delta: Delta,
+        seen: &Seen,
+    ) -> Result<Caught, StoreError> {
+        let generation = self.keys().map(|keys| keys.header().generation());
+        let Some(value) = delta.root.filter(|_| Some(delta.generation) == generation) else {
+            return Ok(Caught::Moving);
+        };
+        let root = open_root(&self.sealer, &value)?;
+        check_order(seen, &root, &value)?;
+        if root.commit <= self.root.commit {
+            // Another thread has caught up further, after this pull.
+            return Ok(Caught::Up);
+        }
+        if self.keys().is_some_and(|keys| keys.header().id() != root.header) {
+            return Ok(Caught::Moving);
+        }
+        self.keep_sealed(&delta.rows);
+        self.set_root(root, value);
+        Ok(Caught::Up)
+    }
+
+    /// Takes over the header of the store and the root that names it.
+    fn follow_header(&mut self, seen: &Seen) -> Result<Caught, StoreError> {
+        let Some(keys) = self.keys() else { return Err(StoreError::InMemory) };
+        let bytes = self.storage().read_header(HeaderCopy::A)?.ok_or(StoreError::HeaderDamaged)?;
+        let header = Header::parse(&bytes, keys.header().limits())?;
+        let next = match keys.succeeded_by(header) {
+            Ok(next) => next,
+            // Authentic under other keys, or forged. Either way the keys in hand end here.
+            Err(HeaderError::Tampered(_)) => return Err(StoreError::Locked),
+            Err(error) => return Err(error.into()),
+        };
+        let (revision, known) = (next.id().revision, keys.header().revision());
+        if revision < known {
+            return Err(StoreError::HeaderRolledBack { expected: known, found: revision });
+        }
+        if next.header().generation() == keys.header().generation() {
+            self.follow_keyslots(next, seen)
+        } else {
+            self.follow_rewrite(next, seen)
+        }
+    }
+
+    fn follow_keyslots(&mut self, next: NextHeader, seen: &Seen) -> Result<Caught, StoreError> {
+        let Some(delta) = pull_all(&*self.engine, self.root_address())? else {
+            return Ok(Caught::Moving);
+        };
+        let Some(value) = delta.root else { return Ok(Caught::Moving) };
+        let root = open_root(&self.sealer, &value)?;
+        check_order(seen, &root, &value)?;
+        if root.header != next.id() {
+            return Ok(Caught::Moving);
+        }
+        self.adopt_header(next);
+        if root.commit > self.root.commit {
+            self.keep_sealed(&delta.rows);
+            self.set_root(root, value);
+        }
+        Ok(Caught::Up)
+    }
+
+    fn follow_rewrite(&mut self, next: NextHeader, seen: &Seen) -> Result<Caught, StoreError> {
+        let engine = open_records(self.storage(), next.header())?;
+        let Some(keys) = self.keys() else { return Err(StoreError::InMemory) };
+        let sealer = Sealer::new(
+            keys.record_keys_of(&next),
+            next.header().store(),
+            next.header().generation(),
+        );
+        let Some(delta) = pull_all(&*engine, sealer.address(RecordId::ROOT))? else {
+            return Ok(Caught::Moving);
+        };
+        let Some(value) = delta.root else { return Ok(Caught::Moving) };
+        let root = open_root(&sealer, &value)?;
+        check_order(seen, &root, &value)?;
+        if root.header != next.id() {
+            return Ok(Caught::Moving);
+        }
+        self.adopt_header(next);
+        self.sealer = sealer;
+        self.engine = engine;
+        self.cache.clear();
+        if let Some(hosts) = &self.hosts {
+            hosts.sealed.clear();
+        }
+        self.keep_sealed(&delta.rows);
+        self.set_root(root, value);
+        Ok(Caught::Up)
+    }
+
+    /// Makes a root that another host or this one has committed the state of this session.
+    pub(in crate::session) fn set_root(&mut self, root: Root, value: Vec<u8>) {
+        self.root = root;
+        self.root_value = value;
+        if let Some(hosts) = &mut self.hosts {
+            hosts.version = hosts.version.saturating_add(1);
+        }
+    }
+
+    pub(in crate::session) fn keep_sealed(&self, rows: &[(Address, Vec<u8>)]) {
+        let Some(hosts) = &self.hosts else { return };
+        // The newest come first, and what comes last stays longest.
+        rows.iter().rev().for_each(|(address, value)| hosts.sealed.put(*address, value));
+    }
+}
+
+/// The newest records of a generation; `None` if the engine claims that nothing is new, which cannot be.
+pub(in crate::session) fn pull_all(
+    engine: &dyn Engine,
+    root: Address,
+) -> Result<Option<Delta>, StoreError> {
+    match engine.pull(&Known::nothing(root), LIMIT)? {
+        Pull::Unchanged => Ok(None),
+        Pull::Changed(delta) => Ok(Some(delta)),
+    }
+}
+
+/// Opens a stored root. Its place in time is not checked yet.
+pub(in crate::session) fn open_root(sealer: &Sealer, value: &[u8]) -> Result<Root, StoreError> {
+    let tag = sealed::tag_of(value).ok_or(StoreError::tampered(Kind::Root, Flaw::Frame))?;
+    match sealer.open(RecordId::ROOT, value, &tag)? {
+        Node::Root(root) => Ok(Root::clone(&root)),
+        _ => Err(StoreError::tampered(Kind::Root, Flaw::Malformed)),
+    }
+}
+
+/// Checks that a root can come after what was seen: its number is not lower, it is the same one if the number is, and if its
+/// trail reaches back to what was seen, then that is on it. So a store that was put back, or a fork of it, is noticed.
+fn check_order(seen: &Seen, root: &Root, value: &[u8]) -> Result<(), StoreError> {
+    let rolled_back = StoreError::RolledBack { expected: seen.commit, found: root.commit };
+    let ahead = root.commit.checked_sub(seen.commit);
+    let Some(tag) = &seen.tag else { return Ok(()) };
+    match ahead {
+        None => Err(rolled_back),
+        Some(0) if sealed::tag_of(value).as_ref() == Some(tag) => Ok(()),
+        Some(0) => Err(rolled_back),
+        Some(ahead) if root.trail.reaches(ahead) && !root.trail.contains(tag) => Err(rolled_back),
+        Some(_) => Ok(()),
+    }
+}
+
+const LIMIT: Limit = Limit { records: PULL_RECORDS, bytes: PULL_BYTES };

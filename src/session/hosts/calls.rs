@@ -1,0 +1,262 @@
+//! Calls that change a store that other hosts change too.
+//!
+//! A call runs on the state that this session knows. If it changes something, it joins the group that is being formed, as on a
+//! local store, and the group's batch costs one round trip. If the batch was overtaken, each call of the group runs again. A
+//! result without changes, such as a refusal, counts only if the state is still the newest one.
+
+use std::cell::Cell;
+
+use super::super::commit::Exclusive;
+use super::super::error::StoreError;
+use super::super::handle::{Session, lock, read};
+use super::super::open::Open;
+use super::super::overlay::Overlay;
+use super::super::txn::Txn;
+use super::store_group::{Refusal, Stored};
+use inmost_format::record::{Tag, sealed};
+use inmost_storage::limits::BATCH_RECORDS_MAX;
+
+/// How one run of a call ended.
+enum Ran<T, E> {
+    /// Its changes are in the group of this number.
+    Joined(u64, T),
+    /// Its changes do not fit this group, or its result without changes rests on this group's changes.
+    Behind(u64),
+    /// It changes nothing on the state of this version.
+    Unchanged(u64, Result<T, E>),
+}
+
+impl Session {
+    /// Runs one call and makes its changes durable.
+    pub(in crate::session) fn write_shared<T, E: From<StoreError>>(
+        &self,
+        work: &mut impl FnMut(&mut Txn<'_>) -> Result<T, E>,
+    ) -> Result<T, E> {
+        for _ in 0..TRIES {
+            match self.run_in_group(work)? {
+                Ran::Joined(number, value) => {
+                    self.wait(number)?;
+                    match self.take_refusal(number).map(Refusal::error) {
+                        None => return Ok(value),
+                        Some(Some(error)) => return Err(error.into()),
+                        Some(None) => {}
+                    }
+                }
+                Ran::Behind(number) => {
+                    self.wait(number)?;
+                    self.take_refusal(number);
+                }
+                Ran::Unchanged(version, result) => {
+                    if self.refresh()? == version {
+                        return result;
+                    }
+                }
+            }
+        }
+        self.exclusive(|exclusive| exclusive.commit_locked(work))
+    }
+
+    fn take_refusal(&self, number: u64) -> Option<Refusal> {
+        lock(&self.shared.progress).take_refusal(number)
+    }
+
+    fn run_in_group<T, E: From<StoreError>>(
+        &self,
+        work: &mut impl FnMut(&mut Txn<'_>) -> Result<T, E>,
+    ) -> Result<Ran<T, E>, E> {
+        let mut queue = lock(&self.shared.queue);
+        if !queue.group.is_empty() && queue.base != self.version()? {
+            // The state has moved on under the group. Its leader will notice that too.
+            let stale = queue.number;
+            self.shared.commit_delay.enqueue();
+            return Ok(Ran::Behind(stale));
+        }
+        let (version, ran) = {
+            let state = read(&self.shared.state);
+            let open = state.open()?;
+            let mut txn = Txn::new(open, &queue.group, &self.author);
+            let value = work(&mut txn);
+            (open.version(), value.map(|value| (value, txn.into_overlay())))
+        };
+        let number = queue.number;
+        match ran {
+            Ok((value, changes)) if !changes.is_empty() => {
+                let records = queue.group.records_with(&changes);
+                let is_alone = queue.group.is_empty();
+                if is_alone && records > BATCH_RECORDS_MAX {
+                    return Err(StoreError::TooLarge.into());
+                }
+                if is_alone || self.has_room(&queue.group, &changes)? {
+                    queue.base = version;
+                    queue.group.merge(changes).map_err(StoreError::from)?;
+                    self.shared.commit_delay.enqueue();
+                    return Ok(Ran::Joined(number, value));
+                }
+                self.shared.commit_delay.enqueue();
+                self.shared.commit_delay.mark_full();
+                Ok(Ran::Behind(number))
+            }
+            _ if !queue.group.is_empty() => {
+                self.shared.commit_delay.enqueue();
+                Ok(Ran::Behind(number))
+            }
+            ran => Ok(Ran::Unchanged(version, ran.map(|(value, _)| value))),
+        }
+    }
+}
+
+impl Exclusive<'_> {
+    /// Plans changes and makes them durable as one step. `plan` runs again whenever another host was faster.
+    pub(in crate::session) fn commit_planned<T, E: From<StoreError>>(
+        &self,
+        mut plan: impl FnMut(&Open) -> Result<(T, Overlay), E>,
+    ) -> Result<T, E> {
+        let session = self.session();
+        for _ in 0..TRIES {
+            let (version, root, planned) = {
+                let state = read(&session.shared.state);
+                let open = state.open()?;
+                (open.version(), sealed::tag_of(&open.root_value), plan(open))
+            };
+            self.pin.check(root)?;
+            match planned {
+                Ok((value, group)) if !group.is_empty() => {
+                    if group.records_with(&Overlay::default()) > BATCH_RECORDS_MAX {
+                        return Err(StoreError::TooLarge.into());
+                    }
+                    if let Stored::Done(root) = session.store(group, version, self.staged())? {
+                        self.pin.advance(root);
+                        return Ok(value);
+                    }
+                    session.refresh()?;
+                }
+                planned => {
+                    if session.refresh()? == version {
+                        return planned.map(|(value, _)| value);
+                    }
+                }
+            }
+        }
+        self.pin.check(None)?;
+        session.store_locked(self.staged(), &mut plan)
+    }
+
+    /// As [`commit`](Exclusive::commit) on a shared store.
+    pub(in crate::session) fn commit_shared<T, E: From<StoreError>>(
+        &self,
+        work: &mut impl FnMut(&mut Txn<'_>) -> Result<T, E>,
+    ) -> Result<T, E> {
+        self.commit_planned(self.planned(work))
+    }
+
+    fn commit_locked<T, E: From<StoreError>>(
+        &self,
+        work: &mut impl FnMut(&mut Txn<'_>) -> Result<T, E>,
+    ) -> Result<T, E> {
+        self.session().store_locked(self.staged(), &mut self.planned(work))
+    }
+
+    fn planned<T, E: From<StoreError>>(
+        &self,
+        work: &mut impl FnMut(&mut Txn<'_>) -> Result<T, E>,
+    ) -> impl FnMut(&Open) -> Result<(T, Overlay), E> {
+        let author = self.session().author.clone();
+        move |open| {
+            let group = Overlay::default();
+            let mut txn = Txn::new(open, &group, &author);
+            let value = work(&mut txn)?;
+            Ok((value, txn.into_overlay()))
+        }
+    }
+
+    /// Makes one durable step of what is due anyway. Returns whether there was anything to do.
+    pub(in crate::session) fn keep_house(
+        &self,
+        step: impl Fn(&Open, &mut Overlay) -> Result<(), StoreError>,
+    ) -> Result<bool, StoreError> {
+        self.commit_planned(|open| {
+            let mut group = Overlay::default();
+            step(open, &mut group)?;
+            Ok((!group.is_empty(), group))
+        })
+    }
+
+    /// As [`commit_each`](Exclusive::commit_each) on a shared store.
+    pub(in crate::session) fn commit_each_shared<T, E: From<StoreError>>(
+        &self,
+        calls: usize,
+        work: &mut impl FnMut(usize, &mut Txn<'_>) -> Result<T, E>,
+    ) -> Result<Vec<T>, E> {
+        let author = self.session().author.clone();
+        self.commit_planned(|open| {
+            let mut group = Overlay::default();
+            let mut values = Vec::with_capacity(calls);
+            for call in 0..calls {
+                let mut txn = Txn::new(open, &group, &author);
+                values.push(work(call, &mut txn)?);
+                let changes = txn.into_overlay();
+                if !group.is_numbered_with(&changes) {
+                    return Err(StoreError::TooLarge.into());
+                }
+                group.merge(changes).map_err(StoreError::from)?;
+            }
+            Ok((values, group))
+        })
+    }
+}
+
+impl Session {
+    /// As [`undisturbed`](Session::undisturbed) on a shared store.
+    pub(in crate::session) fn undisturbed_shared<T, E: From<StoreError>>(
+        &self,
+        work: &mut impl FnMut(&mut Exclusive<'_>) -> Result<T, E>,
+    ) -> Result<T, E> {
+        let mut attempts = 0;
+        loop {
+            let mut disturbed = false;
+            let result = self.exclusive(|exclusive| {
+                self.refresh()?;
+                let root = sealed::tag_of(&read(&self.shared.state).open()?.root_value);
+                exclusive.pin.state.set(root);
+                let result = work(exclusive);
+                disturbed = exclusive.pin.is_disturbed.get();
+                result
+            });
+            attempts += 1;
+            if !disturbed || attempts == ATTEMPTS {
+                return result;
+            }
+        }
+    }
+}
+
+/// The root that a step must find, and whether a step has found another one.
+#[derive(Default)]
+pub(in crate::session) struct Pin {
+    state: Cell<Option<Tag>>,
+    is_disturbed: Cell<bool>,
+}
+
+impl Pin {
+    /// # Errors
+    /// [`StoreError::Unavailable`] if another root is pinned.
+    fn check(&self, found: Option<Tag>) -> Result<(), StoreError> {
+        if self.state.get().is_none() || self.state.get() == found {
+            return Ok(());
+        }
+        self.is_disturbed.set(true);
+        Err(StoreError::Unavailable("other hosts keep changing the store".to_owned()))
+    }
+
+    /// Expects the root of this session's own step from now on.
+    fn advance(&self, root: Option<Tag>) {
+        if self.state.get().is_some() {
+            self.state.set(root);
+        }
+    }
+}
+
+/// Times that work in several steps begins.
+const ATTEMPTS: usize = 8;
+/// Times that a call may be overtaken before it locks the root.
+const TRIES: usize = 2;

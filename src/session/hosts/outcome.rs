@@ -1,0 +1,92 @@
+//! Finding out whether a batch is stored whose reply was lost.
+//!
+//! To look is not enough: the server may commit the batch after the look. So the same batch is submitted again. If the server
+//! takes it, it is stored. If another root is there, neither the first nor the second copy can come any more, because both expect
+//! the root before, which never comes back. Then the present root tells: it is the one of the batch, or the batch's root is on its
+//! trail, or it is not although the trail reaches back far enough.
+
+use std::time::Instant;
+
+use super::super::error::StoreError;
+use super::super::handle::{Session, read};
+use super::super::open::Open;
+use super::super::sealed_group::SealedGroup;
+use super::store_group::Stored;
+use inmost_storage::StorageError;
+
+impl Session {
+    /// Finds out what became of a batch.
+    ///
+    /// # Errors
+    /// [`StoreError::CommitUnknown`] if that cannot be found out in time.
+    pub(super) fn find_out(&self, group: SealedGroup, version: u64) -> Result<Stored, StoreError> {
+        let mut retry = Retry::new(self)?;
+        loop {
+            let again = read(&self.shared.state).open()?.engine().apply(&group.batch);
+            match again {
+                Ok(()) => return self.install(group, version),
+                Err(StorageError::Conflict) => break,
+                Err(StorageError::Unknown(_) | StorageError::Unavailable(_)) => retry.pause()?,
+                Err(_) => return Err(StoreError::CommitUnknown),
+            }
+        }
+        loop {
+            match self.refresh() {
+                Ok(_) => break,
+                Err(StoreError::Unavailable(_)) => retry.pause()?,
+                // A store that went back, or that has other keys, tells nothing about the batch.
+                Err(_) => return Err(StoreError::CommitUnknown),
+            }
+        }
+        let state = read(&self.shared.state);
+        state.open().and_then(|open| open.judge(&group)).map_err(|_| StoreError::CommitUnknown)
+    }
+}
+
+impl Open {
+    /// Whether a batch that can come no more is part of this state.
+    fn judge(&self, group: &SealedGroup) -> Result<Stored, StoreError> {
+        let tag = group.tag().ok_or(StoreError::CommitUnknown)?;
+        let ahead = self.root.commit.checked_sub(group.root.commit);
+        let ahead = ahead.ok_or(StoreError::CommitUnknown)?;
+        if self.root_value == group.root_value || self.root.trail.contains(&tag) {
+            Ok(Stored::Done(Some(tag)))
+        } else if self.root.trail.reaches(ahead) {
+            Ok(Stored::Overtaken)
+        } else {
+            Err(StoreError::CommitUnknown)
+        }
+    }
+}
+
+/// A bounded number of attempts within a bounded time.
+struct Retry {
+    begin: Instant,
+    patience: std::time::Duration,
+    left: u32,
+}
+
+impl Retry {
+    fn new(session: &Session) -> Result<Self, StoreError> {
+        let state = read(&session.shared.state);
+        let patience = state.open()?.hosts.as_ref().map(|hosts| hosts.patience());
+        Ok(Self { begin: Instant::now(), patience: patience.unwrap_or_default(), left: ATTEMPTS })
+    }
+
+    /// Lets some time pass before the next attempt.
+    ///
+    /// # Errors
+    /// [`StoreError::CommitUnknown`] if there is to be no other attempt.
+    fn pause(&mut self) -> Result<(), StoreError> {
+        self.left = self.left.saturating_sub(1);
+        let is_late = !self.patience.is_zero() && self.begin.elapsed() >= self.patience;
+        if self.left == 0 || is_late {
+            return Err(StoreError::CommitUnknown);
+        }
+        std::thread::sleep(self.patience / ATTEMPTS);
+        Ok(())
+    }
+}
+
+/// Attempts to reach the server, spread over the time that a session waits for it.
+const ATTEMPTS: u32 = 32;

@@ -7,69 +7,13 @@
 //! latest start among them. The history is linearizable exactly if no two zones in which their texts must
 //! have been present overlap, and no such zone contains the zone of a text that appeared and was replaced.
 
-use std::collections::HashMap;
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::Duration;
 
+use crate::zones::{Call, judge};
 use inmost::{HistorySettings, KdfCost, Passphrase, Session, SessionOptions, VaultOptions};
-
-/// A call on one file.
-#[derive(Clone, Debug)]
-struct Call {
-    begin: u64,
-    end: u64,
-    is_write: bool,
-    text: String,
-}
-
-/// The span of the calls on one text.
-struct Zone {
-    from: u64,
-    to: u64,
-    /// Whether the text must have been present all the time. Otherwise it appeared and was replaced within
-    /// the zone.
-    stood: bool,
-}
-
-/// Checks the history of one file. Returns the reason if it is not linearizable.
-fn judge(calls: &[Call]) -> Result<(), String> {
-    let mut by_text: HashMap<&str, Vec<&Call>> = HashMap::new();
-    for call in calls {
-        by_text.entry(&call.text).or_default().push(call);
-    }
-    let mut zones = Vec::new();
-    for (text, calls) in by_text {
-        let writes: Vec<_> = calls.iter().filter(|call| call.is_write).collect();
-        let [write] = writes[..] else {
-            return Err(format!("{text} was written {} times", writes.len()));
-        };
-        if let Some(read) = calls.iter().find(|call| call.end < write.begin) {
-            return Err(format!("{read:?} returned before {write:?} began"));
-        }
-        let earliest_end = calls.iter().map(|call| call.end).min().unwrap();
-        let latest_begin = calls.iter().map(|call| call.begin).max().unwrap();
-        let (from, to) = (earliest_end.min(latest_begin), earliest_end.max(latest_begin));
-        zones.push((text, Zone { from, to, stood: earliest_end < latest_begin }));
-    }
-    for (text, zone) in zones.iter().filter(|(_, zone)| zone.stood) {
-        for (other_text, other) in &zones {
-            if text == other_text {
-                continue;
-            }
-            let wrong = if other.stood {
-                zone.from < other.to && other.from < zone.to
-            } else {
-                zone.from < other.from && other.to < zone.to
-            };
-            if wrong {
-                return Err(format!("{other_text} came between calls that saw {text}"));
-            }
-        }
-    }
-    Ok(())
-}
 
 /// Runs the threads and returns the calls on each file.
 fn history(session: &Session, threads: usize, rounds: usize, files: usize) -> Vec<Vec<Call>> {

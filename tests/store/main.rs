@@ -20,3 +20,4 @@ mod samples;
 mod security_page;
 mod set_aside;
 mod unlocked_store;
+mod zones;

@@ -1,6 +1,13 @@
 //! Tests of sessions of several hosts on one store, over the shared store in memory.
 
 mod basics;
+mod linearizable;
+mod random;
+mod scheduler;
+mod simulation;
+mod spec;
+#[path = "../../../tests/store/zones.rs"]
+mod zones;
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -76,13 +76,21 @@ impl SharedMemory {
     #[must_use]
     pub fn host_over(&self, network: Arc<dyn Network>) -> SharedHost {
         let mut vault = self.vault();
-        vault.hosts += 1;
+        vault.hosts = vault.hosts.max(NUMBERED) + 1;
         let link = Link {
             server: self.clone(),
             number: vault.hosts,
             network,
             dead: AtomicBool::new(false),
         };
+        SharedHost(Arc::new(link))
+    }
+
+    /// The storage of a host of this number, over this network.
+    #[must_use]
+    pub fn numbered_host(&self, number: u64, network: Arc<dyn Network>) -> SharedHost {
+        // The server tells hosts apart by numbers that nobody else has.
+        let link = Link { server: self.clone(), number, network, dead: AtomicBool::new(false) };
         SharedHost(Arc::new(link))
     }
 
@@ -108,6 +116,7 @@ impl SharedMemory {
     }
 
     /// Delivers the delayed batches, in the order in which they were sent. Returns how many of them were still possible.
+    #[must_use]
     pub fn deliver(&self) -> usize {
         let mut vault = self.vault();
         let delayed = std::mem::take(&mut vault.delayed);
@@ -383,6 +392,8 @@ fn rows_size(rows: &Rows) -> u64 {
     rows.values().map(|(_, value)| address + length(value)).sum()
 }
 
+/// Hosts up to this number get their number from the test.
+const NUMBERED: u64 = 1_000;
 /// A lock is held for one transaction of a session, which waits for nothing. So this long means a deadlock.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(60);
 

@@ -244,13 +244,13 @@ fn pull(vault: &Vault, number: u64, known: &Known<'_>, limit: Limit) -> Pull {
         .filter(|(address, (revision, _))| **address != known.root && is_new(*revision))
         .collect();
     newest.sort_by_key(|(_, (revision, _))| std::cmp::Reverse(*revision));
-    let mut room = limit.bytes;
+    let mut left = limit.bytes;
     let mut kept = Vec::new();
     for (address, (_, value)) in &newest {
-        if kept.len() >= limit.records || value.len() > room {
+        if kept.len() >= limit.records || value.len() > left {
             break;
         }
-        room -= value.len();
+        left -= value.len();
         kept.push((**address, value.clone()));
     }
     let is_complete = kept.len() == newest.len();

@@ -147,7 +147,7 @@ fn a_batch_whose_outcome_is_unknown_may_be_there_or_come_later() {
         let unknown = far.apply(&root(Some(b"one"), b"two", 2));
         assert!(matches!(unknown, Err(StorageError::Unknown(_))));
         assert_eq!(engine.get_many(&[ROOT]).unwrap(), [Some(now.to_vec())]);
-        server.deliver();
+        let _ = server.deliver();
         assert_eq!(engine.get_many(&[ROOT]).unwrap(), [Some(later.to_vec())]);
     }
 }

@@ -106,20 +106,8 @@ impl VaultOptions {
         id: VaultId,
         credential: impl Into<Credential<'a>>,
     ) -> Result<Session, StoreError> {
-        self.check_new_anchor()?;
         let storage = PostgresStorage::create(&database.0, id).map_err(occupied)?;
-        let keys = self.fill(&storage, EngineKind::Postgres, credential).map_err(occupied_vault)?;
-        self.begin_session(Arc::new(storage), keys)
-    }
-}
-
-/// Another host may have created the same vault at the same time.
-fn occupied_vault(error: StoreError) -> StoreError {
-    match error {
-        StoreError::Io(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
-            StoreError::AlreadyExists
-        }
-        error => error,
+        self.create_shared(Arc::new(storage), EngineKind::Postgres, credential)
     }
 }
 

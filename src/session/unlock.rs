@@ -293,33 +293,19 @@ impl VaultOptions {
         if !is_built(self.engine.kind()) {
             return Err(StoreError::EngineNotBuilt);
         }
-        self.check_new_anchor()?;
+        // A new store would overwrite the value, which is the only evidence of a rollback of the store it belongs to.
+        if let Some(Ok(Some(_))) = self.freshness.as_ref().map(|anchor| anchor.load()) {
+            return Err(StoreError::ForeignAnchor);
+        }
         let storage = LocalStorage::create(path.as_ref()).map_err(occupied)?;
         let keys = self.fill(&storage, self.engine.kind(), credential)?;
         let storage = storage.publish().map_err(occupied)?;
-        self.begin_session(Arc::new(storage), keys)
-    }
-
-    /// A new store would overwrite the value, which is the only evidence of a rollback of the store it belongs to.
-    pub(super) fn check_new_anchor(&self) -> Result<(), StoreError> {
-        match self.freshness.as_ref().map(|anchor| anchor.load()) {
-            Some(Ok(Some(_))) => Err(StoreError::ForeignAnchor),
-            _ => Ok(()),
-        }
-    }
-
-    /// The session of a store that was just created.
-    pub(super) fn begin_session(
-        &self,
-        storage: Arc<dyn Storage>,
-        keys: Unlocked,
-    ) -> Result<Session, StoreError> {
         let header = keys.header();
         let engine = storage.open_generation(header.generation(), header.engine())?;
         let sealer = sealer(&keys);
         let mut anchor = Anchor::new(&keys, self.freshness.clone());
-        anchor.load(&*storage);
-        let mut open = Open::new(storage, engine, sealer, Some(keys), &self.session)?;
+        anchor.load(&storage);
+        let mut open = Open::new(Arc::new(storage), engine, sealer, Some(keys), &self.session)?;
         open.keep_anchor(anchor);
         open.remember();
         Session::with(open, &self.session)

@@ -2,10 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::address;
 use crate::error::AgentError;
 
-/// The bytes of the absolute path.
+/// The bytes of the absolute path, or of the URL of a store in a database.
 pub(crate) fn encode(path: &Path) -> Result<Vec<u8>, AgentError> {
+    if address::is_url(path) {
+        return Ok(path.as_os_str().as_encoded_bytes().to_vec());
+    }
     let path =
         std::path::absolute(path).map_err(|error| AgentError::WorkingFolder(error.to_string()))?;
     Ok(path.into_os_string().into_encoded_bytes())

@@ -30,7 +30,9 @@ impl Engine for PostgresEngine {
     fn apply(&self, batch: &Batch) -> Result<(), StorageError> {
         let commit = self.0.prepare(batch)?;
         let mut lease = self.0.place.server.connection().map_err(Failure::of_commit)?;
-        lease.commit(|connection| commit.send(&self.0, connection, false))
+        let outcome = lease.commit(|connection| commit.send(&self.0, connection, false));
+        drop(lease);
+        self.0.place.vouched(outcome)
     }
 
     /// Does nothing: a batch is durable once it is applied.
@@ -43,6 +45,7 @@ impl Engine for PostgresEngine {
     }
 
     fn pull(&self, known: &Known<'_>, limit: Limit) -> Result<Pull, StorageError> {
+        self.0.place.note_root(self.0.number, &known.root);
         let pulled = self.0.place.server.read(|connection| self.0.pull(connection, known, limit));
         pulled.map_err(Failure::of_read)
     }

@@ -190,6 +190,14 @@ pub(super) const CREATE_VAULT: &str = "WITH put AS (INSERT INTO inmost.vault (va
       WHERE vault = $1 AND generation = $2 AND lease = $4 AND EXISTS (SELECT FROM put) RETURNING 1) \
     SELECT (CASE WHEN NOT EXISTS (SELECT FROM put) THEN 0 ELSE 1 / (SELECT count(*) FROM ended) END)::bigint";
 
+/// Notes the address 3 of the root, for the next opening. A rewrite fills a generation without naming its root.
+pub(super) const NOTE_ROOT: &str = "UPDATE inmost.generation SET root = $3 \
+    WHERE vault = $1 AND generation = $2 AND root IS NULL RETURNING 1::bigint";
+
+/// Changes nothing, but is a commit: its acknowledgement vouches for every commit before it.
+pub(super) const VOUCH: &str =
+    "UPDATE inmost.vault SET generation = generation WHERE vault = $1 RETURNING 1::bigint";
+
 pub(super) const DESTROY_HEADER: &str =
     "DELETE FROM inmost.vault WHERE vault = $1 RETURNING 1::bigint";
 pub(super) const DESTROY_SOME: &str = "WITH gone AS (DELETE FROM inmost.record r \

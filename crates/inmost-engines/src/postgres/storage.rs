@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::io;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use inmost_storage::{
-    BareFiles, Delta, Engine, EngineKind, HeaderCopy, Rewriting, SetAside, Storage, StorageError,
-    limits,
+    Address, BareFiles, Delta, Engine, EngineKind, HeaderCopy, Rewriting, SetAside, Storage,
+    StorageError, limits,
 };
 use tokio_postgres::types::{ToSql, Type};
 
@@ -33,6 +34,12 @@ pub(super) struct Place {
     vault: VaultId,
     /// The leases of this host, by generation.
     leases: Mutex<BTreeMap<i64, Vec<u8>>>,
+    /// Whether the database does not have the address of the root, which speeds the next opening up.
+    lacks_root: AtomicBool,
+    /// Batches of this host with an unknown outcome, counted.
+    unknown: AtomicU64,
+    /// How many of them were behind a commit that the server vouched for.
+    vouched: AtomicU64,
 }
 
 impl PostgresStorage {
@@ -96,7 +103,14 @@ impl PostgresStorage {
 
     fn at(server: &Server, vault: VaultId) -> Result<Self, StorageError> {
         let opening = Opening::read(server, vault)?;
-        let place = Place { server: server.clone(), vault, leases: Mutex::default() };
+        let place = Place {
+            server: server.clone(),
+            vault,
+            leases: Mutex::default(),
+            lacks_root: AtomicBool::new(opening.header.is_some() && opening.newest.is_none()),
+            unknown: AtomicU64::new(0),
+            vouched: AtomicU64::new(0),
+        };
         Ok(Self { place: Arc::new(place), opening: Mutex::new(opening) })
     }
 
@@ -169,6 +183,46 @@ impl Place {
 
     pub(super) fn end_lease(&self, generation: i64) {
         self.leases().remove(&generation);
+    }
+
+    /// Notes the address of the root if the database does not have it, best effort.
+    pub(super) fn note_root(&self, number: i64, root: &Address) {
+        if self.lacks_root.swap(false, Ordering::SeqCst) {
+            let root = root.0.as_slice();
+            let _ =
+                self.query(statements::NOTE_ROOT, &[(&number, Type::INT8), (&root, Type::BYTEA)]);
+        }
+    }
+
+    /// Passes the outcome of a batch on. A conflict after an unknown outcome is passed on once the server has vouched for
+    /// what it shows.
+    ///
+    /// A server that restarted, or whose wait for a standby was cancelled, shows commits that no standby has. The session
+    /// would find its batch there and report it as stored, and the next failover would lose it.
+    pub(super) fn vouched(&self, outcome: Result<(), StorageError>) -> Result<(), StorageError> {
+        match outcome {
+            Err(StorageError::Unknown(why)) => {
+                self.unknown.fetch_add(1, Ordering::SeqCst);
+                Err(StorageError::Unknown(why))
+            }
+            Err(StorageError::Conflict) => self.vouch().and(Err(StorageError::Conflict)),
+            outcome => outcome,
+        }
+    }
+
+    fn vouch(&self) -> Result<(), StorageError> {
+        let unknown = self.unknown.load(Ordering::SeqCst);
+        if self.vouched.load(Ordering::SeqCst) >= unknown {
+            return Ok(());
+        }
+        let vault = self.vault();
+        let mut lease = self.server.connection().map_err(Failure::of_commit)?;
+        lease.commit(|connection| {
+            let done = connection.query(statements::VOUCH, &[(&vault, Type::BYTEA)]);
+            done.map(drop).map_err(Failure::of_commit)
+        })?;
+        self.vouched.fetch_max(unknown, Ordering::SeqCst);
+        Ok(())
     }
 
     fn leases(&self) -> MutexGuard<'_, BTreeMap<i64, Vec<u8>>> {
@@ -246,7 +300,8 @@ impl Storage for PostgresStorage {
         }
         // The reply to an earlier attempt may have been lost.
         if self.read_header(HeaderCopy::A)?.as_deref() == Some(bytes) {
-            return Ok(());
+            self.place.unknown.fetch_add(1, Ordering::SeqCst);
+            return self.place.vouch();
         }
         Err(io::Error::from(io::ErrorKind::AlreadyExists).into())
     }

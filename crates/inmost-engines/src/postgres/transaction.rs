@@ -79,7 +79,9 @@ impl Engine for Transaction {
         }
         // Taken, so that it has ended whatever happens.
         let mut lease = self.held().take().ok_or_else(ended)?;
-        lease.commit(|connection| commit.send(&self.generation, connection, true))
+        let outcome = lease.commit(|connection| commit.send(&self.generation, connection, true));
+        drop(lease);
+        self.generation.place.vouched(outcome)
     }
 
     fn sync(&self) -> Result<(), StorageError> {

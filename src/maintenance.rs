@@ -5,6 +5,8 @@ mod bare_records;
 mod check;
 mod check_report;
 mod copy;
+#[cfg(feature = "postgres")]
+mod into_vault;
 mod new_nodes;
 mod recovery;
 mod repair;

@@ -67,7 +67,7 @@ const CRATES: [Crate; 5] = [
 ];
 
 /// Third-party crates that only one place may name, with the path prefixes of that place.
-const CONFINED: [(&str, &[&str]); 8] = [
+const CONFINED: [(&str, &[&str]); 10] = [
     ("argon2", &["crates/inmost-format/src/crypto/"]),
     ("bincode", &["crates/inmost-format/src/record/codec.rs"]),
     // The example of docs/FORMAT.md is computed independently of our own code.
@@ -79,7 +79,9 @@ const CONFINED: [(&str, &[&str]); 8] = [
     ("chacha20poly1305", &["crates/inmost-format/src/crypto/"]),
     ("getrandom", &["crates/inmost-format/src/crypto/rng.rs"]),
     ("redb", &["crates/inmost-engines/src/redb"]),
+    ("rustls", &["crates/inmost-engines/src/postgres/"]),
     ("sled", &["crates/inmost-engines/src/sled"]),
+    ("tokio_postgres", &["crates/inmost-engines/src/postgres/"]),
 ];
 
 #[test]

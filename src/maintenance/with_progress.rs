@@ -56,6 +56,19 @@ impl<F: FnMut(u64)> WithProgress<'_, F> {
         self.session.migrate_reporting(engine, &mut self.progress)
     }
 
+    /// As [`Session::copy_in`].
+    ///
+    /// # Errors
+    /// Those of [`Session::copy_in`].
+    #[cfg(feature = "postgres")]
+    pub fn copy_in(
+        mut self,
+        database: &crate::Postgres,
+        id: crate::VaultId,
+    ) -> Result<(), StoreError> {
+        self.session.copy_in_reporting(database, id, &mut self.progress)
+    }
+
     /// As [`Session::backup`].
     ///
     /// # Errors

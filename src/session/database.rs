@@ -68,6 +68,10 @@ impl Postgres {
         self.0.round_trips()
     }
 
+    pub(crate) fn server(&self) -> &Server {
+        &self.0
+    }
+
     /// Destroys a vault. Needs no passphrase and no intact vault. The header, which alone holds the keys, goes first.
     ///
     /// # Errors

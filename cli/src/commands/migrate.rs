@@ -1,16 +1,27 @@
 //! `inmost migrate`
 
+use std::path::{Path, PathBuf};
+
 use super::rewrite::rewrite;
 use crate::args::StoreArgs;
 use crate::engine::EngineName;
 use crate::exit::{Exit, Failure};
+use crate::output::print;
+use crate::progress::Progress;
+use crate::store::opening::OpenOptions;
+use crate::store::{OpenStore, database, place};
 
 /// Move a store to another storage engine
 ///
 /// Rewrites the whole store into the new engine, as `compact` does, and then removes the old one. After a crash, one of the
 /// two is complete.
+///
+/// With --to, copies the store with its versions to a new place instead: a folder, or the URL of a vault in a database in
+/// builds that have it. The copy is read back, and the old store stays.
 #[derive(clap::Args)]
-#[command(after_help = "Example:\n  inmost migrate --store notes.inmost --engine redb")]
+#[command(after_help = "Examples:\n  \
+    inmost migrate --store notes.inmost --engine redb\n  \
+    inmost migrate --store 'postgres://ada@db.example/m?vault=...' --to notes.inmost")]
 pub(crate) struct Migrate {
     #[command(flatten)]
     store: StoreArgs,
@@ -20,13 +31,23 @@ pub(crate) struct Migrate {
     json: bool,
 
     /// The new storage engine
-    #[arg(long, value_name = "ENGINE")]
-    engine: EngineName,
+    #[arg(long, value_name = "ENGINE", required_unless_present = "to", conflicts_with = "to")]
+    engine: Option<EngineName>,
+
+    /// Copy the store to this folder or URL
+    #[arg(long, value_name = "DIR", conflicts_with = "json")]
+    to: Option<PathBuf>,
 }
 
 impl Migrate {
     pub(crate) fn run(&self) -> Result<(), Failure> {
-        if self.engine == EngineName::Redb && !cfg!(feature = "redb") {
+        if let Some(to) = &self.to {
+            return self.copy(to);
+        }
+        let Some(engine) = self.engine else {
+            return Err(Failure::usage("No engine is given.", "Give --engine or --to."));
+        };
+        if engine == EngineName::Redb && !cfg!(feature = "redb") {
             return Err(Failure::new(
                 Exit::UnknownFormat,
                 "This build of inmost has no engine redb. The store was not changed.",
@@ -34,7 +55,70 @@ impl Migrate {
             ));
         }
         rewrite(&self.store, self.json, "moved", |store, progress| {
-            Ok(store.migrate(self.engine.engine(), progress)?)
+            Ok(store.migrate(engine.engine(), progress)?)
         })
     }
+
+    /// Copies the store, and says what is left to do.
+    fn copy(&self, to: &Path) -> Result<(), Failure> {
+        let url = database::url(to);
+        match url {
+            Some(url) => database::check(url)?,
+            None => {
+                place::check_vacant(to)?;
+                place::check_parent(to)?;
+            }
+        }
+        let store = self.store.open(&OpenOptions::default())?;
+        let mut progress = Progress::new("records written, then read");
+        match url {
+            Some(url) => {
+                copy_into_database(&store, to, url, &mut |records| progress.update(records))?
+            }
+            None => {
+                store.backup_with_versions(to, |records| progress.update(records))?;
+            }
+        }
+        drop(progress);
+        let (from, to) = (self.store.place()?.display().to_string(), to.display());
+        print(
+            format!(
+                "Copied the store to {to}, and read the copy back.\n\
+                 The old store is still at {from}. Use one of the two from now on: `inmost destroy` removes a store.\n"
+            )
+            .as_bytes(),
+        )
+    }
+}
+
+#[cfg(feature = "postgres")]
+fn copy_into_database(
+    store: &OpenStore,
+    place: &Path,
+    url: &str,
+    progress: &mut dyn FnMut(u64),
+) -> Result<(), Failure> {
+    let OpenStore::Here(session) = store else {
+        return Err(Failure::new(
+            Exit::InUse,
+            "The store is unlocked: a key agent holds it.",
+            "Lock it first, with `inmost lock`.",
+        ));
+    };
+    let (database, id) = database::database(url)?;
+    let Some(id) = id else {
+        return Err(crate::store::naming::at(place, inmost::StoreError::NotAStore));
+    };
+    let copied = session.with_progress(progress).copy_in(&database, id);
+    copied.map_err(|error| crate::store::naming::at(place, error))
+}
+
+#[cfg(not(feature = "postgres"))]
+fn copy_into_database(
+    _store: &OpenStore,
+    _place: &Path,
+    url: &str,
+    _progress: &mut dyn FnMut(u64),
+) -> Result<(), Failure> {
+    database::check(url)
 }

@@ -1,0 +1,56 @@
+//! A copy of the store in a vault of a database, which is read back.
+
+use std::sync::Arc;
+
+use inmost_engines::postgres::{PostgresStorage, VaultId};
+use inmost_storage::{EngineKind, Storage};
+
+use super::copy::{Uncached, strict};
+use super::rewrite::{Versions, write_generation};
+use crate::session::generation::{FIRST_GENERATION, NextGeneration, write_headers};
+use crate::session::{Postgres, Session, StoreError, occupied};
+
+impl Session {
+    /// Copies the store, with its versions, into a new vault of a database, and reads the copy back. The vault opens with the
+    /// same credentials and has a data key of its own. Writers wait meanwhile. This store does not change.
+    ///
+    /// # Errors
+    /// [`StoreError::AlreadyExists`]; [`StoreError::Unavailable`]; [`StoreError::Tampered`] if a live record is damaged;
+    /// [`StoreError::CopyNotVerified`]; [`StoreError::InMemory`].
+    pub fn copy_in(&self, database: &Postgres, id: VaultId) -> Result<(), StoreError> {
+        self.copy_in_reporting(database, id, &mut |_| {})
+    }
+
+    pub(super) fn copy_in_reporting(
+        &self,
+        database: &Postgres,
+        id: VaultId,
+        progress: &mut dyn FnMut(u64),
+    ) -> Result<(), StoreError> {
+        let storage = Arc::new(PostgresStorage::create(database.server(), id).map_err(occupied)?);
+        let (next, root) = self.exclusive(|_| {
+            self.read_everything(|open| {
+                let keys = open.keys().ok_or(StoreError::InMemory)?;
+                let next =
+                    NextGeneration::generation(keys, FIRST_GENERATION, EngineKind::Postgres)?;
+                let (from, root) = (Uncached(open), Versions::Keep.root(open.root()));
+                let written =
+                    write_generation(&from, &root, &*storage, &next, &mut strict, &mut *progress)?;
+                written.engine.close()?;
+                write_headers(&*storage, next.header())?;
+                Ok::<_, StoreError>((next, open.root().clone()))
+            })
+        })?;
+        let engine = storage.open_generation(next.generation, next.engine)?;
+        let copy = Session::of_copy(storage, engine, next.sealer)?;
+        let report = copy.check_reporting(progress)?;
+        copy.lock();
+        if report.is_clean() && (report.files, report.bytes) == (root.files, root.bytes) {
+            return Ok(());
+        }
+        Err(StoreError::CopyNotVerified {
+            copy: format!("vault {id}"),
+            why: "it does not hold the files of the store".to_owned(),
+        })
+    }
+}

@@ -134,8 +134,11 @@ fn staged_entry(
     name: &Name,
 ) -> Result<Entry, RecordError> {
     let entry = folder.body.entry(txn, system, name.as_str())?.filter(|entry| entry.id == object);
-    if entry.is_none() && txn.is_shared() {
-        // Another host took this one for gone. Its next number may have gone to another object.
+    let is_own =
+        |entry: &Entry| entry.writer.is_some_and(|writer| writer.session == txn.session_number());
+    if txn.is_shared() && !entry.as_ref().is_some_and(is_own) {
+        // Another host took this one for gone, and has begun to remove the object or is done with it. The number may belong
+        // to another object by now.
         return Err(StorageError::Unavailable(REMOVED.to_owned()).into());
     }
     entry.ok_or(RecordError::Damaged { kind: Kind::Folder, flaw: Flaw::Malformed })
@@ -169,6 +172,10 @@ fn reap(
             entry = free.clone();
         }
         budget -= 1;
+        if txn.is_shared() {
+            // From now on its writer must not take it for whole.
+            entry.writer = None;
+        }
         let finished = if Some(entry.id) == damaged {
             budget = 0;
             if txn.is_pending(entry.head()) {

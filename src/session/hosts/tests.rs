@@ -12,7 +12,7 @@ mod zones;
 use std::sync::Arc;
 use std::time::Duration;
 
-use inmost_engines::memory::shared::{Network, SharedHost, SharedMemory};
+use inmost_engines::memory::shared::{SharedHost, SharedMemory};
 use inmost_format::crypto::keys::RawKey;
 use inmost_storage::EngineKind;
 
@@ -47,11 +47,6 @@ impl SharedStore {
     /// A session of another host.
     pub(crate) fn unlock(&self) -> Session {
         self.try_unlock(self.server.host()).unwrap()
-    }
-
-    /// A session of another host over this network.
-    pub(crate) fn unlock_over(&self, network: Arc<dyn Network>) -> Result<Session, StoreError> {
-        self.try_unlock(self.server.host_over(network))
     }
 
     pub(crate) fn vault(&self, host: SharedHost) -> Result<Vault, StoreError> {

@@ -128,10 +128,24 @@ impl Run {
             let reply = perform(&last, &call).unwrap();
             events.push(Event { begin, call, end: End::Replied(reply, self.now()) });
         }
-        assert!(is_linearizable(&events), "seed {}: {events:#?}", self.seed);
+        assert!(is_linearizable(&events), "seed {}:\n{}", self.seed, brief(&events));
         let report = last.check().unwrap();
         assert!(report.is_clean(), "seed {}: {report:?}", self.seed);
     }
+}
+
+/// The events, one a line, with the beginnings of their texts.
+fn brief(events: &[Event]) -> String {
+    let cut = |text: String| text.chars().take(100).collect::<String>();
+    let line = |event: &Event| {
+        format!(
+            "{} {} {}",
+            event.begin,
+            cut(format!("{:?}", event.call)),
+            cut(format!("{:?}", event.end))
+        )
+    };
+    events.iter().map(line).collect::<Vec<_>>().join("\n")
 }
 
 fn choose(random: &mut Random, seed: u64, host: u64, call: usize) -> Call {

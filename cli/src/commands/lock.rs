@@ -6,7 +6,7 @@ use crate::args::PlaceArgs;
 use crate::display;
 use crate::exit::Failure;
 use crate::output::print;
-use crate::store::naming;
+use crate::store::{database, naming};
 
 /// Lock a store that `inmost unlock` has unlocked
 ///
@@ -31,7 +31,7 @@ impl Lock {
             return print(format!("Locked {stores}.\n").as_bytes());
         }
         let place = self.place.place()?;
-        if !place.exists() {
+        if database::url(&place).is_none() && !place.exists() {
             return Err(naming::at(&place, StoreError::NotAStore));
         }
         print(if inmost_agent::lock(&place)? {

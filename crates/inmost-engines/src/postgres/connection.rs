@@ -60,10 +60,12 @@ impl Connection {
         let connecting = async {
             let connected = match tls {
                 Some(tls) => config.config.connect(tls.clone()).await.map(|(client, mut it)| {
-                    (client, Box::new(move |cx: &mut Context<'_>| it.poll_message(cx)) as Driver)
+                    let driver: Driver = Box::new(move |cx| it.poll_message(cx));
+                    (client, driver)
                 }),
                 None => config.config.connect(NoTls).await.map(|(client, mut it)| {
-                    (client, Box::new(move |cx: &mut Context<'_>| it.poll_message(cx)) as Driver)
+                    let driver: Driver = Box::new(move |cx| it.poll_message(cx));
+                    (client, driver)
                 }),
             };
             connected.map_err(|error| {

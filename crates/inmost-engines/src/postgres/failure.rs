@@ -38,7 +38,7 @@ impl Failure {
     /// The failure of a read, or of anything that changes nothing of a vault.
     pub(super) fn of_read(self) -> StorageError {
         match self {
-            Self::Refused(code, message) => refused(&code, message),
+            Self::Refused(code, message) => refused(&code, &message),
             Self::Lost(why) => StorageError::Unavailable(format!("the connection was lost: {why}")),
             Self::Warned(why) => StorageError::Unavailable(format!("the server warned: {why}")),
             Self::Unreachable(why) => StorageError::Unavailable(why),
@@ -72,7 +72,7 @@ const CONFLICTS: [SqlState; 3] = [
 ];
 
 /// The advice for a refusal of the server.
-fn refused(code: &SqlState, message: String) -> StorageError {
+fn refused(code: &SqlState, message: &str) -> StorageError {
     let because = |what: &str| StorageError::Unavailable(format!("{what} ({message})"));
     match *code {
         SqlState::DISK_FULL => StorageError::Full,

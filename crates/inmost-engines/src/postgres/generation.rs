@@ -186,8 +186,8 @@ impl Commit<'_> {
     ) -> Result<(), StorageError> {
         let (vault, number) = (generation.place.vault(), generation.number);
         let text = statements::commit(self.form);
-        let parameters = [
-            (&vault as &(dyn tokio_postgres::types::ToSql + Sync), Type::BYTEA),
+        let parameters: [Parameter<'_>; 13] = [
+            (&vault, Type::BYTEA),
             (&number, Type::INT8),
             (&self.root, Type::BYTEA),
             (&self.expected, Type::BYTEA),

@@ -1,6 +1,6 @@
 //! The tables, as text for their owner to load. The role that uses them has no right to change them.
 
-use std::fmt;
+use std::fmt::{self, Write as _};
 
 /// What [`Schema::text`] prints: the tables of all vaults of a database, and the rights of the role that uses them.
 #[derive(Clone, Debug)]
@@ -83,11 +83,13 @@ impl Schema {
         }
         let mut text = format!("{RECORD}) PARTITION BY HASH (vault);\n{STORAGE}");
         for number in 0..self.partitions {
-            text.push_str(&format!(
+            // Writing to a string does not fail.
+            let _ = writeln!(
+                text,
                 "CREATE TABLE inmost.record_{number} PARTITION OF inmost.record\n  \
-                 FOR VALUES WITH (MODULUS {}, REMAINDER {number}) WITH ({VACUUM});\n",
+                 FOR VALUES WITH (MODULUS {}, REMAINDER {number}) WITH ({VACUUM});",
                 self.partitions
-            ));
+            );
         }
         text
     }

@@ -9,7 +9,7 @@ use inmost_storage::{
     Address, BareFiles, Delta, Engine, EngineKind, HeaderCopy, Rewriting, SetAside, Storage,
     StorageError, limits,
 };
-use tokio_postgres::types::{ToSql, Type};
+use tokio_postgres::types::Type;
 
 use super::bare::BareRecords;
 use super::connection::Parameter;
@@ -236,7 +236,7 @@ impl Place {
         parameters: &[Parameter<'_>],
     ) -> Result<Vec<tokio_postgres::Row>, StorageError> {
         let vault = self.vault();
-        let mut all: Vec<Parameter<'_>> = vec![(&vault as &(dyn ToSql + Sync), Type::BYTEA)];
+        let mut all: Vec<Parameter<'_>> = vec![(&vault, Type::BYTEA)];
         all.extend(parameters.iter().map(|(value, kind)| (*value, kind.clone())));
         self.server.read(|connection| connection.query(statement, &all)).map_err(Failure::of_read)
     }

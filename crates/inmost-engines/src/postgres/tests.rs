@@ -169,9 +169,9 @@ mod on_a_server {
         assert!(snapshot.apply(&root(Some(b"one"), b"two", 2)).is_err());
     }
 
-    fn change(expect: &[u8], next: &[u8], generation: u64) -> Option<HeaderChange> {
+    fn change(expect: &[u8], next: &[u8], generation: u64) -> HeaderChange {
         let (expect, next) = (expect.to_vec(), next.to_vec());
-        Some(HeaderChange { expect, next, generation, revision: 2 })
+        HeaderChange { expect, next, generation, revision: 2 }
     }
 
     #[test]
@@ -180,14 +180,14 @@ mod on_a_server {
         let (vault, engine) = store();
         let host = vault.host();
         let two = || root(Some(b"one"), b"two", 2);
-        let stale = Batch { header: change(b"other", b"next", 1), ..two() };
+        let stale = Batch { header: Some(change(b"other", b"next", 1)), ..two() };
         assert!(matches!(engine.apply(&stale), Err(StorageError::Conflict)));
         assert_eq!(engine.get_many(&[ROOT]).unwrap(), [Some(b"one".to_vec())]);
         let lost =
-            Batch { header: change(b"header", b"next", 1), ..root(Some(b"zero"), b"two", 2) };
+            Batch { header: Some(change(b"header", b"next", 1)), ..root(Some(b"zero"), b"two", 2) };
         assert!(matches!(engine.apply(&lost), Err(StorageError::Conflict)));
         assert_eq!(host.read_header(HeaderCopy::A).unwrap().unwrap(), b"header");
-        engine.apply(&Batch { header: change(b"header", b"next", 1), ..two() }).unwrap();
+        engine.apply(&Batch { header: Some(change(b"header", b"next", 1)), ..two() }).unwrap();
         assert_eq!(host.read_header(HeaderCopy::A).unwrap().unwrap(), b"next");
         assert!(host.write_header(HeaderCopy::A, b"mine").is_err());
         host.write_header(HeaderCopy::A, b"next").unwrap();
@@ -205,7 +205,7 @@ mod on_a_server {
         let switch = |from: &[u8]| Batch {
             expect: Some((ROOT, Some(from.to_vec()))),
             deletes: vec![ROOT],
-            header: change(b"header", b"next", 2),
+            header: Some(change(b"header", b"next", 2)),
             ..Batch::default()
         };
         let old = writer.open_generation(1, EngineKind::Postgres).unwrap();

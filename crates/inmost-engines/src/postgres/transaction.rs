@@ -97,7 +97,7 @@ impl Engine for Transaction {
     }
 
     fn size(&self) -> Result<u64, StorageError> {
-        self.read(|generation, connection| generation.size(connection))
+        self.read(Generation::size)
     }
 
     fn close(self: Box<Self>) -> Result<(), StorageError> {

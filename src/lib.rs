@@ -6,7 +6,7 @@
 //! - [`Vault`] is a locked store in a folder. [`Vault::create`] makes a store, [`Vault::open`] finds one and
 //!   [`Vault::unlock`] returns a [`Session`]. [`VaultOptions`] sets the cost of key derivation and the limits on it.
 //!   [`Vault::salvage`] extracts files from a damaged store, and [`Vault::repair`] rebuilds it from what is left.
-//! - [`VaultOptions::open_url`] opens a store that several hosts share in a PostgreSQL database, in builds with the feature
+//! - [`VaultOptions::open_url`] opens a store that several hosts share in a `PostgreSQL` database, in builds with the feature
 //!   `postgres`; an application with many of them keeps one `Postgres`, a pool of connections.
 //! - [`Session`] is an unlocked store: a cheap handle that threads share. [`Session::lock`] wipes the keys.
 //!   [`Session::purge`], [`Session::backup`], [`Session::migrate`] and [`Session::check`] maintain the

@@ -1,0 +1,147 @@
+//! Vaults in a PostgreSQL database through the public API, and how many round trips each call makes. `tests/postgres/run.sh`
+//! starts the server.
+
+use inmost::{
+    FileError, MemoryTool, Postgres, PostgresConfig, PostgresUrl, RawKey, SearchQuery, Session,
+    StoreError, VaultId, VaultOptions,
+};
+
+const NEEDS: &str = "tests/postgres/run.sh sets the address of a server";
+
+fn database() -> Postgres {
+    let url = std::env::var("INMOST_TEST_POSTGRES").expect(NEEDS);
+    let config = PostgresConfig::new(&PostgresUrl::parse(&url).unwrap());
+    Postgres::new(config.password_from_environment().unwrap()).unwrap()
+}
+
+fn key() -> RawKey {
+    RawKey::from_bytes(&[9; 32])
+}
+
+/// A new vault, and the session that made it.
+fn vault(database: &Postgres) -> (VaultId, Session) {
+    let id = Postgres::new_id().unwrap();
+    (id, VaultOptions::new().create_in(database, id, &key()).unwrap())
+}
+
+fn open(database: &Postgres, id: VaultId) -> Session {
+    VaultOptions::new().open_in(database, id).unwrap().unlock_with(&key()).unwrap()
+}
+
+/// The round trips that some work makes.
+fn trips<T>(database: &Postgres, work: impl FnOnce() -> T) -> (u64, T) {
+    let before = database.round_trips();
+    let result = work();
+    (database.round_trips() - before, result)
+}
+
+#[test]
+#[ignore = "needs a server: tests/postgres/run.sh"]
+fn two_hosts_work_on_one_vault() {
+    let (here, there) = (database(), database());
+    let (id, one) = vault(&here);
+    let two = open(&there, id);
+    one.files().write("/memories/a.md", "one\n").unwrap();
+    assert_eq!(two.files().read("/memories/a.md").unwrap().as_str(), "one\n");
+    two.files().append("/memories/a.md", "two\n").unwrap();
+    one.files().append("/memories/a.md", "three\n").unwrap();
+    assert_eq!(two.files().read("/memories/a.md").unwrap().as_str(), "one\ntwo\nthree\n");
+    two.files().remove("/memories/a.md").unwrap();
+    assert!(matches!(one.files().read("/memories/a.md"), Err(FileError::NotFound)));
+    assert!(one.check().unwrap().is_clean());
+    let again = VaultOptions::new().create_in(&here, id, &key());
+    assert!(matches!(again, Err(StoreError::AlreadyExists)));
+    here.destroy(id).unwrap();
+    assert!(matches!(VaultOptions::new().open_in(&there, id), Err(StoreError::NotAStore)));
+}
+
+#[test]
+#[ignore = "needs a server: tests/postgres/run.sh"]
+fn nobody_loses_a_change_when_hosts_hammer_one_vault() {
+    let here = database();
+    let (id, one) = vault(&here);
+    one.files().write("/memories/log.txt", "").unwrap();
+    std::thread::scope(|scope| {
+        for host in 0..4 {
+            let database = database();
+            scope.spawn(move || {
+                let session = open(&database, id);
+                for number in 0..25 {
+                    session
+                        .files()
+                        .append("/memories/log.txt", &format!("{host}.{number}\n"))
+                        .unwrap();
+                }
+            });
+        }
+    });
+    let text = one.files().read("/memories/log.txt").unwrap();
+    let mut lines: Vec<&str> = text.as_str().lines().collect();
+    assert_eq!(lines.len(), 100);
+    lines.sort_unstable();
+    lines.dedup();
+    assert_eq!(lines.len(), 100, "each change is there once");
+}
+
+#[test]
+#[ignore = "needs a server: tests/postgres/run.sh"]
+fn calls_make_few_round_trips() {
+    let database = database();
+    let (id, first) = vault(&database);
+    let files: Vec<(String, String)> = (0..30)
+        .map(|number| {
+            (format!("/memories/f{}/n{number}.md", number % 6), format!("note {number}\n"))
+        })
+        .collect();
+    for (path, text) in &files {
+        first.files().write(path, text).unwrap();
+    }
+    first.lock();
+
+    let (cold, session) = trips(&database, || open(&database, id));
+    assert_eq!(cold, 1, "open and unlock");
+    let tool = MemoryTool::new(session.clone());
+    let call = |json: &str| {
+        let (trips, result) = trips(&database, || tool.try_run_json(json).unwrap());
+        assert!(!result.is_error(), "{json}: {}", result.content());
+        trips
+    };
+    let view = r#"{"command":"view","path":"/memories"}"#;
+    assert_eq!(call(view), 1, "the first listing comes with the opening");
+    assert_eq!(call(view), 1);
+    for changing in [
+        r#"{"command":"create","path":"/memories/new.md","file_text":"one\n"}"#,
+        r#"{"command":"str_replace","path":"/memories/new.md","old_str":"one","new_str":"two"}"#,
+        r#"{"command":"insert","path":"/memories/new.md","insert_line":1,"insert_text":"three\n"}"#,
+        r#"{"command":"rename","old_path":"/memories/new.md","new_path":"/memories/old.md"}"#,
+        r#"{"command":"delete","path":"/memories/old.md"}"#,
+    ] {
+        assert_eq!(call(changing), 1, "{changing}");
+    }
+    let missing = r#"{"command":"view","path":"/memories/nowhere.md"}"#;
+    let (refused, result) = trips(&database, || tool.try_run_json(missing).unwrap());
+    assert!(result.is_error());
+    assert_eq!(refused, 1, "a refusal rests on the newest state");
+}
+
+#[test]
+#[ignore = "needs a server: tests/postgres/run.sh"]
+fn a_search_of_a_thousand_files_reads_in_pages() {
+    let database = database();
+    let (id, first) = vault(&database);
+    let texts: Vec<(String, String)> = (0..1_000)
+        .map(|number| (format!("/memories/n{number}.md"), format!("note {number}\n")))
+        .collect();
+    for (path, text) in &texts {
+        first.files().write(path, text).unwrap();
+    }
+    first.lock();
+    let session = open(&database, id);
+    let (found, matches) = trips(&database, || {
+        let matches = session.files().search("/memories", SearchQuery::text("note 99"));
+        matches.collect::<Result<Vec<_>, _>>().unwrap()
+    });
+    assert_eq!(matches.len(), 11, "99 and 990 to 999");
+    println!("a search of 1,000 files: {found} round trips");
+    assert!(found <= 60, "{found}");
+}

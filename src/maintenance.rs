@@ -14,6 +14,7 @@ mod rewrite;
 mod rotate;
 mod salvage;
 mod set_aside;
+mod shared_rewrite;
 mod with_progress;
 
 pub use backup::VerifiedCopy;

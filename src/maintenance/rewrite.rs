@@ -141,8 +141,11 @@ impl Exclusive<'_> {
         &mut self,
         versions: Versions,
         progress: &mut dyn FnMut(u64),
-        next: impl FnOnce(&Unlocked, u64) -> Result<NextGeneration, StoreError>,
+        mut next: impl FnMut(&Unlocked, u64) -> Result<NextGeneration, StoreError>,
     ) -> Result<(), StoreError> {
+        if self.session().is_shared() {
+            return self.replace_shared_generation(versions, progress, next);
+        }
         let written = self.session().read_once(|open| {
             let Some(keys) = open.keys() else { return Ok(None) };
             let storage = open.storage();
@@ -200,7 +203,7 @@ pub(super) fn remove_unfinished(
 }
 
 /// Writes the next generation. If its keys are new, also writes its mark to the anchor before a header names it.
-fn write_and_announce(
+pub(super) fn write_and_announce(
     open: &Open,
     next: &NextGeneration,
     versions: Versions,

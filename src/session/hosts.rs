@@ -14,6 +14,7 @@ mod calls;
 mod outcome;
 mod sealed_cache;
 mod store_group;
+mod switch;
 mod transaction;
 mod unlock;
 
@@ -29,6 +30,7 @@ use inmost_format::record::{Node, RecordError, RecordId, Tag};
 
 pub(super) use self::calls::Pin;
 pub(super) use self::store_group::Refusal;
+pub(crate) use self::switch::NewGeneration;
 
 /// What a session keeps because other hosts change the store too.
 pub(super) struct Hosts {
@@ -143,6 +145,13 @@ impl Session {
 }
 
 impl Open {
+    /// Forgets what pulls have brought, for a generation that is used no more.
+    fn forget_sealed(&self) {
+        if let Some(hosts) = &self.hosts {
+            hosts.sealed.clear();
+        }
+    }
+
     fn mismatches(&self) -> u64 {
         self.hosts.as_ref().map_or(0, |hosts| hosts.mismatches.load(Ordering::Relaxed))
     }

@@ -73,8 +73,11 @@ impl Exclusive<'_> {
     /// Makes the next header with `change` and switches to it.
     fn change_header<T>(
         &mut self,
-        change: impl FnOnce(&Unlocked) -> Result<(T, NextHeader), StoreError>,
+        mut change: impl FnMut(&Unlocked) -> Result<(T, NextHeader), StoreError>,
     ) -> Result<T, StoreError> {
+        if self.session().is_shared() {
+            return self.change_header_shared(&mut change);
+        }
         let session = self.session().clone();
         let (value, next) =
             session.read_once(|open| change(open.keys().ok_or(StoreError::InMemory)?))?;

@@ -147,9 +147,7 @@ impl Open {
         self.sealer = sealer;
         self.engine = engine;
         self.cache.clear();
-        if let Some(hosts) = &self.hosts {
-            hosts.sealed.clear();
-        }
+        self.forget_sealed();
         self.keep_sealed(&delta.rows);
         self.set_root(root, value);
         Ok(Caught::Up)

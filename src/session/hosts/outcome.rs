@@ -20,7 +20,7 @@ impl Session {
     /// # Errors
     /// [`StoreError::CommitUnknown`] if that cannot be found out in time.
     pub(super) fn find_out(&self, group: SealedGroup, version: u64) -> Result<Stored, StoreError> {
-        let mut retry = Retry::new(self)?;
+        let mut retry = Retry::new(read(&self.shared.state).open()?);
         loop {
             let again = read(&self.shared.state).open()?.engine().apply(&group.batch);
             match again {
@@ -60,24 +60,23 @@ impl Open {
 }
 
 /// A bounded number of attempts within a bounded time.
-struct Retry {
+pub(super) struct Retry {
     begin: Instant,
     patience: std::time::Duration,
     left: u32,
 }
 
 impl Retry {
-    fn new(session: &Session) -> Result<Self, StoreError> {
-        let state = read(&session.shared.state);
-        let patience = state.open()?.hosts.as_ref().map(|hosts| hosts.patience());
-        Ok(Self { begin: Instant::now(), patience: patience.unwrap_or_default(), left: ATTEMPTS })
+    pub(super) fn new(open: &Open) -> Self {
+        let patience = open.hosts.as_ref().map(|hosts| hosts.patience());
+        Self { begin: Instant::now(), patience: patience.unwrap_or_default(), left: ATTEMPTS }
     }
 
     /// Lets some time pass before the next attempt.
     ///
     /// # Errors
     /// [`StoreError::CommitUnknown`] if there is to be no other attempt.
-    fn pause(&mut self) -> Result<(), StoreError> {
+    pub(super) fn pause(&mut self) -> Result<(), StoreError> {
         self.left = self.left.saturating_sub(1);
         let is_late = !self.patience.is_zero() && self.begin.elapsed() >= self.patience;
         if self.left == 0 || is_late {

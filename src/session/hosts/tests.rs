@@ -1,7 +1,10 @@
 //! Tests of sessions of several hosts on one store, over the shared store in memory.
 
 mod basics;
+mod headers;
 mod linearizable;
+mod malicious;
+mod outcomes;
 mod random;
 mod scheduler;
 mod simulation;

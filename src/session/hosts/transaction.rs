@@ -16,13 +16,13 @@ use inmost_storage::limits::BATCH_RECORDS_MAX;
 use inmost_storage::{Access, Engine, StorageError};
 
 /// The state with a transaction in place of its engine.
-struct Within<'a> {
+pub(super) struct Within<'a> {
     open: &'a mut Open,
     outside: Option<Box<dyn Engine>>,
 }
 
 impl<'a> Within<'a> {
-    fn begin(open: &'a mut Open, access: Access) -> Result<Self, StoreError> {
+    pub(super) fn begin(open: &'a mut Open, access: Access) -> Result<Self, StoreError> {
         let view = open.engine.begin(access, &open.root_address())?;
         let outside = Some(std::mem::replace(&mut open.engine, view));
         Ok(Self { open, outside })
@@ -30,7 +30,7 @@ impl<'a> Within<'a> {
 
     /// Takes over the state that the transaction sees. `Moving` if it has another header: then that has to be taken over
     /// outside, and this transaction is of no use.
-    fn catch_up(&mut self) -> Result<Caught, StoreError> {
+    pub(super) fn catch_up(&mut self) -> Result<Caught, StoreError> {
         let seen = self.open.seen();
         let Some(delta) = self.open.pull()? else { return Ok(Caught::Up) };
         self.open.catch_up_same_header(delta, &seen)

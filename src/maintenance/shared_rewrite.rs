@@ -1,0 +1,39 @@
+//! Rewrites of a store that other hosts use at the same time.
+
+use super::rewrite::{Versions, Written, write_and_announce};
+use crate::session::generation::NextGeneration;
+use crate::session::{Exclusive, NewGeneration, StoreError};
+use inmost_format::header::Unlocked;
+
+impl Exclusive<'_> {
+    /// Writes a new generation and switches to it. Other hosts follow with their next call; after a rotation they are locked.
+    pub(super) fn replace_shared_generation(
+        &mut self,
+        versions: Versions,
+        progress: &mut dyn FnMut(u64),
+        mut next: impl FnMut(&Unlocked, u64) -> Result<NextGeneration, StoreError>,
+    ) -> Result<(), StoreError> {
+        if self.session().read_once(|open| Ok::<_, StoreError>(open.keys().is_none()))? {
+            return Ok(());
+        }
+        self.switch_shared(&mut |open| {
+            let keys = open.keys().ok_or(StoreError::InMemory)?;
+            let storage = open.storage();
+            storage.remove_leftovers()?;
+            let old = keys.header().generation();
+            let newest = storage.generations()?.into_iter().max().unwrap_or(old).max(old);
+            let number = newest.checked_add(1).ok_or(StoreError::TooLarge)?;
+            let next = next(keys, number)?;
+            let mut renewing = |records| {
+                // If it is lost, the switch is refused.
+                let _ = storage.renew_lease(number);
+                progress(records);
+            };
+            let written = write_and_announce(open, &next, versions, &mut renewing);
+            let Written { engine, root, root_value } = written.inspect_err(|_| {
+                let _ = storage.remove_generation(number);
+            })?;
+            Ok(NewGeneration { engine, next, root, root_value })
+        })
+    }
+}

@@ -1,0 +1,177 @@
+//! A server that lies: it puts the store back, forks it, hides rows, mixes vaults and generations, and claims what is not so.
+//!
+//! Whatever it does, no session returns a text that is not the one of some state that it was at, and never an older one than it
+//! has seen itself.
+
+use std::collections::HashMap;
+
+use super::SharedStore;
+use super::random::Random;
+use crate::session::{Session, StoreError};
+use crate::vfs::FileError;
+use inmost_engines::memory::shared::Vault;
+
+fn write(session: &Session, text: &str) {
+    session.files().write("/memories/a.md", text).unwrap();
+}
+
+fn read(session: &Session) -> Result<String, StoreError> {
+    match session.files().read("/memories/a.md") {
+        Ok(text) => Ok(text.as_str().to_owned()),
+        Err(FileError::Store(error)) => Err(error),
+        Err(error) => panic!("{error}"),
+    }
+}
+
+fn replace(store: &SharedStore, with: &Vault) {
+    store.server.with(|vault| *vault = with.clone());
+}
+
+#[test]
+fn a_server_that_went_back_is_noticed_by_every_session() {
+    let (store, one) = SharedStore::create();
+    let two = store.unlock();
+    write(&one, "old");
+    let past = store.server.duplicate();
+    write(&one, "new");
+    assert_eq!(read(&two).unwrap(), "new");
+    replace(&store, &past);
+    assert!(matches!(read(&one), Err(StoreError::RolledBack { .. })));
+    assert!(matches!(read(&two), Err(StoreError::RolledBack { .. })));
+    let written = two.files().write("/memories/a.md", "two");
+    assert!(matches!(written, Err(FileError::Store(StoreError::RolledBack { .. }))));
+}
+
+#[test]
+fn a_fork_is_noticed_even_when_it_is_ahead() {
+    let (store, one) = SharedStore::create();
+    write(&one, "common");
+    let fork = store.server.duplicate();
+    write(&one, "lost");
+    replace(&store, &fork);
+    // A session that began later cannot know, and goes ahead on the fork.
+    let two = store.unlock();
+    for round in 0..5 {
+        write(&two, &format!("fork {round}"));
+    }
+    assert!(matches!(read(&one), Err(StoreError::RolledBack { .. })));
+}
+
+#[test]
+fn hidden_and_exchanged_rows_are_no_text() {
+    let (store, one) = SharedStore::create();
+    write(&one, "first");
+    one.files().write("/memories/b.md", "second").unwrap();
+    let rows = store.server.with(|vault| vault.generations[&1].rows.clone());
+    let addresses: Vec<_> = rows.keys().copied().collect();
+    for hidden in &addresses {
+        store.server.with(|vault| vault.generations.get_mut(&1).unwrap().rows.remove(hidden));
+        match store.try_unlock(store.server.host()).map(|session| read(&session)) {
+            Err(error) | Ok(Err(error)) => {
+                assert!(matches!(error, StoreError::Tampered { .. }), "{error}");
+            }
+            Ok(Ok(text)) => assert_eq!(text, "first"),
+        }
+        store.server.with(|vault| vault.generations.get_mut(&1).unwrap().rows = rows.clone());
+    }
+    for (one, two) in addresses.iter().zip(addresses.iter().skip(1)) {
+        store.server.with(|vault| {
+            let stored = &mut vault.generations.get_mut(&1).unwrap().rows;
+            stored.insert(*one, rows[two].clone());
+            stored.insert(*two, rows[one].clone());
+        });
+        match store.try_unlock(store.server.host()).map(|session| read(&session)) {
+            Err(error) | Ok(Err(error)) => {
+                assert!(matches!(error, StoreError::Tampered { .. }), "{error}");
+            }
+            Ok(Ok(text)) => assert_eq!(text, "first"),
+        }
+        store.server.with(|vault| vault.generations.get_mut(&1).unwrap().rows = rows.clone());
+    }
+}
+
+#[test]
+fn the_records_of_another_vault_are_refused() {
+    let (store, one) = SharedStore::create();
+    write(&one, "mine");
+    let (other, theirs) = SharedStore::create();
+    write(&theirs, "theirs");
+    write(&theirs, "theirs again");
+    let their_vault = other.server.duplicate();
+    // The rows alone, then with their header.
+    let header = store.server.with(|vault| vault.header.clone());
+    let mut mixed = their_vault.clone();
+    mixed.header = header;
+    replace(&store, &mixed);
+    assert!(matches!(read(&one), Err(StoreError::Locked | StoreError::Tampered { .. })));
+    assert!(store.try_unlock(store.server.host()).is_err());
+    let (store, one) = SharedStore::create();
+    write(&one, "mine");
+    replace(&store, &their_vault);
+    assert!(matches!(read(&one), Err(StoreError::Locked | StoreError::Tampered { .. })));
+}
+
+#[test]
+fn an_older_generation_is_refused() {
+    let (store, one) = SharedStore::create();
+    let two = store.unlock();
+    write(&one, "before");
+    let past = store.server.duplicate();
+    one.purge().unwrap();
+    write(&one, "after");
+    assert_eq!(read(&two).unwrap(), "after");
+    replace(&store, &past);
+    for session in [&one, &two] {
+        assert!(matches!(
+            read(session),
+            Err(StoreError::HeaderRolledBack { .. } | StoreError::RolledBack { .. })
+        ));
+    }
+}
+
+/// Mixes rows of all states that the server has had, at random.
+#[test]
+fn no_mixture_of_states_gives_a_wrong_text() {
+    let (mut refused, mut returned) = (0, 0);
+    for seed in 0..300 {
+        let mut random = Random(seed);
+        let (store, one) = SharedStore::create();
+        let (mut states, mut order) = (Vec::new(), HashMap::new());
+        let seeing = random.below(6);
+        let mut reader = None;
+        for number in 0..6 {
+            let text = format!("state {number}.").repeat(1 + random.below(900));
+            write(&one, &text);
+            order.insert(text, number);
+            states.push(store.server.duplicate());
+            if number == seeing {
+                reader = Some(store.unlock());
+            }
+        }
+        let reader = reader.unwrap();
+        for _ in 0..4 {
+            let base = states[random.below(6)].clone();
+            let other = &states[random.below(6)].generations[&1].rows;
+            let mixture = random.below(4);
+            store.server.with(|vault| {
+                *vault = base;
+                let rows = &mut vault.generations.get_mut(&1).unwrap().rows;
+                for (address, row) in other {
+                    if random.below(4) < mixture {
+                        rows.insert(*address, row.clone());
+                    }
+                }
+            });
+            match read(&reader) {
+                Ok(text) => {
+                    returned += 1;
+                    let number = *order.get(&text).unwrap_or_else(|| panic!("a new text: {text}"));
+                    assert!(number >= seeing, "seed {seed}: {number} after {seeing}");
+                }
+                Err(StoreError::RolledBack { .. } | StoreError::Tampered { .. }) => refused += 1,
+                Err(error) => panic!("seed {seed}: {error}"),
+            }
+        }
+    }
+    assert!(refused > 100 && returned > 100, "{refused} refused, {returned} returned");
+}

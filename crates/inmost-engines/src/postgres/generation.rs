@@ -28,7 +28,7 @@ impl Generation {
         let (vault, number) = (self.place.vault(), self.number);
         let parameters: [Parameter<'_>; 3] =
             [(&vault, Type::BYTEA), (&number, Type::INT8), (&asked, Type::BYTEA_ARRAY)];
-        let found = connection.query(statements::GET_MANY, &parameters)?;
+        let found = connection.read(statements::GET_MANY, &parameters)?;
         if found.len() != addresses.len() {
             return Err(Failure::Malformed("another number of values"));
         }
@@ -45,7 +45,7 @@ impl Generation {
         let after = after.map_or([].as_slice(), |address| address.0.as_slice());
         let (vault, number) = (self.place.vault(), self.number);
         let most = i64::try_from(limit).unwrap_or(i64::MAX);
-        let found = connection.query(
+        let found = connection.read(
             statements::SCAN,
             &[
                 (&vault, Type::BYTEA),
@@ -70,7 +70,7 @@ impl Generation {
         // Without a known root, rows of revision 0 count too.
         let revision = known.root_value.map_or(-1, |_| as_revision(known.revision));
         let most = i64::try_from(limit.records.saturating_add(1)).unwrap_or(i64::MAX);
-        let found = connection.query(
+        let found = connection.read(
             statements::PULL,
             &[
                 (&vault, Type::BYTEA),
@@ -228,7 +228,7 @@ pub(super) fn size(
     number: Option<i64>,
 ) -> Result<u64, Failure> {
     let found =
-        connection.query(statements::SIZE, &[(&vault, Type::BYTEA), (&number, Type::INT8)])?;
+        connection.read(statements::SIZE, &[(&vault, Type::BYTEA), (&number, Type::INT8)])?;
     let bytes: i64 = rows::column(rows::only(&found)?, 0)?;
     u64::try_from(bytes).map_err(|_| Failure::Malformed("a negative size"))
 }

@@ -29,7 +29,7 @@ impl Opening {
         let name = vault.0.as_slice();
         let most = i64::try_from(OPENING.records.saturating_add(1)).unwrap_or(i64::MAX);
         let found = server.read(|connection| {
-            connection.query(statements::OPEN, &[(&name, Type::BYTEA), (&most, Type::INT8)])
+            connection.read(statements::OPEN, &[(&name, Type::BYTEA), (&most, Type::INT8)])
         });
         let found = found.map_err(Failure::of_read)?;
         check_server(&found)?;

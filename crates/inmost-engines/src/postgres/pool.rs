@@ -83,7 +83,7 @@ impl Server {
     /// # Errors
     /// [`StorageError::Unavailable`].
     pub fn facts(&self) -> Result<ServerFacts, StorageError> {
-        let found = self.read(|connection| connection.query(statements::FACTS, &[]));
+        let found = self.read(|connection| connection.read(statements::FACTS, &[]));
         let found = found.map_err(Failure::of_read)?;
         let row = rows::only(&found).map_err(Failure::of_read)?;
         let text = |column| rows::text(row, column).map_err(Failure::of_read);

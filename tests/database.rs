@@ -116,7 +116,10 @@ fn calls_make_few_round_trips() {
         assert!(!result.is_error(), "{call}: {}", result.content());
         trips
     });
-    assert_eq!(made, [1; 7], "{calls:?}");
+    let (reads, changes) = made.split_at(2);
+    assert_eq!(reads, [1, 1], "{calls:?}");
+    // A tool call that changes something first looks whether its state is the newest.
+    assert!(changes.iter().all(|trips| *trips <= 2), "{changes:?}");
     let missing = r#"{"command":"view","path":"/memories/nowhere.md"}"#;
     let (refused, result) = trips(&database, || tool.try_run_json(missing).unwrap());
     assert!(result.is_error());

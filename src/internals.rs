@@ -44,7 +44,7 @@ pub fn open(options: &VaultOptions, storage: Arc<dyn Storage>) -> Result<Vault, 
 
 /// Runs `work` on the committed state, which does not change meanwhile.
 pub fn read<T>(session: &Session, work: impl FnOnce(&Committed<'_>) -> T) -> Result<T, StoreError> {
-    session.read(|open| Ok(work(&Committed(open))))
+    session.read_once(|open| Ok(work(&Committed(open))))
 }
 
 /// The committed state of an unlocked store.

@@ -47,7 +47,7 @@ pub fn serve<E: From<AgentError>>(
 struct Held {
     agent: Arc<Agent>,
     listener: Listener,
-    /// See [`hold`].
+    /// See [`hold`]. `None` for a store in a database.
     folder: Option<File>,
 }
 

@@ -9,6 +9,7 @@ impl StoreError {
         match self {
             Self::AlreadyExists => "AlreadyExists",
             Self::AnchorUnavailable => "AnchorUnavailable",
+            Self::CommitUnknown => "CommitUnknown",
             Self::CopyNotVerified { .. } => "CopyNotVerified",
             Self::Damaged(_) => "Damaged",
             Self::DiskFull => "DiskFull",
@@ -38,6 +39,7 @@ impl StoreError {
             Self::SubtreeIsFile => "SubtreeIsFile",
             Self::Tampered { .. } => "Tampered",
             Self::TooLarge => "TooLarge",
+            Self::Unavailable(_) => "Unavailable",
             Self::UnknownFormat { .. } => "UnknownFormat",
             Self::UntrustedFile(_) => "UntrustedFile",
             Self::WrongKey(_) => "WrongKey",

@@ -86,8 +86,8 @@ pub use tool::{Screen, ScreenFind, ScreenInput, ScreenVerdict, SecretScreen};
 
 // Stores, locked and unlocked.
 pub use session::{
-    AnchorStatus, ExpirySettings, FileAnchor, FreshnessAnchor, HistorySettings, Session,
-    SessionOptions, SessionStatus, StorageEngine, StoreError, Vault, VaultOptions,
+    AnchorStatus, ExpirySettings, FileAnchor, FreshnessAnchor, FreshnessMark, HistorySettings,
+    Session, SessionOptions, SessionStatus, StorageEngine, StoreError, Vault, VaultOptions,
     set_shared_cache_bytes,
 };
 

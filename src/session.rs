@@ -44,7 +44,7 @@ mod txn;
 mod unlock;
 mod url;
 
-pub use anchor::{AnchorStatus, FreshnessAnchor};
+pub use anchor::{AnchorStatus, FreshnessAnchor, FreshnessMark};
 pub use cache::set_shared_cache_bytes;
 #[cfg(test)]
 pub(crate) use clock::{freeze_clock, shift_clock};

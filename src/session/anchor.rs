@@ -26,6 +26,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use self::block::{Block, Evidence, Pair};
+pub use self::freshness_mark::FreshnessMark;
 pub(crate) use self::slot::Mark;
 use self::slot::SEALED_BYTES;
 pub(super) use self::slot::{Slot, Trust};
@@ -39,6 +40,7 @@ use inmost_format::secret::Granted;
 use inmost_storage::Storage;
 
 mod block;
+mod freshness_mark;
 mod slot;
 
 /// Storage outside the store for the mark of its newest commit, kept by the application.
@@ -62,6 +64,20 @@ pub trait FreshnessAnchor: Send + Sync {
     /// # Errors
     /// Any reason why the value cannot be saved. The commit stands, and [`SessionStatus`](super::SessionStatus) reports it.
     fn save(&self, value: &[u8]) -> Result<(), Box<dyn Error + Send + Sync>>;
+
+    /// As [`save`](Self::save), unless a value with a higher number was saved before; then it keeps that one and succeeds.
+    /// `commit` is the number of the commit that the value marks.
+    ///
+    /// Several hosts of one store save at the same time, and an older value must not replace a newer one: an anchor that hosts
+    /// share implements this in one step, such as `UPDATE .. WHERE commit < $1`. The default is `save`, which is right where one
+    /// host at a time has the store.
+    ///
+    /// # Errors
+    /// Those of [`save`](Self::save).
+    fn advance(&self, commit: u64, value: &[u8]) -> Result<(), Box<dyn Error + Send + Sync>> {
+        let _ = commit;
+        self.save(value)
+    }
 }
 
 /// Whether the freshness of a store is known: whether it would be noticed if its newest changes were missing.
@@ -80,7 +96,7 @@ pub enum AnchorStatus {
     WasMissing,
     /// The anchor could not be written, or the application's anchor could not be used.
     Failing,
-    /// The store is in memory and has no anchor.
+    /// The store is in memory, or shared by several hosts, and has no anchor.
     None,
 }
 
@@ -92,6 +108,8 @@ pub(crate) struct Anchor {
     held: Mutex<Held>,
     /// The slots and the application's value, as they were when the store was opened.
     opened: (Option<Evidence>, Option<Slot>),
+    /// A mark that the store must have reached.
+    required: Option<Slot>,
     /// The application's value, or the slots, are of other keys.
     is_foreign: bool,
     /// The application's anchor had no value.
@@ -131,6 +149,7 @@ impl Anchor {
             external,
             held: Mutex::new(held),
             opened: (None, None),
+            required: None,
             is_foreign: false,
             was_missing: false,
             unread: false,
@@ -199,7 +218,9 @@ impl Anchor {
         let local = storage.write_anchor(held.block.bytes()).is_ok();
         let external = self.external.as_ref().is_none_or(|external| {
             let present = self.seal_external(&held, now);
-            present.is_ok_and(|present| external.save(&[present, value].concat()).is_ok())
+            present.is_ok_and(|present| {
+                external.advance(then.commit, &[present, value].concat()).is_ok()
+            })
         });
         self.failing.store(!(local && external), Ordering::Relaxed);
         if external && !self.unread { Ok(()) } else { Err(StoreError::AnchorUnavailable) }
@@ -305,7 +326,8 @@ impl Anchor {
     fn seen(&self) -> impl Iterator<Item = &Mark> {
         let (local, external) = &self.opened;
         let local = local.iter().flat_map(Evidence::marks);
-        local.chain(external.iter().map(|slot| &slot.mark))
+        let required = self.required.iter();
+        local.chain(external.iter().chain(required).map(|slot| &slot.mark))
     }
 
     /// Whether every anchor held this mark when the store was opened, and nothing has to be written again.
@@ -326,7 +348,7 @@ impl Anchor {
         let local = sealed.is_ok() && storage.write_anchor(held.block.bytes()).is_ok();
         let external = self.external.as_ref().is_none_or(|external| {
             let value = self.seal_external(&held, mark);
-            value.is_ok_and(|value| external.save(&value).is_ok())
+            value.is_ok_and(|value| external.advance(mark.commit, &value).is_ok())
         });
         self.failing.store(!(local && external), Ordering::Relaxed);
     }

@@ -23,6 +23,7 @@ use std::time::Duration;
 
 use self::adopt::Caught;
 use self::sealed_cache::SealedCache;
+use self::transaction::MOVING;
 use super::error::StoreError;
 use super::handle::{Session, State, read, write};
 use super::open::{self, Open};
@@ -119,7 +120,7 @@ impl Session {
                 Err(error) => return Err(error),
             }
         }
-        Err(StoreError::Unavailable("the header of the store keeps changing".to_owned()))
+        Err(StoreError::Unavailable(MOVING.to_owned()))
     }
 
     /// Runs a call that only reads, on a state that is not older than the call.

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use super::anchor::{Anchor, FreshnessAnchor, Mark};
+use super::anchor::{Anchor, FreshnessAnchor, FreshnessMark, Mark};
 use super::clock::now;
 use super::create::begin;
 use super::error::StoreError;
@@ -68,6 +68,7 @@ pub struct VaultOptions {
     limits: KdfLimits,
     pub(super) session: SessionOptions,
     pub(super) freshness: Option<Arc<dyn FreshnessAnchor>>,
+    at_least: Option<FreshnessMark>,
     engine: StorageEngine,
     history: HistorySettings,
     expiry: ExpirySettings,
@@ -180,6 +181,9 @@ impl Vault {
         let mut anchor = Anchor::new(keys, self.options.freshness.clone());
         anchor.load(&**self.storage()?);
         anchor.load_external();
+        if let Some(mark) = &self.options.at_least {
+            anchor.require(mark);
+        }
         Ok(anchor)
     }
 
@@ -254,6 +258,14 @@ impl VaultOptions {
     /// Sets a second place for the newest commit's mark, to detect that the whole store was replaced by an older copy.
     pub fn freshness_anchor(mut self, anchor: Arc<dyn FreshnessAnchor>) -> Self {
         self.freshness = Some(anchor);
+        self
+    }
+
+    /// Refuses a store that is older than this mark, with [`StoreError::RolledBack`]. A mark of another store, or from before its
+    /// keys were rotated, is [`StoreError::ForeignAnchor`]. The mark comes from [`Session::mark`](crate::Session::mark), of this
+    /// host or another one.
+    pub fn at_least(mut self, mark: FreshnessMark) -> Self {
+        self.at_least = Some(mark);
         self
     }
 

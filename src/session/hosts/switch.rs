@@ -12,7 +12,7 @@ use super::super::txn::Txn;
 use super::CATCHES;
 use super::adopt::Caught;
 use super::outcome::Retry;
-use super::transaction::Within;
+use super::transaction::{MOVING, Within};
 use inmost_format::header::{NextHeader, Unlocked};
 use inmost_format::record::node::Root;
 use inmost_storage::{Access, Batch, Engine, HeaderChange, HeaderCopy, StorageError};
@@ -118,7 +118,7 @@ impl Exclusive<'_> {
                 StoreError::OldRecordsRemain(StoreError::from(error).to_string())
             });
         }
-        Err(StoreError::Unavailable("the header of the store keeps changing".to_owned()))
+        Err(StoreError::Unavailable(MOVING.to_owned()))
     }
 }
 

@@ -4,6 +4,7 @@ mod basics;
 mod headers;
 mod linearizable;
 mod malicious;
+mod marks;
 mod outcomes;
 mod random;
 mod scheduler;

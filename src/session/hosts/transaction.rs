@@ -11,7 +11,7 @@ use super::super::overlay::Overlay;
 use super::CATCHES;
 use super::adopt::Caught;
 use super::store_group::Stored;
-use inmost_format::record::{Flaw, Kind, ObjectId};
+use inmost_format::record::ObjectId;
 use inmost_storage::limits::BATCH_RECORDS_MAX;
 use inmost_storage::{Access, Engine, StorageError};
 
@@ -109,10 +109,8 @@ impl Session {
                     within.remember();
                     return Ok(value);
                 }
-                // Nobody else can have changed the root, so the server lies.
-                Err(StorageError::Conflict) => {
-                    return Err(StoreError::tampered(Kind::Root, Flaw::Stale).into());
-                }
+                // The lock was lost, or the server lies about it.
+                Err(StorageError::Conflict) => {}
                 Err(StorageError::Unknown(_)) => {
                     drop(within);
                     drop(state);
@@ -127,4 +125,5 @@ impl Session {
     }
 }
 
-const MOVING: &str = "the header of the store keeps changing";
+pub(super) const MOVING: &str =
+    "header and records of the store do not belong together, or keep changing";

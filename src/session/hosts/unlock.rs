@@ -11,6 +11,7 @@ use super::super::open::Open;
 use super::super::unlock::{Vault, VaultOptions, occupied};
 use super::CATCHES;
 use super::adopt::{open_root, pull_all};
+use super::transaction::MOVING;
 use inmost_format::header::{Credential, Unlocked};
 use inmost_format::record::{Flaw, Kind, RecordId};
 use inmost_storage::{Delta, EngineKind, HeaderCopy, Storage};
@@ -73,7 +74,7 @@ impl Vault {
             self.storage = None;
             return Ok(session);
         }
-        Err(StoreError::Unavailable("the header of the store keeps changing".to_owned()))
+        Err(StoreError::Unavailable(MOVING.to_owned()))
     }
 
     fn begin_shared(

@@ -119,7 +119,13 @@ impl SharedMemory {
     #[must_use]
     pub fn deliver(&self) -> usize {
         let mut vault = self.vault();
-        let delayed = std::mem::take(&mut vault.delayed);
+        let is_locked = |vault: &Vault, number: &u64| {
+            vault.generations.get(number).is_some_and(|it| it.locked_by.is_some())
+        };
+        // They wait for the lock on a root like any other batch.
+        let (waiting, delayed): (Vec<_>, Vec<_>) =
+            std::mem::take(&mut vault.delayed).into_iter().partition(|it| is_locked(&vault, &it.0));
+        vault.delayed = waiting;
         let landed = delayed.iter().filter(|(number, batch)| vault.apply(*number, batch).is_ok());
         landed.count()
     }

@@ -84,6 +84,17 @@ impl Run {
                 // Another host's staged object looks old to this one, and is removed.
                 shift_clock(2 * 60 * 60 * 1_000);
             }
+            if random.below(30) == 0 {
+                match open.purge() {
+                    Ok(()) => {}
+                    Err(
+                        StoreError::Unavailable(_)
+                        | StoreError::CommitUnknown
+                        | StoreError::OldRecordsRemain(_),
+                    ) if self.scheduler.is_faulty() => {}
+                    Err(error) => panic!("seed {}: purge: {error}", self.seed),
+                }
+            }
             let call = choose(&mut random, self.seed, host, calls);
             let before = self.scheduler.operations_of(number);
             let begin = self.now();

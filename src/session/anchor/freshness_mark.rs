@@ -1,0 +1,78 @@
+//! The mark of a state that travels with its user.
+//!
+//! A store that several hosts share has no anchor that its server could not put back along with it. But the application can
+//! give the mark of the newest state to the user's device with each answer, and get it back with the next request. Whoever
+//! serves that request then notices a store that is older, and the user reads what they wrote.
+
+use super::super::error::StoreError;
+use super::super::handle::{Session, read};
+use super::{Anchor, EXTERNAL_INDEX, SEALED_BYTES, Slot, Trust};
+
+/// The sealed mark of a state of a store: 120 bytes that only this store's keys open. It need not be kept secret.
+///
+/// ```
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("claude.inmost");
+/// # let passphrase = inmost::Passphrase::new("correct horse battery staple")?;
+/// use inmost::{FreshnessMark, VaultOptions};
+///
+/// let session = VaultOptions::new().create(&path, &passphrase)?;
+/// session.files().write("/memories/notes.md", "Dig.\n")?;
+/// let mark = session.mark()?.as_bytes().to_vec();
+/// session.lock();
+///
+/// let options = VaultOptions::new().at_least(FreshnessMark::from_bytes(&mark));
+/// let session = options.open(&path)?.unlock(&passphrase)?;
+/// # session.lock();
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, PartialEq, Eq)]
+pub struct FreshnessMark(Vec<u8>);
+
+impl FreshnessMark {
+    /// Takes a mark as it was stored. Whether it is one shows at the unlock.
+    #[must_use]
+    pub fn from_bytes(bytes: &[u8]) -> Self {
+        // A longer one is none, and need not be kept.
+        Self(bytes.iter().copied().take(SEALED_BYTES + 1).collect())
+    }
+
+    /// The bytes to store.
+    #[must_use]
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+impl Session {
+    /// Returns the mark of the newest state that this session knows: at least that of its own last change. See
+    /// [`VaultOptions::at_least`](crate::VaultOptions::at_least).
+    ///
+    /// # Errors
+    /// [`StoreError::InMemory`] for a store without a header; [`StoreError::Locked`], [`StoreError::Halted`],
+    /// [`StoreError::Forked`], [`StoreError::RandomnessFailed`].
+    pub fn mark(&self) -> Result<FreshnessMark, StoreError> {
+        self.check_process()?;
+        let state = read(&self.shared.state);
+        let open = state.open()?;
+        let (keys, mark) = (open.keys(), open.mark());
+        let (keys, mark) = keys.zip(mark).ok_or(StoreError::InMemory)?;
+        let slot = Slot { sequence: 0, trust: Trust::Known, is_announced: false, mark };
+        let sealed = slot.seal(&keys.anchor_key(), keys.header().store(), EXTERNAL_INDEX);
+        sealed
+            .map(|sealed| FreshnessMark(sealed.to_vec()))
+            .map_err(|_| StoreError::RandomnessFailed)
+    }
+}
+
+impl Anchor {
+    /// Requires that the store has reached this mark. A mark of another store, or under other keys, is foreign.
+    pub(in crate::session) fn require(&mut self, mark: &FreshnessMark) {
+        let is_whole = mark.0.len() == SEALED_BYTES;
+        let slot = Slot::open(&mark.0, &self.key, self.store, EXTERNAL_INDEX);
+        self.required = slot.filter(|_| is_whole);
+        self.is_foreign |= self.required.is_none();
+    }
+}

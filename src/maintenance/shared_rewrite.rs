@@ -2,7 +2,7 @@
 
 use super::rewrite::{Versions, Written, write_and_announce};
 use crate::session::generation::NextGeneration;
-use crate::session::{Exclusive, NewGeneration, StoreError};
+use crate::session::{Exclusive, NewGeneration, StoreError, is_taken};
 use inmost_format::header::Unlocked;
 
 impl Exclusive<'_> {
@@ -30,8 +30,10 @@ impl Exclusive<'_> {
                 progress(records);
             };
             let written = write_and_announce(open, &next, versions, &mut renewing);
-            let Written { engine, root, root_value } = written.inspect_err(|_| {
-                let _ = storage.remove_generation(number);
+            let Written { engine, root, root_value } = written.inspect_err(|error| {
+                if !is_taken(error) {
+                    let _ = storage.remove_generation(number);
+                }
             })?;
             Ok(NewGeneration { engine, next, root, root_value })
         })

@@ -52,8 +52,7 @@ pub trait FreshnessAnchor: Send + Sync {
     /// other keys, keeps the store from opening ([`StoreError::ForeignAnchor`]).
     ///
     /// # Errors
-    /// Any reason why the value cannot be read. The store opens all the same, and [`SessionStatus`](super::SessionStatus)
-    /// reports it.
+    /// Any reason why it cannot be read. The store opens, and [`SessionStatus`](super::SessionStatus) says so.
     fn load(&self) -> Result<Option<Vec<u8>>, Box<dyn Error + Send + Sync>>;
 
     /// Replaces the saved value. It has 120 bytes, or 240 during a rotation of the keys.
@@ -65,17 +64,13 @@ pub trait FreshnessAnchor: Send + Sync {
     /// Any reason why the value cannot be saved. The commit stands, and [`SessionStatus`](super::SessionStatus) reports it.
     fn save(&self, value: &[u8]) -> Result<(), Box<dyn Error + Send + Sync>>;
 
-    /// As [`save`](Self::save), unless a value with a higher number was saved before; then it keeps that one and succeeds.
-    /// `commit` is the number of the commit that the value marks.
-    ///
-    /// Several hosts of one store save at the same time, and an older value must not replace a newer one: an anchor that hosts
-    /// share implements this in one step, such as `UPDATE .. WHERE commit < $1`. The default is `save`, which is right where one
-    /// host at a time has the store.
+    /// As [`save`](Self::save) for the mark of this commit, unless that of a later commit was saved before, which then stays.
+    /// An anchor that several hosts share implements this in one step, such as `UPDATE .. WHERE commit < $1`. The default is
+    /// `save`, which is right where one host at a time has the store.
     ///
     /// # Errors
     /// Those of [`save`](Self::save).
-    fn advance(&self, commit: u64, value: &[u8]) -> Result<(), Box<dyn Error + Send + Sync>> {
-        let _ = commit;
+    fn advance(&self, _commit: u64, value: &[u8]) -> Result<(), Box<dyn Error + Send + Sync>> {
         self.save(value)
     }
 }
@@ -85,7 +80,7 @@ pub trait FreshnessAnchor: Send + Sync {
 #[non_exhaustive]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum AnchorStatus {
-    /// The anchor was whole when the store was unlocked, and the store was not older. It is written with every commit.
+    /// The anchor was whole when the store was unlocked, and the store was not older.
     Known,
     /// The anchor, or a part of it, was missing or damaged when this or an earlier session began. The newest changes may
     /// be missing, and a replaced passphrase may be valid again. This stays so until somebody looks at the store and
@@ -94,7 +89,7 @@ pub enum AnchorStatus {
     /// The anchor beside the header is whole, but the application's anchor had no value when the store was unlocked. It
     /// is written from now on.
     WasMissing,
-    /// The anchor could not be written, or the application's anchor could not be used.
+    /// The anchor could not be written, or the application's anchor not used.
     Failing,
     /// The store is in memory, or shared by several hosts, and has no anchor.
     None,
@@ -325,9 +320,8 @@ impl Anchor {
 
     fn seen(&self) -> impl Iterator<Item = &Mark> {
         let (local, external) = &self.opened;
-        let local = local.iter().flat_map(Evidence::marks);
-        let required = self.required.iter();
-        local.chain(external.iter().chain(required).map(|slot| &slot.mark))
+        let slots = external.iter().chain(&self.required);
+        local.iter().flat_map(Evidence::marks).chain(slots.map(|slot| &slot.mark))
     }
 
     /// Whether every anchor held this mark when the store was opened, and nothing has to be written again.
@@ -353,7 +347,7 @@ impl Anchor {
         self.failing.store(!(local && external), Ordering::Relaxed);
     }
 
-    /// As [`remember`](Self::remember), but writes both slots, so that no mark of an earlier root remains.
+    /// As [`remember`](Self::remember), but into both slots: no mark of an earlier root remains.
     pub(crate) fn renew(&self, storage: &dyn Storage, mark: &Mark) {
         lock(&self.held).is_paired = false;
         self.remember(storage, mark);

@@ -41,18 +41,6 @@ impl Session {
         result
     }
 
-    /// As [`exclusive`](Self::exclusive), for work whose later steps rest on what earlier ones have read. If another host
-    /// changes the store between two steps, the step is refused and the work begins again.
-    pub(crate) fn undisturbed<T, E: From<StoreError>>(
-        &self,
-        mut work: impl FnMut(&mut Exclusive<'_>) -> Result<T, E>,
-    ) -> Result<T, E> {
-        if self.is_shared() {
-            return self.undisturbed_shared(&mut work);
-        }
-        self.exclusive(work)
-    }
-
     /// Runs a call on the state after a group, without changing anything.
     pub(super) fn run<T, E: From<StoreError>>(
         &self,
@@ -343,13 +331,10 @@ impl<'a> Exclusive<'a> {
 
     /// Drops all versions whose time is over or for which there is no room, in durable steps.
     pub(crate) fn trim(&mut self) -> Result<(), StoreError> {
+        if self.session.is_shared() {
+            return self.keep_house_until_done(|open, group| Ok(trim::trim_into(open, group)?));
+        }
         loop {
-            if self.session.is_shared() {
-                if self.keep_house(|open, group| Ok(trim::trim_into(open, group)?))? {
-                    continue;
-                }
-                return Ok(());
-            }
             let mut group = Overlay::default();
             self.session
                 .read(|open| trim::trim_into(open, &mut group).map_err(StoreError::from))?;
@@ -364,10 +349,7 @@ impl<'a> Exclusive<'a> {
     /// Makes one durable step of reaping, if there is anything to reap.
     pub(crate) fn reap(&mut self) -> Result<(), StoreError> {
         if self.session.is_shared() {
-            let staged = self.queue.staged;
-            return self
-                .keep_house(|open, group| Ok(reap::reap_into(open, group, staged)?))
-                .map(drop);
+            return self.reap_shared();
         }
         let mut group = Overlay::default();
         self.session.read(|open| {
@@ -391,7 +373,7 @@ impl<'a> Exclusive<'a> {
     }
 
     fn flush(&mut self) -> Result<(), StoreError> {
-        // No call waits for a group without changes, and everything before it is synced.
+        // No call waits for a group without changes.
         if self.queue.group.is_empty() {
             return Ok(());
         }

@@ -31,7 +31,7 @@ use inmost_format::record::{Node, RecordError, RecordId, Tag};
 
 pub(super) use self::calls::Pin;
 pub(super) use self::store_group::Refusal;
-pub(crate) use self::switch::NewGeneration;
+pub(crate) use self::switch::{NewGeneration, is_taken};
 
 /// What a session keeps because other hosts change the store too.
 pub(super) struct Hosts {

@@ -1,13 +1,12 @@
 //! Catching up with what other hosts have committed.
 
 use super::super::error::StoreError;
-use super::super::generation::open_records;
 use super::super::open::Open;
 use inmost_format::header::{Header, HeaderError, NextHeader};
 use inmost_format::record::node::Root;
 use inmost_format::record::{Flaw, Kind, Node, RecordId, Sealer, Tag, sealed};
 use inmost_storage::limits::{PULL_BYTES, PULL_RECORDS};
-use inmost_storage::{Address, Delta, Engine, HeaderCopy, Known, Limit, Pull};
+use inmost_storage::{Address, Delta, Engine, HeaderCopy, Known, Limit, Pull, StorageError};
 
 /// The newest state that a session had seen when it began to pull.
 pub(in crate::session) struct Seen {
@@ -127,7 +126,12 @@ impl Open {
     }
 
     fn follow_rewrite(&mut self, next: NextHeader, seen: &Seen) -> Result<Caught, StoreError> {
-        let engine = open_records(self.storage(), next.header())?;
+        let (generation, kind) = (next.header().generation(), next.header().engine());
+        let engine = match self.storage().open_generation(generation, kind) {
+            // Another rewrite has replaced it since the header was read.
+            Err(StorageError::Missing) => return Ok(Caught::Moving),
+            engine => engine?,
+        };
         let Some(keys) = self.keys() else { return Err(StoreError::InMemory) };
         let sealer = Sealer::new(
             keys.record_keys_of(&next),

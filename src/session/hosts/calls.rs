@@ -11,6 +11,7 @@ use super::super::error::StoreError;
 use super::super::handle::{Session, lock, read};
 use super::super::open::Open;
 use super::super::overlay::Overlay;
+use super::super::reap;
 use super::super::txn::Txn;
 use super::store_group::{Refusal, Stored};
 use inmost_format::record::{Tag, sealed};
@@ -169,8 +170,23 @@ impl Exclusive<'_> {
         }
     }
 
+    /// Makes durable steps until there is nothing left to do.
+    pub(in crate::session) fn keep_house_until_done(
+        &self,
+        step: impl Fn(&Open, &mut Overlay) -> Result<(), StoreError>,
+    ) -> Result<(), StoreError> {
+        while self.keep_house(&step)? {}
+        Ok(())
+    }
+
+    /// As [`reap`](Exclusive::reap) on a shared store.
+    pub(in crate::session) fn reap_shared(&self) -> Result<(), StoreError> {
+        let staged = self.staged();
+        self.keep_house(|open, group| Ok(reap::reap_into(open, group, staged)?)).map(drop)
+    }
+
     /// Makes one durable step of what is due anyway. Returns whether there was anything to do.
-    pub(in crate::session) fn keep_house(
+    fn keep_house(
         &self,
         step: impl Fn(&Open, &mut Overlay) -> Result<(), StoreError>,
     ) -> Result<bool, StoreError> {
@@ -206,11 +222,15 @@ impl Exclusive<'_> {
 }
 
 impl Session {
-    /// As [`undisturbed`](Session::undisturbed) on a shared store.
-    pub(in crate::session) fn undisturbed_shared<T, E: From<StoreError>>(
+    /// As [`exclusive`](Self::exclusive), for work whose later steps rest on what earlier ones have read. If another host
+    /// changes the store between two steps, the step is refused and the work begins again.
+    pub(crate) fn undisturbed<T, E: From<StoreError>>(
         &self,
-        work: &mut impl FnMut(&mut Exclusive<'_>) -> Result<T, E>,
+        mut work: impl FnMut(&mut Exclusive<'_>) -> Result<T, E>,
     ) -> Result<T, E> {
+        if !self.is_shared() {
+            return self.exclusive(work);
+        }
         let mut attempts = 0;
         loop {
             let mut disturbed = false;

@@ -85,7 +85,16 @@ impl Exclusive<'_> {
                     session.refresh()?;
                     continue;
                 }
-                let new = write_generation(&within)?;
+                let new = match write_generation(&within) {
+                    Ok(new) => new,
+                    Err(error) if is_taken(&error) => {
+                        drop(within);
+                        drop(state);
+                        session.refresh()?;
+                        continue;
+                    }
+                    Err(error) => return Err(error),
+                };
                 let batch = switching(&within, &new)?;
                 within.storage().renew_lease(new.next.generation).map_err(lost)?;
                 let applied = (access == Access::Locked).then(|| within.engine().apply(&batch));
@@ -158,6 +167,11 @@ fn find_out(open: &Open, batch: &Batch) -> Result<bool, StoreError> {
             Err(_) => return Err(StoreError::CommitUnknown),
         }
     }
+}
+
+/// Whether another host that rewrites the store has taken the number of the new generation first.
+pub(crate) fn is_taken(error: &StoreError) -> bool {
+    matches!(error, StoreError::Io(error) if error.kind() == std::io::ErrorKind::AlreadyExists)
 }
 
 fn lost(error: StorageError) -> StoreError {

@@ -59,20 +59,17 @@ impl Vault {
     ) -> Result<Session, StoreError> {
         for _ in 0..CATCHES {
             let keys = self.unlock_header(credential)?;
-            let header = keys.header().id();
-            let (keys, delta) = match newest(&**storage, keys) {
-                Ok(found) => found,
-                // Another host may have changed the header since it was read. Then everything begins again.
+            let begun = newest(&**storage, keys)
+                .and_then(|(keys, delta)| self.begin_shared(storage, keys, &delta, rollback));
+            match begun {
+                Ok(session) => {
+                    self.storage = None;
+                    return Ok(session);
+                }
                 Err(error) if self.has_same_header(&**storage)? => return Err(error),
-                Err(_) => continue,
-            };
-            let bound = open_root(&sealer(&keys), delta.root.as_deref().unwrap_or_default());
-            if bound.is_ok_and(|root| root.header != header) && !self.has_same_header(&**storage)? {
-                continue;
+                // Another host has changed the header since it was read, so the records are of another one.
+                Err(_) => {}
             }
-            let session = self.begin_shared(storage, keys, &delta, rollback)?;
-            self.storage = None;
-            return Ok(session);
         }
         Err(StoreError::Unavailable(MOVING.to_owned()))
     }

@@ -89,12 +89,14 @@ fn nothing_is_lost_when_two_hosts_purge_while_others_write() {
         let purger = scope.spawn(|| {
             let other = store.unlock();
             let mut purges = 0;
-            while !done.load(Ordering::SeqCst) {
+            loop {
                 one.purge().unwrap();
                 other.compact().unwrap();
                 purges += 2;
+                if done.load(Ordering::SeqCst) {
+                    return purges;
+                }
             }
-            purges
         });
         writers.into_iter().for_each(|writer| writer.join().unwrap());
         done.store(true, Ordering::SeqCst);

@@ -61,6 +61,12 @@ impl Scheduler {
         self.choose(&mut state);
     }
 
+    /// Ends the run: from here on nobody waits for another.
+    pub(super) fn stop(&self) {
+        self.state().hosts.clear();
+        self.turn.notify_all();
+    }
+
     /// Operations of a host so far, without those that only waited for a lock.
     pub(super) fn operations_of(&self, host: u64) -> u64 {
         self.state().counted.get(&host).copied().unwrap_or_default()
@@ -136,8 +142,10 @@ impl Network for Scheduler {
         state.hosts.insert(host, Status::Waiting(operation));
         self.choose(&mut state);
         let verdict = loop {
-            if let Some(Status::Granted(verdict)) = state.hosts.get(&host) {
-                break *verdict;
+            match state.hosts.get(&host) {
+                Some(Status::Granted(verdict)) => break *verdict,
+                Some(_) => {}
+                None => return Verdict::Perform,
             }
             let waited =
                 self.turn.wait_timeout(state, STUCK).unwrap_or_else(PoisonError::into_inner);

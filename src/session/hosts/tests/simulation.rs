@@ -2,6 +2,7 @@
 //!
 //! `INMOST_SCHEDULES` sets how many seeds are run, `INMOST_FIRST_SCHEDULE` the first of them.
 
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -55,6 +56,15 @@ impl Run {
             Ok(session) => Some(session),
             Err(StoreError::Unavailable(_)) if self.scheduler.is_faulty() => None,
             Err(error) => panic!("seed {}: unlock: {error}", self.seed),
+        }
+    }
+
+    /// As [`live`](Self::live). A host that fails lets the others go on, so that the run ends.
+    fn live_or_end(&self, host: u64) {
+        let lived = catch_unwind(AssertUnwindSafe(|| self.live(host)));
+        if let Err(failure) = lived {
+            self.scheduler.stop();
+            resume_unwind(failure);
         }
     }
 
@@ -127,9 +137,9 @@ impl Run {
             self.scheduler.join(host);
         }
         std::thread::scope(|scope| {
-            for host in 1..=HOSTS {
-                scope.spawn(move || self.live(host));
-            }
+            let hosts: Vec<_> =
+                (1..=HOSTS).map(|host| scope.spawn(move || self.live_or_end(host))).collect();
+            hosts.into_iter().for_each(|host| host.join().unwrap());
         });
         let _ = self.store.server.deliver();
         let last = self.store.unlock();

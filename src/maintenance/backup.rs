@@ -115,9 +115,10 @@ impl Session {
             let (next, root) = self.read_everything(|open| {
                 let keys = open.keys().ok_or(StoreError::InMemory)?;
                 // A shared store is copied to a store in a folder, with the default engine.
-                let engine = match open.storage().is_shared() {
-                    true => EngineKind::Sled,
-                    false => keys.header().engine(),
+                let engine = if open.storage().is_shared() {
+                    EngineKind::Sled
+                } else {
+                    keys.header().engine()
                 };
                 let next = NextGeneration::generation(keys, FIRST_GENERATION, engine)?;
                 let (from, root) = (Uncached(open), versions.root(open.root()));

@@ -56,7 +56,7 @@ pub(super) struct Shared {
     pub(super) finished: Condvar,
     pub(super) idle: Idle,
     /// Whether other hosts may use the store at the same time.
-    pub(super) is_shared: bool,
+    pub(super) has_hosts: bool,
     /// The process that the session belongs to.
     process: Process,
 }
@@ -129,9 +129,9 @@ pub struct SessionStatus {
 
 impl Session {
     pub(super) fn new(open: Open) -> Self {
-        let is_shared = open.hosts.is_some();
+        let has_hosts = open.hosts.is_some();
         let shared = Shared {
-            is_shared,
+            has_hosts,
             state: RwLock::new(State::Open(Box::new(open))),
             queue: Mutex::new(Queue::default()),
             progress: Mutex::new(Progress::default()),

@@ -86,7 +86,7 @@ impl Open {
 impl Session {
     /// Whether other hosts may use the store at the same time.
     pub(crate) fn is_shared(&self) -> bool {
-        self.shared.is_shared
+        self.shared.has_hosts
     }
 
     /// The version of the committed state.

@@ -199,13 +199,12 @@ fn check_order(seen: &Seen, root: &Root, value: &[u8]) -> Result<(), StoreError>
     let rolled_back = StoreError::RolledBack { expected: seen.commit, found: root.commit };
     let ahead = root.commit.checked_sub(seen.commit);
     let Some(tag) = &seen.tag else { return Ok(()) };
-    match ahead {
-        None => Err(rolled_back),
-        Some(0) if sealed::tag_of(value).as_ref() == Some(tag) => Ok(()),
-        Some(0) => Err(rolled_back),
-        Some(ahead) if root.trail.reaches(ahead) && !root.trail.contains(tag) => Err(rolled_back),
-        Some(_) => Ok(()),
-    }
+    let is_later = match ahead {
+        None => false,
+        Some(0) => sealed::tag_of(value).as_ref() == Some(tag),
+        Some(ahead) => !root.trail.reaches(ahead) || root.trail.contains(tag),
+    };
+    if is_later { Ok(()) } else { Err(rolled_back) }
 }
 
 const LIMIT: Limit = Limit { records: PULL_RECORDS, bytes: PULL_BYTES };

@@ -21,6 +21,10 @@ impl VaultOptions {
     ///
     /// # Errors
     /// Those of [`create_with`](VaultOptions::create_with).
+    #[cfg_attr(
+        not(test),
+        allow(dead_code, reason = "storages that hosts share are in some builds only")
+    )]
     pub(crate) fn create_shared<'a>(
         &self,
         storage: Arc<dyn Storage>,
@@ -130,13 +134,11 @@ impl Vault {
 /// The newest records of the generation that the header names.
 fn newest(storage: &dyn Storage, keys: Unlocked) -> Result<(Unlocked, Delta), StoreError> {
     let header = keys.header();
-    let delta = match storage.take_prefetched(header.generation()) {
-        Some(delta) => Some(delta),
-        None => {
-            let engine = open_records(storage, header)?;
-            pull_all(&*engine, sealer(&keys).address(RecordId::ROOT))?
-        }
-    };
+    let mut delta = storage.take_prefetched(header.generation());
+    if delta.is_none() {
+        let engine = open_records(storage, header)?;
+        delta = pull_all(&*engine, sealer(&keys).address(RecordId::ROOT))?;
+    }
     let delta = delta.filter(|delta| delta.root.is_some());
     Ok((keys, delta.ok_or(StoreError::tampered(Kind::Root, Flaw::Absent))?))
 }

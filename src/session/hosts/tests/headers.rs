@@ -98,7 +98,9 @@ fn nothing_is_lost_when_two_hosts_purge_while_others_write() {
                 }
             }
         });
-        writers.into_iter().for_each(|writer| writer.join().unwrap());
+        for writer in writers {
+            writer.join().unwrap();
+        }
         done.store(true, Ordering::SeqCst);
         assert!(purger.join().unwrap() > 0);
     });

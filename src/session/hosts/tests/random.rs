@@ -1,6 +1,6 @@
 //! A reproducible source of choices.
 
-/// SplitMix64.
+/// The generator `SplitMix64`.
 pub(super) struct Random(pub(super) u64);
 
 impl Random {

@@ -139,7 +139,9 @@ impl Run {
         std::thread::scope(|scope| {
             let hosts: Vec<_> =
                 (1..=HOSTS).map(|host| scope.spawn(move || self.live_or_end(host))).collect();
-            hosts.into_iter().for_each(|host| host.join().unwrap());
+            for host in hosts {
+                host.join().unwrap();
+            }
         });
         let _ = self.store.server.deliver();
         let last = self.store.unlock();

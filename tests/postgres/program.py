@@ -54,6 +54,17 @@ def test(program: Program, url: str, folder: Path) -> None:
 
     program.run("backup", str(folder / "copy"), *store, "--verify")
     expect(program.run("cat", "other.md", "--store", str(folder / "copy")), "of another host")
+    # Rewrites, and moves in both directions.
+    program.run("compact", *store)
+    program.run("rotate", "--yes", *store)
+    expect(program.run("cat", "notes.md", *store), "a text")
+    program.run("migrate", *store, "--to", str(folder / "moved"))
+    second = ["--store", f"{url}?vault={'f' * 32}"]
+    expect(program.run("migrate", "--store", str(folder / "moved"), "--to", second[1]), "read the copy back")
+    expect(program.run("cat", "other.md", *second), "of another host")
+    expect(program.run("log", *second), "/memories/notes.md")
+    expect(program.run("migrate", *store, "--to", second[1], exit_code=1), "already exists")
+    program.run("destroy", "--yes", *second, unlocked=True)
 
 
 def test_errors(program: Program, url: str, folder: Path) -> None:

@@ -62,22 +62,18 @@ impl Migrate {
     /// Copies the store, and says what is left to do.
     fn copy(&self, to: &Path) -> Result<(), Failure> {
         let url = database::url(to);
-        match url {
-            Some(url) => database::check(url)?,
-            None => {
-                place::check_vacant(to)?;
-                place::check_parent(to)?;
-            }
+        if let Some(url) = url {
+            database::check(url)?;
+        } else {
+            place::check_vacant(to)?;
+            place::check_parent(to)?;
         }
         let store = self.store.open(&OpenOptions::default())?;
         let mut progress = Progress::new("records written, then read");
-        match url {
-            Some(url) => {
-                copy_into_database(&store, to, url, &mut |records| progress.update(records))?
-            }
-            None => {
-                store.backup_with_versions(to, |records| progress.update(records))?;
-            }
+        if let Some(url) = url {
+            copy_into_database(&store, to, url, &mut |records| progress.update(records))?;
+        } else {
+            store.backup_with_versions(to, |records| progress.update(records))?;
         }
         drop(progress);
         let (from, to) = (self.store.place()?.display().to_string(), to.display());

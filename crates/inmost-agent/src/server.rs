@@ -61,12 +61,12 @@ impl Held {
             vault_options = vault_options.freshness_anchor(Arc::new(FileAnchor::new(anchor)));
         }
         let url = store.to_str().filter(|_| address::is_url(store));
-        let (mut vault, folder) = match url {
-            Some(url) => (vault_options.open_url(url)?, None),
-            None => {
-                let vault = vault_options.open(store)?;
-                (vault, hold(store).map_err(|error| cannot_listen(&error))?)
-            }
+        let (mut vault, folder) = if let Some(url) = url {
+            (vault_options.open_url(url)?, None)
+        } else {
+            let vault = vault_options.open(store)?;
+            (vault, hold(store).map_err(|error| cannot_listen(&error))?)
+        };
         };
         let identity = address::identity(store).map_err(|error| cannot_listen(&error))?;
         // Before the key is derived: clients that connect in the meantime wait for the agent, instead of finding the store

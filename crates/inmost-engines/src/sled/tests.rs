@@ -7,6 +7,7 @@ mod power_cuts;
 
 use std::collections::HashMap;
 use std::fs::{self, File, OpenOptions};
+#[cfg(unix)]
 use std::io::Write;
 
 use tempfile::TempDir;
@@ -297,6 +298,7 @@ fn closing_reports_values_outside_the_log() {
     assert!(matches!(Box::new(engine).close(), Err(StorageError::Corrupt(_))));
 }
 
+#[cfg(unix)]
 #[test]
 fn a_failed_sync_poisons_the_engine() {
     let (_parent, folder, history) = filled();

@@ -67,7 +67,6 @@ impl Held {
             let vault = vault_options.open(store)?;
             (vault, hold(store).map_err(|error| cannot_listen(&error))?)
         };
-        };
         let identity = address::identity(store).map_err(|error| cannot_listen(&error))?;
         // Before the key is derived: clients that connect in the meantime wait for the agent, instead of finding the store
         // in use.

@@ -1,0 +1,47 @@
+#!/usr/bin/env bash
+# Checks with clippy that everything compiles for Windows, macOS and musl, tests included, and denies warnings. Nothing is
+# linked or run: see wine.sh.
+#
+#   tests/platforms/check.sh                          all targets, everything
+#   tests/platforms/check.sh aarch64-apple-darwin     one of them
+#   tests/platforms/check.sh --ci                     Windows with clippy, macOS compiled; no tests
+#
+# Needs Debian 12 on x86-64, apt-get and a network. toolchain.sh says what is downloaded; nothing is installed.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+. tests/platforms/toolchain.sh
+
+windows=x86_64-pc-windows-gnu
+macos=aarch64-apple-darwin
+musl=x86_64-unknown-linux-musl
+
+# The packages for a target. The npm package links with Node.js on Windows even in a check, and needs its libraries.
+packages() {
+    echo --workspace --features redb
+    if [ "$1" = "$windows" ]; then echo --exclude inmost-nodejs; fi
+}
+
+# Runs a command of cargo for a target, with a standard library built from source.
+for_target() {
+    local target=$1 command=$2 name
+    shift 2
+    name=${target//-/_}
+    # The tests need ring, which is partly C. What is only checked is never linked, so its objects may be missing.
+    env "CC_$name=true" "AR_$name=true" PYO3_CROSS_PYTHON_VERSION=3.11 \
+        cargo "$command" --locked -Zbuild-std --target "$target" $(packages "$target") "$@"
+}
+
+use_compiler
+case ${1-} in
+--ci)
+    for_target $windows clippy -- -D warnings
+    RUSTFLAGS="-D warnings" for_target $macos check
+    ;;
+*)
+    [ $# -gt 0 ] || set -- $windows $macos $musl
+    for target in "$@"; do
+        for_target "$target" clippy --all-targets -- -D warnings
+        echo "$target: no warnings"
+    done
+    ;;
+esac

@@ -131,12 +131,6 @@ impl BareRecords {
         self.places.iter().filter_map(|place| self.read(place))
     }
 
-    /// Every version of every record that may hold names, in no order.
-    pub(super) fn lists(&self) -> impl Iterator<Item = Version> {
-        let is_list = |place: &&Place| matches!(place.kind, Kind::Folder | Kind::FolderLeaf);
-        self.places.iter().filter(is_list).filter_map(|place| self.read(place))
-    }
-
     /// The versions of the records of this kind and object, the newest first. Where the files do not say when a version was
     /// written, the order is that of the times in folders; then the version that an older list names comes first.
     pub(super) fn versions(

@@ -7,16 +7,13 @@
 
 mod list;
 mod report;
-mod steps;
 mod unnamed;
 
-use std::cell::OnceCell;
 use std::cmp::Reverse;
 use std::collections::HashSet;
 
 use self::list::Listed;
 pub use self::report::RecoveryReport;
-use self::steps::Listings;
 use super::bare_records::{BareRecords, Version};
 use crate::session::{StoreError, VERSIONS_OF_GROUP, now};
 use inmost_format::crypto::rng;
@@ -75,8 +72,6 @@ pub(super) struct Recovery<'a, T> {
     named: HashSet<ObjectId>,
     /// Whether a list of names could not be read.
     names_lost: bool,
-    /// Made when an older version of a file is needed.
-    listings: OnceCell<Listings>,
     /// Before this time, in milliseconds since 1970, an earlier version of a file must have ended to be gone for good.
     versions_from: u64,
     /// The number of the next change that brings back an earlier version of a file, or a file without a name.
@@ -100,7 +95,6 @@ impl<'a, T: Target> Recovery<'a, T> {
             reached: HashSet::new(),
             named: HashSet::new(),
             names_lost: false,
-            listings: OnceCell::new(),
             versions_from: root.map_or(u64::MAX, |root| now().saturating_sub(root.keep)),
             next_number: first_number(root, records.expected_commit()),
             too_deep: Vec::new(),
@@ -256,7 +250,9 @@ impl<'a, T: Target> Recovery<'a, T> {
         };
         let mut versions = self.records.versions(Kind::File, object, named);
         self.retain_shown(&mut versions, info, reference);
-        for Version { id, tag: older, .. } in self.whole_versions(&versions, reference) {
+        let is_whole =
+            |version: &&Version| matches!(&version.node, Node::File(head) if !head.is_partial);
+        for Version { id, tag: older, .. } in versions.iter().filter(is_whole).take(ATTEMPTS) {
             if let Ok((head, count)) = self.whole(*id, *older) {
                 let what = Kind::File.describe();
                 match reference {
@@ -285,20 +281,6 @@ impl<'a, T: Target> Recovery<'a, T> {
         };
         versions.retain(|version| version.id.index >= lowest);
         versions.sort_by_key(|version| Reverse(version.id.index));
-    }
-
-    /// The versions that are no steps of a long text, the newest first.
-    fn whole_versions<'v>(
-        &self,
-        versions: &'v [Version],
-        reference: Reference,
-    ) -> Vec<&'v Version> {
-        if versions.is_empty() {
-            return Vec::new();
-        }
-        let listings = self.listings.get_or_init(|| Listings::of(self.records));
-        let is_whole = |version: &&Version| listings.is_whole(version, versions, reference);
-        versions.iter().filter(is_whole).take(ATTEMPTS).collect()
     }
 
     fn keep(

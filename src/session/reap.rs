@@ -242,7 +242,8 @@ fn cut_tail(
     file: &mut File,
     budget: &mut usize,
 ) -> Result<(), RecordError> {
-    let File { next_index, body } = file;
+    let File { next_index, is_partial, body } = file;
+    *is_partial = true;
     if matches!(body, Body::Inline(_)) {
         *body = Body::<Text>::empty();
         return Ok(());

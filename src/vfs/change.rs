@@ -152,7 +152,7 @@ pub(super) fn info_of(text: &str, created: u64, modified: u64) -> FileInfo {
 
 /// A file without text.
 pub(super) fn empty() -> File {
-    File { next_index: 0, body: Body::<Text>::empty() }
+    File { next_index: 0, is_partial: false, body: Body::<Text>::empty() }
 }
 
 pub(super) fn length(text: &str) -> u64 {

@@ -37,7 +37,7 @@ pub(super) fn write(session: &Session, new: &NewText<'_>) -> Result<Option<u64>,
             } else {
                 planned.clone()
             };
-            let staged = reap::claim(txn, id, &staged_name)?;
+            let (staged, _) = finish(txn, id, &staged_name)?;
             // The earlier steps have committed, so the folders on the path have new tags.
             let (resolved, _) = target(txn, new.path, true)?;
             let (object, operation) = ((id, staged.tag), new.operation(before.is_some()));
@@ -91,8 +91,7 @@ fn edit_once<T>(
                     return Ok(None);
                 }
             }
-            let staged = reap::claim(txn, id, &staged_name)?;
-            let head = load_file(txn, staged.head(), &staged.tag)?;
+            let (staged, head) = finish(txn, id, &staged_name)?;
             let (resolved, _) = target(txn, path, true)?;
             let (object, before) = ((id, staged.tag), Some(before.clone()));
             set_entry(txn, (path, &resolved), object, info, before, Operation::Modified)?;
@@ -116,7 +115,7 @@ pub(super) fn stage(
         let (name, what) = (Name::new(""), What::File(info));
         let staged_name =
             reap::discard(txn, Entry { name, id, tag: Tag::default(), what, writer })?;
-        let mut file = change::empty();
+        let mut file = File { is_partial: true, ..change::empty() };
         let mut owner = Owner { sink: txn, object: id, next_index: &mut file.next_index };
         // Spliced, not appended: an edit may leave little of a long file, and a short text must be a single record.
         rope::splice(&mut owner, &mut file.body, 0..0, step)?;
@@ -144,6 +143,19 @@ pub(super) fn stage(
 /// Attempts of an edit whose file other hosts change meanwhile.
 const EDITS: usize = 5;
 const CHANGING: &str = "other hosts keep changing the file";
+
+/// Takes the written object out of the system folder, as a whole text. Returns its entry and its head.
+pub(super) fn finish(
+    txn: &mut Txn<'_>,
+    id: ObjectId,
+    staged_name: &Name,
+) -> Result<(Entry, File), FileError> {
+    let entry = reap::claim(txn, id, staged_name)?;
+    let mut head = File::clone(&*load_file(txn, entry.head(), &entry.tag)?);
+    head.is_partial = false;
+    txn.put(entry.head(), head.clone().into());
+    Ok((entry, head))
+}
 
 /// The longest step that ends on a character boundary, and the rest.
 fn next_step(text: &str) -> (&str, &str) {

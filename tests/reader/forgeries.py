@@ -33,6 +33,7 @@ def cases():
         ("a head at another index", "missing", ("folder leaf", facts, numbers(3, 0, 256, 384))),
         ("a lowest head above the head", "no head that may be shown", ("folder leaf", facts, numbers(4, 5, 256, 384))),
         ("a head with an index above the last", "never given out", ("long file", fixed(4), fixed(3))),
+        ("a partial text in the tree", "is partial", ("long file", fixed(4), fixed(4 + (1 << 63)))),
         ("a history that holds less than its entries", "it holds", ("history", fixed(4086), fixed(4085))),
         ("a text without room", "no room", ("history", fixed(4086, 0), fixed(4086, 385))),
         ("an entry from before the history began", "before it began", ("history", fixed(4086, 0, 0), fixed(4086, 0, 257))),

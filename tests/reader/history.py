@@ -35,7 +35,7 @@ class History:
         held, found, path = 0, [], entry["path"].split("/")
         check(form in (OLD_HEAD, REST) or not entry["retired"], "an entry without an earlier head retired records")
         if form == OLD_HEAD:
-            last_index, text = self.store.read_head(what["id"], what["head"], what["tag"])
+            last_index, text, _ = self.store.read_head(what["id"], what["head"], what["tag"])
             check(last_index == what["last_index"], "an earlier head has another last index than its entry says")
             check_size(text, what)
             retired = {self.store.address(kind, what["id"], index) for kind, index in entry["retired"]}

@@ -143,19 +143,21 @@ class Store:
         return totals
 
     def read_head(self, object_id, index, tag):
-        """Returns the last index and the text of a head of a file."""
+        """Returns the last index, the text of a head of a file, and whether it is partial."""
         self.below_head = set()
         body = self.load(FILE, object_id, index, tag)
-        last_index = body.fixed()
+        stored = body.fixed()
+        last_index, is_partial = stored & (1 << 63) - 1, stored >> 63
         check(index <= last_index, "a head at an index that was never given out")
-        return last_index, self.content(self.FILE_SHAPE, object_id, last_index, body)
+        return last_index, self.content(self.FILE_SHAPE, object_id, last_index, body), is_partial
 
     def read_file(self, entry, path, files, system=False):
         info = entry["file"]
         check(info["lowest"] <= info["head"], "a file has no head that may be shown")
-        _, text = self.read_head(entry["id"], info["head"], entry["tag"])
+        _, text, is_partial = self.read_head(entry["id"], info["head"], entry["tag"])
         if system:
             return
+        check(not is_partial, "the text of a file in the tree is partial")
         check_size(text, info)
         path = "/".join(path)
         check(len(path.encode()) <= 1024 and path.count("/") <= 21, "a path is too long or too deep")

@@ -9,6 +9,7 @@ pub mod address;
 pub mod codec;
 pub mod entries;
 mod error;
+mod file;
 pub mod find;
 mod folder;
 #[cfg(test)]

@@ -15,7 +15,7 @@ pub(crate) fn run(data: &[u8]) {
     let mut input = Input::new(data);
     let mut both = Both {
         nodes: Plain::default(),
-        file: File { next_index: 0, body: Body::empty() },
+        file: File { next_index: 0, is_partial: false, body: Body::empty() },
         model: String::new(),
         // Not taken from the front, so that the other choices of an input do not depend on it.
         keeps: data.last().is_some_and(|byte| byte % 2 == 1),

@@ -155,7 +155,7 @@ impl Tree {
     }
 
     fn head(&self) -> Node {
-        File { next_index: self.next_index, body: self.body.clone() }.into()
+        File { next_index: self.next_index, is_partial: false, body: self.body.clone() }.into()
     }
 }
 

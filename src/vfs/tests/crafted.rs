@@ -121,7 +121,7 @@ pub(super) fn folder_inner(level: u8, refs: Vec<(u64, [u8; 16], u64, &str)>) -> 
 pub(super) fn one_file(crafted: &Crafted) -> (Entries, Totals) {
     let id = ObjectId([0xf1; 16]);
     let text = Body::Inline(inmost_format::record::node::Text::new("x"));
-    let file = inmost_format::record::node::File { next_index: 0, body: text };
+    let file = inmost_format::record::node::File { next_index: 0, is_partial: false, body: text };
     let tag = Tag(crafted.put(RecordId::file(id, 0), &file.into()));
     let name = Name::new("a");
     let totals = Totals::of_file(&name, 1);

@@ -33,7 +33,7 @@ fn check(crafted: &Crafted) -> Vec<ReportedProblem> {
 /// A file of one letter, `/memories/odd`, whose entry states these bytes and lines.
 fn described_as(bytes: u64, lines: u64) -> Crafted {
     let crafted = Crafted::new();
-    let file = File { next_index: 0, body: Body::Inline(Text::new("x")) };
+    let file = File { next_index: 0, is_partial: false, body: Body::Inline(Text::new("x")) };
     let tag = crafted.put(RecordId::file(ODD, 0), &file.into());
     crafted.link(ODD, tag, What::File(info(bytes, lines)), Totals::default());
     crafted
@@ -114,7 +114,7 @@ fn named(crafted: &Crafted, names: &[&str]) -> (Entries, Totals) {
         let mut id = ObjectId([0xe0; 16]);
         id.0[0] = name.as_bytes()[0];
         id.0[1] = u8::try_from(entries.len()).unwrap();
-        let file = File { next_index: 0, body: Body::Inline(Text::new("x")) };
+        let file = File { next_index: 0, is_partial: false, body: Body::Inline(Text::new("x")) };
         let tag = Tag(crafted.put(RecordId::file(id, 0), &file.into()));
         let name = Name::new(name);
         totals = totals.plus(&Totals::of_file(&name, 1));

@@ -11,7 +11,7 @@ use super::returned;
 use super::types::{UndoStep, VersionKind};
 use crate::limits::STAGE_BYTES;
 use crate::session::history::{Change, nameless};
-use crate::session::{Exclusive, Session, Txn, now, reap};
+use crate::session::{Exclusive, Session, Txn, now};
 use crate::vfs::arrange;
 use crate::vfs::change::{check_quotas, info_of, not_a_folder};
 use crate::vfs::error::FileError;
@@ -198,7 +198,7 @@ impl Plan {
                 };
                 exclusive.commit(|txn| {
                     let object = match &staged {
-                        Some((id, name)) => (*id, reap::claim(txn, *id, name)?.tag),
+                        Some((id, name)) => (*id, staged::finish(txn, *id, name)?.0.tag),
                         None => (new_text::write_records(txn, &text)?, Tag::default()),
                     };
                     put_back(txn, &path, object, info, previous, leaves.as_ref())

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::address::{Kind, ObjectId, RecordId};
 use super::codec::{self, CodecError};
+pub use super::file::File;
 pub use super::folder::{Entries, Entry, EntryRange, FileInfo, Folder, Name, Totals, What, Writer};
 use super::header_id::HeaderId;
 use super::history::{Extension, History, VersionRange, Versions};
@@ -164,16 +165,6 @@ impl Child {
     pub fn is_none(&self) -> bool {
         self.id == Self::NONE.id
     }
-}
-
-/// The head of a file.
-#[derive(Clone, Serialize, Deserialize)]
-pub struct File {
-    /// The last index that a record of this file got; the next record gets the next number.
-    #[serde(with = "codec::fixed")]
-    pub next_index: u64,
-    /// The text.
-    pub body: Body<Text>,
 }
 
 impl From<Root> for Node {

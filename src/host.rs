@@ -11,6 +11,8 @@ mod history;
 mod memory_tool;
 mod reply;
 mod session;
+#[cfg(test)]
+mod shared_tests;
 mod store;
 mod unlock;
 

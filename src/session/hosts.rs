@@ -158,9 +158,6 @@ impl Open {
     }
 }
 
-#[cfg(test)]
-pub(crate) mod tests;
-
 /// Attempts of a read on a state that may change meanwhile. A writer that changes what it reads again and again makes it use a
 /// snapshot.
 const READS: usize = 3;

@@ -1,4 +1,4 @@
-//! The rule by which a history of calls on one file is judged; see `linearizable.rs`.
+//! The rule by which a history of calls on one file is judged; see `tests/store/linearizable.rs`.
 
 use std::collections::HashMap;
 

@@ -10,7 +10,6 @@ mod random;
 mod scheduler;
 mod simulation;
 mod spec;
-#[path = "../../../tests/store/zones.rs"]
 mod zones;
 
 use std::sync::Arc;

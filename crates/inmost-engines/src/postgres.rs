@@ -15,6 +15,7 @@ mod failure;
 mod generation;
 mod opening;
 mod password;
+mod place;
 mod pool;
 mod rows;
 mod schema;

@@ -7,8 +7,8 @@ use tokio_postgres::types::Type;
 
 use super::connection::{Connection, Parameter};
 use super::failure::Failure;
+use super::place::Place;
 use super::statements::{Form, RootForm};
-use super::storage::Place;
 use super::{rows, statements};
 
 /// One generation of a vault.

@@ -1,13 +1,11 @@
 //! One vault in a database.
 
-use std::collections::BTreeMap;
 use std::io;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use inmost_storage::{
-    Address, BareFiles, Delta, Engine, EngineKind, HeaderCopy, Rewriting, SetAside, Storage,
-    StorageError, limits,
+    BareFiles, Delta, Engine, EngineKind, HeaderCopy, Rewriting, SetAside, Storage, StorageError,
+    limits,
 };
 use tokio_postgres::types::Type;
 
@@ -17,6 +15,7 @@ use super::engine::PostgresEngine;
 use super::failure::Failure;
 use super::generation::{Generation, as_generation, size};
 use super::opening::{Opening, header};
+use super::place::Place;
 use super::pool::Server;
 use super::vault_id::VaultId;
 use super::{rows, statements};
@@ -26,20 +25,6 @@ pub struct PostgresStorage {
     place: Arc<Place>,
     /// What opening has read, until it is used.
     opening: Mutex<Opening>,
-}
-
-/// What a storage and its engines share.
-pub(super) struct Place {
-    pub(super) server: Server,
-    vault: VaultId,
-    /// The leases of this host, by generation.
-    leases: Mutex<BTreeMap<i64, Vec<u8>>>,
-    /// Whether the database does not have the address of the root, which speeds the next opening up.
-    lacks_root: AtomicBool,
-    /// Batches of this host with an unknown outcome, counted.
-    unknown: AtomicU64,
-    /// How many of them were behind a commit that the server vouched for.
-    vouched: AtomicU64,
 }
 
 impl PostgresStorage {
@@ -103,14 +88,8 @@ impl PostgresStorage {
 
     fn at(server: &Server, vault: VaultId) -> Result<Self, StorageError> {
         let opening = Opening::read(server, vault)?;
-        let place = Place {
-            server: server.clone(),
-            vault,
-            leases: Mutex::default(),
-            lacks_root: AtomicBool::new(opening.header.is_some() && opening.newest.is_none()),
-            unknown: AtomicU64::new(0),
-            vouched: AtomicU64::new(0),
-        };
+        let lacks_root = opening.header.is_some() && opening.newest.is_none();
+        let place = Place::new(server, vault, lacks_root);
         Ok(Self { place: Arc::new(place), opening: Mutex::new(opening) })
     }
 
@@ -167,78 +146,6 @@ impl PostgresStorage {
         let found = self.place.query(statements::GENERATIONS, &[])?;
         let numbers = found.iter().map(|row| rows::column(row, 0)).collect::<Result<_, Failure>>();
         numbers.map_err(Failure::of_read)
-    }
-}
-
-impl Place {
-    /// The name of the vault, as a parameter.
-    pub(super) fn vault(&self) -> &[u8] {
-        &self.vault.0
-    }
-
-    /// The lease of this host on a generation.
-    pub(super) fn lease(&self, generation: i64) -> Option<Vec<u8>> {
-        self.leases().get(&generation).cloned()
-    }
-
-    pub(super) fn end_lease(&self, generation: i64) {
-        self.leases().remove(&generation);
-    }
-
-    /// Notes the address of the root if the database does not have it, best effort.
-    pub(super) fn note_root(&self, number: i64, root: &Address) {
-        if self.lacks_root.swap(false, Ordering::SeqCst) {
-            let root = root.0.as_slice();
-            let _ =
-                self.query(statements::NOTE_ROOT, &[(&number, Type::INT8), (&root, Type::BYTEA)]);
-        }
-    }
-
-    /// Passes the outcome of a batch on. A conflict after an unknown outcome is passed on once the server has vouched for
-    /// what it shows.
-    ///
-    /// A server that restarted, or whose wait for a standby was cancelled, shows commits that no standby has. The session
-    /// would find its batch there and report it as stored, and the next failover would lose it.
-    pub(super) fn vouched(&self, outcome: Result<(), StorageError>) -> Result<(), StorageError> {
-        match outcome {
-            Err(StorageError::Unknown(why)) => {
-                self.unknown.fetch_add(1, Ordering::SeqCst);
-                Err(StorageError::Unknown(why))
-            }
-            Err(StorageError::Conflict) => self.vouch().and(Err(StorageError::Conflict)),
-            outcome => outcome,
-        }
-    }
-
-    fn vouch(&self) -> Result<(), StorageError> {
-        let unknown = self.unknown.load(Ordering::SeqCst);
-        if self.vouched.load(Ordering::SeqCst) >= unknown {
-            return Ok(());
-        }
-        let vault = self.vault();
-        let mut lease = self.server.connection().map_err(Failure::of_commit)?;
-        lease.commit(|connection| {
-            let done = connection.query(statements::VOUCH, &[(&vault, Type::BYTEA)]);
-            done.map(drop).map_err(Failure::of_commit)
-        })?;
-        self.vouched.fetch_max(unknown, Ordering::SeqCst);
-        Ok(())
-    }
-
-    fn leases(&self) -> MutexGuard<'_, BTreeMap<i64, Vec<u8>>> {
-        self.leases.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Runs a statement that may be repeated. Its first parameter is the vault.
-    fn query(
-        &self,
-        statement: &str,
-        parameters: &[Parameter<'_>],
-    ) -> Result<Vec<tokio_postgres::Row>, StorageError> {
-        let vault = self.vault();
-        let mut all: Vec<Parameter<'_>> = vec![(&vault, Type::BYTEA)];
-        all.extend(parameters.iter().map(|(value, kind)| (*value, kind.clone())));
-        self.server.read(|connection| connection.query(statement, &all)).map_err(Failure::of_read)
     }
 }
 
@@ -305,8 +212,7 @@ impl Storage for PostgresStorage {
         }
         // The reply to an earlier attempt may have been lost.
         if self.read_header(HeaderCopy::A)?.as_deref() == Some(bytes) {
-            self.place.unknown.fetch_add(1, Ordering::SeqCst);
-            return self.place.vouch();
+            return self.place.vouch_anew();
         }
         Err(io::Error::from(io::ErrorKind::AlreadyExists).into())
     }

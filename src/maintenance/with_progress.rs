@@ -6,7 +6,11 @@ use inmost_format::header::{Credential, SlotInfo};
 
 use super::backup::VerifiedCopy;
 use super::check_report::CheckReport;
+#[cfg(feature = "postgres")]
+use crate::session::Postgres;
 use crate::session::{Session, StorageEngine, StoreError};
+#[cfg(feature = "postgres")]
+use inmost_engines::postgres::VaultId;
 
 /// The maintenance methods of a [`Session`], with a callback for their progress.
 ///
@@ -61,11 +65,7 @@ impl<F: FnMut(u64)> WithProgress<'_, F> {
     /// # Errors
     /// Those of [`Session::copy_in`].
     #[cfg(feature = "postgres")]
-    pub fn copy_in(
-        mut self,
-        database: &crate::Postgres,
-        id: crate::VaultId,
-    ) -> Result<(), StoreError> {
+    pub fn copy_in(mut self, database: &Postgres, id: VaultId) -> Result<(), StoreError> {
         self.session.copy_in_reporting(database, id, &mut self.progress)
     }
 

@@ -1,5 +1,6 @@
 //! Vaults in a PostgreSQL database through the public API, and how many round trips each call makes. `tests/postgres/run.sh`
 //! starts the server.
+#![allow(clippy::unwrap_used, reason = "a test should stop at the first unexpected result")]
 
 use inmost::{
     FileError, MemoryTool, Postgres, PostgresConfig, PostgresUrl, RawKey, Session, StoreError,

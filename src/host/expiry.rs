@@ -79,7 +79,7 @@ impl<'s> Expiry<'s> {
     }
 
     /// Sets whether readings are recorded, and whether files expire at an unlock. The setting is stored, so it holds for every
-    /// program that opens the store.
+    /// program that opens the store. It has no effect on a store that several hosts share.
     ///
     /// # Errors
     /// [`StoreError`] if the store is locked or fails.

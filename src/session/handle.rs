@@ -129,7 +129,7 @@ pub struct SessionStatus {
 
 impl Session {
     pub(super) fn new(open: Open) -> Self {
-        let has_hosts = open.hosts.is_some();
+        let has_hosts = open.is_shared();
         let shared = Shared {
             has_hosts,
             state: RwLock::new(State::Open(Box::new(open))),

@@ -46,7 +46,7 @@ impl Open {
     /// Notes that a file was read, if the store records that. The next commit writes it.
     pub(crate) fn note_reading(&self, file: u64) {
         // On a shared store the readings of other hosts would be missing.
-        if self.root().reads_since == 0 || self.hosts.is_some() {
+        if self.root().reads_since == 0 || self.is_shared() {
             return;
         }
         let mut waiting = self.waiting.files();

@@ -235,6 +235,11 @@ impl Open {
         &self.sealer
     }
 
+    /// Whether other hosts may use the store at the same time.
+    pub(crate) fn is_shared(&self) -> bool {
+        self.hosts.is_some()
+    }
+
     pub(crate) fn storage(&self) -> &dyn Storage {
         &*self.storage
     }

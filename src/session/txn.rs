@@ -44,7 +44,7 @@ impl<'a> Txn<'a> {
 
     /// Whether other hosts may use the store at the same time.
     pub(crate) fn is_shared(&self) -> bool {
-        self.open.hosts.is_some()
+        self.open.is_shared()
     }
 
     /// Drops this call's changes to an object.

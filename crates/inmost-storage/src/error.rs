@@ -21,7 +21,7 @@ pub enum StorageError {
     Missing,
     /// This build does not include the engine that the store names.
     NotBuilt,
-    /// A file with one of the store's names must not be used; see [`FileProblem`].
+    /// A file with one of the store's names must not be used; see [`FileProblem`](crate::FileProblem).
     UntrustedFile(UntrustedFile),
     /// An earlier write or sync failed. The generation must be reopened to learn its state.
     Poisoned,

@@ -1,8 +1,10 @@
 //! What one host sees of another.
 
+use std::time::Duration;
+
 use super::SharedStore;
-use crate::session::StoreError;
-use crate::vfs::FileError;
+use crate::session::{ExpirySettings, StoreError};
+use crate::vfs::{ExpiryHindrance, FileError};
 
 #[test]
 fn a_host_sees_what_another_wrote() {
@@ -44,6 +46,16 @@ fn a_refusal_rests_on_the_newest_state() {
     assert!(matches!(renamed, Err(FileError::NotFound)));
     two.files().write("/memories/c.md", "two").unwrap();
     one.files().rename("/memories/c.md", "/memories/d.md").unwrap();
+}
+
+#[test]
+fn no_file_expires_because_nobody_knows_what_other_hosts_read() {
+    let (_store, one) = SharedStore::create();
+    one.files().write("/memories/a.md", "one\n").unwrap();
+    one.expiry().set(ExpirySettings::record()).unwrap();
+    let report = one.expiry().expire(Duration::ZERO, false, |_| {}).unwrap();
+    assert_eq!(report.hindrance, Some(ExpiryHindrance::NotRecording));
+    assert!(one.files().exists("/memories/a.md").unwrap());
 }
 
 #[test]

@@ -5,7 +5,7 @@
 //! the root before, which never comes back. Then the present root tells: it is the one of the batch, or the batch's root is on its
 //! trail, or it is not although the trail reaches back far enough.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::super::error::StoreError;
 use super::super::handle::{Session, read};
@@ -62,14 +62,17 @@ impl Open {
 /// A bounded number of attempts within a bounded time.
 pub(super) struct Retry {
     begin: Instant,
-    patience: std::time::Duration,
+    patience: Duration,
+    /// The next pause.
+    pause: Duration,
     left: u32,
 }
 
 impl Retry {
     pub(super) fn new(open: &Open) -> Self {
         let patience = open.hosts.as_ref().map(|hosts| hosts.patience());
-        Self { begin: Instant::now(), patience: patience.unwrap_or_default(), left: ATTEMPTS }
+        let patience = patience.unwrap_or_default();
+        Self { begin: Instant::now(), patience, pause: FIRST_PAUSE, left: ATTEMPTS }
     }
 
     /// Lets some time pass before the next attempt.
@@ -82,10 +85,16 @@ impl Retry {
         if self.left == 0 || is_late {
             return Err(StoreError::CommitUnknown);
         }
-        std::thread::sleep(self.patience / ATTEMPTS);
+        // A lost connection is often back at once, and the trail of recent commits does not reach back for long.
+        let pause = self.pause.min(self.patience / SHARE);
+        std::thread::sleep(pause);
+        self.pause = pause.saturating_mul(2);
         Ok(())
     }
 }
 
-/// Attempts to reach the server, spread over the time that a session waits for it.
+/// Attempts to reach the server, within the time that a session waits for it.
 const ATTEMPTS: u32 = 32;
+const FIRST_PAUSE: Duration = Duration::from_millis(2);
+/// No pause is longer than this part of that time.
+const SHARE: u32 = 16;

@@ -62,7 +62,7 @@ pub struct ExpiredFile {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 pub enum ExpiryHindrance {
-    /// The store does not record readings.
+    /// The store does not record readings. No store that several hosts share does.
     NotRecording,
     /// The record of readings is damaged. From now on every file counts as used now.
     LedgerDamaged,

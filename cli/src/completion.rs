@@ -68,13 +68,16 @@ fn word(folder: &str, begun: &str, entry: &WalkEntry) -> Option<String> {
     let name = entry.path.as_str().rsplit('/').next().filter(|name| name.starts_with(begun))?;
     let is_hidden = name.starts_with('.') && begun.is_empty();
     let is_plain = name.chars().all(char::is_alphanumeric) || display::quoted(name) == name;
+    // bash would insert what follows these behind what is there.
+    let is_plain = is_plain && !name.contains([':', '=']);
     let end = if entry.metadata.is_folder() { "/" } else { "" };
     (is_plain && !is_hidden && !name.starts_with('-')).then(|| format!("{folder}{name}{end}"))
 }
 
 /// The store that the command line names.
 fn store(words: impl Iterator<Item = OsString>) -> Option<PathBuf> {
-    let mut words = words.skip_while(|word| word != "--").skip(1);
+    // bash makes a word of each `=`.
+    let mut words = words.skip_while(|word| word != "--").skip(1).filter(|word| word != "=");
     let mut named = env::var_os("INMOST_STORE").map(PathBuf::from);
     while let Some(word) = words.next() {
         if word == "--store" {
@@ -109,6 +112,7 @@ mod tests {
         let of = |words: &str| store(words.split(' ').map(OsString::from));
         assert_eq!(of("inmost -- inmost --store a cat x"), Some("a".into()));
         assert_eq!(of("inmost -- inmost cat --store=b --store c"), Some("c".into()));
+        assert_eq!(of("inmost -- inmost cat --store = f x"), Some("f".into()));
         assert_eq!(of("inmost --store d -- inmost cat --store=e"), Some("e".into()));
         assert_eq!(expand("~/a".into()), PathBuf::from(env::var_os("HOME").unwrap()).join("a"));
     }

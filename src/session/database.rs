@@ -79,7 +79,7 @@ impl Postgres {
     ///
     /// # Security
     /// The server keeps deleted rows until it vacuums them, and longer in its write-ahead log, its standbys and its backups.
-    /// Who has one of them and a credential of that time can read the vault.
+    /// Anyone with one of them and a credential of that time can read the vault.
     pub fn destroy(&self, id: VaultId) -> Result<(), StoreError> {
         Ok(PostgresStorage::destroy(&self.0, id)?)
     }

@@ -204,7 +204,7 @@ impl StoreError {
                 "Check whether the change is there before you try again; everything acknowledged earlier is safe."
             }
             Self::Unavailable(_) => {
-                "Check the server and the connection to it, then try again; the store is still unlocked."
+                "Check the server and the connection to it, then try again; a session that was open stays unlocked."
             }
             Self::RandomnessFailed => {
                 "Try again; if it happens again, check the operating system's random source."

@@ -35,7 +35,7 @@ pub(crate) use self::switch::{NewGeneration, is_taken};
 
 /// What a session keeps because other hosts change the store too.
 pub(super) struct Hosts {
-    /// Grows with every new root, whoever made it. A group of changes is only good for the version it was made on.
+    /// Grows with every new root, of this host or another. A group of changes is only good for the version it was made on.
     pub(super) version: u64,
     /// Sealed records that came with a pull, as they were stored.
     sealed: SealedCache,

@@ -1,6 +1,6 @@
 //! `inmost init`
 
-use inmost::ExpirySettings;
+use inmost::{ExpirySettings, VaultOptions};
 
 use super::slot;
 use crate::args::{KdfArgs, Keep, OpenArgs, parse_unused};
@@ -49,6 +49,13 @@ pub(crate) struct Init {
 
 impl Init {
     pub(crate) fn run(&self) -> Result<(), Failure> {
+        let place = self.open.place()?;
+        if self.expire.0.is_some() && place.to_str().is_some_and(VaultOptions::is_url) {
+            return Err(Failure::usage(
+                "No file expires in a vault, because nobody records what other hosts read.",
+                "Leave out --expire.",
+            ));
+        }
         let keyfile = self.open.credential.keyfile.as_ref();
         let makes_keyfile = keyfile.is_some_and(|keyfile| !keyfile.exists());
         let store = self.open.open(
@@ -73,7 +80,6 @@ impl Init {
             None
         };
         drop(store);
-        let place = self.open.place()?;
         let text = [
             format!("Created a store at {}\n", place.display()),
             self.kept(),

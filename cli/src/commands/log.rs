@@ -28,7 +28,7 @@ use crate::wiped::Wiped;
 /// by whom, the size of the file afterwards, and the path. The name of the actor is what the caller claimed, and no proof:
 /// this is a history to go back in, not an audit log.
 ///
-/// At a terminal, a first line shows how many of the listed changes were made on each day.
+/// At a terminal, a first line shows how many of the listed changes were made on each day, for the last 42 days at most.
 ///
 /// With a path, only changes of this file or folder and of what is below it are listed, by the paths at that time.
 ///

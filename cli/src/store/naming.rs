@@ -9,8 +9,10 @@ use crate::exit::{Exit, Failure};
 /// The failure of opening or creating the store at this place.
 pub(crate) fn at(place: &Path, error: StoreError) -> Failure {
     let shown = place.display();
+    let is_url = place.to_str().is_some_and(inmost::VaultOptions::is_url);
     let named = match &error {
         StoreError::NotAStore => format!("There is no store at {shown}."),
+        StoreError::AlreadyExists if is_url => format!("There is a store at {shown} already."),
         StoreError::AlreadyExists => {
             format!("{shown} already exists, and is not an empty folder.")
         }

@@ -63,14 +63,18 @@ pub(crate) fn connect(
 /// [`AgentError::Unresponsive`] and [`AgentError::Unreachable`].
 pub fn lock(store: impl AsRef<Path>) -> Result<bool, AgentError> {
     let store = store.as_ref();
+    if address::is_url(store) {
+        // Any number of processes may hold a store in a database, so only its socket says whether there is an agent.
+        let socket =
+            address::socket(store).map_err(|error| AgentError::of_connection(store, &error))?;
+        return if address::is_private() { lock_at(&socket) } else { Ok(false) };
+    }
     let hello = lock_request();
     let mut deadline = None;
     loop {
         match greet(store, &hello, &[])? {
             Some((_, Greeting::Refused(refusal))) => return Err(refused(store, refusal)),
             Some((stream, _)) => return wait_for_end(store, &stream).map(|()| true),
-            // Any number of processes may hold a store in a database.
-            None if address::is_url(store) => return Ok(false),
             None => {}
         }
         // A process may hold the store for a moment: an agent that is ending, or one that is too busy with other

@@ -1,6 +1,6 @@
 //! A server that lies: it puts the store back, forks it, hides rows, mixes vaults and generations, and claims what is not so.
 //!
-//! Whatever it does, no session returns a text that is not the one of some state that it was at, and never an older one than it
+//! No session returns a text that is not the one of some state that it was at, and never an older one than it
 //! has seen itself.
 
 use std::collections::HashMap;

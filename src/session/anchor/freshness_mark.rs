@@ -1,8 +1,8 @@
 //! The mark of a state that travels with its user.
 //!
 //! A store that several hosts share has no anchor that its server could not put back along with it. But the application can
-//! give the mark of the newest state to the user's device with each answer, and get it back with the next request. Whoever
-//! serves that request then notices a store that is older, and the user reads what they wrote.
+//! give the mark of the newest state to the user's device with each answer, and get it back with the next request. The
+//! host that serves it then notices a store that is older, and the user reads what they wrote.
 
 use super::super::error::StoreError;
 use super::super::handle::{Session, read};
@@ -35,7 +35,7 @@ impl FreshnessMark {
     /// Takes a mark as it was stored. Whether it is one shows at the unlock.
     #[must_use]
     pub fn from_bytes(bytes: &[u8]) -> Self {
-        // A longer one is none, and need not be kept.
+        // A longer text is no mark, and need not be kept.
         Self(bytes.iter().copied().take(SEALED_BYTES + 1).collect())
     }
 

@@ -1,6 +1,6 @@
 //! Sealed records that came along with a pull, within a bound.
 //!
-//! They are what the server sent, not yet opened. Whoever uses one compares it with the tag of a reference, so an entry that
+//! They are what the server sent, not yet opened. Each is compared with the tag of a reference before use, so an entry that
 //! is out of date does no harm.
 
 use std::collections::{HashMap, VecDeque};

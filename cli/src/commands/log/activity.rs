@@ -48,7 +48,7 @@ impl Activity {
 }
 
 /// Days that the line shows at most.
-const DAYS: usize = 56;
+const DAYS: usize = 42;
 
 #[cfg(test)]
 mod tests {
@@ -69,7 +69,7 @@ mod tests {
         );
         let long = of(&[("2020-01-01", 8), ("2026-11-20", 3), ("2026-11-21", 1)]);
         assert!(
-            long.starts_with("2026-09-27 ··") && long.ends_with("·█▃ 2026-11-21  4 changes\n\n")
+            long.starts_with("2026-10-11 ··") && long.ends_with("·█▃ 2026-11-21  4 changes\n\n")
         );
         assert_eq!(of(&[("-009999-01-01", 1), ("9999-12-31", 1)]).matches('·').count(), DAYS - 1);
     }

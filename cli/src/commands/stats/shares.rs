@@ -94,8 +94,8 @@ impl Shares {
         let mut others = Share::default();
         sorted.iter().skip(SHOWN).for_each(|(_, share)| others.add(*share));
         if others.files > 0 {
-            let number = sorted.len().saturating_sub(SHOWN);
-            folders.push((format!("{number} others"), others));
+            let number = u64::try_from(sorted.len().saturating_sub(SHOWN)).unwrap_or(u64::MAX);
+            folders.push((display::count(number, "other", "others"), others));
         }
         if folders.is_empty() {
             return String::new();

@@ -176,17 +176,13 @@ impl Agent {
             let error = StoreError::Locked.into();
             return frame::write(&mut &*stream, &ServerMessage::<()>::Failed(error), &[], REPLY);
         };
-        let mut last = Instant::now();
+        let (mut last, mut is_heard) = (Instant::now(), true);
         let mut progress = |records| {
-            if last.elapsed() >= PROGRESS_PAUSE {
+            if is_heard && last.elapsed() >= PROGRESS_PAUSE {
                 last = Instant::now();
-                // The work goes on if the client has disconnected.
-                let _ = frame::write(
-                    &mut &*stream,
-                    &ServerMessage::<()>::Progress(records),
-                    &[],
-                    REPLY,
-                );
+                // The work goes on if the client has disconnected, and waits once at most for one that does not read.
+                let message = ServerMessage::<()>::Progress(records);
+                is_heard = frame::write(&mut &*stream, &message, &[], REPLY).is_ok();
             }
         };
         let mut context = Context {

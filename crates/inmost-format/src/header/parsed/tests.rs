@@ -144,7 +144,7 @@ fn any_flipped_bit_is_refused_even_with_a_correct_checksum() {
 #[test]
 fn unknown_flags_and_engines_are_refused() {
     assert_eq!(error_with(at::FLAGS, &[0, 0, 0, 0x80]), Some(HeaderError::UnknownFlags(1 << 31)));
-    for code in [0, 3, 254] {
+    for code in [0, 4, 254] {
         assert_eq!(error_with(at::ENGINE, &[code]), Some(HeaderError::UnknownEngine(code)));
     }
 }

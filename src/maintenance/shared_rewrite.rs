@@ -21,8 +21,13 @@ impl Exclusive<'_> {
             let storage = open.storage();
             storage.remove_leftovers()?;
             let old = keys.header().generation();
-            let newest = storage.generations()?.into_iter().max().unwrap_or(old).max(old);
-            let number = newest.checked_add(1).ok_or(StoreError::TooLarge)?;
+            // Not simply above the highest: the server could name one so high that no number is left.
+            let taken = storage.generations()?;
+            let is_free = |number: &u64| !taken.contains(number);
+            // The next one is for the scratch generation.
+            let mut numbers = (old.saturating_add(1)..u64::MAX).take(NUMBERS);
+            let free = numbers.find(|number| is_free(number) && is_free(&(number + 1)));
+            let number = free.ok_or(StoreError::TooLarge)?;
             let next = next(keys, number)?;
             let mut renewing = |records| {
                 // If it is lost, the switch is refused.
@@ -39,3 +44,6 @@ impl Exclusive<'_> {
         })
     }
 }
+
+/// Numbers of generations that a rewrite looks at for a free one.
+const NUMBERS: usize = 1_000;

@@ -89,11 +89,6 @@ impl Session {
         self.shared.has_hosts
     }
 
-    /// The version of the committed state.
-    fn version(&self) -> Result<u64, StoreError> {
-        Ok(read(&self.shared.state).open()?.version())
-    }
-
     /// Learns what other hosts have committed. From here on the session is at least at the state that the store had when this
     /// was called. Returns its version.
     ///

@@ -36,7 +36,7 @@ def expect(text: str, *parts: str) -> None:
 def test(program: Program, url: str, folder: Path) -> None:
     store = ["--store", f"{url}?vault={VAULT}"]
     program.run("init", *store, "--kdf-memory-mib", "19", "--kdf-passes", "2")
-    expect(program.run("init", *store, exit_code=1), "already exists")
+    expect(program.run("init", *store, exit_code=1), "There is a store at")
     program.run("write", "notes.md", *store, given="a text\n")
     expect(program.run("cat", "notes.md", *store), "a text")
     expect(program.run("grep", "text", *store), "/memories/notes.md:1:a text")
@@ -63,7 +63,7 @@ def test(program: Program, url: str, folder: Path) -> None:
     expect(program.run("migrate", "--store", str(folder / "moved"), "--to", second[1]), "read the copy back")
     expect(program.run("cat", "other.md", *second), "of another host")
     expect(program.run("log", *second), "/memories/notes.md")
-    expect(program.run("migrate", *store, "--to", second[1], exit_code=1), "already exists")
+    expect(program.run("migrate", *store, "--to", second[1], exit_code=1), "There is a store at")
     program.run("destroy", "--yes", *second, unlocked=True)
 
 

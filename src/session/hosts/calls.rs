@@ -66,15 +66,16 @@ impl Session {
         work: &mut impl FnMut(&mut Txn<'_>) -> Result<T, E>,
     ) -> Result<Ran<T, E>, E> {
         let mut queue = lock(&self.shared.queue);
-        if !queue.group.is_empty() && queue.base != self.version()? {
-            // The state has moved on under the group. Its leader will notice that too.
-            let stale = queue.number;
-            self.shared.commit_delay.enqueue();
-            return Ok(Ran::Behind(stale));
-        }
         let (version, ran) = {
             let state = read(&self.shared.state);
             let open = state.open()?;
+            // Under one guard: a reader may adopt another host's commit at any time, and changes of two states in one group
+            // would undo it.
+            if !queue.group.is_empty() && queue.base != open.version() {
+                // The state has moved on under the group. Its leader will notice that too.
+                self.shared.commit_delay.enqueue();
+                return Ok(Ran::Behind(queue.number));
+            }
             let mut txn = Txn::new(open, &queue.group, &self.author);
             let value = work(&mut txn);
             (open.version(), value.map(|value| (value, txn.into_overlay())))

@@ -20,11 +20,15 @@ impl Session {
     /// # Errors
     /// [`StoreError::CommitUnknown`] if that cannot be found out in time.
     pub(super) fn find_out(&self, group: SealedGroup, version: u64) -> Result<Stored, StoreError> {
-        let mut retry = Retry::new(read(&self.shared.state).open()?);
+        let unknown = |_| StoreError::CommitUnknown;
+        let mut retry = Retry::new(read(&self.shared.state).open().map_err(unknown)?);
         loop {
-            let again = read(&self.shared.state).open()?.engine().apply(&group.batch);
+            let again = {
+                let state = read(&self.shared.state);
+                state.open().map_err(unknown)?.engine().apply(&group.batch)
+            };
             match again {
-                Ok(()) => return self.install(group, version),
+                Ok(()) => return Ok(self.install(group, version)),
                 Err(StorageError::Conflict) => break,
                 Err(StorageError::Unknown(_) | StorageError::Unavailable(_)) => retry.pause()?,
                 Err(_) => return Err(StoreError::CommitUnknown),
@@ -45,7 +49,7 @@ impl Session {
 
 impl Open {
     /// Whether a batch that can come no more is part of this state.
-    fn judge(&self, group: &SealedGroup) -> Result<Stored, StoreError> {
+    pub(super) fn judge(&self, group: &SealedGroup) -> Result<Stored, StoreError> {
         let tag = group.tag().ok_or(StoreError::CommitUnknown)?;
         let ahead = self.root.commit.checked_sub(group.root.commit);
         let ahead = ahead.ok_or(StoreError::CommitUnknown)?;

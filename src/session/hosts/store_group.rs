@@ -91,10 +91,6 @@ impl Session {
                 Ok(Stored::Overtaken) => Some(Refusal::Overtaken),
                 Err(error) => Some(Refusal::of(error)),
             };
-            if matches!(refusal, Some(Refusal::Overtaken)) {
-                // The calls run again on the newest state. If that cannot be learned, each of them meets the reason.
-                let _ = self.refresh();
-            }
             if let (Some(refusal), true) = (refusal, calls > 0) {
                 let last = queue.number.saturating_sub(1);
                 lock(&self.shared.progress).refused.insert(last, (refusal, calls));
@@ -131,22 +127,32 @@ impl Session {
         };
         let applied = read(&self.shared.state).open()?.engine().apply(&sealed.batch);
         match applied {
-            Ok(()) => self.install(sealed, version),
-            Err(StorageError::Conflict) => Ok(Stored::Overtaken),
+            Ok(()) => Ok(self.install(sealed, version)),
+            Err(StorageError::Conflict) => Ok(self.look_again(&sealed)),
             Err(StorageError::Unknown(_)) => self.find_out(sealed, version),
             Err(error) => Err(error.into()),
         }
     }
 
+    /// What became of a batch that the engine has refused, on the newest state. A server that applies a batch and calls it
+    /// refused, or a proxy that sends it twice, must not make its calls run twice.
+    fn look_again(&self, sealed: &SealedGroup) -> Stored {
+        // If the newest state cannot be learned, each of the calls meets the reason when it runs again.
+        let found = self.refresh().and_then(|_| read(&self.shared.state).open()?.judge(sealed));
+        found.unwrap_or(Stored::Overtaken)
+    }
+
     /// Takes over a batch that the engine has applied, unless another thread has caught up with it, or with more, already.
-    pub(super) fn install(&self, sealed: SealedGroup, version: u64) -> Result<Stored, StoreError> {
+    pub(super) fn install(&self, sealed: SealedGroup, version: u64) -> Stored {
         let root = sealed.tag();
         let mut state = write(&self.shared.state);
-        let open = state.open_mut()?;
-        if open.version() == version {
-            open.take_over(sealed);
+        // A reader may have met a rotation, or a call have locked the session, since. The batch is stored all the same.
+        if let Ok(open) = state.open_mut() {
+            if open.version() == version {
+                open.take_over(sealed);
+            }
+            open.remember();
         }
-        open.remember();
-        Ok(Stored::Done(root))
+        Stored::Done(root)
     }
 }

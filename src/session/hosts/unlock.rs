@@ -61,6 +61,7 @@ impl Vault {
         credential: &Credential<'_>,
         rollback: Rollback,
     ) -> Result<Session, StoreError> {
+        let mut was_behind = false;
         for _ in 0..CATCHES {
             let keys = self.unlock_header(credential)?;
             let begun = newest(&**storage, keys)
@@ -70,6 +71,9 @@ impl Vault {
                     self.storage = None;
                     return Ok(session);
                 }
+                // The root may have been read long ago, when the vault was opened, and a program of this device have changed the
+                // store and its anchor since. The next attempt asks the server.
+                Err(StoreError::RolledBack { .. }) if !was_behind => was_behind = true,
                 Err(error) if self.has_same_header(&**storage)? => return Err(error),
                 // Another host has changed the header since it was read, so the records are of another one.
                 Err(_) => {}

@@ -16,15 +16,21 @@ use crate::vfs::error::FileError;
 /// # Errors
 /// Those of [`History::redact`](crate::History::redact).
 pub(crate) fn redact(session: &Session, first: u64, last: u64) -> Result<u64, FileError> {
+    let mut all = 0;
     session.undisturbed(|exclusive| {
-        let numbers = exclusive.commit(|txn| in_range(txn, first, last))?;
+        let numbers = match exclusive.commit(|txn| in_range(txn, first, last)) {
+            // The work began again, because another host came in between, and everything is redacted already.
+            Err(FileError::NoSuchVersion(_)) if all > 0 => return Ok(all),
+            numbers => numbers?,
+        };
+        all = all.max(u64::try_from(numbers.len()).unwrap_or(u64::MAX));
         for number in &numbers {
             if let Some(text) = exclusive.commit(|txn| redact_one(txn, *number))? {
                 release::remove(exclusive, &text)?;
             }
             exclusive.reap()?;
         }
-        Ok(u64::try_from(numbers.len()).unwrap_or(u64::MAX))
+        Ok(all)
     })
 }
 

@@ -96,8 +96,13 @@ const LONGEST_CHAIN: usize = 1_024;
 /// Those of [`arrange::delete`]; [`FileError::Store`] if a version cannot be read; the file or folder is deleted then, and its
 /// versions are left.
 pub(crate) fn delete(session: &Session, path: &MemoryPath) -> Result<(), FileError> {
+    let mut is_deleted = false;
     session.undisturbed(|exclusive| {
-        exclusive.commit(|txn| arrange::delete_in(txn, path))?;
+        // The work begins again if another host comes in between, and must not delete what that host has made there.
+        if !is_deleted {
+            exclusive.commit(|txn| arrange::delete_in(txn, path))?;
+            is_deleted = true;
+        }
         // A path in a subtree is another one in the whole store.
         let path = MemoryPath::parse(&path.in_store())?;
         forget_in(exclusive, &path, &mut |_| {}).map(drop)

@@ -215,6 +215,10 @@ impl Commit<'_> {
                 Ok(())
             }
             0 => Err(StorageError::Conflict),
+            // The root that is expected is gone, so another host has switched to a newer generation.
+            -1 if matches!(self.form.root, RootForm::Replace | RootForm::Keep) => {
+                Err(StorageError::Conflict)
+            }
             -1 => Err(StorageError::Missing),
             _ => Err(Failure::Malformed("an odd outcome").of_commit()),
         }

@@ -92,6 +92,9 @@ fn check_server(found: &[Row]) -> Result<(), StorageError> {
         Some(1) => unavailable(
             "the server acknowledges changes before they are on its disk (synchronous_commit = off); change that for the role or the database".into(),
         ),
+        Some(3) => unavailable(
+            "the server is told to send no warnings (client_min_messages), and one of them says that a change may be lost; change that for the role or the database".into(),
+        ),
         _ => unavailable("the server does not wait for its disk (fsync = off); change that".into()),
     }
 }

@@ -141,7 +141,8 @@ pub(super) const OPEN: &str = "WITH head AS (SELECT generation, header FROM inmo
     top AS (SELECT g.root FROM inmost.generation g JOIN head h ON g.generation = h.generation WHERE g.vault = $1) \
     SELECT 0, version::bigint, NULL::bytea, NULL::bytea FROM inmost.schema_version \
     UNION ALL SELECT 1, CASE WHEN current_setting('synchronous_commit') = 'off' THEN 1 \
-      WHEN current_setting('fsync') = 'off' THEN 2 ELSE 0 END::bigint, NULL, NULL \
+      WHEN current_setting('fsync') = 'off' THEN 2 \
+      WHEN current_setting('client_min_messages') IN ('error', 'fatal', 'panic') THEN 3 ELSE 0 END::bigint, NULL, NULL \
     UNION ALL SELECT 2, generation, NULL, header FROM head \
     UNION ALL SELECT 3, generation, NULL, NULL FROM inmost.generation WHERE vault = $1 \
     UNION ALL SELECT 4, r.generation, r.address, r.value FROM inmost.record r, head h, top t \

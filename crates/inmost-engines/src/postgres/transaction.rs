@@ -30,8 +30,10 @@ impl Transaction {
             // In one round trip, so the bytes stand in the text. A failed lock ends the transaction before the socket does.
             Access::Locked => format!(
                 "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL lock_timeout = {}; \
-                 SELECT 1 FROM inmost.record WHERE vault = {} AND generation = {} AND address = {} FOR NO KEY UPDATE",
+                 SET LOCAL idle_in_transaction_session_timeout = {}; SELECT 1 FROM inmost.record WHERE vault = {} AND generation = {} AND address = {} FOR NO KEY UPDATE",
                 (server.call_timeout() * 2 / 3).as_millis(),
+                // A host that sleeps, or was stopped, must not keep the others from writing.
+                (server.call_timeout() * 2).as_millis().max(60_000),
                 literal(generation.place.vault()),
                 generation.number,
                 literal(&root.0),

@@ -13,7 +13,7 @@ pub(crate) fn is_accepted(name: &str) -> bool {
         && !is_device(name)
 }
 
-/// Whether Windows takes the name for a device, whatever its extension.
+/// Whether Windows takes the name for a device, with any extension.
 fn is_device(name: &str) -> bool {
     let stem = name.split('.').next().unwrap_or(name).trim_end_matches(' ').to_uppercase();
     if ["CON", "PRN", "AUX", "NUL", "CONIN$", "CONOUT$"].contains(&stem.as_str()) {

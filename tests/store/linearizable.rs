@@ -7,60 +7,27 @@
 //! latest start among them. The history is linearizable exactly if no two zones in which their texts must
 //! have been present overlap, and no such zone contains the zone of a text that appeared and was replaced.
 
-use std::sync::Barrier;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::thread;
+use std::slice;
 use std::time::Duration;
 
-use crate::zones::{Call, judge};
+use crate::zones::{Call, Files, history, judge};
 use inmost::{HistorySettings, KdfCost, Passphrase, Session, SessionOptions, VaultOptions};
 
-/// Runs the threads and returns the calls on each file.
-fn history(session: &Session, threads: usize, rounds: usize, files: usize) -> Vec<Vec<Call>> {
-    let clock = AtomicU64::new(0);
-    let now = || clock.fetch_add(1, Ordering::SeqCst);
-    let path = |file: usize| format!("/memories/{file}.md");
-    let mut all = vec![Vec::new(); files];
-    for (file, calls) in all.iter_mut().enumerate() {
-        let begin = now();
-        session.files().write(&path(file), &format!("first of {file}")).unwrap();
-        let text = format!("first of {file}");
-        calls.push(Call { begin, end: now(), is_write: true, text });
+impl Files for Session {
+    fn write(&self, path: &str, text: &str) {
+        self.files().write(path, text).unwrap();
     }
-    let barrier = Barrier::new(threads);
-    let work = |thread: usize| {
-        let mut calls = Vec::new();
-        barrier.wait();
-        for round in 0..rounds {
-            let file = (thread * 7 + round * 5 + round / 3) % files;
-            let is_write = (thread + round).is_multiple_of(3);
-            let begin = now();
-            let text = if is_write {
-                let text = format!("{thread}.{round} {}", "x".repeat(round % 7 * 700));
-                session.files().write(&path(file), &text).unwrap();
-                text
-            } else {
-                session.files().read(&path(file)).unwrap().as_str().to_owned()
-            };
-            calls.push((file, Call { begin, end: now(), is_write, text }));
-        }
-        calls
-    };
-    thread::scope(|scope| {
-        let handles: Vec<_> =
-            (0..threads).map(|thread| scope.spawn(move || work(thread))).collect();
-        for handle in handles {
-            for (file, call) in handle.join().unwrap() {
-                all[file].push(call);
-            }
-        }
-    });
-    all
+
+    fn read(&self, path: &str) -> String {
+        self.files().read(path).unwrap().as_str().to_owned()
+    }
 }
 
 fn check(session: &Session, rounds: usize) {
     for files in [1, 3] {
-        for (file, calls) in history(session, 8, rounds, files).into_iter().enumerate() {
+        for (file, calls) in
+            history(slice::from_ref(session), 8, rounds, files).into_iter().enumerate()
+        {
             assert!(calls.len() > 8 * rounds / files / 2);
             judge(&calls).unwrap_or_else(|wrong| panic!("file {file}: {wrong}"));
         }

@@ -9,7 +9,7 @@ use crate::output::print;
 /// Print a script that makes a shell complete commands, options and memory paths
 ///
 /// Paths of the memory are completed while the store is unlocked with `inmost unlock`. The script runs the `inmost` that the
-/// shell finds in its path, and answers with names that need no quotes.
+/// shell finds in its path. It offers only names that need no quotes.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  \
     inmost completions bash > ~/.local/share/bash-completion/completions/inmost\n  \

@@ -215,12 +215,17 @@ pub trait Storage: Send + Sync {
     /// Replaces a header copy atomically and durably. The old bytes are overwritten, best effort.
     fn write_header(&self, copy: HeaderCopy, bytes: &[u8]) -> Result<(), StorageError>;
 
-    /// Returns the anchor, or `None` if it does not exist. Reads at most 512 bytes.
-    fn read_anchor(&self) -> Result<Option<Vec<u8>>, StorageError>;
+    /// Returns the anchor, or `None` if it does not exist. Reads at most 512 bytes. This default and those below are for
+    /// shared places.
+    fn read_anchor(&self) -> Result<Option<Vec<u8>>, StorageError> {
+        Ok(None)
+    }
 
     /// Writes the anchor, 512 bytes. After a crash it is there as a whole or not at all. Only the first write of a
     /// session is synced.
-    fn write_anchor(&self, bytes: &[u8]) -> Result<(), StorageError>;
+    fn write_anchor(&self, _bytes: &[u8]) -> Result<(), StorageError> {
+        Ok(())
+    }
 
     /// Returns the numbers of the existing generations, ascending.
     fn generations(&self) -> Result<Vec<u64>, StorageError>;
@@ -254,24 +259,36 @@ pub trait Storage: Send + Sync {
 
     /// Returns the note of the last rewrite, or `None` if it is absent or cannot be understood. It is not
     /// authenticated.
-    fn rewriting(&self) -> Result<Option<Rewriting>, StorageError>;
+    fn rewriting(&self) -> Result<Option<Rewriting>, StorageError> {
+        Ok(None)
+    }
 
     /// Notes a rewrite durably, in place of an earlier note.
-    fn begin_rewrite(&self, rewriting: &Rewriting) -> Result<(), StorageError>;
+    fn begin_rewrite(&self, _rewriting: &Rewriting) -> Result<(), StorageError> {
+        Ok(())
+    }
 
     /// Removes the note durably, overwriting it, best effort. An absent note is not an error.
-    fn finish_rewrite(&self) -> Result<(), StorageError>;
+    fn finish_rewrite(&self) -> Result<(), StorageError> {
+        Ok(())
+    }
 
     /// Moves a generation out of the way durably, and stores a header beside its records if one is given. Never replaces
     /// a generation that was set aside before. No engine may have the generation open.
-    fn set_aside(&self, number: u64, header: Option<&[u8]>) -> Result<(), StorageError>;
+    fn set_aside(&self, _number: u64, _header: Option<&[u8]>) -> Result<(), StorageError> {
+        Err(StorageError::Unavailable("a shared store sets no generation aside".into()))
+    }
 
     /// Returns the generations that were set aside, ascending.
-    fn set_aside_generations(&self) -> Result<Vec<SetAside>, StorageError>;
+    fn set_aside_generations(&self) -> Result<Vec<SetAside>, StorageError> {
+        Ok(Vec::new())
+    }
 
     /// Removes a generation that was set aside, with its header, which is overwritten, best effort. An absent one is not
     /// an error.
-    fn discard_set_aside(&self, number: u64) -> Result<(), StorageError>;
+    fn discard_set_aside(&self, _number: u64) -> Result<(), StorageError> {
+        Ok(())
+    }
 
     /// Returns the bytes that the store occupies on disk, without the ballast that is reserved for a full disk and
     /// without what was set aside.

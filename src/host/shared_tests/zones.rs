@@ -1,6 +1,64 @@
-//! The rule by which a history of calls on one file is judged; see `tests/store/linearizable.rs`.
+//! Calls of many threads on a few files, and the rule by which they are judged; see `tests/store/linearizable.rs`.
 
 use std::collections::HashMap;
+use std::sync::Barrier;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
+
+/// What threads call.
+pub(crate) trait Files: Sync {
+    fn write(&self, path: &str, text: &str);
+    fn read(&self, path: &str) -> String;
+}
+
+/// Runs threads on each host, and returns the calls on each file. Every text is unique.
+pub(crate) fn history<F: Files>(
+    hosts: &[F],
+    threads: usize,
+    rounds: usize,
+    files: usize,
+) -> Vec<Vec<Call>> {
+    let clock = AtomicU64::new(0);
+    let now = || clock.fetch_add(1, Ordering::SeqCst);
+    let path = |file: usize| format!("/memories/{file}.md");
+    let mut all = vec![Vec::new(); files];
+    for (file, calls) in all.iter_mut().enumerate() {
+        let (begin, text) = (now(), format!("first of {file}"));
+        hosts[0].write(&path(file), &text);
+        calls.push(Call { begin, end: now(), is_write: true, text });
+    }
+    let barrier = Barrier::new(threads * hosts.len());
+    let work = |host: usize, thread: usize| {
+        let mut calls = Vec::new();
+        barrier.wait();
+        for round in 0..rounds {
+            let file = (host + thread * 7 + round * 5 + round / 3) % files;
+            let is_write = (host + thread + round).is_multiple_of(3);
+            let begin = now();
+            let text = if is_write {
+                let text = format!("{host}.{thread}.{round} {}", "x".repeat(round % 7 * 700));
+                hosts[host].write(&path(file), &text);
+                text
+            } else {
+                hosts[host].read(&path(file))
+            };
+            calls.push((file, Call { begin, end: now(), is_write, text }));
+        }
+        calls
+    };
+    let work = &work;
+    thread::scope(|scope| {
+        let all_threads = (0..hosts.len()).flat_map(|host| (0..threads).map(move |it| (host, it)));
+        let handles: Vec<_> =
+            all_threads.map(|(host, it)| scope.spawn(move || work(host, it))).collect();
+        for handle in handles {
+            for (file, call) in handle.join().unwrap() {
+                all[file].push(call);
+            }
+        }
+    });
+    all
+}
 
 /// A call on one file.
 #[derive(Clone, Debug)]

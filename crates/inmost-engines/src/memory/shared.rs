@@ -18,8 +18,7 @@ pub use self::network::{Network, Operation, Sound, Verdict};
 use super::{check_kind, length, locked};
 use inmost_storage::limits::{self, LEASE};
 use inmost_storage::{
-    Address, BareFiles, Batch, Delta, Engine, EngineKind, HeaderChange, HeaderCopy, Rewriting,
-    SetAside, Storage, StorageError,
+    Address, BareFiles, Batch, Engine, EngineKind, HeaderChange, HeaderCopy, Storage, StorageError,
 };
 
 use super::bare::BareValues;
@@ -269,10 +268,6 @@ impl Storage for SharedHost {
         Ok(())
     }
 
-    fn take_prefetched(&self, _generation: u64) -> Option<Delta> {
-        None
-    }
-
     fn read_header(&self, copy: HeaderCopy) -> Result<Option<Vec<u8>>, StorageError> {
         if copy == HeaderCopy::B {
             return Ok(None);
@@ -302,14 +297,6 @@ impl Storage for SharedHost {
                 generation.lease = None;
             }
         }
-        Ok(())
-    }
-
-    fn read_anchor(&self) -> Result<Option<Vec<u8>>, StorageError> {
-        Ok(None)
-    }
-
-    fn write_anchor(&self, _bytes: &[u8]) -> Result<(), StorageError> {
         Ok(())
     }
 
@@ -359,30 +346,6 @@ impl Storage for SharedHost {
     fn remove_generation(&self, number: u64) -> Result<(), StorageError> {
         let mut vault = self.0.ask(Operation::Remove)?;
         vault.generations.remove(&number);
-        Ok(())
-    }
-
-    fn rewriting(&self) -> Result<Option<Rewriting>, StorageError> {
-        Ok(None)
-    }
-
-    fn begin_rewrite(&self, _rewriting: &Rewriting) -> Result<(), StorageError> {
-        Ok(())
-    }
-
-    fn finish_rewrite(&self) -> Result<(), StorageError> {
-        Ok(())
-    }
-
-    fn set_aside(&self, _number: u64, _header: Option<&[u8]>) -> Result<(), StorageError> {
-        Err(StorageError::Unavailable("a shared store sets nothing aside".into()))
-    }
-
-    fn set_aside_generations(&self) -> Result<Vec<SetAside>, StorageError> {
-        Ok(Vec::new())
-    }
-
-    fn discard_set_aside(&self, _number: u64) -> Result<(), StorageError> {
         Ok(())
     }
 

@@ -4,8 +4,7 @@ use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use inmost_storage::{
-    BareFiles, Delta, Engine, EngineKind, HeaderCopy, Rewriting, SetAside, Storage, StorageError,
-    limits,
+    BareFiles, Delta, Engine, EngineKind, HeaderCopy, Storage, StorageError, limits,
 };
 use tokio_postgres::types::Type;
 
@@ -217,14 +216,6 @@ impl Storage for PostgresStorage {
         Err(io::Error::from(io::ErrorKind::AlreadyExists).into())
     }
 
-    fn read_anchor(&self) -> Result<Option<Vec<u8>>, StorageError> {
-        Ok(None)
-    }
-
-    fn write_anchor(&self, _bytes: &[u8]) -> Result<(), StorageError> {
-        Ok(())
-    }
-
     fn generations(&self) -> Result<Vec<u64>, StorageError> {
         let numbers = self.stored_generations()?.into_iter().map(u64::try_from);
         numbers
@@ -286,30 +277,6 @@ impl Storage for PostgresStorage {
         if self.remove(Some(number))? == 0 && self.stored_generations()?.contains(&number) {
             return Err(StorageError::InUse(None));
         }
-        Ok(())
-    }
-
-    fn rewriting(&self) -> Result<Option<Rewriting>, StorageError> {
-        Ok(None)
-    }
-
-    fn begin_rewrite(&self, _rewriting: &Rewriting) -> Result<(), StorageError> {
-        Ok(())
-    }
-
-    fn finish_rewrite(&self) -> Result<(), StorageError> {
-        Ok(())
-    }
-
-    fn set_aside(&self, _number: u64, _header: Option<&[u8]>) -> Result<(), StorageError> {
-        Err(StorageError::Unavailable("a database sets no generation aside".into()))
-    }
-
-    fn set_aside_generations(&self) -> Result<Vec<SetAside>, StorageError> {
-        Ok(Vec::new())
-    }
-
-    fn discard_set_aside(&self, _number: u64) -> Result<(), StorageError> {
         Ok(())
     }
 

@@ -1,7 +1,7 @@
 //! Tests of what a shared generation does besides; the suite has the rest.
 
 use super::*;
-use inmost_storage::{Access, Known, Limit, Pull};
+use inmost_storage::{Access, Delta, Known, Limit, Pull};
 
 const ROOT: Address = Address([0xEE; 32]);
 const LIMIT: Limit = Limit { records: 10, bytes: 1_000 };

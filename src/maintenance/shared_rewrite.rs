@@ -29,12 +29,7 @@ impl Exclusive<'_> {
             let free = numbers.find(|number| is_free(number) && is_free(&(number + 1)));
             let number = free.ok_or(StoreError::TooLarge)?;
             let next = next(keys, number)?;
-            let mut renewing = |records| {
-                // If it is lost, the switch is refused.
-                let _ = storage.renew_lease(number);
-                progress(records);
-            };
-            let written = write_and_announce(open, &next, versions, &mut renewing);
+            let written = write_and_announce(open, &next, versions, progress);
             let Written { engine, root, root_value } = written.inspect_err(|error| {
                 if !is_taken(error) {
                     let _ = storage.remove_generation(number);

@@ -10,7 +10,8 @@ use inmost_engines::files;
 ///
 /// One file is for one store. Keep it where it is never restored together with the store: not in the store's folder,
 /// and not in the same backup or synced folder. Every commit replaces and syncs the whole file, which costs about as
-/// much as the commit itself.
+/// much as the commit itself. Processes that have the same vault in a database open need a file each: the file does not tell
+/// which of two marks is newer, so the later write stays.
 ///
 /// ```
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {

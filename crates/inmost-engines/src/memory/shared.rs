@@ -166,6 +166,15 @@ impl Vault {
         Ok(())
     }
 
+    /// A generation that its writer uses keeps its lease.
+    fn keep_lease(&mut self, number: u64, host: u64) {
+        let until = self.now.saturating_add(LEASE);
+        match self.generations.get_mut(&number).and_then(|it| it.lease.as_mut()) {
+            Some((holder, end)) if *holder == host => *end = until,
+            _ => {}
+        }
+    }
+
     fn is_leftover(&self, number: u64, host: u64) -> bool {
         let lease = self.generations.get(&number).and_then(|it| it.lease);
         let is_held = lease.is_some_and(|(holder, until)| holder != host && until > self.now);

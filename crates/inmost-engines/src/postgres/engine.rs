@@ -14,6 +14,7 @@ impl Engine for PostgresEngine {
         if addresses.is_empty() {
             return Ok(Vec::new());
         }
+        self.0.place.keep_lease(self.0.number)?;
         let found = self.0.place.server.read(|connection| self.0.get_many(connection, addresses));
         found.map_err(Failure::of_read)
     }
@@ -23,11 +24,13 @@ impl Engine for PostgresEngine {
         after: Option<&Address>,
         limit: usize,
     ) -> Result<Vec<(Address, Vec<u8>)>, StorageError> {
+        self.0.place.keep_lease(self.0.number)?;
         let found = self.0.place.server.read(|connection| self.0.scan(connection, after, limit));
         found.map_err(Failure::of_read)
     }
 
     fn apply(&self, batch: &Batch) -> Result<(), StorageError> {
+        self.0.place.keep_lease(self.0.number)?;
         let commit = self.0.prepare(batch)?;
         let mut lease = self.0.place.server.connection().map_err(Failure::of_commit)?;
         let outcome = lease.commit(|connection| commit.send(&self.0, connection, false));

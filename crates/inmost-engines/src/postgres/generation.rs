@@ -57,7 +57,14 @@ impl Generation {
         if found.len() > limit {
             return Err(Failure::Malformed("more records than asked for"));
         }
-        found.iter().map(|row| Ok((rows::address(row, 0)?, rows::value(row, 1)?))).collect()
+        let records = found.iter().map(|row| Ok((rows::address(row, 0)?, rows::value(row, 1)?)));
+        let records: Vec<(Address, Vec<u8>)> = records.collect::<Result<_, Failure>>()?;
+        // Otherwise a server could keep a reader of all pages busy for ever.
+        let follows = |record: &(Address, Vec<u8>)| record.0.0.as_slice() > after;
+        if !records.iter().all(follows) || !records.is_sorted_by(|one, next| one.0 < next.0) {
+            return Err(Failure::Malformed("records out of order"));
+        }
+        Ok(records)
     }
 
     pub(super) fn pull(

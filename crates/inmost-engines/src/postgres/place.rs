@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
 
+use inmost_storage::limits::LEASE;
 use inmost_storage::{Address, StorageError};
 use tokio_postgres::types::Type;
 
@@ -18,13 +20,20 @@ pub(super) struct Place {
     pub(super) server: Server,
     vault: VaultId,
     /// The leases of this host, by generation.
-    leases: Mutex<BTreeMap<i64, Vec<u8>>>,
+    leases: Mutex<BTreeMap<i64, Held>>,
     /// Whether the database does not have the address of the root, which speeds the next opening up.
     lacks_root: AtomicBool,
     /// Batches of this host with an unknown outcome, counted.
     unknown: AtomicU64,
     /// How many of them were behind a commit that the server vouched for.
     vouched: AtomicU64,
+}
+
+/// A lease of this host on a generation that it writes.
+pub(super) struct Held {
+    pub(super) lease: Vec<u8>,
+    /// `None` in tests, for a lease that is to be renewed.
+    pub(super) renewed: Option<Instant>,
 }
 
 impl Place {
@@ -46,7 +55,49 @@ impl Place {
 
     /// The lease of this host on a generation.
     pub(super) fn lease(&self, generation: i64) -> Option<Vec<u8>> {
-        self.leases().get(&generation).cloned()
+        self.leases().get(&generation).map(|held| held.lease.clone())
+    }
+
+    pub(super) fn begin_lease(&self, generation: i64, lease: Vec<u8>) {
+        self.leases().insert(generation, Held { lease, renewed: Some(Instant::now()) });
+    }
+
+    /// Renews the lease of this host on a generation, if it has one, and if a part of it is over. A generation that is in use
+    /// keeps its lease so, in every phase of a rewrite.
+    ///
+    /// # Errors
+    /// [`StorageError::Unavailable`] if the lease was over and another host removed the generation.
+    pub(super) fn keep_lease(&self, generation: i64) -> Result<(), StorageError> {
+        let is_over = |held: &Held| held.renewed.is_none_or(|at| at.elapsed() >= LEASE / 4);
+        if !self.leases().get(&generation).is_some_and(is_over) {
+            return Ok(());
+        }
+        self.renew_lease(generation).map_err(|error| match error {
+            StorageError::Missing => StorageError::Unavailable(
+                "the new records stood still for a minute, so another host removed them".into(),
+            ),
+            error => error,
+        })
+    }
+
+    /// Renews the lease of this host on a generation.
+    ///
+    /// # Errors
+    /// [`StorageError::Missing`] if this host has none, or another host removed the generation.
+    pub(super) fn renew_lease(&self, generation: i64) -> Result<(), StorageError> {
+        let lease = self.lease(generation).ok_or(StorageError::Missing)?;
+        let seconds = LEASE.as_secs_f64();
+        let renewed = self.query(
+            statements::RENEW_LEASE,
+            &[(&generation, Type::INT8), (&lease, Type::BYTEA), (&seconds, Type::FLOAT8)],
+        )?;
+        if renewed.is_empty() {
+            return Err(StorageError::Missing);
+        }
+        if let Some(held) = self.leases().get_mut(&generation) {
+            held.renewed = Some(Instant::now());
+        }
+        Ok(())
     }
 
     pub(super) fn end_lease(&self, generation: i64) {
@@ -99,7 +150,7 @@ impl Place {
         Ok(())
     }
 
-    pub(super) fn leases(&self) -> MutexGuard<'_, BTreeMap<i64, Vec<u8>>> {
+    pub(super) fn leases(&self) -> MutexGuard<'_, BTreeMap<i64, Held>> {
         self.leases.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

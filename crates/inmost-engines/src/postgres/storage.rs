@@ -27,6 +27,11 @@ pub struct PostgresStorage {
 }
 
 impl PostgresStorage {
+    #[cfg(test)]
+    pub(super) fn place(&self) -> &Place {
+        &self.place
+    }
+
     /// Opens a vault, in one round trip that also reads what an unlock needs.
     ///
     /// # Errors
@@ -72,7 +77,8 @@ impl PostgresStorage {
             let count: i64 = rows::only(&found)
                 .and_then(|row| rows::column(row, 0))
                 .map_err(Failure::of_read)?;
-            if count == 0 {
+            // A count that cannot be comes from a server that would go on for ever.
+            if count <= 0 {
                 break;
             }
             had_records = true;
@@ -110,7 +116,7 @@ impl PostgresStorage {
             )?;
             let count: i64 =
                 rows::only(&gone).and_then(|row| rows::column(row, 0)).map_err(Failure::of_read)?;
-            if count == 0 {
+            if count <= 0 {
                 break;
             }
         }
@@ -123,7 +129,8 @@ impl PostgresStorage {
 
     /// Removes generations that nobody needs: the one of this number, or all of them.
     fn remove(&self, only: Option<i64>) -> Result<usize, StorageError> {
-        let own: Vec<Vec<u8>> = self.place.leases().values().cloned().collect();
+        let own: Vec<Vec<u8>> =
+            self.place.leases().values().map(|held| held.lease.clone()).collect();
         let seconds = lease_seconds();
         let parameters: [Parameter<'_>; 3] =
             [(&own, Type::BYTEA_ARRAY), (&seconds, Type::FLOAT8), (&only, Type::INT8)];
@@ -154,13 +161,7 @@ impl Storage for PostgresStorage {
     }
 
     fn renew_lease(&self, generation: u64) -> Result<(), StorageError> {
-        let number = as_generation(generation)?;
-        let lease = self.place.lease(number).ok_or(StorageError::Missing)?;
-        let seconds = lease_seconds();
-        let parameters: [Parameter<'_>; 3] =
-            [(&number, Type::INT8), (&lease, Type::BYTEA), (&seconds, Type::FLOAT8)];
-        let renewed = self.place.query(statements::RENEW_LEASE, &parameters)?;
-        if renewed.is_empty() { Err(StorageError::Missing) } else { Ok(()) }
+        self.place.renew_lease(as_generation(generation)?)
     }
 
     fn remove_leftovers(&self) -> Result<(), StorageError> {
@@ -196,7 +197,8 @@ impl Storage for PostgresStorage {
         if copy == HeaderCopy::B {
             return Ok(());
         }
-        let created = self.place.leases().last_key_value().map(|(it, lease)| (*it, lease.clone()));
+        let created =
+            self.place.leases().last_key_value().map(|(it, held)| (*it, held.lease.clone()));
         if let Some((number, lease)) = created {
             let parameters: [Parameter<'_>; 3] =
                 [(&number, Type::INT8), (&bytes, Type::BYTEA), (&lease, Type::BYTEA)];
@@ -241,7 +243,7 @@ impl Storage for PostgresStorage {
         if replaces {
             self.empty(number, &lease, false)?;
         }
-        self.place.leases().insert(number, lease);
+        self.place.begin_lease(number, lease);
         self.opening().generations.insert(number);
         Ok(Box::new(PostgresEngine(self.generation(number))))
     }

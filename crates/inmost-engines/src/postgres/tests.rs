@@ -256,6 +256,11 @@ mod on_a_server {
         assert!(other.create_generation(2, EngineKind::Postgres).is_err());
         assert!(matches!(other.remove_generation(2), Err(StorageError::InUse(None))));
         expire(&vault, 2);
+        writer.place().leases().values_mut().for_each(|held| held.renewed = None);
+        assert_eq!(next.scan(None, 9).unwrap().len(), 1);
+        vault.host().remove_leftovers().unwrap();
+        assert_eq!(other.generations().unwrap(), [1, 2], "what is in use keeps its lease");
+        expire(&vault, 2);
         writer.renew_lease(2).unwrap();
         vault.host().remove_leftovers().unwrap();
         assert_eq!(other.generations().unwrap(), [1, 2]);

@@ -25,7 +25,8 @@ impl SharedEngine {
 
 impl Engine for SharedEngine {
     fn get_many(&self, addresses: &[Address]) -> Result<Vec<Option<Vec<u8>>>, StorageError> {
-        let vault = self.link.ask(Operation::Read)?;
+        let mut vault = self.link.ask(Operation::Read)?;
+        vault.keep_lease(self.number, self.link.number);
         // A generation that was removed is one without records.
         let rows = vault.generations.get(&self.number).map(|it| &it.rows);
         Ok(addresses.iter().map(|address| Some(rows?.get(address)?.1.clone())).collect())
@@ -36,7 +37,8 @@ impl Engine for SharedEngine {
         after: Option<&Address>,
         limit: usize,
     ) -> Result<Vec<(Address, Vec<u8>)>, StorageError> {
-        let vault = self.link.ask(Operation::Read)?;
+        let mut vault = self.link.ask(Operation::Read)?;
+        vault.keep_lease(self.number, self.link.number);
         Ok(page(self.rows(&vault)?, after, limit))
     }
 
@@ -52,6 +54,7 @@ impl Engine for SharedEngine {
             _ => {}
         }
         let mut vault: MutexGuard<'_, Vault> = self.link.wait_for_root(self.number)?;
+        vault.keep_lease(self.number, self.link.number);
         // A host that writes a new generation owns it: nobody else may have removed it.
         let applied = vault.apply(self.number, batch).map_err(|error| match error {
             StorageError::Missing => StorageError::Conflict,

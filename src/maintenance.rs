@@ -8,6 +8,7 @@ mod copy;
 #[cfg(feature = "postgres")]
 mod into_vault;
 mod new_nodes;
+mod newest_root;
 mod recovery;
 mod repair;
 mod rewrite;

@@ -17,8 +17,8 @@ use inmost_format::record::history::{self, VersionRange, Versions};
 use inmost_format::record::node::{Child, Root, What};
 use inmost_format::record::tree::{Body, Inner};
 use inmost_format::record::{
-    Flaw, Kind, Node, NodeSource, ObjectId, RecordError, RecordId, Sealer, Tag, load_folder,
-    load_history, sealed,
+    Flaw, Kind, Node, NodeSource, ObjectId, RecordError, RecordId, Sealer, Tag, load_history,
+    sealed,
 };
 use inmost_storage::limits::RECORD_VALUE_BYTES;
 use inmost_storage::{BareFiles, Extent, StorageError};
@@ -158,18 +158,6 @@ impl BareRecords {
         versions
     }
 
-    /// The newest root. A crash may have cut off a part of the last commit, so a root that no anchor names counts only if its
-    /// folders are there; if no root is whole, the newest one counts.
-    pub(crate) fn root(&self) -> Option<Root> {
-        let roots = self.roots();
-        let is_whole = |root: &&Root| {
-            let folders = [root.tree, root.system];
-            root.commit <= self.expected_commit
-                || folders.iter().all(|it| load_folder(self, it.id, &it.tag).is_ok())
-        };
-        roots.iter().take(ROOTS).find(is_whole).or(roots.first()).cloned()
-    }
-
     /// The entries of a history that can be read, in order.
     pub(super) fn history(&self, child: &Child) -> Vec<history::Version> {
         let mut entries = Vec::new();
@@ -205,8 +193,8 @@ impl BareRecords {
         root.map_or(0, |root| root.commit) < self.expected_commit
     }
 
-    /// The versions of the root record, the newest first.
-    fn roots(&self) -> Vec<Root> {
+    /// The versions of the root record, the newest first, one of each commit.
+    pub(super) fn roots(&self) -> Vec<Root> {
         let roots = self.places.iter().filter(|place| place.kind == Kind::Root);
         let mut roots: Vec<Root> = roots
             .filter_map(|place| match self.read(place)?.node {
@@ -215,6 +203,8 @@ impl BareRecords {
             })
             .collect();
         roots.sort_by_key(|root| Reverse(root.commit));
+        // An engine may hold a version in several places.
+        roots.dedup_by_key(|root| root.commit);
         roots
     }
 
@@ -307,7 +297,5 @@ fn beginning(bytes: &[u8; 16]) -> u64 {
     u64::from_le_bytes(bytes.first_chunk().copied().unwrap_or_default())
 }
 
-/// Roots that are looked at: a commit that was cut off was the last one, or one of the last group.
-const ROOTS: usize = 2;
 /// Bytes searched at a time.
 const PIECE: usize = 1 << 20;

@@ -21,6 +21,7 @@ mod salvage;
 mod series;
 mod tamper;
 mod tamper_history;
+mod torn_commit;
 mod version_model;
 mod version_orders;
 mod version_requests;

@@ -185,7 +185,8 @@ fn trim(txn: &mut Txn<'_>, before: Option<u64>, mut budget: usize) -> Result<(),
     Ok(())
 }
 
-/// Whether the time of the entry at a position is over. Entries that cannot be read are over when those behind them are.
+/// Whether the time of the entry at a position is over. Entries that cannot be read are over when those behind them are. Behind
+/// many of those, the steps double, so that a commit reads few of them: then they stay until the time of a later entry is over.
 fn is_over(
     source: &impl NodeSource,
     object: ObjectId,
@@ -193,18 +194,24 @@ fn is_over(
     mut position: u64,
     before: u64,
 ) -> Result<bool, RecordError> {
-    for _ in 0..GAPS {
-        if position >= history.body.count() {
-            return Ok(position > 0 && before == u64::MAX);
-        }
-        match history.look_at(source, object, position)? {
+    let Some(last) = history.body.count().checked_sub(1) else { return Ok(false) };
+    let (mut gaps, mut stride) = (0_u32, 1_u64);
+    loop {
+        let next = match history.look_at(source, object, position)? {
             Place::Leaf(_, leaf) => {
                 return Ok(leaf.0.first().is_some_and(|version| version.time < before));
             }
-            Place::Gap(gap) => position = gap.end.max(position.saturating_add(1)),
+            Place::Gap(gap) => gap.end.max(position.saturating_add(1)),
+        };
+        if next > last && position >= last {
+            return Ok(before == u64::MAX);
         }
+        gaps = gaps.saturating_add(1);
+        if gaps > GAPS {
+            stride = stride.saturating_mul(2);
+        }
+        position = next.saturating_add(stride).saturating_sub(1).min(last);
     }
-    Ok(false)
 }
 
 /// The number of the oldest entry that holds a text, and can be read.
@@ -247,8 +254,8 @@ fn cost_of(version: &Version) -> usize {
 
 /// Records that trimming rewrites besides those it removes: the nodes of the history, and the system folder.
 const UPKEEP: usize = 8;
-/// Places in a row that cannot be read and that a step passes over: a bound on what each commit reads of a damaged history.
-const GAPS: usize = 64;
+/// Places in a row that cannot be read and that a step passes one by one.
+const GAPS: u32 = 64;
 /// Steps that look for room for one batch: each drops a text, or a part of what was discarded.
 const STEPS_FOR_ROOM: usize = 64;
 /// Records of a batch that was refused and drops texts: fewer than a journal takes as one entry, which is 124.

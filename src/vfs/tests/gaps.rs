@@ -11,9 +11,13 @@ const DAY: i64 = 24 * 60 * 60 * 1_000;
 
 /// A store with many entries, one of whose history leaves is damaged, by its place in the order.
 fn damaged(kind: Kind, places: &[usize]) -> TestStore {
+    damaged_of(600, kind, places)
+}
+
+fn damaged_of(entries: usize, kind: Kind, places: &[usize]) -> TestStore {
     let store = TestStore::create();
     let session = keeps(store.unlock().unwrap());
-    for number in 0..600 {
+    for number in 0..entries {
         // Long names, so that the history has inner nodes.
         let path = format!("/memories/{}/{}", "n".repeat(200), number % 7);
         session.files().write(&path, &format!("{number}\n").repeat(9)).unwrap();
@@ -72,6 +76,28 @@ fn the_time_of_versions_ends_behind_entries_that_cannot_be_read() {
         drop(session);
         shift_clock(-40 * DAY);
     }
+}
+
+#[test]
+fn many_places_in_a_row_that_cannot_be_read_do_not_keep_versions_for_ever() {
+    let places: Vec<usize> = (0..90).collect();
+    let store = damaged_of(1_800, Kind::HistoryLeaf, &places);
+    let session = store.unlock().unwrap();
+    let before = session.history().status().unwrap();
+    assert!(before.unreadable > 0 && before.unreadable < before.entries, "{before:?}");
+    session.files().write("/memories/after", "x").unwrap();
+    assert_eq!(entries(&session), before.entries + 1);
+    drop(session);
+    for _ in 0..2 {
+        shift_clock(20 * DAY);
+        store.unlock().unwrap().files().write("/memories/after", "y").unwrap();
+    }
+    let session = store.unlock().unwrap();
+    settle(&session);
+    let after = session.history().status().unwrap();
+    assert!(after.entries <= 402 && after.unreadable == 0, "{after:?}");
+    drop(session);
+    shift_clock(-40 * DAY);
 }
 
 /// The bytes of the texts that the listed versions ended.

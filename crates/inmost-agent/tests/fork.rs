@@ -36,7 +36,8 @@ fn a_client_is_refused_in_a_child_which_can_connect_its_own() {
             Ok(())
         })
     });
-    wait.recv().unwrap();
+    let started = wait.recv_timeout(std::time::Duration::from_secs(120));
+    started.expect("the agent did not start in time");
 
     let client = Client::connect(&store).unwrap().unwrap();
     Files::new(&client).write("/memories/a", "before").unwrap();

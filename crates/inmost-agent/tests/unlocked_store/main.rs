@@ -35,6 +35,9 @@ fn passphrase() -> Passphrase {
     Passphrase::new("correct horse battery staple").unwrap()
 }
 
+/// How long the agent may take to start on a busy machine.
+const START: Duration = Duration::from_secs(120);
+
 impl Agent {
     fn start() -> Self {
         let home = tempfile::tempdir().unwrap();
@@ -51,7 +54,7 @@ impl Agent {
                 Ok(())
             })
         });
-        wait.recv().unwrap();
+        wait.recv_timeout(START).expect("the agent did not start in time");
         Self { store, thread: Some(thread), _home: home }
     }
 

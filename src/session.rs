@@ -33,6 +33,7 @@ mod overlay;
 mod phrase;
 pub(crate) mod process;
 mod queue;
+mod read_ahead;
 pub(crate) mod reap;
 mod sealed_group;
 mod series;
@@ -64,6 +65,7 @@ pub(crate) use options::Quotas;
 pub use options::{SessionOptions, StorageEngine};
 #[cfg(feature = "serde")]
 pub(crate) use phrase::phrase;
+pub(crate) use read_ahead::{ReadAhead, Scope};
 pub(crate) use series::Series;
 pub(crate) use txn::{Txn, VERSIONS_OF_GROUP};
 pub(crate) use unlock::occupied;

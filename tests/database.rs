@@ -3,8 +3,8 @@
 #![allow(clippy::unwrap_used, reason = "a test should stop at the first unexpected result")]
 
 use inmost::{
-    FileError, MemoryTool, Postgres, PostgresConfig, PostgresUrl, RawKey, Session, StoreError,
-    VaultId, VaultOptions,
+    FileError, MemoryTool, NewFile, Postgres, PostgresConfig, PostgresUrl, RawKey, SearchQuery,
+    Session, StoreError, VaultId, VaultOptions,
 };
 
 const NEEDS: &str = "tests/postgres/run.sh sets the address of a server";
@@ -119,10 +119,63 @@ fn calls_make_few_round_trips() {
     });
     let (reads, changes) = made.split_at(2);
     assert_eq!(reads, [1, 1], "{calls:?}");
-    // A tool call that changes something first looks whether its state is the newest.
-    assert!(changes.iter().all(|trips| *trips <= 2), "{changes:?}");
+    assert_eq!(changes, [1; 5], "{calls:?}");
     let missing = r#"{"command":"view","path":"/memories/nowhere.md"}"#;
     let (refused, result) = trips(&database, || tool.try_run_json(missing).unwrap());
     assert!(result.is_error());
     assert_eq!(refused, 1, "a refusal rests on the newest state");
+}
+
+#[test]
+#[ignore = "needs a server: tests/postgres/run.sh"]
+fn work_on_1000_files_makes_tens_of_round_trips() {
+    let database = database();
+    let (id, first) = vault(&database);
+    let texts: Vec<(String, String)> = (0..1_000)
+        .map(|number| {
+            (format!("/memories/f{}/n{number}.md", number % 20), format!("note {number}\n"))
+        })
+        .collect();
+    let files: Vec<NewFile<'_>> =
+        texts.iter().map(|(path, text)| NewFile::new(path, text)).collect();
+    let (written, results) = trips(&database, || first.files().write_many(&files).unwrap());
+    assert!(results.iter().all(Result::is_ok));
+    first.lock();
+    let session = open(&database, id);
+    let search = || session.files().search("/memories", SearchQuery::text("note"));
+    let (searched, found) = trips(&database, || search().map(Result::unwrap).count());
+    assert_eq!(found, 1_000);
+    let (checked, report) = trips(&database, || session.check().unwrap());
+    assert!(report.is_clean());
+    let (purged, ()) = trips(&database, || session.purge().unwrap());
+    println!("write {written}, search {searched}, check {checked}, purge {purged}");
+    assert!(written <= 150 && searched <= 40 && checked <= 80 && purged <= 200);
+}
+
+#[test]
+#[ignore = "needs a server: tests/postgres/run.sh"]
+fn one_connection_is_enough_for_every_call() {
+    let url = std::env::var("INMOST_TEST_POSTGRES").expect(NEEDS);
+    let config = PostgresConfig::new(&PostgresUrl::parse(&url).unwrap());
+    let database =
+        Postgres::new(config.password_from_environment().unwrap().max_connections(1)).unwrap();
+    let (id, one) = vault(&database);
+    one.files().write("/memories/a.md", &"line\n".repeat(20_000)).unwrap();
+    one.purge().unwrap();
+    one.compact().unwrap();
+    one.rotate(&key()).unwrap();
+    let two = open(&database, id);
+    std::thread::scope(|scope| {
+        for session in [&one, &two] {
+            scope.spawn(move || {
+                for round in 0..10 {
+                    session.files().append("/memories/log.md", &format!("{round}\n")).unwrap();
+                }
+            });
+        }
+    });
+    assert_eq!(one.files().read("/memories/log.md").unwrap().as_str().lines().count(), 20);
+    let folder = tempfile::tempdir().unwrap();
+    one.backup_verified(folder.path().join("copy.inmost")).unwrap();
+    assert!(two.check().unwrap().is_clean());
 }

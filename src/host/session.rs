@@ -100,7 +100,7 @@ impl UnlockedStore for Session {
     fn read(&self, path: &str, lines: Option<LineRange>) -> Result<FileText, FileError> {
         let path = MemoryPath::parse(path)?;
         Session::read(self, |open| {
-            let (text, file) = file::read(open, open.root(), &path, lines)?;
+            let (text, file) = file::read(open, &path, lines)?;
             if self.counts_readings() {
                 open.note_reading(file);
             }
@@ -152,7 +152,7 @@ impl UnlockedStore for Session {
         most: usize,
     ) -> Result<Page<FolderEntry>, FileError> {
         let path = MemoryPath::parse(path)?;
-        Session::read(self, |open| list::page(open, open.root(), &path, after, most.max(1)))
+        Session::read(self, |open| list::page(open, &path, after, most.max(1)))
     }
 
     fn walk(

@@ -2,14 +2,19 @@
 
 mod basics;
 mod headers;
+mod liar;
+mod lies;
 mod linearizable;
 mod malicious;
 mod marks;
+mod no_ops;
 mod outcomes;
 mod random;
 mod scheduler;
 mod simulation;
+mod slots;
 mod spec;
+mod trips;
 mod zones;
 
 use std::sync::Arc;

@@ -7,10 +7,10 @@ use inmost_engines::local::LocalStorage;
 use inmost_format::record::node::Root;
 use inmost_storage::{EngineKind, HeaderCopy, Storage};
 
-use super::copy::{Uncached, strict};
+use super::copy::strict;
 use super::rewrite::{Versions, write_generation};
 use crate::session::generation::{FIRST_GENERATION, NextGeneration, write_headers};
-use crate::session::{Session, StoreError, occupied};
+use crate::session::{ReadAhead, Session, StoreError, occupied};
 
 impl Session {
     /// Writes a consistent copy of the store to a new folder. The copy opens with the same credentials, holds the same
@@ -121,7 +121,7 @@ impl Session {
                     keys.header().engine()
                 };
                 let next = NextGeneration::generation(keys, FIRST_GENERATION, engine)?;
-                let (from, root) = (Uncached(open), versions.root(open.root()));
+                let (from, root) = (ReadAhead::once(open), versions.root(open.root()));
                 let written =
                     write_generation(&from, &root, &storage, &next, &mut strict, &mut *progress)?;
                 written.engine.close()?;

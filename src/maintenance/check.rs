@@ -11,7 +11,7 @@ use std::collections::{HashMap, HashSet};
 use self::unreached::is_damage;
 use super::bare_records::BareRecords;
 use super::check_report::CheckReport;
-use crate::session::{Open, Session, StoreError, Vault, open, sealer};
+use crate::session::{ReadAhead, Session, StoreError, Vault, sealer};
 use inmost_format::header::Credential;
 use inmost_format::record::node::{
     Entries, Entry, FileInfo, Name, Root, Text, TextCount, Totals, What,
@@ -44,7 +44,7 @@ impl Session {
         // Runs as the exclusive writer: a writer that waited for the state's lock would block new readers.
         self.exclusive(|_| {
             self.read_everything(|open| {
-                let stored = Stored(open);
+                let stored = ReadAhead::stored(open.engine(), open.sealer());
                 let mut check = Check::new(&stored, open.sealer(), &mut *progress);
                 check.journal(open.engine())?;
                 check.tree(open.root())?;
@@ -79,15 +79,6 @@ impl Vault {
         }
         check.report.records = check.seen;
         Ok(check.report)
-    }
-}
-
-/// The records of an open store as they are stored, not as they are cached.
-struct Stored<'a>(&'a Open);
-
-impl NodeSource for Stored<'_> {
-    fn load(&self, id: RecordId, tag: &Tag) -> Result<Node, RecordError> {
-        open::fetch(self.0.engine(), self.0.sealer(), id, tag).map(|(node, _)| node)
     }
 }
 

@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::new_nodes::NewNodes;
 use crate::session::ledger::readings;
-use crate::session::{Open, StoreError, now, open};
+use crate::session::{ReadAhead, StoreError, now};
 use inmost_format::record::ledger::Ledger;
 use inmost_format::record::node::{Child, Entry, Folder, Root, Totals, What};
 use inmost_format::record::tree::Body;
@@ -25,15 +25,6 @@ pub(super) type CopyTree<'f> =
 pub(super) fn strict(copy: &mut Copy<'_>, root: &Root) -> Result<(Tag, u64, u64), StoreError> {
     let tag = copy.node(Depth::TOP, RecordId::folder(root.tree.id), &root.tree.tag)?;
     Ok((tag, root.files, root.bytes))
-}
-
-/// The records of an open store. None of them is cached, because each is read once.
-pub(super) struct Uncached<'a>(pub(super) &'a Open);
-
-impl NodeSource for Uncached<'_> {
-    fn load(&self, id: RecordId, tag: &Tag) -> Result<Node, RecordError> {
-        self.0.load_once(id, tag)
-    }
 }
 
 /// The records to copy.
@@ -228,8 +219,7 @@ impl<'a> Copy<'a> {
 
 /// Reads a tree from its root, each record once.
 pub(super) struct ReadBack<'a> {
-    engine: &'a dyn Engine,
-    sealer: &'a Sealer,
+    from: ReadAhead<'a>,
     reached: Reached,
     in_history: bool,
 }
@@ -241,7 +231,8 @@ impl<'a> ReadBack<'a> {
         sealer: &'a Sealer,
         root: &Root,
     ) -> Result<u64, StoreError> {
-        let mut read = Self { engine, sealer, reached: Reached::default(), in_history: false };
+        let from = ReadAhead::stored(engine, sealer);
+        let mut read = Self { from, reached: Reached::default(), in_history: false };
         read.reached.mark(RecordId::ROOT)?;
         read.below(Depth::TOP, RecordId::ROOT, root.clone().into())?;
         Ok(read.reached.count())
@@ -251,7 +242,7 @@ impl<'a> ReadBack<'a> {
         node.children_mut(id.object, |child, tag| {
             self.in_history |= child.kind == Kind::History;
             let marked = self.reached.mark(child);
-            let (node, _) = open::fetch(self.engine, self.sealer, child, tag)?;
+            let node = self.from.load(child, tag)?;
             if marked.is_err() && self.in_history && is_of_file(child.kind) {
                 return Ok(());
             }

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use inmost_engines::postgres::{PostgresStorage, VaultId};
 use inmost_storage::{EngineKind, Storage};
 
-use super::copy::{Uncached, strict};
+use super::copy::strict;
 use super::rewrite::{Versions, write_generation};
 use crate::session::generation::{FIRST_GENERATION, NextGeneration, write_headers};
-use crate::session::{Postgres, Session, StoreError, occupied};
+use crate::session::{Postgres, ReadAhead, Session, StoreError, occupied};
 
 impl Session {
     /// Copies the store, with its versions, into a new vault of a database, and reads the copy back. The vault opens with the
@@ -33,7 +33,7 @@ impl Session {
                 let keys = open.keys().ok_or(StoreError::InMemory)?;
                 let next =
                     NextGeneration::generation(keys, FIRST_GENERATION, EngineKind::Postgres)?;
-                let (from, root) = (Uncached(open), Versions::Keep.root(open.root()));
+                let (from, root) = (ReadAhead::once(open), Versions::Keep.root(open.root()));
                 let written =
                     write_generation(&from, &root, &*storage, &next, &mut strict, &mut *progress)?;
                 written.engine.close()?;

@@ -13,11 +13,11 @@ use inmost_format::record::node::{Child, Root};
 use inmost_storage::limits::BATCH_RECORDS;
 use inmost_storage::{Address, Batch, Engine, EngineKind, Rewriting, Storage};
 
-use super::copy::{Copy, CopyTree, ReadBack, Uncached, strict};
+use super::copy::{Copy, CopyTree, ReadBack, strict};
 use crate::limits::FILE_INLINE_AGAIN;
 use crate::session::generation::{NextGeneration, NextKeys};
 use crate::session::leftovers;
-use crate::session::{Exclusive, Open, Session, StorageEngine, StoreError, now, open};
+use crate::session::{Exclusive, Open, ReadAhead, Session, StorageEngine, StoreError, now, open};
 
 impl Session {
     /// Rewrites the store under a fresh data key and removes the old records. Deleted and overwritten content is then
@@ -211,7 +211,7 @@ pub(super) fn write_and_announce(
 ) -> Result<Written, StoreError> {
     let commit = open.root().commit.saturating_add(1);
     let root = versions.root(&Root { commit, trail: open.next_trail(), ..open.root().clone() });
-    let from = Uncached(open);
+    let from = ReadAhead::once(open);
     let written = write_generation(&from, &root, open.storage(), next, &mut strict, progress)?;
     if let NextKeys::Rotated(keys) = &next.keys
         && let Err(error) = open.announce(keys, &written.root, &written.root_value)

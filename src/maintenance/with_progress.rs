@@ -29,7 +29,8 @@ pub struct WithProgress<'s, F> {
 }
 
 impl Session {
-    /// Returns the maintenance methods with a callback, which receives the number of records read or written so far.
+    /// Returns the maintenance methods with a callback, which receives the number of records read or written so far. The
+    /// callback must not use the session: a store that several hosts share is locked meanwhile, and it would wait for itself.
     pub fn with_progress<F: FnMut(u64)>(&self, progress: F) -> WithProgress<'_, F> {
         WithProgress { session: self, progress }
     }

@@ -95,7 +95,7 @@ pub enum StoreError {
     /// The process that holds the store ended before it reported whether a change was made.
     OutcomeUnknown,
     /// The connection to a shared store was lost while a change was stored, and it could not be found out whether it is
-    /// there. The change is there as a whole or not at all.
+    /// there; or the server of the store contradicts itself about that. The change is there as a whole or not at all.
     CommitUnknown,
     /// The server of a shared store cannot be reached or cannot take part now. The text says why. Nothing has changed.
     Unavailable(String),

@@ -12,12 +12,14 @@
 mod adopt;
 mod calls;
 mod outcome;
+mod runs;
 mod sealed_cache;
 mod store_group;
 mod switch;
 mod transaction;
 mod unlock;
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -28,6 +30,7 @@ use super::error::StoreError;
 use super::handle::{Session, State, read, write};
 use super::open::{self, Open};
 use inmost_format::record::{Node, RecordError, RecordId, Tag};
+use inmost_storage::Address;
 
 pub(super) use self::calls::Pin;
 pub(super) use self::store_group::Refusal;
@@ -37,6 +40,8 @@ pub(crate) use self::switch::{NewGeneration, is_taken};
 pub(super) struct Hosts {
     /// Grows with every new root, of this host or another. A group of changes is only good for the version it was made on.
     pub(super) version: u64,
+    /// Commits of other hosts, or several at once, that the session has taken over.
+    adopted: u64,
     /// Sealed records that came with a pull, as they were stored.
     sealed: SealedCache,
     /// Nodes that were not those that their references mean.
@@ -48,7 +53,12 @@ pub(super) struct Hosts {
 impl Hosts {
     pub(super) fn new(patience: Duration) -> Self {
         let sealed = SealedCache::default();
-        Self { version: 0, sealed, mismatches: AtomicU64::new(0), patience }
+        Self { version: 0, adopted: 0, sealed, mismatches: AtomicU64::new(0), patience }
+    }
+
+    /// A record that came with a pull, as it was stored.
+    pub(super) fn pulled(&self, address: &Address) -> Option<Arc<[u8]>> {
+        self.sealed.get(address)
     }
 
     pub(super) fn patience(&self) -> Duration {
@@ -70,7 +80,7 @@ impl Open {
         tag: &Tag,
     ) -> Result<(Node, usize), RecordError> {
         let address = self.sealer.address(id);
-        if let Some(value) = hosts.sealed.get(&address)
+        if let Some(value) = hosts.pulled(&address)
             && let Ok(node) = self.sealer.open(id, &value, tag)
         {
             return Ok((node, value.len()));

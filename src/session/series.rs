@@ -3,10 +3,12 @@
 
 use super::error::StoreError;
 use super::handle::{Session, lock, read};
+use super::open::Open;
 use super::overlay::Overlay;
 use super::reap;
 use super::trim;
 use super::txn::Txn;
+use inmost_format::record::RecordError;
 use inmost_storage::limits::{BATCH_RECORDS, BATCH_RECORDS_MAX};
 
 impl Session {
@@ -40,20 +42,17 @@ impl Session {
 
     /// Whether the changes of a call fit the group.
     pub(super) fn has_room(&self, group: &Overlay, changes: &Overlay) -> Result<bool, StoreError> {
-        let records = group.records_with(changes);
-        Ok(group.is_numbered_with(changes) && records <= self.room(records)?)
+        Ok(fits(read(&self.shared.state).open()?, group, changes)?)
     }
+}
 
-    /// The most records that the calls of a group may change, for a group that would have this many.
-    fn room(&self, records: usize) -> Result<usize, StoreError> {
-        if records <= CALLS_RECORDS {
-            return Ok(CALLS_RECORDS);
-        }
-        let state = read(&self.shared.state);
-        let open = state.open()?;
-        let is_due = reap::is_due(open)? || trim::is_due(open)?;
-        Ok(if is_due { CALLS_RECORDS } else { FULL_RECORDS })
+/// Whether the changes of a call fit a group that is made on this state.
+pub(super) fn fits(open: &Open, group: &Overlay, changes: &Overlay) -> Result<bool, RecordError> {
+    let records = group.records_with(changes);
+    if !group.is_numbered_with(changes) || records > FULL_RECORDS {
+        return Ok(false);
     }
+    Ok(records <= CALLS_RECORDS || !(reap::is_due(open)? || trim::is_due(open)?))
 }
 
 /// Calls of one thread that do not wait for each other. They become durable in their order.

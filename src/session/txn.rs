@@ -1,5 +1,7 @@
 //! One running call, on the committed state and the uncommitted changes.
 
+use std::cell::Cell;
+
 use inmost_format::record::node::Root;
 use inmost_format::record::{
     Flaw, HeaderId, Kind, Node, NodeSink, NodeSource, ObjectId, RecordError, RecordId, Tag,
@@ -17,11 +19,24 @@ pub(crate) struct Txn<'a> {
     group: &'a Overlay,
     own: Overlay,
     author: Author,
+    is_look: Cell<bool>,
 }
 
 impl<'a> Txn<'a> {
     pub(super) fn new(open: &'a Open, group: &'a Overlay, author: &Author) -> Self {
-        Self { open, group, own: Overlay::default(), author: author.clone() }
+        let (own, is_look) = (Overlay::default(), Cell::new(false));
+        Self { open, group, own, author: author.clone(), is_look }
+    }
+
+    /// Says that the result of this call may rest on a state that is not the newest, because the caller uses it for another
+    /// call that finds out.
+    pub(crate) fn only_looks(&self) {
+        self.is_look.set(true);
+    }
+
+    /// Whether the result need not rest on the newest state.
+    pub(super) fn is_look(&self) -> bool {
+        self.is_look.get()
     }
 
     /// The number of the change that this call makes: 64 times its commit, plus its place in the group. No other change

@@ -62,8 +62,12 @@ struct Context<'a> {
 impl Context<'_> {
     /// A locked store is reported before a read-only tool.
     fn check_writable(&self) -> Result<(), Failure> {
-        self.session.read(|_| Ok::<(), StoreError>(()))?;
-        if self.options.read_only { Err(ToolError::ReadOnly.into()) } else { Ok(()) }
+        if self.options.read_only {
+            self.session.read(|_| Ok::<(), StoreError>(()))?;
+            return Err(ToolError::ReadOnly.into());
+        }
+        // Without a look at what other hosts have changed: the change itself learns that.
+        Ok(self.session.read_once(|_| Ok::<(), StoreError>(()))?)
     }
 
     fn parse(&self, sent: &str) -> Result<MemoryPath, ToolError> {

@@ -12,6 +12,7 @@ use super::path::MemoryPath;
 use super::rope;
 use super::search::{Occurrences, SearchResult, Searcher};
 use super::text::{self, Extent};
+use crate::session::{Open, ReadAhead, Scope};
 use inmost_format::record::node::{Entry, File, FileInfo, Root, Text, What};
 use inmost_format::record::{NodeSource, ObjectId, RecordError, load_file, read_text};
 
@@ -130,21 +131,24 @@ impl<'s, S: NodeSource> FileView<'s, S> {
 /// # Errors
 /// [`FileError::NotFound`]; [`FileError::IsAFolder`]; [`FileError::NoSuchLine`] if the lines begin after the last one.
 pub(crate) fn read(
-    source: &impl NodeSource,
-    root: &Root,
+    open: &Open,
     path: &MemoryPath,
     range: Option<LineRange>,
 ) -> Result<(FileText, u64), FileError> {
-    let entry = match ResolvedPath::new(source, root, path)?.target {
+    let entry = match ResolvedPath::new(open, open.root(), path)?.target {
         Target::Entry(entry) if entry.what != What::Folder => entry,
         Target::Entry(_) | Target::Root(_) => {
             return Err(FileError::IsAFolder(path.as_str().to_owned().into()));
         }
         Target::Missing { .. } => return Err(FileError::NotFound),
     };
-    let file = FileView::of_entry(source, entry)?;
+    let Some(range) = range else {
+        let source = ReadAhead::new(open, Scope::ALL);
+        let file = FileView::of_entry(&source, entry)?;
+        return Ok((file.read()?.into(), file.info.number));
+    };
+    let file = FileView::of_entry(open, entry)?;
     let number = file.info.number;
-    let Some(range) = range else { return Ok((file.read()?.into(), number)) };
     let total = file.info.lines;
     if range.first > total.max(1) {
         return Err(FileError::NoSuchLine(total));

@@ -12,7 +12,7 @@ use super::file_text::FileText;
 use super::page::{Page, PageCursor};
 use super::path::MemoryPath;
 use super::walk;
-use crate::session::Open;
+use crate::session::{Open, ReadAhead, Scope};
 
 /// A search for matching lines.
 #[derive(Clone)]
@@ -140,10 +140,11 @@ pub(crate) fn search(
         items: Vec::new(),
         next: None,
     };
+    let source = ReadAhead::new(open, Scope::ALL);
     if let Some(PageCursor { path: half_read, line: Some(line) }) = after {
         let rest = MemoryPath::parse(half_read.as_str())
             .map_err(FileError::from)
-            .and_then(|file| FileView::open(open, open.root(), &file));
+            .and_then(|file| FileView::open(&source, open.root(), &file));
         match rest {
             Ok(file) => drop(page.file(half_read.as_str(), &file, *line)?),
             // The file was removed between two pages.
@@ -153,11 +154,11 @@ pub(crate) fn search(
     }
     if page.next.is_none() {
         let passed = after.map(|after| after.path.as_str());
-        walk::visit(open, path, passed, usize::MAX, &mut |step| {
+        walk::visit((open, &source), path, passed, usize::MAX, &mut |step| {
             if matches!(step.entry.what, What::Folder) {
                 return Ok(true);
             }
-            page.file(step.path, &FileView::of_entry(open, step.entry.clone())?, 0)
+            page.file(step.path, &FileView::of_entry(&source, step.entry.clone())?, 0)
         })?;
     }
     Ok(Page { items: page.items, next: page.next })
@@ -177,7 +178,7 @@ impl Search {
     fn file(
         &mut self,
         path: &str,
-        file: &FileView<'_, Open>,
+        file: &FileView<'_, ReadAhead<'_>>,
         passed: u64,
     ) -> Result<bool, FileError> {
         let text = file.read()?;

@@ -9,6 +9,7 @@ use std::ops::Range;
 
 use super::change::Plan;
 use super::error::FileError;
+use crate::session::Txn;
 use inmost_format::record::node::{File, Text};
 use inmost_format::record::{NodeSource, ObjectId, RecordError};
 use inmost_format::secret::Wiped;
@@ -31,6 +32,8 @@ pub(crate) struct Guard(Option<Expected>);
 struct Expected {
     /// `None` before the first attempt.
     seen: Option<Surroundings>,
+    /// Whether what is found must be of the newest state.
+    is_newest: bool,
     /// The surroundings that differed from them.
     found: RefCell<Option<Surroundings>>,
 }
@@ -41,9 +44,10 @@ impl Guard {
         Self(None)
     }
 
-    /// Allows an edit with these surroundings; with `None`, no edit.
-    pub(crate) fn expecting(seen: Option<Surroundings>) -> Self {
-        Self(Some(Expected { seen, found: RefCell::new(None) }))
+    /// Allows an edit with these surroundings; with `None`, no edit. If it stops the edit, what it has found is of the state
+    /// that the session knows, or of the newest one.
+    pub(crate) fn expecting(seen: Option<Surroundings>, is_newest: bool) -> Self {
+        Self(Some(Expected { seen, is_newest, found: RefCell::new(None) }))
     }
 
     /// The surroundings of the edit that was stopped; `None` if no edit was stopped.
@@ -55,11 +59,15 @@ impl Guard {
     ///
     /// # Errors
     /// If the edit is stopped, the error only ends the attempt: [`into_found`](Self::into_found) has the reason.
-    pub(super) fn check(&self, source: &impl NodeSource, plan: &Plan) -> Result<(), FileError> {
+    pub(super) fn check(&self, txn: &Txn<'_>, plan: &Plan) -> Result<(), FileError> {
         let Some(expected) = &self.0 else { return Ok(()) };
-        let around = surroundings(source, plan)?;
+        let around = surroundings(txn, plan)?;
         if expected.seen.as_ref() == Some(&around) {
             return Ok(());
+        }
+        if !expected.is_newest {
+            // The edit itself is made on the newest state or not at all, and compares again.
+            txn.only_looks();
         }
         expected.found.replace(Some(around));
         Err(FileError::NotFound)

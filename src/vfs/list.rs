@@ -7,6 +7,7 @@ use super::listing::Item;
 use super::name::is_hidden;
 use super::page::{Page, PageCursor};
 use super::path::MemoryPath;
+use crate::session::{Open, ReadAhead, Scope};
 use inmost_format::record::node::{Entries, Entry, Root, Totals, What};
 use inmost_format::record::{NodeSource, ObjectId, RecordError, Tag, load_folder};
 
@@ -58,11 +59,12 @@ impl Listing {
     /// nothing beyond them.
     pub(crate) fn show(
         &self,
-        source: &impl NodeSource,
+        open: &Open,
         limit: usize,
         mut show: impl FnMut(&Item<'_>),
     ) -> Result<(), RecordError> {
         let Some((object, tag)) = &self.folder else { return Ok(()) };
+        let source = &ReadAhead::new(open, Scope::folders(2));
         let mut room = limit;
         visible(source, *object, tag, &mut |entry| {
             if room == 0 {
@@ -115,19 +117,19 @@ pub(crate) fn metadata(
 /// # Errors
 /// [`FileError::NotFound`], [`FileError::NotAFolder`].
 pub(crate) fn page(
-    source: &impl NodeSource,
-    root: &Root,
+    open: &Open,
     path: &MemoryPath,
     after: Option<&PageCursor>,
     most: usize,
 ) -> Result<Page<FolderEntry>, FileError> {
-    let (object, tag) = match ResolvedPath::new(source, root, path)?.target {
+    let (object, tag) = match ResolvedPath::new(open, open.root(), path)?.target {
         Target::Missing { .. } => return Err(FileError::NotFound),
         Target::Root(None) => return Ok(Page::new(Vec::new(), None)),
         Target::Root(Some(folder)) => folder,
         Target::Entry(entry) if entry.what == What::Folder => (entry.id, entry.tag),
         Target::Entry(_) => return Err(FileError::NotAFolder(path.as_str().to_owned().into())),
     };
+    let source = &ReadAhead::new(open, Scope::folders(1));
     let head = load_folder(source, object, &tag)?;
     let after = after.map(|after| after.path.as_str());
     let start = after.map_or(Ok(0), |name| head.body.position_of(source, object, name))?;

@@ -20,15 +20,48 @@ pub(crate) fn write(
     session: &Session,
     files: &[NewFile<'_>],
 ) -> Result<Vec<Result<WriteOutcome, FileError>>, StoreError> {
+    if session.is_shared() {
+        return write_shared(session, files);
+    }
     session.series(|series| {
-        let each = files.iter().map(|file| match write_one(session, series, file) {
-            // Nothing was written, and the store goes on.
-            Err(FileError::Store(StoreError::TooLarge)) => Ok(Err(StoreError::TooLarge.into())),
-            Err(FileError::Store(error)) => Err(error),
-            result => Ok(result),
-        });
-        each.collect()
+        files.iter().map(|file| of_file(write_one(session, series, file))).collect()
     })
+}
+
+/// As [`write`] on a store that hosts share. The files of a commit are written again if another host was faster.
+fn write_shared(
+    session: &Session,
+    files: &[NewFile<'_>],
+) -> Result<Vec<Result<WriteOutcome, FileError>>, StoreError> {
+    let mut results = Vec::with_capacity(files.len());
+    while let Some(rest) = files.get(results.len()..).filter(|rest| !rest.is_empty()) {
+        let short = rest.iter().take_while(|file| !is_long(file)).count();
+        if let (0, Some(long)) = (short, rest.first()) {
+            results.push(of_file(with_path(long, |new| staged::write(session, new)))?);
+            continue;
+        }
+        results.extend(session.run_together(short, |call, txn| {
+            let file = rest.get(call).ok_or(StoreError::TooLarge)?;
+            of_file(with_path(file, |new| new.write(txn)))
+        })?);
+    }
+    Ok(results)
+}
+
+/// Separates what ends the work from what only concerns a file.
+fn of_file(
+    result: Result<WriteOutcome, FileError>,
+) -> Result<Result<WriteOutcome, FileError>, StoreError> {
+    match result {
+        // Nothing was written, and the store goes on.
+        Err(FileError::Store(StoreError::TooLarge)) => Ok(Err(StoreError::TooLarge.into())),
+        Err(FileError::Store(error)) => Err(error),
+        result => Ok(result),
+    }
+}
+
+fn is_long(file: &NewFile<'_>) -> bool {
+    file.text.len() > STAGE_BYTES
 }
 
 fn write_one(
@@ -36,16 +69,22 @@ fn write_one(
     series: &mut Series<'_>,
     file: &NewFile<'_>,
 ) -> Result<WriteOutcome, FileError> {
+    with_path(file, |new| {
+        if is_long(file) { staged::write(session, new) } else { series.run(|txn| new.write(txn)) }
+    })
+}
+
+/// Writes a file with `write`, which returns the number of the change.
+fn with_path(
+    file: &NewFile<'_>,
+    write: impl FnOnce(&NewText<'_>) -> Result<Option<u64>, FileError>,
+) -> Result<WriteOutcome, FileError> {
     let path = MemoryPath::parse(file.path)?;
     let new = NewText {
         created: file.created.map(milliseconds),
         modified: file.modified.map(milliseconds),
         ..NewText::new(&path, file.text, Existing::Compare { replace: file.replaces })
     };
-    let written = if file.text.len() > STAGE_BYTES {
-        staged::write(session, &new)?
-    } else {
-        series.run(|txn| new.write(txn))?
-    };
+    let written = write(&new)?;
     Ok(if written.is_some() { WriteOutcome::Written } else { WriteOutcome::Unchanged })
 }

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::fmt;
 
 use inmost_format::record::node::{Entries, Entry, What};
-use inmost_format::record::{Flaw, Kind, ObjectId, RecordError, Tag, load_folder};
+use inmost_format::record::{Flaw, Kind, NodeSource, ObjectId, RecordError, Tag, load_folder};
 use inmost_format::secret::{self, Wiped};
 
 use super::entry::Metadata;
@@ -13,7 +13,7 @@ use super::file_text::FileText;
 use super::folder::{ResolvedPath, Target};
 use super::page::{Page, PageCursor};
 use super::path::MemoryPath;
-use crate::session::Open;
+use crate::session::{Open, ReadAhead, Scope};
 
 /// A file or folder found by a walk.
 #[derive(Clone, PartialEq, Eq)]
@@ -59,7 +59,9 @@ pub(crate) fn walk(
     max_depth: usize,
 ) -> Result<Page<WalkEntry>, FileError> {
     let mut items = Vec::new();
-    visit(open, path, after.map(|after| after.path.as_str()), max_depth, &mut |step| {
+    let source = ReadAhead::new(open, Scope::folders(max_depth.saturating_add(1)));
+    let passed = after.map(|after| after.path.as_str());
+    visit((open, &source), path, passed, max_depth, &mut |step| {
         items.push(WalkEntry {
             path: step.path.to_owned().into(),
             depth: step.depth,
@@ -81,15 +83,16 @@ pub(super) struct WalkStep<'a> {
     pub(super) entry: &'a Entry,
 }
 
-/// Calls `visitor` with every object below a folder that follows the path `after`, until it returns `false`.
-pub(super) fn visit(
-    open: &Open,
+/// Calls `visitor` with every object below a folder that follows the path `after`, until it returns `false`. The source is
+/// for this walk alone.
+pub(super) fn visit<S: NodeSource>(
+    (open, source): (&Open, &S),
     path: &MemoryPath,
     after: Option<&str>,
     max_depth: usize,
     visitor: &mut dyn FnMut(&WalkStep<'_>) -> Result<bool, FileError>,
 ) -> Result<(), FileError> {
-    let mut walk = Walk { open, max_depth, visitor, reached: HashSet::new() };
+    let mut walk = Walk { source, max_depth, visitor, reached: HashSet::new() };
     let folder = match ResolvedPath::new(open, open.root(), path)?.target {
         Target::Missing { .. } => return Err(FileError::NotFound),
         Target::Root(None) => return Ok(()),
@@ -112,15 +115,15 @@ pub(super) fn visit(
     walk.folder(path.as_str(), folder, 0, &after).map(drop)
 }
 
-struct Walk<'a> {
-    open: &'a Open,
+struct Walk<'a, S> {
+    source: &'a S,
     max_depth: usize,
     visitor: &'a mut dyn FnMut(&WalkStep<'_>) -> Result<bool, FileError>,
     /// The visited folders: a forged tree of few folders could have too many paths to walk.
     reached: HashSet<ObjectId>,
 }
 
-impl Walk<'_> {
+impl<S: NodeSource> Walk<'_, S> {
     /// Visits the objects in a folder that follow the names `after`. Returns whether to continue.
     fn folder(
         &mut self,
@@ -133,14 +136,14 @@ impl Walk<'_> {
             let flaw = Flaw::Repeated;
             return Err(RecordError::Damaged { kind: Kind::Folder, flaw }.into());
         }
-        let head = load_folder(self.open, object, &tag)?;
+        let head = load_folder(self.source, object, &tag)?;
         let start = match after.first() {
-            Some(name) => head.body.position_of(self.open, object, name)?,
+            Some(name) => head.body.position_of(self.source, object, name)?,
             None => 0,
         };
-        let open = self.open;
+        let source = self.source;
         let mut goes_on = true;
-        head.body.visit::<FileError>(open, object, start, &mut |before, leaf: &Entries| {
+        head.body.visit::<FileError>(source, object, start, &mut |before, leaf: &Entries| {
             let skipped = usize::try_from(start.saturating_sub(before)).unwrap_or(usize::MAX);
             for entry in leaf.0.iter().skip(skipped) {
                 let rest = match after.split_first() {
@@ -169,7 +172,7 @@ impl Walk<'_> {
         let path: Wiped<String> = secret::format(format_args!("{folder}/{}", entry.name.as_str()));
         if after.is_none() {
             let bytes = match entry.what {
-                What::Folder => load_folder(self.open, entry.id, &entry.tag)?.totals.bytes,
+                What::Folder => load_folder(self.source, entry.id, &entry.tag)?.totals.bytes,
                 What::File(_) => 0,
             };
             let metadata = Metadata::of(entry, bytes);

@@ -54,15 +54,6 @@ pub trait NodeSource {
     /// # Errors
     /// [`RecordError::Damaged`] if the record is absent, stale, moved or does not authenticate.
     fn load(&self, id: RecordId, tag: &Tag) -> Result<Node, RecordError>;
-
-    /// The nodes of several references, in their order. A source behind a network asks for all of them at once; the default
-    /// loads one after the other.
-    ///
-    /// # Errors
-    /// As [`load`](Self::load), if any of them cannot be read.
-    fn load_many(&self, references: &[(RecordId, Tag)]) -> Result<Vec<Node>, RecordError> {
-        references.iter().map(|(id, tag)| self.load(*id, tag)).collect()
-    }
 }
 
 /// A source that also accepts changes, which are tentative until a commit seals them.

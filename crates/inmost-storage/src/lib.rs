@@ -23,7 +23,7 @@ mod variants;
 pub use bare::{BareFiles, Extent};
 pub use error::StorageError;
 pub use rewriting::{Leftover, Rewriting, SetAside};
-pub use shared::{Access, Delta, HeaderChange, Known, Limit, Pull};
+pub use shared::{Access, Delta, HeaderChange, Known, LEASE_LOST, Limit, Pull};
 pub use untrusted_file::{FileProblem, UntrustedFile};
 
 /// The key of a record in an engine.
@@ -185,6 +185,11 @@ pub trait Storage: Send + Sync {
     /// Whether several hosts may use the store at once; see the documentation of the trait.
     fn is_shared(&self) -> bool {
         false
+    }
+
+    /// Returns how many calls to a shared place this program can make at once, of which an open transaction is one.
+    fn most_connections(&self) -> usize {
+        usize::MAX
     }
 
     /// Extends the lease of this value of `Storage` on a generation that it creates, by

@@ -20,6 +20,10 @@ pub struct HeaderChange {
     pub revision: u64,
 }
 
+/// Why a host cannot go on with a generation that it writes: its lease was over, and another host removed the generation.
+pub const LEASE_LOST: &str =
+    "the new records stood still for a minute, so another host removed them";
+
 /// What a session knows about a generation when it pulls.
 #[derive(Clone, Copy)]
 pub struct Known<'a> {

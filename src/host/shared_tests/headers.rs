@@ -1,10 +1,11 @@
 //! Keyslots, rewrites and rotations while other hosts work.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 
 use super::{SharedStore, raw_key};
 use crate::session::{Session, StoreError};
-use inmost_engines::memory::shared::SharedMemory;
+use inmost_engines::memory::shared::{Network, Operation, SharedMemory, Verdict};
 use inmost_format::crypto::keys::RawKey;
 use inmost_format::header::NewSlot;
 use inmost_storage::limits::LEASE;
@@ -125,4 +126,60 @@ fn an_unlock_leaves_a_rewrite_of_another_host_alone() {
     store.unlock();
     assert_eq!(generations(&store.server), [1]);
     one.files().write("/memories/a.md", "one").unwrap();
+}
+
+/// A host with one connection. When it writes a new generation, something else happens first.
+#[derive(Default)]
+struct OneConnection {
+    others: Mutex<Option<Box<dyn FnMut() + Send>>>,
+    operations: AtomicU64,
+}
+
+impl Network for OneConnection {
+    fn before(&self, _host: u64, operation: Operation) -> Verdict {
+        self.operations.fetch_add(1, Ordering::SeqCst);
+        if operation == Operation::Create
+            && let Some(others) = &mut *self.others.lock().unwrap()
+        {
+            others();
+        }
+        Verdict::Perform
+    }
+
+    fn most_connections(&self) -> usize {
+        1
+    }
+}
+
+#[test]
+fn a_rewrite_needs_one_connection() {
+    let (store, other) = SharedStore::create();
+    let network = Arc::new(OneConnection::default());
+    let one = store.try_unlock(store.server.host_over(network.clone())).unwrap();
+    one.files().write("/memories/a.md", &"line\n".repeat(3_000)).unwrap();
+    one.purge().unwrap();
+    one.rotate(&raw_key()).unwrap();
+    assert!(other.files().read("/memories/a.md").is_err_and(|error| is_locked(&error)));
+    // Another host overtakes it once.
+    let (other, mut left) = (store.unlock(), 1);
+    *network.others.lock().unwrap() = Some(Box::new(move || {
+        if left > 0 {
+            left -= 1;
+            other.files().append("/memories/b.md", "b\n").unwrap();
+        }
+    }));
+    one.compact().unwrap();
+    // And every time.
+    let other = store.unlock();
+    *network.others.lock().unwrap() =
+        Some(Box::new(move || other.files().append("/memories/b.md", "b\n").unwrap()));
+    let before = network.operations.load(Ordering::SeqCst);
+    let refused = one.purge();
+    let Err(StoreError::Unavailable(why)) = refused else { panic!("{refused:?}") };
+    assert!(why.contains("second connection"), "{why}");
+    assert!(network.operations.load(Ordering::SeqCst) - before < 500);
+    *network.others.lock().unwrap() = None;
+    one.purge().unwrap();
+    assert!(one.check().unwrap().is_clean());
+    assert_eq!(generations(&store.server).len(), 1);
 }

@@ -1,4 +1,5 @@
-//! Three hosts on one store, step by step in every order that a seed can choose, with crashes and lost replies.
+//! Three hosts on one store, step by step in every order that a seed can choose, with crashes and lost replies. They change
+//! files and keyslots, purge, and rotate the keys.
 //!
 //! `INMOST_SCHEDULES` sets how many seeds are run, `INMOST_FIRST_SCHEDULE` the first of them.
 
@@ -9,6 +10,7 @@ use std::time::Duration;
 
 use super::random::Random;
 use super::scheduler::Scheduler;
+use super::slots::{Own, Slots};
 use super::spec::{Call, End, Event, Reply, is_linearizable};
 use super::{SharedStore, raw_key};
 use crate::session::{HistorySettings, Session, StoreError, VaultOptions, shift_clock};
@@ -26,6 +28,7 @@ struct Run {
     scheduler: Arc<Scheduler>,
     clock: AtomicU64,
     events: Mutex<Vec<Event>>,
+    slots: Slots,
 }
 
 impl Run {
@@ -42,7 +45,7 @@ impl Run {
         let faults = [0, 0, 15, 60][random.below(4)];
         let scheduler = Arc::new(Scheduler::new(&store.server, random.next(), faults));
         let (clock, events) = (AtomicU64::new(0), Mutex::new(Vec::new()));
-        Self { seed, store, scheduler, clock, events }
+        Self { seed, store, scheduler, clock, events, slots: Slots::default() }
     }
 
     fn now(&self) -> u64 {
@@ -73,6 +76,7 @@ impl Run {
         let mut random = Random(self.seed ^ (host << 48));
         let mut number = host;
         let mut session = None;
+        let mut own = Own::new();
         let mut calls = 2 + random.below(3);
         for attempt in 0..40 {
             if calls == 0 {
@@ -80,6 +84,8 @@ impl Run {
             }
             let Some(open) = &session else {
                 session = self.unlock(number);
+                // The numbers may be those of others by now.
+                own.clear();
                 if session.is_none() {
                     // Perhaps it has died.
                     let next = HOSTS * (attempt + 1) + host;
@@ -94,16 +100,26 @@ impl Run {
                 // Another host's staged object looks old to this one, and is removed.
                 shift_clock(2 * 60 * 60 * 1_000);
             }
-            if random.below(30) == 0 {
-                match open.purge() {
-                    Ok(()) => {}
-                    Err(
-                        StoreError::Unavailable(_)
-                        | StoreError::CommitUnknown
-                        | StoreError::OldRecordsRemain(_),
-                    ) if self.scheduler.is_faulty() => {}
-                    Err(error) => panic!("seed {}: purge: {error}", self.seed),
+            let purged = if random.below(30) == 0 { open.purge() } else { Ok(()) };
+            let changed = purged.and_then(|()| {
+                if random.below(6) > 0 {
+                    return Ok(());
                 }
+                self.slots.change(open, &mut own, &mut random, || self.now())
+            });
+            match changed {
+                Ok(()) | Err(StoreError::SlotsFull) => {}
+                // Another host has rotated the keys.
+                Err(StoreError::Locked) => {
+                    session = None;
+                    continue;
+                }
+                Err(
+                    StoreError::Unavailable(_)
+                    | StoreError::CommitUnknown
+                    | StoreError::OldRecordsRemain(_),
+                ) if self.scheduler.is_faulty() => {}
+                Err(error) => panic!("seed {}: purge or keyslots: {error}", self.seed),
             }
             let call = choose(&mut random, self.seed, host, calls);
             let before = self.scheduler.operations_of(number);
@@ -111,6 +127,8 @@ impl Run {
             let end = match perform(open, &call) {
                 Ok(reply) => End::Replied(reply, self.now()),
                 Err(StoreError::CommitUnknown) => End::Unknown,
+                // Another host has rotated the keys.
+                Err(StoreError::Locked) => End::Refused,
                 // It may have died after it sent a batch.
                 Err(StoreError::Unavailable(why)) if why == "the host is dead" => End::Unknown,
                 Err(StoreError::Unavailable(why)) => {
@@ -122,7 +140,8 @@ impl Run {
             };
             let took = self.scheduler.operations_of(number) - before;
             assert!(took < MOST_OF_A_CALL, "seed {}: {call:?} took {took} operations", self.seed);
-            if !matches!(end, End::Replied(..)) && random.below(2) == 0 {
+            let is_locked = open.is_locked();
+            if is_locked || (!matches!(end, End::Replied(..)) && random.below(2) == 0) {
                 session = None;
             }
             self.events.lock().unwrap().push(Event { begin, call, end });
@@ -131,8 +150,9 @@ impl Run {
         self.scheduler.leave(number);
     }
 
-    /// Runs the hosts and judges what they saw and what they left.
-    fn judge(&self) {
+    /// Runs the hosts and judges what they saw and what they left. Returns how many added keys open the store, and how many
+    /// do not.
+    fn judge(&self) -> (u64, u64) {
         for host in 1..=HOSTS {
             self.scheduler.join(host);
         }
@@ -151,9 +171,11 @@ impl Run {
             let reply = perform(&last, &call).unwrap();
             events.push(Event { begin, call, end: End::Replied(reply, self.now()) });
         }
+        let judged = self.slots.judge(&self.store, self.seed);
         assert!(is_linearizable(&events), "seed {}:\n{}", self.seed, brief(&events));
         let report = last.check().unwrap();
         assert!(report.is_clean(), "seed {}: {report:?}", self.seed);
+        judged
     }
 }
 
@@ -220,13 +242,17 @@ fn number_of(variable: &str, default: u64) -> u64 {
 fn no_order_of_steps_loses_or_mixes_a_call() {
     let first = number_of("INMOST_FIRST_SCHEDULE", 1);
     let schedules = number_of("INMOST_SCHEDULES", 300);
-    let (mut operations, mut faulty) = (0, 0);
+    let (mut operations, mut faulty, mut opening, mut closed) = (0, 0, 0, 0);
     for seed in first..first + schedules {
         let run = Run::new(seed);
-        run.judge();
+        let judged = run.judge();
+        opening += judged.0;
+        closed += judged.1;
         operations += run.scheduler.operations();
         faulty += u64::from(run.scheduler.is_faulty());
     }
     println!("{schedules} schedules, {faulty} with faults, {operations} operations");
+    println!("{opening} keys that open the store, {closed} that do not");
     assert!(schedules < 100 || faulty > 0 && faulty < schedules);
+    assert!(schedules < 100 || opening > 10 && closed > 10);
 }

@@ -81,7 +81,7 @@ impl Open {
             return Ok(Caught::Moving);
         }
         self.keep_sealed(&delta.rows);
-        self.set_root(root, value);
+        self.adopt_root(root, value);
         Ok(Caught::Up)
     }
 
@@ -120,7 +120,7 @@ impl Open {
         self.adopt_header(next);
         if root.commit > self.root.commit {
             self.keep_sealed(&delta.rows);
-            self.set_root(root, value);
+            self.adopt_root(root, value);
         }
         Ok(Caught::Up)
     }
@@ -153,8 +153,16 @@ impl Open {
         self.cache.clear();
         self.forget_sealed();
         self.keep_sealed(&delta.rows);
-        self.set_root(root, value);
+        self.adopt_root(root, value);
         Ok(Caught::Up)
+    }
+
+    /// Makes a root that another host has committed the state of this session.
+    fn adopt_root(&mut self, root: Root, value: Vec<u8>) {
+        self.set_root(root, value);
+        if let Some(hosts) = &mut self.hosts {
+            hosts.adopted = hosts.adopted.saturating_add(1);
+        }
     }
 
     /// Makes a root that another host or this one has committed the state of this session.

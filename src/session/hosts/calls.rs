@@ -23,8 +23,25 @@ enum Ran<T, E> {
     Joined(u64, T),
     /// Its changes do not fit this group, or its result without changes rests on this group's changes.
     Behind(u64),
-    /// It changes nothing on the state of this version.
-    Unchanged(u64, Result<T, E>),
+    /// It changes nothing on this state.
+    Unchanged(At, Result<T, E>),
+    /// It only looks at the state that the session knows.
+    Looked(Result<T, E>),
+}
+
+/// A state that a call has run on.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct At {
+    version: u64,
+    /// Commits of other hosts that the session had taken over by then.
+    adopted: u64,
+}
+
+impl At {
+    fn of(open: &Open) -> Self {
+        let adopted = open.hosts.as_ref().map_or(0, |hosts| hosts.adopted);
+        Self { version: open.version(), adopted }
+    }
 }
 
 impl Session {
@@ -33,25 +50,35 @@ impl Session {
         &self,
         work: &mut impl FnMut(&mut Txn<'_>) -> Result<T, E>,
     ) -> Result<T, E> {
-        for _ in 0..TRIES {
+        let (mut overtaken, mut behind) = (0, 0);
+        while overtaken < TRIES && behind < WAITS {
             match self.run_in_group(work)? {
                 Ran::Joined(number, value) => {
                     self.wait(number)?;
                     match self.take_refusal(number).map(Refusal::error) {
                         None => return Ok(value),
                         Some(Some(error)) => return Err(error.into()),
-                        Some(None) => {}
+                        Some(None) => overtaken += 1,
                     }
                 }
                 Ran::Behind(number) => {
                     self.wait(number)?;
                     self.take_refusal(number);
+                    behind += 1;
                 }
-                Ran::Unchanged(version, result) => {
-                    if self.refresh()? == version {
+                Ran::Unchanged(at, result) => {
+                    if self.refresh()? == at.version {
                         return result;
                     }
+                    let now = At::of(read(&self.shared.state).open()?);
+                    if now.adopted == at.adopted {
+                        // Another thread of this session has committed.
+                        behind += 1;
+                    } else {
+                        overtaken += 1;
+                    }
                 }
+                Ran::Looked(result) => return result,
             }
         }
         self.exclusive(|exclusive| exclusive.commit_locked(work))
@@ -66,7 +93,7 @@ impl Session {
         work: &mut impl FnMut(&mut Txn<'_>) -> Result<T, E>,
     ) -> Result<Ran<T, E>, E> {
         let mut queue = lock(&self.shared.queue);
-        let (version, ran) = {
+        let (at, ran) = {
             let state = read(&self.shared.state);
             let open = state.open()?;
             // Under one guard: a reader may adopt another host's commit at any time, and changes of two states in one group
@@ -78,7 +105,10 @@ impl Session {
             }
             let mut txn = Txn::new(open, &queue.group, &self.author);
             let value = work(&mut txn);
-            (open.version(), value.map(|value| (value, txn.into_overlay())))
+            if txn.is_look() {
+                return Ok(Ran::Looked(value));
+            }
+            (At::of(open), value.map(|value| (value, txn.into_overlay())))
         };
         let number = queue.number;
         match ran {
@@ -86,10 +116,10 @@ impl Session {
                 let records = queue.group.records_with(&changes);
                 let is_alone = queue.group.is_empty();
                 if is_alone && records > BATCH_RECORDS_MAX {
-                    return Err(StoreError::TooLarge.into());
+                    return Ok(Ran::Unchanged(at, Err(StoreError::TooLarge.into())));
                 }
                 if is_alone || self.has_room(&queue.group, &changes)? {
-                    queue.base = version;
+                    queue.base = at.version;
                     queue.group.merge(changes).map_err(StoreError::from)?;
                     self.shared.commit_delay.enqueue();
                     return Ok(Ran::Joined(number, value));
@@ -102,7 +132,7 @@ impl Session {
                 self.shared.commit_delay.enqueue();
                 Ok(Ran::Behind(number))
             }
-            ran => Ok(Ran::Unchanged(version, ran.map(|(value, _)| value))),
+            ran => Ok(Ran::Unchanged(at, ran.map(|(value, _)| value))),
         }
     }
 }
@@ -124,7 +154,10 @@ impl Exclusive<'_> {
             match planned {
                 Ok((value, group)) if !group.is_empty() => {
                     if group.records_with(&Overlay::default()) > BATCH_RECORDS_MAX {
-                        return Err(StoreError::TooLarge.into());
+                        if session.refresh()? == version {
+                            return Err(StoreError::TooLarge.into());
+                        }
+                        continue;
                     }
                     if let Stored::Done(root) = session.store(group, version, self.staged())? {
                         self.pin.advance(root);
@@ -279,5 +312,7 @@ impl Pin {
 
 /// Times that work in several steps begins.
 const ATTEMPTS: usize = 8;
-/// Times that a call may be overtaken before it locks the root.
+/// Times that other hosts may overtake a call before it locks the root.
 const TRIES: usize = 2;
+/// Times that a call may wait for the group of other threads of its session before it goes alone.
+const WAITS: usize = 256;

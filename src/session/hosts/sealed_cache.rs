@@ -28,15 +28,15 @@ impl SealedCache {
     /// Keeps the newest value of a record.
     pub(super) fn put(&self, address: Address, value: &[u8]) {
         let mut held = lock(&self.0);
-        held.bytes = held.bytes.saturating_add(value.len());
+        held.bytes = held.bytes.saturating_add(cost(value));
         match held.values.insert(address, value.into()) {
-            Some(replaced) => held.bytes = held.bytes.saturating_sub(replaced.len()),
+            Some(replaced) => held.bytes = held.bytes.saturating_sub(cost(&replaced)),
             None => held.order.push_back(address),
         }
         while held.bytes > BOUND {
             let Some(first) = held.order.pop_front() else { break };
-            let length = held.values.remove(&first).map_or(0, |value| value.len());
-            held.bytes = held.bytes.saturating_sub(length);
+            let freed = held.values.remove(&first).map_or(0, |value| cost(&value));
+            held.bytes = held.bytes.saturating_sub(freed);
         }
     }
 
@@ -45,8 +45,17 @@ impl SealedCache {
     }
 }
 
-/// Bytes of values that are kept: two full pulls.
+/// Bytes that an entry takes.
+fn cost(value: &[u8]) -> usize {
+    value.len().saturating_add(OVERHEAD)
+}
+
+/// Bytes that are kept: two full pulls.
 const BOUND: usize = 2 << 20;
+/// Bytes of an entry besides its value: the address twice, in the map and in the order, the pointer with its length, the counters of
+/// the allocation, and the room that a map and a queue keep free, which is up to as much again.
+const OVERHEAD: usize =
+    2 * (2 * size_of::<Address>() + 2 * size_of::<usize>()) + 4 * size_of::<usize>();
 
 #[cfg(test)]
 mod tests {
@@ -59,6 +68,19 @@ mod tests {
     }
 
     #[test]
+    fn short_values_do_not_exceed_the_bound_by_their_addresses() {
+        let cache = SealedCache::default();
+        for number in 0..4 * BOUND / 297 {
+            cache.put(address(number), &[1; 297]);
+        }
+        let held = lock(&cache.0);
+        let map = held.values.capacity() * (size_of::<Address>() + size_of::<Arc<[u8]>>() + 1);
+        let order = held.order.capacity() * size_of::<Address>();
+        let values = held.values.len() * (297 + 2 * size_of::<usize>());
+        assert!(map + order + values <= BOUND, "{map} + {order} + {values}");
+    }
+
+    #[test]
     fn the_bound_holds_and_the_newest_stay() {
         let cache = SealedCache::default();
         let records = 2 * BOUND / 4_096;
@@ -67,7 +89,7 @@ mod tests {
             cache.put(address(number), &[2; 4_096]);
         }
         let held = lock(&cache.0);
-        assert_eq!(held.bytes, held.values.values().map(|value| value.len()).sum::<usize>());
+        assert_eq!(held.bytes, held.values.values().map(|value| cost(value)).sum::<usize>());
         assert_eq!(held.order.len(), held.values.len());
         assert!(held.bytes <= BOUND && held.bytes > BOUND / 2);
         drop(held);

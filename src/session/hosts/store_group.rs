@@ -128,18 +128,29 @@ impl Session {
         let applied = read(&self.shared.state).open()?.engine().apply(&sealed.batch);
         match applied {
             Ok(()) => Ok(self.install(sealed, version)),
-            Err(StorageError::Conflict) => Ok(self.look_again(&sealed)),
+            Err(StorageError::Conflict) => self.look_again(&sealed, version),
             Err(StorageError::Unknown(_)) => self.find_out(sealed, version),
             Err(error) => Err(error.into()),
         }
     }
 
-    /// What became of a batch that the engine has refused, on the newest state. A server that applies a batch and calls it
-    /// refused, or a proxy that sends it twice, must not make its calls run twice.
-    fn look_again(&self, sealed: &SealedGroup) -> Stored {
-        // If the newest state cannot be learned, each of the calls meets the reason when it runs again.
-        let found = self.refresh().and_then(|_| read(&self.shared.state).open()?.judge(sealed));
-        found.unwrap_or(Stored::Overtaken)
+    /// What became of a batch that was made on this version of the state and that the engine has refused. A server that applies
+    /// a batch and calls it refused, or a proxy that sends it twice, must not make its calls run twice.
+    ///
+    /// # Errors
+    /// [`StoreError::CommitUnknown`] if the server refuses a batch because of another root, and then has no other root. An
+    /// error when learning the newest state.
+    pub(super) fn look_again(
+        &self,
+        sealed: &SealedGroup,
+        version: u64,
+    ) -> Result<Stored, StoreError> {
+        if self.refresh()? == version {
+            return Err(StoreError::CommitUnknown);
+        }
+        let found = read(&self.shared.state).open()?.judge(sealed);
+        // So many commits later that the trail does not tell. The refusal does.
+        Ok(found.unwrap_or(Stored::Overtaken))
     }
 
     /// Takes over a batch that the engine has applied, unless another thread has caught up with it, or with more, already.

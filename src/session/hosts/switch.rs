@@ -5,7 +5,7 @@
 use super::super::commit::Exclusive;
 use super::super::error::StoreError;
 use super::super::generation::NextGeneration;
-use super::super::handle::write;
+use super::super::handle::{read, write};
 use super::super::open::Open;
 use super::super::overlay::Overlay;
 use super::super::txn::Txn;
@@ -15,7 +15,7 @@ use super::outcome::Retry;
 use super::transaction::{MOVING, Within};
 use inmost_format::header::{NextHeader, Unlocked};
 use inmost_format::record::node::Root;
-use inmost_storage::{Access, Batch, Engine, HeaderChange, HeaderCopy, StorageError};
+use inmost_storage::{Access, Batch, Engine, HeaderChange, HeaderCopy, LEASE_LOST, StorageError};
 
 /// A generation that is written and that no header names yet.
 pub(crate) struct NewGeneration {
@@ -66,8 +66,11 @@ impl Exclusive<'_> {
         Ok(value)
     }
 
-    /// Writes a new generation with `write`, from a state that does not change meanwhile, and switches the store to it. If
-    /// another host has changed the store by then, everything begins again; the third time nobody can change it.
+    /// Writes a new generation with `write`, and switches the store to it. If another host has changed the store by then,
+    /// everything begins again. The third time nobody can change it; that takes a second connection.
+    ///
+    /// The first times need no snapshot: the switch succeeds only if the root is still the one that was copied, and what was
+    /// copied has the tags that lead down from it.
     pub(crate) fn switch_shared(
         &mut self,
         write_generation: &mut dyn FnMut(&Open) -> Result<NewGeneration, StoreError>,
@@ -75,29 +78,37 @@ impl Exclusive<'_> {
         let session = self.session().clone();
         session.refresh()?;
         for attempt in 0..CATCHES {
-            let access = if attempt < OPTIMISTIC { Access::Snapshot } else { Access::Locked };
             let mut state = write(&session.shared.state);
             let (new, batch, applied) = {
-                let mut within = Within::begin(state.open_mut()?, access)?;
+                let open = state.open_mut()?;
+                let is_locked = attempt >= OPTIMISTIC && open.storage().most_connections() > 1;
+                let mut within = if is_locked {
+                    Within::begin(open, Access::Locked)?
+                } else {
+                    Within::without_transaction(open)
+                };
                 if within.catch_up()? == Caught::Moving {
                     drop(within);
                     drop(state);
                     session.refresh()?;
                     continue;
                 }
+                let version = within.version();
                 let new = match write_generation(&within) {
                     Ok(new) => new,
-                    Err(error) if is_taken(&error) => {
+                    Err(error) if is_taken(&error) || is_mismatch(&error) => {
                         drop(within);
                         drop(state);
-                        session.refresh()?;
+                        if session.refresh()? == version && !is_taken(&error) {
+                            return Err(error);
+                        }
                         continue;
                     }
                     Err(error) => return Err(error),
                 };
                 let batch = switching(&within, &new)?;
                 within.storage().renew_lease(new.next.generation).map_err(lost)?;
-                let applied = (access == Access::Locked).then(|| within.engine().apply(&batch));
+                let applied = is_locked.then(|| within.engine().apply(&batch));
                 (new, batch, applied)
             };
             let open = state.open_mut()?;
@@ -112,7 +123,11 @@ impl Exclusive<'_> {
                 }
             };
             if !is_switched {
-                open.storage().remove_generation(new.next.generation)?;
+                match open.storage().remove_generation(new.next.generation) {
+                    // Another host has taken the number since.
+                    Ok(()) | Err(StorageError::InUse(_)) => {}
+                    Err(error) => return Err(error.into()),
+                }
                 drop(state);
                 session.refresh()?;
                 continue;
@@ -127,7 +142,8 @@ impl Exclusive<'_> {
                 StoreError::OldRecordsRemain(StoreError::from(error).to_string())
             });
         }
-        Err(StoreError::Unavailable(MOVING.to_owned()))
+        let can_lock = read(&session.shared.state).open()?.storage().most_connections() > 1;
+        Err(StoreError::Unavailable(if can_lock { MOVING } else { CHANGING }.to_owned()))
     }
 }
 
@@ -150,7 +166,7 @@ fn switching(open: &Open, new: &NewGeneration) -> Result<Batch, StoreError> {
 }
 
 /// Whether the store has switched, after the reply was lost. The old root never comes back, so once the batch is refused,
-/// the header tells.
+/// the header tells, unless yet another one is there.
 fn find_out(open: &Open, batch: &Batch) -> Result<bool, StoreError> {
     let mut retry = Retry::new(open);
     loop {
@@ -161,7 +177,15 @@ fn find_out(open: &Open, batch: &Batch) -> Result<bool, StoreError> {
         };
         match found {
             Ok(header) => {
-                return Ok(header.as_ref() == batch.header.as_ref().map(|change| &change.next));
+                let is = |known: fn(&HeaderChange) -> &Vec<u8>| {
+                    header.is_some() && header.as_ref() == batch.header.as_ref().map(known)
+                };
+                return match (is(|change| &change.next), is(|change| &change.expect)) {
+                    (true, _) => Ok(true),
+                    (_, true) => Ok(false),
+                    // Another host has changed the header: before this one, or after it.
+                    _ => Err(StoreError::CommitUnknown),
+                };
             }
             Err(StorageError::Unknown(_) | StorageError::Unavailable(_)) => retry.pause()?,
             Err(_) => return Err(StoreError::CommitUnknown),
@@ -174,14 +198,18 @@ pub(crate) fn is_taken(error: &StoreError) -> bool {
     matches!(error, StoreError::Io(error) if error.kind() == std::io::ErrorKind::AlreadyExists)
 }
 
+/// Whether a record was not the one that its reference means: it was damaged, or another host has changed it.
+fn is_mismatch(error: &StoreError) -> bool {
+    matches!(error, StoreError::Tampered { .. })
+}
+
 fn lost(error: StorageError) -> StoreError {
     match error {
-        StorageError::Missing => StoreError::Unavailable(
-            "the new records stood still for a minute, so another host removed them".to_owned(),
-        ),
+        StorageError::Missing => StoreError::Unavailable(LEASE_LOST.to_owned()),
         error => error.into(),
     }
 }
 
+const CHANGING: &str = "other hosts keep changing the store; with a second connection a rewrite can keep them from it, so allow one more";
 /// Attempts to write a generation while other hosts may change the store.
 const OPTIMISTIC: usize = 2;

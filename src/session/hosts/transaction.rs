@@ -28,6 +28,11 @@ impl<'a> Within<'a> {
         Ok(Self { open, outside })
     }
 
+    /// The state with the engine that it has.
+    pub(super) fn without_transaction(open: &'a mut Open) -> Self {
+        Self { open, outside: None }
+    }
+
     /// Takes over the state that the transaction sees. `Moving` if it has another header: then that has to be taken over
     /// outside, and this transaction is of no use.
     pub(super) fn catch_up(&mut self) -> Result<Caught, StoreError> {
@@ -110,7 +115,13 @@ impl Session {
                     return Ok(value);
                 }
                 // The lock was lost, or the server lies about it.
-                Err(StorageError::Conflict) => {}
+                Err(StorageError::Conflict) => {
+                    drop(within);
+                    drop(state);
+                    if matches!(self.look_again(&sealed, version)?, Stored::Done(_)) {
+                        return Ok(value);
+                    }
+                }
                 Err(StorageError::Unknown(_)) => {
                     drop(within);
                     drop(state);

@@ -30,7 +30,15 @@ impl Context<'_> {
                 let insert = |text: &str, guard: &Guard| {
                     edit::insert_guarded(self.session, &path, line, text, guard)
                 };
-                screened::edit(screen, &path, text, |around| seam(around, text), insert)?.1
+                screened::edit(
+                    self.session,
+                    screen,
+                    &path,
+                    text,
+                    |around| seam(around, text),
+                    insert,
+                )?
+                .1
             }
         };
         Ok(screened::report(wording::inserted(echo(sent)), &cleared))

@@ -3,6 +3,7 @@
 use inmost_format::secret::Wiped;
 
 use super::Context;
+use crate::session::Session;
 use crate::tool::failure::Failure;
 use crate::tool::screen::{Cleared, Refused, Screen, ScreenInput, UNSCREENED, review};
 use crate::tool::wording;
@@ -35,7 +36,11 @@ impl Context<'_> {
 /// The screen sees the text around the edit, but must not run in the writer queue. So the edit is planned once without
 /// being made, which makes the checks of the command and shows the surroundings. It is made only where they are still
 /// the same; otherwise what is there now is screened.
+///
+/// On a store that hosts share, the first look is at the state that the session knows, which costs no round trip. Only if the
+/// screen refuses that, the newest state is looked at, and the refusal counts if it is for that state.
 pub(super) fn edit<T>(
+    session: &Session,
     screen: &dyn Screen,
     path: &MemoryPath,
     new: &str,
@@ -43,15 +48,25 @@ pub(super) fn edit<T>(
     make: impl Fn(&str, &Guard) -> Result<T, FileError>,
 ) -> Result<(T, Cleared), Failure> {
     let mut cleared = Cleared::default();
-    let mut guard = Guard::expecting(None);
+    let mut is_newest = !session.is_shared();
+    let mut guard = Guard::expecting(None, is_newest);
     for _ in 0..ATTEMPTS {
         let result = make(cleared.text(new), &guard);
         let Some(around) = guard.into_found() else { return Ok((result?, cleared)) };
         let Seam { before, after } = seam_in(&around);
         let before = Wiped::new([around.before.as_str(), before].concat());
         let after = Wiped::new([after, around.after.as_str()].concat());
-        cleared = review(screen, &ScreenInput::of_text(path.as_str(), &before, new, &after))?;
-        guard = Guard::expecting(Some(around));
+        match review(screen, &ScreenInput::of_text(path.as_str(), &before, new, &after)) {
+            Ok(passed) => {
+                cleared = passed;
+                guard = Guard::expecting(Some(around), is_newest);
+            }
+            Err(_) if !is_newest => {
+                is_newest = true;
+                guard = Guard::expecting(None, is_newest);
+            }
+            Err(refused) => return Err(refused.into()),
+        }
     }
     Err(Refused(vec![UNSCREENED]).into())
 }

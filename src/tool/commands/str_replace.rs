@@ -22,6 +22,7 @@ impl Context<'_> {
         let (snippet, cleared) = match self.options.screen.screen() {
             None => (edit::replace(self.session, &path, old, new, limit)?, Cleared::default()),
             Some(screen) => screened::edit(
+                self.session,
                 screen,
                 &path,
                 new,

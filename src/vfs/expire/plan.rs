@@ -6,7 +6,7 @@ use inmost_format::record::node::{FileInfo, Root, What};
 
 use super::report::ExpiryHindrance;
 use crate::session::ledger::{is_clock_plausible, last_use, readings};
-use crate::session::{Open, Session, StoreError, now};
+use crate::session::{Open, ReadAhead, Scope, Session, StoreError, now};
 use crate::vfs::error::FileError;
 use crate::vfs::file_text::FileText;
 use crate::vfs::path::MemoryPath;
@@ -99,7 +99,9 @@ impl Walk {
         let mut looked = 0_usize;
         let mut last = None;
         let after = after.map(FileText::as_str);
-        walk::visit(open, &MemoryPath::parse(ROOT)?, after, usize::MAX, &mut |step| {
+        let source = ReadAhead::new(open, Scope::folders(usize::MAX));
+        let root = MemoryPath::parse(ROOT)?;
+        walk::visit((open, &source), &root, after, usize::MAX, &mut |step| {
             if let What::File(info) = &step.entry.what {
                 self.file(open, step.path, info);
             }

@@ -5,26 +5,24 @@
 //! lose its reply, or deliver a batch long after its sender gave up.
 
 mod engine;
+mod link;
 mod network;
+mod vault;
 
-use std::collections::BTreeMap;
 use std::io;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::Duration;
 
 use self::engine::SharedEngine;
+use self::link::Link;
 pub use self::network::{Network, Operation, Sound, Verdict};
+use self::vault::{Delayed, Lease};
+pub use self::vault::{Generation, Rows, Vault};
 use super::{check_kind, length, locked};
 use inmost_storage::limits::{self, LEASE};
-use inmost_storage::{
-    Address, BareFiles, Batch, Engine, EngineKind, HeaderChange, HeaderCopy, Storage, StorageError,
-};
+use inmost_storage::{Address, BareFiles, Engine, EngineKind, HeaderCopy, Storage, StorageError};
 
 use super::bare::BareValues;
-
-/// The records of a generation, each with the revision of the commit that wrote it.
-pub type Rows = BTreeMap<Address, (u64, Vec<u8>)>;
 
 /// The server of one store. Clones are handles of the same server.
 #[derive(Clone, Default)]
@@ -35,33 +33,6 @@ struct Server {
     vault: Mutex<Vault>,
     /// Notified whenever a lock on a root ends.
     unlocked: Condvar,
-}
-
-/// What the server stores.
-#[derive(Clone, Default)]
-pub struct Vault {
-    /// The header, if the store is complete.
-    pub header: Option<Vec<u8>>,
-    /// The generation that the header names.
-    pub named: u64,
-    /// The generations.
-    pub generations: BTreeMap<u64, Generation>,
-    /// The time by the server's clock.
-    pub now: Duration,
-    hosts: u64,
-    /// Batches whose senders have given up, and which the server has not read yet.
-    delayed: Vec<(u64, Batch)>,
-}
-
-/// One generation on the server.
-#[derive(Clone, Default)]
-pub struct Generation {
-    /// The records.
-    pub rows: Rows,
-    /// The host that writes it, and until when nobody else may remove it.
-    lease: Option<(u64, Duration)>,
-    /// The transaction that holds the lock on the root.
-    locked_by: Option<u64>,
 }
 
 impl SharedMemory {
@@ -76,21 +47,14 @@ impl SharedMemory {
     pub fn host_over(&self, network: Arc<dyn Network>) -> SharedHost {
         let mut vault = self.vault();
         vault.hosts = vault.hosts.max(NUMBERED) + 1;
-        let link = Link {
-            server: self.clone(),
-            number: vault.hosts,
-            network,
-            dead: AtomicBool::new(false),
-        };
-        SharedHost(Arc::new(link))
+        SharedHost(Link::new(self, vault.hosts, network))
     }
 
     /// The storage of a host of this number, over this network.
     #[must_use]
     pub fn numbered_host(&self, number: u64, network: Arc<dyn Network>) -> SharedHost {
         // The server tells hosts apart by numbers that nobody else has.
-        let link = Link { server: self.clone(), number, network, dead: AtomicBool::new(false) };
-        SharedHost(Arc::new(link))
+        SharedHost(Link::new(self, number, network))
     }
 
     /// Works on what is stored, like an operator of the server.
@@ -122,118 +86,17 @@ impl SharedMemory {
             vault.generations.get(number).is_some_and(|it| it.locked_by.is_some())
         };
         // They wait for the lock on a root like any other batch.
-        let (waiting, delayed): (Vec<_>, Vec<_>) =
-            std::mem::take(&mut vault.delayed).into_iter().partition(|it| is_locked(&vault, &it.0));
+        let (waiting, delayed): (Vec<_>, Vec<_>) = std::mem::take(&mut vault.delayed)
+            .into_iter()
+            .partition(|it| is_locked(&vault, &it.generation));
         vault.delayed = waiting;
-        let landed = delayed.iter().filter(|(number, batch)| vault.apply(*number, batch).is_ok());
+        let landed =
+            delayed.iter().filter(|it| vault.apply(it.generation, it.lease, &it.batch).is_ok());
         landed.count()
     }
 
     fn vault(&self) -> MutexGuard<'_, Vault> {
         locked(&self.0.vault)
-    }
-}
-
-impl Vault {
-    /// Applies a batch as a whole, or not at all.
-    fn apply(&mut self, number: u64, batch: &Batch) -> Result<(), StorageError> {
-        batch.check_bounds()?;
-        let named = self.named;
-        let generation = self.generations.get_mut(&number).ok_or(StorageError::Missing)?;
-        if let Some((root, expected)) = &batch.expect
-            && generation.rows.get(root).map(|(_, value)| value) != expected.as_ref()
-        {
-            return Err(StorageError::Conflict);
-        }
-        if let Some(change) = &batch.header
-            && (self.header.as_ref() != Some(&change.expect) || named != number)
-        {
-            return Err(StorageError::Conflict);
-        }
-        for (address, value) in &batch.puts {
-            generation.rows.insert(*address, (batch.revision, value.clone()));
-        }
-        for address in &batch.deletes {
-            generation.rows.remove(address);
-        }
-        if let Some(HeaderChange { next, generation, .. }) = &batch.header {
-            self.header = Some(next.clone());
-            self.named = *generation;
-            if let Some(named) = self.generations.get_mut(generation) {
-                named.lease = None;
-            }
-        }
-        Ok(())
-    }
-
-    /// A generation that its writer uses keeps its lease.
-    fn keep_lease(&mut self, number: u64, host: u64) {
-        let until = self.now.saturating_add(LEASE);
-        match self.generations.get_mut(&number).and_then(|it| it.lease.as_mut()) {
-            Some((holder, end)) if *holder == host => *end = until,
-            _ => {}
-        }
-    }
-
-    fn is_leftover(&self, number: u64, host: u64) -> bool {
-        let lease = self.generations.get(&number).and_then(|it| it.lease);
-        let is_held = lease.is_some_and(|(holder, until)| holder != host && until > self.now);
-        number != self.named && !is_held
-    }
-}
-
-/// The connection of one host.
-struct Link {
-    server: SharedMemory,
-    number: u64,
-    network: Arc<dyn Network>,
-    dead: AtomicBool,
-}
-
-impl Link {
-    /// Asks the network about an operation. Returns whether its reply is lost.
-    fn before(&self, operation: Operation) -> Result<Verdict, StorageError> {
-        if self.dead.load(Ordering::SeqCst) {
-            return Err(StorageError::Unavailable("the host is dead".into()));
-        }
-        let verdict = self.network.before(self.number, operation);
-        match verdict {
-            Verdict::Refuse => Err(StorageError::Unavailable("injected fault".into())),
-            Verdict::Die => {
-                self.dead.store(true, Ordering::SeqCst);
-                Err(StorageError::Unavailable("the host is dead".into()))
-            }
-            verdict => Ok(verdict),
-        }
-    }
-
-    /// As [`before`](Self::before), for an operation whose lost reply is harmless.
-    fn ask(&self, operation: Operation) -> Result<MutexGuard<'_, Vault>, StorageError> {
-        match self.before(operation)? {
-            Verdict::Perform => Ok(self.server.vault()),
-            _ => Err(StorageError::Unavailable("injected fault".into())),
-        }
-    }
-
-    /// Waits until nobody else holds the lock on a root.
-    fn wait_for_root(&self, generation: u64) -> Result<MutexGuard<'_, Vault>, StorageError> {
-        loop {
-            let vault = self.server.vault();
-            let is_locked =
-                vault.generations.get(&generation).is_some_and(|it| it.locked_by.is_some());
-            if !is_locked {
-                return Ok(vault);
-            }
-            if self.network.is_scheduled() {
-                drop(vault);
-                self.before(Operation::Wait)?;
-            } else {
-                let woken = self.server.0.unlocked.wait_timeout(vault, LOCK_TIMEOUT);
-                if woken.is_ok_and(|(_, waited)| waited.timed_out()) {
-                    return Err(StorageError::Unavailable("a lock was not released".into()));
-                }
-            }
-        }
     }
 }
 
@@ -252,12 +115,16 @@ impl Storage for SharedHost {
         true
     }
 
+    fn most_connections(&self) -> usize {
+        self.0.network.most_connections()
+    }
+
     fn renew_lease(&self, number: u64) -> Result<(), StorageError> {
         let mut vault = self.0.ask(Operation::Lease)?;
         let until = vault.now.saturating_add(LEASE);
         let generation = vault.generations.get_mut(&number).ok_or(StorageError::Missing)?;
         match &mut generation.lease {
-            Some((host, end)) if *host == self.0.number => *end = until,
+            Some(lease) if lease.host == self.0.number => lease.until = until,
             _ => return Err(StorageError::Missing),
         }
         Ok(())
@@ -295,7 +162,7 @@ impl Storage for SharedHost {
             return Err(io::Error::from(io::ErrorKind::AlreadyExists).into());
         }
         let mine = |generation: &Generation| {
-            generation.lease.is_some_and(|(host, _)| host == self.0.number)
+            generation.lease.is_some_and(|lease| lease.host == self.0.number)
         };
         let named =
             vault.generations.iter().rev().find(|(_, it)| mine(it)).map(|(number, _)| *number);
@@ -323,8 +190,13 @@ impl Storage for SharedHost {
         if vault.generations.contains_key(&number) && !vault.is_leftover(number, 0) {
             return Err(io::Error::from(io::ErrorKind::AlreadyExists).into());
         }
-        let lease = Some((self.0.number, vault.now.saturating_add(LEASE)));
-        vault.generations.insert(number, Generation { lease, ..Generation::default() });
+        vault.leases += 1;
+        let (host, until) = (self.0.number, vault.now.saturating_add(LEASE));
+        let lease = Lease { host, number: vault.leases, until };
+        self.0.keep_lease(number, lease.number);
+        vault
+            .generations
+            .insert(number, Generation { lease: Some(lease), ..Generation::default() });
         Ok(self.engine(number))
     }
 
@@ -354,6 +226,9 @@ impl Storage for SharedHost {
 
     fn remove_generation(&self, number: u64) -> Result<(), StorageError> {
         let mut vault = self.0.ask(Operation::Remove)?;
+        if vault.generations.contains_key(&number) && !vault.is_leftover(number, self.0.number) {
+            return Err(StorageError::InUse(None));
+        }
         vault.generations.remove(&number);
         Ok(())
     }
@@ -372,8 +247,6 @@ fn rows_size(rows: &Rows) -> u64 {
 
 /// Hosts up to this number get their number from the test.
 const NUMBERED: u64 = 1_000;
-/// A lock is held for one transaction of a session, which waits for nothing. So this long means a deadlock.
-const LOCK_TIMEOUT: Duration = Duration::from_secs(60);
 
 #[cfg(test)]
 mod tests;

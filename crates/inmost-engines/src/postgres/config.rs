@@ -70,10 +70,10 @@ impl PostgresConfig {
         Ok(self)
     }
 
-    /// Sets the most connections that are open at once, for all vaults of the process; 8 by default, at least 2:
-    /// a rewrite may hold one while it works on another.
+    /// Sets the most connections that are open at once, for all vaults of the process; 8 by default, at least 1. With 1, a
+    /// rewrite of a vault that other hosts keep changing fails, because it cannot keep them from it.
     pub fn max_connections(mut self, connections: usize) -> Self {
-        self.connections = connections.max(2);
+        self.connections = connections.max(1);
         self
     }
 

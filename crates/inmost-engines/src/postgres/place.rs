@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use inmost_storage::limits::LEASE;
-use inmost_storage::{Address, StorageError};
+use inmost_storage::{Address, LEASE_LOST, StorageError};
 use tokio_postgres::types::Type;
 
 use super::connection::Parameter;
@@ -73,9 +73,7 @@ impl Place {
             return Ok(());
         }
         self.renew_lease(generation).map_err(|error| match error {
-            StorageError::Missing => StorageError::Unavailable(
-                "the new records stood still for a minute, so another host removed them".into(),
-            ),
+            StorageError::Missing => StorageError::Unavailable(LEASE_LOST.into()),
             error => error,
         })
     }

@@ -181,6 +181,11 @@ impl Server {
         self.connection()?.with(call)
     }
 
+    /// The most connections at once.
+    pub(super) fn most_connections(&self) -> usize {
+        self.0.config.connections
+    }
+
     /// The longest time that a call may take.
     pub(super) fn call_timeout(&self) -> Duration {
         self.0.config.call_timeout

@@ -43,7 +43,7 @@ pub(super) fn commit(form: Form) -> String {
     if form.is_leased {
         parts.push(if form.root == RootForm::Free { LEASE } else { LEASE_AND_ROOT }.to_owned());
         gate.push_str(" AND ");
-        gate.push_str(LEASED);
+        gate.push_str(leased(form.root));
     }
     if form.has_header {
         parts.push(HEAD.to_owned());
@@ -64,11 +64,20 @@ pub(super) fn commit(form: Form) -> String {
             "CASE WHEN NOT EXISTS (SELECT FROM head) THEN 0 ELSE 1 / (SELECT count(*) FROM root) END"
         }
         Form { is_leased: true, .. } => {
-            &format!("CASE WHEN {LEASED} THEN (SELECT count(*) FROM root) ELSE -1 END")
+            &format!("CASE WHEN {} THEN (SELECT count(*) FROM root) ELSE -1 END", leased(form.root))
         }
         _ => "(SELECT count(*) FROM root)",
     };
     format!("WITH {} SELECT ({outcome})::bigint", parts.join(", "))
+}
+
+/// The condition that the lease is this host's. It may also have ended, because the generation is the current one by now; but then
+/// only a batch that expects an earlier root may come. Any other could be a late one of an earlier writer of this number.
+fn leased(form: RootForm) -> &'static str {
+    match form {
+        RootForm::Replace | RootForm::Remove | RootForm::Keep => LEASED_OR_CURRENT,
+        RootForm::Free | RootForm::Create | RootForm::Absent => LEASED,
+    }
 }
 
 fn root(form: RootForm, gate: &str) -> String {
@@ -102,8 +111,8 @@ const LEASE: &str = "lease AS (SELECT 1 FROM inmost.generation \
     WHERE vault = $1 AND generation = $2 AND lease = $10 FOR SHARE)";
 const LEASE_AND_ROOT: &str = "lease AS (UPDATE inmost.generation SET root = $3 \
     WHERE vault = $1 AND generation = $2 AND lease = $10 RETURNING 1)";
-/// The lease is this host's, or has ended because the generation is the current one by now.
-const LEASED: &str = "(EXISTS (SELECT FROM lease) \
+const LEASED: &str = "EXISTS (SELECT FROM lease)";
+const LEASED_OR_CURRENT: &str = "(EXISTS (SELECT FROM lease) \
     OR EXISTS (SELECT FROM inmost.vault v WHERE v.vault = $1 AND v.generation = $2))";
 const HEAD: &str = "head AS (UPDATE inmost.vault SET header = $12, generation = $13 \
     WHERE vault = $1 AND header = $11 RETURNING 1)";

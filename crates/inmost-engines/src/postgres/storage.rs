@@ -160,6 +160,10 @@ impl Storage for PostgresStorage {
         true
     }
 
+    fn most_connections(&self) -> usize {
+        self.place.server.most_connections()
+    }
+
     fn renew_lease(&self, generation: u64) -> Result<(), StorageError> {
         self.place.renew_lease(as_generation(generation)?)
     }

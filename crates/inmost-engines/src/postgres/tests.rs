@@ -278,6 +278,33 @@ mod on_a_server {
 
     #[test]
     #[ignore = "needs a server: tests/postgres/run.sh"]
+    fn a_late_batch_of_an_earlier_writer_reaches_no_current_generation() {
+        let (vault, _engine) = store();
+        let (writer, other) = (vault.host(), vault.host());
+        let late = writer.create_generation(2, EngineKind::Postgres).unwrap();
+        expire(&vault, 2);
+        other
+            .create_generation(2, EngineKind::Postgres)
+            .unwrap()
+            .apply(&root(None, b"two", 2))
+            .unwrap();
+        let switch = Batch {
+            expect: Some((ROOT, Some(b"one".to_vec()))),
+            deletes: vec![ROOT],
+            header: Some(change(b"header", b"next", 2)),
+            ..Batch::default()
+        };
+        other.open_generation(1, EngineKind::Postgres).unwrap().apply(&switch).unwrap();
+        let put = Batch { puts: vec![(Address([8; 32]), b"late".to_vec())], ..Batch::default() };
+        assert!(matches!(late.apply(&put), Err(StorageError::Missing)));
+        let foreign = Batch { expect: Some((Address([9; 32]), None)), ..put };
+        assert!(matches!(late.apply(&foreign), Err(StorageError::Missing)));
+        assert_eq!(late.scan(None, 9).unwrap().len(), 2);
+        late.apply(&root(Some(b"two"), b"three", 3)).unwrap();
+    }
+
+    #[test]
+    #[ignore = "needs a server: tests/postgres/run.sh"]
     fn a_vault_is_created_once_and_destroyed_as_a_whole() {
         let (vault, engine) = store();
         assert!(PostgresStorage::create(&vault.server, vault.id).is_err());

@@ -15,7 +15,7 @@ use super::history::{Extension, History, VersionRange, Versions};
 use super::ledger::{Ledger, ReadingRange, Readings};
 use super::sealed::Tag;
 pub use super::text::{Text, TextCount};
-use super::tree::{Body, Inner};
+use super::tree::{Body, Inner, Leaf};
 
 /// A decoded record body; cheap to clone, and clones share the body until one of them changes it.
 #[derive(Clone)]
@@ -284,6 +284,49 @@ impl Node {
                 Body::Tree(_) => &[],
             },
             _ => &[],
+        }
+    }
+
+    /// Calls `visit` with the references of this node of `object`, in their order. Those of a root and of the entries of a
+    /// history are left out.
+    pub fn children(&self, object: ObjectId, mut visit: impl FnMut(RecordId, &Tag)) {
+        fn each<L: Leaf>(
+            object: ObjectId,
+            inner: &Inner<L::Summary>,
+            mut visit: impl FnMut(RecordId, &Tag),
+        ) {
+            inner.children::<L>(object).for_each(|(id, tag, _)| visit(id, tag));
+        }
+        match self {
+            Self::Folder(folder) => match &folder.body {
+                Body::Inline(entries) => {
+                    entries.0.iter().for_each(|entry| visit(entry.head(), &entry.tag));
+                }
+                Body::Tree(inner) => each::<Entries>(object, inner, visit),
+            },
+            Self::FolderInner(inner) => each::<Entries>(object, inner, visit),
+            Self::FolderLeaf(entries) => {
+                entries.0.iter().for_each(|entry| visit(entry.head(), &entry.tag));
+            }
+            Self::File(file) => {
+                if let Body::Tree(inner) = &file.body {
+                    each::<Text>(object, inner, visit);
+                }
+            }
+            Self::FileInner(inner) => each::<Text>(object, inner, visit),
+            Self::History(history) => {
+                if let Body::Tree(inner) = &history.body {
+                    each::<Versions>(object, inner, visit);
+                }
+            }
+            Self::HistoryInner(inner) => each::<Versions>(object, inner, visit),
+            Self::Ledger(ledger) => {
+                if let Body::Tree(inner) = &ledger.body {
+                    each::<Readings>(object, inner, visit);
+                }
+            }
+            Self::LedgerInner(inner) => each::<Readings>(object, inner, visit),
+            Self::Root(_) | Self::Chunk(_) | Self::HistoryLeaf(_) | Self::LedgerLeaf(_) => {}
         }
     }
 

@@ -4,7 +4,7 @@ use std::ops::Bound;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, MutexGuard};
 
-use super::{Link, Operation, Rows, Vault, Verdict, rows_size};
+use super::{Delayed, Link, Operation, Rows, Vault, Verdict, rows_size};
 use inmost_storage::{Access, Address, Batch, Delta, Engine, Known, Limit, Pull, StorageError};
 
 /// A generation.
@@ -48,7 +48,9 @@ impl Engine for SharedEngine {
         match verdict {
             Verdict::LoseRequest => return Err(lost()),
             Verdict::Delay => {
-                self.link.server.vault().delayed.push((self.number, batch.clone()));
+                let (generation, batch) = (self.number, batch.clone());
+                let lease = self.link.lease(generation);
+                self.link.server.vault().delayed.push(Delayed { generation, lease, batch });
                 return Err(lost());
             }
             _ => {}
@@ -56,7 +58,8 @@ impl Engine for SharedEngine {
         let mut vault: MutexGuard<'_, Vault> = self.link.wait_for_root(self.number)?;
         vault.keep_lease(self.number, self.link.number);
         // A host that writes a new generation owns it: nobody else may have removed it.
-        let applied = vault.apply(self.number, batch).map_err(|error| match error {
+        let lease = self.link.lease(self.number);
+        let applied = vault.apply(self.number, lease, batch).map_err(|error| match error {
             StorageError::Missing => StorageError::Conflict,
             error => error,
         });
@@ -83,13 +86,7 @@ impl Engine for SharedEngine {
         Ok(match access {
             Access::Snapshot => {
                 let vault = link.server.vault().clone();
-                Box::new(Transaction {
-                    link,
-                    number,
-                    snapshot: Some(vault),
-                    ticket: 0,
-                    over: AtomicBool::new(false),
-                })
+                Box::new(Transaction::new(link, number, Some(vault), 0))
             }
             Access::Locked => {
                 let ticket = TICKETS.fetch_add(1, Ordering::Relaxed);
@@ -98,13 +95,7 @@ impl Engine for SharedEngine {
                     generation.locked_by = Some(ticket);
                 }
                 drop(vault);
-                Box::new(Transaction {
-                    link,
-                    number,
-                    snapshot: None,
-                    ticket,
-                    over: AtomicBool::new(false),
-                })
+                Box::new(Transaction::new(link, number, None, ticket))
             }
         })
     }
@@ -131,6 +122,11 @@ struct Transaction {
 }
 
 impl Transaction {
+    fn new(link: Arc<Link>, number: u64, snapshot: Option<Vault>, ticket: u64) -> Self {
+        link.transactions.fetch_add(1, Ordering::SeqCst);
+        Self { link, number, snapshot, ticket, over: AtomicBool::new(false) }
+    }
+
     fn read<T>(
         &self,
         operation: Operation,
@@ -139,13 +135,16 @@ impl Transaction {
         if self.over.load(Ordering::SeqCst) {
             return Err(StorageError::Unavailable("the transaction is over".into()));
         }
-        let vault = self.link.ask(operation)?;
+        let vault = self.link.ask_within(operation)?;
         Ok(work(self.snapshot.as_ref().unwrap_or(&vault)))
     }
 
     /// Ends the transaction.
     fn end(&self) {
-        self.over.store(true, Ordering::SeqCst);
+        if self.over.swap(true, Ordering::SeqCst) {
+            return;
+        }
+        self.link.transactions.fetch_sub(1, Ordering::SeqCst);
         if self.snapshot.is_some() {
             return;
         }
@@ -182,14 +181,14 @@ impl Engine for Transaction {
         if self.snapshot.is_some() || self.over.load(Ordering::SeqCst) {
             return Err(StorageError::Unavailable("the transaction cannot write".into()));
         }
-        let verdict = self.link.before(Operation::Apply);
+        let verdict = self.link.before_within(Operation::Apply);
         let lost = || StorageError::Unknown("injected fault".into());
         let applied = match verdict {
             Err(error) => Err(error),
             // The server rolls back what it was not told to commit. It cannot come later: the lock was its transaction's.
             Ok(Verdict::LoseRequest | Verdict::Delay) => Err(lost()),
             Ok(verdict) => {
-                let applied = self.link.server.vault().apply(self.number, batch);
+                let applied = self.link.server.vault().apply(self.number, None, batch);
                 if verdict == Verdict::LoseReply { Err(lost()) } else { applied }
             }
         };

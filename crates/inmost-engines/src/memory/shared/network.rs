@@ -45,6 +45,11 @@ pub trait Network: Send + Sync {
     /// Decides about an operation. It may block, to let other hosts go first: the server is not locked meanwhile.
     fn before(&self, host: u64, operation: Operation) -> Verdict;
 
+    /// How many calls a host can make at once, of which an open transaction is one.
+    fn most_connections(&self) -> usize {
+        usize::MAX
+    }
+
     /// Whether `before` decides which host goes next. A host that waits for a lock then asks again and again.
     fn is_scheduled(&self) -> bool {
         false

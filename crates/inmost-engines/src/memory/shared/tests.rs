@@ -1,7 +1,7 @@
 //! Tests of what a shared generation does besides; the suite has the rest.
 
 use super::*;
-use inmost_storage::{Access, Delta, Known, Limit, Pull};
+use inmost_storage::{Access, Batch, Delta, HeaderChange, Known, Limit, Pull};
 
 const ROOT: Address = Address([0xEE; 32]);
 const LIMIT: Limit = Limit { records: 10, bytes: 1_000 };
@@ -113,8 +113,12 @@ fn a_leased_generation_stays_until_its_lease_is_over() {
     let (writer, other) = (server.host(), server.host());
     drop(writer.create_generation(2, EngineKind::Memory).unwrap());
     other.remove_leftovers().unwrap();
+    assert!(matches!(other.remove_generation(2), Err(StorageError::InUse(None))));
     assert_eq!(other.generations().unwrap(), [1, 2]);
     assert!(other.create_generation(2, EngineKind::Memory).is_err());
+    // Not even by its number, as of a host that failed to create it.
+    assert!(matches!(other.remove_generation(2), Err(StorageError::InUse(_))));
+    assert!(matches!(other.remove_generation(1), Err(StorageError::InUse(_))), "it is in use");
     server.pass(LEASE / 2);
     writer.renew_lease(2).unwrap();
     server.pass(LEASE / 2);
@@ -124,6 +128,30 @@ fn a_leased_generation_stays_until_its_lease_is_over() {
     other.remove_leftovers().unwrap();
     assert_eq!(other.generations().unwrap(), [1]);
     assert!(matches!(writer.renew_lease(2), Err(StorageError::Missing)));
+}
+
+#[test]
+fn a_late_batch_of_an_earlier_writer_reaches_no_generation_of_that_number() {
+    let (server, _engine) = store();
+    let (writer, other) = (server.host_over(Arc::new(Always(Verdict::Delay))), server.host());
+    let late = writer.create_generation(2, EngineKind::Memory).unwrap();
+    assert!(matches!(late.apply(&root(None, b"late", 1)), Err(StorageError::Unknown(_))));
+    server.pass(LEASE * 2);
+    let engine = other.create_generation(2, EngineKind::Memory).unwrap();
+    assert_eq!(server.deliver(), 0);
+    assert_eq!(engine.get_many(&[ROOT]).unwrap(), [None]);
+    engine.apply(&root(None, b"in time", 1)).unwrap();
+    assert!(matches!(late.apply(&root(None, b"late", 1)), Err(StorageError::Unknown(_))));
+    let switch = HeaderChange {
+        expect: b"header".to_vec(),
+        next: b"next".to_vec(),
+        generation: 2,
+        revision: 2,
+    };
+    let old = other.open_generation(1, EngineKind::Memory).unwrap();
+    old.apply(&Batch { header: Some(switch), ..root(Some(b"one"), b"two", 2) }).unwrap();
+    assert_eq!(server.deliver(), 0);
+    engine.apply(&root(Some(b"in time"), b"later", 2)).unwrap();
 }
 
 struct Always(Verdict);

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Tests stores in a PostgreSQL database on throw-away servers: the engine suite on PostgreSQL 15 and 18, directly and through
-# pgbouncer in transaction mode, then the program, then a failover. Installs what it needs. Options: `run.sh suite`,
-# `run.sh library`, `run.sh program`, `run.sh failover [ROUNDS]`.
+# pgbouncer in transaction mode, then the program, a failover and an example. Installs what it needs. Options: `run.sh suite`,
+# `run.sh library`, `run.sh program`, `run.sh failover [ROUNDS]`, `run.sh service [USERS [SECONDS]]`. Not among all of
+# them is `run.sh scale [VAULTS [SECONDS]]`, which measures 100,000 vaults.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 export PYTHONDONTWRITEBYTECODE=1
@@ -69,6 +70,17 @@ failover() {
   python3 tests/postgres/failover.py --schema "$packages/schema.sql" "$target/debug/examples/postgres_load" "${1:-1}"
 }
 
+service() {
+  echo "== a web service of two processes"
+  cargo build --quiet --package inmost --features postgres --example web_service
+  with_server --version 15 python3 tests/postgres/service.py "$target/debug/examples/web_service" "$@"
+}
+
+scale() {
+  cargo build --quiet --release --package inmost --features postgres --example postgres_scale
+  python3 tests/postgres/scale.py "$packages/schema.sql" "$target/release/examples/postgres_scale" "$@"
+}
+
 install
 cargo build --quiet --package inmost-cli --features postgres
 inmost=$target/debug/inmost
@@ -79,10 +91,13 @@ case $what in
     library
     program
     failover 1
+    service
     ;;
   suite) suite ;;
   library) library ;;
   program) program ;;
   failover) failover "${2:-1}" ;;
+  service) service "${@:2}" ;;
+  scale) scale "${@:2}" ;;
   *) echo "no such test: $what" >&2; exit 2 ;;
 esac

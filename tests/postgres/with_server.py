@@ -1,5 +1,5 @@
 """Runs a command with a throw-away PostgreSQL server: with_server.py [--version 15] [--pgbouncer] [--tls]
-[--schema FILE] COMMAND...
+[--schema FILE] [--timeout SECONDS] COMMAND...
 
 The command finds the server in INMOST_TEST_POSTGRES (a URL without a password), PGPASSWORD, and the address of a superuser in
 INMOST_TEST_POSTGRES_ADMIN. Without --schema the database is empty and the role of the tests owns it.
@@ -20,6 +20,7 @@ def main() -> int:
     parser.add_argument("--pgbouncer", action="store_true")
     parser.add_argument("--tls", action="store_true")
     parser.add_argument("--schema", type=Path)
+    parser.add_argument("--timeout", type=int, default=3600, metavar="SECONDS")
     parser.add_argument("command", nargs=argparse.REMAINDER)
     arguments = parser.parse_args()
     on_signals()
@@ -40,7 +41,10 @@ def main() -> int:
             "INMOST_TEST_POSTGRES_CERTIFICATES": str(place.path),
             "PGPASSWORD": PASSWORD,
         }
-        return subprocess.run(arguments.command, env=environment).returncode
+        return subprocess.run(arguments.command, env=environment, timeout=arguments.timeout).returncode
+    except subprocess.TimeoutExpired:
+        print(f"the command did not end within {arguments.timeout} s and was ended", file=sys.stderr)
+        return 1
     except Failure as failure:
         print(failure, file=sys.stderr)
         if server is not None and server.log.exists():

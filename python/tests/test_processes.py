@@ -321,9 +321,13 @@ def in_process(method: str, target: Callable[..., None], *arguments: Any) -> Any
     process = context.Process(target=target, args=(*arguments, sender))
     process.start()
     sender.close()
-    said = receiver.recv()
-    process.join()
-    assert process.exitcode == 0
+    try:
+        assert receiver.poll(120), "the child process sent nothing within 120 s"
+        said = receiver.recv()
+        process.join(120)
+        assert process.exitcode == 0, "the child process did not end within 120 s, or failed"
+    finally:
+        process.kill()
     return said
 
 

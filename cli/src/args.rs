@@ -13,11 +13,11 @@ use crate::times::parse_length;
 /// Selects the store.
 #[derive(clap::Args)]
 pub(crate) struct PlaceArgs {
-    /// Folder of the store [default: `inmost/memory` in this platform's data folder]
+    /// Folder of the store, or its URL in a build with `postgres` [default: `inmost/memory` in this platform's data folder]
     #[arg(
         id = "store",
         long = "store",
-        value_name = "DIR",
+        value_name = "DIR|URL",
         env = "INMOST_STORE",
         hide_env_values = true
     )]

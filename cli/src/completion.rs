@@ -5,6 +5,9 @@ use std::env;
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::PathBuf;
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
 
 use clap::Command;
 use clap_complete::Shell;
@@ -45,7 +48,11 @@ pub(crate) fn memory_path() -> ArgValueCompleter {
 }
 
 fn paths(typed: &OsStr) -> Vec<CompletionCandidate> {
-    typed.to_str().and_then(paths_from).unwrap_or_default()
+    let Some(typed) = typed.to_str().map(str::to_owned) else { return Vec::new() };
+    // A key agent that does not reply must not hold up the shell. The thread ends with this process, which only completes.
+    let (found, wait) = mpsc::channel();
+    thread::spawn(move || found.send(paths_from(&typed)));
+    wait.recv_timeout(LIMIT).ok().flatten().unwrap_or_default()
 }
 
 fn paths_from(typed: &str) -> Option<Vec<CompletionCandidate>> {
@@ -89,19 +96,45 @@ fn store(words: impl Iterator<Item = OsString>) -> Option<PathBuf> {
     named
 }
 
-/// The words arrive as they were typed.
+/// The words arrive as they were typed, with their quotes.
 fn expand(folder: OsString) -> PathBuf {
     let home = env::var_os("HOME").map(PathBuf::from);
-    match (folder.to_str().and_then(|folder| folder.strip_prefix("~/")), home) {
-        (Some(rest), Some(home)) => home.join(rest),
-        _ => folder.into(),
+    let Some(typed) = folder.to_str() else { return folder.into() };
+    match (typed.strip_prefix("~/"), home) {
+        (Some(rest), Some(home)) => home.join(unquoted(rest)),
+        _ => unquoted(typed).into(),
     }
+}
+
+/// A word without the quotes and backslashes of a shell. Windows has no such shell, and backslashes in its paths.
+fn unquoted(typed: &str) -> String {
+    if cfg!(windows) {
+        return typed.to_owned();
+    }
+    let (mut word, mut quote) = (String::with_capacity(typed.len()), None);
+    let mut letters = typed.chars().peekable();
+    while let Some(letter) = letters.next() {
+        match (letter, quote) {
+            ('\'' | '"', None) => quote = Some(letter),
+            (_, Some(open)) if letter == open => quote = None,
+            ('\\', None) => word.extend(letters.next()),
+            // Between double quotes a backslash escapes these alone.
+            ('\\', Some('"')) => {
+                let escaped = letters.next_if(|next| matches!(next, '"' | '\\' | '$' | '`'));
+                word.push(escaped.unwrap_or('\\'));
+            }
+            _ => word.push(letter),
+        }
+    }
+    word
 }
 
 const PROGRAM: &str = "inmost";
 const VARIABLE: &str = "INMOST_COMPLETE";
 /// Entries of a folder that are looked at, so that a key is answered soon.
 const LISTED: usize = 5_000;
+/// How long a shell waits for memory paths.
+const LIMIT: Duration = Duration::from_secs(1);
 
 #[cfg(test)]
 mod tests {
@@ -114,6 +147,17 @@ mod tests {
         assert_eq!(of("inmost -- inmost cat --store=b --store c"), Some("c".into()));
         assert_eq!(of("inmost -- inmost cat --store = f x"), Some("f".into()));
         assert_eq!(of("inmost --store d -- inmost cat --store=e"), Some("e".into()));
+        #[cfg(unix)]
+        for (typed, folder) in [
+            ("'my store'", "my store"),
+            ("\"my $ \\\"x\\a\"", "my $ \"x\\a"),
+            ("my\\ store", "my store"),
+            ("'~'/a", "~/a"),
+            ("'open", "open"),
+            ("end\\", "end"),
+        ] {
+            assert_eq!(expand(typed.into()), PathBuf::from(folder), "{typed}");
+        }
         assert_eq!(expand("~/a".into()), PathBuf::from(env::var_os("HOME").unwrap()).join("a"));
     }
 }

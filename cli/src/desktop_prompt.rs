@@ -7,7 +7,10 @@ use std::env;
 use std::ffi::OsString;
 use std::io::{self, Read, Write};
 use std::path::Path;
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use crate::display;
 use crate::exit::{Exit, Failure};
@@ -35,13 +38,14 @@ impl DesktopPrompt {
         let (program, asked) = match self {
             Self::Pinentry => {
                 let program = program("PINENTRY_PROGRAM", "pinentry");
-                let asked = Pinentry::start(&program).and_then(|it| it.ask(&store, what, error));
+                let asked =
+                    Pinentry::start(&program, LIMIT).and_then(|it| it.ask(&store, what, error));
                 (program, asked)
             }
             Self::Askpass => {
                 let program = program("SSH_ASKPASS", "ssh-askpass");
                 let error = error.map_or_else(String::new, |error| format!("{error} "));
-                let asked = run_askpass(&program, &format!("{error}{what} for {store}: "));
+                let asked = run_askpass(&program, &format!("{error}{what} for {store}: "), LIMIT);
                 (program, asked)
             }
         };
@@ -100,23 +104,51 @@ fn shortened(path: &str) -> String {
 /// In characters. Each is at most 4 bytes in UTF-8.
 const LONGEST_PATH: usize = 150;
 
+/// How long a person has to type a passphrase. A program that nobody sees must not keep a command waiting for good.
+const LIMIT: Duration = Duration::from_secs(300);
+
+fn too_late(limit: Duration) -> Problem {
+    let limit = display::duration(limit);
+    Problem::Failed(format!("it did not reply within {limit}, and was ended"))
+}
+
 /// Runs an askpass program, which prints what was typed.
-fn run_askpass(program: &OsString, prompt: &str) -> Result<Wiped, Problem> {
+fn run_askpass(program: &OsString, prompt: &str, limit: Duration) -> Result<Wiped, Problem> {
+    let deadline = Instant::now() + limit;
     let mut child = Command::new(program)
         .arg(prompt)
         .env_remove(VARIABLE)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .spawn()?;
-    // `read` drops our end of the pipe, so a program that continues to print ends as well.
-    let typed = child.stdout.take().map(|output| Wiped::read(output, MAX_BYTES)).transpose();
-    let status = child.wait()?;
+    let (read, typed) = mpsc::sync_channel(1);
+    if let Some(output) = child.stdout.take() {
+        // `read` drops our end of the pipe, so a program that continues to print ends as well.
+        thread::spawn(move || read.send(Wiped::read(output, MAX_BYTES)));
+    }
+    let typed = typed.recv_timeout(limit);
+    let ended = if typed.is_ok() { ended_by(&mut child, deadline)? } else { None };
+    let (Ok(typed), Some(status)) = (typed, ended) else {
+        let _ = child.kill();
+        let _ = child.wait();
+        return Err(too_late(limit));
+    };
     if !status.success() {
         return Err(Problem::Cancelled);
     }
-    let typed =
-        typed?.flatten().ok_or_else(|| Problem::Failed("its output is too long".to_owned()))?;
+    let typed = typed?.ok_or_else(|| Problem::Failed("its output is too long".to_owned()))?;
     Ok(passphrase::strip(typed))
+}
+
+/// How the program ended; `None` if it still runs at the deadline. Its output has ended, so it mostly ends at once.
+fn ended_by(child: &mut Child, deadline: Instant) -> io::Result<Option<ExitStatus>> {
+    loop {
+        let ended = child.try_wait()?;
+        if ended.is_some() || Instant::now() >= deadline {
+            return Ok(ended);
+        }
+        thread::sleep(Duration::from_millis(5));
+    }
 }
 
 /// A running pinentry. Client and program send lines, by the Assuan protocol
@@ -124,18 +156,34 @@ fn run_askpass(program: &OsString, prompt: &str) -> Result<Wiped, Problem> {
 struct Pinentry {
     child: Child,
     requests: ChildStdin,
-    replies: ChildStdout,
+    replies: Receiver<Result<Wiped, Problem>>,
+    limit: Duration,
+    deadline: Instant,
 }
 
 impl Pinentry {
-    fn start(program: &OsString) -> Result<Self, Problem> {
+    fn start(program: &OsString, limit: Duration) -> Result<Self, Problem> {
         let mut child = Command::new(program)
             .env_remove(VARIABLE)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()?;
         match (child.stdin.take(), child.stdout.take()) {
-            (Some(requests), Some(replies)) => Ok(Self { child, requests, replies }),
+            (Some(requests), Some(mut output)) => {
+                let (send, replies) = mpsc::sync_channel(1);
+                // Waits at most for this process: reading has no limit of its own on any system.
+                thread::spawn(move || {
+                    loop {
+                        let line = line(&mut output);
+                        let is_last = line.is_err();
+                        if send.send(line).is_err() || is_last {
+                            break;
+                        }
+                    }
+                });
+                let deadline = Instant::now() + limit;
+                Ok(Self { child, requests, replies, limit, deadline })
+            }
             _ => Err(Problem::Failed("it has no streams".to_owned())),
         }
     }
@@ -204,23 +252,37 @@ impl Pinentry {
         }
     }
 
-    /// Reads byte by byte: a buffer of the standard library is never wiped.
     fn line(&mut self) -> Result<Wiped, Problem> {
-        let mut line = Wiped::new(Vec::with_capacity(MAX_BYTES));
-        let mut byte = Wiped::new(vec![0]);
-        loop {
-            if self.replies.read(byte.as_mut_slice())? == 0 {
-                return Err(Problem::Failed("it ended before it replied".to_owned()));
-            }
-            if byte.as_slice() == b"\n" {
-                return Ok(line);
-            }
-            if line.as_slice().len() == MAX_BYTES {
-                return Err(Problem::Failed("its reply is too long".to_owned()));
-            }
-            line.append(byte.as_slice());
+        let left = self.deadline.saturating_duration_since(Instant::now());
+        match self.replies.recv_timeout(left) {
+            Ok(line) => line,
+            Err(RecvTimeoutError::Timeout) => Err(too_late(self.limit)),
+            // The thread has sent why it ended.
+            Err(RecvTimeoutError::Disconnected) => Err(ended()),
         }
     }
+}
+
+/// Reads byte by byte: a buffer of the standard library is never wiped.
+fn line(output: &mut ChildStdout) -> Result<Wiped, Problem> {
+    let mut line = Wiped::new(Vec::with_capacity(MAX_BYTES));
+    let mut byte = Wiped::new(vec![0]);
+    loop {
+        if output.read(byte.as_mut_slice())? == 0 {
+            return Err(ended());
+        }
+        if byte.as_slice() == b"\n" {
+            return Ok(line);
+        }
+        if line.as_slice().len() == MAX_BYTES {
+            return Err(Problem::Failed("its reply is too long".to_owned()));
+        }
+        line.append(byte.as_slice());
+    }
+}
+
+fn ended() -> Problem {
+    Problem::Failed("it ended before it replied".to_owned())
 }
 
 impl Drop for Pinentry {
@@ -301,6 +363,20 @@ mod tests {
             matches!(refusal(b"83918950 No device\x1b"), Problem::Failed(text) if text == "83918950 No device\\u{1b}")
         );
         assert!(matches!(refusal(b""), Problem::Failed(_)));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_program_that_never_replies_is_ended() {
+        let limit = Duration::from_secs(1);
+        // `cat` waits for requests, and a greeting never comes.
+        let asked = Pinentry::start(&"cat".into(), limit).and_then(|it| it.ask("s", "Word", None));
+        assert!(matches!(asked, Err(Problem::Failed(why)) if why.contains("within 1 s")));
+        // As an askpass program, `sleep` prints nothing.
+        let asked = run_askpass(&"sleep".into(), "600", limit);
+        assert!(matches!(asked, Err(Problem::Failed(why)) if why.contains("within 1 s")));
+        let asked = run_askpass(&"echo".into(), "typed", LIMIT);
+        assert!(matches!(asked, Ok(typed) if typed.as_slice() == b"typed"));
     }
 
     #[test]

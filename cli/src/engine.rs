@@ -3,6 +3,8 @@
 use clap::ValueEnum;
 use inmost::StorageEngine;
 
+use crate::exit::{Exit, Failure};
+
 /// A storage engine.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum EngineName {
@@ -18,5 +20,17 @@ impl EngineName {
             Self::Sled => StorageEngine::Sled,
             Self::Redb => StorageEngine::Redb,
         }
+    }
+
+    /// Refuses an engine that this build lacks, before anything is asked or created.
+    pub(crate) fn check(self) -> Result<(), Failure> {
+        if self == Self::Redb && !cfg!(feature = "redb") {
+            return Err(Failure::new(
+                Exit::UnknownFormat,
+                "This build of inmost has no engine redb. Nothing was changed.",
+                "Use a build with the feature `redb`: `cargo install --path cli --features redb`.",
+            ));
+        }
+        Ok(())
     }
 }

@@ -5,6 +5,8 @@ use inmost::FileError;
 use crate::display;
 use crate::exit::{Exit, Failure};
 
+const GLOB_ADVICE: &str = "Only `inmost grep` takes patterns as paths. Name the files themselves; `inmost ls` lists them.";
+
 impl Failure {
     /// The failure of an operation on the file or folder at this path.
     pub(crate) fn at(path: &str, error: FileError) -> Self {
@@ -17,7 +19,9 @@ impl Failure {
             }
             _ => return error.into(),
         };
+        let is_glob = matches!(error, FileError::NotFound) && path.contains(['*', '?']);
         match error.into() {
+            Self::Error { exit, .. } if is_glob => Self::new(exit, named, GLOB_ADVICE),
             Self::Error { exit, advice, .. } => Self::new(exit, named, advice),
             failure => failure,
         }

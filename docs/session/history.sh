@@ -1,10 +1,15 @@
 #!/usr/bin/env bash
 # Lets an agent change a memory for a night, undoes it, and writes what the program printed to docs/HISTORY.md.
+# Usage: history.sh [PROGRAM]; without one, a debug build.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 page=$PWD/docs/HISTORY.md
-cargo build --quiet --package inmost-cli
-program=$(cargo metadata --format-version 1 --no-deps | sed 's/.*"target_directory":"\([^"]*\)".*/\1/')/debug/inmost
+program=${1:-}
+if [ -z "$program" ]; then
+    cargo build --quiet --package inmost-cli
+    program=$(cargo metadata --format-version 1 --no-deps | sed 's/.*"target_directory":"\([^"]*\)".*/\1/')/debug/inmost
+fi
+program=$(realpath "$program")
 place=$(mktemp -d)
 trap '"$program" lock >/dev/null 2>&1; rm -rf "$place"' EXIT
 mkdir -m 700 "$place/run"

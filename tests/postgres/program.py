@@ -50,6 +50,9 @@ def test(program: Program, url: str, folder: Path) -> None:
     (folder / "elsewhere").mkdir(mode=0o700)
     program.run("write", "other.md", *store, given="of another host\n", **aside)
     expect(program.run("cat", "other.md", *store, unlocked=True), "of another host")
+    # Where the server is out of reach, the key agent still knows the rest.
+    unreachable = program.run("status", *store, unlocked=True, PGPASSWORD="wrong")
+    expect(unreachable, "The server did not say what it is", "does not accept the role", "engine      postgres")
     program.run("lock", *store, unlocked=True)
 
     program.run("backup", str(folder / "copy"), *store, "--verify")

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use super::rewrite::rewrite;
 use crate::args::StoreArgs;
 use crate::engine::EngineName;
-use crate::exit::{Exit, Failure};
+use crate::exit::Failure;
 use crate::output::print;
 use crate::progress::Progress;
 use crate::store::opening::OpenOptions;
@@ -47,13 +47,7 @@ impl Migrate {
         let Some(engine) = self.engine else {
             return Err(Failure::usage("No engine is given.", "Give --engine or --to."));
         };
-        if engine == EngineName::Redb && !cfg!(feature = "redb") {
-            return Err(Failure::new(
-                Exit::UnknownFormat,
-                "This build of inmost has no engine redb. The store was not changed.",
-                "Use a build with the feature `redb`: `cargo install --path cli --features redb`.",
-            ));
-        }
+        engine.check()?;
         rewrite(&self.store, self.json, "moved", |store, progress| {
             Ok(store.migrate(engine.engine(), progress)?)
         })
@@ -96,7 +90,7 @@ fn copy_into_database(
 ) -> Result<(), Failure> {
     let OpenStore::Here(session) = store else {
         return Err(Failure::new(
-            Exit::InUse,
+            crate::exit::Exit::InUse,
             "The store is unlocked: a key agent holds it.",
             "Lock it first, with `inmost lock`.",
         ));

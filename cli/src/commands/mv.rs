@@ -5,7 +5,7 @@ use inmost::FileError;
 use crate::args::{ActorArgs, StoreArgs};
 use crate::completion;
 use crate::display;
-use crate::exit::Failure;
+use crate::exit::{Exit, Failure};
 use crate::memory_path::{self, last_name};
 use crate::store::OpenStore;
 use crate::store::opening::OpenOptions;
@@ -13,8 +13,8 @@ use crate::store::opening::OpenOptions;
 /// Move or rename files and folders of the memory
 ///
 /// If the last path ends in a slash or is a folder, they are moved into it, one after the other; it is created if it does not
-/// exist. Otherwise one file or folder gets the last path. An existing file or folder is never overwritten. Missing parent
-/// folders of the new path are created.
+/// exist. All of them are checked first: if one cannot be moved, none is. Otherwise one file or folder gets the last path. An
+/// existing file or folder is never overwritten. Missing parent folders of the new path are created.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  \
     inmost mv --store notes.inmost todo.md done.md\n  \
@@ -41,14 +41,29 @@ impl Mv {
             .store
             .open(&OpenOptions { actor: self.actor.actor(), ..OpenOptions::default() })?;
         let into = self.is_into_folder(&store)?;
-        for (done, old) in self.old.iter().enumerate() {
+        let moves = self.moves(into);
+        if moves.len() > 1 {
+            check(&store, &moves).map_err(nothing_moved)?;
+        }
+        for (done, (old, new)) in moves.iter().enumerate() {
+            rename(&store, old, new).map_err(|failure| after(done, failure))?;
+        }
+        Ok(())
+    }
+
+    /// The old and the new path of each move. A path that was given twice is moved once.
+    fn moves(&self, into: bool) -> Vec<(&str, String)> {
+        let mut moves: Vec<(&str, String)> = Vec::new();
+        for old in &self.old {
             let new = match last_name(old) {
                 Some(name) if into => format!("{}/{name}", self.new.trim_end_matches('/')),
                 _ => self.new.clone(),
             };
-            rename(&store, old, &new).map_err(|failure| after(done, failure))?;
+            if moves.iter().all(|(known, _)| !is_same(known, old)) {
+                moves.push((old, new));
+            }
         }
-        Ok(())
+        moves
     }
 
     /// Whether the last path is a folder that the others are moved into.
@@ -70,6 +85,58 @@ impl Mv {
             ),
             "Nothing was moved. To make a folder of this name, end the path with a slash.",
         ))
+    }
+}
+
+/// Checks every move before the first one, so that a list is not moved in part. Another program can still change the memory
+/// in between.
+fn check(store: &OpenStore, moves: &[(&str, String)]) -> Result<(), Failure> {
+    for (index, (old, new)) in moves.iter().enumerate() {
+        store.files().metadata(old).map_err(|error| Failure::at(old, error))?;
+        let before = moves.get(..index).unwrap_or_default();
+        if let Some((folder, _)) = before.iter().find(|(folder, _)| is_below(old, folder)) {
+            return Err(Failure::usage(
+                format!("{} is in {}, which moves too.", display::path(old), display::path(folder)),
+                "Leave one of them out.",
+            ));
+        }
+        if before.iter().any(|(_, taken)| taken == new) {
+            return Err(Failure::usage(
+                format!("Two of the paths would both become {}.", display::path(new)),
+                "Move one of them under another name first.",
+            ));
+        }
+        if is_same(new, old) || is_below(new, old) {
+            return Err(Failure::new(
+                Exit::Other,
+                format!("{} cannot be moved into itself.", display::path(old)),
+                "Choose another folder.",
+            ));
+        }
+        match store.files().metadata(new) {
+            Ok(_) => return Err(Failure::at(new, FileError::AlreadyExists)),
+            Err(FileError::NotFound) => {}
+            Err(error) => return Err(Failure::at(new, error)),
+        }
+    }
+    Ok(())
+}
+
+fn is_same(one: &str, other: &str) -> bool {
+    one.trim_end_matches('/') == other.trim_end_matches('/')
+}
+
+fn is_below(path: &str, folder: &str) -> bool {
+    let rest = path.strip_prefix(folder.trim_end_matches('/'));
+    rest.is_some_and(|rest| rest.starts_with('/') && rest.len() > 1)
+}
+
+fn nothing_moved(failure: Failure) -> Failure {
+    match failure {
+        Failure::Error { exit, message, advice } => {
+            Failure::new(exit, message, format!("Nothing was moved. {advice}"))
+        }
+        failure => failure,
     }
 }
 

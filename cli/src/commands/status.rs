@@ -15,10 +15,10 @@ use crate::display::{count, duration, size};
 use crate::exit::{Exit, Failure};
 use crate::json_line;
 use crate::output::print;
-#[cfg(feature = "postgres")]
-use crate::store::database;
 use crate::store::opening::{Held, OpenOptions};
 use crate::wiped::Wiped;
+#[cfg(feature = "postgres")]
+use crate::{store::database, streams};
 
 /// Show the size, the history, the protections and the key agent of a store
 ///
@@ -114,8 +114,15 @@ impl Status {
         let disk_bytes = self.store.stored_bytes(&store)?;
         #[cfg(feature = "postgres")]
         let server = match database::url(&self.store.place()?) {
-            Some(url) => Some(database::database(url)?.0.facts()?),
             None => None,
+            Some(url) => match database::database(url)?.0.facts() {
+                // The key agent has its own connection, and knows the rest.
+                Err(error) if store.agent()?.is_some() => {
+                    streams::warn(&format!("The server did not say what it is: {error}"));
+                    None
+                }
+                facts => Some(facts?),
+            },
         };
         let ask = || {
             let (status, history) = (store.status()?, store.history().status()?);

@@ -292,6 +292,7 @@ impl OpenArgs {
         new: NewStore<'_>,
         options: &OpenOptions<'_>,
     ) -> Result<StoreGuard, Failure> {
+        new.engine.check()?;
         if database::url(place).is_none() {
             place::check_vacant(place)?;
             if self.place.folder.is_none() {

@@ -52,7 +52,7 @@ fn every_command_has_help_with_an_example() {
         assert!(help.contains("Example"), "{help}");
         let example = help.split("Example").last().unwrap();
         assert!(example.contains(&format!("inmost {command} ")), "{help}");
-        assert!(help.contains("--store <DIR>") && help.contains("INMOST_STORE"), "{help}");
+        assert!(help.contains("--store <DIR|URL>") && help.contains("INMOST_STORE"), "{help}");
         if ["destroy", "lock"].contains(&command) {
             assert!(!help.contains("passphrase-file"), "it needs none: {help}");
             continue;

@@ -26,6 +26,8 @@ mod inmost;
 mod interrupted;
 mod keyslots;
 mod limits;
+#[cfg(unix)]
+mod lists;
 mod manners;
 mod manual;
 mod mcp;

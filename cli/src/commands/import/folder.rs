@@ -21,6 +21,7 @@ impl Folder {
         if let Some(file) = Self::of_file(place) {
             return Ok(file);
         }
+        refuse_special(place)?;
         let root = place.to_owned();
         let mut folder = Self { root, files: Vec::new(), refused: Vec::new() };
         let mut waiting = folder.enter(place, "").map_err(|error| {
@@ -77,4 +78,25 @@ impl Folder {
         }
         Ok(folders)
     }
+}
+
+/// Refuses what is neither a file nor a folder: opening a pipe, for example, would wait for its other end.
+fn refuse_special(place: &Path) -> Result<(), Failure> {
+    let Ok(target) = fs::metadata(place) else { return Ok(()) };
+    if target.is_dir() {
+        return Ok(());
+    }
+    let shown = place.display();
+    if target.is_file() {
+        return Err(Failure::usage(
+            format!("{shown} is a link to a file, and links are not followed."),
+            "Name the file itself.",
+        ));
+    }
+    Err(Failure::usage(
+        format!(
+            "{shown} is a special file, such as a pipe or a device. Only files and folders are imported."
+        ),
+        "To store what a command prints, pipe it into `inmost write PATH`.",
+    ))
 }

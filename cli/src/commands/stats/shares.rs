@@ -5,6 +5,7 @@ use std::fmt::Write;
 use std::time::{Duration, SystemTime};
 
 use serde::Serialize;
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use crate::bars::bar;
 use crate::display;
@@ -88,7 +89,11 @@ impl Shares {
         let mut folders: Vec<(String, Share)> = Vec::new();
         let sorted = self.sorted();
         for (name, share) in sorted.iter().take(SHOWN) {
-            let name = if name.is_empty() { ".".to_owned() } else { display::path(name) + "/" };
+            let name = if name.is_empty() {
+                ".".to_owned()
+            } else {
+                shortened(&display::path(name)) + "/"
+            };
             folders.push((name, *share));
         }
         let mut others = Share::default();
@@ -108,17 +113,34 @@ impl Shares {
 
 fn chart(lines: &[(String, Share)]) -> String {
     let largest = lines.iter().map(|(_, share)| share.bytes).max().unwrap_or_default();
-    let width = lines.iter().map(|(name, _)| name.chars().count()).max().unwrap_or_default();
+    let width = lines.iter().map(|(name, _)| name.width()).max().unwrap_or_default();
     let mut text = String::new();
     for (name, Share { files, bytes }) in lines {
         let (size, files) = (display::size(*bytes), display::count(*files, "file", "files"));
         let bar = bar(*bytes, largest, BAR);
+        let gap = " ".repeat(width.saturating_sub(name.width()));
         // Writing to a string cannot fail.
-        let _ = writeln!(text, "  {name:<width$}  {size:>6}  {files:>12}  {bar}");
+        let _ = writeln!(text, "  {name}{gap}  {size:>6}  {files:>12}  {bar}");
         text.truncate(text.trim_end().len());
         text.push('\n');
     }
     text
+}
+
+/// A name of at most [`NAME`] columns: the start of a longer one.
+fn shortened(name: &str) -> String {
+    if name.width() <= NAME {
+        return name.to_owned();
+    }
+    let (mut start, mut columns) = (String::new(), 1);
+    for letter in name.chars() {
+        columns += letter.width().unwrap_or_default();
+        if columns > NAME {
+            break;
+        }
+        start.push(letter);
+    }
+    start + "…"
 }
 
 /// Ages by the number of days that they are below.
@@ -127,6 +149,8 @@ const AGES: [(u64, &str); 4] =
 const OLDER: &str = "earlier";
 /// Folders that are shown by themselves.
 const SHOWN: usize = 10;
+/// Columns of the longest name.
+const NAME: usize = 36;
 /// Columns of the longest bar.
 const BAR: u64 = 30;
 
@@ -156,10 +180,19 @@ mod tests {
         assert_eq!((bars(&text, "a/"), bars(&text, ". "), bars(&text, "last week")), (30, 15, 10));
         assert!(text.contains("  \\u{1b}/    500B        1 file  ███▊\n"), "{text}");
         assert!(text.contains("  last year         0B       0 files\n"), "{text}");
+        shares.add("/memories/日記/x", 300, day);
+        shares.add(&format!("/memories/{}/x", "長".repeat(40)), 200, day);
+        let text = shares.as_text();
+        let name = format!("  {}…/", "長".repeat(17));
+        for start in ["  日記/", &name, "  ."] {
+            let line = text.lines().find(|line| line.starts_with(start)).unwrap();
+            let before = line.split_once("1 file").unwrap().0;
+            assert_eq!(before.width(), 2 + 36 + 2 + 6 + 2 + 12 - 6, "{text}");
+        }
         for folder in 0..20 {
             shares.add(&format!("/memories/more {folder}/x"), 10, day);
         }
-        assert!(shares.as_text().contains("  13 others "), "{}", shares.as_text());
-        assert_eq!(shares.folders().len(), 23);
+        assert!(shares.as_text().contains("  15 others "), "{}", shares.as_text());
+        assert_eq!(shares.folders().len(), 25);
     }
 }

@@ -20,6 +20,7 @@ import sys
 import tempfile
 import termios
 import time
+from collections.abc import Callable
 from fcntl import ioctl
 
 WORDS = "garden bean leek soil south house winter order tea meeting train letter invoice paint roof window".split()
@@ -141,24 +142,30 @@ def measure(program: str, environment: dict[str, str]) -> None:
         print(f"  {what:34} {middle:8.1f} ms" + (f"   at most {times[-1]:.1f} ms of {len(times)}" if len(times) > 1 else ""))
 
 
+def filled(program: str, folder: str, files: int) -> tuple[dict[str, str], Callable[..., None]]:
+    """Makes a store of invented texts in a folder. Returns the environment for it, and what runs a command there."""
+    environment = dict(
+        os.environ,
+        INMOST_STORE=f"{folder}/memory.inmost",
+        INMOST_PASSPHRASE="invented for this measurement",
+        XDG_RUNTIME_DIR=folder,
+        TERM="xterm-256color",
+    )
+
+    def run(*command: str) -> None:
+        subprocess.run([program, *command], env=environment, check=True, stdout=subprocess.DEVNULL, timeout=600)
+
+    fill(f"{folder}/plain", files)
+    run("init", "--kdf-memory-mib", "19", "--kdf-passes", "2")
+    run("import", f"{folder}/plain")
+    return environment, run
+
+
 def main() -> None:
     program = os.path.abspath(sys.argv[1])
     files = int(sys.argv[2]) if len(sys.argv) > 2 else 100_000
     with tempfile.TemporaryDirectory() as folder:
-        environment = dict(
-            os.environ,
-            INMOST_STORE=f"{folder}/memory.inmost",
-            INMOST_PASSPHRASE="invented for this measurement",
-            XDG_RUNTIME_DIR=folder,
-            TERM="xterm-256color",
-        )
-
-        def run(*command: str) -> None:
-            subprocess.run([program, *command], env=environment, check=True, stdout=subprocess.DEVNULL)
-
-        fill(f"{folder}/plain", files)
-        run("init", "--kdf-memory-mib", "19", "--kdf-passes", "2")
-        run("import", f"{folder}/plain")
+        environment, run = filled(program, folder, files)
         print(f"{files + 1} files, opened by the browser:")
         measure(program, environment)
         run("unlock")

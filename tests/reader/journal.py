@@ -17,7 +17,7 @@ class Journal:
         slots = [slot for slot in map(self.slot, (data[:4096], data[4096:8192])) if slot]
         check(slots, "both slots of the journal are damaged")
         check(len({slot[:2] for slot in slots}) == 1, "the slots are of different journals")
-        half_blocks, self.id, self.epoch, self.number, self.bypassed = max(slots, key=lambda slot: slot[2])
+        half_blocks, self.id, self.epoch, self.number, self.bypassed, _ = max(slots, key=lambda slot: slot[5])
         length = half_blocks * self.BLOCK
         check(len(data) == 8192 + 2 * length, "the journal has the wrong length")
         self.halves = [data[8192 : 8192 + length], data[8192 + length :]]
@@ -25,12 +25,13 @@ class Journal:
 
     @staticmethod
     def slot(block):
-        """Returns length of a half, id, epoch, number and bypassing batches; None for a slot that does not count."""
+        """Returns length of a half, id, epoch, number, bypassing batches and revision; None for a slot that does not count."""
         if len(block) < 4096 or zlib.crc32(block[:4092]) != int.from_bytes(block[4092:], "little"):
             return None
         magic, version, _, half_blocks, journal, *position = struct.unpack("<8sHHI16sQQQ", block[:56])
         known = magic == b"\x89INMJNL\n" and version == 1 and 4 <= half_blocks <= 4096
-        return (half_blocks, journal, *position) if known else None
+        revision = int.from_bytes(block[88:96], "little")
+        return (half_blocks, journal, *position, revision) if known else None
 
     def begin(self, half):
         """Returns where entries begin in a half: for each place the length of the body, epoch, number, bypassing batches, changes,

@@ -153,9 +153,15 @@ def mark_of(*position, journal=JOURNAL[16:32]):
     return journal + struct.pack("<QQQ", *position)
 
 
-def slot_of(*position, length=JOURNAL[12:16], journal=JOURNAL[16:32]):
+def revision_of(slot):
+    return int.from_bytes(JOURNAL[slot + 88 : slot + 96], "little")
+
+
+def slot_of(*position, later=0, length=JOURNAL[12:16], journal=JOURNAL[16:32]):
+    """Returns a slot without a frontier, which is later than the newest one by so many revisions."""
     block = JOURNAL[:12] + length + journal + struct.pack("<QQQ", *position)
-    return with_crc(block.ljust(BLOCK, b"\0"), 0)
+    revision = max(revision_of(0), revision_of(BLOCK)) + later
+    return with_crc((block.ljust(88, b"\0") + struct.pack("<Q", revision)).ljust(BLOCK, b"\0"), 0)
 
 
 def read_journal(engine=ENGINE, journal=JOURNAL):
@@ -177,16 +183,15 @@ def checkpointed(epoch, number, bypassed):
 def journals():
     """Returns the cases that must be read, those that must be refused, and those that must be refused by the anchor alone."""
     epoch, number, bypassed = struct.unpack("<QQQ", ENGINE[MARK][16:])
-    slots = [numbers(8), numbers(BLOCK + 8)]
-    newest = (epoch % 2) * BLOCK
-    assert numbers(newest + 8)[:2] == (epoch, number) and max(slots)[0] == epoch
+    newest = BLOCK if revision_of(BLOCK) > revision_of(0) else 0
+    assert numbers(newest + 8)[:2] == (epoch, number)
     frozen, active = entries(epoch + 1), entries(epoch + 2)
     assert numbers(frozen[0])[1] == number + 1 and numbers(active[0])[1] == numbers(frozen[-1])[1] + 1
     ahead, last = checkpointed(epoch + 1, number, bypassed)
     cut = struct.unpack("<I", JOURNAL[active[-1] + 4 : active[-1] + 8])[0]
     other = patched({newest: slot_of(epoch + 1, last, bypassed)}, JOURNAL)
-    moved = (epoch + 1) % 2 * BLOCK
-    after = patched({moved: slot_of(epoch + 1, last, bypassed)})
+    moved = BLOCK - newest
+    after = patched({moved: slot_of(epoch + 1, last, bypassed, later=1)})
     wiped = patched({frozen[0]: bytes(HALF)}, after)
 
     read = [

@@ -31,6 +31,7 @@ mod overlay;
 mod pace;
 mod replay;
 mod room;
+mod slots;
 #[cfg(test)]
 mod tests;
 mod writer;
@@ -39,13 +40,14 @@ mod written;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::Duration;
 
-use inmost_storage::{Address, Batch, Engine, Frontier, StorageError};
+use inmost_storage::{Address, Batch, Engine, StorageError};
 
 use self::checkpoint::Checkpointer;
 use self::layout::{JournalId, MARK};
 use self::medium::Medium;
 use self::overlay::Layers;
 use self::pace::Pace;
+use self::slots::Slots;
 use self::writer::Writer;
 pub(super) use self::{medium::NAME, written::written};
 use crate::expected::Expected;
@@ -94,18 +96,9 @@ struct Shared {
     ballast: Arc<Ballast>,
     tuning: Tuning,
     poison: Poison,
-    frontier: Mutex<Noted>,
+    slots: Mutex<Slots>,
     /// Why a checkpoint failed, for the next call to return.
     failure: Mutex<Option<StorageError>>,
-}
-
-/// What the slots say of the engine's files.
-#[derive(Default)]
-struct Noted {
-    /// The engine's frontier in the slot that was written last.
-    newest: Frontier,
-    /// Its position in a slot that is durable.
-    durable: u64,
 }
 
 impl Engine for JournaledEngine {

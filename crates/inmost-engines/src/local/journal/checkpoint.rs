@@ -13,8 +13,6 @@ use inmost_storage::{Batch, Engine, StorageError};
 pub(super) struct Checkpointer {
     /// The last epoch and entry that the engine has, durably, and that a slot names.
     pub(super) stored: Position,
-    /// Whether that slot is known to be durable. A slot that an opening has found may be in the page cache only.
-    pub(super) is_slot_durable: bool,
     /// Batches written since the engine was opened.
     pub(super) batches: u32,
     /// How long the engine took to close and open last time.
@@ -56,13 +54,8 @@ impl Shared {
         let stored = Position { bypassed: turn.stored.bypassed, ..frozen.position };
         let batches = batches_of(frozen, self.tuning.batch_records, (&self.id, &stored));
         let count = u32::try_from(batches.len()).unwrap_or(u32::MAX);
-        if !turn.is_slot_durable {
-            // Else a power cut between the mark and its slot could leave the mark two epochs ahead of the slots.
-            self.write_slot(turn.stored)?;
-            self.medium.sync()?;
-            self.frontier_is_durable();
-            turn.is_slot_durable = true;
-        }
+        // Else a power cut between the mark and its slot could leave the mark two epochs ahead of the slots.
+        lock(&self.slots).settle(&*self.medium)?;
         let before = turn.stored;
         if !self.with_room(|| self.write_batches(&batches, before))? {
             return Ok(false);
@@ -72,8 +65,7 @@ impl Shared {
         // failed and left its pages in memory.
         self.write_slot(stored)?;
         if !turn.closing {
-            self.medium.sync()?;
-            self.frontier_is_durable();
+            lock(&self.slots).sync(&*self.medium)?;
         }
         turn.stored = stored;
         Ok(true)
@@ -82,10 +74,9 @@ impl Shared {
     /// Writes the slot of this position, with the engine's frontier. Does not sync.
     pub(super) fn write_slot(&self, stored: Position) -> Result<(), StorageError> {
         let frontier = self.with_engine(|engine| Ok(engine.frontier()))?;
-        let slot = Slot { id: self.id, half_blocks: self.half_blocks, stored, frontier };
-        self.medium.write_at(slot.place() * layout::BLOCK, &slot.encode())?;
-        lock(&self.frontier).newest = frontier;
-        Ok(())
+        let (id, half_blocks) = (self.id, self.half_blocks);
+        let slot = Slot { id, revision: 0, half_blocks, stored, frontier };
+        Ok(lock(&self.slots).write(&*self.medium, slot)?)
     }
 
     /// Notes in the slot of `stored` how far the engine is on the disk, after changes that did not go through the journal.
@@ -98,8 +89,7 @@ impl Shared {
         }
         self.write_slot(stored)?;
         if is_last || self.frontier_behind()? > BEHIND {
-            self.medium.sync()?;
-            self.frontier_is_durable();
+            lock(&self.slots).sync(&*self.medium)?;
         }
         Ok(())
     }
@@ -107,12 +97,7 @@ impl Shared {
     /// The bytes of the engine's log behind the frontier in a durable slot.
     fn frontier_behind(&self) -> Result<u64, StorageError> {
         let frontier = self.with_engine(|engine| Ok(engine.frontier()))?;
-        Ok(frontier.position.saturating_sub(lock(&self.frontier).durable))
-    }
-
-    fn frontier_is_durable(&self) {
-        let mut noted = lock(&self.frontier);
-        noted.durable = noted.newest.position;
+        Ok(frontier.position.saturating_sub(lock(&self.slots).durable()))
     }
 
     /// Writes these batches to the engine, each durably. `stored` is what the engine has before the last one.
@@ -138,7 +123,7 @@ impl Shared {
     /// sled indexes its log in a snapshot only when it opens, and replays what follows the snapshot then.
     pub(super) fn reopen(&self) -> Result<(), StorageError> {
         let mut engine = write(&self.engine);
-        let noted = lock(&self.frontier).newest;
+        let noted = lock(&self.slots).frontier();
         let frontier = engine.as_ref().map_or(noted, |engine| engine.frontier());
         // A failed close loses nothing: every batch is synced, or still in the journal.
         let _ = engine.take().map(Engine::close);
@@ -170,9 +155,9 @@ impl Shared {
         let writer = lock(&self.writer);
         let turn = lock(&self.checkpointer);
         let bytes = self.medium.read()?;
-        let slots = bytes.chunks(layout::BLOCK).take(2).filter_map(Slot::decode);
-        let newest = slots.filter(|slot| slot.id == self.id).map(|slot| slot.stored.epoch).max();
-        if newest != Some(turn.stored.epoch) {
+        let newest = layout::newest_slot(&bytes).unwrap_or_default();
+        let is_newest = |slot: &Slot| slot.id == self.id && slot.stored.epoch == turn.stored.epoch;
+        if !newest.is_some_and(|(_, slot)| is_newest(&slot)) {
             return Err(damaged("a slot of the journal is damaged"));
         }
         let (_, halves) = bytes.split_at_checked(layout::SLOTS_BYTES).unwrap_or_default();

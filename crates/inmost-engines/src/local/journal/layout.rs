@@ -28,6 +28,25 @@ pub(super) type Change = Option<Vec<u8>>;
 /// Changes by address.
 pub(super) type Layer = BTreeMap<Address, Change>;
 
+/// The place of the newest slot of a journal, 0 or 1, and the slot. `None` if both are damaged, an error if they are of
+/// different journals.
+pub(super) fn newest_slot(bytes: &[u8]) -> Result<Option<(usize, Slot)>, OtherJournal> {
+    let mut slots = bytes.chunks(BLOCK).take(2).map(Slot::decode);
+    Ok(match (slots.next().flatten(), slots.next().flatten()) {
+        (Some(first), Some(second)) => {
+            if (first.id, first.half_blocks) != (second.id, second.half_blocks) {
+                return Err(OtherJournal);
+            }
+            Some(if second.revision > first.revision { (1, second) } else { (0, first) })
+        }
+        (first, second) => first.map(|slot| (0, slot)).or(second.map(|slot| (1, slot))),
+    })
+}
+
+/// The slots of a journal are of two journals.
+#[derive(Debug)]
+pub(super) struct OtherJournal;
+
 /// How far the engine is: the epoch and the sequence number of the last entry that it holds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct Position {
@@ -43,6 +62,8 @@ pub(super) struct Position {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Slot {
     pub(super) id: JournalId,
+    /// The newest slot has the highest.
+    pub(super) revision: u64,
     /// Blocks of a half.
     pub(super) half_blocks: u32,
     pub(super) stored: Position,
@@ -62,6 +83,7 @@ impl Slot {
         bytes.put_position(&self.stored);
         bytes.put(&self.frontier.position.to_le_bytes());
         bytes.put(&self.frontier.proof);
+        bytes.put(&self.revision.to_le_bytes());
         bytes.0.resize(BLOCK - CHECKSUM, 0);
         bytes.put_checksum(0);
         bytes.0
@@ -81,17 +103,13 @@ impl Slot {
         let stored = bytes.take_position()?;
         let position = u64::from_le_bytes(bytes.take()?);
         let frontier = Frontier { position, proof: bytes.take()? };
-        let slot = Self { id, half_blocks, stored, frontier };
+        let revision = u64::from_le_bytes(bytes.take()?);
+        let slot = Self { id, revision, half_blocks, stored, frontier };
         (known && HALF_BLOCKS.contains(&half_blocks)).then_some(slot)
-    }
-
-    /// The place of this slot: 0 or 1. Neighbouring epochs use different places, so a torn write leaves the other.
-    pub(super) fn place(&self) -> usize {
-        half_of(self.stored.epoch)
     }
 }
 
-/// The half, or the slot, of an epoch: 0 or 1.
+/// The half of an epoch: 0 or 1.
 pub(super) fn half_of(epoch: u64) -> usize {
     usize::from(!epoch.is_multiple_of(2))
 }

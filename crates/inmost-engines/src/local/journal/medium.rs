@@ -41,9 +41,9 @@ impl Medium for File {
     }
 }
 
-/// The bytes of a new journal: zeros behind two slots that say that nothing is in it.
+/// The bytes of a new journal: zeros behind two slots that say that nothing is in it. Of the two, the first one counts.
 pub(super) fn blank(id: JournalId, half_blocks: u32, stored: Position) -> Vec<u8> {
-    let slot = Slot { id, half_blocks, stored, frontier: Frontier::default() };
+    let slot = Slot { id, revision: 0, half_blocks, stored, frontier: Frontier::default() };
     let half = usize::try_from(half_blocks).unwrap_or(usize::MAX).saturating_mul(BLOCK);
     let mut bytes = [slot.encode(), slot.encode()].concat();
     bytes.resize(SLOTS_BYTES.saturating_add(half.saturating_mul(2)), 0);

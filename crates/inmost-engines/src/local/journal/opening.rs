@@ -12,12 +12,13 @@ use super::medium::{self, Medium};
 use super::overlay::{Changes, Frozen, Layers};
 use super::pace::Pace;
 use super::replay::{Damage, Epoch, OLDER_ENGINE, OLDER_JOURNAL, Replay, replay};
-use super::{JournaledEngine, Noted, OpenEngine, Shared, Tuning, Writer};
+use super::slots::Slots;
+use super::{JournaledEngine, OpenEngine, Shared, Tuning, Writer};
 use crate::expected::Expected;
 use crate::files;
 use crate::local::ballast::Ballast;
 use crate::poison::Poison;
-use inmost_storage::{Engine, Frontier, StorageError};
+use inmost_storage::{Engine, StorageError};
 
 impl JournaledEngine {
     /// Puts a journal in front of a new engine, which has its files in `folder` and no record.
@@ -56,7 +57,7 @@ impl JournaledEngine {
             used: [0; 2],
             layers: Layers::default(),
             filling: true,
-            frontier: Frontier::default(),
+            slots: Slots::created(),
         };
         Ok(Self::with(opened, medium, engine, open_engine, ballast, tuning))
     }
@@ -100,7 +101,7 @@ impl JournaledEngine {
         ballast: Arc<Ballast>,
         tuning: Tuning,
     ) -> Result<Self, StorageError> {
-        let slot = newest_slot(bytes).map_err(unopened)?;
+        let (place, slot) = newest_slot(bytes).map_err(unopened)?;
         let half_bytes =
             usize::try_from(slot.half_blocks).unwrap_or(usize::MAX).saturating_mul(BLOCK);
         let (_, halves) = bytes.split_at_checked(SLOTS_BYTES).unwrap_or_default();
@@ -123,10 +124,10 @@ impl JournaledEngine {
         let mark = read_mark(engine.get_many(&[MARK])?.pop().flatten().as_deref(), &slot)?;
         let (stored, found) = replay_from(&slot, &mark, [even, odd])?;
         write_again(&*medium, &found, [even, odd], half_bytes)?;
+        let mut slots = Slots::found(place, &slot);
         if stored.epoch != slot.stored.epoch {
-            let slot = Slot { stored, frontier: engine.frontier(), ..slot };
-            medium.write_at(slot.place() * BLOCK, &slot.encode())?;
-            medium.sync()?;
+            slots.write(&*medium, Slot { stored, frontier: engine.frontier(), ..slot })?;
+            slots.sync(&*medium)?;
         }
         let opened = Opened {
             id: slot.id,
@@ -144,7 +145,7 @@ impl JournaledEngine {
                 active: found.active.into(),
             },
             filling: false,
-            frontier: slot.frontier,
+            slots,
         };
         let has_entries = opened.layers.frozen.is_some() || !opened.layers.active.is_empty();
         let engine = Self::with(opened, medium, engine, open_engine, ballast, tuning);
@@ -162,14 +163,13 @@ impl JournaledEngine {
         ballast: Arc<Ballast>,
         tuning: Tuning,
     ) -> Self {
-        let Opened { id, half_blocks, stored, position, length, used, layers, filling, .. } =
+        let Opened { id, half_blocks, stored, position, length, used, layers, filling, slots } =
             opened;
         let writer = Writer { position, length, root: None, filling, used, entry: Vec::new() };
         let shared = Shared {
             writer: Mutex::new(writer),
             checkpointer: Mutex::new(Checkpointer {
                 stored,
-                is_slot_durable: filling,
                 batches: 0,
                 reopening: Duration::ZERO,
                 stuck: false,
@@ -184,8 +184,7 @@ impl JournaledEngine {
             ballast,
             tuning,
             poison: Poison::default(),
-            // Of a slot that was found, only the page cache may know.
-            frontier: Mutex::new(Noted { newest: opened.frontier, durable: 0 }),
+            slots: Mutex::new(slots),
             failure: Mutex::default(),
         };
         Self { shared: Arc::new(shared), pace: Pace::new() }
@@ -202,7 +201,7 @@ struct Opened {
     used: [usize; 2],
     layers: Layers,
     filling: bool,
-    frontier: Frontier,
+    slots: Slots,
 }
 
 impl From<Epoch> for Changes {
@@ -221,20 +220,11 @@ fn new_id() -> JournalId {
     JournalId(id)
 }
 
-/// The slot with the higher epoch. The other one is older by one, or was torn.
-fn newest_slot(bytes: &[u8]) -> Result<Slot, StorageError> {
-    let mut slots = bytes.chunks(BLOCK).take(2).filter_map(Slot::decode);
-    let first = slots.next().ok_or_else(|| damaged("both slots of the journal are damaged"))?;
-    let Some(second) = slots.next() else {
-        // A slot is also written where it is, when batches bypass the journal. If a power cut tore that write, the other
-        // slot names a frontier of long ago, and the engine may have used segments again that were in effect there.
-        return Ok(Slot { frontier: Frontier::default(), ..first });
-    };
-    if (first.id, first.half_blocks) != (second.id, second.half_blocks) {
-        return Err(damaged("the slots of the journal are of different journals"));
-    }
-    let is_newer = second.stored.epoch > first.stored.epoch;
-    Ok(if is_newer { second } else { first })
+/// The newest slot and its place. One slot is enough: the other one was torn, or is older.
+fn newest_slot(bytes: &[u8]) -> Result<(usize, Slot), StorageError> {
+    let newest = layout::newest_slot(bytes)
+        .map_err(|_| damaged("the slots of the journal are of different journals"))?;
+    newest.ok_or_else(|| damaged("both slots of the journal are damaged"))
 }
 
 /// Reads the value of the engine's mark and checks that engine and journal are of the same day.

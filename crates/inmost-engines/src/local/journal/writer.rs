@@ -110,7 +110,8 @@ impl Shared {
         let mut writer = lock(&self.writer);
         if writer.filling {
             self.with_engine(|engine| engine.sync())?;
-            return self.follow(Position::default(), true);
+            self.follow(Position::default(), true)?;
+            return Ok(lock(&self.slots).double(&*self.medium)?);
         }
         self.flush(&mut writer)?;
         // A frozen epoch first, with its slot synced: an opening can do without one slot, but not without two.
@@ -122,19 +123,21 @@ impl Shared {
             Err(StorageError::Full) => return Ok(()),
             drained => drained?,
         }
-        self.wipe(&mut writer)
+        self.wipe(&mut writer)?;
+        Ok(lock(&self.slots).double(&*self.medium)?)
     }
 
     /// Overwrites what the halves have held. Everything in them must be in the engine.
     fn wipe(&self, writer: &mut Writer) -> Result<(), StorageError> {
-        if writer.used == [0; 2] {
+        let used = std::mem::take(&mut writer.used);
+        if used == [0; 2] && !lock(&self.slots).is_unsynced() {
             return Ok(());
         }
-        for (half, used) in std::mem::take(&mut writer.used).into_iter().enumerate() {
+        for (half, used) in used.into_iter().enumerate() {
             self.medium.write_at(self.offset_of_half(half), &vec![0; used])?;
         }
         writer.length = 0;
-        Ok(self.medium.sync()?)
+        Ok(lock(&self.slots).sync(&*self.medium)?)
     }
 }
 

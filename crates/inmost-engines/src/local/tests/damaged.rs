@@ -192,7 +192,25 @@ fn damage_to_a_log_is_noticed_or_harmless() {
     }
 }
 
-/// Regression: the lab cut the power while a slot was written where it was. The other slot named a frontier of long ago, and
+/// Regression: the frontier of a slot alone did not count, so sled cut its damaged log off and the newest records with it.
+#[test]
+fn damage_to_a_log_is_noticed_with_one_slot_too() {
+    for end in [KILL, CLOSE] {
+        let mut stored = Stored::new(EngineKind::Sled);
+        stored.commit(0..30, CLOSE);
+        let files = stored.commit(30..90, end);
+        for slot in 0..2 {
+            let mut files = files.clone();
+            files.get_mut(&stored.journal()).unwrap()[slot * 4_096 + 60] ^= 1;
+            stored.restore(&files);
+            assert_eq!(stored.open(), None, "slot {slot}");
+            let noticed = damage_log(&stored, &files, 1_009);
+            assert!(noticed > 10, "slot {slot}: {noticed}");
+        }
+    }
+}
+
+/// Regression: slots were written where they were. The lab cut the power then; the other slot named a frontier of long ago, and
 /// the store was refused.
 #[test]
 fn a_torn_slot_is_no_damage_to_the_engine() {
@@ -203,7 +221,7 @@ fn a_torn_slot_is_no_damage_to_the_engine() {
         let root = Address([1; 32]);
         let mut last = None;
         for round in 0..90_u8 {
-            // Two epochs of small commits, then batches that are too large for the journal: the slot is written in place.
+            // Two epochs of small commits, then batches that are too large for the journal, after each of which a slot is written.
             let is_small = round < 30 && round % 10 != 9;
             let (records, length) = if is_small { (3, 300) } else { (30, 4_137) };
             let record = |number: u8| (Address([number + 2; 32]), vec![round; length]);

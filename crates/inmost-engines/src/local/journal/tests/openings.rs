@@ -73,8 +73,8 @@ fn a_commit_after_a_crash_between_mark_and_slot_is_found() {
         let engine = world.open().unwrap();
         world.faults.set(world.faults.operations() + operation, Fault::Stopped);
         Box::new(engine).close().unwrap_err();
-        let slot = world.disk.tamper(|bytes| bytes[layout::BLOCK + 32]);
-        (mark(&world) != before && slot == 0).then_some(world)
+        let slot = world.disk.tamper(|bytes| layout::newest_slot(bytes).unwrap().unwrap().1);
+        (mark(&world) != before && slot.stored.epoch == 0).then_some(world)
     });
     let world = crashed.unwrap().duplicate();
     let engine = world.open().unwrap();

@@ -206,10 +206,15 @@ fn a_damaged_history_keeps_no_forgetful_tool_from_writing() {
             run(&tool, &call);
             assert!(session.files().read(&path).unwrap().as_str().starts_with("new\n"));
         }
-        // The file is deleted, and the host reads that versions of it may be left.
+        // The file is deleted, and the host reads that versions of it may be left. The others are gone.
         let path = format!("/memories/{}/1", "n".repeat(240));
         let call = json!({"command": "delete", "path": path}).to_string();
+        let before = session.history().status().unwrap();
+        assert!(before.unreadable > 0);
         assert!(matches!(tool.try_run_json(call), Err(StoreError::Tampered { .. })));
         assert!(!session.files().exists(&path).unwrap());
+        let after = session.history().status().unwrap();
+        // Without damage, 167 fewer: 201 are removed, and notes of what was forgotten added.
+        assert!(before.entries - after.entries > 150, "{before:?} {after:?}");
     }
 }

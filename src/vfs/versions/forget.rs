@@ -66,7 +66,7 @@ struct Found {
     live: HashMap<u64, MemoryPath>,
     /// What deleted folders hold of it: the entry, and the path below its folder.
     inside: Vec<(u64, Wiped<String>)>,
-    /// A deleted folder cannot be read, so that something in it may be left.
+    /// A deleted folder or a part of the history cannot be read, so that something may be left.
     damage: Option<FileError>,
 }
 
@@ -122,16 +122,13 @@ impl Found {
             held: Vec::new(),
             moves: Vec::new(),
         };
-        past.visit(0, &mut |version| {
-            search.step(version);
-            Ok(true)
-        })?;
+        let unread = past.visit_readable(&mut |version| search.step(version))?;
         let is_all = path.is_root();
         // There the entries go with all that they hold.
-        let damage = if is_all { None } else { search.look_inside(txn)? };
+        let damage = if is_all { None } else { search.look_inside(txn)? }.or(unread);
         let Search { paths, files, folders, inside, .. } = search;
         let mut entries = Vec::new();
-        past.visit(0, &mut |version| {
+        past.visit_readable(&mut |version| {
             let is_wanted = match version.operation {
                 // What a repair must leave out stays, unless a rewrite removes the records too.
                 Operation::Forgotten => false,
@@ -140,7 +137,6 @@ impl Found {
             if is_wanted {
                 entries.push((version.number, version.retired.len()));
             }
-            Ok(true)
         })?;
         let mut live = HashMap::new();
         for file in &files {

@@ -4,7 +4,7 @@ use crate::session::history::Version;
 use crate::vfs::error::FileError;
 use inmost_format::record::history::History;
 use inmost_format::record::node::Root;
-use inmost_format::record::tree::by_position;
+use inmost_format::record::tree::{Place, by_position};
 use inmost_format::record::{Flaw, Kind, NodeSource, ObjectId, RecordError, load_history};
 
 /// A history to read.
@@ -48,6 +48,30 @@ impl<'s, S: NodeSource> Past<'s, S> {
             }
             Ok(true)
         })
+    }
+
+    /// Visits all entries that can be read, in order. Returns why others cannot.
+    pub(super) fn visit_readable(
+        &self,
+        visitor: &mut dyn FnMut(&Version),
+    ) -> Result<Option<FileError>, FileError> {
+        let (body, mut position, mut damage) = (&self.history.body, 0_u64, None);
+        while position < body.count() {
+            let end = match self.history.look_at(self.source, self.object, position)? {
+                Place::Leaf(start, leaf) => {
+                    leaf.0.iter().filter(|it| it.time >= self.from).for_each(&mut *visitor);
+                    start.saturating_add(u64::try_from(leaf.0.len()).unwrap_or(u64::MAX))
+                }
+                Place::Gap(gap) => {
+                    let found = body.find(self.source, self.object, by_position(position));
+                    damage = found.err().map(FileError::from).or(damage);
+                    gap.end
+                }
+            };
+            // At least one, so that wrong counts do not lead to the same place for ever.
+            position = end.max(position.saturating_add(1));
+        }
+        Ok(damage)
     }
 
     /// The entry of this number.

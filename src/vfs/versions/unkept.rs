@@ -93,8 +93,8 @@ const LONGEST_CHAIN: usize = 1_024;
 /// leave a part of the versions.
 ///
 /// # Errors
-/// Those of [`arrange::delete`]; [`FileError::Store`] if a version cannot be read; the file or folder is deleted then, and its
-/// versions are left.
+/// Those of [`arrange::delete`]; [`FileError::Store`] if a part of the history cannot be read; the file or folder is deleted then,
+/// and so are the versions that can be read.
 pub(crate) fn delete(session: &Session, path: &MemoryPath) -> Result<(), FileError> {
     let mut is_deleted = false;
     session.undisturbed(|exclusive| {

@@ -94,7 +94,8 @@ impl Session {
         waited.unwrap_or_else(PoisonError::into_inner).0
     }
 
-    fn lead(&self) -> Leader<'_> {
+    /// Waits until no other thread leads, and leads.
+    pub(super) fn lead(&self) -> Leader<'_> {
         let mut progress = lock(&self.shared.progress);
         while progress.leading {
             progress = self.shared.finished.wait(progress).unwrap_or_else(PoisonError::into_inner);
@@ -110,6 +111,11 @@ impl Session {
 
     /// Commits the group that has formed. Only the leader may call this.
     fn commit(&self) -> Result<(), StoreError> {
+        self.close()?.map_or(Ok(()), |closed| self.make_durable(&closed))
+    }
+
+    /// Closes the group that has formed, seals it and applies it. `None` if it needs no sync. Only the leader may call this.
+    pub(super) fn close(&self) -> Result<Option<Closed>, StoreError> {
         let mut queue = lock(&self.shared.queue);
         let start = Instant::now();
         let calls = self.shared.commit_delay.close();
@@ -118,19 +124,24 @@ impl Session {
             read(&self.shared.state).open()?;
             self.commit_group(&mut queue, calls);
             self.shared.commit_delay.record(calls, start.elapsed());
-            return Ok(());
+            return Ok(None);
         }
         let applied = self.apply(&mut queue);
         let number = queue.number;
         drop(queue);
         if matches!(applied, Err(StoreError::DiskFull)) {
             self.refuse(number, calls);
-            return Ok(());
+            return Ok(None);
         }
         applied?;
+        Ok(Some(Closed { number, calls, start }))
+    }
+
+    /// Syncs a closed group and wakes the threads that wait for it. Only the leader may call this.
+    pub(super) fn make_durable(&self, closed: &Closed) -> Result<(), StoreError> {
         self.sync()?;
-        self.shared.commit_delay.record(calls, start.elapsed());
-        self.publish(number);
+        self.shared.commit_delay.record(closed.calls, closed.start.elapsed());
+        self.publish(closed.number);
         Ok(())
     }
 
@@ -217,8 +228,16 @@ impl Session {
     }
 }
 
+/// A group that is applied and not yet synced.
+pub(super) struct Closed {
+    /// The number of the group after it.
+    number: u64,
+    calls: usize,
+    start: Instant,
+}
+
 /// Leadership of a commit; released on drop, also after a panic.
-struct Leader<'a> {
+pub(super) struct Leader<'a> {
     session: &'a Session,
     /// A destructor may make this call while its thread is already unwinding.
     was_panicking: bool,

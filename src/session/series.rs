@@ -1,6 +1,10 @@
 //! Calls: each runs in the group that is being formed, and waits until that is durable. The calls of a series wait
 //! together.
 
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread::{self, Scope};
+
+use super::commit::{Closed, Leader};
 use super::error::StoreError;
 use super::handle::{Session, lock, read};
 use super::open::Open;
@@ -27,11 +31,27 @@ impl Session {
     /// it are durable, unless the error is that of a commit.
     pub(crate) fn series<T, E: From<StoreError>>(
         &self,
-        work: impl FnOnce(&mut Series<'_>) -> Result<T, E>,
+        work: impl FnOnce(&mut Series<'_, '_>) -> Result<T, E>,
+    ) -> Result<T, E> {
+        self.series_with(None, work)
+    }
+
+    /// As [`series`](Self::series), for many calls: while a full group is being synced, the next ones run already.
+    pub(crate) fn long_series<T, E: From<StoreError>>(
+        &self,
+        work: impl FnOnce(&mut Series<'_, '_>) -> Result<T, E>,
+    ) -> Result<T, E> {
+        thread::scope(|scope| self.series_with(Some(Background { scope, worker: None }), work))
+    }
+
+    fn series_with<'scope, 'env, T, E: From<StoreError>>(
+        &'env self,
+        background: Option<Background<'scope, 'env>>,
+        work: impl FnOnce(&mut Series<'scope, 'env>) -> Result<T, E>,
     ) -> Result<T, E> {
         self.check_process()?;
         let _call = self.shared.idle.begin();
-        let mut series = Series { session: self, joined: None };
+        let mut series = Series { session: self, joined: None, background };
         let value = work(&mut series);
         // Also after an error: no other thread waits for the group that the series has joined.
         let settled = series.settle();
@@ -56,13 +76,58 @@ pub(super) fn fits(open: &Open, group: &Overlay, changes: &Overlay) -> Result<bo
 }
 
 /// Calls of one thread that do not wait for each other. They become durable in their order.
-pub(crate) struct Series<'a> {
-    session: &'a Session,
+pub(crate) struct Series<'scope, 'env> {
+    session: &'env Session,
     /// The group that the calls have joined since the series last waited.
     joined: Option<u64>,
+    background: Option<Background<'scope, 'env>>,
 }
 
-impl Series<'_> {
+/// Where a series of many calls leaves its syncs.
+struct Background<'scope, 'env> {
+    scope: &'scope Scope<'scope, 'env>,
+    worker: Option<Worker<'env>>,
+}
+
+/// A thread that syncs one closed group after the other.
+struct Worker<'env> {
+    groups: Sender<(Leader<'env>, Closed)>,
+    synced: Receiver<Result<(), StoreError>>,
+    is_busy: bool,
+}
+
+impl<'env> Worker<'env> {
+    /// `None` if the system has no thread left.
+    fn start<'scope>(scope: &'scope Scope<'scope, 'env>, session: &'env Session) -> Option<Self> {
+        let (groups, receiver) = channel::<(Leader<'env>, Closed)>();
+        let (sender, synced) = channel();
+        let work = move || {
+            for (leader, closed) in receiver {
+                let result = session.make_durable(&closed);
+                drop(leader);
+                if sender.send(result).is_err() {
+                    break;
+                }
+            }
+        };
+        thread::Builder::new().spawn_scoped(scope, work).ok()?;
+        Some(Self { groups, synced, is_busy: false })
+    }
+
+    fn sync(&mut self, leader: Leader<'env>, closed: Closed) -> Result<(), StoreError> {
+        self.is_busy = true;
+        // Without its thread, a panic has halted the session.
+        self.groups.send((leader, closed)).map_err(|_| StoreError::Halted)
+    }
+
+    /// Waits for the last sync.
+    fn finish(&mut self) -> Result<(), StoreError> {
+        let is_busy = std::mem::take(&mut self.is_busy);
+        if is_busy { self.synced.recv().unwrap_or(Err(StoreError::Halted)) } else { Ok(()) }
+    }
+}
+
+impl<'env> Series<'_, 'env> {
     /// Runs one call and adds its changes to the current group. If they do not fit, the group is committed first.
     ///
     /// `work` may run more than once, as in [`Session::write`]. On an error this call has changed nothing.
@@ -108,14 +173,52 @@ impl Series<'_> {
                 session.wait(full)?;
                 continue;
             }
-            self.settle()?;
+            self.close(full)?;
             // A full group leaves little room for reaping. Without this step, a long series would discard records faster
             // than they are reaped.
-            session.exclusive(|exclusive| {
-                exclusive.reap()?;
-                Ok::<_, StoreError>(())
-            })?;
+            let is_due = reap::is_due(read(&session.shared.state).open()?);
+            if is_due.map_err(StoreError::from)? {
+                session.exclusive(|exclusive| {
+                    exclusive.reap()?;
+                    Ok::<_, StoreError>(())
+                })?;
+            }
         }
+    }
+
+    /// Closes the full group of this number. A series of many calls leaves its sync to another thread, and does not wait for it.
+    fn close(&mut self, full: u64) -> Result<(), StoreError> {
+        if self.worker().is_none() {
+            return self.settle();
+        }
+        let session = self.session;
+        // Not before the group before it is durable.
+        let leader = session.lead();
+        self.finish_sync()?;
+        let is_open = lock(&session.shared.queue).number == full;
+        let closed = if is_open { session.close()? } else { None };
+        if let (Some(closed), Some(worker)) = (closed, self.worker()) {
+            worker.sync(leader, closed)?;
+            self.joined = None;
+            return Ok(());
+        }
+        // It was refused, or another thread has closed it.
+        drop(leader);
+        self.settle()
+    }
+
+    fn worker(&mut self) -> Option<&mut Worker<'env>> {
+        let background = self.background.as_mut()?;
+        if background.worker.is_none() {
+            background.worker = Worker::start(background.scope, self.session);
+        }
+        background.worker.as_mut()
+    }
+
+    /// Waits for the sync that another thread makes.
+    fn finish_sync(&mut self) -> Result<(), StoreError> {
+        let worker = self.background.as_mut().and_then(|it| it.worker.as_mut());
+        worker.map_or(Ok(()), Worker::finish)
     }
 
     /// Makes the series a caller of the current group, once for all of its calls.
@@ -128,6 +231,7 @@ impl Series<'_> {
 
     /// Waits until the calls so far are durable.
     fn settle(&mut self) -> Result<(), StoreError> {
+        self.finish_sync()?;
         let Some(number) = self.joined.take() else { return Ok(()) };
         self.session.wait(number)?;
         let refusal = lock(&self.session.shared.progress).take_refusal(number);

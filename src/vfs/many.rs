@@ -23,7 +23,7 @@ pub(crate) fn write(
     if session.is_shared() {
         return write_shared(session, files);
     }
-    session.series(|series| {
+    session.long_series(|series| {
         files.iter().map(|file| of_file(write_one(session, series, file))).collect()
     })
 }
@@ -66,7 +66,7 @@ fn is_long(file: &NewFile<'_>) -> bool {
 
 fn write_one(
     session: &Session,
-    series: &mut Series<'_>,
+    series: &mut Series<'_, '_>,
     file: &NewFile<'_>,
 ) -> Result<WriteOutcome, FileError> {
     with_path(file, |new| {

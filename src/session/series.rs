@@ -69,9 +69,10 @@ impl Session {
 /// Whether the changes of a call fit a group that is made on this state.
 pub(super) fn fits(open: &Open, group: &Overlay, changes: &Overlay) -> Result<bool, RecordError> {
     let records = group.records_with(changes);
-    if !group.is_numbered_with(changes) || records > FULL_RECORDS {
+    if !group.is_numbered_with(changes) || records > open.engine().group_records() {
         return Ok(false);
     }
+    // Without anything to reap, a group may have as many records as the engine takes at once.
     Ok(records <= CALLS_RECORDS || !(reap::is_due(open)? || trim::is_due(open)?))
 }
 
@@ -243,8 +244,3 @@ impl<'env> Series<'_, 'env> {
 /// Records of a batch that calls may use while objects wait to be reaped, the root included. The rest is reserved for
 /// reaping.
 pub(super) const CALLS_RECORDS: usize = BATCH_RECORDS - reap::RESERVED;
-
-/// Records of a batch that calls may use otherwise: as many as a step of a long write has. An import fills one batch after
-/// the other with the longest records, and what an engine writes for a batch varies. With 31 of them sled once wrote 1.7 MB
-/// between two syncs, of the 2 MiB that it may.
-const FULL_RECORDS: usize = 25;

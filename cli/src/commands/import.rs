@@ -5,7 +5,9 @@ mod folder;
 mod plain_file;
 
 use std::collections::HashSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::sync_channel;
+use std::thread;
 
 use inmost::{FileError, NewFile, WriteOutcome};
 use unicode_normalization::UnicodeNormalization;
@@ -102,36 +104,30 @@ impl Import {
         for (file, reason) in folder.refused {
             report.add(&file, &Outcome::Refused(reason))?;
         }
-        let mut seen = HashSet::new();
-        let mut batch = Batch::default();
         let interrupt = Interrupt::watch();
-        for file in &folder.files {
-            // The store writes names in NFC.
-            let read = if seen.insert(file.nfc().collect::<String>()) {
-                PlainFile::read(&folder.root.join(file))
-            } else {
-                Err("another file has the same name in Unicode NFC; rename one of them".to_owned())
-            };
-            batch.add(file, read);
-            if batch.is_full() {
-                self.write(store, &mut batch, &mut report)?;
+        let (root, files) = (&folder.root, &folder.files);
+        thread::scope(|scope| {
+            // The next batch is read while one is written. No more than that: all of a batch is in memory.
+            let (sender, batches) = sync_channel(0);
+            scope.spawn(move || read(root, files, |batch| sender.send(batch).is_ok()));
+            for batch in batches {
+                self.write(store, batch, &mut report)?;
                 if interrupt.is_set() {
                     return Err(report.interrupted());
                 }
             }
-        }
-        self.write(store, &mut batch, &mut report)?;
-        Ok(report)
+            Ok(report)
+        })
     }
 
-    /// Writes the files of a batch, reports each in its order, and empties the batch.
+    /// Writes the files of a batch, and reports each in its order.
     fn write(
         &self,
         store: &OpenStore,
-        batch: &mut Batch<'_>,
+        batch: Batch<'_>,
         report: &mut TransferReport,
     ) -> Result<(), Failure> {
-        let files = batch.take();
+        let files = batch.into_files();
         let paths: Vec<String> =
             files.iter().map(|(file, _)| format!("{}/{file}", self.to)).collect();
         let new: Vec<NewFile<'_>> = paths
@@ -171,6 +167,25 @@ impl Import {
             Err(error) => refusal(path, error),
         }
     }
+}
+
+/// Reads files, and gives them to `take` in batches, until it returns `false`.
+fn read<'f>(root: &Path, files: &'f [String], mut take: impl FnMut(Batch<'f>) -> bool) {
+    let mut seen = HashSet::new();
+    let mut batch = Batch::default();
+    for file in files {
+        // The store writes names in NFC.
+        let read = if seen.insert(file.nfc().collect::<String>()) {
+            PlainFile::read(&root.join(file))
+        } else {
+            Err("another file has the same name in Unicode NFC; rename one of them".to_owned())
+        };
+        batch.add(file, read);
+        if batch.is_full() && !take(std::mem::take(&mut batch)) {
+            return;
+        }
+    }
+    take(batch);
 }
 
 fn is_file(store: &OpenStore, path: &str) -> bool {

@@ -87,6 +87,12 @@ pub trait Engine: Send + Sync {
     /// Makes everything applied so far durable: it survives a power loss.
     fn sync(&self) -> Result<(), StorageError>;
 
+    /// Returns how many records of the greatest length a batch may change at the cost of one sync. Calls that wait together share
+    /// batches of so many. The default is [`GROUP_RECORDS`](limits::GROUP_RECORDS).
+    fn group_records(&self) -> usize {
+        limits::GROUP_RECORDS
+    }
+
     /// Returns the position of the last [`sync`](Engine::sync), for the next opening to verify. The default is the empty frontier.
     fn frontier(&self) -> Frontier {
         Frontier::default()

@@ -23,9 +23,8 @@ impl<'a> Batch<'a> {
         self.files.len() >= FILES || self.bytes >= BYTES
     }
 
-    /// Takes all files out.
-    pub(super) fn take(&mut self) -> Vec<Item<'a>> {
-        std::mem::take(self).files
+    pub(super) fn into_files(self) -> Vec<Item<'a>> {
+        self.files
     }
 }
 

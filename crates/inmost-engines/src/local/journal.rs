@@ -40,6 +40,7 @@ mod written;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::Duration;
 
+use inmost_storage::limits::GROUP_RECORDS;
 use inmost_storage::{Address, Batch, Engine, StorageError};
 
 use self::checkpoint::Checkpointer;
@@ -129,6 +130,12 @@ impl Engine for JournaledEngine {
             self.pace.committed(&self.shared);
         }
         Ok(())
+    }
+
+    /// As many as surely fit an entry.
+    fn group_records(&self) -> usize {
+        let most = layout::longest_records(self.shared.largest_entry());
+        most.min(self.shared.tuning.addresses).max(GROUP_RECORDS)
     }
 
     fn size(&self) -> Result<u64, StorageError> {
@@ -292,4 +299,4 @@ fn write<T>(lock: &RwLock<T>) -> RwLockWriteGuard<'_, T> {
 }
 
 /// A batch that takes more than this part of a half goes to the engine directly.
-const LARGEST_SHARE: usize = 4;
+const LARGEST_SHARE: usize = 2;

@@ -174,6 +174,11 @@ pub(super) fn entry_bytes(changes: &Layer) -> usize {
     padded(lengths.sum())
 }
 
+/// The number of records of the greatest length that an entry of so many bytes has room for.
+pub(super) fn longest_records(bytes: usize) -> usize {
+    bytes.saturating_sub(HEADER) / (CHANGE + RECORD_VALUE_BYTES)
+}
+
 /// The length of the padded entry of this batch alone, in bytes.
 pub(super) fn batch_bytes(batch: &Batch) -> usize {
     let values = batch.puts.iter().map(|(_, value)| CHANGE + value.len()).sum::<usize>();

@@ -30,6 +30,7 @@ pub use self::freshness_mark::FreshnessMark;
 pub(crate) use self::slot::Mark;
 use self::slot::SEALED_BYTES;
 pub(super) use self::slot::{Slot, Trust};
+pub use self::status::AnchorStatus;
 use super::error::StoreError;
 use super::handle::lock;
 use inmost_format::crypto::aead::SealError;
@@ -37,11 +38,12 @@ use inmost_format::crypto::keys::AnchorKey;
 use inmost_format::crypto::store_id::StoreId;
 use inmost_format::header::Unlocked;
 use inmost_format::secret::Granted;
-use inmost_storage::Storage;
+use inmost_storage::{Storage, StorageError};
 
 mod block;
 mod freshness_mark;
 mod slot;
+mod status;
 
 /// Storage outside the store for the mark of its newest commit, kept by the application.
 ///
@@ -73,26 +75,6 @@ pub trait FreshnessAnchor: Send + Sync {
     fn advance(&self, _commit: u64, value: &[u8]) -> Result<(), Box<dyn Error + Send + Sync>> {
         self.save(value)
     }
-}
-
-/// Whether the freshness of a store is known: whether it would be noticed if its newest changes were missing.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[non_exhaustive]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub enum AnchorStatus {
-    /// The anchor was whole when the store was unlocked, and the store was not older.
-    Known,
-    /// The anchor, or a part of it, was missing or damaged when this or an earlier session began. The newest changes may
-    /// be missing, and a replaced passphrase may be valid again. This stays so until somebody looks at the store and
-    /// accepts it, with [`unlock_accepting_rollback`](super::Vault::unlock_accepting_rollback).
-    Unknown,
-    /// The anchor beside the header is whole, but the application's anchor had no value when the store was unlocked. It
-    /// is written from now on.
-    WasMissing,
-    /// The anchor could not be written, or the application's anchor not used.
-    Failing,
-    /// The store is in memory, or shared by several hosts, and has no anchor.
-    None,
 }
 
 /// Reads and writes the anchors of one unlocked store.
@@ -210,7 +192,8 @@ impl Anchor {
         let Ok((block, value)) = announced else { return Err(StoreError::RandomnessFailed) };
         let mut held = lock(&self.held);
         held.block = block;
-        let local = storage.write_anchor(held.block.bytes()).is_ok();
+        // Synced, because the header that names the next keys will be.
+        let local = storage.write_anchor_durably(held.block.bytes()).is_ok();
         let external = self.external.as_ref().is_none_or(|external| {
             let present = self.seal_external(&held, now);
             present.is_ok_and(|present| {
@@ -337,9 +320,13 @@ impl Anchor {
     /// Writes the mark of a durable commit. Only the first write of a session is synced: if power fails before a later
     /// one is stored, the store is ahead of its anchor, which is accepted.
     pub(crate) fn remember(&self, storage: &dyn Storage, mark: &Mark) {
+        self.write_mark(mark, |block| storage.write_anchor(block));
+    }
+
+    fn write_mark(&self, mark: &Mark, write: impl FnOnce(&[u8]) -> Result<(), StorageError>) {
         let mut held = lock(&self.held);
         let sealed = self.put(&mut held, mark, false);
-        let local = sealed.is_ok() && storage.write_anchor(held.block.bytes()).is_ok();
+        let local = sealed.is_ok() && write(held.block.bytes()).is_ok();
         let external = self.external.as_ref().is_none_or(|external| {
             let value = self.seal_external(&held, mark);
             value.is_ok_and(|value| external.advance(mark.commit, &value).is_ok())
@@ -347,10 +334,11 @@ impl Anchor {
         self.failing.store(!(local && external), Ordering::Relaxed);
     }
 
-    /// As [`remember`](Self::remember), but into both slots: no mark of an earlier root remains.
+    /// As [`remember`](Self::remember), but into both slots, and synced: no mark of an earlier root remains, and after a
+    /// rotation none that says that the old keys are in use.
     pub(crate) fn renew(&self, storage: &dyn Storage, mark: &Mark) {
         lock(&self.held).is_paired = false;
-        self.remember(storage, mark);
+        self.write_mark(mark, |block| storage.write_anchor_durably(block));
     }
 
     /// Puts a mark into the next slot of the pair in use, or into both if the pair does not hold two writes in a row.

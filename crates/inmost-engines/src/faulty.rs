@@ -164,6 +164,10 @@ impl<S: Storage> Storage for FaultyStorage<S> {
         self.faults.run(|| self.inner.write_anchor(bytes))
     }
 
+    fn write_anchor_durably(&self, bytes: &[u8]) -> Result<(), StorageError> {
+        self.faults.run(|| self.inner.write_anchor_durably(bytes))
+    }
+
     fn generations(&self) -> Result<Vec<u64>, StorageError> {
         self.faults.check_alive()?;
         self.inner.generations()

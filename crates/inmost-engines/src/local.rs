@@ -36,7 +36,7 @@ use std::path::{Path, PathBuf, absolute};
 use std::sync::Arc;
 use std::time::Duration;
 
-use self::anchor::AnchorFile;
+use self::anchor::{AnchorFile, Durability};
 use self::ballast::Ballast;
 use self::bare::BareFolder;
 pub(crate) use self::bare::PartOfFile;
@@ -157,7 +157,11 @@ impl Storage for LocalStorage {
     }
 
     fn write_anchor(&self, bytes: &[u8]) -> Result<(), StorageError> {
-        self.anchor.write(&self.folder, bytes)
+        self.anchor.write(&self.folder, bytes, Durability::OfFirstWrite)
+    }
+
+    fn write_anchor_durably(&self, bytes: &[u8]) -> Result<(), StorageError> {
+        self.anchor.write(&self.folder, bytes, Durability::OfThisWrite)
     }
 
     fn generations(&self) -> Result<Vec<u64>, StorageError> {

@@ -30,6 +30,8 @@ struct Place {
     header_a: Option<Vec<u8>>,
     header_b: Option<Vec<u8>>,
     anchor: Option<Vec<u8>>,
+    /// The anchor as it was synced last.
+    synced_anchor: Option<Vec<u8>>,
     generations: BTreeMap<u64, Arc<Mutex<Generation>>>,
     rewriting: Option<Rewriting>,
     set_aside: BTreeMap<u64, SetAsideGeneration>,
@@ -91,6 +93,13 @@ impl MemoryStorage {
         }
     }
 
+    /// Takes the anchor back to what was synced of it, as a power cut may.
+    pub fn lose_unsynced_anchor(&self) {
+        let mut place = self.place();
+        let synced = place.synced_anchor.clone();
+        place.anchor = synced;
+    }
+
     /// Returns an independent place with the same bytes, such as a backup or a stolen copy.
     #[cfg(any(test, feature = "testing"))]
     #[must_use]
@@ -104,6 +113,7 @@ impl MemoryStorage {
             header_a: place.header_a.clone(),
             header_b: place.header_b.clone(),
             anchor: place.anchor.clone(),
+            synced_anchor: place.synced_anchor.clone(),
             generations: generations.collect(),
             rewriting: place.rewriting.clone(),
             // Nothing writes to these any more.
@@ -175,7 +185,16 @@ impl Storage for MemoryStorage {
     }
 
     fn write_anchor(&self, bytes: &[u8]) -> Result<(), StorageError> {
-        self.place().anchor = Some(bytes.to_vec());
+        let mut place = self.place();
+        place.anchor = Some(bytes.to_vec());
+        place.synced_anchor.get_or_insert_with(|| bytes.to_vec());
+        Ok(())
+    }
+
+    fn write_anchor_durably(&self, bytes: &[u8]) -> Result<(), StorageError> {
+        let mut place = self.place();
+        place.anchor = Some(bytes.to_vec());
+        place.synced_anchor = Some(bytes.to_vec());
         Ok(())
     }
 

@@ -238,6 +238,11 @@ pub trait Storage: Send + Sync {
         Ok(())
     }
 
+    /// As [`write_anchor`](Self::write_anchor), but synced in any case.
+    fn write_anchor_durably(&self, bytes: &[u8]) -> Result<(), StorageError> {
+        self.write_anchor(bytes)
+    }
+
     /// Returns the numbers of the existing generations, ascending.
     fn generations(&self) -> Result<Vec<u64>, StorageError>;
 

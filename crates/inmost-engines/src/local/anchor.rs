@@ -25,14 +25,19 @@ impl AnchorFile {
         Ok(Some(bytes))
     }
 
-    /// Writes the block. Only the first write of a session, and the first after a failed one, is synced.
+    /// Writes the block. The first write of a session, and the first after a failed one, is synced in any case.
     ///
     /// The block is the first sector of the file, so a power cut leaves it as some write made it. Without the one sync,
     /// a power cut within the roughly 30 seconds that a system may delay a write would leave the block of an earlier
-    /// session.
-    pub(super) fn write(&self, folder: &Path, bytes: &[u8]) -> Result<(), StorageError> {
+    /// session. A later write is synced if something durable follows that means nothing without it.
+    pub(super) fn write(
+        &self,
+        folder: &Path,
+        bytes: &[u8],
+        durability: Durability,
+    ) -> Result<(), StorageError> {
         let mut held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_first = held.is_none();
+        let is_synced = held.is_none() || durability == Durability::OfThisWrite;
         let file = match &mut *held {
             Some(file) => file,
             empty => empty.insert(open(folder)?),
@@ -41,7 +46,7 @@ impl AnchorFile {
             file.seek(SeekFrom::Start(0))?;
             // One call within one page of the system's cache: a killed process leaves all of it or nothing.
             file.write_all(bytes)?;
-            if is_first { file.sync_data() } else { Ok(()) }
+            if is_synced { file.sync_data() } else { Ok(()) }
         })();
         if written.is_err() {
             files::forget_cached(file);
@@ -49,6 +54,15 @@ impl AnchorFile {
         }
         Ok(written?)
     }
+}
+
+/// Which writes of the anchor are synced.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Durability {
+    /// The first one of a session.
+    OfFirstWrite,
+    /// This one too.
+    OfThisWrite,
 }
 
 /// Opens the file. A new file is created at its full size, so that later writes never have to allocate.

@@ -141,6 +141,30 @@ fn an_interrupted_rotation_leaves_nothing_that_makes_its_old_state_known() {
     assert!(after >= 4, "{after}");
 }
 
+/// The header is synced at once, so the marks under its keys must be on the disk before it.
+#[test]
+fn a_power_cut_during_a_rotation_leaves_freshness_known() {
+    let secrets = Secrets::new(1);
+    for operation in 1.. {
+        let store = Store::create(secrets.raw());
+        let storage = FaultyStorage::new(store.memory.clone());
+        let faults = storage.faults();
+        let session = store.unlock_on(storage, secrets.raw()).unwrap();
+        let begin = faults.operations();
+        faults.set(begin + operation, Fault::Stopped);
+        let _ = session.rotate(secrets.raw());
+        let met = faults.operations() >= begin + operation;
+        drop(session);
+        store.memory.crash();
+        store.memory.lose_unsynced_anchor();
+        let session = store.unlock(secrets.raw()).unwrap();
+        assert_eq!(session.status().unwrap().anchor, AnchorStatus::Known, "at {operation}");
+        if !met {
+            break;
+        }
+    }
+}
+
 #[test]
 fn a_second_rotation_uses_the_first_pair_of_slots_again() {
     let secrets = Secrets::new(1);

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
 use std::time::{Duration, Instant, SystemTime};
 
-use crate::plan::Random;
+use lab_worker::plan::Random;
 
 pub fn kill(store: &Path, ack: &Path, kills: u64) -> ExitCode {
     let seed = SystemTime::UNIX_EPOCH.elapsed().map_or(0, |it| it.as_secs());

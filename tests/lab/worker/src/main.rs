@@ -8,18 +8,15 @@
 //! - `lab-worker calls STORE THREADS CALLS`: makes calls, to count their sync calls.
 
 mod kill;
-mod plan;
-mod verify;
-mod work;
 
 use std::path::Path;
 use std::process::ExitCode;
 
 use inmost::MemoryTool;
+use lab_worker::plan::Settings;
+use lab_worker::verify::{self, Acknowledged, Wrong};
+use lab_worker::work;
 use serde_json::json;
-
-use crate::plan::Settings;
-use crate::verify::{Acknowledged, Wrong};
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -53,19 +50,8 @@ fn main() -> ExitCode {
 
 fn check(store: &Path, ack: &Path, settings: &Settings) -> Result<(), Wrong> {
     let acknowledged = Acknowledged::read(&[ack]);
-    let Some(session) = verify::unlock(store, &acknowledged)? else {
-        println!("RESULT ok none yet");
-        return Ok(());
-    };
-    verify::verify(&session, settings, &acknowledged)?;
-    let is_fresh = verify::is_fresh(&session)?;
-    verify::verify_writable(store, session)?;
-    if is_fresh {
-        println!("RESULT ok");
-    } else {
-        verify::accept(store)?.lock();
-        println!("RESULT ok, freshness unknown");
-    }
+    let found = verify::check(store, settings, &acknowledged)?;
+    println!("RESULT {}", found.words());
     Ok(())
 }
 

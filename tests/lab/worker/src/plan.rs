@@ -18,6 +18,8 @@ pub struct Settings {
     pub fill: u64,
     /// Milliseconds between purges.
     pub purge_every: u64,
+    /// Whether each round ends with a rotation of the keys.
+    pub rotates: bool,
 }
 
 impl Settings {
@@ -30,6 +32,7 @@ impl Settings {
             long: number("LAB_LONG", 16 << 20) as usize,
             fill: number("LAB_FILL", 120),
             purge_every: number("LAB_PURGE_MS", 2500),
+            rotates: number("LAB_ROTATE", 0) == 1,
         }
     }
 }
@@ -49,6 +52,8 @@ pub enum Step {
     Purge,
     /// A rewrite that keeps the versions.
     Compact,
+    /// A rewrite under new keys, which drops every other keyslot.
+    Rotate,
     /// Forgets the versions below a path, which changes no file.
     Forget(String),
     /// A second credential gets a keyslot.
@@ -96,7 +101,7 @@ impl Step {
             Self::AddSlot => {
                 files.insert(SLOT.to_owned(), String::new());
             }
-            Self::RemoveSlot => {
+            Self::RemoveSlot | Self::Rotate => {
                 files.remove(SLOT);
             }
             Self::Purge | Self::Compact | Self::Forget(_) | Self::ReplaceSlot => {}
@@ -115,7 +120,7 @@ pub fn round(settings: &Settings, thread: u64, round: u64) -> Vec<Step> {
     let folder = format!("{}/{round}", folder(thread));
     match thread {
         0 => plan.long_files(&folder, settings.long),
-        1 => plan.purges(&folder),
+        1 => plan.purges(&folder, settings.rotates),
         _ => plan.notes(&folder, settings.fill),
     }
     plan.steps.push(Step::Delete(folder));
@@ -160,7 +165,7 @@ impl Plan {
         self.insert(&path("long"), 0, 200);
     }
 
-    fn purges(&mut self, folder: &str) {
+    fn purges(&mut self, folder: &str, rotates: bool) {
         self.create(&format!("{folder}/before"), 9_000);
         self.steps.push(Step::AddSlot);
         self.steps.push(Step::Purge);
@@ -171,6 +176,9 @@ impl Plan {
         self.steps.push(Step::Forget("/memories/t2".to_owned()));
         self.steps.push(Step::Compact);
         self.steps.push(Step::Forget(folder.to_owned()));
+        if rotates {
+            self.steps.extend([Step::AddSlot, Step::Rotate]);
+        }
     }
 
     fn notes(&mut self, folder: &str, fill: u64) {
@@ -218,12 +226,12 @@ impl Plan {
     /// Returns whole lines with exactly the requested number of bytes, and at least one line.
     fn text(&mut self, bytes: usize) -> (String, String) {
         self.texts += 1;
-        let mark = format!("{:08x}.{}", self.random.next() as u32, self.texts);
+        let mark = format!("{:08x}.{}", self.random.draw() as u32, self.texts);
         let mut text = String::with_capacity(bytes + LINE);
         let mut number = 0;
         while text.len() + LINE <= bytes {
             let from = text.len();
-            text.push_str(&format!("{mark}:{number:06} {:016x} ", self.random.next()));
+            text.push_str(&format!("{mark}:{number:06} {:016x} ", self.random.draw()));
             let padding = LINE - 1 - (text.len() - from);
             text.extend(std::iter::repeat_n('.', padding));
             text.push('\n');
@@ -249,7 +257,7 @@ impl Random {
         Self(first.wrapping_mul(0xd134_2543_de82_ef95) ^ second.wrapping_mul(0xaf25_1af3_b0f0_25b5))
     }
 
-    pub fn next(&mut self) -> u64 {
+    pub fn draw(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.0;
         mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -258,6 +266,6 @@ impl Random {
     }
 
     pub fn below(&mut self, end: usize) -> usize {
-        (self.next() % end as u64) as usize
+        (self.draw() % end as u64) as usize
     }
 }

@@ -4,14 +4,14 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use inmost::{
-    AnchorStatus, EntryKind, FileError, Passphrase, RawKey, Session, StoreError, Vault,
+    AnchorStatus, Credential, EntryKind, FileError, Passphrase, RawKey, Session, StoreError, Vault,
     VersionKind, VersionQuery,
 };
 
 use crate::plan::{self, Files, Position, SLOT, Settings, Step};
 
 /// Everything that was acknowledged.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Acknowledged {
     /// Whether the creation of the store was acknowledged.
     pub created: bool,
@@ -26,21 +26,26 @@ impl Acknowledged {
     /// continues an earlier one.
     pub fn read(paths: &[&Path]) -> Self {
         let mut acknowledged = Self::default();
-        let text: String =
-            paths.iter().filter_map(|path| std::fs::read_to_string(path).ok()).collect();
+        for path in paths {
+            acknowledged.add(&std::fs::read_to_string(path).unwrap_or_default());
+        }
+        acknowledged
+    }
+
+    /// Adds the lines of a text.
+    pub fn add(&mut self, text: &str) {
         for line in text.lines() {
             let Some((kind @ ("A" | "E"), what)) = line.split_once(' ') else { continue };
-            acknowledged.created |= what == "created";
+            self.created |= what == "created";
             let numbers: Vec<u64> = what.split(' ').filter_map(|it| it.parse().ok()).collect();
             let [thread, round, step] = numbers[..] else { continue };
             let step = step as usize;
             if kind == "A" {
-                acknowledged.steps.insert(thread, Position { round, step });
+                self.steps.insert(thread, Position { round, step });
             } else {
-                acknowledged.ended.insert((thread, round), step);
+                self.ended.insert((thread, round), step);
             }
         }
-        acknowledged
     }
 
     /// The steps of one round, as far as a full disk allowed them.
@@ -61,8 +66,26 @@ pub fn is_disk_small() -> bool {
 /// Why a store is wrong: a word for the counts, and the details.
 pub struct Wrong(pub &'static str, pub String);
 
-pub fn passphrase() -> Passphrase {
-    Passphrase::new("a passphrase for the laboratory").expect("a passphrase")
+/// What opens the store: a passphrase, or with LAB_KEY=raw a key, whose derivation takes no time.
+pub enum FirstKey {
+    Passphrase(Passphrase),
+    Raw(RawKey),
+}
+
+impl FirstKey {
+    pub fn of_environment() -> Self {
+        if std::env::var("LAB_KEY").is_ok_and(|value| value == "raw") {
+            return Self::Raw(RawKey::from_bytes(&[0xa5; 32]));
+        }
+        Self::Passphrase(Passphrase::new("a passphrase for the laboratory").expect("a passphrase"))
+    }
+
+    pub fn credential(&self) -> Credential<'_> {
+        match self {
+            Self::Passphrase(passphrase) => passphrase.into(),
+            Self::Raw(key) => key.into(),
+        }
+    }
 }
 
 /// The key that opens the store while it has a second keyslot.
@@ -72,7 +95,7 @@ pub fn second_key() -> RawKey {
 
 /// Opens the store. Returns `None` if it does not exist and its creation was not acknowledged.
 pub fn unlock(store: &Path, acknowledged: &Acknowledged) -> Result<Option<Session>, Wrong> {
-    match Vault::open(store).and_then(|mut vault| vault.unlock(&passphrase())) {
+    match unlock_first(store) {
         Ok(session) => Ok(Some(session)),
         Err(StoreError::NotAStore) if !acknowledged.created => Ok(None),
         Err(StoreError::NotAStore) => Err(Wrong("lost", "the whole store".into())),
@@ -81,6 +104,48 @@ pub fn unlock(store: &Path, acknowledged: &Acknowledged) -> Result<Option<Sessio
         }
         Err(error) => Err(Wrong("unopened", format!("{error} {error:?}"))),
     }
+}
+
+fn unlock_first(store: &Path) -> Result<Session, StoreError> {
+    let key = FirstKey::of_environment();
+    Vault::open(store)?.unlock_with(key.credential())
+}
+
+/// A store in which nothing is wrong.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Found {
+    Store,
+    StoreOfUnknownFreshness,
+    /// None yet: its creation was not acknowledged.
+    Nothing,
+}
+
+impl Found {
+    /// What `replay.py` reads.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Store => "ok",
+            Self::StoreOfUnknownFreshness => "ok, freshness unknown",
+            Self::Nothing => "ok none yet",
+        }
+    }
+}
+
+/// Opens the store, compares it with what was acknowledged, and goes on with it.
+pub fn check(
+    store: &Path,
+    settings: &Settings,
+    acknowledged: &Acknowledged,
+) -> Result<Found, Wrong> {
+    let Some(session) = unlock(store, acknowledged)? else { return Ok(Found::Nothing) };
+    verify(&session, settings, acknowledged)?;
+    let is_fresh = is_fresh(&session)?;
+    verify_writable(store, session)?;
+    if is_fresh {
+        return Ok(Found::Store);
+    }
+    accept(store)?.lock();
+    Ok(Found::StoreOfUnknownFreshness)
 }
 
 /// Whether the store's freshness is known. Anything but known and unknown is an error.
@@ -97,7 +162,9 @@ pub fn is_fresh(session: &Session) -> Result<bool, Wrong> {
 /// Opens the store and takes its freshness as known, which it must be from then on.
 pub fn accept(store: &Path) -> Result<Session, Wrong> {
     let accepted = Vault::open(store)
-        .and_then(|mut vault| vault.unlock_accepting_rollback(&passphrase()))
+        .and_then(|mut vault| {
+            vault.unlock_accepting_rollback(FirstKey::of_environment().credential())
+        })
         .map_err(|error| Wrong("unaccepted", error.to_string()))?;
     if is_fresh(&accepted)? { Ok(accepted) } else { Err(Wrong("unaccepted", String::new())) }
 }
@@ -183,9 +250,7 @@ pub fn verify_writable(store: &Path, session: Session) -> Result<(), Wrong> {
         ));
     }
     drop(second);
-    let session = Vault::open(store)
-        .and_then(|mut vault| vault.unlock(&passphrase()))
-        .map_err(|error| wrong(&error))?;
+    let session = unlock_first(store).map_err(|error| wrong(&error))?;
     if !written {
         return Ok(());
     }

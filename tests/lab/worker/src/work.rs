@@ -3,7 +3,7 @@
 use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant, SystemTime};
 
 use inmost::{
     FileError, HistorySettings, KdfCost, MemoryTool, NewSlot, Session, StorageEngine, StoreError,
@@ -12,17 +12,34 @@ use inmost::{
 use serde_json::{Value, json};
 
 use crate::plan::{self, Position, Settings, Step};
-use crate::verify::{self, Acknowledged, Wrong};
+use crate::verify::{self, Acknowledged, FirstKey, Wrong};
 
 /// The cheapest key derivation that the library accepts.
 const CHEAP: KdfCost = KdfCost::new(19 << 10, 2, 1);
 
-/// Continues after the last acknowledged step, until killed. `before` holds the acknowledgements of an earlier run.
+/// Continues after the last acknowledged step, until killed. `before` holds the acknowledgements of an earlier run. With
+/// LAB_SESSION_MS, the store is locked and opened again each time after so many milliseconds. With LAB_IDLE_MS, no call
+/// begins for so long after each 200 ms.
 pub fn work(
     store: &Path,
     ack: &Path,
     before: Option<&Path>,
     settings: Settings,
+) -> Result<(), Wrong> {
+    let length = std::env::var("LAB_SESSION_MS").ok().map(|it| it.parse().expect("milliseconds"));
+    let length = length.map(Duration::from_millis);
+    loop {
+        work_in_session(store, ack, before, settings, length)?;
+    }
+}
+
+/// Ends after `length`, with the store locked; without, it never ends.
+fn work_in_session(
+    store: &Path,
+    ack: &Path,
+    before: Option<&Path>,
+    settings: Settings,
+    length: Option<Duration>,
 ) -> Result<(), Wrong> {
     let paths: Vec<&Path> = before.into_iter().chain([ack]).collect();
     let acknowledged = Acknowledged::read(&paths);
@@ -50,12 +67,14 @@ pub fn work(
         }
     }
     note(&ack, "R");
+    let end = length.map(|length| Instant::now() + length);
     std::thread::scope(|scope| {
         for (thread, at) in (0..).zip(next) {
             let (session, ack, acknowledged) = (&session, &ack, &acknowledged);
-            scope.spawn(move || go_on(session, ack, acknowledged, &settings, thread, at));
+            scope.spawn(move || go_on(session, ack, acknowledged, &settings, thread, at, end));
         }
     });
+    session.lock();
     Ok(())
 }
 
@@ -66,7 +85,7 @@ pub fn create(store: &Path) -> Session {
         Ok(other) => panic!("LAB_ENGINE is sled or redb, not {other}"),
     };
     let options = VaultOptions::new().kdf_cost(CHEAP).engine(engine).history(history());
-    let created = options.create(store, &verify::passphrase());
+    let created = options.create_with(store, FirstKey::of_environment().credential());
     created.unwrap_or_else(|error| fail("create", &error))
 }
 
@@ -85,6 +104,7 @@ fn go_on(
     settings: &Settings,
     thread: u64,
     mut at: Position,
+    end: Option<Instant>,
 ) {
     let tool = MemoryTool::new(session.clone());
     loop {
@@ -92,8 +112,12 @@ fn go_on(
         let mut has_ended = acknowledged.ended.contains_key(&(thread, at.round));
         let mut refusals = 0;
         while at.step < steps.len() {
+            if end.is_some_and(|end| Instant::now() >= end) {
+                return;
+            }
+            rest();
             let step = &steps[at.step];
-            if matches!(step, Step::Purge | Step::Compact) {
+            if matches!(step, Step::Purge | Step::Compact | Step::Rotate) {
                 std::thread::sleep(Duration::from_millis(settings.purge_every));
             }
             note(ack, &format!("B {thread} {} {}", at.round, at.step));
@@ -121,6 +145,17 @@ fn go_on(
     }
 }
 
+/// Waits while no thread is to begin a call.
+fn rest() {
+    let Ok(idle) = std::env::var("LAB_IDLE_MS") else { return };
+    let idle: u128 = idle.parse().expect("LAB_IDLE_MS");
+    let begun = SystemTime::UNIX_EPOCH.elapsed().map_or(0, |it| it.as_millis());
+    let phase = begun % (BUSY + idle);
+    if phase >= BUSY {
+        std::thread::sleep(Duration::from_millis((BUSY + idle - phase) as u64));
+    }
+}
+
 fn make(session: &Session, tool: &MemoryTool, step: &Step) -> Result<(), StoreError> {
     let call = match step {
         Step::Create(path, text) => json!({"command": "create", "path": path, "file_text": text}),
@@ -134,6 +169,9 @@ fn make(session: &Session, tool: &MemoryTool, step: &Step) -> Result<(), StoreEr
         Step::Rename(from, to) => json!({"command": "rename", "old_path": from, "new_path": to}),
         Step::Purge => return session.purge(),
         Step::Compact => return session.compact(),
+        Step::Rotate => {
+            return session.rotate(FirstKey::of_environment().credential()).map(drop);
+        }
         Step::Forget(path) => {
             return match session.history().forget(path, |_| {}) {
                 Ok(_) => Ok(()),
@@ -156,8 +194,8 @@ fn change_slots(session: &Session, step: &Step) -> Result<(), StoreError> {
     match step {
         Step::AddSlot => session.add_slot(&NewSlot::new(&verify::second_key())).map(drop),
         Step::ReplaceSlot => {
-            let passphrase = verify::passphrase();
-            session.replace_slot(first.number(), &NewSlot::new(&passphrase).kdf_cost(CHEAP))
+            let key = FirstKey::of_environment();
+            session.replace_slot(first.number(), &NewSlot::new(key.credential()).kdf_cost(CHEAP))
         }
         _ => slots.iter().skip(1).try_for_each(|slot| session.remove_slot(slot.number())),
     }
@@ -172,6 +210,8 @@ pub fn run_call(tool: &MemoryTool, call: &Value) {
     }
 }
 
+/// Milliseconds between two idle times.
+const BUSY: u128 = 200;
 /// How often the emptying of a folder may be refused on a full disk.
 const REFUSALS: u32 = 1_000;
 

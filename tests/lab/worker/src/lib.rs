@@ -1,0 +1,5 @@
+//! What the programs of the lab share: the work, its plan, and the check of what a power cut or a kill has left.
+
+pub mod plan;
+pub mod verify;
+pub mod work;

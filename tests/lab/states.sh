@@ -25,7 +25,7 @@ if [ -w /dev/shm ]; then out=$(mktemp -d /dev/shm/states.XXXXXX); else out=$(mkt
 trap 'code=$?; if [ "$code" = 0 ] || [ -z "${LAB_KEEP:-}" ]; then rm -rf "$out"; else echo "kept: $out"; fi' EXIT
 
 # Small files and short pauses: a state is checked in 30 ms, and rewrites are frequent.
-export LAB_KEY=raw LAB_ROTATE=1 LAB_LONG=${LAB_LONG:-120000} LAB_FILL=${LAB_FILL:-12} REC_SYNC_US=${REC_SYNC_US:-300}
+export LAB_KEY=raw LAB_MORE=1 LAB_LONG=${LAB_LONG:-120000} LAB_FILL=${LAB_FILL:-12} REC_SYNC_US=${REC_SYNC_US:-300}
 seed=${LAB_SEED:-$RANDOM}
 engines=${LAB_ENGINE:-sled redb}
 # Blocks of each half of the journal, milliseconds between rewrites, whether versions are kept, milliseconds of idle times.

@@ -18,8 +18,8 @@ pub struct Settings {
     pub fill: u64,
     /// Milliseconds between purges.
     pub purge_every: u64,
-    /// Whether each round ends with a rotation of the keys.
-    pub rotates: bool,
+    /// Whether a round also rotates the keys, changes the engine, and makes a backup.
+    pub does_more: bool,
 }
 
 impl Settings {
@@ -32,7 +32,7 @@ impl Settings {
             long: number("LAB_LONG", 16 << 20) as usize,
             fill: number("LAB_FILL", 120),
             purge_every: number("LAB_PURGE_MS", 2500),
-            rotates: number("LAB_ROTATE", 0) == 1,
+            does_more: number("LAB_MORE", 0) == 1,
         }
     }
 }
@@ -54,6 +54,14 @@ pub enum Step {
     Compact,
     /// A rewrite under new keys, which drops every other keyslot.
     Rotate,
+    /// A rewrite to the other engine, or to the first one again.
+    Migrate {
+        back: bool,
+    },
+    /// A copy of the store beside it, with this number.
+    Backup(u64),
+    /// Destroys the copy.
+    DestroyCopy(u64),
     /// Forgets the versions below a path, which changes no file.
     Forget(String),
     /// A second credential gets a keyslot.
@@ -67,6 +75,8 @@ pub enum Step {
 /// Represents the second keyslot among the files of the thread that changes keyslots, and must exist or not
 /// like a file.
 pub const SLOT: &str = "/memories/t1/<slot>";
+/// Represents the copy of the store.
+pub const COPY: &str = "/memories/t1/<copy>";
 
 impl Step {
     pub fn make_in(&self, files: &mut Files) {
@@ -104,7 +114,17 @@ impl Step {
             Self::RemoveSlot | Self::Rotate => {
                 files.remove(SLOT);
             }
-            Self::Purge | Self::Compact | Self::Forget(_) | Self::ReplaceSlot => {}
+            Self::Backup(_) => {
+                files.insert(COPY.to_owned(), String::new());
+            }
+            Self::DestroyCopy(_) => {
+                files.remove(COPY);
+            }
+            Self::Purge
+            | Self::Compact
+            | Self::Migrate { .. }
+            | Self::Forget(_)
+            | Self::ReplaceSlot => {}
         }
     }
 }
@@ -120,7 +140,7 @@ pub fn round(settings: &Settings, thread: u64, round: u64) -> Vec<Step> {
     let folder = format!("{}/{round}", folder(thread));
     match thread {
         0 => plan.long_files(&folder, settings.long),
-        1 => plan.purges(&folder, settings.rotates),
+        1 => plan.purges(&folder, settings.does_more.then_some(round)),
         _ => plan.notes(&folder, settings.fill),
     }
     plan.steps.push(Step::Delete(folder));
@@ -165,7 +185,7 @@ impl Plan {
         self.insert(&path("long"), 0, 200);
     }
 
-    fn purges(&mut self, folder: &str, rotates: bool) {
+    fn purges(&mut self, folder: &str, more: Option<u64>) {
         self.create(&format!("{folder}/before"), 9_000);
         self.steps.push(Step::AddSlot);
         self.steps.push(Step::Purge);
@@ -176,8 +196,15 @@ impl Plan {
         self.steps.push(Step::Forget("/memories/t2".to_owned()));
         self.steps.push(Step::Compact);
         self.steps.push(Step::Forget(folder.to_owned()));
-        if rotates {
-            self.steps.extend([Step::AddSlot, Step::Rotate]);
+        if let Some(round) = more {
+            self.steps.extend([
+                Step::AddSlot,
+                Step::Rotate,
+                Step::Backup(round),
+                Step::Migrate { back: false },
+                Step::DestroyCopy(round),
+                Step::Migrate { back: true },
+            ]);
         }
     }
 

@@ -8,7 +8,9 @@ use inmost::{
     VersionKind, VersionQuery,
 };
 
-use crate::plan::{self, Files, Position, SLOT, Settings, Step};
+use crate::copies;
+pub use crate::copies::copy_of;
+use crate::plan::{self, COPY, Files, Position, SLOT, Settings, Step};
 
 /// Everything that was acknowledged.
 #[derive(Clone, Default)]
@@ -106,7 +108,7 @@ pub fn unlock(store: &Path, acknowledged: &Acknowledged) -> Result<Option<Sessio
     }
 }
 
-fn unlock_first(store: &Path) -> Result<Session, StoreError> {
+pub fn unlock_first(store: &Path) -> Result<Session, StoreError> {
     let key = FirstKey::of_environment();
     Vault::open(store)?.unlock_with(key.credential())
 }
@@ -138,7 +140,7 @@ pub fn check(
     acknowledged: &Acknowledged,
 ) -> Result<Found, Wrong> {
     let Some(session) = unlock(store, acknowledged)? else { return Ok(Found::Nothing) };
-    verify(&session, settings, acknowledged)?;
+    verify(store, &session, settings, acknowledged)?;
     let is_fresh = is_fresh(&session)?;
     verify_writable(store, session)?;
     if is_fresh {
@@ -171,6 +173,7 @@ pub fn accept(store: &Path) -> Result<Session, Wrong> {
 
 /// Checks every record and compares every file. Returns the next step of each thread.
 pub fn verify(
+    store: &Path,
     session: &Session,
     settings: &Settings,
     acknowledged: &Acknowledged,
@@ -191,6 +194,11 @@ pub fn verify(
     if slots.len() > 1 {
         all.insert(SLOT.to_owned(), String::new());
     }
+    let copies = copies::find(store)?;
+    if copies.are_there() {
+        all.insert(COPY.to_owned(), String::new());
+    }
+    copies.verify(settings, acknowledged)?;
     let mut next = Vec::new();
     for thread in 0..settings.threads {
         let below = format!("{}/", plan::folder(thread));

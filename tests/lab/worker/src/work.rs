@@ -7,7 +7,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use inmost::{
     FileError, HistorySettings, KdfCost, MemoryTool, NewSlot, Session, StorageEngine, StoreError,
-    VaultOptions,
+    Vault, VaultOptions,
 };
 use serde_json::{Value, json};
 
@@ -59,7 +59,7 @@ fn work_in_session(
         session = verify::accept(store)?;
     }
     note(&ack, "A created");
-    let next = verify::verify(&session, &settings, &acknowledged)?;
+    let next = verify::verify(store, &session, &settings, &acknowledged)?;
     for (thread, at) in (0..).zip(&next) {
         // A step that was in progress and took effect must not disappear any more.
         if at.step > 0 {
@@ -70,7 +70,7 @@ fn work_in_session(
     let end = length.map(|length| Instant::now() + length);
     std::thread::scope(|scope| {
         for (thread, at) in (0..).zip(next) {
-            let (session, ack, acknowledged) = (&session, &ack, &acknowledged);
+            let (session, ack, acknowledged) = ((store, &session), &ack, &acknowledged);
             scope.spawn(move || go_on(session, ack, acknowledged, &settings, thread, at, end));
         }
     });
@@ -79,14 +79,25 @@ fn work_in_session(
 }
 
 pub fn create(store: &Path) -> Session {
-    let engine = match std::env::var("LAB_ENGINE").as_deref() {
-        Ok("redb") => StorageEngine::Redb,
-        Ok("sled") | Err(_) => StorageEngine::Sled,
-        Ok(other) => panic!("LAB_ENGINE is sled or redb, not {other}"),
-    };
+    let engine = engine();
     let options = VaultOptions::new().kdf_cost(CHEAP).engine(engine).history(history());
     let created = options.create_with(store, FirstKey::of_environment().credential());
     created.unwrap_or_else(|error| fail("create", &error))
+}
+
+fn engine() -> StorageEngine {
+    match std::env::var("LAB_ENGINE").as_deref() {
+        Ok("redb") => StorageEngine::Redb,
+        Ok("sled") | Err(_) => StorageEngine::Sled,
+        Ok(other) => panic!("LAB_ENGINE is sled or redb, not {other}"),
+    }
+}
+
+fn migrate(session: &Session, back: bool) -> Result<(), StoreError> {
+    session.migrate(match (engine(), back) {
+        (StorageEngine::Sled, true) | (StorageEngine::Redb, false) => StorageEngine::Sled,
+        _ => StorageEngine::Redb,
+    })
 }
 
 /// The settings of the history: with LAB_HISTORY=1 versions are kept, in so little room that texts are dropped all the time.
@@ -98,7 +109,7 @@ fn history() -> HistorySettings {
 }
 
 fn go_on(
-    session: &Session,
+    (store, session): (&Path, &Session),
     ack: &File,
     acknowledged: &Acknowledged,
     settings: &Settings,
@@ -117,11 +128,11 @@ fn go_on(
             }
             rest();
             let step = &steps[at.step];
-            if matches!(step, Step::Purge | Step::Compact | Step::Rotate) {
+            if matches!(step, Step::Purge | Step::Compact) {
                 std::thread::sleep(Duration::from_millis(settings.purge_every));
             }
             note(ack, &format!("B {thread} {} {}", at.round, at.step));
-            match make(session, &tool, step) {
+            match make(store, session, &tool, step) {
                 Ok(()) => {
                     note(ack, &format!("A {thread} {} {}", at.round, at.step));
                     at.step += 1;
@@ -156,7 +167,7 @@ fn rest() {
     }
 }
 
-fn make(session: &Session, tool: &MemoryTool, step: &Step) -> Result<(), StoreError> {
+fn make(store: &Path, session: &Session, tool: &MemoryTool, step: &Step) -> Result<(), StoreError> {
     let call = match step {
         Step::Create(path, text) => json!({"command": "create", "path": path, "file_text": text}),
         Step::Insert(path, line, text) => {
@@ -177,6 +188,15 @@ fn make(session: &Session, tool: &MemoryTool, step: &Step) -> Result<(), StoreEr
                 Ok(_) => Ok(()),
                 Err(FileError::Store(error)) => Err(error),
                 Err(error) => fail("forget", &error),
+            };
+        }
+        Step::Migrate { back } => return migrate(session, *back),
+        Step::Backup(number) => return session.backup(verify::copy_of(store, *number)),
+        Step::DestroyCopy(number) => {
+            return match Vault::destroy(verify::copy_of(store, *number)) {
+                // A crash has left less than a store.
+                Err(StoreError::NotAStore) => Ok(()),
+                destroyed => destroyed,
             };
         }
         Step::AddSlot | Step::ReplaceSlot | Step::RemoveSlot => return change_slots(session, step),

@@ -166,3 +166,19 @@ fn an_exchange_whose_place_somebody_else_took_changes_nothing() {
     let texts = ["x", "y", "z"].map(|name| text(&session, &format!("/memories/{name}")));
     assert_eq!(texts, ["other", "one", "two"]);
 }
+
+#[test]
+fn an_exchange_to_a_text_that_is_gone_changes_nothing() {
+    let session = keeping();
+    session.files().write("/memories/x", "one").unwrap();
+    let first = session.history().page(&VersionQuery::all(), None, 1).unwrap().items[0].number;
+    session.files().write("/memories/y", "two").unwrap();
+    session.acting_as("a").files().write("/memories/x", "changed").unwrap();
+    rename(&session, &[("x", "tmp"), ("y", "x"), ("tmp", "y")]);
+    session.history().redact(first, first).unwrap();
+    let (undone, _) = undo(&session);
+    let is_left = |undone: &Undone| matches!(undone, Undone::Left(_));
+    assert!(undone.len() == 2 && undone.iter().all(is_left), "{undone:?}");
+    let texts = ["x", "y"].map(|name| text(&session, &format!("/memories/{name}")));
+    assert_eq!(texts, ["two", "changed"]);
+}

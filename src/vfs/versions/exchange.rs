@@ -3,7 +3,7 @@
 use inmost_format::record::history::{Before, Operation};
 use inmost_format::record::node::{Entry, FileInfo, What};
 
-use super::locate::{Place, locate};
+use super::locate::{Place, check_shown, locate, read};
 use super::past::Past;
 use super::restore::{Plan, now_of, path_of};
 use super::types::{UndoStep, VersionKind};
@@ -85,7 +85,13 @@ impl Move {
         let from = now.path.ok_or(FileError::Changed(None))?;
         // A file that is to be deleted needs no place.
         let text = step.to.ok_or(FileError::AlreadyExists)?;
-        let keeps_text = matches!(locate(&past, text)?.place, Place::Current(_));
+        let place = locate(&past, text)?.place;
+        let keeps_text = matches!(place, Place::Current(_));
+        if !keeps_text {
+            // A text that is redacted or damaged is noticed before anything moves.
+            check_shown(past.entry(text)?.as_ref())?;
+            read(&past, text, &place)?;
+        }
         Ok(Self { from, to, file: entry.file, keeps_text })
     }
 }

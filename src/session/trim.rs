@@ -44,8 +44,12 @@ pub(super) fn trim_into(open: &Open, group: &mut Overlay) -> Result<(), RecordEr
     if !is_due(open)? {
         return Ok(());
     }
-    let taken = group.records_with(&Overlay::default()).saturating_add(UPKEEP);
-    let budget = BATCH_RECORDS.saturating_sub(taken);
+    let taken = group.records_with(&Overlay::default());
+    if taken > BATCH_RECORDS {
+        // As many as the engine takes at once. The next group is smaller, because trimming is due.
+        return Ok(());
+    }
+    let budget = BATCH_RECORDS.saturating_sub(taken.saturating_add(UPKEEP));
     let mut txn = Txn::new(open, group, &Author::default());
     match trim(&mut txn, expired_before(open, open.root()), budget) {
         Ok(()) => {}

@@ -137,11 +137,12 @@ impl Session {
         Ok(Some(Closed { number, calls, start }))
     }
 
-    /// Syncs a closed group and wakes the threads that wait for it. Only the leader may call this.
+    /// Syncs a closed group, for which other threads wait until the leadership ends. Only the leader may call this.
     pub(super) fn make_durable(&self, closed: &Closed) -> Result<(), StoreError> {
         self.sync()?;
         self.shared.commit_delay.record(closed.calls, closed.start.elapsed());
-        self.publish(closed.number);
+        // The end of the leadership wakes the callers, which comes next.
+        lock(&self.shared.progress).durable = closed.number;
         Ok(())
     }
 

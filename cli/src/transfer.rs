@@ -117,11 +117,12 @@ impl TransferReport {
             return Ok(());
         }
         let files = display::count(self.counts.refused, "file was", "files were");
-        Err(Failure::new(
-            Exit::Other,
-            format!("{files} refused."),
-            "Standard output has the reason for each. All other files are there.",
-        ))
+        let advice = if self.counts.copied == 0 && self.counts.same == 0 {
+            "Standard output has the reason for each. There were no other files."
+        } else {
+            "Standard output has the reason for each. All other files are there."
+        };
+        Err(Failure::new(Exit::Other, format!("{files} refused."), advice))
     }
 }
 

@@ -363,8 +363,12 @@ fn a_single_file_is_imported() {
     assert_eq!(place.cat("people/ada.md"), "tea");
     place.run(["import", "in/none"], "").expect_failure(14, "in/none cannot be read");
     plain(&place, "odd", &[("bad\\slash.md", b"")]);
-    let refused = place.run(["import", "odd"], "").expect(1).out;
-    assert!(refused.contains("its name has a backslash"), "{refused}");
+    let refused = place.run(["import", "odd"], "").expect(1);
+    assert!(refused.out.contains("its name has a backslash"), "{refused:?}");
+    assert!(refused.err.contains("There were no other files."), "{refused:?}");
+    plain(&place, "odd", &[("good.md", b"")]);
+    let refused = place.run(["import", "odd"], "").expect(1);
+    assert!(refused.err.contains("All other files are there."), "{refused:?}");
 }
 
 /// Windows would write the first as `a` and send the second to a device.

@@ -4,10 +4,11 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
-use inmost::{HistorySettings, KdfCost};
+use inmost::{HistorySettings, KdfCost, KdfLimits};
 
 use crate::credential::{By, CredentialArgs};
 use crate::display;
+use crate::exit::{Exit, Failure};
 use crate::times::parse_length;
 
 /// Selects the store.
@@ -148,12 +149,30 @@ impl KdfArgs {
         self.kdf_memory_mib.is_some() || self.kdf_passes.is_some() || self.calibrate.is_some()
     }
 
+    /// Refuses a cost that no keyslot may have, before anything is asked or written.
+    ///
+    /// # Errors
+    /// [`Exit::KdfOutOfBounds`] with the bounds.
+    pub(crate) fn check(&self) -> Result<(), Failure> {
+        // A calibrated cost stays within the bounds, and takes seconds to find.
+        if self.calibrate.is_some() {
+            return Ok(());
+        }
+        KdfLimits::default().admit(self.cost()).map(drop).map_err(|bounds| {
+            Failure::new(
+                Exit::KdfOutOfBounds,
+                format!("The cost of unlocking is out of bounds: {bounds}."),
+                "Choose another --kdf-memory-mib or --kdf-passes. Nothing was changed.",
+            )
+        })
+    }
+
     /// The requested cost, if any of the options was given.
     pub(crate) fn requested(&self) -> Option<KdfCost> {
         self.is_given().then(|| self.cost())
     }
 
-    /// The requested cost, with defaults for missing options. The library checks its bounds.
+    /// The requested cost, with defaults for missing options. [`check`](Self::check) has its bounds.
     pub(crate) fn cost(&self) -> KdfCost {
         if let Some(target) = self.calibrate {
             return KdfCost::calibrate(target);

@@ -190,7 +190,7 @@ impl StoreError {
                 "Copy the whole folder of the store to another place first; then run `inmost check` and `inmost repair`."
             }
             Self::KdfOutOfBounds(_) => {
-                "Choose a different cost; to open a store with this cost, raise the limits on purpose."
+                "Choose a cost within the bounds, or use fewer keyslots. Only a program that trusts the store may open it beyond them: it raises the limits on purpose."
             }
             Self::LastSlot => "Add another keyslot first, or replace this one.",
             Self::Locked => "Unlock the store with its passphrase.",

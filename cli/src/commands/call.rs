@@ -74,6 +74,7 @@ impl Call {
                 "Leave out these options, or add --create.",
             ));
         }
+        self.kdf.check()?;
         self.restrictions.check()?;
         if self.keep_going {
             return keep_going::run(self);

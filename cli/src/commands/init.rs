@@ -49,6 +49,7 @@ pub(crate) struct Init {
 
 impl Init {
     pub(crate) fn run(&self) -> Result<(), Failure> {
+        self.kdf.check()?;
         let place = self.open.place()?;
         if self.expire.0.is_some() && place.to_str().is_some_and(VaultOptions::is_url) {
             return Err(Failure::usage(

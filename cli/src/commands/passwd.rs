@@ -43,6 +43,7 @@ pub(crate) struct Passwd {
 
 impl Passwd {
     pub(crate) fn run(&self) -> Result<(), Failure> {
+        self.kdf.check()?;
         let options = OpenOptions { hint_compaction: false, ..OpenOptions::default() };
         let store = self.store.open(&options)?;
         let number = self.change(&store)?;

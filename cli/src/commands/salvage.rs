@@ -59,6 +59,7 @@ pub(crate) struct Salvage {
 
 impl Salvage {
     pub(crate) fn run(&self) -> Result<(), Failure> {
+        self.kdf.check()?;
         self.check_target()?;
         let (report, renamed) = self.salvage()?;
         if self.json {

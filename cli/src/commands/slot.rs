@@ -144,6 +144,7 @@ impl Add {
     fn run(&self) -> Result<(), Failure> {
         // Checked first, so that an error is reported before the prompt for a passphrase.
         let label = self.label.as_deref().map(SlotLabel::parse).transpose()?;
+        self.kdf.check()?;
         let store = self.open.open(By::recovery(self.by_recovery), &no_offer())?;
         if self.recovery {
             let number = add_recovery_key(&store, label)?;

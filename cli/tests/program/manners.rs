@@ -232,4 +232,16 @@ fn a_cost_is_refused_in_the_unit_of_its_option() {
     let place = Place::vacant();
     let refused = place.run(["init", "--kdf-memory-mib", "5"], "");
     refused.expect_failure(17, "asks for 5 MiB of memory; accepted are 19 to 1024");
+    assert!(!place.store().exists());
+    let place = Place::with_store();
+    let costs = [["--kdf-memory-mib", "4194304"], ["--kdf-passes", "1"], ["--kdf-passes", "33"]];
+    for command in [["slot", "add"].as_slice(), &["passwd"], &["salvage", "--to", "out"]] {
+        for cost in costs {
+            // Without a passphrase: the cost is refused before one is asked for.
+            let mut bare = place.command([command, &cost].concat());
+            let refused = run(bare.env_remove("INMOST_PASSPHRASE"), b"");
+            let refused = refused.expect_failure(17, "The cost of unlocking is out of bounds: ");
+            assert!(refused.err.contains("Choose another --kdf-memory-mib"), "{refused:?}");
+        }
+    }
 }

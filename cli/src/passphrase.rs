@@ -213,9 +213,18 @@ impl NewPassphraseArgs {
         };
         match sources.named(Input::Free)? {
             Some(text) => parse(text),
-            None => parse(new_passphrase::choose(&mut terminal()?)?),
+            None => parse(new_passphrase::choose(
+                &mut Terminal::open().map_err(|_| no_new_passphrase())?,
+            )?),
         }
     }
+}
+
+fn no_new_passphrase() -> Failure {
+    Failure::usage(
+        "No new passphrase was given, and there is no terminal to ask for it.",
+        "Use --new-passphrase-file, --new-passphrase-fd or --new-passphrase-command.",
+    )
 }
 
 fn parse(text: Wiped) -> Result<Passphrase, Failure> {

@@ -8,14 +8,17 @@ pub(crate) fn is_attended() -> bool {
     io::stdin().is_terminal() && io::stdout().is_terminal() && io::stderr().is_terminal()
 }
 
-/// Prints an error: one line on what happened, and one line on what to do.
+/// Prints an error: one line on what happened, and one line on what to do. A message may quote any name, so control
+/// characters in it are escaped: they would reach the terminal.
 pub(crate) fn print_error(message: &str, advice: &str) {
+    let message = inmost::printable(message);
     // If standard error fails, the failure cannot be reported.
     let _ = write!(io::stderr().lock(), "inmost: {message}\n{advice}\n");
 }
 
-/// Prints a warning of one line.
+/// Prints a warning of one line, with control characters escaped.
 pub(crate) fn warn(message: &str) {
+    let message = inmost::printable(message);
     // If standard error fails, the failure cannot be reported.
     let _ = writeln!(io::stderr().lock(), "inmost: warning: {message}");
 }

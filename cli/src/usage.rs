@@ -31,6 +31,8 @@ fn first_paragraph(text: &str) -> String {
 
 /// As a sentence, like the message of every other error.
 fn sentence(text: &str) -> String {
+    // The words of the standard library for a letter in a number.
+    let text = &text.replace("invalid digit found in string", "expected a whole number");
     let mut letters = text.chars();
     let first = letters.next().map(|letter| letter.to_ascii_uppercase());
     let end = if text.ends_with(['.', ']', ':']) { "" } else { "." };

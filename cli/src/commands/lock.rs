@@ -34,12 +34,10 @@ impl Lock {
         if database::url(&place).is_none() && !place.exists() {
             return Err(naming::at(&place, StoreError::NotAStore));
         }
-        print(if inmost_agent::lock(&place)? {
-            b"Locked. The key agent has ended.
-"
-        } else {
-            b"The store was not unlocked.
-"
-        })
+        if inmost_agent::lock(&place)? {
+            return print(b"Locked. The key agent has ended.\n");
+        }
+        let shown = display::path(&place.display().to_string());
+        print(format!("The store {shown} was not unlocked.\n").as_bytes())
     }
 }

@@ -110,9 +110,18 @@ fn parent(path: &Path) -> &Path {
 /// Checks that nothing exists at the path, so that an error is reported before the prompt for a passphrase. The library
 /// checks it again.
 pub(crate) fn check_vacant(place: &Path) -> Result<(), Failure> {
+    use std::io::ErrorKind::{NotADirectory, NotFound};
     let is_vacant = match fs::read_dir(place) {
         Ok(mut entries) => entries.next().is_none(),
-        Err(error) => error.kind() == std::io::ErrorKind::NotFound,
+        Err(error) if error.kind() == NotFound => true,
+        Err(error) if error.kind() == NotADirectory => false,
+        Err(error) => {
+            return Err(Failure::io(
+                &format!("{} cannot be used", place.display()),
+                &error,
+                "Choose another path, or check the permissions of its folders.",
+            ));
+        }
     };
     if is_vacant { Ok(()) } else { Err(naming::at(place, StoreError::AlreadyExists)) }
 }

@@ -228,6 +228,23 @@ fn a_process_that_does_not_answer_is_not_taken_for_a_locked_store() {
 }
 
 #[test]
+fn what_a_name_contains_does_not_reach_the_terminal() {
+    let ended = bare(&["ls", "--store", "two\nlines\u{1b}[31m"]);
+    let ended = ended.expect_failure(10, "two\\u{a}lines\\u{1b}[31m");
+    assert!(!ended.err.contains('\u{1b}'), "{ended:?}");
+}
+
+#[test]
+fn a_path_that_cannot_be_looked_at_is_not_called_an_existing_store() {
+    let name = "x".repeat(300);
+    for command in ["init", "ls"] {
+        let ended = bare(&[command, "--store", &name]).expect_failure(14, &name);
+        assert!(!ended.err.contains("already exists"), "{ended:?}");
+    }
+    bare(&["show", "first"]).expect_failure(2, "expected a whole number");
+}
+
+#[test]
 fn a_cost_is_refused_in_the_unit_of_its_option() {
     let place = Place::vacant();
     let refused = place.run(["init", "--kdf-memory-mib", "5"], "");

@@ -175,6 +175,12 @@ fn without_a_source_and_a_terminal_the_store_stays_locked() {
     // Nothing is locked here.
     let mut init = place.bare_command(["init", "--store"]);
     detached(init.arg(place.beside("new"))).expect_failure(2, "No passphrase was given");
+    // The passphrase that is missing here is the new one, and the options for it have other names.
+    std::fs::write(place.beside("old"), PASSPHRASE).unwrap();
+    let mut passwd = place.bare_command(["passwd", "--store"]);
+    passwd.arg(place.store()).arg("--passphrase-file").arg(place.beside("old"));
+    let ended = detached(&passwd).expect_failure(2, "No new passphrase was given");
+    assert!(ended.err.contains("--new-passphrase-file"), "{ended:?}");
 }
 
 #[test]

@@ -15,7 +15,8 @@ trap '"$program" lock --all >/dev/null 2>&1; rm -rf "$place"' EXIT
 mkdir -m 700 "$place/run" "$place/home"
 cd "$place"
 export HOME=$place/home INMOST_STORE=notes.inmost INMOST_PASSPHRASE='correct horse battery staple' XDG_RUNTIME_DIR=$place/run TZ=UTC
-unset XDG_DATA_HOME XDG_STATE_HOME EDITOR VISUAL
+unset XDG_DATA_HOME XDG_STATE_HOME EDITOR VISUAL PAGER
+typist=$OLDPWD/docs/session/typed.py
 inmost() { "$program" "$@"; }
 about() { printf '\n# %s\n' "$1"; }
 run() { # each command line as typed, with what it prints, and its exit code if it is not 0
@@ -27,6 +28,21 @@ run() { # each command line as typed, with what it prints, and its exit code if 
         [ "$code" = 0 ] || printf '[exit code %s]\n' "$code"
     done
 }
+mkdir bin
+ln -s "$program" bin/inmost
+# An editor that adds a line, and one that waits until it is killed.
+printf '#!/bin/sh\nfor file; do :; done\necho "Ben prefers cocoa." >>"$file"\n' >bin/vim
+ln -s vim bin/vi
+printf '#!/bin/sh\necho "The editor has the text."\nexec sleep 60\n' >bin/waiting
+chmod +x bin/vim bin/waiting
+typed() { # a line, and what is typed into a terminal when which text appears
+    local code=0
+    printf '$ %s\n' "$1"
+    (unset INMOST_PASSPHRASE; PATH=$place/bin:$PATH TERM=xterm python3 "$typist" "$@") 2>&1 || code=$?
+    [ "$code" = 0 ] || printf '[exit code %s]\n' "$code"
+}
+secret=$INMOST_PASSPHRASE
+cheap='--kdf-memory-mib 19 --kdf-passes 2'
 {
     echo 'Recorded by docs/session/manners.sh.'
     about 'A folder is not a missing file'
@@ -57,4 +73,67 @@ run() { # each command line as typed, with what it prints, and its exit code if 
     run 'inmost ls --store none' 'INMOST_PASSPHRASE=wrong inmost ls'
     about 'A call after a lock'
     run "echo '{\"command\":\"view\",\"path\":\"/memories\"}' | (unset INMOST_PASSPHRASE; inmost call --text)"
-} | sed "s|$place|~|g" >"$page"
+
+    printf '\n\nThe rest was typed at a terminal.\n'
+    about 'Three tries at a passphrase, and the prompt names the store'
+    inmost write people/ada.md <<<'Ada prefers tea.' >/dev/null
+    typed 'inmost cat people/ada.md' 'Passphrase for' 'wrong' 'Passphrase for' 'wrong again' 'Passphrase for' "$secret"
+    typed 'inmost ls' 'Passphrase for' 'wrong' 'Passphrase for' 'wrong' 'Passphrase for' 'wrong'
+    typed 'inmost ls' 'Passphrase for' '^C'
+    about 'Words and recovery keys do not stay in the scrollback, and the next step is named'
+    typed 'inmost init --store words.inmost' 'six random words' '' 'choose another' 'six words' '[y/N]' 'y' 'Press Enter' ''
+    about 'A keyfile is announced at the terminal, too'
+    typed "inmost init --store both.inmost --keyfile key $cheap" 'Passphrase' "$secret" 'Type it again' "$secret" '[y/N]' 'n'
+    about 'What destroys asks first'
+    inmost slot add --recovery --label paper >/dev/null
+    typed 'inmost slot remove 0' 'Passphrase for' "$secret" 'Type yes' 'no'
+    typed 'inmost rotate' 'Passphrase for' "$secret" 'Type yes' 'no'
+    typed 'inmost rm people' 'Passphrase for' "$secret" 'Type yes' ''
+    typed 'inmost destroy' 'Type ' 'no'
+    run 'inmost ls' 'inmost slot list | cut -c 1-40'
+    about 'An import shows its pace, and Ctrl-C of it says what is done'
+    mkdir many
+    for number in $(seq 5000); do printf 'Entry %d: rain.\n' "$number" >"many/$number.md"; done
+    typed 'inmost import --to log many' 'Passphrase for' "$secret" 'left' '^C'
+    run 'inmost import --to log many'
+    about 'An import commits many files at once'
+    run 'inmost status | grep -E "^(files|text|commits|on disk)"' 'inmost stats | head -n 4'
+    about 'Compaction is a line at most once a day, and no question'
+    for _ in 1 2; do
+        seq -f '%015.0f' 786432 | inmost write big.md
+        inmost rm big.md >/dev/null
+    done
+    typed 'inmost cat people/ada.md' 'Passphrase for' "$secret"
+    typed 'inmost cat people/ada.md' 'Passphrase for' "$secret"
+    about 'Long output goes through a pager'
+    typed "PAGER='sed \"s/^/pager: /\"' inmost log --limit 2 people" 'Passphrase for' "$secret"
+    about 'vi is the editor if there is no other'
+    typed 'inmost edit people/ada.md' 'Passphrase for' "$secret"
+    about 'The text of a killed edit is removed by the next'
+    typed 'EDITOR=waiting inmost edit people/ada.md' 'Passphrase for' "$secret" 'has the text' 'kill'
+    run 'find /dev/shm -maxdepth 1 -name "inmost-edit-*" | wc -l'
+    typed 'inmost edit people/ada.md' 'Passphrase for' "$secret"
+    run 'find /dev/shm -maxdepth 1 -name "inmost-edit-*" | wc -l'
+    about 'The key agent has its whole name in status'
+    typed 'inmost unlock' 'Passphrase for' "$secret"
+    run 'inmost status | grep -A 2 "^key agent"' 'inmost lock'
+    about 'A stream of calls goes on after a locked answer'
+    view='{"command":"view","path":"/memories/people/ada.md"}'
+    run "(unset INMOST_PASSPHRASE; (echo '$view'; sleep 2; INMOST_PASSPHRASE='$secret' inmost unlock >/dev/null; echo '$view') | inmost call --text --keep-going)" 'inmost lock'
+    about 'What was missing is there'
+    run 'inmost ls --long --sort size --depth 1' 'inmost grep -C 1 cocoa people' 'inmost status --json | cut -c 1-70' 'inmost slot list --json | head -n 1 | cut -c 1-70' \
+        'inmost check --json | tail -n 1' 'inmost backup --verify copy.inmost' 'inmost undo --since 1h --dry-run friends' \
+        'inmost mcp --print-config claude-command' 'inmost mcp --print-config codex' 'inmost lock --all'
+    printf '\n\nLater, with the reason\n'
+    cat <<'END'
+`import --dry-run`, `import --exclude`: an import replaces nothing without --overwrite, prints each file that it refuses, can be
+    repeated, and `inmost undo` takes it back. Until then, import a copy of the wanted files.
+Backups that rotate: `inmost backup --verify` writes a copy and reads it back. How many to keep is left to cron and the like.
+More in `Error: Memory is unavailable.`: the model cannot repair a store, and the cause may name paths and processes. The person
+    reads cause and next step on the standard error of `inmost call` and `inmost mcp`.
+
+Elsewhere: history and undo in docs/HISTORY.md; salvage in docs/OPERATIONS.md; service units, the lock on suspend, graphical
+prompts, completion of memory paths and the browser in README.md; the packages in python/ and nodejs/; the client of the key
+agent in crates/inmost-agent.
+END
+} | sed "s|$program|~/bin/inmost|g; s|$place|~|g" >"$page"

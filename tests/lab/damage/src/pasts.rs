@@ -3,10 +3,14 @@
 //! A folder of the cache holds `store`, `older`, and `truth`.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use inmost::{HistorySettings, NewFile, RawKey, Session, StorageEngine, Vault, VaultOptions};
+use inmost::{
+    FileError, HistorySettings, NewFile, RawKey, Session, StorageEngine, StoreError, Vault,
+    VaultOptions,
+};
 
 use crate::folder;
 use crate::random::Random;
@@ -14,7 +18,8 @@ use crate::truth::{Truth, digest};
 
 pub const ENGINES: [(&str, StorageEngine); 2] =
     [("sled", StorageEngine::Sled), ("redb", StorageEngine::Redb)];
-pub const PASTS: [&str; 6] = ["import", "edited", "backup", "purged", "in use", "power cut"];
+pub const PASTS: [&str; 7] =
+    ["import", "edited", "backup", "purged", "in use", "power cut", "full disk"];
 
 /// Raw keys need no slow key derivation.
 pub fn key() -> RawKey {
@@ -46,7 +51,7 @@ pub fn make(cache: &Path, only: Option<&str>) {
 }
 
 struct Maker {
-    at: std::path::PathBuf,
+    at: PathBuf,
     truth: Truth,
     random: Random,
     /// The number of the next file.
@@ -102,6 +107,10 @@ impl Maker {
             _ => {}
         }
         self.keep_older();
+        if past == "full disk" {
+            let full = self.fill_disk(&store);
+            return self.finish(&full);
+        }
         let session = unlock(&store);
         self.edit(&session, 8);
         if past == "in use" {
@@ -157,6 +166,32 @@ impl Maker {
         assert!(found == earlier || found == self.truth.now[&path]);
         self.truth.now.insert(path, found);
         mixed
+    }
+
+    /// Works on a small disk until calls were refused for want of room many times, and files were deleted in between.
+    fn fill_disk(&mut self, store: &Path) -> folder::Bytes {
+        let files = folder::read(store);
+        let disk = SmallDisk::mount(self.at.join("disk"), files.values().map(Vec::len).sum());
+        let place = disk.at.join("store");
+        folder::write(&place, &files);
+        let session = unlock(&place);
+        let mut refused = 0;
+        while refused < REFUSED && disk.is_small {
+            let path = self.any_path();
+            let file = self.file_of(&path);
+            let length = 40 + self.random.below(60_000);
+            let text = self.text(file, length);
+            match session.files().write(&path, &text) {
+                Ok(_) => self.truth.write(&path, file, &text),
+                Err(FileError::Store(StoreError::DiskFull)) => refused += 1,
+                Err(error) => panic!("{error}"),
+            }
+            if refused % 8 == 7 {
+                self.delete(&session, 1);
+            }
+        }
+        session.lock();
+        folder::read(&place)
     }
 
     fn keep_older(&self) {
@@ -261,7 +296,43 @@ impl Maker {
     }
 }
 
+/// A disk with a little more room than a store needs. Unmounted on drop.
+struct SmallDisk {
+    at: PathBuf,
+    /// Whether the system allowed it.
+    is_small: bool,
+}
+
+impl SmallDisk {
+    fn mount(at: PathBuf, used: usize) -> Self {
+        fs::create_dir_all(&at).unwrap();
+        let size = format!("size={}", used + SPARE);
+        let mut mount = Command::new("mount");
+        mount.args(["-t", "tmpfs", "-o", &size, "tmpfs"]).arg(&at).stderr(Stdio::null());
+        let is_small = mount.status().is_ok_and(|status| status.success());
+        if !is_small {
+            println!(
+                "a disk cannot be mounted: the store of a full disk is made on one that has room"
+            );
+        }
+        Self { at, is_small }
+    }
+}
+
+impl Drop for SmallDisk {
+    fn drop(&mut self) {
+        if self.is_small {
+            let _ = Command::new("umount").arg(&self.at).status();
+        }
+        let _ = fs::remove_dir_all(&self.at);
+    }
+}
+
 const BLOCK: usize = 4096;
+/// Bytes that a small disk has beyond the store.
+const SPARE: usize = 8 << 20;
+/// Calls that a full disk refuses.
+const REFUSED: usize = 60;
 const FILES: u64 = 1_200;
 const SESSIONS: usize = 3;
 const EDITS: usize = 700;

@@ -19,10 +19,10 @@ impl Shared {
         if self.ballast.is_short() && self.ballast.make().is_err() && self.adds_records(batch)? {
             return Err(StorageError::Full);
         }
+        let added = batch.puts.len().saturating_add(batch.deletes.len());
         let (is_large, has_pending, bytes) = {
             let pending = &read(&self.layers).pending;
-            let records =
-                pending.len().saturating_add(batch.puts.len()).saturating_add(batch.deletes.len());
+            let records = pending.len().saturating_add(added);
             let bytes = layout::entry_bytes(pending).saturating_add(layout::batch_bytes(batch));
             let is_large = records > self.tuning.addresses || bytes > self.largest_entry();
             (is_large, !pending.is_empty(), bytes)
@@ -42,7 +42,10 @@ impl Shared {
             }
         }
         let is_stuck = is_short || lock(&self.checkpointer).stuck;
-        if is_stuck && !self.has_room(writer, &read(&self.layers), bytes) && !self.checkpoint()? {
+        if is_stuck
+            && !self.has_room(writer, &read(&self.layers), added, bytes)
+            && !self.checkpoint()?
+        {
             return Err(StorageError::Full);
         }
         Ok(())

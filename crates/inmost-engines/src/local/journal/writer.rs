@@ -34,7 +34,7 @@ impl Shared {
             drop(layers);
             return self.bypass(writer).map(|()| true);
         }
-        let is_full = !self.has_room(writer, &layers, length);
+        let is_full = !self.has_room(writer, &layers, 0, length);
         drop(layers);
         if is_full {
             self.begin_epoch(writer)?;
@@ -76,11 +76,17 @@ impl Shared {
         self.follow(stored, false)
     }
 
-    /// Whether an entry of this length fits the active half.
-    pub(super) fn has_room(&self, writer: &Writer, layers: &Layers, length: usize) -> bool {
+    /// Whether an entry of this length, of the pending changes and so many more, fits the active half.
+    pub(super) fn has_room(
+        &self,
+        writer: &Writer,
+        layers: &Layers,
+        more: usize,
+        length: usize,
+    ) -> bool {
+        let changes = layers.pending.len().saturating_add(more);
         writer.length.saturating_add(length) <= self.half_bytes()
-            && layers.active.changes.len().saturating_add(layers.pending.len())
-                <= self.tuning.addresses
+            && layers.active.changes.len().saturating_add(changes) <= self.tuning.addresses
     }
 
     /// Moves on to the other half, which must be free, or becomes free by a checkpoint that this waits for.

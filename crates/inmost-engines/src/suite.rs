@@ -332,13 +332,16 @@ fn an_engine_that_is_not_built_is_refused(place: &Place) {
 fn size_grows_with_the_records(place: &Place) {
     let engine = place.create(1);
     let (engine_before, before) = (engine.size().unwrap(), place.storage.size().unwrap());
-    for round in 0..20_u32 {
+    for round in 0..40_u32 {
         commit(&*engine, &puts((0..25).map(|each| (25 * round + each, vec![1; 4_000]))));
     }
-    let grown = 500 * 4_000 / 2; // sled's log grows by segments, so its beginning counts too
+    // sled's log grows by segments, so its beginning counts too. A journal may still hold 248 records.
+    let grown = 500 * 4_000 / 2;
     assert!(engine.size().unwrap() >= engine_before + grown);
     assert!(place.storage.size().unwrap() >= before + grown);
-    assert!(place.storage.size().unwrap() >= engine.size().unwrap());
+    // In this order: a checkpoint in the background makes the files longer.
+    let of_engine = engine.size().unwrap();
+    assert!(place.storage.size().unwrap() >= of_engine);
 }
 
 #[test]

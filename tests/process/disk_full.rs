@@ -248,8 +248,7 @@ fn is_of_the_disk(entry: &std::io::Result<fs::DirEntry>) -> bool {
     entry.as_ref().is_ok_and(|entry| entry.file_name() == "lost+found")
 }
 
-/// One test at a time. How far the ballast goes depends on when checkpoints run in the background: with 48 of these tests at once, one in
-/// a hundred finds that the disk refuses a deletion, or an edit before old texts were dropped. Why is not known.
+/// One test at a time: each looks at what the ballast of its store still pays for, and several at once slow checkpoints down.
 static TURN: Mutex<()> = Mutex::new(());
 
 macro_rules! on_disks {

@@ -27,6 +27,8 @@ const BYTES: u64 = OPENING_BYTES + CHECKPOINT_BYTES;
 pub(super) const OPENING_BYTES: u64 = 5 << 19;
 /// Bytes kept for a checkpoint: five batches of 307 KiB, with the overhead of the engine and the file system.
 pub(super) const CHECKPOINT_BYTES: u64 = 3 << 19;
+/// Free bytes below which a disk is nearly full: more than a few checkpoints write.
+const NEARLY_FULL_BYTES: u64 = 16 << 20;
 /// Bytes per write.
 const PIECE: usize = 64 << 10;
 /// The least number of bytes missing from the ballast while the disk is full.
@@ -42,6 +44,18 @@ struct State {
     held: u64,
     /// Whether the disk was found full and the ballast has not been restored since.
     short: bool,
+    /// Parts of it that a checkpoint is using.
+    lent: u32,
+}
+
+/// A part of the ballast that was freed for a checkpoint. Until it is dropped, nobody takes the room back.
+pub(super) struct Loan<'b>(&'b Ballast);
+
+impl Drop for Loan<'_> {
+    fn drop(&mut self) {
+        let mut state = self.0.state();
+        state.lent = state.lent.saturating_sub(1);
+    }
 }
 
 impl Ballast {
@@ -49,7 +63,7 @@ impl Ballast {
     pub(super) fn of(folder: &Path) -> Self {
         let path = folder.join(NAME);
         let held = held_by(&path);
-        Self { path, state: Mutex::new(State { held, short: false }) }
+        Self { path, state: Mutex::new(State { held, short: false, lent: 0 }) }
     }
 
     /// Bytes that it occupies on disk.
@@ -62,25 +76,39 @@ impl Ballast {
         self.state().short
     }
 
+    /// Returns whether the next checkpoints may fill the disk. Without an answer of the system, `false`.
+    pub(super) fn is_disk_nearly_full(&self) -> bool {
+        #[cfg(unix)]
+        let free = self.path.parent().and_then(|folder| rustix::fs::statvfs(folder).ok());
+        #[cfg(unix)]
+        let free = free.map_or(u64::MAX, |it| it.f_bavail.saturating_mul(it.f_frsize));
+        #[cfg(not(unix))]
+        let free = u64::MAX;
+        free < NEARLY_FULL_BYTES
+    }
+
     /// Restores the ballast to its full size, or as far as the disk has space.
     ///
     /// # Errors
-    /// [`StorageError::Full`] if there is not enough space. If the ballast cannot be written for any other
+    /// [`StorageError::Full`] if there is not enough space, or a checkpoint is using some of it. If the ballast cannot be written for any other
     /// reason, the store works without it.
     pub(super) fn make(&self) -> Result<(), StorageError> {
         let mut state = self.state();
         if !state.short && state.held >= BYTES {
             return Ok(());
         }
+        if state.lent > 0 {
+            return Err(StorageError::Full);
+        }
         match grow(&self.path, state.held).map_err(StorageError::from) {
             Err(StorageError::Full) => {
                 let _ = cut(&self.path, BYTES - BLOCK);
-                *state = State { held: held_by(&self.path), short: true };
+                (state.held, state.short) = (held_by(&self.path), true);
                 Err(StorageError::Full)
             }
             made => {
                 // Not read from the file system, because some do not report allocated blocks.
-                *state = State { held: made.map_or(0, |()| BYTES), short: false };
+                (state.held, state.short) = (made.map_or(0, |()| BYTES), false);
                 Ok(())
             }
         }
@@ -91,7 +119,17 @@ impl Ballast {
         let mut state = self.state();
         // At least one block short of full size, so that the next opening notices and restores the ballast.
         let _ = cut(&self.path, bytes.min(BYTES - BLOCK));
-        *state = State { held: held_by(&self.path), short: true };
+        (state.held, state.short) = (held_by(&self.path), true);
+    }
+
+    /// As [`keep`](Self::keep), for a checkpoint that needs the rest.
+    pub(super) fn lend(&self, bytes: u64) -> Loan<'_> {
+        // First, so that no call takes the room back in between.
+        let mut state = self.state();
+        state.lent = state.lent.saturating_add(1);
+        drop(state);
+        self.keep(bytes);
+        Loan(self)
     }
 
     fn state(&self) -> MutexGuard<'_, State> {

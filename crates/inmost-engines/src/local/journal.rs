@@ -116,7 +116,7 @@ impl Engine for JournaledEngine {
             // The overlay first: a checkpoint may move a record to the engine meanwhile, but never the other way.
             let overlay = read(&shared.layers).merged(after);
             overlay::merge(overlay, after, limit, |after, limit| {
-                shared.with_engine(|engine| engine.scan(after, limit))
+                shared.read_engine(|engine| engine.scan(after, limit))
             })
         })
     }
@@ -139,7 +139,7 @@ impl Engine for JournaledEngine {
     }
 
     fn size(&self) -> Result<u64, StorageError> {
-        self.explained(|shared| shared.with_engine(|engine| engine.size()))
+        self.explained(|shared| shared.read_engine(|engine| engine.size()))
     }
 
     fn verify(&self) -> Result<(), StorageError> {
@@ -246,7 +246,7 @@ impl Shared {
         }
         // Not under the lock of the overlay: a checkpoint may move records to the engine from here on, but those above
         // are read already.
-        let mut found = self.with_engine(|engine| engine.get_many(&missing))?.into_iter();
+        let mut found = self.read_engine(|engine| engine.get_many(&missing))?.into_iter();
         let mut missing = missing.iter().peekable();
         for (address, value) in addresses.iter().zip(&mut values) {
             if value.is_none() && missing.next_if_eq(&address).is_some() {
@@ -254,6 +254,22 @@ impl Shared {
             }
         }
         Ok(values)
+    }
+
+    /// Reads from the engine. After a full disk has stopped a checkpoint, the engine takes no call until the checkpoint has opened it
+    /// again; this waits for that.
+    fn read_engine<T>(
+        &self,
+        call: impl Fn(&dyn Engine) -> Result<T, StorageError>,
+    ) -> Result<T, StorageError> {
+        match self.with_engine(&call) {
+            Err(StorageError::Poisoned) => {
+                drop(lock(&self.checkpointer));
+                self.poison.check()?;
+                self.with_engine(call)
+            }
+            result => result,
+        }
     }
 
     fn with_engine<T>(

@@ -7,7 +7,7 @@
 
 use super::layout;
 use super::{Shared, Writer, lock, read};
-use crate::local::ballast;
+use crate::local::ballast::{self, Loan};
 use inmost_storage::{Address, Batch, StorageError};
 
 impl Shared {
@@ -41,9 +41,11 @@ impl Shared {
                 return Err(StorageError::Full);
             }
         }
-        let is_stuck = is_short || lock(&self.checkpointer).stuck;
-        if is_stuck
-            && !self.has_room(writer, &read(&self.layers), added, bytes)
+        // A half that is full waits for the checkpoint of the other one. On a disk that may be full by then, the wait is here as
+        // well.
+        let needs_checkpoint = !self.has_room(writer, &read(&self.layers), added, bytes);
+        if needs_checkpoint
+            && (is_short || self.ballast.is_disk_nearly_full() || lock(&self.checkpointer).stuck)
             && !self.checkpoint()?
         {
             return Err(StorageError::Full);
@@ -66,20 +68,21 @@ impl Shared {
         &self,
         checkpoint: impl Fn() -> Result<(), StorageError>,
     ) -> Result<bool, StorageError> {
-        let mut result = if self.ballast.is_short() && self.ballast.make().is_err() {
-            if !self.give_room() {
-                return Ok(false);
+        let mut loans = Vec::new();
+        if self.ballast.is_short() && self.ballast.make().is_err() {
+            match self.give_room() {
+                Some(loan) => loans.push(loan),
+                None => return Ok(false),
             }
-            checkpoint()
-        } else {
-            checkpoint()
-        };
+        }
+        let mut result = checkpoint();
         if matches!(result, Err(StorageError::Full)) {
-            let has_more = self.give_room();
+            let more = self.give_room();
             // The engine does not work after a failed write.
             self.reopen()?;
-            if !has_more {
-                return Ok(false);
+            match more {
+                Some(loan) => loans.push(loan),
+                None => return Ok(false),
             }
             result = checkpoint();
             if matches!(result, Err(StorageError::Full)) {
@@ -87,6 +90,7 @@ impl Shared {
                 return Ok(false);
             }
         }
+        drop(loans);
         if self.ballast.is_short() {
             // Takes back what the checkpoint did not need, before another program does.
             let _ = self.ballast.make();
@@ -94,11 +98,13 @@ impl Shared {
         result.map(|()| true)
     }
 
-    /// Frees the part of the ballast that is meant for a checkpoint. Returns whether there was any.
-    fn give_room(&self) -> bool {
+    /// Frees the part of the ballast that is meant for a checkpoint, if there is any.
+    fn give_room(&self) -> Option<Loan<'_>> {
         let spare = self.spare();
-        self.ballast.keep(spare.unwrap_or_else(|| self.ballast.held()));
-        spare.is_some()
+        if spare.is_none() {
+            self.ballast.keep(self.ballast.held());
+        }
+        spare.map(|left| self.ballast.lend(left))
     }
 
     /// The bytes of the ballast that stay when a checkpoint gets its part; `None` if there is no such part.

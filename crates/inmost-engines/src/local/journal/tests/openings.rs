@@ -157,3 +157,27 @@ fn damage_that_an_open_engine_meets_is_told_from_damage_that_kept_it_closed() {
     let error = world.open().err();
     assert!(matches!(error, Some(StorageError::Corrupt(_))), "{error:?}");
 }
+
+/// A full disk stops a checkpoint, and the engine with it. A call that read meanwhile ended the session.
+#[test]
+fn a_read_waits_for_the_engine_that_a_checkpoint_opens_again() {
+    let (world, mut writing) = begun();
+    let engine = world.open().unwrap();
+    engine.shared.drain(&mut lock(&engine.shared.writer)).unwrap();
+    world.faults.set_error(|| StorageError::Full);
+    world.faults.set(world.faults.operations() + 1, Fault::Refused);
+    let turn = lock(&engine.shared.checkpointer);
+    let batch = small(&writing.acknowledged, b"refused");
+    let refused = engine.shared.with_engine(|engine| engine.apply(&batch));
+    assert!(matches!(refused, Err(StorageError::Full)));
+    let read = engine.shared.with_engine(|engine| engine.get_many(&[ROOT]));
+    assert!(matches!(read, Err(StorageError::Poisoned)));
+    std::thread::scope(|scope| {
+        let reader = scope.spawn(|| engine.get_many(&[ROOT]));
+        std::thread::sleep(std::time::Duration::from_millis(50));
+        engine.shared.reopen().unwrap();
+        drop(turn);
+        assert_eq!(reader.join().unwrap().unwrap(), [Some(b"two".to_vec())]);
+    });
+    writing.check(&engine, "opened again");
+}

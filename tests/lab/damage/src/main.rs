@@ -4,7 +4,8 @@
 //!   the stores that the folder CACHE lacks. Adds a line for each seed to RESULTS, and leaves out the seeds that it has.
 //! - `lab-damage seeds CACHE WORK FIRST END`: the same in this process, to the standard output.
 //! - `lab-damage table RESULTS`: prints tables as Markdown, and every failure; exits with code 1 if there is one.
-//! - `lab-damage scan STORE FILES`: measures `plan_repair` on a store of so many files, which it makes if it is absent.
+//! - `lab-damage scan STORE FILES`: measures an unlock and `plan_repair` on a store of so many files, which it makes if it is
+//!   absent.
 //!
 //! The stores of a cache have random keys, so a seed means the same damage only with the same cache. A store that failed
 //! stays in `CACHE/failed`.

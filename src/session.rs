@@ -23,6 +23,7 @@ mod hosts;
 mod idle;
 mod idle_lock;
 mod keyslots;
+mod leader;
 pub(crate) mod ledger;
 pub(crate) mod leftovers;
 mod node_cache;

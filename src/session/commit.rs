@@ -13,6 +13,7 @@ use super::error::StoreError;
 use super::generation::{NextGeneration, write_headers};
 use super::handle::{Session, Shared, State, lock, read, write};
 use super::hosts::{Pin, Refusal};
+use super::leader::Leader;
 use super::ledger;
 use super::overlay::Overlay;
 use super::queue::{Progress, Queue};
@@ -235,33 +236,6 @@ pub(super) struct Closed {
     number: u64,
     calls: usize,
     start: Instant,
-}
-
-/// Leadership of a commit; released on drop, also after a panic.
-pub(super) struct Leader<'a> {
-    session: &'a Session,
-    /// A destructor may make this call while its thread is already unwinding.
-    was_panicking: bool,
-}
-
-impl<'a> Leader<'a> {
-    /// Takes the leadership, which must be free.
-    fn of(session: &'a Session, mut progress: MutexGuard<'_, Progress>) -> Self {
-        progress.leading = true;
-        progress.gathering = false;
-        Self { session, was_panicking: std::thread::panicking() }
-    }
-}
-
-impl Drop for Leader<'_> {
-    fn drop(&mut self) {
-        if std::thread::panicking() && !self.was_panicking {
-            // A panic while leading is a bug. The group is lost, so its waiting callers must not see it as durable.
-            self.session.halt(StoreError::Halted);
-        }
-        lock(&self.session.shared.progress).leading = false;
-        self.session.shared.finished.notify_all();
-    }
 }
 
 /// Exclusive write access, for several durable steps.

@@ -4,9 +4,10 @@
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, Scope};
 
-use super::commit::{Closed, Leader};
+use super::commit::Closed;
 use super::error::StoreError;
 use super::handle::{Session, lock, read};
+use super::leader::Leader;
 use super::open::Open;
 use super::overlay::Overlay;
 use super::reap;

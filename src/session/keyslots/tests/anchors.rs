@@ -113,15 +113,7 @@ fn an_interrupted_rotation_leaves_nothing_that_makes_its_old_state_known() {
     for operation in 1.. {
         let store = Store::create(secrets.raw());
         let (headers, records) = (store.headers(), store.records());
-        let storage = FaultyStorage::new(store.memory.clone());
-        let faults = storage.faults();
-        let session = store.unlock_on(storage, secrets.raw()).unwrap();
-        let begin = faults.operations();
-        faults.set(begin + operation, Fault::Stopped);
-        let _ = session.rotate(secrets.raw());
-        let met = faults.operations() >= begin + operation;
-        drop(session);
-        store.memory.crash();
+        let met = rotate_until(&store, &secrets, operation);
         // The next session finds the new header, or the old one.
         assert!(store.opens(secrets.raw()));
         if store.headers() != headers {
@@ -141,21 +133,27 @@ fn an_interrupted_rotation_leaves_nothing_that_makes_its_old_state_known() {
     assert!(after >= 4, "{after}");
 }
 
+/// Rotates the keys, and stops the session before this operation. Returns whether the rotation has so many.
+fn rotate_until(store: &Store, secrets: &Secrets, operation: u64) -> bool {
+    let storage = FaultyStorage::new(store.memory.clone());
+    let faults = storage.faults();
+    let session = store.unlock_on(storage, secrets.raw()).unwrap();
+    let begin = faults.operations();
+    faults.set(begin + operation, Fault::Stopped);
+    let _ = session.rotate(secrets.raw());
+    let met = faults.operations() >= begin + operation;
+    drop(session);
+    store.memory.crash();
+    met
+}
+
 /// The header is synced at once, so the marks under its keys must be on the disk before it.
 #[test]
 fn a_power_cut_during_a_rotation_leaves_freshness_known() {
     let secrets = Secrets::new(1);
     for operation in 1.. {
         let store = Store::create(secrets.raw());
-        let storage = FaultyStorage::new(store.memory.clone());
-        let faults = storage.faults();
-        let session = store.unlock_on(storage, secrets.raw()).unwrap();
-        let begin = faults.operations();
-        faults.set(begin + operation, Fault::Stopped);
-        let _ = session.rotate(secrets.raw());
-        let met = faults.operations() >= begin + operation;
-        drop(session);
-        store.memory.crash();
+        let met = rotate_until(&store, &secrets, operation);
         store.memory.lose_unsynced_anchor();
         let session = store.unlock(secrets.raw()).unwrap();
         assert_eq!(session.status().unwrap().anchor, AnchorStatus::Known, "at {operation}");

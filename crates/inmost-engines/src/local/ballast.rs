@@ -78,13 +78,8 @@ impl Ballast {
 
     /// Returns whether the next checkpoints may fill the disk. Without an answer of the system, `false`.
     pub(super) fn is_disk_nearly_full(&self) -> bool {
-        #[cfg(unix)]
-        let free = self.path.parent().and_then(|folder| rustix::fs::statvfs(folder).ok());
-        #[cfg(unix)]
-        let free = free.map_or(u64::MAX, |it| it.f_bavail.saturating_mul(it.f_frsize));
-        #[cfg(not(unix))]
-        let free = u64::MAX;
-        free < NEARLY_FULL_BYTES
+        let free = self.path.parent().and_then(|folder| fs4::available_space(folder).ok());
+        free.is_some_and(|free| free < NEARLY_FULL_BYTES)
     }
 
     /// Restores the ballast to its full size, or as far as the disk has space.

@@ -4,7 +4,8 @@
 //! it says what it is, and authenticates. This index finds every version of every record that is left in the files.
 //! Reading it writes nothing.
 //!
-//! The index takes 40 bytes for each version of a record, however long the record is.
+//! The index takes 16 bytes for each version of a record, however long the record is, and 4 more while older versions are
+//! looked for.
 
 use std::cell::OnceCell;
 use std::cmp::Reverse;
@@ -26,6 +27,8 @@ use inmost_storage::{BareFiles, Extent, StorageError};
 /// An index of the records in bare files.
 pub(crate) struct BareRecords {
     files: Box<dyn BareFiles>,
+    /// The number of bytes in the extents before each one.
+    starts: Vec<u64>,
     sealer: Sealer,
     /// Ordered by `tag`.
     places: Vec<Place>,
@@ -35,21 +38,14 @@ pub(crate) struct BareRecords {
     expected_commit: u64,
 }
 
-/// Where a version of a record is.
+/// Where a version of a record is. Of a tag and an object it has the first 4 bytes, which leave few to tell apart when the
+/// record is read.
 #[derive(Clone, Copy)]
 struct Place {
-    /// The first 8 bytes of its tag.
-    tag: u64,
-    /// When it was written: the time of its extent. 0 if that is not known.
-    written: u64,
-    offset: u64,
-    /// The first 8 bytes of the object id. Objects are told apart when the record is read.
-    object: u64,
-    file: u16,
-    length: u16,
-    kind: Kind,
-    /// Whether the offset says when it was written, within its extent.
-    is_ordered: bool,
+    tag: u32,
+    object: u32,
+    /// From the highest bit: the position in all extents, one after the other, then the length in bytes, then the kind.
+    packed: u64,
 }
 
 /// A version of a record.
@@ -92,9 +88,10 @@ impl BareRecords {
         progress: &mut dyn FnMut(u64),
     ) -> Result<Self, StoreError> {
         let mut places = Vec::new();
-        let mut done = 0_u64;
+        let (mut starts, mut done) = (Vec::new(), 0_u64);
         let mut buffer = vec![0; PIECE + RECORD_VALUE_BYTES];
         for extent in files.extents() {
+            starts.push(done);
             let mut at = 0;
             while at < extent.length {
                 let left = extent.length - at;
@@ -104,7 +101,7 @@ impl BareRecords {
                 // A record that begins in this piece may end in the next one.
                 let end = PIECE.min(bytes);
                 let next = sealer.find_all(piece, end, &mut |offset, found| {
-                    places.extend(Place::new(extent, at, offset, &found));
+                    places.extend(Place::new(done.saturating_add(at), offset, &found));
                 });
                 at = at.saturating_add(u64::try_from(next).unwrap_or(u64::MAX));
                 progress(done.saturating_add(at.min(extent.length)));
@@ -112,7 +109,7 @@ impl BareRecords {
             done = done.saturating_add(extent.length);
         }
         places.sort_unstable_by_key(|place: &Place| place.tag);
-        Ok(Self { files, sealer, places, by_object: OnceCell::new(), expected_commit: 0 })
+        Ok(Self { files, starts, sealer, places, by_object: OnceCell::new(), expected_commit: 0 })
     }
 
     /// The highest number of a commit in an anchor, or 0.
@@ -122,7 +119,7 @@ impl BareRecords {
 
     /// The number of heads of files, of every version.
     pub(super) fn heads(&self) -> u64 {
-        let heads = self.places.iter().filter(|place| place.kind == Kind::File);
+        let heads = self.places.iter().filter(|place| place.kind() == Kind::File.code());
         u64::try_from(heads.count()).unwrap_or(u64::MAX)
     }
 
@@ -195,7 +192,7 @@ impl BareRecords {
 
     /// The versions of the root record, the newest first, one of each commit.
     pub(super) fn roots(&self) -> Vec<Root> {
-        let roots = self.places.iter().filter(|place| place.kind == Kind::Root);
+        let roots = self.places.iter().filter(|place| place.kind() == Kind::Root.code());
         let mut roots: Vec<Root> = roots
             .filter_map(|place| match self.read(place)?.node {
                 Node::Root(root) => Some(Root::clone(&root)),
@@ -215,18 +212,31 @@ impl BareRecords {
         order
     }
 
-    fn key(&self, index: u32) -> (u8, u64) {
+    fn key(&self, index: u32) -> (u8, u32) {
         let place = usize::try_from(index).ok().and_then(|index| self.places.get(index));
-        place.map_or((u8::MAX, u64::MAX), |place| (place.kind.code(), place.object))
+        place.map_or((u8::MAX, u32::MAX), |place| (place.kind(), place.object))
     }
 
     fn read(&self, place: &Place) -> Option<Version> {
-        let mut value = vec![0; usize::from(place.length)];
-        self.files.read(place.file.into(), place.offset, &mut value).ok()?;
+        let (value, extent, offset) = self.value(place).ok()?;
         let (id, tag) = (self.sealer.name_of(&value)?, sealed::tag_of(&value)?);
         let node = self.sealer.open(id, &value, &tag).ok()?;
-        let at = if place.is_ordered { place.offset } else { 0 };
-        Some(Version { id, tag, node, written: (place.written, at) })
+        let at = if extent.is_ordered { offset } else { 0 };
+        Some(Version { id, tag, node, written: (extent.written, at) })
+    }
+
+    /// Reads the bytes at a place. Returns with them the extent, and the offset in its file.
+    fn value(&self, place: &Place) -> Result<(Vec<u8>, &Extent, u64), StorageError> {
+        let position = place.position();
+        let index = self.starts.partition_point(|start| *start <= position).wrapping_sub(1);
+        let (Some(extent), Some(start)) = (self.files.extents().get(index), self.starts.get(index))
+        else {
+            return Err(StorageError::Missing);
+        };
+        let offset = extent.offset.saturating_add(position.saturating_sub(*start));
+        let mut value = vec![0; place.length()];
+        self.files.read(extent.file, offset, &mut value)?;
+        Ok((value, extent, offset))
     }
 }
 
@@ -238,8 +248,10 @@ impl NodeSource for BareRecords {
         let mut flaw = Flaw::Absent;
         // Each place where the engine holds this version may be the intact one.
         for place in same {
-            let mut value = vec![0; usize::from(place.length)];
-            self.files.read(place.file.into(), place.offset, &mut value)?;
+            let (value, ..) = self.value(place)?;
+            if sealed::tag_of(&value) != Some(*tag) {
+                continue;
+            }
             match self.sealer.open(id, &value, tag) {
                 Ok(node) => return Ok(node),
                 Err(RecordError::Damaged { flaw: found, .. }) => flaw = found,
@@ -251,19 +263,32 @@ impl NodeSource for BareRecords {
 }
 
 impl Place {
-    /// `None` for a place beyond what a file of a store can have.
-    fn new(extent: &Extent, at: u64, offset: usize, found: &Found) -> Option<Self> {
-        let offset = extent.offset.checked_add(at)?.checked_add(u64::try_from(offset).ok()?)?;
-        Some(Self {
+    /// `None` for a place beyond what a disk holds.
+    fn new(piece: u64, offset: usize, found: &Found) -> Option<Self> {
+        let position = piece.checked_add(u64::try_from(offset).ok()?)?;
+        let length = u64::try_from(found.length).ok()?;
+        let kind = u64::from(found.id.kind.code());
+        let fits = position >> (u64::BITS - LENGTH_BITS - KIND_BITS) == 0
+            && length >> LENGTH_BITS == 0
+            && kind >> KIND_BITS == 0;
+        fits.then_some(Self {
             tag: beginning(&found.tag.0),
-            written: extent.written,
-            offset,
             object: beginning(&found.id.object.0),
-            file: u16::try_from(extent.file).ok()?,
-            length: u16::try_from(found.length).ok()?,
-            kind: found.id.kind,
-            is_ordered: extent.is_ordered,
+            packed: (position << LENGTH_BITS | length) << KIND_BITS | kind,
         })
+    }
+
+    fn position(self) -> u64 {
+        self.packed >> (LENGTH_BITS + KIND_BITS)
+    }
+
+    fn length(self) -> usize {
+        usize::try_from(self.packed >> KIND_BITS & ((1 << LENGTH_BITS) - 1)).unwrap_or_default()
+    }
+
+    /// The number of its kind.
+    fn kind(self) -> u8 {
+        u8::try_from(self.packed & ((1 << KIND_BITS) - 1)).unwrap_or_default()
     }
 }
 
@@ -293,9 +318,13 @@ fn next_index(node: &Node) -> u64 {
     }
 }
 
-fn beginning(bytes: &[u8; 16]) -> u64 {
-    u64::from_le_bytes(bytes.first_chunk().copied().unwrap_or_default())
+fn beginning(bytes: &[u8; 16]) -> u32 {
+    u32::from_le_bytes(bytes.first_chunk().copied().unwrap_or_default())
 }
 
+/// Bits of the length of a value, and of the number of a kind.
+const LENGTH_BITS: u32 = 13;
+const KIND_BITS: u32 = 4;
+const _: () = assert!(RECORD_VALUE_BYTES >> LENGTH_BITS == 0, "a length fits its bits");
 /// Bytes searched at a time.
 const PIECE: usize = 1 << 20;

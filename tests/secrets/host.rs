@@ -62,6 +62,7 @@ impl Run {
     }
 
     /// Starts another process for the same store, locked.
+    #[cfg(target_os = "linux")]
     pub(crate) fn restart(&mut self) {
         self.finish();
         self.child = Self::child(self.folder.path(), &[]);

@@ -6,7 +6,7 @@
 
 pub(crate) mod keys;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::fmt::Write;
 
 use blake2::Blake2bMac512;
@@ -173,7 +173,8 @@ impl Search {
 }
 
 /// Traces counted by secret and place.
-pub(crate) type Counts = BTreeMap<(String, String), usize>;
+#[cfg(target_os = "linux")]
+pub(crate) type Counts = std::collections::BTreeMap<(String, String), usize>;
 
 fn eight(bytes: &[u8]) -> u64 {
     u64::from_le_bytes(bytes[..8].try_into().unwrap())

@@ -1,10 +1,5 @@
 //! What people type by habit works, and what they mistype is explained.
 
-use std::fs;
-use std::os::unix::fs::DirBuilderExt;
-use std::os::unix::net::UnixListener;
-use std::thread;
-
 use crate::inmost::{Ended, Place, run};
 
 fn bare(args: &[&str]) -> Ended {
@@ -212,8 +207,13 @@ fn all_stores_are_locked_at_once() {
     assert_eq!(place.agent(), None);
 }
 
+#[cfg(unix)]
 #[test]
 fn a_process_that_does_not_answer_is_not_taken_for_a_locked_store() {
+    use std::os::unix::fs::DirBuilderExt;
+    use std::os::unix::net::UnixListener;
+    use std::{fs, thread};
+
     let place = Place::with_store();
     let folder = place.runtime().join("inmost");
     fs::DirBuilder::new().mode(0o700).recursive(true).create(&folder).unwrap();

@@ -15,6 +15,7 @@ pub struct PasswordFileError {
 
 #[derive(Debug)]
 enum Problem {
+    #[cfg(unix)]
     OpenToOthers,
     NotAFile,
     Unreadable(io::Error),
@@ -24,6 +25,7 @@ impl fmt::Display for PasswordFileError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let path = self.path.display();
         match &self.problem {
+            #[cfg(unix)]
             Problem::OpenToOthers => {
                 write!(
                     f,
@@ -46,8 +48,7 @@ pub(super) fn find(config: &Config) -> Result<Option<Vec<u8>>, PasswordFileError
         return Ok(Some(password.into_encoded_bytes()));
     }
     let named = env::var_os("PGPASSFILE").filter(|path| !path.is_empty()).map(PathBuf::from);
-    let default = || env::home_dir().map(|home| home.join(".pgpass"));
-    let (is_named, path) = match (named, default()) {
+    let (is_named, path) = match (named, usual_place()) {
         (Some(path), _) => (true, path),
         (None, Some(path)) => (false, path),
         (None, None) => return Ok(None),
@@ -61,7 +62,16 @@ pub(super) fn find(config: &Config) -> Result<Option<Vec<u8>>, PasswordFileError
     }
 }
 
-/// Reads a password file that is a plain file and that only its owner may use.
+/// Where a password file lies if no variable names one.
+fn usual_place() -> Option<PathBuf> {
+    #[cfg(windows)]
+    return env::var_os("APPDATA").map(|data| Path::new(&data).join(r"postgresql\pgpass.conf"));
+    #[cfg(not(windows))]
+    return env::home_dir().map(|home| home.join(".pgpass"));
+}
+
+/// Reads a password file that is a plain file and, on Unix, that only its owner may use. Where `PostgreSQL` looks for it on
+/// Windows, only its owner may read.
 fn read(path: &Path) -> Result<String, Problem> {
     let facts = fs::metadata(path).map_err(Problem::Unreadable)?;
     if !facts.is_file() || facts.len() > LONGEST {

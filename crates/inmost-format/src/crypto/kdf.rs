@@ -86,7 +86,8 @@ mod tests {
     use crate::assert_leaks_nowhere;
     use crate::crypto::cost::KdfLimits;
     use crate::crypto::unhex;
-    use crate::secret::{DEEP, peek};
+    #[cfg(target_os = "linux")]
+    use crate::secret::peek;
 
     const CHEAP: KdfCost = KdfCost::new(19_456, 2, 1);
 
@@ -157,6 +158,7 @@ mod tests {
         assert_eq!(distinct.len(), keys.len());
     }
 
+    #[cfg(target_os = "linux")]
     fn tiny_argon2id(memory: &mut WorkingMemory) {
         let argon2 = argon2id(KdfCost::new(32, 1, 1), &[0; 16]).unwrap();
         let mut key = [0; 32];

@@ -200,7 +200,6 @@ const CHUNK_BYTES: usize = 64 << 10;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::any::Any;
 
     #[test]
     fn its_debug_form_shows_nothing() {
@@ -251,6 +250,7 @@ mod tests {
     #[cfg(target_os = "linux")]
     #[test]
     fn a_dropped_buffer_is_wiped() {
+        use std::any::Any;
         use std::fs::File;
         use std::os::unix::fs::FileExt;
 

@@ -3,9 +3,7 @@
 use std::borrow::Cow;
 use std::io;
 
-use inmost::{
-    KeyfileError, LabelError, PassphraseError, RandomnessFailed, RecoveryKeyError, StoreError,
-};
+use inmost::{KeyfileError, LabelError, RandomnessFailed, RecoveryKeyError, StoreError};
 use inmost_agent::AgentError;
 
 /// What each exit code means, as the manual has it. A code never gets another meaning: scripts depend on them.
@@ -194,12 +192,6 @@ impl From<AgentError> for Failure {
 impl From<RandomnessFailed> for Failure {
     fn from(error: RandomnessFailed) -> Self {
         StoreError::from(error).into()
-    }
-}
-
-impl From<PassphraseError> for Failure {
-    fn from(error: PassphraseError) -> Self {
-        Self::usage(format!("Invalid passphrase: {error}."), "Check the source of the passphrase.")
     }
 }
 

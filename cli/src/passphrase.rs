@@ -89,20 +89,20 @@ impl PassphraseArgs {
     /// The passphrase of an existing store.
     pub(crate) fn of_store(&self, store: &Path, asking: Asking) -> Result<Passphrase, Failure> {
         match self.given(asking.input)? {
-            Some(text) => parse(text),
-            None => parse(self.ask(store, asking, "Passphrase")?),
+            Some(text) => parse(text, &self.source()),
+            None => parse(self.ask(store, asking, "Passphrase")?, ANSWER),
         }
     }
 
     /// The passphrase of a store that is about to be created; without a source, a person chooses it now.
     pub(crate) fn of_new_store(&self, input: Input) -> Result<Passphrase, Failure> {
         match self.given(input)? {
-            Some(text) => parse(text),
+            Some(text) => parse(text, &self.source()),
             None if self.prompt.is_some() => Err(Failure::usage(
                 "--prompt asks for the passphrase of an existing store only.",
                 "Leave it out and choose a passphrase at the terminal, or give one with --passphrase-file.",
             )),
-            None => parse(new_passphrase::choose(&mut terminal()?)?),
+            None => parse(new_passphrase::choose(&mut terminal()?)?, ANSWER),
         }
     }
 
@@ -154,6 +154,17 @@ impl PassphraseArgs {
             terminal.print(&format!("{AGAIN}\n"))?;
         }
         terminal.ask(&format!("{what} for {store}: "))
+    }
+
+    /// The source that is read before a person is asked.
+    fn source(&self) -> String {
+        match (&self.file, &self.fd, &self.command) {
+            (Some(path), ..) if path == Path::new("-") => "the standard input".to_owned(),
+            (Some(path), ..) => format!("the passphrase file {}", path.display()),
+            (None, Some(_), _) => "the passphrase file descriptor".to_owned(),
+            (None, None, Some(_)) => "the output of the passphrase command".to_owned(),
+            (None, None, None) => format!("the variable {VARIABLE}"),
+        }
     }
 
     /// The text from the options or the environment.
@@ -211,12 +222,11 @@ impl NewPassphraseArgs {
             command: self.command.clone(),
             prompt: None,
         };
-        match sources.named(Input::Free)? {
-            Some(text) => parse(text),
-            None => parse(new_passphrase::choose(
-                &mut Terminal::open().map_err(|_| no_new_passphrase())?,
-            )?),
+        if let Some(text) = sources.named(Input::Free)? {
+            return parse(text, &sources.source());
         }
+        let mut terminal = Terminal::open().map_err(|_| no_new_passphrase())?;
+        parse(new_passphrase::choose(&mut terminal)?, ANSWER)
     }
 }
 
@@ -227,9 +237,16 @@ fn no_new_passphrase() -> Failure {
     )
 }
 
-fn parse(text: Wiped) -> Result<Passphrase, Failure> {
-    Ok(Passphrase::from_bytes(text.into_inner())?)
+/// The passphrase that a source has given.
+fn parse(text: Wiped, source: &str) -> Result<Passphrase, Failure> {
+    Passphrase::from_bytes(text.into_inner()).map_err(|error| {
+        let advice = format!("Correct {source}, or use another source.");
+        Failure::usage(format!("Invalid passphrase from {source}: {error}."), advice)
+    })
 }
+
+/// What a person has typed, as a source.
+const ANSWER: &str = "the answer to the prompt";
 
 /// The terminal, to ask for a passphrase that does not unlock a store.
 pub(crate) fn terminal() -> Result<Terminal, Failure> {

@@ -2,11 +2,12 @@
 
 use std::path::PathBuf;
 
+use inmost::StoreError;
 use serde::Serialize;
 
 use crate::args::StoreArgs;
 use crate::display;
-use crate::exit::Failure;
+use crate::exit::{Exit, Failure};
 use crate::output::print;
 use crate::progress::Progress;
 use crate::store::opening::OpenOptions;
@@ -90,16 +91,18 @@ impl Backup {
         let store = self.store.open(&OpenOptions::default())?;
         if !self.verify && !self.with_versions {
             let mut progress = Progress::new("records written");
-            store.backup(&self.to, |records| progress.update(records))?;
+            let copied = store.backup(&self.to, |records| progress.update(records));
+            copied.map_err(|error| self.failure(error))?;
             return Ok((store.status()?.files, String::new()));
         }
         let mut progress = Progress::new("records written, then read");
         let mut update = |records| progress.update(records);
         let copy = if self.with_versions {
-            store.backup_with_versions(&self.to, &mut update)?
+            store.backup_with_versions(&self.to, &mut update)
         } else {
-            store.backup_verified(&self.to, &mut update)?
+            store.backup_verified(&self.to, &mut update)
         };
+        let copy = copy.map_err(|error| self.failure(error))?;
         let records = display::count(copy.records, "record", "records");
         let files = display::count(copy.files, "file", "files");
         let line = format!(
@@ -107,5 +110,17 @@ impl Backup {
             display::size(copy.bytes)
         );
         Ok((copy.files, line))
+    }
+
+    /// The failure of a copy. A full disk is most likely the one with the copy.
+    fn failure(&self, error: StoreError) -> Failure {
+        match error {
+            StoreError::DiskFull => Failure::new(
+                Exit::Io,
+                format!("A disk is full: there is no room for the copy in {}.", self.to.display()),
+                "Free some space there, or choose a folder on another disk. The store has not changed.",
+            ),
+            error => error.into(),
+        }
     }
 }

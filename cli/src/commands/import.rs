@@ -22,8 +22,8 @@ use crate::display;
 use crate::exit::{Exit, Failure};
 use crate::interrupt::Interrupt;
 use crate::memory_path::{self, ROOT};
-use crate::store::OpenStore;
 use crate::store::opening::OpenOptions;
+use crate::store::{OpenStore, naming};
 use crate::transfer::{Outcome, TransferReport};
 
 /// Import a plain file, or a folder of them, such as the ./memory/memories of another backend of the memory tool
@@ -135,7 +135,11 @@ impl Import {
             .zip(&files)
             .filter_map(|(path, (_, read))| Some(read.as_ref().ok()?.as_new(path, self.overwrite)))
             .collect();
-        let mut results = store.files().write_many(&new)?.into_iter();
+        let written = store.files().write_many(&new);
+        let mut results = match written {
+            Ok(results) => results.into_iter(),
+            Err(error) => return Err(naming::at(&self.store.place()?, error)),
+        };
         for (path, (file, read)) in paths.iter().zip(&files) {
             let outcome = match read {
                 Err(reason) => Outcome::Refused(reason.clone()),

@@ -40,6 +40,15 @@ fn a_list_is_moved_as_a_whole_or_not_at_all() {
 }
 
 #[test]
+fn a_folder_that_is_moved_into_itself_is_named() {
+    let place = Place::with_files(&[("/memories/a/b", "1")]);
+    for new in ["a/c", "a/b/c", "a/"] {
+        let refused = place.run(["mv", "a", new], "");
+        refused.expect_failure(1, "/memories/a cannot be moved into itself.");
+    }
+}
+
+#[test]
 fn a_pattern_as_a_path_is_explained() {
     let place = Place::with_files(&[("/memories/a.md", "1")]);
     for command in ["cat", "ls", "rm"] {

@@ -45,6 +45,22 @@ fn a_file_gives_it_without_its_line_end_or_byte_order_mark() {
 }
 
 #[test]
+fn a_source_that_gives_no_passphrase_is_named() {
+    let place = with_file("");
+    for (source, named) in [
+        (["--passphrase-file", "file"], "from the passphrase file file"),
+        (["--passphrase-file", "-"], "from the standard input"),
+        (["--passphrase-fd", "0"], "from the passphrase file descriptor"),
+        (["--passphrase-command", "echo"], "from the output of the passphrase command"),
+    ] {
+        run(&mut ls(&place, &source), b"").expect_failure(2, named);
+    }
+    let mut command = ls(&place, &[]);
+    let from_variable = run(command.env("INMOST_PASSPHRASE", "x".repeat(5_000)), b"");
+    from_variable.expect_failure(2, "from the variable INMOST_PASSPHRASE");
+}
+
+#[test]
 fn standard_input_is_a_source_for_other_commands() {
     let place = Place::with_store();
     let dash = ["--passphrase-file", "-"];

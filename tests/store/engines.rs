@@ -63,10 +63,10 @@ mod redb {
         }
     }
 
-    /// redb does not check the pages that it reads, so a flipped bit in a value reaches the layer above,
-    /// which must detect it.
+    /// redb does not check the pages that it reads. The check before it opens its file notices a flipped bit, or the layer
+    /// above does when it reads the value.
     #[test]
-    fn a_bit_flipped_in_a_value_is_tampering_and_never_another_text() {
+    fn a_flipped_bit_is_noticed_or_harmless_and_never_another_text() {
         let folder = tempfile::tempdir().unwrap();
         let store = folder.path().join("store");
         let database = filled(&store);
@@ -103,7 +103,7 @@ mod redb {
                 right += 1;
             }
         }
-        println!("{right} reads, {tampered} tampered with, {unopened} errors of the engine");
-        assert!(tampered > 0, "no flip hit a value");
+        println!("{right} reads, {tampered} tampered with, {unopened} not opened or read");
+        assert!(tampered + unopened > 0, "no flip hit a page in use");
     }
 }

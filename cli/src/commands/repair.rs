@@ -50,7 +50,8 @@ impl Repair {
             if is_clean(&mut vault, &secret)? {
                 return self.print(&plan, false, true, "No problems found. Nothing was changed.\n");
             }
-            // The session of the check held the store.
+            // Whether the check had a session decides what holds the store now, and nothing may when it is opened again.
+            drop(vault);
             vault = self.store.vault()?;
         }
         let files = display::count(plan.files, "file", "files");

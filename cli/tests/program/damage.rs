@@ -90,6 +90,23 @@ fn check_names_what_is_damaged_and_changes_nothing() {
     place.run(["cat", "/memories/a/long"], "").expect(12);
 }
 
+/// Regression: the repair opened the store again while it still held it, and found it in use by itself.
+#[test]
+fn a_store_that_lost_no_record_but_does_not_open_is_repaired() {
+    let place = Place::with_files(&[("/memories/a", "kept")]);
+    place.lock();
+    let log = place.store().join("gen-0000000000000001/db");
+    let mut bytes = fs::read(&log).unwrap();
+    // The header of the first segment, which is no part of a record.
+    bytes[8] ^= 4;
+    fs::write(&log, bytes).unwrap();
+    let ended = place.run(["check"], "").expect(12);
+    assert!(ended.out.contains("No problems found in the records"), "{ended:?}");
+    let out = place.run(["repair", "--yes"], "").expect(0).out;
+    assert!(out.contains("The store was repaired: 1 file."), "{out}");
+    assert_eq!(place.cat("/memories/a"), "kept");
+}
+
 #[test]
 fn repair_keeps_what_is_intact_and_only_when_it_is_confirmed() {
     let place = damaged();

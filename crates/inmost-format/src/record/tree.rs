@@ -13,6 +13,7 @@ mod replace;
 #[cfg(test)]
 mod tests;
 mod visit;
+mod visit_places;
 
 use std::ops::{AddAssign, Deref};
 use std::sync::Arc;
@@ -25,6 +26,7 @@ use super::{Flaw, Kind, Node, NodeSource, ObjectId, RecordError, RecordId};
 
 pub use gap::Place;
 pub use replace::{Owner, runs};
+pub use visit_places::Way;
 
 /// The summary that an inner node keeps of everything below one child.
 pub trait Summary: Clone + Serialize + DeserializeOwned {

@@ -38,16 +38,16 @@ impl History {
             return Ok(());
         }
         let end = self.body.count();
-        let (start, last) = self.body.find(sink, object, |_, refs| refs.len())?;
-        let fits = sizes(&last)? + added <= LEAF;
-        let (from, leaf) = if fits {
-            let mut leaf = Versions::clone(&last);
-            leaf.0.push(version);
-            (start, leaf)
-        } else {
-            (end, Versions(vec![version]))
+        let (from, leaf) = match self.body.find(sink, object, |_, refs| refs.len()) {
+            Ok((start, last)) if sizes(&last)? + added <= LEAF => {
+                let mut leaf = Versions::clone(&last);
+                leaf.0.push(version);
+                (start, leaf)
+            }
+            // A damaged leaf stays where it is, and the history goes on behind it.
+            Ok(_) | Err(RecordError::Damaged { .. }) => (end, Versions(vec![version])),
+            Err(error) => return Err(error),
         };
-        drop(last);
         let mut owner = Owner { sink, object, next_index: &mut self.next_index };
         self.body.replace(&mut owner, from..end, vec![leaf])
     }

@@ -79,6 +79,6 @@ impl<S: NodeSource, L: Leaf, V> Visit<'_, S, L, V> {
     }
 }
 
-fn repeated<L: Leaf>() -> RecordError {
+pub(super) fn repeated<L: Leaf>() -> RecordError {
     RecordError::Damaged { kind: L::INNER, flaw: Flaw::Repeated }
 }

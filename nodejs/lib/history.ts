@@ -36,7 +36,10 @@ export class History {
     keepInThread(this);
   }
 
-  /** The changes, the newest first. Reads the store page by page. */
+  /**
+   * The changes, the newest first. Reads the store page by page. Entries that cannot be read, because the history is damaged,
+   * are left out: `status()` counts them.
+   */
   log(query: VersionQuery = {}): AsyncGenerator<VersionInfo, void, undefined> {
     const checked = parse(query);
     return items(() => this.#store.log(checked), (raw: native.VersionInfo) => new VersionInfo(raw));
@@ -114,6 +117,19 @@ export class UndoPlan {
   /** Files that someone else changed afterwards, by their newest change. An undo leaves them. */
   get left(): VersionInfo[] {
     return this.#plan.left().map((version) => new VersionInfo(version));
+  }
+
+  /**
+   * Files that cannot go back, by their newest change: the text before was redacted, forgotten or dropped for lack of room, is
+   * damaged, or the history does not have every change in between. An undo leaves them.
+   */
+  get gone(): VersionInfo[] {
+    return this.#plan.gone().map((version) => new VersionInfo(version));
+  }
+
+  /** Entries of the history that cannot be read, among those that the plan had to look at. */
+  get unreadable(): number {
+    return this.#plan.unreadable();
   }
 
   /** @internal */

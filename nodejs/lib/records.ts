@@ -209,6 +209,8 @@ export interface HistoryStatus {
   /** Bytes of earlier texts that are kept. */
   readonly bytes: number;
   readonly isDamaged: boolean;
+  /** Entries that cannot be read, because records of the history are damaged. */
+  readonly unreadable: number;
   readonly lostBefore: number | null;
 }
 

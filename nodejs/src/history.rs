@@ -119,6 +119,18 @@ impl NativeUndoPlan {
     pub fn left(&self) -> Vec<VersionInfo> {
         self.plan.left.iter().map(records::version).collect()
     }
+
+    /// Files that cannot go back, because the text before is gone. An undo leaves them.
+    #[napi]
+    pub fn gone(&self) -> Vec<VersionInfo> {
+        self.plan.gone.iter().map(records::version).collect()
+    }
+
+    /// Entries of the history that cannot be read.
+    #[napi]
+    pub fn unreadable(&self) -> i64 {
+        number(self.plan.unreadable)
+    }
 }
 
 impl Query {

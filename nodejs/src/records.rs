@@ -86,6 +86,7 @@ pub struct HistoryStatus {
     pub entries: i64,
     pub bytes: i64,
     pub is_damaged: bool,
+    pub unreadable: i64,
     pub lost_before: Option<i64>,
 }
 
@@ -220,6 +221,7 @@ pub(crate) fn history_status(status: &inmost::HistoryStatus) -> HistoryStatus {
         entries: number(status.entries),
         bytes: number(status.bytes),
         is_damaged: status.is_damaged,
+        unreadable: number(status.unreadable),
         lost_before: status.lost_before.map(number),
     }
 }

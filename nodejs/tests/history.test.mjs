@@ -64,6 +64,7 @@ test('an undo takes back what one actor did, and leaves what others changed sinc
     ['/memories/a', false],
   ]);
   assert.deepEqual(plan.left.map((version) => version.path), ['/memories/b']);
+  assert.deepEqual([plan.gone, plan.unreadable], [[], 0]);
   await store.files.write('/memories/c', 'meanwhile');
   const [left, done] = await store.history.undo(plan);
   assert(left.reason instanceof FileError && left.reason.code === 'Changed' && left.version === null);
@@ -96,8 +97,9 @@ test('how long versions are kept can be set', async (t) => {
   await history.set({ keepMs: HOUR, maxBytes: 1_000_000 });
   await files.write('/memories/a', '1');
   await files.write('/memories/a', '2');
-  const { keepMs, maxBytes, entries, bytes, isDamaged, lostBefore } = await history.status();
-  assert.deepEqual([keepMs, maxBytes, entries, bytes, isDamaged, lostBefore], [HOUR, 1_000_000, 2, 1, false, null]);
+  const { keepMs, maxBytes, entries, bytes, isDamaged, unreadable, lostBefore } = await history.status();
+  const found = [keepMs, maxBytes, entries, bytes, isDamaged, unreadable, lostBefore];
+  assert.deepEqual(found, [HOUR, 1_000_000, 2, 1, false, 0, null]);
   await assert.rejects(history.set({}), TypeError);
   await assert.rejects(history.set({ keepMs: -1 }), RangeError);
   await history.set({ keepMs: null });

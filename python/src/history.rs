@@ -152,6 +152,22 @@ impl UndoPlan {
         Ok(list)
     }
 
+    /// Files that cannot go back, because the text before is gone. An undo leaves them.
+    #[getter]
+    fn gone<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let list = PyList::empty(py);
+        for version in &self.plan.gone {
+            list.append(records::version(py, version)?)?;
+        }
+        Ok(list)
+    }
+
+    /// Entries of the history that cannot be read.
+    #[getter]
+    fn unreadable(&self) -> u64 {
+        self.plan.unreadable
+    }
+
     fn __repr__(&self) -> String {
         format!("UndoPlan(steps={}, left={})", self.plan.steps.len(), self.plan.left.len())
     }

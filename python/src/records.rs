@@ -66,7 +66,15 @@ pub(crate) fn history_status<'py>(py: Python<'py>, status: &HistoryStatus) -> Re
     record(
         py,
         "HistoryStatus",
-        (keep, max_bytes, status.entries, status.bytes, status.is_damaged, status.lost_before),
+        (
+            keep,
+            max_bytes,
+            status.entries,
+            status.bytes,
+            status.is_damaged,
+            status.unreadable,
+            status.lost_before,
+        ),
     )
 }
 

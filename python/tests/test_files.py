@@ -230,6 +230,7 @@ def test_the_history_goes_back() -> None:
 
         plan = history.plan_undo(actor="night-agent")
         [step] = plan.steps
+        assert (plan.gone, plan.unreadable) == ([], 0)
         assert (step.newest.number, step.to, step.path, plan.left) == (
             newest.number,
             oldest.number,

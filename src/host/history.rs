@@ -222,7 +222,10 @@ impl<'s> History<'s> {
     ///
     /// # Errors
     /// [`FileError::CurrentVersion`] if the text of one of them is the current text of a file, and then nothing was
-    /// redacted; [`FileError::NoSuchVersion`] if the range has no version; [`FileError::Store`].
+    /// redacted; [`FileError::NoSuchVersion`] if the range has no version that is not redacted; [`FileError::Store`]. If a part
+    /// of the history in the range cannot be read, the other versions are redacted, and then the error says so.
+    ///
+    /// A crash may leave a part of a text. Redacting the same versions again removes it, and returns 0 if that was all.
     ///
     /// # Security
     /// The ciphertext stays in the store's files until the next [`Session::compact`](crate::Session::compact) or
@@ -246,16 +249,17 @@ impl<'s> History<'s> {
         self.store.forget(path, &mut progress)
     }
 
-    /// Every version that a query lists.
-    fn all(&self, query: &VersionQuery) -> Result<Vec<VersionInfo>, FileError> {
-        let mut versions = Vec::new();
+    /// Every version that a query lists, and the number of entries that cannot be read.
+    fn all(&self, query: &VersionQuery) -> Result<(Vec<VersionInfo>, u64), FileError> {
+        let (mut versions, mut unreadable) = (Vec::new(), 0_u64);
         let mut before = None;
         loop {
             let page = self.page(query, before, PAGE)?;
             versions.extend(page.items);
+            unreadable = unreadable.saturating_add(page.unreadable);
             match page.next {
                 Some(next) => before = Some(next),
-                None => return Ok(versions),
+                None => return Ok((versions, unreadable)),
             }
         }
     }

@@ -13,6 +13,7 @@ mod past;
 mod redact;
 mod release;
 mod restore;
+mod rests;
 mod returned;
 mod types;
 mod unkept;

@@ -12,6 +12,7 @@ use inmost::{
 use self::activity::Activity;
 use crate::args::{StoreArgs, parse_actor};
 use crate::completion;
+use crate::display::count;
 use crate::exit::{Exit, Failure};
 use crate::json_line;
 use crate::memory_path;
@@ -84,13 +85,14 @@ impl Log {
         let query = self.query();
         let is_terminal = io::stdout().is_terminal();
         let (mut left, mut before) = (self.limit.unwrap_or(u64::MAX), None);
-        let (mut text, mut found_any) = (Wiped::default(), false);
+        let (mut text, mut found_any, mut unreadable) = (Wiped::default(), false, 0_u64);
         let mut activity = Activity::default();
         while left > 0 {
             let most = usize::try_from(left).unwrap_or(PAGE).min(PAGE);
             let page = history.page(&query, before, most).map_err(|error| self.failure(error))?;
             left = left.saturating_sub(u64::try_from(page.items.len()).unwrap_or(u64::MAX));
             found_any |= !page.items.is_empty();
+            unreadable = unreadable.saturating_add(page.unreadable);
             self.append(&page.items, &mut text)?;
             page.items.iter().for_each(|version| activity.add(version.time));
             if !is_terminal {
@@ -102,28 +104,34 @@ impl Log {
                 None => break,
             }
         }
-        if !found_any && !self.json {
+        if !found_any && !self.json && unreadable == 0 {
             text.append(self.nothing(&history.status()?).as_bytes());
         }
         // Before a person reads: without a key agent, no other program could use the store meanwhile.
         drop(store);
-        if !is_terminal {
-            return print(text.as_slice());
+        if is_terminal {
+            let mut pager = Pager::start();
+            if !self.json {
+                pager.print(activity.line().as_bytes())?;
+            }
+            pager.print(text.as_slice())?;
+        } else {
+            print(text.as_slice())?;
         }
-        let mut pager = Pager::start();
-        if !self.json {
-            pager.print(activity.line().as_bytes())?;
+        match unreadable {
+            0 => Ok(()),
+            _ => Err(damaged(format!(
+                "Also, {} of the history cannot be read.",
+                count(unreadable, "entry", "entries")
+            ))),
         }
-        pager.print(text.as_slice())
     }
 
     fn failure(&self, error: FileError) -> Failure {
         match (error, &self.path) {
-            (FileError::Store(error @ StoreError::Tampered { .. }), _) => Failure::new(
-                Exit::Damaged,
-                error.to_string(),
-                "The files are not affected if `inmost check` names nothing else. `inmost purge` drops the history.",
-            ),
+            (FileError::Store(error @ StoreError::Tampered { .. }), _) => {
+                damaged(error.to_string())
+            }
             (error, Some(path)) => Failure::at(path, error),
             (error, None) => error.into(),
         }
@@ -177,6 +185,14 @@ impl Log {
         }
         Ok(())
     }
+}
+
+fn damaged(message: String) -> Failure {
+    Failure::new(
+        Exit::Damaged,
+        message,
+        "The files are not affected if `inmost check` names nothing else. `inmost purge` drops the history.",
+    )
 }
 
 /// Versions read in one page.

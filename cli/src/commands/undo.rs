@@ -16,19 +16,19 @@ use crate::store::opening::OpenOptions;
 use crate::times::{self, parse_moment};
 use crate::version::{self, nothing_found};
 use crate::wiped::Wiped;
-use crate::{confirm, json_line};
+use crate::{confirm, json_line, streams};
 
 /// Undo changes: by an actor, since a time, or of a path
 ///
 /// Each file that these changes touched goes back to its version before them. First the plan is listed, then you are asked.
 /// A file that somebody else changed afterwards is left as it is, and listed: `inmost diff` and `inmost restore` help with
-/// those one by one.
+/// those one by one. So is a file whose text before is gone: redacted, forgotten, dropped for lack of room, or damaged.
 ///
 /// Each file goes back in one atomic step, if it has not been changed since the plan. These steps are changes like any
 /// other: `inmost log` lists them, and they can be undone.
 ///
-/// With --json each line of the plan is an object: path, plan (restore, delete or leave), version (the newest of the file) and
-/// to (the version that it goes back to). Files that were left in spite of the plan follow (path, left), then the counts.
+/// With --json each line of the plan is an object: path, plan (restore, delete, leave, or gone), version (the newest of the file)
+/// and to (the version that it goes back to). Files that were left in spite of the plan follow (path, left), then the counts.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  \
     inmost undo --store notes.inmost --by night-agent --since 12h --dry-run\n  \
@@ -80,7 +80,13 @@ impl Undo {
         if let Some(path) = &self.path {
             plan.steps.retain(|step| !moves_folder_above(step, path));
         }
-        if plan.steps.is_empty() && plan.left.is_empty() {
+        if plan.unreadable > 0 {
+            let entries = count(plan.unreadable, "entry", "entries");
+            streams::warn(&format!(
+                "{entries} of the history cannot be read, and what they changed stays; see `inmost check`"
+            ));
+        }
+        if plan.steps.is_empty() && plan.left.is_empty() && plan.gone.is_empty() {
             let message = "No change that is kept matches: there is nothing to undo.".to_owned();
             return Err(nothing_found(&history.status()?, message));
         }
@@ -89,7 +95,7 @@ impl Undo {
         if steps == 0 {
             return Err(Failure::new(
                 Exit::Other,
-                "There is nothing to undo: every file was changed again afterwards.",
+                "There is nothing to undo: every file listed is left as it is.",
                 "Compare versions with `inmost diff`, and bring one back with `inmost restore`.",
             ));
         }
@@ -116,9 +122,17 @@ impl Undo {
         }
         for version in &plan.left {
             if self.json {
-                json_line::append(&Planned::left(version), &mut text)?;
+                json_line::append(&Planned::unchanged(version, "leave"), &mut text)?;
             } else {
                 let line = format!("{}: left, {}\n", path_of(version), why_left(version));
+                text.append(line.as_bytes());
+            }
+        }
+        for version in &plan.gone {
+            if self.json {
+                json_line::append(&Planned::unchanged(version, "gone"), &mut text)?;
+            } else {
+                let line = format!("{}: left, because its text before is gone\n", path_of(version));
                 text.append(line.as_bytes());
             }
         }
@@ -252,9 +266,9 @@ impl<'a> Planned<'a> {
         Self { path: then(step), plan, version: step.newest.number, to: step.to }
     }
 
-    fn left(version: &'a VersionInfo) -> Self {
+    fn unchanged(version: &'a VersionInfo, plan: &'static str) -> Self {
         let path = version.path.as_ref().map(FileText::as_str);
-        Self { path, plan: "leave", version: version.number, to: None }
+        Self { path, plan, version: version.number, to: None }
     }
 }
 

@@ -334,7 +334,8 @@ class History:
     ) -> Iterator[VersionInfo]:
         """The changes, the newest first, of a path or below it. Times need a time zone.
 
-        `confined` leaves out changes with a path outside the folder `path`.
+        `confined` leaves out changes with a path outside the folder `path`. Entries that cannot be read, because the history
+        is damaged, are left out: `status().unreadable` counts them.
         """
 
     def text(self, number: int) -> str:
@@ -412,3 +413,15 @@ class UndoPlan:
     @property
     def left(self) -> list[VersionInfo]:
         """Files that someone else changed afterwards, by their newest change. An undo leaves them."""
+
+    @property
+    def gone(self) -> list[VersionInfo]:
+        """Files that cannot go back, by their newest change. An undo leaves them.
+
+        The text before was redacted, forgotten or dropped for lack of room, is damaged, or the history does not have every
+        change in between.
+        """
+
+    @property
+    def unreadable(self) -> int:
+        """Entries of the history that cannot be read, among those that the plan had to look at."""

@@ -177,6 +177,8 @@ class HistoryStatus:
     bytes: int
     """Bytes of earlier texts that are kept."""
     is_damaged: bool
+    unreadable: int
+    """Entries that cannot be read, because records of the history are damaged."""
     lost_before: int | None
 
 

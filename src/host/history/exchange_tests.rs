@@ -175,8 +175,10 @@ fn an_exchange_to_a_text_that_is_gone_changes_nothing() {
     session.files().write("/memories/y", "two").unwrap();
     session.acting_as("a").files().write("/memories/x", "changed").unwrap();
     rename(&session, &[("x", "tmp"), ("y", "x"), ("tmp", "y")]);
-    session.history().redact(first, first).unwrap();
-    let (undone, _) = undo(&session);
+    let history = session.history();
+    let plan = history.plan_undo(&VersionQuery::all().actor("a")).unwrap();
+    history.redact(first, first).unwrap();
+    let undone = history.undo(&plan, |_| {}).unwrap();
     let is_left = |undone: &Undone| matches!(undone, Undone::Left(_));
     assert!(undone.len() == 2 && undone.iter().all(is_left), "{undone:?}");
     let texts = ["x", "y"].map(|name| text(&session, &format!("/memories/{name}")));

@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::{History, PAGE};
+use crate::session::StoreError;
 use crate::vfs::{FileError, UndoStep, VersionInfo, VersionKind, VersionQuery};
 
 /// What an undo would do.
@@ -13,6 +14,12 @@ pub struct UndoPlan {
     pub steps: Vec<UndoStep>,
     /// Files that someone else changed afterwards, by their newest change. An undo leaves them.
     pub left: Vec<VersionInfo>,
+    /// Files that cannot go back, by their newest change: the text before was redacted, forgotten or dropped for lack of
+    /// room, is damaged, or the history does not have every change in between. An undo leaves them.
+    pub gone: Vec<VersionInfo>,
+    /// Entries of the history that cannot be read, among those that the plan had to look at. Changes of files that only
+    /// these tell of are not undone.
+    pub unreadable: u64,
 }
 
 impl History<'_> {
@@ -22,9 +29,10 @@ impl History<'_> {
     /// # Errors
     /// [`FileError::InvalidPath`], [`FileError::Store`].
     pub fn plan_undo(&self, query: &VersionQuery) -> Result<UndoPlan, FileError> {
+        let (taken, unreadable) = self.all(query)?;
         let taken: HashMap<u64, VersionInfo> =
-            self.all(query)?.into_iter().map(|version| (version.number, version)).collect();
-        let mut plan = UndoPlan::default();
+            taken.into_iter().map(|version| (version.number, version)).collect();
+        let mut plan = UndoPlan { unreadable, ..UndoPlan::default() };
         let mut seen = HashSet::new();
         let Some(oldest) = taken.keys().min().copied() else { return Ok(plan) };
         // The chains of the files, the newest change first.
@@ -68,6 +76,7 @@ impl History<'_> {
             let chain = chains.remove(&file).unwrap_or_default();
             let Some(newest) = chain.first() else { continue };
             let run = chain.iter().take_while(|version| taken.contains_key(&version.number));
+            let run: Vec<&VersionInfo> = run.collect();
             let Some(first) = run.last() else {
                 if chain.iter().any(|version| taken.contains_key(&version.number)) {
                     plan.left.push(newest.clone());
@@ -82,6 +91,15 @@ impl History<'_> {
             if is_gone(newest.kind) && to.is_none() {
                 continue;
             }
+            // A change that is not in the history may be that of somebody else.
+            let is_whole = run
+                .iter()
+                .zip(run.iter().skip(1))
+                .all(|(newer, older)| newer.previous == Some(older.number));
+            if !is_whole || !self.has_text(to)? {
+                plan.gone.push(newest.clone());
+                continue;
+            }
             let path = match to {
                 None => newest.path.clone(),
                 Some(_) => first.old_path.clone().or_else(|| first.path.clone()),
@@ -91,6 +109,20 @@ impl History<'_> {
         // A folder goes only when nothing is to be undone in it any more.
         plan.steps.sort_by_key(UndoStep::deletes_a_folder);
         Ok(plan)
+    }
+
+    /// Whether a version has a text to go back to. An undo reads it too, so a plan takes no longer than that.
+    fn has_text(&self, number: Option<u64>) -> Result<bool, FileError> {
+        let Some(number) = number else { return Ok(true) };
+        match self.text(number) {
+            Ok(_) => Ok(true),
+            Err(
+                FileError::VersionGone(_)
+                | FileError::NoSuchVersion(_)
+                | FileError::Store(StoreError::Tampered { .. }),
+            ) => Ok(false),
+            Err(error) => Err(error),
+        }
     }
 
     /// Whether the file of a change did not exist before it, because it had been deleted.

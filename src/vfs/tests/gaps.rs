@@ -3,8 +3,10 @@
 use std::time::Duration;
 
 use super::versions::{MONTH, keeps, log};
+use crate::host::Undone;
 use crate::session::tests::store::TestStore;
-use crate::session::{HistorySettings, Session, shift_clock};
+use crate::session::{HistorySettings, Session, StoreError, shift_clock};
+use crate::vfs::{FileError, VersionInfo, VersionQuery};
 use inmost_format::record::Kind;
 
 const DAY: i64 = 24 * 60 * 60 * 1_000;
@@ -151,4 +153,116 @@ fn a_time_that_is_over_ends_versions_although_all_entries_before_cannot_be_read(
     let status = session.history().status().unwrap();
     assert_eq!((status.entries, status.unreadable, status.bytes), (0, 0, 0));
     shift_clock(-10 * DAY);
+}
+
+/// Everything around a lost part of the history is listed, read, brought back and redacted.
+#[test]
+fn versions_on_both_sides_of_entries_that_cannot_be_read_are_of_use() {
+    let leaves = damaged_of(1_200, Kind::HistoryLeaf, &[]).records_of(Kind::HistoryLeaf).len();
+    for (kind, place) in
+        [(Kind::HistoryLeaf, 3), (Kind::HistoryInner, 1), (Kind::HistoryLeaf, leaves - 1)]
+    {
+        let whole = log(&damaged_of(1_200, Kind::HistoryLeaf, &[]).unlock().unwrap());
+        let store = damaged_of(1_200, kind, &[place]);
+        let session = store.unlock().unwrap();
+        let history = session.history();
+        let problems = session.check().unwrap().problems;
+        let (found, unreadable) = pages(&session, &VersionQuery::all());
+        assert_eq!(unreadable, history.status().unwrap().unreadable, "{kind:?}");
+        assert_eq!(found.len() + usize::try_from(unreadable).unwrap(), whole.len(), "{kind:?}");
+        let is_newest_lost = found[0].number != whole[0].number;
+        assert_eq!(is_newest_lost, place == leaves - 1);
+        assert_eq!(found.last().map(|it| it.number), whole.last().map(|it| it.number));
+
+        let oldest = found.last().unwrap().number;
+        let mut damaged = 0;
+        for version in &found {
+            match history.text(version.number) {
+                Ok(text) => {
+                    let index = whole.iter().rev().position(|it| it.number == version.number);
+                    let expected = format!("{}\n", index.unwrap()).repeat(9);
+                    assert_eq!(text.as_str(), expected);
+                }
+                // The change that ended it is among the lost.
+                Err(FileError::Store(StoreError::Tampered { .. })) => damaged += 1,
+                Err(error) => panic!("{kind:?}: {error:?}"),
+            }
+        }
+        assert!((1..=7).contains(&damaged), "{kind:?}: {damaged}");
+
+        let text = history.text(oldest).unwrap();
+        let restored = history.restore(oldest, None).unwrap();
+        assert_eq!(history.text(restored).unwrap(), text);
+        let before = found.iter().rev().nth(1).unwrap().number;
+        assert_eq!(history.redact(oldest, before).unwrap(), 2, "{kind:?}");
+        assert!(history.text(before).is_err());
+        // Whether versions of a range are in the lost part cannot be known, so the call says so.
+        let newest = found[0].number;
+        let all = history.redact(oldest, newest - 1);
+        let is_known = matches!(
+            all,
+            Err(FileError::Store(StoreError::Tampered { .. }) | FileError::CurrentVersion(_))
+        );
+        assert!(is_known, "{kind:?}: {all:?}");
+        assert_eq!(session.check().unwrap().problems, problems, "{kind:?}");
+    }
+}
+
+/// All pages, and the number of entries that cannot be read.
+fn pages(session: &Session, query: &VersionQuery) -> (Vec<VersionInfo>, u64) {
+    let (mut found, mut unreadable, mut before) = (Vec::new(), 0, None);
+    loop {
+        let page = session.history().page(query, before, 10).unwrap();
+        found.extend(page.items);
+        unreadable += page.unreadable;
+        match page.next {
+            Some(next) => before = Some(next),
+            None => return (found, unreadable),
+        }
+    }
+}
+
+/// An undo leaves the files whose way back leads through what cannot be read, and says that there may be others.
+#[test]
+fn an_undo_goes_around_entries_that_cannot_be_read() {
+    let store = damaged(Kind::HistoryLeaf, &[3]);
+    let session = store.unlock().unwrap();
+    let actor = session.acting_as("agent");
+    let paths: Vec<String> = (0..7).map(|n| format!("/memories/{}/{n}", "n".repeat(200))).collect();
+    for path in &paths[..3] {
+        actor.files().write(path, "of the agent").unwrap();
+    }
+    let history = session.history();
+    let plan = history.plan_undo(&VersionQuery::all().actor("agent")).unwrap();
+    assert_eq!((plan.steps.len(), plan.gone.len()), (3, 0), "{plan:?}");
+    assert!(history.undo(&plan, |_| {}).unwrap().iter().all(|it| matches!(it, Undone::Done(_))));
+    for (index, path) in paths.iter().enumerate() {
+        let last = (0..600).rev().find(|number| number % 7 == index).unwrap();
+        let text = format!("{last}\n").repeat(9);
+        assert_eq!(session.files().read(path).unwrap().as_str(), text);
+    }
+    // Each of the lost entries was one of another file.
+    let all = history.plan_undo(&VersionQuery::all()).unwrap();
+    let lost = usize::try_from(all.unreadable).unwrap();
+    assert_eq!(all.unreadable, history.status().unwrap().unreadable);
+    assert_eq!((all.steps.len(), all.gone.len()), (7 - lost, lost), "{all:?}");
+}
+
+/// What was redacted or dropped is in the plan as gone, and is not promised.
+#[test]
+fn a_plan_to_undo_says_which_texts_are_gone() {
+    let session = keeps(Session::in_memory().unwrap());
+    for path in ["/memories/a", "/memories/b"] {
+        session.files().write(path, "before").unwrap();
+        session.acting_as("agent").files().write(path, "after").unwrap();
+    }
+    let history = session.history();
+    let first = log(&session).last().unwrap().number;
+    history.redact(first, first).unwrap();
+    let plan = history.plan_undo(&VersionQuery::all().actor("agent")).unwrap();
+    assert_eq!((plan.steps.len(), plan.gone.len(), plan.left.len()), (1, 1, 0), "{plan:?}");
+    assert_eq!(plan.gone[0].path.as_ref().unwrap().as_str(), "/memories/a");
+    history.undo(&plan, |_| {}).unwrap();
+    assert_eq!(session.files().read("/memories/b").unwrap().as_str(), "before");
+    assert_eq!(session.files().read("/memories/a").unwrap().as_str(), "after");
 }

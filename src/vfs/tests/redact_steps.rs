@@ -7,6 +7,7 @@ use crate::session::{Session, shift_clock};
 use crate::vfs::edit;
 use crate::vfs::error::FileError;
 use inmost_engines::faulty::{Fault, FaultyStorage};
+use inmost_format::record::Kind;
 
 const PATH: &str = "/memories/d/long";
 
@@ -124,6 +125,48 @@ fn a_redaction_that_a_crash_ended_is_made_whole_by_the_next() {
         assert!(report.is_clean(), "{operation}: {report:?}");
     }
     assert!(cut > 5, "{cut}");
+}
+
+/// A crash may come after the head is gone, and before the records that later entries keep.
+#[test]
+fn records_that_later_entries_keep_go_although_a_crash_ended_the_redaction() {
+    let prepared = TestStore::create();
+    let session = keeps(prepared.unlock().unwrap());
+    session.files().write(PATH, &text("line", 200_000)).unwrap();
+    let mut numbers = vec![newest(&session).number];
+    let first = session.history().text(numbers[0]).unwrap();
+    let lines = i64::try_from(first.as_str().lines().count()).unwrap();
+    for step in 0..8 {
+        edit::insert(&session, &parse(PATH), step * lines / 8, "a line\n").unwrap();
+        numbers.push(newest(&session).number);
+    }
+    redact(&session, numbers[1], numbers[7]);
+    session.lock();
+    let mut was_left = 0;
+    for operation in 1.. {
+        let store = prepared.duplicate();
+        let storage = FaultyStorage::new(store.memory.clone());
+        let faults = storage.faults();
+        let session = unlock_on(storage).unwrap();
+        faults.set(faults.operations() + operation, Fault::Stopped);
+        let done = session.history().redact(numbers[0], numbers[0]);
+        drop(session);
+        let session = store.unlock().unwrap();
+        match session.history().redact(numbers[0], numbers[0]) {
+            // It was redacted before the crash, but records were left.
+            Ok(0) => was_left += 1,
+            Ok(_) | Err(FileError::NoSuchVersion(_)) => {}
+            Err(error) => panic!("{operation}: {error}"),
+        }
+        session.files().remove(PATH).unwrap();
+        redact(&session, numbers[8], numbers[8]);
+        assert_nothing_unreachable(&store, &session, &operation.to_string());
+        assert_eq!(store.records_of(Kind::Chunk).len(), 0, "{operation}");
+        if done.is_ok() {
+            break;
+        }
+    }
+    assert!(was_left > 0, "{was_left}");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Lists the history, and tells what it holds.
 
-use super::past::{Past, below};
+use super::past::{Found, Past, below};
 use super::types::{HistoryStatus, VersionInfo, VersionPage, VersionQuery};
 use crate::session::history::{Version, expired_before};
 use crate::session::{HistorySettings, Open, StoreError};
@@ -19,12 +19,20 @@ pub(crate) fn list(
     most: usize,
 ) -> Result<VersionPage, FileError> {
     let path = query.path.as_ref().map(|path| MemoryPath::parse(path.as_str())).transpose()?;
-    let mut page = VersionPage { items: Vec::new(), next: None };
+    let mut page = VersionPage { items: Vec::new(), unreadable: 0, next: None };
     let from = expired_before(open, open.root()).unwrap_or_default();
     let Some(past) = Past::open(open, open.root(), from)? else { return Ok(page) };
     let mut looked = 0_usize;
-    past.visit_back(before.unwrap_or(u64::MAX), &mut |version| {
+    past.visit_back(before.unwrap_or(u64::MAX), &mut |place| {
         looked += 1;
+        let version = match place {
+            Found::Entry(version) => version,
+            Found::Lost(lost) => {
+                let lost = lost.end.saturating_sub(lost.start);
+                page.unreadable = page.unreadable.saturating_add(lost);
+                return Ok(true);
+            }
+        };
         let is_listed = query.takes(version)
             && path.as_ref().is_none_or(|path| concerns(version, path.as_str(), query.confined));
         if is_listed {

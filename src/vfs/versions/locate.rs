@@ -1,13 +1,14 @@
 //! Finds the text of a version: in the history, inside a deleted folder, or in the tree.
 
 use std::collections::HashSet;
+use std::ops::Range;
 
 use inmost_format::record::history::{Before, OldHead, Operation, Version};
 use inmost_format::record::node::{Child, Entries, Entry, FileInfo, Root, What};
 use inmost_format::record::{NodeSource, ObjectId, Tag, load_file, load_folder, read_text};
 use inmost_format::secret::{self, Wiped};
 
-use super::past::{Past, below, moved};
+use super::past::{Found, Past, below, moved};
 use crate::session::Open;
 use crate::session::history::expired_before;
 use crate::vfs::error::FileError;
@@ -102,32 +103,26 @@ pub(super) fn locate<S: NodeSource>(past: &Past<'_, S>, number: u64) -> Result<L
         path: entry.map(|entry| Wiped::new(entry.path.as_str().to_owned())),
         away_until: 0,
         same_text: Vec::new(),
+        lost: None,
     };
-    let mut found = None;
-    past.visit(number.saturating_add(1), &mut |version| {
-        found = walk.step(past, version)?;
-        Ok(found.is_none())
+    let mut held = None;
+    past.visit(number.saturating_add(1), &mut |found| {
+        match found {
+            Found::Entry(version) => held = walk.step(past, version)?,
+            Found::Lost(lost) => walk.lost = Some(lost),
+        }
+        Ok(held.is_none())
     })?;
-    if let Some((place, holder)) = found {
+    if let Some((place, holder)) = held {
         if let Place::Inside(folder, path) = &place {
             let held = inside(past, folder, path)?;
             if held.is_none_or(|(_, info)| info.version != walk.version) {
-                return Err(FileError::VersionGone(number));
+                return Err(walk.gone(past));
             }
         }
         return Ok(Located { place, holder: Some(holder), same_text: walk.same_text });
     }
-    let mut path = walk.path.ok_or(FileError::NoSuchVersion(number))?;
-    if path.is_empty() {
-        let tree = (past.root.tree.id, past.root.tree.tag);
-        let found = find(past.source, tree, walk.file.unwrap_or_default())?;
-        path.push_str(ROOT);
-        path.push_str(&found.ok_or(FileError::VersionGone(number))?);
-    }
-    let held = current(past, &path)?;
-    if held.is_none_or(|(_, info)| info.version != walk.version) {
-        return Err(FileError::VersionGone(number));
-    }
+    let path = walk.current_path(past)?;
     Ok(Located { place: Place::Current(path), holder: None, same_text: walk.same_text })
 }
 
@@ -150,9 +145,41 @@ struct Walk {
     /// The change that brings back the deleted folder in which the file is. Until then its path belongs to others.
     away_until: u64,
     same_text: Vec<u64>,
+    /// Entries on the way that cannot be read. They may have moved the file, or hold its text.
+    lost: Option<Range<u64>>,
 }
 
 impl Walk {
+    /// The error for a text that is not found.
+    fn gone<S: NodeSource>(&self, past: &Past<'_, S>) -> FileError {
+        self.lost.as_ref().map_or(FileError::VersionGone(self.number), |lost| past.damage(lost))
+    }
+
+    /// The path in the tree at which the text is, after all entries.
+    fn current_path<S: NodeSource>(
+        &mut self,
+        past: &Past<'_, S>,
+    ) -> Result<Wiped<String>, FileError> {
+        let Some(path) = self.path.take() else {
+            let lost = self.lost.as_ref().map(|lost| past.damage(lost));
+            return Err(lost.unwrap_or(FileError::NoSuchVersion(self.number)));
+        };
+        if !path.is_empty() {
+            let held = current(past, &path)?;
+            if held.is_some_and(|(_, info)| info.version == self.version) {
+                return Ok(path);
+            }
+            if self.lost.is_none() {
+                return Err(self.gone(past));
+            }
+        }
+        // The path was redacted, or an entry that cannot be read may have changed it.
+        match in_tree(past, self.file.unwrap_or_default())? {
+            Some((path, info)) if info.version == self.version => Ok(path),
+            _ => Err(self.gone(past)),
+        }
+    }
+
     /// Follows the file past an entry. Returns the place of the text if this entry holds it.
     fn step<S: NodeSource>(
         &mut self,
@@ -167,7 +194,6 @@ impl Walk {
             return Ok(None);
         }
         self.file = Some(entry.file);
-        let gone = Err(FileError::VersionGone(self.number));
         match &entry.before {
             Before::Head(old) if is_next => Ok(Some((Place::Head(*old), entry.number))),
             Before::Object(object) if is_next => {
@@ -185,7 +211,13 @@ impl Walk {
                 self.path = Some(Wiped::new(entry.path.as_str().to_owned()));
                 Ok(None)
             }
-            Before::Head(_) | Before::Object(_) | Before::Rest(_) | Before::Nothing => gone,
+            Before::Rest(_) | Before::Nothing if is_next => {
+                Err(FileError::VersionGone(self.number))
+            }
+            // The change that ended the text cannot be read, or is gone.
+            Before::Head(_) | Before::Object(_) | Before::Rest(_) | Before::Nothing => {
+                Err(self.gone(past))
+            }
         }
     }
 
@@ -212,7 +244,8 @@ impl Walk {
                 (_, Before::Object(folder)) if path.is_empty() => {
                     let object = (folder.id, folder.tag);
                     let found = find(past.source, object, self.file.unwrap_or_default())?;
-                    let place = |below| (Place::Inside(Entry::clone(folder), below), entry.number);
+                    let place =
+                        |(below, _)| (Place::Inside(Entry::clone(folder), below), entry.number);
                     Ok(found.map(place))
                 }
                 (Some(below), Before::Object(folder)) if !entry.path.as_str().is_empty() => {
@@ -224,7 +257,7 @@ impl Walk {
                     Ok(None)
                 }
                 (Some(_), Before::Nothing) if !entry.path.as_str().is_empty() => {
-                    Err(FileError::VersionGone(self.number))
+                    Err(self.gone(past))
                 }
                 _ => Ok(None),
             },
@@ -275,17 +308,27 @@ fn file_at<S: NodeSource>(
     }
 }
 
-/// The path of a file below a folder, with its first `/`, found by its number. Reads the whole folder: only where a path was
-/// redacted.
+/// A file of the tree, found by its number. Reads all folders.
+pub(super) fn in_tree<S: NodeSource>(
+    past: &Past<'_, S>,
+    number: u64,
+) -> Result<Option<(Wiped<String>, FileInfo)>, FileError> {
+    let tree = (past.root.tree.id, past.root.tree.tag);
+    let found = find(past.source, tree, number)?;
+    Ok(found.map(|(below, info)| (secret::format(format_args!("{ROOT}{}", &*below)), info)))
+}
+
+/// A file below a folder, found by its number: its path, with the first `/`, and what the folder says of it. Reads the whole
+/// folder: only where a path was redacted or is not known.
 fn find<S: NodeSource>(
     source: &S,
     folder: (ObjectId, Tag),
     number: u64,
-) -> Result<Option<Wiped<String>>, FileError> {
+) -> Result<Option<(Wiped<String>, FileInfo)>, FileError> {
     let mut found = None;
     visit_files(source, folder, &mut |path, info| {
         if info.number == number {
-            found = Some(path);
+            found = Some((path, info));
             return false;
         }
         true

@@ -1,11 +1,22 @@
 //! The entries of a history that still count: those whose time is not over, whether or not they were removed yet.
 
+use std::ops::Range;
+
+use crate::session::StoreError;
 use crate::session::history::Version;
 use crate::vfs::error::FileError;
-use inmost_format::record::history::History;
+use inmost_format::record::history::{History, Versions};
 use inmost_format::record::node::Root;
-use inmost_format::record::tree::{Place, by_position};
+use inmost_format::record::tree::{Place, Way, by_position};
 use inmost_format::record::{Flaw, Kind, NodeSource, ObjectId, RecordError, load_history};
+
+/// What a visit of the history meets.
+pub(super) enum Found<'v> {
+    /// An entry that counts.
+    Entry(&'v Version),
+    /// The positions of entries that cannot be read.
+    Lost(Range<u64>),
+}
 
 /// A history to read.
 pub(super) struct Past<'s, S> {
@@ -36,18 +47,69 @@ impl<'s, S: NodeSource> Past<'s, S> {
     pub(super) fn visit(
         &self,
         number: u64,
-        visitor: &mut dyn FnMut(&Version) -> Result<bool, FileError>,
+        visitor: &mut dyn FnMut(Found<'_>) -> Result<bool, FileError>,
     ) -> Result<(), FileError> {
-        let start = self.history.position_of(self.source, self.object, number)?;
-        self.history.body.visit::<FileError>(self.source, self.object, start, &mut |_, leaf| {
-            for version in &leaf.0 {
-                let counts = version.number >= number && version.time >= self.from;
-                if counts && !visitor(version)? {
-                    return Ok(false);
-                }
+        let from = match self.history.look_for(self.source, self.object, number)? {
+            Place::Leaf(before, leaf) => before.saturating_add(numbered_below(&leaf, number)),
+            Place::Gap(lost) => lost.start,
+        };
+        self.visit_places(Way::Forward(from), &mut |place| match place {
+            Place::Leaf(_, leaf) => {
+                let mut found = leaf.0.iter().filter(|version| version.number >= number);
+                self.visit_entries(&mut found, visitor)
             }
-            Ok(true)
+            Place::Gap(lost) => visitor(Found::Lost(lost)),
         })
+    }
+
+    /// Visits the entries before this number, the newest first, until the visitor returns `false`. Entries out of order are
+    /// damage: pages would repeat them or leave them out.
+    pub(super) fn visit_back(
+        &self,
+        before: u64,
+        visitor: &mut dyn FnMut(Found<'_>) -> Result<bool, FileError>,
+    ) -> Result<(), FileError> {
+        let end = match self.history.look_for(self.source, self.object, before)? {
+            Place::Leaf(start, leaf) => start.saturating_add(numbered_below(&leaf, before)),
+            Place::Gap(lost) => lost.end,
+        };
+        let mut newer = None;
+        self.visit_places(Way::Back(end), &mut |place| match place {
+            Place::Leaf(_, leaf) => {
+                for version in leaf.0.iter().rev() {
+                    if newer.replace(version.number).is_some_and(|newer| version.number >= newer) {
+                        let (kind, flaw) = (Kind::HistoryLeaf, Flaw::Malformed);
+                        return Err(RecordError::Damaged { kind, flaw }.into());
+                    }
+                }
+                let mut found = leaf.0.iter().rev().filter(|version| version.number < before);
+                self.visit_entries(&mut found, visitor)
+            }
+            Place::Gap(lost) => visitor(Found::Lost(lost)),
+        })
+    }
+
+    fn visit_places(
+        &self,
+        way: Way,
+        visitor: &mut dyn FnMut(Place<'_, Versions>) -> Result<bool, FileError>,
+    ) -> Result<(), FileError> {
+        let body = &self.history.body;
+        body.visit_places::<FileError>(self.source, self.object, way, &mut |place| visitor(place))
+    }
+
+    /// Visits the entries of a leaf that count. Returns whether to continue.
+    fn visit_entries(
+        &self,
+        entries: &mut dyn Iterator<Item = &Version>,
+        visitor: &mut dyn FnMut(Found<'_>) -> Result<bool, FileError>,
+    ) -> Result<bool, FileError> {
+        for version in entries.filter(|version| version.time >= self.from) {
+            if !visitor(Found::Entry(version))? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     /// Visits all entries that can be read, in order. Returns why others cannot.
@@ -55,73 +117,57 @@ impl<'s, S: NodeSource> Past<'s, S> {
         &self,
         visitor: &mut dyn FnMut(&Version),
     ) -> Result<Option<FileError>, FileError> {
-        let (body, mut position, mut damage) = (&self.history.body, 0_u64, None);
-        while position < body.count() {
-            let end = match self.history.look_at(self.source, self.object, position)? {
-                Place::Leaf(start, leaf) => {
-                    leaf.0.iter().filter(|it| it.time >= self.from).for_each(&mut *visitor);
-                    start.saturating_add(u64::try_from(leaf.0.len()).unwrap_or(u64::MAX))
-                }
-                Place::Gap(gap) => {
-                    let found = body.find(self.source, self.object, by_position(position));
-                    damage = found.err().map(FileError::from).or(damage);
-                    gap.end
-                }
-            };
-            // At least one, so that wrong counts do not lead to the same place for ever.
-            position = end.max(position.saturating_add(1));
-        }
-        Ok(damage)
-    }
-
-    /// The entry of this number.
-    pub(super) fn entry(&self, number: u64) -> Result<Option<Version>, FileError> {
-        let mut found = None;
-        self.visit(number, &mut |version| {
-            found = (version.number == number).then(|| version.clone());
-            Ok(false)
-        })?;
-        Ok(found)
-    }
-
-    /// The newest entry of a file.
-    pub(super) fn newest_of(&self, file: u64, from: u64) -> Result<Option<Version>, FileError> {
-        let mut found = None;
-        self.visit(from, &mut |version| {
-            if version.file == file {
-                found = Some(version.clone());
+        let mut damage = None;
+        self.visit(0, &mut |found| {
+            match found {
+                Found::Entry(version) => visitor(version),
+                Found::Lost(lost) => damage = Some(self.damage(&lost)),
             }
             Ok(true)
         })?;
-        Ok(found)
+        Ok(damage)
     }
 
-    /// The entries before this number, the newest first, one leaf at a time, until the visitor returns `false`. Entries out of
-    /// order are damage: a forged tree of few leaves could lead to each of them too often.
-    pub(super) fn visit_back(
-        &self,
-        before: u64,
-        visitor: &mut dyn FnMut(&Version) -> Result<bool, FileError>,
-    ) -> Result<(), FileError> {
-        let mut end = self.history.position_of(self.source, self.object, before)?;
-        let mut newer = None;
-        while let Some(last) = end.checked_sub(1) {
-            let (start, leaf) =
-                self.history.body.find(self.source, self.object, by_position(last))?;
-            let count = usize::try_from(end.saturating_sub(start)).unwrap_or(usize::MAX);
-            for version in leaf.0.iter().take(count).rev() {
-                if newer.replace(version.number).is_some_and(|newer| version.number >= newer) {
-                    let (kind, flaw) = (Kind::HistoryLeaf, Flaw::Malformed);
-                    return Err(RecordError::Damaged { kind, flaw }.into());
-                }
-                if version.time >= self.from && !visitor(version)? {
-                    return Ok(());
-                }
+    /// Why the entries at these positions cannot be read.
+    pub(super) fn damage(&self, lost: &Range<u64>) -> FileError {
+        let found =
+            self.history.body.find(self.source, self.object, by_position(lost.start)).map(drop);
+        let (kind, flaw) = (Kind::HistoryLeaf, Flaw::Malformed);
+        found.err().unwrap_or(RecordError::Damaged { kind, flaw }).into()
+    }
+
+    /// The entry of this number.
+    ///
+    /// # Errors
+    /// Damage if the entry is among those that cannot be read.
+    pub(super) fn entry(&self, number: u64) -> Result<Option<Version>, FileError> {
+        match self.history.look_for(self.source, self.object, number)? {
+            Place::Leaf(_, leaf) => {
+                let found = leaf.0.iter().find(|version| version.number == number);
+                Ok(found.filter(|version| version.time >= self.from).cloned())
             }
-            // At least one, so that a leaf with wrong counts does not lead here for ever.
-            end = start.min(last);
+            Place::Gap(lost) => Err(self.damage(&lost)),
         }
-        Ok(())
+    }
+
+    /// The newest entry of a file that can be read, and whether entries after it cannot.
+    pub(super) fn newest_of(
+        &self,
+        file: u64,
+        from: u64,
+    ) -> Result<Option<(Version, bool)>, FileError> {
+        let mut newest = None;
+        self.visit(from, &mut |found| {
+            match found {
+                Found::Entry(version) if version.file == file => {
+                    newest = Some((version.clone(), false));
+                }
+                Found::Entry(_) => {}
+                Found::Lost(_) => newest = newest.take().map(|(version, _)| (version, true)),
+            }
+            Ok(true)
+        })?;
+        Ok(newest)
     }
 
     /// The whole history, for counts.
@@ -142,4 +188,15 @@ pub(super) fn moved(path: &str, old: &str, new: &str) -> Option<String> {
 /// The part of a path below a folder, with its first `/`; empty for the folder itself.
 pub(super) fn below<'p>(path: &'p str, folder: &str) -> Option<&'p str> {
     path.strip_prefix(folder).filter(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+/// The entries of a leaf with a lower number.
+fn numbered_below(leaf: &Versions, number: u64) -> u64 {
+    let count = leaf.0.iter().take_while(|version| version.number < number).count();
+    u64::try_from(count).unwrap_or(u64::MAX)
+}
+
+/// Whether an error says that a part of the history, or what it holds, cannot be read.
+pub(super) fn is_damage(error: &FileError) -> bool {
+    matches!(error, FileError::Store(StoreError::Tampered { .. }))
 }

@@ -5,8 +5,9 @@ use inmost_format::record::history::{Before, Operation, Version};
 use inmost_format::record::node::Name;
 
 use super::locate::{self, Located, Place, locate};
-use super::past::Past;
+use super::past::{Found, Past, is_damage};
 use super::release::{self, Text};
+use super::rests;
 use crate::session::history::OldHead;
 use crate::session::{Session, Txn, now};
 use crate::vfs::error::FileError;
@@ -18,55 +19,74 @@ use crate::vfs::error::FileError;
 pub(crate) fn redact(session: &Session, first: u64, last: u64) -> Result<u64, FileError> {
     let mut all = 0;
     session.undisturbed(|exclusive| {
-        let numbers = match exclusive.commit(|txn| in_range(txn, first, last)) {
-            // The work began again, because another host came in between, and everything is redacted already.
-            Err(FileError::NoSuchVersion(_)) if all > 0 => return Ok(all),
-            numbers => numbers?,
+        let wanted = match exclusive.commit(|txn| Wanted::search(txn, first, last)) {
+            // A crash, or another host that came in between, ended a redaction of these versions before it was whole.
+            Err(FileError::NoSuchVersion(_)) if rests::remove(exclusive)? || all > 0 => {
+                return Ok(all);
+            }
+            wanted => wanted?,
         };
-        all = all.max(u64::try_from(numbers.len()).unwrap_or(u64::MAX));
-        for number in &numbers {
+        all = all.max(u64::try_from(wanted.numbers.len()).unwrap_or(u64::MAX));
+        for number in &wanted.numbers {
             if let Some(text) = exclusive.commit(|txn| redact_one(txn, *number))? {
                 release::remove(exclusive, &text)?;
             }
             exclusive.reap()?;
         }
-        Ok(all)
+        rests::remove(exclusive)?;
+        wanted.damage.map_or(Ok(all), Err)
     })
 }
 
-/// The versions of a range. None of them may be current.
-fn in_range(txn: &Txn<'_>, first: u64, last: u64) -> Result<Vec<u64>, FileError> {
-    let (root, from) = (txn.root()?, txn.versions_from()?);
-    let past = Past::open(txn, &root, from)?.ok_or(FileError::NoSuchVersion(first))?;
-    let mut found = Vec::new();
-    past.visit(first, &mut |version| {
-        // The path of a folder leads to the versions of the files in it.
-        if version.number <= last && version.file != 0 {
-            found.push(version.clone());
-        }
-        Ok(version.number < last)
-    })?;
-    let mut numbers = Vec::new();
-    for version in found {
-        let number = version.number;
-        let has_text = match locate(&past, number) {
-            Ok(Located { place: Place::Current(_), .. }) if version.redacted == 0 => {
-                return Err(FileError::CurrentVersion(number));
+/// What is to be redacted.
+struct Wanted {
+    numbers: Vec<u64>,
+    /// A part of the history cannot be read, so that something may be left.
+    damage: Option<FileError>,
+}
+
+impl Wanted {
+    /// The versions of a range. None of them may be current.
+    fn search(txn: &Txn<'_>, first: u64, last: u64) -> Result<Self, FileError> {
+        let (root, from) = (txn.root()?, txn.versions_from()?);
+        let past = Past::open(txn, &root, from)?.ok_or(FileError::NoSuchVersion(first))?;
+        let mut found = Vec::new();
+        let mut wanted = Self { numbers: Vec::new(), damage: None };
+        past.visit(first, &mut |place| {
+            match place {
+                Found::Entry(version) if version.number > last => return Ok(false),
+                // The path of a folder leads to the versions of the files in it.
+                Found::Entry(version) if version.file == 0 => {}
+                Found::Entry(version) => found.push(version.clone()),
+                Found::Lost(range) => wanted.damage = Some(past.damage(&range)),
             }
-            Ok(Located { place: Place::Current(_), .. })
-            | Err(FileError::VersionGone(_) | FileError::IsAFolder(_)) => false,
-            Ok(located) => is_alone(&past, &version, &located)?,
-            Err(error) => return Err(error),
-        };
-        // A redaction that a crash ended is made whole.
-        if version.redacted == 0 || has_text {
-            numbers.push(number);
+            Ok(true)
+        })?;
+        for version in found {
+            let number = version.number;
+            let has_text = match locate(&past, number) {
+                Ok(Located { place: Place::Current(_), .. }) if version.redacted == 0 => {
+                    return Err(FileError::CurrentVersion(number));
+                }
+                Ok(Located { place: Place::Current(_), .. })
+                | Err(FileError::VersionGone(_) | FileError::IsAFolder(_)) => false,
+                Ok(located) => is_alone(&past, &version, &located)?,
+                Err(error) if is_damage(&error) => {
+                    wanted.damage = Some(error);
+                    false
+                }
+                Err(error) => return Err(error),
+            };
+            // A redaction that a crash ended is made whole.
+            if version.redacted == 0 || has_text {
+                wanted.numbers.push(number);
+            }
         }
+        if wanted.numbers.is_empty() {
+            return Err(wanted.damage.unwrap_or(FileError::NoSuchVersion(first)));
+        }
+        Ok(wanted)
     }
-    if numbers.is_empty() {
-        return Err(FileError::NoSuchVersion(first));
-    }
-    Ok(numbers)
 }
 
 /// Redacts the entry of a version, and its text. Returns the text if removing it needs several steps.
@@ -83,7 +103,7 @@ fn redact_one(txn: &mut Txn<'_>, number: u64) -> Result<Option<Text>, FileError>
                 (Some(whole), Some(object)) => older_head(whole, number, object)?,
                 _ => None,
             };
-            let newest = past.newest_of(entry.file, number)?;
+            let newest = past.newest_of(entry.file, number)?.map(|(newest, _)| newest);
             match (located.holder, object) {
                 (Some(holder), Some(object)) => {
                     Some(Text { place: located.place, holder, object, older, newest })
@@ -92,6 +112,7 @@ fn redact_one(txn: &mut Txn<'_>, number: u64) -> Result<Option<Text>, FileError>
             }
         }
         Ok(_) | Err(FileError::VersionGone(_) | FileError::IsAFolder(_)) => None,
+        Err(error) if is_damage(&error) => None,
         Err(error) => return Err(error),
     };
     let is_small = match &text {
@@ -120,24 +141,34 @@ fn is_alone(
     entry: &Version,
     located: &Located,
 ) -> Result<bool, FileError> {
-    let is_redacted = |number: u64| {
-        Ok::<_, FileError>(past.entry(number)?.is_none_or(|entry| entry.redacted > 0))
-    };
     for number in &located.same_text {
-        if !is_redacted(*number)? {
+        if shown(past, *number)?.is_some() {
             return Ok(false);
         }
     }
     // A rename has the text of the version before it.
     let mut earlier = entry.clone();
     while earlier.operation == Operation::Renamed && earlier.previous > 0 {
-        if !is_redacted(earlier.previous)? {
+        if shown(past, earlier.previous)?.is_some() {
             return Ok(false);
         }
-        let Some(previous) = past.entry(earlier.previous)? else { break };
+        let Some(previous) = readable(past, earlier.previous)? else { break };
         earlier = previous;
     }
     Ok(true)
+}
+
+/// The entry of a version whose text may be shown.
+fn shown(past: &Past<'_, Txn<'_>>, number: u64) -> Result<Option<Version>, FileError> {
+    Ok(readable(past, number)?.filter(|entry| entry.redacted == 0))
+}
+
+/// The entry of this number, if it can be read.
+fn readable(past: &Past<'_, Txn<'_>>, number: u64) -> Result<Option<Version>, FileError> {
+    match past.entry(number) {
+        Err(error) if is_damage(&error) => Ok(None),
+        entry => entry,
+    }
 }
 
 /// The object of the file that is at a place.
@@ -159,8 +190,9 @@ fn older_head(
     object: ObjectId,
 ) -> Result<Option<(u64, OldHead)>, FileError> {
     let mut found = None;
-    past.visit_back(number.saturating_add(1), &mut |version| {
-        if let Before::Head(older) = &version.before
+    past.visit_back(number.saturating_add(1), &mut |place| {
+        if let Found::Entry(version) = place
+            && let Before::Head(older) = &version.before
             && older.object == object
         {
             found = Some((version.number, *older));

@@ -10,8 +10,8 @@ use inmost_format::record::{
 };
 
 use super::inside;
-use super::locate::{Located, Place, inside_path, locate};
-use super::past::Past;
+use super::locate::{Located, Place, in_tree, inside_path, locate};
+use super::past::{Found, Past, is_damage};
 use crate::session::{Exclusive, Txn, reap};
 use crate::vfs::error::FileError;
 use crate::vfs::folder::{self, ResolvedPath, Target};
@@ -32,22 +32,12 @@ pub(super) struct Text {
 
 /// Removes a text in durable steps. A crash leaves a part of it with its entry, which still is redacted.
 pub(super) fn remove(exclusive: &mut Exclusive<'_>, text: &Text) -> Result<(), FileError> {
-    let rests = exclusive.commit(|txn| rests(txn, text))?;
-    let is_whole = !matches!(text.place, Place::Head(_));
-    if is_whole {
-        // The older head takes over the object, and with it the records of these entries.
-        for number in &rests {
-            exclusive.commit(|txn| free_rest(txn, *number, text, is_whole))?;
-        }
-        while exclusive.commit(|txn| shrink(txn, text))? {}
+    // The older head takes over the object, and with it the records of these entries.
+    for number in exclusive.commit(|txn| rests(txn, text))? {
+        exclusive.commit(|txn| hand_over(txn, number))?;
     }
-    exclusive.commit(|txn| remove_at_once(txn, text))?;
-    if !is_whole {
-        for number in &rests {
-            exclusive.commit(|txn| free_rest(txn, *number, text, is_whole))?;
-        }
-    }
-    Ok(())
+    while exclusive.commit(|txn| shrink(txn, text))? {}
+    exclusive.commit(|txn| remove_at_once(txn, text))
 }
 
 /// Whether a text can be removed in one step.
@@ -81,55 +71,34 @@ pub(super) fn remove_at_once(txn: &mut Txn<'_>, text: &Text) -> Result<(), FileE
     }
 }
 
-/// The entries whose old heads were redacted before, and that keep records which the text shares or the older head needs.
+/// The entries whose old heads were redacted before, and that keep records which the older head of a whole file needs.
 fn rests(txn: &Txn<'_>, text: &Text) -> Result<Vec<u64>, FileError> {
-    let is_head = matches!(text.place, Place::Head(_));
-    let from = match &text.older {
-        _ if is_head => text.holder,
-        Some((older, _)) => *older,
-        None => return Ok(Vec::new()),
-    };
+    let Some((older, _)) = &text.older else { return Ok(Vec::new()) };
+    if matches!(text.place, Place::Head(_)) {
+        return Ok(Vec::new());
+    }
     let root = txn.root()?;
     let Some(past) = Past::open(txn, &root, 0)? else { return Ok(Vec::new()) };
     let mut found = Vec::new();
-    past.visit(from.saturating_add(1), &mut |version| {
-        match &version.before {
-            Before::Rest(object) if *object == text.object => found.push(version.number),
-            // The next head: what went out of use after it, this text did not have.
-            Before::Head(next) if next.object == text.object && is_head => return Ok(false),
-            Before::Object(next) if next.id == text.object && is_head => return Ok(false),
-            _ => {}
+    past.visit(older.saturating_add(1), &mut |place| {
+        let Found::Entry(version) = place else { return Ok(true) };
+        if matches!(version.before, Before::Rest(object) if object == text.object) {
+            found.push(version.number);
         }
-        Ok(is_head || version.number < text.holder)
+        Ok(version.number < text.holder)
     })?;
     Ok(found)
 }
 
-/// Removes the records that such an entry keeps, unless the older head needs them. If the older head takes over the object,
-/// it takes them too.
-fn free_rest(
-    txn: &mut Txn<'_>,
-    number: u64,
-    text: &Text,
-    is_taken_over: bool,
-) -> Result<(), FileError> {
+/// Leaves the records that such an entry keeps to the older head, which takes over the object.
+fn hand_over(txn: &mut Txn<'_>, number: u64) -> Result<(), FileError> {
     let Some((object, mut history)) = txn.history()? else { return Ok(()) };
-    let mut free = Vec::new();
     history.edit(txn, object, number, |entry| {
-        let retired = std::mem::take(&mut entry.retired);
-        if !is_taken_over {
-            (entry.retired, free) = divide(retired, text.older.as_ref());
-        }
-        if entry.retired.is_empty() {
-            entry.before = Before::Nothing;
-        }
+        entry.retired = Vec::new();
+        entry.before = Before::Nothing;
         true
     })?;
-    txn.set_history(object, history)?;
-    for record in free {
-        txn.remove(record.id(text.object));
-    }
-    Ok(())
+    Ok(txn.set_history(object, history)?)
 }
 
 /// Divides records into those that an older head has, and the others. Indexes only grow: what the older head does not have
@@ -348,6 +317,11 @@ fn hide_older(txn: &mut Txn<'_>, newest: &Version) -> Result<(), FileError> {
         match locate(&past, newest.number) {
             Ok(Located { place: Place::Current(path), .. }) => MemoryPath::parse(&path)?,
             Ok(_) | Err(FileError::VersionGone(_) | FileError::NoSuchVersion(_)) => return Ok(()),
+            // Later changes of the file are lost. Its current text stays, and what came before it is hidden.
+            Err(error) if is_damage(&error) => match in_tree(&past, newest.file)? {
+                Some((path, _)) => MemoryPath::parse(&path)?,
+                None => return Ok(()),
+            },
             Err(error) => return Err(error),
         }
     };

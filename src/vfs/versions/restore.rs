@@ -5,7 +5,7 @@ use inmost_format::record::node::{Entry, FileInfo, What};
 use inmost_format::record::{ObjectId, Tag, load_folder};
 use inmost_format::secret::Wiped;
 
-use super::locate::{Place, check_shown, locate, read};
+use super::locate::{Place, check_shown, in_tree, locate, read};
 use super::past::Past;
 use super::returned;
 use super::types::{UndoStep, VersionKind};
@@ -212,11 +212,20 @@ impl Plan {
 ///
 /// Entries whose time is over count here. After a clock has gone back and forth, one of them may be the newest of a file that
 /// is in the tree, and the file would look deleted. A restore to another path would then give its number to a second file.
-/// Entries are removed from the oldest on, so the newest of a file is there as long as any of them.
+/// Entries are removed from the oldest on, so the newest of a file is there as long as any of them. If entries after the newest
+/// that can be read are lost, the tree says where the file is and which change was its last.
 pub(super) fn now_of(txn: &Txn<'_>, file: u64, from: u64) -> Result<Now, FileError> {
     let root = txn.root()?;
     let past = &Past::open(txn, &root, 0)?.ok_or(FileError::NoSuchVersion(from))?;
-    let newest = past.newest_of(file, from)?.ok_or(FileError::NoSuchVersion(from))?;
+    let (mut newest, is_uncertain) =
+        past.newest_of(file, from)?.ok_or(FileError::NoSuchVersion(from))?;
+    if is_uncertain {
+        let Some((path, info)) = in_tree(past, file)? else {
+            return Ok(Now { newest, path: None, is_inside: true });
+        };
+        newest.number = info.version;
+        return Ok(Now { newest, path: Some(MemoryPath::parse(&path)?), is_inside: false });
+    }
     if matches!(newest.operation, Operation::Deleted | Operation::Expired) {
         return Ok(Now { newest, path: None, is_inside: false });
     }

@@ -316,6 +316,10 @@ impl fmt::Debug for VersionQuery {
 pub struct VersionPage {
     /// The versions. A page may be empty although more pages follow.
     pub items: Vec<VersionInfo>,
+    /// Entries between those of this page that cannot be read, because a record of the history is damaged. Which changes they
+    /// are is not known, so the filters do not apply to them.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub unreadable: u64,
     /// The next page has the versions before this number; `None` on the last page.
     pub next: Option<u64>,
 }

@@ -15,6 +15,7 @@ mod jobs;
 mod key;
 mod layout;
 mod model;
+mod names;
 mod painter;
 mod past;
 mod reader;

@@ -127,7 +127,8 @@ def measure(program: str, environment: dict[str, str]) -> None:
     note("to the start", browser.key(HOME))
     note("a letter of a search", *(browser.key(letter) for letter in (b"/", b"g", b"a", b"r", b"d")))
     browser.key(b"\x1b")
-    note("first hit, a common word", browser.hit("winter", "winter"))
+    # The letter of a hit is in another colour.
+    note("first hit, in many texts", browser.hit("w", "inter"))
     note("first hit, one name among all", browser.hit(NAME, f"{NAME}.md"))
     note("first hit, one text among all", browser.hit(LATE, LATE))
     note("delete, up to the question", browser.key(b"d"))

@@ -27,10 +27,10 @@ pub(super) enum Event {
 #[derive(Debug)]
 pub(super) enum Effect {
     Ask(Request),
-    /// Searches names and texts. An empty text only ends the search before it.
+    /// Ends the search before it, and searches names and texts for a text. For an empty text it gets ready.
     Search {
         ticket: Ticket,
-        query: FileText,
+        query: Option<FileText>,
     },
     Edit(FileText),
     /// Wipes the keys, or has the key agent do it.

@@ -1,9 +1,12 @@
 //! Searches names and texts, a page of each at a time.
 
-use inmost::{FileError, FileText, PageCursor, SearchMatch, SearchQuery};
+use std::mem;
+
+use inmost::{FileError, FileText, SearchMatch, SearchQuery};
 
 use super::event::{Hits, Problem};
 use super::jobs::problem;
+use super::names::{NameList, Names, Position, ignores_case};
 use super::search::MOST_HITS;
 use crate::memory_path::ROOT;
 use crate::store::OpenStore;
@@ -16,9 +19,18 @@ pub(super) type GoOn<'a> = &'a mut dyn FnMut(Option<Result<Hits, Problem>>) -> b
 #[derive(Default)]
 pub(super) struct Searcher {
     last: Option<Run>,
+    names: NameList,
 }
 
 impl Searcher {
+    /// Reads the names, so that a search that follows has them at hand.
+    pub(super) fn prepare(&mut self, store: &OpenStore, go_on: GoOn<'_>) {
+        // A search that follows reports an error.
+        let Ok(status) = store.status() else { return };
+        self.names.keep(status.commit);
+        while go_on(None) && matches!(self.names.read(store), Ok(true)) {}
+    }
+
     /// Searches the whole store.
     pub(super) fn search(&mut self, store: &OpenStore, text: &str, go_on: GoOn<'_>) {
         if let Err(error) = self.try_search(store, text, go_on) {
@@ -34,6 +46,7 @@ impl Searcher {
         go_on: GoOn<'_>,
     ) -> Result<(), FileError> {
         let commit = store.status()?.commit;
+        self.names.keep(commit);
         let last = self.last.take().filter(|last| last.leads_to(text, commit));
         let run = match last {
             None => Run::new(text, commit),
@@ -45,7 +58,7 @@ impl Searcher {
                 }
             },
         };
-        self.last.insert(run).finish(store, go_on)
+        self.last.insert(run).finish(store, &mut self.names, go_on)
     }
 }
 
@@ -92,7 +105,7 @@ impl Run {
     ) -> Result<Result<Self, Self>, FileError> {
         let mut run = Self::new(text, self.commit);
         run.has_begun = true;
-        let names = self.found_names.iter().filter(|path| run.names.is_match(last_name(path)));
+        let names = self.found_names.iter().filter(|path| run.names.is_match(path));
         let mut hits = Hits { names: names.cloned().collect(), ..Hits::default() };
         run.names.found = hits.names.len();
         run.found_names.clone_from(&hits.names);
@@ -110,29 +123,38 @@ impl Run {
             run.note_lines(&found);
             hits.lines.extend(found);
         }
-        (run.names.position, run.lines.position) = (self.names.position, self.lines.position);
+        run.names.go_on_from(self.names);
+        run.lines.position = self.lines.position;
         // Further hits are those of the rest.
         go_on(Some(Ok(hits)));
         Ok(Ok(run))
     }
 
     /// Searches page by page up to the end.
-    fn finish(&mut self, store: &OpenStore, go_on: GoOn<'_>) -> Result<(), FileError> {
+    fn finish(
+        &mut self,
+        store: &OpenStore,
+        list: &mut NameList,
+        go_on: GoOn<'_>,
+    ) -> Result<(), FileError> {
         loop {
             if !go_on(None) {
                 return Ok(());
             }
             let mut hits = Hits::default();
             // The first page of texts finds common words at once. Then names, which are read much faster than texts.
-            let is_for_lines = !self.has_begun || self.names.position.is_end();
+            let is_for_lines = !self.has_begun || self.names.is_end();
             self.has_begun = true;
-            self.names.page(store, &mut hits)?;
+            self.names.page(store, list, &mut hits)?;
             self.found_names.extend(hits.names.iter().cloned());
             if is_for_lines {
+                if !hits.names.is_empty() && !go_on(Some(Ok(mem::take(&mut hits)))) {
+                    return Ok(());
+                }
                 self.lines.page(store, &mut hits)?;
                 self.note_lines(&hits.lines);
             }
-            hits.is_last = self.names.position.is_end() && self.lines.position.is_end();
+            hits.is_last = self.names.is_end() && self.lines.position.is_end();
             let is_last = hits.is_last;
             let has_any = !hits.names.is_empty() || !hits.lines.is_empty();
             let goes_on = !(has_any || is_last) || go_on(Some(Ok(hits)));
@@ -152,79 +174,6 @@ impl Run {
         if self.lines.found >= MOST_HITS {
             self.lines.position = Position::End;
         }
-    }
-}
-
-fn last_name(path: &FileText) -> &str {
-    path.as_str().rsplit('/').next().unwrap_or_default()
-}
-
-/// As in ripgrep: a capital letter is meant.
-fn ignores_case(text: &str) -> bool {
-    !text.chars().any(char::is_uppercase)
-}
-
-enum Position {
-    Start,
-    After(PageCursor),
-    End,
-}
-
-impl Position {
-    fn cursor(&self) -> Option<&PageCursor> {
-        match self {
-            Self::After(cursor) => Some(cursor),
-            Self::Start | Self::End => None,
-        }
-    }
-
-    fn is_end(&self) -> bool {
-        matches!(self, Self::End)
-    }
-
-    fn of(next: Option<PageCursor>) -> Self {
-        next.map_or(Self::End, Self::After)
-    }
-}
-
-/// The files and folders whose name contains the text.
-struct Names {
-    text: String,
-    ignores_case: bool,
-    position: Position,
-    found: usize,
-}
-
-impl Names {
-    fn new(text: &str) -> Self {
-        let (text, ignores_case) = (text.to_owned(), ignores_case(text));
-        Self { text, ignores_case, position: Position::Start, found: 0 }
-    }
-
-    fn page(&mut self, store: &OpenStore, hits: &mut Hits) -> Result<(), FileError> {
-        if self.position.is_end() {
-            return Ok(());
-        }
-        let page = store.unlocked().walk(ROOT, usize::MAX, self.position.cursor(), NAMES)?;
-        for entry in page.items {
-            if self.is_match(entry.name()) {
-                hits.names.push(entry.path);
-            }
-        }
-        self.found = self.found.saturating_add(hits.names.len());
-        let is_full = self.found >= MOST_HITS;
-        self.position = if is_full { Position::End } else { Position::of(page.next) };
-        Ok(())
-    }
-
-    fn is_match(&self, name: &str) -> bool {
-        if !self.ignores_case {
-            return name.contains(&self.text);
-        }
-        // The text has no capital letters. Most names have none either.
-        name.contains(&self.text)
-            || name.chars().any(char::is_uppercase)
-                && FileText::from(name.to_lowercase()).as_str().contains(&self.text)
     }
 }
 
@@ -253,9 +202,6 @@ impl Lines {
         Ok(())
     }
 }
-
-/// Names of a page. They are read much faster than texts.
-const NAMES: usize = 2_000;
 
 /// Lines of a page.
 const LINES: usize = 100;

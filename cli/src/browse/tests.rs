@@ -84,7 +84,7 @@ impl Desk {
             }
             Some(Effect::Search { ticket, query }) => {
                 let mut found = Vec::new();
-                if !query.as_str().is_empty() {
+                if let Some(query) = query.filter(|query| !query.as_str().is_empty()) {
                     self.searcher.search(&self.store, query.as_str(), &mut |hits| {
                         found.extend(hits);
                         true

@@ -11,7 +11,7 @@ use inmost::FileText;
 
 use super::event::{Job, Reply, Request, Ticket};
 use super::jobs;
-use super::searcher::Searcher;
+use super::searcher::{GoOn, Searcher};
 use crate::store::opening::StoreGuard;
 
 /// What the threads send to the loop of the browser.
@@ -65,10 +65,10 @@ impl Workers {
         let _ = self.requests.send(request);
     }
 
-    /// Ends the search that runs, and starts this one if it has a text.
-    pub(super) fn search(&self, ticket: Ticket, query: FileText) {
+    /// Ends the search that runs, and starts this one, if there is one. For an empty text, it gets ready.
+    pub(super) fn search(&self, ticket: Ticket, query: Option<FileText>) {
         self.newest.search.store(ticket, Ordering::Release);
-        if !query.as_str().is_empty() {
+        if let Some(query) = query {
             let _ = self.searches.send((ticket, query));
         }
     }
@@ -128,10 +128,15 @@ fn look(
 ) {
     let mut searcher = Searcher::default();
     for (ticket, query) in queries {
-        searcher.search(store, query.as_str(), &mut |hits| {
+        let go_on: GoOn<'_> = &mut |hits| {
             // Hits that nobody waits for are not sent either.
             newest.search.load(Ordering::Acquire) == ticket
                 && hits.is_none_or(|hits| reply(Reply::Hits { ticket, hits }))
-        });
+        };
+        if query.as_str().is_empty() {
+            searcher.prepare(store, go_on);
+        } else {
+            searcher.search(store, query.as_str(), go_on);
+        }
     }
 }

@@ -5,8 +5,7 @@ use super::super::key::{Key, Motion};
 use super::super::layout::Areas;
 use super::super::model::{Action, Content, Dialog, Focus, Item, Model, Right};
 use super::super::past::{Diff, Past};
-use super::super::search::Search;
-use super::{follow, lock, refresh};
+use super::{follow, lock, refresh, searching};
 use crate::{display, times};
 
 /// Handles a key.
@@ -14,10 +13,7 @@ pub(super) fn key(model: &mut Model, key: Key, effects: &mut Vec<Effect>) {
     match key {
         Key::Char('q') => effects.push(Effect::Quit),
         Key::Char('?') | Key::Help => model.dialog = Some(Dialog::Help(0)),
-        Key::Char('/') => {
-            model.search = Some(Search::new());
-            model.focus = Focus::Left;
-        }
+        Key::Char('/') => searching::open(model, effects),
         Key::Char('L') => lock(model, "You locked it.", effects),
         Key::Char('R') | Key::Refresh => {
             refresh(model, effects);

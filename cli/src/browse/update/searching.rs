@@ -5,8 +5,15 @@ use inmost::FileText;
 use super::super::event::Effect;
 use super::super::key::{Key, Motion};
 use super::super::model::{Focus, Model};
-use super::super::search::LONGEST_QUERY;
+use super::super::search::{LONGEST_QUERY, Search};
 use crate::display::needs_escape;
+
+/// Opens a search without a text yet.
+pub(super) fn open(model: &mut Model, effects: &mut Vec<Effect>) {
+    model.search = Some(Search::new());
+    model.focus = Focus::Left;
+    restart(model, String::new(), effects);
+}
 
 /// Handles a key if a search takes it. Returns whether it did.
 pub(super) fn key(model: &mut Model, key: Key, effects: &mut Vec<Effect>) -> bool {
@@ -60,8 +67,8 @@ pub(super) fn paste(model: &mut Model, text: &str, effects: &mut Vec<Effect>) {
 /// Ends a search that runs.
 pub(super) fn stop(model: &mut Model, effects: &mut Vec<Effect>) {
     if model.search.is_some() {
-        let (ticket, query) = (model.ticket(), FileText::from(String::new()));
-        effects.push(Effect::Search { ticket, query });
+        let ticket = model.ticket();
+        effects.push(Effect::Search { ticket, query: None });
     }
 }
 
@@ -75,5 +82,5 @@ fn restart(model: &mut Model, query: String, effects: &mut Vec<Effect>) {
     if let Some(search) = &mut model.search {
         search.restart(query.clone(), ticket);
     }
-    effects.push(Effect::Search { ticket, query });
+    effects.push(Effect::Search { ticket, query: Some(query) });
 }

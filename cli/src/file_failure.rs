@@ -17,7 +17,6 @@ impl Failure {
             FileError::InvalidPath(reason) if !path.is_empty() => {
                 format!("The path {shown} is not valid: {reason}.")
             }
-            FileError::IntoItself => format!("{shown} cannot be moved into itself."),
             _ => return error.into(),
         };
         let is_glob = matches!(error, FileError::NotFound) && path.contains(['*', '?']);

@@ -106,12 +106,15 @@ fn check(store: &OpenStore, moves: &[(&str, String)]) -> Result<(), Failure> {
                 "Move one of them under another name first.",
             ));
         }
-        if is_same(new, old) || is_below(new, old) {
+        if is_same(new, old) {
             return Err(Failure::new(
                 Exit::Other,
-                format!("{} cannot be moved into itself.", display::path(old)),
-                "Choose another folder.",
+                format!("{} has this path already.", display::path(old)),
+                "Leave it out, or choose another folder.",
             ));
+        }
+        if is_below(new, old) {
+            return Err(into_itself(old, new));
         }
         match store.files().metadata(new) {
             Ok(_) => return Err(Failure::at(new, FileError::AlreadyExists)),
@@ -151,9 +154,19 @@ fn after(done: usize, failure: Failure) -> Failure {
     }
 }
 
+fn into_itself(old: &str, new: &str) -> Failure {
+    let (old, new) = (display::path(old), display::path(new));
+    Failure::new(
+        Exit::Other,
+        format!("{old} cannot be moved into itself, to {new}."),
+        "Choose another folder.",
+    )
+}
+
 fn rename(store: &OpenStore, old: &str, new: &str) -> Result<(), Failure> {
     store.files().rename(old, new).map_err(|error| match error {
         FileError::AlreadyExists => Failure::at(new, error),
+        FileError::IntoItself => into_itself(old, new),
         // Either of the paths.
         FileError::InvalidPath(_) => error.into(),
         error => Failure::at(old, error),

@@ -31,7 +31,8 @@ fn a_list_is_moved_as_a_whole_or_not_at_all() {
         (&["a", "b/c", "to"], 1, "at /memories/to/c."),
         (&["a", "b/a", "to"], 2, "would both become /memories/to/a."),
         (&["b", "b/a", "new/"], 2, "/memories/b/a is in /memories/b"),
-        (&["z", "b", "b"], 1, "/memories/b cannot be moved into itself."),
+        (&["z", "b", "b"], 1, "/memories/b cannot be moved into itself, to /memories/b/b."),
+        (&["z", "to/c", "to"], 1, "/memories/to/c has this path already."),
     ] {
         let refused = place.run(["mv"].iter().chain(list), "").expect_failure(code, what);
         assert!(refused.err.contains("Nothing was moved."), "{refused:?}");
@@ -42,9 +43,9 @@ fn a_list_is_moved_as_a_whole_or_not_at_all() {
 #[test]
 fn a_folder_that_is_moved_into_itself_is_named() {
     let place = Place::with_files(&[("/memories/a/b", "1")]);
-    for new in ["a/c", "a/b/c", "a/"] {
-        let refused = place.run(["mv", "a", new], "");
-        refused.expect_failure(1, "/memories/a cannot be moved into itself.");
+    for (new, path) in [("a/c", "a/c"), ("a/b/c", "a/b/c"), ("a/", "a/a")] {
+        let message = format!("/memories/a cannot be moved into itself, to /memories/{path}.");
+        place.run(["mv", "a", new], "").expect_failure(1, &message);
     }
 }
 

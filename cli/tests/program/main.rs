@@ -20,6 +20,8 @@ mod expire;
 mod failures;
 mod first_session;
 mod freshness;
+#[cfg(target_os = "linux")]
+mod full_disk;
 mod grep;
 mod history;
 mod inmost;

@@ -1,0 +1,72 @@
+//! A disk that is full: the error names the place, and nothing half-made stays. Needs root and `mount`.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::Command;
+
+use tempfile::TempDir;
+
+use crate::inmost::{Place, run};
+use crate::transfer::plain;
+
+/// A file system of a few MiB in memory. It is unmounted when dropped.
+struct SmallDisk(TempDir);
+
+impl SmallDisk {
+    fn mount(mebibytes: u32) -> Option<Self> {
+        let folder = TempDir::new().unwrap();
+        let mut mount = Command::new("mount");
+        mount.args(["-t", "tmpfs", "-o", &format!("size={mebibytes}m,mode=700"), "inmost-test"]);
+        if !mount.arg(folder.path()).output().is_ok_and(|it| it.status.success()) {
+            eprintln!("SKIPPED: a full disk needs root and mount, so nothing was tested");
+            return None;
+        }
+        Some(Self(folder))
+    }
+
+    fn at(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+}
+
+impl Drop for SmallDisk {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg(self.0.path()).output();
+    }
+}
+
+#[test]
+fn a_backup_to_a_full_disk_leaves_nothing_behind() {
+    let Some(disk) = SmallDisk::mount(3) else { return };
+    let place = Place::with_files(&[("/memories/a", &"text\n".repeat(9_000))]);
+    let to = disk.at("copy");
+    let refused = run(place.command(["backup"]).arg(&to), b"");
+    refused.expect_failure(14, &format!("no room for the copy in {}", to.display()));
+    assert_eq!(fs::read_dir(disk.0.path()).unwrap().count(), 0);
+    place.run(["check"], "").expect(0);
+}
+
+#[test]
+fn an_import_on_a_full_disk_names_it_and_keeps_what_was_saved() {
+    let Some(disk) = SmallDisk::mount(11) else { return };
+    let place = Place::vacant();
+    let text = "line\n".repeat(60_000);
+    let names: Vec<String> = (0..40).map(|number| format!("{number:02}")).collect();
+    let files: Vec<(&str, &[u8])> =
+        names.iter().map(|name| (name.as_str(), text.as_bytes())).collect();
+    plain(&place, "plain", &files);
+    let store = disk.at("store");
+    let on_disk = |arguments: &[&str]| {
+        let mut command = place.bare_command(arguments);
+        command.arg("--store").arg(&store).env("INMOST_PASSPHRASE", "invented for this test");
+        command
+    };
+    run(&mut on_disk(&["init", "--kdf-memory-mib", "19", "--kdf-passes", "2"]), b"").expect(0);
+    let refused = run(on_disk(&["import"]).arg(place.beside("plain")), b"");
+    let refused = refused.expect_failure(14, &format!("{}", store.display()));
+    assert!(refused.err.contains("full"), "{refused:?}");
+    let first = run(&mut on_disk(&["cat", "00"]), b"").expect(0);
+    assert!(first.out == text, "{} bytes", first.out.len());
+    run(&mut on_disk(&["cat", "39"]), b"").expect(19);
+    run(&mut on_disk(&["check"]), b"").expect(0);
+}

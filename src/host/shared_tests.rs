@@ -2,6 +2,7 @@
 
 mod basics;
 mod headers;
+mod leases;
 mod liar;
 mod lies;
 mod linearizable;

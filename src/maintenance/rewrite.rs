@@ -11,7 +11,9 @@ use inmost_format::header::Unlocked;
 use inmost_format::record::NodeSource;
 use inmost_format::record::node::{Child, Root};
 use inmost_storage::limits::BATCH_RECORDS;
-use inmost_storage::{Address, Batch, Engine, EngineKind, Rewriting, Storage};
+use inmost_storage::{
+    Address, Batch, Engine, EngineKind, LEASE_LOST, Rewriting, Storage, StorageError,
+};
 
 use super::copy::{Copy, CopyTree, ReadBack, strict};
 use crate::limits::FILE_INLINE_AGAIN;
@@ -255,20 +257,40 @@ pub(super) fn write_generation(
     let copied = copy.root(root, next.header_id(), copy_tree);
     let records = copy.records();
     drop(copy);
-    let engine = copied.and_then(|()| {
+    let engine = still_held(scratch_storage, scratch_number, copied).and_then(|()| {
         let engine = storage.create_generation(next.generation, next.engine)?;
-        sort(&*scratch, &*engine, progress)?;
-        Ok(engine)
+        let sorted = sort(&*scratch, &*engine, progress);
+        let sorted = still_held(scratch_storage, scratch_number, sorted);
+        still_held(storage, next.generation, sorted).map(|()| engine)
     });
     scratch.discard();
-    scratch_storage.remove_generation(scratch_number)?;
+    let removed = scratch_storage.remove_generation(scratch_number);
     let engine = engine?;
+    removed?;
 
-    let (root, root_value) = open::read_root(&*engine, &next.sealer)?;
-    if ReadBack::count(&*engine, &next.sealer, &root)? != records {
-        return Err(StoreError::Storage("the new generation is missing records".to_owned()));
-    }
+    let read_back = || {
+        let (root, root_value) = open::read_root(&*engine, &next.sealer)?;
+        if ReadBack::count(&*engine, &next.sealer, &root)? != records {
+            return Err(StoreError::Storage("the new generation is missing records".to_owned()));
+        }
+        Ok((root, root_value))
+    };
+    let (root, root_value) = still_held(storage, next.generation, read_back())?;
     Ok(Written { engine, root, root_value })
+}
+
+/// The result of a phase in which a generation was written or read, if it is still there. In a shared place, other hosts remove
+/// one whose host stood still for long. Its records are then absent, which would look like damage.
+fn still_held<T>(
+    storage: &dyn Storage,
+    generation: u64,
+    result: Result<T, StoreError>,
+) -> Result<T, StoreError> {
+    match storage.renew_lease(generation) {
+        Err(StorageError::Missing) => Err(StoreError::Unavailable(LEASE_LOST.to_owned())),
+        Err(error) => result.and(Err(error.into())),
+        Ok(()) => result,
+    }
 }
 
 /// Copies records from one engine to another in order of their addresses.
@@ -293,4 +315,4 @@ fn sort(
 /// Records read in one page and written in one batch.
 const PAGE: usize = BATCH_RECORDS;
 /// The largest store, in bytes of text, that is collected in memory for sorting.
-const COLLECTED_IN_MEMORY: u64 = 64 << 20;
+const COLLECTED_IN_MEMORY: u64 = if cfg!(test) { 256 << 10 } else { 64 << 20 };

@@ -114,8 +114,8 @@ fn work_on_everything_reads_in_pages() {
     assert!(viewed <= 10, "view: {viewed}");
     assert!(checked <= 60, "check: {checked}");
     assert!(copied <= 20, "backup: {copied}");
-    // It writes each record twice, in batches, and reads it back.
-    assert!(purged <= 110, "purge: {purged}");
+    // It writes each record twice, in batches, and reads it back. In tests the first time is on the server too.
+    assert!(purged <= 160, "purge: {purged}");
 }
 
 #[test]

@@ -4,6 +4,7 @@ use std::ops::Bound;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, MutexGuard};
 
+use super::vault::switched_to;
 use super::{Delayed, Link, Operation, Rows, Vault, Verdict, rows_size};
 use inmost_storage::{Access, Address, Batch, Delta, Engine, Known, Limit, Pull, StorageError};
 
@@ -49,7 +50,7 @@ impl Engine for SharedEngine {
             Verdict::LoseRequest => return Err(lost()),
             Verdict::Delay => {
                 let (generation, batch) = (self.number, batch.clone());
-                let lease = self.link.lease(generation);
+                let lease = self.link.lease(switched_to(generation, &batch).unwrap_or(generation));
                 self.link.server.vault().delayed.push(Delayed { generation, lease, batch });
                 return Err(lost());
             }
@@ -58,7 +59,7 @@ impl Engine for SharedEngine {
         let mut vault: MutexGuard<'_, Vault> = self.link.wait_for_root(self.number)?;
         vault.keep_lease(self.number, self.link.number);
         // A host that writes a new generation owns it: nobody else may have removed it.
-        let lease = self.link.lease(self.number);
+        let lease = self.link.lease(switched_to(self.number, batch).unwrap_or(self.number));
         let applied = vault.apply(self.number, lease, batch).map_err(|error| match error {
             StorageError::Missing => StorageError::Conflict,
             error => error,
@@ -188,7 +189,8 @@ impl Engine for Transaction {
             // The server rolls back what it was not told to commit. It cannot come later: the lock was its transaction's.
             Ok(Verdict::LoseRequest | Verdict::Delay) => Err(lost()),
             Ok(verdict) => {
-                let applied = self.link.server.vault().apply(self.number, None, batch);
+                let lease = switched_to(self.number, batch).and_then(|next| self.link.lease(next));
+                let applied = self.link.server.vault().apply(self.number, lease, batch);
                 if verdict == Verdict::LoseReply { Err(lost()) } else { applied }
             }
         };

@@ -68,6 +68,12 @@ impl Vault {
     ) -> Result<(), StorageError> {
         batch.check_bounds()?;
         let named = self.named;
+        let next = switched_to(number, batch);
+        let held = |number| self.generations.get(&number).and_then(|it| it.lease);
+        let is_lost =
+            next.is_some_and(|next| held(next).is_none_or(|held| lease != Some(held.number)));
+        // The lease is then on the generation that the header is to name.
+        let lease = lease.filter(|_| next.is_none());
         let generation = self.generations.get_mut(&number).ok_or(StorageError::Missing)?;
         let replaces = matches!(batch.expect, Some((_, Some(_))));
         let may_write = match (&generation.lease, lease) {
@@ -84,7 +90,7 @@ impl Vault {
             return Err(StorageError::Conflict);
         }
         if let Some(change) = &batch.header
-            && (self.header.as_ref() != Some(&change.expect) || named != number)
+            && (self.header.as_ref() != Some(&change.expect) || named != number || is_lost)
         {
             return Err(StorageError::Conflict);
         }
@@ -118,4 +124,9 @@ impl Vault {
         let is_held = lease.is_some_and(|lease| lease.host != host && lease.until > self.now);
         number != self.named && !is_held
     }
+}
+
+/// The generation that a batch makes the header name instead of this one.
+pub(super) fn switched_to(number: u64, batch: &Batch) -> Option<u64> {
+    batch.header.as_ref().map(|change| change.generation).filter(|next| *next != number)
 }

@@ -64,6 +64,10 @@ pub enum Step {
     DestroyCopy(u64),
     /// Forgets the versions below a path, which changes no file.
     Forget(String),
+    /// Brings back the version of a file before the last change of it, which had this text.
+    Restore(String, String),
+    /// Redacts the earlier versions of a file, which changes no file.
+    Redact(String),
     /// A second credential gets a keyslot.
     AddSlot,
     /// The passphrase is wrapped again in its keyslot.
@@ -81,7 +85,7 @@ pub const COPY: &str = "/memories/t1/<copy>";
 impl Step {
     pub fn make_in(&self, files: &mut Files) {
         match self {
-            Self::Create(path, text) => {
+            Self::Create(path, text) | Self::Restore(path, text) => {
                 files.insert(path.clone(), text.clone());
             }
             Self::Insert(path, line, text) => {
@@ -124,6 +128,7 @@ impl Step {
             | Self::Compact
             | Self::Migrate { .. }
             | Self::Forget(_)
+            | Self::Redact(_)
             | Self::ReplaceSlot => {}
         }
     }
@@ -174,6 +179,7 @@ struct Plan {
 impl Plan {
     fn long_files(&mut self, folder: &str, long: usize) {
         let path = |name: &str| format!("{folder}/{name}");
+        self.restore(&path("earlier"), long / 4);
         let mark = self.create(&path("longest"), long);
         self.replace(&path("longest"), &mark, long / LINE / 2);
         self.steps.push(Step::Rename(path("longest"), path("renamed")));
@@ -212,6 +218,7 @@ impl Plan {
         let path = |name: &str| format!("{folder}/{name}");
         let size = self.random.below(3_000) + 300;
         let note = self.create(&path("note"), size);
+        self.restore(&path("draft"), size);
         let lines = self.random.below(4_000) + 2_500;
         let journal = self.create(&path("journal"), lines * LINE);
         for number in 0..fill {
@@ -230,6 +237,16 @@ impl Plan {
         self.steps.push(Step::Rename(path("many"), path("moved")));
         self.steps.push(Step::Delete(path(&format!("moved/{}", fill / 2))));
         self.steps.push(Step::Delete(path("moved")));
+    }
+
+    /// Creates a file, changes it, goes back, and redacts what was before.
+    fn restore(&mut self, path: &str, bytes: usize) {
+        let (_, text) = self.text(bytes);
+        self.steps.push(Step::Create(path.to_owned(), text.clone()));
+        self.insert(path, 0, 300);
+        self.steps.push(Step::Restore(path.to_owned(), text));
+        self.insert(path, 1, 100);
+        self.steps.push(Step::Redact(path.to_owned()));
     }
 
     /// Creates a file. Returns the mark with which [`replace`](Self::replace) finds its lines.

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use inmost::{
     FileError, HistorySettings, KdfCost, MemoryTool, NewSlot, Session, StorageEngine, StoreError,
-    Vault, VaultOptions,
+    Vault, VaultOptions, VersionQuery,
 };
 use serde_json::{Value, json};
 
@@ -183,13 +183,9 @@ fn make(store: &Path, session: &Session, tool: &MemoryTool, step: &Step) -> Resu
         Step::Rotate => {
             return session.rotate(FirstKey::of_environment().credential()).map(drop);
         }
-        Step::Forget(path) => {
-            return match session.history().forget(path, |_| {}) {
-                Ok(_) => Ok(()),
-                Err(FileError::Store(error)) => Err(error),
-                Err(error) => fail("forget", &error),
-            };
-        }
+        Step::Forget(path) => return stored(session.history().forget(path, |_| {}).map(drop)),
+        Step::Restore(path, text) => return stored(restore(session, path, text)),
+        Step::Redact(path) => return stored(redact(session, path)),
         Step::Migrate { back } => return migrate(session, *back),
         Step::Backup(number) => return session.backup(verify::copy_of(store, *number)),
         Step::DestroyCopy(number) => {
@@ -204,6 +200,38 @@ fn make(store: &Path, session: &Session, tool: &MemoryTool, step: &Step) -> Resu
     let result = tool.try_run_json(call.to_string())?;
     if result.is_error() {
         fail(&call.to_string(), &result.content());
+    }
+    Ok(())
+}
+
+/// A request to the history may fail only for a reason of the store.
+fn stored(result: Result<(), FileError>) -> Result<(), StoreError> {
+    result.map_err(|error| match error {
+        FileError::Store(error) => error,
+        error => fail("history", &error),
+    })
+}
+
+/// Brings back the version before the newest. Without a history, or if its text was dropped for lack of room, writes the text.
+fn restore(session: &Session, path: &str, text: &str) -> Result<(), FileError> {
+    let history = session.history();
+    let newest = history.page(&VersionQuery::all().path(path), None, 1)?.items.pop();
+    if let Some(before) = newest.and_then(|version| version.previous) {
+        match history.restore(before, None) {
+            Err(FileError::VersionGone(_) | FileError::NoSuchVersion(_)) => {}
+            restored => return restored.map(drop),
+        }
+    }
+    session.files().write(path, text)
+}
+
+fn redact(session: &Session, path: &str) -> Result<(), FileError> {
+    let history = session.history();
+    for version in history.page(&VersionQuery::all().path(path), None, 4)?.items {
+        match history.redact(version.number, version.number) {
+            Ok(_) | Err(FileError::CurrentVersion(_) | FileError::NoSuchVersion(_)) => {}
+            Err(error) => return Err(error),
+        }
     }
     Ok(())
 }

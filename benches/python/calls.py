@@ -16,6 +16,7 @@ def edits(page: Page) -> str:
         "edit/append-after": "append 4 KiB, after",
         "edit/bare-sled-batch": "bare sled, 5 records",
         **{f"edit/{peer}-depth-{depth}": f"{PEERS[peer]}, depth {depth}" for peer in PEERS for depth in (1, 3)},
+        **{f"edit/inmost-history-depth-{depth}": f"inmost (sled) with a history, depth {depth}" for depth in (1, 3)},
         "edit/inmost-8-threads": "inmost (sled), 8 threads",
         "edit/inmost-redb-8-threads": "inmost (redb), 8 threads",
         "edit/sqlcipher-8-threads": "SQLCipher, 8 threads",

@@ -148,6 +148,16 @@ def durable() -> list[Target]:
         Ratio(f"{edit}, depth 3, to the same", "at most", 1.5, "edit/inmost-depth-3", "edit/overwrite"),
         Ratio(f"{edit}, depth 1, to SQLCipher", "at most", 1.1, "edit/inmost-depth-1", "edit/sqlcipher-depth-1"),
         Ratio(f"{edit}, depth 3, to SQLCipher", "at most", 1.1, "edit/inmost-depth-3", "edit/sqlcipher-depth-3"),
+        *[
+            Ratio(
+                f"{edit} with a history, depth {depth}, to without",
+                "at most",
+                1.25,
+                f"edit/inmost-history-depth-{depth}",
+                f"edit/inmost-depth-{depth}",
+            )
+            for depth in (1, 3)
+        ],
         Tail("p99 of durable edits to their median, in turns with the peers", "at most", 10, "latency/inmost"),
         Tail("p99 of durable edits to their median, without turns", "at most", 10, "latency/inmost-alone"),
         Ratio("one thread to 8 threads together, a durable edit", "at least", 5, "edit/inmost-depth-1", "edit/inmost-8-threads"),

@@ -2,8 +2,9 @@
 
 use std::error::Error;
 use std::path::Path;
+use std::time::Duration;
 
-use inmost::{MemoryTool, Session, StorageEngine};
+use inmost::{HistorySettings, MemoryTool, Session, StorageEngine};
 
 use crate::peer::{CallResult, Peer};
 use crate::store;
@@ -21,6 +22,16 @@ impl Memory {
     /// The errors of the library.
     pub fn begin(path: &Path, engine: StorageEngine) -> Result<Self, Box<dyn Error>> {
         Ok(Self::of(store::create(path, engine)?))
+    }
+
+    /// Creates an empty store that keeps versions for 30 days.
+    ///
+    /// # Errors
+    /// The errors of the library.
+    pub fn begin_keeping(path: &Path, engine: StorageEngine) -> Result<Self, Box<dyn Error>> {
+        let session = store::create(path, engine)?;
+        session.history().set(HistorySettings::keep(Duration::from_secs(30 * 24 * 60 * 60)))?;
+        Ok(Self::of(session))
     }
 
     /// Wraps the tool of a session.

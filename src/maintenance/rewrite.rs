@@ -259,7 +259,7 @@ pub(super) fn write_generation(
     drop(copy);
     let engine = still_held(scratch_storage, scratch_number, copied).and_then(|()| {
         let engine = storage.create_generation(next.generation, next.engine)?;
-        let sorted = sort(&*scratch, &*engine, progress);
+        let sorted = sort(&*scratch, &*engine, records, progress);
         let sorted = still_held(scratch_storage, scratch_number, sorted);
         still_held(storage, next.generation, sorted).map(|()| engine)
     });
@@ -293,10 +293,12 @@ fn still_held<T>(
     }
 }
 
-/// Copies records from one engine to another in order of their addresses.
+/// Copies this many records from one engine to another in order of their addresses. A server that has more of them is lying, and
+/// could go on for ever.
 fn sort(
     from: &dyn Engine,
     into: &dyn Engine,
+    most: u64,
     progress: &mut dyn FnMut(u64),
 ) -> Result<(), StoreError> {
     let mut after: Option<Address> = None;
@@ -306,6 +308,10 @@ fn sort(
         let Some((last, _)) = page.last() else { return Ok(()) };
         after = Some(*last);
         records = records.saturating_add(u64::try_from(page.len()).unwrap_or_default());
+        if records > most {
+            let more = "the scratch generation has more records than were written";
+            return Err(StoreError::Storage(more.to_owned()));
+        }
         into.apply(&Batch { puts: page, ..Batch::default() })?;
         into.sync()?;
         progress(records);

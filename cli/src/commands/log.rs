@@ -121,7 +121,7 @@ impl Log {
         match unreadable {
             0 => Ok(()),
             _ => Err(damaged(format!(
-                "Also, {} of the history cannot be read.",
+                "{} of the history cannot be read.",
                 count(unreadable, "entry", "entries")
             ))),
         }

@@ -160,7 +160,7 @@ fn an_undo_takes_back_what_one_actor_did_and_leaves_what_was_changed_since() {
     assert_eq!(log(&place, &["--limit", "1"])[0]["actor"], "ada");
 
     let again = place.run(["undo", "--by", "night", "--yes"], "");
-    again.expect_failure(1, "nothing to undo: every file was changed again afterwards");
+    again.expect_failure(1, "nothing to undo: every file listed is left as it is");
     place.run(["undo", "--by", "nobody"], "").expect_failure(1, "there is nothing to undo");
     place.run(["undo", "--since", "2001-01-01", "/memories/list.md", "--yes"], "").expect(0);
     place.run(["cat", "/memories/list.md"], "").expect_failure(19, "no file or folder");
@@ -318,8 +318,15 @@ fn a_damaged_history_is_named_and_stops_no_change_of_a_file() {
     place.damage_longest_record();
     let check = place.run(["check"], "").expect(12).out;
     assert!(check.starts_with("/memories/(history): "), "{check}");
-    let damaged = place.run(["log"], "").expect_failure(12, "the history does not authenticate");
+    let damaged =
+        place.run(["log"], "").expect_failure(12, "entries of the history cannot be read");
     assert!(damaged.err.contains("`inmost purge` drops the history"), "{damaged:?}");
+    // The entries on both sides are listed.
+    let newest = damaged.out.lines().next().unwrap();
+    assert!(newest.ends_with("/memories/n") && damaged.out.contains("/memories/plan.md"));
+    let undo = place.run(["undo", "--dry-run", "--by", "night"], "");
+    assert_eq!(undo.code, Some(0), "{undo:?}");
+    assert!(undo.err.contains("of the history cannot be read"), "{undo:?}");
     place.run(["write", "/memories/n"], "new").expect(0);
     assert_eq!(place.cat("/memories/n"), "new");
     place.run(["compact"], "").expect_failure(12, "the history does not authenticate");

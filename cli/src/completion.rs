@@ -158,6 +158,8 @@ mod tests {
         ] {
             assert_eq!(expand(typed.into()), PathBuf::from(folder), "{typed}");
         }
+        // A shell of Windows knows no `~`, and a program there may have no HOME.
+        #[cfg(unix)]
         assert_eq!(expand("~/a".into()), PathBuf::from(env::var_os("HOME").unwrap()).join("a"));
     }
 }

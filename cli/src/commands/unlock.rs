@@ -45,10 +45,6 @@ pub(crate) struct Unlock {
 
 impl Unlock {
     pub(crate) fn run(&self) -> Result<(), Failure> {
-        if !cfg!(unix) {
-            // Fails here, before anyone is asked for a passphrase.
-            return agent::run();
-        }
         let limits = Limits { idle: self.idle, total: self.total };
         self.store.open.credential.passphrase.check(Input::Free)?;
         let kinds = match self.store.hold()? {

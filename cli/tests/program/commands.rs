@@ -223,9 +223,12 @@ fn the_store_is_the_one_given_or_the_variables_or_the_platforms() {
         command.envs(variable.map(|name| ("INMOST_STORE", name)));
         run(&mut command, b"").expect(0);
     };
-    init(None, None);
-    assert!(place.beside("data/inmost/memory/header.a").exists());
-    assert_private(&place.beside("data/inmost"));
+    // Windows asks the system for the folder of the user, and no variable leads elsewhere.
+    if cfg!(unix) {
+        init(None, None);
+        assert!(place.beside("data/inmost/memory/header.a").exists());
+        assert_private(&place.beside("data/inmost"));
+    }
     init(None, Some("from-variable"));
     assert!(place.beside("from-variable/header.a").exists());
     init(Some("given"), Some("not-this"));

@@ -40,6 +40,8 @@ fn a_folder_without_a_store_is_10() {
     fs::create_dir(place.store()).unwrap();
     place.run(["ls"], "").expect_failure(10, "There is no store at ");
     fs::remove_dir(place.store()).unwrap();
+    // wine calls a path through a file an invalid name.
+    #[cfg(unix)]
     fs::write(place.store(), "a file").unwrap();
     place.run(["ls"], "").expect_failure(10, "There is no store at ");
 }

@@ -287,7 +287,38 @@ impl Ended {
     }
 }
 
+/// Runs to the end with these bytes on standard input. The output goes to files: a key agent that the program starts here
+/// inherits its streams, so a pipe would stay open until the agent ends.
+#[cfg(windows)]
+pub(crate) fn run(command: &mut Command, input: &[u8]) -> Ended {
+    use std::io::{Read, Seek};
+    let mut streams = [tempfile::tempfile().unwrap(), tempfile::tempfile().unwrap()];
+    let [out, err] = &streams;
+    let mut child = command
+        .stdin(Stdio::piped())
+        .stdout(out.try_clone().unwrap())
+        .stderr(err.try_clone().unwrap())
+        .spawn()
+        .unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    let status = std::thread::scope(|scope| {
+        // The program may end before it has read everything.
+        scope.spawn(move || {
+            let _ = stdin.write_all(input);
+        });
+        child.wait().unwrap()
+    });
+    let [stdout, stderr] = streams.each_mut().map(|stream| {
+        let mut bytes = Vec::new();
+        stream.rewind().unwrap();
+        stream.read_to_end(&mut bytes).unwrap();
+        bytes
+    });
+    Ended::of(Output { status, stdout, stderr })
+}
+
 /// Runs to the end with these bytes on standard input.
+#[cfg(not(windows))]
 pub(crate) fn run(command: &mut Command, input: &[u8]) -> Ended {
     let mut child = command
         .stdin(Stdio::piped())

@@ -43,6 +43,7 @@ fn complete(place: &Place, words: &[&str]) -> Vec<String> {
     out.lines().filter(|line| !line.is_empty()).map(str::to_owned).collect()
 }
 
+#[cfg(unix)]
 #[test]
 fn bash_completes_commands_and_options() {
     let place = Place::vacant();
@@ -50,6 +51,7 @@ fn bash_completes_commands_and_options() {
     assert_eq!(complete(&place, &["inmost", "cat", "--num"]), ["--number"]);
 }
 
+#[cfg(unix)]
 #[test]
 fn bash_completes_memory_paths_while_the_store_is_unlocked() {
     let place = Place::with_files(&[

@@ -10,8 +10,11 @@ use crate::inmost::{PASSPHRASE, Place, run};
 
 /// The file that each client reads, below the home folder.
 fn files() -> Vec<(&'static str, PathBuf)> {
-    let settings =
-        if cfg!(target_os = "macos") { "Library/Application Support" } else { ".config" };
+    let settings = match () {
+        () if cfg!(target_os = "macos") => "Library/Application Support",
+        () if cfg!(windows) => "AppData/Roaming",
+        () => ".config",
+    };
     let settings = Path::new(settings);
     vec![
         ("claude-desktop", settings.join("Claude/claude_desktop_config.json")),
@@ -27,6 +30,8 @@ fn install(place: &Place, client: &str, more: &[&str]) -> std::process::Command 
     let mut command = place.bare_command(args.into_iter().chain(more.iter().copied()));
     command.env("HOME", place.beside("home")).env_remove("CODEX_HOME");
     command.env_remove("XDG_CONFIG_HOME");
+    #[cfg(windows)]
+    command.env("USERPROFILE", place.beside("home")).env_remove("APPDATA");
     command
 }
 
@@ -51,7 +56,10 @@ fn each_client_gets_its_file_once() {
     let server = serde_json::from_str::<Value>(&text).unwrap()["mcpServers"]["inmost"].clone();
     let args = server["args"].as_array().unwrap().iter().map(|arg| arg.as_str().unwrap());
     let mut command = std::process::Command::new(server["command"].as_str().unwrap());
-    let mut client = Client::of(command.args(args).env_clear().current_dir("/"));
+    // Windows needs variables of its own to run any program.
+    #[cfg(unix)]
+    command.env_clear();
+    let mut client = Client::of(command.args(args).current_dir("/"));
     let listing = done(&format!("{LISTING}1B\t/memories\n1B\t/memories/a"));
     assert_eq!(client.call(&view("/memories")), listing);
     client.end().expect(0);
@@ -90,7 +98,7 @@ fn a_change_is_shown_and_needs_consent_and_keeps_the_old_file() {
     // Another option is another entry, which replaces the first; the first copy stays.
     let more = ["--config-file", "config.json", "--yes", "--read-only"];
     let out = run(&mut install(&place, "generic", &more), b"").expect(0).out;
-    assert!(out.contains("/secret\", \"--read-only\"],\n"), "{out}");
+    assert!(out.contains("secret\", \"--read-only\"],\n"), "{out}");
     assert_eq!(fs::read_to_string(place.beside("config.json.bak2")).unwrap(), new);
     assert_eq!(fs::read_to_string(place.beside("config.json.bak")).unwrap(), old);
 }

@@ -33,7 +33,9 @@ pub(crate) fn print(store: &OpenStore, place: &Path) {
 /// The file that remembers when the hint was given. Its name does not tell where the store is. Reading a store must write
 /// nothing to its own folder.
 fn note(place: &Path) -> Option<PathBuf> {
-    let state = etcetera::choose_base_strategy().ok()?.state_dir()?;
+    let folders = etcetera::choose_base_strategy().ok()?;
+    // Windows has no folder for state.
+    let state = folders.state_dir().unwrap_or_else(|| folders.cache_dir());
     let mut hash = DefaultHasher::new();
     place.canonicalize().ok()?.hash(&mut hash);
     Some(state.join("inmost").join(format!("compact-hint-{:016x}", hash.finish())))

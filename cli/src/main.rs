@@ -40,6 +40,7 @@ mod passphrase;
 mod progress;
 mod recovered;
 mod sandbox;
+mod shell;
 mod sizes;
 mod store;
 mod streams;

@@ -7,6 +7,7 @@ use std::process::{Child, Command, Stdio};
 use crate::exit::Failure;
 use crate::output::print;
 use crate::passphrase::VARIABLE;
+use crate::shell;
 
 /// A pager, or standard output if it is no terminal. The text goes through a pipe and never into a file.
 pub(crate) struct Pager {
@@ -20,11 +21,7 @@ impl Pager {
             return Self { child: None };
         }
         let mut command = match env::var_os("PAGER").filter(|pager| !pager.is_empty()) {
-            Some(pager) => {
-                let mut shell = Command::new("sh");
-                shell.arg("-c").arg(pager);
-                shell
-            }
+            Some(pager) => shell::running(&pager),
             None => Command::new("less"),
         };
         if env::var_os("LESS").is_none() {

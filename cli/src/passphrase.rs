@@ -9,7 +9,7 @@ use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 use inmost::{Passphrase, RecoveryKey};
 use zeroize::Zeroizing;
@@ -20,7 +20,7 @@ use crate::desktop_prompt::DesktopPrompt;
 use crate::exit::{Exit, Failure};
 use crate::terminal::Terminal;
 use crate::wiped::Wiped;
-use crate::{new_passphrase, streams};
+use crate::{new_passphrase, shell, streams};
 
 /// The sources that a command line can give.
 #[derive(clap::Args)]
@@ -288,7 +288,7 @@ fn run(command: &OsStr, input: Input) -> Result<Wiped, Failure> {
             "Run it by itself to see the cause.",
         )
     };
-    let mut child = in_shell(command)
+    let mut child = shell::running(command)
         .env_remove(VARIABLE)
         .stdin(if input == Input::Free { Stdio::inherit() } else { Stdio::null() })
         .stdout(Stdio::piped())
@@ -302,27 +302,6 @@ fn run(command: &OsStr, input: Input) -> Result<Wiped, Failure> {
         Some(text) if status.success() => Ok(text),
         _ => Err(failed(&status)),
     }
-}
-
-/// The command, run by the shell of the system.
-#[cfg(not(windows))]
-fn in_shell(command: &OsStr) -> Command {
-    let mut shell = Command::new("sh");
-    shell.arg("-c").arg(command);
-    shell
-}
-
-/// `cmd` reads its command line by its own rules: escaped as an argument, a command with quotes would break. With `/S` it
-/// removes the outer quotes and runs the rest as it was typed.
-#[cfg(windows)]
-fn in_shell(command: &OsStr) -> Command {
-    use std::os::windows::process::CommandExt;
-    let mut line = OsString::from("\"");
-    line.push(command);
-    line.push("\"");
-    let mut shell = Command::new("cmd");
-    shell.args(["/D", "/S", "/C"]).raw_arg(line);
-    shell
 }
 
 /// The value of the variable, even if it is empty: a script that set it by mistake gets an error instead of a prompt.

@@ -2,7 +2,6 @@
 //!
 //! Tests of credentials, of work that needs the store in the same process, and of the agent itself are left out. A test
 //! that does such work among other things locks its store first.
-#![cfg(unix)]
 #![allow(
     clippy::unwrap_used,
     clippy::indexing_slicing,

@@ -30,6 +30,17 @@ struct Held {
     idle: Vec<(Connection, Instant)>,
     /// Connections that are open or being opened, idle ones included.
     open: usize,
+    /// Transactions that hold a connection.
+    transactions: usize,
+}
+
+/// What a connection is taken for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Use {
+    /// One call.
+    Call,
+    /// A transaction. Its host may need another connection before it ends.
+    Transaction,
 }
 
 /// What a server says about itself.
@@ -100,26 +111,42 @@ impl Server {
         })
     }
 
-    /// Takes a connection, for a commit or a transaction.
+    /// Takes a connection, for a commit.
     pub(super) fn connection(&self) -> Result<Lease, Failure> {
+        self.take(Use::Call)
+    }
+
+    /// Takes a connection. Transactions leave one for calls: otherwise several of them, such as rewrites of several vaults, could
+    /// hold all connections and each wait for another.
+    fn take(&self, wanted: Use) -> Result<Lease, Failure> {
         let pool = &self.0;
+        let most = pool.config.connections.saturating_sub(1).max(1);
         if pool.process != std::process::id() {
             return Err(Failure::Forked);
         }
         let deadline = Instant::now() + pool.config.wait_timeout;
         let mut held = pool.held();
         loop {
-            while let Some((mut connection, since)) = held.idle.pop() {
+            let is_free = wanted == Use::Call || held.transactions < most;
+            let mut taken = None;
+            while let Some((mut connection, since)) = held.idle.pop_if(|_| is_free) {
                 if since.elapsed() < IDLE_LIMIT && !connection.has_ended() {
-                    return Ok(Lease { connection: Some(connection), pool: Arc::clone(pool) });
+                    taken = Some(connection);
+                    break;
                 }
                 held.open = held.open.saturating_sub(1);
             }
-            if held.open < pool.config.connections {
+            if taken.is_some() || is_free && held.open < pool.config.connections {
+                if wanted == Use::Transaction {
+                    held.transactions += 1;
+                }
+                // From here on the drop of the lease counts it out again.
+                let mut lease = Lease { connection: taken, pool: Arc::clone(pool), wanted };
+                if lease.connection.is_some() {
+                    return Ok(lease);
+                }
                 held.open += 1;
                 drop(held);
-                // From here on the drop of the lease counts the connection out again.
-                let mut lease = Lease { connection: None, pool: Arc::clone(pool) };
                 let trips = Arc::clone(&pool.round_trips);
                 lease.connection = Some(Connection::open(&pool.config, pool.tls.as_ref(), trips)?);
                 return Ok(lease);
@@ -158,7 +185,7 @@ impl Server {
     pub(super) fn begin(&self, statements: &str) -> Result<Lease, Failure> {
         let mut may_repeat = true;
         loop {
-            let mut lease = self.connection()?;
+            let mut lease = self.take(Use::Transaction)?;
             match lease.with(|connection| connection.run(statements)) {
                 Ok(()) => return Ok(lease),
                 Err(failure) => {
@@ -210,6 +237,7 @@ impl Pool {
 pub(super) struct Lease {
     connection: Option<Connection>,
     pool: Arc<Pool>,
+    wanted: Use,
 }
 
 impl Lease {
@@ -251,11 +279,47 @@ impl Drop for Lease {
             Some(connection) => held.idle.push((connection, Instant::now())),
             None => held.open = held.open.saturating_sub(1),
         }
+        if self.wanted == Use::Transaction {
+            held.transactions = held.transactions.saturating_sub(1);
+        }
         drop(held);
-        self.pool.returned.notify_one();
+        // All: one of them may be a transaction that still has to wait.
+        self.pool.returned.notify_all();
     }
 }
 
 /// How long an unused connection is trusted. Firewalls drop idle connections without a word, and a commit on such a one would
 /// wait for its whole deadline.
 const IDLE_LIMIT: Duration = Duration::from_secs(240);
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Barrier;
+    use std::thread;
+
+    use super::super::tests::server_with;
+    use super::*;
+
+    #[test]
+    #[ignore = "needs a server: tests/postgres/run.sh"]
+    fn transactions_never_hold_all_connections() {
+        let server = server_with("INMOST_TEST_POSTGRES", 2);
+        let together = Barrier::new(4);
+        thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    together.wait();
+                    for _ in 0..20 {
+                        let transaction = server.begin("BEGIN").unwrap();
+                        // Regression: with two of these at once, each waited for the connection of the other.
+                        server.read(|connection| connection.read(statements::FACTS, &[])).unwrap();
+                        drop(transaction);
+                    }
+                });
+            }
+        });
+        let held = server.0.held();
+        assert_eq!(held.transactions, 0);
+        assert!(held.open <= 2, "{}", held.open);
+    }
+}

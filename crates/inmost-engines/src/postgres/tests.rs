@@ -32,9 +32,14 @@ pub(crate) fn vault() -> Vault {
 }
 
 fn server(variable: &str) -> Server {
+    server_with(variable, 12)
+}
+
+/// With this many connections at most.
+pub(super) fn server_with(variable: &str, connections: usize) -> Server {
     let url = std::env::var(variable).expect("tests/postgres/run.sh sets the address of a server");
     let config = PostgresConfig::new(&PostgresUrl::parse(&url).unwrap());
-    let config = config.password_from_environment().unwrap().max_connections(12);
+    let config = config.password_from_environment().unwrap().max_connections(connections);
     Server::new(config).unwrap()
 }
 

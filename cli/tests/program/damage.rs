@@ -335,6 +335,7 @@ fn a_store_that_makes_its_reader_write_too_much_ends_a_child_and_is_12() {
     run(&mut shell, b"").expect_failure(12, "write too much");
 }
 
+#[cfg(unix)]
 fn crc32(bytes: &[u8]) -> u32 {
     let step = |crc: u32, _| (crc >> 1) ^ if crc & 1 == 1 { 0xedb8_8320 } else { 0 };
     !bytes.iter().fold(!0, |crc, byte| (0..8).fold(crc ^ u32::from(*byte), step))

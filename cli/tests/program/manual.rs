@@ -24,6 +24,7 @@ fn shells_get_a_script_that_asks_the_program() {
 }
 
 /// What bash completes the last of these words to.
+#[cfg(unix)]
 fn complete(place: &Place, words: &[&str]) -> Vec<String> {
     fs::write(place.beside("script"), bare(&["completions", "bash"])).unwrap();
     let asked = "source ./script; COMP_WORDS=(\"$@\"); COMP_CWORD=$(($# - 1)); \

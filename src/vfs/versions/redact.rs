@@ -54,13 +54,18 @@ impl Wanted {
         let mut wanted = Self { numbers: Vec::new(), damage: None };
         past.visit(first, &mut |place| {
             match place {
-                Found::Entry(version) if version.number > last => return Ok(false),
-                // The path of a folder leads to the versions of the files in it.
-                Found::Entry(version) if version.file == 0 => {}
-                Found::Entry(version) => found.push(version.clone()),
-                Found::Lost(range) => wanted.damage = Some(past.damage(&range)),
+                Found::Entry(version) => {
+                    // The path of a folder leads to the versions of the files in it.
+                    if version.number <= last && version.file != 0 {
+                        found.push(version.clone());
+                    }
+                    Ok(version.number < last)
+                }
+                Found::Lost(range) => {
+                    wanted.damage = Some(past.damage(&range));
+                    Ok(true)
+                }
             }
-            Ok(true)
         })?;
         for version in found {
             let number = version.number;

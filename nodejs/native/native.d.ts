@@ -89,6 +89,10 @@ export declare class NativeUndoPlan {
   steps(): Array<UndoStep>
   /** Files that someone else changed afterwards. An undo leaves them. */
   left(): Array<VersionInfo>
+  /** Files that cannot go back, because the text before is gone. An undo leaves them. */
+  gone(): Array<VersionInfo>
+  /** Entries of the history that cannot be read. */
+  unreadable(): number
 }
 
 /** The pages of one result. */
@@ -155,6 +159,7 @@ export interface HistoryStatus {
   entries: number
   bytes: number
   isDamaged: boolean
+  unreadable: number
   lostBefore?: number
 }
 

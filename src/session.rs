@@ -60,7 +60,7 @@ pub use file_anchor::FileAnchor;
 pub(crate) use generation::sealer;
 pub use handle::{Session, SessionStatus};
 pub use history_settings::HistorySettings;
-pub(crate) use hosts::{NewGeneration, is_taken};
+pub(crate) use hosts::{NewGeneration, is_taken, renew_lease};
 pub(crate) use open::Open;
 pub(crate) use options::Quotas;
 pub use options::{SessionOptions, StorageEngine};

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use inmost::{FileError, Undone, VersionChannel, VersionKind, VersionQuery};
+use inmost::{FileError, Undone, VersionChannel, VersionInfo, VersionKind, VersionQuery};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyString};
@@ -145,21 +145,13 @@ impl UndoPlan {
     /// Files that someone else changed afterwards. An undo leaves them.
     #[getter]
     fn left<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        let list = PyList::empty(py);
-        for version in &self.plan.left {
-            list.append(records::version(py, version)?)?;
-        }
-        Ok(list)
+        versions(py, &self.plan.left)
     }
 
     /// Files that cannot go back, because the text before is gone. An undo leaves them.
     #[getter]
     fn gone<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        let list = PyList::empty(py);
-        for version in &self.plan.gone {
-            list.append(records::version(py, version)?)?;
-        }
-        Ok(list)
+        versions(py, &self.plan.gone)
     }
 
     /// Entries of the history that cannot be read.
@@ -171,6 +163,14 @@ impl UndoPlan {
     fn __repr__(&self) -> String {
         format!("UndoPlan(steps={}, left={})", self.plan.steps.len(), self.plan.left.len())
     }
+}
+
+fn versions<'py>(py: Python<'py>, versions: &[VersionInfo]) -> PyResult<Bound<'py, PyList>> {
+    let list = PyList::empty(py);
+    for version in versions {
+        list.append(records::version(py, version)?)?;
+    }
+    Ok(list)
 }
 
 /// The arguments that say which changes.

@@ -11,15 +11,15 @@ use inmost_format::header::Unlocked;
 use inmost_format::record::NodeSource;
 use inmost_format::record::node::{Child, Root};
 use inmost_storage::limits::BATCH_RECORDS;
-use inmost_storage::{
-    Address, Batch, Engine, EngineKind, LEASE_LOST, Rewriting, Storage, StorageError,
-};
+use inmost_storage::{Address, Batch, Engine, EngineKind, Rewriting, Storage};
 
 use super::copy::{Copy, CopyTree, ReadBack, strict};
 use crate::limits::FILE_INLINE_AGAIN;
 use crate::session::generation::{NextGeneration, NextKeys};
 use crate::session::leftovers;
-use crate::session::{Exclusive, Open, ReadAhead, Session, StorageEngine, StoreError, now, open};
+use crate::session::{
+    Exclusive, Open, ReadAhead, Session, StorageEngine, StoreError, now, open, renew_lease,
+};
 
 impl Session {
     /// Rewrites the store under a fresh data key and removes the old records. Deleted and overwritten content is then
@@ -286,11 +286,8 @@ fn still_held<T>(
     generation: u64,
     result: Result<T, StoreError>,
 ) -> Result<T, StoreError> {
-    match storage.renew_lease(generation) {
-        Err(StorageError::Missing) => Err(StoreError::Unavailable(LEASE_LOST.to_owned())),
-        Err(error) => result.and(Err(error.into())),
-        Ok(()) => result,
-    }
+    renew_lease(storage, generation)?;
+    result
 }
 
 /// Copies this many records from one engine to another in order of their addresses. A server that has more of them is lying, and
@@ -320,5 +317,6 @@ fn sort(
 
 /// Records read in one page and written in one batch.
 const PAGE: usize = BATCH_RECORDS;
-/// The largest store, in bytes of text, that is collected in memory for sorting.
+/// The largest store, in bytes of text, that is collected in memory for sorting. Less in tests, so that they reach the scratch
+/// generation.
 const COLLECTED_IN_MEMORY: u64 = if cfg!(test) { 256 << 10 } else { 64 << 20 };

@@ -34,7 +34,7 @@ use inmost_storage::Address;
 
 pub(super) use self::calls::Pin;
 pub(super) use self::store_group::Refusal;
-pub(crate) use self::switch::{NewGeneration, is_taken};
+pub(crate) use self::switch::{NewGeneration, is_taken, renew_lease};
 
 /// What a session keeps because other hosts change the store too.
 pub(super) struct Hosts {

@@ -71,7 +71,7 @@ impl Names {
         (self.passed, self.rest, self.is_end) = (shorter.passed, shorter.rest, shorter.is_end);
     }
 
-    /// Searches the names that were read and not searched yet. If there are none, reads some.
+    /// Searches the names that were read and not searched yet. After the last of them, reads some more.
     pub(super) fn page(
         &mut self,
         store: &OpenStore,

@@ -15,7 +15,9 @@ use super::outcome::Retry;
 use super::transaction::{MOVING, Within};
 use inmost_format::header::{NextHeader, Unlocked};
 use inmost_format::record::node::Root;
-use inmost_storage::{Access, Batch, Engine, HeaderChange, HeaderCopy, LEASE_LOST, StorageError};
+use inmost_storage::{
+    Access, Batch, Engine, HeaderChange, HeaderCopy, LEASE_LOST, Storage, StorageError,
+};
 
 /// A generation that is written and that no header names yet.
 pub(crate) struct NewGeneration {
@@ -107,7 +109,7 @@ impl Exclusive<'_> {
                     Err(error) => return Err(error),
                 };
                 let batch = switching(&within, &new)?;
-                within.storage().renew_lease(new.next.generation).map_err(lost)?;
+                renew_lease(within.storage(), new.next.generation)?;
                 let applied = is_locked.then(|| within.engine().apply(&batch));
                 (new, batch, applied)
             };
@@ -203,11 +205,15 @@ fn is_mismatch(error: &StoreError) -> bool {
     matches!(error, StoreError::Tampered { .. })
 }
 
-fn lost(error: StorageError) -> StoreError {
-    match error {
+/// Renews the lease on a generation that is being written. In a place that is not shared it does nothing.
+///
+/// # Errors
+/// [`StoreError::Unavailable`] if another host removed the generation.
+pub(crate) fn renew_lease(storage: &dyn Storage, generation: u64) -> Result<(), StoreError> {
+    storage.renew_lease(generation).map_err(|error| match error {
         StorageError::Missing => StoreError::Unavailable(LEASE_LOST.to_owned()),
         error => error.into(),
-    }
+    })
 }
 
 const CHANGING: &str = "other hosts keep changing the store; with a second connection a rewrite can keep them from it, so allow one more";

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use inmost_engines::postgres::{PostgresStorage, VaultId};
-use inmost_storage::{EngineKind, Storage};
+use inmost_format::record::node::Root;
+use inmost_storage::{Batch, EngineKind, Storage};
 
 use super::copy::strict;
 use super::rewrite::{Versions, write_generation};
@@ -33,9 +34,15 @@ impl Session {
                 let keys = open.keys().ok_or(StoreError::InMemory)?;
                 let next =
                     NextGeneration::generation(keys, FIRST_GENERATION, EngineKind::Postgres)?;
-                let (from, root) = (ReadAhead::once(open), Versions::Keep.root(open.root()));
+                // The copy is a commit of its own: the marks of the latest states of the store hold for the vault.
+                let commit = open.root().commit.saturating_add(1);
+                let root = Root { commit, trail: open.next_trail(), ..open.root().clone() };
+                let (from, root) = (ReadAhead::once(open), Versions::Keep.root(&root));
                 let written =
                     write_generation(&from, &root, &*storage, &next, &mut strict, &mut *progress)?;
+                // Where the chain of the commits begins that the server will see.
+                let (revision, trail) = (commit, Some(root.trail.to_bytes()));
+                written.engine.apply(&Batch { revision, trail, ..Batch::default() })?;
                 written.engine.close()?;
                 write_headers(&*storage, next.header())?;
                 Ok::<_, StoreError>((next, open.root().clone()))

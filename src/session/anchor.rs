@@ -307,6 +307,12 @@ impl Anchor {
         local.iter().flat_map(Evidence::marks).chain(slots.map(|slot| &slot.mark))
     }
 
+    /// The marks of commits that the store must hold: those of the application's anchor and of a user's device.
+    pub(in crate::session) fn required(&self) -> impl Iterator<Item = &Mark> {
+        let slots = self.opened.1.iter().chain(&self.required);
+        slots.filter(|slot| !slot.is_announced).map(|slot| &slot.mark)
+    }
+
     /// Whether every anchor held this mark when the store was opened, and nothing has to be written again.
     pub(super) fn holds(&self, mark: &Mark) -> bool {
         let (local, external) = &self.opened;

@@ -8,6 +8,7 @@ use super::overlay::Overlay;
 use inmost_format::record::node::{Folder, Root, Totals, Trail};
 use inmost_format::record::tree::Body;
 use inmost_format::record::{Flaw, Kind, Node, RecordError, RecordId, Sealed, Sealer, Tag, sealed};
+use inmost_storage::limits::TRAIL_STEP;
 use inmost_storage::{Address, Batch, StorageError};
 
 /// A sealed group, ready for the engine.
@@ -54,6 +55,7 @@ impl Open {
         let root_address = sealed.address;
         puts.push((sealed.address, sealed.value));
         let batch = Batch {
+            trail: self.kept_trail(&root),
             expect: Some((root_address, Some(self.root_value.clone()))),
             puts,
             deletes: removed.iter().map(|id| self.sealer.address(*id)).collect(),
@@ -66,7 +68,15 @@ impl Open {
     /// The trail of the root after the present one.
     pub(crate) fn next_trail(&self) -> Trail {
         let trail = self.root.trail;
-        sealed::tag_of(&self.root_value).map_or(trail, |tag| trail.after(&tag))
+        sealed::tag_of(&self.root_value).map_or(trail, |tag| trail.after(&tag, self.sealer.store()))
+    }
+
+    /// The trail of this root, which follows the present one, if the server is to keep it: now and then, so that those that it keeps
+    /// overlap.
+    pub(crate) fn kept_trail(&self, root: &Root) -> Option<Vec<u8>> {
+        let group = |commit: u64| commit / TRAIL_STEP;
+        let is_kept = self.engine.is_shared() && group(root.commit) != group(self.root.commit);
+        is_kept.then(|| root.trail.to_bytes())
     }
 
     /// Applies a sealed group. Readers see it from here on. Returns the group, unsealed, if the disk has no room for it: then
@@ -110,6 +120,12 @@ impl SealedGroup {
     /// The tag of its root.
     pub(super) fn tag(&self) -> Option<Tag> {
         sealed::tag_of(&self.root_value)
+    }
+
+    /// The tag of the root that it follows.
+    pub(super) fn expected_tag(&self) -> Option<Tag> {
+        let (_, value) = self.batch.expect.as_ref()?;
+        sealed::tag_of(value.as_ref()?)
     }
 
     /// The group as it was before it was sealed.

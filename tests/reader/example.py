@@ -130,7 +130,11 @@ class Example:
         ledger_tag = self.seal_ledger()
         header = fixed(1) + from_page("header mac")[:16]
         body = fixed(7) + header + fixed(2, 4066 + len(SHORT_TEXT)) + TREE + tree_tag + SYSTEM + system_tag
-        trail = b"".join(bytes([0xA0 + commit]) * 8 for commit in range(6, 0, -1)) + bytes(18 * 8)
+        roots = [bytes([0xA0 + commit]) * 8 for commit in range(1, 7)]
+        chain = bytes(32)
+        for root in roots:
+            chain = prf(chain, b"inmost/1 chain", self.store, root)
+        trail = b"".join(reversed(roots)) + bytes(14 * 8) + chain
         body += b"\0" + HISTORY + history_tag + fixed(KEEP, ROOM)
         body += LEDGER + ledger_tag + fixed(CREATED, MODIFIED, UNUSED_FOR, CREATED) + trail
         root_tag = self.seal("root", 1, bytes(16), 0, body, whole=True)

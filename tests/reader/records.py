@@ -174,7 +174,8 @@ class Store:
         self.keep, self.room = body.fixed(), body.fixed()
         ledger, ledger_tag = body.take(16), body.take(16)
         self.reads_since, last_used, unused_for, last_expiry = (body.fixed() for _ in range(4))
-        trail = [body.take(8) for _ in range(24)]
+        trail = [body.take(8) for _ in range(20)]
+        body.take(32)  # the chain, which is for other hosts
         body.end()
         of_header = (self.header.revision, self.header.mac), (self.header.revision - 1, self.header.before)
         check((revision, mac) in of_header, "the header is not the root's")

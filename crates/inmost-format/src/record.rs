@@ -26,6 +26,7 @@ pub mod sealed;
 pub mod size_class;
 mod text;
 pub mod totals;
+mod trail;
 pub mod tree;
 pub mod walk;
 

@@ -49,6 +49,9 @@ pub struct Batch {
     /// The number of the commit. A shared engine keeps it with each record of `puts`, for [`Engine::pull`]. Any other engine
     /// ignores it.
     pub revision: u64,
+    /// How the root follows earlier ones: [`limits::TRAIL_BYTES`] bytes, in the clear, for [`Engine::trails`]. Only in a batch that makes
+    /// a root the newest of the store. An engine that is not shared ignores it.
+    pub trail: Option<Vec<u8>>,
 }
 
 impl Batch {
@@ -126,8 +129,17 @@ pub trait Engine: Send + Sync {
         Ok(Pull::Unchanged)
     }
 
+    /// Returns the trails of roots of a shared store, in the order of their commit numbers: the last one whose number is not above
+    /// `since`, and those after it that are not above `until`. The default is none.
+    ///
+    /// # Errors
+    /// As [`pull`](Engine::pull).
+    fn trails(&self, _since: u64, _until: u64) -> Result<Vec<Vec<u8>>, StorageError> {
+        Ok(Vec::new())
+    }
+
     /// Begins a transaction on a shared generation. What it returns is the generation as the transaction sees it; see
-    /// [`Access`]. Only `get_many`, `scan`, `pull` and, with [`Access::Locked`], one `apply` work on it. That `apply` commits and
+    /// [`Access`]. Only `get_many`, `scan`, `pull`, `trails` and, with [`Access::Locked`], one `apply` work on it. That `apply` commits and
     /// ends the transaction; so does its refusal. `discard`, `close` and dropping roll back what was not applied.
     ///
     /// # Errors

@@ -27,5 +27,16 @@ pub const LEASE: Duration = Duration::from_secs(60);
 /// The most records of one pull. What a busy store changes between two calls of a session is far below it; a session that was
 /// away longer reads the rest when it needs it.
 pub const PULL_RECORDS: usize = 256;
+/// A shared engine keeps the trail of a root whose commit number is in another group of so many than that of the root before it. A trail
+/// holds the tags of 20 roots, so those that are kept overlap.
+pub const TRAIL_STEP: u64 = 16;
+/// A session that was away for more commits than this cannot tell whether the newest root comes after the one that it knows: it
+/// compares their numbers alone.
+pub const TRAIL_REACH: u64 = 2_048;
+/// A shared engine removes trails that are older than this many commits. It is above the reach, because others may commit between the
+/// two readings of a session.
+pub const TRAILS_KEPT: u64 = 2_560;
+/// The length of a trail.
+pub const TRAIL_BYTES: usize = 192;
 /// The most bytes of values of one pull.
 pub const PULL_BYTES: usize = 1 << 20;

@@ -261,6 +261,17 @@ impl Engine for LyingEngine {
         Ok(Pull::Changed(delta))
     }
 
+    fn trails(&self, since: u64, until: u64) -> Result<Vec<Vec<u8>>, StorageError> {
+        let mut trails = self.ask(|engine| engine.trails(since, until))?;
+        if self.liar.tells(Lie::Hidden) {
+            trails.retain(|_| self.liar.below(2) == 0);
+        }
+        if self.liar.tells(Lie::Exchanged) {
+            trails.reverse();
+        }
+        Ok(trails)
+    }
+
     fn begin(&self, access: Access, root: &Address) -> Result<Box<dyn Engine>, StorageError> {
         let transaction = Some(self.ask(|engine| engine.begin(access, root))?);
         Ok(Box::new(Self { liar: Arc::clone(&self.liar), number: self.number, transaction }))

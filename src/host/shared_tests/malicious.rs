@@ -58,6 +58,63 @@ fn a_fork_is_noticed_even_when_it_is_ahead() {
 }
 
 #[test]
+fn a_fork_is_noticed_after_a_long_time_away() {
+    for away in [19, 20, 21, 40, 200] {
+        let (store, one) = SharedStore::create();
+        let two = store.unlock();
+        write(&two, "common");
+        let fork = store.server.duplicate();
+        write(&one, "lost");
+        let mark = one.mark().unwrap();
+        replace(&store, &fork);
+        for round in 0..away {
+            write(&two, &format!("fork {round}"));
+        }
+        assert!(matches!(read(&one), Err(StoreError::RolledBack { .. })), "{away}");
+        // Nor with a session that begins now, by the mark.
+        let options = store.options.clone().at_least(mark);
+        let later = SharedStore { server: store.server.clone(), options };
+        let unlocked = later.try_unlock(store.server.host());
+        assert!(matches!(unlocked, Err(StoreError::RolledBack { .. })), "{away}");
+        assert_eq!(read(&store.unlock()).unwrap(), format!("fork {}", away - 1));
+    }
+}
+
+#[test]
+fn a_session_that_was_away_for_long_goes_on() {
+    let (store, one) = SharedStore::create();
+    let two = store.unlock();
+    for round in 0..700 {
+        write(&two, &format!("round {round}"));
+        if round % 90 == 7 {
+            two.purge().unwrap();
+        }
+        // Times away that begin at any number of a commit.
+        if round > 100 && round % 67 == 0 {
+            assert_eq!(read(&one).unwrap(), format!("round {round}"));
+            let options = store.options.clone().at_least(one.mark().unwrap());
+            let later = SharedStore { server: store.server.clone(), options };
+            write(&two, "another");
+            assert_eq!(read(&later.try_unlock(store.server.host()).unwrap()).unwrap(), "another");
+        }
+    }
+    let kept = store.server.with(|vault| vault.trails.len());
+    assert!((700 / 16..=800 / 16).contains(&kept), "{kept}");
+}
+
+#[test]
+fn a_server_without_the_trails_of_a_long_time_cannot_pretend() {
+    let (store, one) = SharedStore::create();
+    let two = store.unlock();
+    for round in 0..60 {
+        write(&two, &format!("round {round}"));
+    }
+    store.server.with(|vault| vault.trails.clear());
+    assert!(matches!(read(&one), Err(StoreError::RolledBack { .. })));
+    assert_eq!(read(&two).unwrap(), "round 59");
+}
+
+#[test]
 fn hidden_and_exchanged_rows_are_no_text() {
     let (store, one) = SharedStore::create();
     write(&one, "first");

@@ -26,6 +26,11 @@ impl Mark {
         Some(Self { commit, generation, revision, nonce, tag })
     }
 
+    /// The number of the commit, and the tag of its root.
+    pub(in crate::session) const fn root(&self) -> (u64, [u8; 16]) {
+        (self.commit, self.tag)
+    }
+
     /// Whether a store whose newest commit is `found` has lost this commit, or has another one in its place.
     pub(super) fn is_missing_from(&self, found: &Self) -> bool {
         self.commit > found.commit || (self.commit == found.commit && self != found)

@@ -2,16 +2,17 @@
 
 use super::super::error::StoreError;
 use super::super::open::Open;
+use inmost_format::crypto::store_id::StoreId;
 use inmost_format::header::{Header, HeaderError, NextHeader};
-use inmost_format::record::node::Root;
+use inmost_format::record::node::{Root, Trail};
 use inmost_format::record::{Flaw, Kind, Node, RecordId, Sealer, Tag, sealed};
-use inmost_storage::limits::{PULL_BYTES, PULL_RECORDS};
+use inmost_storage::limits::{PULL_BYTES, PULL_RECORDS, TRAIL_REACH};
 use inmost_storage::{Address, Delta, Engine, HeaderCopy, Known, Limit, Pull, StorageError};
 
 /// The newest state that a session had seen when it began to pull.
 pub(in crate::session) struct Seen {
-    commit: u64,
-    tag: Option<Tag>,
+    pub(super) commit: u64,
+    pub(super) tag: Option<Tag>,
 }
 
 /// What came of a pull.
@@ -72,7 +73,7 @@ impl Open {
             return Ok(Caught::Moving);
         };
         let root = open_root(&self.sealer, &value)?;
-        check_order(seen, &root, &value)?;
+        check_order(&*self.engine, self.sealer.store(), seen, &root, &value)?;
         if root.commit <= self.root.commit {
             // Another thread has caught up further, after this pull.
             return Ok(Caught::Up);
@@ -113,7 +114,7 @@ impl Open {
         };
         let Some(value) = delta.root else { return Ok(Caught::Moving) };
         let root = open_root(&self.sealer, &value)?;
-        check_order(seen, &root, &value)?;
+        check_order(&*self.engine, self.sealer.store(), seen, &root, &value)?;
         if root.header != next.id() {
             return Ok(Caught::Moving);
         }
@@ -143,7 +144,7 @@ impl Open {
         };
         let Some(value) = delta.root else { return Ok(Caught::Moving) };
         let root = open_root(&sealer, &value)?;
-        check_order(seen, &root, &value)?;
+        check_order(&*engine, sealer.store(), seen, &root, &value)?;
         if root.header != next.id() {
             return Ok(Caught::Moving);
         }
@@ -201,18 +202,40 @@ pub(in crate::session) fn open_root(sealer: &Sealer, value: &[u8]) -> Result<Roo
     }
 }
 
-/// Checks that a root can come after what was seen: its number is not lower, it is the same one if the number is, and if its
-/// trail reaches back to what was seen, then that is on it. So a store that was put back, or a fork of it, is noticed.
-fn check_order(seen: &Seen, root: &Root, value: &[u8]) -> Result<(), StoreError> {
+/// Checks that a root comes after what was seen: its number is not lower, it is the same one if the number is, and otherwise what was
+/// seen is on its trail, or the trails that the server keeps lead to it. So a store that was put back, or a fork of it, is noticed.
+/// Beyond [`TRAIL_REACH`] commits only the number counts: the server need not keep trails for ever.
+pub(super) fn check_order(
+    engine: &dyn Engine,
+    store: &StoreId,
+    seen: &Seen,
+    root: &Root,
+    value: &[u8],
+) -> Result<(), StoreError> {
     let rolled_back = StoreError::RolledBack { expected: seen.commit, found: root.commit };
     let ahead = root.commit.checked_sub(seen.commit);
     let Some(tag) = &seen.tag else { return Ok(()) };
     let is_later = match ahead {
         None => false,
         Some(0) => sealed::tag_of(value).as_ref() == Some(tag),
-        Some(ahead) => !root.trail.reaches(ahead) || root.trail.contains(tag),
+        Some(ahead) if root.trail.reaches(ahead) => root.trail.contains(tag),
+        Some(ahead) if ahead > TRAIL_REACH => true,
+        Some(_) => {
+            let kept = kept_trails(engine, seen.commit, root.commit)?;
+            root.trail.comes_after(tag, &kept, store)
+        }
     };
     if is_later { Ok(()) } else { Err(rolled_back) }
+}
+
+/// The trails that the server keeps of the roots from one that is not after `since` to the one that is not after `until`.
+pub(super) fn kept_trails(
+    engine: &dyn Engine,
+    since: u64,
+    until: u64,
+) -> Result<Vec<Trail>, StorageError> {
+    let kept = engine.trails(since, until)?;
+    Ok(kept.iter().filter_map(|bytes| Trail::from_bytes(bytes)).collect())
 }
 
 const LIMIT: Limit = Limit { records: PULL_RECORDS, bytes: PULL_BYTES };

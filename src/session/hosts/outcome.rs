@@ -3,7 +3,7 @@
 //! To look is not enough: the server may commit the batch after the look. So the same batch is submitted again. If the server
 //! takes it, it is stored. If another root is there, neither the first nor the second copy can come any more, because both expect
 //! the root before, which never comes back. Then the present root tells: it is the one of the batch, or the batch's root is on its
-//! trail, or it is not although the trail reaches back far enough.
+//! trail, or it is not although the trail reaches back far enough. After many commits, the trails that the server keeps tell.
 
 use std::time::{Duration, Instant};
 
@@ -11,6 +11,7 @@ use super::super::error::StoreError;
 use super::super::handle::{Session, read};
 use super::super::open::Open;
 use super::super::sealed_group::SealedGroup;
+use super::adopt::kept_trails;
 use super::store_group::Stored;
 use inmost_storage::StorageError;
 
@@ -58,7 +59,17 @@ impl Open {
         } else if self.root.trail.reaches(ahead) {
             Ok(Stored::Overtaken)
         } else {
-            Err(StoreError::CommitUnknown)
+            let before = group.root.commit.saturating_sub(1);
+            let kept = kept_trails(self.engine(), before, self.root.commit)?;
+            let comes_after = |tag| self.root.trail.comes_after(&tag, &kept, self.sealer.store());
+            // A proof for the root that the batch expected names every root after it.
+            if comes_after(tag) {
+                Ok(Stored::Done(Some(tag)))
+            } else if group.expected_tag().is_some_and(comes_after) {
+                Ok(Stored::Overtaken)
+            } else {
+                Err(StoreError::CommitUnknown)
+            }
         }
     }
 }

@@ -164,6 +164,7 @@ fn switching(open: &Open, new: &NewGeneration) -> Result<Batch, StoreError> {
             revision: new.next.header_id().revision,
         }),
         revision: new.root.commit,
+        trail: open.kept_trail(&new.root),
     })
 }
 

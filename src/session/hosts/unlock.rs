@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::super::anchor::Anchor;
+use super::super::anchor::{Anchor, Mark};
 use super::super::error::StoreError;
 use super::super::freshness::{self, Rollback};
 use super::super::generation::{open_records, sealer};
@@ -10,10 +10,10 @@ use super::super::handle::Session;
 use super::super::open::Open;
 use super::super::unlock::{Vault, VaultOptions, occupied};
 use super::CATCHES;
-use super::adopt::{open_root, pull_all};
+use super::adopt::{Seen, check_order, open_root, pull_all};
 use super::transaction::MOVING;
 use inmost_format::header::{Credential, Unlocked};
-use inmost_format::record::{Flaw, Kind, RecordId};
+use inmost_format::record::{Flaw, Kind, RecordId, Tag};
 use inmost_storage::{Delta, EngineKind, HeaderCopy, Storage};
 
 impl VaultOptions {
@@ -108,6 +108,12 @@ impl Vault {
         open.keep_sealed(&delta.rows);
         let (bound, found) = (open.root().header, open.mark());
         let unsettled = freshness::check(&header, &bound, found.as_ref(), &mut anchor, rollback)?;
+        if rollback == Rollback::Refuse {
+            for (commit, tag) in anchor.required().map(Mark::root) {
+                let seen = Seen { commit, tag: Some(Tag(tag)) };
+                check_order(open.engine(), &header.store(), &seen, open.root(), &open.root_value)?;
+            }
+        }
         if unsettled.header && rollback == Rollback::Refuse {
             // Header and root change together here, so an unbound header is not what a crash leaves.
             let (expected, found) = (header.revision(), bound.revision);

@@ -53,6 +53,11 @@ impl Engine for PostgresEngine {
         pulled.map_err(Failure::of_read)
     }
 
+    fn trails(&self, since: u64, until: u64) -> Result<Vec<Vec<u8>>, StorageError> {
+        let read = |connection: &mut _| self.0.trails(connection, since, until);
+        self.0.place.server.read(read).map_err(Failure::of_read)
+    }
+
     fn begin(&self, access: Access, root: &Address) -> Result<Box<dyn Engine>, StorageError> {
         Ok(Box::new(Transaction::begin(&self.0, access, root)?))
     }

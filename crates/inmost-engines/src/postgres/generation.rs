@@ -8,7 +8,7 @@ use tokio_postgres::types::Type;
 use super::connection::{Connection, Parameter};
 use super::failure::Failure;
 use super::place::Place;
-use super::statements::{Form, RootForm};
+use super::statements::{Form, HeaderForm, RootForm};
 use super::{rows, statements};
 
 /// One generation of a vault.
@@ -109,6 +109,21 @@ impl Generation {
         Ok(Pull::Changed(delta))
     }
 
+    pub(super) fn trails(
+        &self,
+        connection: &mut Connection,
+        since: u64,
+        until: u64,
+    ) -> Result<Vec<Vec<u8>>, Failure> {
+        let vault = self.place.vault();
+        let (since, until) = (as_revision(since), as_revision(until));
+        let found = connection.read(
+            statements::TRAILS,
+            &[(&vault, Type::BYTEA), (&since, Type::INT8), (&until, Type::INT8)],
+        )?;
+        found.iter().map(|row| rows::value(row, 0)).collect()
+    }
+
     pub(super) fn size(&self, connection: &mut Connection) -> Result<u64, Failure> {
         size(connection, self.place.vault(), Some(self.number))
     }
@@ -141,8 +156,12 @@ impl Generation {
             form: Form {
                 root: form,
                 is_leased: lease.is_some() && !switches,
-                has_header: header.is_some(),
-                switches,
+                header: match header {
+                    Some(_) if switches => HeaderForm::Switches,
+                    Some(_) => HeaderForm::Changes,
+                    None => HeaderForm::Stays,
+                },
+                has_trail: batch.trail.is_some(),
             },
             root: root.map(|address| address.0.to_vec()),
             expected: expect.and_then(|(_, value)| value.as_deref()),
@@ -163,6 +182,7 @@ impl Generation {
             header_expected: header.map(|header| header.expect.as_slice()),
             header_next: header.map(|header| header.next.as_slice()),
             next,
+            trail: batch.trail.as_deref(),
         })
     }
 }
@@ -181,6 +201,7 @@ pub(super) struct Commit<'a> {
     header_expected: Option<&'a [u8]>,
     header_next: Option<&'a [u8]>,
     next: Option<i64>,
+    trail: Option<&'a [u8]>,
 }
 
 impl Commit<'_> {
@@ -193,7 +214,7 @@ impl Commit<'_> {
     ) -> Result<(), StorageError> {
         let (vault, number) = (generation.place.vault(), generation.number);
         let text = statements::commit(self.form);
-        let parameters: [Parameter<'_>; 13] = [
+        let parameters: [Parameter<'_>; 14] = [
             (&vault, Type::BYTEA),
             (&number, Type::INT8),
             (&self.root, Type::BYTEA),
@@ -207,6 +228,7 @@ impl Commit<'_> {
             (&self.header_expected, Type::BYTEA),
             (&self.header_next, Type::BYTEA),
             (&self.next, Type::INT8),
+            (&self.trail, Type::BYTEA),
         ];
         let sent = if ends {
             connection.query_and_commit(&text, &parameters)
@@ -216,7 +238,7 @@ impl Commit<'_> {
         let outcome = sent.and_then(|found| rows::column::<i64>(rows::only(&found)?, 0));
         match outcome.map_err(Failure::of_commit)? {
             1 => {
-                if let (true, Some(next)) = (self.form.switches, self.next) {
+                if let (HeaderForm::Switches, Some(next)) = (self.form.header, self.next) {
                     generation.place.end_lease(next);
                 }
                 Ok(())

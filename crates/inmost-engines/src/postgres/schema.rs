@@ -32,7 +32,7 @@ impl std::error::Error for SchemaError {}
 
 impl Schema {
     /// The version of the tables that this build uses.
-    pub const VERSION: i32 = 1;
+    pub const VERSION: i32 = 2;
 
     /// Starts with one table for all records, which is right up to some hundred gigabytes.
     ///
@@ -71,7 +71,7 @@ impl Schema {
              INSERT INTO inmost.schema_version VALUES ({version});\n\n\
              GRANT USAGE ON SCHEMA inmost TO {role};\n\
              GRANT SELECT ON inmost.schema_version TO {role};\n\
-             GRANT SELECT, INSERT, UPDATE, DELETE ON inmost.vault, inmost.generation, inmost.record TO {role};\n\n\
+             GRANT SELECT, INSERT, UPDATE, DELETE ON inmost.vault, inmost.generation, inmost.trail, inmost.record TO {role};\n\n\
              COMMIT;\n",
             self.records(),
         )
@@ -118,6 +118,14 @@ CREATE TABLE inmost.generation (
   lease_until timestamptz,
   root bytea CHECK (octet_length(root) = 32),
   PRIMARY KEY (vault, generation)
+);
+
+-- How some of the newest commits of a vault follow each other, for hosts that were away for long. number is that of the commit.
+CREATE TABLE inmost.trail (
+  vault bytea NOT NULL CHECK (octet_length(vault) = 16),
+  number bigint NOT NULL,
+  trail bytea NOT NULL CHECK (octet_length(trail) = 192),
+  PRIMARY KEY (vault, number)
 );
 
 -- The sealed records. rev is the number of the commit that wrote a record.";

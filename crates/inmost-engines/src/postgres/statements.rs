@@ -1,5 +1,7 @@
 //! The statements. Each names its tables with their schema and is sent without a name, with the types of its parameters.
 
+use inmost_storage::limits::TRAILS_KEPT;
+
 /// How the root takes part in a batch.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum RootForm {
@@ -17,23 +19,32 @@ pub(super) enum RootForm {
     Absent,
 }
 
+/// How the header takes part in a batch.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum HeaderForm {
+    Stays,
+    /// It changes with the batch.
+    Changes,
+    /// It changes, and names another generation.
+    Switches,
+}
+
 /// Which parts a batch has besides.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct Form {
     pub(super) root: RootForm,
     /// The generation is under this host's lease, because it is being written.
     pub(super) is_leased: bool,
-    /// The header changes with the batch.
-    pub(super) has_header: bool,
-    /// The new header names another generation.
-    pub(super) switches: bool,
+    pub(super) header: HeaderForm,
+    /// The trail of the new root is kept.
+    pub(super) has_trail: bool,
 }
 
 /// The statement of a batch: compare-and-set of the root, puts and deletes. It returns 1 if the batch was applied, 0 for a
 /// conflict, -1 if the lease is lost, and divides by zero, which rolls it back, if only one of header and root is the expected.
 ///
 /// Parameters: 1 vault, 2 generation, 3 root address, 4 expected root, 5 new root, 6 revision, 7 and 8 addresses and values to
-/// put, 9 addresses to delete, 10 lease, 11 expected header, 12 new header, 13 generation of the new header.
+/// put, 9 addresses to delete, 10 lease, 11 expected header, 12 new header, 13 generation of the new header, 14 trail.
 ///
 /// READ COMMITTED suffices: a statement that waits for another one's root evaluates `value = $4` again, on the new row. Whatever
 /// else it changes comes after that lock, because it asks for the row of `root`.
@@ -45,22 +56,25 @@ pub(super) fn commit(form: Form) -> String {
         gate.push_str(" AND ");
         gate.push_str(leased(form.root));
     }
-    if form.has_header {
+    if form.header != HeaderForm::Stays {
         parts.push(HEAD.to_owned());
         gate.push_str(" AND EXISTS (SELECT FROM head)");
     }
     parts.push(root(form.root, &gate));
-    if form.switches {
+    if form.header == HeaderForm::Switches {
         parts.push(ENDED.to_owned());
     }
     parts.push(PUT.to_owned());
     parts.push(GONE.to_owned());
+    if form.has_trail {
+        parts.push(format!("{TRAIL}, {}", old_trails()));
+    }
     let outcome = match form {
-        Form { switches: true, .. } => {
+        Form { header: HeaderForm::Switches, .. } => {
             "CASE WHEN NOT EXISTS (SELECT FROM head) THEN 0 \
              ELSE 1 / ((SELECT count(*) FROM root) * (SELECT count(*) FROM ended)) END"
         }
-        Form { has_header: true, .. } => {
+        Form { header: HeaderForm::Changes, .. } => {
             "CASE WHEN NOT EXISTS (SELECT FROM head) THEN 0 ELSE 1 / (SELECT count(*) FROM root) END"
         }
         Form { is_leased: true, .. } => {
@@ -123,6 +137,20 @@ const PUT: &str = "put AS (INSERT INTO inmost.record (vault, generation, address
     ON CONFLICT (vault, generation, address) DO UPDATE SET value = excluded.value, rev = excluded.rev)";
 const GONE: &str = "gone AS (DELETE FROM inmost.record r USING unnest($9::bytea[]) d(a) \
     WHERE r.vault = $1 AND r.generation = $2 AND r.address = d.a AND EXISTS (SELECT FROM root))";
+
+const TRAIL: &str = "trail AS (INSERT INTO inmost.trail (vault, number, trail) \
+    SELECT $1, $6, $14 WHERE EXISTS (SELECT FROM root) \
+    ON CONFLICT (vault, number) DO UPDATE SET trail = excluded.trail)";
+
+fn old_trails() -> String {
+    format!(
+        "old AS (DELETE FROM inmost.trail WHERE vault = $1 AND number < $6 - {TRAILS_KEPT} AND EXISTS (SELECT FROM root))"
+    )
+}
+
+/// Trails: 2 the number of the known root, 3 that of the newest.
+pub(super) const TRAILS: &str = "SELECT trail FROM inmost.trail WHERE vault = $1 AND number <= $3 AND number >= \
+      coalesce((SELECT max(number) FROM inmost.trail WHERE vault = $1 AND number <= $2), 0) ORDER BY number LIMIT 1000";
 
 /// Values by address, in order. `OFFSET 0` keeps the planner from reading the whole vault for many of them.
 pub(super) const GET_MANY: &str = "SELECT r.value FROM unnest($3::bytea[]) WITH ORDINALITY u(a, n) \
@@ -216,6 +244,8 @@ pub(super) const DESTROY_SOME: &str = "WITH gone AS (DELETE FROM inmost.record r
     SELECT count(*) FROM gone";
 pub(super) const DESTROY_GENERATIONS: &str =
     "DELETE FROM inmost.generation WHERE vault = $1 RETURNING 1::bigint";
+pub(super) const DESTROY_TRAILS: &str =
+    "DELETE FROM inmost.trail WHERE vault = $1 RETURNING 1::bigint";
 
 /// Bytes of a generation, or of all with NULL: values, keys and revisions, without what the server adds.
 pub(super) const SIZE: &str = "SELECT coalesce(sum(octet_length(value) + 64), 0)::bigint FROM inmost.record \
@@ -237,8 +267,12 @@ mod tests {
 
     #[test]
     fn a_header_and_its_root_change_together_or_not_at_all() {
-        let form =
-            Form { root: RootForm::Replace, is_leased: false, has_header: true, switches: false };
+        let form = Form {
+            root: RootForm::Replace,
+            is_leased: false,
+            header: HeaderForm::Changes,
+            has_trail: false,
+        };
         let text = commit(form);
         assert!(text.contains("AND EXISTS (SELECT FROM head) RETURNING 1"));
         assert!(text.contains("1 / (SELECT count(*) FROM root)"));

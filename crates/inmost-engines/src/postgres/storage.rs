@@ -84,6 +84,7 @@ impl PostgresStorage {
             had_records = true;
         }
         let had_generations = !run(statements::DESTROY_GENERATIONS)?.is_empty();
+        run(statements::DESTROY_TRAILS)?;
         if had_header || had_records || had_generations {
             Ok(())
         } else {

@@ -1,11 +1,12 @@
 //! Tests on a real server, which `tests/postgres/run.sh` starts. The suite has what every engine must do.
 
+mod between_hosts;
 mod connections;
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::LazyLock;
 
-use inmost_storage::limits::LEASE;
+use inmost_storage::limits::{LEASE, TRAIL_BYTES, TRAILS_KEPT};
 use inmost_storage::{
     Access, Address, Batch, Delta, Engine, EngineKind, HeaderChange, HeaderCopy, Known, Limit,
     Pull, Storage, StorageError,

@@ -98,6 +98,10 @@ impl Engine for Transaction {
         self.read(|generation, connection| generation.pull(connection, known, limit))
     }
 
+    fn trails(&self, since: u64, until: u64) -> Result<Vec<Vec<u8>>, StorageError> {
+        self.read(|generation, connection| generation.trails(connection, since, until))
+    }
+
     fn size(&self) -> Result<u64, StorageError> {
         self.read(Generation::size)
     }

@@ -114,6 +114,8 @@ roles! {
     Address = b"inmost/1 address", [32], AddressMessage;
     /// From the header MAC key: the MAC of a header.
     HeaderMac = b"inmost/1 hdr-mac", [32], HeaderMessage;
+    /// From the hash over the tags of earlier roots, which is public: the hash with one more.
+    Chain = b"inmost/1 chain\0\0", [32], [u8; 8];
 }
 
 aads! {

@@ -192,7 +192,7 @@ fn the_history_of_the_page_holds_what_the_page_says() {
     assert_eq!((root.keep, root.room), (30 * 24 * 3_600_000, 256 << 20));
     let mut trail = Trail::default();
     for commit in 1..7 {
-        trail = trail.after(&Tag([0xa0 + commit; 16]));
+        trail = trail.after(&Tag([0xa0 + commit; 16]), &example.page.store());
     }
     assert_eq!(root.trail, trail);
 

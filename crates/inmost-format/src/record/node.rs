@@ -15,6 +15,7 @@ use super::history::{Extension, History, VersionRange, Versions};
 use super::ledger::{Ledger, ReadingRange, Readings};
 use super::sealed::Tag;
 pub use super::text::{Text, TextCount};
+pub use super::trail::Trail;
 use super::tree::{Body, Inner, Leaf};
 
 /// A decoded record body; cheap to clone, and clones share the body until one of them changes it.
@@ -116,35 +117,6 @@ impl Root {
             last_expiry: 0,
             trail: Trail::default(),
         }
-    }
-}
-
-/// The beginnings of the tags of the roots before this one, the newest first. By it a writer whose connection was lost
-/// recognises its own commit below later ones.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-pub struct Trail([[u8; 8]; 24]);
-
-impl Trail {
-    /// The trail of the root that follows one with this tag and trail.
-    #[must_use]
-    pub fn after(mut self, tag: &Tag) -> Self {
-        self.0.rotate_right(1);
-        if let ([first, ..], Some(beginning)) = (&mut self.0, tag.0.first_chunk()) {
-            *first = *beginning;
-        }
-        self
-    }
-
-    /// Whether the root with this tag is one of those before.
-    #[must_use]
-    pub fn contains(&self, tag: &Tag) -> bool {
-        tag.0.first_chunk().is_some_and(|beginning| self.0.contains(beginning))
-    }
-
-    /// Whether a root that is this many commits older must be on it.
-    #[must_use]
-    pub fn reaches(&self, commits: u64) -> bool {
-        usize::try_from(commits).is_ok_and(|commits| commits <= self.0.len())
     }
 }
 

@@ -42,6 +42,11 @@ impl Sealer {
         Self { keys, store, generation }
     }
 
+    /// The store whose records it seals.
+    pub fn store(&self) -> &StoreId {
+        &self.store
+    }
+
     /// The protections of its keys' memory.
     pub fn granted(&self) -> Granted {
         self.keys.granted()

@@ -79,6 +79,10 @@ impl Engine for SharedEngine {
         Ok(pull(&*self.link.ask(Operation::Pull)?, self.number, known, limit))
     }
 
+    fn trails(&self, since: u64, until: u64) -> Result<Vec<Vec<u8>>, StorageError> {
+        Ok(self.link.ask(Operation::Read)?.trails(since, until))
+    }
+
     fn begin(&self, access: Access, _root: &Address) -> Result<Box<dyn Engine>, StorageError> {
         drop(self.link.ask(Operation::Begin)?);
         // The lock on a root is one of its generation, so the address tells nothing more.
@@ -208,6 +212,10 @@ impl Engine for Transaction {
 
     fn pull(&self, known: &Known<'_>, limit: Limit) -> Result<Pull, StorageError> {
         self.read(Operation::Pull, |vault| pull(vault, self.number, known, limit))
+    }
+
+    fn trails(&self, since: u64, until: u64) -> Result<Vec<Vec<u8>>, StorageError> {
+        self.read(Operation::Read, |vault| vault.trails(since, until))
     }
 
     fn size(&self) -> Result<u64, StorageError> {

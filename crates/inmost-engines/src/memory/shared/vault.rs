@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use inmost_storage::limits::LEASE;
+use inmost_storage::limits::{LEASE, TRAILS_KEPT};
 use inmost_storage::{Address, Batch, HeaderChange, StorageError};
 
 /// The records of a generation, each with the revision of the commit that wrote it.
@@ -18,6 +18,8 @@ pub struct Vault {
     pub named: u64,
     /// The generations.
     pub generations: BTreeMap<u64, Generation>,
+    /// The trails of roots, by the numbers of their commits.
+    pub trails: BTreeMap<u64, Vec<u8>>,
     /// The time by the server's clock.
     pub now: Duration,
     pub(super) hosts: u64,
@@ -100,6 +102,11 @@ impl Vault {
         for address in &batch.deletes {
             generation.rows.remove(address);
         }
+        if let Some(trail) = &batch.trail {
+            self.trails.insert(batch.revision, trail.clone());
+            let oldest = batch.revision.saturating_sub(TRAILS_KEPT);
+            self.trails = self.trails.split_off(&oldest);
+        }
         if let Some(HeaderChange { next, generation, .. }) = &batch.header {
             self.header = Some(next.clone());
             self.named = *generation;
@@ -108,6 +115,13 @@ impl Vault {
             }
         }
         Ok(())
+    }
+
+    /// The trails that [`Engine::trails`](inmost_storage::Engine::trails) returns.
+    pub(super) fn trails(&self, since: u64, until: u64) -> Vec<Vec<u8>> {
+        let first = self.trails.range(..=since).next_back().map_or(0, |(number, _)| *number);
+        let asked = self.trails.iter().filter(|(number, _)| (first..=until).contains(*number));
+        asked.map(|(_, trail)| trail.clone()).collect()
     }
 
     /// A generation that its writer uses keeps its lease.

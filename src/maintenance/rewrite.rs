@@ -11,7 +11,7 @@ use inmost_format::header::Unlocked;
 use inmost_format::record::NodeSource;
 use inmost_format::record::node::{Child, Root};
 use inmost_storage::limits::BATCH_RECORDS;
-use inmost_storage::{Address, Batch, Engine, EngineKind, Rewriting, Storage};
+use inmost_storage::{Address, Batch, Engine, EngineKind, Rewriting, Storage, StorageError};
 
 use super::copy::{Copy, CopyTree, ReadBack, strict};
 use crate::limits::FILE_INLINE_AGAIN;
@@ -266,7 +266,11 @@ pub(super) fn write_generation(
     scratch.discard();
     let removed = scratch_storage.remove_generation(scratch_number);
     let engine = engine?;
-    removed?;
+    match removed {
+        // Another host is changing the header. The next rewrite or unlock removes it.
+        Ok(()) | Err(StorageError::InUse(_)) => {}
+        Err(error) => return Err(error.into()),
+    }
 
     let read_back = || {
         let (root, root_value) = open::read_root(&*engine, &next.sealer)?;

@@ -139,13 +139,24 @@ impl Exclusive<'_> {
             open.replace(engine, next, root, root_value).discard();
             open.forget_sealed();
             open.remember();
-            let removed = old.map_or(Ok(()), |old| open.storage().remove_generation(old));
-            return removed.map_err(|error| {
-                StoreError::OldRecordsRemain(StoreError::from(error).to_string())
-            });
+            return old.map_or(Ok(()), |old| remove_old(open, old));
         }
         let can_lock = read(&session.shared.state).open()?.storage().most_connections() > 1;
         Err(StoreError::Unavailable(if can_lock { MOVING } else { CHANGING }.to_owned()))
+    }
+}
+
+/// Removes the generation from before a switch. Another host may be doing that already: then it waits until nothing is left.
+fn remove_old(open: &Open, old: u64) -> Result<(), StoreError> {
+    let mut retry = Retry::new(open);
+    loop {
+        match open.storage().remove_generation(old) {
+            Ok(()) => return Ok(()),
+            Err(StorageError::InUse(_)) if retry.pause().is_ok() => {}
+            Err(error) => {
+                return Err(StoreError::OldRecordsRemain(StoreError::from(error).to_string()));
+            }
+        }
     }
 }
 

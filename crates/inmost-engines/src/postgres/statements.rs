@@ -204,8 +204,10 @@ pub(super) const RENEW_LEASE: &str = "UPDATE inmost.generation SET lease_until =
 /// Takes the leases of generations that nobody needs: 2 this host's leases, 3 seconds, 4 the only one that is meant, or NULL.
 ///
 /// The row of the vault is locked first. Otherwise a generation that a rewrite makes the current one at this moment could
-/// count as one without a lease.
-pub(super) const CLAIM_LEFTOVERS: &str = "WITH head AS (SELECT generation FROM inmost.vault WHERE vault = $1 FOR SHARE) \
+/// count as one without a lease. If a rewrite has locked it, nothing is taken: to wait for it could be to wait for ever, because that
+/// rewrite may wait for a root that this host has locked.
+pub(super) const CLAIM_LEFTOVERS: &str = "WITH head AS (SELECT generation FROM inmost.vault WHERE vault = $1 \
+      FOR SHARE SKIP LOCKED) \
     UPDATE inmost.generation g SET lease = uuid_send(gen_random_uuid()), lease_until = now() + $3 * interval '1 second' \
     FROM head WHERE g.vault = $1 AND g.generation <> head.generation AND ($4::bigint IS NULL OR g.generation = $4) \
       AND (g.lease IS NULL OR g.lease_until < now() OR g.lease = ANY($2)) RETURNING g.generation, g.lease";

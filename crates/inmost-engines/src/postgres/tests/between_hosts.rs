@@ -2,6 +2,29 @@
 
 use super::*;
 
+/// A host that has sent a statement waits for the others; nothing of what they do may wait for it in turn.
+#[test]
+#[ignore = "needs a server: tests/postgres/run.sh"]
+fn a_removal_does_not_wait_for_a_header_that_is_being_changed() {
+    let (vault, _engine) = store();
+    let host = vault.host();
+    drop(host.create_generation(2, EngineKind::Postgres).unwrap());
+    let server = server("INMOST_TEST_POSTGRES");
+    let begin = "BEGIN ISOLATION LEVEL READ COMMITTED";
+    let mut switching = server.begin(begin).unwrap();
+    let id = vault.id.0.as_slice();
+    let change = "UPDATE inmost.vault SET header = header WHERE vault = $1 RETURNING 1::bigint";
+    let changed = switching
+        .with(|connection| connection.query(change, &[(&id, tokio_postgres::types::Type::BYTEA)]));
+    assert_eq!(changed.unwrap().len(), 1);
+    host.remove_leftovers().unwrap();
+    assert!(matches!(host.remove_generation(2), Err(StorageError::InUse(_))));
+    switching.with(|connection| connection.run("ROLLBACK")).unwrap();
+    drop(switching);
+    host.remove_generation(2).unwrap();
+    assert_eq!(host.generations().unwrap(), [1]);
+}
+
 #[test]
 #[ignore = "needs a server: tests/postgres/run.sh"]
 fn trails_are_kept_with_their_roots_and_not_for_ever() {

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Tests stores in a PostgreSQL database on throw-away servers: the engine suite on PostgreSQL 15 and 18, directly and through
-# pgbouncer in transaction mode, then the program, a failover and an example. Installs what it needs. Options: `run.sh suite`,
-# `run.sh library`, `run.sh program`, `run.sh failover [ROUNDS]`, `run.sh service [USERS [SECONDS]]`. Not among all of
-# them is `run.sh scale [VAULTS [SECONDS]]`, which measures 100,000 vaults.
+# pgbouncer in transaction mode, then a server that lies, the program, a failover and an example. Installs what it needs.
+# Options: `run.sh suite`, `run.sh library`, `run.sh liar [--seconds N]`, `run.sh program`, `run.sh failover [ROUNDS]`,
+# `run.sh service [USERS [SECONDS]]`. Not among all of them is `run.sh scale [VAULTS [SECONDS]]`, which measures 100,000 vaults.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 export PYTHONDONTWRITEBYTECODE=1
@@ -59,6 +59,12 @@ library() {
   with_server --version 15 "$(realpath "$test")" --include-ignored --quiet
 }
 
+liar() {
+  echo "== a server that lies"
+  cargo build --quiet --package inmost --features postgres --example postgres_distrust
+  python3 tests/postgres/liar.py --schema "$packages/schema.sql" "$target/debug/examples/postgres_distrust" "$@"
+}
+
 program() {
   echo "== the program"
   with_server --version 15 --tls python3 tests/postgres/program.py "$inmost"
@@ -89,12 +95,14 @@ case $what in
   all)
     suite
     library
+    liar --seconds 2 --vaults 4
     program
     failover 1
     service
     ;;
   suite) suite ;;
   library) library ;;
+  liar) liar "${@:2}" ;;
   program) program ;;
   failover) failover "${2:-1}" ;;
   service) service "${@:2}" ;;

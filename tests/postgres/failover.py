@@ -174,4 +174,5 @@ def main() -> int:
     return 1 if failed else 0
 
 
-sys.exit(main())
+if __name__ == "__main__":
+    sys.exit(main())

@@ -2,7 +2,9 @@
 # Tests stores in a PostgreSQL database on throw-away servers: the engine suite on PostgreSQL 15 and 18, directly and through
 # pgbouncer in transaction mode, then a server that lies, the program, a failover and an example. Installs what it needs.
 # Options: `run.sh suite`, `run.sh library`, `run.sh liar [--seconds N]`, `run.sh program`, `run.sh failover [ROUNDS]`,
-# `run.sh service [USERS [SECONDS]]`. Not among all of them is `run.sh scale [VAULTS [SECONDS]]`, which measures 100,000 vaults.
+# `run.sh service [USERS [SECONDS]]`. Not among all of them are
+# `run.sh patroni [ROUNDS]`, which kills leaders of a Patroni cluster, and `run.sh scale [VAULTS [SECONDS]]`, which measures
+# 100,000 vaults.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 export PYTHONDONTWRITEBYTECODE=1
@@ -76,6 +78,17 @@ failover() {
   python3 tests/postgres/failover.py --schema "$packages/schema.sql" "$target/debug/examples/postgres_load" "${1:-1}"
 }
 
+patroni() {
+  local program
+  for program in patroni etcd; do
+    command -v $program >/dev/null && continue
+    as_root apt-get update -qq
+    as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends patroni python3-etcd etcd-server >/dev/null
+  done
+  cargo build --quiet --package inmost --features postgres --example postgres_load
+  python3 tests/postgres/patroni.py --schema "$packages/schema.sql" "$target/debug/examples/postgres_load" "${1:-3}"
+}
+
 service() {
   echo "== a web service of two processes"
   cargo build --quiet --package inmost --features postgres --example web_service
@@ -105,6 +118,7 @@ case $what in
   liar) liar "${@:2}" ;;
   program) program ;;
   failover) failover "${2:-1}" ;;
+  patroni) patroni "${2:-3}" ;;
   service) service "${@:2}" ;;
   scale) scale "${@:2}" ;;
   *) echo "no such test: $what" >&2; exit 2 ;;

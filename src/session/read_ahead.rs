@@ -38,6 +38,8 @@ pub(crate) struct ReadAhead<'a> {
     sealer: &'a Sealer,
     from: From<'a>,
     scope: Scope,
+    /// The walk begins with the last child of each node.
+    is_backward: bool,
     ahead: RefCell<Ahead>,
 }
 
@@ -76,6 +78,11 @@ impl<'a> ReadAhead<'a> {
         Self::of(open.engine(), open.sealer(), From::Caches(open), scope)
     }
 
+    /// As [`new`](Self::new), for a walk from the end to the beginning.
+    pub(crate) fn backward(open: &'a Open, scope: Scope) -> Self {
+        Self { is_backward: true, ..Self::new(open, scope) }
+    }
+
     /// As [`new`](Self::new), for a walk that reads each node once.
     pub(crate) fn once(open: &'a Open) -> Self {
         Self::of(open.engine(), open.sealer(), From::CachesOnce(open), Scope::ALL)
@@ -87,7 +94,7 @@ impl<'a> ReadAhead<'a> {
     }
 
     fn of(engine: &'a dyn Engine, sealer: &'a Sealer, from: From<'a>, scope: Scope) -> Self {
-        Self { engine, sealer, from, scope, ahead: RefCell::default() }
+        Self { engine, sealer, from, scope, is_backward: false, ahead: RefCell::default() }
     }
 
     fn load_alone(&self, id: RecordId, tag: &Tag) -> Result<Node, RecordError> {
@@ -206,7 +213,8 @@ impl<'a> ReadAhead<'a> {
                 pending.push(Pending { id, tag: *tag, depth });
             }
         });
-        if let Some(added) = pending.get_mut(begin..) {
+        // The last one pending is the next to load.
+        if let Some(added) = pending.get_mut(begin..).filter(|_| !self.is_backward) {
             added.reverse();
         }
     }

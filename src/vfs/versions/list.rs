@@ -3,10 +3,10 @@
 use super::past::{Found, Past, below};
 use super::types::{HistoryStatus, VersionInfo, VersionPage, VersionQuery};
 use crate::session::history::{Version, expired_before};
-use crate::session::{HistorySettings, Open, StoreError};
+use crate::session::{HistorySettings, Open, ReadAhead, Scope, StoreError};
 use crate::vfs::error::FileError;
 use crate::vfs::path::MemoryPath;
-use inmost_format::record::{Flaw, Kind, Node, NodeSource, RecordError, RecordId, Tag};
+use inmost_format::record::{Flaw, Kind};
 
 /// Up to `most` versions before a number, the newest first.
 ///
@@ -21,7 +21,8 @@ pub(crate) fn list(
     let path = query.path.as_ref().map(|path| MemoryPath::parse(path.as_str())).transpose()?;
     let mut page = VersionPage { items: Vec::new(), unreadable: 0, next: None };
     let from = expired_before(open, open.root()).unwrap_or_default();
-    let Some(past) = Past::open(open, open.root(), from)? else { return Ok(page) };
+    let source = ReadAhead::backward(open, Scope::ALL);
+    let Some(past) = Past::open(&source, open.root(), from)? else { return Ok(page) };
     let mut looked = 0_usize;
     past.visit_back(before.unwrap_or(u64::MAX), &mut |place| {
         looked += 1;
@@ -70,13 +71,16 @@ pub(crate) fn status(open: &Open) -> Result<HistoryStatus, StoreError> {
         unreadable: 0,
         lost_before: None,
     };
-    match Past::open(open, root, 0) {
+    let source = ReadAhead::once(open);
+    let surveyed = Past::open(&source, root, 0).and_then(|past| {
+        past.map(|past| Ok((past.history().clone(), past.unreadable(SURVEYED)?))).transpose()
+    });
+    match surveyed {
         Ok(None) => {}
-        Ok(Some(past)) => {
-            let history = past.history();
+        Ok(Some((history, unreadable))) => {
             status.entries = history.body.count();
             status.bytes = history.held;
-            status.unreadable = history.survey(&Once(open), root.history.id, SURVEYED)?.0;
+            status.unreadable = unreadable;
             status.lost_before = (history.lost_before > 0).then_some(history.lost_before);
         }
         Err(FileError::Store(StoreError::Tampered { .. })) => status.is_damaged = true,
@@ -84,15 +88,6 @@ pub(crate) fn status(open: &Open) -> Result<HistoryStatus, StoreError> {
         Err(_) => return Err(StoreError::tampered(Kind::History, Flaw::Malformed)),
     }
     Ok(status)
-}
-
-/// The records of a store, read without keeping them in the cache.
-struct Once<'a>(&'a Open);
-
-impl NodeSource for Once<'_> {
-    fn load(&self, id: RecordId, tag: &Tag) -> Result<Node, RecordError> {
-        self.0.load_once(id, tag)
-    }
 }
 
 /// Nodes of the history that a status looks at: some 100,000 entries.

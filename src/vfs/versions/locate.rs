@@ -9,8 +9,8 @@ use inmost_format::record::{NodeSource, ObjectId, Tag, load_file, load_folder, r
 use inmost_format::secret::{self, Wiped};
 
 use super::past::{Found, Past, below, moved};
-use crate::session::Open;
 use crate::session::history::expired_before;
+use crate::session::{Open, ReadAhead, Scope};
 use crate::vfs::error::FileError;
 use crate::vfs::file::FileView;
 use crate::vfs::file_text::FileText;
@@ -44,7 +44,8 @@ pub(super) struct Located {
 /// Those of [`History::text`](crate::History::text).
 pub(crate) fn text(open: &Open, number: u64) -> Result<FileText, FileError> {
     let from = expired_before(open, open.root()).unwrap_or_default();
-    let past = Past::open(open, open.root(), from)?.ok_or(FileError::NoSuchVersion(number))?;
+    let source = ReadAhead::new(open, Scope::ALL);
+    let past = Past::open(&source, open.root(), from)?.ok_or(FileError::NoSuchVersion(number))?;
     check_shown(past.entry(number)?.as_ref())?;
     let located = locate(&past, number)?;
     Ok(read(&past, number, &located.place)?.into())

@@ -170,6 +170,19 @@ impl<'s, S: NodeSource> Past<'s, S> {
         Ok(newest)
     }
 
+    /// Entries that cannot be read. Looks at so many nodes at most.
+    pub(super) fn unreadable(&self, most: usize) -> Result<u64, FileError> {
+        let (mut unreadable, mut looked) = (0_u64, 0_usize);
+        self.visit_places(Way::Forward(0), &mut |place| {
+            if let Place::Gap(lost) = place {
+                unreadable = unreadable.saturating_add(lost.end.saturating_sub(lost.start));
+            }
+            looked += 1;
+            Ok(looked < most)
+        })?;
+        Ok(unreadable)
+    }
+
     /// The whole history, for counts.
     pub(super) fn history(&self) -> &History {
         &self.history

@@ -73,6 +73,17 @@ export class Files {
   }
 
   /**
+   * The whole texts of files, in the order of their paths, or why one cannot be read.
+   *
+   * In a store that hosts share, this makes far fewer round trips than single calls, if the paths are in the order of a walk.
+   */
+  async readMany(paths: Iterable<string>): Promise<Array<string | FileError>> {
+    const given = Array.from(paths, (path) => text(path, 'path'));
+    const results = await run(() => this.#store.readMany(given));
+    return results.map((result) => (typeof result === 'string' ? result : (exception(result) as FileError)));
+  }
+
+  /**
    * Writes files in their order, several in a commit, and returns the result of each.
    *
    * Each file is one atomic step; the call as a whole is not. A file that already has the text is `unchanged`.

@@ -17,6 +17,8 @@ export declare class NativeStore {
   write(path: string, text: string): Promise<void>
   /** Appends text to a file; creates a missing one. */
   append(path: string, text: string): Promise<void>
+  /** The texts of files, or why one cannot be read. */
+  readMany(paths: Array<string>): Promise<Array<any>>
   /** Writes files in their order, several in a commit. */
   writeMany(files: Array<NewFile>): Promise<Array<any>>
   /** The entries of a folder, hidden ones included. */

@@ -81,6 +81,18 @@ impl NativeStore {
         self.with(plain, move |store| store.unlocked().append(&path, &text))
     }
 
+    /// The texts of files, or why one cannot be read.
+    #[napi(ts_return_type = "Promise<Array<any>>")]
+    pub fn read_many(
+        &self,
+        paths: Vec<String>,
+    ) -> AsyncTask<Work<Vec<Result<FileText, FileError>>>> {
+        self.with(texts, move |store| {
+            let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
+            Ok::<_, Failure>(store.unlocked().read_many(&paths)?)
+        })
+    }
+
     /// Writes files in their order, several in a commit.
     #[napi(ts_return_type = "Promise<Array<any>>")]
     pub fn write_many(&self, files: Vec<NewFile>) -> AsyncTask<Work<Vec<Written>>> {
@@ -224,6 +236,18 @@ impl Condition {
                 .ok_or_else(|| errors::argument("sha256 has 64 hexadecimal digits.")),
         }
     }
+}
+
+/// The text or a failure for each file.
+fn texts(env: &Env, results: Vec<Result<FileText, FileError>>) -> napi::Result<Unknown<'_>> {
+    let mut array = Array::from_vec(env, Vec::<String>::new())?;
+    for result in results {
+        match result {
+            Ok(text) => array.insert(text.as_str())?,
+            Err(error) => array.insert(Failure::from(error).to_js(env)?)?,
+        }
+    }
+    Ok(array.to_unknown())
 }
 
 /// What became of a file of `writeMany`.

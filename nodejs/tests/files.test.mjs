@@ -87,6 +87,12 @@ test('many files are written with a result each', async (t) => {
   await files.write('/memories/kept', 'old');
   const modified = new Date('2020-02-29T12:00:00Z');
   const created = new Date('2019-01-01T00:00:00Z');
+  await files.write('/memories/folder/b', 'ü');
+  const texts = await files.readMany(['/memories/folder/b', '/memories/gone', '/memories/folder']);
+  assert.equal(texts[0], 'ü');
+  assert(texts[1] instanceof FileError && texts[1].code === 'NotFound' && texts[2].code === 'IsAFolder');
+  await assert.rejects(files.readMany([1]), TypeError);
+  await files.remove('/memories/folder');
   const results = await files.writeMany([
     { path: '/memories/a', text: 'x', created, modified },
     { path: '/etc/passwd', text: 'root' },

@@ -84,6 +84,28 @@ impl Files {
         self.shared.with(py, |store| store.unlocked().append(&path, &text))
     }
 
+    /// The texts of files, or why one cannot be read.
+    fn read_many<'py>(
+        &self,
+        py: Python<'py>,
+        paths: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyList>> {
+        let given = paths.try_iter()?.collect::<PyResult<Vec<_>>>()?;
+        let paths = given.iter().map(PyAnyMethods::extract).collect::<PyResult<Vec<Text<'_>>>>()?;
+        let paths: Vec<&str> = paths.iter().map(|path| &**path).collect();
+        let texts = py
+            .detach(|| self.shared.handle().unlocked().read_many(&paths))
+            .map_err(|error| errors::of_store(py, &error))?;
+        let results = PyList::empty(py);
+        for text in texts {
+            match text {
+                Ok(text) => results.append(text.as_str())?,
+                Err(error) => results.append(errors::of_file(py, error).into_value(py))?,
+            }
+        }
+        Ok(results)
+    }
+
     /// Writes files in their order, several in a commit.
     fn write_many<'py>(
         &self,

@@ -120,6 +120,17 @@ def test_a_failing_search_says_so_at_once_or_at_its_first_item(store: inmost.Sto
         next(walk)
 
 
+def test_many_texts_have_a_result_each(store: inmost.Store) -> None:
+    store.files.write("/memories/a", "tea\n")
+    store.files.write("/memories/folder/b", "ü")
+    texts = store.files.read_many(f"/memories/{name}" for name in ("folder/b", "gone", "a", "folder"))
+    assert (texts[0], texts[2]) == ("ü", "tea\n")
+    assert isinstance(texts[1], errors.NotFound) and isinstance(texts[3], errors.IsAFolder)
+    assert store.files.read_many([]) == []
+    with pytest.raises(TypeError):
+        store.files.read_many([1])  # type: ignore[list-item]
+
+
 def test_many_files_have_a_result_each(store: inmost.Store) -> None:
     day = datetime(2020, 1, 2, tzinfo=timezone.utc)
     store.files.write("/memories/kept", "old")

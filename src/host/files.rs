@@ -144,6 +144,35 @@ impl<'s> Files<'s> {
         self.store.rename_if(old, new, condition)
     }
 
+    /// Returns the whole texts of files, in the order of their paths, or why one cannot be read. In a store that hosts share, this
+    /// makes far fewer round trips than as many calls of [`read`](Files::read), if the paths are in the order of a
+    /// [`walk`](Files::walk). Each text is of one state of the store, but not all of them are of the same one.
+    ///
+    /// All texts are in memory together. A caller that copies many files reads them in parts.
+    ///
+    /// ```
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// use inmost::FileError;
+    ///
+    /// let session = inmost::Session::in_memory()?;
+    /// session.files().write("/memories/ada.md", "Ada prefers tea.\n")?;
+    /// let texts = session.files().read_many(&["/memories/ada.md", "/memories/bob.md"])?;
+    /// assert_eq!(texts[0].as_ref().unwrap().as_str(), "Ada prefers tea.\n");
+    /// assert!(matches!(texts[1], Err(FileError::NotFound)));
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// [`StoreError`] if the store is locked or fails. The result of a file has the errors of [`read`](Files::read), but
+    /// [`FileError::Store`] only with [`StoreError::Tampered`].
+    pub fn read_many(
+        &self,
+        paths: &[&str],
+    ) -> Result<Vec<Result<FileText, FileError>>, StoreError> {
+        self.store.read_many(paths)
+    }
+
     /// Writes files in their order, several in a commit, and returns the result of each in the same order. For many
     /// files this is much faster than as many calls of [`write`](Files::write). All changes are durable when it
     /// returns. A file that already has the text is not written again, so a call that was interrupted can be repeated.

@@ -37,6 +37,22 @@ pub trait UnlockedStore: Send + Sync {
     /// after the last one.
     fn read(&self, path: &str, lines: Option<LineRange>) -> Result<FileText, FileError>;
 
+    /// Returns the texts of files, or why one cannot be read; see [`Files::read_many`](crate::Files::read_many). The default reads
+    /// one after the other.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the store is locked or fails. The result of a file has the errors of [`read`](UnlockedStore::read), but
+    /// [`FileError::Store`] only with [`StoreError::Tampered`].
+    fn read_many(&self, paths: &[&str]) -> Result<Vec<Result<FileText, FileError>>, StoreError> {
+        let read = |path: &&str| match self.read(path, None) {
+            Err(FileError::Store(error)) if !matches!(error, StoreError::Tampered { .. }) => {
+                Err(error)
+            }
+            read => Ok(read),
+        };
+        paths.iter().map(read).collect()
+    }
+
     /// Writes a file, replacing an existing one.
     ///
     /// # Errors

@@ -135,19 +135,10 @@ pub(crate) fn read(
     path: &MemoryPath,
     range: Option<LineRange>,
 ) -> Result<(FileText, u64), FileError> {
-    let entry = match ResolvedPath::new(open, open.root(), path)?.target {
-        Target::Entry(entry) if entry.what != What::Folder => entry,
-        Target::Entry(_) | Target::Root(_) => {
-            return Err(FileError::IsAFolder(path.as_str().to_owned().into()));
-        }
-        Target::Missing { .. } => return Err(FileError::NotFound),
-    };
     let Some(range) = range else {
-        let source = ReadAhead::new(open, Scope::ALL);
-        let file = FileView::of_entry(&source, entry)?;
-        return Ok((file.read()?.into(), file.info.number));
+        return read_whole(&ReadAhead::new(open, Scope::ALL), open.root(), path);
     };
-    let file = FileView::of_entry(open, entry)?;
+    let file = FileView::of_entry(open, find(open, open.root(), path)?)?;
     let number = file.info.number;
     let total = file.info.lines;
     if range.first > total.max(1) {
@@ -158,6 +149,37 @@ pub(crate) fn read(
         return Ok((String::new().into(), number));
     }
     Ok((file.lines(range.first, last, usize::MAX)?.into(), number))
+}
+
+/// The whole text of a file, and its number.
+///
+/// # Errors
+/// As [`read`].
+pub(crate) fn read_whole(
+    source: &impl NodeSource,
+    root: &Root,
+    path: &MemoryPath,
+) -> Result<(FileText, u64), FileError> {
+    let file = FileView::of_entry(source, find(source, root, path)?)?;
+    Ok((file.read()?.into(), file.info.number))
+}
+
+/// Finds a file.
+///
+/// # Errors
+/// [`FileError::NotFound`]; [`FileError::IsAFolder`].
+pub(crate) fn find(
+    source: &impl NodeSource,
+    root: &Root,
+    path: &MemoryPath,
+) -> Result<Entry, FileError> {
+    match ResolvedPath::new(source, root, path)?.target {
+        Target::Entry(entry) if entry.what != What::Folder => Ok(entry),
+        Target::Entry(_) | Target::Root(_) => {
+            Err(FileError::IsAFolder(path.as_str().to_owned().into()))
+        }
+        Target::Missing { .. } => Err(FileError::NotFound),
+    }
 }
 
 /// As [`FileView::lines`], for a head that is not committed yet.

@@ -1,16 +1,18 @@
-//! Writes many files in few commits.
+//! Reads many files in few steps, and writes them in few commits.
 //!
-//! Each file is a call of its own. It joins the group that is being formed and does not wait, so the files after it
+//! When writing, each file is a call of its own. It joins the group that is being formed and does not wait, so the files after it
 //! join the same group until that is full. A file is written whole or not at all, and the order of the files is the
 //! order in which they become durable. The files of one commit become durable together.
 
 use super::error::FileError;
+use super::file::{self, FileView};
+use super::file_text::FileText;
 use super::new_file::{NewFile, WriteOutcome};
 use super::new_text::{Existing, NewText};
 use super::path::MemoryPath;
 use super::staged;
 use crate::limits::STAGE_BYTES;
-use crate::session::{Series, Session, StoreError, milliseconds};
+use crate::session::{Open, ReadAhead, Scope, Series, Session, StoreError, milliseconds};
 
 /// Writes files in their order. The result has one item for each.
 ///
@@ -36,6 +38,7 @@ fn write_shared(
     let mut results = Vec::with_capacity(files.len());
     while let Some(rest) = files.get(results.len()..).filter(|rest| !rest.is_empty()) {
         let short = rest.iter().take_while(|file| !is_long(file)).count();
+        warm(session, rest.get(..short.min(WARMED)).unwrap_or_default())?;
         if let (0, Some(long)) = (short, rest.first()) {
             results.push(of_file(with_path(long, |new| staged::write(session, new)))?);
             continue;
@@ -47,6 +50,22 @@ fn write_shared(
     }
     Ok(results)
 }
+
+/// Brings what there is at the paths of these files into the session's cache, in few round trips. Each of them is compared with what is
+/// there before it is written. A failure shows when that is done.
+fn warm(session: &Session, files: &[NewFile<'_>]) -> Result<(), StoreError> {
+    session.read_once(|open| {
+        let source = ReadAhead::new(open, Scope::ALL);
+        for path in files.iter().filter_map(|file| MemoryPath::parse(file.path).ok()) {
+            let _ = file::find(&source, open.root(), &path)
+                .and_then(|entry| FileView::of_entry(&source, entry).map(drop));
+        }
+        Ok(())
+    })
+}
+
+/// Files that are looked at before they are written: about those of one commit.
+const WARMED: usize = 64;
 
 /// Separates what ends the work from what only concerns a file.
 fn of_file(
@@ -88,3 +107,38 @@ fn with_path(
     let written = write(&new)?;
     Ok(if written.is_some() { WriteOutcome::Written } else { WriteOutcome::Unchanged })
 }
+
+/// Reads the first of these files, as many as a call may hold the store for. The result has one item for each: the text, and the
+/// number of the file.
+///
+/// # Errors
+/// Those of the store, damage to a file included.
+pub(crate) fn read(open: &Open, paths: &[&str]) -> Result<Vec<Read>, StoreError> {
+    // Of files in the order of a walk, the next ones are read in the same round trip.
+    let source = ReadAhead::new(open, Scope::ALL);
+    let (mut results, mut bytes) = (Vec::new(), 0_usize);
+    for path in paths {
+        let read = match MemoryPath::parse(path) {
+            Ok(path) => file::read_whole(&source, open.root(), &path),
+            Err(error) => Err(error.into()),
+        };
+        let read = match read {
+            // Those before it are whole. It fails alone, if it is read first.
+            Err(FileError::Store(StoreError::Tampered { .. })) if !results.is_empty() => break,
+            Err(FileError::Store(error)) => return Err(error),
+            read => read,
+        };
+        bytes = bytes.saturating_add(read.as_ref().map_or(0, |(text, _)| text.as_str().len()));
+        results.push(read);
+        if bytes > READ_BYTES {
+            break;
+        }
+    }
+    Ok(results)
+}
+
+/// A text with the number of its file.
+pub(crate) type Read = Result<(FileText, u64), FileError>;
+
+/// Bytes of text after which one reading of many files ends, so that writers do not wait for long.
+const READ_BYTES: usize = 4 << 20;

@@ -4,7 +4,7 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use inmost::{FileError, FileText, StoreError, Vault, WalkEntry};
+use inmost::{FileError, StoreError, Vault, WalkEntry};
 use inmost_agent::Secret;
 
 use super::repair::is_damage;
@@ -173,19 +173,24 @@ impl Export {
             prepare(&self.plain).map_err(|error| self.unwritable(&error))?;
         }
         let mut report = TransferReport::new(self.json, files.len(), "files written");
-        for file in &files {
-            let path = file.path.as_str();
-            match find(store, path).map_err(Failure::from) {
-                // Another process deleted the file in the meantime.
-                Ok(None) => {}
-                Ok(Some(text)) => report.add(path, &self.write(below(file), text.as_str())?)?,
-                Err(Failure::Error { exit: Exit::Damaged, .. }) => {
-                    report.add(
-                        path,
-                        &refused("it is damaged; `inmost repair` looks for an intact version"),
-                    )?;
+        for part in parts(&files) {
+            let paths: Vec<&str> = part.iter().map(|file| file.path.as_str()).collect();
+            let texts = store.files().read_many(&paths)?;
+            for (file, text) in part.iter().zip(texts) {
+                let path = file.path.as_str();
+                let text = match text {
+                    // Another process deleted the file in the meantime.
+                    Err(FileError::NotFound | FileError::IsAFolder(_)) => continue,
+                    text => text.map_err(Failure::from),
+                };
+                match text {
+                    Ok(text) => report.add(path, &self.write(below(file), text.as_str())?)?,
+                    Err(Failure::Error { exit: Exit::Damaged, .. }) => {
+                        let reason = "it is damaged; `inmost repair` looks for an intact version";
+                        report.add(path, &refused(reason))?;
+                    }
+                    Err(error) => return Err(error),
                 }
-                Err(error) => return Err(error),
             }
         }
         if !is_whole {
@@ -223,14 +228,26 @@ impl Export {
     }
 }
 
-/// The text of a file; `None` if there is no file at the path.
-fn find(store: &OpenStore, path: &str) -> Result<Option<FileText>, FileError> {
-    match store.files().read(path) {
-        Ok(text) => Ok(Some(text)),
-        Err(FileError::NotFound | FileError::IsAFolder(_)) => Ok(None),
-        Err(error) => Err(error),
-    }
+/// The files, in parts that are read together: their texts are in memory at the same time.
+fn parts(files: &[WalkEntry]) -> impl Iterator<Item = &[WalkEntry]> {
+    let mut rest = files;
+    std::iter::from_fn(move || {
+        let mut bytes = 0_u64;
+        let fits = |file: &&WalkEntry| {
+            bytes = bytes.saturating_add(file.metadata.bytes);
+            bytes <= PART_BYTES
+        };
+        let count = rest.iter().take(PART_FILES).take_while(fits).count().max(1);
+        let (part, others) = rest.split_at_checked(count)?;
+        rest = others;
+        Some(part)
+    })
 }
+
+/// The most files of a part.
+const PART_FILES: usize = 512;
+/// The most bytes of text in a part, unless a single file has more.
+const PART_BYTES: u64 = 8 << 20;
 
 /// The path of a file below the folder that is exported; a single exported file keeps its name.
 fn below(file: &WalkEntry) -> &str {

@@ -119,6 +119,21 @@ fn work_on_everything_reads_in_pages() {
 }
 
 #[test]
+fn many_files_are_read_in_pages() {
+    let store = filled();
+    let (session, trips) = counted(&store);
+    let walk = session.files().walk("/memories").map(Result::unwrap);
+    let files: Vec<_> = walk.filter(|entry| !entry.metadata.is_folder()).collect();
+    let paths: Vec<&str> = files.iter().map(|file| file.path.as_str()).collect();
+    let (made, texts) = trips.of(|| session.files().read_many(&paths).unwrap());
+    assert_eq!(texts.len(), 1_000);
+    assert!(
+        texts.iter().all(|text| text.as_ref().is_ok_and(|text| text.as_str().starts_with("note")))
+    );
+    assert!(made <= 20, "{made} round trips");
+}
+
+#[test]
 fn a_long_text_is_read_in_pages() {
     let (store, first) = SharedStore::create();
     let text = "a line of a long text\n".repeat(40_000);

@@ -100,9 +100,10 @@ def test_errors(program: Program, url: str, folder: Path) -> None:
     sql("CREATE DATABASE empty")
     empty = url.rsplit("/", 1)[0] + f"/empty{vault}"
     expect(program.run("ls", "--store", empty, exit_code=14), "inmost postgres-schema")
+    for version, what in ((3, "newer"), (1, "older")):
+        sql(f"UPDATE inmost.schema_version SET version = {version}")
+        expect(program.run("ls", "--store", url + vault, exit_code=14), f"version {version}", what)
     sql("UPDATE inmost.schema_version SET version = 2")
-    expect(program.run("ls", "--store", url + vault, exit_code=14), "version 2", "newer")
-    sql("UPDATE inmost.schema_version SET version = 1")
     sql("REVOKE SELECT ON inmost.record FROM inmost_app")
     expect(program.run("ls", "--store", url + vault, exit_code=14), "lacks rights")
     sql("GRANT SELECT ON inmost.record TO inmost_app")
@@ -145,4 +146,5 @@ def main() -> None:
     print("the program works on a vault in a database")
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -70,6 +70,7 @@ liar() {
 program() {
   echo "== the program"
   with_server --version 15 --tls python3 tests/postgres/program.py "$inmost"
+  with_server --version 15 python3 tests/postgres/trips.py "$inmost"
 }
 
 failover() {

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use super::{SharedStore, raw_key};
-use crate::session::StoreError;
+use crate::session::{Session, StoreError};
 use inmost_engines::memory::shared::{Network, Operation, Verdict};
 use inmost_storage::limits::LEASE;
 
@@ -34,7 +34,22 @@ impl Network for Sleeper {
 const LONG: usize = 40_000;
 
 #[test]
-fn a_rewrite_whose_host_stood_still_says_so_and_changes_nothing() {
+fn a_rotation_whose_host_stood_still_says_so_and_changes_nothing() {
+    with_a_pause(&|session| session.rotate(&raw_key()).map(drop));
+}
+
+#[test]
+fn a_purge_whose_host_stood_still_says_so_and_changes_nothing() {
+    with_a_pause(&Session::purge);
+}
+
+#[test]
+fn a_compaction_whose_host_stood_still_says_so_and_changes_nothing() {
+    with_a_pause(&Session::compact);
+}
+
+/// Runs a rewrite again and again, and lets the host stand still before another operation each time.
+fn with_a_pause(rewrite: &dyn Fn(&Session) -> Result<(), StoreError>) {
     let (mut ended, mut done) = (0, 0);
     for at in 0.. {
         let (store, other) = SharedStore::create();
@@ -51,14 +66,14 @@ fn a_rewrite_whose_host_stood_still_says_so_and_changes_nothing() {
         }));
         network.operations.store(0, Ordering::SeqCst);
         network.at.store(at, Ordering::SeqCst);
-        match one.rotate(&raw_key()).map(drop) {
+        match rewrite(&one) {
             Ok(()) => done += 1,
             Err(StoreError::Unavailable(why)) => {
                 assert!(why.contains("another host removed them"), "{at}: {why}");
                 ended += 1;
                 // Nothing has changed, and the next attempt succeeds.
                 assert_eq!(other.files().read("/memories/long").unwrap().as_str(), text);
-                one.rotate(&raw_key()).unwrap();
+                rewrite(&one).unwrap();
             }
             Err(error) => panic!("{at}: {error:?}"),
         }

@@ -3,6 +3,9 @@
 //! `postgres_scale URL make VAULTS THREADS` makes the vaults that are missing, each with a file.
 //! `postgres_scale URL visit VAULTS THREADS SECONDS` opens vaults at random, edits that file, and locks them.
 //! `postgres_scale URL edit VAULTS THREADS SECONDS` keeps one open vault a thread, and edits its file again and again.
+//! `postgres_scale URL view VAULTS THREADS SECONDS` does so too, and views the file through the memory tool.
+//! `postgres_scale URL ask VAULTS THREADS SECONDS` asks the server for its settings, in one round trip.
+//! `postgres_scale URL share VAULTS THREADS SECONDS` has each thread open the same vault and edit a file of its own in it.
 //!
 //! Each prints one line of JSON. The password comes from PGPASSWORD. The keys are not secret: they are the numbers of the vaults.
 
@@ -12,7 +15,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use inmost::{
-    Postgres, PostgresConfig, PostgresUrl, RawKey, Session, StoreError, VaultId, VaultOptions,
+    MemoryTool, Postgres, PostgresConfig, PostgresUrl, RawKey, Session, StoreError, VaultId,
+    VaultOptions,
 };
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -29,7 +33,10 @@ fn main() -> Result<(), Box<dyn Error>> {
         Some("make") => load.make()?,
         Some("visit") => load.run(Duration::from_secs(number(4)?), &Load::visit)?,
         Some("edit") => load.run(Duration::from_secs(number(4)?), &Load::edit)?,
-        _ => return Err("make, visit or edit".into()),
+        Some("view") => load.run(Duration::from_secs(number(4)?), &Load::view)?,
+        Some("ask") => load.run(Duration::from_secs(number(4)?), &Load::ask)?,
+        Some("share") => load.run(Duration::from_secs(number(4)?), &Load::share)?,
+        _ => return Err("make, visit, edit, view, ask or share".into()),
     };
     println!("{line}");
     Ok(())
@@ -150,13 +157,46 @@ impl Load {
     }
 
     fn edit(&self, thread: u64, end: Instant, times: &mut Times) -> Result<(), Box<dyn Error>> {
-        let session = self.open(thread % self.vaults)?;
+        Self::overwrite(&self.open(thread % self.vaults)?, FILE, end, times)
+    }
+
+    fn share(&self, thread: u64, end: Instant, times: &mut Times) -> Result<(), Box<dyn Error>> {
+        let file = format!("/memories/{thread}.md");
+        Self::overwrite(&self.open(0)?, &file, end, times)
+    }
+
+    fn overwrite(
+        session: &Session,
+        file: &str,
+        end: Instant,
+        times: &mut Times,
+    ) -> Result<(), Box<dyn Error>> {
         let mut number = 0;
         while Instant::now() < end {
             number += 1;
             let begin = Instant::now();
-            session.files().write(FILE, &text(number))?;
+            session.files().write(file, &text(number))?;
             times.edit.push(begin.elapsed().as_micros());
+        }
+        Ok(())
+    }
+
+    fn ask(&self, _thread: u64, end: Instant, times: &mut Times) -> Result<(), Box<dyn Error>> {
+        while Instant::now() < end {
+            let begin = Instant::now();
+            self.database.facts()?;
+            times.open.push(begin.elapsed().as_micros());
+        }
+        Ok(())
+    }
+
+    fn view(&self, thread: u64, end: Instant, times: &mut Times) -> Result<(), Box<dyn Error>> {
+        let tool = MemoryTool::new(self.open(thread % self.vaults)?);
+        let call = format!(r#"{{"command":"view","path":"{FILE}"}}"#);
+        while Instant::now() < end {
+            let begin = Instant::now();
+            tool.try_run_json(&call)?;
+            times.open.push(begin.elapsed().as_micros());
         }
         Ok(())
     }

@@ -3,8 +3,8 @@
 # pgbouncer in transaction mode, then a server that lies, the program, a failover and an example. Installs what it needs.
 # Options: `run.sh suite`, `run.sh library`, `run.sh liar [--seconds N]`, `run.sh program`, `run.sh failover [ROUNDS]`,
 # `run.sh service [USERS [SECONDS]]`. Not among all of them are
-# `run.sh patroni [ROUNDS]`, which kills leaders of a Patroni cluster, and `run.sh scale [VAULTS [SECONDS]]`, which measures
-# 100,000 vaults.
+# `run.sh patroni [ROUNDS]`, which kills leaders of a Patroni cluster, `run.sh scale [VAULTS [SECONDS]]`, which measures 100,000
+# vaults, and `run.sh latency [SECONDS]`, which compares calls with what they cannot be faster than.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 export PYTHONDONTWRITEBYTECODE=1
@@ -101,6 +101,11 @@ scale() {
   python3 tests/postgres/scale.py "$packages/schema.sql" "$target/release/examples/postgres_scale" "$@"
 }
 
+latency() {
+  cargo build --quiet --release --package inmost --features postgres --example postgres_scale
+  python3 tests/postgres/latency.py "$packages/schema.sql" "$target/release/examples/postgres_scale" "$@"
+}
+
 install
 cargo build --quiet --package inmost-cli --features postgres
 inmost=$target/debug/inmost
@@ -122,5 +127,6 @@ case $what in
   patroni) patroni "${2:-3}" ;;
   service) service "${@:2}" ;;
   scale) scale "${@:2}" ;;
+  latency) latency "${@:2}" ;;
   *) echo "no such test: $what" >&2; exit 2 ;;
 esac

@@ -4,7 +4,7 @@ PROGRAM is the example `postgres_scale`. Everything is measured in turns on one 
 wait for a standby:
 
 - a view, and a question for four settings through the same client;
-- an edit of 1 KiB at depth 1, and a bare statement that replaces as many records of the same lengths with a compare-and-set;
+- an edit of 1 KiB at depth 1, and the bare statement of such a commit, sent by pgbench;
 - that edit, and an append of 4 KiB to a file with fdatasync;
 - edits of four hosts on one vault, and of one host.
 """
@@ -23,12 +23,21 @@ from cluster import DATABASE, PASSWORD, ROLE, SUPERUSER, Failure, Place, Server,
 
 TURNS = 5
 # What an edit replaces: the root by compare-and-set, and a folder and a file.
-BARE = """WITH root AS (UPDATE bare SET value = :new WHERE id = 0 AND value = value RETURNING 1),
-put AS (INSERT INTO bare SELECT i, :new FROM generate_series(1, 2) i WHERE EXISTS (SELECT FROM root)
-  ON CONFLICT (id) DO UPDATE SET value = excluded.value) SELECT count(*) FROM root;"""
-PREPARE = """CREATE TABLE bare (id bigint PRIMARY KEY, value bytea);
-ALTER TABLE bare ALTER value SET STORAGE EXTERNAL;
-INSERT INTO bare SELECT i, decode(repeat('ab', CASE i WHEN 0 THEN 553 ELSE 1100 END), 'hex') FROM generate_series(0, 2) i;"""
+LENGTHS = (553, 1065, 2089)
+VAULT = "'\\xffffffffffffffffffffffffffffffff'::bytea"
+
+
+def address(number: int) -> str:
+    return f"decode(repeat('{number:02x}', 32), 'hex')"
+
+
+def value(number: int) -> str:
+    return f"substr(decode(repeat(md5(random()::text), {LENGTHS[number] // 16 + 1}), 'hex'), 1, {LENGTHS[number]})"
+
+
+PREPARE = ";".join(f"INSERT INTO inmost.record VALUES ({VAULT}, 1, {address(it)}, 0, {value(it)})" for it in range(3))
+BARE = (f"SELECT inmost.replace_root({VAULT}, 1, {address(0)}, (SELECT value FROM inmost.record WHERE vault = {VAULT} AND generation = 1 "
+        f"AND address = {address(0)}), {value(0)}, 1, ARRAY[{address(1)}, {address(2)}], ARRAY[{value(1)}, {value(2)}], '{{}}', NULL);")
 
 
 class Bench:
@@ -56,7 +65,7 @@ class Bench:
     def statement(self, text: str) -> float:
         """The median of a statement, in microseconds, with the extended protocol as the program uses it."""
         script = self.folder / "script.sql"
-        script.write_text(text.replace(":new", "decode(repeat(md5(random()::text), 34), 'hex')"))
+        script.write_text(text)
         log = self.folder / "pgbench"
         for old in self.folder.glob("pgbench.*"):
             old.unlink()

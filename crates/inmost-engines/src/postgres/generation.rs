@@ -161,7 +161,6 @@ impl Generation {
                     Some(_) => HeaderForm::Changes,
                     None => HeaderForm::Stays,
                 },
-                has_trail: batch.trail.is_some(),
             },
             root: root.map(|address| address.0.to_vec()),
             expected: expect.and_then(|(_, value)| value.as_deref()),
@@ -224,11 +223,11 @@ impl Commit<'_> {
             (&self.addresses, Type::BYTEA_ARRAY),
             (&self.values, Type::BYTEA_ARRAY),
             (&self.deletes, Type::BYTEA_ARRAY),
+            (&self.trail, Type::BYTEA),
             (&self.lease, Type::BYTEA),
             (&self.header_expected, Type::BYTEA),
             (&self.header_next, Type::BYTEA),
             (&self.next, Type::INT8),
-            (&self.trail, Type::BYTEA),
         ];
         let sent = if ends {
             connection.query_and_commit(&text, &parameters)

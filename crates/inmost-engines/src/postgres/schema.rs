@@ -2,6 +2,8 @@
 
 use std::fmt::{self, Write as _};
 
+use super::statements::functions;
+
 /// What [`Schema::text`] prints: the tables of all vaults of a database, and the rights of the role that uses them.
 #[derive(Clone, Debug)]
 #[must_use]
@@ -67,13 +69,16 @@ impl Schema {
             "-- Tables of inmost, version {version}. Load them once, as the role that is to own them:\n\
              --   psql --set ON_ERROR_STOP=1 --file=THIS_FILE DATABASE\n\
              -- {role} is the role of the programs that use the vaults. It must exist, and can change no table.\n\
-             BEGIN;\n\n{TABLES}\n{}\n{INDEX}\n\
+             BEGIN;\n\n{TABLES}\n{}\n{INDEX}\n{}\n\
              INSERT INTO inmost.schema_version VALUES ({version});\n\n\
              GRANT USAGE ON SCHEMA inmost TO {role};\n\
              GRANT SELECT ON inmost.schema_version TO {role};\n\
-             GRANT SELECT, INSERT, UPDATE, DELETE ON inmost.vault, inmost.generation, inmost.trail, inmost.record TO {role};\n\n\
+             GRANT SELECT, INSERT, UPDATE, DELETE ON inmost.vault, inmost.generation, inmost.trail, inmost.record TO {role};\n\
+             REVOKE EXECUTE ON ALL FUNCTIONS IN SCHEMA inmost FROM PUBLIC;\n\
+             GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA inmost TO {role};\n\n\
              COMMIT;\n",
             self.records(),
+            functions(),
         )
     }
 

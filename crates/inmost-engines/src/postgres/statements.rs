@@ -36,19 +36,27 @@ pub(super) struct Form {
     /// The generation is under this host's lease, because it is being written.
     pub(super) is_leased: bool,
     pub(super) header: HeaderForm,
-    /// The trail of the new root is kept.
-    pub(super) has_trail: bool,
 }
 
 /// The statement of a batch: compare-and-set of the root, puts and deletes. It returns 1 if the batch was applied, 0 for a
 /// conflict, -1 if the lease is lost, and divides by zero, which rolls it back, if only one of header and root is the expected.
 ///
 /// Parameters: 1 vault, 2 generation, 3 root address, 4 expected root, 5 new root, 6 revision, 7 and 8 addresses and values to
-/// put, 9 addresses to delete, 10 lease, 11 expected header, 12 new header, 13 generation of the new header, 14 trail.
+/// put, 9 addresses to delete, 10 trail, 11 lease, 12 expected header, 13 new header, 14 generation of the new header.
 ///
 /// READ COMMITTED suffices: a statement that waits for another one's root evaluates `value = $4` again, on the new row. Whatever
 /// else it changes comes after that lock, because it asks for the row of `root`.
 pub(super) fn commit(form: Form) -> String {
+    if form == COMMON {
+        return "SELECT inmost.replace_root($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)".to_owned();
+    }
+    written(form)
+}
+
+/// The form of nearly every commit.
+const COMMON: Form = Form { root: RootForm::Replace, is_leased: false, header: HeaderForm::Stays };
+
+fn written(form: Form) -> String {
     let mut parts = Vec::new();
     let mut gate = "true".to_owned();
     if form.is_leased {
@@ -65,10 +73,7 @@ pub(super) fn commit(form: Form) -> String {
         parts.push(ENDED.to_owned());
     }
     parts.push(PUT.to_owned());
-    parts.push(GONE.to_owned());
-    if form.has_trail {
-        parts.push(format!("{TRAIL}, {}", old_trails()));
-    }
+    parts.extend([GONE.to_owned(), TRAIL.to_owned(), old_trails()]);
     let outcome = match form {
         Form { header: HeaderForm::Switches, .. } => {
             "CASE WHEN NOT EXISTS (SELECT FROM head) THEN 0 \
@@ -122,16 +127,16 @@ fn root(form: RootForm, gate: &str) -> String {
 }
 
 const LEASE: &str = "lease AS (SELECT 1 FROM inmost.generation \
-    WHERE vault = $1 AND generation = $2 AND lease = $10 FOR SHARE)";
+    WHERE vault = $1 AND generation = $2 AND lease = $11 FOR SHARE)";
 const LEASE_AND_ROOT: &str = "lease AS (UPDATE inmost.generation SET root = $3 \
-    WHERE vault = $1 AND generation = $2 AND lease = $10 RETURNING 1)";
+    WHERE vault = $1 AND generation = $2 AND lease = $11 RETURNING 1)";
 const LEASED: &str = "EXISTS (SELECT FROM lease)";
 const LEASED_OR_CURRENT: &str = "(EXISTS (SELECT FROM lease) \
     OR EXISTS (SELECT FROM inmost.vault v WHERE v.vault = $1 AND v.generation = $2))";
-const HEAD: &str = "head AS (UPDATE inmost.vault SET header = $12, generation = $13 \
-    WHERE vault = $1 AND header = $11 RETURNING 1)";
+const HEAD: &str = "head AS (UPDATE inmost.vault SET header = $13, generation = $14 \
+    WHERE vault = $1 AND header = $12 RETURNING 1)";
 const ENDED: &str = "ended AS (UPDATE inmost.generation SET lease = NULL, lease_until = NULL \
-    WHERE vault = $1 AND generation = $13 AND lease = $10 AND EXISTS (SELECT FROM root) RETURNING 1)";
+    WHERE vault = $1 AND generation = $14 AND lease = $11 AND EXISTS (SELECT FROM root) RETURNING 1)";
 const PUT: &str = "put AS (INSERT INTO inmost.record (vault, generation, address, rev, value) \
     SELECT $1, $2, a, $6, v FROM unnest($7::bytea[], $8::bytea[]) u(a, v) WHERE EXISTS (SELECT FROM root) \
     ON CONFLICT (vault, generation, address) DO UPDATE SET value = excluded.value, rev = excluded.rev)";
@@ -139,12 +144,13 @@ const GONE: &str = "gone AS (DELETE FROM inmost.record r USING unnest($9::bytea[
     WHERE r.vault = $1 AND r.generation = $2 AND r.address = d.a AND EXISTS (SELECT FROM root))";
 
 const TRAIL: &str = "trail AS (INSERT INTO inmost.trail (vault, number, trail) \
-    SELECT $1, $6, $14 WHERE EXISTS (SELECT FROM root) \
+    SELECT $1, $6, $10 WHERE $10 IS NOT NULL AND EXISTS (SELECT FROM root) \
     ON CONFLICT (vault, number) DO UPDATE SET trail = excluded.trail)";
 
 fn old_trails() -> String {
     format!(
-        "old AS (DELETE FROM inmost.trail WHERE vault = $1 AND number < $6 - {TRAILS_KEPT} AND EXISTS (SELECT FROM root))"
+        "old AS (DELETE FROM inmost.trail WHERE vault = $1 AND number < $6 - {TRAILS_KEPT} \
+         AND $10 IS NOT NULL AND EXISTS (SELECT FROM root))"
     )
 }
 
@@ -161,9 +167,33 @@ pub(super) const GET_MANY: &str = "SELECT r.value FROM unnest($3::bytea[]) WITH 
 pub(super) const SCAN: &str = "SELECT address, value FROM inmost.record \
     WHERE vault = $1 AND generation = $2 AND address > $3 ORDER BY address LIMIT $4";
 
+/// Functions of the schema, for the two statements that are run most. To plan them takes longer than to run them, and a function keeps
+/// its plan for as long as a connection lasts, also behind a connection pool. Without statistics the planner would read small
+/// tables from the beginning to the end, and keep doing so when they have grown.
+pub(super) fn functions() -> String {
+    const OPTIONS: &str =
+        "LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan SET enable_seqscan = off";
+    let commit = written(COMMON);
+    let commit = commit.strip_suffix(COUNTED).unwrap_or(&commit);
+    format!(
+        "CREATE FUNCTION inmost.pull(bytea, bigint, bytea, bytea, bigint, bigint) \n  \
+         RETURNS TABLE (of_header bigint, is_same boolean, of_record bytea, its_value bytea)\n  \
+         {OPTIONS} STABLE AS $body$ BEGIN RETURN QUERY\n  {CHANGED};\nEND $body$;\n\n\
+         CREATE FUNCTION inmost.replace_root(bytea, bigint, bytea, bytea, bytea, bigint, bytea[], bytea[], bytea[], bytea)\n  \
+         RETURNS bigint {OPTIONS} AS $body$ DECLARE replaced bigint; BEGIN\n  \
+         {commit} SELECT count(*) FROM root INTO replaced;\n  RETURN replaced;\nEND $body$;\n"
+    )
+}
+
+/// How the text of a common commit ends.
+const COUNTED: &str = " SELECT ((SELECT count(*) FROM root))::bigint";
+
+/// See [`functions`].
+pub(super) const PULL: &str = "SELECT * FROM inmost.pull($1, $2, $3, $4, $5, $6)";
+
 /// What changed: 3 the root's address, 4 the known root, 5 its revision, 6 the most rows. First a row with the generation of the
 /// header, whether the root is the known one, and the root if it is not. One statement sees one state.
-pub(super) const PULL: &str = "WITH root AS (SELECT value FROM inmost.record \
+const CHANGED: &str = "WITH root AS (SELECT value FROM inmost.record \
       WHERE vault = $1 AND generation = $2 AND address = $3), \
     same AS (SELECT 1 FROM root WHERE value = $4), \
     newest AS (SELECT address, value, rev FROM inmost.record \
@@ -269,12 +299,7 @@ mod tests {
 
     #[test]
     fn a_header_and_its_root_change_together_or_not_at_all() {
-        let form = Form {
-            root: RootForm::Replace,
-            is_leased: false,
-            header: HeaderForm::Changes,
-            has_trail: false,
-        };
+        let form = Form { root: RootForm::Replace, is_leased: false, header: HeaderForm::Changes };
         let text = commit(form);
         assert!(text.contains("AND EXISTS (SELECT FROM head) RETURNING 1"));
         assert!(text.contains("1 / (SELECT count(*) FROM root)"));

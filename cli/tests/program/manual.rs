@@ -1,7 +1,6 @@
 //! Completions and manual pages, generated from the description of the command line.
 
 use std::fs;
-use std::process::Command;
 
 use crate::commands::COMMANDS;
 use crate::inmost::{Place, run};
@@ -33,7 +32,7 @@ fn complete(place: &Place, words: &[&str]) -> Vec<String> {
     let program = std::path::Path::new(env!("CARGO_BIN_EXE_inmost")).parent().unwrap();
     let path = format!("{}:{}", program.display(), std::env::var("PATH").unwrap());
     let bash = place.bare_command(Vec::<&str>::new());
-    let mut command = Command::new("bash");
+    let mut command = std::process::Command::new("bash");
     command.args(["--norc", "-c", asked, "bash"]).args(words).current_dir(place.beside(""));
     // The variables that keep the test to its own folders.
     bash.get_envs().for_each(|(name, value)| match value {

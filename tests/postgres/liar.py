@@ -47,11 +47,12 @@ CODES = ["40001", "40P01", "57P01", "57014", "23505", "22012", "42P01", "25006",
 NUMBERS = [0, 1, 2, 3, -1, -2, 1 << 62, (1 << 63) - 1, -(1 << 63)]
 
 def is_commit(text: str) -> bool:
-    return text.startswith("WITH") and "root AS (" in text and "gone AS (" in text
+    return "inmost.replace_root(" in text or text.startswith("WITH") and "root AS (" in text and "gone AS (" in text
 
 
 def is_reading(text: str) -> bool:
-    return text.startswith(("SELECT", "WITH")) and not any(word in text for word in ("UPDATE", "INSERT", "DELETE"))
+    changes = ("UPDATE", "INSERT", "DELETE", "inmost.replace_root(")
+    return text.startswith(("SELECT", "WITH")) and not any(word in text for word in changes)
 
 
 class Liar:

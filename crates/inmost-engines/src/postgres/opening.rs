@@ -83,7 +83,7 @@ fn check_server(found: &[Row]) -> Result<(), StorageError> {
         }
         _ => {
             return unavailable(
-                "the tables of inmost in this database are incomplete; load the output of `inmost postgres-schema` anew".into(),
+                "the tables of inmost in this database are incomplete or of an earlier version; load the output of `inmost postgres-schema` into a new database".into(),
             );
         }
     }

@@ -1,8 +1,8 @@
 //! Hosts that work on vaults behind a server that lies, and judge every text that they get; for `tests/postgres/liar.py`.
 //!
-//! `postgres_distrust URL ONE TWO VAULTS SECONDS` makes vaults at URL, where the server tells the truth. Two hosts then work on each
-//! of them: one through the address ONE, one through TWO. A host opens its vault with the mark of the newest state that it
-//! knows, and opens it again after every failure. It stops the program with a panic if
+//! `postgres_distrust URL ONE TWO VAULTS SECONDS TIMEOUT` makes vaults at URL, where the server tells the truth. Two hosts then work on
+//! each of them: one through the address ONE, one through TWO. They wait TIMEOUT seconds for a reply at most. A host opens its vault
+//! with the mark of the newest state that it knows, and opens it again after every failure. It stops the program with a panic if
 //!
 //! - a text has a line that nobody wrote, or the same line twice, or is a mixture of two texts;
 //! - a text is not the one that it saw last, or that text with lines added at its end;
@@ -29,11 +29,12 @@ const TEXT: &str = "/memories/text.md";
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    let [truth, one, two, vaults, seconds] = arguments[..] else {
-        return Err("URL ONE TWO VAULTS SECONDS".into());
+    let [truth, one, two, vaults, seconds, timeout] = arguments[..] else {
+        return Err("URL ONE TWO VAULTS SECONDS TIMEOUT".into());
     };
-    let truth = database(truth)?;
-    let hosts = [database(one)?, database(two)?];
+    let timeout = Duration::from_secs(timeout.parse()?);
+    let truth = database(truth, timeout.max(Duration::from_secs(8)))?;
+    let hosts = [database(one, timeout)?, database(two, timeout)?];
     let vaults: Vec<VaultId> =
         (0..vaults.parse::<usize>()?).map(|_| create(&truth)).collect::<Result<_, _>>()?;
     println!("ready");
@@ -62,9 +63,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-fn database(url: &str) -> Result<Postgres, Box<dyn Error>> {
+fn database(url: &str, timeout: Duration) -> Result<Postgres, Box<dyn Error>> {
     let config = PostgresConfig::new(&PostgresUrl::parse(url)?).password_from_environment()?;
-    Ok(Postgres::new(config.call_timeout(Duration::from_secs(8)))?)
+    Ok(Postgres::new(config.call_timeout(timeout))?)
 }
 
 /// All vaults have the same key, so that a server that exchanges them is not noticed by the key.

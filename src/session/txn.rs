@@ -12,10 +12,13 @@ use super::history::expired_before;
 use super::open::Open;
 use super::options::Quotas;
 use super::overlay::Overlay;
+use super::read_ahead::{ReadAhead, Scope};
 
 /// One running call. It sees the committed state, then its group's changes, then its own.
 pub(crate) struct Txn<'a> {
     open: &'a Open,
+    /// Reads committed nodes, from a server several at once.
+    source: ReadAhead<'a>,
     group: &'a Overlay,
     own: Overlay,
     author: Author,
@@ -25,7 +28,8 @@ pub(crate) struct Txn<'a> {
 impl<'a> Txn<'a> {
     pub(super) fn new(open: &'a Open, group: &'a Overlay, author: &Author) -> Self {
         let (own, is_look) = (Overlay::default(), Cell::new(false));
-        Self { open, group, own, author: author.clone(), is_look }
+        let source = ReadAhead::new(open, Scope::ALL);
+        Self { open, source, group, own, author: author.clone(), is_look }
     }
 
     /// Says that the result of this call may rest on a state that is not the newest, because the caller uses it for another
@@ -134,7 +138,7 @@ impl NodeSource for Txn<'_> {
         match self.pending(id) {
             Some(Some(node)) => Ok(node.clone()),
             Some(None) => Err(RecordError::Damaged { kind: id.kind, flaw: Flaw::Absent }),
-            None => self.open.load(id, tag),
+            None => self.source.load(id, tag),
         }
     }
 }

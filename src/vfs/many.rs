@@ -51,8 +51,8 @@ fn write_shared(
     Ok(results)
 }
 
-/// Brings what there is at the paths of these files into the session's cache, in few round trips. Each of them is compared with what is
-/// there before it is written. A failure shows when that is done.
+/// Reads the present files at these paths into the session's cache, in few round trips. Each is compared with its new text before
+/// it is written. A failure shows when that is done.
 fn warm(session: &Session, files: &[NewFile<'_>]) -> Result<(), StoreError> {
     session.read_once(|open| {
         let source = ReadAhead::new(open, Scope::ALL);

@@ -130,7 +130,7 @@ pub trait Engine: Send + Sync {
     }
 
     /// Returns the trails of roots of a shared store, in the order of their commit numbers: the last one whose number is not above
-    /// `since`, and those after it that are not above `until`. The default is none.
+    /// `since`, and those after it that are not above `until`. The default returns no trails.
     ///
     /// # Errors
     /// As [`pull`](Engine::pull).

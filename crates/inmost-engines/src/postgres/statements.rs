@@ -50,13 +50,27 @@ pub(super) fn commit(form: Form) -> String {
     if form == COMMON {
         return "SELECT inmost.replace_root($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)".to_owned();
     }
-    written(form)
+    let outcome = match form {
+        Form { header: HeaderForm::Switches, .. } => {
+            "CASE WHEN NOT EXISTS (SELECT FROM head) THEN 0 \
+             ELSE 1 / ((SELECT count(*) FROM root) * (SELECT count(*) FROM ended)) END"
+        }
+        Form { header: HeaderForm::Changes, .. } => {
+            "CASE WHEN NOT EXISTS (SELECT FROM head) THEN 0 ELSE 1 / (SELECT count(*) FROM root) END"
+        }
+        Form { is_leased: true, .. } => {
+            &format!("CASE WHEN {} THEN (SELECT count(*) FROM root) ELSE -1 END", leased(form.root))
+        }
+        _ => "(SELECT count(*) FROM root)",
+    };
+    format!("WITH {} SELECT ({outcome})::bigint", parts(form))
 }
 
 /// The form of nearly every commit.
 const COMMON: Form = Form { root: RootForm::Replace, is_leased: false, header: HeaderForm::Stays };
 
-fn written(form: Form) -> String {
+/// What a commit does, without its result.
+fn parts(form: Form) -> String {
     let mut parts = Vec::new();
     let mut gate = "true".to_owned();
     if form.is_leased {
@@ -74,20 +88,7 @@ fn written(form: Form) -> String {
     }
     parts.push(PUT.to_owned());
     parts.extend([GONE.to_owned(), TRAIL.to_owned(), old_trails()]);
-    let outcome = match form {
-        Form { header: HeaderForm::Switches, .. } => {
-            "CASE WHEN NOT EXISTS (SELECT FROM head) THEN 0 \
-             ELSE 1 / ((SELECT count(*) FROM root) * (SELECT count(*) FROM ended)) END"
-        }
-        Form { header: HeaderForm::Changes, .. } => {
-            "CASE WHEN NOT EXISTS (SELECT FROM head) THEN 0 ELSE 1 / (SELECT count(*) FROM root) END"
-        }
-        Form { is_leased: true, .. } => {
-            &format!("CASE WHEN {} THEN (SELECT count(*) FROM root) ELSE -1 END", leased(form.root))
-        }
-        _ => "(SELECT count(*) FROM root)",
-    };
-    format!("WITH {} SELECT ({outcome})::bigint", parts.join(", "))
+    parts.join(", ")
 }
 
 /// The condition that the lease is this host's. It may also have ended, because the generation is the current one by now; but then
@@ -173,20 +174,16 @@ pub(super) const SCAN: &str = "SELECT address, value FROM inmost.record \
 pub(super) fn functions() -> String {
     const OPTIONS: &str =
         "LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan SET enable_seqscan = off";
-    let commit = written(COMMON);
-    let commit = commit.strip_suffix(COUNTED).unwrap_or(&commit);
+    let commit = parts(COMMON);
     format!(
         "CREATE FUNCTION inmost.pull(bytea, bigint, bytea, bytea, bigint, bigint) \n  \
          RETURNS TABLE (of_header bigint, is_same boolean, of_record bytea, its_value bytea)\n  \
          {OPTIONS} STABLE AS $body$ BEGIN RETURN QUERY\n  {CHANGED};\nEND $body$;\n\n\
          CREATE FUNCTION inmost.replace_root(bytea, bigint, bytea, bytea, bytea, bigint, bytea[], bytea[], bytea[], bytea)\n  \
          RETURNS bigint {OPTIONS} AS $body$ DECLARE replaced bigint; BEGIN\n  \
-         {commit} SELECT count(*) FROM root INTO replaced;\n  RETURN replaced;\nEND $body$;\n"
+         WITH {commit} SELECT count(*) FROM root INTO replaced;\n  RETURN replaced;\nEND $body$;\n"
     )
 }
-
-/// How the text of a common commit ends.
-const COUNTED: &str = " SELECT ((SELECT count(*) FROM root))::bigint";
 
 /// See [`functions`].
 pub(super) const PULL: &str = "SELECT * FROM inmost.pull($1, $2, $3, $4, $5, $6)";

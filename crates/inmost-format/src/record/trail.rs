@@ -44,9 +44,6 @@ impl Chain {
 }
 
 impl Trail {
-    /// The length of [`to_bytes`](Self::to_bytes).
-    pub const BYTES: usize = LATEST * size_of::<Beginning>() + size_of::<Chain>();
-
     /// The trail of the root that follows one with this tag and trail.
     #[must_use]
     pub fn after(mut self, tag: &Tag, store: &StoreId) -> Self {
@@ -102,7 +99,7 @@ impl Trail {
         self.latest.first().copied().filter(|it| *it != Beginning::default())
     }
 
-    /// As a record of the root has it.
+    /// As a record of the root has it: [`TRAIL_BYTES`](inmost_storage::limits::TRAIL_BYTES).
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = self.latest.concat();
@@ -126,6 +123,8 @@ fn beginning(tag: &Tag) -> Beginning {
 
 #[cfg(test)]
 mod tests {
+    use inmost_storage::limits::TRAIL_BYTES;
+
     use super::*;
 
     const STORE: StoreId = StoreId([3; 16]);
@@ -195,9 +194,9 @@ mod tests {
     fn bytes_come_back_and_other_lengths_are_refused() {
         let trail = history(30, u64::MAX)[30];
         let bytes = trail.to_bytes();
-        assert_eq!(bytes.len(), Trail::BYTES);
+        assert_eq!(bytes.len(), TRAIL_BYTES);
         assert_eq!(Trail::from_bytes(&bytes), Some(trail));
-        for length in (0..Trail::BYTES).chain([Trail::BYTES + 1]) {
+        for length in (0..TRAIL_BYTES).chain([TRAIL_BYTES + 1]) {
             assert_eq!(Trail::from_bytes(&vec![1; length]), None);
         }
     }

@@ -30,7 +30,7 @@ pub(crate) struct Open {
     anchor: Option<Anchor>,
     pub(super) cache: SessionCache,
     pub(super) engine: Box<dyn Engine>,
-    storage: Arc<dyn Storage>,
+    pub(super) storage: Arc<dyn Storage>,
     quotas: Quotas,
     pub(super) root: Root,
     pub(super) root_value: Vec<u8>,

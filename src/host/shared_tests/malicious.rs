@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use super::SharedStore;
 use super::random::Random;
 use crate::session::{Session, StoreError};
-use crate::vfs::FileError;
+use crate::vfs::{FileError, FileText};
 use inmost_engines::memory::shared::Vault;
 
 fn write(session: &Session, text: &str) {
@@ -145,6 +145,33 @@ fn hidden_and_exchanged_rows_are_no_text() {
         }
         store.server.with(|vault| vault.generations.get_mut(&1).unwrap().rows = rows.clone());
     }
+}
+
+#[test]
+fn of_many_texts_only_the_damaged_are_missing() {
+    let (store, one) = SharedStore::create();
+    let paths = ["/memories/a.md", "/memories/b.md", "/memories/c.md"];
+    for path in paths {
+        one.files().write(path, path).unwrap();
+    }
+    let rows = store.server.with(|vault| vault.generations[&1].rows.clone());
+    let mut alone = 0;
+    for hidden in rows.keys() {
+        store.server.with(|vault| vault.generations.get_mut(&1).unwrap().rows.remove(hidden));
+        if let Ok(session) = store.try_unlock(store.server.host()) {
+            let texts = session.files().read_many(&paths).unwrap();
+            let is_whole = |(text, path): (&Result<_, _>, &str)| match text {
+                Ok(text) => FileText::as_str(text) == path,
+                Err(FileError::Store(StoreError::Tampered { .. })) => false,
+                Err(error) => panic!("{error}"),
+            };
+            let whole = texts.iter().zip(paths).filter(|it| is_whole(*it)).count();
+            assert_eq!(whole, texts.iter().flatten().count());
+            alone += usize::from(whole == 2);
+        }
+        store.server.with(|vault| vault.generations.get_mut(&1).unwrap().rows = rows.clone());
+    }
+    assert_eq!(alone, 3);
 }
 
 #[test]

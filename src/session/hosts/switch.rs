@@ -2,6 +2,8 @@
 //!
 //! Header and root change in one batch, so no host ever finds a header whose root names another one.
 
+use std::sync::Arc;
+
 use super::super::commit::Exclusive;
 use super::super::error::StoreError;
 use super::super::generation::NextGeneration;
@@ -139,7 +141,9 @@ impl Exclusive<'_> {
             open.replace(engine, next, root, root_value).discard();
             open.forget_sealed();
             open.remember();
-            return old.map_or(Ok(()), |old| remove_old(open, old));
+            let (storage, retry) = (Arc::clone(&open.storage), Retry::new(open));
+            drop(state);
+            return old.map_or(Ok(()), |old| remove_old(&*storage, old, retry));
         }
         let can_lock = read(&session.shared.state).open()?.storage().most_connections() > 1;
         Err(StoreError::Unavailable(if can_lock { MOVING } else { CHANGING }.to_owned()))
@@ -147,10 +151,9 @@ impl Exclusive<'_> {
 }
 
 /// Removes the generation from before a switch. Another host may be doing that already: then it waits until nothing is left.
-fn remove_old(open: &Open, old: u64) -> Result<(), StoreError> {
-    let mut retry = Retry::new(open);
+fn remove_old(storage: &dyn Storage, old: u64, mut retry: Retry) -> Result<(), StoreError> {
     loop {
-        match open.storage().remove_generation(old) {
+        match storage.remove_generation(old) {
             Ok(()) => return Ok(()),
             Err(StorageError::InUse(_)) if retry.pause().is_ok() => {}
             Err(error) => {

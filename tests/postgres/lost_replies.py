@@ -17,36 +17,29 @@ import time
 from pathlib import Path
 
 from cluster import DATABASE, PASSWORD, ROLE, Failure, Place, Server, on_signals, prepare
+from protocol import Listener
 
 VAULTS, THREADS = 2, 5
 
 
-class Proxy:
+class Proxy(Listener):
     """A TCP proxy in front of a server. `rate` of the messages from either side are lost with their connection."""
 
     def __init__(self, port: int, rate: float, seed: int):
         self.target, self.rate, self.random = port, rate, random.Random(seed)
         self.faults = {"reply": 0, "request": 0, "behind": 0}
-        self.listener = socket.create_server(("127.0.0.1", 0))
-        self.port = self.listener.getsockname()[1]
-        threading.Thread(target=self._accept, daemon=True).start()
+        super().__init__()
 
-    def _accept(self) -> None:
-        while True:
-            try:
-                client, _ = self.listener.accept()
-            except OSError:
-                return
-            try:
-                server = socket.create_connection(("127.0.0.1", self.target))
-            except OSError:
-                client.close()
-                continue
-            for side in (client, server):
-                side.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            pair = (client, server)
-            threading.Thread(target=self._pump, args=(*pair, "request"), daemon=True).start()
-            threading.Thread(target=self._pump, args=(server, client, "reply"), daemon=True).start()
+    def _serve(self, client: socket.socket) -> None:
+        try:
+            server = socket.create_connection(("127.0.0.1", self.target))
+        except OSError:
+            client.close()
+            return
+        for side in (client, server):
+            side.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        threading.Thread(target=self._pump, args=(client, server, "request"), daemon=True).start()
+        self._pump(server, client, "reply")
 
     def _pump(self, source: socket.socket, sink: socket.socket, kind: str) -> None:
         passed = 0

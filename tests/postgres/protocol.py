@@ -66,13 +66,10 @@ def parameters(body: bytes) -> tuple[int, Row, int]:
     return at, found, end
 
 
-class Proxy:
-    """An address of a server. `answer` gets each group of messages that the server would reply to, and a function that passes one on to
-    the server and returns the reply. It returns the bytes that the client gets."""
+class Listener:
+    """A free port on loopback. Each connection to it is served by a thread of its own."""
 
-    def __init__(self, port: int, answer: Callable[[list[Message], Ask], bytes]):
-        self.target, self.answer = port, answer
-        self.open: set[socket.socket] = set()
+    def __init__(self):
         self.listener = socket.create_server(("127.0.0.1", 0), backlog=64)
         self.port = self.listener.getsockname()[1]
         threading.Thread(target=self._accept, daemon=True).start()
@@ -84,6 +81,19 @@ class Proxy:
             except OSError:
                 return
             threading.Thread(target=self._serve, args=(client,), daemon=True).start()
+
+    def _serve(self, client: socket.socket) -> None:
+        raise NotImplementedError
+
+
+class Proxy(Listener):
+    """An address of a server. `answer` gets each group of messages that the server would reply to, and a function that passes one on to
+    the server and returns the reply. It returns the bytes that the client gets."""
+
+    def __init__(self, port: int, answer: Callable[[list[Message], Ask], bytes]):
+        self.target, self.answer = port, answer
+        self.open: set[socket.socket] = set()
+        super().__init__()
 
     def lead_to(self, port: int) -> None:
         """New connections go there; those that there are end."""

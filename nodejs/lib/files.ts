@@ -1,5 +1,5 @@
 import { count, flag, keepInThread, optional, text, time } from './arguments.js';
-import { exception, run, runNow, type FileError } from './errors.js';
+import { exception, run, runNow, type FileError, type StoreError } from './errors.js';
 import type * as native from './native.js';
 import { items } from './pages.js';
 import {
@@ -73,14 +73,14 @@ export class Files {
   }
 
   /**
-   * The whole texts of files, in the order of their paths, or why one cannot be read.
+   * The whole texts of files, in the order of their paths, or why one cannot be read: a `StoreError` for a damaged one.
    *
    * In a store that hosts share, this makes far fewer round trips than single calls, if the paths are in the order of a walk.
    */
-  async readMany(paths: Iterable<string>): Promise<Array<string | FileError>> {
+  async readMany(paths: Iterable<string>): Promise<Array<string | FileError | StoreError>> {
     const given = Array.from(paths, (path) => text(path, 'path'));
     const results = await run(() => this.#store.readMany(given));
-    return results.map((result) => (typeof result === 'string' ? result : (exception(result) as FileError)));
+    return results.map((result) => (typeof result === 'string' ? result : (exception(result) as FileError | StoreError)));
   }
 
   /**

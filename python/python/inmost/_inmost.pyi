@@ -260,8 +260,8 @@ class Files:
     def append(self, path: str, text: str) -> None:
         """Appends text to a file, byte for byte; creates a missing one."""
 
-    def read_many(self, paths: Iterable[str]) -> list[str | FileError]:
-        """The whole texts of files, in the order of their paths, or why one cannot be read.
+    def read_many(self, paths: Iterable[str]) -> list[str | FileError | StoreError]:
+        """The whole texts of files, in the order of their paths, or why one cannot be read: a `Tampered` for a damaged one.
 
         In a store that hosts share, this makes far fewer round trips than single calls, if the paths are in the order of a walk.
         """

@@ -2,7 +2,7 @@
 
 use super::files::Files;
 use super::history::{History, HistoryStore};
-use super::store::UnlockedStore;
+use super::store::{UnlockedStore, of_file};
 use crate::session::{HistorySettings, Session, StoreError};
 use crate::tool::{self, ToolCommand, ToolOptions, ToolResult};
 use crate::vfs::path::MemoryPath;
@@ -124,9 +124,9 @@ impl UnlockedStore for Session {
                 }
                 // One of them is damaged. The next one alone says whether it is that one.
                 Err(StoreError::Tampered { .. }) => {
-                    texts.push(rest.first().map_or(Err(FileError::NotFound), |path| {
-                        UnlockedStore::read(self, path, None)
-                    }));
+                    for path in rest.iter().take(1) {
+                        texts.push(of_file(UnlockedStore::read(self, path, None))?);
+                    }
                 }
                 Err(error) => return Err(error),
             }

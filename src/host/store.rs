@@ -44,13 +44,7 @@ pub trait UnlockedStore: Send + Sync {
     /// [`StoreError`] if the store is locked or fails. The result of a file has the errors of [`read`](UnlockedStore::read), but
     /// [`FileError::Store`] only with [`StoreError::Tampered`].
     fn read_many(&self, paths: &[&str]) -> Result<Vec<Result<FileText, FileError>>, StoreError> {
-        let read = |path: &&str| match self.read(path, None) {
-            Err(FileError::Store(error)) if !matches!(error, StoreError::Tampered { .. }) => {
-                Err(error)
-            }
-            read => Ok(read),
-        };
-        paths.iter().map(read).collect()
+        paths.iter().map(|path| of_file(self.read(path, None))).collect()
     }
 
     /// Writes a file, replacing an existing one.
@@ -157,4 +151,12 @@ pub trait UnlockedStore: Send + Sync {
     /// [`FileError::InvalidPath`]; [`FileError::Root`]; [`FileError::NotFound`]; [`FileError::AlreadyExists`] at the
     /// destination; [`FileError::IntoItself`]; [`FileError::NotAFolder`]; [`FileError::PathBelow`]; [`FileError::Store`].
     fn rename(&self, old: &str, new: &str) -> Result<(), FileError>;
+}
+
+/// Separates a failure of the store from one that concerns a file alone: its damage is no failure of the store.
+pub(super) fn of_file<T>(result: Result<T, FileError>) -> Result<Result<T, FileError>, StoreError> {
+    match result {
+        Err(FileError::Store(error)) if !matches!(error, StoreError::Tampered { .. }) => Err(error),
+        result => Ok(result),
+    }
 }

@@ -10,6 +10,7 @@ use super::random::Random;
 use crate::session::{Session, StoreError};
 use crate::vfs::{FileError, FileText};
 use inmost_engines::memory::shared::Vault;
+use inmost_storage::limits::TRAIL_REACH;
 
 fn write(session: &Session, text: &str) {
     session.files().write("/memories/a.md", text).unwrap();
@@ -100,6 +101,26 @@ fn a_session_that_was_away_for_long_goes_on() {
     }
     let kept = store.server.with(|vault| vault.trails.len());
     assert!((700 / 16..=800 / 16).contains(&kept), "{kept}");
+}
+
+#[test]
+fn a_session_that_was_away_beyond_the_reach_of_trails_compares_numbers() {
+    let (store, one) = SharedStore::create();
+    let two = store.unlock();
+    for round in 0..=TRAIL_REACH {
+        write(&two, &format!("round {round}"));
+    }
+    store.server.with(|vault| vault.trails.clear());
+    assert_eq!(read(&one).unwrap(), format!("round {TRAIL_REACH}"));
+    // One commit less, and nothing but trails can tell.
+    let (store, one) = SharedStore::create();
+    let two = store.unlock();
+    for round in 0..TRAIL_REACH {
+        write(&two, &format!("round {round}"));
+    }
+
+    store.server.with(|vault| vault.trails.clear());
+    assert!(matches!(read(&one), Err(StoreError::RolledBack { .. })));
 }
 
 #[test]

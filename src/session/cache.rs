@@ -209,11 +209,13 @@ impl SharedBound {
             .collect();
         by_use.sort_by_key(|(used, _)| *used);
         for (_, member) in by_use {
-            for _half in 0..2 {
+            for share in [2, usize::MAX] {
                 if self.bytes.load(Ordering::Relaxed) <= goal {
                     return;
                 }
-                self.count(&mut lock(&member.nodes), NodeCache::drop_older);
+                let mut nodes = lock(&member.nodes);
+                let rest = nodes.bytes() / share;
+                self.count(&mut nodes, |nodes| nodes.evict_to(rest));
             }
         }
     }

@@ -3,30 +3,29 @@
 //! An entry is valid for one tag only. A reference names the tag it wants, so the cache can never return a different
 //! state, and nothing has to be invalidated.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 
 use inmost_format::record::{Node, RecordId, Tag};
 
-/// A bounded cache in two generations. When the young one would outgrow half the bound, it becomes the old one and the
-/// old one is dropped. An entry of the old one that is used moves to the young one.
+/// A bounded cache that evicts the oldest entry, unless it was used since it was looked at last: then it counts as new
+/// ("second chance"; Corbato, "A paging experiment with the Multics system", 1968). So a walk through everything finds what it
+/// found before, if that fits the bound.
 #[derive(Default)]
 pub(super) struct NodeCache {
     bound: usize,
-    young: Nodes,
-    old: Nodes,
-}
-
-/// One generation.
-#[derive(Default)]
-struct Nodes {
     nodes: HashMap<RecordId, Cached>,
     bytes: usize,
+    /// The entries by age, and the numbers of their insertions. An entry that has another number now is no more.
+    by_age: VecDeque<(u64, RecordId)>,
+    insertions: u64,
 }
 
 struct Cached {
     tag: Tag,
     node: Node,
     bytes: usize,
+    insertion: u64,
+    was_used: bool,
 }
 
 impl NodeCache {
@@ -37,56 +36,66 @@ impl NodeCache {
 
     /// Bytes of all entries.
     pub(super) fn bytes(&self) -> usize {
-        self.young.bytes.saturating_add(self.old.bytes)
+        self.bytes
     }
 
     /// Returns the node if it is cached with this tag.
     pub(super) fn get(&mut self, id: RecordId, tag: &Tag) -> Option<Node> {
-        if let Some(cached) = self.young.nodes.get(&id) {
-            return (cached.tag == *tag).then(|| cached.node.clone());
-        }
-        let cached = self.old.remove(id)?;
-        let node = (cached.tag == *tag).then(|| cached.node.clone())?;
-        self.put(id, cached.tag, cached.node, cached.bytes);
-        Some(node)
+        let cached = self.nodes.get_mut(&id).filter(|cached| cached.tag == *tag)?;
+        cached.was_used = true;
+        Some(cached.node.clone())
     }
 
     /// Caches a node whose body has this many bytes, unless it is larger than half the bound.
     pub(super) fn put(&mut self, id: RecordId, tag: Tag, node: Node, bytes: usize) {
         self.remove(id);
-        let added = bytes.saturating_add(OVERHEAD);
-        if added > self.bound / 2 {
+        let bytes = bytes.saturating_add(OVERHEAD);
+        if bytes > self.bound / 2 {
             return;
         }
-        if self.young.bytes.saturating_add(added) > self.bound / 2 {
-            self.drop_older();
+        self.evict_to(self.bound.saturating_sub(bytes));
+        self.insertions = self.insertions.wrapping_add(1);
+        let insertion = self.insertions;
+        self.bytes = self.bytes.saturating_add(bytes);
+        self.nodes.insert(id, Cached { tag, node, bytes, insertion, was_used: false });
+        if self.by_age.len() > self.nodes.len().saturating_mul(2).saturating_add(LEAST_AGES) {
+            let is_there = |nodes: &HashMap<RecordId, Cached>,
+                            (insertion, id): &(u64, RecordId)| {
+                nodes.get(id).is_some_and(|cached| cached.insertion == *insertion)
+            };
+            self.by_age.retain(|entry| is_there(&self.nodes, entry));
         }
-        self.young.bytes = self.young.bytes.saturating_add(added);
-        self.young.nodes.insert(id, Cached { tag, node, bytes });
+        self.by_age.push_back((insertion, id));
     }
 
     /// Drops a node.
     pub(super) fn remove(&mut self, id: RecordId) {
-        self.old.remove(id);
-        self.young.remove(id);
+        if let Some(removed) = self.nodes.remove(&id) {
+            self.bytes = self.bytes.saturating_sub(removed.bytes);
+        }
     }
 
-    /// Drops the old generation; the young one becomes the old one.
-    pub(super) fn drop_older(&mut self) {
-        self.old = std::mem::take(&mut self.young);
+    /// Evicts nodes until so many bytes are left.
+    pub(super) fn evict_to(&mut self, bytes: usize) {
+        while self.bytes > bytes
+            && let Some((insertion, id)) = self.by_age.pop_front()
+        {
+            match self.nodes.get_mut(&id).filter(|cached| cached.insertion == insertion) {
+                Some(cached) if cached.was_used => {
+                    cached.was_used = false;
+                    self.by_age.push_back((insertion, id));
+                }
+                Some(_) => self.remove(id),
+                None => {}
+            }
+        }
     }
 }
 
-impl Nodes {
-    fn remove(&mut self, id: RecordId) -> Option<Cached> {
-        let cached = self.nodes.remove(&id)?;
-        self.bytes = self.bytes.saturating_sub(cached.bytes.saturating_add(OVERHEAD));
-        Some(cached)
-    }
-}
-
+/// Entries of `by_age` that may be no more, besides as many as there are nodes.
+const LEAST_AGES: usize = 64;
 /// Bytes that an entry costs besides its body.
-const OVERHEAD: usize = 160;
+const OVERHEAD: usize = 200;
 
 #[cfg(test)]
 mod tests {
@@ -130,9 +139,36 @@ mod tests {
         for index in 0..1_000 {
             cache.put(id(index), Tag([1; 16]), node(), 100);
             assert!(cache.get(id(0), &Tag([1; 16])).is_some(), "dropped at {index}");
-            let nodes = cache.young.nodes.values().chain(cache.old.nodes.values());
-            assert_eq!(nodes.map(|cached| cached.bytes + OVERHEAD).sum::<usize>(), cache.bytes());
-            assert!(cache.bytes() <= 10_000);
+            let nodes = cache.nodes.values();
+            assert_eq!(nodes.map(|cached| cached.bytes).sum::<usize>(), cache.bytes());
+            assert!(cache.bytes() <= 10_000 && cache.by_age.len() <= 200);
         }
+    }
+
+    #[test]
+    fn a_walk_that_fits_is_found_again() {
+        let mut cache = cache(10_000);
+        let ids = 0..33;
+        for round in 0..5 {
+            for index in ids.clone() {
+                let found = cache.get(id(index), &Tag([1; 16])).is_some();
+                assert_eq!(found, round > 0, "{index}");
+                if !found {
+                    cache.put(id(index), Tag([1; 16]), node(), 100);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_ages_of_removed_entries_take_little_room() {
+        let mut cache = cache(10_000);
+        for round in 0..10_000 {
+            cache.put(id(round % 3), Tag([1; 16]), node(), 100);
+            cache.remove(id(round % 2));
+            assert!(cache.by_age.len() <= 100);
+        }
+        cache.evict_to(0);
+        assert_eq!((cache.bytes(), cache.nodes.len(), cache.by_age.len()), (0, 0, 0));
     }
 }

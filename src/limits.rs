@@ -35,6 +35,8 @@ pub(crate) const CACHE_BYTES: usize = 16 << 20;
 /// Bytes of decoded nodes that the sessions of a process keep together, by default: a few busy sessions, or the paths to
 /// the files of a thousand.
 pub(crate) const SHARED_CACHE_BYTES: usize = 64 << 20;
+/// Bytes of the signatures of searched texts that the sessions of a process keep together: 100,000 files of 2 KiB.
+pub(crate) const SIGNATURES_BYTES: usize = 40 << 20;
 /// Bytes of text that one ordinary call may add or remove; more is written in steps. Together with the path to it, this
 /// stays within the part of a batch that calls may use.
 pub(crate) const STAGE_BYTES: usize = 32 << 10;

@@ -39,6 +39,7 @@ pub(crate) mod reap;
 mod sealed_group;
 mod series;
 mod settle;
+mod signatures;
 #[cfg(test)]
 pub(crate) mod tests;
 mod trim;
@@ -68,6 +69,7 @@ pub use options::{SessionOptions, StorageEngine};
 pub(crate) use phrase::phrase;
 pub(crate) use read_ahead::{ReadAhead, Scope};
 pub(crate) use series::Series;
+pub(crate) use signatures::{Signatures, Trigrams};
 pub(crate) use txn::{Txn, VERSIONS_OF_GROUP};
 pub(crate) use unlock::occupied;
 pub use unlock::{Vault, VaultOptions};

@@ -9,6 +9,7 @@ use super::generation::{NextGeneration, NextKeys};
 use super::hosts::Hosts;
 use super::ledger::Waiting;
 use super::options::{Quotas, SessionOptions};
+use super::signatures::Signatures;
 use inmost_format::crypto::cost::{AdmittedCost, KdfCost};
 use inmost_format::crypto::rng;
 use inmost_format::header::SlotKind;
@@ -29,6 +30,7 @@ pub(crate) struct Open {
     keys: Option<Unlocked>,
     anchor: Option<Anchor>,
     pub(super) cache: SessionCache,
+    pub(super) signatures: Signatures,
     pub(super) engine: Box<dyn Engine>,
     pub(super) storage: Arc<dyn Storage>,
     quotas: Quotas,
@@ -67,6 +69,7 @@ impl Open {
         options: &SessionOptions,
     ) -> Result<Self, StoreError> {
         let cache = SessionCache::new(options.cache_bytes);
+        let signatures = Signatures::new(options.cache_bytes);
         let hosts = engine.is_shared().then(|| Box::new(Hosts::new(options.patience)));
         let anchor = None;
         Ok(Self {
@@ -76,6 +79,7 @@ impl Open {
             keys,
             anchor,
             cache,
+            signatures,
             quotas: options.quotas,
             root,
             root_value,
@@ -93,6 +97,17 @@ impl Open {
 
     pub(crate) fn root(&self) -> &Root {
         &self.root
+    }
+
+    /// Lets the next reads go to the engine.
+    #[cfg(test)]
+    pub(crate) fn forget_nodes(&self) {
+        self.cache.clear();
+    }
+
+    /// The signatures of texts that were searched.
+    pub(crate) fn signatures(&self) -> &Signatures {
+        &self.signatures
     }
 
     pub(super) fn quotas(&self) -> &Quotas {
@@ -141,6 +156,7 @@ impl Open {
         self.set_root(root, root_value);
         // Every tag has changed, so no cached node can be used again.
         self.cache.clear();
+        self.signatures.clear();
         std::mem::replace(&mut self.engine, engine)
     }
 
@@ -250,8 +266,8 @@ impl Open {
 
     /// Wipes keys and cache, closes the engine, then releases the store's lock.
     pub(super) fn close(self) -> Result<(), StoreError> {
-        let Self { engine, storage, sealer, keys, anchor, cache, hosts, .. } = self;
-        drop((sealer, keys, anchor, cache, hosts));
+        let Self { engine, storage, sealer, keys, anchor, cache, signatures, hosts, .. } = self;
+        drop((sealer, keys, anchor, cache, signatures, hosts));
         let closed = engine.close();
         drop(storage);
         Ok(closed?)
@@ -263,8 +279,8 @@ impl NodeSource for Open {
         if let Some(node) = self.cache.get(id, tag) {
             return Ok(node);
         }
-        let (node, bytes) = self.fetch(id, tag)?;
-        self.cache.put(id, *tag, node.clone(), bytes);
+        let (node, length) = self.fetch(id, tag)?;
+        self.cache.put(id, *tag, node.clone(), node.encoded_len().unwrap_or(length));
         Ok(node)
     }
 }

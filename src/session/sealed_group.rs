@@ -95,6 +95,9 @@ impl Open {
         self.set_root(group.root, group.root_value);
         for id in group.removed {
             self.cache.remove(id);
+            if id.kind == Kind::File {
+                self.signatures.remove(id.object);
+            }
         }
         for (id, tag, node) in group.nodes {
             let bytes = node.encoded_len().unwrap_or_default();

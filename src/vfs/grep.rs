@@ -3,7 +3,7 @@
 use std::fmt;
 use std::ops::Range;
 
-use inmost_format::record::node::What;
+use inmost_format::record::node::{Entry, What};
 use regex::{Regex, RegexBuilder};
 
 use super::error::FileError;
@@ -12,7 +12,7 @@ use super::file_text::FileText;
 use super::page::{Page, PageCursor};
 use super::path::MemoryPath;
 use super::walk;
-use crate::session::{Open, ReadAhead, Scope};
+use crate::session::{Open, ReadAhead, Scope, Signatures, Trigrams};
 
 /// A search for matching lines.
 #[derive(Clone)]
@@ -83,6 +83,16 @@ impl SearchQuery {
     }
 }
 
+impl SearchQuery {
+    /// The trigrams of every text that has a match; none for an expression that is more than a text.
+    fn trigrams(&self) -> Trigrams {
+        if self.is_regex && regex::escape(&self.pattern) != self.pattern {
+            return Trigrams::default();
+        }
+        Trigrams::of(&self.pattern)
+    }
+}
+
 impl fmt::Debug for SearchQuery {
     /// A pattern may be as private as the text it searches for, so `Debug` does not show it.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -133,6 +143,8 @@ pub(crate) fn search(
 ) -> Result<Page<SearchMatch>, FileError> {
     let pattern = query.compile()?;
     let mut page = Search {
+        signatures: open.signatures(),
+        trigrams: query.trigrams(),
         pattern,
         most_in_file: query.max_matches_per_file,
         most,
@@ -158,13 +170,18 @@ pub(crate) fn search(
             if matches!(step.entry.what, What::Folder) {
                 return Ok(true);
             }
+            if page.is_excluded(step.entry) {
+                return Ok(page.goes_on_after(step.path, SKIPPED_BYTES));
+            }
             page.file(step.path, &FileView::of_entry(&source, step.entry.clone())?, 0)
         })?;
     }
     Ok(Page { items: page.items, next: page.next })
 }
 
-struct Search {
+struct Search<'a> {
+    signatures: &'a Signatures,
+    trigrams: Trigrams,
     pattern: Regex,
     most_in_file: u64,
     most: usize,
@@ -173,7 +190,12 @@ struct Search {
     next: Option<PageCursor>,
 }
 
-impl Search {
+impl Search<'_> {
+    /// Whether the text of a file is known to have no match, from a search before.
+    fn is_excluded(&self, file: &Entry) -> bool {
+        self.signatures.exclude(file.id, &file.tag, &self.trigrams)
+    }
+
     /// Searches a file after the line `passed`. Returns whether the page has room for more.
     fn file(
         &mut self,
@@ -182,7 +204,7 @@ impl Search {
         passed: u64,
     ) -> Result<bool, FileError> {
         let text = file.read()?;
-        self.text_bytes = self.text_bytes.saturating_add(text.len().max(FILE_BYTES));
+        self.signatures.note(file.entry().id, file.entry().tag, &text);
         let mut matches = 0_u64;
         for (number, line) in (1..).zip(lines(&text)) {
             let ranges: Vec<Range<usize>> =
@@ -203,11 +225,17 @@ impl Search {
                 return Ok(false);
             }
         }
-        if self.items.len() >= self.most || self.text_bytes >= PAGE_TEXT_BYTES {
+        Ok(self.goes_on_after(path, text.len().max(FILE_BYTES)))
+    }
+
+    /// Counts what a file has cost. Returns whether the page has room for more.
+    fn goes_on_after(&mut self, path: &str, bytes: usize) -> bool {
+        self.text_bytes = self.text_bytes.saturating_add(bytes);
+        let is_full = self.items.len() >= self.most || self.text_bytes >= PAGE_TEXT_BYTES;
+        if is_full {
             self.next = Some(PageCursor::after(path));
-            return Ok(false);
         }
-        Ok(true)
+        !is_full
     }
 }
 
@@ -223,6 +251,102 @@ fn lines(text: &str) -> impl Iterator<Item = &str> {
 const PAGE_TEXT_BYTES: usize = 4 << 20;
 /// What a short file counts as: opening it takes about as long as searching so much text.
 const FILE_BYTES: usize = 4 << 10;
+/// What a file counts as whose signature excludes it.
+const SKIPPED_BYTES: usize = 128;
 /// Bytes of a compiled pattern. The default of `regex` is ten times that, and clients of a key agent choose the
 /// pattern.
 const PATTERN_BYTES: usize = 1 << 20;
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::session::tests::store::{TestStore, options, passphrase};
+    use crate::session::tests::watched::{Watch, WatchedStorage};
+    use crate::session::{Session, SessionOptions, StoreError};
+    use inmost_format::record::Kind;
+
+    /// The paths of the files with a match, in order.
+    fn found(session: &Session, pattern: &SearchQuery, folder: &str, most: usize) -> Vec<String> {
+        let folder = MemoryPath::parse(folder).unwrap();
+        let (mut paths, mut cursor) = (Vec::new(), None);
+        loop {
+            let page: Page<SearchMatch> =
+                session.read(|open| search(open, &folder, pattern, cursor.as_ref(), most)).unwrap();
+            paths.extend(page.items.into_iter().map(|it| it.path.as_str().to_owned()));
+            match page.next {
+                None => return paths,
+                next => cursor = next,
+            }
+        }
+    }
+
+    #[test]
+    fn a_search_that_skips_files_finds_what_all_texts_say() {
+        let session = Session::in_memory().unwrap();
+        let mut texts: BTreeMap<String, String> = BTreeMap::new();
+        let words = ["bean", "BEAN pole", "Stra\u{df}e", "quokka", "\u{3a3}\u{3c3}\u{3c2}", "a\tb"];
+        for round in 0..60_usize {
+            // Some files are new, some get another text, some go or are renamed.
+            for step in 0..10 {
+                let path = format!("/memories/{}/{}.md", (round + step) % 3, (round * step) % 17);
+                let word = words[(round + step * step) % words.len()];
+                let text = format!("{}\n{word}{step}\n", "long line ".repeat(step * 300));
+                session.files().write(&path, &text).unwrap();
+                texts.insert(path, text);
+            }
+            let (first, _) = texts.pop_first().unwrap();
+            session.files().remove(&first).unwrap();
+            let (last, text) = texts.pop_last().unwrap();
+            let new = format!("/memories/renamed-{}.md", round % 7);
+            if texts.insert(new.clone(), text).is_some() {
+                session.files().remove(&new).unwrap();
+            }
+            session.files().rename(&last, &new).unwrap();
+            for pattern in ["bean", "pole", "straSSe", "stra\u{df}e", "kka3", "\u{3c3}\u{3c3}", "n"]
+            {
+                for query in [SearchQuery::text(pattern), SearchQuery::regex(pattern)] {
+                    for query in [query.clone().ignore_case(true), query] {
+                        let regex = query.compile().unwrap();
+                        let matching = texts.iter().filter(|(_, text)| regex.is_match(text));
+                        let expected: Vec<&String> = matching.map(|(path, _)| path).collect();
+                        let mut paths = found(&session, &query, "/memories", 1 + round % 5);
+                        paths.sort();
+                        paths.dedup();
+                        assert_eq!(paths.iter().collect::<Vec<_>>(), expected, "{pattern}");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_later_search_does_not_read_the_files_that_cannot_match() {
+        let store = TestStore::create();
+        let (inner, watch) = (store.memory.clone(), Watch::default());
+        let storage = Arc::new(WatchedStorage { inner, watch: watch.clone() });
+        let vault = options().session(SessionOptions::new()).open_storage(storage);
+        let session = vault.unwrap().unlock(&passphrase()).unwrap();
+        for number in 0..20 {
+            let text = format!("beans and leeks {number}\n");
+            session.files().write(&format!("/memories/{number}.md"), &text).unwrap();
+        }
+        assert_eq!(found(&session, &SearchQuery::text("leeks"), "/memories", 100).len(), 20);
+        let heads = store.records_of(Kind::File).into_iter().map(|id| store.address(id));
+        let heads: Vec<_> = heads.collect();
+        watch.make_unreadable(move |address| heads.contains(address));
+        let forgotten = |open: &Open| {
+            open.forget_nodes();
+            Ok::<_, StoreError>(())
+        };
+        session.read(forgotten).unwrap();
+        let root = MemoryPath::parse("/memories").unwrap();
+        let search = |text: &str| {
+            session.read(|open| search(open, &root, &SearchQuery::text(text), None, 100))
+        };
+        assert!(search("zanzibar").unwrap().items.is_empty());
+        assert!(search("Beans").is_err() && search("x").is_err(), "no record can be read");
+    }
+}

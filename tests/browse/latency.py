@@ -5,8 +5,8 @@ Usage: latency.py PROGRAM [FILES]
 
 It imports FILES invented texts (100,000 by default: 60 % in one folder, the others in folders of 200) into a store in a
 temporary folder, once for a store that the browser opens itself and once through the key agent, and prints the time from each
-key to the first change on the screen, and from the last letter of a search to its first hit. The figures depend on the
-machine, so this is no test.
+key to the first change on the screen, and from the last letter of a search to its first hit: once at the start, when the browser
+has not read the texts yet, and else after that. The figures depend on the machine, so this is no test.
 """
 
 import os
@@ -67,6 +67,16 @@ class Browser:
         while self.read(0.6):
             pass
 
+    def read_all(self) -> None:
+        """Waits until the browser has read all texts and uses no more processor time."""
+        used = -1
+        while used != (used := self.processor_time()):
+            time.sleep(1)
+
+    def processor_time(self) -> int:
+        with open(f"/proc/{self.process}/stat") as file:
+            return int(file.read().rsplit(")", 1)[1].split()[11])
+
     def key(self, keys: bytes) -> float:
         """The time from a key to the first change, in milliseconds."""
         start = time.monotonic()
@@ -112,8 +122,12 @@ DOWN, RIGHT, LEFT, PAGE, END, HOME = b"\x1b[B", b"\x1b[C", b"\x1b[D", b"\x1b[6~"
 
 
 def measure(program: str, environment: dict[str, str]) -> None:
-    browser = Browser(program, environment)
     figures: list[tuple[str, list[float]]] = []
+    browser = Browser(program, environment)
+    figures.append(("first hit, one text among all, at once", [browser.hit(LATE, LATE)]))
+    browser.quit()
+    browser = Browser(program, environment)
+    browser.read_all()
 
     def note(what: str, *times: float) -> None:
         figures.append((what, list(times)))
@@ -140,7 +154,7 @@ def measure(program: str, environment: dict[str, str]) -> None:
     for what, times in figures:
         times.sort()
         middle = times[len(times) // 2]
-        print(f"  {what:34} {middle:8.1f} ms" + (f"   at most {times[-1]:.1f} ms of {len(times)}" if len(times) > 1 else ""))
+        print(f"  {what:40} {middle:8.1f} ms" + (f"   at most {times[-1]:.1f} ms of {len(times)}" if len(times) > 1 else ""))
 
 
 def filled(program: str, folder: str, files: int) -> tuple[dict[str, str], Callable[..., None]]:

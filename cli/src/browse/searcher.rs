@@ -23,12 +23,21 @@ pub(super) struct Searcher {
 }
 
 impl Searcher {
-    /// Reads the names, so that a search that follows has them at hand.
+    /// Reads the names, then the texts, so that a search that follows has the names at hand, and the store the signatures of
+    /// the texts.
     pub(super) fn prepare(&mut self, store: &OpenStore, go_on: GoOn<'_>) {
         // A search that follows reports an error.
         let Ok(status) = store.status() else { return };
         self.names.keep(status.commit);
         while go_on(None) && matches!(self.names.read(store), Ok(true)) {}
+        // The session keeps no more signatures than that.
+        let is_small = status.files <= PREPARED_FILES && status.bytes <= PREPARED_BYTES;
+        let mut texts = Lines::new(NOWHERE);
+        while is_small
+            && go_on(None)
+            && !texts.position.is_end()
+            && texts.page(store, &mut Hits::default()).is_ok()
+        {}
     }
 
     /// Searches the whole store.
@@ -202,6 +211,13 @@ impl Lines {
         Ok(())
     }
 }
+
+/// A text that no line contains. So a search for it reads every file that has no signature yet.
+const NOWHERE: &str = "\n\u{1}\n";
+
+/// Files and bytes of a store whose texts are read before the first search.
+const PREPARED_FILES: u64 = 200_000;
+const PREPARED_BYTES: u64 = 256 << 20;
 
 /// Lines of a page.
 const LINES: usize = 100;

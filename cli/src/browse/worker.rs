@@ -127,6 +127,8 @@ fn look(
     reply: &impl Fn(Reply) -> bool,
 ) {
     let mut searcher = Searcher::default();
+    // As soon as the browser starts, until the first search.
+    searcher.prepare(store, &mut |_| newest.search.load(Ordering::Acquire) == Ticket::MIN);
     for (ticket, query) in queries {
         let go_on: GoOn<'_> = &mut |hits| {
             // Hits that nobody waits for are not sent either.

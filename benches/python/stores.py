@@ -33,7 +33,8 @@ def opening(page: Page) -> str:
 
 A store that was locked is opened with its raw key, so without key derivation, for one read or for one edit. The files are in the
 page cache. *One edit* includes locking, and is compared with bare sled: opening a copy of the same files, one durable batch of
-five records, closing. The bytes are those of opening, one read and locking, as in the section on disk and memory."""
+five records, closing. The bytes are those of opening, one read and locking, as in the section on disk and memory, and those of
+opening and closing bare sled on the same files. When sled opens, it overwrites what is left of its last segment of 2 MiB."""
     columns = {
         "unlock": "open and unlock",
         "first-read": "first read",
@@ -41,6 +42,7 @@ five records, closing. The bytes are those of opening, one read and locking, as 
         "one-edit": "open, one edit, lock",
         "bare-batch": "bare sled",
         "handed": "handed to write",
+        "bare-handed": "bare sled, handed to write",
         "written": "counted by the kernel",
     }
     body = []

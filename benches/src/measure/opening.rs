@@ -40,7 +40,7 @@ pub fn run(
     copies::settle()?;
     let (mut opens, mut reads, mut wholes) = (Vec::new(), Vec::new(), Vec::new());
     let (mut written, mut handed) = (Vec::new(), Vec::new());
-    let (mut edits, mut batches) = (Vec::new(), Vec::new());
+    let (mut edits, mut batches, mut bare_handed) = (Vec::new(), Vec::new(), Vec::new());
     for turn in 1..=times {
         let before = Written::now()?;
         let (open, read) = first_read(&path, files, turn)?;
@@ -52,6 +52,9 @@ pub fn run(
         handed.push(bytes.handed);
         edits.push(one_edit(&path, files, turn)?);
         if is_compared {
+            let before = Written::now()?;
+            drop(BareSled::begin(&bare)?);
+            bare_handed.push(Written::now()?.since(&before).handed);
             batches.push(bare_batch(&bare)?);
         }
     }
@@ -69,6 +72,7 @@ pub fn run(
     if is_compared {
         fs::remove_dir_all(&bare)?;
         rows.push(time("bare-batch", &batches));
+        rows.push(Row::of_bytes(format!("open-{files}/bare-handed"), &bare_handed));
     }
     Ok(rows)
 }

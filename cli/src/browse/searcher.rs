@@ -2,7 +2,7 @@
 
 use std::mem;
 
-use inmost::{FileError, FileText, SearchMatch, SearchQuery};
+use inmost::{FileError, FileText, SearchMatch, SearchQuery, StorageEngine};
 
 use super::event::{Hits, Problem};
 use super::jobs::problem;
@@ -24,16 +24,21 @@ pub(super) struct Searcher {
 
 impl Searcher {
     /// Reads the names, then the texts, so that a search that follows has the names at hand, and the store the signatures of
-    /// the texts.
-    pub(super) fn prepare(&mut self, store: &OpenStore, go_on: GoOn<'_>) {
+    /// the texts. From a database, reads the names alone, and nothing before a search is opened.
+    pub(super) fn prepare(&mut self, store: &OpenStore, is_opened: bool, go_on: GoOn<'_>) {
         // A search that follows reports an error.
         let Ok(status) = store.status() else { return };
+        let is_far = status.engine == Some(StorageEngine::Postgres);
+        if is_far && !is_opened {
+            return;
+        }
         self.names.keep(status.commit);
         while go_on(None) && matches!(self.names.read(store), Ok(true)) {}
         // The session keeps no more signatures than that.
         let is_small = status.files <= PREPARED_FILES && status.bytes <= PREPARED_BYTES;
+        let reads_texts = is_small && !is_far;
         let mut texts = Lines::new(NOWHERE);
-        while is_small
+        while reads_texts
             && go_on(None)
             && !texts.position.is_end()
             && texts.page(store, &mut Hits::default()).is_ok()

@@ -128,7 +128,8 @@ fn look(
 ) {
     let mut searcher = Searcher::default();
     // As soon as the browser starts, until the first search.
-    searcher.prepare(store, &mut |_| newest.search.load(Ordering::Acquire) == Ticket::MIN);
+    let mut is_first = |_| newest.search.load(Ordering::Acquire) == Ticket::MIN;
+    searcher.prepare(store, false, &mut is_first);
     for (ticket, query) in queries {
         let go_on: GoOn<'_> = &mut |hits| {
             // Hits that nobody waits for are not sent either.
@@ -136,7 +137,7 @@ fn look(
                 && hits.is_none_or(|hits| reply(Reply::Hits { ticket, hits }))
         };
         if query.as_str().is_empty() {
-            searcher.prepare(store, go_on);
+            searcher.prepare(store, true, go_on);
         } else {
             searcher.search(store, query.as_str(), go_on);
         }

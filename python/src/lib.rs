@@ -10,6 +10,7 @@ mod errors;
 mod expiry;
 mod files;
 mod history;
+mod json;
 mod options;
 mod pages;
 mod records;

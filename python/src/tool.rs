@@ -9,6 +9,7 @@ use pyo3::types::{PyByteArray, PyBytes, PyDict, PyString};
 use zeroize::Zeroizing;
 
 use crate::errors;
+use crate::json;
 use crate::options;
 use crate::shared::Shared;
 
@@ -65,6 +66,9 @@ impl MemoryTool {
         }
         if let Ok(json) = call.cast::<PyByteArray>() {
             return Ok(self.run(py, &Zeroizing::new(json.to_vec())));
+        }
+        if let Some(json) = call.cast_exact::<PyDict>().ok().and_then(json::of_dict) {
+            return Ok(self.run(py, &json));
         }
         if !call.is_instance_of::<PyDict>() {
             return Err(PyTypeError::new_err("a call is a dict, or JSON as str or bytes"));

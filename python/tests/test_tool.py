@@ -43,6 +43,63 @@ def test_a_whole_block_gets_a_whole_result(store: inmost.Store) -> None:
     assert "tool_use_id" not in store.memory_tool().call(VIEW).to_dict()
 
 
+class Word(str):
+    """A text that is not exactly one."""
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "",
+        'quotes " and \\ and / and \b\f\n\r\t\x00\x1f\x7f',
+        "Stra\u00dfe, \u8c46\u8150, \U0001f512",
+        "a lone surrogate: \ud800",
+        Word("a subclass"),
+        None,
+        True,
+        0,
+        -1,
+        2**63 - 1,
+        -(2**63),
+        2**63,
+        10**40,
+        1.5,
+        1e400,
+        float("nan"),
+        [],
+        [1, 12],
+        [1, [2, None, False], {"a": 1}],
+        (1, 2),
+        {},
+        {"a": {"b": {}}},
+        {1: 2},
+        {None: 1},
+        json.loads("[" * 20 + "]" * 20),
+    ],
+    ids=repr,
+)
+@pytest.mark.parametrize("field", ["path", "view_range", "another", "file_text"])
+def test_a_dict_is_what_its_json_is(store: inmost.Store, field: str, value: Any) -> None:
+    tool = store.memory_tool()
+    call = {"command": "create", "path": "/memories/notes.md", "file_text": "text"}
+    tool.call(call)
+    for command in ["view", "create", value]:
+        changed = {**call, "command": command, field: value}
+        # A result may quote the JSON, in which a letter may be escaped or not.
+        texts = [json.dumps(changed, ensure_ascii=escapes) for escapes in (False, True)]
+        assert tool.call(changed).content in [tool.call(text).content for text in texts]
+
+
+def test_a_dict_that_has_no_json_is_refused(store: inmost.Store) -> None:
+    for value in [object(), b"bytes", {"set"}, {(): 1}]:
+        with pytest.raises(TypeError):
+            store.memory_tool().call({"command": "view", "path": value})
+    endless: list[Any] = []
+    endless.append(endless)
+    with pytest.raises(ValueError):
+        store.memory_tool().call({"command": "view", "path": endless})
+
+
 def test_a_mistake_of_the_model_is_a_result(store: inmost.Store) -> None:
     tool = store.memory_tool()
     surrogates: list[Any] = ["\ud800", '{"command": "view", "path": "/memories/\ud800"}', {"path": "\ud800"}]

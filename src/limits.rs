@@ -32,6 +32,11 @@ pub(crate) const CHUNK_BYTES_MIN: usize = 1 << 10;
 pub(crate) const HISTORY_BYTES: u64 = 256 << 20;
 /// Bytes of decoded nodes that a session keeps, by default.
 pub(crate) const CACHE_BYTES: usize = 16 << 20;
+/// What the session of a store with many files keeps of that at least.
+pub(crate) const CACHE_BYTES_LEAST: usize = 4 << 20;
+/// Bytes by which each file of a store lowers [`CACHE_BYTES`]. The index of the engine grows by more than that: with 1,000,000 files,
+/// sled takes 55 MiB before anything is read.
+pub(crate) const INDEX_BYTES_OF_FILE: usize = 12;
 /// Bytes of decoded nodes that the sessions of a process keep together, by default: a few busy sessions, or the paths to
 /// the files of a thousand.
 pub(crate) const SHARED_CACHE_BYTES: usize = 64 << 20;

@@ -19,7 +19,8 @@ use inmost_format::secret::PerProcess;
 /// Sets the most bytes of decrypted nodes that the sessions of this process cache together, except sessions with a
 /// bound of their own ([`SessionOptions::max_cache_bytes`](crate::SessionOptions::max_cache_bytes)); 64 MiB by default.
 ///
-/// A single session caches 16 MiB of it at most. If the sessions cache more now, nodes are evicted before this returns.
+/// A single session caches 16 MiB of it at most, less 12 bytes for each file of its store but no less than 4 MiB, because the index
+/// of the engine takes more memory with each file. If the sessions cache more now, nodes are evicted before this returns.
 ///
 /// ```
 /// // A host of many stores on a small machine.
@@ -57,6 +58,8 @@ struct Member {
     nodes: Mutex<NodeCache>,
     /// When it was last used, by the clock of the shared bound.
     used: AtomicU64,
+    /// Files in the store.
+    files: AtomicUsize,
 }
 
 /// A bound on several caches together.
@@ -90,6 +93,12 @@ impl SessionCache {
         let member = Arc::default();
         let number = bound.admit(&member);
         Self { member, bound: Bound::Shared(Arc::clone(bound), number) }
+    }
+
+    /// Sets the number of files in the store.
+    pub(super) fn note_files(&self, files: u64) {
+        let files = usize::try_from(files).unwrap_or(usize::MAX);
+        self.member.files.store(files, Ordering::Relaxed);
     }
 
     /// Returns the node if it is cached with this tag.
@@ -130,7 +139,7 @@ impl SessionCache {
                 change(&mut nodes)
             }
             Bound::Shared(shared, _) => {
-                nodes.set_bound(shared.of_one());
+                nodes.set_bound(shared.of_one(self.member.files.load(Ordering::Relaxed)));
                 shared.count(&mut nodes, change)
             }
         }
@@ -162,9 +171,11 @@ impl SharedBound {
         self.make_room();
     }
 
-    /// The most bytes of one member.
-    fn of_one(&self) -> usize {
-        self.bound.load(Ordering::Relaxed).min(limits::CACHE_BYTES)
+    /// The most bytes of a member whose store has so many files.
+    fn of_one(&self, files: usize) -> usize {
+        let index = files.saturating_mul(limits::INDEX_BYTES_OF_FILE);
+        let rest = limits::CACHE_BYTES.saturating_sub(index).max(limits::CACHE_BYTES_LEAST);
+        self.bound.load(Ordering::Relaxed).min(rest)
     }
 
     fn admit(&self, member: &Arc<Member>) -> u64 {
@@ -290,6 +301,19 @@ mod tests {
             put(&cache, index..index + 1);
             assert!(bytes(&bound) <= 40_000 && cached(&cache, 0..1) == 1, "at {index}");
         }
+    }
+
+    #[test]
+    fn a_session_of_a_large_store_caches_less() {
+        let bound = Arc::new(SharedBound::new(64 << 20));
+        assert_eq!(bound.of_one(0), 16 << 20);
+        assert_eq!(bound.of_one(100_000), (16 << 20) - 1_200_000);
+        assert_eq!([bound.of_one(2_000_000), bound.of_one(usize::MAX)], [4 << 20; 2]);
+        let cache = SessionCache::sharing(&bound);
+        put(&cache, 0..10_000);
+        cache.note_files(1_000_000);
+        put(&cache, 0..1);
+        assert!(bytes(&bound) <= 5 << 20);
     }
 
     #[test]

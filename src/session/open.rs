@@ -69,6 +69,7 @@ impl Open {
         options: &SessionOptions,
     ) -> Result<Self, StoreError> {
         let cache = SessionCache::new(options.cache_bytes);
+        cache.note_files(root.files);
         let signatures = Signatures::new(options.cache_bytes);
         let hosts = engine.is_shared().then(|| Box::new(Hosts::new(options.patience)));
         let anchor = None;

@@ -169,6 +169,7 @@ impl Open {
 
     /// Makes a root that another host or this one has committed the state of this session.
     pub(in crate::session) fn set_root(&mut self, root: Root, value: Vec<u8>) {
+        self.cache.note_files(root.files);
         self.root = root;
         self.root_value = value;
         if let Some(hosts) = &mut self.hosts {

@@ -90,6 +90,12 @@ def test_a_dict_is_what_its_json_is(store: inmost.Store, field: str, value: Any)
         assert tool.call(changed).content in [tool.call(text).content for text in texts]
 
 
+def test_a_long_dict_arrives_whole(store: inmost.Store) -> None:
+    text = "".join(f'line {number}: "quoted" \\ \u8c46\t\n' for number in range(30_000))
+    store.memory_tool().call({"command": "create", "path": "/memories/long.md", "file_text": text})
+    assert store.files.read("/memories/long.md") == text
+
+
 def test_a_dict_that_has_no_json_is_refused(store: inmost.Store) -> None:
     for value in [object(), b"bytes", {"set"}, {(): 1}]:
         with pytest.raises(TypeError):

@@ -59,11 +59,9 @@ impl NodeCache {
         self.bytes = self.bytes.saturating_add(bytes);
         self.nodes.insert(id, Cached { tag, node, bytes, insertion, was_used: false });
         if self.by_age.len() > self.nodes.len().saturating_mul(2).saturating_add(LEAST_AGES) {
-            let is_there = |nodes: &HashMap<RecordId, Cached>,
-                            (insertion, id): &(u64, RecordId)| {
-                nodes.get(id).is_some_and(|cached| cached.insertion == *insertion)
-            };
-            self.by_age.retain(|entry| is_there(&self.nodes, entry));
+            self.by_age.retain(|(insertion, id)| {
+                self.nodes.get(id).is_some_and(|cached| cached.insertion == *insertion)
+            });
         }
         self.by_age.push_back((insertion, id));
     }

@@ -29,7 +29,7 @@ pub(crate) struct Rm {
     actor: ActorArgs,
 
     /// Delete folders with everything below them, without asking
-    #[arg(short = 'r', long, visible_alias = "recursive")]
+    #[arg(short = 'r', long, visible_alias = "recursive", overrides_with = "yes")]
     yes: bool,
 
     /// The files and folders

@@ -132,7 +132,8 @@ fn rm_deletes_several_files_and_folders_only_on_demand() {
     place.run(["history", "--keep", "30d"], "").expect(0);
     let notes = place.run(["rm", "a", "./a", "b"], "").expect(0).out;
     assert_eq!(notes.matches("inmost restore").count(), 2, "{notes}");
-    place.run(["rm", "-r", "people", "people/c"], "").expect(0);
+    // Two names of one option.
+    place.run(["rm", "-r", "--yes", "people", "people/c"], "").expect(0);
     assert_eq!(place.run(["ls"], "").expect(0).out, "");
 }
 

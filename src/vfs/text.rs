@@ -43,14 +43,12 @@ pub(crate) fn is_unclosed(text: &str) -> bool {
 /// A number is right-aligned in six columns, wider if needed, and followed by a tab. `out` must have a spare capacity
 /// of [`numbered_size`], so that no growth leaves an unwiped copy.
 pub(crate) fn number_lines(first_number: u64, text: &str, out: &mut String) {
-    if text.is_empty() {
-        return;
-    }
     let mut number = first_number;
-    for (index, line) in text.strip_suffix('\n').unwrap_or(text).split('\n').enumerate() {
-        if index > 0 {
-            out.push('\n');
-        }
+    let mut rest = text;
+    while !rest.is_empty() {
+        let end =
+            memchr::memchr(b'\n', rest.as_bytes()).map_or(rest.len(), |at| at.saturating_add(1));
+        let (line, after) = rest.split_at_checked(end).unwrap_or((rest, ""));
         let mut digits = itoa::Buffer::new();
         let digits = digits.format(number);
         out.push_str("      ".get(digits.len()..).unwrap_or_default());
@@ -58,6 +56,10 @@ pub(crate) fn number_lines(first_number: u64, text: &str, out: &mut String) {
         out.push('\t');
         out.push_str(line);
         number = number.saturating_add(1);
+        rest = after;
+    }
+    if text.ends_with('\n') {
+        out.pop();
     }
 }
 

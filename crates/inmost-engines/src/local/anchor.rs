@@ -1,7 +1,7 @@
 //! The file `anchor`: one block, which a disk writes as a whole.
 
 use std::fs::File;
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::io::{self, Read};
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
@@ -43,9 +43,8 @@ impl AnchorFile {
             empty => empty.insert(open(folder)?),
         };
         let written = (|| {
-            file.seek(SeekFrom::Start(0))?;
             // One call within one page of the system's cache: a killed process leaves all of it or nothing.
-            file.write_all(bytes)?;
+            files::write_all_at(file, bytes, 0)?;
             if is_synced { file.sync_data() } else { Ok(()) }
         })();
         if written.is_err() {

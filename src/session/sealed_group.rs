@@ -14,7 +14,7 @@ use inmost_storage::{Address, Batch, StorageError};
 /// A sealed group, ready for the engine.
 pub(super) struct SealedGroup {
     pub(super) batch: Batch,
-    nodes: Vec<(RecordId, Tag, Node)>,
+    nodes: Vec<Done>,
     removed: Vec<RecordId>,
     pub(super) root: Root,
     pub(super) root_value: Vec<u8>,
@@ -39,7 +39,7 @@ impl Open {
         let sealed = work.seal(RecordId::ROOT, root.into())?;
         let Sealing { dirty, done, mut puts, .. } = work;
         let root = match done.last() {
-            Some((_, _, Node::Root(root))) => Root::clone(root),
+            Some(Done { node: Node::Root(root), .. }) => Root::clone(root),
             _ => return Err(StoreError::tampered(Kind::Root, Flaw::Malformed)),
         };
 
@@ -99,8 +99,7 @@ impl Open {
                 self.signatures.remove(id.object);
             }
         }
-        for (id, tag, node) in group.nodes {
-            let bytes = node.encoded_len().unwrap_or_default();
+        for Done { id, tag, node, bytes } in group.nodes {
             self.cache.put(id, tag, node, bytes);
         }
     }
@@ -135,7 +134,7 @@ impl SealedGroup {
     fn unsealed(self) -> Overlay {
         let mut nodes: HashMap<RecordId, Option<Node>> =
             self.removed.into_iter().map(|id| (id, None)).collect();
-        for (id, _, mut node) in self.nodes {
+        for Done { id, mut node, .. } in self.nodes {
             if let Node::Root(root) = &mut node {
                 // The next seal counts it again.
                 let mut counted = Root::clone(root);
@@ -146,6 +145,15 @@ impl SealedGroup {
         }
         Overlay { nodes, ..Overlay::default() }
     }
+}
+
+/// A node whose record is sealed.
+struct Done {
+    id: RecordId,
+    tag: Tag,
+    node: Node,
+    /// Bytes of its encoded body.
+    bytes: usize,
 }
 
 /// The first batch of a new generation: a root, an empty tree and an empty system folder.
@@ -167,7 +175,7 @@ pub(super) fn first_batch(sealer: &Sealer, root: Root) -> Result<Batch, StoreErr
 struct Sealing<'a> {
     sealer: &'a Sealer,
     dirty: HashMap<RecordId, Option<Node>>,
-    done: Vec<(RecordId, Tag, Node)>,
+    done: Vec<Done>,
     /// The tags of the records that are done. The head of a file and an entry of the history may both lead to a record.
     tags: HashMap<RecordId, Tag>,
     puts: Vec<(Address, Vec<u8>)>,
@@ -201,7 +209,7 @@ impl<'a> Sealing<'a> {
         })?;
         let sealed = self.sealer.seal(id, &node)?;
         self.tags.insert(id, sealed.tag);
-        self.done.push((id, sealed.tag, node));
+        self.done.push(Done { id, tag: sealed.tag, node, bytes: sealed.body });
         Ok(sealed)
     }
 }

@@ -20,12 +20,12 @@ pub fn encoded_len<T: Serialize>(value: &T) -> Result<usize, CodecError> {
     Ok(size.bytes_written)
 }
 
-/// Encodes into a buffer of exactly the encoded length, so that it does not grow and leave copies behind.
-pub fn encode<T: Serialize>(value: &T, buffer: &mut [u8]) -> Result<(), CodecError> {
-    let length = buffer.len();
+/// Encodes into the beginning of a buffer, which does not grow and leave copies behind. Returns the encoded length, or an
+/// error if the buffer is too short; a part of it is written then.
+pub fn encode<T: Serialize>(value: &T, buffer: &mut [u8]) -> Result<usize, CodecError> {
     let mut writer = SliceWriter::new(buffer);
     bincode::serde::encode_into_writer(value, &mut writer, CONFIG).map_err(|_| CodecError)?;
-    if writer.bytes_written() == length { Ok(()) } else { Err(CodecError) }
+    Ok(writer.bytes_written())
 }
 
 /// Decodes a body that has authenticated.
@@ -62,7 +62,7 @@ mod tests {
 
     fn bytes<T: Serialize>(value: &T) -> Vec<u8> {
         let mut buffer = vec![0; encoded_len(value).unwrap()];
-        encode(value, &mut buffer).unwrap();
+        assert_eq!(encode(value, &mut buffer), Ok(buffer.len()));
         buffer
     }
 
@@ -95,7 +95,10 @@ mod tests {
     }
 
     #[test]
-    fn a_buffer_of_another_length_is_refused() {
-        assert_eq!(encode(&1_u8, &mut [0; 2]), Err(CodecError));
+    fn a_buffer_may_be_longer_and_not_shorter() {
+        let mut buffer = [7; 4];
+        assert_eq!(encode(&[1_u8, 2], &mut buffer), Ok(2));
+        assert_eq!(buffer, [1, 2, 7, 7]);
+        assert_eq!(encode(&[1_u8, 2], &mut [0; 1]), Err(CodecError));
     }
 }

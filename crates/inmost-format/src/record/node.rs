@@ -209,8 +209,8 @@ impl Node {
         }
     }
 
-    /// Encodes the body into a buffer of exactly its length.
-    pub fn encode(&self, buffer: &mut [u8]) -> Result<(), CodecError> {
+    /// Encodes the body into the beginning of a buffer, and returns its length.
+    pub fn encode(&self, buffer: &mut [u8]) -> Result<usize, CodecError> {
         match self {
             Self::Root(body) => codec::encode(&**body, buffer),
             Self::Folder(body) => codec::encode(&**body, buffer),

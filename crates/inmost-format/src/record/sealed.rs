@@ -6,7 +6,7 @@
 use crate::secret::{Granted, Wiped};
 use serde::{Deserialize, Serialize};
 
-use super::size_class::{self, PREFIX};
+use super::size_class::{self, BODY_BYTES, PREFIX};
 use super::{Flaw, Kind, Node, ObjectId, RecordError, RecordId};
 use crate::crypto::aead::{self, AeadKey, Nonce, SealError};
 use crate::crypto::record_keys::RecordKeys;
@@ -27,6 +27,8 @@ pub struct Sealed {
     pub value: Vec<u8>,
     /// The tag that its parent refers to.
     pub tag: Tag,
+    /// Bytes of its body before it was padded.
+    pub body: usize,
 }
 
 /// Seals and opens the records of one generation of one store.
@@ -86,26 +88,29 @@ impl Sealer {
             &mut [u8],
         ) -> Result<(Nonce, aead::Tag), SealError>,
     ) -> Result<Sealed, RecordError> {
-        let length = node.encoded_len().map_err(|_| RecordError::TooLarge)?;
-        let class = size_class::class_of(length).ok_or(RecordError::TooLarge)?;
         let address = self.address(id);
 
-        // The value is built where it will be stored: the plaintext is encrypted in place, so no copy of
-        // it is left behind. On an early return the buffer is wiped.
-        let mut value = Wiped::new(vec![0; class + RECORD_FRAME]);
+        // The value is built where it will be stored: the body is encoded once, into room for the largest, and encrypted in
+        // place, so no copy of the plaintext is left behind. On an early return the buffer is wiped.
+        let mut value = Wiped::new(vec![0; PREFIX + BODY_BYTES + RECORD_FRAME]);
         let (header, rest) = value.split_at_mut(HEADER);
-        let (plaintext, tag_bytes) = rest.split_at_mut(class);
-        let (prefix, padded) = plaintext.split_at_mut(PREFIX);
+        let (prefix, body) = rest.split_at_mut(PREFIX);
+        let length = node.encode(body).map_err(|_| RecordError::TooLarge)?;
+        let class = size_class::class_of(length).ok_or(RecordError::TooLarge)?;
         write_prefix(prefix, id, length)?;
-        let body = padded.get_mut(..length).ok_or(RecordError::TooLarge)?;
-        node.encode(body).map_err(|_| RecordError::TooLarge)?;
 
+        let (plaintext, rest) = rest.split_at_mut(class);
         let (nonce, tag) = seal(self.keys.aead(), &self.associated_data(&address), plaintext)?;
         let (version, nonce_bytes) = header.split_at_mut(1);
         version.fill(VERSION);
         nonce_bytes.copy_from_slice(&nonce.0);
+        let (tag_bytes, _) = rest.split_at_mut(tag.0.len());
         tag_bytes.copy_from_slice(&tag.0);
-        Ok(Sealed { address, value: std::mem::take(&mut *value), tag: Tag(tag.0) })
+        let mut value = std::mem::take(&mut *value);
+        // Not earlier: an allocator may copy what it shortens.
+        value.truncate(class + RECORD_FRAME);
+        value.shrink_to_fit();
+        Ok(Sealed { address, value, tag: Tag(tag.0), body: length })
     }
 
     /// Opens a value that should be the record `id`, last sealed with tag `expected`.

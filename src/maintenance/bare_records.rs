@@ -163,6 +163,7 @@ impl BareRecords {
                 Body::Inline(versions) => entries.extend(versions.0.iter().cloned()),
                 Body::Tree(inner) => self.history_below(child.id, inner, &mut entries),
             }
+            entries.extend(history.newest.0.iter().cloned());
         }
         entries
     }

@@ -211,6 +211,9 @@ fn newest(open: &Open) -> Result<Option<u64>, RecordError> {
         return Ok(None);
     }
     let history = load_history(open, child.id, &child.tag)?;
+    if let Some(version) = history.newest.0.last() {
+        return Ok(Some(version.time));
+    }
     let (_, leaf) = history.body.find(open, child.id, |_, refs| refs.len())?;
     Ok(leaf.0.last().map(|version| version.time))
 }

@@ -180,7 +180,7 @@ fn trim(txn: &mut Txn<'_>, before: Option<u64>, mut budget: usize) -> Result<(),
         changed = true;
     }
     // Also if it was empty before.
-    if history.body.count() == 0 && txn.root()?.keep == 0 {
+    if history.count() == 0 && txn.root()?.keep == 0 {
         return txn.end_history(object);
     }
     if changed {
@@ -198,7 +198,7 @@ fn is_over(
     mut position: u64,
     before: u64,
 ) -> Result<bool, RecordError> {
-    let Some(last) = history.body.count().checked_sub(1) else { return Ok(false) };
+    let Some(last) = history.count().checked_sub(1) else { return Ok(false) };
     let (mut gaps, mut stride) = (0_u32, 1_u64);
     loop {
         let next = match history.look_at(source, object, position)? {
@@ -240,7 +240,7 @@ fn oldest_text(
             }
             Place::Gap(gap) => gap.end.max(gap.start.saturating_add(1)),
         };
-        if next >= history.body.count() {
+        if next >= history.count() {
             return Ok(None);
         }
         place = history.look_at(txn, object, next)?;

@@ -163,17 +163,18 @@ class Example:
     def seal_history(self, old_tag, gone_tag):
         path, gone_path, agent = b"/memories/long.txt", b"/memories/gone.md", b"night-agent"
         created = (LONG_CREATED, CREATED, 0, 2, b"", 0)
-        entries = b"\3" + history_entry(created, LONG_CREATED, path, 4080, 255, b"\0", 0)
+        entries = b"\2" + history_entry(created, LONG_CREATED, path, 4080, 255, b"\0", 0)
         modified = (LONG_MODIFIED, MODIFIED, 1, 0, agent, LONG_CREATED)
         before = b"\1" + LONG + number(0) + old_tag + numbers(3, 4080, 255)
         entries += history_entry(modified, LONG_CREATED, path, 4066, 255, before, 4080)
         deleted = (GONE_DELETED, MODIFIED, 3, 0, agent, GONE_CREATED)
         before = b"\2" + file_entry("", GONE, gone_tag, 6, 1, 0, GONE_CREATED, GONE_CREATED)
-        entries += history_entry(deleted, GONE_CREATED, gone_path, 6, 1, before, 6)
+        newest = b"\1" + history_entry(deleted, GONE_CREATED, gone_path, 6, 1, before, 6)
         tag = self.seal("history leaf", 10, HISTORY, 1, entries)
-        below = numbers(3, LONG_CREATED)
+        below = numbers(2, LONG_CREATED)
         tag = self.seal("history inner", 9, HISTORY, 2, b"\1\1" + number(1) + tag + below)
-        return self.seal("history", 8, HISTORY, 0, fixed(2, 4086, 0, 0) + b"\1\2\1" + number(2) + tag + below)
+        top = b"\1\2\1" + number(2) + tag + below
+        return self.seal("history", 8, HISTORY, 0, fixed(2, 4086, 0, 0) + top + newest)
 
     def seal_ledger(self):
         readings = b"\2" + numbers(SHORT_CREATED, CREATED // DAY, LONG_CREATED, MODIFIED // DAY)

@@ -17,7 +17,9 @@ class History:
         self.store = store
         body = store.load(HISTORY, object_id, 0, tag)
         last_index, held, texts_from, lost_before = (body.fixed() for _ in range(4))
-        self.entries = store.content(SHAPE, object_id, last_index, body)
+        self.entries = store.tree(SHAPE, object_id, last_index, body)
+        self.entries += body.list(body.version)
+        body.end()
         changes = [entry["number"] for entry in self.entries]
         check(changes == sorted(set(changes)), "the history is not in order")
         check(all(128 <= change < 64 * (store.commit + 1) for change in changes), "a change of a commit that never was")

@@ -70,15 +70,17 @@ class Store:
     # Trees. These return the leaves, after comparing the references with their targets.
 
     def content(self, shape, object_id, last_index, body):
-        """Returns the content of a head that follows its own fields: a list, or a text."""
+        """Returns the content of a head that follows its own fields, up to the end: a list, or a text."""
+        content = self.tree(shape, object_id, last_index, body)
+        body.end()
+        return content
+
+    def tree(self, shape, object_id, last_index, body):
         _, _, reference_of, leaf_of, _, _ = shape
         if body.form():
             first, *more = self.leaves(shape, object_id, last_index, body.inner(reference_of(body)))
-            content = "".join([first, *more]) if isinstance(first, str) else sum(more, first)
-        else:
-            content = leaf_of(body)
-        body.end()
-        return content
+            return "".join([first, *more]) if isinstance(first, str) else sum(more, first)
+        return leaf_of(body)
 
     def leaves(self, shape, object_id, last_index, node):
         level, references = node

@@ -226,7 +226,7 @@ fn reach(
         return Ok(());
     }
     let node = state.load(id, tag)?;
-    if let (Some(kept), Node::HistoryLeaf(versions)) = (&mut history, &node) {
+    if let (Some(kept), Some(versions)) = (&mut history, node.versions()) {
         for version in &versions.0 {
             if let Before::Rest(object) = version.before {
                 kept.extend(version.retired.iter().map(|record| record.id(object)));

@@ -62,7 +62,7 @@ impl<P: FnMut(u64)> Check<'_, P> {
             children.push((child, *tag));
             Ok(())
         })?;
-        if let Node::HistoryLeaf(versions) = &node {
+        if let Some(versions) = node.versions() {
             self.keep_rests(versions);
         }
         for (child, tag) in children {

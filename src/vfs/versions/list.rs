@@ -78,7 +78,7 @@ pub(crate) fn status(open: &Open) -> Result<HistoryStatus, StoreError> {
     match surveyed {
         Ok(None) => {}
         Ok(Some((history, unreadable))) => {
-            status.entries = history.body.count();
+            status.entries = history.count();
             status.bytes = history.held;
             status.unreadable = unreadable;
             status.lost_before = (history.lost_before > 0).then_some(history.lost_before);

@@ -50,7 +50,7 @@ impl<'s, S: NodeSource> Past<'s, S> {
         visitor: &mut dyn FnMut(Found<'_>) -> Result<bool, FileError>,
     ) -> Result<(), FileError> {
         let from = match self.history.look_for(self.source, self.object, number)? {
-            Place::Leaf(before, leaf) => before.saturating_add(numbered_below(&leaf, number)),
+            Place::Leaf(before, leaf) => before.saturating_add(leaf.numbered_below(number)),
             Place::Gap(lost) => lost.start,
         };
         self.visit_places(Way::Forward(from), &mut |place| match place {
@@ -70,7 +70,7 @@ impl<'s, S: NodeSource> Past<'s, S> {
         visitor: &mut dyn FnMut(Found<'_>) -> Result<bool, FileError>,
     ) -> Result<(), FileError> {
         let end = match self.history.look_for(self.source, self.object, before)? {
-            Place::Leaf(start, leaf) => start.saturating_add(numbered_below(&leaf, before)),
+            Place::Leaf(start, leaf) => start.saturating_add(leaf.numbered_below(before)),
             Place::Gap(lost) => lost.end,
         };
         let mut newer = None;
@@ -94,8 +94,9 @@ impl<'s, S: NodeSource> Past<'s, S> {
         way: Way,
         visitor: &mut dyn FnMut(Place<'_, Versions>) -> Result<bool, FileError>,
     ) -> Result<(), FileError> {
-        let body = &self.history.body;
-        body.visit_places::<FileError>(self.source, self.object, way, &mut |place| visitor(place))
+        let history = &self.history;
+        history
+            .visit_places::<FileError>(self.source, self.object, way, &mut |place| visitor(place))
     }
 
     /// Visits the entries of a leaf that count. Returns whether to continue.
@@ -201,12 +202,6 @@ pub(super) fn moved(path: &str, old: &str, new: &str) -> Option<String> {
 /// The part of a path below a folder, with its first `/`; empty for the folder itself.
 pub(super) fn below<'p>(path: &'p str, folder: &str) -> Option<&'p str> {
     path.strip_prefix(folder).filter(|rest| rest.is_empty() || rest.starts_with('/'))
-}
-
-/// The entries of a leaf with a lower number.
-fn numbered_below(leaf: &Versions, number: u64) -> u64 {
-    let count = leaf.0.iter().take_while(|version| version.number < number).count();
-    u64::try_from(count).unwrap_or(u64::MAX)
 }
 
 /// Whether an error says that a part of the history, or what it holds, cannot be read.

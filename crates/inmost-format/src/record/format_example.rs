@@ -200,7 +200,9 @@ fn the_history_of_the_page_holds_what_the_page_says() {
     let history = load_history(&example, child.id, &child.tag).unwrap();
     assert_eq!((history.held, history.texts_from, history.lost_before), (4_086, 0, 0));
     let (_, entries) = history.body.find(&example, child.id, |_, _| 0).unwrap();
-    let [created, modified, deleted] = entries.0.as_slice() else { panic!("not three entries") };
+    let [created, modified] = entries.0.as_slice() else { panic!("not two entries") };
+    let [deleted] = history.newest.0.as_slice() else { panic!("not one entry") };
+    assert_eq!(history.count(), 3);
     for (entry, number, operation, channel, previous) in [
         (created, 256, Operation::Created, Channel::Program, 0),
         (modified, 384, Operation::Modified, Channel::Tool, 256),

@@ -31,8 +31,11 @@ pub struct History {
     /// The number of the first entry, if the history before it was lost to damage; else 0.
     #[serde(with = "codec::fixed")]
     pub lost_before: u64,
-    /// The entries.
+    /// The entries but for the newest.
     pub body: Body<Versions>,
+    /// The newest entries, behind those of the body. When the next one does not fit, they become a leaf of the body; so a
+    /// change writes the head alone, and a leaf now and then.
+    pub newest: Versions,
 }
 
 /// Entries of a history in the order of their numbers.

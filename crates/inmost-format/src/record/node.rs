@@ -302,6 +302,15 @@ impl Node {
         }
     }
 
+    /// The entries of the history that this node itself holds.
+    pub fn versions(&self) -> Option<&Versions> {
+        match self {
+            Self::History(history) => Some(&history.newest),
+            Self::HistoryLeaf(versions) => Some(versions),
+            _ => None,
+        }
+    }
+
     /// Calls `visit` with every reference this node of `object` holds.
     pub fn children_mut<E>(
         &mut self,
@@ -335,10 +344,14 @@ impl Node {
             },
             Self::FileInner(inner) => Arc::make_mut(inner).children_mut::<Text, E>(object, visit),
             Self::Chunk(_) | Self::LedgerLeaf(_) => Ok(()),
-            Self::History(history) => match &mut Arc::make_mut(history).body {
-                Body::Inline(versions) => versions.children_mut(visit),
-                Body::Tree(inner) => inner.children_mut::<Versions, E>(object, visit),
-            },
+            Self::History(history) => {
+                let history = Arc::make_mut(history);
+                match &mut history.body {
+                    Body::Inline(versions) => versions.children_mut(&mut visit)?,
+                    Body::Tree(inner) => inner.children_mut::<Versions, E>(object, &mut visit)?,
+                }
+                history.newest.children_mut(visit)
+            }
             Self::HistoryInner(inner) => {
                 Arc::make_mut(inner).children_mut::<Versions, E>(object, visit)
             }

@@ -22,6 +22,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::sealed::Tag;
+use super::size_class::NODE_BYTES;
 use super::{Flaw, Kind, Node, NodeSource, ObjectId, RecordError, RecordId};
 
 pub use gap::Place;
@@ -48,6 +49,8 @@ pub trait Leaf: Clone + Default + Serialize + DeserializeOwned {
     const INNER: Kind;
     /// The kind of a leaf's record.
     const LEAF: Kind;
+    /// The most bytes of references in a head.
+    const TOP_REFS: usize = NODE_BYTES - HEAD_FIELDS;
 
     /// Summarises the leaf.
     fn summary(&self) -> Self::Summary;
@@ -294,6 +297,8 @@ fn malformed<L: Leaf>() -> RecordError {
     RecordError::Damaged { kind: L::INNER, flaw: Flaw::Malformed }
 }
 
+/// Bytes of a head besides its body, generously: a folder's are 53.
+pub(super) const HEAD_FIELDS: usize = 64;
 /// Levels of the highest tree. A node has at least two children, even with the longest names, and a leaf has at least
 /// half a KiB. A higher tree would need more than 8 GiB of names in one folder.
 pub const LEVELS: u8 = 24;

@@ -1,6 +1,6 @@
 //! What a history with damaged records still has: it goes on behind them.
 
-use super::super::tree::{Owner, Place, by_position};
+use super::super::tree::{FoundLeaf, Owner, Place, Way, by_position};
 use super::super::{NodeSink, NodeSource, ObjectId, RecordError};
 use super::{History, Versions};
 
@@ -12,6 +12,9 @@ impl History {
         object: ObjectId,
         position: u64,
     ) -> Result<Place<'_, Versions>, RecordError> {
+        if position >= self.body.count() {
+            return Ok(self.newest_place());
+        }
         self.body.look(source, object, by_position(position))
     }
 
@@ -22,9 +25,43 @@ impl History {
         object: ObjectId,
         number: u64,
     ) -> Result<Place<'_, Versions>, RecordError> {
+        if self.is_newest(number) {
+            return Ok(self.newest_place());
+        }
         self.body.look(source, object, |_, refs| {
             refs.partition_point(|child| child.summary().first <= number).saturating_sub(1)
         })
+    }
+
+    fn newest_place(&self) -> Place<'_, Versions> {
+        Place::Leaf(self.body.count(), FoundLeaf::Inline(&self.newest))
+    }
+
+    /// Visits entries and the positions of those that cannot be read; see
+    /// [`Body::visit_places`](super::Body::visit_places).
+    ///
+    /// # Errors
+    /// Those of the visitor, and those of the source but for damage to a node.
+    pub fn visit_places<E: From<RecordError>>(
+        &self,
+        source: &impl NodeSource,
+        object: ObjectId,
+        way: Way,
+        visitor: &mut impl FnMut(Place<'_, Versions>) -> Result<bool, E>,
+    ) -> Result<(), E> {
+        let begins_there = matches!(way, Way::Back(from) if from > self.body.count());
+        if begins_there && !visitor(self.newest_place())? {
+            return Ok(());
+        }
+        let mut goes_on = true;
+        self.body.visit_places(source, object, way, &mut |place| {
+            goes_on = visitor(place)?;
+            Ok::<_, E>(goes_on)
+        })?;
+        if goes_on && matches!(way, Way::Forward(_)) {
+            visitor(self.newest_place())?;
+        }
+        Ok(())
     }
 
     /// Removes the first leaf, or the entries at the beginning that cannot be read.
@@ -33,6 +70,10 @@ impl History {
         sink: &mut impl NodeSink,
         object: ObjectId,
     ) -> Result<(), RecordError> {
+        if self.body.count() == 0 {
+            self.newest.0.clear();
+            return Ok(());
+        }
         let mut owner = Owner { sink, object, next_index: &mut self.next_index };
         self.body.cut_front(&mut owner)
     }
@@ -45,7 +86,7 @@ impl History {
         object: ObjectId,
         most: usize,
     ) -> Result<(u64, Option<u64>), RecordError> {
-        let (count, mut position) = (self.body.count(), 0_u64);
+        let (count, mut position) = (self.count(), 0_u64);
         let (mut unreadable, mut held) = (0_u64, 0_u64);
         for _ in 0..most {
             if position >= count {

@@ -1,18 +1,25 @@
-//! The entries of a history as a counted tree, ordered by number: it grows at its end and is trimmed at its beginning.
+//! The entries of a history as a counted tree, ordered by number: it grows at its end and is trimmed at its beginning. The newest
+//! entries are in the head, behind the tree.
 
 use std::sync::Arc;
 
 use super::super::codec::{self, CodecError};
 use super::super::node::Node;
 use super::super::size_class::{BODY_BYTES, NODE_BYTES};
-use super::super::tree::{Body, Inner, Leaf, Owner, Summary, by_position};
+use super::super::tree::{Body, HEAD_FIELDS, Inner, Leaf, Owner, Summary, by_position};
 use super::super::{Kind, NodeSink, NodeSource, ObjectId, RecordError, RecordId, Tag};
 use super::{Before, History, Version, VersionRange, Versions};
 
 impl History {
     /// A history without entries.
     pub fn empty() -> Self {
-        Self { next_index: 0, held: 0, texts_from: 0, lost_before: 0, body: Body::empty() }
+        let (body, newest) = (Body::empty(), Versions::default());
+        Self { next_index: 0, held: 0, texts_from: 0, lost_before: 0, body, newest }
+    }
+
+    /// The number of entries.
+    pub fn count(&self) -> u64 {
+        self.body.count().saturating_add(length(&self.newest))
     }
 
     /// Appends an entry, which has the highest number.
@@ -24,32 +31,35 @@ impl History {
     ) -> Result<(), RecordError> {
         self.held = self.held.saturating_add(version.held);
         let added = size_of(&version)?;
-        if let Body::Inline(versions) = &mut self.body {
-            let used: usize = sizes(versions)?;
-            if used + added <= INLINE {
-                versions.0.push(version);
-                return Ok(());
-            }
-            let mut leaves = vec![std::mem::take(versions)];
-            leaves.retain(|leaf| !leaf.0.is_empty());
+        let mut leaves = Vec::new();
+        if sizes(&self.newest)? + added > NEWEST {
+            leaves.push(std::mem::take(&mut self.newest));
+        }
+        if added > NEWEST {
             leaves.push(Versions(vec![version]));
-            let mut owner = Owner { sink, object, next_index: &mut self.next_index };
+        } else {
+            self.newest.0.push(version);
+        }
+        leaves.retain(|leaf| !leaf.0.is_empty());
+        self.append_leaves(sink, object, leaves)
+    }
+
+    fn append_leaves(
+        &mut self,
+        sink: &mut impl NodeSink,
+        object: ObjectId,
+        leaves: Vec<Versions>,
+    ) -> Result<(), RecordError> {
+        if leaves.is_empty() {
+            return Ok(());
+        }
+        let mut owner = Owner { sink, object, next_index: &mut self.next_index };
+        let end = self.body.count();
+        if end == 0 {
             self.body = Body::build(&mut owner, leaves)?;
             return Ok(());
         }
-        let end = self.body.count();
-        let (from, leaf) = match self.body.find(sink, object, |_, refs| refs.len()) {
-            Ok((start, last)) if sizes(&last)? + added <= LEAF => {
-                let mut leaf = Versions::clone(&last);
-                leaf.0.push(version);
-                (start, leaf)
-            }
-            // A damaged leaf stays where it is, and the history goes on behind it.
-            Ok(_) | Err(RecordError::Damaged { .. }) => (end, Versions(vec![version])),
-            Err(error) => return Err(error),
-        };
-        let mut owner = Owner { sink, object, next_index: &mut self.next_index };
-        self.body.replace(&mut owner, from..end, vec![leaf])
+        self.body.replace(&mut owner, end..end, leaves)
     }
 
     /// Removes the first `count` entries of the first leaf, of which there must be as many.
@@ -92,11 +102,19 @@ impl History {
         object: ObjectId,
         number: u64,
     ) -> Result<u64, RecordError> {
+        if self.is_newest(number) {
+            return Ok(self.body.count().saturating_add(self.newest.numbered_below(number)));
+        }
         let (before, leaf) = self.body.find(source, object, |_, refs| {
             refs.partition_point(|child| child.summary().first <= number).saturating_sub(1)
         })?;
-        let inside = leaf.0.partition_point(|version| version.number < number);
-        Ok(before.saturating_add(u64::try_from(inside).unwrap_or(u64::MAX)))
+        Ok(before.saturating_add(leaf.numbered_below(number)))
+    }
+
+    /// Whether an entry of this number is among the newest, if there is one.
+    pub(super) fn is_newest(&self, number: u64) -> bool {
+        self.body.count() == 0
+            || self.newest.0.first().is_some_and(|version| version.number <= number)
     }
 
     /// Changes the leaf that holds the entry at a position, or the last leaf. The texts that its entries hold are
@@ -108,10 +126,11 @@ impl History {
         position: u64,
         edit: impl FnOnce(&mut Vec<Version>),
     ) -> Result<(), RecordError> {
-        if let Body::Inline(versions) = &mut self.body {
-            let before = held(versions);
-            edit(&mut versions.0);
-            self.held = self.held.saturating_sub(before).saturating_add(held(versions));
+        let end = self.body.count();
+        if end == 0 || position >= end && !self.newest.0.is_empty() {
+            let before = held(&self.newest);
+            edit(&mut self.newest.0);
+            self.held = self.held.saturating_sub(before).saturating_add(held(&self.newest));
             return Ok(());
         }
         let (start, found) = self.body.find(sink, object, by_position(position))?;
@@ -128,6 +147,12 @@ impl History {
 }
 
 impl Versions {
+    /// How many entries have a lower number, if they are in order.
+    pub fn numbered_below(&self, number: u64) -> u64 {
+        let below = self.0.partition_point(|version| version.number < number);
+        u64::try_from(below).unwrap_or(u64::MAX)
+    }
+
     pub(in crate::record) fn children_mut<E>(
         &mut self,
         mut visit: impl FnMut(RecordId, &mut Tag) -> Result<(), E>,
@@ -156,6 +181,7 @@ impl Leaf for Versions {
     type Summary = VersionRange;
     const INNER: Kind = Kind::HistoryInner;
     const LEAF: Kind = Kind::HistoryLeaf;
+    const TOP_REFS: usize = TOP_REFS;
 
     fn summary(&self) -> VersionRange {
         let first = self.0.first().map_or(0, |version| version.number);
@@ -195,11 +221,11 @@ fn size_of(version: &Version) -> Result<usize, RecordError> {
     codec::encoded_len(version).map_err(|CodecError| RecordError::TooLarge)
 }
 
-/// Bytes of entries in a leaf: a node's body less the length. A single entry may take a larger record, because it may have
-/// two of the longest paths.
-const LEAF: usize = NODE_BYTES - 3;
-/// Bytes of entries in the head: less the head's own fields.
-const INLINE: usize = NODE_BYTES / 2 - 64;
+/// Bytes of the newest entries, which the head holds. A longer entry becomes a leaf at once, which may take a larger record,
+/// because it may have two of the longest paths.
+const NEWEST: usize = NODE_BYTES - HEAD_FIELDS - TOP_REFS;
+/// Bytes of references in the head: a few, because it is written with each change.
+const TOP_REFS: usize = 256;
 
 const _: () = assert!(BODY_BYTES > 2 * 1_024 + LARGEST_REST, "the largest entry fits a record");
 /// Bytes of an entry besides its paths: actor, an entry of a file, numbers and 64 retired records, generously.

@@ -176,7 +176,7 @@ fn grow<L: Leaf>(
     owner: &mut Owner<'_, impl NodeSink>,
     top: &mut Inner<L::Summary>,
 ) -> Result<(), RecordError> {
-    while size_of(&top.refs)? > TOP_REFS {
+    while size_of(&top.refs)? > L::TOP_REFS {
         if top.level >= LEVELS {
             return Err(RecordError::TooLarge);
         }
@@ -195,7 +195,7 @@ pub(super) fn shrink<L: Leaf>(
     while top.level > 1 {
         let [only] = top.refs.as_slice() else { return Ok(()) };
         let Some(node) = readable::<L>(owner, only, top.level)? else { return Ok(()) };
-        if size_of(&node.refs)? > TOP_REFS {
+        if size_of(&node.refs)? > L::TOP_REFS {
             return Ok(());
         }
         for index in reusable::<L>(owner, top.level, vec![only.index]) {
@@ -306,5 +306,3 @@ fn size_of<S: Summary>(refs: &[Ref<S>]) -> Result<usize, RecordError> {
 
 /// Bytes of references in one inner node: a node's body less level and length.
 const NODE_REFS: usize = NODE_BYTES - 4;
-/// Bytes of references in a head: less the head's own fields, of which a folder's are 53 bytes.
-const TOP_REFS: usize = NODE_BYTES - 64;

@@ -20,16 +20,26 @@ pub(crate) struct Item<'a> {
 
 /// Appends `\n` and the line of the viewed folder, which does not end in `/`.
 pub(crate) fn push_first_line(folder: &MemoryPath, bytes: u64, out: &mut Wiped<String>) {
-    push(out, &["\n", &human_size(bytes), "\t", folder.as_str()]);
+    push_line(bytes, &[folder.as_str()], out);
 }
 
 /// Appends `\n` and the line of an entry below the viewed folder.
 pub(crate) fn push_item(viewed: &MemoryPath, item: &Item<'_>, out: &mut Wiped<String>) {
-    push(out, &["\n", &human_size(item.bytes), "\t", viewed.as_str(), "/"]);
-    if let Some(folder) = item.folder {
-        push(out, &[folder, "/"]);
+    let (folder, slash) = item.folder.map_or(("", ""), |folder| (folder, "/"));
+    let end = if item.is_folder { "/" } else { "" };
+    push_line(item.bytes, &[viewed.as_str(), "/", folder, slash, item.name, end], out);
+}
+
+fn push_line(bytes: u64, path: &[&str], out: &mut Wiped<String>) {
+    let length = path.iter().fold(SIZE_BYTES + 2, |sum, part| sum.saturating_add(part.len()));
+    // Nothing below grows the text, which would leave a copy.
+    out.make_room(length);
+    out.push('\n');
+    push_size(bytes, out);
+    out.push('\t');
+    for part in path {
+        out.push_str(part);
     }
-    push(out, &[item.name, if item.is_folder { "/" } else { "" }]);
 }
 
 /// Formats a size as the memory tool shows it: `0B` to `1023B`, then with one decimal in `K`, `M` or `G` of 1024, rounded
@@ -42,40 +52,44 @@ pub(crate) fn push_item(viewed: &MemoryPath, item: &Item<'_>, out: &mut Wiped<St
 /// ```
 #[must_use]
 pub fn human_size(bytes: u64) -> String {
+    let mut text = String::with_capacity(SIZE_BYTES);
+    push_size(bytes, &mut text);
+    text
+}
+
+/// Appends a size, of at most [`SIZE_BYTES`].
+fn push_size(bytes: u64, out: &mut String) {
     const KIB: u64 = 1 << 10;
     const UNITS: [(u64, char); 2] = [(KIB, 'K'), (KIB << 10, 'M')];
 
+    let mut digits = itoa::Buffer::new();
     if bytes < KIB {
-        return format!("{bytes}B");
+        out.push_str(digits.format(bytes));
+        out.push('B');
+        return;
     }
-    for (unit, letter) in UNITS {
-        let tenths = tenths(bytes, unit);
-        if tenths < u128::from(KIB * 10) {
-            return one_decimal(tenths, letter);
-        }
-    }
-    one_decimal(tenths(bytes, KIB << 20), 'G')
+    let mut in_units = UNITS.iter().map(|(unit, letter)| (tenths(bytes, *unit), *letter));
+    let fitting = in_units.find(|(tenths, _)| *tenths < KIB * 10);
+    let (tenths, letter) = fitting.unwrap_or_else(|| (tenths(bytes, KIB << 20), 'G'));
+    out.push_str(digits.format(tenths / 10));
+    out.push('.');
+    out.push_str(digits.format(tenths % 10));
+    out.push(letter);
 }
 
 /// `bytes / unit` in tenths. Halves are rounded to the even tenth, as `{:.1}` does.
 ///
 /// Integers are exact for every size; `unit` is a power of two, so exact halves do occur.
-fn tenths(bytes: u64, unit: u64) -> u128 {
+fn tenths(bytes: u64, unit: u64) -> u64 {
     let (bytes, unit) = (u128::from(bytes) * 10, u128::from(unit));
     let (whole, rest) = (bytes / unit, bytes % unit * 2);
     let up = rest > unit || (rest == unit && whole % 2 == 1);
-    whole + u128::from(up)
+    // Units begin at 1,024, so the result has at most 58 bits.
+    u64::try_from(whole).unwrap_or(u64::MAX).saturating_add(u64::from(up))
 }
 
-fn one_decimal(tenths: u128, letter: char) -> String {
-    format!("{}.{}{letter}", tenths / 10, tenths % 10)
-}
-
-fn push(out: &mut Wiped<String>, parts: &[&str]) {
-    for part in parts {
-        out.append(part);
-    }
-}
+/// Bytes of the longest size, `17179869184.0G`.
+const SIZE_BYTES: usize = 14;
 
 #[cfg(test)]
 mod tests {

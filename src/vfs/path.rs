@@ -197,6 +197,14 @@ impl MemoryPath {
         if name.is_empty() {
             return Err(InvalidPath::EmptyName);
         }
+        let end = self.text.len().saturating_add(1).saturating_add(name.len());
+        let fits = name.len() <= SEGMENT_BYTES && end <= self.subtree.path_bytes();
+        // The characters that names mostly have are allowed, and in NFC.
+        if fits && name.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
+            self.text.push('/');
+            self.text.push_str(name);
+            return Ok(());
+        }
         self.push_character('/')?;
         let start = self.text.len();
         for character in name.nfc() {

@@ -88,13 +88,18 @@ impl Wiped<Vec<u8>> {
 impl Wiped<String> {
     /// Appends `more`. If the capacity is too small, the content is copied to a larger buffer and the old one is wiped.
     pub fn append(&mut self, more: &str) {
-        let needed = self.len().saturating_add(more.len());
+        self.make_room(more.len());
+        self.0.push_str(more);
+    }
+
+    /// Makes the capacity large enough for so many bytes more, as [`append`](Self::append) does.
+    pub fn make_room(&mut self, more: usize) {
+        let needed = self.len().saturating_add(more);
         if needed > self.capacity() {
             let mut larger = String::with_capacity(needed.max(self.capacity().saturating_mul(2)));
             larger.push_str(self);
             *self = Self::new(larger);
         }
-        self.0.push_str(more);
     }
 }
 

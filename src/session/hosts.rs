@@ -72,7 +72,8 @@ impl Open {
         self.hosts.as_ref().map_or(0, |hosts| hosts.version)
     }
 
-    /// Reads a record of a shared store: what a pull has brought, or what the engine has. Also returns the length of its value.
+    /// Reads a record of a shared store: what a pull has brought, or what the engine has. Also returns the length of its
+    /// encoded node.
     pub(super) fn fetch_shared(
         &self,
         hosts: &Hosts,
@@ -81,9 +82,9 @@ impl Open {
     ) -> Result<(Node, usize), RecordError> {
         let address = self.sealer.address(id);
         if let Some(value) = hosts.pulled(&address)
-            && let Ok(node) = self.sealer.open(id, &value, tag)
+            && let Ok(opened) = self.sealer.open_at(&address, id, &value, tag)
         {
-            return Ok((node, value.len()));
+            return Ok(opened);
         }
         let fetched = open::fetch(&*self.engine, &self.sealer, id, tag);
         if matches!(fetched, Err(RecordError::Damaged { .. })) {

@@ -280,24 +280,25 @@ impl NodeSource for Open {
         if let Some(node) = self.cache.get(id, tag) {
             return Ok(node);
         }
-        let (node, length) = self.fetch(id, tag)?;
-        self.cache.put(id, *tag, node.clone(), node.encoded_len().unwrap_or(length));
+        let (node, bytes) = self.fetch(id, tag)?;
+        self.cache.put(id, *tag, node.clone(), bytes);
         Ok(node)
     }
 }
 
-/// Reads a record and checks that it is the one that the reference means. Also returns the length of its value.
+/// Reads a record and checks that it is the one that the reference means. Also returns the length of its encoded node.
 pub(crate) fn fetch(
     engine: &dyn Engine,
     sealer: &Sealer,
     id: RecordId,
     tag: &Tag,
 ) -> Result<(Node, usize), RecordError> {
-    let values = engine.get_many(&[sealer.address(id)])?;
+    let address = sealer.address(id);
+    let values = engine.get_many(&[address])?;
     let Some(Some(value)) = values.into_iter().next() else {
         return Err(RecordError::Damaged { kind: id.kind, flaw: Flaw::Absent });
     };
-    Ok((sealer.open(id, &value, tag)?, value.len()))
+    sealer.open_at(&address, id, &value, tag)
 }
 
 pub(crate) fn read_root(

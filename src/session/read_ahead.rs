@@ -57,7 +57,7 @@ enum From<'a> {
 struct Ahead {
     /// What the walk is expected to load, the next one last.
     pending: Vec<Pending>,
-    /// Nodes that were read and not asked for yet, with the lengths of their values.
+    /// Nodes that were read and not asked for yet, with the lengths of their bodies.
     held: HashMap<RecordId, (Tag, Node, usize)>,
     /// The last node: a walk may look at a folder and then enter it.
     last: Option<(RecordId, Tag, Node)>,
@@ -111,9 +111,10 @@ impl<'a> ReadAhead<'a> {
         if let Some(node) = open.cache.get(id, tag) {
             return Some((node, None));
         }
-        let value = open.hosts.as_ref()?.pulled(&self.sealer.address(id))?;
-        let node = self.sealer.open(id, &value, tag).ok()?;
-        Some((node, Some(value.len())))
+        let address = self.sealer.address(id);
+        let value = open.hosts.as_ref()?.pulled(&address)?;
+        let (node, bytes) = self.sealer.open_at(&address, id, &value, tag).ok()?;
+        Some((node, Some(bytes)))
     }
 
     /// Whether a node is at hand; then it stays there.
@@ -156,8 +157,8 @@ impl<'a> ReadAhead<'a> {
         let values = self.engine.get_many(&addresses)?;
         for (((id, tag), address), value) in missing.iter().zip(&addresses).zip(values) {
             let Some(value) = value else { continue };
-            if let Ok(node) = self.sealer.open(*id, &value, tag) {
-                ahead.held.insert(*id, (*tag, node, value.len()));
+            if let Ok((node, bytes)) = self.sealer.open_at(address, *id, &value, tag) {
+                ahead.held.insert(*id, (*tag, node, bytes));
                 if let From::Caches(open) = self.from {
                     // For the next page of this walk.
                     open.keep_sealed(&[(*address, value)]);

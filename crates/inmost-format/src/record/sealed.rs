@@ -115,8 +115,19 @@ impl Sealer {
 
     /// Opens a value that should be the record `id`, last sealed with tag `expected`.
     pub fn open(&self, id: RecordId, value: &[u8], expected: &Tag) -> Result<Node, RecordError> {
+        self.open_at(&self.address(id), id, value, expected).map(|(node, _)| node)
+    }
+
+    /// As [`open`](Self::open), for a caller that has the address of `id`. Also returns the length of the encoded node.
+    pub fn open_at(
+        &self,
+        address: &Address,
+        id: RecordId,
+        value: &[u8],
+        expected: &Tag,
+    ) -> Result<(Node, usize), RecordError> {
         let damaged = |flaw| RecordError::Damaged { kind: id.kind, flaw };
-        let (name, body) = self.open_any(&self.address(id), value).map_err(damaged)?;
+        let (name, body) = self.open_named(address, value).map_err(damaged)?;
         // The record is authentic here, so another tag means that it is stale.
         if tag_of(value) != Some(*expected) {
             return Err(damaged(Flaw::Stale));
@@ -124,11 +135,18 @@ impl Sealer {
         if name != id {
             return Err(damaged(Flaw::Malformed));
         }
-        Node::decode(id.kind, body.as_slice()).map_err(|_| damaged(Flaw::Malformed))
+        let node = Node::decode(id.kind, body.as_slice()).map_err(|_| damaged(Flaw::Malformed))?;
+        Ok((node, body.length))
     }
 
     /// Opens a value without knowing which record it is: for `check`, and for the root, whose tag is stored nowhere.
     pub fn open_any(&self, address: &Address, value: &[u8]) -> Result<(RecordId, Body), Flaw> {
+        let (id, body) = self.open_named(address, value)?;
+        if self.address(id) == *address { Ok((id, body)) } else { Err(Flaw::Malformed) }
+    }
+
+    /// Opens a value, and returns the name that the record says it has.
+    fn open_named(&self, address: &Address, value: &[u8]) -> Result<(RecordId, Body), Flaw> {
         if !size_class::is_value_len(value.len()) || value.first() != Some(&VERSION) {
             return Err(Flaw::Frame);
         }
@@ -141,7 +159,7 @@ impl Sealer {
             .open(&Nonce(*nonce), &self.associated_data(address), &mut plaintext, &aead::Tag(*tag))
             .map_err(|_| Flaw::NotAuthentic)?;
         let (id, length) = read_prefix(&plaintext).ok_or(Flaw::Malformed)?;
-        if self.address(id) != *address || plaintext.len() < PREFIX + length {
+        if plaintext.len() < PREFIX + length {
             return Err(Flaw::Malformed);
         }
         Ok((id, Body { plaintext, length }))

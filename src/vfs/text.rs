@@ -23,14 +23,14 @@ pub(crate) fn newlines(text: &[u8]) -> memchr::Memchr<'_> {
 /// The first `lines` lines of a text, or all of it, and the number of `\n` in them.
 pub(crate) fn first_lines(text: &str, lines: u64) -> (&str, u64) {
     let Some(last) = lines.checked_sub(1) else { return ("", 0) };
-    let mut found = 0;
-    for at in newlines(text.as_bytes()) {
-        if found == last {
-            return (text.get(..=at).unwrap_or(text), lines);
-        }
-        found += 1;
+    let all = count_newlines(text);
+    // Mostly all of a file is wanted, and counting is faster than finding each.
+    if all < lines || (all == lines && text.ends_with('\n')) {
+        return (text, all);
     }
-    (text, found)
+    let last = usize::try_from(last).unwrap_or(usize::MAX);
+    let end = newlines(text.as_bytes()).nth(last).map_or(text.len(), |at| at.saturating_add(1));
+    (text.get(..end).unwrap_or(text), lines)
 }
 
 /// Whether the last line lacks its `\n`.

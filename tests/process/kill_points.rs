@@ -279,8 +279,8 @@ fn the_first_anchor_of_a_session_is_synced_and_no_other() {
         let of_anchor = log.lines().filter(|line| line.contains("/anchor "));
         let calls: Vec<_> = of_anchor.filter_map(|line| line.split(' ').nth(1)).collect();
         let synced = calls.iter().position(|call| *call == "fdatasync").unwrap();
-        assert_eq!(calls[synced - 1], "write", "{calls:?}");
-        assert!(calls[synced + 1..].iter().all(|call| *call == "write"), "{calls:?}");
+        assert_eq!(calls[synced - 1], "pwrite", "{calls:?}");
+        assert!(calls[synced + 1..].iter().all(|call| *call == "pwrite"), "{calls:?}");
         assert!(calls.len() >= synced + WRITES.len(), "{calls:?}");
     }
 }

@@ -311,15 +311,18 @@ fn the_setting_is_shown_and_less_is_kept_only_after_a_question() {
 #[test]
 fn a_damaged_history_is_named_and_stops_no_change_of_a_file() {
     let place = after_a_night();
-    // Then the entries of the history are the longest record.
-    for number in 0..30 {
+    // The entry of a change between two long paths is the longest record, with others before and after it.
+    let [from, to] =
+        ["x", "y"].map(|name| format!("/memories{}", ["/", &name.repeat(250)].concat().repeat(4)));
+    place.run(["write", &from], "1").expect(0);
+    place.run(["mv", &from, &to], "").expect(0);
+    for number in 0..3 {
         place.run(["write", "/memories/n"], &number.to_string()).expect(0);
     }
     place.damage_longest_record();
     let check = place.run(["check"], "").expect(12).out;
     assert!(check.starts_with("/memories/(history): "), "{check}");
-    let damaged =
-        place.run(["log"], "").expect_failure(12, "entries of the history cannot be read");
+    let damaged = place.run(["log"], "").expect_failure(12, "of the history cannot be read");
     assert!(damaged.err.contains("`inmost purge` drops the history"), "{damaged:?}");
     // The entries on both sides are listed.
     let newest = damaged.out.lines().next().unwrap();

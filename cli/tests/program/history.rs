@@ -322,7 +322,8 @@ fn a_damaged_history_is_named_and_stops_no_change_of_a_file() {
     place.damage_longest_record();
     let check = place.run(["check"], "").expect(12).out;
     assert!(check.starts_with("/memories/(history): "), "{check}");
-    let damaged = place.run(["log"], "").expect_failure(12, "of the history cannot be read");
+    let damaged =
+        place.run(["log"], "").expect_failure(12, "1 entry of the history cannot be read");
     assert!(damaged.err.contains("`inmost purge` drops the history"), "{damaged:?}");
     // The entries on both sides are listed.
     let newest = damaged.out.lines().next().unwrap();

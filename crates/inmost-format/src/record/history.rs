@@ -5,6 +5,8 @@
 //! and everything below it stay as they are.
 
 mod gap;
+#[cfg(test)]
+mod tests;
 mod tree;
 
 use serde::{Deserialize, Deserializer, Serialize};

@@ -64,16 +64,12 @@ impl History {
         Ok(())
     }
 
-    /// Removes the first leaf, or the entries at the beginning that cannot be read.
+    /// Removes the first leaf of the body, or the entries at the beginning that cannot be read.
     pub fn cut_front(
         &mut self,
         sink: &mut impl NodeSink,
         object: ObjectId,
     ) -> Result<(), RecordError> {
-        if self.body.count() == 0 {
-            self.newest.0.clear();
-            return Ok(());
-        }
         let mut owner = Owner { sink, object, next_index: &mut self.next_index };
         self.body.cut_front(&mut owner)
     }

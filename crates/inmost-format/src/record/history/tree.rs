@@ -32,7 +32,7 @@ impl History {
         self.held = self.held.saturating_add(version.held);
         let added = size_of(&version)?;
         let mut leaves = Vec::new();
-        if sizes(&self.newest)? + added > NEWEST {
+        if sizes(&self.newest)? + added > NEWEST && !self.newest.0.is_empty() {
             leaves.push(std::mem::take(&mut self.newest));
         }
         if added > NEWEST {
@@ -40,16 +40,6 @@ impl History {
         } else {
             self.newest.0.push(version);
         }
-        leaves.retain(|leaf| !leaf.0.is_empty());
-        self.append_leaves(sink, object, leaves)
-    }
-
-    fn append_leaves(
-        &mut self,
-        sink: &mut impl NodeSink,
-        object: ObjectId,
-        leaves: Vec<Versions>,
-    ) -> Result<(), RecordError> {
         if leaves.is_empty() {
             return Ok(());
         }

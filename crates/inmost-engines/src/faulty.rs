@@ -255,11 +255,11 @@ impl FaultyEngine {
     }
 
     /// Poisons on the same failures as a real engine. A batch that the inner engine refuses poisons nothing.
-    fn run(&self, change: impl FnOnce() -> Result<(), StorageError>) -> Result<(), StorageError> {
+    fn run<T>(&self, change: impl FnOnce() -> Result<T, StorageError>) -> Result<T, StorageError> {
         self.check_usable()?;
         let result = self.faults.run(change);
         let harmless =
-            matches!(result, Ok(()) | Err(StorageError::Conflict | StorageError::TooLarge));
+            matches!(result, Ok(_) | Err(StorageError::Conflict | StorageError::TooLarge));
         if !harmless {
             self.poisoned.store(true, Ordering::SeqCst);
         }
@@ -288,6 +288,10 @@ impl Engine for FaultyEngine {
 
     fn sync(&self) -> Result<(), StorageError> {
         self.run(|| self.inner.sync())
+    }
+
+    fn apply_loosely(&self, batch: &Batch) -> Result<bool, StorageError> {
+        self.run(|| self.inner.apply_loosely(batch))
     }
 
     fn size(&self) -> Result<u64, StorageError> {

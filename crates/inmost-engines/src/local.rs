@@ -329,14 +329,12 @@ fn is_background() -> bool {
 /// Blocks of 4 KiB in each half of a journal: 448 KiB. Larger halves would make fewer checkpoints; these keep a new store
 /// below 7 MiB.
 const HALF_BLOCKS: u32 = 112;
-/// Records in one batch of a checkpoint. sled reuses segments of its log that it believes durable before our sync, so what
-/// it writes for a batch must stay below a segment of 2 MiB. For 31 of the longest records it once wrote 1.75 MB, for 25
-/// at most 1.37 MB in 2,200 batches.
-const SLED_BATCH: usize = 25;
-/// The most addresses of one checkpoint: five batches of sled's. It bounds the room that a checkpoint needs.
-const CHECKPOINT_ADDRESSES: usize = 5 * SLED_BATCH;
+/// Records in one batch of a checkpoint. After each of them sled decides whether its log must be synced.
+const SLED_BATCH: usize = 12;
+/// The most addresses of one checkpoint. It bounds the room that a checkpoint needs.
+const CHECKPOINT_ADDRESSES: usize = 125;
 /// Batches after which sled is opened again: about 4 MiB of its log. More would have to be replayed after a crash.
-const REOPEN_AFTER: u32 = 48;
+const REOPEN_AFTER: u32 = 100;
 /// How long no commit comes before the journal is emptied.
 const IDLE: Duration = Duration::from_secs(1);
 /// Bytes of the ballast that are freed to replace a header copy on a full disk: far more than one block plus

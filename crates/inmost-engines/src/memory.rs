@@ -355,6 +355,10 @@ impl Engine for MemoryEngine {
         Ok(())
     }
 
+    fn apply_loosely(&self, batch: &Batch) -> Result<bool, StorageError> {
+        self.apply(batch).map(|()| false)
+    }
+
     fn size(&self) -> Result<u64, StorageError> {
         Ok(records_size(&*self.generation()?))
     }

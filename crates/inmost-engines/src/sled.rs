@@ -8,9 +8,10 @@
 //! - a sync ends with `fdatasync` on a second handle of sled's log
 //! - after a failed write, the engine is not used again
 //!
-//! sled reuses a segment of its log as soon as it has handed the replacing data to the operating system,
-//! which is before our sync. So its writes between two syncs must stay below one segment: batches have few
-//! records, and segments are four times their usual length. (The lab lost stores with the usual length.)
+//! sled reuses a segment of its log when it has handed the replacing data to the operating system, which can be before our
+//! sync. It does so two whole segments after that data at the earliest. So its writes between two syncs must not begin
+//! more than one segment: batches have few records, segments are four times their usual length, and changes that are applied
+//! loosely are synced as soon as they have begun one. (The lab lost stores with the usual length.)
 //!
 //! Not promised: that damage behind the [frontier](cursor) is noticed (sled recovers to an older state and reports success; the
 //! journal in front has what is there), or that a crafted store cannot make sled allocate without bound.
@@ -20,6 +21,7 @@ mod claim;
 mod cursor;
 mod descriptors;
 mod eviction;
+mod handle;
 mod holes;
 mod log;
 mod log_check;
@@ -37,15 +39,15 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::guard::guarded;
 use crate::poison::Poison;
 use inmost_storage::{Address, Batch, Engine, Frontier, StorageError};
 
 use crate::expected::Expected;
 use crate::{files, threads};
-use claim::{claim, while_in_use};
+use claim::claim;
 use cursor::{Cursor, Progress};
 use eviction::Eviction;
+use handle::Handle;
 pub(crate) use repair::LOG;
 pub(crate) use written::written;
 
@@ -170,7 +172,7 @@ impl SledEngine {
             // What a killed process has written may be in the page cache only.
             unsynced: AtomicBool::new(true),
             was_synced: AtomicBool::new(false),
-            progress: Mutex::new(Progress { cursor, frontier: Frontier::default(), covered }),
+            progress: Mutex::new(Progress::new(cursor, covered)),
             poison: Poison::default(),
         })
     }
@@ -180,7 +182,7 @@ impl SledEngine {
     /// Follows the log to its end and syncs it: everything before the new frontier is on the disk.
     fn sync_log(&self) -> Result<(), StorageError> {
         let mut progress = self.progress();
-        progress.cursor.advance(&self.log)?;
+        progress.advance(&self.log)?;
         // Only on Linux does sled leave the disk's own cache unsynced. Elsewhere it has synced each buffer completely before
         // its flush returned, and `F_FULLFSYNC` is slow.
         let is_synced = !cfg!(target_os = "linux") && self.was_synced.swap(true, Ordering::SeqCst);
@@ -191,6 +193,18 @@ impl SledEngine {
             progress.frontier = frontier;
         }
         Ok(())
+    }
+
+    /// Counts records that sled was given. If it may write so many bytes for them and the next that the log must be looked
+    /// at, has sled write and follows the log. Returns whether that must be synced now.
+    fn follow_if_due(&self, records: usize) -> Result<bool, StorageError> {
+        let mut progress = self.progress();
+        if progress.count(records) {
+            return Ok(false);
+        }
+        self.handle.call(|db| db.flush())?;
+        progress.advance(&self.log)?;
+        Ok(progress.has_left_segment())
     }
 
     fn progress(&self) -> MutexGuard<'_, Progress> {
@@ -247,6 +261,34 @@ impl Engine for SledEngine {
         applied.inspect_err(|_| files::forget_cached_in(&self.folder))
     }
 
+    /// Changes one record after the other, without a batch of sled's, so that sled writes the records of several calls at once.
+    fn apply_loosely(&self, batch: &Batch) -> Result<bool, StorageError> {
+        if batch.records() > cursor::NEXT_RECORDS {
+            self.sync()?;
+            self.apply(batch)?;
+            return self.sync().map(|()| true);
+        }
+        let _writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
+        self.poison.check()?;
+        self.unsynced.store(true, Ordering::SeqCst);
+        let applied = self.handle.call(|db| {
+            for (address, value) in &batch.puts {
+                db.insert(address.0, value.as_slice())?;
+            }
+            for address in &batch.deletes {
+                db.remove(address.0)?;
+            }
+            Ok(())
+        });
+        let is_due = applied.and_then(|()| self.follow_if_due(batch.records()));
+        let is_due = self.poison.on_error(is_due);
+        if is_due.inspect_err(|_| files::forget_cached_in(&self.folder))? {
+            self.sync()?;
+            return Ok(true);
+        }
+        Ok(false)
+    }
+
     fn sync(&self) -> Result<(), StorageError> {
         self.poison.check()?;
         if !self.unsynced.swap(false, Ordering::SeqCst) {
@@ -293,72 +335,6 @@ fn renew_snapshot(folder: &Path, log: &File) -> Result<(), StorageError> {
     Handle::open(folder)?.release();
     claim(&folder.join(repair::LOG), &[log])?.sync_data()?;
     repair::make_private(folder)
-}
-
-/// sled's database. Like every call into it, dropping it is guarded.
-struct Handle(Option<sled::Db>);
-
-impl Handle {
-    /// The size of sled's page cache; its default is 1 GiB. A layer above caches decoded values, so this
-    /// cache only has to hold the index and the leaves being written.
-    const CACHE_BYTES: u64 = 16 << 20;
-
-    /// Opens the database. Waits for an earlier handle of this process to be released.
-    fn open(folder: &Path) -> Result<Self, StorageError> {
-        threads::claim()?;
-        // A configuration remembers the errors of an attempt, so each attempt gets a new one. The background
-        // flusher is off, because we sync at every commit.
-        let open = || {
-            sled::Config::new()
-                .path(folder)
-                .cache_capacity(Self::CACHE_BYTES)
-                .segment_size(repair::SEGMENT_BYTES)
-                .flush_every_ms(None)
-                .open()
-        };
-        Ok(Self(Some(while_in_use(|| guarded(storage_error, open))?)))
-    }
-
-    fn call<T>(
-        &self,
-        call: impl FnOnce(&sled::Db) -> Result<T, sled::Error>,
-    ) -> Result<T, StorageError> {
-        let db = self.0.as_ref().ok_or(StorageError::Poisoned)?;
-        guarded(storage_error, || call(db))
-    }
-
-    fn release(&mut self) {
-        let db = self.0.take();
-        // A caller that needs the result has synced before. sled's own flush on drop reports nothing.
-        let _ = guarded(storage_error, || {
-            drop(db);
-            Ok(())
-        });
-    }
-}
-
-impl Drop for Handle {
-    fn drop(&mut self) {
-        self.release();
-    }
-}
-
-/// Converts sled's error.
-fn storage_error(error: sled::Error) -> StorageError {
-    match error {
-        // sled loses the kind of this error and keeps only the text.
-        sled::Error::Io(error) if error.to_string().contains("could not acquire lock") => {
-            StorageError::InUse(None)
-        }
-        // The file is shorter than its own index says.
-        sled::Error::Io(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
-            StorageError::Corrupt(error.to_string())
-        }
-        sled::Error::Io(error) => error.into(),
-        // sled's own message has an unknown offset and an empty backtrace.
-        sled::Error::Corruption { .. } => StorageError::Corrupt("a checksum is wrong".into()),
-        error => StorageError::Corrupt(error.to_string()),
-    }
 }
 
 /// Makes all files of a new database durable, and their names. sled does neither.

@@ -61,8 +61,14 @@ impl Batch {
     /// [`StorageError::TooLarge`] if a value or the number of records exceeds its limit.
     pub fn check_bounds(&self) -> Result<(), StorageError> {
         let within = self.puts.iter().all(|(_, value)| value.len() <= limits::RECORD_VALUE_BYTES)
-            && self.puts.len().saturating_add(self.deletes.len()) <= limits::BATCH_RECORDS_MAX;
+            && self.records() <= limits::BATCH_RECORDS_MAX;
         if within { Ok(()) } else { Err(StorageError::TooLarge) }
+    }
+
+    /// Returns how many records it writes and removes.
+    #[must_use]
+    pub fn records(&self) -> usize {
+        self.puts.len().saturating_add(self.deletes.len())
     }
 }
 
@@ -89,6 +95,14 @@ pub trait Engine: Send + Sync {
 
     /// Makes everything applied so far durable: it survives a power loss.
     fn sync(&self) -> Result<(), StorageError>;
+
+    /// Applies changes of which a crash may leave any part until the next [`sync`](Engine::sync), for a caller that can make
+    /// them again. Returns whether the engine had to sync. `expect` is ignored. The default applies the batch as a whole
+    /// and syncs it.
+    fn apply_loosely(&self, batch: &Batch) -> Result<bool, StorageError> {
+        self.apply(batch)?;
+        self.sync().map(|()| true)
+    }
 
     /// Returns how many records of the greatest length a batch may change at the cost of one sync. Calls that wait together share
     /// batches of so many. The default is [`GROUP_RECORDS`](limits::GROUP_RECORDS).

@@ -9,7 +9,7 @@
 //!
 //! - an entry is written only when the one before it is synced, and no block of an acknowledged entry is written again
 //!   before the engine has its whole epoch, durably
-//! - every batch of a checkpoint is synced before the next one, as without a journal
+//! - a checkpoint is synced before its half is used again, and in between where the engine needs it
 //! - the last batch of a checkpoint holds the *mark*: the epoch and the entry that the engine has reached. Slots in the
 //!   journal hold the same, so a journal and an engine of different days do not pass for one store
 //! - after a failed write or sync, nothing is written again; the next opening finds out what is stored

@@ -16,10 +16,49 @@ pub(super) struct Progress {
     /// The last position that was synced.
     pub(super) frontier: Frontier,
     /// The position that the newest snapshot covers.
-    pub(super) covered: Option<u64>,
+    covered: Option<u64>,
+    /// Records that sled was given since the log was followed last.
+    unfollowed: usize,
 }
 
 impl Progress {
+    pub(super) fn new(cursor: Cursor, covered: Option<u64>) -> Self {
+        Self { cursor, frontier: Frontier::default(), covered, unfollowed: 0 }
+    }
+
+    /// Follows the log to its end. sled must have flushed it.
+    pub(super) fn advance(&mut self, log: &File) -> io::Result<()> {
+        self.unfollowed = 0;
+        self.cursor.advance(log)
+    }
+
+    /// Counts records that sled was given. Returns whether it can be given [`NEXT_RECORDS`] more before the log is followed: all of
+    /// them together begin at most one segment.
+    pub(super) fn count(&mut self, records: usize) -> bool {
+        self.unfollowed = self.unfollowed.saturating_add(records);
+        let rest = SEGMENT.saturating_sub(self.cursor.position % SEGMENT);
+        let most = rest.saturating_add(SEGMENT) / RECORD_BYTES;
+        let records = self.unfollowed.saturating_add(NEXT_RECORDS);
+        !self.cursor.is_lost && u64::try_from(records).is_ok_and(|records| records <= most)
+    }
+
+    #[cfg(test)]
+    pub(super) fn position(&self) -> u64 {
+        self.cursor.position
+    }
+
+    /// The end of the log, unless sled was given records since it was followed.
+    #[cfg(test)]
+    pub(super) fn followed(&self) -> Option<u64> {
+        (self.unfollowed == 0).then_some(self.cursor.position)
+    }
+
+    /// Whether the end of the log is in another segment than the last position that was synced, or is not known.
+    pub(super) fn has_left_segment(&self) -> bool {
+        let Cursor { position, is_lost, .. } = self.cursor;
+        is_lost || segment_of(position) != segment_of(self.frontier.position)
+    }
+
     /// Whether the next opening would replay more than the last segment, which sled always reads.
     pub(super) fn is_behind_by_segments(&self) -> bool {
         segment_of(self.covered.unwrap_or(0)) < segment_of(self.frontier.position)
@@ -157,3 +196,8 @@ fn is_locked_out(error: &io::Error) -> bool {
 
 /// The bytes that are read at once while the log is followed: more than most batches write.
 const PIECE: u64 = 256 << 10;
+/// The most bytes that sled writes for a record, on the average of the 18 or more between two looks at the log. In 105,000
+/// batches it was 57 KB at most, for records of the greatest length in a store of 30,000.
+pub(super) const RECORD_BYTES: u64 = 60 << 10;
+/// The most records of a batch that is applied loosely, and of the one behind it.
+pub(super) const NEXT_RECORDS: usize = 16;

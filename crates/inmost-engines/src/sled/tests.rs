@@ -12,6 +12,7 @@ use std::io::Write;
 
 use tempfile::TempDir;
 
+use super::handle::storage_error;
 use super::*;
 use crate::guard::MESSAGE_CHARACTERS;
 use crate::suite::{address, puts};

@@ -100,22 +100,25 @@ impl Shared {
         Ok(frontier.position.saturating_sub(lock(&self.slots).durable()))
     }
 
-    /// Writes these batches to the engine, each durably. `stored` is what the engine has before the last one.
+    /// Writes these batches to the engine, durably. `stored` is what the engine has before the last one.
+    ///
+    /// The journal still has them, so all but the last need not be whole after a crash. Where the engine must be synced in
+    /// between, a slot follows at once.
     pub(super) fn write_batches(
         &self,
         batches: &[Batch],
         stored: Position,
     ) -> Result<(), StorageError> {
-        for (index, batch) in batches.iter().enumerate() {
-            if index > 0 && self.frontier_behind()? > BEHIND {
+        let Some((last, others)) = batches.split_last() else { return Ok(()) };
+        for batch in others {
+            if self.with_engine(|engine| engine.apply_loosely(batch))? {
                 self.follow(stored, true)?;
             }
-            self.with_engine(|engine| {
-                engine.apply(batch)?;
-                engine.sync()
-            })?;
         }
-        Ok(())
+        self.with_engine(|engine| {
+            engine.apply(last)?;
+            engine.sync()
+        })
     }
 
     /// Closes the engine and opens it again. Reads wait meanwhile.

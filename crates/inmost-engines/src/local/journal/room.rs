@@ -19,7 +19,7 @@ impl Shared {
         if self.ballast.is_short() && self.ballast.make().is_err() && self.adds_records(batch)? {
             return Err(StorageError::Full);
         }
-        let added = batch.puts.len().saturating_add(batch.deletes.len());
+        let added = batch.records();
         let (is_large, has_pending, bytes) = {
             let pending = &read(&self.layers).pending;
             let records = pending.len().saturating_add(added);

@@ -22,9 +22,18 @@ impl Store {
         Self { folder, engine, sequence: Sequence(seed), values, addresses }
     }
 
-    /// Changes up to 25 records, durably, as a batch of a checkpoint does.
+    /// Changes up to 25 records, durably, as a batch that bypasses the journal does.
     pub(super) fn change(&mut self) {
         let records = 1 + self.sequence.below(25);
+        let batch = self.batch(records);
+        let engine = self.engine.as_ref().unwrap();
+        engine.apply(&batch).unwrap();
+        engine.sync().unwrap();
+        self.note(&batch);
+    }
+
+    /// A batch of changes of random records, at most one of each.
+    pub(super) fn batch(&mut self, records: u64) -> Batch {
         let mut batch = Batch::default();
         for _ in 0..records {
             let number = self.sequence.below(self.addresses);
@@ -40,10 +49,12 @@ impl Store {
                 batch.puts.push((key, self.sequence.value(class)));
             }
         }
-        let engine = self.engine.as_ref().unwrap();
-        engine.apply(&batch).unwrap();
-        engine.sync().unwrap();
-        self.values.extend(batch.puts);
+        batch
+    }
+
+    /// Notes that a batch was made.
+    pub(super) fn note(&mut self, batch: &Batch) {
+        self.values.extend(batch.puts.iter().cloned());
         batch.deletes.iter().for_each(|key| drop(self.values.remove(key)));
     }
 

@@ -4,18 +4,25 @@
 
 use super::log_check::{Store, memory, open_at, verdict};
 use super::*;
+use crate::sled::cursor::RECORD_BYTES;
+use crate::sled::log::SEGMENT;
 
 const BLOCK: usize = 4_096;
 
-/// Mixes two states of a log block by block.
-fn mixed(before: &[u8], after: &[u8], random: &mut Sequence) -> Vec<u8> {
-    let length = if random.below(2) == 0 { after.len() } else { before.len().max(BLOCK) };
+/// Mixes states of a log block by block, the first of them durable.
+fn mixed(states: &[Vec<u8>], random: &mut Sequence) -> Vec<u8> {
+    let count = u64::try_from(states.len()).unwrap();
+    let any = |random: &mut Sequence| usize::try_from(random.below(count)).unwrap();
+    // The power may fail before the last one.
+    let last = any(random).max(1).min(states.len() - 1);
+    let length = states[if random.below(2) == 0 { last } else { 0 }].len().max(BLOCK);
     let share = random.below(101);
-    let mut bytes = vec![0; length.min(before.len().max(after.len()))];
+    let mut bytes = vec![0; length];
     for at in (0..bytes.len()).step_by(BLOCK) {
-        let from = if random.below(100) < share { after } else { before };
+        let from = if random.below(100) < share { any(random).min(last) } else { 0 };
+        let from = if random.below(2) == 0 && from > 0 { last } else { from };
         let end = (at + BLOCK).min(bytes.len());
-        let part = from.get(at..end.min(from.len())).unwrap_or_default();
+        let part = states[from].get(at..end.min(states[from].len())).unwrap_or_default();
         bytes[at..at + part.len()].copy_from_slice(part);
     }
     bytes
@@ -49,12 +56,115 @@ impl Cut {
         }
     }
 
-    /// Returns whether the state was accepted, and checks what sled makes of it.
-    fn opens_as(&self, frontier: Frontier, states: [&HashMap<Address, Vec<u8>>; 2]) -> bool {
+    /// Returns whether the state was accepted, and checks what sled makes of it: each record is as it was before or after
+    /// the changes under way, and all are one of the two if these changes are one batch.
+    fn opens_as(&self, frontier: Frontier, states: [&Values; 2], is_batch: bool) -> bool {
         let Ok(engine) = open_at(&self.folder, frontier) else { return false };
-        let found: HashMap<_, _> = engine.scan(None, usize::MAX).unwrap().into_iter().collect();
-        assert!(states.contains(&&found), "sled opened neither state");
+        let found: Values = engine.scan(None, usize::MAX).unwrap().into_iter().collect();
+        if is_batch {
+            assert!(states.contains(&&found), "sled opened neither state");
+        }
+        for address in states.iter().copied().chain([&found]).flat_map(HashMap::keys) {
+            let is_known = states.iter().any(|state| state.get(address) == found.get(address));
+            assert!(is_known, "a record is neither old nor new");
+        }
         true
+    }
+}
+
+type Values = HashMap<Address, Vec<u8>>;
+
+/// A store under way, and the counts of states that cuts have left of it: all, and those that were refused.
+struct Run {
+    store: Store,
+    cut: Cut,
+    random: Sequence,
+    /// The frontier in the journal.
+    noted: Frontier,
+    cuts: u32,
+    counts: [u32; 2],
+}
+
+impl Run {
+    fn count(&mut self, is_accepted: bool) {
+        self.counts[0] += 1;
+        self.counts[1] += u32::from(!is_accepted);
+    }
+
+    /// Cuts the power at moments at which any of these states of the log may be on the disk.
+    fn cut(&mut self, logs: &[Vec<u8>], snapshots: &[Snapshot], values: [&Values; 2], batch: bool) {
+        for each in 0..self.cuts {
+            self.cut.write(&mixed(logs, &mut self.random), snapshots);
+            let is_accepted = if each == 0 {
+                self.cut.opens_as(self.noted, values, batch)
+            } else {
+                verdict(&self.cut.folder, self.noted).is_ok()
+            };
+            self.count(is_accepted);
+        }
+    }
+
+    /// A batch that bypasses the journal. Its slot is synced now and then.
+    fn batch(&mut self, snapshots: &[Snapshot]) {
+        let (before, values) = (self.store.log(), self.store.values.clone());
+        if self.store.frontier().position - self.noted.position > 1 << 20 {
+            self.noted = self.store.frontier();
+        }
+        self.store.change();
+        let logs = [before, self.store.log()];
+        let after = self.store.values.clone();
+        self.cut(&logs, snapshots, [&values, &after], true);
+    }
+
+    /// A checkpoint, now and then a long one: its changes are made piece by piece, and its slot is synced when the engine was.
+    fn checkpoint(&mut self, snapshots: &[Snapshot]) {
+        let values = self.store.values.clone();
+        let most = if self.random.below(4) == 0 { 1_000 } else { 125 };
+        let records = 1 + self.random.below(most);
+        let changes = self.store.batch(records);
+        self.store.note(&changes);
+        let after = self.store.values.clone();
+        self.noted = self.store.frontier();
+        let mut logs = vec![self.store.log()];
+        let (puts, deletes) = (changes.puts.chunks(12), changes.deletes.chunks(12));
+        let pieces = puts.map(|puts| Batch { puts: puts.to_vec(), ..Batch::default() });
+        let deletes = deletes.map(|it| Batch { deletes: it.to_vec(), ..Batch::default() });
+        for piece in pieces.chain(deletes) {
+            let was_synced = self.store.engine.as_ref().unwrap().apply_loosely(&piece).unwrap();
+            let log = self.store.log();
+            if logs.last() != Some(&log) {
+                logs.push(log);
+            }
+            if was_synced {
+                self.cut(&logs, snapshots, [&values, &after], false);
+                logs.drain(..logs.len() - 1);
+                self.noted = self.store.frontier();
+            }
+        }
+        self.store.engine.as_ref().unwrap().sync().unwrap();
+        logs.push(self.store.log());
+        self.cut(&logs, snapshots, [&values, &after], false);
+        self.noted = self.store.frontier();
+    }
+
+    /// A power cut while sled is opened again: it has synced its new snapshot, maybe not the name.
+    fn reopen(&mut self, snapshots: &[Snapshot]) {
+        let before = self.store.log();
+        self.store.reopen();
+        let logs = [before, self.store.log()];
+        let values = self.store.values.clone();
+        let renamed = snapshots_of(&self.store.folder);
+        let unfinished: Vec<Snapshot> = renamed
+            .iter()
+            .map(|(name, bytes)| (format!("{name}{}", repair::UNFINISHED_SUFFIX), bytes.clone()))
+            .chain(snapshots.iter().cloned())
+            .collect();
+        for each in 0..4 * self.cuts {
+            let snapshots = if each % 2 == 0 { &renamed } else { &unfinished };
+            self.cut.write(&mixed(&logs, &mut self.random), snapshots);
+            let is_accepted = self.cut.opens_as(self.noted, [&values, &values], true);
+            self.count(is_accepted);
+        }
     }
 }
 
@@ -62,52 +172,22 @@ impl Cut {
 /// how many of them were refused.
 fn run(addresses: u64, rounds: u32, cuts: u32, seed: u64) -> [u32; 2] {
     let parent = memory();
-    let cut = Cut::new();
-    let mut random = Sequence(seed);
     let mut store = Store::new(&parent, addresses, seed);
     store.change();
-    let mut noted = store.frontier();
-    let mut counts = [0; 2];
-    let mut count = |is_accepted: bool| {
-        counts[0] += 1;
-        counts[1] += u32::from(!is_accepted);
-    };
+    let (noted, random) = (store.frontier(), Sequence(seed));
+    let mut run = Run { store, cut: Cut::new(), random, noted, cuts, counts: [0; 2] };
     for round in 1..=rounds {
-        let (before, snapshots, values) =
-            (store.log(), snapshots_of(&store.folder), store.values.clone());
-        // A checkpoint notes the frontier after up to five batches.
-        if round % 5 == 0 || store.frontier().position - noted.position > 1 << 20 {
-            noted = store.frontier();
+        let snapshots = snapshots_of(&run.store.folder);
+        if run.random.below(3) == 0 {
+            run.checkpoint(&snapshots);
+        } else {
+            run.batch(&snapshots);
         }
-        store.change();
-        let after = store.log();
-        for each in 0..cuts {
-            cut.write(&mixed(&before, &after, &mut random), &snapshots);
-            if each == 0 {
-                count(cut.opens_as(noted, [&values, &store.values]));
-            } else {
-                count(verdict(&cut.folder, noted).is_ok());
-            }
-        }
-        if round % 40 != 0 {
-            continue;
-        }
-        // A power cut while sled is opened again: it has synced its new snapshot, maybe not the name.
-        store.reopen();
-        let opened = store.log();
-        let renamed = snapshots_of(&store.folder);
-        let unfinished: Vec<Snapshot> = renamed
-            .iter()
-            .map(|(name, bytes)| (format!("{name}{}", repair::UNFINISHED_SUFFIX), bytes.clone()))
-            .chain(snapshots.iter().cloned())
-            .collect();
-        for each in 0..4 * cuts {
-            let snapshots = if each % 2 == 0 { &renamed } else { &unfinished };
-            cut.write(&mixed(&after, &opened, &mut random), snapshots);
-            count(cut.opens_as(noted, [&store.values, &store.values]));
+        if round % 40 == 0 {
+            run.reopen(&snapshots);
         }
     }
-    counts
+    run.counts
 }
 
 #[test]
@@ -122,5 +202,63 @@ fn no_healthy_state_of_thousands_is_refused() {
         let [made, refused] = run(addresses, 400, 5, seed);
         println!("{addresses} addresses: {made} states, {refused} refused");
         assert_eq!(refused, 0);
+    }
+}
+
+/// Makes checkpoints, and looks at what sled writes between two looks of the engine at its log, and between two syncs. Returns the most
+/// bytes for a record.
+fn written(addresses: u64, checkpoints: u32, length: usize) -> u64 {
+    let parent = memory();
+    let mut store = Store::new(&parent, addresses, addresses);
+    let mut random = Sequence(addresses);
+    let mut most = 0;
+    for checkpoint in 1..=checkpoints {
+        let engine = store.engine.as_ref().unwrap();
+        let (mut seen, mut records) = (engine.progress().position(), 0);
+        for piece in 0..50 {
+            let mut batch = Batch::default();
+            while batch.puts.len() < 12 {
+                let key = address(u32::try_from(random.below(addresses)).unwrap());
+                if batch.puts.iter().all(|(put, _)| *put != key) {
+                    batch.puts.push((key, random.value(length)));
+                }
+            }
+            let synced = engine.frontier().position;
+            if piece < 49 {
+                engine.apply_loosely(&batch).unwrap();
+            } else {
+                engine.apply(&batch).unwrap();
+                engine.sync().unwrap();
+            }
+            records += 12;
+            let Some(position) = engine.progress().followed() else { continue };
+            assert!(position / SEGMENT <= synced / SEGMENT + 1, "{synced} to {position}");
+            if records >= 18 {
+                most = most.max((position - seen) / records);
+            }
+            (seen, records) = (position, 0);
+        }
+        if checkpoint % 3 == 0 {
+            store.reopen();
+        }
+    }
+    most
+}
+
+#[test]
+fn sled_begins_at_most_one_segment_between_two_syncs() {
+    let most = written(700, 4, limits::RECORD_VALUE_BYTES);
+    assert!(most < RECORD_BYTES, "{most} bytes a record");
+}
+
+#[test]
+#[ignore = "minutes in a release build; the short form is above"]
+fn sled_begins_at_most_one_segment_between_thousands_of_syncs() {
+    for addresses in [30, 100, 300, 1_000, 3_000, 10_000, 30_000] {
+        for length in [297, 2_089, limits::RECORD_VALUE_BYTES] {
+            let most = written(addresses, 100, length);
+            println!("{addresses} addresses of {length} bytes: at most {most} bytes a record");
+            assert!(most < RECORD_BYTES);
+        }
     }
 }

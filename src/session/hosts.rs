@@ -82,7 +82,7 @@ impl Open {
     ) -> Result<(Node, usize), RecordError> {
         let address = self.sealer.address(id);
         if let Some(value) = hosts.pulled(&address)
-            && let Ok(opened) = self.sealer.open_at(&address, id, &value, tag)
+            && let Ok(opened) = self.sealer.open_at(&address, id, value.to_vec(), tag)
         {
             return Ok(opened);
         }

@@ -298,7 +298,7 @@ pub(crate) fn fetch(
     let Some(Some(value)) = values.into_iter().next() else {
         return Err(RecordError::Damaged { kind: id.kind, flaw: Flaw::Absent });
     };
-    sealer.open_at(&address, id, &value, tag)
+    sealer.open_at(&address, id, value, tag)
 }
 
 pub(crate) fn read_root(

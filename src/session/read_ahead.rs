@@ -113,7 +113,7 @@ impl<'a> ReadAhead<'a> {
         }
         let address = self.sealer.address(id);
         let value = open.hosts.as_ref()?.pulled(&address)?;
-        let (node, bytes) = self.sealer.open_at(&address, id, &value, tag).ok()?;
+        let (node, bytes) = self.sealer.open_at(&address, id, value.to_vec(), tag).ok()?;
         Some((node, Some(bytes)))
     }
 
@@ -157,7 +157,7 @@ impl<'a> ReadAhead<'a> {
         let values = self.engine.get_many(&addresses)?;
         for (((id, tag), address), value) in missing.iter().zip(&addresses).zip(values) {
             let Some(value) = value else { continue };
-            if let Ok((node, bytes)) = self.sealer.open_at(address, *id, &value, tag) {
+            if let Ok((node, bytes)) = self.sealer.open_at(address, *id, value.clone(), tag) {
                 ahead.held.insert(*id, (*tag, node, bytes));
                 if let From::Caches(open) = self.from {
                     // For the next page of this walk.

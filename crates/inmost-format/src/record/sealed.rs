@@ -115,21 +115,23 @@ impl Sealer {
 
     /// Opens a value that should be the record `id`, last sealed with tag `expected`.
     pub fn open(&self, id: RecordId, value: &[u8], expected: &Tag) -> Result<Node, RecordError> {
-        self.open_at(&self.address(id), id, value, expected).map(|(node, _)| node)
+        self.open_at(&self.address(id), id, value.to_vec(), expected).map(|(node, _)| node)
     }
 
-    /// As [`open`](Self::open), for a caller that has the address of `id`. Also returns the length of the encoded node.
+    /// As [`open`](Self::open), for a caller that has the address of `id` and no more use for the value: it is decrypted in place. Also
+    /// returns the length of the encoded node.
     pub fn open_at(
         &self,
         address: &Address,
         id: RecordId,
-        value: &[u8],
+        value: Vec<u8>,
         expected: &Tag,
     ) -> Result<(Node, usize), RecordError> {
         let damaged = |flaw| RecordError::Damaged { kind: id.kind, flaw };
+        let tag = tag_of(&value);
         let (name, body) = self.open_named(address, value).map_err(damaged)?;
         // The record is authentic here, so another tag means that it is stale.
-        if tag_of(value) != Some(*expected) {
+        if tag != Some(*expected) {
             return Err(damaged(Flaw::Stale));
         }
         if name != id {
@@ -141,28 +143,28 @@ impl Sealer {
 
     /// Opens a value without knowing which record it is: for `check`, and for the root, whose tag is stored nowhere.
     pub fn open_any(&self, address: &Address, value: &[u8]) -> Result<(RecordId, Body), Flaw> {
-        let (id, body) = self.open_named(address, value)?;
+        let (id, body) = self.open_named(address, value.to_vec())?;
         if self.address(id) == *address { Ok((id, body)) } else { Err(Flaw::Malformed) }
     }
 
     /// Opens a value, and returns the name that the record says it has.
-    fn open_named(&self, address: &Address, value: &[u8]) -> Result<(RecordId, Body), Flaw> {
+    fn open_named(&self, address: &Address, value: Vec<u8>) -> Result<(RecordId, Body), Flaw> {
         if !size_class::is_value_len(value.len()) || value.first() != Some(&VERSION) {
             return Err(Flaw::Frame);
         }
-        let (nonce, rest) =
-            value.get(1..).and_then(<[u8]>::split_first_chunk::<24>).ok_or(Flaw::Frame)?;
-        let (ciphertext, tag) = rest.split_last_chunk::<16>().ok_or(Flaw::Frame)?;
-        let mut plaintext = Wiped::new(ciphertext.to_vec());
+        let mut value = Wiped::new(value);
+        let (header, rest) = value.split_at_mut_checked(HEADER).ok_or(Flaw::Frame)?;
+        let nonce = Nonce(*header.last_chunk::<24>().ok_or(Flaw::Frame)?);
+        let (plaintext, tag) = rest.split_last_chunk_mut::<16>().ok_or(Flaw::Frame)?;
         self.keys
             .aead()
-            .open(&Nonce(*nonce), &self.associated_data(address), &mut plaintext, &aead::Tag(*tag))
+            .open(&nonce, &self.associated_data(address), plaintext, &aead::Tag(*tag))
             .map_err(|_| Flaw::NotAuthentic)?;
-        let (id, length) = read_prefix(&plaintext).ok_or(Flaw::Malformed)?;
+        let (id, length) = read_prefix(plaintext).ok_or(Flaw::Malformed)?;
         if plaintext.len() < PREFIX + length {
             return Err(Flaw::Malformed);
         }
-        Ok((id, Body { plaintext, length }))
+        Ok((id, Body { value, length }))
     }
 
     /// The AEAD of its records.
@@ -177,14 +179,16 @@ impl Sealer {
 
 /// The body of an opened record; wiped on drop.
 pub struct Body {
-    plaintext: Wiped<Vec<u8>>,
+    /// The value, decrypted in place.
+    value: Wiped<Vec<u8>>,
     length: usize,
 }
 
 impl Body {
     /// The encoded node.
     pub fn as_slice(&self) -> &[u8] {
-        self.plaintext.get(PREFIX..PREFIX + self.length).unwrap_or_default()
+        let start = HEADER + PREFIX;
+        self.value.get(start..start + self.length).unwrap_or_default()
     }
 }
 

@@ -121,6 +121,7 @@ fi
 
 say 'the distribution of durable edits'
 "$measure" "$results" latency "$work/latency" "$single" "${sdk_edits[@]}"
+"$measure" "$results" turns "$work/turns" "$single"
 
 say 'unlocking and opening'
 for size in $sizes; do "$measure" "$results" unlock "$work/store-$size" "$size" "$unlocks"; done

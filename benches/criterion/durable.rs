@@ -8,10 +8,8 @@ use std::time::{Duration, Instant};
 
 use criterion::measurement::WallTime;
 use criterion::{BenchmarkGroup, Criterion};
-use inmost::StorageEngine;
 use inmost_benches::bare_sled::BareSled;
 use inmost_benches::calls::{create_edited, edits, fill};
-use inmost_benches::memory::Memory;
 use inmost_benches::overwrite::Overwrite;
 use inmost_benches::peer::Peer;
 use inmost_benches::peers::Kind;
@@ -31,11 +29,6 @@ pub(crate) fn rows(criterion: &mut Criterion) {
             let peer = kind.begin(&work(&format!("edit-{name}"))).expect("a peer");
             edit(&mut group, &name, &*peer, depth);
         }
-    }
-    for depth in [1, 3] {
-        let name = format!("inmost-history-depth-{depth}");
-        let peer = Memory::begin_keeping(&work(&format!("edit-{name}")), StorageEngine::Sled);
-        edit(&mut group, &name, &peer.expect("a store"), depth);
     }
     bare_sled(&mut group);
     for kind in ["inmost", "inmost-redb", "sqlcipher"].into_iter().filter_map(Kind::named) {

@@ -16,7 +16,6 @@ def edits(page: Page) -> str:
         "edit/append-after": "append 4 KiB, after",
         "edit/bare-sled-batch": "bare sled, 5 records",
         **{f"edit/{peer}-depth-{depth}": f"{PEERS[peer]}, depth {depth}" for peer in PEERS for depth in (1, 3)},
-        **{f"edit/inmost-history-depth-{depth}": f"inmost (sled) with a history, depth {depth}" for depth in (1, 3)},
         "edit/inmost-8-threads": "inmost (sled), 8 threads",
         "edit/inmost-redb-8-threads": "inmost (redb), 8 threads",
         "edit/sqlcipher-8-threads": "SQLCipher, 8 threads",
@@ -33,7 +32,28 @@ preallocated file and `fdatasync`. An append also changes the length of its file
 is shown for information. Both are timed before and after everything else; if the two differ, the speed of the disk changed during
 the run. With 8 threads, the time of one edit is the total time divided by the number of edits. SQLCipher's 8 threads have a
 connection each, or share one connection. The Python SDK does not sync folders, so its edits are less durable."""
-    return f"{text}\n\n{chart}\n\n{table(['', 'median', 'spread', 'to the overwrite'], body)}{page.lacking('edit')}"
+    return f"{text}\n\n{chart}\n\n{table(['', 'median', 'spread', 'to the overwrite'], body)}{page.lacking('edit')}\n\n{turns(page)}"
+
+
+def turns(page: Page) -> str:
+    """Returns the same edits in turns, with the rows that the targets compare."""
+    text = """The targets compare edits that were made in turns of 100, because the speed of a disk changes within minutes. A sample is the mean
+of a turn, so edits that wait for work in the background count in full."""
+    rows = {id.removeprefix("turns/"): row for id, row in page.rows.items() if id.startswith("turns/")}
+    if "overwrite" not in rows:
+        return f"{text}\n\n**NOT MEASURED**"
+    names = {"inmost": "inmost (sled)", "inmost-history": "inmost (sled) with a history", "sqlcipher": "SQLCipher"}
+    named = {
+        "overwrite": "overwrite 4 KiB",
+        **{f"{id}-depth-{depth}": f"{name}, depth {depth}" for depth in (1, 3) for id, name in names.items()},
+    }
+    base = rows["overwrite"].median
+    body = [
+        (name, shown(rows[id].median, "ns"), spread(rows[id]), digits(rows[id].median / base) + "x")
+        for id, name in named.items()
+        if id in rows
+    ]
+    return f"{text}\n\n{table(['in turns', 'median', 'spread', 'to the overwrite'], body)}"
 
 
 def latency(page: Page) -> str:

@@ -82,6 +82,16 @@ class Ratio(Target):
 
 
 @dataclass
+class Turns(Ratio):
+    """A limit of the ratio of two rows that took turns: each sample is compared with the other row's of the same turn."""
+
+    def found(self, rows: dict[str, Row]) -> Found:
+        pairs = zip(rows[self.top].in_order, rows[self.bottom].in_order, strict=True)
+        ratios = Row("x", [top / bottom for top, bottom in pairs])
+        return Found(ratios.median, ratios.low, ratios.high, self.limit, "x", len(ratios.samples) > 1)
+
+
+@dataclass
 class Tail(Target):
     """A limit of the ratio of a row's 99th percentile to its own median. The spread is that of ten parts of the run."""
 
@@ -144,17 +154,17 @@ def targets(rows: dict[str, Row], sizes: list[int]) -> list[Target]:
 def durable() -> list[Target]:
     edit, reference = "durable one-line edit", "overwriting 4 KiB of a preallocated file + fdatasync"
     return [
-        Ratio(f"{edit}, depth 1, to {reference}", "at most", 1.4, "edit/inmost-depth-1", "edit/overwrite"),
-        Ratio(f"{edit}, depth 3, to the same", "at most", 1.5, "edit/inmost-depth-3", "edit/overwrite"),
-        Ratio(f"{edit}, depth 1, to SQLCipher", "at most", 1.1, "edit/inmost-depth-1", "edit/sqlcipher-depth-1"),
-        Ratio(f"{edit}, depth 3, to SQLCipher", "at most", 1.1, "edit/inmost-depth-3", "edit/sqlcipher-depth-3"),
+        Turns(f"{edit}, depth 1, to {reference}", "at most", 1.4, "turns/inmost-depth-1", "turns/overwrite"),
+        Turns(f"{edit}, depth 3, to the same", "at most", 1.5, "turns/inmost-depth-3", "turns/overwrite"),
+        Turns(f"{edit}, depth 1, to SQLCipher", "at most", 1.1, "turns/inmost-depth-1", "turns/sqlcipher-depth-1"),
+        Turns(f"{edit}, depth 3, to SQLCipher", "at most", 1.1, "turns/inmost-depth-3", "turns/sqlcipher-depth-3"),
         *[
-            Ratio(
+            Turns(
                 f"{edit} with a history, depth {depth}, to without",
                 "at most",
                 1.25,
-                f"edit/inmost-history-depth-{depth}",
-                f"edit/inmost-depth-{depth}",
+                f"turns/inmost-history-depth-{depth}",
+                f"turns/inmost-depth-{depth}",
             )
             for depth in (1, 3)
         ],

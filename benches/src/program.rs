@@ -13,6 +13,7 @@ const USAGE: &str = "usage:
   measure fill STORE FILES                                  makes a store of so many files
   measure RESULTS replay NAME TRACE WORK
   measure RESULTS latency WORK EDITS [COMMAND...]           COMMAND makes edits of a peer that is not in this program
+  measure RESULTS turns WORK EDITS
   measure RESULTS unlock STORE FILES TIMES
   measure RESULTS open STORE FILES TIMES WORK
   measure RESULTS stall STORE FILES ROUNDS WRITES WORK
@@ -61,6 +62,9 @@ fn measured(args: &[&str]) -> Result<Option<Measured>, Box<dyn Error>> {
         }
         ["latency", work, edits, ref command @ ..] => {
             ("latency".into(), latency::run(Path::new(work), edits.parse()?, command)?)
+        }
+        ["turns", work, edits] => {
+            ("turns".into(), latency::turns(Path::new(work), edits.parse()?)?)
         }
         ["unlock", path, files, times] => {
             let rows = unlock::run(Path::new(path), files, times.parse()?)?;

@@ -10,7 +10,10 @@ use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use inmost::StorageEngine;
+
 use crate::calls::{edits, fill};
+use crate::memory::Memory;
 use crate::overwrite::Overwrite;
 use crate::peer::Peer;
 use crate::peers::Kind;
@@ -37,13 +40,48 @@ pub fn run(work: &Path, edits: usize, command: &[&str]) -> Result<Vec<Row>, Box<
     std::fs::create_dir_all(work)?;
     let mut contestants = vec![overwrite(&work.join("overwritten"))?];
     for kind in Kind::ALL {
-        contestants.push(begin(*kind, kind.name(), &work.join(kind.name()))?);
+        contestants.push(begin(kind.begin(&work.join(kind.name()))?, kind.name(), 1)?);
     }
     if !command.is_empty() {
         let mut program = Program::start(command)?;
         contestants.push(Contestant::new("sdk", Box::new(move |count| program.edits(count))));
     }
-    for contestant in &mut contestants {
+    play_in_turns(&mut contestants, edits)?;
+    let mut rows: Vec<Row> = contestants.iter().map(Contestant::row).collect();
+    drop(contestants);
+    for kind in [Kind::Inmost, Kind::InmostRedb] {
+        let name = format!("{}-alone", kind.name());
+        let mut alone = begin(kind.begin(&work.join(&name))?, &name, 1)?;
+        (alone.make)(TURN)?;
+        alone.play(edits)?;
+        rows.push(alone.row());
+    }
+    Ok(rows)
+}
+
+/// Times what the targets of a durable edit compare, in turns: overwriting 4 KiB, inmost without and with a history, and SQLCipher. A
+/// sample is the mean of a turn, so edits that wait for background work count in full.
+///
+/// # Errors
+/// The errors of the peers.
+pub fn turns(work: &Path, edits: usize) -> Result<Vec<Row>, Box<dyn Error>> {
+    std::fs::create_dir_all(work)?;
+    let mut contestants = vec![overwrite(&work.join("overwritten"))?];
+    for depth in [1, 3] {
+        for kind in ["inmost", "sqlcipher"].into_iter().filter_map(Kind::named) {
+            let name = format!("{}-depth-{depth}", kind.name());
+            contestants.push(begin(kind.begin(&work.join(&name))?, &name, depth)?);
+        }
+        let name = format!("inmost-history-depth-{depth}");
+        let keeping = Memory::begin_keeping(&work.join(&name), StorageEngine::Sled)?;
+        contestants.push(begin(Box::new(keeping), &name, depth)?);
+    }
+    play_in_turns(&mut contestants, edits)?;
+    Ok(contestants.iter().map(Contestant::row_of_turns).collect())
+}
+
+fn play_in_turns(contestants: &mut [Contestant<'_>], edits: usize) -> Result<(), Box<dyn Error>> {
+    for contestant in &mut *contestants {
         // Not counted. It fills caches and creates what a peer creates at its first change.
         (contestant.make)(TURN)?;
     }
@@ -54,16 +92,7 @@ pub fn run(work: &Path, edits: usize, command: &[&str]) -> Result<Vec<Row>, Box<
             contestants[(index + turn) % count].play(TURN)?;
         }
     }
-    let mut rows: Vec<Row> = contestants.iter().map(Contestant::row).collect();
-    drop(contestants);
-    for kind in [Kind::Inmost, Kind::InmostRedb] {
-        let name = format!("{}-alone", kind.name());
-        let mut alone = begin(kind, &name, &work.join(&name))?;
-        (alone.make)(TURN)?;
-        alone.play(edits)?;
-        rows.push(alone.row());
-    }
-    Ok(rows)
+    Ok(())
 }
 
 impl<'a> Contestant<'a> {
@@ -80,6 +109,14 @@ impl<'a> Contestant<'a> {
     fn row(&self) -> Row {
         Row::of_times(format!("latency/{}", self.name), &self.times)
     }
+
+    fn row_of_turns(&self) -> Row {
+        let mean = |turn: &[Duration]| {
+            turn.iter().sum::<Duration>() / u32::try_from(turn.len()).unwrap_or(u32::MAX)
+        };
+        let means: Vec<Duration> = self.times.chunks(TURN).map(mean).collect();
+        Row::of_times(format!("turns/{}", self.name), &means)
+    }
 }
 
 fn overwrite(path: &Path) -> Result<Contestant<'static>, Box<dyn Error>> {
@@ -88,9 +125,12 @@ fn overwrite(path: &Path) -> Result<Contestant<'static>, Box<dyn Error>> {
     Ok(Contestant::new("overwrite", Box::new(make)))
 }
 
-fn begin(kind: Kind, name: &str, path: &Path) -> Result<Contestant<'static>, Box<dyn Error>> {
-    let peer: Box<dyn Peer> = kind.begin(path)?;
-    let edits = edits(&fill(&*peer, 1)?);
+fn begin(
+    peer: Box<dyn Peer>,
+    name: &str,
+    depth: usize,
+) -> Result<Contestant<'static>, Box<dyn Error>> {
+    let edits = edits(&fill(&*peer, depth)?);
     let mut turn = 0;
     let mut edit = move || {
         let edit = &edits[turn % edits.len()];

@@ -5,19 +5,19 @@
 //! unsynced ones.
 
 mod bare;
+mod engine;
 #[cfg(any(test, feature = "testing"))]
 pub mod shared;
 
 use std::collections::BTreeMap;
 use std::io;
-use std::ops::Bound;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use self::bare::BareValues;
+use self::engine::MemoryEngine;
 use inmost_storage::limits;
 use inmost_storage::{
-    Address, BareFiles, Batch, Engine, EngineKind, HeaderCopy, Rewriting, SetAside, Storage,
-    StorageError,
+    Address, BareFiles, Engine, EngineKind, HeaderCopy, Rewriting, SetAside, Storage, StorageError,
 };
 
 /// A place in memory. Clones are handles of the same place and do not lock each other out. A generation still
@@ -290,91 +290,6 @@ impl Storage for MemoryStorage {
             .sum::<u64>();
         Ok(headers
             + place.generations.values().map(|each| records_size(&locked(each))).sum::<u64>())
-    }
-}
-
-/// One open generation in memory.
-struct MemoryEngine {
-    generation: Arc<Mutex<Generation>>,
-    ticket: u64,
-}
-
-impl MemoryEngine {
-    fn open(generation: &Arc<Mutex<Generation>>) -> Result<Self, StorageError> {
-        let mut held = locked(generation);
-        if held.holder.is_some() {
-            return Err(StorageError::InUse(None));
-        }
-        held.engines += 1;
-        held.holder = Some(held.engines);
-        Ok(Self { generation: Arc::clone(generation), ticket: held.engines })
-    }
-
-    fn generation(&self) -> Result<MutexGuard<'_, Generation>, StorageError> {
-        let held = locked(&self.generation);
-        if held.holder == Some(self.ticket) { Ok(held) } else { Err(StorageError::Poisoned) }
-    }
-}
-
-impl Engine for MemoryEngine {
-    fn get_many(&self, addresses: &[Address]) -> Result<Vec<Option<Vec<u8>>>, StorageError> {
-        let held = self.generation()?;
-        Ok(addresses.iter().map(|address| held.records.get(address).cloned()).collect())
-    }
-
-    fn scan(
-        &self,
-        after: Option<&Address>,
-        limit: usize,
-    ) -> Result<Vec<(Address, Vec<u8>)>, StorageError> {
-        let held = self.generation()?;
-        let from = after.map_or(Bound::Unbounded, |address| Bound::Excluded(*address));
-        let page = held.records.range((from, Bound::Unbounded)).take(limit);
-        Ok(page.map(|(address, value)| (*address, value.clone())).collect())
-    }
-
-    fn apply(&self, batch: &Batch) -> Result<(), StorageError> {
-        let mut held = self.generation()?;
-        batch.check_bounds()?;
-        if let Some((root, expected)) = &batch.expect
-            && held.records.get(root) != expected.as_ref()
-        {
-            return Err(StorageError::Conflict);
-        }
-        for (address, value) in &batch.puts {
-            held.change(*address, Some(value.clone()));
-        }
-        for address in &batch.deletes {
-            held.change(*address, None);
-        }
-        Ok(())
-    }
-
-    fn sync(&self) -> Result<(), StorageError> {
-        self.generation()?.unsynced.clear();
-        Ok(())
-    }
-
-    fn apply_loosely(&self, batch: &Batch) -> Result<bool, StorageError> {
-        self.apply(batch).map(|()| false)
-    }
-
-    fn size(&self) -> Result<u64, StorageError> {
-        Ok(records_size(&*self.generation()?))
-    }
-
-    fn close(self: Box<Self>) -> Result<(), StorageError> {
-        self.sync()
-    }
-
-    fn discard(self: Box<Self>) {}
-}
-
-impl Drop for MemoryEngine {
-    fn drop(&mut self) {
-        if let Ok(mut held) = self.generation() {
-            held.holder = None;
-        }
     }
 }
 

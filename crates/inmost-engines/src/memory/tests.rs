@@ -1,6 +1,7 @@
 //! Tests of what distinguishes applied from synced.
 
 use super::*;
+use inmost_storage::Batch;
 
 fn put(byte: u8) -> Batch {
     Batch { puts: vec![(Address([byte; 32]), vec![byte])], ..Batch::default() }

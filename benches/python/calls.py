@@ -2,7 +2,7 @@
 
 import charts
 from parts import PEERS, Page, cell, spread, table
-from samples import digits, shown
+from samples import Row, digits, shown
 
 COMMANDS = ["all", "view", "create", "str_replace", "insert", "delete", "rename"]
 
@@ -23,7 +23,6 @@ def edits(page: Page) -> str:
     }
     present = [(name, rows[id]) for id, name in names.items() if id in rows]
     base = rows["edit/overwrite"]
-    body = [(name, shown(row.median, "ns"), spread(row), digits(row.median / base.median) + "x") for name, row in present]
     chart = page.save("edit", charts.dots("A durable one-line edit of a 2 KiB file", present, ("overwrite", base.median)))
     text = """## A durable edit
 
@@ -32,7 +31,7 @@ preallocated file and `fdatasync`. An append also changes the length of its file
 is shown for information. Both are timed before and after everything else; if the two differ, the speed of the disk changed during
 the run. With 8 threads, the time of one edit is the total time divided by the number of edits. SQLCipher's 8 threads have a
 connection each, or share one connection. The Python SDK does not sync folders, so its edits are less durable."""
-    return f"{text}\n\n{chart}\n\n{table(['', 'median', 'spread', 'to the overwrite'], body)}{page.lacking('edit')}\n\n{turns(page)}"
+    return f"{text}\n\n{chart}\n\n{to_overwrite(present, base)}{page.lacking('edit')}\n\n{turns(page)}"
 
 
 def turns(page: Page) -> str:
@@ -47,13 +46,14 @@ of a turn, so edits that wait for work in the background count in full."""
         "overwrite": "overwrite 4 KiB",
         **{f"{id}-depth-{depth}": f"{name}, depth {depth}" for depth in (1, 3) for id, name in names.items()},
     }
-    base = rows["overwrite"].median
-    body = [
-        (name, shown(rows[id].median, "ns"), spread(rows[id]), digits(rows[id].median / base) + "x")
-        for id, name in named.items()
-        if id in rows
-    ]
-    return f"{text}\n\n{table(['in turns', 'median', 'spread', 'to the overwrite'], body)}"
+    present = [(name, rows[id]) for id, name in named.items() if id in rows]
+    return f"{text}\n\n{to_overwrite(present, rows['overwrite'])}"
+
+
+def to_overwrite(present: list[tuple[str, Row]], base: Row) -> str:
+    """Returns a table of rows beside the overwrite."""
+    body = [(name, shown(row.median, "ns"), spread(row), digits(row.median / base.median) + "x") for name, row in present]
+    return table(["", "median", "spread", "to the overwrite"], body)
 
 
 def latency(page: Page) -> str:

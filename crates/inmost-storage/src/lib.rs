@@ -97,7 +97,7 @@ pub trait Engine: Send + Sync {
     fn sync(&self) -> Result<(), StorageError>;
 
     /// Applies changes of which a crash may leave any part until the next [`sync`](Engine::sync), for a caller that can make
-    /// them again. Returns whether the engine had to sync. `expect` is ignored. The default applies the batch as a whole
+    /// them again. `expect` must be `None`. Returns whether the engine had to sync. The default applies the batch as a whole
     /// and syncs it.
     fn apply_loosely(&self, batch: &Batch) -> Result<bool, StorageError> {
         self.apply(batch)?;

@@ -25,7 +25,7 @@ const BYTES: u64 = OPENING_BYTES + CHECKPOINT_BYTES;
 /// Bytes kept for the next opening: a segment of sled's log (2 MiB), plus half a MiB for its snapshot and the
 /// overhead of the file system.
 pub(super) const OPENING_BYTES: u64 = 5 << 19;
-/// Bytes kept for a checkpoint: five batches of 307 KiB, with the overhead of the engine and the file system.
+/// Bytes kept for a checkpoint: 12 KiB for each of its 125 records, with the overhead of the engine and the file system.
 pub(super) const CHECKPOINT_BYTES: u64 = 3 << 19;
 /// Free bytes below which a disk is nearly full: more than a few checkpoints write.
 const NEARLY_FULL_BYTES: u64 = 16 << 20;

@@ -194,7 +194,7 @@ fn is_locked_out(error: &io::Error) -> bool {
     cfg!(windows) && error.raw_os_error() == Some(33)
 }
 
-/// The bytes that are read at once while the log is followed: more than most batches write.
+/// The bytes that are read at once while the log is followed.
 const PIECE: u64 = 256 << 10;
 /// The most bytes that sled writes for a record, on the average of the 18 or more between two looks at the log. In 105,000
 /// batches it was 57 KB at most, for records of the greatest length in a store of 30,000.

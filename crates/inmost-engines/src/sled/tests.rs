@@ -3,6 +3,7 @@
 mod eviction;
 mod log_check;
 mod log_with_holes;
+mod loosely;
 mod power_cuts;
 
 use std::collections::HashMap;

@@ -6,13 +6,12 @@
 use std::fs::File;
 
 use inmost::{
-    Keyfile, Passphrase, PassphraseError, RandomnessFailed, RawKey, RecoveryKey, StoreError,
+    Keyfile, Passphrase, PassphraseError, RandomnessFailed, RawKey, RecoveryKey, StoreError, Wiped,
 };
 use inmost_agent::Secret;
 use napi::Env;
 use napi::bindgen_prelude::{Buffer, Either, JsValue, Uint8Array, Unknown};
 use napi_derive::napi;
-use zeroize::Zeroizing;
 
 use crate::errors::{self, Failure};
 
@@ -26,15 +25,15 @@ pub(crate) struct Given {
 
 /// A copy of a text or of bytes.
 pub(crate) enum Copied {
-    Text(Zeroizing<String>),
-    Bytes(Zeroizing<Vec<u8>>),
+    Text(Wiped<String>),
+    Bytes(Wiped<Vec<u8>>),
 }
 
 impl Copied {
     pub(crate) fn new(given: Either<String, Uint8Array>) -> Self {
         match given {
-            Either::A(text) => Self::Text(Zeroizing::new(text)),
-            Either::B(bytes) => Self::Bytes(Zeroizing::new(bytes.to_vec())),
+            Either::A(text) => Self::Text(Wiped::new(text)),
+            Either::B(bytes) => Self::Bytes(Wiped::new(bytes.to_vec())),
         }
     }
 

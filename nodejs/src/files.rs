@@ -1,12 +1,14 @@
 //! The files of a store.
 
+use std::mem;
 use std::sync::Arc;
 
-use inmost::{FileError, FileText, LineRange, PageCursor, Precondition, SearchQuery, WriteOutcome};
+use inmost::{
+    FileError, FileText, LineRange, PageCursor, Precondition, SearchQuery, Wiped, WriteOutcome,
+};
 use napi::Env;
 use napi::bindgen_prelude::{Array, AsyncTask, JsValue, Unknown};
 use napi_derive::napi;
-use zeroize::Zeroize;
 
 use crate::errors::{self, Failure};
 use crate::options::{count, size, time};
@@ -70,14 +72,14 @@ impl NativeStore {
     /// Writes a file, replacing an existing one.
     #[napi(ts_return_type = "Promise<void>")]
     pub fn write(&self, path: String, text: String) -> AsyncTask<Work<()>> {
-        let text = zeroize::Zeroizing::new(text);
+        let text = Wiped::new(text);
         self.with(plain, move |store| store.unlocked().write(&path, &text))
     }
 
     /// Appends text to a file; creates a missing one.
     #[napi(ts_return_type = "Promise<void>")]
     pub fn append(&self, path: String, text: String) -> AsyncTask<Work<()>> {
-        let text = zeroize::Zeroizing::new(text);
+        let text = Wiped::new(text);
         self.with(plain, move |store| store.unlocked().append(&path, &text))
     }
 
@@ -169,7 +171,7 @@ impl NativeStore {
         text: String,
         condition: Condition,
     ) -> AsyncTask<Work<FileVersion>> {
-        let text = zeroize::Zeroizing::new(text);
+        let text = Wiped::new(text);
         self.with(plain, move |store| {
             let version = store.unlocked().write_if(&path, &text, &condition.parse()?)?;
             Ok::<_, Failure>(records::file_version(&version))
@@ -210,8 +212,7 @@ impl NewFile {
 
 impl Drop for NewFile {
     fn drop(&mut self) {
-        self.path.zeroize();
-        self.text.zeroize();
+        drop([&mut self.path, &mut self.text].map(|text| Wiped::new(mem::take(text))));
     }
 }
 

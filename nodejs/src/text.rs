@@ -1,15 +1,15 @@
 //! Texts for JavaScript, which are wiped once JavaScript has a copy of its own.
 
+use inmost::Wiped;
 use napi::bindgen_prelude::ToNapiValue;
 use napi::sys;
-use zeroize::Zeroizing;
 
 /// A text or a path of the memory, as a property of an object.
-pub struct Text(Zeroizing<String>);
+pub struct Text(Wiped<String>);
 
 impl Text {
     pub(crate) fn of(text: &str) -> Self {
-        Self(Zeroizing::new(text.to_owned()))
+        Self(Wiped::new(text.to_owned()))
     }
 }
 

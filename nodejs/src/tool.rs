@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use inmost::{MemoryTool, SecretScreen, ToolReply};
+use inmost::{MemoryTool, SecretScreen, ToolReply, Wiped};
 use napi::Env;
 use napi::bindgen_prelude::{AsyncTask, Either, JsValue, Object, Uint8Array, Unknown};
 use napi_derive::napi;
@@ -88,7 +88,7 @@ impl NativeTool {
             // A copy, because JavaScript can change the bytes while the call runs.
             Either::B(bytes) => bytes.to_vec(),
         };
-        let json = zeroize::Zeroizing::new(json);
+        let json = Wiped::new(json);
         self.with(move |tool| tool.run_json(json.as_slice()))
     }
 

@@ -7,13 +7,12 @@ use std::fs::File;
 use std::path::PathBuf;
 
 use inmost::{
-    Keyfile, Passphrase, PassphraseError, RandomnessFailed, RawKey, RecoveryKey, StoreError,
+    Keyfile, Passphrase, PassphraseError, RandomnessFailed, RawKey, RecoveryKey, StoreError, Wiped,
 };
 use inmost_agent::Secret;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyBytes, PyString};
-use zeroize::Zeroizing;
 
 use crate::errors;
 use crate::text::Text;
@@ -75,7 +74,7 @@ fn parse_passphrase(py: Python<'_>, given: &Bound<'_, PyAny>) -> PyResult<Passph
 }
 
 /// A copy of a text or of bytes.
-fn bytes_of(given: &Bound<'_, PyAny>, name: &str) -> PyResult<Zeroizing<Vec<u8>>> {
+fn bytes_of(given: &Bound<'_, PyAny>, name: &str) -> PyResult<Wiped<Vec<u8>>> {
     let bytes = if given.is_instance_of::<PyString>() {
         given.extract::<Text<'_>>()?.as_bytes().to_vec()
     } else if let Ok(bytes) = given.cast::<PyBytes>() {
@@ -85,7 +84,7 @@ fn bytes_of(given: &Bound<'_, PyAny>, name: &str) -> PyResult<Zeroizing<Vec<u8>>
     } else {
         return Err(PyTypeError::new_err(format!("{name} is a str, bytes or bytearray")));
     };
-    Ok(Zeroizing::new(bytes))
+    Ok(Wiped::new(bytes))
 }
 
 /// The keyfile with the given bytes, or the one at the given path. Reads without the lock of the interpreter: the file may be

@@ -3,11 +3,12 @@
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use inmost::{FileError, LineRange, NewFile, PageCursor, Precondition, SearchQuery, WriteOutcome};
+use inmost::{
+    FileError, LineRange, NewFile, PageCursor, Precondition, SearchQuery, Wiped, WriteOutcome,
+};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyString};
-use zeroize::{Zeroize, Zeroizing};
 
 use crate::errors;
 use crate::pages::{PAGE, Row, Rows};
@@ -27,7 +28,7 @@ impl Files {
     }
 
     fn matches(&self, path: &str, query: SearchQuery) -> Rows {
-        let (shared, path) = (Arc::clone(&self.shared), Zeroizing::new(path.to_owned()));
+        let (shared, path) = (Arc::clone(&self.shared), Wiped::new(path.to_owned()));
         Rows::new(move |after: Option<&PageCursor>| {
             let page = shared.handle().unlocked().search(&path, &query, after, PAGE)?;
             Ok((page.items.into_iter().map(Row::Match).collect(), page.next))
@@ -153,7 +154,7 @@ impl Files {
     /// Everything below a folder, depth first.
     #[pyo3(signature = (path=Text::ROOT, *, max_depth=None), text_signature = "($self, path=\"/memories\", *, max_depth=None)")]
     fn walk(&self, path: Text<'_>, max_depth: Option<usize>) -> Rows {
-        let (shared, path) = (Arc::clone(&self.shared), Zeroizing::new((*path).to_owned()));
+        let (shared, path) = (Arc::clone(&self.shared), Wiped::new((*path).to_owned()));
         let max_depth = max_depth.unwrap_or(usize::MAX);
         Rows::new(move |after: Option<&PageCursor>| {
             let page = shared.handle().unlocked().walk(&path, max_depth, after, PAGE)?;
@@ -247,10 +248,10 @@ impl Files {
     }
 }
 
-/// A file of `write_many`, from the attributes of an `inmost.NewFile`. It is wiped on drop.
+/// A file of `write_many`, from the attributes of an `inmost.NewFile`.
 struct Owned {
-    path: String,
-    text: String,
+    path: Wiped<String>,
+    text: Wiped<String>,
     created: Option<SystemTime>,
     modified: Option<SystemTime>,
     replaces: bool,
@@ -260,7 +261,7 @@ impl Owned {
     fn new(given: &Bound<'_, PyAny>) -> PyResult<Self> {
         let text = |name: &str| {
             let text = given.getattr(name)?;
-            Ok::<_, PyErr>(str::to_owned(&text.extract::<Text<'_>>()?))
+            Ok::<_, PyErr>(Wiped::new(str::to_owned(&text.extract::<Text<'_>>()?)))
         };
         Ok(Self {
             path: text("path")?,
@@ -270,16 +271,7 @@ impl Owned {
             replaces: given.getattr("replaces")?.extract()?,
         })
     }
-}
 
-impl Drop for Owned {
-    fn drop(&mut self) {
-        self.path.zeroize();
-        self.text.zeroize();
-    }
-}
-
-impl Owned {
     fn borrow(&self) -> NewFile<'_> {
         let mut file = NewFile::new(&self.path, &self.text);
         file.created = self.created;

@@ -2,11 +2,10 @@
 
 use std::sync::Arc;
 
-use inmost::{ToolOptions, ToolReply};
+use inmost::{ToolOptions, ToolReply, Wiped};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyBytes, PyDict, PyString};
-use zeroize::Zeroizing;
 
 use crate::errors;
 use crate::json;
@@ -65,7 +64,7 @@ impl MemoryTool {
             return Ok(self.run(py, json.as_bytes()));
         }
         if let Ok(json) = call.cast::<PyByteArray>() {
-            return Ok(self.run(py, &Zeroizing::new(json.to_vec())));
+            return Ok(self.run(py, &Wiped::new(json.to_vec())));
         }
         if let Some(json) = call.cast_exact::<PyDict>().ok().and_then(json::of_dict) {
             return Ok(self.run(py, &json));

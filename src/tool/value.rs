@@ -1,9 +1,8 @@
 //! Calls that another parser has already read, such as that of a server for the Model Context Protocol.
 
-use inmost_format::secret::Wiped;
+use inmost_format::secret::{Wipe, Wiped};
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
-use zeroize::Zeroize;
 
 use super::call::ToolCall;
 use super::fields::{Fields, JsonObject, JsonValue};
@@ -73,7 +72,7 @@ impl JsonValue for Value {
 /// Wipes every string of a value.
 fn wipe(value: &mut Value) {
     match value {
-        Value::String(text) => text.zeroize(),
+        Value::String(text) => text.wipe(),
         Value::Array(items) => items.iter_mut().for_each(wipe),
         Value::Object(map) => map.values_mut().for_each(wipe),
         _ => {}

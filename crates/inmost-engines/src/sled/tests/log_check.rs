@@ -1,8 +1,11 @@
 //! Tests of the verification on logs that sled has written.
 
+use std::collections::HashSet;
+use std::ops::Range;
+
 use super::*;
-use crate::sled::log::SEGMENT;
-use crate::sled::log_check::{Checked, check};
+use crate::sled::log::{Read, SEGMENT, SegmentHeader};
+use crate::sled::log_check::{Checked, check, walk};
 
 /// A generation that is in use, in folders in memory if there are any.
 pub(super) struct Store {
@@ -111,22 +114,42 @@ fn the_frontier_is_the_end_of_a_log_whose_segments_are_used_again() {
     assert!(written > file + SEGMENT, "no segment was used again: {written} written, {file} long");
 }
 
+/// The messages of pages in a log: their bytes in the file, and the page of each.
+fn messages(log: &[u8]) -> Vec<(Range<usize>, u64)> {
+    let mut messages = Vec::new();
+    let segment = usize::try_from(SEGMENT).unwrap();
+    for (bytes, offset) in log.chunks(segment).zip((0..).step_by(segment)) {
+        let Some(header) = SegmentHeader::decode(bytes) else { continue };
+        walk(bytes, header.start, |position, message| {
+            if let Read::Page { page, length, .. } = message {
+                let start = offset + usize::try_from(position - header.start).unwrap();
+                messages.push((start..start + usize::try_from(length).unwrap(), page));
+            }
+            Ok(true)
+        })
+        .unwrap();
+    }
+    messages
+}
+
 /// Damages the log in many places. Each damage must be noticed before sled opens the log, or be harmless, or be an error of
-/// the records of one page. Returns the counts of these.
+/// the records of the pages whose messages it hits. Returns the counts of these.
 fn damage_is_noticed_or_harmless(store: &Store, stride: usize) -> [u32; 3] {
     let frontier = store.frontier();
     let log = store.log();
+    let messages = messages(&log);
     let copy = memory();
     let folder = copy.path().join("generation");
     let mut counts = [0; 3];
-    let mut attempt = |at: usize, damage: &dyn Fn(&mut [u8])| {
+    let mut attempt = |hit: Range<usize>, damage: &dyn Fn(&mut [u8])| {
+        let at = hit.start;
         let _ = fs::remove_dir_all(&folder);
         fs::create_dir_all(folder.join(repair::BLOBS)).unwrap();
         for path in snapshots(&store.folder) {
             fs::copy(&path, folder.join(path.file_name().unwrap())).unwrap();
         }
         let mut damaged = log.clone();
-        damage(&mut damaged[at..]);
+        damage(&mut damaged[hit.clone()]);
         fs::write(folder.join(repair::LOG), &damaged).unwrap();
         match open_at(&folder, frontier) {
             Err(StorageError::Corrupt(_)) => {
@@ -147,21 +170,30 @@ fn damage_is_noticed_or_harmless(store: &Store, stride: usize) -> [u32; 3] {
                         Err(_) => unreadable += 1,
                     }
                 }
-                assert!(unreadable <= 2 * RECORDS_OF_A_PAGE, "{at}: {unreadable} records are lost");
+                let pages: HashSet<u64> = messages
+                    .iter()
+                    .filter(|(bytes, _)| bytes.start < hit.end && hit.start < bytes.end)
+                    .map(|(_, page)| *page)
+                    .collect();
+                assert!(
+                    unreadable <= pages.len() * RECORDS_OF_A_PAGE,
+                    "{at}: {unreadable} records of {} pages are lost",
+                    pages.len()
+                );
                 counts[if unreadable == 0 { 1 } else { 2 }] += 1;
             }
         }
     };
     for at in (0..log.len()).step_by(stride) {
-        attempt(at, &|bytes| bytes[0] ^= 1 << (at % 8));
+        attempt(at..at + 1, &|bytes| bytes[0] ^= 1 << (at % 8));
     }
     for at in (0..log.len()).step_by(4_096 * 2) {
-        attempt(at, &|bytes| bytes[..4_096.min(log.len() - at)].fill(0));
+        attempt(at..log.len().min(at + 4_096), &|bytes| bytes.fill(0));
     }
     counts
 }
 
-/// The most records in a leaf of sled's tree. Damage may hit two neighbouring messages.
+/// The most records in a leaf of sled's tree.
 const RECORDS_OF_A_PAGE: usize = 17;
 
 #[test]

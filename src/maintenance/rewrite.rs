@@ -10,8 +10,7 @@ use inmost_engines::memory::MemoryStorage;
 use inmost_format::header::Unlocked;
 use inmost_format::record::NodeSource;
 use inmost_format::record::node::{Child, Root};
-use inmost_storage::limits::BATCH_RECORDS;
-use inmost_storage::{Address, Batch, Engine, EngineKind, Rewriting, Storage, StorageError};
+use inmost_storage::{Address, Engine, EngineKind, Rewriting, Storage, StorageError};
 
 use super::copy::{Copy, CopyTree, ReadBack, strict};
 use crate::limits::FILE_INLINE_AGAIN;
@@ -306,21 +305,20 @@ fn sort(
     let mut records = 0_u64;
     loop {
         let page = from.scan(after.as_ref(), PAGE)?;
-        let Some((last, _)) = page.last() else { return Ok(()) };
+        let Some((last, _)) = page.last() else { return Ok(into.sync()?) };
         after = Some(*last);
         records = records.saturating_add(u64::try_from(page.len()).unwrap_or_default());
         if records > most {
             let more = "the scratch generation has more records than were written";
             return Err(StoreError::Storage(more.to_owned()));
         }
-        into.apply(&Batch { puts: page, ..Batch::default() })?;
-        into.sync()?;
+        into.fill(page)?;
         progress(records);
     }
 }
 
-/// Records read in one page and written in one batch.
-const PAGE: usize = BATCH_RECORDS;
+/// Records read in one page and written together: at most 1 MiB.
+const PAGE: usize = 256;
 /// The largest store, in bytes of text, that is collected in memory for sorting. Less in tests, so that they reach the scratch
 /// generation.
 const COLLECTED_IN_MEMORY: u64 = if cfg!(test) { 256 << 10 } else { 64 << 20 };

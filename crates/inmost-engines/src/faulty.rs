@@ -294,6 +294,10 @@ impl Engine for FaultyEngine {
         self.run(|| self.inner.apply_loosely(batch))
     }
 
+    fn fill(&self, records: Vec<(Address, Vec<u8>)>) -> Result<(), StorageError> {
+        self.run(|| self.inner.fill(records))
+    }
+
     fn size(&self) -> Result<u64, StorageError> {
         self.check_usable()?;
         self.inner.size()

@@ -21,6 +21,7 @@ mod claim;
 mod cursor;
 mod descriptors;
 mod eviction;
+mod filling;
 mod handle;
 mod holes;
 mod log;
@@ -287,6 +288,10 @@ impl Engine for SledEngine {
             return Ok(true);
         }
         Ok(false)
+    }
+
+    fn fill(&self, records: Vec<(Address, Vec<u8>)>) -> Result<(), StorageError> {
+        self.fill_in_order(&records)
     }
 
     fn sync(&self) -> Result<(), StorageError> {

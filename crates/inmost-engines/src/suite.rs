@@ -146,6 +146,7 @@ run_everywhere! {
     a_batch_for_another_root_is_refused_and_changes_nothing
     an_oversized_batch_is_refused_and_changes_nothing
     a_batch_at_its_limit_is_accepted
+    a_new_generation_is_filled_in_order
     scan_pages_in_address_order
     values_come_in_the_requested_order
     deleting_an_absent_record_is_not_an_error
@@ -250,6 +251,19 @@ fn a_batch_at_its_limit_is_accepted(place: &Place) {
     let batch = batch_of(limits::BATCH_RECORDS_MAX);
     commit(&*engine, &batch);
     assert_eq!(all(&*engine), batch.puts);
+}
+
+fn a_new_generation_is_filled_in_order(place: &Place) {
+    let engine = place.create(1);
+    let records = puts((0..100).map(|number| (number, vec![7; 1_000]))).puts;
+    for part in records.chunks(70) {
+        engine.fill(part.to_vec()).unwrap();
+    }
+    engine.fill(Vec::new()).unwrap();
+    engine.sync().unwrap();
+    assert_eq!(all(&*engine), records);
+    engine.close().unwrap();
+    assert_eq!(all(&*place.open(1)), records);
 }
 
 fn scan_pages_in_address_order(place: &Place) {

@@ -65,6 +65,15 @@ impl Batch {
         if within { Ok(()) } else { Err(StorageError::TooLarge) }
     }
 
+    /// Divides records among batches of [`BATCH_RECORDS`](limits::BATCH_RECORDS).
+    pub fn pieces(records: Vec<(Address, Vec<u8>)>) -> impl Iterator<Item = Self> {
+        let mut records = records.into_iter();
+        std::iter::from_fn(move || {
+            let puts: Vec<_> = records.by_ref().take(limits::BATCH_RECORDS).collect();
+            (!puts.is_empty()).then(|| Self { puts, ..Self::default() })
+        })
+    }
+
     /// Returns how many records it writes and removes.
     #[must_use]
     pub fn records(&self) -> usize {
@@ -102,6 +111,16 @@ pub trait Engine: Send + Sync {
     fn apply_loosely(&self, batch: &Batch) -> Result<bool, StorageError> {
         self.apply(batch)?;
         self.sync().map(|()| true)
+    }
+
+    /// Adds records to a new generation that nothing names yet: in the order of their addresses, and behind those that are
+    /// there. A crash may leave any part of them until the next [`sync`](Engine::sync). The default applies them in batches.
+    fn fill(&self, records: Vec<(Address, Vec<u8>)>) -> Result<(), StorageError> {
+        for batch in Batch::pieces(records) {
+            self.apply(&batch)?;
+            self.sync()?;
+        }
+        Ok(())
     }
 
     /// Returns how many records of the greatest length a batch may change at the cost of one sync. Calls that wait together share

@@ -132,6 +132,17 @@ impl Engine for JournaledEngine {
         Ok(())
     }
 
+    fn fill(&self, records: Vec<(Address, Vec<u8>)>) -> Result<(), StorageError> {
+        if self.explained(|shared| Ok(lock(&shared.writer).filling))? {
+            return self.explained(|shared| shared.fill(records));
+        }
+        for batch in Batch::pieces(records) {
+            self.apply(&batch)?;
+            self.sync()?;
+        }
+        Ok(())
+    }
+
     /// As many as surely fit an entry.
     fn group_records(&self) -> usize {
         let most = layout::longest_records(self.shared.largest_entry());
@@ -213,6 +224,13 @@ impl Shared {
         writer.root = batch.expect.as_ref().map(|(root, _)| *root).or(writer.root);
         layout::add(&mut write(&self.layers).pending, batch);
         Ok(())
+    }
+
+    /// Fills a new generation.
+    fn fill(&self, records: Vec<(Address, Vec<u8>)>) -> Result<(), StorageError> {
+        let _writer = lock(&self.writer);
+        self.poison.check()?;
+        self.changed(self.with_engine(|engine| engine.fill(records)))
     }
 
     /// Returns whether there was anything to make durable.

@@ -1,6 +1,7 @@
 //! Tests of the sled engine on sound and damaged files.
 
 mod eviction;
+mod filling;
 mod log_check;
 mod log_with_holes;
 mod loosely;

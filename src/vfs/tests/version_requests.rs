@@ -99,6 +99,43 @@ fn two_files_never_have_one_number_after_a_clock_went_back() {
     assert_whole(&session, "two files");
 }
 
+/// The fuzz target `model` found this: a clock that was a long time behind wrote the rename of a folder. By its time it was over,
+/// so the current text of a file in the folder was looked for at its old path. It was gone for a reader, and could be redacted.
+#[test]
+fn a_current_text_is_found_below_a_folder_that_was_renamed_while_the_clock_was_behind() {
+    let day = 24 * 60 * 60 * 1_000;
+    let session = keeping();
+    session.files().write("/memories/a/b", "text").unwrap();
+    let first = newest(&session).number;
+    shift_clock(-60 * day);
+    session.files().rename("/memories/a", "/memories/c").unwrap();
+    session.files().rename("/memories/c/b", "/memories/c/d").unwrap();
+    shift_clock(60 * day);
+    assert_eq!(newest(&session).number, first);
+    assert_eq!(session.history().text(first).unwrap().as_str(), "text");
+    let refused = session.history().redact(first, first);
+    assert!(matches!(refused, Err(FileError::CurrentVersion(number)) if number == first));
+}
+
+/// A change that ended a text was made by a clock that was a long time behind. By its time it was over, but its entry was not
+/// removed yet and still held the text. A redaction did not find the text there, and left it.
+#[test]
+fn a_redaction_removes_a_text_that_a_change_with_a_clock_behind_has_ended() {
+    let day = 24 * 60 * 60 * 1_000;
+    let session = keeping();
+    session.files().write("/memories/a", "secret").unwrap();
+    let first = newest(&session).number;
+    shift_clock(-60 * day);
+    session.files().write("/memories/a", "public").unwrap();
+    shift_clock(60 * day);
+    assert!(matches!(session.history().text(first), Err(FileError::VersionGone(_))));
+    assert_eq!(session.history().status().unwrap().bytes, 6);
+    assert_eq!(session.history().redact(first, first).unwrap(), 1);
+    assert_eq!(session.history().status().unwrap().bytes, 0);
+    assert_eq!(session.files().read("/memories/a").unwrap().as_str(), "public");
+    assert_whole(&session, "redacted");
+}
+
 /// The fuzz target `model` found this: the error said that a folder without a name was there.
 #[test]
 fn a_note_of_what_was_forgotten_cannot_be_restored() {

@@ -84,6 +84,9 @@ pub(super) fn read<S: NodeSource>(
 }
 
 /// Finds the text of a version by following the file forward from its entry.
+///
+/// A clock that was behind has made entries whose time is over behind others that count. Those that only moved the file or a
+/// folder lead on to the text all the same. What they hold is gone.
 pub(super) fn locate<S: NodeSource>(past: &Past<'_, S>, number: u64) -> Result<Located, FileError> {
     // No change has the number 0, but it stands for the version before the first.
     if number == 0 {
@@ -107,7 +110,7 @@ pub(super) fn locate<S: NodeSource>(past: &Past<'_, S>, number: u64) -> Result<L
         lost: None,
     };
     let mut held = None;
-    past.visit(number.saturating_add(1), &mut |found| {
+    past.visit_with_expired(number.saturating_add(1), &mut |found| {
         match found {
             Found::Entry(version) => held = walk.step(past, version)?,
             Found::Lost(lost) => walk.lost = Some(lost),
@@ -191,11 +194,15 @@ impl Walk {
             return self.past_folder(past, entry);
         }
         let is_next = entry.previous == self.version;
-        if Some(entry.file) != self.file && !(self.file.is_none() && is_next) {
+        let is_expired = past.is_expired(entry);
+        if Some(entry.file) != self.file && !(self.file.is_none() && is_next && !is_expired) {
             return Ok(None);
         }
         self.file = Some(entry.file);
         match &entry.before {
+            _ if is_next && is_expired && entry.operation != Operation::Renamed => {
+                Err(FileError::VersionGone(self.number))
+            }
             Before::Head(old) if is_next => Ok(Some((Place::Head(*old), entry.number))),
             Before::Object(object) if is_next => {
                 Ok(Some((Place::Object(Entry::clone(object)), entry.number)))
@@ -241,6 +248,11 @@ impl Walk {
                 Ok(None)
             }
             Operation::Deleted => match (below(path, entry.path.as_str()), &entry.before) {
+                (Some(_), Before::Object(_))
+                    if past.is_expired(entry) && !entry.path.as_str().is_empty() =>
+                {
+                    Err(self.gone(past))
+                }
                 // The path was redacted.
                 (_, Before::Object(folder)) if path.is_empty() => {
                     let object = (folder.id, folder.tag);

@@ -49,6 +49,19 @@ impl<'s, S: NodeSource> Past<'s, S> {
         number: u64,
         visitor: &mut dyn FnMut(Found<'_>) -> Result<bool, FileError>,
     ) -> Result<(), FileError> {
+        self.visit_with_expired(number, &mut |found| match found {
+            Found::Entry(version) if self.is_expired(version) => Ok(true),
+            found => visitor(found),
+        })
+    }
+
+    /// Visits entries in order, as [`visit`](Self::visit), those whose time is over too. An entry behind one that counts was not
+    /// removed, even if its own time is over because the clock was behind when it was made.
+    pub(super) fn visit_with_expired(
+        &self,
+        number: u64,
+        visitor: &mut dyn FnMut(Found<'_>) -> Result<bool, FileError>,
+    ) -> Result<(), FileError> {
         let from = match self.history.look_for(self.source, self.object, number)? {
             Place::Leaf(before, leaf) => before.saturating_add(leaf.numbered_below(number)),
             Place::Gap(lost) => lost.start,
@@ -56,7 +69,7 @@ impl<'s, S: NodeSource> Past<'s, S> {
         self.visit_places(Way::Forward(from), &mut |place| match place {
             Place::Leaf(_, leaf) => {
                 let mut found = leaf.0.iter().filter(|version| version.number >= number);
-                self.visit_entries(&mut found, visitor)
+                visit_entries(&mut found, visitor)
             }
             Place::Gap(lost) => visitor(Found::Lost(lost)),
         })
@@ -82,8 +95,9 @@ impl<'s, S: NodeSource> Past<'s, S> {
                         return Err(RecordError::Damaged { kind, flaw }.into());
                     }
                 }
-                let mut found = leaf.0.iter().rev().filter(|version| version.number < before);
-                self.visit_entries(&mut found, visitor)
+                let is_wanted =
+                    |version: &&Version| version.number < before && !self.is_expired(version);
+                visit_entries(&mut leaf.0.iter().rev().filter(is_wanted), visitor)
             }
             Place::Gap(lost) => visitor(Found::Lost(lost)),
         })
@@ -99,18 +113,9 @@ impl<'s, S: NodeSource> Past<'s, S> {
             .visit_places::<FileError>(self.source, self.object, way, &mut |place| visitor(place))
     }
 
-    /// Visits the entries of a leaf that count. Returns whether to continue.
-    fn visit_entries(
-        &self,
-        entries: &mut dyn Iterator<Item = &Version>,
-        visitor: &mut dyn FnMut(Found<'_>) -> Result<bool, FileError>,
-    ) -> Result<bool, FileError> {
-        for version in entries.filter(|version| version.time >= self.from) {
-            if !visitor(Found::Entry(version))? {
-                return Ok(false);
-            }
-        }
-        Ok(true)
+    /// Whether the time of an entry is over, so that it counts as absent.
+    pub(super) fn is_expired(&self, version: &Version) -> bool {
+        version.time < self.from
     }
 
     /// Visits all entries that can be read, in order. Returns why others cannot.
@@ -145,7 +150,7 @@ impl<'s, S: NodeSource> Past<'s, S> {
         match self.history.look_for(self.source, self.object, number)? {
             Place::Leaf(_, leaf) => {
                 let found = leaf.0.iter().find(|version| version.number == number);
-                Ok(found.filter(|version| version.time >= self.from).cloned())
+                Ok(found.filter(|version| !self.is_expired(version)).cloned())
             }
             Place::Gap(lost) => Err(self.damage(&lost)),
         }
@@ -188,6 +193,19 @@ impl<'s, S: NodeSource> Past<'s, S> {
     pub(super) fn history(&self) -> &History {
         &self.history
     }
+}
+
+/// Visits entries of a leaf. Returns whether to continue.
+fn visit_entries(
+    entries: &mut dyn Iterator<Item = &Version>,
+    visitor: &mut dyn FnMut(Found<'_>) -> Result<bool, FileError>,
+) -> Result<bool, FileError> {
+    for version in entries {
+        if !visitor(Found::Entry(version))? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 /// The path below a folder that moved, at its new place; `None` if it was not below it.

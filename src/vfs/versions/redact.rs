@@ -50,6 +50,8 @@ impl Wanted {
     fn search(txn: &Txn<'_>, first: u64, last: u64) -> Result<Self, FileError> {
         let (root, from) = (txn.root()?, txn.versions_from()?);
         let past = Past::open(txn, &root, from)?.ok_or(FileError::NoSuchVersion(first))?;
+        // Entries whose time is over hold their texts until they are trimmed.
+        let whole = Past::open(txn, &root, 0)?.ok_or(FileError::NoSuchVersion(first))?;
         let mut found = Vec::new();
         let mut wanted = Self { numbers: Vec::new(), damage: None };
         past.visit(first, &mut |place| {
@@ -69,13 +71,13 @@ impl Wanted {
         })?;
         for version in found {
             let number = version.number;
-            let has_text = match locate(&past, number) {
+            let has_text = match locate(&whole, number) {
                 Ok(Located { place: Place::Current(_), .. }) if version.redacted == 0 => {
                     return Err(FileError::CurrentVersion(number));
                 }
                 Ok(Located { place: Place::Current(_), .. })
                 | Err(FileError::VersionGone(_) | FileError::IsAFolder(_)) => false,
-                Ok(located) => is_alone(&past, &version, &located)?,
+                Ok(located) => is_alone((&past, &whole), &version, &located)?,
                 Err(error) if is_damage(&error) => {
                     wanted.damage = Some(error);
                     false
@@ -98,17 +100,16 @@ impl Wanted {
 fn redact_one(txn: &mut Txn<'_>, number: u64) -> Result<Option<Text>, FileError> {
     let (root, from) = (txn.root()?, txn.versions_from()?);
     let Some(past) = Past::open(&*txn, &root, from)? else { return Ok(None) };
+    let Some(whole) = Past::open(&*txn, &root, 0)? else { return Ok(None) };
     let Some(entry) = past.entry(number)? else { return Ok(None) };
-    let text = match locate(&past, number) {
-        Ok(located) if is_alone(&past, &entry, &located)? => {
-            // Entries whose time is over hold their heads until they are trimmed.
-            let whole = Past::open(&*txn, &root, 0)?;
-            let object = object_of(&past, &located.place)?;
-            let older = match (&whole, object) {
-                (Some(whole), Some(object)) => older_head(whole, number, object)?,
-                _ => None,
+    let text = match locate(&whole, number) {
+        Ok(located) if is_alone((&past, &whole), &entry, &located)? => {
+            let object = object_of(&whole, &located.place)?;
+            let older = match object {
+                Some(object) => older_head(&whole, number, object)?,
+                None => None,
             };
-            let newest = past.newest_of(entry.file, number)?.map(|(newest, _)| newest);
+            let newest = whole.newest_of(entry.file, number)?.map(|(newest, _)| newest);
             match (located.holder, object) {
                 (Some(holder), Some(object)) => {
                     Some(Text { place: located.place, holder, object, older, newest })
@@ -124,7 +125,7 @@ fn redact_one(txn: &mut Txn<'_>, number: u64) -> Result<Option<Text>, FileError>
         Some(text) => release::is_small(txn, text)?,
         None => true,
     };
-    drop(past);
+    drop((past, whole));
     let Some((object, mut history)) = txn.history()? else { return Ok(None) };
     history.edit(txn, object, number, |entry| {
         entry.path = Name::new("");
@@ -140,9 +141,9 @@ fn redact_one(txn: &mut Txn<'_>, number: u64) -> Result<Option<Text>, FileError>
     }
 }
 
-/// Whether no other version that is not redacted has the same text.
+/// Whether no other version that is not redacted has the same text: none that counts, in the history with those that do not.
 fn is_alone(
-    past: &Past<'_, Txn<'_>>,
+    (past, whole): (&Past<'_, Txn<'_>>, &Past<'_, Txn<'_>>),
     entry: &Version,
     located: &Located,
 ) -> Result<bool, FileError> {
@@ -157,7 +158,7 @@ fn is_alone(
         if shown(past, earlier.previous)?.is_some() {
             return Ok(false);
         }
-        let Some(previous) = readable(past, earlier.previous)? else { break };
+        let Some(previous) = readable(whole, earlier.previous)? else { break };
         earlier = previous;
     }
     Ok(true)

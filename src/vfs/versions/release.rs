@@ -311,9 +311,9 @@ fn written_since(
 
 /// Notes in the tree that no head of a file before the current one may be shown.
 fn hide_older(txn: &mut Txn<'_>, newest: &Version) -> Result<(), FileError> {
-    let (root, from) = (txn.root()?, txn.versions_from()?);
+    let root = txn.root()?;
     let path = {
-        let Some(past) = Past::open(&*txn, &root, from)? else { return Ok(()) };
+        let Some(past) = Past::open(&*txn, &root, 0)? else { return Ok(()) };
         match locate(&past, newest.number) {
             Ok(Located { place: Place::Current(path), .. }) => MemoryPath::parse(&path)?,
             Ok(_) | Err(FileError::VersionGone(_) | FileError::NoSuchVersion(_)) => return Ok(()),

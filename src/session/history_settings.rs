@@ -26,8 +26,9 @@ impl HistorySettings {
         Self { keep: (time.as_millis() > 0).then_some(time), ..Self::off() }
     }
 
-    /// Sets the most bytes of earlier texts; 256 MiB by default. The text that one change ended may exceed it. If there are
-    /// more, the oldest texts are dropped, while their entries stay until their time is over.
+    /// Sets the most bytes of earlier texts; 256 MiB by default. If there are more, the next changes drop the oldest texts, some
+    /// with each change, while their entries stay until their time is over. So the text that one change ended may exceed it. Where
+    /// many short texts have to go for long ones, that takes several changes.
     pub fn max_bytes(mut self, bytes: u64) -> Self {
         self.max_bytes = bytes;
         self

@@ -45,11 +45,8 @@ pub(super) fn trim_into(open: &Open, group: &mut Overlay) -> Result<(), RecordEr
         return Ok(());
     }
     let taken = group.records_with(&Overlay::default());
-    if taken > BATCH_RECORDS {
-        // As many as the engine takes at once. The next group is smaller, because trimming is due.
-        return Ok(());
-    }
-    let budget = BATCH_RECORDS.saturating_sub(taken.saturating_add(UPKEEP));
+    // Changes deep in folders take more than is left. If they dropped nothing, nothing would be dropped where all changes are.
+    let budget = BATCH_RECORDS.saturating_sub(taken.saturating_add(UPKEEP)).max(LEAST);
     let mut txn = Txn::new(open, group, &Author::default());
     match trim(&mut txn, expired_before(open, open.root()), budget) {
         Ok(()) => {}
@@ -58,7 +55,7 @@ pub(super) fn trim_into(open: &Open, group: &mut Overlay) -> Result<(), RecordEr
         Err(error) => return Err(error),
     }
     let changes = txn.into_overlay();
-    // A single entry may need more than the budget.
+    // A single entry may need more than the budget, and a deep change may leave no room for it.
     if group.records_with(&changes) <= BATCH_RECORDS_MAX {
         group.merge(changes)?;
     }
@@ -258,6 +255,9 @@ fn cost_of(version: &Version) -> usize {
 
 /// Records that trimming rewrites besides those it removes: the nodes of the history, and the system folder.
 const UPKEEP: usize = 8;
+/// Records that a step may drop however many the group changes: two short texts, so that what is held shrinks although each
+/// change may add one.
+const LEAST: usize = 4;
 /// Places in a row that cannot be read and that a step passes one by one.
 const GAPS: u32 = 64;
 /// Steps that look for room for one batch: each drops a text, or a part of what was discarded.

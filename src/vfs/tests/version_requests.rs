@@ -1,8 +1,8 @@
 //! Tests of requests to the history: what is refused changes nothing.
 
 use super::model::dump;
-use super::versions::{assert_whole, keeping, keeps, newest};
-use crate::session::{HistorySettings, SessionOptions, shift_clock};
+use super::versions::{MONTH, assert_whole, keeping, keeps, newest};
+use crate::session::{HistorySettings, Session, SessionOptions, shift_clock};
 use crate::vfs::VersionQuery;
 use crate::vfs::error::FileError;
 
@@ -134,6 +134,28 @@ fn a_redaction_removes_a_text_that_a_change_with_a_clock_behind_has_ended() {
     assert_eq!(session.history().status().unwrap().bytes, 0);
     assert_eq!(session.files().read("/memories/a").unwrap().as_str(), "public");
     assert_whole(&session, "redacted");
+}
+
+/// A change deep in folders writes so many records that none were left to drop with it. Where all changes were like that, no
+/// text was dropped for want of room, and no entry whose time was over was removed.
+#[test]
+fn changes_deep_in_folders_drop_what_time_and_room_leave_no_place_for() {
+    let session = Session::in_memory().unwrap();
+    session.history().set(HistorySettings::keep(MONTH).max_bytes(10)).unwrap();
+    let path = |name: &str| format!("/memories{}", format!("/{name}").repeat(20));
+    for step in 0..40 {
+        session.files().write(&path("a"), &format!("text {step}")).unwrap();
+        let status = session.history().status().unwrap();
+        assert!(status.bytes <= 10 + 7, "step {step}: {status:?}");
+    }
+    shift_clock(40 * 24 * 60 * 60 * 1_000);
+    for step in 0..40 {
+        let (old, new) = if step % 2 == 0 { ("a", "b") } else { ("b", "a") };
+        session.files().rename(&path(old), &path(new)).unwrap();
+    }
+    let status = session.history().status().unwrap();
+    assert_eq!((status.entries, status.bytes), (40, 0));
+    assert_whole(&session, "deep");
 }
 
 /// The fuzz target `model` found this: the error said that a folder without a name was there.

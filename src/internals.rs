@@ -1,7 +1,8 @@
 //! Internals for this workspace's own fuzz targets. Not for users; semver does not cover them.
 //!
-//! The feature `internals` adds this module and changes nothing else. Each item wraps one internal function, in types
-//! of `std`, of `inmost-format` or of the public API, so nothing else in the crate has to be public.
+//! The feature `internals` adds this module, and a clock that a thread can stop through it. It changes nothing else. Each
+//! item wraps one internal function, in types of `std`, of `inmost-format` or of the public API, so nothing else in the
+//! crate has to be public.
 #![allow(
     clippy::missing_errors_doc,
     clippy::must_use_candidate,
@@ -18,7 +19,7 @@ use inmost_format::record::{NodeSink, NodeSource, ObjectId, RecordError, RecordI
 use inmost_format::secret::Wiped;
 use inmost_storage::{Address, EngineKind, Storage};
 
-use crate::session::{Open, Session, StoreError, Vault, VaultOptions};
+use crate::session::{Open, Session, StoreError, Vault, VaultOptions, freeze_clock};
 use crate::vfs::FileError;
 use crate::vfs::listing::{self, Item};
 use crate::vfs::path::{self, MemoryPath};
@@ -40,6 +41,11 @@ pub fn create(
 /// Opens a store.
 pub fn open(options: &VaultOptions, storage: Arc<dyn Storage>) -> Result<Vault, StoreError> {
     options.open_storage(storage)
+}
+
+/// Stops the clock of this thread at a time, in milliseconds since 1970. Changes that this thread makes have this time.
+pub fn stop_clock(milliseconds: u64) {
+    freeze_clock(milliseconds);
 }
 
 /// Runs `work` on the committed state, which does not change meanwhile.

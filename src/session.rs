@@ -49,8 +49,10 @@ mod url;
 
 pub use anchor::{AnchorStatus, FreshnessAnchor, FreshnessMark};
 pub use cache::set_shared_cache_bytes;
+#[cfg(any(test, feature = "internals"))]
+pub(crate) use clock::freeze_clock;
 #[cfg(test)]
-pub(crate) use clock::{freeze_clock, shift_clock};
+pub(crate) use clock::shift_clock;
 pub(crate) use clock::{milliseconds, now, time_of};
 pub(crate) use commit::Exclusive;
 #[cfg(feature = "postgres")]

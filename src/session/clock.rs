@@ -5,8 +5,10 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 /// The current time; 0 if the clock is set to a time before 1970.
 pub(crate) fn now() -> u64 {
     let now = milliseconds(SystemTime::now());
+    #[cfg(any(test, feature = "internals"))]
+    let now = FROZEN.get().unwrap_or(now);
     #[cfg(test)]
-    let now = FROZEN.get().unwrap_or(now).saturating_add_signed(SHIFT.get());
+    let now = now.saturating_add_signed(SHIFT.get());
     now
 }
 
@@ -14,6 +16,10 @@ pub(crate) fn now() -> u64 {
 thread_local! {
     /// Milliseconds by which the clock of this thread is ahead.
     static SHIFT: std::cell::Cell<i64> = const { std::cell::Cell::new(0) };
+}
+
+#[cfg(any(test, feature = "internals"))]
+thread_local! {
     /// The time of this thread, if it stands still.
     static FROZEN: std::cell::Cell<Option<u64>> = const { std::cell::Cell::new(None) };
 }
@@ -25,7 +31,7 @@ pub(crate) fn shift_clock(milliseconds: i64) {
 }
 
 /// Stops the clock of this thread at a time, in milliseconds since 1970.
-#[cfg(test)]
+#[cfg(any(test, feature = "internals"))]
 pub(crate) fn freeze_clock(milliseconds: u64) {
     FROZEN.set(Some(milliseconds));
 }

@@ -3,7 +3,9 @@
 //!
 //! It does not use the library, because the library is compared with it.
 
+pub(crate) mod aging;
 mod going_back;
+pub(crate) mod lookup;
 mod outcome;
 pub(crate) mod past;
 mod tree;

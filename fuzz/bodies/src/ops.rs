@@ -40,6 +40,10 @@ pub(crate) enum Op {
     Past(PastCall),
     /// A power cut: the process ends, and unsynced writes are lost.
     LosePower,
+    /// Moves the clock, by milliseconds.
+    Clock(i64),
+    /// Makes small changes until no version is left to drop.
+    Settle,
 }
 
 /// A request to the history. A version is picked by its place in the log, from the newest.
@@ -47,6 +51,11 @@ pub(crate) enum Op {
 pub(crate) enum PastCall {
     /// Turns it on or off.
     Keep(bool),
+    /// Keeps versions for these milliseconds, in so much room.
+    Set {
+        keep: u64,
+        room: u64,
+    },
     /// Rewrites the generation with all versions.
     Compact,
     Restore {
@@ -116,7 +125,17 @@ impl Setup {
 
 impl Op {
     pub(crate) fn read(input: &mut Input<'_>) -> Self {
-        match input.below(40) {
+        // The first 240 values have had their meaning for long: older inputs are made of them.
+        match input.byte() {
+            240..=246 => Self::Past(PastCall::read_settings(input)),
+            247..=252 => Self::Clock(input.pick(&MOVES)),
+            253..=255 => Self::Settle,
+            byte => Self::read_older(byte % 40, input),
+        }
+    }
+
+    fn read_older(kind: u8, input: &mut Input<'_>) -> Self {
+        match kind {
             0..=23 => Self::Tool(Sketch::read(input)),
             24 | 25 | 32 | 37 => Self::Past(PastCall::read(input)),
             26..=30 => Self::Files(FilesCall::read(input)),
@@ -199,6 +218,10 @@ impl Sketch {
 }
 
 impl PastCall {
+    fn read_settings(input: &mut Input<'_>) -> Self {
+        Self::Set { keep: input.pick(&TIMES), room: input.pick(&ROOMS) }
+    }
+
     fn read(input: &mut Input<'_>) -> Self {
         match input.below(16) {
             0 => Self::Keep(input.one_in(2)),
@@ -257,6 +280,25 @@ fn path(input: &mut Input<'_>) -> String {
     path
 }
 
+const SECOND: i64 = 1_000;
+const DAY: i64 = 24 * 60 * 60 * SECOND;
+/// Moves of the clock, which goes on by a second with each operation. The last one leads to 1970.
+const MOVES: [i64; 10] = [
+    4 * SECOND,
+    60 * SECOND,
+    DAY,
+    40 * DAY,
+    40_000 * DAY,
+    -4 * SECOND,
+    -60 * SECOND,
+    -DAY,
+    -40 * DAY,
+    i64::MIN,
+];
+/// How long versions are kept, in milliseconds: for some operations, past most moves of the clock, or for good.
+const TIMES: [u64; 6] = [6_000, 2_592_000_000, 1, 30_000, 3_600_000, u64::MAX];
+/// Rooms that hold nothing, a short text, some, a long one, or everything.
+const ROOMS: [u64; 8] = [0, 268_435_456, 1, 12, 80, 600, 9_000, 200_000];
 const ROOTS: [&str; 6] = ["/memories/", "/Memories", "/memoriesx", "", "memories", "/"];
 const NAMES: [&str; 12] = [
     "a",

@@ -1,13 +1,17 @@
 //! Runs operations on a store and on the model, and compares every result.
 
+mod observe;
 mod requests;
+mod undo;
 
 use crate::input::Input;
 use crate::model::{Memory, Why};
 use crate::naive::{Refused, canonical};
 use crate::ops::{FilesCall, Op, PastCall, PlannedFault, Setup};
 use crate::store::Store;
+use inmost::internals::stop_clock;
 use inmost::{FileError, Files, FolderEntry, StoreError};
+use observe::Work;
 
 pub(crate) fn run(data: &[u8]) {
     let mut input = Input::new(data);
@@ -56,11 +60,15 @@ struct Run {
 
 impl Run {
     fn new(setup: &Setup) -> Self {
-        let memory = Memory::new(setup.rules.clone());
+        stop_clock(START);
+        let mut memory = Memory::new(setup.rules.clone());
+        memory.past.limits.now = START;
         Self { store: Store::create(setup), memory, cache_bytes: setup.cache_bytes, steps: 0 }
     }
 
     fn step(&mut self, operation: &Op) {
+        self.move_clock(if let Op::Clock(milliseconds) = operation { *milliseconds } else { TICK });
+        let (writes, held) = (self.store.writes(), self.memory.past.holdings());
         // After a failed change, the memory is in the state before or after the change.
         let before = self.store.may_fail().then(|| self.memory.clone());
         let done = match operation {
@@ -98,10 +106,48 @@ impl Run {
                 self.past(call);
                 Ok(())
             }
+            Op::Clock(_) => Ok(()),
+            Op::Settle => {
+                self.trim();
+                Ok(())
+            }
             Op::Tool(_) | Op::Files(_) => apply(&self.store, &mut self.memory, operation),
         };
         self.settle(done, before);
-        self.compare();
+        self.compare(&Work { has_committed: self.store.writes() != writes, held });
+    }
+
+    fn move_clock(&mut self, milliseconds: i64) {
+        let limits = &mut self.memory.past.limits;
+        limits.now = limits.now.saturating_add_signed(milliseconds);
+        stop_clock(limits.now);
+    }
+
+    /// Makes changes that end no text, until nothing is left to drop. Each commit drops at least what one entry holds.
+    fn trim(&mut self) {
+        if self.store.may_fail() || !self.memory.past.keeps {
+            return;
+        }
+        for _ in 0..2 * self.memory.past.changes.len() + 4 {
+            if observe::is_trimmed(&self.store, &self.memory.past) {
+                return;
+            }
+            let (writes, held) = (self.store.writes(), self.memory.past.holdings());
+            // A change of a deep file leaves the least room to drop anything along with it.
+            let short = self.memory.files.keys().filter(|path| path.len() < 1_000);
+            let call = match short.max_by_key(|path| path.matches('/').count()) {
+                Some(old) => {
+                    let folder = &old[..=old.rfind('/').unwrap()];
+                    let mut names = (0..).map(|number| format!("{folder}~{number}"));
+                    let free = names.find(|path| !self.memory.is_there(path));
+                    FilesCall::Rename { old: old.clone(), new: free.unwrap() }
+                }
+                None => FilesCall::Write { path: "/memories/~".to_owned(), text: String::new() },
+            };
+            apply(&self.store, &mut self.memory, &Op::Files(call)).unwrap();
+            self.compare(&Work { has_committed: self.store.writes() != writes, held });
+        }
+        panic!("versions that are to be dropped stay: {:?}", self.memory.past.limits);
     }
 
     /// Makes a request to the history. One that a fault ends in the middle may have made a part of its steps.
@@ -113,15 +159,20 @@ impl Run {
         self.store.crash(planned.power);
         self.reopen(None);
         requests::restart(&self.store, &mut self.memory, call);
+        // The session before has decided about its clock by the newest entry of the former history.
+        self.reopen(None);
         self.store.check(&self.memory);
     }
 
-    /// Compares the log with the naive history, and some of the texts.
-    fn compare(&mut self) {
+    /// Compares the entries of the history with the naive one, and some of the texts.
+    fn compare(&mut self, work: &Work) {
         self.steps += 1;
-        self.memory.past.learn(&requests::log(&self.store).unwrap());
+        if observe::compare(&self.store, &mut self.memory, work) {
+            // Dropping versions must not touch anything else.
+            self.store.check(&self.memory);
+        }
         let every = self.memory.past.changes.len() / 4 + 1;
-        requests::compare_texts(&self.store, &self.memory, self.steps, every);
+        observe::compare_texts(&self.store, &self.memory, self.steps, every);
     }
 
     /// Writes one file as a separate step, so that after a fault it is known which files were written.
@@ -139,15 +190,19 @@ impl Run {
             return done
                 .unwrap_or_else(|error| panic!("it failed without an injected fault: {error}"));
         };
+        // The session that ends now knew another clock, and may have made a part of the steps of a long call.
+        self.memory.past.mark_expired();
         self.store.crash(planned.power);
         self.reopen(None);
         let is_after = |memory: &Memory| {
             self.store.contents().unwrap() == memory.files
-                && memory.past.fits(&requests::log(&self.store).unwrap())
+                && memory.past.fits(&observe::log(&self.store).unwrap())
         };
         if done.is_err() && !is_after(&self.memory) {
             self.memory = before.unwrap();
+            self.memory.past.mark_expired();
         }
+        self.opened();
         self.store.check(&self.memory);
     }
 
@@ -167,11 +222,23 @@ impl Run {
             self.store.crash(planned.power);
             self.store.reopen(self.cache_bytes, None).unwrap();
         }
+        self.opened();
+    }
+
+    fn opened(&mut self) {
+        let entries = self.store.session().history().status().unwrap().entries;
+        self.memory.past.opened(entries == 0);
     }
 
     fn finish(mut self) {
-        requests::compare_texts(&self.store, &self.memory, 0, 1);
+        observe::compare_texts(&self.store, &self.memory, 0, 1);
         self.store.check(&self.memory);
+        // An unlock makes commits too.
+        let held = self.memory.past.holdings();
+        self.reopen(None);
+        self.compare(&Work { has_committed: true, held });
+        self.trim();
+        observe::compare_texts(&self.store, &self.memory, 0, 1);
         for _ in 0..REOPENINGS {
             self.reopen(None);
             if !self.store.check(&self.memory) {
@@ -301,5 +368,9 @@ fn reason(error: &FileError) -> String {
 }
 
 const STEPS: usize = 60;
+/// The time at which a run begins, in milliseconds since 1970.
+const START: u64 = 1_700_000_000_000;
+/// How far the clock goes on with each operation, in milliseconds.
+const TICK: i64 = 1_000;
 /// Enough reopenings to reap everything that a run of this length deletes.
 const REOPENINGS: usize = 8;

@@ -25,6 +25,7 @@ pub(crate) struct Store {
     pub(crate) place: MemoryStorage,
     rules: Rules,
     open: Option<Handles>,
+    openings: usize,
 }
 
 struct Handles {
@@ -40,7 +41,7 @@ impl Store {
     pub(crate) fn create(setup: &Setup) -> Self {
         let place = MemoryStorage::default();
         internals::create(&options(), &place, &passphrase()).unwrap();
-        let mut store = Self { place, rules: setup.rules.clone(), open: None };
+        let mut store = Self { place, rules: setup.rules.clone(), open: None, openings: 0 };
         store.reopen(setup.cache_bytes, None).unwrap();
         store
     }
@@ -52,6 +53,7 @@ impl Store {
         fault: Option<PlannedFault>,
     ) -> Result<(), StoreError> {
         self.open = None;
+        self.openings += 1;
         let storage = FaultyStorage::new(self.place.clone());
         let faults = storage.faults();
         if let Some(planned) = fault {
@@ -105,6 +107,11 @@ impl Store {
         let handles = self.handles();
         let (at, planned) = handles.planned?;
         (handles.faults.operations() >= at).then_some(planned)
+    }
+
+    /// A number that grows with each write and each opening.
+    pub(crate) fn writes(&self) -> (usize, u64) {
+        (self.openings, self.handles().faults.operations())
     }
 
     /// Whether a fault is planned.

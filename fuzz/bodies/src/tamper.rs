@@ -87,7 +87,13 @@ impl Run {
                 self.reopen();
             }
             // No purge here, because the addresses of records must not change. Other tests purge damaged stores.
-            Op::Lock | Op::Fail(_) | Op::LosePower | Op::Purge | Op::Past(_) => self.reopen(),
+            Op::Lock
+            | Op::Fail(_)
+            | Op::LosePower
+            | Op::Purge
+            | Op::Past(_)
+            | Op::Clock(_)
+            | Op::Settle => self.reopen(),
         }
     }
 

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use inmost::VersionKind;
 
+use super::lookup::Place;
 use super::past::{Change, Ident, Last, Text, Took, size};
 use super::tree::{Memory, Why};
 
@@ -24,18 +25,6 @@ impl From<Why> for Refusal {
 }
 
 impl Memory {
-    /// The text of a version.
-    pub(crate) fn text_of(&self, change: &Change) -> Result<Text, Refusal> {
-        match &change.text {
-            _ if change.kind == VersionKind::Forgotten => Err(Refusal::Gone),
-            _ if change.file.is_none() => Err(Refusal::Folder),
-            Some(text) if !change.redacted && !self.past.gone.contains(&text.group) => {
-                Ok(text.clone())
-            }
-            _ => Err(Refusal::Gone),
-        }
-    }
-
     /// Brings a version back.
     pub(crate) fn restore(&mut self, change: &Change, to: Option<&str>) -> Result<(), Refusal> {
         if change.redacted || change.kind == VersionKind::Forgotten {
@@ -44,9 +33,8 @@ impl Memory {
         let path = to.unwrap_or(&change.path).to_owned();
         let Some(file) = change.file else { return self.restore_folder(change, &path) };
         let text = match &change.took {
-            Took::File(text) if !self.past.gone.contains(&text.group) => text.clone(),
-            Took::File(_) => return Err(Refusal::Gone),
-            _ => self.text_of(change)?,
+            Took::File(text) if change.kind == VersionKind::Deleted => text.clone(),
+            _ => self.past.text(self.past.number(change))?,
         };
         let here = self.past.idents.get(&path).map(|ident| ident.file);
         let is_live = self.past.idents.values().any(|ident| ident.file == file);
@@ -65,6 +53,7 @@ impl Memory {
     }
 
     fn bring(&mut self, path: &str, file: usize, newest: Option<usize>, text: &Text) {
+        let old = self.past.idents.get(path).map(|ident| ident.text.clone());
         self.files.insert(path.to_owned(), text.text.clone());
         let text = self.past.new_text(&text.text);
         let file = if newest.is_some() { file } else { self.past.new_file() };
@@ -73,6 +62,7 @@ impl Memory {
         change.last = newest.map_or(Last::None, Last::Is);
         change.size = size(&text.text);
         change.text = Some(text.clone());
+        change.took = old.map_or(Took::Nothing, Took::File);
         let last = self.past.record(change);
         self.past.place(path, Ident { file, last, text, maybe: false });
     }
@@ -110,7 +100,7 @@ impl Memory {
         let id = back.id;
         self.past.record(back);
         let of = self.past.changes.iter_mut().find(|other| other.id == change.id).unwrap();
-        of.took = Took::Back(id);
+        (of.took, of.held) = (Took::Back(id), (0, 0));
         Ok(())
     }
 
@@ -120,28 +110,30 @@ impl Memory {
             let number = self.past.number(change);
             change.file.is_some() && !change.redacted && (first..=last).contains(&number)
         };
-        let found: Vec<Change> = self.past.changes.iter().filter(in_range).cloned().collect();
+        let found: Vec<Change> = self.past.listed().filter(in_range).cloned().collect();
         if found.is_empty() {
             return Err(Refusal::None(first));
         }
-        let current: BTreeSet<usize> =
-            self.past.idents.values().map(|ident| ident.text.group).collect();
-        for change in &found {
-            if change.text.as_ref().is_some_and(|text| current.contains(&text.group)) {
-                return Err(Refusal::Current(self.past.number(change)));
+        for number in found.iter().map(|change| self.past.number(change)) {
+            if let Ok((Place::Current, _)) = self.past.find_whole(number) {
+                return Err(Refusal::Current(number));
             }
         }
         for change in &found {
+            let text = self.past.find_whole(self.past.number(change)).ok();
             let of = self.past.changes.iter_mut().find(|other| other.id == change.id).unwrap();
             of.redacted = true;
             of.path.clear();
             of.old_path.clear();
             of.size = (0, 0);
-            let Some(text) = &change.text else { continue };
+            let Some((_, text)) = text else { continue };
             let shares = |other: &Change| {
-                !other.redacted && other.text.as_ref().is_some_and(|it| it.group == text.group)
+                let found = self.past.find_whole(self.past.number(other));
+                found.is_ok_and(|(_, it)| it.group == text.group)
             };
-            if !self.past.changes.iter().any(shares) {
+            let of_file = |other: &&Change| !other.redacted && other.file == change.file;
+            let is_shared = self.past.listed().filter(of_file).any(shares);
+            if !is_shared {
                 self.drop_text(text.group);
             }
         }
@@ -149,17 +141,22 @@ impl Memory {
     }
 
     fn drop_text(&mut self, group: usize) {
-        self.past.gone.insert(group);
         for change in &mut self.past.changes {
-            if let Took::Folder(took) = &mut change.took {
-                took.retain(|_, ident| ident.text.group != group);
+            match &mut change.took {
+                Took::File(text) if text.group == group => {
+                    (change.took, change.held) = (Took::Nothing, (0, 0));
+                }
+                // The folder counts as before.
+                Took::Folder(took) => took.retain(|_, ident| ident.text.group != group),
+                _ => {}
             }
         }
     }
 
     /// Forgets what is or was at or below a path, as far as the numbers that are left allow: entries of files that were
-    /// there must be gone, entries of files that never were there must be left.
-    pub(crate) fn forget(&mut self, path: &str, left: &BTreeSet<u64>) {
+    /// there must be gone, entries of files that never were there must be left. Entries may go too because their time is over.
+    /// Returns the least and the most entries that were forgotten.
+    pub(crate) fn forget(&mut self, path: &str, left: &BTreeSet<u64>) -> (usize, usize) {
         let is_below = |other: &str| {
             path == "/memories"
                 || other == path
@@ -180,6 +177,7 @@ impl Memory {
             .filter(|(_, places)| places.iter().any(|place| is_below(place)))
             .map(|(file, _)| *file)
             .collect();
+        let (mut least, mut most, mut is_behind) = (0, 0, false);
         let changes = std::mem::take(&mut self.past.changes);
         for mut change in changes {
             let number = self.past.number(&change);
@@ -190,8 +188,14 @@ impl Memory {
             };
             let may_go = must_go || change.file.is_some_and(|file| ever.contains(&file));
             let is_left = left.contains(&number);
-            assert!(is_left || may_go, "forgotten with {path}: {change:?}");
+            // What is forgotten keeps nothing behind it from being removed because its time is over.
+            let is_over = !self.past.is_listed(&change);
+            change.may_go |= is_over && !is_behind;
+            is_behind |= is_left && !is_over;
+            assert!(is_left || may_go || change.may_go, "forgotten with {path}: {change:?}");
             assert!(!is_left || !must_go, "not forgotten with {path}: {change:?}");
+            least += usize::from(!is_left && (must_go || !change.may_go));
+            most += usize::from(!is_left && may_go);
             if let Took::Folder(took) = &mut change.took {
                 for ident in took.values_mut() {
                     ident.maybe |= ever.contains(&ident.file);
@@ -201,5 +205,6 @@ impl Memory {
                 self.past.changes.push(change);
             }
         }
+        (least, most)
     }
 }

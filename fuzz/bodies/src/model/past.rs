@@ -4,9 +4,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::time::UNIX_EPOCH;
 
 use inmost::{VersionChannel, VersionInfo, VersionKind};
 
+use super::aging::{Limits, held};
 use crate::naive;
 
 /// A text, with the versions that have it.
@@ -36,10 +38,12 @@ pub(crate) enum Last {
     Is(usize),
 }
 
-/// What a deletion took.
+/// What a change took out of use, and its entry holds.
 #[derive(Clone, Debug)]
 pub(crate) enum Took {
+    /// Nothing, or it was dropped or redacted.
     Nothing,
+    /// The text that the change ended.
     File(Text),
     /// The files by their paths below the folder.
     Folder(BTreeMap<String, Ident>),
@@ -51,17 +55,27 @@ pub(crate) enum Took {
 #[derive(Clone, Debug)]
 pub(crate) struct Change {
     pub(crate) id: usize,
+    /// Milliseconds since 1970.
+    pub(crate) time: u64,
     pub(crate) kind: VersionKind,
     pub(crate) channel: VersionChannel,
     pub(crate) path: String,
     pub(crate) old_path: String,
     pub(crate) file: Option<usize>,
     pub(crate) last: Last,
+    /// The number of that change, as the log says.
+    pub(crate) previous: Option<u64>,
     pub(crate) size: (usize, usize),
     pub(crate) redacted: bool,
     /// The text after it; `None` for a deletion, or a folder.
     pub(crate) text: Option<Text>,
     pub(crate) took: Took,
+    /// The least and the most bytes that count for what it took.
+    pub(crate) held: (u64, u64),
+    /// Whether a commit may have removed the entry, because its time was over.
+    pub(crate) may_go: bool,
+    /// Whether what it took may have been dropped, and no version tells.
+    pub(crate) unsure: bool,
 }
 
 /// The history.
@@ -69,14 +83,15 @@ pub(crate) struct Change {
 pub(crate) struct Past {
     pub(crate) keeps: bool,
     pub(crate) channel: VersionChannel,
-    /// The changes that the log lists, in order.
+    pub(crate) limits: Limits,
+    /// Whether the settings were changed in this step. Nothing is left to drop then.
+    pub(crate) was_set: bool,
+    /// The changes that have an entry, in order. Those whose time is over are not listed, but some are still there.
     pub(crate) changes: Vec<Change>,
     /// The present files by path.
     pub(crate) idents: BTreeMap<String, Ident>,
     /// Every path that a file ever had.
     pub(crate) places: BTreeMap<usize, BTreeSet<String>>,
-    /// The texts that were redacted.
-    pub(crate) gone: BTreeSet<usize>,
     /// The numbers of changes and files, as far as they are known.
     pub(crate) numbers: BTreeMap<usize, u64>,
     file_numbers: BTreeMap<usize, u64>,
@@ -84,14 +99,15 @@ pub(crate) struct Past {
 }
 
 impl Past {
-    pub(crate) fn new() -> Self {
+    pub(crate) fn new(now: u64) -> Self {
         Self {
             keeps: false,
             channel: VersionChannel::Files,
+            limits: Limits::new(now),
+            was_set: false,
             changes: Vec::new(),
             idents: BTreeMap::new(),
             places: BTreeMap::new(),
-            gone: BTreeSet::new(),
             numbers: BTreeMap::new(),
             file_numbers: BTreeMap::new(),
             next: 0,
@@ -99,8 +115,9 @@ impl Past {
     }
 
     /// Begins again without any change, with files of which nothing is known.
-    pub(crate) fn restart(&mut self, keeps: bool, files: &BTreeMap<String, Arc<str>>) {
-        *self = Self { keeps, next: self.next, ..Self::new() };
+    pub(crate) fn restart(&mut self, keep: u64, files: &BTreeMap<String, Arc<str>>) {
+        *self = Self { next: self.next, ..Self::new(self.limits.now) };
+        (self.limits.keep, self.keeps) = (keep, keep > 0);
         for (path, text) in files {
             let text = self.new_text(text);
             let ident = Ident { file: self.next(), last: Last::Unknown, text, maybe: false };
@@ -128,11 +145,12 @@ impl Past {
     }
 
     /// Adds a change. Returns what the next change of the file has as the previous one.
-    pub(crate) fn record(&mut self, change: Change) -> Last {
+    pub(crate) fn record(&mut self, mut change: Change) -> Last {
         if !self.keeps {
             return Last::Unknown;
         }
         let id = change.id;
+        change.held = held(&change.took);
         self.changes.push(change);
         Last::Is(id)
     }
@@ -141,16 +159,21 @@ impl Past {
     pub(crate) fn change(&mut self, kind: VersionKind, path: &str) -> Change {
         Change {
             id: self.next(),
+            time: self.limits.now,
             kind,
             channel: self.channel,
             path: path.to_owned(),
             old_path: String::new(),
             file: None,
             last: Last::None,
+            previous: None,
             size: (0, 0),
             redacted: false,
             text: None,
             took: Took::Nothing,
+            held: (0, 0),
+            may_go: false,
+            unsure: false,
         }
     }
 
@@ -165,9 +188,10 @@ impl Past {
         };
         let mut change = self.change(kind, path);
         change.file = Some(file);
-        change.last = old.map_or(Last::None, |old| old.last);
+        change.last = old.as_ref().map_or(Last::None, |old| old.last);
         change.size = size(&text.text);
         change.text = Some(text.clone());
+        change.took = old.map_or(Took::Nothing, |old| Took::File(old.text));
         let last = self.record(change);
         self.place(path, Ident { file, last, text, maybe: false });
     }
@@ -230,21 +254,39 @@ impl Past {
         self.changes.iter().find(|change| self.numbers.get(&change.id) == Some(&number))
     }
 
+    /// The highest number that is known.
+    pub(crate) fn highest(&self) -> u64 {
+        self.numbers.values().copied().max().unwrap_or_default()
+    }
+
     /// The file of this number, as far as it is known.
     pub(crate) fn file_of(&self, number: u64) -> Option<usize> {
         let known = |(_, of): &(&usize, &u64)| **of == number;
         self.file_numbers.iter().find(known).map(|(file, _)| *file)
     }
 
-    /// Whether the log of a store can be that of this history: whether it has as many new entries.
+    /// Whether the log of a store can be that of this history: whether it has as many new entries, and no other old ones.
     pub(crate) fn fits(&self, log: &[VersionInfo]) -> bool {
-        let listed = |version: &&VersionInfo| version.kind != VersionKind::Forgotten;
-        let own = self.changes.iter().filter(|change| change.kind != VersionKind::Forgotten);
-        log.iter().filter(listed).count() == own.count()
+        let highest = self.highest();
+        let log = log.iter().filter(|version| version.kind != VersionKind::Forgotten);
+        let (old, new): (Vec<_>, Vec<_>) = log.partition(|version| version.number <= highest);
+        let own = |change: &&Change| {
+            change.kind != VersionKind::Forgotten && !self.numbers.contains_key(&change.id)
+        };
+        old.iter().all(|version| self.by_number(version.number).is_some())
+            && new.len() == self.changes.iter().filter(own).count()
     }
 
-    /// Compares with the log of the store, the oldest entry first, and learns the numbers of new changes.
-    pub(crate) fn learn(&mut self, log: &[VersionInfo]) {
+    /// Compares with all entries that the store has, the oldest first, and learns the numbers of new changes. Returns how
+    /// many entries were removed, because their time is over.
+    pub(crate) fn learn(&mut self, log: &[VersionInfo]) -> usize {
+        let first = log.first().map_or(u64::MAX, |version| version.number);
+        let is_before =
+            |change: &&Change| self.numbers.get(&change.id).is_some_and(|it| *it < first);
+        let removed = self.changes.iter().take_while(is_before).count();
+        for change in self.changes.drain(..removed) {
+            assert!(change.may_go, "an entry was removed before its time: {change:?}");
+        }
         let mut at = 0;
         let mut highest = 0;
         for version in log {
@@ -263,12 +305,14 @@ impl Past {
             };
             let number = *self.numbers.entry(change.id).or_insert(version.number);
             assert_eq!(number, version.number, "another number: {change:?}");
+            self.changes[at].previous = version.previous;
             at += 1;
         }
         for (change, version) in self.changes.clone().iter().zip(log) {
             self.compare(change, version);
         }
         assert_eq!(at, self.changes.len(), "a change has no entry: {:?}", self.changes.get(at));
+        removed
     }
 
     fn compare(&mut self, change: &Change, version: &VersionInfo) {
@@ -280,6 +324,8 @@ impl Past {
             (version.kind, version.channel, text(&version.path), text(&version.old_path)),
         );
         assert_eq!((Ok(change.size.0), Ok(change.size.1)), size, "{change:?}");
+        let time = version.time.duration_since(UNIX_EPOCH).unwrap().as_millis();
+        assert_eq!(u128::from(change.time), time, "{change:?}");
         assert_eq!(change.redacted, version.redacted.is_some(), "{change:?}");
         match change.last {
             Last::None => assert_eq!(version.previous, None, "{change:?}"),

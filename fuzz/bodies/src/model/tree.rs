@@ -43,7 +43,7 @@ pub(crate) enum Why {
 
 impl Memory {
     pub(crate) fn new(rules: Rules) -> Self {
-        Self { files: BTreeMap::new(), rules, past: Past::new() }
+        Self { files: BTreeMap::new(), rules, past: Past::new(0) }
     }
 
     pub(crate) fn is_folder(&self, path: &str) -> bool {
@@ -136,8 +136,11 @@ impl Memory {
         if path == ROOT {
             return Err(Why::Root);
         }
-        let is_there = self.files.contains_key(path) || self.is_folder(path);
-        if is_there { Ok(()) } else { Err(Why::Missing) }
+        if self.is_there(path) { Ok(()) } else { Err(Why::Missing) }
+    }
+
+    pub(crate) fn is_there(&self, path: &str) -> bool {
+        self.files.contains_key(path) || self.is_folder(path)
     }
 
     pub(crate) fn check_parents(&self, path: &str) -> Result<(), Why> {

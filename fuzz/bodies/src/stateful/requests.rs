@@ -1,34 +1,28 @@
 //! Requests to the history: each is made to the store and to the naive history, and both are compared.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::time::Duration;
 
-use crate::model::past::{Change, Ident, Last, Took};
+use super::observe::{log, physical};
+use super::undo::undo;
+use crate::model::aging::ROOM;
+use crate::model::past::{Change, Took};
 use crate::model::{Memory, Refusal, Why};
 use crate::naive::canonical;
 use crate::ops::PastCall;
 use crate::store::Store;
-use inmost::{
-    FileError, HistorySettings, StoreError, UndoStep, Undone, VersionInfo, VersionKind,
-    VersionQuery,
-};
+use inmost::{FileError, HistorySettings, StoreError};
 
 /// Makes a request. After a store error, the model is as if it had succeeded, or partly so.
 pub(super) fn run(store: &Store, memory: &mut Memory, call: &PastCall) -> Result<(), StoreError> {
     memory.past.channel = inmost::VersionChannel::Files;
     let is_on = memory.past.keeps;
     match call {
-        PastCall::Keep(false) if is_on => {
-            memory.past.keeps = false;
-            memory.past.changes.clear();
-            store.session().history().set(HistorySettings::off())
-        }
+        PastCall::Keep(false) if is_on => set(store, memory, 0, ROOM),
+        PastCall::Set { keep, room } => set(store, memory, *keep, *room),
         // A history that is off is turned on instead, so that more runs have one.
-        _ if !is_on => {
-            memory.past.keeps = true;
-            store.session().history().set(keeping())
-        }
-        PastCall::Keep(_) => store.session().history().set(keeping()),
+        _ if !is_on => set(store, memory, KEEP, ROOM),
+        PastCall::Keep(_) => set(store, memory, KEEP, ROOM),
         PastCall::Compact => store.session().compact(),
         PastCall::Restore { pick, to } => restore(store, memory, *pick, to.as_deref()),
         PastCall::Redact { pick, span } => redact(store, memory, *pick, *span),
@@ -37,37 +31,17 @@ pub(super) fn run(store: &Store, memory: &mut Memory, call: &PastCall) -> Result
     }
 }
 
-fn keeping() -> HistorySettings {
-    HistorySettings::keep(Duration::from_secs(30 * 24 * 60 * 60))
+/// Sets how long versions are kept, and their room. What does not fit any more has gone when the call returns.
+fn set(store: &Store, memory: &mut Memory, keep: u64, room: u64) -> Result<(), StoreError> {
+    memory.past.set(keep, room);
+    store.session().history().set(settings(keep, room))?;
+    memory.past.was_set = true;
+    Ok(())
 }
 
-/// The log, the oldest entry first.
-pub(super) fn log(store: &Store) -> Result<Vec<VersionInfo>, StoreError> {
-    let mut log = Vec::new();
-    let mut before = None;
-    loop {
-        let page = store.session().history().page(&VersionQuery::all(), before, PAGE);
-        let page = page.map_err(crate::store::store_error)?;
-        log.extend(page.items);
-        before = page.next;
-        if before.is_none() {
-            log.reverse();
-            return Ok(log);
-        }
-    }
-}
-
-/// Compares the texts of some versions: one in `every`, from this one on.
-pub(super) fn compare_texts(store: &Store, memory: &Memory, from: usize, every: usize) {
-    for change in memory.past.changes.iter().skip(from % every).step_by(every) {
-        let number = memory.past.number(change);
-        let found = match store.session().history().text(number) {
-            Ok(text) => Ok(text.as_str().to_owned()),
-            Err(error) => Err(refusal(&error)),
-        };
-        let expected = memory.text_of(change).map(|text| text.text.to_string());
-        assert!(found == expected, "{change:?}\nhas      {found:?}\ninstead of {expected:?}");
-    }
+/// The settings of a history that keeps versions for these milliseconds.
+pub(super) fn settings(keep: u64, room: u64) -> HistorySettings {
+    HistorySettings::keep(Duration::from_millis(keep)).max_bytes(room)
 }
 
 /// After a request that failed in the middle: the history begins anew, with the files that are there.
@@ -79,15 +53,14 @@ pub(super) fn restart(store: &Store, memory: &mut Memory, call: &PastCall) {
     memory.files = files;
     let history = store.session().history();
     history.set(HistorySettings::off()).unwrap();
-    history.set(keeping()).unwrap();
-    memory.past.restart(true, &memory.files);
+    history.set(settings(KEEP, ROOM)).unwrap();
+    memory.past.restart(KEEP, &memory.files);
 }
 
-fn picked(memory: &Memory, pick: usize) -> Option<Change> {
-    let count = memory.past.changes.len();
+pub(super) fn picked(memory: &Memory, pick: usize) -> Option<Change> {
+    let count = memory.past.listed().count();
     // The newest are the most interesting.
-    let at = count.checked_sub(1 + pick % count.max(1))?;
-    memory.past.changes.get(at).cloned()
+    memory.past.listed().rev().nth(pick % count.max(1)).cloned()
 }
 
 fn restore(
@@ -109,6 +82,12 @@ fn restore(
         Err(FileError::InvalidPath(_)) => Err(Refusal::Because(Why::Missing)),
         Err(error) => Err(refusal(&error)),
     };
+    if change.unsure && matches!(found, Err(Refusal::Gone)) {
+        // Nothing else told that there was no room for the folder.
+        *memory = before;
+        memory.past.drop_up_to(number);
+        return Ok(());
+    }
     if let Took::Folder(took) = &change.took {
         let maybe = took.values().any(|ident| ident.maybe);
         if maybe && expected.is_ok() {
@@ -130,7 +109,7 @@ fn restore(
 }
 
 /// Drops the files that a `forget` has removed from a folder that came back.
-fn drop_forgotten(store: &Store, memory: &mut Memory) -> Result<(), StoreError> {
+pub(super) fn drop_forgotten(store: &Store, memory: &mut Memory) -> Result<(), StoreError> {
     let files = store.contents()?;
     let gone: Vec<String> = memory
         .past
@@ -173,148 +152,11 @@ fn forget(store: &Store, memory: &mut Memory, path: &str) -> Result<(), StoreErr
         }
         Err(error) => panic!("{error}"),
     };
-    let left: BTreeSet<u64> = log(store)?.iter().map(|version| version.number).collect();
-    let before = memory.past.changes.len();
-    memory.forget(&canonical.unwrap_or_default(), &left);
-    assert_eq!(usize::try_from(removed), Ok(before - memory.past.changes.len()), "{path}");
+    let left: BTreeSet<u64> =
+        physical(store, &memory.past)?.iter().map(|version| version.number).collect();
+    let (least, most) = memory.forget(&canonical.unwrap_or_default(), &left);
+    assert!((least..=most).contains(&usize::try_from(removed).unwrap()), "{path}: {removed}");
     Ok(())
-}
-
-/// Undoes the changes from one on, perhaps only those of a path, and follows what the log says of it.
-fn undo(
-    store: &Store,
-    memory: &mut Memory,
-    pick: usize,
-    path: Option<&str>,
-) -> Result<(), StoreError> {
-    let history = store.session().history();
-    let Some(change) = picked(memory, pick) else { return Ok(()) };
-    let query = match (path.map(canonical), change.file) {
-        (Some(Ok(path)), _) => VersionQuery::all().path(&path),
-        (None, Some(file)) => match log(store)?.iter().find_map(|version| {
-            (Some(version.number) == memory.past.numbers.get(&change.id).copied())
-                .then_some(version.file)
-        }) {
-            Some(Some(number)) if memory.past.file_of(number) == Some(file) => {
-                VersionQuery::all().file(number)
-            }
-            _ => return Ok(()),
-        },
-        _ => VersionQuery::all(),
-    };
-    let plan = history.plan_undo(&query).map_err(crate::store::store_error)?;
-    let undone = history.undo(&plan, |_| {})?;
-    assert_eq!(plan.steps.len(), undone.len());
-    let known = memory.past.changes.len();
-    let steps: BTreeMap<u64, &UndoStep> =
-        plan.steps.iter().filter_map(|step| Some((step.newest.file?, step))).collect();
-    let log = log(store)?;
-    for made in log
-        .get(known..)
-        .unwrap_or_default()
-        .chunk_by(|one, other| one.number / 64 == other.number / 64)
-    {
-        match made {
-            [version] => follow(store, memory, version, &steps)?,
-            together => exchange(memory, together),
-        }
-    }
-    for (step, undone) in plan.steps.iter().zip(&undone) {
-        let (Undone::Done(_), Some(number)) = (undone, step.newest.file) else { continue };
-        let file = memory.past.file_of(number);
-        let ident = memory.past.idents.values().find(|ident| Some(ident.file) == file);
-        match step.to {
-            None => assert!(ident.is_none(), "{step:?}"),
-            Some(to) => {
-                let ident = ident.unwrap_or_else(|| panic!("not there: {step:?}"));
-                let Some(change) = memory.past.by_number(to) else { continue };
-                let text = memory.text_of(change).map(|text| text.text.to_string());
-                assert!(text == Ok(ident.text.text.to_string()), "another text: {step:?}");
-            }
-        }
-    }
-    Ok(())
-}
-
-/// Makes the change that an entry of the log tells of.
-fn follow(
-    store: &Store,
-    memory: &mut Memory,
-    version: &VersionInfo,
-    steps: &BTreeMap<u64, &UndoStep>,
-) -> Result<(), StoreError> {
-    let path = version.path.as_ref().unwrap().as_str();
-    let old_path = version.old_path.as_ref().map(inmost::FileText::as_str);
-    match (version.kind, version.file) {
-        (VersionKind::Deleted, _) => memory.remove(path).unwrap(),
-        (VersionKind::Renamed, _) => memory.move_to(old_path.unwrap(), path).unwrap(),
-        (VersionKind::Restored, Some(number)) => {
-            let to = steps.get(&number).and_then(|step| step.to);
-            let change = to.and_then(|to| memory.past.by_number(to));
-            let text = if let Some(change) = change {
-                memory.text_of(change).unwrap()
-            } else {
-                // It is older than the history.
-                let text = store.session().history().text(version.number);
-                let text = text.map_err(crate::store::store_error)?;
-                memory.past.new_text(&text.as_str().into())
-            };
-            let old = memory.past.idents.remove(old_path.unwrap_or(path));
-            let file = memory.past.file_of(number).unwrap();
-            assert!(old.is_none_or(|old| old.file == file), "{version:?}");
-            memory.files.remove(old_path.unwrap_or(path));
-            memory.files.insert(path.to_owned(), text.text.clone());
-            let mut change = memory.past.change(VersionKind::Restored, path);
-            old_path.unwrap_or_default().clone_into(&mut change.old_path);
-            change.file = Some(file);
-            let newest =
-                memory.past.changes.iter().rev().find(|change| change.file == Some(file)).unwrap();
-            change.last = Last::Is(newest.id);
-            change.size = crate::model::past::size(&text.text);
-            let text = memory.past.new_text(&text.text);
-            change.text = Some(text.clone());
-            let last = memory.past.record(change);
-            memory.past.place(path, Ident { file, last, text, maybe: false });
-        }
-        (VersionKind::Restored, None) => {
-            let is_it = |other: &&VersionInfo| other.restored == Some(version.number);
-            let deletion = log(store)?.iter().find(is_it).map(|deletion| deletion.number);
-            let change = memory.past.by_number(deletion.unwrap()).cloned().unwrap();
-            memory.restore(&change, Some(path)).unwrap();
-            drop_forgotten(store, memory)?;
-        }
-        (VersionKind::Forgotten, _) => {}
-        other => panic!("an undo made {other:?}"),
-    }
-    Ok(())
-}
-
-/// Moves files and folders that are in each other's places.
-fn exchange(memory: &mut Memory, together: &[VersionInfo]) {
-    let path = |path: &Option<inmost::FileText>| path.as_ref().unwrap().as_str().to_owned();
-    let mut moves: Vec<(String, String)> =
-        together.iter().map(|version| (path(&version.old_path), path(&version.path))).collect();
-    // Each goes to a place of its own first. The entries are those of the moves alone.
-    moves.sort_by_key(|(old, _)| std::cmp::Reverse(old.matches('/').count()));
-    let mut aside = BTreeMap::new();
-    for (at, (old, new)) in moves.into_iter().enumerate() {
-        let place = format!("/memories/\u{1}{at}");
-        let keeps = std::mem::replace(&mut memory.past.keeps, false);
-        let last = memory.past.last_of(&old);
-        memory.move_to(&old, &place).unwrap();
-        memory.past.keeps = keeps;
-        aside.insert(new, (old, place, last));
-    }
-    for version in together {
-        assert_eq!(version.kind, VersionKind::Renamed, "{version:?}");
-        let new = path(&version.path);
-        let (old, place, last) = aside.remove(&new).unwrap();
-        if let Some(last) = last {
-            memory.past.idents.get_mut(&place).unwrap().last = last;
-        }
-        memory.move_to(&place, &new).unwrap();
-        memory.past.changes.last_mut().unwrap().old_path = old;
-    }
 }
 
 pub(super) fn refusal(error: &FileError) -> Refusal {
@@ -335,5 +177,5 @@ pub(super) fn refusal(error: &FileError) -> Refusal {
     }
 }
 
-/// A small page, so that the pages are tested too.
-const PAGE: usize = 30;
+/// How long versions are kept unless something else is set, in milliseconds.
+const KEEP: u64 = 30 * 24 * 60 * 60 * 1_000;

@@ -1,0 +1,155 @@
+//! What time and room do to the naive history: which entries count, and what may be gone.
+//!
+//! The rules are those of docs/FORMAT.md ("Trimming") and docs/OPERATIONS.md ("Versions"). They say what may be dropped,
+//! and in which order, but not how soon. So the naive history notes what may be gone, and learns from the store what is.
+
+use std::collections::BTreeMap;
+
+use super::past::{Change, Past, Took};
+
+/// The clock, and the settings of a history.
+#[derive(Clone, Debug)]
+pub(crate) struct Limits {
+    /// The time, in milliseconds since 1970.
+    pub(crate) now: u64,
+    /// How long a text is kept after the change that ended it, in milliseconds. 0 if no versions are kept.
+    pub(crate) keep: u64,
+    /// The most bytes of earlier texts.
+    pub(crate) room: u64,
+    /// Whether the session drops versions by age. It is decided when versions are kept for the first time in it.
+    trusts_clock: Option<bool>,
+    /// The entries up to this number may have lost what they held, because there was no room at some commit.
+    pub(crate) may_drop: u64,
+}
+
+impl Limits {
+    pub(crate) fn new(now: u64) -> Self {
+        Self { now, keep: 0, room: ROOM, trusts_clock: None, may_drop: 0 }
+    }
+}
+
+impl Past {
+    /// A session was opened. It drops nothing by age if the clock is further ahead of the newest entry than the set time.
+    /// `is_empty` says that the store has no entry: the last one may have been removed before.
+    pub(crate) fn opened(&mut self, is_empty: bool) {
+        let Limits { now, keep, .. } = self.limits;
+        let newest = self.changes.last().filter(|_| !is_empty);
+        let is_near = newest.is_none_or(|newest| newest.time.saturating_add(keep) >= now);
+        self.limits.trusts_clock = (keep > 0).then_some(is_near);
+    }
+
+    /// The settings were changed. Entries whose time was over may have gone in the same commit.
+    pub(crate) fn set(&mut self, keep: u64, room: u64) {
+        self.mark_expired();
+        if keep == 0 {
+            self.changes.clear();
+        } else {
+            // Without entries, no clock is ahead.
+            self.limits.trusts_clock.get_or_insert(true);
+        }
+        (self.limits.keep, self.limits.room, self.keeps) = (keep, room, keep > 0);
+    }
+
+    /// Whether an entry counts: its time is not more than the set time ago.
+    pub(crate) fn is_listed(&self, change: &Change) -> bool {
+        let Limits { now, keep, trusts_clock, .. } = self.limits;
+        trusts_clock == Some(false) || change.time.saturating_add(keep) >= now
+    }
+
+    /// The entries that count, the oldest first.
+    pub(crate) fn listed(&self) -> impl DoubleEndedIterator<Item = &Change> {
+        self.changes.iter().filter(|change| self.is_listed(change))
+    }
+
+    /// A commit may remove the first entries, if they are expired.
+    pub(crate) fn mark_expired(&mut self) {
+        let is_over = |change: &&Change| !self.is_listed(change);
+        let count = self.changes.iter().take_while(is_over).count();
+        self.changes.iter_mut().take(count).for_each(|change| change.may_go = true);
+    }
+
+    /// Whether the first entry is expired, so that further commits remove it.
+    pub(crate) fn has_expired(&self) -> bool {
+        self.changes.first().is_some_and(|first| !self.is_listed(first))
+    }
+
+    /// The most bytes that each entry holds.
+    pub(crate) fn holdings(&self) -> BTreeMap<usize, u64> {
+        self.changes.iter().map(|change| (change.id, change.held.1)).collect()
+    }
+
+    /// A commit may drop what the first entries hold, while all of them hold more than the room. `before` is what was held
+    /// before the commits of this step.
+    pub(crate) fn mark_room(&mut self, before: &BTreeMap<usize, u64>) {
+        let mut held = self.holdings();
+        for (id, bytes) in before {
+            let held = held.entry(*id).or_default();
+            *held = (*held).max(*bytes);
+        }
+        let mut sum = 0_u64;
+        // What the entries from this one on hold does not fit, so this one and those before it may lose what they hold.
+        let is_over = |(_, bytes): &(&usize, &u64)| {
+            sum = sum.saturating_add(**bytes);
+            sum > self.limits.room
+        };
+        let found = held.iter().rev().find(is_over).map(|(id, _)| *id);
+        if let Some(number) = found.and_then(|id| self.numbers.get(&id)) {
+            self.limits.may_drop = self.limits.may_drop.max(*number);
+        }
+    }
+
+    /// The entries up to this number hold nothing any more.
+    pub(crate) fn drop_up_to(&mut self, number: u64) {
+        let dropped = |change: &&mut Change| self.numbers[&change.id] <= number;
+        for change in self.changes.iter_mut().filter(dropped) {
+            if matches!(change.took, Took::File(_) | Took::Folder(_)) {
+                change.took = Took::Nothing;
+            }
+            (change.held, change.unsure) = ((0, 0), false);
+        }
+    }
+
+    /// The least and the most bytes that the entries hold.
+    pub(crate) fn bytes(&self) -> (u64, u64) {
+        let sure = self.changes.iter().filter(|change| !change.unsure);
+        let least = sure.map(|change| change.held.0).sum();
+        (least, self.changes.iter().map(|change| change.held.1).sum())
+    }
+
+    /// The number of a version whose text is the one that an entry holds, if there is one that may be shown.
+    pub(crate) fn shows(&self, holder: &Change) -> Option<u64> {
+        let is_shown = |number: &u64| {
+            self.listed().any(|change| self.number(change) == *number && !change.redacted)
+        };
+        let mut number = match &holder.took {
+            Took::File(_) => holder.previous?,
+            Took::Folder(took) => {
+                let sure = took.values().filter(|ident| !ident.maybe);
+                return sure.filter_map(|ident| self.last_number(ident)).find(is_shown);
+            }
+            _ => return None,
+        };
+        loop {
+            let own = self.listed().find(|change| self.number(change) == number);
+            let Some(own) = own.filter(|own| own.redacted) else { return Some(number) };
+            number = own.previous.filter(|_| own.kind == inmost::VersionKind::Renamed)?;
+        }
+    }
+}
+
+/// The least and the most bytes that count for what a change took out of use. An old head counts less than its text if it
+/// shares records with the new one: at most 4,096 for itself and for each record that it does not share.
+pub(super) fn held(took: &Took) -> (u64, u64) {
+    let size = |bytes: usize| u64::try_from(bytes).unwrap();
+    match took {
+        Took::File(text) => (size(text.text.len()).min(4_096), size(text.text.len())),
+        Took::Folder(took) => {
+            let bytes = size(took.values().map(|ident| ident.text.text.len()).sum());
+            (bytes, bytes)
+        }
+        Took::Nothing | Took::Back(_) => (0, 0),
+    }
+}
+
+/// The room of a history unless it is set.
+pub(crate) const ROOM: u64 = 256 << 20;

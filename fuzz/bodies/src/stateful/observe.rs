@@ -1,0 +1,138 @@
+//! Looks at the history of a store, and compares it with the naive one.
+
+use std::collections::BTreeMap;
+
+use super::requests::{refusal, settings};
+use crate::model::Memory;
+use crate::model::past::{Past, Took};
+use crate::store::{Store, store_error};
+use inmost::internals::stop_clock;
+use inmost::{FileError, StoreError, VersionInfo, VersionQuery};
+
+/// The log, the oldest entry first.
+pub(super) fn log(store: &Store) -> Result<Vec<VersionInfo>, StoreError> {
+    let mut log = Vec::new();
+    let mut before = None;
+    loop {
+        let page = store.session().history().page(&VersionQuery::all(), before, PAGE);
+        let page = page.map_err(store_error)?;
+        log.extend(page.items);
+        before = page.next;
+        if before.is_none() {
+            log.reverse();
+            return Ok(log);
+        }
+    }
+}
+
+/// All entries that there are, the oldest first. At the first time that a clock can show, nothing is expired.
+pub(super) fn physical(store: &Store, past: &Past) -> Result<Vec<VersionInfo>, StoreError> {
+    let log = log(store)?;
+    let count = store.session().history().status()?.entries;
+    if usize::try_from(count) == Ok(log.len()) {
+        return Ok(log);
+    }
+    stop_clock(0);
+    let all = self::log(store);
+    stop_clock(past.limits.now);
+    let all = all?;
+    assert_eq!(usize::try_from(count), Ok(all.len()), "another number of entries");
+    Ok(all)
+}
+
+/// Compares the entries, the settings and the bytes, and learns what was removed and dropped. Returns whether anything was.
+pub(super) fn compare(store: &Store, memory: &mut Memory, work: &Work) -> bool {
+    let past = &mut memory.past;
+    let log = log(store).unwrap();
+    let all = physical(store, past).unwrap();
+    if work.has_committed {
+        past.mark_expired();
+    }
+    let removed = past.learn(&all);
+    let listed: Vec<u64> = past.listed().map(|change| past.number(change)).collect();
+    let found: Vec<u64> = log.iter().map(|version| version.number).collect();
+    assert_eq!(found, listed, "other entries are listed");
+    if work.has_committed {
+        past.mark_room(&work.held);
+    }
+    let dropped = learn_texts(store, past);
+    let status = store.session().history().status().unwrap();
+    let (keep, room) = (past.limits.keep, past.limits.room);
+    assert_eq!(status.settings, settings(keep, room));
+    let (least, most) = past.bytes();
+    assert!(
+        (least..=most).contains(&status.bytes),
+        "{} bytes are held, not {least} to {most}",
+        status.bytes
+    );
+    if std::mem::take(&mut past.was_set) {
+        assert!(is_trimmed(store, past), "{status:?}");
+    }
+    removed > 0 || dropped
+}
+
+/// Whether nothing is left to drop, by age or for want of room.
+pub(super) fn is_trimmed(store: &Store, past: &Past) -> bool {
+    store.session().history().status().unwrap().bytes <= past.limits.room && !past.has_expired()
+}
+
+/// What the commits of a step may have changed.
+pub(super) struct Work {
+    pub(super) has_committed: bool,
+    /// What the entries held before the step.
+    pub(super) held: BTreeMap<usize, u64>,
+}
+
+/// Finds out which entries have lost what they held, because there was no room: the first ones, up to some entry. Returns
+/// whether there are new ones.
+fn learn_texts(store: &Store, past: &mut Past) -> bool {
+    let now = std::mem::take(&mut past.limits.now);
+    stop_clock(0);
+    let (mut last_gone, mut first_kept) = (0, u64::MAX);
+    for holder in past.changes.iter().filter(|change| past.number(change) <= past.limits.may_drop) {
+        let number = past.number(holder);
+        let Some(version) = past.shows(holder) else { continue };
+        match store.session().history().text(version) {
+            Ok(text) => {
+                let expected = past.text(version).unwrap();
+                assert!(text.as_str() == &*expected.text, "another text: {holder:?}");
+                first_kept = number;
+                break;
+            }
+            Err(FileError::VersionGone(_)) => last_gone = number,
+            Err(error) => panic!("{error}: {holder:?}"),
+        }
+    }
+    past.limits.now = now;
+    stop_clock(now);
+    let (may_drop, numbers) = (past.limits.may_drop, &past.numbers);
+    for change in &mut past.changes {
+        let number = numbers[&change.id];
+        let holds = matches!(change.took, Took::File(_) | Took::Folder(_));
+        change.unsure = holds && number > last_gone && number < first_kept && number <= may_drop;
+    }
+    past.drop_up_to(last_gone);
+    last_gone > 0
+}
+
+/// Compares the texts of some versions: one in `every`, from this one on.
+pub(super) fn compare_texts(store: &Store, memory: &Memory, from: usize, every: usize) {
+    let past = &memory.past;
+    for change in past.changes.iter().skip(from % every).step_by(every) {
+        // The version before the change may be older than the history.
+        for number in [Some(past.number(change)), change.previous].into_iter().flatten() {
+            let found = match store.session().history().text(number) {
+                Ok(text) => Ok(text.as_str().to_owned()),
+                Err(error) => Err(refusal(&error)),
+            };
+            let expected = past.text(number).map(|text| text.text.to_string());
+            assert!(
+                found == expected,
+                "{number} of {change:?}\nhas      {found:?}\ninstead of {expected:?}"
+            );
+        }
+    }
+}
+
+/// A small page, so that the pages are tested too.
+const PAGE: usize = 30;

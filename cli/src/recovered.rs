@@ -15,7 +15,21 @@ pub(crate) fn lines(report: &RecoveryReport) -> String {
     let older = report.older.iter().map(|problem| line("older", problem));
     let found = report.found.iter().map(|problem| line("found", problem));
     let lines: String = lost.chain(older).chain(found).collect();
-    lines + &display::unlisted(report.unlisted)
+    lines + &display::unlisted(report.unlisted) + &lost_of_history(report)
+}
+
+/// The line about the history; empty if nothing of it is lost.
+fn lost_of_history(report: &RecoveryReport) -> String {
+    let count = |number, one, many| (number > 0).then(|| display::count(number, one, many));
+    let lost = [
+        count(report.lost_versions, "entry", "entries"),
+        count(report.lost_texts, "earlier text", "earlier texts"),
+    ];
+    let lost: Vec<String> = lost.into_iter().flatten().collect();
+    if lost.is_empty() {
+        return String::new();
+    }
+    format!("lost of the history: {}. Its other versions are kept.\n", lost.join(" and "))
 }
 
 /// The report of a recovery as JSON.

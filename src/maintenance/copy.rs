@@ -5,11 +5,13 @@
 use std::collections::{HashMap, HashSet};
 
 use super::new_nodes::NewNodes;
+use super::recovery::KeptHistory;
 use crate::session::ledger::readings;
 use crate::session::{ReadAhead, StoreError, now};
+use inmost_format::record::history::{Before, History};
 use inmost_format::record::ledger::Ledger;
 use inmost_format::record::node::{Child, Entry, Folder, Root, Totals, What};
-use inmost_format::record::tree::Body;
+use inmost_format::record::tree::{Body, Owner};
 use inmost_format::record::{
     Depth, Flaw, HeaderId, Kind, Node, NodeSource, ObjectId, Reached, RecordError, RecordId,
     Sealed, Sealer, Tag,
@@ -36,6 +38,14 @@ impl NodeSource for Source<'_> {
     }
 }
 
+/// What a copy does with the history.
+enum Past {
+    AsItIs,
+    /// It keeps this part of it.
+    Rest(Box<KeptHistory>),
+    Dropped,
+}
+
 /// Seals a tree under other keys.
 pub(super) struct Copy<'a> {
     from: &'a dyn NodeSource,
@@ -47,6 +57,7 @@ pub(super) struct Copy<'a> {
     /// The records of files, with their old and new tags, if the history is copied: its entries refer to them too.
     shared: Option<HashMap<RecordId, (Tag, Tag)>>,
     in_history: bool,
+    past: Past,
     /// The numbers of the files in the tree, if the ledger is copied: it keeps only their readings.
     files: Option<HashSet<u64>>,
 }
@@ -63,8 +74,14 @@ impl<'a> Copy<'a> {
             reached: Reached::default(),
             shared: None,
             in_history: false,
+            past: Past::AsItIs,
             files: None,
         }
+    }
+
+    /// Keeps so much of the history, in place of the whole.
+    pub(super) fn keep_of_history(&mut self, kept: Option<KeptHistory>) {
+        self.past = kept.map_or(Past::Dropped, |kept| Past::Rest(Box::new(kept)));
     }
 
     /// Records written so far.
@@ -91,13 +108,63 @@ impl<'a> Copy<'a> {
         root.system.tag = self.put(sealed)?;
         if !root.history.is_none() {
             self.in_history = true;
-            let id = RecordId::history(root.history.id);
-            root.history.tag = self.node(Depth::TOP, id, &root.history.tag)?;
+            self.history(&mut root)?;
         }
         self.ledger(&mut root)?;
         let sealed = self.sealer.seal(RecordId::ROOT, &root.into())?;
         self.put(sealed)?;
         self.flush()
+    }
+
+    fn history(&mut self, root: &mut Root) -> Result<(), StoreError> {
+        let child = root.history;
+        let id = RecordId::history(child.id);
+        match std::mem::replace(&mut self.past, Past::AsItIs) {
+            Past::AsItIs => {
+                root.history.tag = self.node(Depth::TOP, id, &child.tag)?;
+            }
+            Past::Rest(kept) => root.history.tag = self.kept_history(id, *kept)?,
+            Past::Dropped => root.history = Child::NONE,
+        }
+        Ok(())
+    }
+
+    /// Writes a history anew from its entries, with what they hold.
+    fn kept_history(&mut self, id: RecordId, kept: KeptHistory) -> Result<Tag, StoreError> {
+        let KeptHistory { entries, mut folders, texts_from } = kept;
+        let mut history = History { texts_from, ..History::empty() };
+        let mut nodes = NewNodes::default();
+        for mut version in entries {
+            match &mut version.before {
+                Before::Head(old) => old.tag = self.node(Depth::TOP, old.id(), &old.tag)?,
+                Before::Object(entry) => entry.tag = self.held(Depth::TOP, entry, &mut folders)?,
+                Before::Nothing | Before::Restored(_) | Before::Rest(_) => {}
+            }
+            history.append(&mut nodes, id.object, version)?;
+        }
+        self.seal_new(&mut nodes, id, history.into())
+    }
+
+    /// Copies an object that an entry of the history holds. `folders` has what is left of those of which a part is lost.
+    fn held(
+        &mut self,
+        depth: Depth,
+        entry: &Entry,
+        folders: &mut HashMap<ObjectId, (Vec<Entry>, Totals)>,
+    ) -> Result<Tag, StoreError> {
+        let Some((mut entries, totals)) = folders.remove(&entry.id) else {
+            return self.node(depth, entry.head(), &entry.tag);
+        };
+        self.reached.mark(entry.head())?;
+        for entry in &mut entries {
+            entry.tag = self.held(depth, entry, folders)?;
+        }
+        let mut nodes = NewNodes::default();
+        let mut next_index = 0;
+        let mut owner = Owner { sink: &mut nodes, object: entry.id, next_index: &mut next_index };
+        let body = Body::of_entries(&mut owner, entries)?;
+        let folder = Folder { next_index, totals, body };
+        self.seal_new(&mut nodes, entry.head(), folder.into())
     }
 
     /// Writes the readings of the files that were copied. A ledger that is damaged is left out, because no file depends on

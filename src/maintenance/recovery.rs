@@ -5,13 +5,16 @@
 //! own. What was deleted is left out as far as it can be told apart: a list that no longer names a file, or a list of
 //! deleted files that does, tells.
 
+mod held;
+mod history;
 mod list;
 mod report;
 mod unnamed;
 
 use std::cmp::Reverse;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
+pub(super) use self::history::KeptHistory;
 use self::list::Listed;
 pub use self::report::RecoveryReport;
 use super::bare_records::{BareRecords, Version};
@@ -27,6 +30,8 @@ use inmost_format::record::{Flaw, Kind, Node, NodeSource, ObjectId, RecordError,
 /// Takes what a recovery finds, in the order of the tree: a folder after everything in it.
 pub(super) trait Target {
     type Error: From<StoreError>;
+    /// Whether the history is to be recovered too.
+    const KEEPS_HISTORY: bool = false;
 
     /// A file whose text can be read completely. Returns the tag under which it is kept.
     fn file(&mut self, found: &FoundFile<'_>) -> Result<Tag, Self::Error>;
@@ -60,6 +65,18 @@ struct Kept {
     totals: Totals,
 }
 
+/// The objects of a tree that was recovered, but for those under another name than in the damaged store. For a file, with its
+/// head.
+pub(super) type TreeObjects = HashMap<ObjectId, Option<(RecordId, Tag)>>;
+
+/// A tree that was recovered, with the tag of its root folder.
+pub(super) struct Recovered {
+    pub(super) tag: Tag,
+    pub(super) totals: Totals,
+    pub(super) objects: TreeObjects,
+    pub(super) report: RecoveryReport,
+}
+
 /// The walk through the files of a store.
 pub(super) struct Recovery<'a, T> {
     records: &'a BareRecords,
@@ -78,15 +95,18 @@ pub(super) struct Recovery<'a, T> {
     next_number: u64,
     /// Folders that are deeper than any path, as in the folder of what was found. They get a place of their own.
     too_deep: Vec<(ObjectId, Reference)>,
+    objects: TreeObjects,
+    /// Whether to note the objects.
+    has_history: bool,
 }
 
 impl<'a, T: Target> Recovery<'a, T> {
-    /// Recovers everything. Returns the tag of the root folder with the totals of the tree, and the report.
+    /// Recovers everything but the history.
     pub(super) fn run(
         records: &'a BareRecords,
         root: Option<&Root>,
         target: &'a mut T,
-    ) -> Result<(Tag, Totals, RecoveryReport), T::Error> {
+    ) -> Result<Recovered, T::Error> {
         let mut recovery = Self {
             records,
             target,
@@ -98,6 +118,8 @@ impl<'a, T: Target> Recovery<'a, T> {
             versions_from: root.map_or(u64::MAX, |root| now().saturating_sub(root.keep)),
             next_number: first_number(root, records.expected_commit()),
             too_deep: Vec::new(),
+            objects: TreeObjects::new(),
+            has_history: T::KEEPS_HISTORY && root.is_some_and(|root| !root.history.is_none()),
         };
         recovery.report.seen_commit = records.expected_commit();
         let top = root.map_or(ObjectId::TREE, |root| root.tree.id);
@@ -122,8 +144,8 @@ impl<'a, T: Target> Recovery<'a, T> {
             recovery.skip_versions(root);
         }
         let kept = recovery.top(top, top_list)?;
-        let Recovery { report, .. } = recovery;
-        Ok((kept.tag, kept.totals, report))
+        let Recovery { report, objects, .. } = recovery;
+        Ok(Recovered { tag: kept.tag, totals: kept.totals, objects, report })
     }
 
     fn top(&mut self, object: ObjectId, reference: Reference) -> Result<Kept, T::Error> {
@@ -225,6 +247,9 @@ impl<'a, T: Target> Recovery<'a, T> {
         object: ObjectId,
         (entries, totals): (Vec<Entry>, Totals),
     ) -> Result<Kept, T::Error> {
+        if self.has_history {
+            self.objects.insert(object, None);
+        }
         let tag = self.target.folder(object, entries, totals)?;
         Ok(Kept { tag, totals })
     }
@@ -294,6 +319,9 @@ impl<'a, T: Target> Recovery<'a, T> {
         let (records, names) = (self.records, self.names.as_slice());
         let found = FoundFile { records, names, head_id, kept_as, tag, head };
         let kept = self.target.file(&found)?;
+        if self.has_history && kept_as == head_id.object {
+            self.objects.insert(kept_as, Some((head_id, tag)));
+        }
         self.report.files = self.report.files.saturating_add(1);
         self.report.bytes = self.report.bytes.saturating_add(count.bytes);
         Ok((RecordId { object: kept_as, ..head_id }, kept, count))

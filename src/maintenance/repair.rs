@@ -3,8 +3,8 @@
 use super::bare_records::BareRecords;
 use super::copy::Copy;
 use super::new_nodes::NewNodes;
-use super::recovery::{FoundFile, Recovery, RecoveryReport, Target};
-use super::rewrite::{Versions, Written, abandon, remove_unfinished, write_generation};
+use super::recovery::{FoundFile, KeptHistory, Recovered, Recovery, RecoveryReport, Target};
+use super::rewrite::{Written, abandon, remove_unfinished, write_generation};
 use crate::session::anchor::Mark;
 use crate::session::generation::{NextGeneration, write_headers};
 use crate::session::ledger::restart_expiry;
@@ -31,7 +31,11 @@ impl Vault {
     ) -> Result<RecoveryReport, StoreError> {
         let (records, _) = BareRecords::of(self, &credential.into(), &mut progress)?;
         let root = records.root();
-        let (_, _, report) = Recovery::run(&records, root.as_ref(), &mut Plan)?;
+        let Recovered { objects, mut report, .. } =
+            Recovery::run(&records, root.as_ref(), &mut Plan)?;
+        if let Some(root) = &root {
+            KeptHistory::find(&records, root, &objects, &mut report)?;
+        }
         Ok(report)
     }
 
@@ -40,6 +44,10 @@ impl Vault {
     ///
     /// Where the newest version of a file is damaged, the newest intact one takes its place. Files whose names were lost are
     /// put into the folder `/memories/lost-and-found`. Everything else is kept. The vault stays locked.
+    ///
+    /// Of the history, everything that can be read is kept. A version whose text was damaged, or was ended by a change that is
+    /// lost, is [`FileError::VersionGone`](crate::FileError::VersionGone) from then on. Of a folder that was deleted, the rest
+    /// comes back.
     ///
     /// # Errors
     /// Those of [`plan_repair`](Vault::plan_repair); [`StoreError::HeaderRolledBack`] if the header is older than the
@@ -85,28 +93,30 @@ impl Vault {
         let mut note = Rewriting { old, new, scratch, switched: false, kept_header };
 
         let mut report = RecoveryReport::default();
-        let mut lost_history = false;
-        let mut rebuild = |copy: &mut Copy<'_>, _: &Root| {
-            let (tag, totals, recovered) =
-                Recovery::run(&records, found.as_ref(), &mut Rebuild { copy })?;
-            report = recovered;
-            Ok((tag, totals.files, totals.bytes))
+        let mut rebuild = |copy: &mut Copy<'_>, root: &Root| {
+            let recovered = Recovery::run(&records, found.as_ref(), &mut Rebuild { copy })?;
+            report = recovered.report;
+            let kept = KeptHistory::find(&records, root, &recovered.objects, &mut report)?;
+            copy.keep_of_history(kept);
+            Ok((recovered.tag, recovered.totals.files, recovered.totals.bytes))
         };
         storage.begin_rewrite(&note)?;
         let mut written =
             write_generation(&records, &root, storage, &next, &mut rebuild, &mut progress);
+        let mut forged_history = false;
         if matches!(written, Err(StoreError::Tampered { .. })) && !root.history.is_none() {
-            // A part of the history is gone. It is left out, so that it does not keep the files from being repaired.
-            let root = Versions::Drop.root(&root);
+            // What can be read of the history was verified, so this one was forged. It must not keep the files from being
+            // repaired.
+            let root = Root { history: Child::NONE, ..root.clone() };
             remove_unfinished(storage, &note)?;
             written =
                 write_generation(&records, &root, storage, &next, &mut rebuild, &mut progress);
-            lost_history = true;
+            forged_history = true;
         }
         let mut lost_readings = false;
         let closed = written.and_then(|Written { engine, root: copy, root_value }| {
             engine.close()?;
-            lost_readings = !lost_history && copy.reads_since != root.reads_since;
+            lost_readings = copy.reads_since != root.reads_since;
             Ok(Mark::of(&copy, new, &root_value))
         });
         let mark = closed.inspect_err(|_| abandon(storage, &note))?;
@@ -119,12 +129,9 @@ impl Vault {
         }
         storage.set_aside(old, note.kept_header.as_deref())?;
         storage.finish_rewrite()?;
-        if lost_history {
-            report.add_lost(
-                &[Name::new("(history)")],
-                "the history",
-                "is incomplete, and was left out",
-            );
+        if forged_history {
+            let names = [Name::new("(history)")];
+            report.add_lost(&names, Kind::History.describe(), "has a form that no store writes");
         }
         if lost_readings {
             let how = "is damaged: every file counts as used now";
@@ -146,6 +153,7 @@ struct Plan;
 
 impl Target for Plan {
     type Error = StoreError;
+    const KEEPS_HISTORY: bool = true;
 
     fn file(&mut self, found: &FoundFile<'_>) -> Result<Tag, StoreError> {
         Ok(found.tag)
@@ -163,6 +171,7 @@ struct Rebuild<'a, 'c> {
 
 impl Target for Rebuild<'_, '_> {
     type Error = StoreError;
+    const KEEPS_HISTORY: bool = true;
 
     fn file(&mut self, found: &FoundFile<'_>) -> Result<Tag, StoreError> {
         if found.kept_as == found.head_id.object {

@@ -49,8 +49,7 @@ impl Vault {
     ) -> Result<RecoveryReport, E> {
         let (records, _) = BareRecords::of(self, &credential.into(), &mut |_| {})?;
         let root = records.root();
-        let (_, _, report) = Recovery::run(&records, root.as_ref(), &mut Save(save))?;
-        Ok(report)
+        Ok(Recovery::run(&records, root.as_ref(), &mut Save(save))?.report)
     }
 }
 

@@ -10,6 +10,8 @@ mod faults;
 pub(crate) mod forgotten;
 mod full_disk;
 mod gaps;
+mod history_repair;
+mod history_repair_cases;
 mod lies;
 mod lock;
 mod many;

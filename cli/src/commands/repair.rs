@@ -16,12 +16,12 @@ use crate::{confirm, display, json_line, recovered};
 ///
 /// Searches the files of the store for intact records, lists what is older or lost, and asks for confirmation. Then writes
 /// what was found to new files. A file whose newest version is damaged comes back in the newest one that is not. Files
-/// whose names were lost are put into /memories/lost-and-found.
+/// whose names were lost are put into /memories/lost-and-found. Of a damaged history, every version that can be read is kept.
 ///
 /// The damaged files are kept, set aside in the folder of the store, until `inmost discard` removes them.
 ///
 /// With --json the plan is one object, and what was done another: repaired, clean (whether no problem remains), files, bytes,
-/// and the lists lost, older and found, with path, what and how.
+/// the lists lost, older and found, with path, what and how, and the numbers `lost_versions` and `lost_texts` of the history.
 #[derive(clap::Args)]
 #[command(after_help = "Example:\n  inmost repair --store notes.inmost")]
 pub(crate) struct Repair {
@@ -92,7 +92,9 @@ impl Repair {
             return print(text.as_bytes());
         }
         let mut line = Wiped::default();
-        let object = Object { repaired, clean, report: recovered::Object::of(report) };
+        let RecoveryReport { lost_versions, lost_texts, .. } = *report;
+        let report = recovered::Object::of(report);
+        let object = Object { repaired, clean, lost_versions, lost_texts, report };
         json_line::append(&object, &mut line)?;
         print(line.as_slice())
     }
@@ -103,6 +105,8 @@ impl Repair {
 struct Object<'a> {
     repaired: bool,
     clean: bool,
+    lost_versions: u64,
+    lost_texts: u64,
     #[serde(flatten)]
     report: recovered::Object<'a>,
 }

@@ -22,17 +22,24 @@ pub struct RecoveryReport {
     pub found: Vec<StoreProblem>,
     /// What could not be recovered; the first 10,000.
     pub lost: Vec<StoreProblem>,
+    /// Entries of the history that could not be read. A salvage does not read the history.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub lost_versions: u64,
+    /// Earlier texts that could not be read, although the entry of the history that holds them could.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub lost_texts: u64,
     /// The number of further items in all three lists.
     pub unlisted: u64,
 }
 
 impl RecoveryReport {
-    /// Whether every file is at its place in its newest version, as far as can be told.
+    /// Whether every file is at its place in its newest version, and nothing of the history is lost, as far as can be told.
     #[must_use]
     pub fn is_complete(&self) -> bool {
         self.older.is_empty()
             && self.found.is_empty()
             && self.lost.is_empty()
+            && (self.lost_versions, self.lost_texts) == (0, 0)
             && self.seen_commit <= self.commit
     }
 

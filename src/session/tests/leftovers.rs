@@ -1,9 +1,10 @@
 //! Tests of rewrites that are interrupted at any operation: nothing is lost, and nothing is left behind.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::store::{TestStore, options, passphrase, unlock_on};
-use crate::session::StoreError;
+use crate::session::{HistorySettings, StoreError};
 use inmost_engines::faulty::{Fault, FaultyStorage};
 use inmost_format::record::Kind;
 use inmost_storage::{EngineKind, HeaderCopy, Rewriting, Storage};
@@ -14,6 +15,8 @@ enum Change {
     /// Of a store that is not damaged.
     Purge,
     Repair,
+    /// Of a store whose history is damaged.
+    RepairHistory,
 }
 
 fn store(change: Change) -> TestStore {
@@ -25,6 +28,17 @@ fn store(change: Change) -> TestStore {
         session.files().write("/memories/damaged", "damaged").unwrap();
         let damaged =
             store.records_of(Kind::File).into_iter().find(|id| !kept.contains(id)).unwrap();
+        let address = store.address(damaged);
+        store.tamper(|records| records.get_mut(&address).unwrap()[40] ^= 1);
+    }
+    if matches!(change, Change::RepairHistory) {
+        let month = Duration::from_secs(30 * 24 * 60 * 60);
+        session.history().set(HistorySettings::keep(month)).unwrap();
+        for number in 0..40 {
+            session.files().write("/memories/kept", &format!("{number}")).unwrap();
+        }
+        session.files().write("/memories/kept", "kept").unwrap();
+        let damaged = store.records_of(Kind::HistoryLeaf)[0];
         let address = store.address(damaged);
         store.tamper(|records| records.get_mut(&address).unwrap()[40] ^= 1);
     }
@@ -46,11 +60,15 @@ fn make(change: Change, store: &TestStore, fault: Fault, operation: u64) -> (boo
             let at = set();
             (session.purge().is_ok(), at)
         }
-        Change::Repair => {
+        Change::Repair | Change::RepairHistory => {
             let vault = options().open_storage(Arc::new(storage)).unwrap();
             let at = set();
             let repaired = vault.repair(&passphrase(), |_| {});
-            (repaired.is_ok_and(|report| report.lost.len() == 1), at)
+            let lost = usize::from(matches!(change, Change::Repair));
+            let is_right = repaired.is_ok_and(|report| {
+                report.lost.len() == lost && (report.lost_versions > 0) == (lost == 0)
+            });
+            (is_right, at)
         }
     };
     let met = faults.operations() >= at;
@@ -72,7 +90,7 @@ fn check(change: Change, before: &TestStore, store: &TestStore, made: bool, cont
     let is_changed = store.generation() != 1;
     assert!(is_changed || !made, "{context}");
     match (change, is_changed) {
-        (Change::Repair, true) => {
+        (Change::Repair | Change::RepairHistory, true) => {
             assert_eq!(set_aside(store), [1], "{context}");
             let kept = store.memory.kept_header(1).unwrap();
             assert!(kept == before.header(HeaderCopy::A), "{context}");
@@ -83,7 +101,7 @@ fn check(change: Change, before: &TestStore, store: &TestStore, made: bool, cont
 
 #[test]
 fn after_a_fault_at_any_operation_the_old_generation_is_in_use_or_gone_or_set_aside() {
-    for change in [Change::Purge, Change::Repair] {
+    for change in [Change::Purge, Change::Repair, Change::RepairHistory] {
         let before = store(change);
         for fault in [Fault::Refused, Fault::Unreported, Fault::Stopped] {
             for operation in 1.. {
@@ -103,7 +121,7 @@ fn after_a_fault_at_any_operation_the_old_generation_is_in_use_or_gone_or_set_as
 
 #[test]
 fn an_interrupted_cleanup_after_an_interrupted_change_is_finished_by_the_next() {
-    for change in [Change::Purge, Change::Repair] {
+    for change in [Change::Purge, Change::Repair, Change::RepairHistory] {
         let before = store(change);
         for operation in 1.. {
             let interrupted = before.duplicate();

@@ -100,6 +100,20 @@ impl Model {
     }
 }
 
+/// A store with a random history.
+pub(super) fn random_store(random: &mut Random, steps: usize) -> TestStore {
+    let store = TestStore::create();
+    let session = keeps(store.unlock().unwrap());
+    let (texts, gone) = (HashMap::new(), BTreeSet::new());
+    let mut model = Model { store, session, texts, gone };
+    for step in 0..steps {
+        model.step(random, step);
+    }
+    let Model { store, session, .. } = model;
+    session.lock();
+    store
+}
+
 #[test]
 fn texts_are_there_until_they_are_redacted_or_forgotten() {
     for seed in 0..12 {

@@ -8,7 +8,7 @@ use inmost_format::record::{NodeSink, ObjectId, RecordId, Tag, load_file};
 use inmost_format::secret::{self, Wiped};
 
 use super::inside;
-use super::locate::visit_files;
+use super::locate::{path_in_tree, visit_files};
 use super::past::{Past, below, moved};
 use crate::session::history::release;
 use crate::session::{Exclusive, Session, StoreError, Txn, reap};
@@ -122,10 +122,10 @@ impl Found {
             held: Vec::new(),
             moves: Vec::new(),
         };
-        let unread = past.visit_readable(&mut |version| search.step(version))?;
+        let (is_lost, unread) = past.visit_readable(&mut |version| search.step(version))?;
         let is_all = path.is_root();
         // There the entries go with all that they hold.
-        let damage = if is_all { None } else { search.look_inside(txn)? }.or(unread);
+        let mut damage = if is_all { None } else { search.look_inside(txn)? }.or(unread);
         let Search { paths, files, folders, inside, .. } = search;
         let mut entries = Vec::new();
         past.visit_readable(&mut |version| {
@@ -148,6 +148,21 @@ impl Found {
                 && info.number == *file
             {
                 live.insert(*file, path);
+            }
+        }
+        if is_lost && files.iter().any(|file| !live.contains_key(file)) {
+            // A lost entry may have moved them.
+            let visited = visit_files(txn, (root.tree.id, root.tree.tag), &mut |below, info| {
+                if files.contains(&info.number)
+                    && let Ok(path) = MemoryPath::parse(&path_in_tree(&below))
+                {
+                    live.insert(info.number, path);
+                }
+                true
+            });
+            match visited {
+                Err(error @ FileError::Store(StoreError::Tampered { .. })) => damage = Some(error),
+                visited => visited?,
             }
         }
         Ok(Self { entries, live, inside, damage })

@@ -33,6 +33,7 @@ pub(crate) fn list(
                 page.unreadable = page.unreadable.saturating_add(lost);
                 return Ok(true);
             }
+            Found::Missing => return Ok(true),
         };
         let is_listed = query.takes(version)
             && path.as_ref().is_none_or(|path| concerns(version, path.as_str(), query.confined));

@@ -113,7 +113,8 @@ pub(super) fn locate<S: NodeSource>(past: &Past<'_, S>, number: u64) -> Result<L
     past.visit_with_expired(number.saturating_add(1), &mut |found| {
         match found {
             Found::Entry(version) => held = walk.step(past, version)?,
-            Found::Lost(lost) => walk.lost = Some(lost),
+            Found::Lost(lost) => walk.lost = Some(Lost::Unreadable(lost)),
+            Found::Missing => walk.lost = walk.lost.take().or(Some(Lost::Missing)),
         }
         Ok(held.is_none())
     })?;
@@ -149,14 +150,25 @@ struct Walk {
     /// The change that brings back the deleted folder in which the file is. Until then its path belongs to others.
     away_until: u64,
     same_text: Vec<u64>,
-    /// Entries on the way that cannot be read. They may have moved the file, or hold its text.
-    lost: Option<Range<u64>>,
+    /// Entries on the way that are lost. They may have moved the file, or have ended its text.
+    lost: Option<Lost>,
+}
+
+/// Entries that are lost.
+enum Lost {
+    /// Those at these positions cannot be read.
+    Unreadable(Range<u64>),
+    /// A repair left them out.
+    Missing,
 }
 
 impl Walk {
     /// The error for a text that is not found.
     fn gone<S: NodeSource>(&self, past: &Past<'_, S>) -> FileError {
-        self.lost.as_ref().map_or(FileError::VersionGone(self.number), |lost| past.damage(lost))
+        match &self.lost {
+            Some(Lost::Unreadable(lost)) => past.damage(lost),
+            Some(Lost::Missing) | None => FileError::VersionGone(self.number),
+        }
     }
 
     /// The path in the tree at which the text is, after all entries.
@@ -165,8 +177,10 @@ impl Walk {
         past: &Past<'_, S>,
     ) -> Result<Wiped<String>, FileError> {
         let Some(path) = self.path.take() else {
-            let lost = self.lost.as_ref().map(|lost| past.damage(lost));
-            return Err(lost.unwrap_or(FileError::NoSuchVersion(self.number)));
+            return Err(match &self.lost {
+                Some(Lost::Unreadable(lost)) => past.damage(lost),
+                Some(Lost::Missing) | None => FileError::NoSuchVersion(self.number),
+            });
         };
         if !path.is_empty() {
             let held = current(past, &path)?;
@@ -177,7 +191,7 @@ impl Walk {
                 return Err(self.gone(past));
             }
         }
-        // The path was redacted, or an entry that cannot be read may have changed it.
+        // The path was redacted, or an entry that is lost may have changed it.
         match in_tree(past, self.file.unwrap_or_default())? {
             Some((path, info)) if info.version == self.version => Ok(path),
             _ => Err(self.gone(past)),
@@ -208,7 +222,7 @@ impl Walk {
                 Ok(Some((Place::Object(Entry::clone(object)), entry.number)))
             }
             // The text is the same from here on.
-            Before::Restored(_) => {
+            Before::Restored(_) if is_next => {
                 self.version = entry.number;
                 Ok(None)
             }
@@ -223,9 +237,7 @@ impl Walk {
                 Err(FileError::VersionGone(self.number))
             }
             // The change that ended the text cannot be read, or is gone.
-            Before::Head(_) | Before::Object(_) | Before::Rest(_) | Before::Nothing => {
-                Err(self.gone(past))
-            }
+            _ => Err(self.gone(past)),
         }
     }
 
@@ -328,7 +340,12 @@ pub(super) fn in_tree<S: NodeSource>(
 ) -> Result<Option<(Wiped<String>, FileInfo)>, FileError> {
     let tree = (past.root.tree.id, past.root.tree.tag);
     let found = find(past.source, tree, number)?;
-    Ok(found.map(|(below, info)| (secret::format(format_args!("{ROOT}{}", &*below)), info)))
+    Ok(found.map(|(below, info)| (path_in_tree(&below), info)))
+}
+
+/// The path of what is below the root folder by this path, which begins with `/`.
+pub(super) fn path_in_tree(below: &str) -> Wiped<String> {
+    secret::format(format_args!("{ROOT}{below}"))
 }
 
 /// A file below a folder, found by its number: its path, with the first `/`, and what the folder says of it. Reads the whole

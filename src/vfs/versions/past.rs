@@ -16,6 +16,8 @@ pub(super) enum Found<'v> {
     Entry(&'v Version),
     /// The positions of entries that cannot be read.
     Lost(Range<u64>),
+    /// Entries that a repair left out, because they could not be read.
+    Missing,
 }
 
 /// A history to read.
@@ -49,10 +51,7 @@ impl<'s, S: NodeSource> Past<'s, S> {
         number: u64,
         visitor: &mut dyn FnMut(Found<'_>) -> Result<bool, FileError>,
     ) -> Result<(), FileError> {
-        self.visit_with_expired(number, &mut |found| match found {
-            Found::Entry(version) if self.is_expired(version) => Ok(true),
-            found => visitor(found),
-        })
+        self.visit_some(number, &|version| !self.is_expired(version), visitor)
     }
 
     /// Visits entries in order, as [`visit`](Self::visit), those whose time is over too. An entry behind one that counts was not
@@ -62,14 +61,23 @@ impl<'s, S: NodeSource> Past<'s, S> {
         number: u64,
         visitor: &mut dyn FnMut(Found<'_>) -> Result<bool, FileError>,
     ) -> Result<(), FileError> {
+        self.visit_some(number, &|_| true, visitor)
+    }
+
+    fn visit_some(
+        &self,
+        number: u64,
+        is_wanted: &dyn Fn(&Version) -> bool,
+        visitor: &mut dyn FnMut(Found<'_>) -> Result<bool, FileError>,
+    ) -> Result<(), FileError> {
         let from = match self.history.look_for(self.source, self.object, number)? {
             Place::Leaf(before, leaf) => before.saturating_add(leaf.numbered_below(number)),
             Place::Gap(lost) => lost.start,
         };
         self.visit_places(Way::Forward(from), &mut |place| match place {
             Place::Leaf(_, leaf) => {
-                let mut found = leaf.0.iter().filter(|version| version.number >= number);
-                visit_entries(&mut found, visitor)
+                let is_wanted = |version: &&Version| version.number >= number && is_wanted(version);
+                visit_entries(&mut leaf.0.iter().filter(is_wanted), visitor)
             }
             Place::Gap(lost) => visitor(Found::Lost(lost)),
         })
@@ -118,20 +126,21 @@ impl<'s, S: NodeSource> Past<'s, S> {
         version.time < self.from
     }
 
-    /// Visits all entries that can be read, in order. Returns why others cannot.
+    /// Visits all entries that can be read, in order. Returns whether others are lost, and why some cannot be read.
     pub(super) fn visit_readable(
         &self,
         visitor: &mut dyn FnMut(&Version),
-    ) -> Result<Option<FileError>, FileError> {
-        let mut damage = None;
+    ) -> Result<(bool, Option<FileError>), FileError> {
+        let (mut is_lost, mut damage) = (false, None);
         self.visit(0, &mut |found| {
             match found {
                 Found::Entry(version) => visitor(version),
-                Found::Lost(lost) => damage = Some(self.damage(&lost)),
+                Found::Lost(lost) => (is_lost, damage) = (true, Some(self.damage(&lost))),
+                Found::Missing => is_lost = true,
             }
             Ok(true)
         })?;
-        Ok(damage)
+        Ok((is_lost, damage))
     }
 
     /// Why the entries at these positions cannot be read.
@@ -156,7 +165,7 @@ impl<'s, S: NodeSource> Past<'s, S> {
         }
     }
 
-    /// The newest entry of a file that can be read, and whether entries after it cannot.
+    /// The newest entry of a file that can be read, and whether entries after it are lost.
     pub(super) fn newest_of(
         &self,
         file: u64,
@@ -169,7 +178,9 @@ impl<'s, S: NodeSource> Past<'s, S> {
                     newest = Some((version.clone(), false));
                 }
                 Found::Entry(_) => {}
-                Found::Lost(_) => newest = newest.take().map(|(version, _)| (version, true)),
+                Found::Lost(_) | Found::Missing => {
+                    newest = newest.take().map(|(version, _)| (version, true));
+                }
             }
             Ok(true)
         })?;
@@ -201,7 +212,8 @@ fn visit_entries(
     visitor: &mut dyn FnMut(Found<'_>) -> Result<bool, FileError>,
 ) -> Result<bool, FileError> {
     for version in entries {
-        if !visitor(Found::Entry(version))? {
+        let found = if version.is_missing() { Found::Missing } else { Found::Entry(version) };
+        if !visitor(found)? {
             return Ok(false);
         }
     }

@@ -67,6 +67,7 @@ impl Wanted {
                     wanted.damage = Some(past.damage(&range));
                     Ok(true)
                 }
+                Found::Missing => Ok(true),
             }
         })?;
         for version in found {

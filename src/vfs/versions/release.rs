@@ -316,13 +316,23 @@ fn hide_older(txn: &mut Txn<'_>, newest: &Version) -> Result<(), FileError> {
         let Some(past) = Past::open(&*txn, &root, 0)? else { return Ok(()) };
         match locate(&past, newest.number) {
             Ok(Located { place: Place::Current(path), .. }) => MemoryPath::parse(&path)?,
-            Ok(_) | Err(FileError::VersionGone(_) | FileError::NoSuchVersion(_)) => return Ok(()),
-            // Later changes of the file are lost. Its current text stays, and what came before it is hidden.
-            Err(error) if is_damage(&error) => match in_tree(&past, newest.file)? {
-                Some((path, _)) => MemoryPath::parse(&path)?,
-                None => return Ok(()),
-            },
-            Err(error) => return Err(error),
+            Ok(_) => return Ok(()),
+            Err(error) => {
+                let is_gone =
+                    matches!(error, FileError::VersionGone(_) | FileError::NoSuchVersion(_));
+                if !is_gone && !is_damage(&error) {
+                    return Err(error);
+                }
+                let found = past.newest_of(newest.file, newest.number)?;
+                if !found.is_some_and(|(_, is_uncertain)| is_uncertain) && is_gone {
+                    return Ok(());
+                }
+                // Later changes of the file are lost. Its current text stays, and what came before it is hidden.
+                match in_tree(&past, newest.file)? {
+                    Some((path, _)) => MemoryPath::parse(&path)?,
+                    None => return Ok(()),
+                }
+            }
         }
     };
     let resolved = ResolvedPath::new(txn, &root, &path)?;

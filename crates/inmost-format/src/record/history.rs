@@ -100,7 +100,8 @@ pub enum Operation {
     Expired,
     /// Wrote a file together with others.
     Imported,
-    /// Records that objects were forgotten, so that a repair does not bring them back.
+    /// Records that objects were forgotten, so that a repair does not bring them back. Without objects, it stands for entries
+    /// that were lost.
     Forgotten,
 }
 
@@ -204,6 +205,17 @@ impl Version {
             redacted: 0,
             extension: Extension::default(),
         }
+    }
+
+    /// The entry that stands for entries which a repair left out, because they could not be read: all that there were from this
+    /// number on, up to the next entry.
+    pub fn missing(number: u64, time: u64) -> Self {
+        Self::nothing(number, time)
+    }
+
+    /// Whether this entry stands for others that a repair left out. Any other note of forgotten objects lists at least one.
+    pub fn is_missing(&self) -> bool {
+        self.operation == Operation::Forgotten && self.forgotten.is_empty()
     }
 }
 

@@ -1,0 +1,275 @@
+//! What is left of the history of a damaged store.
+//!
+//! The entries that can be read are kept, in their order. Where others are lost, an entry that says so takes their place: without
+//! it, a file that a lost entry moved, ended or brought back would be taken for one that stayed as it was. An entry whose text is
+//! damaged stays without the text. The history never keeps a record that the tree has as well, but for what versions of one
+//! file share.
+//!
+//! Nothing is written here, and what is kept is verified to the last record.
+
+use std::collections::{HashMap, HashSet};
+
+use super::held::Held;
+use super::{RecoveryReport, TreeObjects};
+use crate::limits::FILE_INLINE_AGAIN;
+use crate::maintenance::bare_records::BareRecords;
+use crate::session::{StoreError, now};
+use inmost_format::record::history::{
+    Before, OldHead, Operation, Retired, Version, VersionRange, Versions,
+};
+use inmost_format::record::node::{Entry, FileInfo, Name, Root, Totals, What};
+use inmost_format::record::tree::{Body, Inner};
+use inmost_format::record::{Depth, Kind, Node, ObjectId, Reached, RecordId};
+
+/// The part of a history that a repair keeps.
+pub(in crate::maintenance) struct KeptHistory {
+    /// The entries in their order. What they hold has the tags of the damaged store.
+    pub(in crate::maintenance) entries: Vec<Version>,
+    /// The folders among what they hold of which a part is lost: the rest of their entries, with its totals.
+    pub(in crate::maintenance) folders: HashMap<ObjectId, (Vec<Entry>, Totals)>,
+    /// Entries with a lower number hold no text, because there was no room.
+    pub(in crate::maintenance) texts_from: u64,
+}
+
+impl KeptHistory {
+    /// Reads the history, and reports what is lost of it. `None` if there is none, or none can be read.
+    pub(in crate::maintenance) fn find(
+        records: &BareRecords,
+        root: &Root,
+        tree: &TreeObjects,
+        report: &mut RecoveryReport,
+    ) -> Result<Option<Self>, StoreError> {
+        let child = root.history;
+        // Where none are kept any more, the rest of a history waits to be removed.
+        if child.is_none() || root.keep == 0 {
+            return Ok(None);
+        }
+        let names = [Name::new(NAME)];
+        let mut search = Search {
+            held: Held::new(records, tree),
+            entries: Vec::new(),
+            newest: HashMap::new(),
+            reached: Reached::default(),
+            missing: None,
+            marks: HashSet::new(),
+            lost: 0,
+        };
+        let id = RecordId::history(child.id);
+        let Some(Node::History(head)) = search.held.load(id, &child.tag)? else {
+            report.add_lost(&names, Kind::History.describe(), UNREADABLE);
+            return Ok(None);
+        };
+        if head.lost_before > 0 {
+            report.add_lost(&names, Kind::History.describe(), BEGAN_ANEW);
+        }
+        match (&head.body, Depth::TOP.below(&Node::History(head.clone()))) {
+            (Body::Inline(versions), _) => search.leaf(versions)?,
+            (Body::Tree(inner), Ok(depth)) => search.below(child.id, inner, depth)?,
+            (Body::Tree(_), Err(_)) => search.lose(0, head.body.count()),
+        }
+        search.leaf(&head.newest)?;
+        search.end();
+        report.lost_versions = search.lost;
+        report.lost_texts = search.held.lost;
+        let Search { entries, held, .. } = search;
+        Ok(Some(Self { entries, folders: held.folders, texts_from: head.texts_from }))
+    }
+}
+
+/// The walk through a history.
+struct Search<'a> {
+    held: Held<'a>,
+    entries: Vec<Version>,
+    /// The newest head of each file that an entry holds, by the place of the entry.
+    newest: HashMap<ObjectId, usize>,
+    reached: Reached,
+    /// The number of the first entry that is lost since the last one that was kept.
+    missing: Option<u64>,
+    /// The numbers of the entries that stand for others.
+    marks: HashSet<u64>,
+    /// Entries that are lost.
+    lost: u64,
+}
+
+impl Search<'_> {
+    fn below(
+        &mut self,
+        object: ObjectId,
+        inner: &Inner<VersionRange>,
+        depth: Depth,
+    ) -> Result<(), StoreError> {
+        for (id, tag, range) in inner.children::<Versions>(object) {
+            let is_new = self.reached.mark(id).is_ok();
+            let node = if is_new { self.held.load(id, tag)? } else { None };
+            let depth = node.as_ref().and_then(|node| depth.below(node).ok());
+            match (depth, node) {
+                (Some(_), Some(Node::HistoryLeaf(versions))) => self.leaf(&versions)?,
+                (Some(depth), Some(Node::HistoryInner(below))) => {
+                    self.below(object, &below, depth)?;
+                }
+                _ => self.lose(range.first, range.count),
+            }
+        }
+        Ok(())
+    }
+
+    fn leaf(&mut self, versions: &Versions) -> Result<(), StoreError> {
+        versions.0.iter().try_for_each(|version| self.entry(version.clone()))
+    }
+
+    fn entry(&mut self, mut version: Version) -> Result<(), StoreError> {
+        let number = version.number;
+        // An order that no intact store has, or an entry that was lost before.
+        if number <= self.last() {
+            self.lose(number, 1);
+            return Ok(());
+        }
+        if !self.examine(&mut version)? {
+            self.lose(number, 1);
+            return Ok(());
+        }
+        self.mark_missing(number, version.time);
+        if let Before::Head(old) = &version.before {
+            self.newest.insert(old.object, self.entries.len());
+        }
+        self.entries.push(version);
+        Ok(())
+    }
+
+    /// Takes the text from an entry if it cannot be read. Returns `false` if the entry would then say something else.
+    fn examine(&mut self, version: &mut Version) -> Result<bool, StoreError> {
+        match &version.before {
+            Before::Nothing | Before::Restored(_) => {}
+            Before::Rest(object) => {
+                let object = *object;
+                self.rest(version, object);
+            }
+            // A rename that holds nothing leaves the text as it is, and one that holds something is in no intact store.
+            Before::Head(_) | Before::Object(_) if version.operation == Operation::Renamed => {
+                return Ok(false);
+            }
+            Before::Head(old) => {
+                let old = *old;
+                if !self.held.has_head(&old)? {
+                    self.held.lost = self.held.lost.saturating_add(1);
+                    self.rest(version, old.object);
+                }
+            }
+            Before::Object(entry) => {
+                let entry = Entry::clone(entry);
+                let held = if is_long(&entry) && self.is_lost(version.previous) {
+                    self.held.drop_file(&entry)
+                } else {
+                    self.held.object(&entry, version.held)?
+                };
+                version.held = held.unwrap_or_default();
+                if held.is_none() {
+                    version.before = Before::Nothing;
+                    version.retired = Vec::new();
+                }
+            }
+        }
+        Ok(true)
+    }
+
+    /// Leaves an entry without the head of a file that it held, but with the records that an older head needs: they go with the
+    /// last version that needs them.
+    fn rest(&self, version: &mut Version, object: ObjectId) {
+        let needed = self.newest_head(object).map_or(0, |older| older.last_index);
+        let is_needed = |record: &Retired| record.index <= needed;
+        version.retired =
+            std::mem::take(&mut version.retired).into_iter().filter(is_needed).collect();
+        version.before =
+            if version.retired.is_empty() { Before::Nothing } else { Before::Rest(object) };
+        version.held = 0;
+    }
+
+    fn newest_head(&self, object: ObjectId) -> Option<&OldHead> {
+        match &self.entries.get(*self.newest.get(&object)?)?.before {
+            Before::Head(old) => Some(old),
+            _ => None,
+        }
+    }
+
+    /// Whether the entry of this number is lost, if there was one. Not if an earlier repair left it out.
+    fn is_lost(&self, number: u64) -> bool {
+        let place = self.entries.partition_point(|version| version.number <= number);
+        let before = place.checked_sub(1).and_then(|place| self.entries.get(place));
+        self.missing.is_some_and(|first| first <= number)
+            || before.is_some_and(|version| self.marks.contains(&version.number))
+    }
+
+    /// Notes that entries are lost, of which the first has this number.
+    fn lose(&mut self, first: u64, count: u64) {
+        self.lost = self.lost.saturating_add(count);
+        self.missing = self.missing.or(Some(first));
+    }
+
+    /// The number of the last entry that was kept, or 0.
+    fn last(&self) -> u64 {
+        self.entries.last().map_or(0, |version| version.number)
+    }
+
+    /// Puts an entry in the place of those that are lost before this number. It stays as long as the entry behind it.
+    fn mark_missing(&mut self, before: u64, time: u64) {
+        let Some(first) = self.missing.take() else { return };
+        let first = first.max(self.last().saturating_add(1));
+        if first < before {
+            self.marks.insert(first);
+            self.entries.push(Version::missing(first, time));
+        }
+    }
+
+    fn end(&mut self) {
+        let time = self.entries.last().map_or_else(now, |version| version.time);
+        self.mark_missing(u64::MAX, time);
+        self.hand_over();
+    }
+
+    /// Hands a file of which no later version is left over to the entry that holds its newest head, so that what that one shares
+    /// with older heads goes with the last of them.
+    fn hand_over(&mut self) {
+        let mut taken = HashMap::new();
+        for (object, place) in &self.newest {
+            if self.held.is_whole(*object) {
+                continue;
+            }
+            let Some(version) = self.entries.get_mut(*place) else { continue };
+            let Before::Head(old) = version.before else { continue };
+            let times = FileInfo::of_times(version.time, version.time);
+            let what = What::File(FileInfo {
+                bytes: old.bytes,
+                lines: old.lines,
+                head: old.index,
+                lowest: old.index,
+                number: version.file,
+                version: version.previous,
+                ..times
+            });
+            version.before =
+                Before::Object(Box::new(Entry::new(Name::new(""), *object, old.tag, what)));
+            version.retired = Vec::new();
+            version.held = old.bytes;
+            taken.insert(*object, version.number);
+        }
+        for version in &mut self.entries {
+            if let Before::Rest(object) = &version.before
+                && taken.get(object).is_some_and(|number| version.number > *number)
+            {
+                version.before = Before::Nothing;
+                version.retired = Vec::new();
+            }
+        }
+    }
+}
+
+/// Whether an object is a file whose text goes in several steps when its version is redacted. If the entry of the version is
+/// lost, a crash may have left this one between the steps.
+fn is_long(entry: &Entry) -> bool {
+    matches!(entry.what, What::File(info) if info.bytes >= FILE_INLINE_AGAIN)
+}
+
+/// How reports name the history.
+const NAME: &str = "(history)";
+const UNREADABLE: &str = "cannot be read, and is left out";
+const BEGAN_ANEW: &str = "began anew, because an older one was damaged: what was before is lost";

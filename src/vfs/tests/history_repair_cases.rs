@@ -1,0 +1,141 @@
+//! Tests of a repair of a damaged history: what a lost entry may have done is not taken for undone, and what may have been
+//! redacted does not come back.
+
+use std::collections::BTreeSet;
+
+use super::history_repair::{damage, filled, of_history, repair};
+use super::model::{parse, text};
+use super::versions::{MONTH, assert_whole, keeps, log, newest};
+use crate::session::tests::store::TestStore;
+use crate::session::{HistorySettings, Session};
+use crate::vfs::error::FileError;
+use crate::vfs::folder::{ResolvedPath, Target};
+use crate::vfs::{VersionQuery, edit};
+use inmost_format::record::node::What;
+use inmost_format::record::{Kind, Node, RecordId};
+
+/// Regression: without a sign of the lost entries, the file was taken for one that is still deleted, and got a twin.
+#[test]
+fn a_file_that_a_lost_change_brought_back_gets_no_twin() {
+    let store = TestStore::create();
+    let session = keeps(store.unlock().unwrap());
+    let files = session.files();
+    files.write("/memories/a", "text\n").unwrap();
+    let number = newest(&session).file;
+    files.remove("/memories/a").unwrap();
+    let deletion = newest(&session).number;
+    fill(&session);
+    let back = session.history().restore(deletion, Some("/memories/b")).unwrap();
+    fill(&session);
+    drop(session);
+    let lost = leaf_with(&store, back);
+    damage(&store, &[lost]);
+    repair(&store, "back");
+    let session = store.unlock().unwrap();
+    session.history().restore(deletion, Some("/memories/c")).unwrap();
+    assert_ne!(newest(&session).file, number);
+    assert_eq!(session.files().read("/memories/b").unwrap().as_str(), "text\n");
+}
+
+/// The entry of the move is lost: the file is found by its number, and forgotten like any other.
+#[test]
+fn a_file_that_a_lost_change_moved_with_its_folder_keeps_its_versions_and_can_be_forgotten() {
+    let store = TestStore::create();
+    let session = keeps(store.unlock().unwrap());
+    session.files().write("/memories/d/f", "first\n").unwrap();
+    edit::insert(&session, &parse("/memories/d/f"), 1, "second\n").unwrap();
+    let second = newest(&session);
+    fill(&session);
+    session.files().rename("/memories/d", "/memories/e").unwrap();
+    let moved = newest(&session).number;
+    fill(&session);
+    drop(session);
+    damage(&store, &[leaf_with(&store, moved)]);
+    repair(&store, "moved");
+    let session = store.unlock().unwrap();
+    let text = |number| session.history().text(number).map(|text| text.as_str().to_owned());
+    assert_eq!(text(second.number).unwrap(), "first\nsecond\n");
+    assert_eq!(text(second.previous.unwrap()).unwrap(), "first\n");
+    let head = || {
+        let head = session.read::<_, FileError>(|open| {
+            let resolved = ResolvedPath::new(open, open.root(), &parse("/memories/e/f"))?;
+            let Target::Entry(entry) = &resolved.target else { panic!("no file") };
+            let What::File(info) = entry.what else { panic!("a folder") };
+            Ok(info.head)
+        });
+        head.unwrap()
+    };
+    let before = head();
+    assert_eq!(session.history().forget("/memories/d/f", |_| {}).unwrap(), 2);
+    assert!(head() > before, "no repair shows an earlier head");
+    assert_whole(&session, "forgotten");
+}
+
+fn fill(session: &Session) {
+    for number in 0..12 {
+        let path = format!("/memories/{}/{}", "n".repeat(240), number % 7);
+        session.files().write(&path, &format!("{number}\n")).unwrap();
+    }
+}
+
+/// The leaf of the history that has the entry of this number.
+fn leaf_with(store: &TestStore, number: u64) -> RecordId {
+    let has = |node: &Node| {
+        let versions = node.versions();
+        versions.is_some_and(|leaf| leaf.0.iter().any(|version| version.number == number))
+    };
+    let found = store.reachable().into_iter().find(|(_, node)| has(node)).unwrap().0;
+    assert_eq!(found.kind, Kind::HistoryLeaf);
+    found
+}
+
+/// A version whose entry was redacted and is lost: a crash may have left a part of a long text, which only the entry hides.
+#[test]
+fn a_long_text_of_which_it_is_not_known_whether_it_was_redacted_does_not_come_back() {
+    let store = TestStore::create();
+    let session = keeps(store.unlock().unwrap());
+    let files = session.files();
+    for name in ["short", "long"] {
+        files.write(&format!("/memories/{name}"), "first\n").unwrap();
+    }
+    let texts = [("short", "short\n".to_owned()), ("long", text("long", 300_000))];
+    fill(&session);
+    for (name, text) in &texts {
+        files.write(&format!("/memories/{name}"), text).unwrap();
+    }
+    let [long, short] =
+        session.history().page(&VersionQuery::all(), None, 2).unwrap().items.try_into().unwrap();
+    fill(&session);
+    for (name, _) in &texts {
+        files.write(&format!("/memories/{name}"), "last\n").unwrap();
+    }
+    drop(session);
+    let leaves: BTreeSet<_> =
+        [&long, &short].map(|it| leaf_with(&store, it.number).index).into_iter().collect();
+    let history = store.root().history.id;
+    let leaf = |index| RecordId { kind: Kind::HistoryLeaf, object: history, index };
+    damage(&store, &leaves.into_iter().map(leaf).collect::<Vec<_>>());
+    let report = repair(&store, "redacted");
+    assert_eq!(report.lost_texts, 1, "{report:?}");
+    let session = store.unlock().unwrap();
+    assert_eq!(session.history().text(short.number).unwrap().as_str(), "short\n");
+    let error = session.history().text(long.number);
+    assert!(matches!(error, Err(FileError::VersionGone(_))), "{error:?}");
+    assert_whole(&session, "redacted");
+}
+
+#[test]
+fn the_rest_of_a_history_that_is_switched_off_is_not_kept_by_a_repair() {
+    let store = filled();
+    let session = store.unlock().unwrap();
+    let leaf = of_history(&store).into_iter().find(|id| id.kind == Kind::HistoryLeaf).unwrap();
+    damage(&store, &[leaf]);
+    session.history().set(HistorySettings::off()).unwrap();
+    drop(session);
+    assert!(repair(&store, "off").is_complete());
+    let session = store.unlock().unwrap();
+    assert_eq!(session.history().status().unwrap().entries, 0);
+    assert_whole(&session, "off");
+    session.history().set(HistorySettings::keep(MONTH)).unwrap();
+    assert!(log(&session).is_empty());
+}

@@ -116,7 +116,7 @@ pub(super) fn lines(status: &HistoryStatus) -> Vec<(&'static str, String)> {
     }
     if status.unreadable > 0 {
         let entries = count(status.unreadable, "entry", "entries");
-        let next = "they are dropped when their time is over, or by `inmost purge`";
+        let next = "`inmost repair` keeps the others";
         lines.push(("", format!("{entries} cannot be read; {next}")));
     }
     if let Some(first) = status.lost_before {

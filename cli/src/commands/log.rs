@@ -191,7 +191,7 @@ fn damaged(message: String) -> Failure {
     Failure::new(
         Exit::Damaged,
         message,
-        "The files are not affected if `inmost check` names nothing else. `inmost purge` drops the history.",
+        "The files are not affected if `inmost check` names nothing else. `inmost repair` keeps the versions that can be read; `inmost purge` drops the whole history.",
     )
 }
 

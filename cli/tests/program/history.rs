@@ -324,7 +324,7 @@ fn a_damaged_history_is_named_and_stops_no_change_of_a_file() {
     assert!(check.starts_with("/memories/(history): "), "{check}");
     let damaged =
         place.run(["log"], "").expect_failure(12, "1 entry of the history cannot be read");
-    assert!(damaged.err.contains("`inmost purge` drops the history"), "{damaged:?}");
+    assert!(damaged.err.contains("`inmost repair` keeps the versions"), "{damaged:?}");
     // The entries on both sides are listed.
     let newest = damaged.out.lines().next().unwrap();
     assert!(newest.ends_with("/memories/n") && damaged.out.contains("/memories/plan.md"));
@@ -333,12 +333,23 @@ fn a_damaged_history_is_named_and_stops_no_change_of_a_file() {
     assert!(undo.err.contains("of the history cannot be read"), "{undo:?}");
     place.run(["write", "/memories/n"], "new").expect(0);
     assert_eq!(place.cat("/memories/n"), "new");
-    place.run(["compact"], "").expect_failure(12, "the history does not authenticate");
-    place.run(["purge", "--yes"], "").expect(0);
+    let refused = place.run(["compact"], "");
+    let refused = refused.expect_failure(12, "the history does not authenticate");
+    assert!(refused.err.contains("`inmost repair`"), "{refused:?}");
+    // The engine's files still have an earlier copy of the record.
+    let repaired = place.run(["repair", "--yes"], "").expect(0).out;
+    assert!(repaired.contains("No problems remain") && !repaired.contains("lost"), "{repaired}");
+    let moved = |place: &Place| place.run(["log"], "").expect(0).out.contains("renamed");
+    assert!(moved(&place));
+    place.damage_longest_record_in_the_files();
+    let repaired = place.run(["repair", "--yes"], "").expect(0).out;
+    let lost = "lost of the history: 1 entry. Its other versions are kept.\n";
+    assert!(repaired.contains(lost), "{repaired}");
     place.run(["check"], "").expect(0);
+    assert!(!moved(&place));
+    assert_eq!(log(&place, &[]).len(), 10);
+    place.run(["compact"], "").expect(0);
     assert_eq!(place.cat("/memories/n"), "new");
-    place.run(["write", "/memories/n"], "newer").expect(0);
-    assert_eq!(log(&place, &[]).len(), 1);
 }
 
 #[test]

@@ -204,7 +204,10 @@ impl Place {
 
     fn longest_record(&self) -> (sled::Db, sled::IVec, Vec<u8>) {
         self.lock();
-        let generation = self.store().join("gen-0000000000000001");
+        let is_generation =
+            |path: &PathBuf| path.file_name().unwrap().to_str().unwrap().starts_with("gen-");
+        let entries = fs::read_dir(self.store()).unwrap().map(|entry| entry.unwrap().path());
+        let generation = entries.filter(is_generation).max().unwrap();
         let records = sled::Config::new().path(generation).segment_size(2 << 20).open().unwrap();
         let all = records.iter().map(Result::unwrap);
         let (address, value) = all.max_by_key(|(_, value)| value.len()).unwrap();

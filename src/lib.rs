@@ -121,7 +121,7 @@ pub use vfs::{
     EntryKind, ExpiredFile, ExpiryHindrance, ExpiryReport, ExpiryStatus, FileError, FileText,
     FileVersion, FolderEntry, HistoryStatus, LineRange, Metadata, NewFile, Page, PageCursor,
     Precondition, SearchMatch, SearchQuery, UndoStep, VersionChannel, VersionInfo, VersionKind,
-    VersionPage, VersionQuery, WalkEntry, WriteOutcome, human_size,
+    VersionPage, VersionQuery, VersionText, WalkEntry, WriteOutcome, human_size,
 };
 
 /// Runs the README's example as a test.

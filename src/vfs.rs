@@ -47,5 +47,6 @@ pub use page::{Page, PageCursor};
 pub use precondition::{FileVersion, Precondition};
 pub use versions::{
     HistoryStatus, UndoStep, VersionChannel, VersionInfo, VersionKind, VersionPage, VersionQuery,
+    VersionText,
 };
 pub use walk::WalkEntry;

@@ -3,7 +3,7 @@
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use inmost::{
     FileError, FileText, History, HistoryStatus, VersionChannel, VersionInfo, VersionKind,
-    VersionQuery, human_size,
+    VersionQuery, VersionText, human_size,
 };
 use serde::Serialize;
 
@@ -12,15 +12,17 @@ use crate::exit::{Exit, Failure};
 use crate::json_line::milliseconds;
 use crate::times;
 
-/// A version as a line: number, local time, kind, channel, actor, size and path.
+/// A version as a line: number, local time, kind, channel, actor, size and path, and whether its text is gone.
 pub(crate) fn line(version: &VersionInfo) -> String {
     let size = match version.path {
         Some(_) if version.file.is_some() => human_size(version.bytes),
         _ => "-".to_owned(),
     };
     let actor = display::path(actor(version));
+    let is_gone = version.text == VersionText::Gone && version.redacted.is_none();
+    let gone = if is_gone { "  (text gone)" } else { "" };
     format!(
-        "{:>7}  {}  {:<9}  {:<7}  {:<16}  {size:>6}  {}\n",
+        "{:>7}  {}  {:<9}  {:<7}  {:<16}  {size:>6}  {}{gone}\n",
         version.number,
         times::local(version.time),
         version.kind.name(),
@@ -75,6 +77,7 @@ pub(crate) struct Object<'a> {
     old_path: Option<&'a str>,
     bytes: u64,
     lines: u64,
+    text: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     redacted: Option<u64>,
 }
@@ -93,6 +96,7 @@ impl<'a> Object<'a> {
             old_path: version.old_path.as_ref().map(FileText::as_str),
             bytes: version.bytes,
             lines: version.lines,
+            text: version.text.name(),
             redacted: version.redacted.map(milliseconds),
         }
     }

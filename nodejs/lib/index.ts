@@ -44,6 +44,7 @@ export type {
   Undone,
   VersionChannel,
   VersionKind,
+  VersionText,
 } from './records.js';
 export { Store } from './store.js';
 export type { ConnectOptions, CreateOptions, Credential, InMemoryOptions, Limits, OpenOptions } from './store.js';

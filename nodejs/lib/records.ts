@@ -158,6 +158,12 @@ export type VersionKind =
 /** The part of the program that made a change: `tool` is a model. */
 export type VersionChannel = 'tool' | 'files' | 'program' | 'import' | 'expiry';
 
+/**
+ * Whether the text of a version can still be read: `gone` if it was redacted, dropped for lack of room or lost to damage; `none`
+ * for a deletion and for a folder; `unknown` in an undo plan, where damage hides it, and far back in a long history.
+ */
+export type VersionText = 'kept' | 'gone' | 'none' | 'unknown';
+
 /** One change, and the version that it made. */
 export class VersionInfo extends Value {
   static override readonly hidden = ['actor', 'path', 'oldPath'];
@@ -178,6 +184,7 @@ export class VersionInfo extends Value {
   readonly bytes: number;
   readonly lines: number;
   readonly redacted: Date | null;
+  readonly text: VersionText;
   /** For the deletion of a folder: the change that moved it back. */
   readonly restored: number | null;
 
@@ -196,6 +203,7 @@ export class VersionInfo extends Value {
     this.bytes = version.bytes;
     this.lines = version.lines;
     this.redacted = date(version.redactedMs);
+    this.text = version.text as VersionText;
     this.restored = version.restored ?? null;
   }
 }

@@ -276,6 +276,7 @@ export interface VersionInfo {
   bytes: number
   lines: number
   redactedMs?: number
+  text: string
   restored?: number
 }
 

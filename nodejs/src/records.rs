@@ -75,6 +75,7 @@ pub struct VersionInfo {
     pub bytes: i64,
     pub lines: i64,
     pub redacted_ms: Option<i64>,
+    pub text: String,
     pub restored: Option<i64>,
 }
 
@@ -210,6 +211,7 @@ pub(crate) fn version(version: &inmost::VersionInfo) -> VersionInfo {
         bytes: number(version.bytes),
         lines: number(version.lines),
         redacted_ms: version.redacted.map(milliseconds),
+        text: version.text.name().to_owned(),
         restored: version.restored.map(number),
     }
 }

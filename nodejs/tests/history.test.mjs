@@ -86,6 +86,7 @@ test('versions are redacted and forgotten', async (t) => {
   const [, redacted] = await all(history.log());
   assert(redacted.redacted instanceof Date);
   assert.equal(redacted.path, null);
+  assert.equal(redacted.text, 'gone');
   await files.remove('/memories/a');
   assert((await history.forget('/memories/a')) > 0);
   assert.deepEqual(await all(history.log({ path: '/memories/a' })), []);

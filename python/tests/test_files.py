@@ -275,7 +275,7 @@ def test_versions_are_redacted_and_forgotten() -> None:
         with pytest.raises(errors.VersionGone):
             history.text(old.number)
         [redacted] = [change for change in history.log() if change.number == old.number]
-        assert redacted.path is None and redacted.redacted is not None
+        assert redacted.path is None and redacted.redacted is not None and redacted.text == "gone"
         assert history.forget("/memories/a") >= 2
         assert [change.kind for change in history.log()] == ["forgotten"]
         assert files.read("/memories/a") == "public"

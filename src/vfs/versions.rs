@@ -15,6 +15,7 @@ mod release;
 mod restore;
 mod rests;
 mod returned;
+mod texts;
 mod types;
 mod unkept;
 
@@ -26,5 +27,6 @@ pub(crate) use redact::redact;
 pub(crate) use restore::{restore, revert};
 pub use types::{
     HistoryStatus, UndoStep, VersionChannel, VersionInfo, VersionKind, VersionPage, VersionQuery,
+    VersionText,
 };
 pub(crate) use unkept::{delete, drop_text};

@@ -26,15 +26,17 @@ use crate::wiped::Wiped;
 /// List the changes of a store that its history keeps, the newest first
 ///
 /// A line has the number of the version, the time, what was done, through which part of the program (`tool` is the model),
-/// by whom, the size of the file afterwards, and the path. The name of the actor is what the caller claimed, and no proof:
-/// this is a history to go back in, not an audit log.
+/// by whom, the size of the file afterwards, and the path. `(text gone)` follows where the text was dropped for lack of room
+/// or lost to damage. The name of the actor is what the caller claimed, and no proof: this is a history to go back in, not an
+/// audit log.
 ///
 /// At a terminal, a first line shows how many of the listed changes were made on each day, for the last 42 days at most.
 ///
 /// With a path, only changes of this file or folder and of what is below it are listed, by the paths at that time.
 ///
 /// With --json each line is an object: version, time, kind, channel, actor, file (a number that survives renames), previous
-/// (the file's version before), path, `old_path`, bytes, lines and redacted. Times are in milliseconds since 1970.
+/// (the file's version before), path, `old_path`, bytes, lines, text (kept, gone, none for a deletion or a folder, or unknown)
+/// and redacted. Times are in milliseconds since 1970.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  \
     inmost log --store notes.inmost --since 8h\n  \

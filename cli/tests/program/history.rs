@@ -353,6 +353,26 @@ fn a_damaged_history_is_named_and_stops_no_change_of_a_file() {
 }
 
 #[test]
+fn a_text_that_was_dropped_for_lack_of_room_is_marked_in_the_list() {
+    let place = Place::with_store();
+    place.run(["history", "--keep", "30d", "--max-bytes", "10K", "--yes"], "").expect(0);
+    for number in 0..4 {
+        place.run(["write", "/memories/a"], &format!("{number}").repeat(6_000)).expect(0);
+    }
+    place.run(["rm", "/memories/a"], "").expect(0);
+    // The next change drops the texts that are too many.
+    place.run(["write", "/memories/b"], "x").expect(0);
+    let texts = |place: &Place| -> Vec<String> {
+        log(place, &[]).iter().map(|it| it["text"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(texts(&place), ["kept", "none", "kept", "gone", "gone", "gone"]);
+    let out = place.run(["log"], "").expect(0).out;
+    assert_eq!(out.matches("  /memories/a  (text gone)\n").count(), 3, "{out}");
+    let gone = log(&place, &[])[3]["version"].to_string();
+    place.run(["restore", &gone], "").expect_failure(1, "is not kept");
+}
+
+#[test]
 fn a_new_store_says_what_stays_and_for_how_long() {
     for (option, stays) in [
         (&[][..], "stays in it, encrypted, for 30 d: "),

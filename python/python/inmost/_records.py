@@ -12,6 +12,7 @@ VersionKind = Literal[
     "created", "modified", "renamed", "deleted", "restored", "expired", "imported", "forgotten"
 ]
 VersionChannel = Literal["tool", "files", "program", "import", "expiry"]
+VersionText = Literal["kept", "gone", "none", "unknown"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,6 +153,9 @@ class VersionInfo:
     bytes: int
     lines: int
     redacted: datetime | None
+    text: VersionText
+    """Whether the text can still be read: `gone` if it was redacted, dropped for lack of room or lost to damage; `none` for a
+    deletion and for a folder; `unknown` in an undo plan, where damage hides it, and far back in a long history."""
     restored: int | None
     """For the deletion of a folder: the change that moved it back."""
 
@@ -159,7 +163,7 @@ class VersionInfo:
 def version_info(
     change: tuple[int, datetime, VersionKind, VersionChannel],
     where: tuple[str, int | None, int | None, str | None, str | None],
-    rest: tuple[int, int, datetime | None, int | None],
+    rest: tuple[int, int, datetime | None, VersionText, int | None],
 ) -> VersionInfo:
     """The change with these fields, which the extension module passes in groups."""
     actor, file, previous, path, old_path = where

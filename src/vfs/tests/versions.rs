@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use super::model::{Model, dump, text};
 use crate::session::tests::store::TestStore;
-use crate::session::{HistorySettings, Session, shift_clock};
+use crate::session::{HistorySettings, Session, StoreError, shift_clock};
 use crate::vfs::error::FileError;
-use crate::vfs::{FileText, VersionInfo, VersionKind, VersionQuery};
+use crate::vfs::{FileText, VersionInfo, VersionKind, VersionQuery, VersionText};
 use inmost_format::record::plain::Random;
 
 pub(crate) const MONTH: Duration = Duration::from_secs(30 * 24 * 60 * 60);
@@ -62,6 +62,28 @@ pub(crate) fn assert_whole(session: &Session, context: &str) {
         .unwrap();
     let report = session.check().unwrap();
     assert!(report.is_clean() && report.orphans == 0, "{context}: {report:?}");
+    assert_texts(session, context);
+}
+
+/// Lists say of every version whether its text can be read, whatever the size of their pages.
+pub(crate) fn assert_texts(session: &Session, context: &str) {
+    let history = session.history();
+    let listed = log(session);
+    assert!(history.page(&VersionQuery::all(), None, 1_000).unwrap().items == listed, "{context}");
+    for version in listed {
+        let text = match history.text(version.number) {
+            Ok(_) => VersionText::Kept,
+            Err(FileError::IsAFolder(_)) => VersionText::None,
+            Err(FileError::VersionGone(_)) if version.file.is_none() => VersionText::None,
+            Err(FileError::VersionGone(_)) => match version.kind {
+                VersionKind::Deleted | VersionKind::Expired => VersionText::None,
+                _ => VersionText::Gone,
+            },
+            Err(FileError::Store(StoreError::Tampered { .. })) => VersionText::Unknown,
+            Err(error) => panic!("{context}: {error}"),
+        };
+        assert_eq!(version.text, text, "{context}: {}", version.number);
+    }
 }
 
 /// The texts of all versions, by number.

@@ -1,7 +1,9 @@
 //! Lists the history, and tells what it holds.
 
+use super::locate::Walk;
 use super::past::{Found, Past, below};
-use super::types::{HistoryStatus, VersionInfo, VersionPage, VersionQuery};
+use super::texts::{Walks, texts};
+use super::types::{HistoryStatus, VersionInfo, VersionPage, VersionQuery, VersionText};
 use crate::session::history::{Version, expired_before};
 use crate::session::{HistorySettings, Open, ReadAhead, Scope, StoreError};
 use crate::vfs::error::FileError;
@@ -23,7 +25,7 @@ pub(crate) fn list(
     let from = expired_before(open, open.root()).unwrap_or_default();
     let source = ReadAhead::backward(open, Scope::ALL);
     let Some(past) = Past::open(&source, open.root(), from)? else { return Ok(page) };
-    let mut looked = 0_usize;
+    let (mut looked, mut walks) = (0_usize, Walks::new());
     past.visit_back(before.unwrap_or(u64::MAX), &mut |place| {
         looked += 1;
         let version = match place {
@@ -38,7 +40,11 @@ pub(crate) fn list(
         let is_listed = query.takes(version)
             && path.as_ref().is_none_or(|path| concerns(version, path.as_str(), query.confined));
         if is_listed {
-            page.items.push(VersionInfo::of(version));
+            let info = VersionInfo::of(version);
+            if info.text == VersionText::Unknown {
+                walks.push((page.items.len(), Walk::from(version.number, Some(version))));
+            }
+            page.items.push(info);
         }
         let goes_on = page.items.len() < most && looked < LOOKED;
         if !goes_on {
@@ -46,6 +52,11 @@ pub(crate) fn list(
         }
         Ok(goes_on)
     })?;
+    for (place, text) in texts(&past, walks, 2 * LOOKED)? {
+        if let Some(item) = page.items.get_mut(place) {
+            item.text = text;
+        }
+    }
     Ok(page)
 }
 
@@ -93,5 +104,5 @@ pub(crate) fn status(open: &Open) -> Result<HistoryStatus, StoreError> {
 
 /// Nodes of the history that a status looks at: some 100,000 entries.
 const SURVEYED: usize = 4_096;
-/// Entries looked at for one page: a bound on how long a call holds the store.
+/// Entries looked at for one page: a bound on how long a call holds the store. For the texts, twice as many are.
 const LOOKED: usize = 10_000;

@@ -100,31 +100,13 @@ pub(super) fn locate<S: NodeSource>(past: &Past<'_, S>, number: u64) -> Result<L
             _ => {}
         }
     }
-    let mut walk = Walk {
-        number,
-        file: entry.as_ref().map(|entry| entry.file),
-        version: number,
-        path: entry.map(|entry| Wiped::new(entry.path.as_str().to_owned())),
-        away_until: 0,
-        same_text: Vec::new(),
-        lost: None,
-    };
+    let mut walk = Walk::from(number, entry.as_ref());
     let mut held = None;
     past.visit_with_expired(number.saturating_add(1), &mut |found| {
-        match found {
-            Found::Entry(version) => held = walk.step(past, version)?,
-            Found::Lost(lost) => walk.lost = Some(Lost::Unreadable(lost)),
-            Found::Missing => walk.lost = walk.lost.take().or(Some(Lost::Missing)),
-        }
+        held = walk.meet(past, &found)?;
         Ok(held.is_none())
     })?;
     if let Some((place, holder)) = held {
-        if let Place::Inside(folder, path) = &place {
-            let held = inside(past, folder, path)?;
-            if held.is_none_or(|(_, info)| info.version != walk.version) {
-                return Err(walk.gone(past));
-            }
-        }
         return Ok(Located { place, holder: Some(holder), same_text: walk.same_text });
     }
     let path = walk.current_path(past)?;
@@ -139,12 +121,12 @@ fn folder_error(entry: &Version, number: u64) -> FileError {
 }
 
 /// The way of one file through the history.
-struct Walk {
-    number: u64,
+pub(super) struct Walk {
+    pub(super) number: u64,
     /// `None` until an entry names it, if its own entry is gone.
-    file: Option<u64>,
+    pub(super) file: Option<u64>,
     /// The newest version with the same text.
-    version: u64,
+    pub(super) version: u64,
     /// The path; empty if it was redacted.
     path: Option<Wiped<String>>,
     /// The change that brings back the deleted folder in which the file is. Until then its path belongs to others.
@@ -163,8 +145,61 @@ enum Lost {
 }
 
 impl Walk {
+    /// The way from a version, of which this is the entry if there is one.
+    pub(super) fn from(number: u64, entry: Option<&Version>) -> Self {
+        Self {
+            number,
+            file: entry.map(|entry| entry.file),
+            version: number,
+            path: entry.map(|entry| Wiped::new(entry.path.as_str().to_owned())),
+            away_until: 0,
+            same_text: Vec::new(),
+            lost: None,
+        }
+    }
+
+    /// Follows the file past what comes next in the history. Returns the place of the text, and the change that holds it, if
+    /// this is where it is.
+    pub(super) fn meet<S: NodeSource>(
+        &mut self,
+        past: &Past<'_, S>,
+        found: &Found<'_>,
+    ) -> Result<Option<(Place, u64)>, FileError> {
+        let held = match found {
+            Found::Entry(version) => self.step(past, version)?,
+            Found::Lost(lost) => {
+                self.lost = Some(Lost::Unreadable(lost.clone()));
+                None
+            }
+            Found::Missing => {
+                self.lost = self.lost.take().or(Some(Lost::Missing));
+                None
+            }
+        };
+        if let Some((Place::Inside(folder, path), _)) = &held {
+            let found = inside(past, folder, path)?;
+            if found.is_none_or(|(_, info)| info.version != self.version) {
+                return Err(self.gone(past));
+            }
+        }
+        Ok(held)
+    }
+
+    /// Whether the text is in the tree, at the path that the file has now.
+    pub(super) fn is_current<S: NodeSource>(&self, past: &Past<'_, S>) -> Result<bool, FileError> {
+        let Some(path) = self.path.as_ref().filter(|path| !path.is_empty()) else {
+            return Ok(false);
+        };
+        Ok(current(past, path)?.is_some_and(|(_, info)| info.version == self.version))
+    }
+
+    /// Whether entries on the way are lost, or the path is not known, so that the text may be elsewhere.
+    pub(super) fn is_uncertain(&self) -> bool {
+        self.lost.is_some() || self.path.as_ref().is_none_or(|path| path.is_empty())
+    }
+
     /// The error for a text that is not found.
-    fn gone<S: NodeSource>(&self, past: &Past<'_, S>) -> FileError {
+    pub(super) fn gone<S: NodeSource>(&self, past: &Past<'_, S>) -> FileError {
         match &self.lost {
             Some(Lost::Unreadable(lost)) => past.damage(lost),
             Some(Lost::Missing) | None => FileError::VersionGone(self.number),

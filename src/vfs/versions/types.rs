@@ -58,6 +58,9 @@ pub struct VersionInfo {
     pub lines: u64,
     /// When it was redacted.
     pub redacted: Option<SystemTime>,
+    /// Whether its text can still be read.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub text: VersionText,
     /// For the deletion of a folder: the change that moved it back.
     pub restored: Option<u64>,
 }
@@ -84,6 +87,24 @@ pub enum VersionKind {
     Imported,
     /// Forgot earlier versions. The entry says neither which nor of what.
     Forgotten,
+}
+
+/// Whether the text of a version can still be read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
+pub enum VersionText {
+    /// There is none: the change deleted the file, or is of a folder.
+    None,
+    /// It is kept, or is the present text of the file.
+    Kept,
+    /// It was redacted, dropped for lack of room, or lost to damage.
+    Gone,
+    /// It was not looked for, is too far from the end of the history to be looked for in a list, or damage hides where it is.
+    /// [`History::text`](crate::History::text) tells.
+    #[default]
+    Unknown,
 }
 
 /// The part of the program that made a change. The store sets it, so that a caller cannot claim another.
@@ -185,6 +206,29 @@ impl VersionChannel {
     }
 }
 
+impl VersionText {
+    /// The name, as in `kept`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Kept => "kept",
+            Self::Gone => "gone",
+            Self::Unknown => "unknown",
+        }
+    }
+
+    /// What an entry tells by itself.
+    fn of(version: &Version) -> Self {
+        match version.operation {
+            _ if version.file == 0 => Self::None,
+            Operation::Deleted | Operation::Expired => Self::None,
+            _ if version.redacted > 0 => Self::Gone,
+            _ => Self::Unknown,
+        }
+    }
+}
+
 impl VersionInfo {
     pub(super) fn of(version: &Version) -> Self {
         let text = |name: &str| (!name.is_empty()).then(|| FileText::from(name.to_owned()));
@@ -202,6 +246,7 @@ impl VersionInfo {
             bytes: version.bytes,
             lines: version.lines,
             redacted: number(version.redacted).map(time_of),
+            text: VersionText::of(version),
             restored: match version.before {
                 Before::Restored(by) => Some(by),
                 _ => None,

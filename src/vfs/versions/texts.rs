@@ -1,0 +1,133 @@
+//! Tells which versions of a page still have their text.
+
+use std::collections::{BTreeMap, HashSet};
+
+use super::locate::{Walk, visit_files};
+use super::past::{Found, Past, is_damage};
+use super::types::VersionText;
+use crate::vfs::error::FileError;
+use inmost_format::record::NodeSource;
+
+/// Versions to be followed, each by its place in the page.
+pub(super) type Walks = Vec<(usize, Walk)>;
+
+/// Follows the versions of a page, the newest first, all at once through the entries behind the oldest, of which it looks at so
+/// many at most. Returns the places in the page, with what was found.
+pub(super) fn texts<S: NodeSource>(
+    past: &Past<'_, S>,
+    walks: Walks,
+    most: usize,
+) -> Result<Vec<(usize, VersionText)>, FileError> {
+    let mut search = Search { past, told: Vec::new(), active: BTreeMap::new() };
+    let (mut waiting, mut files) = (Vec::new(), HashSet::new());
+    for (place, walk) in walks {
+        // Most are current or were replaced soon, so that the way through the history is short.
+        let is_newest = files.insert(walk.file);
+        let is_current = if is_newest { walk.is_current(past) } else { Ok(false) };
+        match is_current {
+            Ok(true) => search.told.push((place, VersionText::Kept)),
+            Err(error) if !is_damage(&error) => return Err(error),
+            _ => waiting.push((place, walk)),
+        }
+    }
+    let Some(first) = waiting.pop() else { return Ok(search.told) };
+    let number = first.1.number;
+    search.start(first);
+    let (mut looked, mut is_end) = (0_usize, true);
+    past.visit_with_expired(number.saturating_add(1), &mut |found| {
+        search.meet(&found)?;
+        if let Found::Entry(version) = found {
+            while let Some(next) = waiting.pop_if(|(_, walk)| walk.number <= version.number) {
+                search.start(next);
+            }
+        }
+        looked += 1;
+        is_end = looked < most;
+        Ok(is_end && !(search.active.is_empty() && waiting.is_empty()))
+    })?;
+    if is_end {
+        search.end()?;
+    }
+    Ok(search.told)
+}
+
+/// The way of several versions through the history.
+struct Search<'a, 's, S> {
+    past: &'a Past<'s, S>,
+    told: Vec<(usize, VersionText)>,
+    /// The versions that are followed, by their files.
+    active: BTreeMap<u64, Walks>,
+}
+
+impl<S: NodeSource> Search<'_, '_, S> {
+    fn start(&mut self, (place, walk): (usize, Walk)) {
+        self.active.entry(walk.file.unwrap_or_default()).or_default().push((place, walk));
+    }
+
+    /// Follows the versions past what comes next in the history.
+    fn meet(&mut self, found: &Found<'_>) -> Result<(), FileError> {
+        let concerned = match found {
+            Found::Entry(version) if version.file > 0 => version.file..=version.file,
+            _ => 0..=u64::MAX,
+        };
+        for (_, walks) in self.active.range_mut(concerned) {
+            for (place, mut walk) in std::mem::take(walks) {
+                match walk.meet(self.past, found) {
+                    Ok(None) => walks.push((place, walk)),
+                    Ok(Some(_)) => self.told.push((place, VersionText::Kept)),
+                    Err(error) => self.told.push((place, without_text(error)?)),
+                }
+            }
+        }
+        self.active.retain(|_, walks| !walks.is_empty());
+        Ok(())
+    }
+
+    /// Tells of the versions that no entry ended: they are in the tree, or their text is gone.
+    fn end(&mut self) -> Result<(), FileError> {
+        let mut hidden = Walks::new();
+        for (place, walk) in std::mem::take(&mut self.active).into_values().flatten() {
+            let text = match walk.is_current(self.past) {
+                Ok(true) => VersionText::Kept,
+                Ok(false) if walk.is_uncertain() => {
+                    hidden.push((place, walk));
+                    continue;
+                }
+                Ok(false) => VersionText::Gone,
+                Err(error) => without_text(error)?,
+            };
+            self.told.push((place, text));
+        }
+        if hidden.is_empty() {
+            return Ok(());
+        }
+        let mut current = HashSet::new();
+        let tree = (self.past.root.tree.id, self.past.root.tree.tag);
+        let visited = visit_files(self.past.source, tree, &mut |_, info| {
+            current.insert((info.number, info.version));
+            true
+        });
+        let is_whole = match visited {
+            Err(error) if is_damage(&error) => false,
+            visited => visited.map(|()| true)?,
+        };
+        for (place, walk) in hidden {
+            let text = match walk.file.map(|file| (file, walk.version)) {
+                Some(wanted) if current.contains(&wanted) => VersionText::Kept,
+                _ if is_whole => without_text(walk.gone(self.past))?,
+                _ => VersionText::Unknown,
+            };
+            self.told.push((place, text));
+        }
+        Ok(())
+    }
+}
+
+/// What an error of a walk says of the text.
+fn without_text(error: FileError) -> Result<VersionText, FileError> {
+    match error {
+        FileError::VersionGone(_) => Ok(VersionText::Gone),
+        error if is_damage(&error) => Ok(VersionText::Unknown),
+        error => Err(error),
+    }
+}

@@ -23,27 +23,23 @@
 import { betaMemoryTool, type MemoryToolHandlers } from '@anthropic-ai/sdk/helpers/beta/memory';
 import { ToolError } from '@anthropic-ai/sdk/lib/tools/ToolError';
 
-import { Store, type MemoryTool, type StoreError } from './index.js';
+import * as calls from './calls.js';
+import type { MemoryTool, Store } from './index.js';
 
 /** Options of the adapter. */
-export interface AdapterOptions {
-  /** Gets the error if the store fails. The model reads only that its memory is not available. Warns by default. */
-  onStoreError?: ((error: StoreError) => void) | undefined;
+export interface AdapterOptions extends calls.AdapterOptions {
   /** Properties of the tool's definition, such as `cache_control`. */
   definition?: Parameters<typeof betaMemoryTool>[1];
 }
 
 /** The memory tool on an encrypted store, for `tools`. For options of the tool, pass `store.memoryTool({ ... })`. */
 export function memoryTool(memory: Store | MemoryTool, options: AdapterOptions = {}): ReturnType<typeof betaMemoryTool> {
-  const tool = memory instanceof Store ? memory.memoryTool() : memory;
-  const onStoreError = options.onStoreError ?? warn;
+  const call = calls.runner(memory, options);
+  // The input as the model sent it, so that an unknown command gets the tool's own error.
   const run = async (input: unknown): Promise<string> => {
-    // The input as the model sent it, so that an unknown command gets the tool's own error. A string is not taken for JSON.
-    const isObject = typeof input === 'object' && input !== null;
-    const result = await tool.call(isObject ? input : (JSON.stringify(input) ?? 'null'));
-    if (result.storeError !== null) onStoreError(result.storeError);
-    if (result.isError) throw new ToolError(result.content);
-    return result.content;
+    const { content, isError } = await call(input);
+    if (isError) throw new ToolError(content);
+    return content;
   };
   const handlers: MemoryToolHandlers = {
     view: run,
@@ -54,9 +50,4 @@ export function memoryTool(memory: Store | MemoryTool, options: AdapterOptions =
     rename: run,
   };
   return { ...betaMemoryTool(handlers, options.definition), run };
-}
-
-/** No message of a store error contains a path or a text of the memory. */
-function warn(error: StoreError): void {
-  process.emitWarning(error.message, { type: 'InmostWarning', code: error.code });
 }

@@ -42,8 +42,10 @@ await writeJsBinding({
   outputDir: native,
 });
 
-// The adapters need a build of each kind: `instanceof` holds only for the classes of the SDK's own build of that kind.
-copyFileSync(join(folder, 'lib/anthropic.ts'), join(folder, 'lib/anthropic.mts'));
+// The adapters need a build of each kind: `instanceof` holds only for the classes of a framework's own build of that kind.
+for (const adapter of ['anthropic', 'ai-sdk', 'langchain']) {
+  copyFileSync(join(folder, `lib/${adapter}.ts`), join(folder, `lib/${adapter}.mts`));
+}
 rmSync(join(folder, 'dist'), { recursive: true, force: true });
 run('tsc', []);
 

@@ -20,16 +20,18 @@ async function runExample(name, server, variables) {
   return (await promisify(execFile)(process.execPath, [example, 'Go.'], { env })).stdout;
 }
 
-test('agent.mjs', async (t) => {
-  const path = join(temporaryFolder(t), 's');
-  await (await Store.create(path, { passphrase: PASSPHRASE })).close();
-  const server = await scriptedServer(t, SCRIPT);
-  const output = await runExample('agent.mjs', server, { INMOST_STORE: path, INMOST_PASSPHRASE: PASSPHRASE });
-  assert.equal(output, 'Noted.\n');
-  const store = await Store.open(path, { passphrase: PASSPHRASE });
-  assert.equal(await store.files.read('/memories/tea.md'), 'Prefers tea.\n');
-  await store.close();
-});
+for (const name of ['agent.mjs', 'ai-sdk.mjs', 'langchain.mjs']) {
+  test(name, async (t) => {
+    const path = join(temporaryFolder(t), 's');
+    await (await Store.create(path, { passphrase: PASSPHRASE })).close();
+    const server = await scriptedServer(t, SCRIPT);
+    const output = await runExample(name, server, { INMOST_STORE: path, INMOST_PASSPHRASE: PASSPHRASE });
+    assert.equal(output, 'Noted.\n');
+    const store = await Store.open(path, { passphrase: PASSPHRASE });
+    assert.equal(await store.files.read('/memories/tea.md'), 'Prefers tea.\n');
+    await store.close();
+  });
+}
 
 test('context-editing.mjs', { skip: process.platform === 'win32' }, async (t) => {
   const path = await heldStore(t);
@@ -42,28 +44,3 @@ test('context-editing.mjs', { skip: process.platform === 'win32' }, async (t) =>
   assert.equal(await store.files.read('/memories/tea.md'), 'Prefers tea.\n');
   await store.close();
 });
-
-// The frameworks that have a memory tool of their own.
-for (const name of ['ai-sdk.mjs', 'langchain.mjs']) {
-  test(name, async (t) => {
-    const path = join(temporaryFolder(t), 's');
-    await (await Store.create(path, { passphrase: PASSPHRASE })).close();
-    const script = [
-      ...SCRIPT.slice(0, 1),
-      [call('t2', { command: 'view', path: '/memories/tea.md' }), call('t3', { command: 'view', path: '/memories/none' })],
-      [text('Noted.')],
-    ];
-    const server = await scriptedServer(t, script);
-    const output = await runExample(name, server, { INMOST_STORE: path, INMOST_PASSPHRASE: PASSPHRASE });
-    assert.equal(output, 'Noted.\n');
-    assert.deepEqual(server.requests[0].tools, [{ type: 'memory_20250818', name: 'memory' }]);
-    // Frameworks join and wrap results in their own ways.
-    const sent = JSON.stringify(server.requests[2].messages);
-    for (const read of ['File created successfully at: /memories/tea.md', 'Prefers tea.', 'The path /memories/none does not exist']) {
-      assert(sent.includes(read), sent);
-    }
-    const store = await Store.open(path, { passphrase: PASSPHRASE });
-    assert.equal(await store.files.read('/memories/tea.md'), 'Prefers tea.\n');
-    await store.close();
-  });
-}

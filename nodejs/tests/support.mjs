@@ -82,20 +82,20 @@ export async function scriptedServer(t, script) {
     const number = scripted.requests.push(JSON.parse(body)) - 1;
     await scripted.onRequest(number);
     const content = script[number];
+    const { stream } = scripted.requests[number];
     const calls = content.some((block) => block.type === 'tool_use');
-    response.setHeader('content-type', 'application/json');
-    response.end(
-      JSON.stringify({
-        id: `msg_${number}`,
-        type: 'message',
-        role: 'assistant',
-        model: 'scripted',
-        content,
-        stop_reason: calls ? 'tool_use' : 'end_turn',
-        stop_sequence: null,
-        usage: { input_tokens: 1, output_tokens: 1 },
-      }),
-    );
+    const message = {
+      id: `msg_${number}`,
+      type: 'message',
+      role: 'assistant',
+      model: 'scripted',
+      content,
+      stop_reason: calls ? 'tool_use' : 'end_turn',
+      stop_sequence: null,
+      usage: { input_tokens: 1, output_tokens: 1 },
+    };
+    response.setHeader('content-type', stream ? 'text/event-stream' : 'application/json');
+    response.end(stream ? events(message) : JSON.stringify(message));
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -106,4 +106,26 @@ export async function scriptedServer(t, script) {
   scripted.url = `http://127.0.0.1:${server.address().port}`;
   scripted.results = () => scripted.requests.slice(1).map((request) => request.messages.at(-1).content);
   return scripted;
+}
+
+/** A reply as server-sent events. */
+function events({ content, stop_reason, stop_sequence, usage, ...message }) {
+  const blocks = content.flatMap((block, index) => {
+    const isCall = block.type === 'tool_use';
+    const delta = isCall
+      ? { type: 'input_json_delta', partial_json: JSON.stringify(block.input) }
+      : { type: 'text_delta', text: block.text };
+    return [
+      { type: 'content_block_start', index, content_block: isCall ? { ...block, input: {} } : text('') },
+      { type: 'content_block_delta', index, delta },
+      { type: 'content_block_stop', index },
+    ];
+  });
+  const all = [
+    { type: 'message_start', message: { ...message, content: [], stop_reason: null, stop_sequence, usage } },
+    ...blocks,
+    { type: 'message_delta', delta: { stop_reason, stop_sequence }, usage },
+    { type: 'message_stop' },
+  ];
+  return all.map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`).join('');
 }

@@ -42,12 +42,7 @@ await writeJsBinding({
   outputDir: native,
 });
 
-// The adapters need a build of each kind: `instanceof` holds only for the classes of a framework's own build of that kind.
-for (const adapter of ['anthropic', 'ai-sdk', 'langchain']) {
-  copyFileSync(join(folder, `lib/${adapter}.ts`), join(folder, `lib/${adapter}.mts`));
-}
-rmSync(join(folder, 'dist'), { recursive: true, force: true });
-run('tsc', []);
+run('node', ['scripts/compile.mjs']);
 
 /** A file in use cannot be overwritten, but it can be removed. */
 function copy(from, to) {

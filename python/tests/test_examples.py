@@ -128,9 +128,9 @@ def test_deep_agent(path: Path) -> None:
     calls = [
         ("write_file", {"file_path": file, "content": "Green tea.\n"}, "Updated file"),
         ("edit_file", {"file_path": file, "old_string": "Green", "new_string": "Black"}, "replaced 1"),
-        ("edit_file", {"file_path": file, "old_string": "Green", "new_string": "White"}, "occurs 0 times"),
+        ("edit_file", {"file_path": file, "old_string": "Green", "new_string": "White"}, "String not found"),
         ("read_file", {"file_path": file}, "Black tea."),
-        ("read_file", {"file_path": "/memories/none"}, "no such file"),
+        ("read_file", {"file_path": "/memories/none"}, "file_not_found"),
         ("ls", {"path": "/memories"}, file),
         ("glob", {"pattern": "*.md", "path": "/memories"}, file),
         ("grep", {"pattern": "Black", "path": "/memories"}, file),

@@ -7,7 +7,7 @@ use crate::model::Memory;
 use crate::model::past::{Past, Took};
 use crate::store::{Store, store_error};
 use inmost::internals::stop_clock;
-use inmost::{FileError, StoreError, VersionInfo, VersionQuery};
+use inmost::{FileError, StoreError, VersionInfo, VersionQuery, VersionText};
 
 /// The log, the oldest entry first.
 pub(super) fn log(store: &Store) -> Result<Vec<VersionInfo>, StoreError> {
@@ -115,8 +115,14 @@ fn learn_texts(store: &Store, past: &mut Past) -> bool {
     last_gone > 0
 }
 
-/// Compares the texts of some versions: one in `every`, from this one on.
+/// Compares the texts of some versions, and what the log says of them: one in `every`, from this one on.
 pub(super) fn compare_texts(store: &Store, memory: &Memory, from: usize, every: usize) {
+    for version in log(store).unwrap().iter().skip(from % every).step_by(every) {
+        let is_kept = store.session().history().text(version.number).is_ok();
+        let listed = version.text;
+        let is_right = listed != VersionText::Unknown && (listed == VersionText::Kept) == is_kept;
+        assert!(is_right, "{version:?} is listed with {listed:?}");
+    }
     let past = &memory.past;
     for change in past.changes.iter().skip(from % every).step_by(every) {
         // The version before the change may be older than the history.

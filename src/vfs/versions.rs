@@ -5,6 +5,7 @@
 //! folders above it.
 
 mod exchange;
+mod files;
 mod forget;
 mod inside;
 mod list;

@@ -32,7 +32,7 @@ pub(in crate::maintenance) struct KeptHistory {
 }
 
 impl KeptHistory {
-    /// Reads the history, and reports what is lost of it. `None` if there is none, or none can be read.
+    /// Reads the history, and reports what is lost of it. `None` without a history, or if its head cannot be read.
     pub(in crate::maintenance) fn find(
         records: &BareRecords,
         root: &Root,

@@ -7,8 +7,8 @@ use inmost_format::record::node::{File, FileInfo, What};
 use inmost_format::record::{NodeSink, ObjectId, RecordId, Tag, load_file};
 use inmost_format::secret::{self, Wiped};
 
+use super::files::{path_in_tree, visit_files};
 use super::inside;
-use super::locate::{path_in_tree, visit_files};
 use super::past::{Past, below, moved};
 use crate::session::history::release;
 use crate::session::{Exclusive, Session, StoreError, Txn, reap};

@@ -3,7 +3,7 @@
 use inmost_format::record::history::Before;
 use inmost_format::record::node::Entry;
 
-use super::locate::inside_path;
+use super::files::inside_path;
 use super::past::Past;
 use crate::session::Txn;
 use crate::vfs::error::FileError;

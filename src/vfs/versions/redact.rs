@@ -4,7 +4,8 @@ use inmost_format::record::ObjectId;
 use inmost_format::record::history::{Before, Operation, Version};
 use inmost_format::record::node::Name;
 
-use super::locate::{self, Located, Place, locate};
+use super::files::inside;
+use super::locate::{Located, Place, locate};
 use super::past::{Found, Past, is_damage};
 use super::release::{self, Text};
 use super::rests;
@@ -184,9 +185,7 @@ fn object_of(past: &Past<'_, Txn<'_>>, place: &Place) -> Result<Option<ObjectId>
         Place::Current(_) => None,
         Place::Head(old) => Some(old.object),
         Place::Object(entry) => Some(entry.id),
-        Place::Inside(folder, below) => {
-            locate::inside(past, folder, below)?.map(|(entry, _)| entry.id)
-        }
+        Place::Inside(folder, below) => inside(past, folder, below)?.map(|(entry, _)| entry.id),
     })
 }
 

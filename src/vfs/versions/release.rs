@@ -9,8 +9,9 @@ use inmost_format::record::{
     Kind, Node, NodeSink, NodeSource, ObjectId, RecordError, RecordId, Tag, load_file,
 };
 
+use super::files::{in_tree, inside_path};
 use super::inside;
-use super::locate::{Located, Place, in_tree, inside_path, locate};
+use super::locate::{Located, Place, locate};
 use super::past::{Found, Past, is_damage};
 use crate::session::{Exclusive, Txn, reap};
 use crate::vfs::error::FileError;
@@ -185,7 +186,7 @@ fn held(txn: &Txn<'_>, text: &Text) -> Result<Option<(Entry, FileInfo)>, FileErr
     let Some(holding) = past.entry(text.holder)? else { return Ok(None) };
     let Before::Object(held) = &holding.before else { return Ok(None) };
     match &text.place {
-        Place::Inside(_, below) => super::locate::inside(&past, held, below),
+        Place::Inside(_, below) => super::files::inside(&past, held, below),
         Place::Object(_) => match held.what {
             What::File(info) => Ok(Some((Entry::clone(held), info))),
             What::Folder => Ok(None),

@@ -5,7 +5,8 @@ use inmost_format::record::node::{Entry, FileInfo, What};
 use inmost_format::record::{ObjectId, Tag, load_folder};
 use inmost_format::secret::Wiped;
 
-use super::locate::{Place, check_shown, in_tree, locate, read};
+use super::files::in_tree;
+use super::locate::{Place, check_shown, locate, read};
 use super::past::Past;
 use super::returned;
 use super::types::{UndoStep, VersionKind};

@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use super::locate::{Walk, visit_files};
+use super::files::visit_files;
+use super::locate::Walk;
 use super::past::{Found, Past, is_damage};
 use super::types::VersionText;
 use crate::vfs::error::FileError;
@@ -70,6 +71,7 @@ impl<S: NodeSource> Search<'_, '_, S> {
             Found::Entry(version) if version.file > 0 => version.file..=version.file,
             _ => 0..=u64::MAX,
         };
+        let told = self.told.len();
         for (_, walks) in self.active.range_mut(concerned) {
             for (place, mut walk) in std::mem::take(walks) {
                 match walk.meet(self.past, found) {
@@ -79,7 +81,9 @@ impl<S: NodeSource> Search<'_, '_, S> {
                 }
             }
         }
-        self.active.retain(|_, walks| !walks.is_empty());
+        if self.told.len() > told {
+            self.active.retain(|_, walks| !walks.is_empty());
+        }
         Ok(())
     }
 
@@ -101,23 +105,25 @@ impl<S: NodeSource> Search<'_, '_, S> {
         if hidden.is_empty() {
             return Ok(());
         }
+        let place = |walk: &Walk| (walk.file.unwrap_or_default(), walk.version);
+        let wanted: HashSet<(u64, u64)> = hidden.iter().map(|(_, walk)| place(walk)).collect();
         let mut current = HashSet::new();
         let tree = (self.past.root.tree.id, self.past.root.tree.tag);
         let visited = visit_files(self.past.source, tree, &mut |_, info| {
-            current.insert((info.number, info.version));
-            true
+            current.extend(wanted.get(&(info.number, info.version)).copied());
+            current.len() < wanted.len()
         });
         let is_whole = match visited {
             Err(error) if is_damage(&error) => false,
             visited => visited.map(|()| true)?,
         };
-        for (place, walk) in hidden {
-            let text = match walk.file.map(|file| (file, walk.version)) {
-                Some(wanted) if current.contains(&wanted) => VersionText::Kept,
-                _ if is_whole => without_text(walk.gone(self.past))?,
-                _ => VersionText::Unknown,
+        for (item, walk) in hidden {
+            let text = match current.contains(&place(&walk)) {
+                true => VersionText::Kept,
+                false if is_whole => without_text(walk.gone(self.past))?,
+                false => VersionText::Unknown,
             };
-            self.told.push((place, text));
+            self.told.push((item, text));
         }
         Ok(())
     }

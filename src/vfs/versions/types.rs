@@ -95,7 +95,7 @@ pub enum VersionKind {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
 pub enum VersionText {
-    /// There is none: the change deleted the file, or is of a folder.
+    /// No text: the change deleted the file, or is of a folder.
     None,
     /// It is kept, or is the present text of the file.
     Kept,

@@ -8,6 +8,7 @@ mod exchange;
 mod files;
 mod forget;
 mod inside;
+mod kinds;
 mod list;
 mod locate;
 mod past;
@@ -22,12 +23,10 @@ mod unkept;
 
 pub(crate) use exchange::revert_together;
 pub(crate) use forget::forget;
+pub use kinds::{VersionChannel, VersionKind, VersionText};
 pub(crate) use list::{list, status};
 pub(crate) use locate::text;
 pub(crate) use redact::redact;
 pub(crate) use restore::{restore, revert};
-pub use types::{
-    HistoryStatus, UndoStep, VersionChannel, VersionInfo, VersionKind, VersionPage, VersionQuery,
-    VersionText,
-};
+pub use types::{HistoryStatus, UndoStep, VersionInfo, VersionPage, VersionQuery};
 pub(crate) use unkept::{delete, drop_text};

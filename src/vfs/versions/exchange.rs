@@ -3,10 +3,11 @@
 use inmost_format::record::history::{Before, Operation};
 use inmost_format::record::node::{Entry, FileInfo, What};
 
+use super::kinds::VersionKind;
 use super::locate::{Place, check_shown, locate, read};
 use super::past::Past;
 use super::restore::{Plan, now_of, path_of};
-use super::types::{UndoStep, VersionKind};
+use super::types::UndoStep;
 use crate::session::history::Change;
 use crate::session::{Session, Txn};
 use crate::vfs::arrange;

@@ -1,9 +1,10 @@
 //! Lists the history, and tells what it holds.
 
+use super::kinds::VersionText;
 use super::locate::Walk;
 use super::past::{Found, Past, below};
 use super::texts::{Walks, texts};
-use super::types::{HistoryStatus, VersionInfo, VersionPage, VersionQuery, VersionText};
+use super::types::{HistoryStatus, VersionInfo, VersionPage, VersionQuery};
 use crate::session::history::{Version, expired_before};
 use crate::session::{HistorySettings, Open, ReadAhead, Scope, StoreError};
 use crate::vfs::error::FileError;

@@ -6,10 +6,11 @@ use inmost_format::record::{ObjectId, Tag, load_folder};
 use inmost_format::secret::Wiped;
 
 use super::files::in_tree;
+use super::kinds::VersionKind;
 use super::locate::{Place, check_shown, locate, read};
 use super::past::Past;
 use super::returned;
-use super::types::{UndoStep, VersionKind};
+use super::types::UndoStep;
 use crate::limits::STAGE_BYTES;
 use crate::session::history::{Change, nameless};
 use crate::session::{Exclusive, Session, Txn, now};

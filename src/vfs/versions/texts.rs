@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, HashSet};
 
 use super::files::visit_files;
+use super::kinds::VersionText;
 use super::locate::Walk;
 use super::past::{Found, Past, is_damage};
-use super::types::VersionText;
 use crate::vfs::error::FileError;
 use inmost_format::record::NodeSource;
 

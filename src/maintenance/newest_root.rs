@@ -31,12 +31,10 @@ impl BareRecords {
     /// difference.
     fn has_added(&self, root: &Root, before: &Root) -> bool {
         let mut older = Older::default();
-        let folders =
-            |root: &Root| [root.tree, root.system].map(|it| (RecordId::folder(it.id), it.tag));
-        for (id, tag) in folders(before) {
+        for (id, tag) in tops(before) {
             older.heads.insert(id.object, (id, tag));
         }
-        let mut next = folders(root).to_vec();
+        let mut next = tops(root);
         while let Some((id, tag)) = next.pop() {
             match older.heads.remove(&id.object) {
                 Some((_, same)) if same == tag => continue,
@@ -47,7 +45,7 @@ impl BareRecords {
                 continue;
             }
             match self.load(id, &tag) {
-                Ok(node) => next.extend(children(node, id.object)),
+                Ok(node) => next.extend(children(node, id)),
                 // If the state before is damaged here, too, nothing says that a crash was the reason.
                 Err(_) => return older.is_damaged,
             }
@@ -78,7 +76,7 @@ impl Older {
                 self.is_damaged = true;
                 continue;
             };
-            for (id, tag) in children(node, head.object) {
+            for (id, tag) in children(node, id) {
                 if id.object == head.object {
                     next.push((id, tag));
                 } else {
@@ -89,11 +87,25 @@ impl Older {
     }
 }
 
-fn children(mut node: Node, object: ObjectId) -> Vec<(RecordId, Tag)> {
+/// What a root names.
+fn tops(root: &Root) -> Vec<(RecordId, Tag)> {
+    let mut tops: Vec<_> =
+        [root.tree, root.system].map(|it| (RecordId::folder(it.id), it.tag)).into();
+    if !root.history.is_none() && root.keep > 0 {
+        tops.push((RecordId::history(root.history.id), root.history.tag));
+    }
+    tops
+}
+
+/// What a record names, but for the texts of a history: no commit adds them together with the entries that hold them.
+fn children(mut node: Node, parent: RecordId) -> Vec<(RecordId, Tag)> {
+    let is_history = node.versions().is_some() || matches!(node, Node::HistoryInner(_));
     let mut children = Vec::new();
     // The visitor never fails.
-    let _ = node.children_mut::<RecordError>(object, |id, tag| {
-        children.push((id, *tag));
+    let _ = node.children_mut::<RecordError>(parent.object, |id, tag| {
+        if !is_history || id.object == parent.object {
+            children.push((id, *tag));
+        }
         Ok(())
     });
     children

@@ -8,6 +8,7 @@ use std::time::Duration;
 use tempfile::TempDir;
 
 use super::forgotten::flip;
+use super::versions::{assert_whole, log};
 use crate::maintenance::BareRecords;
 use crate::session::tests::store::{options, passphrase};
 use crate::session::{HistorySettings, StoreError};
@@ -99,6 +100,23 @@ fn a_salvage_finds_the_state_before_the_commit() {
         for kind in [Kind::Root, Kind::Folder, Kind::File] {
             assert!(cut.contains(&kind), "{kind:?} is not among {cut:?}");
         }
+    }
+}
+
+/// Regression: the commit counted as whole without its part of the history, and then the whole history was lost.
+#[test]
+fn a_repair_finds_the_history_before_the_commit() {
+    let month = HistorySettings::keep(Duration::from_secs(30 * 24 * 60 * 60));
+    let count = Torn::of(month).after.len();
+    for kind in [Kind::Root, Kind::Folder, Kind::File, Kind::History] {
+        let torn = Torn::of(month);
+        let (_, tag) = torn.added.iter().find(|(added, _)| *added == kind).unwrap();
+        assert!(flip(&torn.path, &tag.0) > 0);
+        options().open(&torn.path).unwrap().repair(&passphrase(), |_| {}).unwrap();
+        let session = options().open(&torn.path).unwrap().unlock(&passphrase()).unwrap();
+        let versions = log(&session).len();
+        assert_eq!(versions, count, "{kind:?}");
+        assert_whole(&session, &format!("{kind:?}"));
     }
 }
 

@@ -73,12 +73,19 @@ impl<S: NodeSource> Search<'_, '_, S> {
         };
         let told = self.told.len();
         for (_, walks) in self.active.range_mut(concerned) {
-            for (place, mut walk) in std::mem::take(walks) {
-                match walk.meet(self.past, found) {
-                    Ok(None) => walks.push((place, walk)),
-                    Ok(Some(_)) => self.told.push((place, VersionText::Kept)),
-                    Err(error) => self.told.push((place, without_text(error)?)),
-                }
+            // In place: most of them go on, and there may be many.
+            let mut index = 0;
+            while let Some((place, walk)) = walks.get_mut(index) {
+                let text = match walk.meet(self.past, found) {
+                    Ok(None) => {
+                        index += 1;
+                        continue;
+                    }
+                    Ok(Some(_)) => VersionText::Kept,
+                    Err(error) => without_text(error)?,
+                };
+                self.told.push((*place, text));
+                walks.swap_remove(index);
             }
         }
         if self.told.len() > told {

@@ -34,7 +34,8 @@ impl Vault {
         let Recovered { objects, mut report, .. } =
             Recovery::run(&records, root.as_ref(), &mut Plan)?;
         if let Some(root) = &root {
-            KeptHistory::find(&records, root, &objects, &mut report)?;
+            let is_behind = records.is_behind(Some(root));
+            KeptHistory::find(&records, root, is_behind, &objects, &mut report)?;
         }
         Ok(report)
     }
@@ -93,10 +94,12 @@ impl Vault {
         let mut note = Rewriting { old, new, scratch, switched: false, kept_header };
 
         let mut report = RecoveryReport::default();
+        let is_behind = records.is_behind(found.as_ref());
         let mut rebuild = |copy: &mut Copy<'_>, root: &Root| {
             let recovered = Recovery::run(&records, found.as_ref(), &mut Rebuild { copy })?;
             report = recovered.report;
-            let kept = KeptHistory::find(&records, root, &recovered.objects, &mut report)?;
+            let kept =
+                KeptHistory::find(&records, root, is_behind, &recovered.objects, &mut report)?;
             copy.keep_of_history(kept);
             Ok((recovered.tag, recovered.totals.files, recovered.totals.bytes))
         };

@@ -19,6 +19,7 @@ pub(crate) mod model;
 mod odd;
 mod reap;
 mod redact_steps;
+mod redacted_stays_gone;
 mod salvage;
 mod series;
 mod tamper;

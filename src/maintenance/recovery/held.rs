@@ -9,7 +9,7 @@ use inmost_format::record::history::OldHead;
 use inmost_format::record::node::{Entries, Entry, EntryRange, Totals, What};
 use inmost_format::record::tree::{Body, Inner};
 use inmost_format::record::{
-    Depth, Node, NodeSource, ObjectId, Reached, RecordError, RecordId, Tag,
+    Depth, Kind, Node, NodeSource, ObjectId, Reached, RecordError, RecordId, Tag,
 };
 
 /// The texts of earlier versions, and the records that they consist of.
@@ -22,8 +22,8 @@ pub(super) struct Held<'a> {
     heads: HashSet<RecordId>,
     /// The files and folders that entries hold whole, and everything in those folders.
     objects: HashSet<ObjectId>,
-    /// Those of the files that can be read.
-    whole: HashSet<ObjectId>,
+    /// Those of the files that can be read, with their heads.
+    whole: HashMap<ObjectId, (RecordId, Tag)>,
     /// The nodes of folders that were read.
     reached: Reached,
     /// What is left of folders of which a part is lost.
@@ -46,7 +46,7 @@ impl<'a> Held<'a> {
             seen: HashMap::new(),
             heads: HashSet::new(),
             objects: HashSet::new(),
-            whole: HashSet::new(),
+            whole: HashMap::new(),
             reached: Reached::default(),
             folders: HashMap::new(),
             lost: 0,
@@ -64,7 +64,27 @@ impl<'a> Held<'a> {
 
     /// Whether a later version of a file is kept: in the tree, or whole by an entry.
     pub(super) fn is_whole(&self, object: ObjectId) -> bool {
-        self.whole.contains(&object) || self.tree.contains_key(&object)
+        self.whole.contains_key(&object) || self.tree.contains_key(&object)
+    }
+
+    /// The head of the last version of a file that is kept, in the tree or whole by an entry.
+    pub(super) fn last_head(&self, object: ObjectId) -> Option<(RecordId, Tag)> {
+        self.whole.get(&object).copied().or_else(|| self.tree.get(&object).copied().flatten())
+    }
+
+    /// The records below a head that can be read.
+    pub(super) fn below(&self, id: RecordId, tag: &Tag) -> Result<HashSet<RecordId>, StoreError> {
+        let (mut found, mut next) = (HashSet::new(), vec![(id, *tag)]);
+        while let Some((id, tag)) = next.pop() {
+            let Some(node) = self.load(id, &tag)? else { continue };
+            node.children(id.object, |child, tag| {
+                // A chunk has nothing below it.
+                if found.insert(child) && child.kind == Kind::FileInner {
+                    next.push((child, *tag));
+                }
+            });
+        }
+        Ok(found)
     }
 
     /// Whether an earlier head of a file can be read, with its text.
@@ -101,7 +121,7 @@ impl<'a> Held<'a> {
     fn file(&mut self, entry: &Entry) -> Result<bool, StoreError> {
         let is_new = self.is_new(entry.id) && self.heads.insert(entry.head());
         if is_new && self.can_be_read(Depth::TOP, entry.head(), &entry.tag)? {
-            self.whole.insert(entry.id);
+            self.whole.insert(entry.id, (entry.head(), entry.tag));
             return Ok(true);
         }
         self.lose(1);

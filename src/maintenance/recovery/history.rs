@@ -7,6 +7,7 @@
 //!
 //! Nothing is written here, and what is kept is verified to the last record.
 
+use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 
 use super::held::Held;
@@ -17,9 +18,9 @@ use crate::session::{StoreError, now};
 use inmost_format::record::history::{
     Before, OldHead, Operation, Retired, Version, VersionRange, Versions,
 };
-use inmost_format::record::node::{Entry, FileInfo, Name, Root, Totals, What};
+use inmost_format::record::node::{Child, Entry, FileInfo, Name, Root, Totals, What};
 use inmost_format::record::tree::{Body, Inner};
-use inmost_format::record::{Depth, Kind, Node, ObjectId, Reached, RecordId};
+use inmost_format::record::{Depth, Kind, Node, ObjectId, Reached, RecordId, Tag};
 
 /// The part of a history that a repair keeps.
 pub(in crate::maintenance) struct KeptHistory {
@@ -33,9 +34,13 @@ pub(in crate::maintenance) struct KeptHistory {
 
 impl KeptHistory {
     /// Reads the history, and reports what is lost of it. `None` without a history, or if its head cannot be read.
+    ///
+    /// If the root is older than the newest commit (`is_behind`), the newest head that is left is read, as with lists of names:
+    /// the commit that is lost may have redacted or forgotten what an older head still names.
     pub(in crate::maintenance) fn find(
         records: &BareRecords,
         root: &Root,
+        is_behind: bool,
         tree: &TreeObjects,
         report: &mut RecoveryReport,
     ) -> Result<Option<Self>, StoreError> {
@@ -55,7 +60,8 @@ impl KeptHistory {
             lost: 0,
         };
         let id = RecordId::history(child.id);
-        let Some(Node::History(head)) = search.held.load(id, &child.tag)? else {
+        let tag = newest_head(records, &child, is_behind);
+        let Some(Node::History(head)) = search.held.load(id, &tag)? else {
             report.add_lost(&names, Kind::History.describe(), UNREADABLE);
             return Ok(None);
         };
@@ -68,7 +74,7 @@ impl KeptHistory {
             (Body::Tree(_), Err(_)) => search.lose(0, head.body.count()),
         }
         search.leaf(&head.newest)?;
-        search.end();
+        search.end()?;
         report.lost_versions = search.lost;
         report.lost_texts = search.held.lost;
         let Search { entries, held, .. } = search;
@@ -157,7 +163,7 @@ impl Search<'_> {
             }
             Before::Object(entry) => {
                 let entry = Entry::clone(entry);
-                let held = if is_long(&entry) && self.is_lost(version.previous) {
+                let held = if is_long(&entry) && self.may_be_redacted(version.previous) {
                     self.held.drop_file(&entry)
                 } else {
                     self.held.object(&entry, version.held)?
@@ -191,6 +197,22 @@ impl Search<'_> {
         }
     }
 
+    /// Whether a version may have been redacted by an entry that is lost: its own, or that of an earlier version with the same
+    /// text, if all after it that only moved the file were redacted.
+    fn may_be_redacted(&self, mut number: u64) -> bool {
+        while let Ok(place) = self.entries.binary_search_by_key(&number, |version| version.number)
+            && let Some(version) = self.entries.get(place).filter(|version| !version.is_missing())
+        {
+            let is_same_text = version.operation == Operation::Renamed && version.redacted > 0;
+            // Previous changes have lower numbers; a crafted entry must not lead here for ever.
+            if !is_same_text || version.previous >= number {
+                return false;
+            }
+            number = version.previous;
+        }
+        self.is_lost(number)
+    }
+
     /// Whether the entry of this number is lost, if there was one. Not if an earlier repair left it out.
     fn is_lost(&self, number: u64) -> bool {
         let place = self.entries.partition_point(|version| version.number <= number);
@@ -220,10 +242,42 @@ impl Search<'_> {
         }
     }
 
-    fn end(&mut self) {
+    fn end(&mut self) -> Result<(), StoreError> {
         let time = self.entries.last().map_or_else(now, |version| version.time);
         self.mark_missing(u64::MAX, time);
         self.hand_over();
+        self.retire_for_lost()
+    }
+
+    /// What the next head of a file that is kept does not reach went out of use with the entries that are lost between. It goes
+    /// with the head before them from now on: nothing else names it.
+    fn retire_for_lost(&mut self) -> Result<(), StoreError> {
+        let mut next: HashMap<ObjectId, (usize, RecordId, Tag)> = HashMap::new();
+        let mut gaps = Vec::new();
+        let mut marks = 0_usize;
+        for place in (0..self.entries.len()).rev() {
+            let Some(version) = self.entries.get(place) else { continue };
+            marks += usize::from(version.is_missing());
+            let Before::Head(old) = version.before else { continue };
+            let last = || self.held.last_head(old.object).map(|(id, tag)| (0, id, tag));
+            let later = next.insert(old.object, (marks, old.id(), old.tag)).or_else(last);
+            if let Some((_, id, tag)) = later.filter(|(after, ..)| *after < marks) {
+                gaps.push((place, old, id, tag));
+            }
+        }
+        for (place, old, id, tag) in gaps {
+            let kept = self.held.below(id, &tag)?;
+            let below = self.held.below(old.id(), &old.tag)?;
+            let Some(version) = self.entries.get_mut(place) else { continue };
+            for id in below.difference(&kept) {
+                let retired = Retired { is_inner: id.kind == Kind::FileInner, index: id.index };
+                // As many as one step of trimming removes. The others stay until a rewrite.
+                if version.retired.len() < MOST_RETIRED && !version.retired.contains(&retired) {
+                    version.retired.push(retired);
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Hands a file of which no later version is left over to the entry that holds its newest head, so that what that one shares
@@ -263,12 +317,35 @@ impl Search<'_> {
     }
 }
 
+/// The tag of the newest head of a history that is left, if the root is older than the newest commit. Without an anchor, it may be.
+///
+/// Where the files do not say which head is newer, it is the one that ends with the latest change. Of several of those it is the
+/// one that holds the least, because only changes that take something away have no entry of their own.
+fn newest_head(records: &BareRecords, child: &Child, is_behind: bool) -> Tag {
+    let heads = records.versions(Kind::History, child.id, Some(child.tag));
+    let may_be_behind =
+        records.expected_commit() == 0 && heads.iter().any(|head| head.tag == child.tag);
+    if !is_behind && !may_be_behind {
+        return child.tag;
+    }
+    let written = heads.first().map(|head| head.written);
+    let newest =
+        heads.into_iter().filter(|head| Some(head.written) == written).max_by_key(|head| {
+            let Node::History(history) = &head.node else { return (0, Reverse(0), Reverse(0)) };
+            let last = history.newest.0.last().map_or(0, |version| version.number);
+            (last, Reverse(history.held), Reverse(history.count()))
+        });
+    newest.map_or(child.tag, |head| head.tag)
+}
+
 /// Whether an object is a file whose text goes in several steps when its version is redacted. If the entry of the version is
 /// lost, a crash may have left this one between the steps.
 fn is_long(entry: &Entry) -> bool {
     matches!(entry.what, What::File(info) if info.bytes >= FILE_INLINE_AGAIN)
 }
 
+/// Records that an entry retires at most when it takes over those of lost entries.
+const MOST_RETIRED: usize = 64;
 /// How reports name the history.
 const NAME: &str = "(history)";
 const UNREADABLE: &str = "cannot be read, and is left out";

@@ -7,7 +7,7 @@ use super::history_repair::{damage, filled, of_history, repair};
 use super::model::{parse, text};
 use super::versions::{MONTH, assert_whole, keeps, log, newest};
 use crate::session::tests::store::TestStore;
-use crate::session::{HistorySettings, Session};
+use crate::session::{HistorySettings, Session, shift_clock};
 use crate::vfs::error::FileError;
 use crate::vfs::folder::{ResolvedPath, Target};
 use crate::vfs::{VersionQuery, edit};
@@ -71,7 +71,7 @@ fn a_file_that_a_lost_change_moved_with_its_folder_keeps_its_versions_and_can_be
     assert_whole(&session, "forgotten");
 }
 
-fn fill(session: &Session) {
+pub(super) fn fill(session: &Session) {
     for number in 0..12 {
         let path = format!("/memories/{}/{}", "n".repeat(240), number % 7);
         session.files().write(&path, &format!("{number}\n")).unwrap();
@@ -79,7 +79,7 @@ fn fill(session: &Session) {
 }
 
 /// The leaf of the history that has the entry of this number.
-fn leaf_with(store: &TestStore, number: u64) -> RecordId {
+pub(super) fn leaf_with(store: &TestStore, number: u64) -> RecordId {
     let has = |node: &Node| {
         let versions = node.versions();
         versions.is_some_and(|leaf| leaf.0.iter().any(|version| version.number == number))
@@ -122,6 +122,71 @@ fn a_long_text_of_which_it_is_not_known_whether_it_was_redacted_does_not_come_ba
     let error = session.history().text(long.number);
     assert!(matches!(error, Err(FileError::VersionGone(_))), "{error:?}");
     assert_whole(&session, "redacted");
+}
+
+/// Regression: the version that is restored named one as the one before it which the file never had after the repair. That one then
+/// had its text.
+#[test]
+fn a_restore_after_a_repair_gives_no_version_another_text() {
+    let store = TestStore::create();
+    let session = keeps(store.unlock().unwrap());
+    session.files().write("/memories/a", &text("first", 9_000)).unwrap();
+    let first = newest(&session).number;
+    edit::insert(&session, &parse("/memories/a"), 1, "second\n").unwrap();
+    let second = newest(&session).number;
+    let head = session.read::<_, FileError>(|open| {
+        let resolved = ResolvedPath::new(open, open.root(), &parse("/memories/a"))?;
+        let Target::Entry(entry) = &resolved.target else { panic!("no file") };
+        Ok(entry.head())
+    });
+    drop(session);
+    damage(&store, &[head.unwrap()]);
+    repair(&store, "head");
+    let session = store.unlock().unwrap();
+    session.history().restore(first, None).unwrap();
+    let found = session.history().text(second);
+    assert!(matches!(found, Err(FileError::VersionGone(_))), "{found:?}");
+    assert_whole(&session, "restored");
+}
+
+/// Regression: records that went out of use with a change whose entry is lost belonged to nobody.
+#[test]
+fn what_went_out_of_use_with_a_lost_entry_goes_with_the_version_before_it() {
+    // By forgetting, by their time, by forgetting everything.
+    for end in 0..3 {
+        let store = TestStore::create();
+        let session = keeps(store.unlock().unwrap());
+        let path = "/memories/a";
+        session.files().write(path, &text("first", 60_000)).unwrap();
+        let lines = session.files().read(path).unwrap().as_str().lines().count();
+        let lines = i64::try_from(lines).unwrap();
+        let mut numbers = Vec::new();
+        for at in [lines - 3, lines / 2, 1] {
+            fill(&session);
+            edit::insert(&session, &parse(path), at, "a line\n").unwrap();
+            numbers.push(newest(&session).number);
+        }
+        fill(&session);
+        drop(session);
+        damage(&store, &[leaf_with(&store, numbers[1])]);
+        repair(&store, "leaf");
+        let session = store.unlock().unwrap();
+        assert_whole(&session, "repaired");
+        match end {
+            0 => drop(session.history().forget(path, |_| {}).unwrap()),
+            1 => {
+                shift_clock(2 * i64::try_from(MONTH.as_millis()).unwrap());
+                session.history().set(HistorySettings::off()).unwrap();
+                for number in 0..30 {
+                    session.files().write("/memories/x", &number.to_string()).unwrap();
+                }
+                shift_clock(-2 * i64::try_from(MONTH.as_millis()).unwrap());
+            }
+            _ => drop(session.history().forget("/memories", |_| {}).unwrap()),
+        }
+        let report = session.check().unwrap();
+        assert!(report.is_clean() && report.orphans == 0, "{end}: {report:?}");
+    }
 }
 
 #[test]

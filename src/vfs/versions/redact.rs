@@ -4,13 +4,13 @@ use inmost_format::record::ObjectId;
 use inmost_format::record::history::{Before, Operation, Version};
 use inmost_format::record::node::Name;
 
-use super::files::inside;
+use super::files::{inside, visit_files};
 use super::locate::{Located, Place, locate};
 use super::past::{Found, Past, is_damage};
 use super::release::{self, Text};
 use super::rests;
 use crate::session::history::OldHead;
-use crate::session::{Session, Txn, now};
+use crate::session::{Exclusive, Session, Txn, now};
 use crate::vfs::error::FileError;
 
 /// Redacts the versions of a range, both ends included. Returns their number.
@@ -37,6 +37,40 @@ pub(crate) fn redact(session: &Session, first: u64, last: u64) -> Result<u64, Fi
         rests::remove(exclusive)?;
         wanted.damage.map_or(Ok(all), Err)
     })
+}
+
+/// Makes whole the redactions of versions in a deleted folder that a crash has ended. Returns whether there were any.
+///
+/// # Errors
+/// A part of the folder that is damaged: it cannot be told whether all were found.
+pub(super) fn finish_in(
+    exclusive: &mut Exclusive<'_>,
+    deletion: &Version,
+) -> Result<bool, FileError> {
+    let Before::Object(held) = &deletion.before else { return Ok(false) };
+    let numbers = exclusive.commit(|txn| {
+        let mut versions = Vec::new();
+        visit_files(&*txn, (held.id, held.tag), &mut |_, info| {
+            versions.push(info.version);
+            true
+        })?;
+        let root = txn.root()?;
+        let Some(past) = Past::open(&*txn, &root, 0)? else { return Ok(Vec::new()) };
+        let mut redacted = Vec::new();
+        for number in versions {
+            if readable(&past, number)?.is_some_and(|entry| entry.redacted > 0) {
+                redacted.push(number);
+            }
+        }
+        Ok::<_, FileError>(redacted)
+    })?;
+    for number in &numbers {
+        if let Some(text) = exclusive.commit(|txn| redact_one(txn, *number))? {
+            release::remove(exclusive, &text)?;
+        }
+        exclusive.reap()?;
+    }
+    Ok(!numbers.is_empty())
 }
 
 /// What is to be redacted.

@@ -2,13 +2,14 @@
 
 use inmost_format::record::history::{Before, Operation, Version};
 use inmost_format::record::node::{Entry, FileInfo, What};
-use inmost_format::record::{ObjectId, Tag, load_folder};
+use inmost_format::record::{NodeSource, ObjectId, Tag, load_folder};
 use inmost_format::secret::Wiped;
 
 use super::files::in_tree;
 use super::kinds::VersionKind;
 use super::locate::{Place, check_shown, locate, read};
-use super::past::Past;
+use super::past::{Past, is_damage};
+use super::redact;
 use super::returned;
 use super::types::UndoStep;
 use crate::limits::STAGE_BYTES;
@@ -86,6 +87,7 @@ impl Plan {
                 let Before::Object(held) = &entry.before else {
                     return Err(FileError::VersionGone(number));
                 };
+                check_ended(&past, entry)?;
                 let place = Place::Object(Entry::clone(held));
                 (read(&past, number, &place)?, entry.clone())
             }
@@ -117,7 +119,9 @@ impl Plan {
         let created = at_path.filter(|_| is_same).map(|info| info.created);
         let mut info = info_for(&text, created);
         info.number = if is_back { version.file } else { 0 };
-        let previous = if is_back { now.newest.number } else { 0 };
+        // After a repair, the file may be as a change made it that has no entry.
+        let there = at_path.filter(|_| is_same).map(|info| info.version);
+        let previous = if is_back { there.unwrap_or(now.newest.number) } else { 0 };
         Ok(Self::File { text, path, info, previous, leaves: None })
     }
 
@@ -186,7 +190,17 @@ impl Plan {
                 arrange::rename_in(txn, &from, &to)?;
                 Ok(txn.number()?)
             }),
-            Self::Folder { deletion, path } => {
+            Self::Folder { mut deletion, path } => {
+                // A redaction that a crash ended is made whole first: what it left in the folder must not come back.
+                if redact::finish_in(exclusive, &deletion)? {
+                    let number = deletion.number;
+                    let now = exclusive.commit(|txn| {
+                        let (root, from) = (txn.root()?, txn.versions_from()?);
+                        let past = Past::open(&*txn, &root, from)?;
+                        past.map_or(Ok(None), |past| past.entry(number))
+                    })?;
+                    deletion = now.ok_or(FileError::NoSuchVersion(number))?;
+                }
                 returned::record_use(exclusive, &deletion)?;
                 exclusive.commit(|txn| move_back(txn, &deletion, &path))
             }
@@ -207,6 +221,24 @@ impl Plan {
                 })
             }
         }
+    }
+}
+
+/// Checks that the text which a deletion ended may be shown: a crash may have left a part of one that was redacted.
+fn check_ended<S: NodeSource>(past: &Past<'_, S>, deletion: &Version) -> Result<(), FileError> {
+    let mut number = deletion.previous;
+    loop {
+        let entry = match past.entry(number) {
+            // Damage to the history must not keep a deleted file from coming back.
+            Err(error) if is_damage(&error) => return Ok(()),
+            entry => entry?,
+        };
+        let Some(entry) = entry.filter(|entry| entry.redacted > 0) else { return Ok(()) };
+        // A version before a rename has the same text.
+        if entry.operation != Operation::Renamed || entry.previous >= number {
+            return Err(FileError::VersionGone(deletion.number));
+        }
+        number = entry.previous;
     }
 }
 

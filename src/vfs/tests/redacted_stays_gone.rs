@@ -1,0 +1,199 @@
+//! Tests that a text which was redacted or forgotten does not come back: by a crash and a restore, or by damage and a repair.
+
+use std::collections::BTreeMap;
+
+use super::forgotten::flip;
+use super::history_repair::{damage, repair};
+use super::history_repair_cases::{fill, leaf_with};
+use super::model::{parse, text};
+use super::versions::{MONTH, assert_whole, keeps, log, newest};
+use crate::maintenance::BareRecords;
+use crate::session::tests::store::{TestStore, options, passphrase, unlock_on};
+use crate::session::{HistorySettings, Session};
+use crate::vfs::edit;
+use crate::vfs::error::FileError;
+use inmost_engines::faulty::{Fault, FaultyStorage};
+use inmost_format::header::Credential;
+use inmost_format::record::{Node, RecordId};
+use inmost_storage::Address;
+
+const LONG: &str = "/memories/d/long";
+
+/// Writes three versions of a file. Returns their numbers.
+fn three_versions(session: &Session) -> [u64; 3] {
+    session.files().write("/memories/a", "secret secret\n").unwrap();
+    let first = newest(session).number;
+    [first, edited(session), edited(session)]
+}
+
+fn edited(session: &Session) -> u64 {
+    edit::insert(session, &parse("/memories/a"), 1, "more\n").unwrap();
+    newest(session).number
+}
+
+/// Writes a file whose text takes many steps to remove. Returns the numbers of the versions but for the first.
+fn grown(session: &Session) -> Vec<u64> {
+    session.files().write(LONG, &text("first", 9_000)).unwrap();
+    let grow = |step| {
+        edit::insert(session, &parse(LONG), 1, &text(&format!("i{step}"), 28_000)).unwrap();
+        newest(session).number
+    };
+    (0..14).map(grow).collect()
+}
+
+/// Cuts a redaction off after more and more steps, and calls `check` with each store in which the last version has been redacted.
+/// Returns how many these were.
+fn cut_off(
+    prepared: &TestStore,
+    (first, last): (u64, u64),
+    mut check: impl FnMut(&TestStore),
+) -> usize {
+    let mut count = 0;
+    for operation in 1.. {
+        let store = prepared.duplicate();
+        let storage = FaultyStorage::new(store.memory.clone());
+        let faults = storage.faults();
+        let session = unlock_on(storage).unwrap();
+        faults.set(faults.operations() + operation * 2, Fault::Stopped);
+        let done = session.history().redact(first, last);
+        drop(session);
+        if done.is_ok() {
+            break;
+        }
+        let session = store.unlock().unwrap();
+        let is_redacted = log(&session).iter().any(|it| it.number == last && it.redacted.is_some());
+        drop(session);
+        if is_redacted {
+            check(&store);
+            count += 1;
+        }
+    }
+    count
+}
+
+/// Regression: the text came back with its file or its folder, whole or in part.
+#[test]
+fn what_a_crash_left_of_a_redacted_text_does_not_come_back_with_its_file_or_folder() {
+    for gone in [LONG, "/memories/d"] {
+        let prepared = TestStore::create();
+        let session = keeps(prepared.unlock().unwrap());
+        session.files().write("/memories/d/other", "other").unwrap();
+        let numbers = grown(&session);
+        session.files().remove(gone).unwrap();
+        let deletion = newest(&session).number;
+        drop(session);
+        let count = cut_off(&prepared, (numbers[0], numbers[13]), |store| {
+            let session = store.unlock().unwrap();
+            let back = session.history().restore(deletion, None);
+            assert!(session.files().read(LONG).is_err(), "{gone}: {back:?}");
+            if gone == LONG {
+                assert!(matches!(back, Err(FileError::VersionGone(_))), "{back:?}");
+            } else {
+                back.unwrap();
+                assert_eq!(session.files().read("/memories/d/other").unwrap().as_str(), "other");
+            }
+            assert_whole(&session, gone);
+        });
+        assert!(count > 3, "{gone}: {count}");
+    }
+}
+
+/// Regression: the entry of the first version is lost. That of the second, which has the same text, says that it was redacted.
+#[test]
+fn what_a_crash_left_of_a_redacted_text_does_not_come_back_with_a_repair_after_a_rename() {
+    let prepared = TestStore::create();
+    let session = keeps(prepared.unlock().unwrap());
+    let numbers = grown(&session);
+    fill(&session);
+    session.files().rename(LONG, "/memories/other").unwrap();
+    let renamed = newest(&session).number;
+    fill(&session);
+    session.files().remove("/memories/other").unwrap();
+    fill(&session);
+    session.history().redact(numbers[0], numbers[13]).unwrap();
+    drop(session);
+    let count = cut_off(&prepared, (renamed, renamed), |store| {
+        let leaf = leaf_with(store, numbers[13]);
+        assert_ne!(leaf, leaf_with(store, renamed));
+        damage(store, &[leaf]);
+        repair(store, "renamed");
+        let session = store.unlock().unwrap();
+        assert!(session.history().text(numbers[13]).is_err());
+        assert_whole(&session, "renamed");
+    });
+    assert!(count > 3, "{count}");
+}
+
+/// Adds records that were there before under addresses of no record, as a log keeps them.
+fn add_past_values(store: &TestStore, old: &BTreeMap<Address, Vec<u8>>) {
+    let now = store.values();
+    let replaced = old.iter().filter(|(address, value)| now.get(*address) != Some(value));
+    store.tamper(|records| {
+        for (number, (_, value)) in (0_u64..).zip(replaced) {
+            let mut at = [0xEE; 32];
+            at[..8].copy_from_slice(&number.to_le_bytes());
+            records.insert(Address(at), value.clone());
+        }
+    });
+}
+
+/// Regression: the older root names an older history, which has the texts.
+#[test]
+fn what_was_redacted_does_not_come_back_with_an_older_root() {
+    let store = TestStore::create();
+    let session = keeps(store.unlock().unwrap());
+    let [first, second, third] = three_versions(&session);
+    session.lock();
+    let old = store.values();
+    let session = store.unlock().unwrap();
+    assert_eq!(session.history().redact(first, second).unwrap(), 2);
+    drop(session);
+    add_past_values(&store, &old);
+    damage(&store, &[RecordId::ROOT]);
+    repair(&store, "root");
+    let session = store.unlock().unwrap();
+    assert!(session.history().text(first).is_err() && session.history().text(second).is_err());
+    assert!(session.history().text(third).is_ok());
+    assert_whole(&session, "older root");
+}
+
+/// The same in files of the default engine, whose journal has the last commits. Without the anchor, nothing says that the root is
+/// older.
+#[test]
+fn what_was_redacted_or_forgotten_does_not_come_back_when_the_newest_root_is_damaged_on_disk() {
+    for (forgets, has_anchor) in [(false, true), (true, true), (false, false), (true, false)] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("store");
+        let session =
+            options().history(HistorySettings::keep(MONTH)).create(&path, &passphrase()).unwrap();
+        let [first, second, _] = three_versions(&session);
+        if forgets {
+            session.files().remove("/memories/a").unwrap();
+            session.history().forget("/memories/a", |_| {}).unwrap();
+        } else {
+            assert_eq!(session.history().redact(first, first).unwrap(), 1);
+        }
+        drop(session);
+        let vault = options().open(&path).unwrap();
+        let phrase = passphrase();
+        let records = BareRecords::of(&vault, &Credential::from(&phrase), &mut |_| {}).unwrap().0;
+        let roots = records.all().filter_map(|it| match &it.node {
+            Node::Root(root) => Some((root.commit, it.tag.0)),
+            _ => None,
+        });
+        let (_, newest) = roots.max().unwrap();
+        drop((records, vault));
+        assert!(flip(&path, &newest) > 0);
+        if !has_anchor {
+            std::fs::remove_file(path.join("anchor")).unwrap();
+        }
+        let vault = options().open(&path).unwrap();
+        let report = vault.repair(&passphrase(), |_| {}).unwrap();
+        drop(vault);
+        let session = options().open(&path).unwrap().unlock(&passphrase()).unwrap();
+        let context = format!("forgets {forgets}, anchor {has_anchor}: {report:?}");
+        assert!(session.history().text(first).is_err(), "{context}");
+        assert_eq!(session.history().text(second).is_err(), forgets, "{context}");
+        assert_whole(&session, &context);
+    }
+}

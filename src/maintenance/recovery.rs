@@ -7,6 +7,7 @@
 
 mod held;
 mod history;
+mod later;
 mod list;
 mod report;
 mod unnamed;

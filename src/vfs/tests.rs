@@ -17,6 +17,7 @@ mod lock;
 mod many;
 pub(crate) mod model;
 mod odd;
+mod older_root;
 mod reap;
 mod redact_steps;
 mod redacted_stays_gone;

@@ -92,7 +92,9 @@ impl<'a> Held<'a> {
         // What the present head has under the same name must be the same record.
         let current = self.tree.get(&old.object).copied().flatten();
         if let Some((id, tag)) = current
-            && (id == old.id() || !self.can_be_read(Depth::TOP, id, &tag)?)
+            // Where the tree is older than the history, a head after the present one was another future of the file, and the next
+            // change would give its records to another text.
+            && (old.index >= id.index || !self.can_be_read(Depth::TOP, id, &tag)?)
         {
             return Ok(false);
         }

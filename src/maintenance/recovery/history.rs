@@ -7,10 +7,10 @@
 //!
 //! Nothing is written here, and what is kept is verified to the last record.
 
-use std::cmp::Reverse;
-use std::collections::{HashMap, HashSet};
+use std::collections::{HashMap, HashSet, hash_map};
 
 use super::held::Held;
+use super::later::{Later, Verdict};
 use super::{RecoveryReport, TreeObjects};
 use crate::limits::FILE_INLINE_AGAIN;
 use crate::maintenance::bare_records::BareRecords;
@@ -18,7 +18,7 @@ use crate::session::{StoreError, now};
 use inmost_format::record::history::{
     Before, OldHead, Operation, Retired, Version, VersionRange, Versions,
 };
-use inmost_format::record::node::{Child, Entry, FileInfo, Name, Root, Totals, What};
+use inmost_format::record::node::{Entry, FileInfo, Name, Root, Totals, What};
 use inmost_format::record::tree::{Body, Inner};
 use inmost_format::record::{Depth, Kind, Node, ObjectId, Reached, RecordId, Tag};
 
@@ -33,10 +33,8 @@ pub(in crate::maintenance) struct KeptHistory {
 }
 
 impl KeptHistory {
-    /// Reads the history, and reports what is lost of it. `None` without a history, or if its head cannot be read.
-    ///
-    /// If the root is older than the newest commit (`is_behind`), the newest head that is left is read, as with lists of names:
-    /// the commit that is lost may have redacted or forgotten what an older head still names.
+    /// Reads the history, and reports what is lost of it. `None` without a history, or if its head cannot be read. If the root is
+    /// older than the newest commit (`is_behind`), so is its history, and the tree may be newer.
     pub(in crate::maintenance) fn find(
         records: &BareRecords,
         root: &Root,
@@ -52,6 +50,7 @@ impl KeptHistory {
         let names = [Name::new(NAME)];
         let mut search = Search {
             held: Held::new(records, tree),
+            later: Later::find(records, &child),
             entries: Vec::new(),
             newest: HashMap::new(),
             reached: Reached::default(),
@@ -60,8 +59,7 @@ impl KeptHistory {
             lost: 0,
         };
         let id = RecordId::history(child.id);
-        let tag = newest_head(records, &child, is_behind);
-        let Some(Node::History(head)) = search.held.load(id, &tag)? else {
+        let Some(Node::History(head)) = search.held.load(id, &child.tag)? else {
             report.add_lost(&names, Kind::History.describe(), UNREADABLE);
             return Ok(None);
         };
@@ -74,6 +72,9 @@ impl KeptHistory {
             (Body::Tree(_), Err(_)) => search.lose(0, head.body.count()),
         }
         search.leaf(&head.newest)?;
+        if is_behind {
+            search.lose(search.last().saturating_add(1), 0);
+        }
         search.end()?;
         report.lost_versions = search.lost;
         report.lost_texts = search.held.lost;
@@ -85,6 +86,7 @@ impl KeptHistory {
 /// The walk through a history.
 struct Search<'a> {
     held: Held<'a>,
+    later: Later,
     entries: Vec<Version>,
     /// The newest head of each file that an entry holds, by the place of the entry.
     newest: HashMap<ObjectId, usize>,
@@ -130,7 +132,11 @@ impl Search<'_> {
             self.lose(number, 1);
             return Ok(());
         }
-        if !self.examine(&mut version)? {
+        let verdict = self.later.judge(&mut version);
+        if matches!(verdict, Verdict::WithoutText) {
+            self.drop_text(&mut version);
+        }
+        if matches!(verdict, Verdict::Gone) || !self.examine(&mut version)? {
             self.lose(number, 1);
             return Ok(());
         }
@@ -176,6 +182,17 @@ impl Search<'_> {
             }
         }
         Ok(true)
+    }
+
+    /// Takes the text from an entry that a later state of the history has without it.
+    fn drop_text(&mut self, version: &mut Version) {
+        self.held.lost = self.held.lost.saturating_add(1);
+        match version.before {
+            Before::Head(old) => self.rest(version, old.object),
+            _ => {
+                (version.before, version.retired, version.held) = (Before::Nothing, Vec::new(), 0);
+            }
+        }
     }
 
     /// Leaves an entry without the head of a file that it held, but with the records that an older head needs: they go with the
@@ -246,7 +263,31 @@ impl Search<'_> {
         let time = self.entries.last().map_or_else(now, |version| version.time);
         self.mark_missing(u64::MAX, time);
         self.hand_over();
+        self.keep_present()?;
         self.retire_for_lost()
+    }
+
+    /// Leaves out of every entry the retired records that the last version of the file reaches: where lists of names are lost, the
+    /// tree may be older than the history.
+    fn keep_present(&mut self) -> Result<(), StoreError> {
+        let mut present: HashMap<ObjectId, HashSet<RecordId>> = HashMap::new();
+        for version in &mut self.entries {
+            let (Before::Head(OldHead { object, .. }) | Before::Rest(object)) = version.before
+            else {
+                continue;
+            };
+            let last = self.held.last_head(object).filter(|_| !version.retired.is_empty());
+            let Some((id, tag)) = last else { continue };
+            let below = match present.entry(object) {
+                hash_map::Entry::Occupied(known) => known.into_mut(),
+                hash_map::Entry::Vacant(free) => free.insert(self.held.below(id, &tag)?),
+            };
+            version.retired.retain(|record| !below.contains(&record.id(object)));
+            if version.retired.is_empty() && matches!(version.before, Before::Rest(_)) {
+                version.before = Before::Nothing;
+            }
+        }
+        Ok(())
     }
 
     /// What the next head of a file that is kept does not reach went out of use with the entries that are lost between. It goes
@@ -315,27 +356,6 @@ impl Search<'_> {
             }
         }
     }
-}
-
-/// The tag of the newest head of a history that is left, if the root is older than the newest commit. Without an anchor, it may be.
-///
-/// Where the files do not say which head is newer, it is the one that ends with the latest change. Of several of those it is the
-/// one that holds the least, because only changes that take something away have no entry of their own.
-fn newest_head(records: &BareRecords, child: &Child, is_behind: bool) -> Tag {
-    let heads = records.versions(Kind::History, child.id, Some(child.tag));
-    let may_be_behind =
-        records.expected_commit() == 0 && heads.iter().any(|head| head.tag == child.tag);
-    if !is_behind && !may_be_behind {
-        return child.tag;
-    }
-    let written = heads.first().map(|head| head.written);
-    let newest =
-        heads.into_iter().filter(|head| Some(head.written) == written).max_by_key(|head| {
-            let Node::History(history) = &head.node else { return (0, Reverse(0), Reverse(0)) };
-            let last = history.newest.0.last().map_or(0, |version| version.number);
-            (last, Reverse(history.held), Reverse(history.count()))
-        });
-    newest.map_or(child.tag, |head| head.tag)
 }
 
 /// Whether an object is a file whose text goes in several steps when its version is redacted. If the entry of the version is

@@ -2,19 +2,17 @@
 
 use std::collections::BTreeMap;
 
-use super::forgotten::flip;
 use super::history_repair::{damage, repair};
 use super::history_repair_cases::{fill, leaf_with};
 use super::model::{parse, text};
-use super::versions::{MONTH, assert_whole, keeps, log, newest};
-use crate::maintenance::BareRecords;
-use crate::session::tests::store::{TestStore, options, passphrase, unlock_on};
-use crate::session::{HistorySettings, Session};
+use super::older_root::OnDisk;
+use super::versions::{assert_whole, keeps, log, newest};
+use crate::session::Session;
+use crate::session::tests::store::{TestStore, unlock_on};
 use crate::vfs::edit;
 use crate::vfs::error::FileError;
 use inmost_engines::faulty::{Fault, FaultyStorage};
-use inmost_format::header::Credential;
-use inmost_format::record::{Node, RecordId};
+use inmost_format::record::{Kind, Node, RecordId};
 use inmost_storage::Address;
 
 const LONG: &str = "/memories/d/long";
@@ -157,15 +155,11 @@ fn what_was_redacted_does_not_come_back_with_an_older_root() {
     assert_whole(&session, "older root");
 }
 
-/// The same in files of the default engine, whose journal has the last commits. Without the anchor, nothing says that the root is
-/// older.
+/// The same in files of the default engine. Without the anchor, nothing says that the root is older.
 #[test]
 fn what_was_redacted_or_forgotten_does_not_come_back_when_the_newest_root_is_damaged_on_disk() {
     for (forgets, has_anchor) in [(false, true), (true, true), (false, false), (true, false)] {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("store");
-        let session =
-            options().history(HistorySettings::keep(MONTH)).create(&path, &passphrase()).unwrap();
+        let (store, session) = OnDisk::create();
         let [first, second, _] = three_versions(&session);
         if forgets {
             session.files().remove("/memories/a").unwrap();
@@ -174,26 +168,37 @@ fn what_was_redacted_or_forgotten_does_not_come_back_when_the_newest_root_is_dam
             assert_eq!(session.history().redact(first, first).unwrap(), 1);
         }
         drop(session);
-        let vault = options().open(&path).unwrap();
-        let phrase = passphrase();
-        let records = BareRecords::of(&vault, &Credential::from(&phrase), &mut |_| {}).unwrap().0;
-        let roots = records.all().filter_map(|it| match &it.node {
-            Node::Root(root) => Some((root.commit, it.tag.0)),
-            _ => None,
-        });
-        let (_, newest) = roots.max().unwrap();
-        drop((records, vault));
-        assert!(flip(&path, &newest) > 0);
+        store.lose_roots(1);
         if !has_anchor {
-            std::fs::remove_file(path.join("anchor")).unwrap();
+            store.lose_anchor();
         }
-        let vault = options().open(&path).unwrap();
-        let report = vault.repair(&passphrase(), |_| {}).unwrap();
-        drop(vault);
-        let session = options().open(&path).unwrap().unlock(&passphrase()).unwrap();
+        let report = store.repair();
+        let session = store.unlock();
         let context = format!("forgets {forgets}, anchor {has_anchor}: {report:?}");
         assert!(session.history().text(first).is_err(), "{context}");
         assert_eq!(session.history().text(second).is_err(), forgets, "{context}");
         assert_whole(&session, &context);
     }
+}
+
+/// Regression: the walk through the folder for redactions that a crash ended stopped at the damage.
+#[test]
+fn a_damaged_folder_does_not_keep_the_rest_of_a_deleted_folder_from_coming_back() {
+    let store = TestStore::create();
+    let session = keeps(store.unlock().unwrap());
+    let paths = ["a", "b", "c"].map(|name| format!("/memories/d/{name}/file"));
+    for path in &paths {
+        session.files().write(path, "text\n").unwrap();
+    }
+    session.files().remove("/memories/d").unwrap();
+    let deletion = newest(&session).number;
+    drop(session);
+    let has_file = |node: &Node| node.entries().iter().any(|it| it.name.as_str() == "file");
+    let reachable = store.reachable();
+    let below = reachable.iter().find(|(id, node)| id.kind == Kind::Folder && has_file(node));
+    damage(&store, &[*below.unwrap().0]);
+    let session = store.unlock().unwrap();
+    session.history().restore(deletion, None).unwrap();
+    let left = paths.iter().filter(|path| session.files().read(path).is_ok());
+    assert_eq!(left.count(), 2);
 }

@@ -7,7 +7,7 @@ use crate::vfs::error::FileError;
 use crate::vfs::folder::{ResolvedPath, Target};
 use crate::vfs::path::MemoryPath;
 use inmost_format::record::node::{Child, Entries, Entry, FileInfo, Root, What};
-use inmost_format::record::{NodeSource, ObjectId, Tag, load_folder};
+use inmost_format::record::{NodeSource, ObjectId, RecordError, Tag, load_folder};
 use inmost_format::secret::{self, Wiped};
 
 /// The file at a path of the tree.
@@ -108,6 +108,38 @@ pub(super) fn visit_files<S: NodeSource>(
                 }
             }
             Ok(goes_on)
+        })?;
+    }
+    Ok(())
+}
+
+/// Visits the files below a folder, but for those in folders that cannot be read: nobody can read those files either.
+///
+/// # Errors
+/// A damaged part of a folder whose head can be read.
+pub(super) fn visit_readable<S: NodeSource>(
+    source: &S,
+    folder: (ObjectId, Tag),
+    visitor: &mut dyn FnMut(FileInfo),
+) -> Result<(), FileError> {
+    let mut reached = HashSet::new();
+    let mut folders = vec![folder];
+    while let Some((object, tag)) = folders.pop() {
+        if !reached.insert(object) {
+            continue;
+        }
+        let head = match load_folder(source, object, &tag) {
+            Err(RecordError::Damaged { .. }) => continue,
+            head => head?,
+        };
+        head.body.visit::<FileError>(source, object, 0, &mut |_, leaf: &Entries| {
+            for entry in &leaf.0 {
+                match entry.what {
+                    What::File(info) => visitor(info),
+                    What::Folder => folders.push((entry.id, entry.tag)),
+                }
+            }
+            Ok(true)
         })?;
     }
     Ok(())

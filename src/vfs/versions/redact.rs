@@ -4,7 +4,7 @@ use inmost_format::record::ObjectId;
 use inmost_format::record::history::{Before, Operation, Version};
 use inmost_format::record::node::Name;
 
-use super::files::{inside, visit_files};
+use super::files::{inside, visit_readable};
 use super::locate::{Located, Place, locate};
 use super::past::{Found, Past, is_damage};
 use super::release::{self, Text};
@@ -42,7 +42,7 @@ pub(crate) fn redact(session: &Session, first: u64, last: u64) -> Result<u64, Fi
 /// Makes whole the redactions of versions in a deleted folder that a crash has ended. Returns whether there were any.
 ///
 /// # Errors
-/// A part of the folder that is damaged: it cannot be told whether all were found.
+/// A folder of which the head can be read, but not all of the list: it cannot be told whether all were found.
 pub(super) fn finish_in(
     exclusive: &mut Exclusive<'_>,
     deletion: &Version,
@@ -50,10 +50,7 @@ pub(super) fn finish_in(
     let Before::Object(held) = &deletion.before else { return Ok(false) };
     let numbers = exclusive.commit(|txn| {
         let mut versions = Vec::new();
-        visit_files(&*txn, (held.id, held.tag), &mut |_, info| {
-            versions.push(info.version);
-            true
-        })?;
+        visit_readable(&*txn, (held.id, held.tag), &mut |info| versions.push(info.version))?;
         let root = txn.root()?;
         let Some(past) = Past::open(&*txn, &root, 0)? else { return Ok(Vec::new()) };
         let mut redacted = Vec::new();

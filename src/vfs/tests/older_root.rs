@@ -1,0 +1,143 @@
+//! Tests of a repair that begins at an older root, because the newest ones are damaged: what came after it is lost, and nothing
+//! else, then or later.
+
+use std::path::{Path, PathBuf};
+
+use tempfile::TempDir;
+
+use super::forgotten::flip;
+use super::model::{dump, parse, text};
+use super::versions::{MONTH, assert_whole, newest};
+use crate::maintenance::{BareRecords, RecoveryReport};
+use crate::session::tests::store::{options, passphrase};
+use crate::session::{HistorySettings, Session};
+use crate::vfs::edit;
+use crate::vfs::error::FileError;
+use inmost_format::header::Credential;
+use inmost_format::record::Node;
+
+/// A store with a history, in files of the default engine. Where a session is dropped, its journal has the last commits.
+pub(super) struct OnDisk {
+    _folder: TempDir,
+    path: PathBuf,
+}
+
+impl OnDisk {
+    pub(super) fn create() -> (Self, Session) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("store");
+        let keeps = options().history(HistorySettings::keep(MONTH));
+        let session = keeps.create(&path, &passphrase()).unwrap();
+        (Self { _folder: folder, path }, session)
+    }
+
+    pub(super) fn unlock(&self) -> Session {
+        options().open(&self.path).unwrap().unlock(&passphrase()).unwrap()
+    }
+
+    /// Damages so many of the newest roots.
+    pub(super) fn lose_roots(&self, count: usize) {
+        for tag in newest_roots(&self.path).iter().take(count) {
+            assert!(flip(&self.path, tag) > 0);
+        }
+    }
+
+    /// Without its anchor, nothing says that a root is older than the newest.
+    pub(super) fn lose_anchor(&self) {
+        std::fs::remove_file(self.path.join("anchor")).unwrap();
+    }
+
+    pub(super) fn repair(&self) -> RecoveryReport {
+        options().open(&self.path).unwrap().repair(&passphrase(), |_| {}).unwrap()
+    }
+}
+
+/// The tags of all roots, the newest first.
+fn newest_roots(path: &Path) -> Vec<[u8; 16]> {
+    let vault = options().open(path).unwrap();
+    let phrase = passphrase();
+    let records = BareRecords::of(&vault, &Credential::from(&phrase), &mut |_| {}).unwrap().0;
+    let roots = records.all().filter_map(|it| match &it.node {
+        Node::Root(root) => Some((root.commit, it.tag.0)),
+        _ => None,
+    });
+    let mut roots: Vec<_> = roots.collect();
+    roots.sort_unstable();
+    roots.dedup();
+    roots.into_iter().rev().map(|(_, tag)| tag).collect()
+}
+
+/// Regression: with a history that is newer than the tree, an entry took records out of use that the file still has.
+#[test]
+fn no_live_text_is_lost_after_a_repair_at_an_older_root() {
+    const FILE: &str = "/memories/a";
+    let cases = [1, 2, 3].map(|lost| [(lost, true), (lost, false)]);
+    for (lost, has_anchor) in cases.into_iter().flatten() {
+        // By forgetting, by switching the history off, by a redaction, by a change.
+        for end in 0..4 {
+            let (store, session) = OnDisk::create();
+            session.files().write(FILE, &text("first", 60_000)).unwrap();
+            let first = newest(&session).number;
+            let lines = session.files().read(FILE).unwrap().as_str().lines().count();
+            let lines = i64::try_from(lines).unwrap();
+            for at in [1, lines - 3, lines / 2] {
+                edit::insert(&session, &parse(FILE), at, "a line\n").unwrap();
+            }
+            drop(session);
+            store.lose_roots(lost);
+            if !has_anchor {
+                store.lose_anchor();
+            }
+            let report = store.repair();
+            let context = format!("end {end}, lost {lost}, anchor {has_anchor}: {report:?}");
+            let session = store.unlock();
+            assert_whole(&session, &context);
+            let live = dump(&session).unwrap();
+            match end {
+                0 => drop(session.history().forget(FILE, |_| {}).unwrap()),
+                1 => {
+                    session.history().set(HistorySettings::off()).unwrap();
+                    for number in 0..30 {
+                        session.files().write("/memories/x", &number.to_string()).unwrap();
+                    }
+                    session.files().remove("/memories/x").unwrap();
+                }
+                2 => match session.history().redact(first, first) {
+                    Ok(_) | Err(FileError::CurrentVersion(_)) => {}
+                    Err(error) => panic!("{context}: {error}"),
+                },
+                _ => {
+                    edit::insert(&session, &parse(FILE), lines - 9, "other\n").unwrap();
+                    let changed = session.files().read(FILE).unwrap();
+                    session.files().write(FILE, &changed.as_str().replace("other\n", "")).unwrap();
+                }
+            }
+            assert_eq!(dump(&session).unwrap(), live, "{context}");
+            assert_whole(&session, &context);
+        }
+    }
+}
+
+/// Regression: the tree did not have the folder yet, and the newer history had it no longer.
+#[test]
+fn a_folder_that_a_lost_change_brought_back_can_be_brought_back_again() {
+    for has_anchor in [true, false] {
+        let (store, session) = OnDisk::create();
+        session.files().write("/memories/d/a", "text of a\n").unwrap();
+        session.files().remove("/memories/d").unwrap();
+        let deletion = newest(&session).number;
+        session.history().restore(deletion, None).unwrap();
+        drop(session);
+        store.lose_roots(1);
+        if !has_anchor {
+            store.lose_anchor();
+        }
+        let report = store.repair();
+        let session = store.unlock();
+        let is_live = session.files().read("/memories/d/a").is_ok();
+        let back = session.history().restore(deletion, Some("/memories/back"));
+        assert!(is_live || back.is_ok(), "{has_anchor}: {back:?}, {report:?}");
+        let check = session.check().unwrap();
+        assert!(check.is_clean() && check.orphans == 0, "{has_anchor}: {check:?}");
+    }
+}

@@ -54,7 +54,7 @@ pub(crate) struct Version {
     pub(crate) tag: Tag,
     pub(crate) node: Node,
     /// The time of its extent, and its offset there; 0 for what is not known.
-    pub(in crate::maintenance) written: (u64, u64),
+    pub(super) written: (u64, u64),
 }
 
 impl BareRecords {

@@ -35,19 +35,15 @@ impl OnDisk {
         options().open(&self.path).unwrap().unlock(&passphrase()).unwrap()
     }
 
-    /// Damages so many of the newest roots.
-    pub(super) fn lose_roots(&self, count: usize) {
+    /// Repairs the store after so many of its newest roots were damaged. Without its anchor, nothing says that a root is older than
+    /// the newest.
+    pub(super) fn repair_without_roots(&self, count: usize, has_anchor: bool) -> RecoveryReport {
         for tag in newest_roots(&self.path).iter().take(count) {
             assert!(flip(&self.path, tag) > 0);
         }
-    }
-
-    /// Without its anchor, nothing says that a root is older than the newest.
-    pub(super) fn lose_anchor(&self) {
-        std::fs::remove_file(self.path.join("anchor")).unwrap();
-    }
-
-    pub(super) fn repair(&self) -> RecoveryReport {
+        if !has_anchor {
+            std::fs::remove_file(self.path.join("anchor")).unwrap();
+        }
         options().open(&self.path).unwrap().repair(&passphrase(), |_| {}).unwrap()
     }
 }
@@ -84,11 +80,7 @@ fn no_live_text_is_lost_after_a_repair_at_an_older_root() {
                 edit::insert(&session, &parse(FILE), at, "a line\n").unwrap();
             }
             drop(session);
-            store.lose_roots(lost);
-            if !has_anchor {
-                store.lose_anchor();
-            }
-            let report = store.repair();
+            let report = store.repair_without_roots(lost, has_anchor);
             let context = format!("end {end}, lost {lost}, anchor {has_anchor}: {report:?}");
             let session = store.unlock();
             assert_whole(&session, &context);
@@ -128,11 +120,7 @@ fn a_folder_that_a_lost_change_brought_back_can_be_brought_back_again() {
         let deletion = newest(&session).number;
         session.history().restore(deletion, None).unwrap();
         drop(session);
-        store.lose_roots(1);
-        if !has_anchor {
-            store.lose_anchor();
-        }
-        let report = store.repair();
+        let report = store.repair_without_roots(1, has_anchor);
         let session = store.unlock();
         let is_live = session.files().read("/memories/d/a").is_ok();
         let back = session.history().restore(deletion, Some("/memories/back"));

@@ -168,11 +168,7 @@ fn what_was_redacted_or_forgotten_does_not_come_back_when_the_newest_root_is_dam
             assert_eq!(session.history().redact(first, first).unwrap(), 1);
         }
         drop(session);
-        store.lose_roots(1);
-        if !has_anchor {
-            store.lose_anchor();
-        }
-        let report = store.repair();
+        let report = store.repair_without_roots(1, has_anchor);
         let session = store.unlock();
         let context = format!("forgets {forgets}, anchor {has_anchor}: {report:?}");
         assert!(session.history().text(first).is_err(), "{context}");

@@ -91,6 +91,30 @@ pub(super) fn visit_files<S: NodeSource>(
     folder: (ObjectId, Tag),
     visitor: &mut dyn FnMut(Wiped<String>, FileInfo) -> bool,
 ) -> Result<(), FileError> {
+    visit(source, folder, false, visitor)
+}
+
+/// As [`visit_files`], but for the files in folders that cannot be read: nobody can read those files either.
+///
+/// # Errors
+/// A damaged part of a folder whose head can be read.
+pub(super) fn visit_readable<S: NodeSource>(
+    source: &S,
+    folder: (ObjectId, Tag),
+    visitor: &mut dyn FnMut(FileInfo),
+) -> Result<(), FileError> {
+    visit(source, folder, true, &mut |_, info| {
+        visitor(info);
+        true
+    })
+}
+
+fn visit<S: NodeSource>(
+    source: &S,
+    folder: (ObjectId, Tag),
+    skips_unreadable: bool,
+    visitor: &mut dyn FnMut(Wiped<String>, FileInfo) -> bool,
+) -> Result<(), FileError> {
     let mut reached = HashSet::new();
     let mut folders = vec![(folder, Wiped::new(String::new()))];
     let mut goes_on = true;
@@ -98,7 +122,10 @@ pub(super) fn visit_files<S: NodeSource>(
         if !reached.insert(object) {
             continue;
         }
-        let head = load_folder(source, object, &tag)?;
+        let head = match load_folder(source, object, &tag) {
+            Err(RecordError::Damaged { .. }) if skips_unreadable => continue,
+            head => head?,
+        };
         head.body.visit::<FileError>(source, object, 0, &mut |_, leaf: &Entries| {
             for entry in &leaf.0 {
                 let below = secret::format(format_args!("{}/{}", &*path, entry.name.as_str()));
@@ -108,38 +135,6 @@ pub(super) fn visit_files<S: NodeSource>(
                 }
             }
             Ok(goes_on)
-        })?;
-    }
-    Ok(())
-}
-
-/// Visits the files below a folder, but for those in folders that cannot be read: nobody can read those files either.
-///
-/// # Errors
-/// A damaged part of a folder whose head can be read.
-pub(super) fn visit_readable<S: NodeSource>(
-    source: &S,
-    folder: (ObjectId, Tag),
-    visitor: &mut dyn FnMut(FileInfo),
-) -> Result<(), FileError> {
-    let mut reached = HashSet::new();
-    let mut folders = vec![folder];
-    while let Some((object, tag)) = folders.pop() {
-        if !reached.insert(object) {
-            continue;
-        }
-        let head = match load_folder(source, object, &tag) {
-            Err(RecordError::Damaged { .. }) => continue,
-            head => head?,
-        };
-        head.body.visit::<FileError>(source, object, 0, &mut |_, leaf: &Entries| {
-            for entry in &leaf.0 {
-                match entry.what {
-                    What::File(info) => visitor(info),
-                    What::Folder => folders.push((entry.id, entry.tag)),
-                }
-            }
-            Ok(true)
         })?;
     }
     Ok(())

@@ -39,15 +39,15 @@ pub(crate) fn redact(session: &Session, first: u64, last: u64) -> Result<u64, Fi
     })
 }
 
-/// Makes whole the redactions of versions in a deleted folder that a crash has ended. Returns whether there were any.
+/// Makes whole the redactions of versions in a deleted folder that a crash has ended. Returns the entry of the deletion as it is then.
 ///
 /// # Errors
 /// A folder of which the head can be read, but not all of the list: it cannot be told whether all were found.
 pub(super) fn finish_in(
     exclusive: &mut Exclusive<'_>,
-    deletion: &Version,
-) -> Result<bool, FileError> {
-    let Before::Object(held) = &deletion.before else { return Ok(false) };
+    deletion: Version,
+) -> Result<Version, FileError> {
+    let Before::Object(held) = &deletion.before else { return Ok(deletion) };
     let numbers = exclusive.commit(|txn| {
         let mut versions = Vec::new();
         visit_readable(&*txn, (held.id, held.tag), &mut |info| versions.push(info.version))?;
@@ -67,7 +67,15 @@ pub(super) fn finish_in(
         }
         exclusive.reap()?;
     }
-    Ok(!numbers.is_empty())
+    if numbers.is_empty() {
+        return Ok(deletion);
+    }
+    let now = exclusive.commit(|txn| {
+        let (root, from) = (txn.root()?, txn.versions_from()?);
+        let past = Past::open(&*txn, &root, from)?;
+        past.map_or(Ok(None), |past| past.entry(deletion.number))
+    })?;
+    now.ok_or(FileError::NoSuchVersion(deletion.number))
 }
 
 /// What is to be redacted.

@@ -190,17 +190,9 @@ impl Plan {
                 arrange::rename_in(txn, &from, &to)?;
                 Ok(txn.number()?)
             }),
-            Self::Folder { mut deletion, path } => {
-                // A redaction that a crash ended is made whole first: what it left in the folder must not come back.
-                if redact::finish_in(exclusive, &deletion)? {
-                    let number = deletion.number;
-                    let now = exclusive.commit(|txn| {
-                        let (root, from) = (txn.root()?, txn.versions_from()?);
-                        let past = Past::open(&*txn, &root, from)?;
-                        past.map_or(Ok(None), |past| past.entry(number))
-                    })?;
-                    deletion = now.ok_or(FileError::NoSuchVersion(number))?;
-                }
+            Self::Folder { deletion, path } => {
+                // What a redaction that a crash ended has left in the folder must not come back.
+                let deletion = redact::finish_in(exclusive, deletion)?;
                 returned::record_use(exclusive, &deletion)?;
                 exclusive.commit(|txn| move_back(txn, &deletion, &path))
             }

@@ -225,7 +225,8 @@ impl<'s> History<'s> {
     /// redacted; [`FileError::NoSuchVersion`] if the range has no version that is not redacted; [`FileError::Store`]. If a part
     /// of the history in the range cannot be read, the other versions are redacted, and then the error says so.
     ///
-    /// A crash may leave a part of a text. Redacting the same versions again removes it, and returns 0 if that was all.
+    /// A text goes from its version in one commit. A crash may leave records of a long one, which no version has any more. The
+    /// next call of `redact` or `forget` removes them, or the end of their time. Redacting the same versions again returns 0 then.
     ///
     /// # Security
     /// The ciphertext stays in the store's files until the next [`Session::compact`](crate::Session::compact) or

@@ -63,12 +63,34 @@ impl Txn<'_> {
         self.append(version)
     }
 
-    /// Notes that objects were forgotten, so that a repair does not bring them back.
-    pub(crate) fn note_forgotten(&mut self, forgotten: Vec<ObjectId>) -> Result<(), RecordError> {
+    /// Notes that objects were forgotten, so that a repair does not bring them back. The note may hold one of them until its
+    /// records are removed.
+    pub(crate) fn note_forgotten(
+        &mut self,
+        forgotten: Vec<ObjectId>,
+        before: Before,
+    ) -> Result<(), RecordError> {
         let mut version = Version::nothing(self.number()?, now());
         version.actor = Name::new(self.author().actor());
         version.channel = self.author().channel();
         version.forgotten = forgotten;
+        version.held = held(self, &before, &[])?;
+        version.before = before;
+        self.append(version)
+    }
+
+    /// Notes that records which a redacted text had are needed by an older head of the file.
+    pub(crate) fn note_rest(
+        &mut self,
+        object: ObjectId,
+        retired: Vec<Retired>,
+    ) -> Result<(), RecordError> {
+        let mut version = Version::nothing(self.number()?, now());
+        version.actor = Name::new(self.author().actor());
+        version.channel = self.author().channel();
+        version.forgotten = vec![object];
+        version.before = Before::Rest(object);
+        version.retired = retired;
         self.append(version)
     }
 

@@ -54,8 +54,11 @@ class History:
             if what["file"]:
                 self.store.read_file(what, path, found)
                 held, info = what["file"]["bytes"], what["file"]
-                is_right = (info["number"], info["version"]) == (entry["file"], entry["previous"])
-                check(is_right, "an entry holds another version than the one before it")
+                if entry["operation"] == "forgotten":
+                    found = []  # what is left of a redacted text
+                else:
+                    is_right = (info["number"], info["version"]) == (entry["file"], entry["previous"])
+                    check(is_right, "an entry holds another version than the one before it")
             else:
                 # What was redacted in the folder still counts.
                 held = max(entry["held"], self.store.read_folder(what["id"], what["tag"], path, found)[4])
@@ -68,7 +71,8 @@ class History:
         held = [file for entry in self.entries for file in entry["holds"]] + files
         texts = {(file["number"], file["version"]): file["text"] for file in held}
         following = {(entry["file"], entry["previous"]): entry for entry in self.entries if entry["file"]}
-        return [describe(entry, texts, following) for entry in self.entries]
+        listed = [entry for entry in self.entries if entry["operation"] != "forgotten" or entry["before"][0] != REST]
+        return [describe(entry, texts, following) for entry in listed]
 
 
 def describe(entry, texts, following):

@@ -14,7 +14,9 @@ use crate::golden;
 
 /// Writes a store with every kind of change, and `files.json`, `versions.json` and `readings.json`, into a folder with a
 /// passphrase.
-pub(super) fn write(folder: &Path) {
+///
+/// The sample is for the golden stores too. What would make it large is left out of those.
+pub(super) fn write(folder: &Path, is_golden: bool) {
     let passphrase = fs::read_to_string(folder.join("passphrase")).unwrap();
     let passphrase = Passphrase::new(&passphrase).unwrap();
     let options = VaultOptions::new().kdf_cost(KdfCost::new(19 << 10, 2, 1));
@@ -26,6 +28,9 @@ pub(super) fn write(folder: &Path) {
     session.expiry().set(ExpirySettings::record()).unwrap();
     change(&session.acting_as("night-agent"));
     go_back(&session);
+    if !is_golden {
+        redact_in_steps(&session);
+    }
     let lines = |name: &str, values: Vec<Value>| {
         fs::write(folder.join(name), serde_json::to_string_pretty(&values).unwrap() + "\n")
             .unwrap();
@@ -95,6 +100,22 @@ fn go_back(session: &Session) {
     history.redact(alone, alone).unwrap();
     history.forget("/memories/forgotten.md", |_| {}).unwrap();
     history.forget("/memories/again/d/secret.md", |_| {}).unwrap();
+}
+
+/// So many entries keep a part of the first version that the last one does not go to it in one step.
+fn redact_in_steps(session: &Session) {
+    let path = "/memories/edited.md";
+    session.files().write(path, &"some text\n".repeat(10_000)).unwrap();
+    let tool = MemoryTool::new(session.clone());
+    for line in (0..10_000).step_by(500) {
+        let call =
+            json!({"command": "insert", "path": path, "insert_line": line, "insert_text": "new\n"});
+        assert!(!tool.try_run_json(call.to_string()).unwrap().is_error());
+    }
+    session.files().remove(path).unwrap();
+    let page = session.history().page(&VersionQuery::all().path(path), None, 100).unwrap();
+    let [_, last, .., second, _] = page.items.as_slice() else { panic!("no versions") };
+    assert_eq!(session.history().redact(second.number, last.number).unwrap(), 20);
 }
 
 /// The number of files whose readings are recorded.

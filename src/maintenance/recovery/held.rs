@@ -113,13 +113,6 @@ impl<'a> Held<'a> {
         }
     }
 
-    /// Drops a file that an entry holds, whether or not it can be read.
-    pub(super) fn drop_file(&mut self, entry: &Entry) -> Option<u64> {
-        self.is_new(entry.id);
-        self.lose(1);
-        None
-    }
-
     fn file(&mut self, entry: &Entry) -> Result<bool, StoreError> {
         let is_new = self.is_new(entry.id) && self.heads.insert(entry.head());
         if is_new && self.can_be_read(Depth::TOP, entry.head(), &entry.tag)? {

@@ -12,7 +12,6 @@ use std::collections::{HashMap, HashSet, hash_map};
 use super::held::Held;
 use super::later::{Later, Verdict};
 use super::{RecoveryReport, TreeObjects};
-use crate::limits::FILE_INLINE_AGAIN;
 use crate::maintenance::bare_records::BareRecords;
 use crate::session::{StoreError, now};
 use inmost_format::record::history::{
@@ -55,7 +54,6 @@ impl KeptHistory {
             newest: HashMap::new(),
             reached: Reached::default(),
             missing: None,
-            marks: HashSet::new(),
             lost: 0,
         };
         let id = RecordId::history(child.id);
@@ -93,8 +91,6 @@ struct Search<'a> {
     reached: Reached,
     /// The number of the first entry that is lost since the last one that was kept.
     missing: Option<u64>,
-    /// The numbers of the entries that stand for others.
-    marks: HashSet<u64>,
     /// Entries that are lost.
     lost: u64,
 }
@@ -169,11 +165,7 @@ impl Search<'_> {
             }
             Before::Object(entry) => {
                 let entry = Entry::clone(entry);
-                let held = if is_long(&entry) && self.may_be_redacted(version.previous) {
-                    self.held.drop_file(&entry)
-                } else {
-                    self.held.object(&entry, version.held)?
-                };
+                let held = self.held.object(&entry, version.held)?;
                 version.held = held.unwrap_or_default();
                 if held.is_none() {
                     version.before = Before::Nothing;
@@ -214,30 +206,6 @@ impl Search<'_> {
         }
     }
 
-    /// Whether a version may have been redacted by an entry that is lost: its own, or that of an earlier version with the same
-    /// text, if all after it that only moved the file were redacted.
-    fn may_be_redacted(&self, mut number: u64) -> bool {
-        while let Ok(place) = self.entries.binary_search_by_key(&number, |version| version.number)
-            && let Some(version) = self.entries.get(place).filter(|version| !version.is_missing())
-        {
-            let is_same_text = version.operation == Operation::Renamed && version.redacted > 0;
-            // Previous changes have lower numbers; a crafted entry must not lead here for ever.
-            if !is_same_text || version.previous >= number {
-                return false;
-            }
-            number = version.previous;
-        }
-        self.is_lost(number)
-    }
-
-    /// Whether the entry of this number is lost, if there was one. Not if an earlier repair left it out.
-    fn is_lost(&self, number: u64) -> bool {
-        let place = self.entries.partition_point(|version| version.number <= number);
-        let before = place.checked_sub(1).and_then(|place| self.entries.get(place));
-        self.missing.is_some_and(|first| first <= number)
-            || before.is_some_and(|version| self.marks.contains(&version.number))
-    }
-
     /// Notes that entries are lost, of which the first has this number.
     fn lose(&mut self, first: u64, count: u64) {
         self.lost = self.lost.saturating_add(count);
@@ -254,7 +222,6 @@ impl Search<'_> {
         let Some(first) = self.missing.take() else { return };
         let first = first.max(self.last().saturating_add(1));
         if first < before {
-            self.marks.insert(first);
             self.entries.push(Version::missing(first, time));
         }
     }
@@ -356,12 +323,6 @@ impl Search<'_> {
             }
         }
     }
-}
-
-/// Whether an object is a file whose text goes in several steps when its version is redacted. If the entry of the version is
-/// lost, a crash may have left this one between the steps.
-fn is_long(entry: &Entry) -> bool {
-    matches!(entry.what, What::File(info) if info.bytes >= FILE_INLINE_AGAIN)
 }
 
 /// Records that an entry retires at most when it takes over those of lost entries.

@@ -1,5 +1,6 @@
 //! Tests of redactions that take more than one step: nothing of the texts stays, reachable or not.
 
+use super::history_repair::repair;
 use super::model::text;
 use super::versions::{MONTH, assert_whole, keeps, log, newest, parse};
 use crate::session::tests::store::{TestStore, unlock_on};
@@ -167,6 +168,74 @@ fn records_that_later_entries_keep_go_although_a_crash_ended_the_redaction() {
         }
     }
     assert!(was_left > 0, "{was_left}");
+}
+
+/// The last text of a file is redacted of which many versions were redacted before: so many entries keep what the first version needs
+/// that the file cannot go to that version in one step.
+#[test]
+fn the_first_of_many_versions_stays_whole_while_the_others_go() {
+    let prepared = TestStore::create();
+    let session = keeps(prepared.unlock().unwrap());
+    session.files().write(PATH, &text("line", 400_000)).unwrap();
+    let mut numbers = vec![newest(&session).number];
+    let first = session.history().text(numbers[0]).unwrap();
+    let lines = i64::try_from(first.as_str().lines().count()).unwrap();
+    for step in 0..40 {
+        edit::insert(&session, &parse(PATH), step * lines / 40, "a line\n").unwrap();
+        numbers.push(newest(&session).number);
+    }
+    redact(&session, numbers[1], numbers[39]);
+    session.files().remove(PATH).unwrap();
+    let listed = log(&session).len();
+    session.lock();
+    let mut cut = 0;
+    for operation in 1.. {
+        let store = prepared.duplicate();
+        let storage = FaultyStorage::new(store.memory.clone());
+        let faults = storage.faults();
+        let session = unlock_on(storage).unwrap();
+        faults.set(faults.operations() + operation, Fault::Stopped);
+        let done = session.history().redact(numbers[40], numbers[40]);
+        drop(session);
+        let session = store.unlock().unwrap();
+        let is_redacted = session.history().text(numbers[40]).is_err();
+        assert_eq!(session.history().text(numbers[0]).unwrap(), first, "{operation}");
+        let session = if operation % 4 == 3 {
+            drop(session);
+            repair(&store, "redacted");
+            let session = store.unlock().unwrap();
+            assert_eq!(session.history().text(numbers[0]).unwrap(), first, "{operation}");
+            session
+        } else {
+            session
+        };
+        match (operation % 3, is_redacted) {
+            (0, true) => {
+                // Whatever is left goes in time.
+                let off = crate::session::HistorySettings::off();
+                session.history().set(off).unwrap();
+            }
+            (1, true) => {
+                session.compact().unwrap();
+                assert_eq!(session.history().text(numbers[0]).unwrap(), first, "{operation}");
+                redact(&session, numbers[0], numbers[0]);
+            }
+            _ => {
+                drop(session.history().redact(numbers[40], numbers[40]));
+                assert_whole(&session, &operation.to_string());
+                assert_eq!(log(&session).len(), listed + 1, "one note, however many steps");
+                assert_eq!(session.history().text(numbers[0]).unwrap(), first, "{operation}");
+                redact(&session, numbers[0], numbers[0]);
+            }
+        }
+        assert_nothing_unreachable(&store, &session, &operation.to_string());
+        assert_eq!(store.records_of(Kind::Chunk).len(), 0, "{operation}");
+        cut += usize::from(is_redacted && done.is_err());
+        if done.is_ok() {
+            break;
+        }
+    }
+    assert!(cut > 3, "{cut}");
 }
 
 #[test]

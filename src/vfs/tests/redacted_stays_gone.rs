@@ -6,12 +6,13 @@ use super::history_repair::{damage, repair};
 use super::history_repair_cases::{fill, leaf_with};
 use super::model::{parse, text};
 use super::older_root::OnDisk;
-use super::versions::{assert_whole, keeps, log, newest};
-use crate::session::Session;
+use super::versions::{MONTH, assert_whole, keeps, log, newest};
 use crate::session::tests::store::{TestStore, unlock_on};
+use crate::session::{Session, shift_clock};
 use crate::vfs::edit;
 use crate::vfs::error::FileError;
 use inmost_engines::faulty::{Fault, FaultyStorage};
+use inmost_format::record::history::{Before, Version};
 use inmost_format::record::{Kind, Node, RecordId};
 use inmost_storage::Address;
 
@@ -120,6 +121,105 @@ fn what_a_crash_left_of_a_redacted_text_does_not_come_back_with_a_repair_after_a
         assert_whole(&session, "renamed");
     });
     assert!(count > 3, "{count}");
+}
+
+/// Regression: the entry that says that the text was redacted went first, and the deletion showed what was left of it.
+#[test]
+fn what_a_crash_left_of_a_redacted_text_does_not_come_back_when_its_entry_expires() {
+    let day = 24 * 60 * 60 * 1_000;
+    for gone in [LONG, "/memories/d"] {
+        let prepared = TestStore::create();
+        let session = keeps(prepared.unlock().unwrap());
+        session.files().write("/memories/d/other", "other").unwrap();
+        let numbers = grown(&session);
+        shift_clock(20 * day);
+        session.files().remove(gone).unwrap();
+        let deletion = newest(&session).number;
+        drop(session);
+        let count = cut_off(&prepared, (numbers[0], numbers[13]), |store| {
+            shift_clock(20 * day);
+            let session = store.unlock().unwrap();
+            assert!(session.history().text(numbers[13]).is_err(), "{gone}");
+            let back = session.history().restore(deletion, None);
+            assert_eq!(back.is_ok(), gone != LONG, "{gone}: {back:?}");
+            assert!(session.files().read(LONG).is_err(), "{gone}");
+            assert_whole(&session, gone);
+            shift_clock(-20 * day);
+        });
+        shift_clock(-20 * day);
+        assert!(count > 3, "{gone}: {count}");
+    }
+}
+
+/// What is left goes with the next call that removes texts, whatever it is for, or with its time.
+#[test]
+fn what_a_crash_left_of_a_redacted_text_is_removed_by_the_next_call_or_in_time() {
+    let prepared = TestStore::create();
+    let session = keeps(prepared.unlock().unwrap());
+    session.files().write("/memories/d/other", "other").unwrap();
+    let other = newest(&session).number;
+    session.files().write("/memories/d/other", "another").unwrap();
+    let numbers = grown(&session);
+    session.files().remove(LONG).unwrap();
+    drop(session);
+    let count = cut_off(&prepared, (numbers[0], numbers[13]), |store| {
+        for way in 0..3 {
+            let store = store.duplicate();
+            let session = store.unlock().unwrap();
+            let month = i64::try_from(MONTH.as_millis()).unwrap();
+            match way {
+                0 => assert_eq!(session.history().redact(other, other).unwrap(), 1),
+                1 => assert!(session.history().forget(LONG, |_| {}).unwrap() > 0),
+                _ => {
+                    // So that the clock does not seem to have jumped.
+                    for _ in 0..2 {
+                        shift_clock(month * 2 / 3);
+                        (0..40).for_each(|_| {
+                            session.files().write("/memories/d/new", "new").unwrap();
+                        });
+                    }
+                    shift_clock(-month * 4 / 3);
+                }
+            }
+            assert_whole(&session, "removed");
+            session.lock();
+            assert_eq!(store.values().len(), store.reachable().len(), "{way}");
+            let first = store.records_of(Kind::Chunk).len();
+            assert!(first < 8, "{way}: {first}");
+        }
+    });
+    assert!(count > 3, "{count}");
+}
+
+/// A file that was set aside and is damaged is dropped. It keeps no other text from being redacted.
+#[test]
+fn damage_to_what_a_crash_left_of_a_redacted_text_is_told_once() {
+    let prepared = TestStore::create();
+    let session = keeps(prepared.unlock().unwrap());
+    session.files().write("/memories/d/other", "other").unwrap();
+    let other = newest(&session).number;
+    session.files().write("/memories/d/other", "another").unwrap();
+    let edited = newest(&session).number;
+    session.files().write("/memories/d/other", "last").unwrap();
+    let numbers = grown(&session);
+    session.files().remove(LONG).unwrap();
+    drop(session);
+    let mut damaged = 0;
+    cut_off(&prepared, (numbers[0], numbers[13]), |store| {
+        let is_left = |version: &Version| matches!(&version.before, Before::Object(_));
+        let reachable = store.reachable();
+        let entries = reachable.values().filter_map(Node::versions);
+        let note = entries.flat_map(|leaf| &leaf.0).find(|it| it.file == 0 && is_left(it));
+        let Some(Before::Object(left)) = note.map(|note| &note.before) else { return };
+        damage(store, &[left.head()]);
+        damaged += 1;
+        let session = store.unlock().unwrap();
+        let redacted = session.history().redact(other, other);
+        assert!(matches!(redacted, Err(FileError::Store(_))), "{redacted:?}");
+        assert!(session.history().text(other).is_err());
+        assert_eq!(session.history().redact(edited, edited).unwrap(), 1);
+    });
+    assert!(damaged > 1, "{damaged}");
 }
 
 /// Adds records that were there before under addresses of no record, as a log keeps them.

@@ -10,6 +10,7 @@ use inmost_format::secret::{self, Wiped};
 use super::files::{path_in_tree, visit_files};
 use super::inside;
 use super::past::{Past, below, moved};
+use super::rests;
 use crate::session::history::release;
 use crate::session::{Exclusive, Session, StoreError, Txn, reap};
 use crate::vfs::error::FileError;
@@ -48,13 +49,14 @@ pub(super) fn forget_in(
     }
     for (holder, below) in &found.inside {
         exclusive.commit(|txn| {
-            if let Some(entry) = inside::take(txn, *holder, below)? {
+            if let Some(entry) = inside::forget(txn, *holder, below)? {
                 reap::remove(txn, entry)?;
             }
             Ok::<_, FileError>(())
         })?;
         exclusive.reap()?;
     }
+    rests::remove(exclusive)?;
     found.damage.map_or(Ok(removed), Err)
 }
 
@@ -331,7 +333,7 @@ fn remove(txn: &mut Txn<'_>, numbers: &[u64]) -> Result<(), FileError> {
         release(txn, held, &retired)?;
     }
     if !forgotten.is_empty() {
-        txn.note_forgotten(forgotten)?;
+        txn.note_forgotten(forgotten, Before::Nothing)?;
     }
     Ok(())
 }

@@ -10,7 +10,7 @@ use crate::vfs::error::FileError;
 use crate::vfs::folder::{self, ResolvedPath, Target};
 
 /// Takes out what is at a path below the folder that the entry `holder` holds, and returns its entry. The records are left to
-/// the caller. The history notes the object, so that no repair brings it back.
+/// the caller, who also notes the object, so that no repair brings it back.
 pub(super) fn take(
     txn: &mut Txn<'_>,
     holder: u64,
@@ -28,7 +28,20 @@ pub(super) fn take(
     let Target::Entry(entry) = &resolved.target else { return Ok(None) };
     let Some((object, mut history)) = txn.history()? else { return Ok(None) };
     folder::remove(txn, &path, &resolved)?;
-    // The entry is written again in any case, because the tag of its folder changes.
+    // The entry is written again, because the tag of its folder changes.
+    history.edit(txn, object, holder, |_| true)?;
+    txn.set_history(object, history)?;
+    Ok(Some(entry.clone()))
+}
+
+/// As [`take`], and notes the object with the entry that held it, or in one of its own.
+pub(super) fn forget(
+    txn: &mut Txn<'_>,
+    holder: u64,
+    below: &str,
+) -> Result<Option<Entry>, FileError> {
+    let Some(entry) = take(txn, holder, below)? else { return Ok(None) };
+    let Some((object, mut history)) = txn.history()? else { return Ok(Some(entry)) };
     let mut is_noted = false;
     history.edit(txn, object, holder, |version| {
         is_noted = version.forgotten.len() < MOST_NOTED;
@@ -39,9 +52,9 @@ pub(super) fn take(
     })?;
     txn.set_history(object, history)?;
     if !is_noted {
-        txn.note_forgotten(vec![entry.id])?;
+        txn.note_forgotten(vec![entry.id], Before::Nothing)?;
     }
-    Ok(Some(entry.clone()))
+    Ok(Some(entry))
 }
 
 /// Objects that one entry notes, so that it fits a record with the longest paths.

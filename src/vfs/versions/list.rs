@@ -9,6 +9,7 @@ use crate::session::history::{Version, expired_before};
 use crate::session::{HistorySettings, Open, ReadAhead, Scope, StoreError};
 use crate::vfs::error::FileError;
 use crate::vfs::path::MemoryPath;
+use inmost_format::record::history::{Before, Operation};
 use inmost_format::record::{Flaw, Kind};
 
 /// Up to `most` versions before a number, the newest first.
@@ -38,6 +39,10 @@ pub(crate) fn list(
             }
             Found::Missing => return Ok(true),
         };
+        // A part of what another note says.
+        if version.operation == Operation::Forgotten && matches!(version.before, Before::Rest(_)) {
+            return Ok(true);
+        }
         let is_listed = query.takes(version)
             && path.as_ref().is_none_or(|path| concerns(version, path.as_str(), query.confined));
         if is_listed {

@@ -49,7 +49,8 @@ pub(crate) fn text(open: &Open, number: u64) -> Result<FileText, FileError> {
     Ok(read(&past, number, &located.place)?.into())
 }
 
-/// Checks that a version was not redacted. A crash may have left a part of its text.
+/// Checks that a version was not redacted. Its text may be there: another version has the same, or damage kept it from being
+/// found.
 pub(super) fn check_shown(entry: Option<&Version>) -> Result<(), FileError> {
     match entry.filter(|entry| entry.redacted > 0) {
         Some(entry) => Err(FileError::VersionGone(entry.number)),

@@ -1,5 +1,7 @@
 //! Redacts versions: that there was a change stays, what it was goes.
 
+use std::collections::HashSet;
+
 use inmost_format::record::ObjectId;
 use inmost_format::record::history::{Before, Operation, Version};
 use inmost_format::record::node::Name;
@@ -29,9 +31,7 @@ pub(crate) fn redact(session: &Session, first: u64, last: u64) -> Result<u64, Fi
         };
         all = all.max(u64::try_from(wanted.numbers.len()).unwrap_or(u64::MAX));
         for number in &wanted.numbers {
-            if let Some(text) = exclusive.commit(|txn| redact_one(txn, *number))? {
-                release::remove(exclusive, &text)?;
-            }
+            exclusive.commit(|txn| redact_one(txn, *number))?;
             exclusive.reap()?;
         }
         rests::remove(exclusive)?;
@@ -39,7 +39,8 @@ pub(crate) fn redact(session: &Session, first: u64, last: u64) -> Result<u64, Fi
     })
 }
 
-/// Makes whole the redactions of versions in a deleted folder that a crash has ended. Returns the entry of the deletion as it is then.
+/// Removes from a deleted folder what versions in it have left that were redacted while damage kept their texts from being found.
+/// Returns the entry of the deletion as it is then.
 ///
 /// # Errors
 /// A folder of which the head can be read, but not all of the list: it cannot be told whether all were found.
@@ -49,27 +50,33 @@ pub(super) fn finish_in(
 ) -> Result<Version, FileError> {
     let Before::Object(held) = &deletion.before else { return Ok(deletion) };
     let numbers = exclusive.commit(|txn| {
-        let mut versions = Vec::new();
-        visit_readable(&*txn, (held.id, held.tag), &mut |info| versions.push(info.version))?;
-        let root = txn.root()?;
+        let (root, mut redacted) = (txn.root()?, HashSet::new());
         let Some(past) = Past::open(&*txn, &root, 0)? else { return Ok(Vec::new()) };
-        let mut redacted = Vec::new();
-        for number in versions {
-            if readable(&past, number)?.is_some_and(|entry| entry.redacted > 0) {
-                redacted.push(number);
+        past.visit(0, &mut |place| {
+            if let Found::Entry(version) = place
+                && version.redacted > 0
+            {
+                redacted.insert(version.number);
             }
+            Ok(true)
+        })?;
+        let mut found = Vec::new();
+        if redacted.is_empty() {
+            return Ok(found);
         }
-        Ok::<_, FileError>(redacted)
+        visit_readable(&*txn, (held.id, held.tag), &mut |info| {
+            found.extend(redacted.take(&info.version));
+        })?;
+        Ok::<_, FileError>(found)
     })?;
-    for number in &numbers {
-        if let Some(text) = exclusive.commit(|txn| redact_one(txn, *number))? {
-            release::remove(exclusive, &text)?;
-        }
-        exclusive.reap()?;
-    }
     if numbers.is_empty() {
         return Ok(deletion);
     }
+    for number in &numbers {
+        exclusive.commit(|txn| redact_one(txn, *number))?;
+        exclusive.reap()?;
+    }
+    rests::remove(exclusive)?;
     let now = exclusive.commit(|txn| {
         let (root, from) = (txn.root()?, txn.versions_from()?);
         let past = Past::open(&*txn, &root, from)?;
@@ -125,7 +132,7 @@ impl Wanted {
                 }
                 Err(error) => return Err(error),
             };
-            // A redaction that a crash ended is made whole.
+            // A redaction is made whole that could not find the text, because of damage.
             if version.redacted == 0 || has_text {
                 wanted.numbers.push(number);
             }
@@ -137,12 +144,12 @@ impl Wanted {
     }
 }
 
-/// Redacts the entry of a version, and its text. Returns the text if removing it needs several steps.
-fn redact_one(txn: &mut Txn<'_>, number: u64) -> Result<Option<Text>, FileError> {
+/// Redacts the entry of a version, and its text. A text that goes in several steps is set aside, for [`rests::remove`].
+fn redact_one(txn: &mut Txn<'_>, number: u64) -> Result<(), FileError> {
     let (root, from) = (txn.root()?, txn.versions_from()?);
-    let Some(past) = Past::open(&*txn, &root, from)? else { return Ok(None) };
-    let Some(whole) = Past::open(&*txn, &root, 0)? else { return Ok(None) };
-    let Some(entry) = past.entry(number)? else { return Ok(None) };
+    let Some(past) = Past::open(&*txn, &root, from)? else { return Ok(()) };
+    let Some(whole) = Past::open(&*txn, &root, 0)? else { return Ok(()) };
+    let Some(entry) = past.entry(number)? else { return Ok(()) };
     let text = match locate(&whole, number) {
         Ok(located) if is_alone((&past, &whole), &entry, &located)? => {
             let object = object_of(&whole, &located.place)?;
@@ -167,7 +174,7 @@ fn redact_one(txn: &mut Txn<'_>, number: u64) -> Result<Option<Text>, FileError>
         None => true,
     };
     drop((past, whole));
-    let Some((object, mut history)) = txn.history()? else { return Ok(None) };
+    let Some((object, mut history)) = txn.history()? else { return Ok(()) };
     history.edit(txn, object, number, |entry| {
         entry.path = Name::new("");
         entry.old_path = Name::new("");
@@ -177,8 +184,9 @@ fn redact_one(txn: &mut Txn<'_>, number: u64) -> Result<Option<Text>, FileError>
     })?;
     txn.set_history(object, history)?;
     match text {
-        Some(text) if is_small => release::remove_at_once(txn, &text).map(|()| None),
-        text => Ok(text),
+        Some(text) if is_small => release::remove_at_once(txn, &text),
+        Some(text) => release::set_aside(txn, &text),
+        None => Ok(()),
     }
 }
 

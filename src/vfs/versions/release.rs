@@ -2,17 +2,18 @@
 //!
 //! What an older version needs stays with that one, or with the entry that it went out of use with.
 
-use inmost_format::record::history::{Before, OldHead, Retired, Version};
+use inmost_format::record::history::{Before, OldHead, Operation, Retired, Version};
 use inmost_format::record::node::{Entry, File, FileInfo, Name, What};
-use inmost_format::record::tree::Owner;
+use inmost_format::record::tree::{Body, Owner};
 use inmost_format::record::{
     Kind, Node, NodeSink, NodeSource, ObjectId, RecordError, RecordId, Tag, load_file,
 };
 
-use super::files::{in_tree, inside_path};
+use super::files::in_tree;
 use super::inside;
 use super::locate::{Located, Place, locate};
 use super::past::{Found, Past, is_damage};
+use crate::session::history::nameless;
 use crate::session::{Exclusive, Txn, reap};
 use crate::vfs::error::FileError;
 use crate::vfs::folder::{self, ResolvedPath, Target};
@@ -31,33 +32,46 @@ pub(super) struct Text {
     pub(super) newest: Option<Version>,
 }
 
-/// Removes a text in durable steps. A crash leaves a part of it with its entry, which still is redacted.
-pub(super) fn remove(exclusive: &mut Exclusive<'_>, text: &Text) -> Result<(), FileError> {
-    // The older head takes over the object, and with it the records of these entries.
-    for number in exclusive.commit(|txn| rests(txn, text))? {
-        exclusive.commit(|txn| hand_over(txn, number))?;
+/// Takes a file out of the entry that holds it, to a note of its own, because removing its text takes several steps. No version has
+/// the text from then on, whatever comes between the steps.
+pub(super) fn set_aside(txn: &mut Txn<'_>, text: &Text) -> Result<(), FileError> {
+    let entry = match &text.place {
+        Place::Inside(_, below) => inside::take(txn, text.holder, below)?,
+        _ => held(txn, text)?.map(|(entry, _)| entry),
+    };
+    let Some(entry) = entry else { return Ok(()) };
+    if matches!(text.place, Place::Object(_)) {
+        drop_held(txn, text.holder)?;
     }
+    Ok(txn.note_forgotten(vec![entry.id], nameless(&entry))?)
+}
+
+/// Removes a file that was set aside, in durable steps. An end of it may be gone already.
+pub(super) fn remove(exclusive: &mut Exclusive<'_>, text: &Text) -> Result<(), FileError> {
     while exclusive.commit(|txn| shrink(txn, text))? {}
-    exclusive.commit(|txn| remove_at_once(txn, text))
+    exclusive.commit(|txn| remove_at_once(txn, text))?;
+    Ok(exclusive.reap()?)
 }
 
 /// Whether a text can be removed in one step.
 pub(super) fn is_small(txn: &Txn<'_>, text: &Text) -> Result<bool, FileError> {
-    Ok(rests(txn, text)?.is_empty() && written(txn, text)?.is_none_or(|it| it.1 <= MOST_WRITTEN))
+    Ok(rests(txn, text)?.len() <= MOST_RESTS
+        && written(txn, text)?.is_none_or(|it| it.1 <= MOST_WRITTEN))
 }
 
-/// Removes a text in one step, which must be small.
+/// Removes a text in one step. It must be small, or nothing must be left of it.
 pub(super) fn remove_at_once(txn: &mut Txn<'_>, text: &Text) -> Result<(), FileError> {
     match &text.place {
         Place::Current(_) => Ok(()),
-        Place::Inside(_, below) => match inside::take(txn, text.holder, below)? {
-            Some(entry) => release_object(txn, entry, text.older.as_ref()),
+        Place::Inside(_, below) => match inside::forget(txn, text.holder, below)? {
+            Some(entry) => hand_over(txn, text, entry),
             None => Ok(()),
         },
         Place::Object(_) => match held(txn, text)? {
             Some((entry, _)) => {
-                drop_held(txn, text.holder, entry.id)?;
-                release_object(txn, entry, text.older.as_ref())
+                drop_held(txn, text.holder)?;
+                note(txn, text.holder, entry.id)?;
+                hand_over(txn, text, entry)
             }
             None => Ok(()),
         },
@@ -72,7 +86,30 @@ pub(super) fn remove_at_once(txn: &mut Txn<'_>, text: &Text) -> Result<(), FileE
     }
 }
 
-/// The entries whose old heads were redacted before, and that keep records which the older head of a whole file needs.
+/// Removes a whole file. Its next older head takes it over, and with it the records that entries keep for that head.
+fn hand_over(txn: &mut Txn<'_>, text: &Text, entry: Entry) -> Result<(), FileError> {
+    let rests = rests(txn, text)?;
+    if rests.len() > MOST_RESTS {
+        // It reaches nothing any more that the older head does: all of that is with these entries.
+        return Ok(reap::remove(txn, entry)?);
+    }
+    for number in rests {
+        let Some((object, mut history)) = txn.history()? else { break };
+        history.edit(txn, object, number, end_rest)?;
+        txn.set_history(object, history)?;
+    }
+    release_object(txn, entry, text.older.as_ref())
+}
+
+/// Leaves an entry without the records that it kept for an older head. Returns whether the entry stays: a note that was made for
+/// them goes.
+pub(super) fn end_rest(entry: &mut Version) -> bool {
+    entry.retired = Vec::new();
+    entry.before = Before::Nothing;
+    entry.operation != Operation::Forgotten
+}
+
+/// The entries that keep records which the older head of a whole file needs.
 fn rests(txn: &Txn<'_>, text: &Text) -> Result<Vec<u64>, FileError> {
     let Some((older, _)) = &text.older else { return Ok(Vec::new()) };
     if matches!(text.place, Place::Head(_)) {
@@ -86,20 +123,9 @@ fn rests(txn: &Txn<'_>, text: &Text) -> Result<Vec<u64>, FileError> {
         if matches!(version.before, Before::Rest(object) if object == text.object) {
             found.push(version.number);
         }
-        Ok(version.number < text.holder)
+        Ok(true)
     })?;
     Ok(found)
-}
-
-/// Leaves the records that such an entry keeps to the older head, which takes over the object.
-fn hand_over(txn: &mut Txn<'_>, number: u64) -> Result<(), FileError> {
-    let Some((object, mut history)) = txn.history()? else { return Ok(()) };
-    history.edit(txn, object, number, |entry| {
-        entry.retired = Vec::new();
-        entry.before = Before::Nothing;
-        true
-    })?;
-    Ok(txn.set_history(object, history)?)
 }
 
 /// Divides records into those that an older head has, and the others. Indexes only grow: what the older head does not have
@@ -129,13 +155,32 @@ fn release_head(txn: &mut Txn<'_>, text: &Text, old: &OldHead) -> Result<(), Fil
     Ok(())
 }
 
-/// Drops the object that an entry holds. A repair does not bring it back.
-fn drop_held(txn: &mut Txn<'_>, holder: u64, forgotten: ObjectId) -> Result<(), FileError> {
-    let Some((object, mut history)) = txn.history()? else { return Ok(()) };
-    history.edit(txn, object, holder, |entry| {
+/// Drops what an entry holds. The records are left to the caller.
+pub(super) fn drop_held(txn: &mut Txn<'_>, holder: u64) -> Result<(), FileError> {
+    edit(txn, holder, |entry| {
         entry.before = Before::Nothing;
         entry.held = 0;
-        entry.forgotten.push(forgotten);
+    })
+}
+
+/// Notes with the entry that held an object that no repair brings it back.
+fn note(txn: &mut Txn<'_>, holder: u64, forgotten: ObjectId) -> Result<(), FileError> {
+    edit(txn, holder, |entry| {
+        if !entry.forgotten.contains(&forgotten) {
+            entry.forgotten.push(forgotten);
+        }
+    })
+}
+
+/// Changes an entry.
+fn edit(
+    txn: &mut Txn<'_>,
+    number: u64,
+    change: impl FnOnce(&mut Version),
+) -> Result<(), FileError> {
+    let Some((object, mut history)) = txn.history()? else { return Ok(()) };
+    history.edit(txn, object, number, |entry| {
+        change(entry);
         true
     })?;
     Ok(txn.set_history(object, history)?)
@@ -206,20 +251,21 @@ fn written(txn: &Txn<'_>, text: &Text) -> Result<Option<(Entry, usize)>, FileErr
     Ok(Some((entry, written.len())))
 }
 
-/// Cuts off an end of a file that has more records of its own than one step removes. Returns whether it had.
+/// Cuts off an end of a file that was set aside, if it is not small. A note keeps what the older head needs of this end. Returns
+/// whether anything is left.
 fn shrink(txn: &mut Txn<'_>, text: &Text) -> Result<bool, FileError> {
     let Some((_, older)) = &text.older else { return Ok(false) };
-    match written(txn, text)? {
-        Some((_, count)) if count > MOST_WRITTEN => {}
-        _ => return Ok(false),
-    }
     let Some((mut entry, info)) = held(txn, text)? else { return Ok(false) };
     let mut file = File::clone(&*load_file(txn, entry.head(), &entry.tag)?);
+    if matches!(file.body, Body::Inline(_)) || is_small(txn, text)? {
+        return Ok(false);
+    }
     let (start, _) = file.body.tail(txn, entry.id, LEAVES_A_STEP)?;
     let end = u64::from(file.body.count());
-    let mut sink = Shared { txn, last_index: older.last_index };
+    let mut sink = Shared { txn, last_index: older.last_index, retired: Vec::new() };
     let mut owner = Owner { sink: &mut sink, object: entry.id, next_index: &mut file.next_index };
     file.body.replace(&mut owner, start..end, Vec::new())?;
+    let retired = sink.retired;
     let left = file.body.count();
     let (_, last) = file.body.find(txn, entry.id, |_, refs| refs.len())?;
     let is_closed = last.as_str().ends_with('\n');
@@ -227,42 +273,23 @@ fn shrink(txn: &mut Txn<'_>, text: &Text) -> Result<bool, FileError> {
     let lines = left.newlines.saturating_add(u64::from(left.bytes > 0 && !is_closed));
     txn.put(entry.head(), file.into());
     entry.what = What::File(FileInfo { bytes: left.bytes, lines, ..info });
-    put_held(txn, text, entry, left.bytes)?;
-    Ok(true)
-}
-
-/// Writes the entry of the file that holds the text.
-fn put_held(txn: &mut Txn<'_>, text: &Text, entry: Entry, bytes: u64) -> Result<(), FileError> {
-    if let Place::Inside(_, below) = &text.place {
-        let root = txn.root()?;
-        let holding = match Past::open(&*txn, &root, 0)? {
-            Some(past) => past.entry(text.holder)?,
-            None => None,
-        };
-        if let Some(holding) = holding
-            && let Before::Object(folder) = &holding.before
-            && let Some((root, path)) = inside_path(&root, folder, below)
-        {
-            let resolved = ResolvedPath::new(txn, &root, &path)?;
-            folder::put(txn, &path, &resolved, (entry.id, entry.tag), entry.what)?;
-        }
-    }
-    let Some((object, mut history)) = txn.history()? else { return Ok(()) };
-    history.edit(txn, object, text.holder, |version| {
-        // Inside a folder, the entry is written again because the tag of that folder changes.
-        if matches!(text.place, Place::Object(_)) {
-            version.before = Before::Object(Box::new(entry));
-            version.held = bytes;
-        }
-        true
+    let object = entry.id;
+    edit(txn, text.holder, |note| {
+        note.before = Before::Object(Box::new(entry));
+        note.held = left.bytes;
     })?;
-    Ok(txn.set_history(object, history)?)
+    if !retired.is_empty() {
+        txn.note_rest(object, retired)?;
+    }
+    Ok(true)
 }
 
 /// Where the nodes of a file go that shares records with an older head: those stay.
 struct Shared<'t, 'a> {
     txn: &'t mut Txn<'a>,
     last_index: u64,
+    /// Those of them that the file does not reach any more.
+    retired: Vec<Retired>,
 }
 
 impl NodeSource for Shared<'_, '_> {
@@ -281,7 +308,11 @@ impl NodeSink for Shared<'_, '_> {
     }
 
     fn retires(&mut self, id: RecordId) -> bool {
-        id.index <= self.last_index
+        let is_shared = id.index <= self.last_index;
+        if is_shared {
+            self.retired.push(Retired { is_inner: id.kind == Kind::FileInner, index: id.index });
+        }
+        is_shared
     }
 }
 
@@ -345,5 +376,7 @@ fn hide_older(txn: &mut Txn<'_>, newest: &Version) -> Result<(), FileError> {
 
 /// Records of a file that one step removes.
 const MOST_WRITTEN: usize = 60;
+/// Entries beside the one that holds a file which one step changes.
+const MOST_RESTS: usize = 16;
 /// Leaves by which one step shortens a file that has more.
 const LEAVES_A_STEP: usize = 40;

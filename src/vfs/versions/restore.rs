@@ -191,7 +191,7 @@ impl Plan {
                 Ok(txn.number()?)
             }),
             Self::Folder { deletion, path } => {
-                // What a redaction that a crash ended has left in the folder must not come back.
+                // What a redaction could not find because of damage must not come back.
                 let deletion = redact::finish_in(exclusive, deletion)?;
                 returned::record_use(exclusive, &deletion)?;
                 exclusive.commit(|txn| move_back(txn, &deletion, &path))
@@ -216,7 +216,8 @@ impl Plan {
     }
 }
 
-/// Checks that the text which a deletion ended may be shown: a crash may have left a part of one that was redacted.
+/// Checks that the text which a deletion ended may be shown. That of a version which was redacted is there if damage kept it from
+/// being found.
 fn check_ended<S: NodeSource>(past: &Past<'_, S>, deletion: &Version) -> Result<(), FileError> {
     let mut number = deletion.previous;
     loop {

@@ -1,25 +1,50 @@
-//! Removes the records that only redacted texts had and that other entries keep.
+//! Removes what redactions leave: the records that only redacted texts had and that other entries keep.
 //!
 //! An old head that is redacted leaves what an older head needs with its entry. When that older head is redacted too, nothing
-//! needs those records any more. They go in steps of their own, and a crash between the steps leaves some. So each redaction
-//! looks through the whole history for them, and not only where it has removed a text itself.
+//! needs those records any more. A long file is set aside, with a note that holds it. Both go in steps of their own, and a crash
+//! between the steps leaves some. So each redaction looks through the whole history for them, and not only where it has removed a
+//! text itself.
 
 use std::collections::HashMap;
 
-use inmost_format::record::history::{Before, Retired};
+use inmost_format::record::history::{Before, OldHead, Operation, Retired};
+use inmost_format::record::node::Entry;
 use inmost_format::record::{NodeSink, ObjectId};
 
-use super::past::{Found, Past};
+use super::locate::Place;
+use super::past::{Found, Past, is_damage};
+use super::release::{self, Text};
 use crate::session::{Exclusive, Txn};
 use crate::vfs::error::FileError;
 
-/// Removes the records that no head needs. Returns whether there were any.
+/// Removes all of it. Returns whether there was anything.
+///
+/// # Errors
+/// A file that was set aside and is damaged. It is dropped like a damaged object that is reaped: some of its records stay until
+/// a rewrite.
 pub(super) fn remove(exclusive: &mut Exclusive<'_>) -> Result<bool, FileError> {
-    let rests = exclusive.commit(|txn| search(txn))?;
-    for rest in &rests {
+    let left = exclusive.commit(|txn| Left::search(txn))?;
+    for rest in &left.rests {
         exclusive.commit(|txn| free(txn, rest))?;
     }
-    Ok(!rests.is_empty())
+    let mut damage = None;
+    for text in &left.texts {
+        match release::remove(exclusive, text) {
+            Err(error) if is_damage(&error) => {
+                exclusive.commit(|txn| release::drop_held(txn, text.holder))?;
+                damage = Some(error);
+            }
+            removed => removed?,
+        }
+    }
+    damage.map_or(Ok(!left.rests.is_empty() || !left.texts.is_empty()), Err)
+}
+
+/// What redactions have left.
+struct Left {
+    rests: Vec<Rest>,
+    /// The files that were set aside.
+    texts: Vec<Text>,
 }
 
 /// An entry that keeps records which no head needs: those of its object with an index above `needed`.
@@ -29,32 +54,44 @@ struct Rest {
     needed: u64,
 }
 
-/// Finds all of them. A record that went out of use with a change belongs to an older head if that head is at least as new as
-/// the record: indexes only grow.
-fn search(txn: &Txn<'_>) -> Result<Vec<Rest>, FileError> {
-    let root = txn.root()?;
-    let Some(past) = Past::open(txn, &root, 0)? else { return Ok(Vec::new()) };
-    // The last index of the newest head of each file, as far as the history has been read. A head in a lost entry needs nothing:
-    // nobody can read it.
-    let mut last: HashMap<ObjectId, u64> = HashMap::new();
-    let mut rests = Vec::new();
-    past.visit(0, &mut |place| {
-        let Found::Entry(version) = place else { return Ok(true) };
-        match &version.before {
-            Before::Head(old) => {
-                last.insert(old.object, old.last_index);
-            }
-            Before::Rest(object) => {
-                let needed = last.get(object).copied().unwrap_or_default();
-                if version.retired.iter().any(|record| record.index > needed) {
-                    rests.push(Rest { number: version.number, object: *object, needed });
+impl Left {
+    /// Finds all of it. A record that went out of use with a change belongs to an older head if that head is at least as new as
+    /// the record: indexes only grow.
+    fn search(txn: &Txn<'_>) -> Result<Self, FileError> {
+        let root = txn.root()?;
+        let mut left = Self { rests: Vec::new(), texts: Vec::new() };
+        let Some(past) = Past::open(txn, &root, 0)? else { return Ok(left) };
+        // The newest head of each file, and the entry that holds it, as far as the history has been read. A head in a lost entry
+        // needs nothing: nobody can read it.
+        let mut heads: HashMap<ObjectId, (u64, OldHead)> = HashMap::new();
+        past.visit(0, &mut |place| {
+            let Found::Entry(version) = place else { return Ok(true) };
+            let number = version.number;
+            match &version.before {
+                Before::Head(old) => {
+                    heads.insert(old.object, (number, *old));
                 }
+                Before::Rest(object) => {
+                    let needed = heads.get(object).map_or(0, |(_, old)| old.last_index);
+                    if version.retired.iter().any(|record| record.index > needed) {
+                        left.rests.push(Rest { number, object: *object, needed });
+                    }
+                }
+                Before::Object(file) if version.operation == Operation::Forgotten => {
+                    left.texts.push(Text {
+                        place: Place::Object(Entry::clone(file)),
+                        holder: number,
+                        object: file.id,
+                        older: heads.get(&file.id).copied(),
+                        newest: None,
+                    });
+                }
+                Before::Nothing | Before::Object(_) | Before::Restored(_) => {}
             }
-            Before::Nothing | Before::Object(_) | Before::Restored(_) => {}
-        }
-        Ok(true)
-    })?;
-    Ok(rests)
+            Ok(true)
+        })?;
+        Ok(left)
+    }
 }
 
 fn free(txn: &mut Txn<'_>, rest: &Rest) -> Result<(), FileError> {
@@ -62,10 +99,7 @@ fn free(txn: &mut Txn<'_>, rest: &Rest) -> Result<(), FileError> {
     let mut free: Vec<Retired> = Vec::new();
     history.edit(txn, object, rest.number, |entry| {
         free = entry.retired.extract_if(.., |record| record.index > rest.needed).collect();
-        if entry.retired.is_empty() {
-            entry.before = Before::Nothing;
-        }
-        true
+        !entry.retired.is_empty() || release::end_rest(entry)
     })?;
     txn.set_history(object, history)?;
     for record in free {

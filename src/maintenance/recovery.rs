@@ -10,6 +10,7 @@ mod history;
 mod later;
 mod list;
 mod report;
+mod target;
 mod unnamed;
 
 use std::cmp::Reverse;
@@ -18,6 +19,7 @@ use std::collections::{HashMap, HashSet};
 pub(super) use self::history::KeptHistory;
 use self::list::Listed;
 pub use self::report::RecoveryReport;
+pub(super) use self::target::{FoundFile, Target};
 use super::bare_records::{BareRecords, Version};
 use crate::session::{StoreError, VERSIONS_OF_GROUP, now};
 use inmost_format::crypto::rng;
@@ -27,38 +29,6 @@ use inmost_format::record::node::{
 };
 use inmost_format::record::tree::Leaf;
 use inmost_format::record::{Flaw, Kind, Node, NodeSource, ObjectId, RecordError, RecordId, Tag};
-
-/// Takes what a recovery finds, in the order of the tree: a folder after everything in it.
-pub(super) trait Target {
-    type Error: From<StoreError>;
-    /// Whether the history is to be recovered too.
-    const KEEPS_HISTORY: bool = false;
-
-    /// A file whose text can be read completely. Returns the tag under which it is kept.
-    fn file(&mut self, found: &FoundFile<'_>) -> Result<Tag, Self::Error>;
-
-    /// A folder with these entries, in the order of their names.
-    fn folder(
-        &mut self,
-        object: ObjectId,
-        entries: Vec<Entry>,
-        totals: Totals,
-    ) -> Result<Tag, Self::Error>;
-}
-
-/// A file that was found.
-pub(super) struct FoundFile<'f> {
-    pub(super) records: &'f BareRecords,
-    /// The names on the way to it.
-    pub(super) names: &'f [Name],
-    pub(super) head_id: RecordId,
-    /// The object as which it is kept. An earlier version becomes another one: the history may hold the head of that version,
-    /// and removes it when its time is over.
-    pub(super) kept_as: ObjectId,
-    /// The tag of its head.
-    pub(super) tag: Tag,
-    pub(super) head: &'f File,
-}
 
 /// A folder that was recovered.
 struct Kept {

@@ -62,6 +62,11 @@ impl<'a> Held<'a> {
         }
     }
 
+    /// Whether an object is in the tree.
+    pub(super) fn is_in_tree(&self, object: ObjectId) -> bool {
+        self.tree.contains_key(&object)
+    }
+
     /// Whether a later version of a file is kept: in the tree, or whole by an entry.
     pub(super) fn is_whole(&self, object: ObjectId) -> bool {
         self.whole.contains_key(&object) || self.tree.contains_key(&object)

@@ -163,6 +163,10 @@ impl Search<'_> {
                     self.rest(version, old.object);
                 }
             }
+            // The tree is newer than this history: a later change brought back what this one deleted.
+            Before::Object(entry) if is_deletion(version) && self.held.is_in_tree(entry.id) => {
+                return Ok(false);
+            }
             Before::Object(entry) => {
                 let entry = Entry::clone(entry);
                 let held = self.held.object(&entry, version.held)?;
@@ -323,6 +327,10 @@ impl Search<'_> {
             }
         }
     }
+}
+
+fn is_deletion(version: &Version) -> bool {
+    matches!(version.operation, Operation::Deleted | Operation::Expired)
 }
 
 /// Records that an entry retires at most when it takes over those of lost entries.

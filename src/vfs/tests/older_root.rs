@@ -125,7 +125,6 @@ fn a_folder_that_a_lost_change_brought_back_can_be_brought_back_again() {
         let is_live = session.files().read("/memories/d/a").is_ok();
         let back = session.history().restore(deletion, Some("/memories/back"));
         assert!(is_live || back.is_ok(), "{has_anchor}: {back:?}, {report:?}");
-        let check = session.check().unwrap();
-        assert!(check.is_clean() && check.orphans == 0, "{has_anchor}: {check:?}");
+        assert_whole(&session, &format!("{has_anchor}: {report:?}"));
     }
 }

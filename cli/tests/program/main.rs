@@ -24,6 +24,7 @@ mod freshness;
 mod full_disk;
 mod grep;
 mod history;
+mod history_settings;
 mod inmost;
 mod interrupted;
 mod keyslots;

@@ -63,6 +63,30 @@ fn newest_roots(path: &Path) -> Vec<[u8; 16]> {
     roots.into_iter().rev().map(|(_, tag)| tag).collect()
 }
 
+/// Regression: behind the last entry of a journal is the rest of one of an earlier epoch. What is in it was taken for the newest, so that
+/// most files were lost, and some came back that were forgotten.
+#[test]
+fn the_rest_of_an_older_journal_entry_is_not_taken_for_the_newest_record() {
+    for more in 0..24_usize {
+        let (store, session) = OnDisk::create();
+        session.files().write("/memories/000", "secret secret\n").unwrap();
+        let write = |number: usize| {
+            let text = text(&number.to_string(), 9_000 + number % 7 * 1_000);
+            session.files().write(&format!("/memories/{number:03}"), &text).unwrap();
+        };
+        (1..34).for_each(write);
+        session.files().remove("/memories/000").unwrap();
+        session.history().forget("/memories/000", |_| {}).unwrap();
+        (34..34 + more).for_each(write);
+        drop(session);
+        let report = store.repair_without_roots(1, true);
+        let session = store.unlock();
+        let files = session.status().unwrap().files;
+        assert_eq!(files, u64::try_from(33 + more).unwrap(), "{more}: {report:?}");
+        assert!(session.files().read("/memories/000").is_err(), "{more}: {report:?}");
+    }
+}
+
 /// Regression: with a history that is newer than the tree, an entry took records out of use that the file still has.
 #[test]
 fn no_live_text_is_lost_after_a_repair_at_an_older_root() {

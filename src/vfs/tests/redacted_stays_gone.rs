@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::history_repair::{damage, repair};
 use super::history_repair_cases::{fill, leaf_with};
-use super::model::{parse, text};
+use super::model::{dump, parse, text};
 use super::older_root::OnDisk;
 use super::versions::{MONTH, assert_whole, keeps, log, newest};
 use crate::session::tests::store::{TestStore, unlock_on};
@@ -220,6 +220,37 @@ fn damage_to_what_a_crash_left_of_a_redacted_text_is_told_once() {
         assert_eq!(session.history().redact(edited, edited).unwrap(), 1);
     });
     assert!(damaged > 1, "{damaged}");
+}
+
+/// Regression: the entries went before the file in the folder, and only they said that it was at the path.
+#[test]
+fn a_path_that_a_crash_has_half_forgotten_is_forgotten_when_asked_again() {
+    let prepared = TestStore::create();
+    let session = keeps(prepared.unlock().unwrap());
+    session.files().write("/memories/x", "secret secret\n").unwrap();
+    session.files().rename("/memories/x", "/memories/d/y").unwrap();
+    session.files().write("/memories/d/other", "other\n").unwrap();
+    session.files().remove("/memories/d").unwrap();
+    let deletion = newest(&session).number;
+    drop(session);
+    for operation in 1.. {
+        let store = prepared.duplicate();
+        let storage = FaultyStorage::new(store.memory.clone());
+        let faults = storage.faults();
+        let session = unlock_on(storage).unwrap();
+        faults.set(faults.operations() + operation, Fault::Stopped);
+        let done = session.history().forget("/memories/x", |_| {});
+        drop(session);
+        let session = store.unlock().unwrap();
+        session.history().forget("/memories/x", |_| {}).unwrap();
+        session.history().restore(deletion, None).unwrap();
+        assert_eq!(dump(&session).unwrap().len(), 1, "{operation}");
+        assert_whole(&session, &operation.to_string());
+        if done.is_ok() {
+            assert!(operation > 3, "{operation}");
+            break;
+        }
+    }
 }
 
 /// Adds records that were there before under addresses of no record, as a log keeps them.

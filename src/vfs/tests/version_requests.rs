@@ -71,6 +71,18 @@ fn a_restore_keeps_within_the_quotas() {
     assert!(matches!(refused, Err(FileError::TooManyFiles(1))));
 }
 
+/// Regression: the file counted twice, at the path that it leaves and at the one to which it goes back.
+#[test]
+fn an_undo_of_a_move_needs_no_room_for_another_file() {
+    let session = keeps(SessionOptions::new().max_files(2).in_memory().unwrap());
+    session.files().write("/memories/a", "one").unwrap();
+    session.files().write("/memories/b", "two").unwrap();
+    session.acting_as("agent").files().rename("/memories/a", "/memories/c").unwrap();
+    let plan = session.history().plan_undo(&VersionQuery::all().actor("agent")).unwrap();
+    let undone = session.history().undo(&plan, |_| {}).unwrap();
+    assert_eq!(session.files().read("/memories/a").unwrap().as_str(), "one", "{undone:?}");
+}
+
 /// A clock that was a long time behind wrote the newest entry of a file. By its time it was over, so the file looked deleted,
 /// and a restore of the deletion to another path gave the number of the file to a second one.
 #[test]

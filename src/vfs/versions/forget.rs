@@ -41,12 +41,7 @@ pub(super) fn forget_in(
         exclusive.commit(|txn| renew(txn, path))?;
     }
     let mut removed = 0_u64;
-    for numbers in steps(&found.entries) {
-        exclusive.commit(|txn| remove(txn, &numbers))?;
-        exclusive.reap()?;
-        removed = removed.saturating_add(u64::try_from(numbers.len()).unwrap_or(u64::MAX));
-        progress(removed);
-    }
+    // What deleted folders hold comes before the entries, too: only they say that it was at the path.
     for (holder, below) in &found.inside {
         exclusive.commit(|txn| {
             if let Some(entry) = inside::forget(txn, *holder, below)? {
@@ -55,6 +50,12 @@ pub(super) fn forget_in(
             Ok::<_, FileError>(())
         })?;
         exclusive.reap()?;
+    }
+    for numbers in steps(&found.entries) {
+        exclusive.commit(|txn| remove(txn, &numbers))?;
+        exclusive.reap()?;
+        removed = removed.saturating_add(u64::try_from(numbers.len()).unwrap_or(u64::MAX));
+        progress(removed);
     }
     rests::remove(exclusive)?;
     found.damage.map_or(Ok(removed), Err)

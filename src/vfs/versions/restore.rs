@@ -198,7 +198,7 @@ impl Plan {
             }
             Self::File { text, path, info, previous, leaves } => {
                 // Refused before the steps of a long text are written.
-                exclusive.commit(|txn| free_place(txn, &path, &info).map(drop))?;
+                exclusive.commit(|txn| free_place(txn, &path, &info, leaves.as_ref()).map(drop))?;
                 let staged = if text.len() > STAGE_BYTES {
                     Some(staged::stage(exclusive, &text, info)?)
                 } else {
@@ -280,11 +280,13 @@ fn info_for(text: &str, created: Option<u64>) -> FileInfo {
     info_of(text, created.unwrap_or(modified), modified)
 }
 
-/// Resolves the path that a file returns to, and checks that it is free or has the same file.
+/// Resolves the path that a file returns to, and checks that it is free or has the same file. A file that leaves another path for it
+/// takes no more room than it gives back.
 fn free_place(
     txn: &Txn<'_>,
     path: &MemoryPath,
     info: &FileInfo,
+    leaves: Option<&MemoryPath>,
 ) -> Result<(ResolvedPath, Option<(Entry, FileInfo)>), FileError> {
     let resolved = ResolvedPath::new(txn, &txn.root()?, path)?;
     let before = match &resolved.target {
@@ -296,7 +298,14 @@ fn free_place(
         },
         Target::Root(_) => return Err(FileError::AlreadyExists),
     };
-    check_quotas(txn, &resolved, before.as_ref().map(|(_, there)| there), info.bytes)?;
+    let leaving = match leaves {
+        Some(path) => match ResolvedPath::new(txn, &txn.root()?, path)?.target {
+            Target::Entry(Entry { what: What::File(there), .. }) => Some(there),
+            _ => None,
+        },
+        None => before.as_ref().map(|(_, there)| *there),
+    };
+    check_quotas(txn, &resolved, leaving.as_ref(), info.bytes)?;
     Ok((resolved, before))
 }
 
@@ -309,7 +318,7 @@ fn put_back(
     leaves: Option<&MemoryPath>,
 ) -> Result<u64, FileError> {
     let number = txn.number()?;
-    let (resolved, mut before) = free_place(txn, path, &info)?;
+    let (resolved, mut before) = free_place(txn, path, &info, leaves)?;
     info.version = number;
     if info.number == 0 {
         info.number = number;

@@ -206,10 +206,10 @@ pub(super) fn decode_header(bytes: &[u8], id: &JournalId) -> Option<EntryHeader>
     (of_this_journal && body_bytes <= number(BODY_BYTES_MAX)).then_some(header)
 }
 
-/// The number of the entry of any journal that begins with these bytes.
-pub(super) fn sequence_of(bytes: &[u8; HEADER]) -> Option<u64> {
+/// The number of the entry of any journal that begins with these bytes, and its length.
+pub(super) fn sequence_of(bytes: &[u8; HEADER]) -> Option<(u64, usize)> {
     let id = JournalId(*bytes.get(8..)?.first_chunk()?);
-    decode_header(bytes, &id).map(|header| header.sequence)
+    decode_header(bytes, &id).map(|header| (header.sequence, header.padded()))
 }
 
 /// Reads the changes of the entry that begins with these bytes; `None` if it is torn or damaged, or no commit writes it.

@@ -5,7 +5,8 @@ use crate::local::PartOfFile;
 
 /// Divides a journal at the beginnings of its entries, also of those that are in the engine already, and says when each
 /// was written: after everything in the engine, or before it if a slot says that it is there already, in the order of the
-/// numbers. (A later version of what such an entry holds may be in the engine alone.)
+/// numbers. (A later version of what such an entry holds may be in the engine alone.) Of blocks that belong to no entry nothing is
+/// known: behind the last entry is the rest of one of an earlier epoch, whose beginning was overwritten.
 pub(crate) fn written(read: &mut dyn FnMut(u64, &mut [u8]), length: u64) -> Vec<PartOfFile> {
     let block = u64::try_from(BLOCK).unwrap_or(u64::MAX);
     let mut parts: Vec<PartOfFile> = Vec::new();
@@ -15,22 +16,28 @@ pub(crate) fn written(read: &mut dyn FnMut(u64, &mut [u8]), length: u64) -> Vec<
         Slot::decode(&slot).map_or(0, |slot| slot.stored.sequence)
     });
     let stored = stored.into_iter().max().unwrap_or_default();
-    let mut offset = 0;
+    let (mut offset, mut end) = (0, 0);
     while offset < length {
         let mut start = [0; layout::HEADER];
         read(offset, &mut start);
         let own = block.min(length - offset);
-        match (layout::sequence_of(&start), parts.last_mut()) {
-            (None, Some(last)) => last.length = last.length.saturating_add(own),
-            (sequence, _) => {
-                let written = match sequence {
-                    Some(sequence) if sequence > stored => {
-                        AFTER_THE_ENGINE.saturating_add(sequence)
-                    }
-                    sequence => sequence.unwrap_or_default(),
-                };
-                parts.push(PartOfFile { offset, length: own, written, is_ordered: true });
+        let part = |written| PartOfFile { offset, length: own, written, is_ordered: true };
+        match layout::sequence_of(&start) {
+            Some((sequence, bytes)) => {
+                end = offset.saturating_add(u64::try_from(bytes).unwrap_or(u64::MAX));
+                let is_stored = sequence <= stored;
+                parts.push(part(if is_stored {
+                    sequence
+                } else {
+                    AFTER_THE_ENGINE.saturating_add(sequence)
+                }));
             }
+            None => match parts.last_mut() {
+                Some(last) if offset < end || last.written == 0 => {
+                    last.length = last.length.saturating_add(own);
+                }
+                _ => parts.push(part(0)),
+            },
         }
         offset = offset.saturating_add(block);
     }

@@ -18,8 +18,8 @@ use inmost_format::record::history::{self, VersionRange, Versions};
 use inmost_format::record::node::{Child, Root, What};
 use inmost_format::record::tree::{Body, Inner};
 use inmost_format::record::{
-    Flaw, Kind, Node, NodeSource, ObjectId, RecordError, RecordId, Sealer, Tag, load_history,
-    sealed,
+    Flaw, Kind, Node, NodeSource, ObjectId, Reached, RecordError, RecordId, Sealer, Tag,
+    load_history, sealed,
 };
 use inmost_storage::limits::RECORD_VALUE_BYTES;
 use inmost_storage::{BareFiles, Extent, StorageError};
@@ -161,7 +161,9 @@ impl BareRecords {
         if let Ok(history) = load_history(self, child.id, &child.tag) {
             match &history.body {
                 Body::Inline(versions) => entries.extend(versions.0.iter().cloned()),
-                Body::Tree(inner) => self.history_below(child.id, inner, &mut entries),
+                Body::Tree(inner) => {
+                    self.history_below(child.id, inner, &mut Reached::default(), &mut entries);
+                }
             }
             entries.extend(history.newest.0.iter().cloned());
         }
@@ -172,27 +174,24 @@ impl BareRecords {
         &self,
         object: ObjectId,
         inner: &Inner<VersionRange>,
+        reached: &mut Reached,
         entries: &mut Vec<history::Version>,
     ) {
         for (id, tag, _) in inner.children::<Versions>(object) {
-            match self.load(id, tag) {
+            // A crafted tree of few nodes could have too many paths to walk.
+            match reached.mark(id).and_then(|()| self.load(id, tag)) {
                 Ok(Node::HistoryLeaf(versions)) => entries.extend(versions.0.iter().cloned()),
-                // Levels fall, so a crafted tree does not lead here for ever.
+                // Levels fall, so that the walk is not deeper than any tree.
                 Ok(Node::HistoryInner(below)) if below.level() < inner.level() => {
-                    self.history_below(object, &below, entries);
+                    self.history_below(object, &below, reached, entries);
                 }
                 _ => {}
             }
         }
     }
 
-    /// Whether a commit is missing that was durable: the anchors name one that is newer than this root.
-    pub(super) fn is_behind(&self, root: Option<&Root>) -> bool {
-        root.map_or(0, |root| root.commit) < self.expected_commit
-    }
-
     /// The versions of the root record, the newest first, one of each commit.
-    pub(super) fn roots(&self) -> Vec<Root> {
+    pub(crate) fn roots(&self) -> Vec<Root> {
         let roots = self.places.iter().filter(|place| place.kind() == Kind::Root.code());
         let mut roots: Vec<Root> = roots
             .filter_map(|place| match self.read(place)?.node {

@@ -123,16 +123,21 @@ impl<'a> Copy<'a> {
             Past::AsItIs => {
                 root.history.tag = self.node(Depth::TOP, id, &child.tag)?;
             }
-            Past::Rest(kept) => root.history.tag = self.kept_history(id, *kept)?,
+            Past::Rest(kept) => root.history.tag = self.kept_history(id, *kept, root.commit)?,
             Past::Dropped => root.history = Child::NONE,
         }
         Ok(())
     }
 
     /// Writes a history anew from its entries, with what they hold.
-    fn kept_history(&mut self, id: RecordId, kept: KeptHistory) -> Result<Tag, StoreError> {
+    fn kept_history(
+        &mut self,
+        id: RecordId,
+        kept: KeptHistory,
+        commit: u64,
+    ) -> Result<Tag, StoreError> {
         let KeptHistory { entries, mut folders, texts_from } = kept;
-        let mut history = History { texts_from, ..History::empty() };
+        let mut history = History { texts_from, commit, ..History::empty() };
         let mut nodes = NewNodes::default();
         for mut version in entries {
             match &mut version.before {

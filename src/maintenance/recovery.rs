@@ -17,6 +17,7 @@ use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 
 pub(super) use self::history::KeptHistory;
+pub(super) use self::later::Later;
 use self::list::Listed;
 pub use self::report::RecoveryReport;
 pub(super) use self::target::{FoundFile, Target};
@@ -51,6 +52,7 @@ pub(super) struct Recovered {
 /// The walk through the files of a store.
 pub(super) struct Recovery<'a, T> {
     records: &'a BareRecords,
+    later: &'a Later,
     target: &'a mut T,
     report: RecoveryReport,
     names: Vec<Name>,
@@ -76,10 +78,12 @@ impl<'a, T: Target> Recovery<'a, T> {
     pub(super) fn run(
         records: &'a BareRecords,
         root: Option<&Root>,
+        later: &'a Later,
         target: &'a mut T,
     ) -> Result<Recovered, T::Error> {
         let mut recovery = Self {
             records,
+            later,
             target,
             report: RecoveryReport::default(),
             names: Vec::new(),
@@ -99,7 +103,7 @@ impl<'a, T: Target> Recovery<'a, T> {
             None => recovery.lose(Kind::Root, Flaw::Absent),
         }
         // Where a durable commit is gone, the newest lists may be newer than the newest root.
-        let is_behind = |root: &&Root| records.is_behind(Some(root));
+        let is_behind = |root: &&Root| is_behind(records, Some(root), later);
         if root.is_some_and(|root| is_behind(&root)) {
             recovery.lose_for(Kind::Root, BEHIND);
         }
@@ -108,6 +112,10 @@ impl<'a, T: Target> Recovery<'a, T> {
             Some(root) => Reference::Current(root.tree.tag),
             None => Reference::OldList(Tag::default()),
         };
+        recovery.reached.extend(later.forgotten());
+        if let Some(root) = root.filter(is_behind) {
+            recovery.skip_deleted_files(root);
+        }
         let root = root.filter(|root| !is_behind(root));
         recovery.skip_deleted(root);
         // Where no list is lost, no older list is read.
@@ -142,7 +150,8 @@ impl<'a, T: Target> Recovery<'a, T> {
         let mut totals = Totals::default();
         let mut kept: Vec<Entry> = Vec::with_capacity(listed.len());
         for Listed { entry, is_current } in listed {
-            if !is_current && self.named.contains(&entry.id) {
+            let is_gone = self.later.has_forgotten(entry.id);
+            if is_gone || !is_current && self.named.contains(&entry.id) {
                 continue;
             }
             self.names.push(entry.name.clone());
@@ -350,6 +359,13 @@ enum Reference {
     OldList(Tag),
     /// No list. The tag is that of the newest version of a folder.
     Unnamed(Tag),
+}
+
+/// Whether a root is older than the newest commit: the anchors name a later one, or, if there are none, the history has a later state.
+/// With an anchor, such a state may be that of a commit which a crash cut off.
+fn is_behind(records: &BareRecords, root: Option<&Root>, later: &Later) -> bool {
+    let expected = records.expected_commit();
+    root.map_or(0, |root| root.commit) < expected || expected == 0 && later.is_there()
 }
 
 /// The first of the numbers that no change has, because they belong to the commits that a repair makes or leaves out.

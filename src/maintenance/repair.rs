@@ -3,7 +3,7 @@
 use super::bare_records::BareRecords;
 use super::copy::Copy;
 use super::new_nodes::NewNodes;
-use super::recovery::{FoundFile, KeptHistory, Recovered, Recovery, RecoveryReport, Target};
+use super::recovery::{FoundFile, KeptHistory, Later, Recovered, Recovery, RecoveryReport, Target};
 use super::rewrite::{Written, abandon, remove_unfinished, write_generation};
 use crate::session::anchor::Mark;
 use crate::session::generation::{NextGeneration, write_headers};
@@ -31,11 +31,11 @@ impl Vault {
     ) -> Result<RecoveryReport, StoreError> {
         let (records, _) = BareRecords::of(self, &credential.into(), &mut progress)?;
         let root = records.root();
+        let later = Later::find(&records, root.as_ref());
         let Recovered { objects, mut report, .. } =
-            Recovery::run(&records, root.as_ref(), &mut Plan)?;
+            Recovery::run(&records, root.as_ref(), &later, &mut Plan)?;
         if let Some(root) = &root {
-            let is_behind = records.is_behind(Some(root));
-            KeptHistory::find(&records, root, is_behind, &objects, &mut report)?;
+            KeptHistory::find(&records, root, &later, &objects, &mut report)?;
         }
         Ok(report)
     }
@@ -94,12 +94,14 @@ impl Vault {
         let mut note = Rewriting { old, new, scratch, switched: false, kept_header };
 
         let mut report = RecoveryReport::default();
-        let is_behind = records.is_behind(found.as_ref());
+        let later = Later::find(&records, found.as_ref());
         let mut rebuild = |copy: &mut Copy<'_>, root: &Root| {
-            let recovered = Recovery::run(&records, found.as_ref(), &mut Rebuild { copy })?;
+            let recovered = Recovery::run(&records, found.as_ref(), &later, &mut Rebuild { copy })?;
             report = recovered.report;
-            let kept =
-                KeptHistory::find(&records, root, is_behind, &recovered.objects, &mut report)?;
+            // The root has the number of a commit that is to come.
+            let root =
+                &Root { history: root.history, ..found.clone().unwrap_or_else(|| root.clone()) };
+            let kept = KeptHistory::find(&records, root, &later, &recovered.objects, &mut report)?;
             copy.keep_of_history(kept);
             Ok((recovered.tag, recovered.totals.files, recovered.totals.bytes))
         };

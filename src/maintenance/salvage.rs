@@ -1,7 +1,7 @@
 //! Salvage: saves everything that a recovery finds, without the engine.
 
 use super::bare_records::BareRecords;
-use super::recovery::{FoundFile, Recovery, RecoveryReport, Target};
+use super::recovery::{FoundFile, Later, Recovery, RecoveryReport, Target};
 use crate::session::{StoreError, Vault};
 use inmost_format::header::Credential;
 use inmost_format::record::node::{Entry, Name, Totals};
@@ -49,7 +49,8 @@ impl Vault {
     ) -> Result<RecoveryReport, E> {
         let (records, _) = BareRecords::of(self, &credential.into(), &mut |_| {})?;
         let root = records.root();
-        Ok(Recovery::run(&records, root.as_ref(), &mut Save(save))?.report)
+        let later = Later::find(&records, root.as_ref());
+        Ok(Recovery::run(&records, root.as_ref(), &later, &mut Save(save))?.report)
     }
 }
 

@@ -131,9 +131,10 @@ impl Txn<'_> {
     pub(crate) fn set_history(
         &mut self,
         object: ObjectId,
-        history: History,
+        mut history: History,
     ) -> Result<(), RecordError> {
         let mut root = self.root()?;
+        history.commit = root.commit.saturating_add(1);
         if root.history.id != object {
             root.history = Child { id: object, ..Child::NONE };
         }

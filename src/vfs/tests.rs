@@ -23,6 +23,7 @@ mod redact_steps;
 mod redacted_stays_gone;
 mod salvage;
 mod series;
+mod taken_away;
 mod tamper;
 mod tamper_history;
 mod torn_commit;

@@ -174,7 +174,7 @@ class Example:
         below = numbers(2, LONG_CREATED)
         tag = self.seal("history inner", 9, HISTORY, 2, b"\1\1" + number(1) + tag + below)
         top = b"\1\2\1" + number(2) + tag + below
-        return self.seal("history", 8, HISTORY, 0, fixed(2, 4086, 0, 0) + top + newest)
+        return self.seal("history", 8, HISTORY, 0, fixed(2, 4086, 0, 0, 6) + top + newest)
 
     def seal_ledger(self):
         readings = b"\2" + numbers(SHORT_CREATED, CREATED // DAY, LONG_CREATED, MODIFIED // DAY)

@@ -37,6 +37,7 @@ def cases():
         ("a history that holds less than its entries", "it holds", ("history", fixed(4086), fixed(4085))),
         ("a text without room", "no room", ("history", fixed(4086, 0), fixed(4086, 385))),
         ("an entry from before the history began", "before it began", ("history", fixed(4086, 0, 0), fixed(4086, 0, 257))),
+        ("a coming commit of the history", "never was", ("history", fixed(4086, 0, 0, 6), fixed(4086, 0, 0, 8))),
         ("an index of the history above the last", "never given out", ("history", fixed(2, 4086), fixed(1, 4086))),
         ("a first entry with another number", "another first entry", ("history inner", numbers(2, 256), numbers(2, 257))),
         ("another number of entries", "counts something else", ("history inner", numbers(2, 256), numbers(3, 256))),

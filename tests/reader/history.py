@@ -16,7 +16,8 @@ class History:
     def __init__(self, store, object_id, tag):
         self.store = store
         body = store.load(HISTORY, object_id, 0, tag)
-        last_index, held, texts_from, lost_before = (body.fixed() for _ in range(4))
+        last_index, held, texts_from, lost_before, commit = (body.fixed() for _ in range(5))
+        check(commit <= store.commit, "the history was changed by a commit that never was")
         self.entries = store.tree(SHAPE, object_id, last_index, body)
         self.entries += body.list(body.version)
         body.end()
@@ -54,16 +55,15 @@ class History:
             if what["file"]:
                 self.store.read_file(what, path, found)
                 held, info = what["file"]["bytes"], what["file"]
-                if entry["operation"] == "forgotten":
-                    found = []  # what is left of a redacted text
-                else:
-                    is_right = (info["number"], info["version"]) == (entry["file"], entry["previous"])
-                    check(is_right, "an entry holds another version than the one before it")
+                is_right = (info["number"], info["version"]) == (entry["file"], entry["previous"])
+                is_note = entry["operation"] == "forgotten"
+                check(is_right or is_note, "an entry holds another version than the one before it")
             else:
                 # What was redacted in the folder still counts.
                 held = max(entry["held"], self.store.read_folder(what["id"], what["tag"], path, found)[4])
         check(entry["held"] == held, "an entry holds another number of bytes than it says")
-        return found
+        # What a note holds is of no version any more.
+        return [] if entry["operation"] == "forgotten" else found
 
     def versions(self, files):
         """Returns what the entries say, with the text that each change made and the files that the entry holds."""

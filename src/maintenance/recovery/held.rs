@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::TreeObjects;
+use super::later::Later;
 use crate::maintenance::bare_records::BareRecords;
 use crate::session::StoreError;
 use inmost_format::record::history::OldHead;
@@ -16,6 +17,7 @@ use inmost_format::record::{
 pub(super) struct Held<'a> {
     records: &'a BareRecords,
     tree: &'a TreeObjects,
+    later: &'a Later,
     /// The records of files that were read, with their tags, and whether everything below them can be read.
     seen: HashMap<RecordId, (Tag, bool)>,
     /// The heads of files that entries hold.
@@ -39,10 +41,11 @@ struct FoundFolder {
 }
 
 impl<'a> Held<'a> {
-    pub(super) fn new(records: &'a BareRecords, tree: &'a TreeObjects) -> Self {
+    pub(super) fn new(records: &'a BareRecords, tree: &'a TreeObjects, later: &'a Later) -> Self {
         Self {
             records,
             tree,
+            later,
             seen: HashMap::new(),
             heads: HashSet::new(),
             objects: HashSet::new(),
@@ -152,6 +155,10 @@ impl<'a> Held<'a> {
         let mut kept = Vec::with_capacity(entries.len());
         let mut totals = Totals::default();
         for entry in entries {
+            if self.later.has_forgotten(entry.id) {
+                is_whole = false;
+                continue;
+            }
             let added = match entry.what {
                 What::File(info) => {
                     self.file(&entry)?.then(|| Totals::of_file(&entry.name, info.bytes))

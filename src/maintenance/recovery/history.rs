@@ -11,7 +11,7 @@ use std::collections::{HashMap, HashSet, hash_map};
 
 use super::held::Held;
 use super::later::{Later, Verdict};
-use super::{RecoveryReport, TreeObjects};
+use super::{RecoveryReport, TreeObjects, is_behind};
 use crate::maintenance::bare_records::BareRecords;
 use crate::session::{StoreError, now};
 use inmost_format::record::history::{
@@ -33,11 +33,11 @@ pub(in crate::maintenance) struct KeptHistory {
 
 impl KeptHistory {
     /// Reads the history, and reports what is lost of it. `None` without a history, or if its head cannot be read. If the root is
-    /// older than the newest commit (`is_behind`), so is its history, and the tree may be newer.
+    /// older than the newest commit, so is its history, and the tree may be newer.
     pub(in crate::maintenance) fn find(
         records: &BareRecords,
         root: &Root,
-        is_behind: bool,
+        later: &Later,
         tree: &TreeObjects,
         report: &mut RecoveryReport,
     ) -> Result<Option<Self>, StoreError> {
@@ -48,8 +48,8 @@ impl KeptHistory {
         }
         let names = [Name::new(NAME)];
         let mut search = Search {
-            held: Held::new(records, tree),
-            later: Later::find(records, &child),
+            held: Held::new(records, tree, later),
+            later,
             entries: Vec::new(),
             newest: HashMap::new(),
             reached: Reached::default(),
@@ -70,7 +70,7 @@ impl KeptHistory {
             (Body::Tree(_), Err(_)) => search.lose(0, head.body.count()),
         }
         search.leaf(&head.newest)?;
-        if is_behind {
+        if is_behind(records, Some(root), later) {
             search.lose(search.last().saturating_add(1), 0);
         }
         search.end()?;
@@ -84,7 +84,7 @@ impl KeptHistory {
 /// The walk through a history.
 struct Search<'a> {
     held: Held<'a>,
-    later: Later,
+    later: &'a Later,
     entries: Vec<Version>,
     /// The newest head of each file that an entry holds, by the place of the entry.
     newest: HashMap<ObjectId, usize>,

@@ -1,106 +1,167 @@
-//! What other states of a history say about the entries of the one that a repair keeps.
+//! What later states of a history say about the one that a repair keeps.
 //!
 //! If the newest root is lost, the repair begins at an older one, whose history still has what was redacted or forgotten since. Its
-//! entries stay with the tree that they belong to, but none keeps what a later state has taken away. Only that is taken from
-//! the later state: an entry for a change that the tree does not have would give its files another past.
+//! entries stay with the tree that they belong to, but none keeps what the latest state has taken away. Only that is taken from
+//! the latest state: an entry for a change that the tree does not have would give its files another past.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::ops::Range;
 
 use crate::maintenance::bare_records::BareRecords;
-use inmost_format::record::history::{Before, Version};
-use inmost_format::record::node::Child;
-use inmost_format::record::{Kind, Node};
+use inmost_format::record::history::{Before, History, Version, VersionRange, Versions};
+use inmost_format::record::node::{Name, Root};
+use inmost_format::record::tree::{Body, Inner};
+use inmost_format::record::{Depth, Kind, Node, NodeSource, ObjectId, Reached};
 
-/// The states of a history that are, or may be, later than the one that is kept. Of an earlier one nothing is taken: what it lacks,
-/// the kept one lacks too.
-pub(super) struct Later(Vec<State>);
-
-struct State {
-    /// The number of its last entry.
-    last: u64,
-    /// Whether all of its entries can be read.
-    is_whole: bool,
-    entries: HashMap<u64, Version>,
+/// The latest state of a history, if it is later than the root.
+#[derive(Default)]
+pub(in crate::maintenance) struct Later {
+    /// Whether there is one.
+    is_there: bool,
+    entries: HashMap<u64, Left>,
+    /// The numbers of entries that cannot be read.
+    unknown: Vec<Range<u64>>,
+    /// Objects that were forgotten, also those that the history of the root names.
+    forgotten: HashSet<ObjectId>,
 }
 
-/// What the later states say about an entry.
+/// What is left of an entry.
+struct Left {
+    redacted: u64,
+    before: Before,
+    held: u64,
+}
+
+/// What the later state says about an entry.
 pub(super) enum Verdict {
-    /// Nothing was taken away.
+    /// Nothing was taken away, or only a part of a folder.
     Kept,
     /// The entry is gone.
     Gone,
-    /// The text that it holds is gone.
+    /// The text that it holds is gone, or may be.
     WithoutText,
 }
 
 impl Later {
-    /// Reads the other heads of this history that are left.
-    pub(super) fn find(records: &BareRecords, named: &Child) -> Self {
-        // The newest comes first, where the files say so.
-        let heads = records.versions(Kind::History, named.id, Some(named.tag));
-        let Some(own) = heads.iter().position(|head| head.tag == named.tag) else {
-            return Self(Vec::new());
-        };
-        let last = heads.get(own).map_or(0, |own| last_of(&own.node));
-        let mut states = Vec::new();
-        for (place, head) in heads.iter().enumerate() {
-            let Node::History(history) = &head.node else { continue };
-            if place == own || !(place < own || last_of(&head.node) >= last) {
-                continue;
-            }
-            let entries = records.history(&Child { id: named.id, tag: head.tag });
-            let is_whole = u64::try_from(entries.len()).ok() == Some(history.count());
-            let last = entries.last().map_or(0, |entry| entry.number);
-            let entries = entries.into_iter().map(|entry| (entry.number, entry)).collect();
-            states.push(State { last, is_whole, entries });
+    /// Reads the latest head that is left of the history which a root names.
+    pub(in crate::maintenance) fn find(records: &BareRecords, root: Option<&Root>) -> Self {
+        let mut later = Self::default();
+        let Some(root) = root.filter(|root| !root.history.is_none()) else { return later };
+        let object = root.history.id;
+        for version in records.history(&root.history) {
+            later.forgotten.extend(version.forgotten.iter().copied());
         }
-        Self(states)
+        let heads = records.versions(Kind::History, object, None).into_iter();
+        let heads = heads.filter_map(|head| match head.node {
+            Node::History(history) => Some(history),
+            _ => None,
+        });
+        let latest = heads.max_by_key(|head| head.commit).filter(|head| head.commit > root.commit);
+        if let Some(latest) = latest {
+            later.is_there = true;
+            later.read(records, object, &latest);
+        }
+        later
     }
 
-    /// What became of an entry. Takes over that it was redacted.
-    pub(super) fn judge(&self, entry: &mut Version) -> Verdict {
-        let mut verdict = Verdict::Kept;
-        for state in &self.0 {
-            match state.entries.get(&entry.number) {
-                Some(later) => {
-                    if later.redacted > 0 && entry.redacted == 0 {
-                        entry.redacted = later.redacted;
-                        entry.path = later.path.clone();
-                        entry.old_path = later.old_path.clone();
-                        (entry.bytes, entry.lines) = (later.bytes, later.lines);
-                    }
-                    if !has_same_text(entry, later) {
-                        verdict = Verdict::WithoutText;
-                    }
+    /// Whether there is a later state.
+    pub(super) fn is_there(&self) -> bool {
+        self.is_there
+    }
+
+    /// The objects that were forgotten.
+    pub(super) fn forgotten(&self) -> impl Iterator<Item = ObjectId> {
+        self.forgotten.iter().copied()
+    }
+
+    /// Whether an object was forgotten.
+    pub(super) fn has_forgotten(&self, object: ObjectId) -> bool {
+        self.forgotten.contains(&object)
+    }
+
+    fn read(&mut self, records: &BareRecords, object: ObjectId, head: &History) {
+        let end = head.newest.0.first().map_or(u64::MAX, |version| version.number);
+        let node = Node::History(head.clone().into());
+        match (&head.body, Depth::TOP.below(&node)) {
+            (Body::Inline(versions), _) => self.add(versions),
+            (Body::Tree(inner), Ok(depth)) => {
+                self.below(records, object, inner, depth, end, &mut Reached::default());
+            }
+            (Body::Tree(_), Err(_)) => self.unknown.push(0..end),
+        }
+        self.add(&head.newest);
+    }
+
+    fn below(
+        &mut self,
+        records: &BareRecords,
+        object: ObjectId,
+        inner: &Inner<VersionRange>,
+        depth: Depth,
+        end: u64,
+        reached: &mut Reached,
+    ) {
+        let mut children = inner.children::<Versions>(object).peekable();
+        while let Some((id, tag, range)) = children.next() {
+            let end = children.peek().map_or(end, |(.., next)| next.first);
+            let node = reached.mark(id).and_then(|()| records.load(id, tag)).ok();
+            let depth = node.as_ref().and_then(|node| depth.below(node).ok());
+            match (depth, node) {
+                (Some(_), Some(Node::HistoryLeaf(versions))) => self.add(&versions),
+                (Some(depth), Some(Node::HistoryInner(below))) => {
+                    self.below(records, object, &below, depth, end, reached);
                 }
-                None if state.is_whole && entry.number <= state.last => return Verdict::Gone,
-                None => {}
+                _ => self.unknown.push(range.first..end),
             }
         }
-        verdict
+    }
+
+    fn add(&mut self, versions: &Versions) {
+        for version in &versions.0 {
+            let Version { redacted, before, held, .. } = version;
+            let left = Left { redacted: *redacted, before: before.clone(), held: *held };
+            self.entries.insert(version.number, left);
+            self.forgotten.extend(version.forgotten.iter().copied());
+        }
+    }
+
+    /// What became of an entry. Takes over that it was redacted, and what is left of a folder.
+    pub(super) fn judge(&self, entry: &mut Version) -> Verdict {
+        if !self.is_there {
+            return Verdict::Kept;
+        }
+        let Some(left) = self.entries.get(&entry.number) else {
+            // Where it cannot be read what became of a text, it may have been redacted.
+            let is_unknown = self.unknown.iter().any(|lost| lost.contains(&entry.number));
+            return if is_unknown { Verdict::WithoutText } else { Verdict::Gone };
+        };
+        if left.redacted > 0 && entry.redacted == 0 {
+            entry.redacted = left.redacted;
+            (entry.path, entry.old_path) = (Name::new(""), Name::new(""));
+            (entry.bytes, entry.lines) = (0, 0);
+        }
+        match (&entry.before, &left.before) {
+            (Before::Object(one), Before::Object(two)) if one.id == two.id => {
+                (entry.before, entry.held) = (left.before.clone(), left.held);
+                Verdict::Kept
+            }
+            (one, two) if has_same_text(one, two) => Verdict::Kept,
+            _ => Verdict::WithoutText,
+        }
     }
 }
 
-/// The number of the newest entry in a head, or 0.
-fn last_of(node: &Node) -> u64 {
-    let Node::History(history) = node else { return 0 };
-    history.newest.0.last().map_or(0, |entry| entry.number)
-}
-
-/// Whether another state of an entry still has the text that it holds. What a later change brought back is in no tree that is
+/// Whether a later state of an entry still has the text that it holds. What a later change brought back is in no tree that is
 /// older than this change.
-fn has_same_text(entry: &Version, other: &Version) -> bool {
-    match (&entry.before, &other.before) {
+fn has_same_text(before: &Before, later: &Before) -> bool {
+    match (before, later) {
         (Before::Nothing | Before::Rest(_) | Before::Restored(_), _) | (_, Before::Restored(_)) => {
             true
         }
         (Before::Head(one), Before::Head(two)) => one.tag == two.tag,
-        // The later state of a folder, and of a file that is removed in steps, has less.
-        (Before::Object(one), Before::Object(two)) => one.tag == two.tag || other.held > entry.held,
-        // An entry took over the file in one of the states.
-        (Before::Head(old), Before::Object(whole)) | (Before::Object(whole), Before::Head(old)) => {
-            whole.tag == old.tag
-        }
-        (Before::Head(_) | Before::Object(_), Before::Nothing | Before::Rest(_)) => false,
+        // The entry took over the file.
+        (Before::Head(old), Before::Object(whole)) => whole.tag == old.tag,
+        (Before::Object(_), Before::Object(_) | Before::Head(_))
+        | (Before::Head(_) | Before::Object(_), Before::Nothing | Before::Rest(_)) => false,
     }
 }

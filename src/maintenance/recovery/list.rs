@@ -328,6 +328,18 @@ impl<T: Target> Recovery<'_, T> {
         }
     }
 
+    /// Marks the files that the history of an older root holds, so that a list that is older still does not bring them back. Unlike a
+    /// folder, a file that was deleted comes back as another object.
+    pub(super) fn skip_deleted_files(&mut self, root: &Root) {
+        for version in self.records.history(&root.history) {
+            if let Before::Object(entry) = &version.before
+                && entry.what != What::Folder
+            {
+                self.reached.insert(entry.id);
+            }
+        }
+    }
+
     /// Follows all intact lists. The visitor gets the entries of each folder, and whether they are complete.
     fn walk_lists(&self, root: &Root, visit: &mut impl FnMut(bool, &[Listed])) {
         let mut seen = HashSet::new();

@@ -31,6 +31,10 @@ impl OnDisk {
         (Self { _folder: folder, path }, session)
     }
 
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
     pub(super) fn unlock(&self) -> Session {
         options().open(&self.path).unwrap().unlock(&passphrase()).unwrap()
     }
@@ -50,17 +54,23 @@ impl OnDisk {
 
 /// The tags of all roots, the newest first.
 fn newest_roots(path: &Path) -> Vec<[u8; 16]> {
+    tags(path, |records| {
+        let roots = records.all().filter_map(|it| match &it.node {
+            Node::Root(root) => Some((root.commit, it.tag.0)),
+            _ => None,
+        });
+        let mut roots: Vec<_> = roots.collect();
+        roots.sort_unstable();
+        roots.dedup();
+        roots.into_iter().rev().map(|(_, tag)| tag).collect()
+    })
+}
+
+/// What the records in the bare files say.
+pub(super) fn tags<T>(path: &Path, wanted: impl FnOnce(&BareRecords) -> T) -> T {
     let vault = options().open(path).unwrap();
     let phrase = passphrase();
-    let records = BareRecords::of(&vault, &Credential::from(&phrase), &mut |_| {}).unwrap().0;
-    let roots = records.all().filter_map(|it| match &it.node {
-        Node::Root(root) => Some((root.commit, it.tag.0)),
-        _ => None,
-    });
-    let mut roots: Vec<_> = roots.collect();
-    roots.sort_unstable();
-    roots.dedup();
-    roots.into_iter().rev().map(|(_, tag)| tag).collect()
+    wanted(&BareRecords::of(&vault, &Credential::from(&phrase), &mut |_| {}).unwrap().0)
 }
 
 /// Regression: behind the last entry of a journal is the rest of one of an earlier epoch. What is in it was taken for the newest, so that

@@ -8,11 +8,11 @@ use inmost_format::record::{NodeSink, ObjectId, RecordId, Tag, load_file};
 use inmost_format::secret::{self, Wiped};
 
 use super::files::{path_in_tree, visit_files};
-use super::inside;
 use super::past::{Past, below, moved};
+use super::release;
 use super::rests;
-use crate::session::history::release;
-use crate::session::{Exclusive, Session, StoreError, Txn, reap};
+use crate::session::history;
+use crate::session::{Exclusive, Session, StoreError, Txn};
 use crate::vfs::error::FileError;
 use crate::vfs::folder::{self, ResolvedPath, Target};
 use crate::vfs::path::MemoryPath;
@@ -41,15 +41,10 @@ pub(super) fn forget_in(
         exclusive.commit(|txn| renew(txn, path))?;
     }
     let mut removed = 0_u64;
-    // What deleted folders hold comes before the entries, too: only they say that it was at the path.
+    // What deleted folders hold comes before the entries, too: only they say that it was at the path. Its records go after them,
+    // because entries may hold older heads that share them.
     for (holder, below) in &found.inside {
-        exclusive.commit(|txn| {
-            if let Some(entry) = inside::forget(txn, *holder, below)? {
-                reap::remove(txn, entry)?;
-            }
-            Ok::<_, FileError>(())
-        })?;
-        exclusive.reap()?;
+        exclusive.commit(|txn| release::set_aside_inside(txn, *holder, below))?;
     }
     for numbers in steps(&found.entries) {
         exclusive.commit(|txn| remove(txn, &numbers))?;
@@ -331,7 +326,7 @@ fn remove(txn: &mut Txn<'_>, numbers: &[u64]) -> Result<(), FileError> {
             forgotten.push(entry.id);
         }
         forgotten.extend(noted);
-        release(txn, held, &retired)?;
+        history::release(txn, held, &retired)?;
     }
     if !forgotten.is_empty() {
         txn.note_forgotten(forgotten, Before::Nothing)?;

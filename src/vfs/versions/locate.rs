@@ -8,7 +8,7 @@ use inmost_format::record::{NodeSource, load_file, read_text};
 use inmost_format::secret::Wiped;
 
 use super::files::{current, find, in_tree, inside};
-use super::past::{Found, Past, below, moved};
+use super::past::{Found, Past, below, is_damage, moved};
 use crate::session::history::expired_before;
 use crate::session::{Open, ReadAhead, Scope};
 use crate::vfs::error::FileError;
@@ -100,6 +100,18 @@ pub(super) fn locate<S: NodeSource>(past: &Past<'_, S>, number: u64) -> Result<L
         }
     }
     let mut walk = Walk::from(number, entry.as_ref());
+    // The tree says which version a file has. After a repair it may be older than the history.
+    match walk.is_current(past) {
+        Err(error) if !is_damage(&error) => return Err(error),
+        Ok(true) if let Some(path) = walk.path.take() => {
+            return Ok(Located {
+                place: Place::Current(path),
+                holder: None,
+                same_text: Vec::new(),
+            });
+        }
+        _ => {}
+    }
     let mut held = None;
     past.visit_with_expired(number.saturating_add(1), &mut |found| {
         held = walk.meet(past, &found)?;

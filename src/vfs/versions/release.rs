@@ -35,19 +35,35 @@ pub(super) struct Text {
 /// Takes a file out of the entry that holds it, to a note of its own, because removing its text takes several steps. No version has
 /// the text from then on, whatever comes between the steps.
 pub(super) fn set_aside(txn: &mut Txn<'_>, text: &Text) -> Result<(), FileError> {
-    let entry = match &text.place {
-        Place::Inside(_, below) => inside::take(txn, text.holder, below)?,
-        _ => held(txn, text)?.map(|(entry, _)| entry),
-    };
-    let Some(entry) = entry else { return Ok(()) };
-    if matches!(text.place, Place::Object(_)) {
-        drop_held(txn, text.holder)?;
+    if let Place::Inside(_, below) = &text.place {
+        return set_aside_inside(txn, text.holder, below);
     }
+    let Some((entry, _)) = held(txn, text)? else { return Ok(()) };
+    drop_held(txn, text.holder)?;
     Ok(txn.note_forgotten(vec![entry.id], nameless(&entry))?)
 }
 
-/// Removes a file that was set aside, in durable steps. An end of it may be gone already.
+/// As [`set_aside`], for a file or folder in a folder that an entry holds.
+pub(super) fn set_aside_inside(
+    txn: &mut Txn<'_>,
+    holder: u64,
+    below: &str,
+) -> Result<(), FileError> {
+    let Some(entry) = inside::take(txn, holder, below)? else { return Ok(()) };
+    Ok(txn.note_forgotten(vec![entry.id], nameless(&entry))?)
+}
+
+/// Removes what was set aside, in durable steps. An end of a file may be gone already.
 pub(super) fn remove(exclusive: &mut Exclusive<'_>, text: &Text) -> Result<(), FileError> {
+    if let Place::Object(entry) = &text.place
+        && entry.what == What::Folder
+    {
+        exclusive.commit(|txn| {
+            drop_held(txn, text.holder)?;
+            Ok::<_, FileError>(reap::remove(txn, entry.clone())?)
+        })?;
+        return Ok(exclusive.reap()?);
+    }
     while exclusive.commit(|txn| shrink(txn, text))? {}
     exclusive.commit(|txn| remove_at_once(txn, text))?;
     Ok(exclusive.reap()?)

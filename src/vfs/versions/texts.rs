@@ -20,13 +20,17 @@ pub(super) fn texts<S: NodeSource>(
     most: usize,
 ) -> Result<Vec<(usize, VersionText)>, FileError> {
     let mut search = Search { past, told: Vec::new(), active: BTreeMap::new() };
-    let (mut waiting, mut files) = (Vec::new(), HashSet::new());
+    let (mut waiting, mut current) = (Vec::new(), HashSet::new());
     for (place, walk) in walks {
-        // Most are current or were replaced soon, so that the way through the history is short.
-        let is_newest = files.insert(walk.file);
-        let is_current = if is_newest { walk.is_current(past) } else { Ok(false) };
+        // Most are current or were replaced soon, so that the way through the history is short. A file has one current version: the
+        // newest, unless a repair has left a tree that is older than the history.
+        let is_current =
+            if current.contains(&walk.file) { Ok(false) } else { walk.is_current(past) };
         match is_current {
-            Ok(true) => search.told.push((place, VersionText::Kept)),
+            Ok(true) => {
+                current.insert(walk.file);
+                search.told.push((place, VersionText::Kept));
+            }
             Err(error) if !is_damage(&error) => return Err(error),
             _ => waiting.push((place, walk)),
         }

@@ -199,6 +199,7 @@ fn the_history_of_the_page_holds_what_the_page_says() {
     let child = root.history;
     let history = load_history(&example, child.id, &child.tag).unwrap();
     assert_eq!((history.held, history.texts_from, history.lost_before), (4_086, 0, 0));
+    assert_eq!(history.commit, 6);
     let (_, entries) = history.body.find(&example, child.id, |_, _| 0).unwrap();
     let [created, modified] = entries.0.as_slice() else { panic!("not two entries") };
     let [deleted] = history.newest.0.as_slice() else { panic!("not one entry") };

@@ -33,6 +33,9 @@ pub struct History {
     /// The number of the first entry, if the history before it was lost to damage; else 0.
     #[serde(with = "codec::fixed")]
     pub lost_before: u64,
+    /// The number of the commit that changed it last. A repair tells by it which of two heads is later.
+    #[serde(with = "codec::fixed")]
+    pub commit: u64,
     /// The entries but for the newest.
     pub body: Body<Versions>,
     /// The newest entries, behind those of the body. When the next one does not fit, they become a leaf of the body; so a

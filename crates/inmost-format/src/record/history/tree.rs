@@ -14,7 +14,7 @@ impl History {
     /// A history without entries.
     pub fn empty() -> Self {
         let (body, newest) = (Body::empty(), Versions::default());
-        Self { next_index: 0, held: 0, texts_from: 0, lost_before: 0, body, newest }
+        Self { next_index: 0, held: 0, texts_from: 0, lost_before: 0, commit: 0, body, newest }
     }
 
     /// The number of entries.

@@ -24,6 +24,7 @@ mod redacted_stays_gone;
 mod salvage;
 mod series;
 mod taken_away;
+mod taken_away_model;
 mod tamper;
 mod tamper_history;
 mod torn_commit;

@@ -11,6 +11,7 @@ mod inside;
 mod kinds;
 mod list;
 mod locate;
+mod now;
 mod past;
 mod redact;
 mod release;

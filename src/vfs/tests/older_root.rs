@@ -35,6 +35,14 @@ impl OnDisk {
         &self.path
     }
 
+    /// A copy of the files.
+    pub(super) fn duplicate(&self) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("store");
+        copy(&self.path, &path);
+        Self { _folder: folder, path }
+    }
+
     pub(super) fn unlock(&self) -> Session {
         options().open(&self.path).unwrap().unlock(&passphrase()).unwrap()
     }
@@ -49,6 +57,19 @@ impl OnDisk {
             std::fs::remove_file(self.path.join("anchor")).unwrap();
         }
         options().open(&self.path).unwrap().repair(&passphrase(), |_| {}).unwrap()
+    }
+}
+
+fn copy(from: &Path, to: &Path) {
+    std::fs::create_dir(to).unwrap();
+    for entry in std::fs::read_dir(from).unwrap() {
+        let from = entry.unwrap().path();
+        let to = to.join(from.file_name().unwrap());
+        if from.is_dir() {
+            copy(&from, &to);
+        } else {
+            std::fs::copy(from, to).unwrap();
+        }
     }
 }
 

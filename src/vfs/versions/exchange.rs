@@ -5,8 +5,9 @@ use inmost_format::record::node::{Entry, FileInfo, What};
 
 use super::kinds::VersionKind;
 use super::locate::{Place, check_shown, locate, read};
+use super::now::now_of;
 use super::past::Past;
-use super::restore::{Plan, now_of, path_of};
+use super::restore::{Plan, path_of};
 use super::types::UndoStep;
 use crate::session::history::Change;
 use crate::session::{Session, Txn};

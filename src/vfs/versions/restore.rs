@@ -5,9 +5,9 @@ use inmost_format::record::node::{Entry, FileInfo, What};
 use inmost_format::record::{NodeSource, ObjectId, Tag, load_folder};
 use inmost_format::secret::Wiped;
 
-use super::files::in_tree;
 use super::kinds::VersionKind;
 use super::locate::{Place, check_shown, locate, read};
+use super::now::now_of;
 use super::past::{Past, is_damage};
 use super::redact;
 use super::returned;
@@ -62,14 +62,6 @@ pub(super) enum Plan {
     Rename { from: MemoryPath, to: MemoryPath },
     /// What was made is deleted.
     Delete(MemoryPath),
-}
-
-/// Where a file is now.
-pub(super) struct Now {
-    pub(super) newest: Version,
-    pub(super) path: Option<MemoryPath>,
-    /// Whether it is in a folder that was deleted.
-    pub(super) is_inside: bool,
 }
 
 impl Plan {
@@ -233,39 +225,6 @@ fn check_ended<S: NodeSource>(past: &Past<'_, S>, deletion: &Version) -> Result<
         }
         number = entry.previous;
     }
-}
-
-/// Where the file of an entry is now.
-///
-/// Entries whose time is over count here. After a clock has gone back and forth, one of them may be the newest of a file that
-/// is in the tree, and the file would look deleted. A restore to another path would then give its number to a second file.
-/// Entries are removed from the oldest on, so the newest of a file is there as long as any of them. If entries after the newest
-/// that can be read are lost, the tree says where the file is and which change was its last.
-pub(super) fn now_of(txn: &Txn<'_>, file: u64, from: u64) -> Result<Now, FileError> {
-    let root = txn.root()?;
-    let past = &Past::open(txn, &root, 0)?.ok_or(FileError::NoSuchVersion(from))?;
-    let (mut newest, is_uncertain) =
-        past.newest_of(file, from)?.ok_or(FileError::NoSuchVersion(from))?;
-    if is_uncertain {
-        let Some((path, info)) = in_tree(past, file)? else {
-            return Ok(Now { newest, path: None, is_inside: true });
-        };
-        newest.number = info.version;
-        return Ok(Now { newest, path: Some(MemoryPath::parse(&path)?), is_inside: false });
-    }
-    if matches!(newest.operation, Operation::Deleted | Operation::Expired) {
-        return Ok(Now { newest, path: None, is_inside: false });
-    }
-    let (path, is_inside) = match locate(past, newest.number) {
-        Ok(located) => match located.place {
-            Place::Current(path) => (Some(MemoryPath::parse(&path)?), false),
-            Place::Inside(..) => (None, true),
-            Place::Head(_) | Place::Object(_) => (None, false),
-        },
-        Err(FileError::VersionGone(_) | FileError::NoSuchVersion(_)) => (None, true),
-        Err(error) => return Err(error),
-    };
-    Ok(Now { newest, path, is_inside })
 }
 
 pub(super) fn path_of(entry: &Version) -> Result<MemoryPath, FileError> {

@@ -149,7 +149,7 @@ fn redact_one(txn: &mut Txn<'_>, number: u64) -> Result<(), FileError> {
     let (root, from) = (txn.root()?, txn.versions_from()?);
     let Some(past) = Past::open(&*txn, &root, from)? else { return Ok(()) };
     let Some(whole) = Past::open(&*txn, &root, 0)? else { return Ok(()) };
-    let Some(entry) = past.entry(number)? else { return Ok(()) };
+    let Some(entry) = whole.entry(number)? else { return Ok(()) };
     let text = match locate(&whole, number) {
         Ok(located) if is_alone((&past, &whole), &entry, &located)? => {
             let object = object_of(&whole, &located.place)?;

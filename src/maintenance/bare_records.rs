@@ -10,11 +10,12 @@
 use std::cell::OnceCell;
 use std::cmp::Reverse;
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use crate::session::{StoreError, Vault, sealer};
 use inmost_format::header::{Credential, Unlocked};
 use inmost_format::record::find::Found;
-use inmost_format::record::history::{self, VersionRange, Versions};
+use inmost_format::record::history::{self, History, VersionRange, Versions};
 use inmost_format::record::node::{Child, Root, What};
 use inmost_format::record::tree::{Body, Inner};
 use inmost_format::record::{
@@ -188,6 +189,19 @@ impl BareRecords {
                 _ => {}
             }
         }
+    }
+
+    /// The head of a history with the highest commit.
+    pub(super) fn latest_history(&self) -> Option<(ObjectId, Arc<History>)> {
+        let places = self.places.iter().filter(|place| place.kind() == Kind::History.code());
+        let heads = places.filter_map(|place| {
+            let version = self.read(place)?;
+            match version.node {
+                Node::History(head) => Some((version.id.object, head)),
+                _ => None,
+            }
+        });
+        heads.max_by_key(|(_, head)| head.commit)
     }
 
     /// The versions of the root record, the newest first, one of each commit.

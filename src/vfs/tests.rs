@@ -12,6 +12,7 @@ mod full_disk;
 mod gaps;
 mod history_repair;
 mod history_repair_cases;
+mod left_whole;
 mod lies;
 mod lock;
 mod many;

@@ -32,6 +32,10 @@ pub(super) struct Held<'a> {
     pub(super) folders: HashMap<ObjectId, (Vec<Entry>, Totals)>,
     /// Texts that are lost.
     pub(super) lost: u64,
+    /// The versions of which the later history has forgotten the entries.
+    pub(super) forgotten: HashSet<u64>,
+    /// Whether the folder that is read came back later. Then what was forgotten in it since is not taken out of it.
+    pub(super) has_returned: bool,
 }
 
 /// What can be read of a folder.
@@ -53,6 +57,8 @@ impl<'a> Held<'a> {
             reached: Reached::default(),
             folders: HashMap::new(),
             lost: 0,
+            forgotten: HashSet::new(),
+            has_returned: false,
         }
     }
 
@@ -155,7 +161,11 @@ impl<'a> Held<'a> {
         let mut kept = Vec::with_capacity(entries.len());
         let mut totals = Totals::default();
         for entry in entries {
-            if self.later.has_forgotten(entry.id) {
+            let is_forgotten = match entry.what {
+                What::File(info) => self.has_returned && self.forgotten.contains(&info.version),
+                What::Folder => false,
+            };
+            if is_forgotten || self.later.has_forgotten(entry.id) {
                 is_whole = false;
                 continue;
             }

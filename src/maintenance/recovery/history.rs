@@ -55,6 +55,7 @@ impl KeptHistory {
             reached: Reached::default(),
             missing: None,
             lost: 0,
+            expired_before: now().saturating_sub(root.keep),
         };
         let id = RecordId::history(child.id);
         let Some(Node::History(head)) = search.held.load(id, &child.tag)? else {
@@ -93,6 +94,8 @@ struct Search<'a> {
     missing: Option<u64>,
     /// Entries that are lost.
     lost: u64,
+    /// The time, in milliseconds since 1970, before which an entry is gone for its age.
+    expired_before: u64,
 }
 
 impl Search<'_> {
@@ -132,7 +135,11 @@ impl Search<'_> {
         if matches!(verdict, Verdict::WithoutText) {
             self.drop_text(&mut version);
         }
-        if matches!(verdict, Verdict::Gone) || !self.examine(&mut version)? {
+        let is_gone = matches!(verdict, Verdict::Gone);
+        if is_gone && version.time >= self.expired_before {
+            self.held.forgotten.insert(number);
+        }
+        if is_gone || !self.examine(&mut version)? {
             self.lose(number, 1);
             return Ok(());
         }
@@ -169,6 +176,7 @@ impl Search<'_> {
             }
             Before::Object(entry) => {
                 let entry = Entry::clone(entry);
+                self.held.has_returned = self.later.has_restored(version.number);
                 let held = self.held.object(&entry, version.held)?;
                 version.held = held.unwrap_or_default();
                 if held.is_none() {

@@ -11,7 +11,7 @@ use crate::maintenance::bare_records::BareRecords;
 use inmost_format::record::history::{Before, History, Version, VersionRange, Versions};
 use inmost_format::record::node::{Name, Root};
 use inmost_format::record::tree::{Body, Inner};
-use inmost_format::record::{Depth, Kind, Node, NodeSource, ObjectId, Reached};
+use inmost_format::record::{Depth, Node, NodeSource, ObjectId, Reached};
 
 /// The latest state of a history, if it is later than the root.
 #[derive(Default)]
@@ -43,21 +43,16 @@ pub(super) enum Verdict {
 }
 
 impl Later {
-    /// Reads the latest head that is left of the history which a root names.
+    /// Reads the latest head of a history that is left, of whatever object: if the history was switched off and on again, or began
+    /// anew after damage, nothing of an earlier one is kept.
     pub(in crate::maintenance) fn find(records: &BareRecords, root: Option<&Root>) -> Self {
         let mut later = Self::default();
-        let Some(root) = root.filter(|root| !root.history.is_none()) else { return later };
-        let object = root.history.id;
+        let Some(root) = root else { return later };
         for version in records.history(&root.history) {
             later.forgotten.extend(version.forgotten.iter().copied());
         }
-        let heads = records.versions(Kind::History, object, None).into_iter();
-        let heads = heads.filter_map(|head| match head.node {
-            Node::History(history) => Some(history),
-            _ => None,
-        });
-        let latest = heads.max_by_key(|head| head.commit).filter(|head| head.commit > root.commit);
-        if let Some(latest) = latest {
+        let latest = records.latest_history().filter(|(_, head)| head.commit > root.commit);
+        if let Some((object, latest)) = latest {
             later.is_there = true;
             later.read(records, object, &latest);
         }
@@ -77,6 +72,11 @@ impl Later {
     /// Whether an object was forgotten.
     pub(super) fn has_forgotten(&self, object: ObjectId) -> bool {
         self.forgotten.contains(&object)
+    }
+
+    /// Whether the folder that this entry holds came back later.
+    pub(super) fn has_restored(&self, number: u64) -> bool {
+        self.entries.get(&number).is_some_and(|left| matches!(left.before, Before::Restored(_)))
     }
 
     fn read(&mut self, records: &BareRecords, object: ObjectId, head: &History) {

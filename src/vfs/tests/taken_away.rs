@@ -4,9 +4,9 @@ use super::forgotten::flip;
 use super::history_repair_cases::fill;
 use super::model::{dump, parse, text};
 use super::older_root::{OnDisk, tags};
-use super::versions::{assert_whole, newest};
+use super::versions::{MONTH, assert_whole, newest};
 use crate::maintenance::BareRecords;
-use crate::session::Session;
+use crate::session::{HistorySettings, Session};
 use crate::vfs::edit;
 use inmost_format::record::history::Versions;
 use inmost_format::record::tree::Body;
@@ -163,4 +163,47 @@ fn the_current_text_of_an_older_tree_is_a_version() {
     assert_eq!(current.as_str(), "first\n", "{report:?}");
     assert_eq!(session.history().text(first).unwrap(), current, "{report:?}");
     assert_whole(&session, &format!("{report:?}"));
+}
+
+/// Regression: the file was in the older root's folder as it was before it came back and was changed there.
+#[test]
+fn forgotten_versions_do_not_come_back_with_a_folder_that_came_back_since() {
+    for has_anchor in [true, false] {
+        let (store, session) = OnDisk::create();
+        session.files().write("/memories/d/x", &format!("{SECRET}other\n")).unwrap();
+        let first = newest(&session).number;
+        session.files().write("/memories/d/y", "yyy\n").unwrap();
+        session.files().remove("/memories/d").unwrap();
+        let deletion = newest(&session).number;
+        let commit = session.status().unwrap().commit;
+        session.history().restore(deletion, None).unwrap();
+        edit::replace(&session, &parse("/memories/d/x"), SECRET, "", 1).unwrap();
+        session.history().forget("/memories/d/x", |_| {}).unwrap();
+        session.files().remove("/memories/d").unwrap();
+        let lost = session.status().unwrap().commit - commit;
+        drop(session);
+        let report = store.repair_without_roots(usize::try_from(lost).unwrap(), has_anchor);
+        let session = store.unlock();
+        session.history().restore(deletion, Some("/memories/back")).unwrap();
+        assert_eq!(session.files().read("/memories/back/y").unwrap().as_str(), "yyy\n");
+        assert_gone(&session, first, &format!("anchor {has_anchor}: {report:?}"));
+    }
+}
+
+/// Regression: only heads of the history that the root names counted as later.
+#[test]
+fn a_root_without_a_history_is_older_than_a_history() {
+    let (store, session) = OnDisk::create();
+    session.history().set(HistorySettings::off()).unwrap();
+    session.files().write("/memories/x", SECRET).unwrap();
+    session.history().set(HistorySettings::keep(MONTH)).unwrap();
+    let commit = session.status().unwrap().commit;
+    session.files().remove("/memories/x").unwrap();
+    session.history().forget("/memories/x", |_| {}).unwrap();
+    session.files().write("/memories/after", "after").unwrap();
+    let lost = session.status().unwrap().commit - commit;
+    drop(session);
+    let report = store.repair_without_roots(usize::try_from(lost).unwrap(), false);
+    assert!(!report.lost.is_empty(), "{report:?}");
+    assert!(store.unlock().files().read("/memories/x").is_err(), "{report:?}");
 }

@@ -206,13 +206,6 @@ impl Search<'_> {
                     let (number, path) = (version.number, Wiped::new(new.to_owned()));
                     self.held.push(Held { number, path, folder: (folder.id, folder.tag) });
                 }
-                // The path lies in the folder, which stays for what else is in it.
-                if let Some(rest) = below(self.path, new).filter(|rest| !rest.is_empty())
-                    && !new.is_empty()
-                    && matches!(version.before, Before::Object(_))
-                {
-                    self.inside.push((version.number, Wiped::new(rest.to_owned())));
-                }
             }
             _ if old.is_empty() => {}
             _ => {
@@ -277,16 +270,25 @@ impl Search<'_> {
             let visited = visit_files(txn, held.folder, &mut |below, info| {
                 let path = secret::format(format_args!("{}{}", &*held.path, &*below));
                 let is_known = self.paths.contains_key(&info.number);
-                if self.files.contains(&info.number)
-                    || !is_known && self.was_below(&path, info.number, held.number)
-                {
+                // The path lies in the folder, which stays for what else is in it. The entries of the file go too: they may hold
+                // older heads of it.
+                let is_there = !held.path.is_empty() && self::below(&path, self.path).is_some();
+                if is_there || !is_known && self.was_below(&path, info.number, held.number) {
+                    self.files.insert(info.number);
+                }
+                if self.files.contains(&info.number) {
                     found.push((held.number, below));
                 }
                 true
             });
             self.inside.append(&mut found);
             match visited {
-                Err(error @ FileError::Store(StoreError::Tampered { .. })) => damage = Some(error),
+                Err(error @ FileError::Store(StoreError::Tampered { .. })) => {
+                    damage = Some(error);
+                    // The path itself may still lead to it.
+                    let below = below(self.path, &held.path).filter(|_| !held.path.is_empty());
+                    self.inside.extend(below.map(|it| (held.number, Wiped::new(it.to_owned()))));
+                }
                 visited => visited?,
             }
         }

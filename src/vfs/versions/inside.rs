@@ -1,7 +1,8 @@
 //! Takes a file or folder out of a deleted folder that an entry holds.
 
 use inmost_format::record::history::Before;
-use inmost_format::record::node::Entry;
+use inmost_format::record::load_folder;
+use inmost_format::record::node::{Entry, What};
 
 use super::files::inside_path;
 use super::past::Past;
@@ -28,8 +29,15 @@ pub(super) fn take(
     let Target::Entry(entry) = &resolved.target else { return Ok(None) };
     let Some((object, mut history)) = txn.history()? else { return Ok(None) };
     folder::remove(txn, &path, &resolved)?;
-    // The entry is written again, because the tag of its folder changes.
-    history.edit(txn, object, holder, |_| true)?;
+    let bytes = match entry.what {
+        What::File(info) => info.bytes,
+        What::Folder => load_folder(txn, entry.id, &entry.tag)?.totals.bytes,
+    };
+    // The entry is written again in any case, because the tag of its folder changes.
+    history.edit(txn, object, holder, |version| {
+        version.held = version.held.saturating_sub(bytes);
+        true
+    })?;
     txn.set_history(object, history)?;
     Ok(Some(entry.clone()))
 }

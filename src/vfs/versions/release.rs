@@ -43,7 +43,7 @@ pub(super) fn set_aside(txn: &mut Txn<'_>, text: &Text) -> Result<(), FileError>
     Ok(txn.note_forgotten(vec![entry.id], nameless(&entry))?)
 }
 
-/// As [`set_aside`], for a file or folder in a folder that an entry holds.
+/// As [`set_aside`], for a file in a folder that an entry holds.
 pub(super) fn set_aside_inside(
     txn: &mut Txn<'_>,
     holder: u64,
@@ -53,19 +53,36 @@ pub(super) fn set_aside_inside(
     Ok(txn.note_forgotten(vec![entry.id], nameless(&entry))?)
 }
 
-/// Removes what was set aside, in durable steps. An end of a file may be gone already.
-pub(super) fn remove(exclusive: &mut Exclusive<'_>, text: &Text) -> Result<(), FileError> {
-    if let Place::Object(entry) = &text.place
-        && entry.what == What::Folder
-    {
-        exclusive.commit(|txn| {
-            drop_held(txn, text.holder)?;
-            Ok::<_, FileError>(reap::remove(txn, entry.clone())?)
-        })?;
-        return Ok(exclusive.reap()?);
+/// A file that was set aside.
+pub(super) struct Note {
+    pub(super) number: u64,
+    pub(super) file: Entry,
+    /// As in [`Text`].
+    pub(super) older: Option<(u64, OldHead)>,
+}
+
+impl Note {
+    /// The text as it is now. Each commit trims the history, so that the older head may be gone, and with it all before it.
+    fn text(&self, txn: &Txn<'_>) -> Result<Text, FileError> {
+        let mut older = self.older;
+        if let Some((number, head)) = older {
+            let root = txn.root()?;
+            let entry = match Past::open(txn, &root, 0)? {
+                Some(past) => past.entry(number)?,
+                None => None,
+            };
+            let is_it = |entry: &Version| matches!(&entry.before, Before::Head(old) if old.id() == head.id());
+            older = older.filter(|_| entry.as_ref().is_some_and(is_it));
+        }
+        let place = Place::Object(self.file.clone());
+        Ok(Text { place, holder: self.number, object: self.file.id, older, newest: None })
     }
-    while exclusive.commit(|txn| shrink(txn, text))? {}
-    exclusive.commit(|txn| remove_at_once(txn, text))?;
+}
+
+/// Removes a file that was set aside, in durable steps. An end of it may be gone already.
+pub(super) fn remove(exclusive: &mut Exclusive<'_>, note: &Note) -> Result<(), FileError> {
+    while exclusive.commit(|txn| shrink(txn, &note.text(txn)?))? {}
+    exclusive.commit(|txn| remove_at_once(txn, &note.text(txn)?))?;
     Ok(exclusive.reap()?)
 }
 

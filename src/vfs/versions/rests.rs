@@ -8,12 +8,11 @@
 use std::collections::HashMap;
 
 use inmost_format::record::history::{Before, OldHead, Operation, Retired};
-use inmost_format::record::node::Entry;
+use inmost_format::record::node::{Entry, What};
 use inmost_format::record::{NodeSink, ObjectId};
 
-use super::locate::Place;
 use super::past::{Found, Past, is_damage};
-use super::release::{self, Text};
+use super::release::{self, Note};
 use crate::session::{Exclusive, Txn};
 use crate::vfs::error::FileError;
 
@@ -28,23 +27,29 @@ pub(super) fn remove(exclusive: &mut Exclusive<'_>) -> Result<bool, FileError> {
         exclusive.commit(|txn| free(txn, rest))?;
     }
     let mut damage = None;
-    for text in &left.texts {
-        match release::remove(exclusive, text) {
+    for note in &left.notes {
+        match release::remove(exclusive, note) {
             Err(error) if is_damage(&error) => {
-                exclusive.commit(|txn| release::drop_held(txn, text.holder))?;
+                exclusive.commit(|txn| release::drop_held(txn, note.number))?;
                 damage = Some(error);
             }
             removed => removed?,
         }
     }
-    damage.map_or(Ok(!left.rests.is_empty() || !left.texts.is_empty()), Err)
+    if !left.notes.is_empty() {
+        // Older heads may have been trimmed meanwhile, which need nothing any more.
+        for rest in &exclusive.commit(|txn| Left::search(txn))?.rests {
+            exclusive.commit(|txn| free(txn, rest))?;
+        }
+    }
+    damage.map_or(Ok(!left.rests.is_empty() || !left.notes.is_empty()), Err)
 }
 
 /// What redactions have left.
 struct Left {
     rests: Vec<Rest>,
     /// The files that were set aside.
-    texts: Vec<Text>,
+    notes: Vec<Note>,
 }
 
 /// An entry that keeps records which no head needs: those of its object with an index above `needed`.
@@ -59,7 +64,7 @@ impl Left {
     /// the record: indexes only grow.
     fn search(txn: &Txn<'_>) -> Result<Self, FileError> {
         let root = txn.root()?;
-        let mut left = Self { rests: Vec::new(), texts: Vec::new() };
+        let mut left = Self { rests: Vec::new(), notes: Vec::new() };
         let Some(past) = Past::open(txn, &root, 0)? else { return Ok(left) };
         // The newest head of each file, and the entry that holds it, as far as the history has been read. A head in a lost entry
         // needs nothing: nobody can read it.
@@ -77,14 +82,11 @@ impl Left {
                         left.rests.push(Rest { number, object: *object, needed });
                     }
                 }
-                Before::Object(file) if version.operation == Operation::Forgotten => {
-                    left.texts.push(Text {
-                        place: Place::Object(Entry::clone(file)),
-                        holder: number,
-                        object: file.id,
-                        older: heads.get(&file.id).copied(),
-                        newest: None,
-                    });
+                Before::Object(file)
+                    if version.operation == Operation::Forgotten && file.what != What::Folder =>
+                {
+                    let older = heads.get(&file.id).copied();
+                    left.notes.push(Note { number, file: Entry::clone(file), older });
                 }
                 Before::Nothing | Before::Object(_) | Before::Restored(_) => {}
             }

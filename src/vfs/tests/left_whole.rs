@@ -1,0 +1,138 @@
+//! Tests that taking texts away leaves all others whole, and nothing behind.
+
+use super::model::{parse, text};
+use super::versions::{MONTH, assert_whole, keeps, newest};
+use crate::session::tests::store::{TestStore, unlock_on};
+use crate::session::{HistorySettings, Session, shift_clock};
+use crate::vfs::edit;
+use inmost_engines::faulty::{Fault, FaultyStorage};
+
+const LONG: &str = "/memories/d/long";
+
+/// Writes a file, and inserts a line in so many places of it. Returns the numbers of its versions.
+fn versions(session: &Session, path: &str, bytes: usize, edits: usize) -> Vec<u64> {
+    session.files().write(path, &text("line", bytes)).unwrap();
+    let mut numbers = vec![newest(session).number];
+    let lines = session.files().read(path).unwrap().as_str().lines().count();
+    for step in 0..edits {
+        let at = i64::try_from(step * lines / edits).unwrap();
+        edit::insert(session, &parse(path), at, "a line\n").unwrap();
+        numbers.push(newest(session).number);
+    }
+    numbers
+}
+
+/// Grows the long file at its beginning. Returns the numbers of the versions.
+fn grown(session: &Session, steps: usize) -> Vec<u64> {
+    let step = |step| {
+        edit::insert(session, &parse(LONG), 1, &text(&format!("i{step}"), 28_000)).unwrap();
+        newest(session).number
+    };
+    (0..steps).map(step).collect()
+}
+
+/// Regression: the folder went as a whole, with records of earlier versions that were made at another path.
+#[test]
+fn forgetting_a_folder_in_a_deleted_folder_leaves_other_versions_whole() {
+    let session = keeps(Session::in_memory().unwrap());
+    session.files().write("/memories/b/keep", "keep").unwrap();
+    versions(&session, "/memories/q/y", 60_000, 3);
+    session.files().rename("/memories/q/y", "/memories/b/c/y").unwrap();
+    let renamed = newest(&session).number;
+    session.files().remove("/memories/b").unwrap();
+    let deletion = newest(&session).number;
+    session.history().redact(renamed, renamed).unwrap();
+    session.history().forget("/memories/b/c", |_| {}).unwrap();
+    assert_whole(&session, "forgotten");
+    session.history().restore(deletion, None).unwrap();
+    assert!(session.files().read("/memories/b/c/y").is_err());
+    assert_eq!(session.files().read("/memories/b/keep").unwrap().as_str(), "keep");
+}
+
+/// Regression: the head that was to take over the file had been dropped by the commits in between.
+#[test]
+fn redacting_in_a_full_history_damages_nothing() {
+    let session = keeps(Session::in_memory().unwrap());
+    session.files().write("/memories/d/other", "other").unwrap();
+    session.files().write(LONG, &text("first", 9_000)).unwrap();
+    let numbers = grown(&session, 14);
+    session.files().remove("/memories/d").unwrap();
+    session.history().redact(numbers[0], numbers[12]).unwrap();
+    let held = session.history().status().unwrap().bytes;
+    session.history().set(HistorySettings::keep(MONTH).max_bytes(held + 1_000)).unwrap();
+    session.history().redact(numbers[13], numbers[13]).unwrap();
+    assert_whole(&session, "redacted");
+}
+
+/// Regression: the same by time.
+#[test]
+fn redacting_while_earlier_versions_expire_leaves_nothing_behind() {
+    let day = 24 * 60 * 60 * 1_000;
+    let store = TestStore::create();
+    let session = keeps(store.unlock().unwrap());
+    for number in 0..25 {
+        let path = format!("/memories/y{}", number % 3);
+        session.files().write(&path, &text("y", 2_000)).unwrap();
+    }
+    session.files().write(LONG, &text("first", 9_000)).unwrap();
+    let first = grown(&session, 13);
+    shift_clock(20 * day);
+    let last = grown(&session, 13);
+    session.history().redact(first[0], last[11]).unwrap();
+    session.files().remove(LONG).unwrap();
+    drop(session);
+    let session = store.unlock().unwrap();
+    shift_clock(12 * day);
+    session.history().redact(last[12], last[12]).unwrap();
+    for _ in 0..50 {
+        session.files().write("/memories/w", "w").unwrap();
+    }
+    assert_whole(&session, "redacted");
+}
+
+/// Regression: what waited to be removed counted twice against the room, so other texts were dropped.
+#[test]
+fn forgetting_takes_no_room_from_other_texts() {
+    let session = Session::in_memory().unwrap();
+    session.history().set(HistorySettings::keep(MONTH).max_bytes(1 << 20)).unwrap();
+    let other = versions(&session, "/memories/other", 3_000, 1)[0];
+    session.files().write("/memories/a/keep", "keep").unwrap();
+    for number in 0..6 {
+        let path = format!("/memories/a/b/{number}");
+        session.files().write(&path, &text("long", 100_000)).unwrap();
+    }
+    session.files().remove("/memories/a").unwrap();
+    session.history().forget("/memories/a/b", |_| {}).unwrap();
+    session.files().write("/memories/w", "w").unwrap();
+    assert!(session.history().text(other).is_ok());
+    assert!(session.history().status().unwrap().bytes < 10_000);
+    assert_whole(&session, "forgotten");
+}
+
+/// Regression: the folder was removed although entries still had older heads of its files.
+#[test]
+fn a_cut_off_forgetting_and_another_redaction_damage_nothing() {
+    let prepared = TestStore::create();
+    let session = keeps(prepared.unlock().unwrap());
+    session.files().write("/memories/a/keep", "keep").unwrap();
+    versions(&session, "/memories/a/b/x", 60_000, 4);
+    session.files().remove("/memories/a").unwrap();
+    let other = versions(&session, "/memories/z", 100, 3)[0];
+    drop(session);
+    for operation in 1.. {
+        let store = prepared.duplicate();
+        let storage = FaultyStorage::new(store.memory.clone());
+        let faults = storage.faults();
+        let session = unlock_on(storage).unwrap();
+        faults.set(faults.operations() + operation, Fault::Stopped);
+        let done = session.history().forget("/memories/a/b", |_| {});
+        drop(session);
+        let session = store.unlock().unwrap();
+        session.history().redact(other, other).unwrap();
+        assert_whole(&session, &operation.to_string());
+        if done.is_ok() {
+            assert!(operation > 4, "{operation}");
+            break;
+        }
+    }
+}

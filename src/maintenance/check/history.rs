@@ -1,5 +1,7 @@
 //! The walks through the history and the ledger of readings: every record that they lead to is read once.
 
+use std::collections::HashSet;
+
 use super::{Check, Walked};
 use crate::session::StoreError;
 use inmost_format::record::history::{Before, Versions};
@@ -62,10 +64,19 @@ impl<P: FnMut(u64)> Check<'_, P> {
             children.push((child, *tag));
             Ok(())
         })?;
+        let mut whole = HashSet::new();
         if let Some(versions) = node.versions() {
             self.keep_rests(versions);
+            whole.extend(versions.0.iter().filter_map(|version| match &version.before {
+                Before::Object(entry) => Some(entry.head()),
+                _ => None,
+            }));
         }
         for (child, tag) in children {
+            // Only parts of files are shared. What an entry holds whole would go with it.
+            if whole.contains(&child) && self.reached.contains_key(&self.sealer.address(child)) {
+                self.problem(names, child.kind, Flaw::Repeated.describe());
+            }
             if let Some((depth, node)) = self.shared(names, depth, child, &tag)? {
                 self.below(names, depth, child, node)?;
             }

@@ -2,9 +2,12 @@
 
 use super::model::{parse, text};
 use super::versions::{MONTH, assert_whole, keeps, newest};
+use crate::session::history::nameless;
 use crate::session::tests::store::{TestStore, unlock_on};
 use crate::session::{HistorySettings, Session, shift_clock};
 use crate::vfs::edit;
+use crate::vfs::error::FileError;
+use crate::vfs::folder::{ResolvedPath, Target};
 use inmost_engines::faulty::{Fault, FaultyStorage};
 
 const LONG: &str = "/memories/d/long";
@@ -134,5 +137,25 @@ fn a_cut_off_forgetting_and_another_redaction_damage_nothing() {
             assert!(operation > 4, "{operation}");
             break;
         }
+    }
+}
+
+/// Only someone who has the keys can make such an entry. Whatever removes what it holds would remove the file.
+#[test]
+fn an_entry_that_holds_a_file_of_the_tree_is_damage() {
+    for path in ["/memories/d/file", "/memories/d"] {
+        let session = keeps(Session::in_memory().unwrap());
+        session.files().write("/memories/d/file", &text("line", 9_000)).unwrap();
+        assert_whole(&session, path);
+        session
+            .write::<_, FileError>(|txn| {
+                let resolved = ResolvedPath::new(txn, &txn.root()?, &parse(path))?;
+                let Target::Entry(entry) = &resolved.target else { panic!("nothing") };
+                let (id, held) = (entry.id, nameless(entry));
+                Ok(txn.note_forgotten(vec![id], held)?)
+            })
+            .unwrap();
+        let report = session.check().unwrap();
+        assert_eq!(report.problems.len(), 1, "{report:?}");
     }
 }

@@ -137,6 +137,15 @@ impl Past {
     }
 }
 
+impl Change {
+    /// Counts what is left of a folder, unless it was dropped because there was no room.
+    pub(super) fn count_folder(&mut self) {
+        if self.held != (0, 0) {
+            self.held = held(&self.took);
+        }
+    }
+}
+
 /// The least and the most bytes that count for what a change took out of use. An old head counts less than its text if it
 /// shares records with the new one: at most 4,096 for itself and for each record that it does not share.
 pub(super) fn held(took: &Took) -> (u64, u64) {
@@ -144,8 +153,11 @@ pub(super) fn held(took: &Took) -> (u64, u64) {
     match took {
         Took::File(text) => (size(text.text.len()).min(4_096), size(text.text.len())),
         Took::Folder(took) => {
-            let bytes = size(took.values().map(|ident| ident.text.text.len()).sum());
-            (bytes, bytes)
+            let sum = |most: bool| {
+                let counted = took.values().filter(|ident| most || !ident.maybe);
+                size(counted.map(|ident| ident.text.text.len()).sum())
+            };
+            (sum(false), sum(true))
         }
         Took::Nothing | Took::Back(_) => (0, 0),
     }

@@ -146,8 +146,10 @@ impl Memory {
                 Took::File(text) if text.group == group => {
                     (change.took, change.held) = (Took::Nothing, (0, 0));
                 }
-                // The folder counts as before.
-                Took::Folder(took) => took.retain(|_, ident| ident.text.group != group),
+                Took::Folder(took) => {
+                    took.retain(|_, ident| ident.text.group != group);
+                    change.count_folder();
+                }
                 _ => {}
             }
         }
@@ -200,6 +202,7 @@ impl Memory {
                 for ident in took.values_mut() {
                     ident.maybe |= ever.contains(&ident.file);
                 }
+                change.count_folder();
             }
             if is_left {
                 self.past.changes.push(change);

@@ -295,9 +295,11 @@ impl Past {
             let known = self.changes.get(at).and_then(|change| self.numbers.get(&change.id));
             let is_noted = version.kind == VersionKind::Forgotten && known != Some(&version.number);
             if is_noted {
-                // A note of objects that were forgotten.
+                // A note of objects that were forgotten, perhaps by a request that a fault has stopped.
                 let mut note = self.change(VersionKind::Forgotten, "");
                 note.channel = version.channel;
+                let time = version.time.duration_since(UNIX_EPOCH).unwrap().as_millis();
+                note.time = note.time.min(u64::try_from(time).unwrap());
                 self.changes.insert(at, note);
             }
             let Some(change) = self.changes.get(at).cloned() else {

@@ -24,9 +24,12 @@ pub(super) const NAME: &str = "ballast";
 const BYTES: u64 = OPENING_BYTES + CHECKPOINT_BYTES;
 /// Bytes kept for the next opening: a segment of sled's log (2 MiB), plus half a MiB for its snapshot and the
 /// overhead of the file system.
-pub(super) const OPENING_BYTES: u64 = 5 << 19;
+const OPENING_BYTES: u64 = 5 << 19;
 /// Bytes kept for a checkpoint: 12 KiB for each of its 125 records, with the overhead of the engine and the file system.
-pub(super) const CHECKPOINT_BYTES: u64 = 3 << 19;
+const CHECKPOINT_BYTES: u64 = 3 << 19;
+/// Bytes that may be missing from what is kept for the next opening, so that a second checkpoint gets its room: the ballast is
+/// a block short from the moment the disk is full, and a checkpoint gives back almost all that it got.
+const MISSING_BYTES: u64 = 64 << 10;
 /// Free bytes below which a disk is nearly full: more than a few checkpoints write.
 const NEARLY_FULL_BYTES: u64 = 16 << 20;
 /// Bytes per write.
@@ -115,6 +118,12 @@ impl Ballast {
         // At least one block short of full size, so that the next opening notices and restores the ballast.
         let _ = cut(&self.path, bytes.min(BYTES - BLOCK));
         (state.held, state.short) = (held_by(&self.path), true);
+    }
+
+    /// The bytes that stay when a checkpoint gets its part; `None` if there is no such part.
+    pub(super) fn spare(&self) -> Option<u64> {
+        let left = self.held().saturating_sub(CHECKPOINT_BYTES);
+        (left.saturating_add(MISSING_BYTES) >= OPENING_BYTES).then_some(left)
     }
 
     /// As [`keep`](Self::keep), for a checkpoint that needs the rest.

@@ -7,7 +7,7 @@
 
 use super::layout;
 use super::{Shared, Writer, lock, read};
-use crate::local::ballast::{self, Loan};
+use crate::local::ballast::Loan;
 use inmost_storage::{Address, Batch, StorageError};
 
 impl Shared {
@@ -37,7 +37,7 @@ impl Shared {
         let is_short = self.ballast.is_short();
         if is_large && is_short {
             self.drain(writer)?;
-            if self.ballast.is_short() && self.spare().is_none() {
+            if self.ballast.is_short() && self.ballast.spare().is_none() {
                 return Err(StorageError::Full);
             }
         }
@@ -100,17 +100,11 @@ impl Shared {
 
     /// Frees the part of the ballast that is meant for a checkpoint, if there is any.
     fn give_room(&self) -> Option<Loan<'_>> {
-        let spare = self.spare();
+        let spare = self.ballast.spare();
         if spare.is_none() {
             self.ballast.keep(self.ballast.held());
         }
         spare.map(|left| self.ballast.lend(left))
-    }
-
-    /// The bytes of the ballast that stay when a checkpoint gets its part; `None` if there is no such part.
-    fn spare(&self) -> Option<u64> {
-        let left = self.ballast.held().saturating_sub(ballast::CHECKPOINT_BYTES);
-        (left >= ballast::OPENING_BYTES).then_some(left)
     }
 
     pub(super) fn note_full<T>(&self, result: &Result<T, StorageError>) {

@@ -147,6 +147,20 @@ fn a_checkpoint_on_a_full_disk_uses_the_ballast_and_no_commit_notices() {
     assert!(unnoticed > 20, "{unnoticed} unnoticed, {noticed} noticed");
 }
 
+/// Regression: a ballast that was a block short was given to no checkpoint, so that on a full disk even deletions were refused.
+#[test]
+fn a_ballast_that_is_almost_whole_is_given_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let ballast = Ballast::of(folder.path());
+    ballast.make().unwrap();
+    let whole = ballast.held();
+    for (missing, is_given) in [(0, true), (8 << 10, true), (64 << 10, true), (128 << 10, false)] {
+        ballast.keep(whole - missing);
+        assert_eq!(ballast.spare().is_some(), is_given, "{missing}");
+        assert!(ballast.spare().is_none_or(|left| left >= (5 << 19) - (64 << 10)), "{missing}");
+    }
+}
+
 #[test]
 fn nothing_that_the_engine_refuses_for_lack_of_room_is_noticed() {
     let folder = tempfile::tempdir().unwrap();

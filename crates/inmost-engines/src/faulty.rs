@@ -71,6 +71,12 @@ impl Faults {
         self.plan().error = error;
     }
 
+    /// Ends [`Fault::Stopped`].
+    #[cfg(test)]
+    pub(crate) fn go_on(&self) {
+        self.plan().stopped = false;
+    }
+
     fn plan(&self) -> MutexGuard<'_, Plan> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -275,7 +275,8 @@ impl Shared {
     }
 
     /// Reads from the engine. After a full disk has stopped a checkpoint, the engine takes no call until the checkpoint has opened it
-    /// again; this waits for that.
+    /// again; this waits for that. A read can meet the full disk, too: sled may write a page anew when it reads it, and takes no call
+    /// after that either. Then it is opened again here.
     fn read_engine<T>(
         &self,
         call: impl Fn(&dyn Engine) -> Result<T, StorageError>,
@@ -285,6 +286,17 @@ impl Shared {
                 drop(lock(&self.checkpointer));
                 self.poison.check()?;
                 self.with_engine(call)
+            }
+            Err(StorageError::Full) => {
+                let _turn = lock(&self.checkpointer);
+                self.poison.check()?;
+                match self.with_engine(&call) {
+                    Err(StorageError::Full) => {
+                        self.keep_reason(self.reopen())?;
+                        self.with_engine(call)
+                    }
+                    result => result,
+                }
             }
             result => result,
         }

@@ -187,14 +187,7 @@ impl Maker {
                 Err(error) => panic!("{error}"),
             }
             if refused % 8 == 7 {
-                // So is a deletion, if the journal has no room either and the engine has had that of the ballast: docs/OPERATIONS.md
-                // says how many changes that takes.
-                let path = self.any_path();
-                match session.files().remove(&path) {
-                    Ok(()) => self.truth.remove(&path),
-                    Err(FileError::Store(StoreError::DiskFull)) => refused += 1,
-                    Err(error) => panic!("{error}"),
-                }
+                self.delete(&session, 1);
             }
         }
         session.lock();

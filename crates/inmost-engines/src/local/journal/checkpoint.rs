@@ -38,8 +38,12 @@ impl Shared {
         Ok(done)
     }
 
-    /// Keeps the error of a checkpoint, which may run in a thread of its own, for the next call. The caller holds the turn.
-    fn keep_reason<T>(&self, result: Result<T, StorageError>) -> Result<T, StorageError> {
+    /// Keeps the error of a checkpoint, which may run in a thread of its own, or of a reopening, for the next call. The caller holds
+    /// the turn.
+    pub(super) fn keep_reason<T>(
+        &self,
+        result: Result<T, StorageError>,
+    ) -> Result<T, StorageError> {
         self.poison.on_error(result).map_err(|error| {
             *lock(&self.failure) = Some(error);
             StorageError::Poisoned

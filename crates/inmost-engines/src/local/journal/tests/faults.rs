@@ -1,6 +1,9 @@
 //! Crashes, failing writes and a full disk, at every operation of a workload.
 
+use std::sync::atomic::{AtomicU32, Ordering};
+
 use super::*;
+use crate::expected::Expected;
 use crate::faulty::Fault;
 
 const COMMITS: u32 = 40;
@@ -159,6 +162,39 @@ fn a_ballast_that_is_almost_whole_is_given_again() {
         assert_eq!(ballast.spare().is_some(), is_given, "{missing}");
         assert!(ballast.spare().is_none_or(|left| left >= (5 << 19) - (64 << 10)), "{missing}");
     }
+}
+
+/// Regression: every later read said that the disk is full, and so did every change that had to read.
+#[test]
+fn an_engine_that_meets_a_full_disk_while_it_reads_is_opened_again() {
+    let world = World::new();
+    world.faults.set_error(|| StorageError::Full);
+    let storage = FaultyStorage::with(world.memory.clone(), world.faults.clone());
+    let first = storage.create_generation(1, EngineKind::Memory).unwrap();
+    let (faults, openings) = (world.faults.clone(), Arc::new(AtomicU32::new(0)));
+    let opened = Arc::clone(&openings);
+    let open_engine = Box::new(move |_: &Expected<'_>| {
+        faults.go_on();
+        opened.fetch_add(1, Ordering::SeqCst);
+        storage.open_generation(1, EngineKind::Memory)
+    });
+    let (id, medium) = (JournalId([7; 16]), Box::new(world.disk.clone()));
+    let engine =
+        JournaledEngine::begin(id, medium, first, open_engine, Arc::clone(&world.ballast), SMALL);
+    let engine = engine.unwrap();
+    let mut writing = Writing::new();
+    writing.run(&engine, 20, &mut Random::new(500)).unwrap();
+    let before = openings.load(Ordering::SeqCst);
+    for number in 1..4 {
+        world.faults.set_next(Fault::Stopped);
+        world.faults.run(|| Ok(())).unwrap_err();
+        assert!(matches!(engine.get_many(&[Address([0xEE; 32])]), Ok(values) if values == [None]));
+        assert_eq!(openings.load(Ordering::SeqCst), before + number);
+        writing.run(&engine, 20, &mut Random::new(500 + u64::from(number))).unwrap();
+    }
+    writing.check(&engine, "in use");
+    drop(engine);
+    writing.check(&world.open().unwrap(), "opened");
 }
 
 #[test]

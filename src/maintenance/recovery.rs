@@ -361,8 +361,8 @@ enum Reference {
     Unnamed(Tag),
 }
 
-/// Whether a root is older than the newest commit: the anchors name a later one, or, if there are none, the history has a later state.
-/// With an anchor, such a state may be that of a commit which a crash cut off.
+/// Whether a root is older than the newest commit: an anchor names a later commit, or there is no anchor and the history has a
+/// later head. Where there is an anchor, such a head may be that of a commit which a crash cut off.
 fn is_behind(records: &BareRecords, root: Option<&Root>, later: &Later) -> bool {
     let expected = records.expected_commit();
     root.map_or(0, |root| root.commit) < expected || expected == 0 && later.is_there()

@@ -70,10 +70,7 @@ impl Txn<'_> {
         forgotten: Vec<ObjectId>,
         before: Before,
     ) -> Result<(), RecordError> {
-        let mut version = Version::nothing(self.number()?, now());
-        version.actor = Name::new(self.author().actor());
-        version.channel = self.author().channel();
-        version.forgotten = forgotten;
+        let mut version = self.empty_note(forgotten)?;
         version.held = held(self, &before, &[])?;
         version.before = before;
         self.append(version)
@@ -85,13 +82,18 @@ impl Txn<'_> {
         object: ObjectId,
         retired: Vec<Retired>,
     ) -> Result<(), RecordError> {
-        let mut version = Version::nothing(self.number()?, now());
-        version.actor = Name::new(self.author().actor());
-        version.channel = self.author().channel();
-        version.forgotten = vec![object];
+        let mut version = self.empty_note(vec![object])?;
         version.before = Before::Rest(object);
         version.retired = retired;
         self.append(version)
+    }
+
+    fn empty_note(&mut self, forgotten: Vec<ObjectId>) -> Result<Version, RecordError> {
+        let mut version = Version::nothing(self.number()?, now());
+        version.actor = Name::new(self.author().actor());
+        version.channel = self.author().channel();
+        version.forgotten = forgotten;
+        Ok(version)
     }
 
     /// Appends an entry. A history that cannot be read is left, and a new one begins: damage to it must not keep anyone

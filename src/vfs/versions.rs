@@ -18,6 +18,7 @@ mod release;
 mod restore;
 mod rests;
 mod returned;
+mod set_aside;
 mod texts;
 mod types;
 mod unkept;

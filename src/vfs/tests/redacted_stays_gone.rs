@@ -151,7 +151,7 @@ fn what_a_crash_left_of_a_redacted_text_does_not_come_back_when_its_entry_expire
     }
 }
 
-/// What is left goes with the next call that removes texts, whatever it is for, or with its time.
+/// What is left goes with the next redaction or forgetting of any text, or when its time has passed.
 #[test]
 fn what_a_crash_left_of_a_redacted_text_is_removed_by_the_next_call_or_in_time() {
     let prepared = TestStore::create();

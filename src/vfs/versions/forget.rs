@@ -9,8 +9,8 @@ use inmost_format::secret::{self, Wiped};
 
 use super::files::{path_in_tree, visit_files};
 use super::past::{Past, below, moved};
-use super::release;
 use super::rests;
+use super::set_aside;
 use crate::session::history;
 use crate::session::{Exclusive, Session, StoreError, Txn};
 use crate::vfs::error::FileError;
@@ -44,7 +44,7 @@ pub(super) fn forget_in(
     // What deleted folders hold comes before the entries, too: only they say that it was at the path. Its records go after them,
     // because entries may hold older heads that share them.
     for (holder, below) in &found.inside {
-        exclusive.commit(|txn| release::set_aside_inside(txn, *holder, below))?;
+        exclusive.commit(|txn| set_aside::take_inside(txn, *holder, below))?;
     }
     for numbers in steps(&found.entries) {
         exclusive.commit(|txn| remove(txn, &numbers))?;

@@ -11,6 +11,7 @@ use super::locate::{Located, Place, locate};
 use super::past::{Found, Past, is_damage};
 use super::release::{self, Text};
 use super::rests;
+use super::set_aside;
 use crate::session::history::OldHead;
 use crate::session::{Exclusive, Session, Txn, now};
 use crate::vfs::error::FileError;
@@ -185,7 +186,7 @@ fn redact_one(txn: &mut Txn<'_>, number: u64) -> Result<(), FileError> {
     txn.set_history(object, history)?;
     match text {
         Some(text) if is_small => release::remove_at_once(txn, &text),
-        Some(text) => release::set_aside(txn, &text),
+        Some(text) => set_aside::take(txn, &text),
         None => Ok(()),
     }
 }

@@ -12,7 +12,8 @@ use inmost_format::record::node::{Entry, What};
 use inmost_format::record::{NodeSink, ObjectId};
 
 use super::past::{Found, Past, is_damage};
-use super::release::{self, Note};
+use super::release;
+use super::set_aside::{self, Note};
 use crate::session::{Exclusive, Txn};
 use crate::vfs::error::FileError;
 
@@ -28,7 +29,7 @@ pub(super) fn remove(exclusive: &mut Exclusive<'_>) -> Result<bool, FileError> {
     }
     let mut damage = None;
     for note in &left.notes {
-        match release::remove(exclusive, note) {
+        match set_aside::remove(exclusive, note) {
             Err(error) if is_damage(&error) => {
                 exclusive.commit(|txn| release::drop_held(txn, note.number))?;
                 damage = Some(error);

@@ -59,8 +59,7 @@ class History:
                 is_note = entry["operation"] == "forgotten"
                 check(is_right or is_note, "an entry holds another version than the one before it")
             else:
-                # What was redacted in the folder still counts.
-                held = max(entry["held"], self.store.read_folder(what["id"], what["tag"], path, found)[4])
+                held = self.store.read_folder(what["id"], what["tag"], path, found)[4]
         check(entry["held"] == held, "an entry holds another number of bytes than it says")
         # What a note holds is of no version any more.
         return [] if entry["operation"] == "forgotten" else found

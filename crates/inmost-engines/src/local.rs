@@ -120,7 +120,8 @@ impl LocalStorage {
         Box::new(move |expected| {
             let opened = match open_engine(&folder, engine, expected) {
                 Err(StorageError::Full) => {
-                    ballast.keep(0);
+                    // A loan, so that no other thread takes the room back while the engine opens.
+                    let _room = ballast.lend(0);
                     open_engine(&folder, engine, expected).or_else(|error| match error {
                         StorageError::Full => open_in_no_room(&folder, engine, expected),
                         error => Err(error),

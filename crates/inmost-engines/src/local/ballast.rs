@@ -27,9 +27,11 @@ const BYTES: u64 = OPENING_BYTES + CHECKPOINT_BYTES;
 const OPENING_BYTES: u64 = 5 << 19;
 /// Bytes kept for a checkpoint: 12 KiB for each of its 125 records, with the overhead of the engine and the file system.
 const CHECKPOINT_BYTES: u64 = 3 << 19;
-/// Bytes that may be missing from what is kept for the next opening, so that a second checkpoint gets its room: the ballast is
-/// a block short from the moment the disk is full, and a checkpoint gives back almost all that it got.
+/// Bytes that may be missing from what is kept for the next opening: the ballast is a block short from the moment the disk is
+/// full, and a checkpoint gives back almost all that it got.
 const MISSING_BYTES: u64 = 64 << 10;
+/// The fewest bytes that are worth a try.
+const LOAN_MIN: u64 = 128 << 10;
 /// Free bytes below which a disk is nearly full: more than a few checkpoints write.
 const NEARLY_FULL_BYTES: u64 = 16 << 20;
 /// Bytes per write.
@@ -122,8 +124,9 @@ impl Ballast {
 
     /// The bytes that stay when a checkpoint gets its part; `None` if there is no such part.
     pub(super) fn spare(&self) -> Option<u64> {
-        let left = self.held().saturating_sub(CHECKPOINT_BYTES);
-        (left.saturating_add(MISSING_BYTES) >= OPENING_BYTES).then_some(left)
+        let held = self.held();
+        let left = held.saturating_sub(CHECKPOINT_BYTES).max(OPENING_BYTES - MISSING_BYTES);
+        (held.saturating_sub(left) >= LOAN_MIN).then_some(left)
     }
 
     /// As [`keep`](Self::keep), for a checkpoint that needs the rest.

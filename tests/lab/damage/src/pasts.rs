@@ -187,7 +187,19 @@ impl Maker {
                 Err(error) => panic!("{error}"),
             }
             if refused % 8 == 7 {
-                self.delete(&session, 1);
+                let path = self.any_path();
+                match session.files().remove(&path) {
+                    Ok(()) => self.truth.remove(&path),
+                    Err(FileError::Store(StoreError::DiskFull)) => {
+                        let ballast = fs::metadata(place.join("ballast")).unwrap().len();
+                        assert!(
+                            ballast < SPENT,
+                            "a deletion is refused before the ballast is spent"
+                        );
+                        refused += 1;
+                    }
+                    Err(error) => panic!("{error}"),
+                }
             }
         }
         session.lock();
@@ -331,6 +343,8 @@ impl Drop for SmallDisk {
 const BLOCK: usize = 4096;
 /// Bytes that a small disk has beyond the store.
 const SPARE: usize = 8 << 20;
+/// Bytes below which a ballast has no room for another checkpoint: the rest is for the next opening.
+const SPENT: u64 = (5 << 19) + (64 << 10);
 /// Calls that a full disk refuses.
 const REFUSED: usize = 60;
 const FILES: u64 = 1_200;

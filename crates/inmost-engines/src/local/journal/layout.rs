@@ -145,6 +145,7 @@ pub(super) fn encode_entry(
 ) {
     let mut out = Writer(std::mem::take(bytes));
     out.0.clear();
+    out.0.reserve(entry_bytes(changes));
     out.0.resize(HEADER, 0);
     for (address, value) in changes {
         out.put(&address.0);
@@ -152,19 +153,22 @@ pub(super) fn encode_entry(
         out.put(&length.unwrap_or(REMOVED).to_le_bytes());
         out.put(value.as_deref().unwrap_or_default());
     }
-    let body = out.0.split_off(HEADER);
-    out.0.clear();
-    out.put(&ENTRY_MAGIC);
-    out.put(&number(body.len()).to_le_bytes());
-    out.put(&id.0);
-    out.put_position(place);
-    out.put(&number(changes.len()).to_le_bytes());
-    out.put(&crc32fast::hash(&body).to_le_bytes());
-    out.put(&root.map_or([0; 32], |root| root.0));
-    out.0.resize(HEADER - CHECKSUM, 0);
-    out.put_checksum(0);
-    out.0.extend_from_slice(&body);
-    out.0.resize(padded(body.len()), 0);
+    let body = out.0.get(HEADER..).unwrap_or_default();
+    let length = padded(body.len());
+    let mut header = Writer(Vec::with_capacity(HEADER));
+    header.put(&ENTRY_MAGIC);
+    header.put(&number(body.len()).to_le_bytes());
+    header.put(&id.0);
+    header.put_position(place);
+    header.put(&number(changes.len()).to_le_bytes());
+    header.put(&crc32fast::hash(body).to_le_bytes());
+    header.put(&root.map_or([0; 32], |root| root.0));
+    header.0.resize(HEADER - CHECKSUM, 0);
+    header.put_checksum(0);
+    if let Some(place) = out.0.get_mut(..HEADER) {
+        place.copy_from_slice(&header.0);
+    }
+    out.0.resize(length, 0);
     *bytes = out.0;
 }
 

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use zeroize::Zeroize;
 
 use super::address::{Kind, ObjectId, RecordId};
@@ -120,19 +120,32 @@ impl FileInfo {
     }
 }
 
-/// A name of a folder or file; wiped on drop, never printed.
-#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Name(Wiped<String>);
+/// A name of a folder or file, never printed. Copies share one text, because each change of a folder copies its names; it is
+/// wiped when the last one is dropped.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Name(Arc<Wiped<String>>);
 
 impl Name {
     /// A copy of `name`.
     pub fn new(name: &str) -> Self {
-        Self(Wiped::new(name.to_owned()))
+        Self(Arc::new(Wiped::new(name.to_owned())))
     }
 
     /// The name itself.
     pub fn as_str(&self) -> &str {
         &self.0
+    }
+}
+
+impl Serialize for Name {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.0.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Name {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Ok(Self(Arc::new(Wiped::deserialize(deserializer)?)))
     }
 }
 

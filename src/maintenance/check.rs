@@ -86,12 +86,26 @@ struct Check<'a, P> {
     stored: &'a dyn NodeSource,
     sealer: &'a Sealer,
     report: CheckReport,
-    /// The records reached, with the beginning of the tag that the reference has.
-    reached: HashMap<Address, u64>,
+    reached: HashMap<Address, Reference>,
+    /// Whether the walk is through the tree and the system folder.
+    is_in_tree: bool,
     /// Records that the history keeps although nothing refers to them.
     kept: HashSet<Address>,
     seen: u64,
     progress: P,
+}
+
+/// What led to a record.
+struct Reference {
+    /// The beginning of the tag that it has.
+    tag: [u8; 7],
+    is_in_tree: bool,
+}
+
+impl Reference {
+    fn new(tag: &Tag, is_in_tree: bool) -> Self {
+        Self { tag: tag.0.first_chunk().copied().unwrap_or_default(), is_in_tree }
+    }
 }
 
 /// The names on the way to a record, wiped like the records they come from.
@@ -111,7 +125,7 @@ impl<'a, P: FnMut(u64)> Check<'a, P> {
     fn new(stored: &'a dyn NodeSource, sealer: &'a Sealer, progress: P) -> Self {
         let report = CheckReport::default();
         let (reached, kept) = (HashMap::new(), HashSet::new());
-        Self { stored, sealer, report, reached, kept, seen: 0, progress }
+        Self { stored, sealer, report, reached, is_in_tree: true, kept, seen: 0, progress }
     }
 
     /// Checks what the engine keeps beside the records: the journal.
@@ -124,7 +138,10 @@ impl<'a, P: FnMut(u64)> Check<'a, P> {
     }
 
     fn tree(&mut self, root: &Root) -> Result<(), StoreError> {
-        self.reached.insert(self.sealer.address(RecordId::ROOT), 0);
+        self.reached.insert(
+            self.sealer.address(RecordId::ROOT),
+            Reference { tag: [0; 7], is_in_tree: true },
+        );
         let mut names = Names::new();
         let tree = RecordId::folder(root.tree.id);
         let totals = self.folder(&mut names, Depth::TOP, tree, &root.tree.tag, true)?;
@@ -134,6 +151,7 @@ impl<'a, P: FnMut(u64)> Check<'a, P> {
         // Totals are not kept for objects that are being reaped.
         let system = RecordId::folder(root.system.id);
         self.folder(&mut names, Depth::TOP, system, &root.system.tag, false)?;
+        self.is_in_tree = false;
         self.history(root)?;
         self.ledger(root)
     }
@@ -316,7 +334,8 @@ impl<'a, P: FnMut(u64)> Check<'a, P> {
         tag: &Tag,
     ) -> Result<Walked<(Depth, Node)>, StoreError> {
         self.step();
-        let reached = self.reached.insert(self.sealer.address(id), history::beginning(tag));
+        let reference = Reference::new(tag, self.is_in_tree);
+        let reached = self.reached.insert(self.sealer.address(id), reference);
         let is_new = reached.is_none();
         let loaded = if is_new {
             self.stored.load(id, tag).and_then(|node| Ok((depth.below(&node)?, node)))

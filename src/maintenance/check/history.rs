@@ -2,9 +2,9 @@
 
 use std::collections::HashSet;
 
-use super::{Check, Walked};
+use super::{Check, Reference, Walked};
 use crate::session::StoreError;
-use inmost_format::record::history::{Before, Versions};
+use inmost_format::record::history::{Before, OldHead, Versions};
 use inmost_format::record::node::{Name, Root};
 use inmost_format::record::{Depth, Flaw, Node, RecordId, Tag};
 
@@ -67,6 +67,7 @@ impl<P: FnMut(u64)> Check<'_, P> {
         let mut whole = HashSet::new();
         if let Some(versions) = node.versions() {
             self.keep_rests(versions);
+            self.retired(names, versions);
             whole.extend(versions.0.iter().filter_map(|version| match &version.before {
                 Before::Object(entry) => Some(entry.head()),
                 _ => None,
@@ -94,6 +95,23 @@ impl<P: FnMut(u64)> Check<'_, P> {
         }
     }
 
+    /// Reports entries that retired records which the tree has. Those would go with the entry.
+    fn retired(&mut self, names: &[Name], versions: &Versions) {
+        for version in &versions.0 {
+            let (Before::Head(OldHead { object, .. }) | Before::Rest(object)) = version.before
+            else {
+                continue;
+            };
+            let repeated = version.retired.iter().map(|record| record.id(object)).find(|id| {
+                let reached = self.reached.get(&self.sealer.address(*id));
+                reached.is_some_and(|reached| reached.is_in_tree)
+            });
+            if let Some(id) = repeated {
+                self.problem(names, id.kind, Flaw::Repeated.describe());
+            }
+        }
+    }
+
     /// Reads a record unless the walk has read it. Then its tag must be the same.
     fn shared(
         &mut self,
@@ -105,18 +123,13 @@ impl<P: FnMut(u64)> Check<'_, P> {
         match self.reached.get(&self.sealer.address(id)) {
             None => self.load(names, depth, id, tag),
             Some(reached) => {
-                if *reached != beginning(tag) {
+                if reached.tag != Reference::new(tag, false).tag {
                     self.problem(names, id.kind, Flaw::Stale.describe());
                 }
                 Ok(None)
             }
         }
     }
-}
-
-/// The first 8 bytes of a tag.
-pub(super) fn beginning(tag: &Tag) -> u64 {
-    u64::from_le_bytes(tag.0.first_chunk().copied().unwrap_or_default())
 }
 
 /// How reports name the ledger of readings.

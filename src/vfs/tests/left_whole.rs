@@ -9,6 +9,8 @@ use crate::vfs::edit;
 use crate::vfs::error::FileError;
 use crate::vfs::folder::{ResolvedPath, Target};
 use inmost_engines::faulty::{Fault, FaultyStorage};
+use inmost_format::record::history::Retired;
+use inmost_format::record::{Kind, NodeSource};
 
 const LONG: &str = "/memories/d/long";
 
@@ -138,6 +140,30 @@ fn a_cut_off_forgetting_and_another_redaction_damage_nothing() {
             break;
         }
     }
+}
+
+/// Only someone who has the keys can make such a list. Whatever removes the entry would remove the records.
+#[test]
+fn a_list_that_names_records_of_a_file_in_the_tree_is_damage() {
+    let session = keeps(Session::in_memory().unwrap());
+    session.files().write(LONG, &text("line", 9_000)).unwrap();
+    session
+        .write::<_, FileError>(|txn| {
+            let resolved = ResolvedPath::new(txn, &txn.root()?, &parse(LONG))?;
+            let Target::Entry(entry) = &resolved.target else { panic!("nothing") };
+            let (object, mut head) = (entry.id, txn.load(entry.head(), &entry.tag)?);
+            let mut retired = Vec::new();
+            head.children_mut::<FileError>(object, |id, _| {
+                retired.push(Retired { is_inner: id.kind == Kind::FileInner, index: id.index });
+                Ok(())
+            })?;
+            assert!(!retired.is_empty());
+            retired.truncate(1);
+            Ok(txn.note_rest(object, retired)?)
+        })
+        .unwrap();
+    let report = session.check().unwrap();
+    assert_eq!(report.problems.len(), 1, "{report:?}");
 }
 
 /// Only someone who has the keys can make such an entry. Whatever removes what it holds would remove the file.

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use super::watched::{Watch, WatchedStorage};
 use crate::session::{Session, SessionOptions, StoreError, VaultOptions};
+use inmost_engines::faulty::{Fault, FaultyStorage};
 use inmost_engines::memory::MemoryStorage;
 use inmost_format::crypto::cost::KdfLimits;
 use inmost_format::crypto::passphrase::Passphrase;
@@ -41,6 +42,15 @@ impl TestStore {
     /// Unlocks the store without a cache, so that every read reaches the engine.
     pub(crate) fn unlock(&self) -> Result<Session, StoreError> {
         unlock_on(self.memory.clone())
+    }
+
+    /// Unlocks the store on a storage that stops, as at a crash, at the operation of this number from then on.
+    pub(crate) fn unlock_to_stop_at(&self, operation: u64) -> Session {
+        let storage = FaultyStorage::new(self.memory.clone());
+        let faults = storage.faults();
+        let session = unlock_on(storage).unwrap();
+        faults.set(faults.operations() + operation, Fault::Stopped);
+        session
     }
 
     /// Unlocks the store although it is older than its anchor.

@@ -1,14 +1,13 @@
 //! Tests that taking texts away leaves all others whole, and nothing behind.
 
 use super::model::{parse, text};
-use super::versions::{MONTH, assert_whole, keeps, newest};
+use super::versions::{MONTH, assert_whole, grow, keeps, newest};
 use crate::session::history::nameless;
-use crate::session::tests::store::{TestStore, unlock_on};
+use crate::session::tests::store::TestStore;
 use crate::session::{HistorySettings, Session, shift_clock};
 use crate::vfs::edit;
 use crate::vfs::error::FileError;
 use crate::vfs::folder::{ResolvedPath, Target};
-use inmost_engines::faulty::{Fault, FaultyStorage};
 use inmost_format::record::history::Retired;
 use inmost_format::record::{Kind, NodeSource};
 
@@ -25,15 +24,6 @@ fn versions(session: &Session, path: &str, bytes: usize, edits: usize) -> Vec<u6
         numbers.push(newest(session).number);
     }
     numbers
-}
-
-/// Grows the long file at its beginning. Returns the numbers of the versions.
-fn grown(session: &Session, steps: usize) -> Vec<u64> {
-    let step = |step| {
-        edit::insert(session, &parse(LONG), 1, &text(&format!("i{step}"), 28_000)).unwrap();
-        newest(session).number
-    };
-    (0..steps).map(step).collect()
 }
 
 /// Regression: the folder went as a whole, with records of earlier versions that were made at another path.
@@ -60,7 +50,7 @@ fn redacting_in_a_full_history_damages_nothing() {
     let session = keeps(Session::in_memory().unwrap());
     session.files().write("/memories/d/other", "other").unwrap();
     session.files().write(LONG, &text("first", 9_000)).unwrap();
-    let numbers = grown(&session, 14);
+    let numbers = grow(&session, LONG, 14);
     session.files().remove("/memories/d").unwrap();
     session.history().redact(numbers[0], numbers[12]).unwrap();
     let held = session.history().status().unwrap().bytes;
@@ -80,9 +70,9 @@ fn redacting_while_earlier_versions_expire_leaves_nothing_behind() {
         session.files().write(&path, &text("y", 2_000)).unwrap();
     }
     session.files().write(LONG, &text("first", 9_000)).unwrap();
-    let first = grown(&session, 13);
+    let first = grow(&session, LONG, 13);
     shift_clock(20 * day);
-    let last = grown(&session, 13);
+    let last = grow(&session, LONG, 13);
     session.history().redact(first[0], last[11]).unwrap();
     session.files().remove(LONG).unwrap();
     drop(session);
@@ -126,10 +116,7 @@ fn a_cut_off_forgetting_and_another_redaction_damage_nothing() {
     drop(session);
     for operation in 1.. {
         let store = prepared.duplicate();
-        let storage = FaultyStorage::new(store.memory.clone());
-        let faults = storage.faults();
-        let session = unlock_on(storage).unwrap();
-        faults.set(faults.operations() + operation, Fault::Stopped);
+        let session = store.unlock_to_stop_at(operation);
         let done = session.history().forget("/memories/a/b", |_| {});
         drop(session);
         let session = store.unlock().unwrap();

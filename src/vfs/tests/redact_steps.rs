@@ -2,12 +2,11 @@
 
 use super::history_repair::repair;
 use super::model::text;
-use super::versions::{MONTH, assert_whole, keeps, log, newest, parse};
-use crate::session::tests::store::{TestStore, unlock_on};
+use super::versions::{MONTH, assert_whole, grow, keeps, log, newest, parse};
+use crate::session::tests::store::TestStore;
 use crate::session::{Session, shift_clock};
 use crate::vfs::edit;
 use crate::vfs::error::FileError;
-use inmost_engines::faulty::{Fault, FaultyStorage};
 use inmost_format::record::Kind;
 
 const PATH: &str = "/memories/d/long";
@@ -16,12 +15,8 @@ const PATH: &str = "/memories/d/long";
 fn grown(session: &Session) -> Vec<u64> {
     session.files().write("/memories/d/other", "other").unwrap();
     session.files().write(PATH, &text("first", 9_000)).unwrap();
-    let mut numbers = vec![newest(session).number];
-    for step in 0..14 {
-        edit::insert(session, &parse(PATH), 1, &text(&format!("i{step}"), 28_000)).unwrap();
-        numbers.push(newest(session).number);
-    }
-    numbers
+    let first = newest(session).number;
+    [vec![first], grow(session, PATH, 14)].concat()
 }
 
 /// Every record of the store is one that the root leads to.
@@ -100,11 +95,7 @@ fn a_redaction_that_a_crash_ended_is_made_whole_by_the_next() {
     let mut cut = 0;
     for operation in 1.. {
         let store = prepared.duplicate();
-        let storage = FaultyStorage::new(store.memory.clone());
-        let faults = storage.faults();
-        let session = unlock_on(storage).unwrap();
-        let last = faults.operations() + operation * 7;
-        faults.set(last, Fault::Stopped);
+        let session = store.unlock_to_stop_at(operation * 7);
         let done = session.history().redact(numbers[1], numbers[14]);
         if done.is_ok() {
             break;
@@ -146,10 +137,7 @@ fn records_that_later_entries_keep_go_although_a_crash_ended_the_redaction() {
     let mut was_left = 0;
     for operation in 1.. {
         let store = prepared.duplicate();
-        let storage = FaultyStorage::new(store.memory.clone());
-        let faults = storage.faults();
-        let session = unlock_on(storage).unwrap();
-        faults.set(faults.operations() + operation, Fault::Stopped);
+        let session = store.unlock_to_stop_at(operation);
         let done = session.history().redact(numbers[0], numbers[0]);
         drop(session);
         let session = store.unlock().unwrap();
@@ -191,10 +179,7 @@ fn the_first_of_many_versions_stays_whole_while_the_others_go() {
     let mut cut = 0;
     for operation in 1.. {
         let store = prepared.duplicate();
-        let storage = FaultyStorage::new(store.memory.clone());
-        let faults = storage.faults();
-        let session = unlock_on(storage).unwrap();
-        faults.set(faults.operations() + operation, Fault::Stopped);
+        let session = store.unlock_to_stop_at(operation);
         let done = session.history().redact(numbers[40], numbers[40]);
         drop(session);
         let session = store.unlock().unwrap();

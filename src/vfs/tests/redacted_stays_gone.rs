@@ -6,12 +6,11 @@ use super::history_repair::{damage, repair};
 use super::history_repair_cases::{fill, leaf_with};
 use super::model::{dump, parse, text};
 use super::older_root::OnDisk;
-use super::versions::{MONTH, assert_whole, keeps, log, newest};
-use crate::session::tests::store::{TestStore, unlock_on};
+use super::versions::{MONTH, assert_whole, grow, keeps, log, newest};
+use crate::session::tests::store::TestStore;
 use crate::session::{Session, shift_clock};
 use crate::vfs::edit;
 use crate::vfs::error::FileError;
-use inmost_engines::faulty::{Fault, FaultyStorage};
 use inmost_format::record::history::{Before, Version};
 use inmost_format::record::{Kind, Node, RecordId};
 use inmost_storage::Address;
@@ -33,11 +32,7 @@ fn edited(session: &Session) -> u64 {
 /// Writes a file whose text takes many steps to remove. Returns the numbers of the versions but for the first.
 fn grown(session: &Session) -> Vec<u64> {
     session.files().write(LONG, &text("first", 9_000)).unwrap();
-    let grow = |step| {
-        edit::insert(session, &parse(LONG), 1, &text(&format!("i{step}"), 28_000)).unwrap();
-        newest(session).number
-    };
-    (0..14).map(grow).collect()
+    grow(session, LONG, 14)
 }
 
 /// Cuts a redaction off after more and more steps, and calls `check` with each store in which the last version has been redacted.
@@ -50,10 +45,7 @@ fn cut_off(
     let mut count = 0;
     for operation in 1.. {
         let store = prepared.duplicate();
-        let storage = FaultyStorage::new(store.memory.clone());
-        let faults = storage.faults();
-        let session = unlock_on(storage).unwrap();
-        faults.set(faults.operations() + operation * 2, Fault::Stopped);
+        let session = store.unlock_to_stop_at(operation * 2);
         let done = session.history().redact(first, last);
         drop(session);
         if done.is_ok() {
@@ -235,10 +227,7 @@ fn a_path_that_a_crash_has_half_forgotten_is_forgotten_when_asked_again() {
     drop(session);
     for operation in 1.. {
         let store = prepared.duplicate();
-        let storage = FaultyStorage::new(store.memory.clone());
-        let faults = storage.faults();
-        let session = unlock_on(storage).unwrap();
-        faults.set(faults.operations() + operation, Fault::Stopped);
+        let session = store.unlock_to_stop_at(operation);
         let done = session.history().forget("/memories/x", |_| {});
         drop(session);
         let session = store.unlock().unwrap();

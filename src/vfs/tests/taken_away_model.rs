@@ -8,10 +8,9 @@ use super::model::{dump, parse};
 use super::older_root::OnDisk;
 use super::versions::{assert_whole, keeps, log};
 use crate::session::Session;
-use crate::session::tests::store::{TestStore, unlock_on};
+use crate::session::tests::store::TestStore;
 use crate::vfs::edit;
 use crate::vfs::error::FileError;
-use inmost_engines::faulty::{Fault, FaultyStorage};
 use inmost_format::record::Kind;
 use inmost_format::record::plain::Random;
 
@@ -128,10 +127,7 @@ fn what_was_taken_away_does_not_come_back_after_a_crash_and_a_repair() {
         drop(session);
         for cut in [1, 2, 3, 5, 8, 12, 18, 27] {
             let store = prepared.duplicate();
-            let storage = FaultyStorage::new(store.memory.clone());
-            let faults = storage.faults();
-            let session = unlock_on(storage).unwrap();
-            faults.set(faults.operations() + cut, Fault::Stopped);
+            let session = store.unlock_to_stop_at(cut);
             let done = take_away(&session, &mut Random(seed + 1_000));
             drop(session);
             let before = words(&store.duplicate().unlock().unwrap());

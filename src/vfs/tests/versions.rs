@@ -6,6 +6,7 @@ use std::time::Duration;
 use super::model::{Model, dump, text};
 use crate::session::tests::store::TestStore;
 use crate::session::{HistorySettings, Session, StoreError, shift_clock};
+use crate::vfs::edit;
 use crate::vfs::error::FileError;
 use crate::vfs::{FileText, VersionInfo, VersionKind, VersionQuery, VersionText};
 use inmost_format::record::plain::Random;
@@ -44,6 +45,17 @@ pub(crate) fn log(session: &Session) -> Vec<VersionInfo> {
 
 pub(crate) fn newest(session: &Session) -> VersionInfo {
     session.history().page(&VersionQuery::all(), None, 1).unwrap().items.remove(0)
+}
+
+/// Inserts so many long pieces at the beginning of a file, so that removing its text takes many steps. Returns the numbers of the
+/// versions.
+pub(crate) fn grow(session: &Session, path: &str, steps: usize) -> Vec<u64> {
+    let step = |step| {
+        let piece = text(&format!("i{step}"), 28_000);
+        edit::insert(session, &parse(path), 1, &piece).unwrap();
+        newest(session).number
+    };
+    (0..steps).map(step).collect()
 }
 
 /// Neither damaged nor lost records, and every folder with the totals of its content.

@@ -49,11 +49,11 @@ struct State {
     held: u64,
     /// Whether the disk was found full and the ballast has not been restored since.
     short: bool,
-    /// Parts of it that a checkpoint is using.
+    /// Parts of it that checkpoints and openings are using.
     lent: u32,
 }
 
-/// A part of the ballast that was freed for a checkpoint. Until it is dropped, nobody takes the room back.
+/// A part of the ballast that was freed for a checkpoint or an opening. Until it is dropped, nobody takes the room back.
 pub(super) struct Loan<'b>(&'b Ballast);
 
 impl Drop for Loan<'_> {
@@ -90,8 +90,8 @@ impl Ballast {
     /// Restores the ballast to its full size, or as far as the disk has space.
     ///
     /// # Errors
-    /// [`StorageError::Full`] if there is not enough space, or a checkpoint is using some of it. If the ballast cannot be written for any other
-    /// reason, the store works without it.
+    /// [`StorageError::Full`] if there is not enough space, or a checkpoint or an opening is using some of it. If the ballast cannot
+    /// be written for any other reason, the store works without it.
     pub(super) fn make(&self) -> Result<(), StorageError> {
         let mut state = self.state();
         if !state.short && state.held >= BYTES {
@@ -129,7 +129,7 @@ impl Ballast {
         (held.saturating_sub(left) >= LOAN_MIN).then_some(left)
     }
 
-    /// As [`keep`](Self::keep), for a checkpoint that needs the rest.
+    /// As [`keep`](Self::keep), for a checkpoint or an opening that needs the rest.
     pub(super) fn lend(&self, bytes: u64) -> Loan<'_> {
         // First, so that no call takes the room back in between.
         let mut state = self.state();

@@ -97,7 +97,7 @@ struct Check<'a, P> {
 
 /// What led to a record.
 struct Reference {
-    /// The beginning of the tag that it has.
+    /// The beginning of the tag that it has. With seven bytes, a reference is no larger than a number.
     tag: [u8; 7],
     is_in_tree: bool,
 }

@@ -1,4 +1,5 @@
-//! Removes the text of a redacted version, as far as no other version has it, in steps of bounded size.
+//! Removes the text of a redacted version, as far as no other version has it, in one step. A long one is set aside first, and
+//! removed in several; see `set_aside`.
 //!
 //! What an older version needs stays with that one, or with the entry that it went out of use with.
 

@@ -38,16 +38,21 @@ def turns(page: Page) -> str:
     """Returns the same edits in turns, with the rows that the targets compare."""
     text = """The targets compare edits that were made in turns of 100, because the speed of a disk changes within minutes. A sample is the mean
 of a turn, so edits that wait for work in the background count in full."""
-    rows = {id.removeprefix("turns/"): row for id, row in page.rows.items() if id.startswith("turns/")}
+    medians = "A sample is the median of a turn, the time of most edits:"
+    means = table_of_turns(page, "turns/")
+    return f"{text}\n\n{means}\n\n{medians}\n\n{table_of_turns(page, 'medians/')}"
+
+
+def table_of_turns(page: Page, group: str) -> str:
+    rows = {id.removeprefix(group): row for id, row in page.rows.items() if id.startswith(group)}
     if "overwrite" not in rows:
-        return f"{text}\n\n**NOT MEASURED**"
+        return "**NOT MEASURED**"
     names = {"inmost": "inmost (sled)", "inmost-history": "inmost (sled) with a history", "sqlcipher": "SQLCipher"}
     named = {
         "overwrite": "overwrite 4 KiB",
         **{f"{id}-depth-{depth}": f"{name}, depth {depth}" for depth in (1, 3) for id, name in names.items()},
     }
-    present = [(name, rows[id]) for id, name in named.items() if id in rows]
-    return f"{text}\n\n{to_overwrite(present, rows['overwrite'])}"
+    return to_overwrite([(name, rows[id]) for id, name in named.items() if id in rows], rows["overwrite"])
 
 
 def to_overwrite(present: list[tuple[str, Row]], base: Row) -> str:

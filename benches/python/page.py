@@ -76,7 +76,7 @@ def verdicts(page: Page) -> str:
     text = """## Targets
 
 Medians decide whether a target is met. The spread of a ratio is the widest that the samples allow: a low sample of one row over a
-high sample of the other. The first six rows took turns: their ratio is the median of the ratios turn by turn, and the spread is that
+high sample of the other. The first eight rows took turns: their ratio is the median of the ratios turn by turn, and the spread is that
 of these ratios. The spread of a p99 is that of ten consecutive parts of the run. If the target lies within the spread, another run
 may have a different result."""
     return f"{text}\n\n{table(['what', 'target', 'found', 'spread', ''], body)}"

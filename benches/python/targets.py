@@ -160,12 +160,13 @@ def durable() -> list[Target]:
         Turns(f"{edit}, depth 3, to SQLCipher", "at most", 1.1, "turns/inmost-depth-3", "turns/sqlcipher-depth-3"),
         *[
             Turns(
-                f"{edit} with a history, depth {depth}, to without",
+                f"{sample} {edit} with a history, depth {depth}, to without",
                 "at most",
                 1.25,
-                f"turns/inmost-history-depth-{depth}",
-                f"turns/inmost-depth-{depth}",
+                f"{group}/inmost-history-depth-{depth}",
+                f"{group}/inmost-depth-{depth}",
             )
+            for sample, group in (("median", "medians"), ("mean", "turns"))
             for depth in (1, 3)
         ],
         Tail("p99 of durable edits to their median, in turns with the peers", "at most", 10, "latency/inmost"),

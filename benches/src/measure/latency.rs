@@ -59,8 +59,8 @@ pub fn run(work: &Path, edits: usize, command: &[&str]) -> Result<Vec<Row>, Box<
     Ok(rows)
 }
 
-/// Times what the targets of a durable edit compare, in turns: overwriting 4 KiB, inmost without and with a history, and SQLCipher. A
-/// sample is the mean of a turn, so edits that wait for background work count in full.
+/// Times what the targets of a durable edit compare, in turns: overwriting 4 KiB, inmost without and with a history, and SQLCipher.
+/// There are two rows of each: the means of the turns, in which edits that wait for background work count in full, and the medians.
 ///
 /// # Errors
 /// The errors of the peers.
@@ -77,7 +77,7 @@ pub fn turns(work: &Path, edits: usize) -> Result<Vec<Row>, Box<dyn Error>> {
         contestants.push(begin(Box::new(keeping), &name, depth)?);
     }
     play_in_turns(&mut contestants, edits)?;
-    Ok(contestants.iter().map(Contestant::row_of_turns).collect())
+    Ok(contestants.iter().flat_map(Contestant::rows_of_turns).collect())
 }
 
 fn play_in_turns(contestants: &mut [Contestant<'_>], edits: usize) -> Result<(), Box<dyn Error>> {
@@ -110,13 +110,23 @@ impl<'a> Contestant<'a> {
         Row::of_times(format!("latency/{}", self.name), &self.times)
     }
 
-    fn row_of_turns(&self) -> Row {
-        let mean = |turn: &[Duration]| {
-            turn.iter().sum::<Duration>() / u32::try_from(turn.len()).unwrap_or(u32::MAX)
+    fn rows_of_turns(&self) -> [Row; 2] {
+        let row = |group: &str, of_turn: fn(&[Duration]) -> Duration| {
+            let samples: Vec<Duration> = self.times.chunks(TURN).map(of_turn).collect();
+            Row::of_times(format!("{group}/{}", self.name), &samples)
         };
-        let means: Vec<Duration> = self.times.chunks(TURN).map(mean).collect();
-        Row::of_times(format!("turns/{}", self.name), &means)
+        [row("turns", mean), row("medians", median)]
     }
+}
+
+fn mean(turn: &[Duration]) -> Duration {
+    turn.iter().sum::<Duration>() / u32::try_from(turn.len()).unwrap_or(u32::MAX)
+}
+
+fn median(turn: &[Duration]) -> Duration {
+    let mut sorted = turn.to_vec();
+    sorted.sort_unstable();
+    sorted[sorted.len() / 2]
 }
 
 fn overwrite(path: &Path) -> Result<Contestant<'static>, Box<dyn Error>> {

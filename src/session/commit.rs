@@ -18,12 +18,13 @@ use super::ledger;
 use super::overlay::Overlay;
 use super::queue::{Progress, Queue};
 use super::reap;
+use super::sealed_group::SealedGroup;
 use super::trim;
 use super::txn::Txn;
 use inmost_format::record::ObjectId;
 use inmost_format::record::node::Root;
-use inmost_storage::Engine;
 use inmost_storage::limits::BATCH_RECORDS_MAX;
+use inmost_storage::{Engine, StorageError};
 
 impl Session {
     /// Runs work that needs several durable steps in a row, with no other writer between them. Readers go on and see
@@ -176,8 +177,7 @@ impl Session {
                 trim::trim_into(open, &mut group)?;
                 (open.seal(group)?, recorded)
             };
-            let refused = write(&self.shared.state).open_mut()?.apply(sealed)?;
-            if let Some(refused) = refused {
+            if let Some(refused) = self.apply_sealed(sealed)? {
                 let sealed = {
                     let state = read(&self.shared.state);
                     let open = state.open()?;
@@ -188,7 +188,7 @@ impl Session {
                     };
                     open.seal(group)?
                 };
-                if write(&self.shared.state).open_mut()?.apply(sealed)?.is_some() {
+                if self.apply_sealed(sealed)?.is_some() {
                     return Err(StoreError::DiskFull);
                 }
             }
@@ -199,6 +199,19 @@ impl Session {
             StoreError::DiskFull => error,
             error => self.halt(error),
         })
+    }
+
+    /// Applies a sealed group. Returns it, unsealed, if the disk has no room for it: then nothing has changed. Readers go on while this
+    /// waits for room.
+    fn apply_sealed(&self, sealed: SealedGroup) -> Result<Option<Overlay>, StoreError> {
+        let admitted = read(&self.shared.state).open()?.engine().admit(&sealed.batch);
+        match admitted {
+            Err(StorageError::Full) => Ok(Some(sealed.unsealed())),
+            admitted => {
+                admitted?;
+                write(&self.shared.state).open_mut()?.apply(sealed)
+            }
+        }
     }
 
     /// Syncs the applied batch, without holding any lock that a reader needs.

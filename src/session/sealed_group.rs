@@ -131,7 +131,7 @@ impl SealedGroup {
     }
 
     /// The group as it was before it was sealed.
-    fn unsealed(self) -> Overlay {
+    pub(super) fn unsealed(self) -> Overlay {
         let mut nodes: HashMap<RecordId, Option<Node>> =
             self.removed.into_iter().map(|id| (id, None)).collect();
         for Done { id, mut node, .. } in self.nodes {

@@ -102,6 +102,15 @@ pub trait Engine: Send + Sync {
     /// next [`sync`](Engine::sync).
     fn apply(&self, batch: &Batch) -> Result<(), StorageError>;
 
+    /// Waits until the engine has room for a batch, which must be the next one that is applied. [`apply`](Engine::apply) waits
+    /// itself if this was not called; a caller that applies under a lock waits here, without the lock. The default does not wait.
+    ///
+    /// # Errors
+    /// As `apply` for a batch that the disk has no room for: nothing has changed then.
+    fn admit(&self, _batch: &Batch) -> Result<(), StorageError> {
+        Ok(())
+    }
+
     /// Makes everything applied so far durable: it survives a power loss.
     fn sync(&self) -> Result<(), StorageError>;
 

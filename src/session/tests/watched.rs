@@ -1,4 +1,4 @@
-//! A storage that counts batches and syncs, blocks a sync, panics or has no room on demand, or fails to read some of its
+//! A storage that counts batches and syncs, blocks a sync or a batch, panics or has no room on demand, or fails to read some of its
 //! records.
 
 use std::io;
@@ -40,6 +40,7 @@ pub(crate) struct Watch(Arc<(Mutex<State>, Condvar)>);
 struct State {
     seen: Seen,
     held: bool,
+    room: Room,
     panics: Option<Panics>,
     unreadable: Option<Unreadable>,
     /// Batches to apply before one is refused.
@@ -48,6 +49,16 @@ struct State {
     full_for: usize,
     /// Whether only batches are taken that add no record in total, as a journal does on a full disk.
     is_full: bool,
+}
+
+/// Whether a batch has to wait for room.
+#[derive(Default, PartialEq, Eq)]
+enum Room {
+    #[default]
+    Free,
+    Held,
+    /// Held, and a batch waits for it.
+    Awaited,
 }
 
 /// The records that cannot be read.
@@ -79,6 +90,34 @@ impl Watch {
     pub(crate) fn wait_for_sync(&self) {
         let mut state = self.state();
         while state.seen.syncs == 0 {
+            state = self.wait(state);
+        }
+    }
+
+    /// Makes every batch wait for room.
+    pub(crate) fn hold_room(&self) {
+        self.state().room = Room::Held;
+    }
+
+    /// Gives room to the batches that wait for it.
+    pub(crate) fn free_room(&self) {
+        self.state().room = Room::Free;
+        self.0.1.notify_all();
+    }
+
+    /// Waits until a batch waits for room.
+    pub(crate) fn wait_for_batch(&self) {
+        let mut state = self.state();
+        while state.room != Room::Awaited {
+            state = self.wait(state);
+        }
+    }
+
+    fn wait_for_room(&self) {
+        let mut state = self.state();
+        while state.room != Room::Free {
+            state.room = Room::Awaited;
+            self.0.1.notify_all();
             state = self.wait(state);
         }
     }
@@ -283,6 +322,11 @@ impl Engine for WatchedEngine {
         self.inner.apply(batch)?;
         self.watch.panic_if(Panics::AfterApply);
         Ok(())
+    }
+
+    fn admit(&self, batch: &Batch) -> Result<(), StorageError> {
+        self.watch.wait_for_room();
+        self.inner.admit(batch)
     }
 
     fn sync(&self) -> Result<(), StorageError> {

@@ -2,7 +2,9 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::channel;
 use std::thread;
+use std::time::Duration;
 
 use super::model::{Model, dump, put, text};
 use crate::session::tests::store::TestStore;
@@ -109,6 +111,26 @@ fn several_steps_in_a_row_do_not_wait_for_expected_calls() {
         scope.spawn(|| make(&session, "/memories/first", "x", &runs).unwrap());
         wait_for(&runs, 1);
         session.exclusive(|steps| steps.commit(|txn| put(txn, "/memories/step", "x"))).unwrap();
+    });
+    assert_eq!(dump(&session).unwrap().len(), 2);
+}
+
+/// A journal whose halves are both full waits for a checkpoint, which takes milliseconds.
+#[test]
+fn readers_go_on_while_a_commit_waits_for_room() {
+    let store = TestStore::create();
+    let (session, watch) = store.unlock_watched();
+    session.files().write("/memories/old", "x").unwrap();
+    watch.hold_room();
+    thread::scope(|scope| {
+        scope.spawn(|| session.files().write("/memories/new", "x").unwrap());
+        watch.wait_for_batch();
+        let (sender, receiver) = channel();
+        let read = || session.files().read("/memories/old");
+        scope.spawn(move || sender.send(read()).unwrap());
+        let read = receiver.recv_timeout(Duration::from_secs(60));
+        watch.free_room();
+        assert_eq!(read.unwrap().unwrap().as_str(), "x");
     });
     assert_eq!(dump(&session).unwrap().len(), 2);
 }

@@ -125,6 +125,17 @@ impl Engine for JournaledEngine {
         self.explained(|shared| shared.apply(batch))
     }
 
+    fn admit(&self, batch: &Batch) -> Result<(), StorageError> {
+        self.explained(|shared| {
+            let mut writer = lock(&shared.writer);
+            if !writer.filling {
+                shared.admit(&mut writer, batch)?;
+                writer.has_admitted = true;
+            }
+            Ok(())
+        })
+    }
+
     fn sync(&self) -> Result<(), StorageError> {
         if self.explained(Shared::sync)? {
             self.pace.committed(&self.shared);
@@ -204,6 +215,7 @@ impl Drop for JournaledEngine {
 impl Shared {
     fn apply(&self, batch: &Batch) -> Result<(), StorageError> {
         let mut writer = lock(&self.writer);
+        let has_admitted = std::mem::take(&mut writer.has_admitted);
         self.poison.check()?;
         batch.check_bounds()?;
         if let Some((root, expected)) = &batch.expect {
@@ -220,7 +232,9 @@ impl Shared {
         if writer.filling {
             return self.changed(self.with_engine(|engine| engine.apply(batch)));
         }
-        self.admit(&mut writer, batch)?;
+        if !has_admitted {
+            self.admit(&mut writer, batch)?;
+        }
         writer.root = batch.expect.as_ref().map(|(root, _)| *root).or(writer.root);
         layout::add(&mut write(&self.layers).pending, batch);
         Ok(())

@@ -27,6 +27,11 @@ impl Shared {
     /// Writes the frozen epoch to the engine, or waits for the thread that does. Returns whether it is there now: on a
     /// full disk it stays in the journal.
     pub(super) fn checkpoint(&self) -> Result<bool, StorageError> {
+        self.poison.check()?;
+        if read(&self.layers).frozen.is_none() {
+            // Not under the lock: the engine may be reopening, which no commit needs to wait for.
+            return Ok(true);
+        }
         let mut turn = lock(&self.checkpointer);
         self.poison.check()?;
         let Some(frozen) = read(&self.layers).frozen.clone() else { return Ok(true) };

@@ -165,7 +165,15 @@ impl JournaledEngine {
     ) -> Self {
         let Opened { id, half_blocks, stored, position, length, used, layers, filling, slots } =
             opened;
-        let writer = Writer { position, length, root: None, filling, used, entry: Vec::new() };
+        let writer = Writer {
+            position,
+            length,
+            root: None,
+            filling,
+            has_admitted: false,
+            used,
+            entry: Vec::new(),
+        };
         let shared = Shared {
             writer: Mutex::new(writer),
             checkpointer: Mutex::new(Checkpointer {

@@ -45,12 +45,18 @@ impl Shared {
         // well.
         let needs_checkpoint = !self.has_room(writer, &read(&self.layers), added, bytes);
         if needs_checkpoint
-            && (is_short || self.ballast.is_disk_nearly_full() || lock(&self.checkpointer).stuck)
+            && (is_short || self.ballast.is_disk_nearly_full() || self.is_stuck())
             && !self.checkpoint()?
         {
             return Err(StorageError::Full);
         }
         Ok(())
+    }
+
+    /// Whether the last checkpoint found no room. Waits for the one that is running.
+    fn is_stuck(&self) -> bool {
+        let has_frozen = read(&self.layers).frozen.is_some();
+        has_frozen && lock(&self.checkpointer).stuck
     }
 
     fn adds_records(&self, batch: &Batch) -> Result<bool, StorageError> {

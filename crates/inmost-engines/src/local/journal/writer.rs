@@ -15,6 +15,8 @@ pub(super) struct Writer {
     pub(super) root: Option<Address>,
     /// Whether this is a new generation without any ordinary commit.
     pub(super) filling: bool,
+    /// Whether there is room for the next batch.
+    pub(super) has_admitted: bool,
     /// The most bytes that each half has held since it was last wiped.
     pub(super) used: [usize; 2],
     /// The bytes of an entry; kept to save allocations.

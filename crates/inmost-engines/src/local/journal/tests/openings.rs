@@ -181,3 +181,27 @@ fn a_read_waits_for_the_engine_that_a_checkpoint_opens_again() {
     });
     writing.check(&engine, "opened again");
 }
+
+/// Opening the engine again takes milliseconds, and a half that is full needs nothing from it once its checkpoint is done.
+#[test]
+fn a_commit_does_not_wait_for_the_engine_that_is_opened_again() {
+    let (world, mut writing) = begun();
+    let engine = world.open().unwrap();
+    let before = lock(&engine.shared.writer).position.epoch;
+    let reopening = lock(&engine.shared.checkpointer);
+    let (sender, finished) = std::sync::mpsc::channel();
+    let in_time = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while lock(&engine.shared.writer).position.epoch == before {
+                let batch = small(&writing.acknowledged, &[7; 3_000]);
+                writing.commit(&engine, &batch).unwrap();
+            }
+            sender.send(()).unwrap();
+        });
+        let in_time = finished.recv_timeout(Duration::from_secs(60));
+        drop(reopening);
+        in_time
+    });
+    assert!(in_time.is_ok());
+    writing.check(&engine, "in the next epoch");
+}

@@ -44,7 +44,7 @@ fn key(vault: u64) -> RawKey {
 
 fn open(database: &Postgres, vault: u64) -> Result<Session, StoreError> {
     let options =
-        VaultOptions::new().session(SessionOptions::new().patience(Duration::from_secs(30)));
+        VaultOptions::new().session(SessionOptions::new().outcome_timeout(Duration::from_secs(30)));
     options.open_in(database, id(vault))?.unlock_with(&key(vault))
 }
 

@@ -10,7 +10,8 @@
 //!   `postgres`; an application with many of them keeps one `Postgres`, a pool of connections.
 //! - [`Session`] is an unlocked store: a cheap handle that threads share. [`Session::lock`] wipes the keys.
 //!   [`Session::purge`], [`Session::backup`], [`Session::migrate`] and [`Session::check`] maintain the
-//!   store, and [`Session::set_aside`] lists records that were kept. [`Session::in_memory`] makes a store that never touches the disk. [`SessionOptions`] sets quotas.
+//!   store, and [`Session::set_aside`] lists records that were kept. [`Session::in_memory`] makes a store that never
+//!   touches the disk. [`SessionOptions`] sets quotas.
 //! - [`MemoryTool`] runs an agent's calls: it takes JSON and returns the exact text for the model. [`ToolCommand`] is a
 //!   call as a type. A [`Screen`], such as [`SecretScreen`], looks at what the model writes before it is saved.
 //! - [`Files`] is for hosts that are not agents: read, write, list, search. Its errors are [`FileError`].
@@ -37,9 +38,9 @@
 //!
 //! # Caution
 //!
-//! If the passphrase is forgotten and there is no recovery key, the store is lost. While a session is unlocked, anyone
-//! who controls the process can read its content, and everything an agent reads is sent to its model. Old ciphertext
-//! stays on disk after a deletion until the next purge. Replacing the whole folder by an older copy is detected only
+//! If the passphrase is forgotten and no other keyslot was added, the store is lost. While a session is unlocked, anyone
+//! who controls the process can read its content, and everything an agent reads is sent to its model. Deleted text that
+//! the history does not keep stays on disk as ciphertext until the next [`Session::compact`] or [`Session::purge`]. Replacing the whole folder by an older copy is detected only
 //! with a [`FreshnessAnchor`] such as [`FileAnchor`]. Nobody outside the project has reviewed this code; SECURITY.md
 //! says what may be relied on.
 //!

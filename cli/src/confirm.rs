@@ -7,14 +7,14 @@ use crate::terminal::Terminal;
 /// Continues if `--yes` was given, or if a person types `expected`.
 ///
 /// # Errors
-/// If anything else is typed, or there is no terminal to ask at.
+/// If anything else is typed, or there is no terminal to ask on.
 pub(crate) fn ask(yes: bool, question: &str, expected: &str) -> Result<(), Failure> {
     if yes {
         return Ok(());
     }
     let no_terminal = || {
         Failure::usage(
-            "This command needs a confirmation, and there is no terminal to ask at.",
+            "This command needs a confirmation, and there is no terminal to ask on.",
             "Nothing was changed. Add --yes to confirm.",
         )
     };

@@ -84,7 +84,7 @@ impl TransferReport {
         let files = display::count(done, "file", "files");
         Failure::new(
             Exit::Interrupted,
-            format!("The import was interrupted. {files} of it are in the memory."),
+            format!("The import was interrupted after {files}."),
             "Run the same command again to go on: what is there already is skipped.",
         )
     }

@@ -47,7 +47,7 @@ for line in $(seq 4000); do printf 'Bed %d: carrots, then beans, then a year of 
 
 {
     say '# A night of changes, and back'
-    say 'The commands of the history on a real store. `docs/session/history.sh` runs them and writes this page; only the sentences between them are its own.'
+    say 'This page shows the commands of the history on a real store. `docs/session/history.sh` runs them and writes the page; only the text between the listings is written by hand.'
     say '## The evening'
     say 'A new store says what it keeps, for how long, and how to end it. Ada fills it.'
     run 'inmost init' \
@@ -78,7 +78,7 @@ for line in $(seq 4000); do printf 'Bed %d: carrots, then beans, then a year of 
         'inmost rm /memories/proof.md' \
         'inmost forget /memories/found.md' 'inmost forget /memories/found.md --yes' \
         'inmost log /memories/found.md' 'inmost log /memories/proof.md'
-    say 'One `forget` takes the history of the file under each of its paths.'
+    say 'One `forget` removes the history of the file under every path that it had, so `proof.md` has none either.'
     say 'No command brings it back now. Its ciphertext goes with the next rewrite, which keeps all other versions:'
     run "$size" 'inmost compact' "$size"
     say 'And `purge` drops every version. The setting stays.'

@@ -46,7 +46,7 @@ impl SharedStore {
 
     pub(crate) fn create_with(options: VaultOptions) -> (Self, Session) {
         // Nobody waits for a server in memory.
-        let options = options.session(SessionOptions::new().patience(Duration::ZERO));
+        let options = options.session(SessionOptions::new().outcome_timeout(Duration::ZERO));
         let store = Self { server: SharedMemory::default(), options };
         let host = Arc::new(store.server.host());
         let session = store.options.create_shared(host, EngineKind::Memory, &raw_key()).unwrap();

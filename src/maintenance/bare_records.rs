@@ -39,8 +39,8 @@ pub(crate) struct BareRecords {
     expected_commit: u64,
 }
 
-/// Where a version of a record is. Of a tag and an object it has the first 4 bytes, which leave few to tell apart when the
-/// record is read.
+/// Where a version of a record is. Holds only the first 4 bytes of the tag and of the object id: few wrong candidates remain to
+/// be read.
 #[derive(Clone, Copy)]
 struct Place {
     tag: u32,

@@ -2,8 +2,8 @@
 //!
 //! The walk begins at the newest root that is found, and follows the tags. Where the newest record is gone, it takes an older
 //! version, and reports it. Files that no folder names any more, because its list is gone, are put into a folder of their
-//! own. What was deleted is left out as far as it can be told apart: a list that no longer names a file, or a list of
-//! deleted files that does, tells.
+//! own. Deleted files are left out where they can be recognised: a newer list no longer names them, or the list of deleted
+//! files does.
 
 mod held;
 mod history;

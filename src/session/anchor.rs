@@ -6,7 +6,7 @@
 //! anchor was rolled back. A store ahead of its anchor lost power between the commit and the anchor's write, which is
 //! normal.
 //!
-//! Two slots are written in turn, each with a sequence number. Only two slots of two writes in a row show that the store
+//! The two slots of the pair in use are written in turn, each with a sequence number. Only two slots of two writes in a row show that the store
 //! is not older than its anchor. If one is missing, the newest mark may be the one that is missing, so the freshness of
 //! the store is unknown. It opens, and its slots say from then on that its freshness is unknown, until somebody accepts
 //! that on purpose.

@@ -159,7 +159,7 @@ impl StoreError {
                 "Do not rely on the copy: destroy it, check the disk that it is on, and make another."
             }
             Self::Forked => {
-                "Fork before the first store is opened, or open the store in a program that was started anew; several processes share one that `inmost unlock` holds, each with a connection of its own."
+                "Fork before you open the first store, or open the store in a newly started program. To share one store, run `inmost unlock` and connect to its key agent from each process after the fork."
             }
             Self::EngineNotBuilt => "Use a build that includes the engine.",
             Self::Halted => "Unlock the store again; the last change may or may not be there.",
@@ -180,7 +180,7 @@ impl StoreError {
             }
             Self::InMemory => "Create a store in a folder to give it keyslots.",
             Self::InUse(_) => {
-                "Close what else uses the store, another program or another part of this one, or wait for it. If `inmost unlock` holds it, connect to its key agent instead."
+                "Close the other program, or the other part of this program, that uses the store, or wait until it is done. If `inmost unlock` holds the store, connect to its key agent instead."
             }
             Self::KeyAgent(_) => {
                 "Connect again; if that does not help, run `inmost lock`, then `inmost unlock`."
@@ -190,7 +190,7 @@ impl StoreError {
                 "Copy the whole folder of the store to another place first; then run `inmost check` and `inmost repair`."
             }
             Self::KdfOutOfBounds(_) => {
-                "Choose a cost within the bounds, or use fewer keyslots. Only a program that trusts the store may open it beyond them: it raises the limits on purpose."
+                "Choose a cost within the bounds, or use fewer keyslots. To open a store that you trust beyond the bounds, raise the limits in your program."
             }
             Self::LastSlot => "Add another keyslot first, or replace this one.",
             Self::Locked => "Unlock the store with its passphrase.",
@@ -249,7 +249,7 @@ impl fmt::Display for StoreError {
                 write!(f, "The copy in {copy} was written but does not read back: {why}")
             }
             Self::Forked => f.write_str(
-                "This process was forked from one that had opened a store, and cannot use what that one had opened.",
+                "This process is a fork of one that had opened a store. It cannot use what its parent opened.",
             ),
             Self::EngineNotBuilt => f.write_str("The store uses an engine that this build lacks."),
             Self::Halted => f.write_str("An earlier write failed, so the session has stopped."),

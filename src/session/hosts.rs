@@ -47,13 +47,13 @@ pub(super) struct Hosts {
     /// Nodes that were not those that their references mean.
     mismatches: AtomicU64,
     /// How long to look for the server after a connection was lost.
-    patience: Duration,
+    outcome_timeout: Duration,
 }
 
 impl Hosts {
-    pub(super) fn new(patience: Duration) -> Self {
+    pub(super) fn new(outcome_timeout: Duration) -> Self {
         let sealed = SealedCache::default();
-        Self { version: 0, adopted: 0, sealed, mismatches: AtomicU64::new(0), patience }
+        Self { version: 0, adopted: 0, sealed, mismatches: AtomicU64::new(0), outcome_timeout }
     }
 
     /// A record that came with a pull, as it was stored.
@@ -61,8 +61,8 @@ impl Hosts {
         self.sealed.get(address)
     }
 
-    pub(super) fn patience(&self) -> Duration {
-        self.patience
+    pub(super) fn outcome_timeout(&self) -> Duration {
+        self.outcome_timeout
     }
 }
 

@@ -212,8 +212,8 @@ impl Txn<'_> {
     }
 }
 
-/// Adds readings that wait to a group that is about to be committed, as far as there is room. Returns those that need not wait
-/// any more once it is.
+/// Adds waiting readings to a group that is about to be committed, as far as there is room. Returns those that can stop waiting
+/// once the group is durable.
 pub(super) fn record_into(open: &Open, group: &mut Overlay) -> Result<Vec<u64>, RecordError> {
     let mut files: Vec<u64> = open.waiting.files().iter().copied().collect();
     let mut txn = Txn::new(open, group, &Author::default());

@@ -48,7 +48,7 @@ pub struct SessionOptions {
     pub(crate) cache_bytes: Option<usize>,
     pub(crate) idle_lock: Option<Duration>,
     /// How long a change waits for the server of a shared store, to find out whether it is stored.
-    pub(crate) patience: Duration,
+    pub(crate) outcome_timeout: Duration,
 }
 
 /// Quotas of a store.
@@ -87,7 +87,7 @@ impl SessionOptions {
             store_files: limits::STORE_FILES,
             store_bytes: limits::STORE_BYTES,
         };
-        Self { quotas, cache_bytes: None, idle_lock: None, patience: PATIENCE }
+        Self { quotas, cache_bytes: None, idle_lock: None, outcome_timeout: OUTCOME_TIMEOUT }
     }
 
     /// Sets the most bytes of one file; 16 MiB by default.
@@ -121,8 +121,8 @@ impl SessionOptions {
 
     /// Sets how long a change on a shared store may take to find out whether it is stored, if the connection is lost meanwhile;
     /// 30 seconds by default. Then it returns [`StoreError::CommitUnknown`](crate::StoreError::CommitUnknown).
-    pub fn patience(mut self, limit: Duration) -> Self {
-        self.patience = limit;
+    pub fn outcome_timeout(mut self, limit: Duration) -> Self {
+        self.outcome_timeout = limit;
         self
     }
 
@@ -138,7 +138,7 @@ impl SessionOptions {
 }
 
 /// A failover of a database takes half a minute with usual settings.
-const PATIENCE: Duration = Duration::from_secs(30);
+const OUTCOME_TIMEOUT: Duration = Duration::from_secs(30);
 
 impl Default for SessionOptions {
     fn default() -> Self {

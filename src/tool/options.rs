@@ -90,8 +90,8 @@ impl ToolOptions {
     /// version like any other.
     ///
     /// A text is kept after all, as without this option, if the history is damaged there, if the file had more than 1,024
-    /// changes since an earlier version that others left, or if a `create` replaces a file of which more than 60 records, about
-    /// half a MiB, were written since such a version.
+    /// changes since an earlier version that others left, or if a `create` replaces a file of which more than 60 records, at
+    /// most 240 KiB of text, were written since such a version.
     ///
     /// # Security
     /// As for [`History::forget`](crate::History::forget): the ciphertext stays in the store's files until the next

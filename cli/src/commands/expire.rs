@@ -18,7 +18,7 @@ use crate::{confirm, json_line, times};
 
 /// Delete files that were neither read nor changed for long, or set whether that happens by itself
 ///
-/// A store forgets nothing by itself, and records no readings, until --record or --at-unlock switches that on. From then on it
+/// No file expires and no reading is recorded until --record or --at-unlock switches that on. From then on the store
 /// records the day on which each file was last read: by `cat`, or by an agent's `view` of that file. Searches, listings, exports,
 /// backups and checks do not count, nor do agents that may only read. A reading is written with the next change that the same
 /// program makes, or that goes through the same key agent. So a program that only reads records nothing.

@@ -143,7 +143,7 @@ fn incomplete(report: &RecoveryReport) -> Failure {
     Failure::new(
         Exit::Damaged,
         format!(
-            "{} could not be saved as it was.",
+            "{} could not be saved in the newest version at the old path.",
             display::count(items, "file or folder", "files or folders")
         ),
         "Look for them in a backup. The damaged store was not changed.",

@@ -168,7 +168,7 @@ impl Undo {
         let files = count(left, "file or folder", "files and folders");
         Err(Failure::new(
             Exit::Other,
-            format!("Left {files} unchanged, against the plan."),
+            format!("{files} of the plan could not be undone, and were left unchanged."),
             "Look at their versions with `inmost log`, and bring one back with `inmost restore`.",
         ))
     }

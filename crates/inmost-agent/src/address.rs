@@ -54,7 +54,7 @@ fn canonical(store: &Path) -> io::Result<PathBuf> {
     if is_url(store) { Ok(store.to_owned()) } else { store.canonicalize() }
 }
 
-/// What tells the folder at this path from others. A URL always names the same store.
+/// Identifies the folder at this path, so that another folder at the same path is noticed. A URL always names the same store.
 pub(crate) fn identity(store: &Path) -> io::Result<Folder> {
     if is_url(store) { Ok(Folder { device: 0, inode: 0 }) } else { system::identity(store) }
 }

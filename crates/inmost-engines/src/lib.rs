@@ -1,7 +1,7 @@
 //! Internal crate of `inmost`, for this workspace only. It promises no semantic versioning.
 //!
-//! Storage for sealed records: a local folder with sled or redb, and memory. Nothing here handles keys. One
-//! test suite (`suite`) runs against every implementation.
+//! Storage for sealed records: a local folder with sled or redb, a PostgreSQL database, and memory. Nothing here handles
+//! keys. One test suite (`suite`) runs against every implementation.
 
 #![allow(
     clippy::missing_errors_doc,

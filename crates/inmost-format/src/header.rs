@@ -6,7 +6,7 @@
 //! |---|---|---|
 //! | 0 | 8 | magic: `89 49 4e 4d 4f 53 54 0a`, that is 0x89, `INMOST`, line feed |
 //! | 8 | 2 | format version, 1 |
-//! | 10 | 1 | engine: 1 sled, 2 redb, 255 memory |
+//! | 10 | 1 | engine: 1 sled, 2 redb, 3 PostgreSQL, 255 memory |
 //! | 11 | 1 | zero |
 //! | 12 | 4 | flags, all reserved |
 //! | 16 | 16 | store id |

@@ -83,7 +83,7 @@ fn run(seed: u64, foreign: &[Vec<u8>], outcomes: &mut Outcomes) {
     let mut random = Random(seed);
     let (mut store, first) = SharedStore::create();
     // Every record is read from the server.
-    let session = SessionOptions::new().patience(Duration::ZERO).max_cache_bytes(0);
+    let session = SessionOptions::new().outcome_timeout(Duration::ZERO).max_cache_bytes(0);
     store.options = store.options.session(session);
     first.files().write(TEXT, "0\n").unwrap();
     first.files().write(LOG, "0\n").unwrap();

@@ -106,8 +106,8 @@ impl<'a> Held<'a> {
         // What the present head has under the same name must be the same record.
         let current = self.tree.get(&old.object).copied().flatten();
         if let Some((id, tag)) = current
-            // Where the tree is older than the history, a head after the present one was another future of the file, and the next
-            // change would give its records to another text.
+            // If the tree is older than the history, a head after the present one belongs to changes that the tree lacks. The next
+            // change would use the indexes of its records again.
             && (old.index >= id.index || !self.can_be_read(Depth::TOP, id, &tag)?)
         {
             return Ok(false);

@@ -269,8 +269,8 @@ impl Search<'_> {
         Ok(())
     }
 
-    /// What the next head of a file that is kept does not reach went out of use with the entries that are lost between. It goes
-    /// with the head before them from now on: nothing else names it.
+    /// Where entries are lost between two heads of a file, lets the entry of the earlier head retire every record that the later
+    /// head does not reach: no other entry names these records.
     fn retire_for_lost(&mut self) -> Result<(), StoreError> {
         let mut next: HashMap<ObjectId, (usize, RecordId, Tag)> = HashMap::new();
         let mut gaps = Vec::new();
@@ -300,8 +300,8 @@ impl Search<'_> {
         Ok(())
     }
 
-    /// Hands a file of which no later version is left over to the entry that holds its newest head, so that what that one shares
-    /// with older heads goes with the last of them.
+    /// If no later version of a file is kept, lets the entry of its newest head take over the whole file. Records that this head
+    /// shares with older heads are then removed with the last of these heads.
     fn hand_over(&mut self) {
         let mut taken = HashMap::new();
         for (object, place) in &self.newest {

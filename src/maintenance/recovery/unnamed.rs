@@ -14,8 +14,8 @@ use inmost_format::record::{Kind, ObjectId, Tag};
 impl<T: Target> Recovery<'_, T> {
     /// Recovers what no list names into a folder of its own, beside the entries of the root folder. Returns its entry.
     ///
-    /// An object that an older list names, and no current one, was deleted; so it is left out. One that was never deleted
-    /// is named by the list that is gone, and, if that list had no older version, by no other.
+    /// An object that only older lists name was deleted, so it is left out. An object that no list names belonged to the list
+    /// that is lost, so it is recovered.
     pub(super) fn lost_and_found(
         &mut self,
         beside: &[Entry],

@@ -46,7 +46,7 @@ fn every_error_has_one_sentence_of_message_and_one_of_advice() {
         ];
         E::Forked => [
             StorageError::Forked.into(),
-            "This process was forked from one that had opened a store, and cannot use what that one had opened."
+            "This process is a fork of one that had opened a store. It cannot use what its parent opened."
         ];
         E::HeaderDamaged => [
             HeaderError::Damaged("its checksum").into(),

@@ -204,8 +204,9 @@ pub(in crate::session) fn open_root(sealer: &Sealer, value: &[u8]) -> Result<Roo
     }
 }
 
-/// Checks that a root comes after what was seen: its number is not lower, it is the same one if the number is, and otherwise what was
-/// seen is on its trail, or the trails that the server keeps lead to it. So a store that was put back, or a fork of it, is noticed.
+/// Checks that a root comes after the newest root that was seen. Its number must not be lower. With the same number it must be the
+/// same root. With a higher number, the seen root must be on its trail, or the trails that the server keeps must lead to it. So a
+/// store that was put back, or a fork of it, is noticed.
 /// Beyond [`TRAIL_REACH`] commits only the number counts: the server need not keep trails for ever.
 pub(super) fn check_order(
     engine: &dyn Engine,
@@ -230,7 +231,7 @@ pub(super) fn check_order(
     if is_later { Ok(()) } else { Err(rolled_back) }
 }
 
-/// The trails that the server keeps of the roots from one that is not after `since` to the one that is not after `until`.
+/// The trails that the server keeps: the last one not above `since`, and those after it up to `until`.
 pub(super) fn kept_trails(
     engine: &dyn Engine,
     since: u64,

@@ -1,9 +1,10 @@
-//! Finding out whether a batch is stored whose reply was lost.
+//! Finds out whether a batch was stored when its reply was lost.
 //!
 //! To look is not enough: the server may commit the batch after the look. So the same batch is submitted again. If the server
 //! takes it, it is stored. If another root is there, neither the first nor the second copy can come any more, because both expect
-//! the root before, which never comes back. Then the present root tells: it is the one of the batch, or the batch's root is on its
-//! trail, or it is not although the trail reaches back far enough. After many commits, the trails that the server keeps tell.
+//! the root before, which never comes back. Then the present root decides. If it is the batch's root, or has that root on its trail,
+//! the batch was stored. If its trail reaches back far enough without it, the batch was not stored. After many commits, the trails
+//! that the server keeps decide.
 
 use std::time::{Duration, Instant};
 
@@ -77,7 +78,7 @@ impl Open {
 /// A bounded number of attempts within a bounded time.
 pub(super) struct Retry {
     begin: Instant,
-    patience: Duration,
+    outcome_timeout: Duration,
     /// The next pause.
     pause: Duration,
     left: u32,
@@ -85,9 +86,9 @@ pub(super) struct Retry {
 
 impl Retry {
     pub(super) fn new(open: &Open) -> Self {
-        let patience = open.hosts.as_ref().map(|hosts| hosts.patience());
-        let patience = patience.unwrap_or_default();
-        Self { begin: Instant::now(), patience, pause: FIRST_PAUSE, left: ATTEMPTS }
+        let outcome_timeout = open.hosts.as_ref().map(|hosts| hosts.outcome_timeout());
+        let outcome_timeout = outcome_timeout.unwrap_or_default();
+        Self { begin: Instant::now(), outcome_timeout, pause: FIRST_PAUSE, left: ATTEMPTS }
     }
 
     /// Lets some time pass before the next attempt.
@@ -96,12 +97,13 @@ impl Retry {
     /// [`StoreError::CommitUnknown`] if there is to be no other attempt.
     pub(super) fn pause(&mut self) -> Result<(), StoreError> {
         self.left = self.left.saturating_sub(1);
-        let is_late = !self.patience.is_zero() && self.begin.elapsed() >= self.patience;
+        let is_late =
+            !self.outcome_timeout.is_zero() && self.begin.elapsed() >= self.outcome_timeout;
         if self.left == 0 || is_late {
             return Err(StoreError::CommitUnknown);
         }
         // A lost connection is often back at once, and the trail of recent commits does not reach back for long.
-        let pause = self.pause.min(self.patience / SHARE);
+        let pause = self.pause.min(self.outcome_timeout / SHARE);
         std::thread::sleep(pause);
         self.pause = pause.saturating_mul(2);
         Ok(())

@@ -62,7 +62,7 @@ pub(super) fn in_tree<S: NodeSource>(
     Ok(found.map(|(below, info)| (path_in_tree(&below), info)))
 }
 
-/// The path of what is below the root folder by this path, which begins with `/`.
+/// The path in the memory of `below`, a path relative to the root folder that begins with `/`.
 pub(super) fn path_in_tree(below: &str) -> Wiped<String> {
     secret::format(format_args!("{ROOT}{below}"))
 }

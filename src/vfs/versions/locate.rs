@@ -84,8 +84,8 @@ pub(super) fn read<S: NodeSource>(
 
 /// Finds the text of a version by following the file forward from its entry.
 ///
-/// A clock that was behind has made entries whose time is over behind others that count. Those that only moved the file or a
-/// folder lead on to the text all the same. What they hold is gone.
+/// Entries made while the clock was behind can be expired although entries before them still count. Expired renames are followed
+/// all the same; the texts that expired entries hold are gone.
 pub(super) fn locate<S: NodeSource>(past: &Past<'_, S>, number: u64) -> Result<Located, FileError> {
     // No change has the number 0, but it stands for the version before the first.
     if number == 0 {

@@ -40,11 +40,11 @@ pub(crate) fn redact(session: &Session, first: u64, last: u64) -> Result<u64, Fi
     })
 }
 
-/// Removes from a deleted folder what versions in it have left that were redacted while damage kept their texts from being found.
-/// Returns the entry of the deletion as it is then.
+/// Removes from a deleted folder the texts of redacted versions that damage hid when they were redacted. Returns the changed entry of
+/// the deletion.
 ///
 /// # Errors
-/// A folder of which the head can be read, but not all of the list: it cannot be told whether all were found.
+/// If the folder's head can be read but a part of its list cannot: some texts may remain.
 pub(super) fn finish_in(
     exclusive: &mut Exclusive<'_>,
     deletion: Version,

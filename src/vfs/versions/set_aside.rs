@@ -98,7 +98,7 @@ fn shrink(txn: &mut Txn<'_>, text: &Text) -> Result<bool, FileError> {
     Ok(true)
 }
 
-/// Where the nodes of a file go that shares records with an older head: those stay.
+/// Collects the nodes that a file no longer reaches, and keeps those that an older head shares.
 struct Shared<'t, 'a> {
     txn: &'t mut Txn<'a>,
     last_index: u64,

@@ -12,8 +12,8 @@ use inmost_format::record::NodeSource;
 /// Versions to be followed, each by its place in the page.
 pub(super) type Walks = Vec<(usize, Walk)>;
 
-/// Follows the versions of a page, the newest first, all at once through the entries behind the oldest, of which it looks at so
-/// many at most. Returns the places in the page, with what was found.
+/// Follows the versions of a page, newest first, in one pass over the entries after the oldest of them, and looks at `most` entries
+/// at most. Returns what was found, by place in the page.
 pub(super) fn texts<S: NodeSource>(
     past: &Past<'_, S>,
     walks: Walks,

@@ -75,7 +75,7 @@ impl Connection {
         let connected = outside_of_tasks(|| {
             runtime.block_on(async { timeout(config.call_timeout, connecting).await })
         });
-        let late = || Failure::Unreachable(format!("{} does not answer", config.address()));
+        let late = || Failure::Unreachable(format!("{} does not respond", config.address()));
         let (client, driver) = match connected.unwrap_or_else(|_| Err(late())) {
             Ok(connected) => connected,
             Err(failure) => {

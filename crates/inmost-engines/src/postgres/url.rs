@@ -56,7 +56,7 @@ impl fmt::Display for UrlError {
             Self::Host => f.write_str("the URL names no host"),
             Self::Plain(host) => write!(
                 f,
-                "sslmode=disable is only for this machine, and {host} is another one; leave it out"
+                "sslmode=disable is allowed only for a server on this machine, and {host} is not; remove sslmode from the URL"
             ),
             Self::Syntax => f.write_str("the URL is not valid; it has the form postgres://USER@HOST/DATABASE?vault=ID"),
         }

@@ -3,10 +3,9 @@
 use super::layout::{self, BLOCK, Slot};
 use crate::local::PartOfFile;
 
-/// Divides a journal at the beginnings of its entries, also of those that are in the engine already, and says when each
-/// was written: after everything in the engine, or before it if a slot says that it is there already, in the order of the
-/// numbers. (A later version of what such an entry holds may be in the engine alone.) Of blocks that belong to no entry nothing is
-/// known: behind the last entry is the rest of one of an earlier epoch, whose beginning was overwritten.
+/// Divides a journal into its entries, and orders them by when they were written. Entries that a slot names as stored come before
+/// everything in the engine (a later version of what they hold may be in the engine alone), the others after it. Blocks outside of
+/// entries are of unknown age: they may be the rest of an entry of an earlier epoch, whose beginning was overwritten.
 pub(crate) fn written(read: &mut dyn FnMut(u64, &mut [u8]), length: u64) -> Vec<PartOfFile> {
     let block = u64::try_from(BLOCK).unwrap_or(u64::MAX);
     let mut parts: Vec<PartOfFile> = Vec::new();

@@ -238,3 +238,25 @@ fn a_rewrite_keeps_what_a_redaction_left_and_drops_the_rest() {
     redact(&session, numbers[10], numbers[13]);
     assert_nothing_unreachable(&store, &session, "after a rewrite");
 }
+
+/// Each file is noted in the entry that deleted its folder. Of several such entries in one record, the notes outgrew it, and no
+/// more of the texts could be redacted.
+#[test]
+fn every_file_of_many_deleted_folders_can_be_redacted() {
+    let store = TestStore::create();
+    let session = keeps(store.unlock().unwrap());
+    for folder in 0..12 {
+        for file in 0..32 {
+            session.files().write(&format!("/memories/{folder}/{file}"), "secret").unwrap();
+        }
+    }
+    for folder in 0..12 {
+        session.files().remove(&format!("/memories/{folder}")).unwrap();
+    }
+    let versions = log(&session);
+    let numbers = versions.iter().map(|version| version.number);
+    let (first, last) = (numbers.clone().min().unwrap(), numbers.clone().max().unwrap());
+    redact(&session, first, last);
+    assert!(numbers.into_iter().all(|number| session.history().text(number).is_err()));
+    assert_nothing_unreachable(&store, &session, "redacted");
+}

@@ -38,12 +38,13 @@ impl Tested {
         self.model.drain(..count);
     }
 
-    /// Empties or removes an entry, which there need not be.
+    /// Empties or removes an entry, which there need not be. One that stays may become longer.
     fn edit(&mut self, random: &mut Random) {
         let sought = number(random.below(usize::try_from(self.next).unwrap() + 3));
-        let stays = random.below(3) > 0;
+        let (stays, noted) = (random.below(3) > 0, random.below(12));
         let change = |version: &mut Version| {
             version.held = 0;
+            version.forgotten.resize(version.forgotten.len().max(noted), OBJECT);
             stays
         };
         let found = self.history.edit(&mut self.nodes, OBJECT, sought, change).unwrap();
@@ -125,7 +126,7 @@ fn a_history_holds_what_a_plain_list_holds() {
             // It grows, then shrinks to nothing and grows again.
             let shrinks = step % 1_500 > 1_100;
             match random.below(10) {
-                0 => tested.edit(&mut random),
+                0 => (0..=random.below(9)).for_each(|_| tested.edit(&mut random)),
                 1 => tested.trim(&mut random),
                 _ if shrinks => tested.trim(&mut random),
                 _ => tested.append(&mut random),

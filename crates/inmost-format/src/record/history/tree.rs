@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::super::codec::{self, CodecError};
 use super::super::node::Node;
 use super::super::size_class::{BODY_BYTES, NODE_BYTES};
-use super::super::tree::{Body, HEAD_FIELDS, Inner, Leaf, Owner, Summary, by_position};
+use super::super::tree::{Body, HEAD_FIELDS, Inner, Leaf, Owner, Summary, by_position, runs};
 use super::super::{Kind, NodeSink, NodeSource, ObjectId, RecordError, RecordId, Tag};
 use super::{Before, History, Version, VersionRange, Versions};
 
@@ -40,6 +40,15 @@ impl History {
         } else {
             self.newest.0.push(version);
         }
+        self.append_leaves(sink, object, leaves)
+    }
+
+    fn append_leaves(
+        &mut self,
+        sink: &mut impl NodeSink,
+        object: ObjectId,
+        leaves: Vec<Versions>,
+    ) -> Result<(), RecordError> {
         if leaves.is_empty() {
             return Ok(());
         }
@@ -108,7 +117,7 @@ impl History {
     }
 
     /// Changes the leaf that holds the entry at a position, or the last leaf. The texts that its entries hold are
-    /// counted again.
+    /// counted again. An entry may become longer: a leaf that is too long then is divided.
     fn edit_leaf(
         &mut self,
         sink: &mut impl NodeSink,
@@ -121,7 +130,11 @@ impl History {
             let before = held(&self.newest);
             edit(&mut self.newest.0);
             self.held = self.held.saturating_sub(before).saturating_add(held(&self.newest));
-            return Ok(());
+            if sizes(&self.newest)? <= NEWEST {
+                return Ok(());
+            }
+            let leaves = divided(std::mem::take(&mut self.newest))?;
+            return self.append_leaves(sink, object, leaves);
         }
         let (start, found) = self.body.find(sink, object, by_position(position))?;
         let mut leaf = Versions::clone(&found);
@@ -130,7 +143,7 @@ impl History {
         let before = held(&leaf);
         edit(&mut leaf.0);
         self.held = self.held.saturating_sub(before).saturating_add(held(&leaf));
-        let leaves = if leaf.0.is_empty() { Vec::new() } else { vec![leaf] };
+        let leaves = divided(leaf)?;
         let mut owner = Owner { sink, object, next_index: &mut self.next_index };
         self.body.replace(&mut owner, start..end, leaves)
     }
@@ -207,6 +220,14 @@ fn sizes(versions: &Versions) -> Result<usize, RecordError> {
     versions.0.iter().map(size_of).sum()
 }
 
+/// The leaves that these entries take: none without entries, and one with a single entry, however long.
+fn divided(versions: Versions) -> Result<Vec<Versions>, RecordError> {
+    let sizes = versions.0.iter().map(size_of).collect::<Result<Vec<_>, _>>()?;
+    let mut rest = versions.0.into_iter();
+    let lengths = runs(&sizes, LEAF).into_iter();
+    Ok(lengths.map(|length| Versions(rest.by_ref().take(length).collect())).collect())
+}
+
 fn size_of(version: &Version) -> Result<usize, RecordError> {
     codec::encoded_len(version).map_err(|CodecError| RecordError::TooLarge)
 }
@@ -214,6 +235,8 @@ fn size_of(version: &Version) -> Result<usize, RecordError> {
 /// Bytes of the newest entries, which the head holds. A longer entry becomes a leaf at once, which may take a larger record,
 /// because it may have two of the longest paths.
 const NEWEST: usize = NODE_BYTES - HEAD_FIELDS - TOP_REFS;
+/// Bytes of entries in a leaf of several: a node's body less the length.
+const LEAF: usize = NODE_BYTES - 3;
 /// Bytes of references in the head: a few, because it is written with each change.
 const TOP_REFS: usize = 256;
 

@@ -204,11 +204,11 @@ impl Session {
     /// Applies a sealed group. Returns it, unsealed, if the disk has no room for it: then nothing has changed. Readers go on while this
     /// waits for room.
     fn apply_sealed(&self, sealed: SealedGroup) -> Result<Option<Overlay>, StoreError> {
-        let admitted = read(&self.shared.state).open()?.engine().admit(&sealed.batch);
-        match admitted {
+        let prepared = read(&self.shared.state).open()?.engine().prepare(&sealed.batch);
+        match prepared {
             Err(StorageError::Full) => Ok(Some(sealed.unsealed())),
-            admitted => {
-                admitted?;
+            prepared => {
+                prepared?;
                 write(&self.shared.state).open_mut()?.apply(sealed)
             }
         }

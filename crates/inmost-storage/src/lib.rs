@@ -102,12 +102,13 @@ pub trait Engine: Send + Sync {
     /// next [`sync`](Engine::sync).
     fn apply(&self, batch: &Batch) -> Result<(), StorageError>;
 
-    /// Waits until the engine has room for a batch, which must be the next one that is applied. [`apply`](Engine::apply) waits
-    /// itself if this was not called; a caller that applies under a lock waits here, without the lock. The default does not wait.
+    /// Does what may have to wait before a batch is applied: checks it, and makes room for it. The batch must be the next one that
+    /// is applied. [`apply`](Engine::apply) does the same if this was not called; a caller that applies under a lock waits here,
+    /// without the lock. The default does nothing.
     ///
     /// # Errors
-    /// As `apply` for a batch that the disk has no room for: nothing has changed then.
-    fn admit(&self, _batch: &Batch) -> Result<(), StorageError> {
+    /// As `apply`; what `apply` refuses is refused here.
+    fn prepare(&self, _batch: &Batch) -> Result<(), StorageError> {
         Ok(())
     }
 

@@ -324,9 +324,9 @@ impl Engine for WatchedEngine {
         Ok(())
     }
 
-    fn admit(&self, batch: &Batch) -> Result<(), StorageError> {
+    fn prepare(&self, batch: &Batch) -> Result<(), StorageError> {
         self.watch.wait_for_room();
-        self.inner.admit(batch)
+        self.inner.prepare(batch)
     }
 
     fn sync(&self) -> Result<(), StorageError> {

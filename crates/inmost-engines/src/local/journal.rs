@@ -125,13 +125,12 @@ impl Engine for JournaledEngine {
         self.explained(|shared| shared.apply(batch))
     }
 
-    fn admit(&self, batch: &Batch) -> Result<(), StorageError> {
+    fn prepare(&self, batch: &Batch) -> Result<(), StorageError> {
         self.explained(|shared| {
             let mut writer = lock(&shared.writer);
-            if !writer.filling {
-                shared.admit(&mut writer, batch)?;
-                writer.has_admitted = true;
-            }
+            writer.is_prepared = false;
+            shared.prepare(&mut writer, batch)?;
+            writer.is_prepared = true;
             Ok(())
         })
     }
@@ -215,7 +214,20 @@ impl Drop for JournaledEngine {
 impl Shared {
     fn apply(&self, batch: &Batch) -> Result<(), StorageError> {
         let mut writer = lock(&self.writer);
-        let has_admitted = std::mem::take(&mut writer.has_admitted);
+        if !std::mem::take(&mut writer.is_prepared) {
+            self.prepare(&mut writer, batch)?;
+        }
+        self.poison.check()?;
+        if writer.filling {
+            return self.changed(self.with_engine(|engine| engine.apply(batch)));
+        }
+        writer.root = batch.expect.as_ref().map(|(root, _)| *root).or(writer.root);
+        layout::add(&mut write(&self.layers).pending, batch);
+        Ok(())
+    }
+
+    /// Checks a batch, and makes room for it. Changes nothing if it is refused.
+    fn prepare(&self, writer: &mut Writer, batch: &Batch) -> Result<(), StorageError> {
         self.poison.check()?;
         batch.check_bounds()?;
         if let Some((root, expected)) = &batch.expect {
@@ -229,15 +241,7 @@ impl Shared {
                 writer.filling = false;
             }
         }
-        if writer.filling {
-            return self.changed(self.with_engine(|engine| engine.apply(batch)));
-        }
-        if !has_admitted {
-            self.admit(&mut writer, batch)?;
-        }
-        writer.root = batch.expect.as_ref().map(|(root, _)| *root).or(writer.root);
-        layout::add(&mut write(&self.layers).pending, batch);
-        Ok(())
+        if writer.filling { Ok(()) } else { self.admit(writer, batch) }
     }
 
     /// Fills a new generation.

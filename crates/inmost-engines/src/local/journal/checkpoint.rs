@@ -1,6 +1,7 @@
 //! Checkpoints: the changes of a frozen epoch go to the engine.
 
 use std::sync::Arc;
+use std::thread;
 use std::time::{Duration, Instant};
 
 use super::layout::{self, JournalId, Layer, MARK, Position, Slot};
@@ -132,7 +133,9 @@ impl Shared {
 
     /// Closes the engine and opens it again. Reads wait meanwhile.
     ///
-    /// sled indexes its log in a snapshot only when it opens, and replays what follows the snapshot then.
+    /// sled indexes its log in a snapshot only when it opens, and replays what follows the snapshot then. If the system has no
+    /// file descriptor or thread left at this moment, the opening is tried again for a while: nothing is damaged, and without an
+    /// engine the session would end.
     pub(super) fn reopen(&self) -> Result<(), StorageError> {
         let mut engine = write(&self.engine);
         let noted = lock(&self.slots).frontier();
@@ -141,7 +144,19 @@ impl Shared {
         let _ = engine.take().map(Engine::close);
         // The journal is the one that was opened, so the mark needs no second look.
         let expected = Expected { frontier, mark: &self.id.0, admit: &|_| Ok(()) };
-        *engine = Some((self.open_engine)(&expected)?);
+        let start = Instant::now();
+        let mut pause = FIRST_PAUSE;
+        *engine = Some(loop {
+            match (self.open_engine)(&expected) {
+                Err(StorageError::Io(_) | StorageError::InUse(_))
+                    if start.elapsed() < OPENING_AGAIN =>
+                {
+                    thread::sleep(pause);
+                    pause = pause.saturating_mul(2).min(LONGEST_PAUSE);
+                }
+                opened => break opened?,
+            }
+        });
         Ok(())
     }
 
@@ -232,6 +247,11 @@ pub(super) fn batch_of(changes: &Layer, mark: Option<(&JournalId, &Position)>) -
 /// How many bytes of an engine's log the frontier in a durable slot may be behind. sled uses a segment of 2 MiB again when
 /// the messages that replace its own are two whole segments back.
 const BEHIND: u64 = 1 << 20;
+
+/// How long the opening of an engine that was just closed is tried.
+const OPENING_AGAIN: Duration = Duration::from_secs(10);
+const FIRST_PAUSE: Duration = Duration::from_millis(5);
+const LONGEST_PAUSE: Duration = Duration::from_millis(200);
 
 pub(super) fn damaged(what: &str) -> StorageError {
     StorageError::Corrupt(what.to_owned())

@@ -170,7 +170,7 @@ impl JournaledEngine {
             length,
             root: None,
             filling,
-            has_admitted: false,
+            is_prepared: false,
             used,
             entry: Vec::new(),
         };

@@ -5,6 +5,7 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use super::{Shared, lock, read};
+use inmost_storage::StorageError;
 
 /// The thread of one journal.
 pub(super) struct Pace {
@@ -125,18 +126,26 @@ enum Work {
 }
 
 impl Shared {
-    /// Empties the journal and brings the engine's index up to date, unless a commit is under way.
-    fn settle(&self) -> Result<bool, inmost_storage::StorageError> {
-        let Ok(mut writer) = self.writer.try_lock() else { return Ok(true) };
-        self.poison.check()?;
-        let is_clean = read(&self.layers).pending.is_empty();
-        if is_clean && !writer.filling {
-            match self.drain(&mut writer) {
-                Err(inmost_storage::StorageError::Full) => return Ok(false),
-                drained => drained?,
+    /// Empties the journal and brings the engine's index up to date, unless a commit is under way. Returns whether the disk had room.
+    pub(super) fn settle(&self) -> Result<bool, StorageError> {
+        {
+            let Ok(mut writer) = self.writer.try_lock() else { return Ok(true) };
+            self.poison.check()?;
+            let has_entries = {
+                let layers = read(&self.layers);
+                layers.pending.is_empty() && !layers.active.changes.is_empty()
+            };
+            if has_entries && !writer.filling {
+                match self.begin_epoch(&mut writer) {
+                    Err(StorageError::Full) => return Ok(false),
+                    begun => begun?,
+                }
             }
         }
-        drop(writer);
+        // Commits go on in the other half meanwhile.
+        if !self.checkpoint()? {
+            return Ok(false);
+        }
         self.reopen_if_due(|turn| turn.batches > 0 && self.tuning.reopen_after.is_some())?;
         Ok(true)
     }

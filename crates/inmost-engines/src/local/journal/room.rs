@@ -35,7 +35,7 @@ impl Shared {
         // On a full disk, what the sync of this batch needs is done here: a batch can be refused, but a failed sync ends the
         // session.
         let is_short = self.ballast.is_short();
-        if is_large && is_short {
+        if is_large && (is_short || self.ballast.is_disk_nearly_full()) {
             self.drain(writer)?;
             if self.ballast.is_short() && self.ballast.spare().is_none() {
                 return Err(StorageError::Full);

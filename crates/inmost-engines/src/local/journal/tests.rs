@@ -126,9 +126,9 @@ impl Writing {
         after.extend(batch.puts.iter().cloned());
         batch.deletes.iter().for_each(|address| drop(after.remove(address)));
         self.under_way = Some(after.clone());
-        // Callers may wait for room first, as a session does, or leave that to `apply`.
+        // Callers may prepare the batch, as a session does, or leave that to `apply`.
         if after.len().is_multiple_of(2) {
-            engine.admit(batch)?;
+            engine.prepare(batch)?;
         }
         engine.apply(batch)?;
         engine.sync()?;

@@ -15,8 +15,8 @@ pub(super) struct Writer {
     pub(super) root: Option<Address>,
     /// Whether this is a new generation without any ordinary commit.
     pub(super) filling: bool,
-    /// Whether there is room for the next batch.
-    pub(super) has_admitted: bool,
+    /// Whether the next batch was checked, and has room.
+    pub(super) is_prepared: bool,
     /// The most bytes that each half has held since it was last wiped.
     pub(super) used: [usize; 2],
     /// The bytes of an entry; kept to save allocations.
@@ -92,7 +92,7 @@ impl Shared {
     }
 
     /// Moves on to the other half, which must be free, or becomes free by a checkpoint that this waits for.
-    fn begin_epoch(&self, writer: &mut Writer) -> Result<(), StorageError> {
+    pub(super) fn begin_epoch(&self, writer: &mut Writer) -> Result<(), StorageError> {
         if !self.checkpoint()? {
             return Err(StorageError::Full);
         }

@@ -182,26 +182,71 @@ fn a_read_waits_for_the_engine_that_a_checkpoint_opens_again() {
     writing.check(&engine, "opened again");
 }
 
+/// Runs `work` while another thread has the turn to write to the engine. Returns whether it did not wait for that.
+fn goes_on_without_the_engine(engine: &JournaledEngine, work: impl FnOnce() + Send) -> bool {
+    let turn = lock(&engine.shared.checkpointer);
+    let (sender, finished) = std::sync::mpsc::channel();
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            work();
+            sender.send(()).unwrap();
+        });
+        let in_time = finished.recv_timeout(Duration::from_secs(60)).is_ok();
+        drop(turn);
+        in_time
+    })
+}
+
 /// Opening the engine again takes milliseconds, and a half that is full needs nothing from it once its checkpoint is done.
 #[test]
 fn a_commit_does_not_wait_for_the_engine_that_is_opened_again() {
     let (world, mut writing) = begun();
     let engine = world.open().unwrap();
     let before = lock(&engine.shared.writer).position.epoch;
-    let reopening = lock(&engine.shared.checkpointer);
-    let (sender, finished) = std::sync::mpsc::channel();
-    let in_time = std::thread::scope(|scope| {
-        scope.spawn(|| {
-            while lock(&engine.shared.writer).position.epoch == before {
-                let batch = small(&writing.acknowledged, &[7; 3_000]);
-                writing.commit(&engine, &batch).unwrap();
-            }
-            sender.send(()).unwrap();
-        });
-        let in_time = finished.recv_timeout(Duration::from_secs(60));
-        drop(reopening);
-        in_time
-    });
-    assert!(in_time.is_ok());
+    assert!(goes_on_without_the_engine(&engine, || {
+        while lock(&engine.shared.writer).position.epoch == before {
+            let batch = small(&writing.acknowledged, &[7; 3_000]);
+            writing.commit(&engine, &batch).unwrap();
+        }
+    }));
     writing.check(&engine, "in the next epoch");
+}
+
+#[test]
+fn a_commit_does_not_wait_for_the_checkpoint_after_a_pause() {
+    let (world, mut writing) = begun();
+    let engine = world.open().unwrap();
+    std::thread::scope(|scope| {
+        assert!(goes_on_without_the_engine(&engine, || {
+            scope.spawn(|| engine.shared.settle().unwrap());
+            while read(&engine.shared.layers).frozen.is_none() {
+                std::thread::yield_now();
+            }
+            let batch = small(&writing.acknowledged, b"meanwhile");
+            writing.commit(&engine, &batch).unwrap();
+        }));
+    });
+    writing.check(&engine, "after the pause");
+}
+
+/// The engine is closed and opened again only to renew sled's index. That the system had no descriptor left at that moment ended
+/// the session.
+#[test]
+fn a_short_lack_of_descriptors_does_not_end_the_journal() {
+    let (world, mut writing) = begun();
+    let openings = Arc::new(std::sync::atomic::AtomicU32::new(0));
+    let (storage, counted) = (world.memory.clone(), Arc::clone(&openings));
+    let opener: OpenEngine =
+        Box::new(move |_| match counted.fetch_add(1, std::sync::atomic::Ordering::SeqCst) {
+            1..=3 => Err(std::io::Error::from_raw_os_error(24).into()),
+            _ => storage.open_generation(1, EngineKind::Memory),
+        });
+    let medium = Box::new(world.disk.clone());
+    let engine =
+        JournaledEngine::resume(medium, opener, Arc::clone(&world.ballast), SMALL).unwrap();
+    engine.shared.reopen_if_due(|_| true).unwrap();
+    assert_eq!(openings.load(std::sync::atomic::Ordering::SeqCst), 5);
+    let batch = small(&writing.acknowledged, b"later");
+    writing.commit(&engine, &batch).unwrap();
+    writing.check(&engine, "opened again");
 }

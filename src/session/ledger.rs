@@ -227,7 +227,7 @@ pub(super) fn record_into(open: &Open, group: &mut Overlay) -> Result<Vec<u64>, 
         match txn.record_readings(&files, LEAVES_OF_COMMIT) {
             Ok(done) => files.truncate(done),
             // Damage to the ledger must not block a valid commit.
-            Err(RecordError::Damaged { .. }) => files.clear(),
+            Err(error) if error.is_unreadable() => files.clear(),
             Err(error) => return Err(error),
         }
     }

@@ -15,8 +15,8 @@ use inmost_format::record::tree::{Body, Owner};
 use inmost_format::record::{
     Flaw, Kind, NodeSink, ObjectId, RecordError, RecordId, load_file, load_folder,
 };
-use inmost_storage::StorageError;
 use inmost_storage::limits::BATCH_RECORDS;
+use inmost_storage::{Address, StorageError};
 
 /// Records of a batch that are reserved for reaping.
 pub(super) const RESERVED: usize = UPKEEP + 4;
@@ -28,7 +28,7 @@ pub(super) fn is_due(open: &Open) -> Result<bool, RecordError> {
     let system = open.root().system;
     match load_folder(open, system.id, &system.tag) {
         Ok(folder) => Ok(folder.body.count() > 0),
-        Err(RecordError::Damaged { .. }) => Ok(false),
+        Err(error) if error.is_unreadable() => Ok(false),
         Err(error) => Err(error),
     }
 }
@@ -44,7 +44,7 @@ pub(super) fn reap_into(
     let changes = match piece(open, group, staged, budget) {
         Ok(changes) => changes,
         // A damaged system folder must not block a valid commit.
-        Err(RecordError::Damaged { .. }) => return Ok(()),
+        Err(error) if error.is_unreadable() => return Ok(()),
         Err(error) => return Err(error),
     };
     // A large call postpones reaping, so that its batch does not grow further.
@@ -64,15 +64,42 @@ pub(super) fn piece(
     let author = Author::default();
     let mut txn = Txn::new(open, group, &author);
     let Some(damaged) = reap(&mut txn, staged, None, budget)? else {
-        return Ok(txn.into_overlay());
+        return removable(open, txn.into_overlay());
     };
     // The changes made to the damaged object before its damage was found would be committed without a parent. So
     // reaping runs again, and skips that object.
     let mut txn = Txn::new(open, group, &author);
     match reap(&mut txn, staged, Some(damaged), budget)? {
-        None => Ok(txn.into_overlay()),
+        None => removable(open, txn.into_overlay()),
         Some(_) => Ok(Overlay::default()),
     }
+}
+
+/// Leaves out the removals of records that the engine cannot read. It could not remove them either, and would stop when it tries,
+/// which is after they are in the journal: then no unlock would succeed until a repair, for records that nobody needs. They stay
+/// until a rewrite.
+pub(super) fn removable(open: &Open, mut changes: Overlay) -> Result<Overlay, RecordError> {
+    if open.engine().is_shared() {
+        // A server reads and removes rows alike, and each question would be a round trip.
+        return Ok(changes);
+    }
+    let removed = changes.nodes.iter().filter(|(_, node)| node.is_none());
+    let removed: Vec<RecordId> = removed.map(|(id, _)| *id).collect();
+    let can_read = |ids: &[RecordId]| {
+        let addresses: Vec<Address> = ids.iter().map(|id| open.sealer().address(*id)).collect();
+        match open.engine().get_many(&addresses).map_err(RecordError::from) {
+            Err(error) if error.is_unreadable() => Ok(false),
+            read => read.map(|_| true),
+        }
+    };
+    if !can_read(&removed)? {
+        for id in removed {
+            if !can_read(&[id])? {
+                changes.nodes.remove(&id);
+            }
+        }
+    }
+    Ok(changes)
 }
 
 /// Removes an object that has left the tree: at once if it is one record, otherwise by reaping.
@@ -190,7 +217,7 @@ fn reap(
             };
             match rest {
                 Ok(finished) => finished,
-                Err(RecordError::Damaged { .. }) => return Ok(Some(entry.id)),
+                Err(error) if error.is_unreadable() => return Ok(Some(entry.id)),
                 Err(error) => return Err(error),
             }
         };

@@ -34,7 +34,7 @@ pub(super) fn is_due(open: &Open) -> Result<bool, RecordError> {
         is_over(open, root.history.id, &history, 0, before)
     };
     match due() {
-        Err(RecordError::Damaged { .. }) => Ok(false),
+        Err(error) if error.is_unreadable() => Ok(false),
         due => due,
     }
 }
@@ -51,10 +51,10 @@ pub(super) fn trim_into(open: &Open, group: &mut Overlay) -> Result<(), RecordEr
     match trim(&mut txn, expired_before(open, open.root()), budget) {
         Ok(()) => {}
         // Damage to old versions must not block a valid commit.
-        Err(RecordError::Damaged { .. }) => return Ok(()),
+        Err(error) if error.is_unreadable() => return Ok(()),
         Err(error) => return Err(error),
     }
-    let changes = txn.into_overlay();
+    let changes = reap::removable(open, txn.into_overlay())?;
     // A single entry may need more than the budget, and a deep change may leave no room for it.
     if group.records_with(&changes) <= BATCH_RECORDS_MAX {
         group.merge(changes)?;
@@ -76,13 +76,13 @@ pub(super) fn make_room(
         };
         let mut changes = match reap::piece(open, &group, staged, growth) {
             // As with any commit: damage to what is discarded must not stop what is not.
-            Err(RecordError::Damaged { .. }) => Overlay::default(),
+            Err(error) if error.is_unreadable() => Overlay::default(),
             changes => changes?,
         };
         if changes.is_empty() {
             let mut txn = Txn::new(open, &group, &author);
             drop_oldest_text(&mut txn)?;
-            changes = txn.into_overlay();
+            changes = reap::removable(open, txn.into_overlay())?;
         }
         if changes.is_empty() || group.records_with(&changes) > ROOM_RECORDS {
             return Ok(None);

@@ -315,6 +315,8 @@ impl Engine for WatchedEngine {
     fn apply(&self, batch: &Batch) -> Result<(), StorageError> {
         self.watch.panic_if(Panics::BeforeApply);
         self.watch.check_room(&*self.inner, batch)?;
+        // An engine whose page is damaged cannot remove a record from it either.
+        self.watch.check_readable(batch.deletes.iter())?;
         let mut state = self.watch.state();
         state.seen.batches += 1;
         state.seen.most = state.seen.most.max(batch.puts.len() + batch.deletes.len());

@@ -1,7 +1,10 @@
 //! Tests that everything a delete or a long write leaves behind is reaped, and disturbs no call meanwhile.
 
+use std::collections::HashSet;
+
 use super::model::{Call, Model, dump, make_commits, put, tampered, text};
-use crate::session::tests::store::TestStore;
+use crate::session::tests::store::{TestStore, unlock_on};
+use crate::session::tests::watched::{Watch, WatchedStorage};
 use inmost_format::record::{Kind, RecordId};
 
 /// Long files in folders wait to be reaped while another long file is written. The objects that reaping moved into the
@@ -119,4 +122,30 @@ fn a_store_opens_and_takes_changes_when_its_system_folder_is_damaged() {
     assert_eq!(tampered(&refused), Some(("a folder", "does not authenticate")));
     assert_eq!(files.read("/memories/long").unwrap().as_str(), text("long", 9_000));
     files.remove("/memories/b").unwrap();
+}
+
+/// A bad page of the engine that held only discarded records failed the checkpoint that removed them, and then every unlock until a
+/// repair.
+#[test]
+fn discarded_records_that_the_engine_cannot_read_stop_no_call_and_no_unlock() {
+    let store = TestStore::create();
+    let session = store.unlock().unwrap();
+    session.files().write("/memories/kept", "x").unwrap();
+    session.files().write("/memories/long", &text("line", 2_000_000)).unwrap();
+    session.files().remove("/memories/long").unwrap();
+    drop(session);
+    let chunks = store.records_of(Kind::Chunk);
+    let bad: HashSet<_> = chunks.iter().step_by(7).map(|id| store.address(*id)).collect();
+    assert!(bad.len() > 50, "more than an unlock reaps at once");
+    let watch = Watch::default();
+    let unreadable = bad.clone();
+    watch.make_unreadable(move |address| unreadable.contains(address));
+    let session = unlock_on(WatchedStorage { inner: store.memory.clone(), watch }).unwrap();
+    make_commits(&session, 80);
+    drop(session);
+    let mut left: HashSet<_> = store.values().into_keys().collect();
+    for id in store.reachable().into_keys() {
+        assert!(left.remove(&store.address(id)), "{id:?}");
+    }
+    assert_eq!(left, bad);
 }

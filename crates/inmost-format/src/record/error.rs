@@ -22,6 +22,16 @@ pub enum RecordError {
     TooLarge,
 }
 
+impl RecordError {
+    /// Whether the record cannot be read: its bytes are damaged, or the engine's files are where it was.
+    pub fn is_unreadable(&self) -> bool {
+        matches!(
+            self,
+            Self::Damaged { .. } | Self::Storage(StorageError::Corrupt(_) | StorageError::Io(_))
+        )
+    }
+}
+
 /// A flaw of stored bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Flaw {

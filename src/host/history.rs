@@ -2,9 +2,11 @@
 
 mod exchange;
 mod undo;
+mod undoing;
 
 pub use undo::UndoPlan;
 
+use self::undoing::Undoing;
 use crate::session::{HistorySettings, StoreError};
 use crate::vfs::{
     FileError, FileText, HistoryStatus, UndoStep, VersionInfo, VersionPage, VersionQuery,
@@ -108,7 +110,8 @@ pub struct History<'s> {
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Undone {
-    /// It was made, as the version of this number.
+    /// It was made, as the version of this number. For a renamed folder of which nothing is left where it was, because the files in
+    /// it have gone back by themselves: the number of the renaming.
     Done(u64),
     /// It changed nothing, for this reason.
     Left(FileError),
@@ -181,30 +184,12 @@ impl<'s> History<'s> {
     pub fn undo(
         &self,
         plan: &UndoPlan,
-        mut progress: impl FnMut(u64),
+        progress: impl FnMut(u64),
     ) -> Result<Vec<Undone>, StoreError> {
-        let mut results = Vec::with_capacity(plan.steps.len());
-        for (done, step) in (1..).zip(&plan.steps) {
-            results.push(self.undo_step(step)?);
-            progress(done);
-        }
-        // A place may be free once a later step has moved another file away.
-        let is_in_the_way = |result: &Undone| {
-            matches!(result, Undone::Left(FileError::AlreadyExists | FileError::NotAFolder(_)))
-        };
-        let mut goes_on = results.iter().any(is_in_the_way);
-        while std::mem::take(&mut goes_on) {
-            for (result, step) in results.iter_mut().zip(&plan.steps) {
-                if is_in_the_way(result) {
-                    *result = self.undo_step(step)?;
-                    goes_on |= matches!(result, Undone::Done(_));
-                }
-            }
-            if !goes_on {
-                goes_on = self.undo_exchanges(&plan.steps, &mut results)?;
-            }
-        }
-        Ok(results)
+        let mut undoing = Undoing::of(self, &plan.steps);
+        undoing.begin(progress)?;
+        while undoing.go_on()? {}
+        Ok(undoing.finish())
     }
 
     fn undo_step(&self, step: &UndoStep) -> Result<Undone, StoreError> {
@@ -273,3 +258,5 @@ const PAGE: usize = 1_000;
 mod exchange_tests;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod undo_model;

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{History, Undone};
 use crate::session::StoreError;
-use crate::vfs::{FileError, UndoStep, VersionKind};
+use crate::vfs::{FileError, UndoStep};
 
 impl History<'_> {
     /// Makes steps that wait for each other, as few as possible at a time. Returns whether any was made.
@@ -13,16 +13,8 @@ impl History<'_> {
         steps: &[UndoStep],
         results: &mut [Undone],
     ) -> Result<bool, StoreError> {
-        let waiting = |result: &Undone| {
-            matches!(result, Undone::Left(FileError::AlreadyExists | FileError::NotAFolder(_)))
-        };
-        let places = Places::of(
-            steps
-                .iter()
-                .zip(results.iter())
-                .enumerate()
-                .filter_map(|(index, (step, result))| waiting(result).then_some((index, step))),
-        );
+        let steps = &waiting(steps, results);
+        let places = Places::of(steps);
         let (mut sets, mut cycle) = (BTreeSet::new(), None);
         for index in places.moving.keys() {
             match places.set(*index) {
@@ -32,7 +24,7 @@ impl History<'_> {
         }
         for (_, set) in sets {
             let together: Vec<UndoStep> =
-                set.iter().filter_map(|index| steps.get(*index)).cloned().collect();
+                set.iter().filter_map(|index| steps.get(index)).cloned().collect();
             match self.store.revert_together(&together) {
                 Ok(numbers) => {
                     for (index, number) in set.into_iter().zip(numbers) {
@@ -58,11 +50,11 @@ impl History<'_> {
     /// place where the first one was.
     fn rotate(
         &self,
-        steps: &[UndoStep],
+        steps: &BTreeMap<usize, UndoStep>,
         cycle: &[usize],
         results: &mut [Undone],
     ) -> Result<bool, StoreError> {
-        let of = |index: &usize| steps.get(*index).cloned();
+        let of = |index: &usize| steps.get(index).cloned();
         let (Some(mut index), Some(mut moving)) = (cycle.first(), cycle.first().and_then(of))
         else {
             return Ok(false);
@@ -105,40 +97,77 @@ fn set_result(results: &mut [Undone], index: usize, result: Undone) {
     }
 }
 
+/// The steps that wait, by their index, with the path at which each file is now: the renamings of folders that are undone already
+/// have moved it.
+fn waiting(steps: &[UndoStep], results: &[Undone]) -> BTreeMap<usize, UndoStep> {
+    let with_results = || steps.iter().zip(results);
+    let undone: Vec<&UndoStep> = with_results()
+        .filter(|(step, result)| step.moves_a_folder() && matches!(result, Undone::Done(_)))
+        .map(|(step, _)| step)
+        .collect();
+    let mut waiting: BTreeMap<usize, UndoStep> = with_results()
+        .enumerate()
+        .filter(|(_, (_, result))| result.waits())
+        .map(|(index, (step, _))| (index, step.clone()))
+        .collect();
+    for step in waiting.values_mut().filter(|step| step.newest.file.is_some()) {
+        for folder in undone.iter().filter(|it| it.newest.number < step.newest.number) {
+            if let (Some(path), Some(from), Some(to)) =
+                (&step.newest.path, &folder.newest.path, &folder.path)
+                && let Some(below) = path.as_str().strip_prefix(from.as_str())
+                && below.starts_with('/')
+            {
+                step.newest.path = Some([to.as_str(), below].concat().into());
+            }
+        }
+    }
+    waiting
+}
+
 /// The steps that move a file or folder to a place that is taken.
 struct Places<'p> {
-    /// Where each of them is, and where it goes.
-    moving: BTreeMap<usize, (&'p str, &'p str)>,
-    /// Which of them is at a path.
+    /// Where each of them goes.
+    moving: BTreeMap<usize, &'p str>,
+    /// Which of them is at a path. A deleted folder is at none.
     at: BTreeMap<&'p str, usize>,
+    /// Which of them brings a folder to a path.
+    folders: BTreeMap<&'p str, usize>,
 }
 
 impl<'p> Places<'p> {
-    fn of(steps: impl Iterator<Item = (usize, &'p UndoStep)>) -> Self {
-        let mut places = Self { moving: BTreeMap::new(), at: BTreeMap::new() };
+    fn of(steps: &'p BTreeMap<usize, UndoStep>) -> Self {
+        let (moving, at, folders) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
+        let mut places = Self { moving, at, folders };
         for (index, step) in steps {
-            let is_move = match step.newest.file {
-                Some(_) => step.to.is_some(),
-                None => step.newest.kind == VersionKind::Renamed,
-            };
             let (Some(from), Some(to)) = (&step.newest.path, &step.path) else { continue };
-            if is_move && from.as_str() != to.as_str() {
-                places.moving.insert(index, (from.as_str(), to.as_str()));
-                places.at.insert(from.as_str(), index);
+            let (from, to) = (from.as_str(), to.as_str());
+            let is_folder = step.newest.file.is_none();
+            if step.brings_a_folder_back() {
+                places.moving.insert(*index, to);
+            } else if (step.to.is_some() || step.moves_a_folder()) && from != to {
+                places.moving.insert(*index, to);
+                places.at.insert(from, *index);
+            } else {
+                continue;
+            }
+            if is_folder {
+                places.folders.insert(to, *index);
             }
         }
         places
     }
 
-    /// The steps that may be in the way of one: at its place, above it, or below it.
+    /// The steps that one needs to be made with: what is at its place, above it or below it, and the folders that it goes into. It may
+    /// be in its own way, if it goes to a place below or above its own.
     fn in_the_way(&self, index: usize) -> Vec<usize> {
-        let Some((_, to)) = self.moving.get(&index) else { return Vec::new() };
-        let ends = to.match_indices('/').map(|(end, _)| end).chain([to.len()]);
-        let above = ends.filter_map(|end| self.at.get(to.get(..end)?));
+        let Some(to) = self.moving.get(&index) else { return Vec::new() };
+        let parents = || to.match_indices('/').filter_map(|(end, _)| to.get(..end));
+        let above = parents().chain([*to]).filter_map(|path| self.at.get(path));
+        let into = parents().filter_map(|path| self.folders.get(path));
         let inside = format!("{to}/");
         let below = self.at.range(inside.as_str()..);
         let below = below.take_while(|(path, _)| path.starts_with(&inside)).map(|(_, index)| index);
-        above.chain(below).take(MOST + 1).copied().filter(|other| *other != index).collect()
+        above.chain(into).chain(below).take(MOST + 1).copied().collect()
     }
 
     /// A step and all that it waits for, unless that is too many, or something else is in the way.

@@ -1,5 +1,6 @@
 //! Plans an undo: which file goes back to which version, and what is left because someone else changed it since.
 
+use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 
 use super::{History, PAGE};
@@ -10,7 +11,7 @@ use crate::vfs::{FileError, UndoStep, VersionInfo, VersionKind, VersionQuery};
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct UndoPlan {
-    /// The steps, the newest change first.
+    /// The steps, in the order in which they are made.
     pub steps: Vec<UndoStep>,
     /// Files that someone else changed afterwards, by their newest change. An undo leaves them.
     pub left: Vec<VersionInfo>,
@@ -66,6 +67,8 @@ impl History<'_> {
                 break;
             }
         }
+        // The first change of each step of a file.
+        let mut firsts: HashMap<u64, u64> = HashMap::new();
         for (number, file) in order {
             let Some(file) = file else {
                 if let Some(version) = taken.get(&number) {
@@ -104,10 +107,15 @@ impl History<'_> {
                 None => newest.path.clone(),
                 Some(_) => first.old_path.clone().or_else(|| first.path.clone()),
             };
+            firsts.insert(newest.number, first.number);
             plan.steps.push(UndoStep::new(newest.clone(), to, path));
         }
-        // A folder goes only when nothing is to be undone in it any more.
-        plan.steps.sort_by_key(UndoStep::deletes_a_folder);
+        // A path of a file is that before its first change, so later changes of folders are undone before it, and earlier ones after
+        // it. A folder goes only when nothing is to be undone in it any more.
+        plan.steps.sort_by_key(|step| {
+            let number = step.newest.number;
+            (step.deletes_a_folder(), Reverse(firsts.get(&number).copied().unwrap_or(number)))
+        });
         Ok(plan)
     }
 
@@ -183,6 +191,14 @@ impl UndoPlan {
 }
 
 impl UndoStep {
+    pub(super) fn brings_a_folder_back(&self) -> bool {
+        self.newest.file.is_none() && self.newest.kind == VersionKind::Deleted
+    }
+
+    pub(super) fn moves_a_folder(&self) -> bool {
+        self.newest.file.is_none() && self.newest.kind == VersionKind::Renamed
+    }
+
     fn deletes_a_folder(&self) -> bool {
         self.newest.file.is_none() && self.newest.kind == VersionKind::Restored
     }

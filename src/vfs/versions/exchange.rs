@@ -1,13 +1,15 @@
 //! Makes steps of an undo together: files and folders that stand in each other's places change them in one atomic step.
 
-use inmost_format::record::history::{Before, Operation};
+use std::collections::BTreeMap;
+
+use inmost_format::record::history::{Before, Operation, Version};
 use inmost_format::record::node::{Entry, FileInfo, What};
 
 use super::kinds::VersionKind;
 use super::locate::{Place, check_shown, locate, read};
 use super::now::now_of;
 use super::past::Past;
-use super::restore::{Plan, path_of};
+use super::restore::{Plan, move_back, path_of, prepare_return};
 use super::types::UndoStep;
 use crate::session::history::Change;
 use crate::session::{Session, Txn};
@@ -29,16 +31,23 @@ pub(crate) fn revert_together(
         let mut moves = exclusive.commit(|txn| {
             steps.iter().map(|step| Move::of(txn, step)).collect::<Result<Vec<_>, _>>()
         })?;
+        for deletion in moves.iter_mut().filter_map(|it| it.deletion.as_mut()) {
+            prepare_return(exclusive, deletion)?;
+        }
         // The first call takes everything out of its place, each later one puts one of them back.
-        let mut taken = Vec::new();
+        let mut taken = BTreeMap::new();
         let numbers = exclusive.commit_each(moves.len().saturating_add(1), |call, txn| {
-            let Some((moving, entry)) =
-                call.checked_sub(1).and_then(|index| Some((moves.get(index)?, taken.get(index)?)))
+            let Some((index, moving)) =
+                call.checked_sub(1).and_then(|index| Some((index, moves.get(index)?)))
             else {
                 taken = take_out(txn, &moves)?;
                 return Ok(0);
             };
-            put_in(txn, moving, entry)
+            match (taken.get(&index), &moving.deletion) {
+                (Some(place), _) => put_in(txn, moving, place),
+                (None, Some(deletion)) => move_back(txn, deletion, &moving.to),
+                (None, None) => Err(FileError::Changed(None)),
+            }
         })?;
         let mut numbers: Vec<u64> = numbers.into_iter().skip(1).collect();
         // No other writer comes in between. A crash leaves the files in their places, with the newer texts.
@@ -58,8 +67,11 @@ pub(crate) fn revert_together(
 
 /// One file or folder that changes its place.
 struct Move {
-    from: MemoryPath,
+    /// `None` for a deleted folder.
+    from: Option<MemoryPath>,
     to: MemoryPath,
+    /// The deletion of a folder that comes back.
+    deletion: Option<Version>,
     /// 0 for a folder.
     file: u64,
     /// Whether only its path goes back.
@@ -75,10 +87,15 @@ impl Move {
         let path = step.path.as_ref().ok_or(FileError::AlreadyExists)?;
         let to = MemoryPath::parse(path.as_str())?;
         if entry.file == 0 {
-            if step.newest.kind != VersionKind::Renamed {
-                return Err(FileError::AlreadyExists);
-            }
-            return Ok(Self { from: path_of(&entry)?, to, file: 0, keeps_text: true });
+            let (from, deletion) = match step.newest.kind {
+                VersionKind::Renamed => (Some(path_of(&entry)?), None),
+                VersionKind::Deleted => match Plan::folder(&entry, to.clone())? {
+                    Plan::Folder { deletion, .. } => (None, Some(deletion)),
+                    _ => return Err(FileError::AlreadyExists),
+                },
+                _ => return Err(FileError::AlreadyExists),
+            };
+            return Ok(Self { from, to, deletion, file: 0, keeps_text: true });
         }
         let now = now_of(txn, entry.file, number)?;
         if now.newest.number != number || now.is_inside {
@@ -94,17 +111,24 @@ impl Move {
             check_shown(past.entry(text)?.as_ref())?;
             read(&past, text, &place)?;
         }
-        Ok(Self { from, to, file: entry.file, keeps_text })
+        Ok(Self { from: Some(from), to, deletion: None, file: entry.file, keeps_text })
     }
 }
 
-/// Takes what is to move out of the tree, the deepest first: a folder then has no more in it than what moves with it.
-fn take_out(txn: &mut Txn<'_>, moves: &[Move]) -> Result<Vec<Entry>, FileError> {
-    let mut order: Vec<(usize, &Move)> = moves.iter().enumerate().collect();
-    order.sort_by_key(|(_, moving)| std::cmp::Reverse(moving.from.depth()));
-    let mut taken = Vec::with_capacity(moves.len());
-    for (index, moving) in order {
-        let resolved = ResolvedPath::new(txn, &txn.root()?, &moving.from)?;
+/// Takes what is to move out of the tree, the deepest first: a folder then has no more in it than what moves with it. Returns where each
+/// was, by its index, and its entry.
+fn take_out<'m>(
+    txn: &mut Txn<'_>,
+    moves: &'m [Move],
+) -> Result<BTreeMap<usize, (&'m MemoryPath, Entry)>, FileError> {
+    let with_places = moves.iter().enumerate();
+    let mut order: Vec<(usize, &Move, &MemoryPath)> = with_places
+        .filter_map(|(index, moving)| Some((index, moving, moving.from.as_ref()?)))
+        .collect();
+    order.sort_by_key(|(.., from)| std::cmp::Reverse(from.depth()));
+    let mut taken = BTreeMap::new();
+    for (index, moving, from) in order {
+        let resolved = ResolvedPath::new(txn, &txn.root()?, from)?;
         let Target::Entry(entry) = &resolved.target else {
             return Err(FileError::Changed(None));
         };
@@ -115,16 +139,19 @@ fn take_out(txn: &mut Txn<'_>, moves: &[Move]) -> Result<Vec<Entry>, FileError> 
         if !is_same {
             return Err(FileError::Changed(None));
         }
-        folder::remove(txn, &moving.from, &resolved)?;
-        taken.push((index, entry.clone()));
+        folder::remove(txn, from, &resolved)?;
+        taken.insert(index, (from, entry.clone()));
     }
-    taken.sort_by_key(|(index, _)| *index);
-    Ok(taken.into_iter().map(|(_, entry)| entry).collect())
+    Ok(taken)
 }
 
 /// Puts one of them into its place, which must be free by now.
-fn put_in(txn: &mut Txn<'_>, moving: &Move, entry: &Entry) -> Result<u64, FileError> {
-    let Move { from, to, .. } = moving;
+fn put_in(
+    txn: &mut Txn<'_>,
+    moving: &Move,
+    (from, entry): &(&MemoryPath, Entry),
+) -> Result<u64, FileError> {
+    let to = &moving.to;
     let number = txn.number()?;
     let resolved = ResolvedPath::new(txn, &txn.root()?, to)?;
     match &resolved.target {

@@ -117,7 +117,7 @@ impl Plan {
         Ok(Self::File { text, path, info, previous, leaves: None })
     }
 
-    fn folder(entry: &Version, path: MemoryPath) -> Result<Self, FileError> {
+    pub(super) fn folder(entry: &Version, path: MemoryPath) -> Result<Self, FileError> {
         match (entry.operation, &entry.before) {
             (Operation::Deleted, Before::Object(_)) => {
                 Ok(Self::Folder { deletion: entry.clone(), path })
@@ -179,13 +179,15 @@ impl Plan {
                 Ok(txn.number()?)
             }),
             Self::Rename { from, to } => exclusive.commit(|txn| {
+                match ResolvedPath::new(txn, &txn.root()?, &from)?.target {
+                    Target::Entry(Entry { what: What::Folder, .. }) => {}
+                    _ => return Err(FileError::NotFound),
+                }
                 arrange::rename_in(txn, &from, &to)?;
                 Ok(txn.number()?)
             }),
-            Self::Folder { deletion, path } => {
-                // What a redaction could not find because of damage must not come back.
-                let deletion = redact::finish_in(exclusive, deletion)?;
-                returned::record_use(exclusive, &deletion)?;
+            Self::Folder { mut deletion, path } => {
+                prepare_return(exclusive, &mut deletion)?;
                 exclusive.commit(|txn| move_back(txn, &deletion, &path))
             }
             Self::File { text, path, info, previous, leaves } => {
@@ -306,8 +308,22 @@ fn put_back(
     Ok(number)
 }
 
+/// What comes before a deleted folder moves back: what a redaction could not find because of damage must not come back, and its files
+/// count as used.
+pub(super) fn prepare_return(
+    exclusive: &mut Exclusive<'_>,
+    deletion: &mut Version,
+) -> Result<(), FileError> {
+    *deletion = redact::finish_in(exclusive, deletion.clone())?;
+    returned::record_use(exclusive, deletion)
+}
+
 /// Moves a deleted folder back into the tree. Its entry then names the change that did so.
-fn move_back(txn: &mut Txn<'_>, deletion: &Version, path: &MemoryPath) -> Result<u64, FileError> {
+pub(super) fn move_back(
+    txn: &mut Txn<'_>,
+    deletion: &Version,
+    path: &MemoryPath,
+) -> Result<u64, FileError> {
     let Before::Object(held) = &deletion.before else {
         return Err(FileError::VersionGone(deletion.number));
     };

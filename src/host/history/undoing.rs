@@ -1,0 +1,134 @@
+//! Makes the steps of an undo, which may be in each other's way.
+
+use std::collections::BTreeSet;
+
+use super::{History, Undone};
+use crate::session::StoreError;
+use crate::vfs::{FileError, UndoStep};
+
+/// An undo that is being made.
+pub(super) struct Undoing<'u> {
+    history: &'u History<'u>,
+    steps: &'u [UndoStep],
+    results: Vec<Undone>,
+    /// Renamed folders that were not there while a step before them waited, which may bring files of them back.
+    undecided: BTreeSet<usize>,
+}
+
+impl<'u> Undoing<'u> {
+    pub(super) fn of(history: &'u History<'u>, steps: &'u [UndoStep]) -> Self {
+        Self {
+            history,
+            steps,
+            results: Vec::with_capacity(steps.len()),
+            undecided: BTreeSet::new(),
+        }
+    }
+
+    /// Tries each step once.
+    pub(super) fn begin(&mut self, mut progress: impl FnMut(u64)) -> Result<(), StoreError> {
+        let mut pending = Pending::default();
+        for (index, step) in self.steps.iter().enumerate() {
+            let result = self.make(index, step, &mut pending)?;
+            self.results.push(result);
+            progress(u64::try_from(index).unwrap_or(u64::MAX).saturating_add(1));
+        }
+        Ok(())
+    }
+
+    /// Tries the steps again that wait for others. Returns whether any was made.
+    pub(super) fn go_on(&mut self) -> Result<bool, StoreError> {
+        Ok(self.retry(Pending::default())?
+            || self.history.undo_exchanges(self.steps, &mut self.results)?
+            || self.retry(Pending { is_ignored: true, ..Pending::default() })?)
+    }
+
+    /// The result of each step.
+    pub(super) fn finish(mut self) -> Vec<Undone> {
+        for (result, step) in self.results.iter_mut().zip(self.steps) {
+            if is_of_vanished_folder(step, result) {
+                *result = Undone::Done(step.newest.number);
+            }
+        }
+        self.results
+    }
+
+    fn retry(&mut self, mut pending: Pending<'u>) -> Result<bool, StoreError> {
+        let mut goes_on = false;
+        for (index, step) in self.steps.iter().enumerate() {
+            let waits = self.results.get(index).is_some_and(Undone::waits);
+            if !waits && !self.undecided.contains(&index) {
+                continue;
+            }
+            let result = self.make(index, step, &mut pending)?;
+            goes_on |= matches!(result, Undone::Done(_));
+            if let Some(slot) = self.results.get_mut(index) {
+                *slot = result;
+            }
+        }
+        Ok(goes_on)
+    }
+
+    fn make(
+        &mut self,
+        index: usize,
+        step: &'u UndoStep,
+        pending: &mut Pending<'u>,
+    ) -> Result<Undone, StoreError> {
+        let result = if pending.is_before(step) {
+            Undone::Left(FileError::AlreadyExists)
+        } else {
+            self.history.undo_step(step)?
+        };
+        self.undecided.remove(&index);
+        if result.waits() {
+            pending.add(step);
+        } else if pending.has_any && is_of_vanished_folder(step, &result) {
+            self.undecided.insert(index);
+        }
+        Ok(result)
+    }
+}
+
+/// The steps before one that wait.
+#[derive(Default)]
+struct Pending<'u> {
+    has_any: bool,
+    /// Where folders are to go back.
+    folders: Vec<&'u str>,
+    /// Nothing else goes on: a file need not wait for its folder.
+    is_ignored: bool,
+}
+
+impl<'u> Pending<'u> {
+    fn add(&mut self, step: &'u UndoStep) {
+        self.has_any = true;
+        if let (None, Some(path)) = (step.newest.file, &step.path) {
+            self.folders.push(path.as_str());
+        }
+    }
+
+    /// Whether a file is to go back into a folder that is not back yet. It would be in the way of the folder.
+    fn is_before(&self, step: &UndoStep) -> bool {
+        let (Some(_), Some(path)) = (step.newest.file, &step.path) else { return false };
+        let is_below = |folder: &&str| {
+            path.as_str().strip_prefix(*folder).is_some_and(|below| below.starts_with('/'))
+        };
+        !self.is_ignored && step.to.is_some() && self.folders.iter().any(is_below)
+    }
+}
+
+impl Undone {
+    /// Whether the step may succeed after others: its place is taken, or its file is in a deleted folder, where it counts as changed.
+    pub(super) fn waits(&self) -> bool {
+        matches!(
+            self,
+            Self::Left(FileError::AlreadyExists | FileError::NotAFolder(_) | FileError::Changed(_))
+        )
+    }
+}
+
+/// Whether a folder that was renamed is not there. A folder without files is none: what was in it has gone back by itself.
+fn is_of_vanished_folder(step: &UndoStep, result: &Undone) -> bool {
+    step.moves_a_folder() && matches!(result, Undone::Left(FileError::NotFound))
+}

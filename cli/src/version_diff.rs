@@ -64,8 +64,8 @@ impl Side {
 pub(crate) fn unified(old: &Side, new: &Side) -> Result<Wiped, Failure> {
     let mut config = TextDiff::configure();
     // Long texts with few lines in common would take minutes; after this time the diff is longer than it need be.
-    config.timeout(DIFF_TIME);
-    let diff = config.diff_lines(old.text.as_str(), new.text.as_str());
+    config.timeout(DIFF_TIME).newline_terminated(true);
+    let diff = config.diff_slices(&lines(&old.text), &lines(&new.text));
     let mut text = Wiped::default();
     let written = diff.unified_diff().header(&old.name(), &new.name()).to_writer(&mut text);
     // Writing into memory cannot fail.
@@ -73,5 +73,25 @@ pub(crate) fn unified(old: &Side, new: &Side) -> Result<Wiped, Failure> {
     Ok(text)
 }
 
+/// Lines as everywhere in the memory: only `\n` ends one. The crate's own lines also end at a lone carriage return, which no program
+/// that applies a diff would accept.
+fn lines(text: &FileText) -> Vec<&str> {
+    text.as_str().split_inclusive('\n').collect()
+}
+
 /// How long to look for the shortest diff.
 const DIFF_TIME: Duration = Duration::from_secs(5);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lone_carriage_return_ends_no_line() {
+        let side = |text: &str| Side { number: None, version: None, text: text.to_owned().into() };
+        let diff = unified(&side("a\rb\r\nend"), &side("a\rc\r\nend")).unwrap();
+        let diff = std::str::from_utf8(diff.as_slice()).unwrap();
+        let expected = "--- nothing\n+++ nothing\n@@ -1,2 +1,2 @@\n-a\rb\r\n+a\rc\r\n end\n\\ No newline at end of file\n";
+        assert_eq!(diff, expected);
+    }
+}

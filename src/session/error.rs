@@ -6,6 +6,7 @@ mod io_error;
 mod name;
 
 use std::fmt;
+use std::io::ErrorKind;
 
 use inmost_format::crypto::cost::KdfOutOfBounds;
 use inmost_format::header::SlotKind;
@@ -184,6 +185,9 @@ impl StoreError {
             }
             Self::KeyAgent(_) => {
                 "Connect again; if that does not help, run `inmost lock`, then `inmost unlock`."
+            }
+            Self::Io(error) if error.kind() == ErrorKind::ReadOnlyFilesystem => {
+                "Copy the whole folder of the store to a disk that can be written, and use the copy."
             }
             Self::Io(_) => "Check the disk, its free space and the permissions, then try again.",
             Self::Storage(_) => {

@@ -3,12 +3,13 @@
 mod keep_going;
 
 use std::ffi::OsString;
-use std::io::Write;
+use std::io::{self, IsTerminal, Write};
 
 use inmost::{ExpirySettings, HistorySettings, MemoryTool, ToolError, ToolResult};
 use serde::Serialize;
 
 use crate::args::{ActorArgs, KdfArgs, StoreArgs};
+use crate::display;
 use crate::engine::EngineName;
 use crate::exit::Failure;
 use crate::lines::{LINE_BYTES, Line, Lines};
@@ -138,7 +139,10 @@ impl Call {
     ) -> Result<(), Failure> {
         let mut line =
             Wiped::new(Vec::with_capacity(result.content().len().saturating_add(FRAME_BYTES)));
-        if self.text {
+        if self.text && io::stdout().is_terminal() {
+            // As `cat` does: the text may be an attacker's, and must not command the terminal.
+            line.append(display::text(result.content()).as_slice());
+        } else if self.text {
             line.append(result.content().as_bytes());
         } else {
             let object = Object {

@@ -216,7 +216,10 @@ impl Run {
     }
 
     fn reopen(&mut self, fault: Option<PlannedFault>) {
-        if let Err(error) = self.store.reopen(self.cache_bytes, fault) {
+        // An unlock does not fail because what it reaps cannot be read. The next call does.
+        let opened = self.store.reopen(self.cache_bytes, fault);
+        let opened = opened.and_then(|()| self.store.session().history().status());
+        if let Err(error) = opened {
             // Another unlock finishes the work of the failed one.
             let Some(planned) = fault else { panic!("the store does not open: {error}") };
             self.store.crash(planned.power);

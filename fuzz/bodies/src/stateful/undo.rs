@@ -47,9 +47,12 @@ pub(super) fn undo(
     let log = log(store)?;
     let first = log.partition_point(|version| version.number <= known);
     for made in log[first..].chunk_by(|one, other| one.number / 64 == other.number / 64) {
+        // A file that moves may be in its own way.
+        let is_move =
+            |version: &VersionInfo| version.kind == VersionKind::Renamed && version.file.is_some();
         match made {
-            [version] => follow(store, memory, version, (&steps, &texts))?,
-            together => exchange(memory, together),
+            [version] if !is_move(version) => follow(store, memory, version, (&steps, &texts))?,
+            together => exchange(store, memory, together, (&steps, &texts))?,
         }
     }
     // A folder that had come back is deleted after all other steps, with what went back in it.
@@ -121,11 +124,17 @@ fn follow(
     Ok(())
 }
 
-/// Moves files and folders that are in each other's places.
-fn exchange(memory: &mut Memory, together: &[VersionInfo]) {
+/// Moves files and folders that are in each other's places, and brings back deleted folders between them.
+fn exchange(
+    store: &Store,
+    memory: &mut Memory,
+    together: &[VersionInfo],
+    known: (&BTreeMap<u64, &UndoStep>, &BTreeMap<u64, Text>),
+) -> Result<(), StoreError> {
     let path = |path: &Option<inmost::FileText>| path.as_ref().unwrap().as_str().to_owned();
+    let renamed = together.iter().filter(|version| version.kind == VersionKind::Renamed);
     let mut moves: Vec<(String, String)> =
-        together.iter().map(|version| (path(&version.old_path), path(&version.path))).collect();
+        renamed.map(|version| (path(&version.old_path), path(&version.path))).collect();
     // Each goes to a place of its own first. The entries are those of the moves alone.
     moves.sort_by_key(|(old, _)| std::cmp::Reverse(old.matches('/').count()));
     let mut aside = BTreeMap::new();
@@ -138,7 +147,11 @@ fn exchange(memory: &mut Memory, together: &[VersionInfo]) {
         aside.insert(new, (old, place, last));
     }
     for version in together {
-        assert_eq!(version.kind, VersionKind::Renamed, "{version:?}");
+        if version.kind != VersionKind::Renamed {
+            assert_eq!((version.kind, version.file), (VersionKind::Restored, None), "{version:?}");
+            follow(store, memory, version, known)?;
+            continue;
+        }
         let new = path(&version.path);
         let (old, place, last) = aside.remove(&new).unwrap();
         if let Some(last) = last {
@@ -147,4 +160,5 @@ fn exchange(memory: &mut Memory, together: &[VersionInfo]) {
         memory.move_to(&place, &new).unwrap();
         memory.past.changes.last_mut().unwrap().old_path = old;
     }
+    Ok(())
 }

@@ -268,8 +268,9 @@ impl Past {
     /// Whether the log of a store can be that of this history: whether it has as many new entries, and no other old ones.
     pub(crate) fn fits(&self, log: &[VersionInfo]) -> bool {
         let highest = self.highest();
-        let log = log.iter().filter(|version| version.kind != VersionKind::Forgotten);
-        let (old, new): (Vec<_>, Vec<_>) = log.partition(|version| version.number <= highest);
+        let (old, mut new): (Vec<_>, Vec<_>) =
+            log.iter().partition(|version| version.number <= highest);
+        new.retain(|version| version.kind != VersionKind::Forgotten);
         let own = |change: &&Change| {
             change.kind != VersionKind::Forgotten && !self.numbers.contains_key(&change.id)
         };

@@ -37,7 +37,7 @@ test('a store is used in the thread that opened it', async (t) => {
   // The same process, but another thread.
   await assert.rejects(Store.open(path, { rawKey }), (error) => {
     assert.equal(error.code, 'InUse');
-    assert.match(error.message, /another part of this one/);
+    assert.match(error.message, /other part of this program/);
     return true;
   });
   worker.postMessage({ write: ['/memories/a', 'from the worker\n'] });

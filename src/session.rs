@@ -9,6 +9,7 @@ mod create;
 #[cfg(feature = "postgres")]
 mod database;
 mod error;
+mod exclusive;
 mod expiry_settings;
 mod file_anchor;
 #[cfg(test)]
@@ -54,10 +55,10 @@ pub(crate) use clock::freeze_clock;
 #[cfg(test)]
 pub(crate) use clock::shift_clock;
 pub(crate) use clock::{milliseconds, now, time_of};
-pub(crate) use commit::Exclusive;
 #[cfg(feature = "postgres")]
 pub use database::Postgres;
 pub use error::StoreError;
+pub(crate) use exclusive::Exclusive;
 pub use expiry_settings::ExpirySettings;
 pub use file_anchor::FileAnchor;
 pub(crate) use generation::sealer;

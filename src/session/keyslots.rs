@@ -8,8 +8,8 @@
 use inmost_format::header::{NewSlot, NextHeader, SlotInfo, Unlocked};
 
 use super::clock::now;
-use super::commit::Exclusive;
 use super::error::StoreError;
+use super::exclusive::Exclusive;
 use super::generation::write_headers;
 use super::handle::{Session, write};
 use super::process;

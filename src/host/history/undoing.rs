@@ -1,6 +1,6 @@
 //! Makes the steps of an undo, which may be in each other's way.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 
 use super::{History, Undone};
 use crate::session::StoreError;
@@ -95,7 +95,7 @@ impl<'u> Undoing<'u> {
 struct Pending<'u> {
     has_any: bool,
     /// Where folders are to go back.
-    folders: Vec<&'u str>,
+    folders: HashSet<&'u str>,
     /// Nothing else goes on: a file need not wait for its folder.
     is_ignored: bool,
 }
@@ -104,17 +104,16 @@ impl<'u> Pending<'u> {
     fn add(&mut self, step: &'u UndoStep) {
         self.has_any = true;
         if let (None, Some(path)) = (step.newest.file, &step.path) {
-            self.folders.push(path.as_str());
+            self.folders.insert(path.as_str());
         }
     }
 
     /// Whether a file is to go back into a folder that is not back yet. It would be in the way of the folder.
     fn is_before(&self, step: &UndoStep) -> bool {
         let (Some(_), Some(path)) = (step.newest.file, &step.path) else { return false };
-        let is_below = |folder: &&str| {
-            path.as_str().strip_prefix(*folder).is_some_and(|below| below.starts_with('/'))
-        };
-        !self.is_ignored && step.to.is_some() && self.folders.iter().any(is_below)
+        let path = path.as_str();
+        let mut parents = path.match_indices('/').filter_map(|(end, _)| path.get(..end));
+        !self.is_ignored && step.to.is_some() && parents.any(|folder| self.folders.contains(folder))
     }
 }
 
@@ -128,7 +127,7 @@ impl Undone {
     }
 }
 
-/// Whether a folder that was renamed is not there. A folder without files is none: what was in it has gone back by itself.
+/// Whether a folder that was renamed is not there. Folders without files do not exist: what was in it has gone back by itself.
 fn is_of_vanished_folder(step: &UndoStep, result: &Undone) -> bool {
     step.moves_a_folder() && matches!(result, Undone::Left(FileError::NotFound))
 }

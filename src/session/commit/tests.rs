@@ -3,6 +3,7 @@
 use std::thread;
 
 use super::*;
+use crate::session::Exclusive;
 use crate::session::tests::store::{TestStore, unlock_on};
 use inmost_engines::faulty::{Fault, FaultyStorage};
 use inmost_storage::StorageError;

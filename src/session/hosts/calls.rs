@@ -6,8 +6,8 @@
 
 use std::cell::Cell;
 
-use super::super::commit::Exclusive;
 use super::super::error::StoreError;
+use super::super::exclusive::Exclusive;
 use super::super::handle::{Session, lock, read};
 use super::super::open::Open;
 use super::super::overlay::Overlay;

@@ -1,7 +1,7 @@
 //! Several calls in one commit of a shared store.
 
-use super::super::commit::Exclusive;
 use super::super::error::StoreError;
+use super::super::exclusive::Exclusive;
 use super::super::handle::Session;
 use super::super::overlay::Overlay;
 use super::super::reap;

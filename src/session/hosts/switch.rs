@@ -4,8 +4,8 @@
 
 use std::sync::Arc;
 
-use super::super::commit::Exclusive;
 use super::super::error::StoreError;
+use super::super::exclusive::Exclusive;
 use super::super::generation::NextGeneration;
 use super::super::handle::{read, write};
 use super::super::open::Open;

@@ -25,6 +25,9 @@ pub enum StorageError {
     UntrustedFile(UntrustedFile),
     /// An earlier write or sync failed. The generation must be reopened to learn its state.
     Poisoned,
+    /// A write in the background failed, for the reason that is the value. One call returns it, and later ones
+    /// [`Poisoned`](Self::Poisoned).
+    WriteFailed(Box<Self>),
     /// The disk is full.
     Full,
     /// The engine was used in the process that this one was forked from, and cannot be used in both.
@@ -59,6 +62,7 @@ impl fmt::Display for StorageError {
             }
             Self::UntrustedFile(file) => file.fmt(f),
             Self::Poisoned => f.write_str("an earlier write failed; reopen the store"),
+            Self::WriteFailed(reason) => write!(f, "an earlier write failed: {reason}"),
             Self::Full => f.write_str("the disk is full"),
             Self::Forked => {
                 f.write_str("the engine was used in the process that this one was forked from")
@@ -113,6 +117,7 @@ mod tests {
             E::NotBuilt => [E::NotBuilt, "this build does not include the engine that the store names"];
             E::UntrustedFile(_) => [E::UntrustedFile(odd), "header.a is a symbolic link"];
             E::Poisoned => [E::Poisoned, "an earlier write failed; reopen the store"];
+            E::WriteFailed(_) => [E::WriteFailed(E::Full.into()), "an earlier write failed: the disk is full"];
             E::Full => [io::Error::from(io::ErrorKind::StorageFull).into(), "the disk is full"], [
                 io::Error::from(io::ErrorKind::QuotaExceeded).into(),
                 "the disk is full"

@@ -19,6 +19,7 @@ impl From<StorageError> for StoreError {
             StorageError::UntrustedFile(file) => Self::UntrustedFile(file.to_string()),
             StorageError::NotBuilt => Self::EngineNotBuilt,
             StorageError::Poisoned => Self::Halted,
+            StorageError::WriteFailed(reason) => (*reason).into(),
             StorageError::TooLarge => Self::TooLarge,
             StorageError::Full => Self::DiskFull,
             StorageError::Damaged(what) => Self::Damaged(what),

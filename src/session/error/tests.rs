@@ -82,6 +82,9 @@ fn every_error_has_one_sentence_of_message_and_one_of_advice() {
         E::Io(_) => [
             StorageError::Io(io::Error::other("why")).into(),
             "The operating system reports: why."
+        ], [
+            StorageError::WriteFailed(StorageError::Io(io::Error::other("why")).into()).into(),
+            "The operating system reports: why."
         ];
         E::KdfOutOfBounds(_) => [
             HeaderError::KdfOutOfBounds(bounds).into(),

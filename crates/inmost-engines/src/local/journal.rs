@@ -185,7 +185,8 @@ impl Engine for JournaledEngine {
 }
 
 impl JournaledEngine {
-    /// Runs a call, unless a write has failed before. The first call that finds a failed checkpoint returns its reason.
+    /// Runs a call, unless a write has failed before. The first call that finds a failed checkpoint returns its reason, marked
+    /// as such: a caller that reads around damage must not take it for the error of its own read.
     fn explained<T>(
         &self,
         call: impl FnOnce(&Shared) -> Result<T, StorageError>,
@@ -197,7 +198,8 @@ impl JournaledEngine {
                 let turn = lock(&shared.checkpointer);
                 let reason = lock(&shared.failure).take();
                 drop(turn);
-                Err(reason.unwrap_or(StorageError::Poisoned))
+                let failed = |reason| StorageError::WriteFailed(Box::new(reason));
+                Err(reason.map_or(StorageError::Poisoned, failed))
             }
             result => result,
         }

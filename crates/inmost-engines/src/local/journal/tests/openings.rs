@@ -229,6 +229,23 @@ fn a_commit_does_not_wait_for_the_checkpoint_after_a_pause() {
     writing.check(&engine, "after the pause");
 }
 
+/// A caller that reads around damage took the reason for that, and the next call had none to return.
+#[test]
+fn a_read_after_a_failed_checkpoint_returns_its_reason_as_that_of_a_write() {
+    let (world, _) = begun();
+    let engine = world.open().unwrap();
+    world.faults.set_error(|| StorageError::Io(std::io::Error::other("why")));
+    world.faults.set(world.faults.operations() + 1, Fault::Refused);
+    assert!(matches!(engine.shared.settle(), Err(StorageError::Poisoned)));
+    match engine.get_many(&[ROOT]) {
+        Err(StorageError::WriteFailed(reason)) => {
+            assert!(matches!(*reason, StorageError::Io(_)), "{reason}");
+        }
+        other => panic!("{other:?}"),
+    }
+    assert!(matches!(engine.sync(), Err(StorageError::Poisoned)));
+}
+
 /// The engine is closed and opened again only to renew sled's index. That the system had no descriptor left at that moment ended
 /// the session.
 #[test]

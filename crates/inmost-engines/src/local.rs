@@ -287,8 +287,8 @@ impl Storage for LocalStorage {
 
 /// The journal in front of an engine.
 fn tuning(engine: EngineKind) -> Tuning {
-    let (batch_records, reopen_after) = match engine {
-        EngineKind::Sled => (SLED_BATCH, Some(REOPEN_AFTER)),
+    let (batch_records, index_after) = match engine {
+        EngineKind::Sled => (SLED_BATCH, Some(INDEX_AFTER)),
         _ => (limits::BATCH_RECORDS_MAX, None),
     };
     Tuning {
@@ -297,7 +297,7 @@ fn tuning(engine: EngineKind) -> Tuning {
         batch_records,
         idle: IDLE,
         background: is_background(),
-        reopen_after,
+        index_after,
     }
 }
 
@@ -334,8 +334,8 @@ const HALF_BLOCKS: u32 = 112;
 const SLED_BATCH: usize = 12;
 /// The most addresses of one checkpoint. It bounds the room that a checkpoint needs.
 const CHECKPOINT_ADDRESSES: usize = 125;
-/// Batches after which sled is opened again: about 4 MiB of its log. More would have to be replayed after a crash.
-const REOPEN_AFTER: u32 = 100;
+/// Batches after which sled's index is brought up to date: 4 to 13 MiB of its log. More would have to be replayed after a crash.
+const INDEX_AFTER: u32 = 100;
 /// How long no commit comes before the journal is emptied.
 const IDLE: Duration = Duration::from_secs(1);
 /// Bytes of the ballast that are freed to replace a header copy on a full disk: far more than one block plus

@@ -24,11 +24,13 @@ mod eviction;
 mod filling;
 mod handle;
 mod holes;
+mod index;
 mod log;
 mod log_check;
 mod page_table;
 mod rebuild;
 mod repair;
+mod snapshot;
 #[cfg(test)]
 mod tests;
 mod written;
@@ -77,7 +79,7 @@ impl SledEngine {
     /// `AlreadyExists` if the folder exists.
     pub(crate) fn create(folder: &Path) -> Result<Self, StorageError> {
         files::create_private_folder(folder)?;
-        let created = Self::start(folder, Cursor::default(), None).and_then(|engine| {
+        let created = Self::start(folder, Cursor::default()).and_then(|engine| {
             // The first pages of a new database are still in sled's buffer.
             engine.handle.call(|db| db.flush())?;
             sync_all(folder)?;
@@ -111,17 +113,14 @@ impl SledEngine {
         let verify = |snapshot| {
             log_check::check(&claim, kept.length, snapshot, &expected.frontier, expected.mark)
         };
-        let mut snapshot = plan.snapshot.take();
-        let mut covered = snapshot.as_ref().and_then(|it| it.position);
-        let is_lost = covered.is_none();
+        let snapshot = plan.snapshot.take();
+        let is_lost = snapshot.as_ref().and_then(|it| it.position).is_none();
         let mut checked = verify(snapshot);
         if is_lost
             && checked.is_err()
             && let Some(body) = rebuild::rebuild(&claim, kept.length, &expected.frontier)?
         {
-            snapshot = plan.make_snapshot(folder, &body, kept.length);
-            covered = snapshot.as_ref().and_then(|it| it.position);
-            checked = verify(snapshot);
+            checked = verify(plan.make_snapshot(folder, &body, kept.length));
         }
         let checked = checked?;
         (expected.admit)(checked.mark.as_deref())?;
@@ -132,7 +131,7 @@ impl SledEngine {
         claim.sync_data()?;
         drop(claim);
         files::make_private(folder)?;
-        Self::start(folder, checked.cursor, covered)
+        Self::start(folder, checked.cursor)
     }
 
     /// Deletes the snapshots of an existing generation and opens it, so that the new snapshot has their
@@ -153,7 +152,7 @@ impl SledEngine {
         Self::open(folder, expected)
     }
 
-    fn start(folder: &Path, cursor: Cursor, covered: Option<u64>) -> Result<Self, StorageError> {
+    fn start(folder: &Path, cursor: Cursor) -> Result<Self, StorageError> {
         let number = descriptors::next_number(folder);
         let handle = Handle::open(folder)?;
         // sled creates files, at least a snapshot, with the modes of the umask. The names of new snapshots need not be
@@ -173,7 +172,7 @@ impl SledEngine {
             // What a killed process has written may be in the page cache only.
             unsynced: AtomicBool::new(true),
             was_synced: AtomicBool::new(false),
-            progress: Mutex::new(Progress::new(cursor, covered)),
+            progress: Mutex::new(Progress::new(cursor)),
             poison: Poison::default(),
         })
     }
@@ -309,6 +308,10 @@ impl Engine for SledEngine {
         self.progress().frontier
     }
 
+    fn index(&self) -> Result<bool, StorageError> {
+        self.write_snapshot()
+    }
+
     fn size(&self) -> Result<u64, StorageError> {
         self.poison.check()?;
         Ok(files::size_below(&self.folder)?)
@@ -316,12 +319,15 @@ impl Engine for SledEngine {
 
     fn close(mut self: Box<Self>) -> Result<(), StorageError> {
         let synced = self.sync();
+        if synced.is_ok() && self.progress().is_behind_by_segments() {
+            // Best effort: without a newer snapshot, only more of the log is replayed by the next opening.
+            let _ = self.write_snapshot();
+        }
         self.handle.release();
         synced?;
         // sled closes its files when its last internal reference is dropped, which can be after this drop.
         claim(&self.folder.join(repair::LOG), &[&self.log])?;
         if self.progress().is_behind_by_segments() {
-            // Best effort: without a newer snapshot, only more of the log is replayed by the next opening.
             let _ = renew_snapshot(&self.folder, &self.log);
         }
         check_no_blobs(&self.folder)
@@ -334,8 +340,7 @@ impl Engine for SledEngine {
     }
 }
 
-/// Opens a closed database and closes it, because sled makes a snapshot only when it opens one. What a snapshot covers is
-/// not replayed later, so damage to it costs no more than the page that it hits.
+/// Opens a closed database and closes it, because sled makes a snapshot only when it opens one.
 fn renew_snapshot(folder: &Path, log: &File) -> Result<(), StorageError> {
     Handle::open(folder)?.release();
     claim(&folder.join(repair::LOG), &[log])?.sync_data()?;

@@ -191,10 +191,16 @@ pub trait Engine: Send + Sync {
         Err(StorageError::Unavailable("the engine has no transactions".into()))
     }
 
+    /// Brings the index that the next opening uses up to date with what was synced. Readers need not wait. Returns whether that was
+    /// possible; if not, closing the engine and opening it again does it. The default has no index.
+    fn index(&self) -> Result<bool, StorageError> {
+        Ok(true)
+    }
+
     /// Syncs, then releases every handle and lock.
     fn close(self: Box<Self>) -> Result<(), StorageError>;
 
-    /// Releases every handle and lock, for a generation that is removed next. What was not synced may be lost.
+    /// Releases every handle and lock, for a generation that is removed or opened again next. What was not synced may be lost.
     fn discard(self: Box<Self>);
 }
 

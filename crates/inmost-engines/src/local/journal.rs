@@ -79,8 +79,8 @@ pub(crate) struct Tuning {
     pub(super) idle: Duration,
     /// Whether checkpoints run in a thread of their own.
     pub(super) background: bool,
-    /// The engine is closed and opened again after this many batches of checkpoints.
-    pub(super) reopen_after: Option<u32>,
+    /// The engine's index is brought up to date after this many batches of checkpoints.
+    pub(super) index_after: Option<u32>,
 }
 
 /// What the threads of one journal share. Locks are taken in the order of the fields.

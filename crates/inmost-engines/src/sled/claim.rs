@@ -29,10 +29,12 @@ pub(super) fn while_in_use<T>(
     attempt: impl Fn() -> Result<T, StorageError>,
 ) -> Result<T, StorageError> {
     let deadline = Instant::now() + LOCK_WAIT;
+    let mut pause = FIRST_PAUSE;
     loop {
         match attempt() {
             Err(StorageError::InUse(_)) if Instant::now() < deadline => {
-                thread::sleep(LOCK_POLL);
+                thread::sleep(pause);
+                pause = pause.saturating_mul(2).min(LONGEST_PAUSE);
             }
             outcome => return outcome,
         }
@@ -41,4 +43,5 @@ pub(super) fn while_in_use<T>(
 
 /// How long to wait for sled's lock, because sled closes its file in the background.
 const LOCK_WAIT: Duration = Duration::from_secs(1);
-const LOCK_POLL: Duration = Duration::from_millis(5);
+const FIRST_PAUSE: Duration = Duration::from_micros(100);
+const LONGEST_PAUSE: Duration = Duration::from_millis(5);

@@ -6,9 +6,10 @@ use std::io;
 
 use inmost_storage::{Frontier, StorageError};
 
-use super::log::{Read, SEGMENT, SEGMENT_HEADER, has_room, read_at, read_message};
+use super::log::{Change, Read, SEGMENT, SEGMENT_HEADER, has_room, read_at, read_message};
 use super::log_check::{each_header, segment_of};
 use super::page_table::PageTable;
+use super::snapshot::Message;
 
 /// How far the log was followed.
 pub(super) struct Progress {
@@ -16,13 +17,15 @@ pub(super) struct Progress {
     /// The last position that was synced.
     pub(super) frontier: Frontier,
     /// The position that the newest snapshot covers.
-    covered: Option<u64>,
+    covered: u64,
     /// Records that sled was given since the log was followed last.
     unfollowed: usize,
 }
 
 impl Progress {
-    pub(super) fn new(cursor: Cursor, covered: Option<u64>) -> Self {
+    /// Begins where sled has replayed the log to. Its snapshot covers all of that.
+    pub(super) fn new(cursor: Cursor) -> Self {
+        let covered = cursor.position;
         Self { cursor, frontier: Frontier::default(), covered, unfollowed: 0 }
     }
 
@@ -61,12 +64,30 @@ impl Progress {
 
     /// Whether the next opening would replay more than the last segment, which sled always reads.
     pub(super) fn is_behind_by_segments(&self) -> bool {
-        segment_of(self.covered.unwrap_or(0)) < segment_of(self.frontier.position)
+        segment_of(self.covered) < segment_of(self.frontier.position)
+    }
+
+    /// Whether everything in the log was followed and synced, and no batch is incomplete.
+    pub(super) fn is_at_frontier(&self) -> bool {
+        self.unfollowed == 0 && self.cursor.frontier() == Some(self.frontier)
+    }
+
+    /// Notes a snapshot of the frontier.
+    pub(super) fn note_snapshot(&mut self) {
+        self.covered = self.frontier.position;
+        self.cursor.uncovered = Some(Vec::new());
     }
 }
 
+/// A message that changes a page.
+#[derive(Clone, Copy)]
+pub(super) struct Noted {
+    pub(super) page: u64,
+    pub(super) change: Change,
+    pub(super) message: Message,
+}
+
 /// Follows the log while sled writes it.
-#[derive(Default)]
 pub(super) struct Cursor {
     /// Everything before this position was read.
     position: u64,
@@ -75,14 +96,32 @@ pub(super) struct Cursor {
     table: PageTable,
     /// The last position of a batch that is not complete.
     batch: Option<i64>,
+    /// What was read since the newest snapshot; `None` if that is more than [`MOST_NOTED`].
+    uncovered: Option<Vec<Noted>>,
     /// Whether the log has something that sled does not write.
     is_lost: bool,
+}
+
+impl Default for Cursor {
+    fn default() -> Self {
+        Self::at(0, None, PageTable::default())
+    }
 }
 
 impl Cursor {
     /// Begins at a position, whose segment is at this offset.
     pub(super) fn at(position: u64, offset: Option<u64>, table: PageTable) -> Self {
-        Self { position, offset, table, batch: None, is_lost: false }
+        Self { position, offset, table, batch: None, uncovered: Some(Vec::new()), is_lost: false }
+    }
+
+    /// The messages that the newest snapshot does not cover, in their order; `None` if they are not known.
+    pub(super) fn uncovered(&self) -> Option<&[Noted]> {
+        self.uncovered.as_deref().filter(|_| !self.is_lost)
+    }
+
+    /// Where the segment of the position is in the file.
+    pub(super) fn segment(&self) -> Option<u64> {
+        self.offset.filter(|_| self.position % SEGMENT >= SEGMENT_HEADER)
     }
 
     /// Reads what was written since the last time. sled must have flushed it.
@@ -122,7 +161,7 @@ impl Cursor {
             let at = offset.saturating_add(self.position % SEGMENT);
             read_at(log, at, most.min(rest), &mut bytes)?;
             let before = self.position;
-            match self.read(&bytes, length) {
+            match self.read(&bytes, offset, length) {
                 Read::Short if most < rest => {
                     // One message is longer than the piece, or only a part of it is in the piece.
                     most = if self.position == before { SEGMENT } else { PIECE };
@@ -154,8 +193,9 @@ impl Cursor {
         Ok(found.is_some())
     }
 
-    /// Applies the messages in these bytes. Returns what follows them: `Cap` for the end of the segment.
-    fn read(&mut self, bytes: &[u8], log_bytes: u64) -> Read {
+    /// Applies the messages in these bytes of the segment at this offset. Returns what follows them: `Cap` for the end of the
+    /// segment.
+    fn read(&mut self, bytes: &[u8], segment: u64, log_bytes: u64) -> Read {
         let mut at = 0;
         while has_room(self.position) {
             let message = read_message(bytes.get(at..).unwrap_or_default(), self.position);
@@ -163,6 +203,10 @@ impl Cursor {
                 Read::Page { page, change, length } => {
                     let applied = self.table.apply(page, change, self.position, log_bytes);
                     self.is_lost |= applied.is_err();
+                    let (position, offset) =
+                        (self.position, segment.saturating_add(self.position % SEGMENT));
+                    let message = Message { position, offset, length };
+                    self.note(Noted { page, change, message });
                     length
                 }
                 Read::Batch { last, length } => {
@@ -180,6 +224,11 @@ impl Cursor {
         Read::Cap
     }
 
+    fn note(&mut self, noted: Noted) {
+        self.uncovered = self.uncovered.take().filter(|notes| notes.len() < MOST_NOTED);
+        self.uncovered.iter_mut().for_each(|notes| notes.push(noted));
+    }
+
     /// The frontier here; `None` inside a batch.
     pub(super) fn frontier(&self) -> Option<Frontier> {
         let end = i64::try_from(self.position).unwrap_or(i64::MAX);
@@ -194,6 +243,8 @@ fn is_locked_out(error: &io::Error) -> bool {
     cfg!(windows) && error.raw_os_error() == Some(33)
 }
 
+/// The most messages that are kept for the next snapshot. They take 40 bytes each.
+const MOST_NOTED: usize = 1 << 16;
 /// The bytes that are read at once while the log is followed.
 const PIECE: u64 = 256 << 10;
 /// The most bytes that sled writes for a record, on the average of the 18 or more between two looks at the log. In 105,000

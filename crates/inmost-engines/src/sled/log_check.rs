@@ -20,7 +20,8 @@ use super::cursor::Cursor;
 use super::log::{
     Change, Read, SEGMENT, SEGMENT_HEADER, SegmentHeader, has_room, read_at, read_message,
 };
-use super::page_table::{Digest, PageTable, Snapshot};
+use super::page_table::{Digest, PageTable};
+use super::snapshot::Snapshot;
 
 /// A log that may be opened.
 pub(super) struct Checked {

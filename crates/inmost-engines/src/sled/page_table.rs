@@ -2,7 +2,9 @@
 //!
 //! Kept as one number for each page, so that a digest of the whole table is cheap to keep up to date.
 
-use super::log::{Bytes, Change};
+use inmost_storage::Frontier;
+
+use super::log::Change;
 
 /// A number that stands for a table. Tables that differ by accident have different ones.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -80,6 +82,11 @@ impl PageTable {
         Ok(())
     }
 
+    /// Whether these are the messages in effect at the frontier, and no page is missing.
+    pub(super) fn proves(&self, frontier: &Frontier) -> bool {
+        self.is_complete() && self.digest.proof() == frontier.proof
+    }
+
     /// Whether every page up to the last one has a message. sled cannot open a log in which one has none.
     pub(super) fn is_complete(&self) -> bool {
         u64::try_from(self.pages.len()) == Ok(self.digest.pages)
@@ -100,51 +107,6 @@ fn number(page: u64, change: Change, position: u64) -> u64 {
         value ^ (value >> 31)
     };
     mix(mix(position.wrapping_mul(4).wrapping_add(kind)).wrapping_add(page)) | 1
-}
-
-/// A snapshot: the position that it covers the log up to, and the table there.
-pub(super) struct Snapshot {
-    /// `None` for that of an empty log.
-    pub(super) position: Option<u64>,
-    pub(super) table: PageTable,
-}
-
-impl Snapshot {
-    /// Reads the body of a snapshot; `None` if it is not valid, or if the log has not all that it refers to. `most` bounds the
-    /// positions and pages in it.
-    pub(super) fn decode(body: &[u8], most: u64, log_bytes: u64) -> Option<Self> {
-        let mut bytes = Bytes(body);
-        let position = match i64::from_le_bytes(bytes.take()?) {
-            0 => None,
-            shifted => Some(u64::try_from(shifted.checked_sub(1)?).ok()?),
-        };
-        let _active_segment = bytes.take_number()?;
-        let mut table = PageTable::default();
-        let mut page = 0;
-        while !bytes.0.is_empty() {
-            let [messages] = bytes.take()?;
-            for index in 0..messages.max(1) {
-                let at = u64::try_from(i64::from_le_bytes(bytes.take()?)).ok()?;
-                // Where in the file: in the log, never in a file of its own.
-                let offset = (bytes.take::<1>()? == [0]).then(|| bytes.take_number())??;
-                let change = match (messages, index) {
-                    (0, _) => Change::Free,
-                    (_, 0) => Change::Replace,
-                    _ => Change::Link,
-                };
-                if messages > 0 {
-                    let length = bytes.take_number()?;
-                    // The replay does not come to it, so nothing else notices that the end of the log is cut off.
-                    if offset.checked_add(length)? > log_bytes {
-                        return None;
-                    }
-                }
-                table.apply(page, change, at, most).ok()?;
-            }
-            page += 1;
-        }
-        Some(Self { position, table })
-    }
 }
 
 #[cfg(test)]

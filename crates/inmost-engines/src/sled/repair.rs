@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use inmost_storage::StorageError;
 
-use super::page_table::Snapshot;
+use super::snapshot::{Pages, Snapshot};
 use crate::files;
 
 /// The log, which contains all of the data.
@@ -62,8 +62,12 @@ pub(super) fn inspect(folder: &Path, log_bytes: u64) -> Result<Plan, StorageErro
             ));
         }
         files::refuse_other_names(&entry.path(), &entry.metadata()?)?;
-        if name.to_string_lossy().starts_with(SNAPSHOT_PREFIX) {
-            snapshots.push(name.to_string_lossy().into_owned());
+        let name = name.to_string_lossy().into_owned();
+        if name.starts_with(SNAPSHOT_PREFIX) {
+            snapshots.push(name);
+        } else if name.strip_prefix('.').is_some_and(|name| name.starts_with(SNAPSHOT_PREFIX)) {
+            // A draft of ours.
+            removed.push(entry.path());
         }
     }
     snapshots.sort();
@@ -71,9 +75,10 @@ pub(super) fn inspect(folder: &Path, log_bytes: u64) -> Result<Plan, StorageErro
     while let Some(name) = snapshots.pop() {
         let path = folder.join(&name);
         let final_name = name.strip_suffix(UNFINISHED_SUFFIX);
-        found = read_snapshot(&path, log_bytes)?.filter(|snapshot| {
-            let expected = format!("{SNAPSHOT_PREFIX}{:016X}", snapshot.position.unwrap_or(0));
-            final_name.unwrap_or(&name) == expected
+        let body = read_snapshot(&path, log_bytes)?;
+        let decoded = body.and_then(|body| Snapshot::decode(&body, longest(log_bytes), log_bytes));
+        found = decoded.filter(|snapshot| {
+            final_name.unwrap_or(&name) == snapshot_name(snapshot.position.unwrap_or(0))
         });
         if found.is_some() {
             finished = final_name.map(|name| (path, folder.join(name)));
@@ -98,10 +103,8 @@ impl Plan {
         log_bytes: u64,
     ) -> Option<Snapshot> {
         let snapshot = Snapshot::decode(body, log_bytes, log_bytes)?;
-        let name = format!("{SNAPSHOT_PREFIX}{:016X}", snapshot.position?);
-        let length = u64::try_from(body.len()).ok()?.to_le_bytes();
-        let checksum = crc32fast::hash(body).to_le_bytes();
-        self.made = Some((folder.join(name), [body, &length, &checksum].concat()));
+        let (name, bytes) = snapshot_file(snapshot.position?, body);
+        self.made = Some((folder.join(name), bytes));
         Some(snapshot)
     }
 
@@ -131,42 +134,66 @@ pub(super) fn make_private(folder: &Path) -> Result<(), StorageError> {
     Ok(())
 }
 
+/// The names of all snapshots, the newest last.
+pub(super) fn snapshots(folder: &Path) -> io::Result<Vec<String>> {
+    let mut names = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        names.push(entry?.file_name().to_string_lossy().into_owned());
+    }
+    names.retain(|name| name.starts_with(SNAPSHOT_PREFIX));
+    names.sort();
+    Ok(names)
+}
+
 /// Deletes every snapshot.
 pub(super) fn remove_snapshots(folder: &Path) -> io::Result<()> {
-    for entry in fs::read_dir(folder)? {
-        let entry = entry?;
-        if entry.file_name().to_string_lossy().starts_with(SNAPSHOT_PREFIX) {
-            fs::remove_file(entry.path())?;
-        }
+    for name in snapshots(folder)? {
+        fs::remove_file(folder.join(name))?;
     }
     files::sync_folder(folder)
 }
 
-/// Reads a snapshot: a body, its length in 8 bytes, and the CRC32 of the body in 4 bytes, both little-endian. `None` if it
-/// is damaged.
-fn read_snapshot(path: &Path, log_bytes: u64) -> io::Result<Option<Snapshot>> {
+/// The newest snapshot: the position that it covers the log up to, and the pages there. `None` if there is none or it is damaged.
+pub(super) fn newest_snapshot(folder: &Path, log_bytes: u64) -> io::Result<Option<(u64, Pages)>> {
+    let Some(name) = snapshots(folder)?.pop() else { return Ok(None) };
+    let body = read_snapshot(&folder.join(name), log_bytes)?;
+    Ok(body.and_then(|body| Pages::decode(&body, longest(log_bytes), log_bytes)))
+}
+
+/// The name and the bytes of the snapshot with this body, which covers the log up to this position.
+pub(super) fn snapshot_file(position: u64, body: &[u8]) -> (String, Vec<u8>) {
+    let length = u64::try_from(body.len()).unwrap_or(u64::MAX).to_le_bytes();
+    let checksum = crc32fast::hash(body).to_le_bytes();
+    (snapshot_name(position), [body, &length, &checksum].concat())
+}
+
+fn snapshot_name(position: u64) -> String {
+    format!("{SNAPSHOT_PREFIX}{position:016X}")
+}
+
+/// Reads a snapshot: a body, its length in 8 bytes, and the CRC32 of the body in 4 bytes, both little-endian. Returns the body;
+/// `None` if it is damaged.
+fn read_snapshot(path: &Path, log_bytes: u64) -> io::Result<Option<Vec<u8>>> {
     const LENGTH_AND_CHECKSUM: usize = 8 + 4;
     let file = files::open(path)?;
-    // A snapshot has about 20 bytes for each live message in the log, and a message is longer than that. A
-    // longer file is not a snapshot, and reading it could take very long.
-    let most = log_bytes.max(u64::try_from(SEGMENT_BYTES).unwrap_or(u64::MAX));
+    let most = longest(log_bytes);
     if file.metadata()?.len() > most {
         return Ok(None);
     }
     let mut bytes = Vec::new();
     file.take(most).read_to_end(&mut bytes)?;
-    let Some((body, checksum)) = bytes
-        .len()
-        .checked_sub(LENGTH_AND_CHECKSUM)
-        .filter(|&body| body > 0)
-        .and_then(|body| Some((bytes.get(..body)?, bytes.last_chunk::<4>()?)))
-    else {
+    let Some(length) = bytes.len().checked_sub(LENGTH_AND_CHECKSUM).filter(|&body| body > 0) else {
         return Ok(None);
     };
-    if u32::from_le_bytes(*checksum) != crc32fast::hash(body) {
-        return Ok(None);
-    }
-    Ok(Snapshot::decode(body, most, log_bytes))
+    let checksum = bytes.last_chunk::<4>().map(|checksum| u32::from_le_bytes(*checksum));
+    bytes.truncate(length);
+    Ok((checksum == Some(crc32fast::hash(&bytes))).then_some(bytes))
+}
+
+/// The longest snapshot. It has about 20 bytes for each live message in the log, and a message is longer than that. A longer file is
+/// not a snapshot, and reading it could take very long.
+fn longest(log_bytes: u64) -> u64 {
+    log_bytes.max(u64::try_from(SEGMENT_BYTES).unwrap_or(u64::MAX))
 }
 
 /// Returns whether `conf` is what sled would write. An absent file counts, because sled then creates it.

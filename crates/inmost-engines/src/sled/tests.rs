@@ -2,6 +2,7 @@
 
 mod eviction;
 mod filling;
+mod index;
 mod log_check;
 mod log_with_holes;
 mod loosely;

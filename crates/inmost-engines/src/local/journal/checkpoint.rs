@@ -8,16 +8,16 @@ use super::layout::{self, JournalId, Layer, MARK, Position, Slot};
 use super::overlay::Frozen;
 use super::{Shared, lock, read, replay, write};
 use crate::expected::Expected;
-use inmost_storage::{Batch, Engine, StorageError};
+use inmost_storage::{Batch, StorageError};
 
 /// The right to write to the engine, and how far the engine is.
 pub(super) struct Checkpointer {
     /// The last epoch and entry that the engine has, durably, and that a slot names.
     pub(super) stored: Position,
-    /// Batches written since the engine was opened.
+    /// Batches written since the engine's index was brought up to date.
     pub(super) batches: u32,
-    /// How long the engine took to close and open last time.
-    pub(super) reopening: Duration,
+    /// How long that took last time.
+    pub(super) indexing: Duration,
     /// Whether the last checkpoint found no room on the disk.
     pub(super) stuck: bool,
     /// Whether the journal is wiped next. That sync covers the slot too.
@@ -30,7 +30,7 @@ impl Shared {
     pub(super) fn checkpoint(&self) -> Result<bool, StorageError> {
         self.poison.check()?;
         if read(&self.layers).frozen.is_none() {
-            // Not under the lock: the engine may be reopening, which no commit needs to wait for.
+            // Not under the lock: the engine's index may be under way, which no commit needs to wait for.
             return Ok(true);
         }
         let mut turn = lock(&self.checkpointer);
@@ -133,15 +133,18 @@ impl Shared {
 
     /// Closes the engine and opens it again. Reads wait meanwhile.
     ///
-    /// sled indexes its log in a snapshot only when it opens, and replays what follows the snapshot then. If the system has no
-    /// file descriptor or thread left at this moment, the opening is tried again for a while: nothing is damaged, and without an
-    /// engine the session would end.
+    /// If the system has no file descriptor or thread left at this moment, the opening is tried again for a while: nothing is
+    /// damaged, and without an engine the session would end.
     pub(super) fn reopen(&self) -> Result<(), StorageError> {
         let mut engine = write(&self.engine);
         let noted = lock(&self.slots).frontier();
         let frontier = engine.as_ref().map_or(noted, |engine| engine.frontier());
-        // A failed close loses nothing: every batch is synced, or still in the journal.
-        let _ = engine.take().map(Engine::close);
+        if let Some(engine) = engine.take() {
+            // A failed sync loses nothing: every batch is synced, or still in the journal. Not closed, because the opening brings the
+            // index up to date, too.
+            let _ = engine.sync();
+            engine.discard();
+        }
         // The journal is the one that was opened, so the mark needs no second look.
         let expected = Expected { frontier, mark: &self.id.0, admit: &|_| Ok(()) };
         let start = Instant::now();
@@ -160,8 +163,8 @@ impl Shared {
         Ok(())
     }
 
-    /// Reopens the engine if that is due.
-    pub(super) fn reopen_if_due(
+    /// Brings the engine's index up to date if that is due, so that the next opening need not replay what was written since.
+    pub(super) fn index_if_due(
         &self,
         due: impl Fn(&Checkpointer) -> bool,
     ) -> Result<(), StorageError> {
@@ -171,9 +174,12 @@ impl Shared {
         }
         self.poison.check()?;
         let start = Instant::now();
-        self.keep_reason(self.reopen())?;
+        // An index that could not be written, such as on a full disk, is only missing.
+        if !self.with_engine(|engine| Ok(engine.index().unwrap_or(true)))? {
+            self.keep_reason(self.reopen())?;
+        }
         turn.batches = 0;
-        turn.reopening = start.elapsed();
+        turn.indexing = start.elapsed();
         Ok(())
     }
 

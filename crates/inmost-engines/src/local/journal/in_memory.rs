@@ -107,5 +107,5 @@ const TUNING: Tuning = Tuning {
     batch_records: 5,
     idle: Duration::from_secs(3_600),
     background: false,
-    reopen_after: None,
+    index_after: None,
 };

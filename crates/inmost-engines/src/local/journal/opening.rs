@@ -179,7 +179,7 @@ impl JournaledEngine {
             checkpointer: Mutex::new(Checkpointer {
                 stored,
                 batches: 0,
-                reopening: Duration::ZERO,
+                indexing: Duration::ZERO,
                 stuck: false,
                 closing: false,
             }),

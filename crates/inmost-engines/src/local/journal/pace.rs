@@ -77,9 +77,9 @@ impl Turn {
         while let Some(work) = self.next(shared.tuning.idle) {
             let done = match work {
                 Work::Checkpoint => shared.checkpoint().and_then(|_| {
-                    let most = shared.tuning.reopen_after;
-                    shared.reopen_if_due(|turn| {
-                        turn.reopening < SLOW && most.is_some_and(|most| turn.batches >= most)
+                    let most = shared.tuning.index_after;
+                    shared.index_if_due(|turn| {
+                        turn.indexing < SLOW && most.is_some_and(|most| turn.batches >= most)
                     })
                 }),
                 Work::Idle => shared.settle().map(|_| ()),
@@ -115,7 +115,7 @@ impl Turn {
     }
 }
 
-/// An engine that takes longer to reopen is reopened only when nobody waits for it.
+/// An index that takes longer to bring up to date is so only when nobody waits for the next checkpoint.
 const SLOW: Duration = Duration::from_millis(25);
 
 enum Work {
@@ -146,7 +146,7 @@ impl Shared {
         if !self.checkpoint()? {
             return Ok(false);
         }
-        self.reopen_if_due(|turn| turn.batches > 0 && self.tuning.reopen_after.is_some())?;
+        self.index_if_due(|turn| turn.batches > 0 && self.tuning.index_after.is_some())?;
         Ok(true)
     }
 }

@@ -24,7 +24,7 @@ pub(super) const SMALL: Tuning = Tuning {
     batch_records: 5,
     idle: Duration::from_secs(3_600),
     background: false,
-    reopen_after: None,
+    index_after: None,
 };
 
 pub(super) const ROOT: Address = Address([0xAA; 32]);

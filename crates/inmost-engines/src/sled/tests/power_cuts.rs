@@ -147,6 +147,21 @@ impl Run {
         self.noted = self.store.frontier();
     }
 
+    /// A power cut while a snapshot is written: the name of the draft is durable, or not yet, or the older one is still there.
+    fn index(&mut self, snapshots: &[Snapshot]) {
+        assert!(self.store.engine.as_ref().unwrap().index().unwrap());
+        let written = snapshots_of(&self.store.folder);
+        let draft = |it: &Snapshot| (format!(".{}.new", it.0), it.1.clone());
+        let unnamed: Vec<Snapshot> = written.iter().map(draft).chain(snapshots.to_vec()).collect();
+        let both = [&written, snapshots].concat();
+        let values = self.store.values.clone();
+        // The log was synced before.
+        let log = [self.store.log()];
+        for left in [&written, &unnamed, &both] {
+            self.cut(&log, left, [&values, &values], true);
+        }
+    }
+
     /// A power cut while sled is opened again: it has synced its new snapshot, maybe not the name.
     fn reopen(&mut self, snapshots: &[Snapshot]) {
         let before = self.store.log();
@@ -185,6 +200,8 @@ fn run(addresses: u64, rounds: u32, cuts: u32, seed: u64) -> [u32; 2] {
         }
         if round % 40 == 0 {
             run.reopen(&snapshots);
+        } else if round % 7 == 0 {
+            run.index(&snapshots);
         }
     }
     run.counts

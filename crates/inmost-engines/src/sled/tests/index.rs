@@ -1,0 +1,127 @@
+//! Tests of snapshots that are written while sled has the log open.
+
+use super::log_check::{Store, memory, open_at, verdict};
+use super::*;
+use crate::sled::log::Bytes;
+use crate::sled::snapshot::each_message;
+
+/// What is in a copy of the folder, which sled has not closed. Opened and closed twice.
+fn found_in_a_copy(store: &Store, parent: &TempDir) -> HashMap<Address, Vec<u8>> {
+    let copy = parent.path().join("copy");
+    let _ = fs::remove_dir_all(&copy);
+    fs::create_dir_all(copy.join(repair::BLOBS)).unwrap();
+    fs::write(copy.join(repair::LOG), store.log()).unwrap();
+    for path in snapshots(&store.folder) {
+        fs::copy(&path, copy.join(path.file_name().unwrap())).unwrap();
+    }
+    let frontier = store.frontier();
+    Box::new(open_at(&copy, frontier).unwrap()).close().unwrap();
+    let engine = open_at(&copy, frontier).unwrap();
+    engine.scan(None, usize::MAX).unwrap().into_iter().collect()
+}
+
+#[test]
+fn an_opening_finds_everything_through_a_snapshot_that_was_written_meanwhile() {
+    for (addresses, seed) in [(30, 1), (400, 2), (3_000, 3)] {
+        let parent = memory();
+        let mut store = Store::new(&parent, addresses, seed);
+        for round in 1..=120 {
+            store.change();
+            if round % 7 == 0 {
+                assert!(store.engine.as_ref().unwrap().index().unwrap(), "round {round}");
+                let names = repair::snapshots(&store.folder).unwrap();
+                assert_eq!(names.len(), 1, "{names:?}");
+                let length = u64::try_from(store.log().len()).unwrap();
+                let plan = repair::inspect(&store.folder, length).unwrap();
+                let frontier = store.frontier();
+                assert!(plan.snapshot.unwrap().table.proves(&frontier), "round {round}");
+            }
+            if round % 21 == 0 || round % 10 == 0 {
+                assert!(found_in_a_copy(&store, &parent) == store.values, "round {round}");
+            }
+            if round % 50 == 0 {
+                store.reopen();
+            }
+        }
+    }
+}
+
+/// What the newest snapshot in a folder says: the position that it covers, the active segment, and each message.
+fn content(folder: &Path) -> (i64, u64, Vec<[u64; 4]>) {
+    let mut body = fs::read(snapshots(folder).pop().unwrap()).unwrap();
+    body.truncate(body.len() - 12);
+    let active = Bytes(&body[8..]).take_number().unwrap();
+    let mut messages = Vec::new();
+    let stable = each_message(&body, u64::MAX, |page, _, message| {
+        messages.push([page, message.position, message.offset, message.length]);
+        Some(())
+    });
+    (stable.unwrap(), active, messages)
+}
+
+#[test]
+fn it_is_the_snapshot_that_sled_makes_itself() {
+    for (addresses, rounds) in [(30, 1), (30, 20), (400, 20)] {
+        let parent = memory();
+        let mut store = Store::new(&parent, addresses, 7);
+        for _ in 0..rounds {
+            store.change();
+        }
+        assert!(store.engine.as_ref().unwrap().index().unwrap());
+        let ours = content(&store.folder);
+        let copy = parent.path().join("copy");
+        fs::create_dir_all(copy.join(repair::BLOBS)).unwrap();
+        fs::write(copy.join(repair::LOG), store.log()).unwrap();
+        Handle::open(&copy).unwrap().release();
+        assert_eq!(content(&copy), ours, "{addresses} addresses");
+    }
+}
+
+#[test]
+fn without_a_change_no_snapshot_is_written() {
+    let parent = memory();
+    let mut store = Store::new(&parent, 60, 4);
+    store.change();
+    let index = |store: &Store| {
+        assert!(store.engine.as_ref().unwrap().index().unwrap());
+        let path = snapshots(&store.folder).pop().unwrap();
+        fs::metadata(path).unwrap().modified().unwrap()
+    };
+    assert_eq!(index(&store), index(&store));
+}
+
+#[test]
+fn a_snapshot_is_not_built_on_a_damaged_or_missing_one() {
+    let parent = memory();
+    let mut store = Store::new(&parent, 60, 5);
+    (0..5).for_each(|_| store.change());
+    assert!(store.engine.as_ref().unwrap().index().unwrap());
+    store.change();
+    let path = snapshots(&store.folder).pop().unwrap();
+    let bytes = fs::read(&path).unwrap();
+    let mut damaged = bytes.clone();
+    damaged[20] ^= 1;
+    fs::write(&path, damaged).unwrap();
+    assert!(!store.engine.as_ref().unwrap().index().unwrap());
+    fs::remove_file(&path).unwrap();
+    assert!(!store.engine.as_ref().unwrap().index().unwrap());
+    assert!(snapshots(&store.folder).is_empty());
+    fs::write(&path, bytes).unwrap();
+    assert!(store.engine.as_ref().unwrap().index().unwrap());
+    assert!(found_in_a_copy(&store, &parent) == store.values);
+}
+
+#[test]
+fn a_draft_that_a_crash_has_left_is_removed() {
+    let parent = memory();
+    let mut store = Store::new(&parent, 60, 6);
+    store.change();
+    let frontier = store.frontier();
+    Box::new(store.engine.take().unwrap()).close().unwrap();
+    let draft = store.folder.join(".snap.0000000000001000.new");
+    fs::write(&draft, b"torn").unwrap();
+    assert!(verdict(&store.folder, frontier).is_ok());
+    assert!(draft.exists(), "looking changes nothing");
+    drop(open_at(&store.folder, frontier).unwrap());
+    assert!(!draft.exists());
+}

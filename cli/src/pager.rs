@@ -2,56 +2,56 @@
 
 use std::env;
 use std::io::{self, IsTerminal, Write};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 
-use crate::exit::Failure;
+use crate::exit::{Exit, Failure};
 use crate::output::print;
 use crate::passphrase::VARIABLE;
 use crate::shell;
 
-/// A pager, or standard output if it is no terminal. The text goes through a pipe and never into a file.
-pub(crate) struct Pager {
-    child: Option<Child>,
-}
-
-impl Pager {
-    /// Starts `$PAGER`, else `less`. Without a pager the output goes to the terminal.
-    pub(crate) fn start() -> Self {
-        if !io::stdout().is_terminal() {
-            return Self { child: None };
-        }
-        let mut command = match env::var_os("PAGER").filter(|pager| !pager.is_empty()) {
-            Some(pager) => shell::running(&pager),
-            None => Command::new("less"),
-        };
-        if env::var_os("LESS").is_none() {
-            // Ends by itself if everything fits on the screen, and lets colours through.
-            command.env("LESS", "FRX");
-        }
-        // less would keep what was searched for in a file of the home folder, and its commands could write the text to one.
-        command.env("LESSHISTFILE", "-").env("LESSSECURE", "1").env_remove(VARIABLE);
-        survive_interrupts();
-        Self { child: command.stdin(Stdio::piped()).spawn().ok() }
+/// Prints texts one after the other: on a terminal in `$PAGER`, else `less`. The texts go through a pipe and never into a file.
+/// Without a pager they go to the terminal.
+///
+/// # Errors
+/// If `$PAGER` cannot be run, and those of standard output.
+pub(crate) fn page(texts: &[&[u8]]) -> Result<(), Failure> {
+    if !io::stdout().is_terminal() {
+        return texts.iter().try_for_each(|text| print(text));
     }
-
-    pub(crate) fn print(&mut self, bytes: &[u8]) -> Result<(), Failure> {
-        match self.child.as_mut().and_then(|child| child.stdin.as_mut()) {
-            // A broken pipe is no error: the reader has ended the pager.
-            Some(pipe) => pipe.write_all(bytes).map_err(|error| Failure::output(&error)),
-            None => print(bytes),
-        }
+    let chosen = env::var_os("PAGER").filter(|pager| !pager.is_empty());
+    let mut command = match &chosen {
+        Some(pager) => shell::running(pager),
+        None => Command::new("less"),
+    };
+    if env::var_os("LESS").is_none() {
+        // Ends by itself if everything fits on the screen, and lets colours through.
+        command.env("LESS", "FRX");
     }
-}
-
-impl Drop for Pager {
-    /// Waits until the pager has ended: until then it reads from the terminal.
-    fn drop(&mut self) {
-        if let Some(child) = &mut self.child {
-            drop(child.stdin.take());
-            let _ = child.wait();
-        }
+    // less would keep what was searched for in a file of the home folder, and its commands could write the text to one.
+    command.env("LESSHISTFILE", "-").env("LESSSECURE", "1").env_remove(VARIABLE);
+    survive_interrupts();
+    let Ok(mut pager) = command.stdin(Stdio::piped()).spawn() else {
+        return texts.iter().try_for_each(|text| print(text));
+    };
+    if let Some(mut pipe) = pager.stdin.take() {
+        // The pager may end before it has read everything, which is no error.
+        let _ = texts.iter().try_for_each(|text| pipe.write_all(text));
+    }
+    // Until it has ended, it reads from the terminal.
+    let ended = pager.wait();
+    let was_run = !ended.is_ok_and(|status| status.code() == Some(NOT_RUN));
+    match chosen.filter(|_| !was_run) {
+        Some(pager) => Err(Failure::new(
+            Exit::Usage,
+            format!("The pager {} cannot be run.", pager.display()),
+            "Set PAGER to another program, or to `cat`.",
+        )),
+        None => Ok(()),
     }
 }
+
+/// With this code, a shell reports that it has not found a command.
+const NOT_RUN: i32 = if cfg!(windows) { 9_009 } else { 127 };
 
 /// Ctrl-C in a pager ends a search in it. This process gets the signal too, and must not end before the pager: both would
 /// then read from the terminal, the pager and the shell.

@@ -8,7 +8,7 @@ use crate::args::StoreArgs;
 use crate::exit::Failure;
 use crate::json_line;
 use crate::output::print;
-use crate::pager::Pager;
+use crate::pager;
 use crate::painted_diff::painted;
 use crate::store::opening::OpenOptions;
 use crate::style::Style;
@@ -64,7 +64,7 @@ impl Diff {
         if !io::stdout().is_terminal() {
             return print(diff.as_slice());
         }
-        Pager::start().print(painted(diff.as_slice(), Style::of_output()).as_slice())
+        pager::page(&[painted(diff.as_slice(), Style::of_output()).as_slice()])
     }
 }
 

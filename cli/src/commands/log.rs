@@ -17,7 +17,7 @@ use crate::exit::{Exit, Failure};
 use crate::json_line;
 use crate::memory_path;
 use crate::output::print;
-use crate::pager::Pager;
+use crate::pager;
 use crate::store::opening::OpenOptions;
 use crate::times::parse_moment;
 use crate::version::{self, OFF, Object, TURN_ON};
@@ -112,11 +112,8 @@ impl Log {
         // Before a person reads: without a key agent, no other program could use the store meanwhile.
         drop(store);
         if is_terminal {
-            let mut pager = Pager::start();
-            if !self.json {
-                pager.print(activity.line().as_bytes())?;
-            }
-            pager.print(text.as_slice())?;
+            let activity = if self.json { String::new() } else { activity.line() };
+            pager::page(&[activity.as_bytes(), text.as_slice()])?;
         } else {
             print(text.as_slice())?;
         }

@@ -154,7 +154,7 @@ impl Cursor {
             }
             let Some(offset) = self.offset else {
                 if !self.enter(log, segment_of(self.position))? {
-                    return Ok(());
+                    self.lose();
                 }
                 continue;
             };

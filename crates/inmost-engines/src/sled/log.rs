@@ -15,7 +15,7 @@ pub(super) const SEGMENT: u64 = 2 << 20;
 /// The bytes of a segment before its first message.
 pub(super) const SEGMENT_HEADER: u64 = 20;
 /// No message begins in the last bytes of a segment.
-const RED_ZONE: u64 = 32;
+pub(super) const RED_ZONE: u64 = 32;
 
 const _: () = assert!(SEGMENT == 2 << 20 && SEGMENT_BYTES == 2 << 20, "both are the same length");
 
@@ -175,6 +175,8 @@ impl Bytes<'_> {
 /// Reads bytes at an offset of a file, fewer at its end.
 pub(super) fn read_at(file: &File, offset: u64, most: u64, bytes: &mut Vec<u8>) -> io::Result<()> {
     bytes.clear();
+    // Else they would be read in many small pieces.
+    bytes.reserve(usize::try_from(most).unwrap_or(0));
     let mut file = file;
     file.seek(SeekFrom::Start(offset))?;
     file.take(most).read_to_end(bytes)?;

@@ -47,6 +47,10 @@ pub(super) fn check(
     let from = covered.unwrap_or(0);
     let from_segment = segment_of(from);
     let segments = Segments::find(log, length, from_segment)?;
+    if segments.starts.is_empty() && !from.is_multiple_of(SEGMENT) {
+        // Everything is in the snapshot. But sled would go on in this segment, and the next opening would not find what is there.
+        return Err(damaged("the last segment of the engine's log has lost its header"));
+    }
     let mut replay = Replay {
         table: snapshot.map(|snapshot| snapshot.table).unwrap_or_default(),
         most: length / MESSAGE_BYTES,

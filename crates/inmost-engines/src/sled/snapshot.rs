@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::log::{Bytes, Change, SEGMENT};
+use super::log::{Bytes, Change, RED_ZONE, SEGMENT};
 use super::page_table::PageTable;
 
 /// What is read of a snapshot before sled opens it: the position that it covers the log up to, and the table there.
@@ -104,10 +104,11 @@ impl Pages {
     }
 }
 
-/// The position that a snapshot of a log that ends at `end` covers. sled begins the next segment if it ends this close to the end of
-/// one.
+/// The position that a snapshot of a log that ends at `end` covers: the next segment if no message has room in this one.
+///
+/// sled begins the next segment already if exactly this room is left when it opens the log. But while it runs, it can still fill it.
 pub(super) fn covered(end: u64) -> u64 {
-    if end % SEGMENT + 32 >= SEGMENT { end.next_multiple_of(SEGMENT) } else { end }
+    if end % SEGMENT + RED_ZONE > SEGMENT { end.next_multiple_of(SEGMENT) } else { end }
 }
 
 /// Calls `found` with each message in the body of a snapshot. Returns the position that it covers the log up to, -1 for an empty

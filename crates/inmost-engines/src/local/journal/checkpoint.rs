@@ -174,9 +174,11 @@ impl Shared {
         }
         self.poison.check()?;
         let start = Instant::now();
-        // An index that could not be written, such as on a full disk, is only missing.
-        if !self.with_engine(|engine| Ok(engine.index().unwrap_or(true)))? {
-            self.keep_reason(self.reopen())?;
+        match self.with_engine(|engine| Ok(engine.index()))? {
+            Ok(true) => {}
+            Ok(false) => self.keep_reason(self.reopen())?,
+            // Such as a full disk. Without it, only more has to be replayed; it is tried again after the next checkpoint.
+            Err(_) => return Ok(()),
         }
         turn.batches = 0;
         turn.indexing = start.elapsed();

@@ -224,6 +224,27 @@ fn an_older_or_a_newer_log_than_that_of_the_frontier_is_noticed() {
     assert!(verdict(&store.folder, Frontier::default()).is_ok(), "a journal without a frontier");
 }
 
+/// sled goes on in a segment that its snapshot names, with or without a header, and finds nothing there when it opens the log again.
+#[test]
+fn a_lost_header_of_the_last_segment_is_noticed_even_if_the_snapshot_covers_all() {
+    let parent = memory();
+    let mut store = Store::new(&parent, 400, 9);
+    (0..60).for_each(|_| store.change());
+    assert!(store.engine.as_ref().unwrap().index().unwrap());
+    let frontier = store.frontier();
+    Box::new(store.engine.take().unwrap()).close().unwrap();
+    let mut log = store.log();
+    let headers = (0..log.len()).step_by(repair::SEGMENT_BYTES);
+    let newest = headers.max_by_key(|at| SegmentHeader::decode(&log[*at..]).map(|it| it.start));
+    log[newest.unwrap() + 5] ^= 1;
+    fs::write(store.folder.join(repair::LOG), &log).unwrap();
+    let refused = open_at(&store.folder, frontier).err().unwrap().to_string();
+    assert!(
+        refused.contains("the last segment of the engine's log has lost its header"),
+        "{refused}"
+    );
+}
+
 #[test]
 #[ignore = "minutes in a release build; the short form is above"]
 fn damage_in_a_log_of_many_segments_is_noticed_or_harmless() {

@@ -177,7 +177,7 @@ impl Shared {
         match self.with_engine(|engine| Ok(engine.index()))? {
             Ok(true) => {}
             Ok(false) => self.keep_reason(self.reopen())?,
-            // Such as a full disk. Without it, only more has to be replayed; it is tried again after the next checkpoint.
+            // Such as a full disk. The index is only behind, and the next checkpoint tries again.
             Err(_) => return Ok(()),
         }
         turn.batches = 0;

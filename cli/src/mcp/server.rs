@@ -5,11 +5,11 @@ use std::sync::mpsc::Sender;
 
 use inmost::{StoreError, ToolCall, ToolResult};
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ErrorData,
-    GetPromptRequestParams, GetPromptResponse, Implementation, ListPromptsResult,
-    ListResourcesRequestMethod, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
-    ReadResourceRequestMethod, ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities,
-    ServerConfig, Tool,
+    CallToolRequestParams, CallToolResponse, CallToolResult, ConstString as _, ContentBlock,
+    CustomRequest, CustomResult, ErrorCode, ErrorData, GetPromptRequestParams, GetPromptResponse,
+    Implementation, ListPromptsResult, ListResourcesRequestMethod, ListResourcesResult,
+    ListToolsResult, PaginatedRequestParams, ReadResourceRequestMethod, ReadResourceRequestParams,
+    ReadResourceResponse, ServerCapabilities, ServerConfig, Tool,
 };
 use rmcp::service::{RequestContext, ServerInitializeError};
 use rmcp::{RoleServer, ServerHandler, ServiceExt};
@@ -117,6 +117,11 @@ fn unavailable() -> ToolResult {
     StoreError::Halted.for_model()
 }
 
+/// The error for a method that this server does not have. That of the library is the name alone.
+fn unknown_method(name: &str) -> ErrorData {
+    ErrorData::new(ErrorCode::METHOD_NOT_FOUND, format!("Unknown method: {name}"), None)
+}
+
 impl ServerHandler for Server {
     fn get_info(&self) -> ServerConfig {
         let program = Implementation::new("inmost", env!("CARGO_PKG_VERSION"))
@@ -130,6 +135,14 @@ impl ServerHandler for Server {
         ServerConfig::new(capabilities)
             .with_server_info(program)
             .with_instructions(self.instructions)
+    }
+
+    async fn on_custom_request(
+        &self,
+        request: CustomRequest,
+        _: RequestContext<RoleServer>,
+    ) -> Result<CustomResult, ErrorData> {
+        Err(unknown_method(&request.method))
     }
 
     async fn list_tools(
@@ -164,7 +177,7 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
         if !self.offers_resources {
-            return Err(ErrorData::method_not_found::<ListResourcesRequestMethod>());
+            return Err(unknown_method(ListResourcesRequestMethod::VALUE));
         }
         let cursor = request.and_then(|request| request.cursor);
         let after = cursor.as_deref().map(resources::cursor).transpose()?;
@@ -178,7 +191,7 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
         if !self.offers_resources {
-            return Err(ErrorData::method_not_found::<ReadResourceRequestMethod>());
+            return Err(unknown_method(ReadResourceRequestMethod::VALUE));
         }
         let path = resources::path(&request.uri).ok_or(ResourceError::NotFound)?;
         let text = self.resources(&context, |result| Work::Read(path, result)).await?;

@@ -96,6 +96,8 @@ fn an_invalid_line_gets_an_error_and_the_server_continues() {
         assert_eq!(reply["error"]["code"], code, "{line}: {reply}");
         assert!(!reply["error"]["message"].as_str().unwrap().is_empty(), "{line}: {reply}");
     }
+    client.send_line(r#"{"jsonrpc": "2.0", "id": 6, "method": "fly"}"#);
+    assert_eq!(client.next()["error"]["message"], "Unknown method: fly");
     // No reply to these.
     for line in [
         "",

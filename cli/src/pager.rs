@@ -38,20 +38,19 @@ pub(crate) fn page(texts: &[&[u8]]) -> Result<(), Failure> {
         let _ = texts.iter().try_for_each(|text| pipe.write_all(text));
     }
     // Until it has ended, it reads from the terminal.
-    let ended = pager.wait();
-    let was_run = !ended.is_ok_and(|status| status.code() == Some(NOT_RUN));
-    match chosen.filter(|_| !was_run) {
-        Some(pager) => Err(Failure::new(
+    let code = pager.wait().ok().and_then(|status| status.code());
+    match chosen {
+        Some(pager) if code.is_some_and(|code| NOT_RUN.contains(&code)) => Err(Failure::new(
             Exit::Usage,
             format!("The pager {} cannot be run.", pager.display()),
             "Set PAGER to another program, or to `cat`.",
         )),
-        None => Ok(()),
+        _ => Ok(()),
     }
 }
 
-/// With this code, a shell reports that it has not found a command.
-const NOT_RUN: i32 = if cfg!(windows) { 9_009 } else { 127 };
+/// With these codes, a shell reports that it cannot execute a command, or has not found it.
+const NOT_RUN: [i32; 2] = if cfg!(windows) { [9_009, 9_009] } else { [126, 127] };
 
 /// Ctrl-C in a pager ends a search in it. This process gets the signal too, and must not end before the pager: both would
 /// then read from the terminal, the pager and the shell.

@@ -117,7 +117,7 @@ fn unavailable() -> ToolResult {
     StoreError::Halted.for_model()
 }
 
-/// The error for a method that this server does not have. That of the library is the name alone.
+/// The error for a method that this server does not have. The message of the library's error is the name alone.
 fn unknown_method(name: &str) -> ErrorData {
     ErrorData::new(ErrorCode::METHOD_NOT_FOUND, format!("Unknown method: {name}"), None)
 }

@@ -309,11 +309,6 @@ impl Engine for FaultyEngine {
         self.inner.size()
     }
 
-    fn index(&self) -> Result<bool, StorageError> {
-        self.check_usable()?;
-        self.inner.index()
-    }
-
     fn close(self: Box<Self>) -> Result<(), StorageError> {
         self.check_usable()?;
         self.inner.close()

@@ -334,7 +334,8 @@ const HALF_BLOCKS: u32 = 112;
 const SLED_BATCH: usize = 12;
 /// The most addresses of one checkpoint. It bounds the room that a checkpoint needs.
 const CHECKPOINT_ADDRESSES: usize = 125;
-/// Batches after which sled's index is brought up to date: 4 to 13 MiB of its log. More would have to be replayed after a crash.
+/// Batches after which sled's index is brought up to date: about 4 MiB of its log, more if most records are long. All of it is
+/// replayed after a crash.
 const INDEX_AFTER: u32 = 100;
 /// How long no commit comes before the journal is emptied.
 const IDLE: Duration = Duration::from_secs(1);

@@ -35,7 +35,7 @@ impl SledEngine {
                 return Ok(false);
             }
         }
-        // sled believes a snapshot without a look at what it covers.
+        // sled uses a snapshot without checking what it covers.
         if !pages.table().proves(&progress.frontier) {
             return Ok(false);
         }

@@ -48,7 +48,7 @@ pub(super) fn check(
     let from_segment = segment_of(from);
     let segments = Segments::find(log, length, from_segment)?;
     if segments.starts.is_empty() && !from.is_multiple_of(SEGMENT) {
-        // Everything is in the snapshot. But sled would go on in this segment, and the next opening would not find what is there.
+        // The snapshot covers everything. But sled would append to this segment, and the next opening would not find what it wrote.
         return Err(damaged("the last segment of the engine's log has lost its header"));
     }
     let mut replay = Replay {

@@ -40,7 +40,7 @@ pub(super) struct Plan {
     made: Option<(PathBuf, Vec<u8>)>,
 }
 
-/// Finds unfinished and damaged snapshots and a damaged `conf`. `log_bytes` is the length of the log. Writes nothing.
+/// Finds unfinished and damaged snapshots, drafts of snapshots, and a damaged `conf`. `log_bytes` is the length of the log. Writes nothing.
 ///
 /// An unfinished snapshot that is whole counts: sled has synced it, and after that fills segments of the log with zeros that
 /// an older snapshot needs. Only its name may be lost.
@@ -153,7 +153,8 @@ pub(super) fn remove_snapshots(folder: &Path) -> io::Result<()> {
     files::sync_folder(folder)
 }
 
-/// The newest snapshot: the position that it covers the log up to, and the pages there. `None` if there is none or it is damaged.
+/// The newest snapshot: the position that it covers the log up to, and the pages there. `None` if no snapshot exists or the newest is
+/// damaged.
 pub(super) fn newest_snapshot(folder: &Path, log_bytes: u64) -> io::Result<Option<(u64, Pages)>> {
     let Some(name) = snapshots(folder)?.pop() else { return Ok(None) };
     let body = read_snapshot(&folder.join(name), log_bytes)?;

@@ -106,7 +106,8 @@ impl Pages {
 
 /// The position that a snapshot of a log that ends at `end` covers: the next segment if no message has room in this one.
 ///
-/// sled begins the next segment already if exactly this room is left when it opens the log. But while it runs, it can still fill it.
+/// If exactly [`RED_ZONE`] bytes are left, sled skips them when it opens a log. But a running sled still writes there, so a snapshot
+/// must not cover them.
 pub(super) fn covered(end: u64) -> u64 {
     if end % SEGMENT + RED_ZONE > SEGMENT { end.next_multiple_of(SEGMENT) } else { end }
 }

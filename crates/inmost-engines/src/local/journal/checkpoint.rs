@@ -30,7 +30,7 @@ impl Shared {
     pub(super) fn checkpoint(&self) -> Result<bool, StorageError> {
         self.poison.check()?;
         if read(&self.layers).frozen.is_none() {
-            // Not under the lock: the engine's index may be under way, which no commit needs to wait for.
+            // Not under the lock: the engine's index may be being written, which no commit needs to wait for.
             return Ok(true);
         }
         let mut turn = lock(&self.checkpointer);

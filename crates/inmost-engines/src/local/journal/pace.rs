@@ -115,7 +115,7 @@ impl Turn {
     }
 }
 
-/// An index that takes longer to bring up to date is so only when nobody waits for the next checkpoint.
+/// If bringing the index up to date takes longer, it waits for a pause, because the next checkpoint would have to wait for it.
 const SLOW: Duration = Duration::from_millis(25);
 
 enum Work {

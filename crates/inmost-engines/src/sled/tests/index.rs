@@ -9,12 +9,7 @@ use crate::sled::snapshot::each_message;
 /// What is in a copy of the folder, which sled has not closed. Opened and closed twice.
 fn found_in_a_copy(store: &Store, parent: &TempDir) -> HashMap<Address, Vec<u8>> {
     let copy = parent.path().join("copy");
-    let _ = fs::remove_dir_all(&copy);
-    fs::create_dir_all(copy.join(repair::BLOBS)).unwrap();
-    fs::write(copy.join(repair::LOG), store.log()).unwrap();
-    for path in snapshots(&store.folder) {
-        fs::copy(&path, copy.join(path.file_name().unwrap())).unwrap();
-    }
+    copy_folder(&store.folder, &copy);
     let frontier = store.frontier();
     Box::new(open_at(&copy, frontier).unwrap()).close().unwrap();
     let engine = open_at(&copy, frontier).unwrap();
@@ -134,8 +129,8 @@ fn ending_before(store: &Store, frontier: Frontier, copy: &Path, room: u64) -> (
     panic!("no record is as long as that");
 }
 
-/// While sled runs, it fills a segment up to its last byte, and does not when it opens one. A snapshot that covered 32 bytes which sled
-/// could still fill hid the beginning of the next batch from the replay.
+/// A running sled fills a segment up to its last byte; an opening skips the last 32. A snapshot that covered these bytes hid the
+/// beginning of the next batch from the replay.
 #[test]
 fn a_snapshot_covers_nothing_that_sled_can_still_write() {
     let parent = memory();

@@ -20,7 +20,8 @@ impl Session {
     /// Runs one call and makes its changes durable.
     ///
     /// `work` may run more than once. If its changes do not fit the current group, they are dropped, the group is
-    /// committed, and the call runs again on the state after it. On an error nothing has changed.
+    /// committed, and the call runs again on the state after it. On an error it has changed nothing, and what the error
+    /// rests on is durable.
     pub(crate) fn write<T, E: From<StoreError>>(
         &self,
         work: impl FnMut(&mut Txn<'_>) -> Result<T, E>,
@@ -54,11 +55,9 @@ impl Session {
         let _call = self.shared.idle.begin();
         let mut series = Series { session: self, joined: None, background };
         let value = work(&mut series);
-        // Also after an error: no other thread waits for the group that the series has joined.
-        let settled = series.settle();
-        let value = value?;
-        settled?;
-        Ok(value)
+        // Also after an error: it may rest on the group that the series has joined, and no other thread waits for that.
+        series.settle()?;
+        value
     }
 
     /// Whether the changes of a call fit the group.
@@ -149,14 +148,17 @@ impl<'env> Series<'_, 'env> {
                 self.settle()?;
                 continue;
             }
-            let (value, changes) = session.run(&queue.group, &mut work)?;
-            if changes.is_empty() {
-                if !queue.group.is_empty() {
-                    // The call may have read what the group changes.
-                    self.join(queue.number);
+            let ran = session.run(&queue.group, &mut work);
+            let (value, changes) = match ran {
+                Ok((value, changes)) if !changes.is_empty() => (value, changes),
+                unchanged => {
+                    if !queue.group.is_empty() {
+                        // The result or the error may rest on what the group changes.
+                        self.join(queue.number);
+                    }
+                    return unchanged.map(|(value, _)| value);
                 }
-                return Ok(value);
-            }
+            };
             let records = queue.group.records_with(&changes);
             if session.has_room(&queue.group, &changes)?
                 || (queue.group.is_empty() && records <= BATCH_RECORDS_MAX)

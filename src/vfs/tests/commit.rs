@@ -146,12 +146,16 @@ fn a_failing_call_takes_nothing_with_it() {
         watch.wait_for_sync();
         scope.spawn(|| make(&session, "/memories/good", "x", &runs).unwrap());
         wait_for(&runs, 2);
-        let failed = session.write(|txn| {
-            put(txn, "/memories/good", "overwritten")?;
-            put(txn, "/memories/bad", "x")?;
-            Err::<(), _>(FileError::NoMatch)
+        scope.spawn(|| {
+            let failed = session.write(|txn| {
+                put(txn, "/memories/good", "overwritten")?;
+                put(txn, "/memories/bad", "x")?;
+                runs.fetch_add(1, Ordering::SeqCst);
+                Err::<(), _>(FileError::NoMatch)
+            });
+            assert!(matches!(failed, Err(FileError::NoMatch)));
         });
-        assert!(matches!(failed, Err(FileError::NoMatch)), "and it does not wait");
+        wait_for(&runs, 3);
         let panicked = catch_unwind(AssertUnwindSafe(|| {
             session.write(|txn| -> Result<(), FileError> {
                 put(txn, "/memories/bad", "x")?;
@@ -160,7 +164,7 @@ fn a_failing_call_takes_nothing_with_it() {
         }));
         assert!(panicked.is_err());
         scope.spawn(|| make(&session, "/memories/other", "x", &runs).unwrap());
-        wait_for(&runs, 3);
+        wait_for(&runs, 4);
         watch.release();
     });
     assert_eq!(watch.seen().batches, 2);
@@ -251,6 +255,34 @@ fn a_group_that_an_exclusive_writer_finds_no_room_for_is_not_acknowledged() {
     });
     assert!(matches!(call, Err(FileError::Store(StoreError::DiskFull))), "{call:?}");
     session.files().write("/memories/next", "x").unwrap();
+    assert_eq!(dump(&session).unwrap().len(), 1);
+}
+
+/// The error named a file that was never stored: it was returned before the group was.
+#[test]
+fn an_error_that_rests_on_a_call_that_is_not_stored_is_not_returned() {
+    let store = TestStore::create();
+    let (session, watch) = store.unlock_watched();
+    let runs = AtomicUsize::new(0);
+    watch.hold();
+    thread::scope(|scope| {
+        scope.spawn(|| make(&session, "/memories/first", "x", &runs).unwrap());
+        watch.wait_for_sync();
+        let made = scope.spawn(|| make(&session, "/memories/file", "x", &runs));
+        wait_for(&runs, 2);
+        let refused = scope.spawn(|| {
+            session.write(|_| {
+                runs.fetch_add(1, Ordering::SeqCst);
+                Err(FileError::NoMatch)
+            })
+        });
+        wait_for(&runs, 3);
+        watch.be_full_for(2);
+        watch.release();
+        for result in [made, refused].map(thread::ScopedJoinHandle::join) {
+            assert!(matches!(result.unwrap(), Err(FileError::Store(StoreError::DiskFull))));
+        }
+    });
     assert_eq!(dump(&session).unwrap().len(), 1);
 }
 

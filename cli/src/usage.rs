@@ -1,15 +1,26 @@
 //! Errors of the command line, in the two lines of every other error: what is wrong, and what was probably meant.
 
+use std::env;
 use std::ffi::OsString;
 
-use clap::Command;
-use clap::error::{ContextKind, ContextValue, Error};
+use clap::error::{ContextKind, ContextValue, Error, ErrorKind};
+use clap::{Arg, Command};
 
 use crate::exit::Failure;
 
 /// The failure for an error of clap in the use of a command.
 pub(crate) fn failure(error: &Error, command: &Command) -> Failure {
-    let message = sentence(&first_paragraph(&error.to_string()));
+    if let Some(name) = empty_variable(error, command) {
+        return Failure::usage(
+            format!("The variable {name} is empty."),
+            "Give it a value, or unset it.",
+        );
+    }
+    let mut message = first_paragraph(&error.to_string());
+    if error.kind() == ErrorKind::MissingRequiredArgument {
+        message = name_the_last(&message, command);
+    }
+    let message = sentence(&message);
     let name = command.get_bin_name().unwrap_or("inmost");
     let help = format!("See `{name} --help`.");
     // clap sorts them, the best one last.
@@ -21,6 +32,33 @@ pub(crate) fn failure(error: &Error, command: &Command) -> Failure {
         [.., best] => format!("Did you mean `{best}`? {help}"),
     };
     Failure::usage(message, advice)
+}
+
+/// The environment variable that stands for the argument whose value is missing, if it is set and empty.
+fn empty_variable(error: &Error, command: &Command) -> Option<String> {
+    let ContextValue::String(invalid) = error.get(ContextKind::InvalidArg)? else { return None };
+    let given = error.get(ContextKind::InvalidValue);
+    if !matches!(given, Some(ContextValue::String(value)) if value.is_empty()) {
+        return None;
+    }
+    let argument = command.get_arguments().find(|argument| argument.to_string() == *invalid)?;
+    let variable = argument.get_env()?;
+    let is_empty = env::var_os(variable).is_some_and(|value| value.is_empty());
+    is_empty.then(|| variable.to_string_lossy().into_owned())
+}
+
+/// The message with the last positional argument instead of one before it that takes several values: clap gives a single value
+/// to the last one, but in `inmost mv a` the new path is missing.
+fn name_the_last(message: &str, command: &Command) -> String {
+    let positionals: Vec<&Arg> = command.get_positionals().collect();
+    let [.., several, last] = positionals.as_slice() else { return message.to_owned() };
+    let takes_several = several.get_num_args().is_some_and(|range| range.max_values() > 1);
+    let (several, last) = (several.to_string(), last.to_string());
+    if takes_several && !message.contains(&last) {
+        message.replace(&several, &last)
+    } else {
+        message.to_owned()
+    }
 }
 
 /// The first paragraph, on one line. The other paragraphs are suggestions and the usage.

@@ -43,6 +43,31 @@ fn a_slip_of_the_fingers_gets_a_suggestion_and_the_name_of_the_help() {
 }
 
 #[test]
+fn a_missing_argument_is_named() {
+    for (args, missing) in [
+        (&["mv", "a"][..], "<NEW>."),
+        (&["mv"], "<OLD>... <NEW>."),
+        (&["grep"], "<PATTERN>."),
+        (&["diff"], "<VERSION>."),
+    ] {
+        let message = format!("The following required arguments were not provided: {missing}\n");
+        let ended = bare(args).expect(2);
+        assert!(ended.err.contains(&message), "{ended:?}");
+    }
+}
+
+#[test]
+fn an_empty_variable_is_named() {
+    for variable in ["INMOST_STORE", "INMOST_ANCHOR"] {
+        let place = Place::vacant();
+        let mut command = place.bare_command(["ls"]);
+        let ended = run(command.env(variable, ""), b"").expect(2);
+        assert!(ended.err.contains(&format!("The variable {variable} is empty.\n")), "{ended:?}");
+    }
+    assert!(bare(&["ls", "--anchor="]).expect(2).err.contains("'--anchor <FILE>'"));
+}
+
+#[test]
 fn options_of_the_store_can_stand_before_the_command() {
     let place = Place::with_files(&[("/memories/a", "1")]);
     let store = place.store();

@@ -15,7 +15,10 @@
 //! - [`MemoryTool`] runs an agent's calls: it takes JSON and returns the exact text for the model. [`ToolCommand`] is a
 //!   call as a type. A [`Screen`], such as [`SecretScreen`], looks at what the model writes before it is saved.
 //! - [`Files`] is for hosts that are not agents: read, write, list, search. Its errors are [`FileError`].
-//! - [`UnlockedStore`] is the trait below both of them, for a store that another process has unlocked.
+//! - [`History`] lists changes, brings earlier texts back and forgets them; [`Expiry`] deletes files that nobody uses. Both are
+//!   off by default.
+//! - [`UnlockedStore`] is the trait below both of them, for a store that another process has unlocked: the
+//!   crate `inmost-agent` connects to one.
 //! - [`ToolError`] is an error that the model can act on; [`StoreError`] is one that the application must act on.
 //!   Neither converts into the other.
 //!
@@ -40,11 +43,16 @@
 //!
 //! If the passphrase is forgotten and no other keyslot was added, the store is lost. While a session is unlocked, anyone
 //! who controls the process can read its content, and everything an agent reads is sent to its model. Deleted text that
-//! the history does not keep stays on disk as ciphertext until the next [`Session::compact`] or [`Session::purge`]. Replacing the whole folder by an older copy is detected only
-//! with a [`FreshnessAnchor`] such as [`FileAnchor`]. Nobody outside the project has reviewed this code; SECURITY.md
-//! says what may be relied on.
+//! the history does not keep stays on disk as ciphertext until the next [`Session::compact`] or [`Session::purge`].
+//! Replacing the whole folder by an older copy is detected only with a [`FreshnessAnchor`] such as [`FileAnchor`]. Nobody
+//! outside the project has reviewed this code; SECURITY.md says what may be relied on.
 //!
 //! Calls block, on the disk or on key derivation. In an asynchronous program, run them on a thread for blocking work.
+//!
+//! # Features
+//!
+//! `redb` adds a second engine for stores in folders, `postgres` stores in a database, and `serde` the serialization of reports
+//! and facts. All are off by default.
 #![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]
 
 mod host;

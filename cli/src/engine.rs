@@ -28,7 +28,7 @@ impl EngineName {
             return Err(Failure::new(
                 Exit::UnknownFormat,
                 "This build of inmost has no engine redb. Nothing was changed.",
-                "Use a build with the feature `redb`: `cargo install --path cli --features redb`.",
+                "Use a build with the feature `redb`: `cargo install --locked --path cli --features redb`.",
             ));
         }
         Ok(())

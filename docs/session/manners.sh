@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Types what new users got wrong, or were stopped by, in a review of an early build, and writes what the program prints today
-# to manners.txt beside this. Usage: manners.sh [PROGRAM]; without one, a debug build.
+# Makes common mistakes of new users, and writes what the program prints to manners.txt beside this.
+# Usage: manners.sh [PROGRAM]; without one, a debug build.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 page=$PWD/docs/session/manners.txt

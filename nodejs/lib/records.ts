@@ -141,7 +141,7 @@ export interface StoreStatus {
   readonly bytes: number;
   /** Commits since the store was made. */
   readonly commit: number;
-  /** Bytes that the engine occupies on disk. */
+  /** Bytes that the engine's files occupy on disk, without the journal, the headers and the reserve for a full disk. */
   readonly diskBytes: number;
 }
 

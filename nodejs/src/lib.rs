@@ -3,7 +3,7 @@
 //! Every call that can block runs on a thread of libuv. A failed call rejects with an object (`errors.rs`), which the
 //! TypeScript half in `lib/` makes an exception. That half also checks arguments, and has the documentation that users
 //! read. Nothing here is public API.
-#![allow(unsafe_code, reason = "the macros of napi generate it")]
+#![allow(unsafe_code, reason = "the macros of napi generate it, and one conversion needs it")]
 #![allow(clippy::needless_pass_by_value, reason = "napi converts arguments to owned values")]
 #![allow(
     unreachable_pub,

@@ -3,7 +3,7 @@
 set -eu
 cd "$(dirname "$0")"
 inmost=$(command -v inmost) || {
-    echo 'inmost is not on the PATH; install it first, for example with: cargo install --path cli' >&2
+    echo 'inmost is not on the PATH; install it first, for example with: cargo install --locked --path cli' >&2
     exit 1
 }
 if [ "$(uname -s)" = Darwin ]; then

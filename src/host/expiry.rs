@@ -97,9 +97,9 @@ impl<'s> Expiry<'s> {
     /// No file counts as unused for longer than readings are recorded. Each file is deleted in a change of its own, unless it was
     /// used meanwhile.
     ///
-    /// Nothing expires if the store does not know enough: [`ExpiryReport::hindrance`] says why. If the clock is more than this
-    /// time away from that of the last change (a day at least, and thirty days at most), it may be wrong, or nobody has used the
-    /// store. Then, and if the record of readings is damaged, every file counts as used now.
+    /// Nothing expires if the store does not know enough: [`ExpiryReport::hindrance`] says why. The clock is compared with the
+    /// time of the last change: if they differ by more than `unused_for` (at least a day, at most 30 days), either the clock is
+    /// wrong or nobody has used the store. Then, and if the record of readings is damaged, every file counts as used now.
     ///
     /// # Errors
     /// [`FileError::Store`] if the store is locked or fails, or a folder is damaged. Files that expired before it stay deleted.

@@ -9,7 +9,9 @@ use crate::vfs::{
     Precondition, SearchMatch, SearchQuery, WalkEntry, WriteOutcome,
 };
 
-/// The files of an unlocked store. Paths are those of the tool: `/memories` or a path below it.
+/// The files of an unlocked store. Paths are those of the tool: `/memories` or a path below it. A path has at most 20 names and
+/// 1,024 bytes, a name at most 255 bytes, all in NFC. `.`, `..`, `\\`, NUL and control characters are refused, also
+/// percent-encoded.
 ///
 /// ```
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -79,8 +81,8 @@ impl<'s> Files<'s> {
     /// Writes a file, replacing an existing one. The change is durable when this returns.
     ///
     /// # Errors
-    /// [`FileError::InvalidPath`]; [`FileError::AlreadyExists`] for a folder; [`FileError::NotAFolder`]; a quota;
-    /// [`FileError::Store`].
+    /// [`FileError::InvalidPath`]; [`FileError::AlreadyExists`] for a folder; [`FileError::NotAFolder`];
+    /// [`FileError::FileTooLarge`], [`FileError::TooManyFiles`] or [`FileError::TooMuchText`] at a quota; [`FileError::Store`].
     pub fn write(&self, path: &str, text: &str) -> Result<(), FileError> {
         self.store.write(path, text)
     }
@@ -237,8 +239,8 @@ impl<'s> Files<'s> {
         self.walk_to(path, usize::MAX)
     }
 
-    /// As [`walk`](Files::walk), but does not descend into folders at `max_depth`. With 0 it stays in the folder
-    /// itself.
+    /// As [`walk`](Files::walk), but goes no deeper than `max_depth`: 0 returns the entries of the folder itself, 1 also those of
+    /// its sub-folders, and so on.
     #[must_use]
     pub fn walk_to(&self, path: &'s str, max_depth: usize) -> Pages<'s, WalkEntry> {
         let store = self.store;

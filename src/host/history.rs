@@ -169,7 +169,8 @@ impl<'s> History<'s> {
     ///
     /// # Errors
     /// Those of [`text`](History::text); [`FileError::AlreadyExists`] if another file or a folder is there;
-    /// [`FileError::NotAFolder`]; [`FileError::InvalidPath`]; a quota.
+    /// [`FileError::NotAFolder`]; [`FileError::InvalidPath`];
+    /// [`FileError::FileTooLarge`], [`FileError::TooManyFiles`] or [`FileError::TooMuchText`] at a quota.
     pub fn restore(&self, number: u64, to: Option<&str>) -> Result<u64, FileError> {
         self.store.restore(number, to)
     }

@@ -50,8 +50,8 @@ pub trait UnlockedStore: Send + Sync {
     /// Writes a file, replacing an existing one.
     ///
     /// # Errors
-    /// [`FileError::InvalidPath`]; [`FileError::AlreadyExists`] for a folder; [`FileError::NotAFolder`]; a quota;
-    /// [`FileError::Store`].
+    /// [`FileError::InvalidPath`]; [`FileError::AlreadyExists`] for a folder; [`FileError::NotAFolder`];
+    /// [`FileError::FileTooLarge`], [`FileError::TooManyFiles`] or [`FileError::TooMuchText`] at a quota; [`FileError::Store`].
     fn write(&self, path: &str, text: &str) -> Result<(), FileError>;
 
     /// Returns the state of a file, for a later change that is conditional on it; `None` if there is no file. Reads the whole
@@ -114,7 +114,7 @@ pub trait UnlockedStore: Send + Sync {
     ) -> Result<Page<FolderEntry>, FileError>;
 
     /// Returns up to `most` entries below a folder, depth first, a folder before its entries; for a file, the file
-    /// alone. The walk does not descend into folders at `max_depth`; with 0 it stays in the folder itself.
+    /// alone. `max_depth` 0 returns the entries of the folder itself, 1 also those of its sub-folders, and so on.
     ///
     /// # Errors
     /// As [`metadata`](UnlockedStore::metadata).

@@ -20,8 +20,9 @@ impl Vault {
     /// [`StoreError::RolledBack`], [`StoreError::RecordsBehindHeader`], [`StoreError::HeaderRolledBack`],
     /// [`StoreError::ForeignAnchor`],
     /// [`StoreError::Tampered`], [`StoreError::UntrustedFile`], [`StoreError::Storage`], [`StoreError::DiskFull`],
-    /// [`StoreError::Io`]; [`StoreError::Damaged`], in which case no file has changed. The vault still holds the store then, for another attempt. [`StoreError::InUse`] with this
-    /// process's own id if the vault was unlocked before.
+    /// [`StoreError::Io`]; [`StoreError::Damaged`] (no file has changed); [`StoreError::Unavailable`] for a store in a database;
+    /// [`StoreError::Forked`]; [`StoreError::InUse`] with this process's own id if the vault was unlocked before. After any
+    /// other error the vault still holds the store, and can be tried again.
     pub fn unlock(&mut self, passphrase: &Passphrase) -> Result<Session, StoreError> {
         self.unlock_with(passphrase)
     }

@@ -14,7 +14,8 @@ use crate::session::{ReadAhead, Session, StoreError, occupied};
 
 impl Session {
     /// Writes a consistent copy of the store to a new folder. The copy opens with the same credentials, holds the same
-    /// state, and has a data key of its own. Writers wait meanwhile; readers do not.
+    /// files, and has a data key of its own. It has no versions and no record of readings;
+    /// [`backup_with_versions`](Session::backup_with_versions) copies both. Writers wait meanwhile; readers do not.
     ///
     /// ```
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {

@@ -22,7 +22,8 @@ use crate::session::{
 
 impl Session {
     /// Rewrites the store under a fresh data key and removes the old records. Deleted and overwritten content is then
-    /// gone from the store's files, and its space is free.
+    /// gone from the store's files, and its space is free. Drops every version that the history keeps;
+    /// [`compact`](Session::compact) keeps them.
     ///
     /// Writers wait meanwhile; readers do not. For a store in memory this does nothing.
     ///
@@ -57,11 +58,11 @@ impl Session {
         self.exclusive(|exclusive| exclusive.rewrite(None, Versions::Keep, progress))
     }
 
-    /// Moves the store to another engine: a [`purge`](Session::purge) that writes the new records to that engine. For
-    /// the store's present engine it is an ordinary purge.
+    /// Moves the store to another engine: a [`compact`](Session::compact) that writes the new records to that engine,
+    /// those of versions included. For the store's present engine it is an ordinary one.
     ///
     /// # Errors
-    /// [`StoreError::EngineNotBuilt`], in which case nothing has changed; those of [`purge`](Session::purge).
+    /// [`StoreError::EngineNotBuilt`], in which case nothing has changed; those of [`compact`](Session::compact).
     pub fn migrate(&self, engine: StorageEngine) -> Result<(), StoreError> {
         self.migrate_reporting(engine, &mut |_| {})
     }
@@ -78,7 +79,7 @@ impl Session {
         self.exclusive(|exclusive| exclusive.rewrite(engine, Versions::Keep, progress))
     }
 
-    /// Whether a [`purge`](Session::purge) is worth its cost: the store takes more than four times the live bytes plus
+    /// Whether a [`compact`](Session::compact) is worth its cost: the store takes more than four times the live bytes plus
     /// 16 MiB on disk. The live bytes are estimated from the number and length of the files; no record is read.
     ///
     /// # Errors

@@ -13,11 +13,11 @@ impl Session {
     /// they can be added again.
     ///
     /// `keep` must already open the store; its keyslot keeps its label and its cost. If the passphrase itself leaked,
-    /// replace it first. Apart from the keys this is a [`purge`](Session::purge).
+    /// replace it first. Apart from the keys this is a [`compact`](Session::compact): versions that the history keeps stay.
     ///
     /// # Errors
     /// [`StoreError::WrongPassphrase`] or [`StoreError::WrongKey`] if `keep` opens no keyslot;
-    /// [`StoreError::InMemory`]; [`StoreError::AnchorUnavailable`]; and those of [`purge`](Session::purge).
+    /// [`StoreError::InMemory`]; [`StoreError::AnchorUnavailable`]; and those of [`compact`](Session::compact).
     ///
     /// # Security
     /// The earlier content of the store stays readable to anyone who has the old keys and a copy of the old records.

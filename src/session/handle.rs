@@ -113,7 +113,8 @@ pub struct SessionStatus {
     pub bytes: u64,
     /// Commits since the store was made.
     pub commit: u64,
-    /// Bytes that the engine occupies on disk.
+    /// Bytes that the engine's files occupy on disk. The journal, the headers and the space reserved for deleting on a full disk
+    /// are not counted.
     pub disk_bytes: u64,
     /// Bytes of the records that were set aside; see [`Session::set_aside`].
     pub set_aside_bytes: u64,

@@ -20,7 +20,7 @@ impl HistorySettings {
         Self { keep: None, max_bytes: limits::HISTORY_BYTES }
     }
 
-    /// Keeps a text for this long after the change that ended it. The store counts milliseconds; less than one is
+    /// Keeps a text for this long after the change that replaced or deleted it. The store counts milliseconds; less than one is
     /// [`off`](Self::off).
     pub fn keep(time: Duration) -> Self {
         Self { keep: (time.as_millis() > 0).then_some(time), ..Self::off() }

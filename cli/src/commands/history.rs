@@ -32,7 +32,7 @@ pub(crate) struct History {
     #[command(flatten)]
     store: StoreArgs,
 
-    /// Keep a text for this long after the change that ended it: a number with s, m, h or d; `off` keeps none, and drops
+    /// Keep a text for this long after the change that replaced or deleted it: a number with s, m, h or d; `off` keeps none, and drops
     /// those that are kept now
     #[arg(long, value_name = "TIME|off")]
     keep: Option<Keep>,

@@ -13,7 +13,7 @@ use crate::{confirm, display, version};
 
 /// Delete files and folders of the memory
 ///
-/// A folder is deleted with everything below it. That is asked for first, or needs -r. If one of the paths does not exist,
+/// A folder is deleted with everything below it. The command asks first; -r skips the question. If one of the paths does not exist,
 /// nothing is deleted.
 ///
 /// While the history is on, the text can come back for its time; then a line says until when, and how to end that.

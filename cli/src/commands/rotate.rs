@@ -16,8 +16,8 @@ use crate::{confirm, json_line};
 /// Replace every key of the store, in case one may have leaked
 ///
 /// Rewrites the whole store under new keys. Only the keyslot that unlocks the store now is kept; the other keyslots are
-/// dropped. They are listed first and that is asked for, or needs --yes; add them again afterwards. If the passphrase itself leaked, change it first with
-/// `inmost passwd`.
+/// dropped: the command lists them and asks first, unless --yes is given. Add them again afterwards. If the passphrase itself
+/// leaked, change it first with `inmost passwd`.
 #[derive(clap::Args)]
 #[command(after_help = "Example:\n  inmost rotate --store notes.inmost")]
 pub(crate) struct Rotate {

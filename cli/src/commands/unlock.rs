@@ -30,11 +30,11 @@ pub(crate) struct Unlock {
     #[command(flatten)]
     store: StoreArgs,
 
-    /// Lock after this long without a request: a number with s, m, h or d
+    /// Lock after this long without a request: a number with s, m, h or d, at most 31 days
     #[arg(long, value_name = "TIME", default_value = "15m", value_parser = parse_time)]
     idle: Duration,
 
-    /// Lock after this long even if requests come
+    /// Lock after this long even if requests come, at most 31 days
     #[arg(long = "for", value_name = "TIME", default_value = "8h", value_parser = parse_time)]
     total: Duration,
 

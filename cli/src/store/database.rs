@@ -37,7 +37,7 @@ pub(crate) fn check(_url: &str) -> Result<(), Failure> {
     Err(Failure::new(
         crate::exit::Exit::UnknownFormat,
         "This build of inmost cannot use a store in a PostgreSQL database.",
-        "Use a build with the feature `postgres`: `cargo install --path cli --features postgres`.",
+        "Use a build with the feature `postgres`: `cargo install --locked --path cli --features postgres`.",
     ))
 }
 

@@ -33,15 +33,15 @@ pub(crate) struct Restrictions {
     #[arg(long, value_name = "ACTION", help_heading = HEADING)]
     pub(crate) screen: Option<OnFind>,
 
-    /// Refuse files that are longer than this, such as 64K
+    /// Refuse files that are longer than this, such as 64K [default: 16M]
     #[arg(long, value_name = "BYTES", value_parser = sizes::parse, help_heading = HEADING)]
     pub(crate) max_file_bytes: Option<u64>,
 
-    /// Refuse another file once the store has this many
+    /// Refuse another file once the store has this many [default: 1000000]
     #[arg(long, value_name = "N", help_heading = HEADING)]
     pub(crate) max_files: Option<u64>,
 
-    /// Refuse more text once the store would have more than this, such as 100M
+    /// Refuse more text once the store would have more than this, such as 100M [default: 4G]
     #[arg(long, value_name = "BYTES", value_parser = sizes::parse, help_heading = HEADING)]
     pub(crate) max_store_bytes: Option<u64>,
 

@@ -128,7 +128,7 @@ class StoreStatus:
     commit: int
     """Commits since the store was made."""
     disk_bytes: int
-    """Bytes that the engine occupies on disk."""
+    """Bytes that the engine's files occupy on disk, without the journal, the headers and the reserve for a full disk."""
 
 
 @dataclass(frozen=True, slots=True)

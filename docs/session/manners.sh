@@ -93,8 +93,8 @@ cheap='--kdf-memory-mib 19 --kdf-passes 2'
     run 'inmost ls' 'inmost slot list | cut -c 1-40'
     about 'An import shows its pace, and Ctrl-C of it says what is done'
     mkdir many
-    for number in $(seq 5000); do printf 'Entry %d: rain.\n' "$number" >"many/$number.md"; done
-    typed 'inmost import --to log many' 'Passphrase for' "$secret" 'left' '^C'
+    for number in $(seq 20000); do printf 'Entry %d: rain.\n' "$number" >"many/$number.md"; done
+    typed 'inmost import --to log many' 'Passphrase for' "$secret" 'files read' '^C'
     run 'inmost import --to log many'
     about 'An import commits many files at once'
     run 'inmost status | grep -E "^(files|text|commits|on disk)"' 'inmost stats | head -n 4'

@@ -7,6 +7,7 @@ mod expiry;
 mod expiry_damage;
 mod expiry_model;
 mod faults;
+mod folder_returns;
 pub(crate) mod forgotten;
 mod full_disk;
 mod gaps;

@@ -327,6 +327,7 @@ pub(super) fn move_back(
     let Before::Object(held) = &deletion.before else {
         return Err(FileError::VersionGone(deletion.number));
     };
+    check_held(txn, deletion.number, held)?;
     let number = txn.number()?;
     let resolved = ResolvedPath::new(txn, &txn.root()?, path)?;
     match &resolved.target {
@@ -359,6 +360,18 @@ pub(super) fn move_back(
         retired: Vec::new(),
     })?;
     Ok(number)
+}
+
+/// Checks that a deletion still holds this folder. The commits since its entry was read may have dropped the folder for lack of time
+/// or room: then its records are being removed, and it must not be in the tree.
+fn check_held(txn: &Txn<'_>, deletion: u64, held: &Entry) -> Result<(), FileError> {
+    let root = txn.root()?;
+    let past = Past::open(txn, &root, 0)?;
+    let entry = past.map_or(Ok(None), |past| past.entry(deletion))?;
+    match entry.as_ref().map(|entry| &entry.before) {
+        Some(Before::Object(now)) if (now.id, now.tag) == (held.id, held.tag) => Ok(()),
+        _ => Err(FileError::VersionGone(deletion)),
+    }
 }
 
 fn check_folder_quotas(

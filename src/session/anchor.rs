@@ -67,8 +67,9 @@ pub trait FreshnessAnchor: Send + Sync {
     fn save(&self, value: &[u8]) -> Result<(), Box<dyn Error + Send + Sync>>;
 
     /// As [`save`](Self::save) for the mark of this commit, unless that of a later commit was saved before, which then stays.
-    /// An anchor that several hosts share implements this in one step, such as `UPDATE .. WHERE commit < $1`. The default is
-    /// `save`, which is right where one host at a time has the store.
+    /// An anchor that several hosts share implements this in one step, such as `UPDATE .. WHERE commit <= $1`. A second value
+    /// for the same commit must replace the first: that is how a rotation ends the old keys. The default is `save`, which is
+    /// right where one host at a time has the store.
     ///
     /// # Errors
     /// Those of [`save`](Self::save).

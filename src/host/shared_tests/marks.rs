@@ -44,7 +44,7 @@ impl FreshnessAnchor for Shared {
 
     fn advance(&self, commit: u64, value: &[u8]) -> Result<(), Box<dyn Error + Send + Sync>> {
         let mut held = self.0.lock().unwrap();
-        if held.as_ref().is_none_or(|(newest, _)| *newest < commit) {
+        if held.as_ref().is_none_or(|(newest, _)| *newest <= commit) {
             *held = Some((commit, value.to_vec()));
         }
         Ok(())
@@ -72,4 +72,22 @@ fn an_anchor_that_hosts_share_only_advances() {
     let accepted = vault.unlock_accepting_rollback(&raw_key()).unwrap();
     accepted.files().write("/memories/a.md", "after").unwrap();
     assert_eq!(store.unlock().files().read("/memories/a.md").unwrap().as_str(), "after");
+}
+
+/// An anchor that kept the first value for a commit kept the mark of the old keys.
+#[test]
+fn a_rotation_ends_the_old_keys_in_an_anchor_that_hosts_share() {
+    let anchor = Arc::new(Shared::default());
+    let (store, one) =
+        SharedStore::create_with(VaultOptions::new().freshness_anchor(anchor.clone()));
+    one.files().write("/memories/a.md", "old").unwrap();
+    let past = store.server.duplicate();
+    one.rotate(&raw_key()).unwrap();
+    one.lock();
+    let current = store.server.duplicate();
+    store.server.with(|vault| *vault = past);
+    let refused = store.try_unlock(store.server.host());
+    assert!(matches!(refused, Err(StoreError::ForeignAnchor)), "{:?}", refused.map(drop));
+    store.server.with(|vault| *vault = current);
+    assert_eq!(store.unlock().files().read("/memories/a.md").unwrap().as_str(), "old");
 }

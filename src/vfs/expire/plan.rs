@@ -37,6 +37,15 @@ pub(super) struct Candidate {
 impl Plan {
     /// Plans for files that were not used for this many milliseconds.
     pub(super) fn make(session: &Session, unused_for: u64) -> Result<Self, FileError> {
+        Self::make_in_pages(session, unused_for, || {})
+    }
+
+    /// As [`make`](Self::make). Other calls may come between two pages, such as `between`.
+    fn make_in_pages(
+        session: &Session,
+        unused_for: u64,
+        mut between: impl FnMut(),
+    ) -> Result<Self, FileError> {
         let mut walk = match session.read(|open| Walk::begin(open, unused_for))? {
             Ok(walk) => walk,
             Err(hindrance) => {
@@ -51,9 +60,9 @@ impl Plan {
             if after.is_none() {
                 break;
             }
+            between();
         }
-        let unneeded = walk.readings.iter().zip(&walk.seen).filter(|(_, seen)| !**seen);
-        let unneeded = unneeded.map(|(reading, _)| *reading).collect();
+        let unneeded = walk.unneeded();
         Ok(Self { candidates: walk.candidates, unneeded, hindrance: None })
     }
 }
@@ -66,6 +75,8 @@ struct Walk {
     readings: Vec<Reading>,
     /// For each reading, whether its file is there.
     seen: Vec<bool>,
+    /// Whether another call changed the store between two pages. A folder that it moved may be on none of them.
+    is_disturbed: bool,
     candidates: Vec<Candidate>,
 }
 
@@ -87,7 +98,18 @@ impl Walk {
         };
         let seen = vec![false; readings.len()];
         let before = now().saturating_sub(unused_for);
-        Ok(Ok(Self { root, before, readings, seen, candidates: Vec::new() }))
+        let candidates = Vec::new();
+        Ok(Ok(Self { root, before, readings, seen, is_disturbed: false, candidates }))
+    }
+
+    /// The readings of files that are not in the tree any more. None if that is not certain: a file without its reading would
+    /// expire, and the next walk removes them.
+    fn unneeded(&self) -> Vec<Reading> {
+        if self.is_disturbed {
+            return Vec::new();
+        }
+        let with_seen = self.readings.iter().zip(&self.seen);
+        with_seen.filter(|(_, seen)| !**seen).map(|(reading, _)| *reading).collect()
     }
 
     /// Looks at some files that follow a path. Returns the path to go on after; `None` at the end.
@@ -96,6 +118,7 @@ impl Walk {
         open: &Open,
         after: Option<&FileText>,
     ) -> Result<Option<FileText>, FileError> {
+        self.is_disturbed |= open.root().commit != self.root.commit;
         let mut looked = 0_usize;
         let mut last = None;
         let after = after.map(FileText::as_str);
@@ -138,3 +161,45 @@ impl Walk {
 const ROOT: &str = "/memories";
 /// Files and folders that one call looks at.
 const PAGE: usize = 1_000;
+
+#[cfg(test)]
+mod tests {
+    use super::super::drop_readings;
+    use super::*;
+    use crate::session::ExpirySettings;
+    use crate::vfs::tests::model::{of_days, set_day};
+
+    /// Its reading was removed, so a file that somebody had read ten days before expired after sixty days.
+    #[test]
+    fn a_folder_that_moves_during_the_walk_keeps_its_readings() {
+        set_day(0);
+        let session = Session::in_memory().unwrap();
+        session.expiry().set(ExpirySettings::record()).unwrap();
+        session.files().write("/memories/z/kept", "text").unwrap();
+        for number in 0..PAGE {
+            session.files().write(&format!("/memories/m/{number}"), "x").unwrap();
+        }
+        for day in (10..100).step_by(10) {
+            set_day(day);
+            session.files().write("/memories/clock", &day.to_string()).unwrap();
+        }
+        session.files().read("/memories/z/kept").unwrap();
+        session.files().write("/memories/clock", "after the reading").unwrap();
+        let sixty_days = u64::try_from(of_days(60).as_millis()).unwrap();
+        for (from, to) in [("/memories/z", "/memories/a"), ("/memories/a", "/memories/z")] {
+            let between = || session.files().rename(from, to).unwrap();
+            let plan = Plan::make_in_pages(&session, sixty_days, between).unwrap();
+            assert!(plan.unneeded.is_empty());
+            drop_readings(&session, plan.unneeded).unwrap();
+        }
+        set_day(100);
+        session.files().write("/memories/clock", "100").unwrap();
+        let report = session.expiry().expire(of_days(60), true, |_| {}).unwrap();
+        assert_eq!(report.hindrance, None);
+        assert!(!report.files.iter().any(|file| file.path.as_str() == "/memories/z/kept"));
+        // Nobody else changes anything: what is gone is removed.
+        session.files().remove("/memories/z").unwrap();
+        let plan = Plan::make(&session, sixty_days).unwrap();
+        assert_eq!(plan.unneeded.len(), 1);
+    }
+}

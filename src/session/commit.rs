@@ -17,7 +17,6 @@ use super::ledger;
 use super::overlay::Overlay;
 use super::queue::{Progress, Queue};
 use super::reap;
-use super::sealed_group::SealedGroup;
 use super::trim;
 use super::txn::Txn;
 use inmost_storage::StorageError;
@@ -139,41 +138,44 @@ impl Session {
         self.publish(number);
     }
 
-    /// Closes, seals and applies the group. If the disk has no room for it, it is tried once more, with discarded records
-    /// removed and the oldest texts of the history dropped in the same batch. If there is no room even so, nothing has
-    /// changed. Any other error halts the session.
+    /// Closes, seals and applies the group. If the disk has no room for it, it is tried again: without the readings that wait, so
+    /// that they keep no change out, and then with discarded records removed and the oldest texts of the history dropped in the
+    /// same batch. If there is no room even so, nothing has changed. Any other error halts the session.
     pub(super) fn apply(&self, queue: &mut Queue) -> Result<(), StoreError> {
         let mut group = std::mem::take(&mut queue.group);
         queue.number = queue.number.saturating_add(1);
         let applied = (|| {
-            let (sealed, recorded) = {
+            if group.is_empty() {
+                read(&self.shared.state).open()?;
+                return Ok(());
+            }
+            let (recorded, without_readings) = {
                 let state = read(&self.shared.state);
                 let open = state.open()?;
-                if group.is_empty() {
-                    return Ok(());
-                }
+                let without_readings = (!open.waiting.is_empty()).then(|| group.clone());
                 let recorded = ledger::record_into(open, &mut group)?;
                 reap::reap_into(open, &mut group, queue.staged)?;
                 trim::trim_into(open, &mut group)?;
-                (open.seal(group)?, recorded)
+                (recorded, without_readings)
             };
-            if let Some(refused) = self.apply_sealed(sealed)? {
-                let sealed = {
-                    let state = read(&self.shared.state);
-                    let open = state.open()?;
-                    // The refused batch has changed nothing, so an error here does not halt the session. If it lasts, the
-                    // next call meets it.
-                    let Ok(Some(group)) = trim::make_room(open, refused, queue.staged) else {
-                        return Err(StoreError::DiskFull);
-                    };
-                    open.seal(group)?
-                };
-                if self.apply_sealed(sealed)?.is_some() {
-                    return Err(StoreError::DiskFull);
-                }
+            let Some(mut refused) = self.seal_and_apply(group)? else {
+                read(&self.shared.state).open()?.waiting.remove(&recorded);
+                return Ok(());
+            };
+            if let Some(group) = without_readings {
+                let Some(again) = self.seal_and_apply(group)? else { return Ok(()) };
+                refused = again;
             }
-            read(&self.shared.state).open()?.waiting.remove(&recorded);
-            Ok(())
+            let with_room = {
+                let state = read(&self.shared.state);
+                // The refused batch has changed nothing, so an error here does not halt the session. If it lasts, the
+                // next call meets it.
+                trim::make_room(state.open()?, refused, queue.staged).unwrap_or_default()
+            };
+            match with_room.map_or(Ok(None), |group| self.seal_and_apply(group).map(Some))? {
+                Some(None) => Ok(()),
+                None | Some(Some(_)) => Err(StoreError::DiskFull),
+            }
         })();
         applied.map_err(|error| match error {
             StoreError::DiskFull => error,
@@ -181,9 +183,10 @@ impl Session {
         })
     }
 
-    /// Applies a sealed group. Returns it, unsealed, if the disk has no room for it: then nothing has changed. Readers go on while this
+    /// Seals and applies a group. Returns it if the disk has no room for it: then nothing has changed. Readers go on while this
     /// waits for room.
-    fn apply_sealed(&self, sealed: SealedGroup) -> Result<Option<Overlay>, StoreError> {
+    fn seal_and_apply(&self, group: Overlay) -> Result<Option<Overlay>, StoreError> {
+        let sealed = read(&self.shared.state).open()?.seal(group)?;
         let prepared = read(&self.shared.state).open()?.engine().prepare(&sealed.batch);
         match prepared {
             Err(StorageError::Full) => Ok(Some(sealed.unsealed())),

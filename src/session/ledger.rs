@@ -33,6 +33,10 @@ impl Waiting {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    pub(super) fn is_empty(&self) -> bool {
+        self.files().is_empty()
+    }
+
     /// Removes files whose readings are written, or need not be.
     pub(super) fn remove(&self, files: &[u64]) {
         let mut waiting = self.files();

@@ -11,7 +11,7 @@ use inmost_format::record::{Node, RecordError, RecordId, size_class};
 use inmost_storage::HeaderChange;
 
 /// Dirty nodes by record; `None` where a record is removed.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct Overlay {
     pub(super) nodes: HashMap<RecordId, Option<Node>>,
     /// Calls that have a number of their own.

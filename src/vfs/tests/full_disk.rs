@@ -1,10 +1,12 @@
 //! Tests of a disk that takes no batch which adds records: the oldest texts of the history go first.
 
 use super::versions::{assert_whole, keeps, log};
-use crate::session::tests::store::TestStore;
+use crate::session::tests::store::{TestStore, passphrase};
 use crate::session::tests::watched::Watch;
-use crate::session::{HistorySettings, Session, StoreError};
+use crate::session::{ExpirySettings, HistorySettings, Session, StoreError};
 use crate::vfs::error::FileError;
+use inmost_format::header::NewSlot;
+use inmost_format::header::fixtures::TINY;
 
 fn filled(texts: usize) -> (TestStore, Session, Watch) {
     let store = TestStore::create();
@@ -95,5 +97,25 @@ fn a_long_text_makes_room_piece_by_piece() {
     session.files().write("/memories/new", &half).unwrap();
     watch.take_nothing_more(false);
     assert!(session.files().read("/memories/new").unwrap().as_str().contains("word"));
+    assert_whole(&session, "afterwards");
+}
+
+/// The reading needed a new record, so every change that needed none was refused as long as it waited, and a new keyslot halted the
+/// session.
+#[test]
+fn a_reading_that_has_no_room_keeps_no_change_out() {
+    let store = TestStore::create();
+    let (session, watch) = store.unlock_watched();
+    session.expiry().set(ExpirySettings::record()).unwrap();
+    session.files().write("/memories/a", "one").unwrap();
+    watch.take_nothing_more(true);
+    session.files().read("/memories/a").unwrap();
+    session.files().write("/memories/a", "two").unwrap();
+    assert!(is_full(&session.files().write("/memories/b", "new")));
+    session.add_slot(&NewSlot::new(&passphrase()).kdf_cost(TINY)).unwrap();
+    assert_eq!(session.expiry().status().unwrap().readings, 0);
+    watch.take_nothing_more(false);
+    session.files().write("/memories/b", "new").unwrap();
+    assert_eq!(session.expiry().status().unwrap().readings, 1);
     assert_whole(&session, "afterwards");
 }

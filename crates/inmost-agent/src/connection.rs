@@ -170,9 +170,15 @@ impl Connection {
         let message: ClientMessage = request.into();
         self.is_lost = true;
         let sent = frame::write(&mut &self.stream, &message, body, REQUEST);
-        if sent.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::FileTooLarge) {
+        let unsent = match sent.as_ref().map_err(io::Error::kind) {
+            Err(io::ErrorKind::FileTooLarge) => Some(StoreError::TooLarge),
+            Err(io::ErrorKind::InvalidData) => Some(self.unsendable()),
+            _ => None,
+        };
+        if let Some(error) = unsent {
+            // The agent got nothing, so it will not reply.
             self.is_lost = false;
-            return Err(StoreError::TooLarge.into());
+            return Err(error.into());
         }
         loop {
             let read = frame::read::<ServerMessage<<R::Reply as Reply>::Head>>;
@@ -213,6 +219,13 @@ impl Connection {
 
     fn unexpected_reply(&self) -> AgentError {
         AgentError::UnexpectedReply { store: self.store.display().to_string() }
+    }
+
+    fn unsendable(&self) -> StoreError {
+        let store = self.store.display();
+        StoreError::KeyAgent(format!(
+            "This request cannot be sent to the key agent of the store in {store}."
+        ))
     }
 
     fn restricted(&self) -> StoreError {

@@ -33,7 +33,7 @@ pub(crate) const REPLY: Bounds = Bounds { head: 1 << 30, body: 1 << 30 };
 /// Writes a frame that the other side accepts with these bounds.
 ///
 /// # Errors
-/// `FileTooLarge` if it would not. Then nothing was written.
+/// `FileTooLarge` if it would not, and `InvalidData` if the head cannot be encoded. In both cases nothing was written.
 pub(crate) fn write(
     to: &mut impl Write,
     head: &impl Serialize,

@@ -163,13 +163,13 @@ impl VersionQuery {
 
     /// Lists only changes at this time or later.
     pub fn since(mut self, time: SystemTime) -> Self {
-        self.since = Some(time);
+        self.since = Some(time.max(SystemTime::UNIX_EPOCH));
         self
     }
 
     /// Lists only changes before this time.
     pub fn until(mut self, time: SystemTime) -> Self {
-        self.until = Some(time);
+        self.until = Some(time.max(SystemTime::UNIX_EPOCH));
         self
     }
 

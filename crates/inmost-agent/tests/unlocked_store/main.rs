@@ -13,7 +13,7 @@ mod suite;
 use std::path::PathBuf;
 use std::sync::{Arc, mpsc};
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use inmost::{
     ExpiryHindrance, ExpirySettings, FileError, Files, HistorySettings, KdfCost, MemoryTool,
@@ -315,5 +315,25 @@ fn a_request_that_is_too_long_is_refused_before_it_is_sent() {
     let long = format!("/memories/{}", "x".repeat(3 << 20));
     let refused = client.read(&long, None).map(drop);
     assert!(matches!(refused, Err(FileError::Store(StoreError::TooLarge))), "{refused:?}");
+    assert_eq!(Files::new(&client).read("/memories/a").unwrap().as_str(), "tea");
+}
+
+/// serde refuses a time before 1970. The client waited for ever for the reply to a request that it had not sent.
+#[test]
+fn a_request_that_cannot_be_sent_is_an_error() {
+    let agent = Agent::start();
+    let client = agent.client();
+    let history = client.history();
+    history.set(HistorySettings::keep(Duration::from_secs(600))).unwrap();
+    client.write("/memories/a", "tea").unwrap();
+    let before_1970 = SystemTime::UNIX_EPOCH - Duration::from_secs(1);
+    let page = |query| history.page(&query, None, 10).unwrap().items.len();
+    assert_eq!(page(VersionQuery::all().since(before_1970)), 1);
+    assert_eq!(page(VersionQuery::all().until(before_1970)), 0);
+
+    let mut plan = history.plan_undo(&VersionQuery::all()).unwrap();
+    plan.steps[0].newest.time = before_1970;
+    let refused = history.undo(&plan, |_| {});
+    assert!(matches!(refused, Err(StoreError::KeyAgent(_))), "{refused:?}");
     assert_eq!(Files::new(&client).read("/memories/a").unwrap().as_str(), "tea");
 }

@@ -1,5 +1,6 @@
 //! The history of a store, for hosts: what changed, the text then, going back and forgetting.
 
+mod bystanders;
 mod exchange;
 mod undo;
 mod undoing;

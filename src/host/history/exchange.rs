@@ -1,6 +1,6 @@
 //! Finds steps of an undo that stand in each other's way, so that only together they find their places free.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use super::{History, Undone};
 use crate::session::StoreError;
@@ -12,6 +12,7 @@ impl History<'_> {
         &self,
         steps: &[UndoStep],
         results: &mut [Undone],
+        own: &mut HashSet<u64>,
     ) -> Result<bool, StoreError> {
         let steps = &waiting(steps, results);
         let places = Places::of(steps);
@@ -23,9 +24,9 @@ impl History<'_> {
             }
         }
         for (_, set) in sets {
-            let together: Vec<UndoStep> =
+            let mut together: Vec<UndoStep> =
                 set.iter().filter_map(|index| steps.get(index)).cloned().collect();
-            match self.store.revert_together(&together) {
+            match self.undo_together(&mut together, own) {
                 Ok(numbers) => {
                     for (index, number) in set.into_iter().zip(numbers) {
                         set_result(results, index, Undone::Done(number));
@@ -41,7 +42,7 @@ impl History<'_> {
             }
         }
         match cycle {
-            Some(cycle) => self.rotate(steps, &cycle, results),
+            Some(cycle) => self.rotate(steps, &cycle, results, own),
             None => Ok(false),
         }
     }
@@ -53,6 +54,7 @@ impl History<'_> {
         steps: &BTreeMap<usize, UndoStep>,
         cycle: &[usize],
         results: &mut [Undone],
+        own: &mut HashSet<u64>,
     ) -> Result<bool, StoreError> {
         let of = |index: &usize| steps.get(index).cloned();
         let (Some(mut index), Some(mut moving)) = (cycle.first(), cycle.first().and_then(of))
@@ -62,19 +64,19 @@ impl History<'_> {
         let place = moving.newest.path.clone();
         let mut goes_on = false;
         for (left, next) in (1..cycle.len()).rev().zip(cycle.iter().skip(1)) {
-            let Some(own) = of(next) else { break };
-            let mut displaced = own.clone();
+            let Some(step) = of(next) else { break };
+            let mut displaced = step.clone();
             if left > 1 {
                 displaced.path.clone_from(&place);
                 // Its text stays for now.
-                displaced.to = own.to.map(|_| own.newest.number);
+                displaced.to = step.to.map(|_| step.newest.number);
             }
-            match self.store.revert_together(&[moving.clone(), displaced]) {
+            match self.undo_together(&mut [moving.clone(), displaced], own) {
                 Ok(numbers) => {
                     let [done, moved] = numbers.try_into().unwrap_or_default();
                     set_result(results, *index, Undone::Done(done));
                     set_result(results, *next, Undone::Done(moved));
-                    (index, moving) = (next, own);
+                    (index, moving) = (next, step);
                     moving.newest.number = moved;
                     moving.newest.path.clone_from(&place);
                     goes_on = true;

@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 
+use super::bystanders::is_used_by_others;
 use super::{History, PAGE};
 use crate::session::StoreError;
 use crate::vfs::{FileError, UndoStep, VersionInfo, VersionKind, VersionQuery};
@@ -13,7 +14,8 @@ use crate::vfs::{FileError, UndoStep, VersionInfo, VersionKind, VersionQuery};
 pub struct UndoPlan {
     /// The steps, in the order in which they are made.
     pub steps: Vec<UndoStep>,
-    /// Files that someone else changed afterwards, by their newest change. An undo leaves them.
+    /// Files that someone else changed afterwards, by their newest change, and folders that someone else moved, or used after they
+    /// were brought back. An undo leaves them.
     pub left: Vec<VersionInfo>,
     /// Files that cannot go back, by their newest change: the text before was redacted, forgotten or dropped for lack of
     /// room, is damaged, or the history does not have every change in between. An undo leaves them.
@@ -39,14 +41,21 @@ impl History<'_> {
         // The chains of the files, the newest change first.
         let mut chains: HashMap<u64, Vec<VersionInfo>> = HashMap::new();
         let mut order = Vec::new();
-        // Changes of folders that stay.
+        // Changes of folders that stay; also those of files, if a folder is to be deleted with all that is in it.
         let mut others: Vec<VersionInfo> = Vec::new();
-        let mut before = None;
+        let deletes_folders = taken
+            .values()
+            .any(|version| version.file.is_none() && version.kind == VersionKind::Restored);
+        let (mut newest, mut before) = (None, None);
         loop {
             let page = self.page(&VersionQuery::all(), before, PAGE)?;
             for version in page.items {
+                newest.get_or_insert(version.number);
                 match version.file {
                     Some(file) => {
+                        if deletes_folders && !taken.contains_key(&version.number) {
+                            others.push(version.clone());
+                        }
                         if seen.insert(file) {
                             order.push((version.number, Some(file)));
                         }
@@ -72,7 +81,7 @@ impl History<'_> {
         for (number, file) in order {
             let Some(file) = file else {
                 if let Some(version) = taken.get(&number) {
-                    plan.add_folder(version, &taken, &others);
+                    plan.add_folder(version, &taken, &others, newest);
                 }
                 continue;
             };
@@ -152,13 +161,14 @@ impl History<'_> {
 }
 
 impl UndoPlan {
-    /// Adds a step for the change of a folder, unless another change has undone it. `others` are changes of folders that
-    /// stay.
+    /// Adds a step for the change of a folder, unless another change has undone it. `others` are changes that stay, `newest` the
+    /// newest of all.
     fn add_folder(
         &mut self,
         version: &VersionInfo,
         taken: &HashMap<u64, VersionInfo>,
         others: &[VersionInfo],
+        newest: Option<u64>,
     ) {
         let goes_on = match version.kind {
             // Brought back already.
@@ -181,12 +191,19 @@ impl UndoPlan {
             other.restored.is_none()
                 && rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
         };
-        if version.kind != VersionKind::Deleted && later.into_iter().any(moves_it) {
+        let is_left = match version.kind {
+            VersionKind::Deleted => false,
+            VersionKind::Restored => is_used_by_others(version, taken, others),
+            _ => later.into_iter().any(moves_it),
+        };
+        if is_left {
             self.left.push(version.clone());
             return;
         }
         let path = version.old_path.clone().or_else(|| version.path.clone());
-        self.steps.push(UndoStep::new(version.clone(), None, path));
+        let mut step = UndoStep::new(version.clone(), None, path);
+        step.as_of = newest.filter(|_| version.kind != VersionKind::Deleted);
+        self.steps.push(step);
     }
 }
 
@@ -199,7 +216,7 @@ impl UndoStep {
         self.newest.file.is_none() && self.newest.kind == VersionKind::Renamed
     }
 
-    fn deletes_a_folder(&self) -> bool {
+    pub(super) fn deletes_a_folder(&self) -> bool {
         self.newest.file.is_none() && self.newest.kind == VersionKind::Restored
     }
 }

@@ -11,6 +11,8 @@ pub(super) struct Undoing<'u> {
     history: &'u History<'u>,
     steps: &'u [UndoStep],
     results: Vec<Undone>,
+    /// The changes that the undo has made.
+    own: HashSet<u64>,
     /// Renamed folders that were not there while a step before them waited, which may bring files of them back.
     undecided: BTreeSet<usize>,
 }
@@ -21,6 +23,7 @@ impl<'u> Undoing<'u> {
             history,
             steps,
             results: Vec::with_capacity(steps.len()),
+            own: HashSet::new(),
             undecided: BTreeSet::new(),
         }
     }
@@ -39,7 +42,7 @@ impl<'u> Undoing<'u> {
     /// Tries the steps again that wait for others. Returns whether any was made.
     pub(super) fn go_on(&mut self) -> Result<bool, StoreError> {
         Ok(self.retry(Pending::default())?
-            || self.history.undo_exchanges(self.steps, &mut self.results)?
+            || self.history.undo_exchanges(self.steps, &mut self.results, &mut self.own)?
             || self.retry(Pending { is_ignored: true, ..Pending::default() })?)
     }
 
@@ -77,9 +80,14 @@ impl<'u> Undoing<'u> {
     ) -> Result<Undone, StoreError> {
         let result = if pending.is_before(step) {
             Undone::Left(FileError::AlreadyExists)
+        } else if step.as_of.is_some() {
+            self.history.undo_folder(step, &self.own)?
         } else {
             self.history.undo_step(step)?
         };
+        if let Undone::Done(number) = result {
+            self.own.insert(number);
+        }
         self.undecided.remove(&index);
         if result.waits() {
             pending.add(step);

@@ -9,7 +9,7 @@ use super::kinds::VersionKind;
 use super::locate::{Place, check_shown, locate, read};
 use super::now::now_of;
 use super::past::Past;
-use super::restore::{Plan, move_back, path_of, prepare_return};
+use super::restore::{Plan, check_as_of, move_back, path_of, prepare_return};
 use super::types::UndoStep;
 use crate::session::history::Change;
 use crate::session::{Session, Txn};
@@ -87,6 +87,7 @@ impl Move {
         let path = step.path.as_ref().ok_or(FileError::AlreadyExists)?;
         let to = MemoryPath::parse(path.as_str())?;
         if entry.file == 0 {
+            check_as_of(&past, step)?;
             let (from, deletion) = match step.newest.kind {
                 VersionKind::Renamed => (Some(path_of(&entry)?), None),
                 VersionKind::Deleted => match Plan::folder(&entry, to.clone())? {

@@ -165,6 +165,18 @@ impl<'s, S: NodeSource> Past<'s, S> {
         }
     }
 
+    /// The number of the newest entry; `None` if there is none, or if it cannot be read.
+    pub(super) fn newest(&self) -> Result<Option<u64>, FileError> {
+        let mut newest = None;
+        self.visit_back(u64::MAX, &mut |found| {
+            if let Found::Entry(version) = found {
+                newest = Some(version.number);
+            }
+            Ok(false)
+        })?;
+        Ok(newest)
+    }
+
     /// The newest entry of a file that can be read, and whether entries after it are lost.
     pub(super) fn newest_of(
         &self,

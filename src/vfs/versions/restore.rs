@@ -62,6 +62,8 @@ pub(super) enum Plan {
     Rename { from: MemoryPath, to: MemoryPath },
     /// What was made is deleted.
     Delete(MemoryPath),
+    /// A folder that was brought back is deleted.
+    DeleteFolder(MemoryPath),
 }
 
 impl Plan {
@@ -140,10 +142,11 @@ impl Plan {
             None => path_of(&entry)?,
         };
         if entry.file == 0 {
+            check_as_of(&past, step)?;
             return Ok(match step.newest.kind {
                 VersionKind::Deleted => Self::folder(&entry, path)?,
                 VersionKind::Renamed => Self::Rename { from: path_of(&entry)?, to: path },
-                _ => Self::Delete(path_of(&entry)?),
+                _ => Self::DeleteFolder(path_of(&entry)?),
             });
         }
         let now = now_of(txn, entry.file, entry.number)?;
@@ -178,11 +181,13 @@ impl Plan {
                 arrange::delete_in(txn, &path)?;
                 Ok(txn.number()?)
             }),
+            Self::DeleteFolder(path) => exclusive.commit(|txn| {
+                check_folder(txn, &path)?;
+                arrange::delete_in(txn, &path)?;
+                Ok(txn.number()?)
+            }),
             Self::Rename { from, to } => exclusive.commit(|txn| {
-                match ResolvedPath::new(txn, &txn.root()?, &from)?.target {
-                    Target::Entry(Entry { what: What::Folder, .. }) => {}
-                    _ => return Err(FileError::NotFound),
-                }
+                check_folder(txn, &from)?;
                 arrange::rename_in(txn, &from, &to)?;
                 Ok(txn.number()?)
             }),
@@ -207,6 +212,24 @@ impl Plan {
                 })
             }
         }
+    }
+}
+
+/// Checks that no change was made since a step of a folder was last looked at.
+pub(super) fn check_as_of<S: NodeSource>(
+    past: &Past<'_, S>,
+    step: &UndoStep,
+) -> Result<(), FileError> {
+    match step.as_of {
+        Some(as_of) if past.newest()? != Some(as_of) => Err(FileError::Changed(None)),
+        _ => Ok(()),
+    }
+}
+
+fn check_folder(txn: &Txn<'_>, path: &MemoryPath) -> Result<(), FileError> {
+    match ResolvedPath::new(txn, &txn.root()?, path)?.target {
+        Target::Entry(Entry { what: What::Folder, .. }) => Ok(()),
+        _ => Err(FileError::NotFound),
     }
 }
 

@@ -218,12 +218,16 @@ pub struct UndoStep {
     pub to: Option<u64>,
     /// The path that it goes back to; `None` if it is not known any more.
     pub path: Option<FileText>,
+    /// For a step that moves or deletes a folder: the newest change of the store that was looked at. If there is a newer one, the
+    /// step changes nothing. `None` if nothing was looked at.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub as_of: Option<u64>,
 }
 
 impl UndoStep {
     /// Creates a step.
     #[must_use]
     pub fn new(newest: VersionInfo, to: Option<u64>, path: Option<FileText>) -> Self {
-        Self { newest, to, path }
+        Self { newest, to, path, as_of: None }
     }
 }

@@ -1,0 +1,141 @@
+//! What others change in a folder that an undo is about to move or delete.
+//!
+//! The history knows a folder only by its path, so a step cannot name the folder that it means. Instead it names the newest change
+//! that was looked at, and the store refuses the step if there is a newer one. Then the new changes are looked at.
+
+use std::collections::{HashMap, HashSet};
+
+use super::{History, Undone};
+use crate::session::StoreError;
+use crate::vfs::{FileError, FileText, UndoStep, VersionInfo, VersionKind, VersionQuery};
+
+impl History<'_> {
+    /// Makes a step that moves or deletes a folder, unless somebody else has changed what it would take away. `own` are the changes
+    /// that this undo has made.
+    pub(super) fn undo_folder(
+        &self,
+        step: &UndoStep,
+        own: &HashSet<u64>,
+    ) -> Result<Undone, StoreError> {
+        let mut step = step.clone();
+        for _ in 0..ATTEMPTS {
+            match self.look_again(&mut step, own) {
+                Ok(()) => {}
+                Err(FileError::Store(error)) => return Err(error),
+                Err(error) => return Ok(Undone::Left(error)),
+            }
+            match self.undo_step(&step)? {
+                Undone::Left(FileError::Changed(_)) => {}
+                undone => return Ok(undone),
+            }
+        }
+        Ok(Undone::Left(FileError::Changed(None)))
+    }
+
+    /// Makes steps together, as [`undo_folder`](Self::undo_folder) makes one. Returns the number of each change.
+    pub(super) fn undo_together(
+        &self,
+        steps: &mut [UndoStep],
+        own: &mut HashSet<u64>,
+    ) -> Result<Vec<u64>, FileError> {
+        for step in steps.iter_mut() {
+            self.look_again(step, own)?;
+        }
+        let numbers = self.store.revert_together(steps)?;
+        own.extend(&numbers);
+        Ok(numbers)
+    }
+
+    /// Looks at the changes that were made since a step was planned, and notes that in it. Does nothing for the other steps.
+    ///
+    /// # Errors
+    /// [`FileError::Changed`] if one of them, not of this undo, touches what the step would move or delete.
+    fn look_again(&self, step: &mut UndoStep, own: &HashSet<u64>) -> Result<(), FileError> {
+        let (Some(planned), Some(place)) = (step.as_of, &step.newest.path) else { return Ok(()) };
+        let mut place = place.as_str().to_owned();
+        // Of two changes that one step made, only the later one is known; it names the other.
+        let mut also = HashSet::new();
+        let (mut newest, mut before) = (None, None);
+        loop {
+            let page = self.page(&VersionQuery::all(), before, PAGE)?;
+            if page.unreadable > 0 {
+                return Err(FileError::Changed(None));
+            }
+            for change in page.items.iter().filter(|change| change.number > planned) {
+                newest.get_or_insert(change.number);
+                if own.contains(&change.number) || also.contains(&change.number) {
+                    also.extend(change.previous);
+                    if let (Some(old), Some(new)) = (&change.old_path, &change.path)
+                        && is_folder_move(change)
+                    {
+                        place = moved(&place, new.as_str(), old.as_str());
+                    }
+                } else if touches(change, &place, step.deletes_a_folder()) {
+                    return Err(FileError::Changed(None));
+                }
+            }
+            let is_over = page.items.last().is_none_or(|oldest| oldest.number <= planned);
+            match page.next {
+                Some(next) if !is_over => before = Some(next),
+                _ => break,
+            }
+        }
+        step.as_of = newest.or(step.as_of);
+        Ok(())
+    }
+}
+
+/// Whether somebody else has changed what is in a folder since it was brought back. `taken` are the changes that are to be undone,
+/// `others` those that stay.
+pub(super) fn is_used_by_others(
+    restored: &VersionInfo,
+    taken: &HashMap<u64, VersionInfo>,
+    others: &[VersionInfo],
+) -> bool {
+    let Some(path) = &restored.path else { return true };
+    let mut place = path.as_str().to_owned();
+    let moves = taken.values().filter(|change| is_folder_move(change));
+    let mut later: Vec<&VersionInfo> =
+        others.iter().chain(moves).filter(|change| change.number > restored.number).collect();
+    later.sort_unstable_by_key(|change| change.number);
+    for change in later {
+        if !taken.contains_key(&change.number) {
+            if touches(change, &place, true) {
+                return true;
+            }
+        } else if let (Some(old), Some(new)) = (&change.old_path, &change.path) {
+            place = moved(&place, old.as_str(), new.as_str());
+        }
+    }
+    false
+}
+
+/// Whether a change has moved or deleted the folder at a place, or a folder above it, or else has changed something in it.
+fn touches(change: &VersionInfo, place: &str, or_inside: bool) -> bool {
+    // The paths of a redacted version are not known.
+    let Some(path) = &change.path else { return or_inside || change.file.is_none() };
+    let takes_away = change.file.is_none() && change.kind != VersionKind::Restored;
+    let from = change.old_path.as_ref().unwrap_or(path).as_str();
+    let is_inside = |path: &FileText| below(path.as_str(), place).is_some();
+    takes_away && below(place, from).is_some()
+        || or_inside && (is_inside(path) || change.old_path.as_ref().is_some_and(is_inside))
+}
+
+fn is_folder_move(change: &VersionInfo) -> bool {
+    change.file.is_none() && change.kind == VersionKind::Renamed
+}
+
+/// Where a path is after a folder has moved.
+fn moved(path: &str, old: &str, new: &str) -> String {
+    below(path, old).map_or_else(|| path.to_owned(), |below| [new, below].concat())
+}
+
+/// The part of a path below a folder, with its first `/`; empty for the folder itself.
+fn below<'p>(path: &'p str, folder: &str) -> Option<&'p str> {
+    path.strip_prefix(folder).filter(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+/// Changes read in one page. Few are made between a plan and its steps.
+const PAGE: usize = 100;
+/// Attempts at a step while others change the store.
+const ATTEMPTS: usize = 8;

@@ -228,6 +228,9 @@ impl<'s> History<'s> {
     ///
     /// For `/memories` it forgets the whole history.
     ///
+    /// `progress` gets the number of entries removed. It is called while other changes wait for this one: a change from there
+    /// would wait for ever, and a panic halts the session.
+    ///
     /// # Errors
     /// [`FileError::InvalidPath`], [`FileError::Store`].
     ///

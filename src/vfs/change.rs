@@ -11,7 +11,7 @@ use super::folder::{self, ResolvedPath, Target};
 use super::path::MemoryPath;
 use super::{text, versions};
 use crate::session::history::{Change, nameless};
-use crate::session::{Txn, now, reap};
+use crate::session::{Quotas, Txn, now, reap};
 use inmost_format::record::history::{Before, Operation};
 use inmost_format::record::node::{Entry, File, FileInfo, Text, What};
 use inmost_format::record::tree::Body;
@@ -93,14 +93,34 @@ pub(super) fn check_quotas(
 ) -> Result<(), FileError> {
     let quotas = txn.quotas();
     let old_bytes = before.map_or(0, |info| info.bytes);
-    if bytes > quotas.file_bytes && bytes > old_bytes {
-        return Err(FileError::FileTooLarge(quotas.file_bytes));
-    }
+    check_file_bytes(&quotas, old_bytes, bytes)?;
     let totals = resolved.store_totals().unwrap_or_default();
     if before.is_none() && totals.files >= quotas.store_files {
         return Err(FileError::TooManyFiles(quotas.store_files));
     }
-    let total = totals.bytes.saturating_sub(old_bytes).saturating_add(bytes);
+    check_store_bytes(&quotas, totals.bytes, old_bytes, bytes)
+}
+
+/// Checks the quota of one file.
+pub(super) fn check_file_bytes(
+    quotas: &Quotas,
+    old_bytes: u64,
+    bytes: u64,
+) -> Result<(), FileError> {
+    if bytes > quotas.file_bytes && bytes > old_bytes {
+        return Err(FileError::FileTooLarge(quotas.file_bytes));
+    }
+    Ok(())
+}
+
+/// Checks the quota of a store with this much text, in which one file changes.
+pub(super) fn check_store_bytes(
+    quotas: &Quotas,
+    total: u64,
+    old_bytes: u64,
+    bytes: u64,
+) -> Result<(), FileError> {
+    let total = total.saturating_sub(old_bytes).saturating_add(bytes);
     if total > quotas.store_bytes && bytes > old_bytes {
         return Err(FileError::TooMuchText(quotas.store_bytes));
     }

@@ -38,6 +38,11 @@ impl History<'_> {
                     cycle = cycle.or_else(|| places.cycle(*set.first()?));
                 }
                 Err(FileError::Store(error)) => return Err(error),
+                Err(FileError::TooMuchText(most)) => {
+                    for index in set {
+                        set_result(results, index, Undone::Left(FileError::TooMuchText(most)));
+                    }
+                }
                 Err(_) => {}
             }
         }

@@ -2,7 +2,7 @@
 
 use super::tests::{all_done, keeping, undo};
 use super::*;
-use crate::session::Session;
+use crate::session::{Quotas, Session};
 
 fn text(session: &Session, path: &str) -> String {
     session.files().read(path).unwrap().into_string()
@@ -183,4 +183,28 @@ fn an_exchange_to_a_text_that_is_gone_changes_nothing() {
     assert!(undone.len() == 2 && undone.iter().all(is_left), "{undone:?}");
     let texts = ["x", "y"].map(|name| text(&session, &format!("/memories/{name}")));
     assert_eq!(texts, ["two", "changed"]);
+}
+
+/// The files were exchanged, and the results said that nothing had changed.
+#[test]
+fn an_exchange_whose_text_has_no_room_moves_nothing() {
+    let session = keeping();
+    session.files().write("/memories/x", &"long".repeat(150)).unwrap();
+    session.files().write("/memories/y", "two").unwrap();
+    let actor = session.acting_as("a");
+    let files = actor.files();
+    files.rename("/memories/x", "/memories/tmp").unwrap();
+    files.rename("/memories/y", "/memories/x").unwrap();
+    files.rename("/memories/tmp", "/memories/y").unwrap();
+    files.write("/memories/y", "short").unwrap();
+    session.files().write("/memories/z", &"other".repeat(180)).unwrap();
+    let small = session.within(Quotas { store_bytes: 1_000, ..Quotas::NONE });
+    let (undone, _) = undo(&small);
+    let has_no_room =
+        |undone: &Undone| matches!(undone, Undone::Left(FileError::TooMuchText(1_000)));
+    assert!(undone.len() == 2 && undone.iter().all(has_no_room), "{undone:?}");
+    assert_eq!(session.files().read("/memories/x").unwrap().as_str(), "two");
+    assert_eq!(session.files().read("/memories/y").unwrap().as_str(), "short");
+    assert!(all_done(&undo(&session).0));
+    assert_eq!(session.files().read("/memories/y").unwrap().as_str(), "two");
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use inmost_format::record::history::{Before, Operation, Version};
+use inmost_format::record::load_folder;
 use inmost_format::record::node::{Entry, FileInfo, What};
 
 use super::kinds::VersionKind;
@@ -14,7 +15,7 @@ use super::types::UndoStep;
 use crate::session::history::Change;
 use crate::session::{Session, Txn};
 use crate::vfs::arrange;
-use crate::vfs::change::not_a_folder;
+use crate::vfs::change::{check_file_bytes, check_store_bytes, not_a_folder};
 use crate::vfs::error::FileError;
 use crate::vfs::folder::{self, ResolvedPath, Target};
 use crate::vfs::path::MemoryPath;
@@ -29,7 +30,10 @@ pub(crate) fn revert_together(
 ) -> Result<Vec<u64>, FileError> {
     session.undisturbed(|exclusive| {
         let mut moves = exclusive.commit(|txn| {
-            steps.iter().map(|step| Move::of(txn, step)).collect::<Result<Vec<_>, _>>()
+            let moves = steps.iter().map(|step| Move::of(txn, step));
+            let moves = moves.collect::<Result<Vec<_>, _>>()?;
+            check_texts(txn, &moves)?;
+            Ok::<_, FileError>(moves)
         })?;
         for deletion in moves.iter_mut().filter_map(|it| it.deletion.as_mut()) {
             prepare_return(exclusive, deletion)?;
@@ -52,7 +56,7 @@ pub(crate) fn revert_together(
         let mut numbers: Vec<u64> = numbers.into_iter().skip(1).collect();
         // No other writer comes in between. A crash leaves the files in their places, with the newer texts.
         for ((moved, number), step) in moves.iter_mut().zip(&mut numbers).zip(steps) {
-            if moved.keeps_text {
+            if moved.text.is_none() {
                 continue;
             }
             let mut newest = step.newest.clone();
@@ -74,8 +78,8 @@ struct Move {
     deletion: Option<Version>,
     /// 0 for a folder.
     file: u64,
-    /// Whether only its path goes back.
-    keeps_text: bool,
+    /// If its text goes back too: the bytes of the present text, and of that one.
+    text: Option<(u64, u64)>,
 }
 
 impl Move {
@@ -96,7 +100,7 @@ impl Move {
                 },
                 _ => return Err(FileError::AlreadyExists),
             };
-            return Ok(Self { from, to, deletion, file: 0, keeps_text: true });
+            return Ok(Self { from, to, deletion, file: 0, text: None });
         }
         let now = now_of(txn, entry.file, number)?;
         if now.newest.number != number || now.is_inside {
@@ -106,14 +110,32 @@ impl Move {
         // A file that is to be deleted needs no place.
         let text = step.to.ok_or(FileError::AlreadyExists)?;
         let place = locate(&past, text)?.place;
-        let keeps_text = matches!(place, Place::Current(_));
-        if !keeps_text {
+        let text = if matches!(place, Place::Current(_)) {
+            None
+        } else {
             // A text that is redacted or damaged is noticed before anything moves.
             check_shown(past.entry(text)?.as_ref())?;
-            read(&past, text, &place)?;
-        }
-        Ok(Self { from: Some(from), to, deletion: None, file: entry.file, keeps_text })
+            let text = read(&past, text, &place)?;
+            let present = match ResolvedPath::new(txn, &root, &from)?.target {
+                Target::Entry(Entry { what: What::File(info), .. }) => info.bytes,
+                _ => return Err(FileError::Changed(None)),
+            };
+            Some((present, u64::try_from(text.len()).unwrap_or(u64::MAX)))
+        };
+        Ok(Self { from: Some(from), to, deletion: None, file: entry.file, text })
     }
+}
+
+/// Checks that the texts have room, one after the other, before anything moves.
+fn check_texts(txn: &Txn<'_>, moves: &[Move]) -> Result<(), FileError> {
+    let (root, quotas) = (txn.root()?, txn.quotas());
+    let mut total = load_folder(txn, root.tree.id, &root.tree.tag)?.totals.bytes;
+    for (present, then) in moves.iter().filter_map(|moving| moving.text) {
+        check_file_bytes(&quotas, present, then)?;
+        check_store_bytes(&quotas, total, present, then)?;
+        total = total.saturating_sub(present).saturating_add(then);
+    }
+    Ok(())
 }
 
 /// Takes what is to move out of the tree, the deepest first: a folder then has no more in it than what moves with it. Returns where each

@@ -79,8 +79,13 @@ impl Exclusive<'_> {
             return self.change_header_shared(&mut change);
         }
         let session = self.session().clone();
-        let (value, next) =
-            session.read_once(|open| change(open.keys().ok_or(StoreError::InMemory)?))?;
+        let ((value, next), present) = session.read_once(|open| {
+            let keys = open.keys().ok_or(StoreError::InMemory)?;
+            Ok::<_, StoreError>((change(keys)?, keys.header().id()))
+        })?;
+        // On a full disk this is refused, while nothing has changed. And a root must name the header that the next one is made
+        // from, which it does not after an unlock without room for that.
+        self.commit(|txn| txn.bind_header(present).map_err(StoreError::from))?;
         let id = next.id();
         let written = session
             .read(|open| write_headers(open.storage(), next.bytes()))

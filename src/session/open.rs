@@ -16,7 +16,7 @@ use inmost_format::header::SlotKind;
 use inmost_format::header::{NextHeader, Unlocked};
 use inmost_format::record::node::Root;
 use inmost_format::record::{
-    Flaw, Kind, Node, NodeSource, RecordError, RecordId, Sealer, Tag, sealed,
+    Flaw, HeaderId, Kind, Node, NodeSource, RecordError, RecordId, Sealer, Tag, sealed,
 };
 use inmost_format::secret::Granted;
 use inmost_storage::{Address, Engine, Storage};
@@ -246,6 +246,11 @@ impl Open {
         if let Some(keys) = &mut self.keys {
             keys.adopt(next);
         }
+    }
+
+    /// Lets the next commit name this header, which is in effect already.
+    pub(super) fn bind_later(&mut self, header: HeaderId) {
+        self.root.header = header;
     }
 
     pub(crate) fn sealer(&self) -> &Sealer {

@@ -1,7 +1,7 @@
 //! The work that an unlock does for a process that crashed.
 
 use super::error::StoreError;
-use super::handle::Session;
+use super::handle::{Session, write};
 use super::open::Open;
 use super::reap;
 use inmost_format::record::HeaderId;
@@ -14,13 +14,21 @@ impl Session {
         skip: Option<u64>,
     ) -> Result<(), StoreError> {
         if header.is_some() || skip.is_some() {
-            self.exclusive(|exclusive| {
+            let bound = self.exclusive(|exclusive| {
                 exclusive.commit(|txn| {
                     header.map_or(Ok(()), |header| txn.bind_header(header))?;
                     skip.map_or(Ok(()), |commit| txn.skip_commits(commit))?;
                     Ok::<(), StoreError>(())
                 })
-            })?;
+            });
+            match (bound, header, skip) {
+                // A full disk keeps nobody from reading. The next commit that has room names the header. Until then the store is
+                // as it was before this unlock.
+                (Err(StoreError::DiskFull), Some(header), None) => {
+                    write(&self.shared.state).open_mut()?.bind_later(header);
+                }
+                (bound, ..) => bound?,
+            }
         } else {
             // This writes a new anchor if it was missing. A current one is left alone, because the first write of a
             // session costs a sync.

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use super::*;
 use crate::host::MemoryTool;
+use crate::host::files::Files;
 use crate::session::Session;
 
 #[test]
@@ -128,7 +129,7 @@ fn a_folder_that_came_back_stays_if_someone_else_has_used_it() {
 }
 
 /// Plans to undo what the actor a did, makes changes as b, and undoes. Returns the result of the only step.
-fn undo_after(session: &Session, changes: impl FnOnce(crate::Files<'_>)) -> Undone {
+fn undo_after(session: &Session, changes: impl FnOnce(Files<'_>)) -> Undone {
     let plan = session.history().plan_undo(&VersionQuery::all().actor("a")).unwrap();
     changes(session.acting_as("b").files());
     let mut undone = session.history().undo(&plan, |_| {}).unwrap();

@@ -23,6 +23,7 @@ use inmost_storage::{Address, EngineKind, HeaderCopy, Storage};
 mod anchors;
 mod cost;
 mod faults;
+mod full_disk;
 mod replay;
 mod rotation;
 

@@ -62,10 +62,14 @@ impl TestStore {
     /// Unlocks the store on a watched storage.
     pub(crate) fn unlock_watched(&self) -> (Session, Watch) {
         let watch = Watch::default();
-        let storage = WatchedStorage { inner: self.memory.clone(), watch: watch.clone() };
-        let session = unlock_on(storage).unwrap();
+        let session = self.unlock_watched_by(&watch).unwrap();
         watch.reset();
         (session, watch)
+    }
+
+    /// As [`unlock_watched`](Self::unlock_watched), with what the watch is to do during the unlock.
+    pub(crate) fn unlock_watched_by(&self, watch: &Watch) -> Result<Session, StoreError> {
+        unlock_on(WatchedStorage { inner: self.memory.clone(), watch: watch.clone() })
     }
 
     /// Reads one copy of the header, which must exist.

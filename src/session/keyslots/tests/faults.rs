@@ -172,6 +172,6 @@ fn a_failed_change_halts_the_session() {
             break;
         }
     }
-    // Both copies, the root's batch and its sync, but not the anchor.
-    assert_eq!(halted, 4);
+    // The root's batch and its sync before both copies and again after them, but not the anchor.
+    assert_eq!(halted, 6);
 }

@@ -6,6 +6,7 @@ use super::rewrite::rewrite;
 use crate::args::StoreArgs;
 use crate::engine::EngineName;
 use crate::exit::Failure;
+use crate::interrupt::AgentWork;
 use crate::output::print;
 use crate::progress::Progress;
 use crate::store::opening::OpenOptions;
@@ -49,6 +50,7 @@ impl Migrate {
         };
         engine.check()?;
         rewrite(&self.store, self.json, "moved", |store, progress| {
+            let _agent_work = AgentWork::begin(store);
             Ok(store.migrate(engine.engine(), progress)?)
         })
     }
@@ -64,12 +66,13 @@ impl Migrate {
         }
         let store = self.store.open(&OpenOptions::default())?;
         let mut progress = Progress::new("records written, then read");
+        let agent_work = AgentWork::begin(&store);
         if let Some(url) = url {
             copy_into_database(&store, to, url, &mut |records| progress.update(records))?;
         } else {
             store.backup_with_versions(to, |records| progress.update(records))?;
         }
-        drop(progress);
+        drop((agent_work, progress));
         let (from, to) = (self.store.place()?.display().to_string(), to.display());
         print(
             format!(

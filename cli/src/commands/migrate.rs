@@ -10,7 +10,7 @@ use crate::interrupt::AgentWork;
 use crate::output::print;
 use crate::progress::Progress;
 use crate::store::opening::OpenOptions;
-use crate::store::{OpenStore, database, place};
+use crate::store::{OpenStore, database, naming, place};
 
 /// Move a store to another storage engine
 ///
@@ -70,7 +70,8 @@ impl Migrate {
         if let Some(url) = url {
             copy_into_database(&store, to, url, &mut |records| progress.update(records))?;
         } else {
-            store.backup_with_versions(to, |records| progress.update(records))?;
+            let copied = store.backup_with_versions(to, |records| progress.update(records));
+            copied.map_err(|error| naming::creating(to, error))?;
         }
         drop((agent_work, progress));
         let (from, to) = (self.store.place()?.display().to_string(), to.display());
@@ -100,10 +101,10 @@ fn copy_into_database(
     };
     let (database, id) = database::database(url)?;
     let Some(id) = id else {
-        return Err(crate::store::naming::at(place, inmost::StoreError::NotAStore));
+        return Err(naming::at(place, inmost::StoreError::NotAStore));
     };
     let copied = session.with_progress(progress).copy_in(&database, id);
-    copied.map_err(|error| crate::store::naming::at(place, error))
+    copied.map_err(|error| naming::at(place, error))
 }
 
 #[cfg(not(feature = "postgres"))]

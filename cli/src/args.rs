@@ -9,7 +9,7 @@ use inmost::{HistorySettings, KdfCost, KdfLimits};
 use crate::credential::{By, CredentialArgs};
 use crate::display;
 use crate::exit::{Exit, Failure};
-use crate::times::parse_length;
+use crate::times::{TOO_LONG, parse_length};
 
 /// Selects the store.
 #[derive(clap::Args)]
@@ -95,9 +95,10 @@ impl FromStr for Keep {
             return Ok(Self(None));
         }
         let length = parse_length(text);
-        length
-            .map(|time| Self(Some(time)))
-            .map_err(|_| "expected off, or a number with s, m, h or d")
+        length.map(|time| Self(Some(time))).map_err(|error| match error {
+            TOO_LONG => TOO_LONG,
+            _ => "expected off, or a number with s, m, h or d",
+        })
     }
 }
 
@@ -204,6 +205,13 @@ mod tests {
         assert_eq!(args.cost(), KdfCost::new(u32::MAX, 3, 4));
         let args = KdfArgs { kdf_memory_mib: Some(19), kdf_passes: Some(2), calibrate: None };
         assert_eq!(args.cost(), KdfCost::new(19_456, 2, 4));
+    }
+
+    #[test]
+    fn a_time_that_is_too_long_is_called_so() {
+        assert_eq!("99999d".parse::<Keep>(), Err(TOO_LONG));
+        assert_eq!(parse_unused("99999d"), Err(TOO_LONG));
+        assert_eq!("soon".parse::<Keep>(), Err("expected off, or a number with s, m, h or d"));
     }
 
     #[test]

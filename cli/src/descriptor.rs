@@ -47,7 +47,11 @@ impl FromStr for Descriptor {
 
     fn from_str(number: &str) -> io::Result<Self> {
         let number = number.parse().map_err(|_| io::Error::other("not a number"))?;
-        Ok(Self { number, file: Arc::new(open(number)?), text: Arc::default() })
+        let file = open(number).map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound => io::Error::other("this descriptor is not open"),
+            _ => error,
+        })?;
+        Ok(Self { number, file: Arc::new(file), text: Arc::default() })
     }
 }
 

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::io;
 
-use inmost::{KeyfileError, LabelError, RandomnessFailed, RecoveryKeyError, StoreError};
+use inmost::{LabelError, RandomnessFailed, RecoveryKeyError, StoreError};
 use inmost_agent::AgentError;
 
 /// What each exit code means, as the manual has it. A code never gets another meaning: scripts depend on them.
@@ -204,12 +204,6 @@ impl From<RecoveryKeyError> for Failure {
             format!("Invalid recovery key: {error}."),
             "Compare it with your copy on paper.",
         )
-    }
-}
-
-impl From<KeyfileError> for Failure {
-    fn from(error: KeyfileError) -> Self {
-        Self::usage(format!("Invalid keyfile: {error}."), "Check that it is the right file.")
     }
 }
 

@@ -77,7 +77,7 @@ impl From<FileError> for Failure {
             ),
             FileError::VersionGone(_) => (
                 Exit::Other,
-                "It was redacted or dropped for lack of room, or this change deleted the file: see `inmost log`. For a deletion, `inmost restore` brings the file back.",
+                "It was redacted or dropped for lack of room, or this change deleted the file: see `inmost log`. `inmost restore` brings a deleted file back while its text is kept.",
             ),
             FileError::CurrentVersion(_) => {
                 (Exit::Other, "Nothing was redacted. `inmost log` lists the versions of the file.")

@@ -1,7 +1,21 @@
-//! Ctrl-C during work that can be continued later: the work ends at its next good point and says how to go on.
+//! Ctrl-C during long work. Work that can be continued later ends at its next good point and says how to go on. Work of the
+//! key agent does not end with the command that asked for it, which says so.
 
+#[cfg(unix)]
+use std::process;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+#[cfg(unix)]
+use std::thread;
+
+#[cfg(unix)]
+use signal_hook::consts::SIGINT;
+#[cfg(unix)]
+use signal_hook::iterator::Signals;
+
+use crate::store::OpenStore;
+#[cfg(unix)]
+use crate::streams;
 
 /// Whether Ctrl-C was pressed. A second one ends the program at once.
 pub(crate) struct Interrupt(Arc<AtomicBool>);
@@ -12,7 +26,6 @@ impl Interrupt {
         let flag = Arc::new(AtomicBool::new(false));
         #[cfg(unix)]
         {
-            use signal_hook::consts::SIGINT;
             // The first one finds the flag unset. On an error, Ctrl-C ends the program as ever.
             let ends =
                 signal_hook::flag::register_conditional_shutdown(SIGINT, CODE, Arc::clone(&flag));
@@ -25,6 +38,53 @@ impl Interrupt {
 
     pub(crate) fn is_set(&self) -> bool {
         self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// Long work that the key agent may do for a command, until this is dropped.
+pub(crate) struct AgentWork {
+    #[cfg(unix)]
+    handle: Option<signal_hook::iterator::Handle>,
+}
+
+impl AgentWork {
+    /// From now on, Ctrl-C ends the command with a message if a key agent holds the store. If this process holds it, the work
+    /// ends with it.
+    #[cfg(unix)]
+    pub(crate) fn begin(store: &OpenStore) -> Self {
+        let OpenStore::Agent(client) = store else { return Self { handle: None } };
+        let process = client.process();
+        // On an error, Ctrl-C ends the program without a message.
+        let Ok(mut signals) = Signals::new([SIGINT]) else { return Self { handle: None } };
+        let handle = signals.handle();
+        let spawned = thread::Builder::new().spawn(move || {
+            if signals.forever().next().is_some() {
+                streams::print_error(
+                    &format!("Interrupted, but the key agent, process {process}, goes on with the work to its end."),
+                    "To stop it too, run `inmost lock`: after ten seconds it cuts the work off, and the store is as sound as after a crash.",
+                );
+                process::exit(CODE);
+            }
+        });
+        // Without the thread nobody waits for the signal.
+        if spawned.is_err() {
+            handle.close();
+        }
+        Self { handle: Some(handle) }
+    }
+
+    #[cfg(not(unix))]
+    pub(crate) fn begin(_store: &OpenStore) -> Self {
+        Self {}
+    }
+}
+
+#[cfg(unix)]
+impl Drop for AgentWork {
+    fn drop(&mut self) {
+        if let Some(handle) = &self.handle {
+            handle.close();
+        }
     }
 }
 

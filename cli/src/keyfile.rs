@@ -15,7 +15,10 @@ pub(crate) fn read(path: &Path) -> Result<Keyfile, Failure> {
         let message = format!("The keyfile {} cannot be read", path.display());
         Failure::io(&message, &error, "Check the path and its permissions.")
     })?;
-    Ok(read?)
+    read.map_err(|error| {
+        let message = format!("Invalid keyfile {}: {error}.", path.display());
+        Failure::usage(message, "Check that it is the right file.")
+    })
 }
 
 /// Reads the keyfile at a path, or creates a new one if nothing is there. Never overwrites a file.

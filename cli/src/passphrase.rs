@@ -272,7 +272,10 @@ fn read(reader: impl io::Read) -> io::Result<Wiped> {
 
 fn from_file(source: &str, read: io::Result<Wiped>) -> Result<Wiped, Failure> {
     let text = read.map_err(|error| {
-        let advice = "Check that it exists and that you have permission to read it.";
+        let advice = match error.kind() {
+            io::ErrorKind::FileTooLarge => "It must give the passphrase and nothing else.",
+            _ => "Check that it exists and that you have permission to read it.",
+        };
         Failure::io(&format!("{source} cannot be read"), &error, advice)
     })?;
     Ok(strip(text))

@@ -35,6 +35,29 @@ pub(crate) fn input() -> io::Result<impl Read> {
     Ok(std::fs::File::from(io::stdin().as_fd().try_clone_to_owned()?))
 }
 
+/// Whether the program was started without standard input.
+///
+/// The standard library opens the null device in the place of a closed stream before `main`, for reading and writing. What a
+/// shell opens for `</dev/null` is for reading alone. Some programs give their children the first kind too, which then counts
+/// as closed; for standard output that is so common that a closed one cannot be told from it.
+#[cfg(unix)]
+pub(crate) fn is_input_closed() -> bool {
+    use rustix::fs::{OFlags, fcntl_getfl, fstat, stat};
+
+    let input = io::stdin();
+    let is_for_both = fcntl_getfl(&input).is_ok_and(|flags| flags & OFlags::RWMODE == OFlags::RDWR);
+    match (fstat(&input), stat("/dev/null")) {
+        (Ok(input), Ok(null)) => is_for_both && input.st_rdev == null.st_rdev,
+        _ => false,
+    }
+}
+
+/// Windows gives a program no null device in the place of standard input: reading a closed one fails.
+#[cfg(not(unix))]
+pub(crate) fn is_input_closed() -> bool {
+    false
+}
+
 /// Standard output without a buffer.
 #[cfg(unix)]
 pub(crate) fn output() -> io::Result<impl Write> {

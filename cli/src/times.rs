@@ -21,13 +21,17 @@ pub(crate) fn parse_length(text: &str) -> Result<Duration, &'static str> {
     };
     let number = number.parse::<u64>().ok().filter(|number| *number > 0).ok_or(expected)?;
     let seconds = number.checked_mul(seconds).filter(|all| *all <= CENTURY);
-    seconds.map(Duration::from_secs).ok_or("expected less than a hundred years")
+    seconds.map(Duration::from_secs).ok_or(TOO_LONG)
 }
 
 /// A moment: so long ago, a day or a time of this machine's time zone, or a time with its offset.
 pub(crate) fn parse_moment(text: &str) -> Result<SystemTime, &'static str> {
-    if let Ok(length) = parse_length(text) {
-        return Ok(SystemTime::now().checked_sub(length).unwrap_or(SystemTime::UNIX_EPOCH));
+    match parse_length(text) {
+        Ok(length) => {
+            return Ok(SystemTime::now().checked_sub(length).unwrap_or(SystemTime::UNIX_EPOCH));
+        }
+        Err(TOO_LONG) => return Err(TOO_LONG),
+        Err(_) => {}
     }
     if let Ok(time) = text.parse::<Timestamp>() {
         return Ok(time.into());
@@ -62,6 +66,9 @@ fn shown(time: SystemTime, format: &str) -> String {
     }
 }
 
+/// Why a length with a number and a unit is refused.
+pub(crate) const TOO_LONG: &str = "expected less than a hundred years";
+
 /// In seconds.
 const CENTURY: u64 = 100 * 365 * 86_400;
 
@@ -74,6 +81,8 @@ mod tests {
         for (text, seconds) in [("1s", 1), ("15m", 900), ("8h", 28_800), ("365d", 365 * 86_400)] {
             assert_eq!(parse_length(text), Ok(Duration::from_secs(seconds)), "{text}");
         }
+        assert_eq!(parse_length("99999d"), Err(TOO_LONG));
+        assert_eq!(parse_moment("99999d"), Err(TOO_LONG));
         for text in
             ["", "m", "15", "0s", "-1m", "1.5h", "36501d", "1w", "99999999999999999999s", "1\u{e9}"]
         {

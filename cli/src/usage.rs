@@ -70,11 +70,22 @@ fn first_paragraph(text: &str) -> String {
 /// As a sentence, like the message of every other error.
 fn sentence(text: &str) -> String {
     // The words of the standard library for a letter in a number.
-    let text = &text.replace("invalid digit found in string", "expected a whole number");
+    let text = text.replace("invalid digit found in string", "expected a whole number");
+    let text = &without_range(text);
     let mut letters = text.chars();
     let first = letters.next().map(|letter| letter.to_ascii_uppercase());
     let end = if text.ends_with(['.', ']', ':']) { "" } else { "." };
     first.into_iter().chain(letters).chain(end.chars()).collect()
+}
+
+/// The range of a number in words, instead of the syntax of Rust.
+fn without_range(text: String) -> String {
+    let range = text.split_once(" is not in ").and_then(|(before, range)| {
+        let (least, most) = range.split_once("..")?;
+        let most = most.trim_start_matches('=');
+        Some(format!("{before} is not a number from {least} to {most}"))
+    });
+    range.unwrap_or(text)
 }
 
 /// What was probably meant.
@@ -121,6 +132,13 @@ mod tests {
             let found = meant(program(), args.iter().map(OsString::from));
             assert_eq!(found.get_bin_name(), Some(name), "{args:?}");
         }
+    }
+
+    #[test]
+    fn a_range_is_in_words() {
+        let range = "invalid value '0': 0 is not in 1..=65535";
+        let words = "Invalid value '0': 0 is not a number from 1 to 65535.";
+        assert_eq!(sentence(range), words);
     }
 
     #[test]

@@ -32,17 +32,32 @@ pub(crate) fn line(version: &VersionInfo) -> String {
     )
 }
 
-/// The deletion of what was at a path last, and until when it can be taken back; `None` if the store keeps no versions, or has
-/// dropped the text of this one.
-pub(crate) fn restorable(history: History<'_>, path: &str) -> Option<(u64, String)> {
-    let time = history.status().ok()?.settings.time()?;
+/// What the history says of the deletion of what was at a path last.
+pub(crate) enum Deletion {
+    /// The version of this number can be restored until then.
+    Kept(u64, String),
+    /// Its text has more bytes than the history keeps in all, so the next change drops it.
+    TooLarge { bytes: u64, room: u64 },
+}
+
+/// The deletion of what was at a path last; `None` if the store keeps no versions, or has dropped the text of this one.
+pub(crate) fn deletion(history: History<'_>, path: &str) -> Option<Deletion> {
+    let settings = history.status().ok()?.settings;
+    let time = settings.time()?;
     let query = VersionQuery::all().path(path).kind(VersionKind::Deleted);
     let deletion = history.page(&query, None, 1).ok()?.items.pop()?;
     // A folder has no text of its own.
     if let Some(last) = deletion.previous {
-        history.text(last).ok()?;
+        let (bytes, room) = (byte_count(&history.text(last).ok()?), settings.room());
+        if bytes > room {
+            return Some(Deletion::TooLarge { bytes, room });
+        }
     }
-    Some((deletion.number, times::local_minute(deletion.time.checked_add(time)?)))
+    Some(Deletion::Kept(deletion.number, times::local_minute(deletion.time.checked_add(time)?)))
+}
+
+fn byte_count(text: &FileText) -> u64 {
+    u64::try_from(text.as_str().len()).unwrap_or(u64::MAX)
 }
 
 /// Who made a version.
@@ -121,6 +136,29 @@ pub(crate) fn failure(number: u64, error: FileError) -> Failure {
         ),
         error => error.into(),
     }
+}
+
+/// The failure to bring back a version whose text is gone.
+pub(crate) fn gone(number: u64, version: Option<&VersionInfo>) -> Failure {
+    let deletion = version.filter(|version| is_deletion(version));
+    if let Some(by) = deletion.and_then(|deletion| deletion.restored) {
+        return Failure::new(
+            Exit::Other,
+            format!(
+                "The folder that version {number} deleted was already brought back, as version {by}."
+            ),
+            "Its later changes are listed by `inmost log`.",
+        );
+    }
+    let message = match deletion {
+        Some(_) => format!("What version {number} deleted is not kept any more."),
+        None => FileError::VersionGone(number).to_string(),
+    };
+    Failure::new(
+        Exit::Other,
+        message,
+        "It was redacted, forgotten, or dropped for lack of room: `inmost log` lists the changes, `inmost history` the room.",
+    )
 }
 
 /// Whether a version is a deletion, after which there is no text.

@@ -9,7 +9,7 @@ use crate::display::{self, count};
 use crate::exit::Failure;
 use crate::memory_path::ROOT;
 use crate::store::OpenStore;
-use crate::version::{self, CIPHERTEXT_STAYS};
+use crate::version::{self, CIPHERTEXT_STAYS, Deletion};
 use crate::version_diff;
 
 /// Does a request.
@@ -152,6 +152,10 @@ fn restore(store: &OpenStore, number: u64) -> Result<String, Problem> {
             "There is another file or a folder at the path of this version.".to_owned(),
             format!("`inmost restore {number} --to PATH` restores it to another path."),
         ),
+        FileError::VersionGone(number) => {
+            let version = version::find(store.history(), number).ok().flatten();
+            of_failure(version::gone(number, version.as_ref()))
+        }
         error => of_failure(version::failure(number, error)),
     })?;
     Ok(format!("Restored version {number}, as version {new}."))
@@ -160,10 +164,17 @@ fn restore(store: &OpenStore, number: u64) -> Result<String, Problem> {
 fn remove(store: &OpenStore, path: &str) -> Result<String, FileError> {
     store.files().remove(path)?;
     let shown = display::path(path);
-    Ok(version::restorable(store.history(), path).map_or_else(
-        || format!("Deleted {shown}."),
-        |(_, until)| format!("Deleted {shown}. V and r bring it back until {until}."),
-    ))
+    Ok(match version::deletion(store.history(), path) {
+        Some(Deletion::Kept(_, until)) => {
+            format!("Deleted {shown}. V and r bring it back until {until}.")
+        }
+        Some(Deletion::TooLarge { .. }) => {
+            format!(
+                "Deleted {shown}. The history has no room for its text: the next change drops it."
+            )
+        }
+        None => format!("Deleted {shown}."),
+    })
 }
 
 fn forget(store: &OpenStore, path: &str) -> Result<String, FileError> {

@@ -2,16 +2,16 @@
 
 use std::path::PathBuf;
 
-use inmost::StoreError;
 use serde::Serialize;
 
 use crate::args::StoreArgs;
 use crate::display;
-use crate::exit::{Exit, Failure};
+use crate::exit::Failure;
+use crate::interrupt::AgentWork;
 use crate::output::print;
 use crate::progress::Progress;
 use crate::store::opening::OpenOptions;
-use crate::store::place;
+use crate::store::{naming, place};
 use crate::wiped::Wiped;
 use crate::{disk_usage, json_line};
 
@@ -89,10 +89,11 @@ impl Backup {
     /// Returns the number of files, and the line about the verification.
     fn write_copy(&self) -> Result<(u64, String), Failure> {
         let store = self.store.open(&OpenOptions::default())?;
+        let _agent_work = AgentWork::begin(&store);
         if !self.verify && !self.with_versions {
             let mut progress = Progress::new("records written");
             let copied = store.backup(&self.to, |records| progress.update(records));
-            copied.map_err(|error| self.failure(error))?;
+            copied.map_err(|error| naming::creating(&self.to, error))?;
             return Ok((store.status()?.files, String::new()));
         }
         let mut progress = Progress::new("records written, then read");
@@ -102,7 +103,7 @@ impl Backup {
         } else {
             store.backup_verified(&self.to, &mut update)
         };
-        let copy = copy.map_err(|error| self.failure(error))?;
+        let copy = copy.map_err(|error| naming::creating(&self.to, error))?;
         let records = display::count(copy.records, "record", "records");
         let files = display::count(copy.files, "file", "files");
         let line = format!(
@@ -110,17 +111,5 @@ impl Backup {
             display::size(copy.bytes)
         );
         Ok((copy.files, line))
-    }
-
-    /// The failure of a copy. A full disk is most likely the one with the copy.
-    fn failure(&self, error: StoreError) -> Failure {
-        match error {
-            StoreError::DiskFull => Failure::new(
-                Exit::Io,
-                format!("A disk is full: there is no room for the copy in {}.", self.to.display()),
-                "Free some space there, or choose a folder on another disk. The store has not changed.",
-            ),
-            error => error.into(),
-        }
     }
 }

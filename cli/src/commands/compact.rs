@@ -3,6 +3,7 @@
 use super::rewrite::rewrite;
 use crate::args::StoreArgs;
 use crate::exit::Failure;
+use crate::interrupt::AgentWork;
 
 /// Rewrite a store so that it uses no more disk space than it needs
 ///
@@ -22,6 +23,9 @@ pub(crate) struct Compact {
 
 impl Compact {
     pub(crate) fn run(&self) -> Result<(), Failure> {
-        rewrite(&self.store, self.json, "compacted", |store, progress| Ok(store.compact(progress)?))
+        rewrite(&self.store, self.json, "compacted", |store, progress| {
+            let _agent_work = AgentWork::begin(store);
+            Ok(store.compact(progress)?)
+        })
     }
 }

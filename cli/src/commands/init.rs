@@ -82,7 +82,7 @@ impl Init {
         };
         drop(store);
         let text = [
-            format!("Created a store at {}\n", place.display()),
+            format!("Created a store at {}\n", display::path(&place.display().to_string())),
             self.kept(),
             self.expires(),
             self.keyfile_note(makes_keyfile),
@@ -103,7 +103,7 @@ impl Init {
         let made = if is_new { "Created the keyfile" } else { "The store needs the keyfile" };
         format!(
             "{made} {}. Without it the passphrase does not open the store: keep a copy of it elsewhere.\n",
-            keyfile.display()
+            display::path(&keyfile.display().to_string())
         )
     }
 
@@ -118,8 +118,12 @@ impl Init {
             let is_variable = std::env::var_os(format!("INMOST_{}", name.to_uppercase()))
                 .is_some_and(|variable| value.as_ref().is_some_and(|value| *value == variable));
             if let Some(value) = value.as_ref().filter(|_| !is_variable) {
-                let value = display::quoted(&display::path(&value.display().to_string()));
-                options = format!("{options} --{name} {value}");
+                let Some(value) =
+                    value.to_str().filter(|it| !it.chars().any(display::needs_escape))
+                else {
+                    return NEXT_WITHOUT_PATH.to_owned();
+                };
+                options = format!("{options} --{name} {}", display::quoted(value));
             }
         }
         format!("Next: `inmost unlock{options}` unlocks it for all commands.\n")
@@ -156,3 +160,7 @@ impl Init {
         confirm::yes_or_no(&mut passphrase::terminal()?, question)
     }
 }
+
+/// For a path that cannot be typed as it is shown.
+const NEXT_WITHOUT_PATH: &str =
+    "Next: `inmost unlock` with the same options unlocks it for all commands.\n";

@@ -6,10 +6,11 @@ use super::rewrite::rewrite;
 use crate::args::StoreArgs;
 use crate::engine::EngineName;
 use crate::exit::Failure;
+use crate::interrupt::AgentWork;
 use crate::output::print;
 use crate::progress::Progress;
 use crate::store::opening::OpenOptions;
-use crate::store::{OpenStore, database, place};
+use crate::store::{OpenStore, database, naming, place};
 
 /// Move a store to another storage engine
 ///
@@ -49,6 +50,7 @@ impl Migrate {
         };
         engine.check()?;
         rewrite(&self.store, self.json, "moved", |store, progress| {
+            let _agent_work = AgentWork::begin(store);
             Ok(store.migrate(engine.engine(), progress)?)
         })
     }
@@ -64,12 +66,14 @@ impl Migrate {
         }
         let store = self.store.open(&OpenOptions::default())?;
         let mut progress = Progress::new("records written, then read");
+        let agent_work = AgentWork::begin(&store);
         if let Some(url) = url {
             copy_into_database(&store, to, url, &mut |records| progress.update(records))?;
         } else {
-            store.backup_with_versions(to, |records| progress.update(records))?;
+            let copied = store.backup_with_versions(to, |records| progress.update(records));
+            copied.map_err(|error| naming::creating(to, error))?;
         }
-        drop(progress);
+        drop((agent_work, progress));
         let (from, to) = (self.store.place()?.display().to_string(), to.display());
         print(
             format!(
@@ -97,10 +101,10 @@ fn copy_into_database(
     };
     let (database, id) = database::database(url)?;
     let Some(id) = id else {
-        return Err(crate::store::naming::at(place, inmost::StoreError::NotAStore));
+        return Err(naming::at(place, inmost::StoreError::NotAStore));
     };
     let copied = session.with_progress(progress).copy_in(&database, id);
-    copied.map_err(|error| crate::store::naming::at(place, error))
+    copied.map_err(|error| naming::at(place, error))
 }
 
 #[cfg(not(feature = "postgres"))]

@@ -2,10 +2,12 @@
 
 use std::str::FromStr;
 
+use inmost::{FileError, History, VersionQuery};
+
 use crate::args::{ActorArgs, StoreArgs};
 use crate::confirm;
 use crate::display::count;
-use crate::exit::Failure;
+use crate::exit::{Exit, Failure};
 use crate::output::print;
 use crate::store::opening::OpenOptions;
 use crate::version::CIPHERTEXT_STAYS;
@@ -16,7 +18,7 @@ use crate::version::CIPHERTEXT_STAYS;
 /// redacted, has the same. Nothing is redacted if one of the texts is the current text of a file. It cannot be undone.
 ///
 /// The ciphertext stays in the store's files until `inmost compact`. Copies and backups keep it. `inmost forget` removes
-/// every version of a path, without leaving entries.
+/// every version of a path, and leaves one entry without its name.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  \
     inmost redact --store notes.inmost 1216\n  \
@@ -43,7 +45,7 @@ impl Redact {
         let which = if first == last {
             format!("version {first}")
         } else {
-            format!("all versions from {first} to {last}")
+            format!("every version from {first} to {last}")
         };
         confirm::ask(
             self.yes,
@@ -53,12 +55,30 @@ impl Redact {
         let store = self
             .store
             .open(&OpenOptions { actor: self.actor.actor(), ..OpenOptions::default() })?;
-        let redacted = store.history().redact(first, last)?;
+        let history = store.history();
+        let redacted = history.redact(first, last).map_err(|error| match error {
+            FileError::NoSuchVersion(_) if is_redacted(history, self.versions) => Failure::new(
+                Exit::Other,
+                format!("Nothing was redacted: {which} was redacted already."),
+                "`inmost log` lists the versions of a file that can still be redacted.",
+            ),
+            error => error.into(),
+        })?;
         drop(store);
         let versions = count(redacted, "version", "versions");
         print(format!("Redacted {versions}. {CIPHERTEXT_STAYS}").as_bytes())
     }
 }
+
+/// Whether the log lists a version of the range as redacted.
+fn is_redacted(history: History<'_>, range: Range) -> bool {
+    let before = range.last.checked_add(1);
+    let Ok(page) = history.page(&VersionQuery::all(), before, PAGE) else { return false };
+    page.items.iter().any(|it| it.number >= range.first && it.redacted.is_some())
+}
+
+/// The versions of a range that are looked at. All of them are redacted, or changes of folders.
+const PAGE: usize = 1_000;
 
 /// A range of versions with both ends included.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -9,7 +9,7 @@ use crate::exit::Failure;
 use crate::memory_path;
 use crate::output::print;
 use crate::store::opening::OpenOptions;
-use crate::version::{failure, find};
+use crate::version::{failure, find, gone};
 
 /// Bring back a version, as `inmost log` numbers it
 ///
@@ -41,8 +41,9 @@ impl Restore {
             .store
             .open(&OpenOptions { actor: self.actor.actor(), ..OpenOptions::default() })?;
         let history = store.history();
-        let then = find(history, self.version)?.and_then(|version| version.path);
-        let path = self.to.as_deref().or(then.as_ref().map(FileText::as_str));
+        let version = find(history, self.version)?;
+        let then = version.as_ref().and_then(|version| version.path.as_ref());
+        let path = self.to.as_deref().or(then.map(FileText::as_str));
         let number = history.restore(self.version, self.to.as_deref()).map_err(|error| {
             match (error, path) {
                 (FileError::AlreadyExists, Some(path)) => {
@@ -53,6 +54,7 @@ impl Restore {
                         failure => failure,
                     }
                 }
+                (FileError::VersionGone(number), _) => gone(number, version.as_ref()),
                 (error @ FileError::IsAFolder(_), _) => failure(self.version, error),
                 (error, Some(path)) => Failure::at(path, error),
                 (error, None) => error.into(),

@@ -9,7 +9,8 @@ use crate::memory_path;
 use crate::output::print;
 use crate::store::OpenStore;
 use crate::store::opening::OpenOptions;
-use crate::{confirm, display, version};
+use crate::version::{self, Deletion};
+use crate::{confirm, display};
 
 /// Delete files and folders of the memory
 ///
@@ -86,9 +87,13 @@ fn question(store: &OpenStore, folders: &[&str]) -> Result<String, Failure> {
 
 /// Says until when the text can come back; `None` if the store does not keep it.
 fn note(store: &OpenStore, path: &str) -> Option<String> {
-    let (number, until) = version::restorable(store.history(), path)?;
-    Some(format!(
-        "`inmost restore {number}` brings it back until {until}. `inmost forget {}` ends that.\n",
-        display::quoted(&display::path(path))
-    ))
+    match version::deletion(store.history(), path)? {
+        Deletion::Kept(number, until) => Some(format!(
+            "`inmost restore {number}` brings it back until {until}. `inmost forget {}` ends that.\n",
+            display::quoted(&display::path(path))
+        )),
+        Deletion::TooLarge { bytes, room } => Some(format!(
+            "The next change drops its text, which has {bytes} bytes: `inmost history --max-bytes` is {room}.\n"
+        )),
+    }
 }

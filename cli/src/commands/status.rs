@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use super::{expire, history};
 use crate::args::StoreArgs;
-use crate::display::{count, duration, size};
+use crate::display::{self, count, duration, size};
 use crate::exit::{Exit, Failure};
 use crate::json_line;
 use crate::output::print;
@@ -89,7 +89,7 @@ impl Status {
             json_line::append(&object, &mut text)?;
         } else {
             let lines = [
-                ("store", Some(place)),
+                ("store", Some(display::path(&place))),
                 ("state", Some("locked; `inmost unlock` unlocks it".to_owned())),
                 ("on disk", disk_bytes.map(size)),
                 ("opens with", Some(opens_with.join(", or "))),
@@ -143,7 +143,7 @@ impl Status {
 
 fn as_text(place: &str, facts: &Facts) -> String {
     let Facts { disk_bytes, status, history, expiry, agent, .. } = facts;
-    let mut text = format!("store       {place}\n");
+    let mut text = format!("store       {}\n", display::path(place));
     let mut line = |name: &str, value: String| {
         // Writing to a string cannot fail.
         let _ = writeln!(text, "{name:<11} {value}");

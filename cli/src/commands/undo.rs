@@ -2,7 +2,9 @@
 
 use std::time::SystemTime;
 
-use inmost::{FileText, UndoPlan, UndoStep, Undone, VersionInfo, VersionKind, VersionQuery};
+use inmost::{
+    FileText, History, UndoPlan, UndoStep, Undone, VersionInfo, VersionKind, VersionQuery,
+};
 use serde::Serialize;
 
 use crate::args::{ActorArgs, StoreArgs, parse_actor};
@@ -77,6 +79,15 @@ impl Undo {
             Some(path) => Failure::at(path, error),
             None => error.into(),
         })?;
+        let is_empty =
+            |plan: &UndoPlan| plan.steps.is_empty() && plan.left.is_empty() && plan.gone.is_empty();
+        if is_empty(&plan) && self.matches_any(history)? {
+            return Err(Failure::new(
+                Exit::Other,
+                "There is nothing to undo: everything is already as it was before these changes.",
+                "List the changes with `inmost log`. `inmost restore` brings back a version of a deleted file.",
+            ));
+        }
         if let Some(path) = &self.path {
             plan.steps.retain(|step| !moves_folder_above(step, path));
         }
@@ -86,7 +97,7 @@ impl Undo {
                 "{entries} of the history cannot be read, and what they changed stays; see `inmost check`"
             ));
         }
-        if plan.steps.is_empty() && plan.left.is_empty() && plan.gone.is_empty() {
+        if is_empty(&plan) {
             let message = "No change that is kept matches: there is nothing to undo.".to_owned();
             return Err(nothing_found(&history.status()?, message));
         }
@@ -171,6 +182,20 @@ impl Undo {
             format!("{files} of the plan could not be undone, and were left unchanged."),
             "Look at their versions with `inmost log`, and bring one back with `inmost restore`.",
         ))
+    }
+
+    /// Whether a change that is kept matches.
+    fn matches_any(&self, history: History<'_>) -> Result<bool, Failure> {
+        let mut before = None;
+        loop {
+            let page = history.page(&self.query(), before, PAGE)?;
+            let is_change = |version: &VersionInfo| version.kind != VersionKind::Forgotten;
+            match page.next {
+                _ if page.items.iter().any(is_change) => return Ok(true),
+                Some(next) => before = Some(next),
+                None => return Ok(false),
+            }
+        }
     }
 
     fn query(&self) -> VersionQuery {
@@ -285,5 +310,8 @@ struct Counts {
     undone: u64,
     left: u64,
 }
+
+/// Versions read in one page.
+const PAGE: usize = 1_000;
 
 const REDACTED: &str = "(redacted)";

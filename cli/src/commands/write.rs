@@ -31,6 +31,13 @@ pub(crate) struct Write {
 
 impl Write {
     pub(crate) fn run(&self) -> Result<(), Failure> {
+        if streams::is_input_closed() {
+            return Err(Failure::new(
+                Exit::Io,
+                "Standard input is closed, so there is no text to write.",
+                "Nothing was written. Give the text in a pipe or from a file; for an empty file, from /dev/null.",
+            ));
+        }
         let options = OpenOptions {
             input: Input::Taken,
             actor: self.actor.actor(),

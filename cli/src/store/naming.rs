@@ -1,5 +1,6 @@
 //! Failures of opening a store. They name its folder.
 
+use std::io;
 use std::path::Path;
 
 use inmost::StoreError;
@@ -32,6 +33,28 @@ pub(crate) fn at(place: &Path, error: StoreError) -> Failure {
     match error.into() {
         Failure::Error { exit, advice, .. } => Failure::new(exit, named, advice),
         failure => failure,
+    }
+}
+
+/// The failure of creating a store or a copy in this folder. That the disk cannot be written is about the folder, and not about
+/// the store that is copied.
+pub(crate) fn creating(place: &Path, error: StoreError) -> Failure {
+    use io::ErrorKind::{PermissionDenied, ReadOnlyFilesystem};
+    match &error {
+        StoreError::Io(reason)
+            if matches!(reason.kind(), PermissionDenied | ReadOnlyFilesystem) =>
+        {
+            let message = format!("{} cannot be created", place.display());
+            let advice =
+                "Choose a folder that can be written, on another disk if this one is read-only.";
+            Failure::io(&message, reason, advice)
+        }
+        StoreError::DiskFull => Failure::new(
+            Exit::Io,
+            format!("A disk is full: there is no room for the copy in {}.", place.display()),
+            "Free some space there, or choose a folder on another disk. The store has not changed.",
+        ),
+        _ => error.into(),
     }
 }
 

@@ -313,8 +313,11 @@ impl OpenArgs {
             ));
         }
         let secret = self.credential.of_new_store(options.input)?;
-        let session = database::create(&vault, place, secret.credential())
-            .map_err(|error| naming::at(place, error))?;
+        let session =
+            database::create(&vault, place, secret.credential()).map_err(|error| match error {
+                StoreError::Io(_) => naming::creating(place, error),
+                error => naming::at(place, error),
+            })?;
         let store = options.store(&session);
         Ok(StoreGuard { store, secret: options.keep_secret.then_some(secret) })
     }

@@ -111,10 +111,11 @@ fn parent(path: &Path) -> &Path {
 /// checks it again.
 pub(crate) fn check_vacant(place: &Path) -> Result<(), Failure> {
     use std::io::ErrorKind::{NotADirectory, NotFound};
+    // Below a file there is nothing, and `check_parent` names the file.
     let is_vacant = match fs::read_dir(place) {
         Ok(mut entries) => entries.next().is_none(),
         Err(error) if error.kind() == NotFound => true,
-        Err(error) if error.kind() == NotADirectory => false,
+        Err(error) if error.kind() == NotADirectory => fs::symlink_metadata(place).is_err(),
         Err(error) => {
             return Err(Failure::io(
                 &format!("{} cannot be used", place.display()),

@@ -88,7 +88,7 @@ impl Restrictions {
         };
         let options = self.limits(options);
         match &self.subtree {
-            Some(folder) => Ok(options.subtree(folder)?),
+            Some(folder) => options.subtree(folder).map_err(|error| Failure::at(folder, error)),
             None => Ok(options),
         }
     }

@@ -8,7 +8,7 @@ use inmost_agent::Secret;
 use super::naming;
 use crate::args::{OpenArgs, StoreArgs};
 use crate::credential::By;
-use crate::exit::Failure;
+use crate::exit::{Exit, Failure};
 use crate::passphrase::{Asking, Input};
 
 impl StoreArgs {
@@ -44,9 +44,18 @@ impl OpenArgs {
         let mut tries = if is_typed { 1..=TRIES } else { TRIES..=TRIES };
         let mut asking = Asking::first(input);
         loop {
-            let secret = self.credential.of_store(place, asking, by)?;
-            let opened = open(&secret);
             let is_last = tries.next().is_none_or(|number| number == TRIES);
+            let secret = match self.credential.of_store(place, asking, by) {
+                // What was typed can be no passphrase, such as an empty line. The error of a recovery key names the wrong group.
+                Err(Failure::Error { exit: Exit::Usage, .. })
+                    if by == By::Passphrase && !is_last =>
+                {
+                    asking.is_again = true;
+                    continue;
+                }
+                secret => secret?,
+            };
+            let opened = open(&secret);
             match &opened {
                 Err(error) if is_wrong(error) && !is_last => asking.is_again = true,
                 _ => return Ok((opened, secret)),

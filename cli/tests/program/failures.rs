@@ -6,7 +6,7 @@ use blake2::Blake2bMac;
 use blake2::digest::consts::U32;
 use blake2::digest::{FixedOutput, Update};
 
-use crate::inmost::{CHEAP, Place, run};
+use crate::inmost::{CHEAP, PASSPHRASE, Place, run};
 
 const BOTH: [&str; 2] = ["header.a", "header.b"];
 
@@ -27,6 +27,42 @@ fn usage_errors_are_2() {
     {
         place.run(args, "").expect(2);
     }
+}
+
+#[test]
+fn an_error_names_the_file_that_is_in_the_way() {
+    let place = Place::with_store();
+    fs::write(place.beside("in.txt"), "a file").unwrap();
+    let to = "in.txt/y";
+    place.run(["backup", to], "").expect_failure(14, "in.txt is not a folder");
+    let mut init = place.bare_command(["init", "--store", to]);
+    run(init.env("INMOST_PASSPHRASE", PASSPHRASE), b"")
+        .expect_failure(14, "in.txt is not a folder");
+    fs::create_dir(place.beside("full")).unwrap();
+    fs::write(place.beside("full/a"), "a file").unwrap();
+    place.run(["backup", "full"], "").expect_failure(1, "full already exists");
+    place.run(["backup", "in.txt"], "").expect_failure(1, "in.txt already exists");
+
+    place.run(["ls", "--keyfile", "in.txt"], "").expect_failure(11, "keyfile");
+    let add = ["slot", "add", "--new-keyfile", "in.txt", "--new-passphrase-file", "in.txt"];
+    place.run(add, "").expect_failure(2, "Invalid keyfile in.txt: ");
+    let call = place.run(["call", "--subtree", "nope/../x"], "");
+    call.expect_failure(2, "The path /memories/nope/../x is not valid");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_path_with_control_characters_is_escaped_and_not_part_of_a_command() {
+    let place = Place::vacant();
+    let mut init = place.bare_command(["init", "--store", "new\nline\u{202e}"]);
+    let out = run(init.args(CHEAP).env("INMOST_PASSPHRASE", PASSPHRASE), b"").expect(0).out;
+    assert!(out.starts_with("Created a store at new\\u{a}line\\u{202e}\n"), "{out}");
+    assert!(
+        out.ends_with("Next: `inmost unlock` with the same options unlocks it for all commands.\n")
+    );
+    let mut status = place.bare_command(["status", "--store", "new\nline\u{202e}"]);
+    let out = run(status.env("INMOST_PASSPHRASE", PASSPHRASE), b"").expect(0).out;
+    assert!(out.starts_with("store       new\\u{a}line\\u{202e}\n"), "{out}");
 }
 
 #[test]

@@ -1,12 +1,12 @@
-//! A disk that is full: the error names the place, and nothing half-made stays. Needs root and `mount`.
+//! A disk that is full or read-only: the error names the place, and nothing half-made stays. Needs root and `mount`.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use tempfile::TempDir;
 
-use crate::inmost::{Place, run};
+use crate::inmost::{CHEAP, PASSPHRASE, Place, run};
 use crate::transfer::plain;
 
 /// A file system of a few MiB in memory. It is unmounted when dropped.
@@ -33,6 +33,29 @@ impl Drop for SmallDisk {
     fn drop(&mut self) {
         let _ = Command::new("umount").arg(self.0.path()).output();
     }
+}
+
+#[test]
+fn a_read_only_destination_is_named() {
+    let Some(disk) = SmallDisk::mount(1) else { return };
+    let mut remount = Command::new("mount");
+    remount.args(["-o", "remount,ro"]).arg(disk.0.path());
+    assert!(remount.status().unwrap().success());
+    let place = Place::with_files(&[("/memories/a", "1")]);
+    let to = disk.at("copy");
+    let what = format!("{} cannot be created: ", to.display());
+    for args in [&["backup"][..], &["migrate", "--to"], &["salvage", "--to"]] {
+        let args = args.iter().map(Path::new).chain([to.as_path()]);
+        let refused = run(&mut place.command(args), b"").expect_failure(14, &what);
+        assert!(refused.err.contains("Choose a folder that can be written"), "{refused:?}");
+    }
+    let args = ["salvage", "--plain", "--to"].map(Path::new);
+    let plain = run(&mut place.command(args.into_iter().chain([to.as_path()])), b"");
+    plain.expect_failure(14, &format!("cannot be written to {}", to.display()));
+    let mut init = place.bare_command(["init", "--store"]);
+    init.arg(&to).args(CHEAP).env("INMOST_PASSPHRASE", PASSPHRASE);
+    let refused = run(&mut init, b"").expect_failure(14, &what);
+    assert!(refused.err.contains("Choose a folder that can be written"), "{refused:?}");
 }
 
 #[test]

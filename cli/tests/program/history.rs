@@ -237,6 +237,16 @@ fn what_cannot_be_brought_back_is_refused_by_name() {
 }
 
 #[test]
+fn an_undo_of_a_file_that_came_and_went_says_that_nothing_is_left() {
+    let place = Place::with_store();
+    place.run(["write", "/memories/a"], "x").expect(0);
+    place.run(["rm", "/memories/a"], "").expect(0);
+    let undo = |path: &str| place.run(["undo", path, "--yes"], "");
+    undo("/memories/a").expect_failure(1, "already as it was before these changes");
+    undo("/memories/b").expect_failure(1, "No change that is kept matches");
+}
+
+#[test]
 fn redacted_and_forgotten_text_is_gone_and_the_current_text_stays() {
     let place = after_a_night();
     let first = newest(&place, &["--kind", "created", "/memories/plan.md"]);
@@ -247,6 +257,9 @@ fn redacted_and_forgotten_text_is_gone_and_the_current_text_stays() {
         .run(["show", &first], "")
         .expect_failure(1, &format!("text of version {first} is not kept"));
     place.run(["restore", &first], "").expect_failure(1, "is not kept");
+    let again = format!("version {first} was redacted already");
+    place.run(["redact", &first, "--yes"], "").expect_failure(1, &again);
+    place.run(["redact", "7", "--yes"], "").expect_failure(1, "no version 7");
     let redacted = log(&place, &["--actor", "ada"]).pop().unwrap();
     assert_eq!((&redacted["path"], redacted["version"].to_string()), (&Value::Null, first));
     assert!(redacted["redacted"].is_u64(), "{redacted}");

@@ -115,6 +115,36 @@ fn a_text_that_was_dropped_for_lack_of_room_is_marked_in_the_list() {
 }
 
 #[test]
+fn a_deleted_text_that_the_history_has_no_room_for_is_not_promised() {
+    let place = Place::with_store();
+    place.run(["history", "--max-bytes", "1K", "--yes"], "").expect(0);
+    place.run(["write", "/memories/a"], &"a".repeat(3_000)).expect(0);
+    let out = place.run(["rm", "/memories/a"], "").expect(0).out;
+    assert_eq!(
+        out,
+        "The next change drops its text, which has 3000 bytes: `inmost history --max-bytes` is 1024.\n"
+    );
+    let deletion = log(&place, &["--limit", "1"])[0]["version"].to_string();
+    place.run(["write", "/memories/b"], "x").expect(0);
+    let refused = place.run(["restore", &deletion], "");
+    let what = format!("What version {deletion} deleted is not kept any more");
+    let refused = refused.expect_failure(1, &what);
+    assert!(!refused.err.contains("inmost restore"), "{refused:?}");
+}
+
+#[test]
+fn a_folder_that_came_back_already_is_not_called_gone() {
+    let place = Place::with_store();
+    place.run(["write", "/memories/f/a"], "x").expect(0);
+    place.run(["rm", "-r", "/memories/f"], "").expect(0);
+    let deletion = log(&place, &["--limit", "1"])[0]["version"].to_string();
+    place.run(["restore", &deletion], "").expect(0);
+    let restored = log(&place, &["--limit", "1"])[0]["version"].to_string();
+    let what = format!("was already brought back, as version {restored}");
+    place.run(["restore", &deletion], "").expect_failure(1, &what);
+}
+
+#[test]
 fn a_new_store_says_what_stays_and_for_how_long() {
     for (option, stays) in [
         (&[][..], "stays in it, encrypted, for 30 d: "),

@@ -43,6 +43,8 @@ mod passphrase_command;
 mod prompts;
 mod reading;
 mod rewrite;
+#[cfg(unix)]
+mod streams;
 mod terminal;
 mod transfer;
 

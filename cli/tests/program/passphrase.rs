@@ -106,8 +106,11 @@ fn a_descriptor_that_is_not_open_is_a_usage_error() {
     for number in 3..8 {
         let script =
             format!("\"$INMOST\" ls --store \"$STORE\" --passphrase-fd {number} {number}<&-");
-        shell(&place, &script).expect_failure(2, "--passphrase-fd");
+        shell(&place, &script).expect_failure(2, "this descriptor is not open");
     }
+    let endless = run(&mut ls(&place, &["--passphrase-file", "/dev/zero"]), b"");
+    let endless = endless.expect_failure(14, "too long for a passphrase");
+    assert!(!endless.err.contains("exists"), "{endless:?}");
     run(&mut ls(&place, &["--passphrase-fd", "x"]), b"").expect_failure(2, "not a number");
 }
 

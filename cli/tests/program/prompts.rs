@@ -112,6 +112,16 @@ fn a_closed_prompt_and_a_failing_program_are_errors() {
 }
 
 #[test]
+fn an_empty_answer_is_asked_for_again() {
+    let place = Place::with_files(&[("/memories/a", "one")]);
+    let program = pinentry(&place, "OK\\n");
+    cat(&place, "pinentry", "PINENTRY_PROGRAM", &program).expect_failure(2, "Invalid passphrase");
+    let log = fs::read_to_string(place.beside("log")).unwrap();
+    assert_eq!(log.matches("GETPIN").count(), 3, "{log}");
+    assert_eq!(log.matches("SETERROR").count(), 2, "{log}");
+}
+
+#[test]
 fn a_wrong_passphrase_is_asked_for_three_times() {
     let place = Place::with_files(&[("/memories/a", "one")]);
     let program = pinentry(&place, "D wrong\\nOK\\n");

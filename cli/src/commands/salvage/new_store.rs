@@ -7,6 +7,7 @@ use inmost::{Credential, FileError, Session, SessionOptions, VaultOptions};
 use super::renamed::Renamed;
 use crate::args::KdfArgs;
 use crate::exit::Failure;
+use crate::store::naming;
 
 /// The new store. It is created with the first file, so that a wrong passphrase leaves none.
 pub(super) struct NewStore<'a> {
@@ -58,5 +59,6 @@ fn create(place: &Path, credential: Credential<'_>, kdf: &KdfArgs) -> Result<Ses
     let max = u64::MAX;
     let quotas = SessionOptions::new().max_file_bytes(max).max_files(max).max_store_bytes(max);
     let options = VaultOptions::new().kdf_cost(kdf.cost()).session(quotas);
-    Ok(options.create_with(place, credential)?)
+    let created = options.create_with(place, credential);
+    created.map_err(|error| naming::creating(place, error))
 }

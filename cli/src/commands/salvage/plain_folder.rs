@@ -22,14 +22,14 @@ impl<'a> PlainFolder<'a> {
 
     /// Never overwrites a file. A file whose name the file system does not accept gets a numbered name.
     pub(super) fn save(&mut self, path: &str, text: &str) -> Result<(), Failure> {
-        make_folder(self.folder).map_err(|error| failed(&error))?;
+        make_folder(self.folder).map_err(|error| self.failed(&error))?;
         let place = path.strip_prefix("/memories/").filter(|it| keeps_names(it)).and_then(relative);
         if place.is_some_and(|place| self.write(&place, text).is_ok()) {
             return Ok(());
         }
         let name = format!("renamed-{}", self.renamed.len());
         let place = Path::new("salvaged").join(&name);
-        self.write(&place, text).map_err(|error| failed(&error))?;
+        self.write(&place, text).map_err(|error| self.failed(&error))?;
         let to = self.folder.join(place).display().to_string();
         self.renamed.push(Renamed { from: path.to_owned(), to });
         Ok(())
@@ -52,11 +52,16 @@ impl<'a> PlainFolder<'a> {
         }
         written
     }
-}
 
-fn failed(error: &io::Error) -> Failure {
-    let message = format!("The saved files cannot be written: {}.", error.kind());
-    Failure::new(Exit::Io, message, "Check the disk and its free space, then try another folder.")
+    fn failed(&self, error: &io::Error) -> Failure {
+        let folder = self.folder.display();
+        let message = format!("The saved files cannot be written to {folder}: {}.", error.kind());
+        Failure::new(
+            Exit::Io,
+            message,
+            "Check the disk and its free space, then try another folder.",
+        )
+    }
 }
 
 #[cfg(test)]

@@ -102,6 +102,31 @@ fn a_lock_waits_for_a_long_request() {
 }
 
 #[test]
+fn ctrl_c_says_that_the_agent_goes_on() {
+    let place = Place::with_store();
+    let text = "line of text\n".repeat(1 << 20);
+    let calls: String = (0..4).map(|n| create(&format!("/memories/{n}"), &text)).collect();
+    place.run(["call"], &calls).expect(0);
+    let agent = place.unlock(&[]);
+    let mut purge = place.command(["purge", "--yes"]);
+    let mut purge =
+        purge.stdout(Stdio::piped()).stderr(Stdio::piped()).stdin(Stdio::null()).spawn().unwrap();
+    while !place.store().join("gen-0000000000000002").exists() {
+        assert!(purge.try_wait().unwrap().is_none(), "it ended before it could be interrupted");
+        thread::yield_now();
+    }
+    // So that the work does not end first.
+    signal(agent, "-STOP");
+    signal(purge.id(), "-INT");
+    let ended = Ended::of(purge.wait_with_output().unwrap());
+    signal(agent, "-CONT");
+    let what = format!("the key agent, process {agent}, goes on");
+    ended.expect_failure(130, &what);
+    wait_until("the agent has finished", || !place.store().join("gen-0000000000000001").exists());
+    assert!(place.run(["log"], "").expect(0).out.starts_with("No change is kept"));
+}
+
+#[test]
 fn calls_that_keep_going_outlive_a_lock_and_an_unlock() {
     let place = Place::with_files(&[("/memories/a", "kept")]);
     place.unlock(&[]);

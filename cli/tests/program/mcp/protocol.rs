@@ -98,6 +98,18 @@ fn an_invalid_line_gets_an_error_and_the_server_continues() {
     }
     client.send_line(r#"{"jsonrpc": "2.0", "id": 6, "method": "fly"}"#);
     assert_eq!(client.next()["error"]["message"], "Unknown method: fly");
+    for (method, params) in [
+        ("logging/setLevel", r#"{"level": "info"}"#),
+        ("resources/subscribe", r#"{"uri": "inmost:///a"}"#),
+        ("resources/unsubscribe", r#"{"uri": "inmost:///a"}"#),
+    ] {
+        client.send_line(&format!(
+            r#"{{"jsonrpc": "2.0", "id": 7, "method": "{method}", "params": {params}}}"#
+        ));
+        let error = &client.next()["error"];
+        assert_eq!(error["code"], -32601, "{error}");
+        assert_eq!(error["message"], format!("Unknown method: {method}"));
+    }
     // No reply to these.
     for line in [
         "",

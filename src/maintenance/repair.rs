@@ -13,7 +13,7 @@ use inmost_format::header::Credential;
 use inmost_format::record::node::{Child, Entry, Folder, Name, Root, Totals};
 use inmost_format::record::tree::{Body, Owner};
 use inmost_format::record::{Depth, Kind, ObjectId, RecordId, Tag};
-use inmost_storage::Rewriting;
+use inmost_storage::{Rewriting, StorageError};
 
 impl Vault {
     /// Finds out what a [`repair`](Vault::repair) would keep, and in which version. Changes nothing, and does not open the
@@ -132,7 +132,11 @@ impl Vault {
         if let Some(mark) = mark {
             anchor.renew(storage, &mark);
         }
-        storage.set_aside(old, note.kept_header.as_deref())?;
+        match storage.set_aside(old, note.kept_header.as_deref()) {
+            // The records that were lost may be all of them, with their folder.
+            Err(StorageError::Missing) => {}
+            set_aside => set_aside?,
+        }
         storage.finish_rewrite()?;
         if forged_history {
             let names = [Name::new("(history)")];

@@ -107,6 +107,21 @@ fn a_store_that_lost_no_record_but_does_not_open_is_repaired() {
     assert_eq!(place.cat("/memories/a"), "kept");
 }
 
+/// The repair took effect, and then failed because the records that it sets aside were not there.
+#[test]
+fn a_store_without_its_records_is_repaired_to_an_empty_one() {
+    let place = Place::with_files(&[("/memories/a", "lost")]);
+    place.lock();
+    fs::remove_dir_all(place.store().join("gen-0000000000000001")).unwrap();
+    place.run(["ls"], "").expect(12);
+    let out = place.run(["repair", "--yes"], "").expect(0).out;
+    assert!(out.contains("The store was repaired: 0 files."), "{out}");
+    assert!(!place.store().join("rewriting").exists());
+    place.run(["check"], "").expect(0);
+    place.run(["write", "b"], "new").expect(0);
+    assert_eq!(place.names("/memories"), ["b"]);
+}
+
 #[test]
 fn repair_keeps_what_is_intact_and_only_when_it_is_confirmed() {
     let place = damaged();

@@ -256,6 +256,9 @@ impl Storage for LocalStorage {
 
     fn set_aside(&self, number: u64, header: Option<&[u8]>) -> Result<(), StorageError> {
         let generation = self.generation_path(number);
+        if !generation.try_exists()? {
+            return Err(StorageError::Missing);
+        }
         match set_aside::add(&self.folder, &generation, number, header) {
             Err(StorageError::Full) => {
                 self.ballast.keep(self.ballast.held().saturating_sub(HEADER_ROOM));

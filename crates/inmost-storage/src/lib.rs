@@ -352,6 +352,9 @@ pub trait Storage: Send + Sync {
 
     /// Moves a generation out of the way durably, and stores a header beside its records if one is given. Never replaces
     /// a generation that was set aside before. No engine may have the generation open.
+    ///
+    /// # Errors
+    /// [`StorageError::Missing`] if there is no such generation; then nothing has changed.
     fn set_aside(&self, _number: u64, _header: Option<&[u8]>) -> Result<(), StorageError> {
         Err(StorageError::Unavailable("a shared store sets no generation aside".into()))
     }

@@ -66,7 +66,7 @@ fn a_store_whose_header_is_ahead_opens_on_a_full_disk_as_often_as_needed() {
 fn the_first_change_that_has_room_names_the_header() {
     let changes: [fn(&Session); 2] = [
         |session| session.files().write("/memories/b", "text").unwrap(),
-        |session| drop(add_slot(session).unwrap()),
+        |session| _ = add_slot(session).unwrap(),
     ];
     for change in changes {
         let store = ahead();

@@ -5,6 +5,7 @@ use std::ops::Range;
 use crate::session::StoreError;
 use crate::session::history::Version;
 use crate::vfs::error::FileError;
+use crate::vfs::path::MemoryPath;
 use inmost_format::record::history::{History, Versions};
 use inmost_format::record::node::Root;
 use inmost_format::record::tree::{Place, Way, by_position};
@@ -244,6 +245,14 @@ pub(super) fn moved(path: &str, old: &str, new: &str) -> Option<String> {
 /// The part of a path below a folder, with its first `/`; empty for the folder itself.
 pub(super) fn below<'p>(path: &'p str, folder: &str) -> Option<&'p str> {
     path.strip_prefix(folder).filter(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+/// The path of an entry, which a redaction removes.
+pub(super) fn path_of(entry: &Version) -> Result<MemoryPath, FileError> {
+    if entry.path.as_str().is_empty() {
+        return Err(FileError::VersionGone(entry.number));
+    }
+    Ok(MemoryPath::parse(entry.path.as_str())?)
 }
 
 /// Whether an error says that a part of the history, or what it holds, cannot be read.

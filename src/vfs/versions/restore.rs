@@ -2,15 +2,14 @@
 
 use inmost_format::record::history::{Before, Operation, Version};
 use inmost_format::record::node::{Entry, FileInfo, What};
-use inmost_format::record::{NodeSource, ObjectId, Tag, load_folder};
+use inmost_format::record::{NodeSource, ObjectId, Tag};
 use inmost_format::secret::Wiped;
 
 use super::kinds::VersionKind;
 use super::locate::{Place, check_shown, locate, read};
 use super::now::now_of;
-use super::past::{Past, is_damage};
-use super::redact;
-use super::returned;
+use super::past::{Past, is_damage, path_of};
+use super::returned::{move_back, prepare_return};
 use super::types::UndoStep;
 use crate::limits::STAGE_BYTES;
 use crate::session::history::{Change, nameless};
@@ -252,13 +251,6 @@ fn check_ended<S: NodeSource>(past: &Past<'_, S>, deletion: &Version) -> Result<
     }
 }
 
-pub(super) fn path_of(entry: &Version) -> Result<MemoryPath, FileError> {
-    if entry.path.as_str().is_empty() {
-        return Err(FileError::VersionGone(entry.number));
-    }
-    Ok(MemoryPath::parse(entry.path.as_str())?)
-}
-
 fn info_for(text: &str, created: Option<u64>) -> FileInfo {
     let modified = now();
     info_of(text, created.unwrap_or(modified), modified)
@@ -329,86 +321,4 @@ fn put_back(
         retired: Vec::new(),
     })?;
     Ok(number)
-}
-
-/// What comes before a deleted folder moves back: what a redaction could not find because of damage must not come back, and its files
-/// count as used.
-pub(super) fn prepare_return(
-    exclusive: &mut Exclusive<'_>,
-    deletion: &mut Version,
-) -> Result<(), FileError> {
-    *deletion = redact::finish_in(exclusive, deletion.clone())?;
-    returned::record_use(exclusive, deletion)
-}
-
-/// Moves a deleted folder back into the tree. Its entry then names the change that did so.
-pub(super) fn move_back(
-    txn: &mut Txn<'_>,
-    deletion: &Version,
-    path: &MemoryPath,
-) -> Result<u64, FileError> {
-    let Before::Object(held) = &deletion.before else {
-        return Err(FileError::VersionGone(deletion.number));
-    };
-    check_held(txn, deletion.number, held)?;
-    let number = txn.number()?;
-    let resolved = ResolvedPath::new(txn, &txn.root()?, path)?;
-    match &resolved.target {
-        Target::Missing { file_at: None } => {}
-        Target::Missing { file_at: Some(depth) } => return Err(not_a_folder(path, *depth)),
-        Target::Entry(_) | Target::Root(_) => return Err(FileError::AlreadyExists),
-    }
-    arrange::check_paths_below(txn, held, &path_of(deletion)?, path)?;
-    // What was in it was redacted or forgotten: no folder is empty.
-    if load_folder(txn, held.id, &held.tag)?.body.count() == 0 {
-        return Err(FileError::VersionGone(deletion.number));
-    }
-    check_folder_quotas(txn, &resolved, held)?;
-    folder::put(txn, path, &resolved, (held.id, held.tag), What::Folder)?;
-    if let Some((object, mut history)) = txn.history()? {
-        history.edit(txn, object, deletion.number, |entry| {
-            entry.before = Before::Restored(number);
-            entry.held = 0;
-            true
-        })?;
-        txn.set_history(object, history)?;
-    }
-    txn.record(Change {
-        operation: Operation::Restored,
-        path: &path.in_store(),
-        old_path: deletion.path.as_str(),
-        file: None,
-        previous: 0,
-        before: Before::Nothing,
-        retired: Vec::new(),
-    })?;
-    Ok(number)
-}
-
-/// Checks that a deletion still holds this folder. The commits since its entry was read may have dropped the folder for lack of time
-/// or room: then its records are being removed, and it must not be in the tree.
-fn check_held(txn: &Txn<'_>, deletion: u64, held: &Entry) -> Result<(), FileError> {
-    let root = txn.root()?;
-    let past = Past::open(txn, &root, 0)?;
-    let entry = past.map_or(Ok(None), |past| past.entry(deletion))?;
-    match entry.as_ref().map(|entry| &entry.before) {
-        Some(Before::Object(now)) if (now.id, now.tag) == (held.id, held.tag) => Ok(()),
-        _ => Err(FileError::VersionGone(deletion)),
-    }
-}
-
-fn check_folder_quotas(
-    txn: &Txn<'_>,
-    resolved: &ResolvedPath,
-    folder: &Entry,
-) -> Result<(), FileError> {
-    let (quotas, totals) = (txn.quotas(), resolved.store_totals().unwrap_or_default());
-    let added = load_folder(txn, folder.id, &folder.tag)?.totals;
-    if totals.files.saturating_add(added.files) > quotas.store_files {
-        return Err(FileError::TooManyFiles(quotas.store_files));
-    }
-    if totals.bytes.saturating_add(added.bytes) > quotas.store_bytes {
-        return Err(FileError::TooMuchText(quotas.store_bytes));
-    }
-    Ok(())
 }

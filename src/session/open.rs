@@ -36,6 +36,8 @@ pub(crate) struct Open {
     quotas: Quotas,
     pub(super) root: Root,
     pub(super) root_value: Vec<u8>,
+    /// The header in effect, if the root names the one before it.
+    pub(super) unbound: Option<HeaderId>,
     /// Random; names the session in what it writes in steps.
     number: [u8; 16],
     /// Whether the clock can be trusted to end the time of versions.
@@ -84,6 +86,7 @@ impl Open {
             quotas: options.quotas,
             root,
             root_value,
+            unbound: None,
             number: rng::array()?,
             clock: OnceLock::new(),
             waiting: Waiting::default(),
@@ -250,7 +253,7 @@ impl Open {
 
     /// Lets the next commit name this header, which is in effect already.
     pub(super) fn bind_later(&mut self, header: HeaderId) {
-        self.root.header = header;
+        self.unbound = Some(header);
     }
 
     pub(crate) fn sealer(&self) -> &Sealer {

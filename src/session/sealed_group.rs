@@ -30,6 +30,9 @@ impl Open {
         };
         root.commit = root.commit.saturating_add(1);
         root.trail = self.next_trail();
+        if let Some(header) = self.unbound.filter(|_| root.header == self.root.header) {
+            root.header = header;
+        }
         if let Some(Some(Node::Folder(folder))) = nodes.get(&RecordId::folder(root.tree.id)) {
             root.files = folder.totals.files;
             root.bytes = folder.totals.bytes;

@@ -172,6 +172,7 @@ impl Open {
         self.cache.note_files(root.files);
         self.root = root;
         self.root_value = value;
+        self.unbound = None;
         if let Some(hosts) = &mut self.hosts {
             hosts.version = hosts.version.saturating_add(1);
         }

@@ -3,7 +3,9 @@
 use inmost_format::header::NewSlot;
 use inmost_format::header::fixtures::TINY;
 
-use crate::session::tests::store::{TestStore, passphrase};
+use std::sync::Arc;
+
+use crate::session::tests::store::{TestStore, options, passphrase};
 use crate::session::tests::watched::Watch;
 use crate::session::{Session, StoreError};
 
@@ -78,4 +80,22 @@ fn the_first_change_that_has_room_names_the_header() {
         assert_eq!(store.root().header, header);
         assert!(store.unlock().unwrap().check().unwrap().is_clean());
     }
+}
+
+/// The mark named the header that was not bound yet, so the store counted as rolled back at the next unlock.
+#[test]
+fn the_mark_of_a_session_without_room_is_that_of_the_stored_root() {
+    let store = ahead();
+    let (session, watch) = unlock_full(&store);
+    let mark = session.mark().unwrap();
+    let unlock = || {
+        let options = options().at_least(mark.clone());
+        let vault = options.open_storage(Arc::new(store.memory.duplicate()));
+        vault.unwrap().unlock(&passphrase()).map(drop)
+    };
+    unlock().unwrap();
+    watch.be_full_for(0);
+    session.files().write("/memories/b", "text").unwrap();
+    drop(session);
+    unlock().unwrap();
 }

@@ -260,6 +260,8 @@ impl<'s> History<'s> {
 const PAGE: usize = 1_000;
 
 #[cfg(test)]
+mod bystander_tests;
+#[cfg(test)]
 mod exchange_tests;
 #[cfg(test)]
 mod tests;

@@ -9,17 +9,85 @@ use super::{History, Undone};
 use crate::session::StoreError;
 use crate::vfs::{FileError, FileText, UndoStep, VersionInfo, VersionKind, VersionQuery};
 
+/// What was changed since an undo was planned, as far as it matters to steps of folders.
+#[derive(Default)]
+pub(super) struct Since {
+    /// The changes that the undo has made.
+    own: HashSet<u64>,
+    /// The newest change that was looked at.
+    newest: Option<u64>,
+    /// Changes of others, and own moves of folders, the oldest first.
+    changes: Vec<VersionInfo>,
+}
+
+impl Since {
+    /// Notes changes that the undo has made.
+    pub(super) fn add_own(&mut self, numbers: &[u64]) {
+        self.own.extend(numbers);
+    }
+
+    /// Reads the changes after those that were looked at, or after the plan.
+    fn read(&mut self, history: &History<'_>, planned: u64) -> Result<u64, FileError> {
+        let looked = self.newest.unwrap_or(planned);
+        let (mut newest, mut before) = (looked, None);
+        let mut found = Vec::new();
+        loop {
+            let mut page = history.page(&VersionQuery::all(), before, PAGE)?;
+            if page.unreadable > 0 {
+                // Those that cannot be read may be older than the plan.
+                page = history.page(&VersionQuery::all(), before, 1)?;
+            }
+            if page.unreadable > 0 {
+                return Err(FileError::Changed(None));
+            }
+            for change in page.items.into_iter().take_while(|change| change.number > looked) {
+                newest = newest.max(change.number);
+                before = Some(change.number);
+                if self.own.contains(&change.number) {
+                    // Of two changes that one step made, only the later one is known; it names the other.
+                    self.own.extend(change.previous);
+                }
+                if !self.own.contains(&change.number) || is_folder_move(&change) {
+                    found.push(change);
+                }
+            }
+            match page.next {
+                Some(next) if before == Some(next) => {}
+                _ => break,
+            }
+        }
+        self.changes.extend(found.into_iter().rev());
+        self.newest = Some(newest);
+        Ok(newest)
+    }
+
+    /// Whether a change of somebody else touches what a step would move or delete.
+    fn touches(&self, step: &UndoStep) -> bool {
+        let Some(path) = &step.newest.path else { return true };
+        let mut place = path.as_str().to_owned();
+        for change in self.changes.iter().rev() {
+            if !self.own.contains(&change.number) {
+                if touches(change, &place, step.deletes_a_folder()) {
+                    return true;
+                }
+            } else if let (Some(old), Some(new)) = (&change.old_path, &change.path) {
+                place = moved(&place, new.as_str(), old.as_str());
+            }
+        }
+        false
+    }
+}
+
 impl History<'_> {
-    /// Makes a step that moves or deletes a folder, unless somebody else has changed what it would take away. `own` are the changes
-    /// that this undo has made.
+    /// Makes a step that moves or deletes a folder, unless somebody else has changed what it would take away.
     pub(super) fn undo_folder(
         &self,
         step: &UndoStep,
-        own: &HashSet<u64>,
+        since: &mut Since,
     ) -> Result<Undone, StoreError> {
         let mut step = step.clone();
         for _ in 0..ATTEMPTS {
-            match self.look_again(&mut step, own) {
+            match self.look_again(&mut step, since) {
                 Ok(()) => {}
                 Err(FileError::Store(error)) => return Err(error),
                 Err(error) => return Ok(Undone::Left(error)),
@@ -36,13 +104,13 @@ impl History<'_> {
     pub(super) fn undo_together(
         &self,
         steps: &mut [UndoStep],
-        own: &mut HashSet<u64>,
+        since: &mut Since,
     ) -> Result<Vec<u64>, FileError> {
         for step in steps.iter_mut() {
-            self.look_again(step, own)?;
+            self.look_again(step, since)?;
         }
         let numbers = self.store.revert_together(steps)?;
-        own.extend(&numbers);
+        since.add_own(&numbers);
         Ok(numbers)
     }
 
@@ -50,37 +118,13 @@ impl History<'_> {
     ///
     /// # Errors
     /// [`FileError::Changed`] if one of them, not of this undo, touches what the step would move or delete.
-    fn look_again(&self, step: &mut UndoStep, own: &HashSet<u64>) -> Result<(), FileError> {
-        let (Some(planned), Some(place)) = (step.as_of, &step.newest.path) else { return Ok(()) };
-        let mut place = place.as_str().to_owned();
-        // Of two changes that one step made, only the later one is known; it names the other.
-        let mut also = HashSet::new();
-        let (mut newest, mut before) = (None, None);
-        loop {
-            let page = self.page(&VersionQuery::all(), before, PAGE)?;
-            if page.unreadable > 0 {
-                return Err(FileError::Changed(None));
-            }
-            for change in page.items.iter().filter(|change| change.number > planned) {
-                newest.get_or_insert(change.number);
-                if own.contains(&change.number) || also.contains(&change.number) {
-                    also.extend(change.previous);
-                    if let (Some(old), Some(new)) = (&change.old_path, &change.path)
-                        && is_folder_move(change)
-                    {
-                        place = moved(&place, new.as_str(), old.as_str());
-                    }
-                } else if touches(change, &place, step.deletes_a_folder()) {
-                    return Err(FileError::Changed(None));
-                }
-            }
-            let is_over = page.items.last().is_none_or(|oldest| oldest.number <= planned);
-            match page.next {
-                Some(next) if !is_over => before = Some(next),
-                _ => break,
-            }
+    fn look_again(&self, step: &mut UndoStep, since: &mut Since) -> Result<(), FileError> {
+        let Some(planned) = step.as_of else { return Ok(()) };
+        let newest = since.read(self, planned)?;
+        if since.touches(step) {
+            return Err(FileError::Changed(None));
         }
-        step.as_of = newest.or(step.as_of);
+        step.as_of = Some(newest);
         Ok(())
     }
 }
@@ -112,6 +156,10 @@ pub(super) fn is_used_by_others(
 
 /// Whether a change has moved or deleted the folder at a place, or a folder above it, or else has changed something in it.
 fn touches(change: &VersionInfo, place: &str, or_inside: bool) -> bool {
+    // What nobody used is nobody's work.
+    if change.kind == VersionKind::Expired {
+        return false;
+    }
     // The paths of a redacted version are not known.
     let Some(path) = &change.path else { return or_inside || change.file.is_none() };
     let takes_away = change.file.is_none() && change.kind != VersionKind::Restored;

@@ -1,7 +1,8 @@
 //! Finds steps of an undo that stand in each other's way, so that only together they find their places free.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 
+use super::bystanders::Since;
 use super::{History, Undone};
 use crate::session::StoreError;
 use crate::vfs::{FileError, UndoStep};
@@ -12,7 +13,7 @@ impl History<'_> {
         &self,
         steps: &[UndoStep],
         results: &mut [Undone],
-        own: &mut HashSet<u64>,
+        since: &mut Since,
     ) -> Result<bool, StoreError> {
         let steps = &waiting(steps, results);
         let places = Places::of(steps);
@@ -23,10 +24,11 @@ impl History<'_> {
                 None => cycle = cycle.or_else(|| places.cycle(*index)),
             }
         }
+        let mut full = Vec::new();
         for (_, set) in sets {
             let mut together: Vec<UndoStep> =
                 set.iter().filter_map(|index| steps.get(index)).cloned().collect();
-            match self.undo_together(&mut together, own) {
+            match self.undo_together(&mut together, since) {
                 Ok(numbers) => {
                     for (index, number) in set.into_iter().zip(numbers) {
                         set_result(results, index, Undone::Done(number));
@@ -38,18 +40,22 @@ impl History<'_> {
                     cycle = cycle.or_else(|| places.cycle(*set.first()?));
                 }
                 Err(FileError::Store(error)) => return Err(error),
-                Err(FileError::TooMuchText(most)) => {
-                    for index in set {
-                        set_result(results, index, Undone::Left(FileError::TooMuchText(most)));
-                    }
-                }
+                Err(FileError::TooMuchText(most)) => full.push((set, most)),
                 Err(_) => {}
             }
         }
-        match cycle {
-            Some(cycle) => self.rotate(steps, &cycle, results, own),
-            None => Ok(false),
+        let goes_on = match cycle {
+            Some(cycle) => self.rotate(steps, &cycle, results, since)?,
+            None => false,
+        };
+        if !goes_on {
+            for (set, most) in full {
+                for index in set {
+                    set_result(results, index, Undone::Left(FileError::TooMuchText(most)));
+                }
+            }
         }
+        Ok(goes_on)
     }
 
     /// Makes the steps of a long cycle, two in one atomic change: one takes its place, and the one that was there goes to the
@@ -59,7 +65,7 @@ impl History<'_> {
         steps: &BTreeMap<usize, UndoStep>,
         cycle: &[usize],
         results: &mut [Undone],
-        own: &mut HashSet<u64>,
+        since: &mut Since,
     ) -> Result<bool, StoreError> {
         let of = |index: &usize| steps.get(index).cloned();
         let (Some(mut index), Some(mut moving)) = (cycle.first(), cycle.first().and_then(of))
@@ -76,7 +82,7 @@ impl History<'_> {
                 // Its text stays for now.
                 displaced.to = step.to.map(|_| step.newest.number);
             }
-            match self.undo_together(&mut [moving.clone(), displaced], own) {
+            match self.undo_together(&mut [moving.clone(), displaced], since) {
                 Ok(numbers) => {
                     let [done, moved] = numbers.try_into().unwrap_or_default();
                     set_result(results, *index, Undone::Done(done));

@@ -208,3 +208,27 @@ fn an_exchange_whose_text_has_no_room_moves_nothing() {
     assert!(all_done(&undo(&session).0));
     assert_eq!(session.files().read("/memories/y").unwrap().as_str(), "two");
 }
+
+#[test]
+fn an_exchange_waits_for_the_room_that_another_one_makes() {
+    for order in [["x", "p"], ["p", "x"]] {
+        let session = keeping();
+        session.files().write("/memories/x1", &"long".repeat(150)).unwrap();
+        for name in ["x2", "p1", "p2"] {
+            session.files().write(&format!("/memories/{name}"), name).unwrap();
+        }
+        let actor = session.acting_as("a");
+        let files = actor.files();
+        for name in order {
+            let at = |place: &str| format!("/memories/{name}{place}");
+            files.rename(&at("1"), &at("t")).unwrap();
+            files.rename(&at("2"), &at("1")).unwrap();
+            files.rename(&at("t"), &at("2")).unwrap();
+        }
+        files.write("/memories/x2", "short").unwrap();
+        files.write("/memories/p2", &"other".repeat(180)).unwrap();
+        let small = session.within(Quotas { store_bytes: 1_000, ..Quotas::NONE });
+        let (undone, _) = undo(&small);
+        assert!(all_done(&undone), "{order:?}: {undone:?}");
+    }
+}

@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use super::*;
 use crate::host::MemoryTool;
-use crate::host::files::Files;
 use crate::session::Session;
 
 #[test]
@@ -90,103 +89,4 @@ fn a_renamed_folder_that_someone_else_deleted_is_left() {
     session.files().remove("/memories/e").unwrap();
     let (undone, left) = undo(&session);
     assert_eq!((undone.len(), left), (0, 1));
-}
-
-/// A folder that the actor a has brought back.
-fn brought_back() -> Session {
-    let session = keeping();
-    session.files().write("/memories/d/f", "x").unwrap();
-    session.files().remove("/memories/d").unwrap();
-    let deleted = session.history().page(&VersionQuery::all(), None, 1).unwrap().items[0].number;
-    session.acting_as("a").history().restore(deleted, None).unwrap();
-    session
-}
-
-#[test]
-fn a_folder_that_came_back_stays_if_someone_else_has_used_it() {
-    let change: [fn(&Session); 4] = [
-        |session| session.acting_as("b").files().write("/memories/d/new", "by b").unwrap(),
-        |session| session.acting_as("b").files().write("/memories/d/f", "by b").unwrap(),
-        |session| {
-            session.acting_as("a").files().rename("/memories/d", "/memories/e").unwrap();
-            session.acting_as("b").files().write("/memories/e/new", "by b").unwrap();
-        },
-        |session| session.acting_as("b").files().rename("/memories/d/f", "/memories/f").unwrap(),
-    ];
-    for (case, change) in change.into_iter().enumerate() {
-        let session = brought_back();
-        change(&session);
-        let files = session.status().unwrap().files;
-        let (undone, left) = undo(&session);
-        assert!(all_done(&undone) && left == 1, "{case}: {undone:?}, {left}");
-        assert_eq!(session.status().unwrap().files, files, "{case}");
-    }
-    let session = brought_back();
-    session.acting_as("b").files().write("/memories/other", "by b").unwrap();
-    let (undone, left) = undo(&session);
-    assert!(all_done(&undone) && (undone.len(), left) == (1, 0), "{undone:?}");
-    assert!(!session.files().exists("/memories/d").unwrap());
-}
-
-/// Plans to undo what the actor a did, makes changes as b, and undoes. Returns the result of the only step.
-fn undo_after(session: &Session, changes: impl FnOnce(Files<'_>)) -> Undone {
-    let plan = session.history().plan_undo(&VersionQuery::all().actor("a")).unwrap();
-    changes(session.acting_as("b").files());
-    let mut undone = session.history().undo(&plan, |_| {}).unwrap();
-    assert_eq!(undone.len(), 1);
-    undone.remove(0)
-}
-
-#[test]
-fn a_folder_that_someone_else_changes_after_the_plan_stays() {
-    let session = brought_back();
-    let undone = undo_after(&session, |files| files.write("/memories/d/new", "by b").unwrap());
-    assert!(matches!(undone, Undone::Left(FileError::Changed(_))), "{undone:?}");
-    assert!(session.files().exists("/memories/d/new").unwrap());
-
-    let session = brought_back();
-    let undone = undo_after(&session, |files| {
-        files.rename("/memories/d", "/memories/e").unwrap();
-        files.write("/memories/d", "a file").unwrap();
-    });
-    assert!(matches!(undone, Undone::Left(FileError::Changed(_))), "{undone:?}");
-    assert_eq!(session.files().read("/memories/d").unwrap().as_str(), "a file");
-
-    let session = keeping();
-    session.files().write("/memories/d/f", "x").unwrap();
-    session.acting_as("a").files().rename("/memories/d", "/memories/e").unwrap();
-    let undone = undo_after(&session, |files| {
-        files.rename("/memories/e", "/memories/g").unwrap();
-        files.write("/memories/e/other", "another folder").unwrap();
-    });
-    assert!(matches!(undone, Undone::Left(FileError::Changed(_))), "{undone:?}");
-    assert!(session.files().exists("/memories/e/other").unwrap());
-}
-
-#[test]
-fn a_folder_goes_back_though_someone_else_changes_other_things_meanwhile() {
-    let session = brought_back();
-    let undone = undo_after(&session, |files| files.write("/memories/other", "by b").unwrap());
-    assert!(matches!(undone, Undone::Done(_)), "{undone:?}");
-    assert!(!session.files().exists("/memories/d").unwrap());
-
-    let session = keeping();
-    session.files().write("/memories/d/f", "x").unwrap();
-    session.acting_as("a").files().rename("/memories/d", "/memories/e").unwrap();
-    let undone = undo_after(&session, |files| files.write("/memories/e/new", "by b").unwrap());
-    assert!(matches!(undone, Undone::Done(_)), "{undone:?}");
-    assert_eq!(session.files().read("/memories/d/new").unwrap().as_str(), "by b");
-}
-
-/// The store itself refuses a step that was planned before the newest change, so nothing can come between the look and the step.
-#[test]
-fn a_step_of_a_folder_that_is_out_of_date_changes_nothing() {
-    let session = brought_back();
-    let plan = session.history().plan_undo(&VersionQuery::all().actor("a")).unwrap();
-    session.files().write("/memories/other", "x").unwrap();
-    let refused = session.revert(&plan.steps[0]);
-    assert!(matches!(refused, Err(FileError::Changed(None))), "{refused:?}");
-    let refused = session.revert_together(&plan.steps);
-    assert!(refused.is_err(), "{refused:?}");
-    assert!(session.files().exists("/memories/d/f").unwrap());
 }

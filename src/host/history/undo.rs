@@ -119,6 +119,7 @@ impl History<'_> {
             firsts.insert(newest.number, first.number);
             plan.steps.push(UndoStep::new(newest.clone(), to, path));
         }
+        plan.keep_folders_of_the_gone();
         // A path of a file is that before its first change, so later changes of folders are undone before it, and earlier ones after
         // it. A folder goes only when nothing is to be undone in it any more.
         plan.steps.sort_by_key(|step| {
@@ -161,6 +162,25 @@ impl History<'_> {
 }
 
 impl UndoPlan {
+    /// Leaves folders that would be deleted with a file in them that cannot go back.
+    fn keep_folders_of_the_gone(&mut self) {
+        let (gone, left) = (&self.gone, &mut self.left);
+        self.steps.retain(|step| {
+            let is_inside = |version: &VersionInfo| match (&step.newest.path, &version.path) {
+                (Some(folder), Some(path)) => {
+                    let rest = path.as_str().strip_prefix(folder.as_str());
+                    rest.is_some_and(|rest| rest.starts_with('/'))
+                }
+                _ => true,
+            };
+            let stays = step.deletes_a_folder() && gone.iter().any(is_inside);
+            if stays {
+                left.push(step.newest.clone());
+            }
+            !stays
+        });
+    }
+
     /// Adds a step for the change of a folder, unless another change has undone it. `others` are changes that stay, `newest` the
     /// newest of all.
     fn add_folder(
@@ -188,7 +208,8 @@ impl UndoPlan {
             let from = other.old_path.as_ref().or(other.path.as_ref());
             let (Some(from), Some(path)) = (from, &version.path) else { return false };
             let rest = path.as_str().strip_prefix(from.as_str());
-            other.restored.is_none()
+            other.file.is_none()
+                && other.restored.is_none()
                 && rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
         };
         let is_left = match version.kind {

@@ -2,17 +2,17 @@
 
 use std::collections::{BTreeSet, HashSet};
 
+use super::bystanders::Since;
 use super::{History, Undone};
 use crate::session::StoreError;
-use crate::vfs::{FileError, UndoStep};
+use crate::vfs::{FileError, FileText, UndoStep};
 
 /// An undo that is being made.
 pub(super) struct Undoing<'u> {
     history: &'u History<'u>,
     steps: &'u [UndoStep],
     results: Vec<Undone>,
-    /// The changes that the undo has made.
-    own: HashSet<u64>,
+    since: Since,
     /// Renamed folders that were not there while a step before them waited, which may bring files of them back.
     undecided: BTreeSet<usize>,
 }
@@ -23,7 +23,7 @@ impl<'u> Undoing<'u> {
             history,
             steps,
             results: Vec::with_capacity(steps.len()),
-            own: HashSet::new(),
+            since: Since::default(),
             undecided: BTreeSet::new(),
         }
     }
@@ -42,7 +42,7 @@ impl<'u> Undoing<'u> {
     /// Tries the steps again that wait for others. Returns whether any was made.
     pub(super) fn go_on(&mut self) -> Result<bool, StoreError> {
         Ok(self.retry(Pending::default())?
-            || self.history.undo_exchanges(self.steps, &mut self.results, &mut self.own)?
+            || self.history.undo_exchanges(self.steps, &mut self.results, &mut self.since)?
             || self.retry(Pending { is_ignored: true, ..Pending::default() })?)
     }
 
@@ -72,21 +72,38 @@ impl<'u> Undoing<'u> {
         Ok(goes_on)
     }
 
+    /// Whether a folder that is to be deleted still holds something that another step could not move out of it.
+    fn is_kept(&self, folder: &UndoStep) -> bool {
+        let Some(place) = &folder.newest.path else { return true };
+        let is_inside = |path: &FileText| {
+            path.as_str().strip_prefix(place.as_str()).is_some_and(|rest| rest.starts_with('/'))
+        };
+        self.steps.iter().zip(&self.results).any(|(step, result)| {
+            // What vanished is not there.
+            let is_there =
+                matches!(result, Undone::Left(error) if !matches!(error, FileError::NotFound));
+            let leaves = !step.path.as_ref().is_some_and(|to| is_inside(to) || to == place);
+            is_there && leaves && step.newest.path.as_ref().is_some_and(is_inside)
+        })
+    }
+
     fn make(
         &mut self,
         index: usize,
         step: &'u UndoStep,
         pending: &mut Pending<'u>,
     ) -> Result<Undone, StoreError> {
-        let result = if pending.is_before(step) {
+        let result = if step.deletes_a_folder() && self.is_kept(step) {
+            Undone::Left(FileError::Changed(None))
+        } else if pending.is_before(step) {
             Undone::Left(FileError::AlreadyExists)
         } else if step.as_of.is_some() {
-            self.history.undo_folder(step, &self.own)?
+            self.history.undo_folder(step, &mut self.since)?
         } else {
             self.history.undo_step(step)?
         };
         if let Undone::Done(number) = result {
-            self.own.insert(number);
+            self.since.add_own(&[number]);
         }
         self.undecided.remove(&index);
         if result.waits() {

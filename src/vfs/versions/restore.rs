@@ -220,7 +220,9 @@ pub(super) fn check_as_of<S: NodeSource>(
     step: &UndoStep,
 ) -> Result<(), FileError> {
     match step.as_of {
-        Some(as_of) if past.newest()? != Some(as_of) => Err(FileError::Changed(None)),
+        Some(as_of) if past.newest()?.is_none_or(|newest| newest > as_of) => {
+            Err(FileError::Changed(None))
+        }
         _ => Ok(()),
     }
 }

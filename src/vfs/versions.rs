@@ -28,6 +28,7 @@ pub(crate) use forget::forget;
 pub use kinds::{VersionChannel, VersionKind, VersionText};
 pub(crate) use list::{list, status};
 pub(crate) use locate::text;
+pub(crate) use past::{below, moved};
 pub(crate) use redact::redact;
 pub(crate) use restore::{restore, revert};
 pub use types::{HistoryStatus, UndoStep, VersionInfo, VersionPage, VersionQuery};

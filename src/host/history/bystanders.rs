@@ -7,6 +7,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::{History, Undone};
 use crate::session::StoreError;
+use crate::vfs::versions::{below, moved};
 use crate::vfs::{FileError, FileText, UndoStep, VersionInfo, VersionKind, VersionQuery};
 
 /// What was changed since an undo was planned, as far as it matters to steps of folders.
@@ -71,7 +72,7 @@ impl Since {
                     return true;
                 }
             } else if let (Some(old), Some(new)) = (&change.old_path, &change.path) {
-                place = moved(&place, new.as_str(), old.as_str());
+                place = moved(&place, new.as_str(), old.as_str()).unwrap_or(place);
             }
         }
         false
@@ -148,7 +149,7 @@ pub(super) fn is_used_by_others(
                 return true;
             }
         } else if let (Some(old), Some(new)) = (&change.old_path, &change.path) {
-            place = moved(&place, old.as_str(), new.as_str());
+            place = moved(&place, old.as_str(), new.as_str()).unwrap_or(place);
         }
     }
     false
@@ -156,7 +157,7 @@ pub(super) fn is_used_by_others(
 
 /// Whether a change has moved or deleted the folder at a place, or a folder above it, or else has changed something in it.
 fn touches(change: &VersionInfo, place: &str, or_inside: bool) -> bool {
-    // What nobody used is nobody's work.
+    // Nobody used a file that expired.
     if change.kind == VersionKind::Expired {
         return false;
     }
@@ -171,16 +172,6 @@ fn touches(change: &VersionInfo, place: &str, or_inside: bool) -> bool {
 
 fn is_folder_move(change: &VersionInfo) -> bool {
     change.file.is_none() && change.kind == VersionKind::Renamed
-}
-
-/// Where a path is after a folder has moved.
-fn moved(path: &str, old: &str, new: &str) -> String {
-    below(path, old).map_or_else(|| path.to_owned(), |below| [new, below].concat())
-}
-
-/// The part of a path below a folder, with its first `/`; empty for the folder itself.
-fn below<'p>(path: &'p str, folder: &str) -> Option<&'p str> {
-    path.strip_prefix(folder).filter(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 /// Changes read in one page. Few are made between a plan and its steps.

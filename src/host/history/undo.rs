@@ -6,6 +6,7 @@ use std::collections::{HashMap, HashSet};
 use super::bystanders::is_used_by_others;
 use super::{History, PAGE};
 use crate::session::StoreError;
+use crate::vfs::versions::below;
 use crate::vfs::{FileError, UndoStep, VersionInfo, VersionKind, VersionQuery};
 
 /// What an undo would do.
@@ -167,10 +168,7 @@ impl UndoPlan {
         let (gone, left) = (&self.gone, &mut self.left);
         self.steps.retain(|step| {
             let is_inside = |version: &VersionInfo| match (&step.newest.path, &version.path) {
-                (Some(folder), Some(path)) => {
-                    let rest = path.as_str().strip_prefix(folder.as_str());
-                    rest.is_some_and(|rest| rest.starts_with('/'))
-                }
+                (Some(folder), Some(path)) => below(path.as_str(), folder.as_str()).is_some(),
                 _ => true,
             };
             let stays = step.deletes_a_folder() && gone.iter().any(is_inside);

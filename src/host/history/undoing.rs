@@ -5,6 +5,7 @@ use std::collections::{BTreeSet, HashSet};
 use super::bystanders::Since;
 use super::{History, Undone};
 use crate::session::StoreError;
+use crate::vfs::versions::below;
 use crate::vfs::{FileError, FileText, UndoStep};
 
 /// An undo that is being made.
@@ -75,15 +76,14 @@ impl<'u> Undoing<'u> {
     /// Whether a folder that is to be deleted still holds something that another step could not move out of it.
     fn is_kept(&self, folder: &UndoStep) -> bool {
         let Some(place) = &folder.newest.path else { return true };
-        let is_inside = |path: &FileText| {
-            path.as_str().strip_prefix(place.as_str()).is_some_and(|rest| rest.starts_with('/'))
-        };
+        let is_in = |path: &FileText| below(path.as_str(), place.as_str()).is_some();
         self.steps.iter().zip(&self.results).any(|(step, result)| {
             // What vanished is not there.
             let is_there =
                 matches!(result, Undone::Left(error) if !matches!(error, FileError::NotFound));
-            let leaves = !step.path.as_ref().is_some_and(|to| is_inside(to) || to == place);
-            is_there && leaves && step.newest.path.as_ref().is_some_and(is_inside)
+            let leaves = !step.path.as_ref().is_some_and(is_in);
+            let from = step.newest.path.as_ref();
+            is_there && leaves && from.is_some_and(|from| from != place && is_in(from))
         })
     }
 

@@ -234,7 +234,7 @@ fn visit_entries(
 }
 
 /// The path below a folder that moved, at its new place; `None` if it was not below it.
-pub(super) fn moved(path: &str, old: &str, new: &str) -> Option<String> {
+pub(crate) fn moved(path: &str, old: &str, new: &str) -> Option<String> {
     let below = below(path, old)?;
     let mut moved = String::with_capacity(new.len() + below.len());
     moved.push_str(new);
@@ -243,7 +243,7 @@ pub(super) fn moved(path: &str, old: &str, new: &str) -> Option<String> {
 }
 
 /// The part of a path below a folder, with its first `/`; empty for the folder itself.
-pub(super) fn below<'p>(path: &'p str, folder: &str) -> Option<&'p str> {
+pub(crate) fn below<'p>(path: &'p str, folder: &str) -> Option<&'p str> {
     path.strip_prefix(folder).filter(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 

@@ -90,6 +90,12 @@ impl Session {
         self.shared.commit_delay.expect(calls);
     }
 
+    /// The calls that have joined the open group.
+    #[cfg(test)]
+    pub(crate) fn joined_calls(&self) -> usize {
+        self.shared.commit_delay.joined()
+    }
+
     /// Commits the group that has formed. Only the leader may call this.
     fn commit(&self) -> Result<(), StoreError> {
         self.close()?.map_or(Ok(()), |closed| self.make_durable(&closed))

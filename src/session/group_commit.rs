@@ -39,6 +39,11 @@ impl CommitDelay {
             || self.full.load(Ordering::Relaxed)
     }
 
+    /// Whether more than one call is expected in the group.
+    pub(super) fn expects_others(&self) -> bool {
+        self.expected.load(Ordering::Relaxed) > 1
+    }
+
     /// The longest time to wait for the expected calls.
     pub(super) fn limit(&self) -> Duration {
         Duration::from_nanos(self.limit.load(Ordering::Relaxed))
@@ -49,6 +54,12 @@ impl CommitDelay {
     pub(crate) fn expect(&self, calls: usize) {
         self.expected.store(calls, Ordering::Relaxed);
         self.limit.store(u64::MAX / 2, Ordering::Relaxed);
+    }
+
+    /// The calls that have joined the group.
+    #[cfg(test)]
+    pub(crate) fn joined(&self) -> usize {
+        self.joined.load(Ordering::Relaxed)
     }
 
     /// Closes the group and returns the number of its calls.

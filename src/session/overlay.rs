@@ -6,6 +6,7 @@
 
 use std::collections::HashMap;
 
+use super::early_seals::Slot;
 use super::txn::VERSIONS_OF_GROUP;
 use inmost_format::record::{Node, RecordError, RecordId, size_class};
 use inmost_storage::HeaderChange;
@@ -14,6 +15,8 @@ use inmost_storage::HeaderChange;
 #[derive(Clone, Default)]
 pub(super) struct Overlay {
     pub(super) nodes: HashMap<RecordId, Option<Node>>,
+    /// Where the records of some of these nodes are put, if they are sealed early.
+    pub(super) early: HashMap<RecordId, Slot>,
     /// Calls that have a number of their own.
     pub(super) versions: u64,
     /// The header that these changes come with, on a shared store.
@@ -44,6 +47,8 @@ impl Overlay {
             let body = node.encoded_len().map_err(|_| RecordError::TooLarge)?;
             size_class::class_of(body).ok_or(RecordError::TooLarge)?;
         }
+        self.early.retain(|id, _| !other.nodes.contains_key(id));
+        self.early.extend(other.early);
         self.nodes.extend(other.nodes);
         self.versions = self.versions.saturating_add(other.versions);
         self.header = other.header.or_else(|| self.header.take());

@@ -2,7 +2,9 @@
 
 use std::collections::HashMap;
 
+use super::early_seals::Slot;
 use super::error::StoreError;
+use super::handle::lock;
 use super::open::Open;
 use super::overlay::Overlay;
 use inmost_format::record::node::{Folder, Root, Totals, Trail};
@@ -23,7 +25,7 @@ pub(super) struct SealedGroup {
 impl Open {
     /// Seals a group from its leaves to the root: each parent follows its children, whose tags it needs.
     pub(super) fn seal(&self, group: Overlay) -> Result<SealedGroup, StoreError> {
-        let Overlay { mut nodes, header, .. } = group;
+        let Overlay { mut nodes, early, header, .. } = group;
         let mut root = match nodes.remove(&RecordId::ROOT) {
             Some(Some(Node::Root(root))) => Root::clone(&root),
             _ => self.root.clone(),
@@ -38,7 +40,7 @@ impl Open {
             root.bytes = folder.totals.bytes;
         }
 
-        let mut work = Sealing::new(&self.sealer, nodes);
+        let mut work = Sealing::new(&self.sealer, nodes, early);
         let sealed = work.seal(RecordId::ROOT, root.into())?;
         let Sealing { dirty, done, mut puts, .. } = work;
         let root = match done.last() {
@@ -167,7 +169,7 @@ pub(super) fn first_batch(sealer: &Sealer, root: Root) -> Result<Batch, StoreErr
         .map(|id| (RecordId::folder(id), Some(Node::from(empty.clone()))))
         .collect();
     let revision = root.commit;
-    let mut work = Sealing::new(sealer, dirty);
+    let mut work = Sealing::new(sealer, dirty, HashMap::new());
     let top = work.seal(RecordId::ROOT, root.into())?;
     let mut puts = work.puts;
     puts.push((top.address, top.value));
@@ -178,6 +180,7 @@ pub(super) fn first_batch(sealer: &Sealer, root: Root) -> Result<Batch, StoreErr
 struct Sealing<'a> {
     sealer: &'a Sealer,
     dirty: HashMap<RecordId, Option<Node>>,
+    early: HashMap<RecordId, Slot>,
     done: Vec<Done>,
     /// The tags of the records that are done. The head of a file and an entry of the history may both lead to a record.
     tags: HashMap<RecordId, Tag>,
@@ -185,11 +188,18 @@ struct Sealing<'a> {
 }
 
 impl<'a> Sealing<'a> {
-    fn new(sealer: &'a Sealer, dirty: HashMap<RecordId, Option<Node>>) -> Self {
-        Self { sealer, dirty, done: Vec::new(), tags: HashMap::new(), puts: Vec::new() }
+    fn new(
+        sealer: &'a Sealer,
+        dirty: HashMap<RecordId, Option<Node>>,
+        early: HashMap<RecordId, Slot>,
+    ) -> Self {
+        Self { sealer, dirty, early, done: Vec::new(), tags: HashMap::new(), puts: Vec::new() }
     }
 
     fn seal(&mut self, id: RecordId, mut node: Node) -> Result<Sealed, RecordError> {
+        if let Some(sealed) = self.early.get(&id).and_then(|slot| lock(slot).take()) {
+            return Ok(self.finish(id, node, sealed));
+        }
         node.children_mut(id.object, |child, tag| {
             match self.dirty.get(&child) {
                 None => {
@@ -211,8 +221,12 @@ impl<'a> Sealing<'a> {
             Ok(())
         })?;
         let sealed = self.sealer.seal(id, &node)?;
+        Ok(self.finish(id, node, sealed))
+    }
+
+    fn finish(&mut self, id: RecordId, node: Node, sealed: Sealed) -> Sealed {
         self.tags.insert(id, sealed.tag);
         self.done.push(Done { id, tag: sealed.tag, node, bytes: sealed.body });
-        Ok(sealed)
+        sealed
     }
 }

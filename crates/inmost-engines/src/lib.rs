@@ -8,6 +8,7 @@
     reason = "every failure is a StorageError, which says what it means"
 )]
 
+mod allocator;
 mod expected;
 #[cfg(any(test, feature = "testing"))]
 pub mod faulty;
@@ -27,6 +28,7 @@ mod sled;
 mod suite;
 mod threads;
 
+pub use allocator::map_large_buffers;
 use inmost_storage::EngineKind;
 
 /// Returns whether this build includes the engine. Does no I/O.

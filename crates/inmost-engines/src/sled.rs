@@ -189,9 +189,7 @@ impl SledEngine {
         if !is_synced {
             self.log.sync_data()?;
         }
-        if let Some(frontier) = progress.cursor.frontier() {
-            progress.frontier = frontier;
-        }
+        progress.note_synced();
         Ok(())
     }
 

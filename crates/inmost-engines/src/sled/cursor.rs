@@ -56,6 +56,16 @@ impl Progress {
         (self.unfollowed == 0).then_some(self.cursor.position)
     }
 
+    /// Moves the frontier to the end of the log, which was just synced; inside a batch it stays. If the log cannot be followed,
+    /// there is no frontier from here on: sled uses the segments of the last one again.
+    pub(super) fn note_synced(&mut self) {
+        if self.cursor.is_lost {
+            self.frontier = Frontier::default();
+        } else if let Some(frontier) = self.cursor.frontier() {
+            self.frontier = frontier;
+        }
+    }
+
     /// Whether the end of the log is in another segment than the last position that was synced, or is not known.
     pub(super) fn has_left_segment(&self) -> bool {
         let Cursor { position, is_lost, .. } = self.cursor;
@@ -64,7 +74,7 @@ impl Progress {
 
     /// Whether the next opening would replay more than the last segment, which sled always reads.
     pub(super) fn is_behind_by_segments(&self) -> bool {
-        segment_of(self.covered) < segment_of(self.frontier.position)
+        segment_of(self.covered) < segment_of(self.cursor.position)
     }
 
     /// Whether everything in the log was followed and synced, and no batch is incomplete.

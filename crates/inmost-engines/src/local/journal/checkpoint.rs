@@ -104,10 +104,15 @@ impl Shared {
         Ok(())
     }
 
-    /// The bytes of the engine's log behind the frontier in a durable slot.
+    /// The bytes of the engine's log behind the frontier in a durable slot. If the engine no longer has one, the slot is behind by
+    /// all that it names.
     fn frontier_behind(&self) -> Result<u64, StorageError> {
         let frontier = self.with_engine(|engine| Ok(engine.frontier()))?;
-        Ok(frontier.position.saturating_sub(lock(&self.slots).durable()))
+        let durable = lock(&self.slots).durable();
+        Ok(match frontier.position {
+            0 => durable,
+            position => position.saturating_sub(durable),
+        })
     }
 
     /// Writes these batches to the engine, durably. `stored` is what the engine has before the last one.

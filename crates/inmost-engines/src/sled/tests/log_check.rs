@@ -96,6 +96,23 @@ pub(super) fn verdict(folder: &Path, frontier: Frontier) -> Result<Checked, Stor
     check(&log, length, plan.snapshot, &frontier, &[0xFF; 16])
 }
 
+/// sled uses the segments of an old frontier again. An opening after a crash that expected it would find damage.
+#[test]
+fn a_log_that_can_no_longer_be_followed_is_not_taken_for_damaged() {
+    let parent = memory();
+    let mut store = Store::new(&parent, 400, 1);
+    (0..60).for_each(|_| store.change());
+    assert_ne!(store.frontier(), Frontier::default());
+    store.engine.as_ref().unwrap().progress().cursor.lose();
+    (0..1_500).for_each(|_| store.change());
+    let frontier = store.frontier();
+    assert!(verdict(&store.folder, frontier).is_ok());
+    Box::new(store.engine.take().unwrap()).close().unwrap();
+    let engine = open_at(&store.folder, frontier).unwrap();
+    let found: HashMap<_, _> = engine.scan(None, 1_000).unwrap().into_iter().collect();
+    assert!(found == store.values);
+}
+
 #[test]
 fn the_frontier_is_the_end_of_a_log_whose_segments_are_used_again() {
     let parent = memory();

@@ -4,7 +4,8 @@
 //! of another record goes into them, so the thread of each call seals its own, while other calls still join the group. The
 //! leader takes the records that are ready, and seals the rest itself.
 
-use std::sync::{Arc, Mutex};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, Weak};
 
 use super::handle::{Session, lock, read};
 use super::overlay::Overlay;
@@ -13,40 +14,46 @@ use inmost_format::record::{Node, RecordId, Sealed};
 #[cfg(test)]
 use inmost_storage::Address;
 
-/// The place of a record that is sealed early. It is empty until then, and if sealing fails.
-pub(super) type Slot = Arc<Mutex<Option<Sealed>>>;
+/// The leaves of a group that are sealed early. The group owns them: when it is sealed or dropped, so is their text.
+pub(super) type EarlySeals = HashMap<RecordId, Arc<EarlySeal>>;
 
-/// A leaf to seal, and where its record goes.
-pub(super) struct Leaf {
+/// A leaf, and its record once that is sealed.
+pub(super) struct EarlySeal {
     id: RecordId,
     node: Node,
-    slot: Slot,
+    record: Mutex<Option<Sealed>>,
+}
+
+impl EarlySeal {
+    /// Takes the record, if it is ready.
+    pub(super) fn take(&self) -> Option<Sealed> {
+        lock(&self.record).take()
+    }
 }
 
 impl Overlay {
-    /// Gives each leaf that holds text a slot. If a later call of the group changes the leaf, the group drops the slot.
-    pub(super) fn begin_early_seals(&mut self) -> Vec<Leaf> {
-        let texts = self.nodes.iter().filter_map(|(id, node)| Some((*id, node.as_ref()?)));
-        let leaves: Vec<Leaf> = texts
+    /// Has the leaves that hold text sealed early. If a later call of the group changes a leaf, the group drops it from these.
+    pub(super) fn begin_early_seals(&mut self) -> Vec<Weak<EarlySeal>> {
+        let nodes = self.nodes.iter().filter_map(|(id, node)| Some((*id, node.as_ref()?)));
+        self.early = nodes
             .filter(|(_, node)| is_text(node))
-            .map(|(id, node)| Leaf { id, node: node.clone(), slot: Slot::default() })
+            .map(|(id, node)| (id, EarlySeal { id, node: node.clone(), record: Mutex::default() }))
+            .map(|(id, leaf)| (id, Arc::new(leaf)))
             .collect();
-        self.early = leaves.iter().map(|leaf| (leaf.id, Arc::clone(&leaf.slot))).collect();
-        leaves
+        self.early.values().map(Arc::downgrade).collect()
     }
 }
 
 impl Session {
     /// Seals leaves of a call that has joined a group. An error is left to the leader, which seals the leaf again.
-    pub(super) fn seal_early(&self, leaves: Vec<Leaf>) {
-        for Leaf { id, node, slot } in leaves {
-            // The group has dropped the slot.
-            if Arc::strong_count(&slot) == 1 {
-                continue;
-            }
+    pub(super) fn seal_early(&self, leaves: &[Weak<EarlySeal>]) {
+        for leaf in leaves {
+            // A lock of the session waits for this guard, so no text outlives it.
             let state = read(&self.shared.state);
             let Ok(open) = state.open() else { return };
-            *lock(&slot) = open.sealer.seal(id, &node).ok();
+            let Some(leaf) = leaf.upgrade() else { continue };
+            let sealed = open.sealer.seal(leaf.id, &leaf.node).ok();
+            *lock(&leaf.record) = sealed;
         }
     }
 
@@ -54,10 +61,8 @@ impl Session {
     #[cfg(test)]
     pub(crate) fn sealed_early(&self) -> Vec<(Address, Vec<u8>)> {
         let queue = lock(&self.shared.queue);
-        let slots = queue.group.early.values();
-        slots
-            .filter_map(|slot| lock(slot).as_ref().map(|it| (it.address, it.value.clone())))
-            .collect()
+        let records = queue.group.early.values().map(|leaf| lock(&leaf.record));
+        records.filter_map(|it| it.as_ref().map(|it| (it.address, it.value.clone()))).collect()
     }
 }
 

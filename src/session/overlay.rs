@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 
-use super::early_seals::Slot;
+use super::early_seals::EarlySeals;
 use super::txn::VERSIONS_OF_GROUP;
 use inmost_format::record::{Node, RecordError, RecordId, size_class};
 use inmost_storage::HeaderChange;
@@ -15,8 +15,8 @@ use inmost_storage::HeaderChange;
 #[derive(Clone, Default)]
 pub(super) struct Overlay {
     pub(super) nodes: HashMap<RecordId, Option<Node>>,
-    /// Where the records of some of these nodes are put, if they are sealed early.
-    pub(super) early: HashMap<RecordId, Slot>,
+    /// Those of these nodes that are sealed early.
+    pub(super) early: EarlySeals,
     /// Calls that have a number of their own.
     pub(super) versions: u64,
     /// The header that these changes come with, on a shared store.

@@ -2,9 +2,8 @@
 
 use std::collections::HashMap;
 
-use super::early_seals::Slot;
+use super::early_seals::EarlySeals;
 use super::error::StoreError;
-use super::handle::lock;
 use super::open::Open;
 use super::overlay::Overlay;
 use inmost_format::record::node::{Folder, Root, Totals, Trail};
@@ -169,7 +168,7 @@ pub(super) fn first_batch(sealer: &Sealer, root: Root) -> Result<Batch, StoreErr
         .map(|id| (RecordId::folder(id), Some(Node::from(empty.clone()))))
         .collect();
     let revision = root.commit;
-    let mut work = Sealing::new(sealer, dirty, HashMap::new());
+    let mut work = Sealing::new(sealer, dirty, EarlySeals::new());
     let top = work.seal(RecordId::ROOT, root.into())?;
     let mut puts = work.puts;
     puts.push((top.address, top.value));
@@ -180,7 +179,7 @@ pub(super) fn first_batch(sealer: &Sealer, root: Root) -> Result<Batch, StoreErr
 struct Sealing<'a> {
     sealer: &'a Sealer,
     dirty: HashMap<RecordId, Option<Node>>,
-    early: HashMap<RecordId, Slot>,
+    early: EarlySeals,
     done: Vec<Done>,
     /// The tags of the records that are done. The head of a file and an entry of the history may both lead to a record.
     tags: HashMap<RecordId, Tag>,
@@ -188,16 +187,12 @@ struct Sealing<'a> {
 }
 
 impl<'a> Sealing<'a> {
-    fn new(
-        sealer: &'a Sealer,
-        dirty: HashMap<RecordId, Option<Node>>,
-        early: HashMap<RecordId, Slot>,
-    ) -> Self {
+    fn new(sealer: &'a Sealer, dirty: HashMap<RecordId, Option<Node>>, early: EarlySeals) -> Self {
         Self { sealer, dirty, early, done: Vec::new(), tags: HashMap::new(), puts: Vec::new() }
     }
 
     fn seal(&mut self, id: RecordId, mut node: Node) -> Result<Sealed, RecordError> {
-        if let Some(sealed) = self.early.get(&id).and_then(|slot| lock(slot).take()) {
+        if let Some(sealed) = self.early.remove(&id).and_then(|leaf| leaf.take()) {
             return Ok(self.finish(id, node, sealed));
         }
         node.children_mut(id.object, |child, tag| {

@@ -168,7 +168,7 @@ impl<'env> Series<'_, 'env> {
                 queue.group.merge(changes).map_err(StoreError::from)?;
                 self.join(queue.number);
                 drop(queue);
-                session.seal_early(leaves);
+                session.seal_early(&leaves);
                 return Ok(value);
             }
             if queue.group.is_empty() {

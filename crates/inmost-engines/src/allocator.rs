@@ -6,7 +6,8 @@
 /// For a program that keeps many stores unlocked, on sled. sled reserves 8 MiB of buffers for each and uses little of them. The
 /// rest costs nothing in new memory of the system. But once a large buffer was freed, glibc makes the next ones from used
 /// memory, which costs all of it. `docs/OPERATIONS.md` has figures. A program calls this once, before it opens stores. It affects
-/// the whole process: buffers of 1 MiB or more then take longer to make. The library never calls it.
+/// the whole process: buffers of 1 MiB or more then take longer to make, and glibc no longer adapts its other thresholds. The
+/// library never calls it.
 ///
 /// This is the parameter `M_MMAP_THRESHOLD` of `mallopt(3)`. Without a call, the variable `MALLOC_MMAP_THRESHOLD_` sets it.
 #[allow(clippy::must_use_candidate, reason = "it is called for its effect")]

@@ -4,7 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::model::{Model, dump, put, text};
 use crate::session::tests::store::TestStore;
@@ -34,10 +34,12 @@ fn wait_for(runs: &AtomicUsize, count: usize) {
 
 /// Waits until a record of the open group is sealed.
 fn wait_for_seal(session: &Session) -> (Address, Vec<u8>) {
+    let start = Instant::now();
     loop {
         if let Some(sealed) = session.sealed_early().pop() {
             return sealed;
         }
+        assert!(start.elapsed() < Duration::from_secs(20), "no record was sealed");
         thread::yield_now();
     }
 }

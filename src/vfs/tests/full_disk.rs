@@ -1,5 +1,7 @@
 //! Tests of a disk that takes no batch which adds records: the oldest texts of the history go first.
 
+use std::thread;
+
 use super::versions::{assert_whole, keeps, log};
 use crate::session::tests::store::{TestStore, passphrase};
 use crate::session::tests::watched::Watch;
@@ -81,6 +83,25 @@ fn a_disk_that_takes_nothing_costs_no_text() {
     assert_eq!(texts(&session), before);
     session.files().write("/memories/new", "a new file").unwrap();
     assert_eq!(texts(&session).len(), before.len() + 1);
+}
+
+/// A caller has sealed its text before the group was refused.
+#[test]
+fn a_group_that_makes_room_is_stored_as_a_whole() {
+    let (_store, session, watch) = filled(30);
+    session.expect_calls(2);
+    watch.be_full_for(1);
+    thread::scope(|scope| {
+        scope.spawn(|| session.files().write("/memories/first", "one").unwrap());
+        while session.sealed_early().is_empty() {
+            thread::yield_now();
+        }
+        session.files().write("/memories/second", "two").unwrap();
+    });
+    for (path, text) in [("/memories/first", "one"), ("/memories/second", "two")] {
+        assert_eq!(session.files().read(path).unwrap().as_str(), text);
+    }
+    assert_whole(&session, "after the refusal");
 }
 
 #[test]

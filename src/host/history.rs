@@ -111,8 +111,8 @@ pub struct History<'s> {
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Undone {
-    /// It was made, as the version of this number. For a renamed folder of which nothing is left where it was, because the files in
-    /// it have gone back by themselves: the number of the renaming.
+    /// It was made, as the version of this number. For a folder of which nothing is left where it was, because the files in it have
+    /// gone back by themselves: the number of the change that the step undoes.
     Done(u64),
     /// It changed nothing, for this reason.
     Left(FileError),
@@ -178,8 +178,9 @@ impl<'s> History<'s> {
 
     /// Makes the steps of a plan, the newest change first. Each is one atomic change, which the history keeps like any
     /// other. A step whose file has changed since the plan changes nothing. One whose place is taken is tried again after the
-    /// others. Files and folders that have exchanged their places go back together, in one atomic change. `progress` gets the
-    /// number of steps done.
+    /// others. Files and folders that have exchanged their places go back together, in one atomic change. If a deleted folder came
+    /// back in such a change, an undo of that may leave it: no single change deletes a folder and moves others. `progress` gets
+    /// the number of steps done.
     ///
     /// # Errors
     /// [`StoreError`] if the store is locked or fails. The steps before it are then made.

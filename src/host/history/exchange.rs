@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::bystanders::Since;
+use super::undoing::Order;
 use super::{History, Undone};
 use crate::session::StoreError;
 use crate::vfs::{FileError, UndoStep};
@@ -12,10 +13,11 @@ impl History<'_> {
     pub(super) fn undo_exchanges(
         &self,
         steps: &[UndoStep],
+        order: &Order,
         results: &mut [Undone],
         since: &mut Since,
     ) -> Result<bool, StoreError> {
-        let steps = &waiting(steps, results);
+        let steps = &waiting(steps, order, results);
         let places = Places::of(steps);
         let (mut sets, mut cycle) = (BTreeSet::new(), None);
         for index in places.moving.keys() {
@@ -110,12 +112,12 @@ fn set_result(results: &mut [Undone], index: usize, result: Undone) {
     }
 }
 
-/// The steps that wait, by their index, with the path at which each file is now: the renamings of folders that are undone already
-/// have moved it.
-fn waiting(steps: &[UndoStep], results: &[Undone]) -> BTreeMap<usize, UndoStep> {
+/// The steps that wait for a place, by their index, with the path at which each file is now: the changes of folders that are undone
+/// already have moved it.
+fn waiting(steps: &[UndoStep], order: &Order, results: &[Undone]) -> BTreeMap<usize, UndoStep> {
     let with_results = || steps.iter().zip(results);
     let undone: Vec<&UndoStep> = with_results()
-        .filter(|(step, result)| step.moves_a_folder() && matches!(result, Undone::Done(_)))
+        .filter(|(step, result)| step.as_of.is_some() && matches!(result, Undone::Done(_)))
         .map(|(step, _)| step)
         .collect();
     let mut waiting: BTreeMap<usize, UndoStep> = with_results()
@@ -134,6 +136,13 @@ fn waiting(steps: &[UndoStep], results: &[Undone]) -> BTreeMap<usize, UndoStep> 
             }
         }
     }
+    waiting.retain(|index, step| match order.ready(steps, results, *index) {
+        Ok(ready) => {
+            step.newest.number = ready.newest.number;
+            true
+        }
+        Err(_) => false,
+    });
     waiting
 }
 

@@ -1,19 +1,19 @@
 //! Plans an undo: which file goes back to which version, and what is left because someone else changed it since.
 
 use std::cmp::Reverse;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::bystanders::is_used_by_others;
 use super::{History, PAGE};
 use crate::session::StoreError;
 use crate::vfs::versions::below;
-use crate::vfs::{FileError, UndoStep, VersionInfo, VersionKind, VersionQuery};
+use crate::vfs::{FileError, FileText, UndoStep, VersionInfo, VersionKind, VersionQuery};
 
 /// What an undo would do.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct UndoPlan {
-    /// The steps, in the order in which they are made.
+    /// The steps, in the order in which they are made. A file that moved before and after a change of a folder may have several.
     pub steps: Vec<UndoStep>,
     /// Files that someone else changed afterwards, by their newest change, and folders that someone else moved, or used after they
     /// were brought back. An undo leaves them.
@@ -37,56 +37,16 @@ impl History<'_> {
         let taken: HashMap<u64, VersionInfo> =
             taken.into_iter().map(|version| (version.number, version)).collect();
         let mut plan = UndoPlan { unreadable, ..UndoPlan::default() };
-        let mut seen = HashSet::new();
         let Some(oldest) = taken.keys().min().copied() else { return Ok(plan) };
-        // The chains of the files, the newest change first.
-        let mut chains: HashMap<u64, Vec<VersionInfo>> = HashMap::new();
-        let mut order = Vec::new();
-        // Changes of folders that stay; also those of files, if a folder is to be deleted with all that is in it.
-        let mut others: Vec<VersionInfo> = Vec::new();
-        let deletes_folders = taken
-            .values()
-            .any(|version| version.file.is_none() && version.kind == VersionKind::Restored);
-        let (mut newest, mut before) = (None, None);
-        loop {
-            let page = self.page(&VersionQuery::all(), before, PAGE)?;
-            for version in page.items {
-                newest.get_or_insert(version.number);
-                match version.file {
-                    Some(file) => {
-                        if deletes_folders && !taken.contains_key(&version.number) {
-                            others.push(version.clone());
-                        }
-                        if seen.insert(file) {
-                            order.push((version.number, Some(file)));
-                        }
-                        chains.entry(file).or_default().push(version);
-                    }
-                    None if taken.contains_key(&version.number) => {
-                        order.push((version.number, None));
-                    }
-                    None => others.push(version),
-                }
-            }
-            // One change before the oldest of each file is needed, for its path; the page that holds it may be older.
-            match page.next {
-                Some(next) => before = Some(next),
-                None => break,
-            }
-            if before.is_some_and(|before| before <= oldest) {
-                break;
-            }
+        let changes = self.changes_since(oldest, &taken)?;
+        for version in &changes.folders {
+            plan.add_folder(version, &taken, &changes);
         }
-        // The first change of each step of a file.
-        let mut firsts: HashMap<u64, u64> = HashMap::new();
-        for (number, file) in order {
-            let Some(file) = file else {
-                if let Some(version) = taken.get(&number) {
-                    plan.add_folder(version, &taken, &others, newest);
-                }
-                continue;
-            };
-            let chain = chains.remove(&file).unwrap_or_default();
+        let borders = Borders::of(&plan.steps);
+        // Each step, with the number of the oldest change that it undoes.
+        let mut steps: Vec<(u64, UndoStep)> =
+            plan.steps.drain(..).map(|step| (step.newest.number, step)).collect();
+        for chain in changes.chains {
             let Some(newest) = chain.first() else { continue };
             let run = chain.iter().take_while(|version| taken.contains_key(&version.number));
             let run: Vec<&VersionInfo> = run.collect();
@@ -113,21 +73,60 @@ impl History<'_> {
                 plan.gone.push(newest.clone());
                 continue;
             }
-            let path = match to {
-                None => newest.path.clone(),
-                Some(_) => first.old_path.clone().or_else(|| first.path.clone()),
-            };
-            firsts.insert(newest.number, first.number);
-            plan.steps.push(UndoStep::new(newest.clone(), to, path));
+            steps.extend(borders.steps(&run, to));
         }
+        // Each step finds the folders as they were after the changes that it undoes.
+        steps.sort_by_key(|(number, _)| Reverse(*number));
+        plan.steps = steps.into_iter().map(|(_, step)| step).collect();
         plan.keep_folders_of_the_gone();
-        // A path of a file is that before its first change, so later changes of folders are undone before it, and earlier ones after
-        // it. A folder goes only when nothing is to be undone in it any more.
-        plan.steps.sort_by_key(|step| {
-            let number = step.newest.number;
-            (step.deletes_a_folder(), Reverse(firsts.get(&number).copied().unwrap_or(number)))
-        });
         Ok(plan)
+    }
+
+    /// Reads the changes since the oldest that is to be undone.
+    fn changes_since(
+        &self,
+        oldest: u64,
+        taken: &HashMap<u64, VersionInfo>,
+    ) -> Result<Changes, FileError> {
+        let deletes_folders = taken
+            .values()
+            .any(|version| version.file.is_none() && version.kind == VersionKind::Restored);
+        let mut changes = Changes::default();
+        let mut chain_of: HashMap<u64, usize> = HashMap::new();
+        let mut before = None;
+        loop {
+            let page = self.page(&VersionQuery::all(), before, PAGE)?;
+            for version in page.items {
+                changes.newest.get_or_insert(version.number);
+                let is_taken = taken.contains_key(&version.number);
+                match version.file {
+                    Some(file) => {
+                        if deletes_folders && !is_taken {
+                            changes.others.push(version.clone());
+                        }
+                        let next = changes.chains.len();
+                        let chain = *chain_of.entry(file).or_insert(next);
+                        if chain == next {
+                            changes.chains.push(Vec::new());
+                        }
+                        if let Some(chain) = changes.chains.get_mut(chain) {
+                            chain.push(version);
+                        }
+                    }
+                    None if is_taken => changes.folders.push(version),
+                    None => changes.others.push(version),
+                }
+            }
+            // One change before the oldest of each file is needed, for its path; the page that holds it may be older.
+            match page.next {
+                Some(next) => before = Some(next),
+                None => break,
+            }
+            if before.is_some_and(|before| before <= oldest) {
+                break;
+            }
+        }
+        Ok(changes)
     }
 
     /// Whether a version has a text to go back to. An undo reads it too, so a plan takes no longer than that.
@@ -166,34 +165,40 @@ impl UndoPlan {
     /// Leaves folders that would be deleted with a file in them that cannot go back.
     fn keep_folders_of_the_gone(&mut self) {
         let (gone, left) = (&self.gone, &mut self.left);
+        let mut kept = HashSet::new();
         self.steps.retain(|step| {
             let is_inside = |version: &VersionInfo| match (&step.newest.path, &version.path) {
                 (Some(folder), Some(path)) => below(path.as_str(), folder.as_str()).is_some(),
                 _ => true,
             };
-            let stays = step.deletes_a_folder() && gone.iter().any(is_inside);
-            if stays {
+            if step.deletes_a_folder() && gone.iter().any(is_inside) {
+                kept.insert(step.newest.number);
                 left.push(step.newest.clone());
+                return false;
             }
-            !stays
+            // A folder that is not deleted again need not come back.
+            step.newest.restored.is_none_or(|by| !kept.contains(&by))
         });
     }
 
-    /// Adds a step for the change of a folder, unless another change has undone it. `others` are changes that stay, `newest` the
-    /// newest of all.
+    /// Adds a step for the change of a folder, unless another change has undone it.
     fn add_folder(
         &mut self,
         version: &VersionInfo,
         taken: &HashMap<u64, VersionInfo>,
-        others: &[VersionInfo],
-        newest: Option<u64>,
+        changes: &Changes,
     ) {
+        let others = &changes.others;
         let goes_on = match version.kind {
-            // Brought back already.
-            VersionKind::Deleted => version.restored.is_none(),
-            // The deletion is undone with it.
+            VersionKind::Deleted => match version.restored {
+                None => true,
+                // It is deleted again first.
+                Some(by) => self.steps.iter().any(|step| step.newest.number == by),
+            },
             VersionKind::Restored => {
-                !taken.values().any(|deletion| deletion.restored == Some(version.number))
+                let mut deletions = taken.values();
+                let deletion = deletions.find(|it| it.restored == Some(version.number));
+                deletion.is_none_or(|deletion| !is_undone(deletion, version, taken))
             }
             VersionKind::Renamed => true,
             _ => false,
@@ -221,7 +226,7 @@ impl UndoPlan {
         }
         let path = version.old_path.clone().or_else(|| version.path.clone());
         let mut step = UndoStep::new(version.clone(), None, path);
-        step.as_of = newest.filter(|_| version.kind != VersionKind::Deleted);
+        step.as_of = changes.newest.filter(|_| version.kind != VersionKind::Deleted);
         self.steps.push(step);
     }
 }
@@ -240,6 +245,93 @@ impl UndoStep {
     }
 }
 
+/// The changes that a plan looks at, the newest first.
+#[derive(Default)]
+struct Changes {
+    /// The newest of all.
+    newest: Option<u64>,
+    /// Those of each file.
+    chains: Vec<Vec<VersionInfo>>,
+    /// Those of folders that are to be undone.
+    folders: Vec<VersionInfo>,
+    /// Those of folders that stay; also those of files, if a folder is to be deleted with all that is in it.
+    others: Vec<VersionInfo>,
+}
+
+/// The commits whose changes of folders are to be undone. A step that moves a file does not reach over them: a step of a folder takes
+/// along what is in the folder, and finds what is at its place.
+struct Borders(BTreeSet<u64>);
+
+impl Borders {
+    fn of(folders: &[UndoStep]) -> Self {
+        Self(folders.iter().map(|step| commit(step.newest.number)).collect())
+    }
+
+    /// Whether a folder changed between two changes. Those of one commit may be an exchange, which is undone as a whole.
+    fn are_between(&self, older: u64, newer: u64) -> bool {
+        let (older, newer) = (commit(older), commit(newer));
+        older != newer && self.0.range(older..=newer).next().is_some()
+    }
+
+    /// The steps by which a file goes back to a version, each with the number of the oldest change that it undoes. `run` are the
+    /// changes of the file, the newest first.
+    fn steps(&self, run: &[&VersionInfo], to: Option<u64>) -> Vec<(u64, UndoStep)> {
+        let mut steps = Vec::new();
+        let Some(mut newest) = run.first().copied() else { return steps };
+        if to.is_none() {
+            // What is to be deleted in the end need not move before.
+            return vec![(newest.number, UndoStep::new(newest.clone(), None, newest.path.clone()))];
+        }
+        let olders = run.iter().skip(1).copied().map(Some).chain([None]);
+        let mut stays = true;
+        for (change, older) in run.iter().zip(olders) {
+            let is_there = older.is_none_or(|older| !is_gone(older.kind));
+            stays &= is_there && !is_gone(change.kind) && change.old_path.is_none();
+            let then = change.old_path.as_ref().or(change.path.as_ref()).filter(|_| is_there);
+            let is_as_before = stays || is_gone(newest.kind) && !is_there;
+            if let Some(older) = older
+                && (is_as_before || !self.are_between(older.number, change.number))
+            {
+                continue;
+            }
+            let path = then.or(newest.path.as_ref()).cloned();
+            let mut step = UndoStep::new(newest.clone(), to.filter(|_| is_there), path);
+            step.stays = stays;
+            steps.push((change.number, step));
+            (newest, stays) = (older.unwrap_or(newest), true);
+        }
+        steps
+    }
+}
+
+/// The commit that a change belongs to.
+fn commit(number: u64) -> u64 {
+    number / CHANGES_OF_A_COMMIT
+}
+
+/// Whether the restoration of a folder has undone its deletion, and nothing that is to be undone has used its place in between.
+fn is_undone(
+    deletion: &VersionInfo,
+    restored: &VersionInfo,
+    taken: &HashMap<u64, VersionInfo>,
+) -> bool {
+    let Some(place) = deletion.path.as_ref().filter(|_| deletion.path == restored.path) else {
+        return false;
+    };
+    let place = place.as_str();
+    let meets = |path: &FileText| {
+        below(path.as_str(), place).is_some() || below(place, path.as_str()).is_some()
+    };
+    !taken.values().any(|change| {
+        deletion.number < change.number
+            && change.number < restored.number
+            && [&change.path, &change.old_path].into_iter().flatten().any(meets)
+    })
+}
+
 fn is_gone(kind: VersionKind) -> bool {
     matches!(kind, VersionKind::Deleted | VersionKind::Expired)
 }
+
+/// A number is that of the commit times this, plus the place in it.
+const CHANGES_OF_A_COMMIT: u64 = 64;

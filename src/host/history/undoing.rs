@@ -1,6 +1,6 @@
 //! Makes the steps of an undo, which may be in each other's way.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::bystanders::Since;
 use super::{History, Undone};
@@ -13,8 +13,9 @@ pub(super) struct Undoing<'u> {
     history: &'u History<'u>,
     steps: &'u [UndoStep],
     results: Vec<Undone>,
+    order: Order,
     since: Since,
-    /// Renamed folders that were not there while a step before them waited, which may bring files of them back.
+    /// Folders that were not there while a step before them waited, which may bring files of them back.
     undecided: BTreeSet<usize>,
 }
 
@@ -24,6 +25,7 @@ impl<'u> Undoing<'u> {
             history,
             steps,
             results: Vec::with_capacity(steps.len()),
+            order: Order::of(steps),
             since: Since::default(),
             undecided: BTreeSet::new(),
         }
@@ -31,8 +33,14 @@ impl<'u> Undoing<'u> {
 
     /// Tries each step once.
     pub(super) fn begin(&mut self, mut progress: impl FnMut(u64)) -> Result<(), StoreError> {
-        let mut pending = Pending::default();
+        let (mut pending, mut tried) = (Pending::default(), 0);
         for (index, step) in self.steps.iter().enumerate() {
+            // A folder takes along what is in it, so what is to leave it, or to go into it, does so before.
+            let waits = || self.results.iter().skip(tried).any(Undone::waits);
+            if step.newest.file.is_none() && waits() {
+                while self.go_on_together()? {}
+                (pending, tried) = (self.pending(), index);
+            }
             let result = self.make(index, step, &mut pending)?;
             self.results.push(result);
             progress(u64::try_from(index).unwrap_or(u64::MAX).saturating_add(1));
@@ -42,9 +50,25 @@ impl<'u> Undoing<'u> {
 
     /// Tries the steps again that wait for others. Returns whether any was made.
     pub(super) fn go_on(&mut self) -> Result<bool, StoreError> {
-        Ok(self.retry(Pending::default())?
-            || self.history.undo_exchanges(self.steps, &mut self.results, &mut self.since)?
+        Ok(self.go_on_together()?
             || self.retry(Pending { is_ignored: true, ..Pending::default() })?)
+    }
+
+    /// Tries the steps again, each in its turn or several together. Returns whether any was made.
+    fn go_on_together(&mut self) -> Result<bool, StoreError> {
+        if self.retry(Pending::default())? {
+            return Ok(true);
+        }
+        self.history.undo_exchanges(self.steps, &self.order, &mut self.results, &mut self.since)
+    }
+
+    /// The steps that wait.
+    fn pending(&self) -> Pending<'u> {
+        let mut pending = Pending::default();
+        for (step, _) in self.steps.iter().zip(&self.results).filter(|(_, it)| it.waits()) {
+            pending.add(step);
+        }
+        pending
     }
 
     /// The result of each step.
@@ -73,7 +97,8 @@ impl<'u> Undoing<'u> {
         Ok(goes_on)
     }
 
-    /// Whether a folder that is to be deleted still holds something that another step could not move out of it.
+    /// Whether a step of a folder has to wait: because the folder that it means could not come to its place, where another one may
+    /// be, or because something that another step could not move out of it would be deleted with it.
     fn is_kept(&self, folder: &UndoStep) -> bool {
         let Some(place) = &folder.newest.path else { return true };
         let is_in = |path: &FileText| below(path.as_str(), place.as_str()).is_some();
@@ -81,9 +106,13 @@ impl<'u> Undoing<'u> {
             // What vanished is not there.
             let is_there =
                 matches!(result, Undone::Left(error) if !matches!(error, FileError::NotFound));
-            let leaves = !step.path.as_ref().is_some_and(is_in);
-            let from = step.newest.path.as_ref();
-            is_there && leaves && from.is_some_and(|from| from != place && is_in(from))
+            let (from, to) = (step.newest.path.as_ref(), step.path.as_ref());
+            let brings = step.newest.file.is_none()
+                && to.is_some_and(|to| below(place.as_str(), to.as_str()).is_some());
+            let leaves = folder.deletes_a_folder()
+                && !to.is_some_and(is_in)
+                && from.is_some_and(|from| from != place && is_in(from));
+            is_there && step.newest.number > folder.newest.number && (brings || leaves)
         })
     }
 
@@ -93,14 +122,18 @@ impl<'u> Undoing<'u> {
         step: &'u UndoStep,
         pending: &mut Pending<'u>,
     ) -> Result<Undone, StoreError> {
-        let result = if step.deletes_a_folder() && self.is_kept(step) {
+        let result = if step.as_of.is_some() && self.is_kept(step) {
             Undone::Left(FileError::Changed(None))
         } else if pending.is_before(step) {
             Undone::Left(FileError::AlreadyExists)
-        } else if step.as_of.is_some() {
-            self.history.undo_folder(step, &mut self.since)?
         } else {
-            self.history.undo_step(step)?
+            match self.order.ready(self.steps, &self.results, index) {
+                Err(error) => Undone::Left(error),
+                Ok(step) if step.as_of.is_some() => {
+                    self.history.undo_folder(&step, &mut self.since)?
+                }
+                Ok(step) => self.history.undo_step(&step)?,
+            }
         };
         if let Undone::Done(number) = result {
             self.since.add_own(&[number]);
@@ -112,6 +145,47 @@ impl<'u> Undoing<'u> {
             self.undecided.insert(index);
         }
         Ok(result)
+    }
+}
+
+/// For each step, another one that has to be made before: an earlier step of the same file, or the one that deletes the folder which
+/// the step brings back.
+pub(super) struct Order(Vec<Option<usize>>);
+
+impl Order {
+    fn of(steps: &[UndoStep]) -> Self {
+        let (mut files, mut folders) = (HashMap::new(), HashMap::new());
+        let before = steps.iter().enumerate().map(|(index, step)| {
+            if let Some(file) = step.newest.file {
+                return files.insert(file, index);
+            }
+            folders.insert(step.newest.number, index);
+            step.newest.restored.and_then(|by| folders.get(&by).copied())
+        });
+        Self(before.collect())
+    }
+
+    /// A step as it is to be made: its newest change is that of the step before it.
+    ///
+    /// # Errors
+    /// [`FileError::NotFound`] if nothing was left of the folder that it brings back; [`FileError::Changed`] if the step before it is
+    /// not made.
+    pub(super) fn ready(
+        &self,
+        steps: &[UndoStep],
+        results: &[Undone],
+        index: usize,
+    ) -> Result<UndoStep, FileError> {
+        let mut step = steps.get(index).cloned().ok_or(FileError::NotFound)?;
+        let Some(before) = self.0.get(index).copied().flatten() else { return Ok(step) };
+        match results.get(before) {
+            Some(Undone::Done(number)) => step.newest.number = *number,
+            Some(Undone::Left(FileError::NotFound)) if step.newest.file.is_none() => {
+                return Err(FileError::NotFound);
+            }
+            _ => return Err(FileError::Changed(None)),
+        }
+        Ok(step)
     }
 }
 
@@ -152,7 +226,8 @@ impl Undone {
     }
 }
 
-/// Whether a folder that was renamed is not there. Folders without files do not exist: what was in it has gone back by itself.
+/// Whether a folder that was renamed or brought back is not there. Folders without files do not exist: what was in it has gone back
+/// by itself.
 fn is_of_vanished_folder(step: &UndoStep, result: &Undone) -> bool {
-    step.moves_a_folder() && matches!(result, Undone::Left(FileError::NotFound))
+    step.newest.file.is_none() && matches!(result, Undone::Left(FileError::NotFound))
 }

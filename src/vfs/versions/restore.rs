@@ -158,7 +158,7 @@ impl Plan {
         check_shown(past.entry(to)?.as_ref())?;
         // Where only the folders on its path moved, it goes back where it is now.
         let path = match &now.path {
-            Some(now) if path.as_str() == entry.path.as_str() => now.clone(),
+            Some(now) if step.stays => now.clone(),
             _ => path,
         };
         let text = match &entry.before {

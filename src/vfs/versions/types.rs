@@ -212,7 +212,7 @@ pub struct VersionPage {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct UndoStep {
     /// The newest change of the file, or the change of the folder, which the step undoes. If there is a newer one, the step
-    /// changes nothing.
+    /// changes nothing. Those of earlier steps of the same undo do not count.
     pub newest: VersionInfo,
     /// The version that the file goes back to. `None` if the file did not exist; then it is deleted. For a folder, `None`.
     pub to: Option<u64>,
@@ -222,12 +222,15 @@ pub struct UndoStep {
     /// step changes nothing. `None` if nothing was looked at.
     #[cfg_attr(feature = "serde", serde(default))]
     pub as_of: Option<u64>,
+    /// Whether the changes of the file did not move it. Then it stays where it is, even if a folder on its path has moved.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub stays: bool,
 }
 
 impl UndoStep {
     /// Creates a step.
     #[must_use]
     pub fn new(newest: VersionInfo, to: Option<u64>, path: Option<FileText>) -> Self {
-        Self { newest, to, path, as_of: None }
+        Self { newest, to, path, as_of: None, stays: false }
     }
 }

@@ -268,3 +268,5 @@ mod exchange_tests;
 mod tests;
 #[cfg(test)]
 mod undo_model;
+#[cfg(test)]
+mod undo_tests;

@@ -213,11 +213,11 @@ impl Undo {
     }
 }
 
-/// Whether a step moves a folder above the path, with all that is beside the path. A folder above it that was deleted comes
+/// Whether a step moves a folder above the path, with all that is beside the path. A folder above it that is deleted now comes
 /// back: the path is in it.
 fn moves_folder_above(step: &UndoStep, path: &str) -> bool {
     let newest = &step.newest;
-    if newest.file.is_some() || newest.kind == VersionKind::Deleted {
+    if newest.file.is_some() || newest.kind == VersionKind::Deleted && newest.restored.is_none() {
         return false;
     }
     let is_above = |folder: &FileText| {

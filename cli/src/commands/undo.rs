@@ -1,5 +1,6 @@
 //! `inmost undo`
 
+use std::collections::BTreeSet;
 use std::time::SystemTime;
 
 use inmost::{
@@ -26,8 +27,8 @@ use crate::{confirm, json_line, streams};
 /// A file that somebody else changed afterwards is left as it is, and listed: `inmost diff` and `inmost restore` help with
 /// those one by one. So is a file whose text before is gone: redacted, forgotten, dropped for lack of room, or damaged.
 ///
-/// Each file goes back in one atomic step, if it has not been changed since the plan. These steps are changes like any
-/// other: `inmost log` lists them, and they can be undone.
+/// Each file goes back in one atomic step, if it has not been changed since the plan, or in several if folders around it moved
+/// in between. These steps are changes like any other: `inmost log` lists them, and they can be undone.
 ///
 /// With --json each line of the plan is an object: path, plan (restore, delete, leave, or gone), version (the newest of the file)
 /// and to (the version that it goes back to). Files that were left in spite of the plan follow (path, left), then the counts.
@@ -113,9 +114,9 @@ impl Undo {
         if self.dry_run {
             return if self.json { Ok(()) } else { print(b"Nothing was changed.\n") };
         }
-        let files = count(steps, "file or folder", "files and folders");
+        let files = count(objects(plan.steps.iter()), "file or folder", "files and folders");
         confirm::ask(self.yes, &format!("Type yes to undo the changes of {files}: "), "yes")?;
-        let mut progress = Progress::of(steps, "files and folders");
+        let mut progress = Progress::of(steps, "steps");
         let results = history.undo(&plan, |done| progress.update(done))?;
         drop((progress, store));
         self.report(&plan, &results)
@@ -152,13 +153,13 @@ impl Undo {
 
     /// Prints what was done, and what was left in spite of the plan.
     fn report(&self, plan: &UndoPlan, results: &[Undone]) -> Result<(), Failure> {
-        let (mut text, mut done, mut left) = (Wiped::default(), 0_u64, 0_u64);
-        for (step, result) in plan.steps.iter().zip(results) {
-            let Undone::Left(error) = result else {
-                done += 1;
-                continue;
-            };
-            left += 1;
+        let mut text = Wiped::default();
+        let results = || plan.steps.iter().zip(results);
+        let left = results().filter(|(_, result)| matches!(result, Undone::Left(_)));
+        let left = objects(left.map(|(step, _)| step));
+        let done = objects(plan.steps.iter()) - left;
+        for (step, result) in results() {
+            let Undone::Left(error) = result else { continue };
             let why = error.to_string();
             if self.json {
                 json_line::append(&Left { path: then(step), left: &why }, &mut text)?;
@@ -211,6 +212,13 @@ impl Undo {
         }
         query
     }
+}
+
+/// The number of files and folders that these steps change.
+fn objects<'p>(steps: impl Iterator<Item = &'p UndoStep>) -> u64 {
+    let object = |step: &UndoStep| step.newest.file.ok_or(step.newest.number);
+    let objects: BTreeSet<Result<u64, u64>> = steps.map(object).collect();
+    u64::try_from(objects.len()).unwrap_or(u64::MAX)
 }
 
 /// Whether a step moves a folder above the path, with all that is beside the path. A folder above it that is deleted now comes

@@ -197,6 +197,30 @@ fn an_undo_brings_folders_back_and_moves_none_above_its_path() {
 }
 
 #[test]
+fn a_file_that_goes_back_in_two_steps_is_one_file() {
+    let place = Place::with_store();
+    place.run(["write", "/memories/a"], "a1\n").expect(0);
+    let first = newest(&place, &[]);
+    place.run(["write", "/memories/d/b"], "b1\n").expect(0);
+    let move_by_night = |from: &str, to: &str| {
+        place.run(["mv", "--as", "night", from, to], "").expect(0);
+    };
+    move_by_night("/memories/a", "/memories/d/a");
+    move_by_night("/memories/d", "/memories/e");
+    move_by_night("/memories/e/a", "/memories/c");
+    let out = place.run(["undo", "--by", "night", "--yes"], "").expect(0).out;
+    let expected = format!(
+        "/memories/c -> /memories/e/a: goes back to version {first}\n\
+         /memories/e -> /memories/d: the folder moves back\n\
+         /memories/d/a -> /memories/a: goes back to version {first}\n\
+         Undid the changes of 2 files and folders.\n"
+    );
+    assert_eq!(out, expected);
+    assert_eq!(place.cat("/memories/a"), "a1\n");
+    assert_eq!(place.cat("/memories/d/b"), "b1\n");
+}
+
+#[test]
 fn what_cannot_be_brought_back_is_refused_by_name() {
     let place = after_a_night();
     let plan = newest(&place, &["/memories/plan.md"]);

@@ -163,8 +163,8 @@ impl<'env> Series<'_, 'env> {
             if session.has_room(&queue.group, &changes)?
                 || (queue.group.is_empty() && records <= BATCH_RECORDS_MAX)
             {
-                let is_alone = !session.shared.commit_delay.expects_others();
-                let leaves = if is_alone { Vec::new() } else { changes.begin_early_seals() };
+                let has_company = session.shared.commit_delay.expects_others();
+                let leaves = if has_company { changes.begin_early_seals() } else { Vec::new() };
                 queue.group.merge(changes).map_err(StoreError::from)?;
                 self.join(queue.number);
                 drop(queue);

@@ -3,6 +3,7 @@
 mod batches;
 mod commit;
 mod crafted;
+mod early_seals;
 mod expiry;
 mod expiry_damage;
 mod expiry_model;

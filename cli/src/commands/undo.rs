@@ -30,8 +30,9 @@ use crate::{confirm, json_line, streams};
 /// Each file goes back in one atomic step, if it has not been changed since the plan, or in several if folders around it moved
 /// in between. These steps are changes like any other: `inmost log` lists them, and they can be undone.
 ///
-/// With --json each line of the plan is an object: path, plan (restore, delete, leave, or gone), version (the newest of the file)
-/// and to (the version that it goes back to). Files that were left in spite of the plan follow (path, left), then the counts.
+/// With --json each line of the plan is an object: path, plan (restore, delete, leave, or gone), version (the newest one that
+/// the step undoes, or that leaves the file) and to (the version that it goes back to). Files that were left in spite of the plan
+/// follow (path, left), then the counts.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  \
     inmost undo --store notes.inmost --by night-agent --since 12h --dry-run\n  \
@@ -122,7 +123,7 @@ impl Undo {
         self.report(&plan, &results)
     }
 
-    /// The plan, one line for each file.
+    /// The plan, one line for each step, and for each file and folder that is left.
     fn listed(&self, plan: &UndoPlan) -> Result<Wiped, Failure> {
         let mut text = Wiped::default();
         for step in &plan.steps {

@@ -6,6 +6,7 @@ use super::bystanders::Since;
 use super::undoing::Order;
 use super::{History, Undone};
 use crate::session::StoreError;
+use crate::vfs::versions::below;
 use crate::vfs::{FileError, UndoStep};
 
 impl History<'_> {
@@ -129,8 +130,8 @@ fn waiting(steps: &[UndoStep], order: &Order, results: &[Undone]) -> BTreeMap<us
         for folder in undone.iter().filter(|it| it.newest.number < step.newest.number) {
             if let (Some(path), Some(from), Some(to)) =
                 (&step.newest.path, &folder.newest.path, &folder.path)
-                && let Some(below) = path.as_str().strip_prefix(from.as_str())
-                && below.starts_with('/')
+                && let Some(below) = below(path.as_str(), from.as_str())
+                && !below.is_empty()
             {
                 step.newest.path = Some([to.as_str(), below].concat().into());
             }

@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::bystanders::is_used_by_others;
 use super::{History, PAGE};
-use crate::session::StoreError;
+use crate::session::{StoreError, VERSIONS_OF_GROUP};
 use crate::vfs::versions::below;
 use crate::vfs::{FileError, FileText, UndoStep, VersionInfo, VersionKind, VersionQuery};
 
@@ -43,7 +43,7 @@ impl History<'_> {
             plan.add_folder(version, &taken, &changes);
         }
         let borders = Borders::of(&plan.steps);
-        // Each step, with the number of the oldest change that it undoes.
+        // Each step, with the number that orders it.
         let mut steps: Vec<(u64, UndoStep)> =
             plan.steps.drain(..).map(|step| (step.newest.number, step)).collect();
         for chain in changes.chains {
@@ -210,10 +210,9 @@ impl UndoPlan {
         let moves_it = |other: &VersionInfo| {
             let from = other.old_path.as_ref().or(other.path.as_ref());
             let (Some(from), Some(path)) = (from, &version.path) else { return false };
-            let rest = path.as_str().strip_prefix(from.as_str());
             other.file.is_none()
                 && other.restored.is_none()
-                && rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+                && below(path.as_str(), from.as_str()).is_some()
         };
         let is_left = match version.kind {
             VersionKind::Deleted => false,
@@ -273,13 +272,13 @@ impl Borders {
         older != newer && self.0.range(older..=newer).next().is_some()
     }
 
-    /// The steps by which a file goes back to a version, each with the number of the oldest change that it undoes. `run` are the
-    /// changes of the file, the newest first.
+    /// The steps by which a file goes back to a version, each with the number of the oldest change that it undoes. One that deletes the
+    /// file has the number of the newest: then no folder need take the file along. `run` are the changes of the file, the newest
+    /// first.
     fn steps(&self, run: &[&VersionInfo], to: Option<u64>) -> Vec<(u64, UndoStep)> {
         let mut steps = Vec::new();
         let Some(mut newest) = run.first().copied() else { return steps };
         if to.is_none() {
-            // What is to be deleted in the end need not move before.
             return vec![(newest.number, UndoStep::new(newest.clone(), None, newest.path.clone()))];
         }
         let olders = run.iter().skip(1).copied().map(Some).chain([None]);
@@ -305,8 +304,8 @@ impl Borders {
 }
 
 /// The commit that a change belongs to.
-fn commit(number: u64) -> u64 {
-    number / CHANGES_OF_A_COMMIT
+pub(super) fn commit(number: u64) -> u64 {
+    number / VERSIONS_OF_GROUP
 }
 
 /// Whether the restoration of a folder has undone its deletion, and nothing that is to be undone has used its place in between.
@@ -332,6 +331,3 @@ fn is_undone(
 fn is_gone(kind: VersionKind) -> bool {
     matches!(kind, VersionKind::Deleted | VersionKind::Expired)
 }
-
-/// A number is that of the commit times this, plus the place in it.
-const CHANGES_OF_A_COMMIT: u64 = 64;

@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::SystemTime;
 
 use super::tests::all_done;
+use super::undo::commit;
 use super::*;
 use crate::session::Session;
 use crate::vfs::VersionKind;
@@ -165,9 +166,9 @@ impl Store {
         let may_be_left = done.iter().any(|it| {
             it.file.is_none()
                 && it.kind == VersionKind::Restored
-                && done
-                    .iter()
-                    .any(|other| other.number != it.number && other.number / 64 == it.number / 64)
+                && done.iter().any(|other| {
+                    other.number != it.number && commit(other.number) == commit(it.number)
+                })
         });
         match self.undo(&query)?.check_all_done() {
             Err(_) if may_be_left => Ok(()),
@@ -184,7 +185,7 @@ impl Store {
     }
 }
 
-/// Undoes the second part of a scenario, whoever made it, and then undoes that.
+/// Undoes the second part of a scenario, by both actors, and then undoes that.
 pub(super) fn undo_of_all(scenario: &Scenario) -> Result<(), String> {
     let mut store = Store::new();
     let [before, after] = store.make_all(scenario)?;

@@ -4,7 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::model::{Model, dump, put, text};
 use crate::session::tests::store::TestStore;
@@ -13,7 +13,6 @@ use crate::session::{Session, StoreError, Txn};
 use crate::vfs::error::FileError;
 use inmost_format::record::node::Text;
 use inmost_format::record::{Kind, Node, NodeSink, NodeSource, ObjectId, RecordId};
-use inmost_storage::Address;
 use inmost_storage::limits::BATCH_RECORDS_MAX;
 
 /// A call that makes one file and counts its runs. Once it has counted, it is in a group before the queue is free
@@ -28,18 +27,6 @@ fn make(session: &Session, path: &str, text: &str, runs: &AtomicUsize) -> Result
 
 fn wait_for(runs: &AtomicUsize, count: usize) {
     while runs.load(Ordering::SeqCst) < count {
-        thread::yield_now();
-    }
-}
-
-/// Waits until a record of the open group is sealed.
-fn wait_for_seal(session: &Session) -> (Address, Vec<u8>) {
-    let start = Instant::now();
-    loop {
-        if let Some(sealed) = session.sealed_early().pop() {
-            return sealed;
-        }
-        assert!(start.elapsed() < Duration::from_secs(20), "no record was sealed");
         thread::yield_now();
     }
 }
@@ -112,47 +99,6 @@ fn the_last_expected_call_commits_for_the_one_that_waits() {
     });
     assert_eq!(watch.seen().batches, 1);
     assert_eq!(dump(&session).unwrap().len(), 2);
-}
-
-#[test]
-fn a_leaf_that_its_caller_has_sealed_is_stored_as_it_is() {
-    let store = TestStore::create();
-    let session = store.unlock().unwrap();
-    let runs = AtomicUsize::new(0);
-    session.expect_calls(2);
-    let (address, value) = thread::scope(|scope| {
-        scope.spawn(|| make(&session, "/memories/first", "x", &runs).unwrap());
-        let sealed = wait_for_seal(&session);
-        make(&session, "/memories/last", "x", &runs).unwrap();
-        sealed
-    });
-    let stored = session.read(|open| Ok::<_, StoreError>(open.engine().get_many(&[address])?));
-    assert!(stored.unwrap() == [Some(value)]);
-    assert_eq!(dump(&session).unwrap().len(), 2);
-}
-
-/// The head of a short file is a leaf, and that of a long one is not. Both are in the same record.
-#[test]
-fn a_leaf_that_a_later_call_of_the_group_changes_is_not_stored() {
-    for later in ["y\n", &text("y", 20_000)] {
-        let store = TestStore::create();
-        let session = store.unlock().unwrap();
-        session.files().write("/memories/notes", "w\n").unwrap();
-        let append = |text| session.files().append("/memories/notes", text).unwrap();
-        session.expect_calls(3);
-        thread::scope(|scope| {
-            scope.spawn(|| append("x\n"));
-            wait_for_seal(&session);
-            scope.spawn(|| append(later));
-            while session.joined_calls() < 2 {
-                thread::yield_now();
-            }
-            session.files().write("/memories/last", "x").unwrap();
-        });
-        session.lock();
-        let read = store.unlock().unwrap().files().read("/memories/notes").unwrap();
-        assert_eq!(read.as_str(), format!("w\nx\n{later}"));
-    }
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use std::thread;
 
+use super::early_seals::wait_for_seal;
 use super::versions::{assert_whole, keeps, log};
 use crate::session::tests::store::{TestStore, passphrase};
 use crate::session::tests::watched::Watch;
@@ -93,9 +94,7 @@ fn a_group_that_makes_room_is_stored_as_a_whole() {
     watch.be_full_for(1);
     thread::scope(|scope| {
         scope.spawn(|| session.files().write("/memories/first", "one").unwrap());
-        while session.sealed_early().is_empty() {
-            thread::yield_now();
-        }
+        wait_for_seal(&session);
         session.files().write("/memories/second", "two").unwrap();
     });
     for (path, text) in [("/memories/first", "one"), ("/memories/second", "two")] {

@@ -1,12 +1,12 @@
 //! Nodes that a rewrite builds anew and that are not sealed yet.
 
-use std::collections::HashMap;
-
-use inmost_format::record::{Flaw, Node, NodeSink, NodeSource, RecordError, RecordId, Tag};
+use inmost_format::record::{
+    ByRecord, Flaw, Node, NodeSink, NodeSource, RecordError, RecordId, Tag,
+};
 
 /// New nodes of one object.
 #[derive(Default)]
-pub(super) struct NewNodes(HashMap<RecordId, Node>);
+pub(super) struct NewNodes(ByRecord<Node>);
 
 impl NewNodes {
     /// Takes a node out, if it is one of these.

@@ -4,18 +4,17 @@
 //! of another record goes into them, so the thread of each call seals its own, while other calls still join the group. The
 //! leader takes the records that are ready, and seals the rest itself.
 
-use std::collections::HashMap;
 use std::sync::{Arc, Mutex, Weak};
 
 use super::handle::{Session, lock, read};
 use super::overlay::Overlay;
 use inmost_format::record::tree::Body;
-use inmost_format::record::{Node, RecordId, Sealed};
+use inmost_format::record::{ByRecord, Node, RecordId, Sealed};
 #[cfg(test)]
 use inmost_storage::Address;
 
 /// The leaves of a group that are sealed early. The group owns them: when it is sealed or dropped, so is their text.
-pub(super) type EarlySeals = HashMap<RecordId, Arc<EarlySeal>>;
+pub(super) type EarlySeals = ByRecord<Arc<EarlySeal>>;
 
 /// A leaf, and its record once that is sealed.
 pub(super) struct EarlySeal {

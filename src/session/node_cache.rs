@@ -3,9 +3,9 @@
 //! An entry is valid for one tag only. A reference names the tag it wants, so the cache can never return a different
 //! state, and nothing has to be invalidated.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 
-use inmost_format::record::{Node, RecordId, Tag};
+use inmost_format::record::{ByRecord, Node, RecordId, Tag};
 
 /// A bounded cache that evicts the oldest entry, unless it was used since it was looked at last: then it counts as new
 /// ("second chance"; Corbato, "A paging experiment with the Multics system", 1968). So a walk through everything finds what it
@@ -13,7 +13,7 @@ use inmost_format::record::{Node, RecordId, Tag};
 #[derive(Default)]
 pub(super) struct NodeCache {
     bound: usize,
-    nodes: HashMap<RecordId, Cached>,
+    nodes: ByRecord<Cached>,
     bytes: usize,
     /// The entries by age, and the numbers of their insertions. An entry that has another number now is no more.
     by_age: VecDeque<(u64, RecordId)>,

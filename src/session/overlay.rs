@@ -4,17 +4,15 @@
 //! fails, the overlay is dropped and nothing has changed. Dirty nodes stay decoded until the group is sealed, so a
 //! folder that eight calls touch is sealed once.
 
-use std::collections::HashMap;
-
 use super::early_seals::EarlySeals;
 use super::txn::VERSIONS_OF_GROUP;
-use inmost_format::record::{Node, RecordError, RecordId, size_class};
+use inmost_format::record::{ByRecord, Node, RecordError, RecordId};
 use inmost_storage::HeaderChange;
 
 /// Dirty nodes by record; `None` where a record is removed.
 #[derive(Clone, Default)]
 pub(super) struct Overlay {
-    pub(super) nodes: HashMap<RecordId, Option<Node>>,
+    pub(super) nodes: ByRecord<Option<Node>>,
     /// Those of these nodes that are sealed early.
     pub(super) early: EarlySeals,
     /// Calls that have a number of their own.
@@ -44,8 +42,9 @@ impl Overlay {
     /// Merges a later overlay, or none of it if one of its nodes does not fit a record.
     pub(super) fn merge(&mut self, other: Overlay) -> Result<(), RecordError> {
         for node in other.nodes.values().flatten() {
-            let body = node.encoded_len().map_err(|_| RecordError::TooLarge)?;
-            size_class::class_of(body).ok_or(RecordError::TooLarge)?;
+            if !node.fits_record() {
+                return Err(RecordError::TooLarge);
+            }
         }
         self.early.retain(|id, _| !other.nodes.contains_key(id));
         self.early.extend(other.early);

@@ -7,10 +7,10 @@
 //! It is a guess about what is loaded, and no more: a node counts only if it has the tag of its reference.
 
 use std::cell::RefCell;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 use super::open::{Open, fetch};
-use inmost_format::record::{Kind, Node, NodeSource, RecordError, RecordId, Sealer, Tag};
+use inmost_format::record::{ByRecord, Kind, Node, NodeSource, RecordError, RecordId, Sealer, Tag};
 use inmost_storage::Engine;
 
 /// What a walk loads.
@@ -58,7 +58,7 @@ struct Ahead {
     /// What the walk is expected to load, the next one last.
     pending: Vec<Pending>,
     /// Nodes that were read and not asked for yet, with the lengths of their bodies.
-    held: HashMap<RecordId, (Tag, Node, usize)>,
+    held: ByRecord<(Tag, Node, usize)>,
     /// The last node: a walk may look at a folder and then enter it.
     last: Option<(RecordId, Tag, Node)>,
     /// Round trips so far, of which the first are small.

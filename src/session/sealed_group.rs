@@ -1,14 +1,14 @@
 //! Seals the changes of a group and applies them to the engine.
 
-use std::collections::HashMap;
-
 use super::early_seals::EarlySeals;
 use super::error::StoreError;
 use super::open::Open;
 use super::overlay::Overlay;
 use inmost_format::record::node::{Folder, Root, Totals, Trail};
 use inmost_format::record::tree::Body;
-use inmost_format::record::{Flaw, Kind, Node, RecordError, RecordId, Sealed, Sealer, Tag, sealed};
+use inmost_format::record::{
+    ByRecord, Flaw, Kind, Node, RecordError, RecordId, Sealed, Sealer, Tag, sealed,
+};
 use inmost_storage::limits::TRAIL_STEP;
 use inmost_storage::{Address, Batch, StorageError};
 
@@ -136,7 +136,7 @@ impl SealedGroup {
 
     /// The group as it was before it was sealed.
     pub(super) fn unsealed(self) -> Overlay {
-        let mut nodes: HashMap<RecordId, Option<Node>> =
+        let mut nodes: ByRecord<Option<Node>> =
             self.removed.into_iter().map(|id| (id, None)).collect();
         for Done { id, mut node, .. } in self.nodes {
             if let Node::Root(root) = &mut node {
@@ -168,7 +168,7 @@ pub(super) fn first_batch(sealer: &Sealer, root: Root) -> Result<Batch, StoreErr
         .map(|id| (RecordId::folder(id), Some(Node::from(empty.clone()))))
         .collect();
     let revision = root.commit;
-    let mut work = Sealing::new(sealer, dirty, EarlySeals::new());
+    let mut work = Sealing::new(sealer, dirty, EarlySeals::default());
     let top = work.seal(RecordId::ROOT, root.into())?;
     let mut puts = work.puts;
     puts.push((top.address, top.value));
@@ -178,17 +178,17 @@ pub(super) fn first_batch(sealer: &Sealer, root: Root) -> Result<Batch, StoreErr
 
 struct Sealing<'a> {
     sealer: &'a Sealer,
-    dirty: HashMap<RecordId, Option<Node>>,
+    dirty: ByRecord<Option<Node>>,
     early: EarlySeals,
     done: Vec<Done>,
     /// The tags of the records that are done. The head of a file and an entry of the history may both lead to a record.
-    tags: HashMap<RecordId, Tag>,
+    tags: ByRecord<Tag>,
     puts: Vec<(Address, Vec<u8>)>,
 }
 
 impl<'a> Sealing<'a> {
-    fn new(sealer: &'a Sealer, dirty: HashMap<RecordId, Option<Node>>, early: EarlySeals) -> Self {
-        Self { sealer, dirty, early, done: Vec::new(), tags: HashMap::new(), puts: Vec::new() }
+    fn new(sealer: &'a Sealer, dirty: ByRecord<Option<Node>>, early: EarlySeals) -> Self {
+        Self { sealer, dirty, early, done: Vec::new(), tags: ByRecord::default(), puts: Vec::new() }
     }
 
     fn seal(&mut self, id: RecordId, mut node: Node) -> Result<Sealed, RecordError> {

@@ -30,7 +30,7 @@ mod trail;
 pub mod tree;
 pub mod walk;
 
-pub use address::{Kind, ObjectId, RecordId};
+pub use address::{ByRecord, Kind, ObjectId, RecordId};
 pub use error::{Flaw, RecordError};
 pub use header_id::{HeaderId, HeaderMac};
 pub use node::Node;

@@ -102,10 +102,7 @@ impl Slot {
         let Mark { commit, generation, revision, nonce, tag } = self.mark;
         let numbers = [self.sequence, commit, generation, revision].map(u64::to_le_bytes);
         let first = [index, trust, u8::from(self.is_announced), 0, 0, 0, 0, 0];
-        let bytes = first.iter().chain(numbers.as_flattened()).chain(&nonce).chain(&tag);
-        let mut text = [0; TEXT_BYTES];
-        text.iter_mut().zip(bytes).for_each(|(to, from)| *to = *from);
-        text
+        concatenate([&first, numbers.as_flattened(), &nonce, &tag])
     }
 
     fn decode(text: &[u8; TEXT_BYTES], expected: u8) -> Option<Self> {
@@ -154,10 +151,19 @@ impl Slot {
 }
 
 fn join(nonce: &Nonce, text: &[u8; TEXT_BYTES], tag: &Tag) -> [u8; SEALED_BYTES] {
-    let mut sealed = [0; SEALED_BYTES];
-    let bytes = nonce.0.iter().chain(text).chain(&tag.0);
-    sealed.iter_mut().zip(bytes).for_each(|(to, from)| *to = *from);
-    sealed
+    concatenate([&nonce.0, text, &tag.0])
+}
+
+/// The parts one after the other, which have `N` bytes together.
+fn concatenate<const N: usize, const PARTS: usize>(parts: [&[u8]; PARTS]) -> [u8; N] {
+    let mut whole = [0; N];
+    let mut rest = whole.as_mut_slice();
+    for part in parts {
+        let (to, after) = rest.split_at_mut(part.len().min(rest.len()));
+        to.iter_mut().zip(part).for_each(|(to, from)| *to = *from);
+        rest = after;
+    }
+    whole
 }
 
 const KNOWN: u8 = 1;

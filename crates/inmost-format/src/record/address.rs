@@ -2,8 +2,10 @@
 //!
 //! The engine never sees these names, only their keyed hash.
 
+use std::collections::HashMap;
 use std::hash::{Hash, Hasher};
 
+use foldhash::fast::RandomState;
 use serde::{Deserialize, Serialize};
 
 /// The kinds of record. The number is stored and authenticated.
@@ -114,6 +116,10 @@ pub struct RecordId {
     /// count upwards. No number is reused in one generation, but by the head of a file that keeps no versions.
     pub index: u64,
 }
+
+/// Something by record, with a faster hash than the standard library's. That one withstands keys that an attacker chooses, and
+/// nobody chooses the names of objects.
+pub type ByRecord<V> = HashMap<RecordId, V, RandomState>;
 
 /// Hashes one number instead of 26 bytes, because a commit looks up every entry of the folders that it changes. Names of
 /// objects are random and authenticated, so half of one is as good as the whole.

@@ -224,6 +224,11 @@ impl Entry {
         Self { name, id, tag, what, writer: None }
     }
 
+    /// No entry with a name of this length takes more bytes.
+    pub(super) fn most_bytes(&self) -> usize {
+        ENTRY_BYTES + self.name.as_str().len()
+    }
+
     /// The record that this entry refers to.
     pub fn head(&self) -> RecordId {
         match self.what {
@@ -238,5 +243,39 @@ impl Drop for Entry {
         // Sizes and times are plaintext too; the name wipes itself.
         self.id.0.zeroize();
         self.what = What::Folder;
+    }
+}
+
+/// No entry takes more bytes besides its name: the length of the name, the fields, and every number in nine bytes.
+const ENTRY_BYTES: usize = 9 + 16 + 16 + (1 + 8 * 9 + 1) + (1 + 16 + 9);
+/// No folder takes more bytes besides its entries: the fields, and the number of the entries.
+pub(super) const FOLDER_BYTES: usize = 8 + 5 * 8 + 1 + 9;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_entry_is_longer_than_the_longest() {
+        for (number, slack) in [(u64::MAX, 6), (0, 70)] {
+            let name = Name::new(&"é".repeat(200));
+            let info = FileInfo {
+                bytes: number,
+                lines: number,
+                head: number,
+                lowest: number,
+                number,
+                version: number,
+                ..FileInfo::of_times(number, number)
+            };
+            let mut entry = Entry::new(name, ObjectId([9; 16]), Tag([9; 16]), What::File(info));
+            entry.writer = Some(Writer { session: [9; 16], time: u64::MAX });
+            assert_eq!(codec::encoded_len(&entry).unwrap() + slack, entry.most_bytes());
+            let totals = Totals::default();
+            let body = Body::Inline(Entries(vec![entry.clone(); 2]));
+            let folder = Folder { next_index: number, totals, body };
+            let most = FOLDER_BYTES + 2 * entry.most_bytes();
+            assert_eq!(codec::encoded_len(&folder).unwrap() + 8 + 2 * slack, most);
+        }
     }
 }

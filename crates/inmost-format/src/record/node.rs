@@ -9,11 +9,13 @@ use serde::{Deserialize, Serialize};
 use super::address::{Kind, ObjectId, RecordId};
 use super::codec::{self, CodecError};
 pub use super::file::File;
+use super::folder::FOLDER_BYTES;
 pub use super::folder::{Entries, Entry, EntryRange, FileInfo, Folder, Name, Totals, What, Writer};
 use super::header_id::HeaderId;
 use super::history::{Extension, History, VersionRange, Versions};
 use super::ledger::{Ledger, ReadingRange, Readings};
 use super::sealed::Tag;
+use super::size_class::BODY_BYTES;
 pub use super::text::{Text, TextCount};
 pub use super::trail::Trail;
 use super::tree::{Body, Inner, Leaf};
@@ -207,6 +209,14 @@ impl Node {
             Self::LedgerInner(body) => codec::encoded_len(&**body),
             Self::LedgerLeaf(body) => codec::encoded_len(&**body),
         }
+    }
+
+    /// Whether the body fits a record. It is not measured if it is that of a folder whose entries fit at their longest.
+    pub fn fits_record(&self) -> bool {
+        let entries = self.entries();
+        let most = FOLDER_BYTES + entries.iter().map(Entry::most_bytes).sum::<usize>();
+        (!entries.is_empty() && most <= BODY_BYTES)
+            || self.encoded_len().is_ok_and(|length| length <= BODY_BYTES)
     }
 
     /// Encodes the body into the beginning of a buffer, and returns its length.

@@ -36,12 +36,15 @@ pub struct Sealer {
     keys: RecordKeys,
     store: StoreId,
     generation: u64,
+    /// The address of the root, which every commit writes.
+    root: Address,
 }
 
 impl Sealer {
     /// A sealer with the record keys of this generation of this store.
     pub fn new(keys: RecordKeys, store: StoreId, generation: u64) -> Self {
-        Self { keys, store, generation }
+        let root = address(&keys, RecordId::ROOT);
+        Self { keys, store, generation, root }
     }
 
     /// The store whose records it seals.
@@ -56,7 +59,7 @@ impl Sealer {
 
     /// The address of a record.
     pub fn address(&self, id: RecordId) -> Address {
-        Address(self.keys.address(id.kind.code(), &id.object.0, id.index))
+        if id == RecordId::ROOT { self.root } else { address(&self.keys, id) }
     }
 
     /// Seals a node under a fresh random nonce.
@@ -195,6 +198,10 @@ impl Body {
 /// The tag of a stored value: its last 16 bytes.
 pub fn tag_of(value: &[u8]) -> Option<Tag> {
     value.last_chunk::<16>().map(|bytes| Tag(*bytes))
+}
+
+fn address(keys: &RecordKeys, id: RecordId) -> Address {
+    Address(keys.address(id.kind.code(), &id.object.0, id.index))
 }
 
 fn write_prefix(prefix: &mut [u8], id: RecordId, length: usize) -> Result<(), RecordError> {

@@ -26,11 +26,11 @@ esac
 if $smoke; then
     results=$target/smoke page=$target/smoke/BENCHMARKS.md charts=$target/smoke/charts
     sizes='100 300' seconds=0.1 samples=10 unlocks=3 starts=3 edits=10
-    traces=(40 200 400000 40) single=100 opens=3 stalls=(2 50) imports=(200 2) vaults=5
+    traces=(40 200 400000 40) single=100 cpu=100 opens=3 stalls=(2 50) imports=(200 2) vaults=5
 else
     results=$target/results page=../docs/BENCHMARKS.md charts=../docs/benchmarks
     sizes='100 10000' seconds=2 samples=20 unlocks=15 starts=20 edits=40
-    traces=(500 3000 4194304 200) single=5000 opens=20 stalls=(5 2000) imports=(5000 5) vaults=
+    traces=(500 3000 4194304 200) single=5000 cpu=300000 opens=20 stalls=(5 2000) imports=(5000 5) vaults=
     if [ -n "${BENCH_LARGE:-}${BENCH_HUGE:-}" ]; then sizes+=' 100000' vaults=1000; fi
     if [ -n "${BENCH_HUGE:-}" ]; then sizes+=' 1000000'; fi
 fi
@@ -52,16 +52,19 @@ missing=()
 # ---- building
 
 say 'building'
-features=(--features sqlcipher)
+features=(--features sqlcipher) ring=sqlcipher,ring
 if ! { command -v cc && [ -e /usr/include/openssl/crypto.h ]; } >/dev/null; then
     install gcc libc6-dev libssl-dev >&2 || true
 fi
 if ! cargo build --release --locked --quiet "${features[@]}"; then
     printf '\n!! SQLCipher could not be built: its rows will be missing\n\n' >&2
-    features=() missing+=(sqlcipher)
+    features=() ring=ring missing+=(sqlcipher)
     cargo build --release --locked --quiet
 fi
 cargo bench --locked --quiet "${features[@]}" --bench rows --no-run
+# Another folder, because each build would replace the programs of the other.
+CARGO_TARGET_DIR=$target/ring cargo build --release --locked --quiet --features "$ring"
+CARGO_TARGET_DIR=$target/ring cargo bench --locked --quiet --features "$ring" --bench rows --no-run
 cargo build --release --locked --quiet --manifest-path ../Cargo.toml --package inmost-cli
 
 venv=$target/venv
@@ -86,9 +89,10 @@ place=${TMPDIR:-/tmp}
 real_disk "$place" || place=$target
 real_disk "$place" || { echo 'neither TMPDIR nor the build folder is on a disk, and syncs elsewhere would cost nothing' >&2; exit 1; }
 work=$(mktemp -d "$place/inmost-bench.XXXXXX")
-trap 'rm -rf "$work"' EXIT
+in_memory=$(mktemp -d /dev/shm/inmost-bench.XXXXXX)
+trap 'rm -rf "$work" "$in_memory"' EXIT
 
-measure=$target/release/measure
+measure=$target/release/measure measure_ring=$target/ring/release/measure
 rm -rf "$results"
 mkdir -p "$results"
 began=$SECONDS
@@ -121,7 +125,17 @@ fi
 
 say 'the distribution of durable edits'
 "$measure" "$results" latency "$work/latency" "$single" "${sdk_edits[@]}"
-"$measure" "$results" turns "$work/turns" "$single"
+"$measure" "$results" turns '' "$work/turns" "$single"
+
+say 'the feature ring'
+"$measure_ring" "$results" turns ring- "$work/ring-turns" "$single"
+"$measure" "$results" cpu inmost "$in_memory" "$cpu"
+"$measure_ring" "$results" cpu inmost-ring "$in_memory" "$cpu"
+mkdir "$work/ring"
+BENCH_WORK=$work/ring BENCH_SIZES= BENCH_SECONDS=$seconds CRITERION_HOME=$results/ring-criterion CARGO_TARGET_DIR=$target/ring \
+    cargo bench --locked --quiet --features "$ring" --bench rows -- --noplot --sample-size "$samples" \
+    '^edit/inmost-(8-threads|depth-1)' >"$results/ring-criterion.log" 2>&1 ||
+    { tail -20 "$results/ring-criterion.log" >&2; exit 1; }
 
 say 'unlocking and opening'
 for size in $sizes; do "$measure" "$results" unlock "$work/store-$size" "$size" "$unlocks"; done

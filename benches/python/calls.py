@@ -1,6 +1,7 @@
 """The sections of the page about calls: durable edits, their distribution, reading, traces."""
 
 import charts
+import targets
 from parts import PEERS, Page, cell, spread, table
 from samples import Row, digits, shown
 
@@ -31,7 +32,7 @@ preallocated file and `fdatasync`. An append also changes the length of its file
 is shown for information. Both are timed before and after everything else; if the two differ, the speed of the disk changed during
 the run. With 8 threads, the time of one edit is the total time divided by the number of edits. SQLCipher's 8 threads have a
 connection each, or share one connection. The Python SDK does not sync folders, so its edits are less durable."""
-    return f"{text}\n\n{chart}\n\n{to_overwrite(present, base)}{page.lacking('edit')}\n\n{turns(page)}"
+    return f"{text}\n\n{chart}\n\n{to_overwrite(present, base)}{page.lacking('edit')}\n\n{turns(page)}\n\n{ring(page)}"
 
 
 def turns(page: Page) -> str:
@@ -41,6 +42,31 @@ of a turn, so edits that wait for work in the background count in full."""
     medians = "A sample is the median of a turn, the time of most edits:"
     means = table_of_turns(page, "turns/")
     return f"{text}\n\n{means}\n\n{medians}\n\n{table_of_turns(page, 'medians/')}"
+
+
+def ring(page: Page) -> str:
+    """Returns what the feature `ring` changes."""
+    text = """### Processor time, and the feature `ring`
+
+The processor time of an edit is measured without system calls, on a file system in memory. The calling thread does most of the
+work; other threads write checkpoints. With the feature `ring`, another implementation encrypts the same bytes."""
+    rows = page.rows
+    times = [
+        (f"depth {depth}, {thread}", *(cell(rows[id]) if id in rows else "-" for id in ids))
+        for depth in (1, 3)
+        for thread, suffix in (("the calling thread", ""), ("other threads", "-others"))
+        for ids in [[f"cpu/{name}-depth-{depth}{suffix}" for name in ("inmost", "inmost-ring")]]
+    ]
+    verdicts = []
+    for default, other in zip(
+        [*targets.in_turns(), targets.together()], [*targets.in_turns("ring-"), targets.together("ring-")], strict=True
+    ):
+        found, _, verdict = default.judge(rows)
+        ring, spread, ring_verdict = other.judge(rows)
+        verdicts.append((default.what, default.wanted(rows), f"{found}, {verdict}", f"{ring}, {ring_verdict}", spread))
+    later = "The same targets for both builds. Their rows are of two programs, one after the other:"
+    heads = ["what", "target", "default", "`ring`", "spread with `ring`"]
+    return f"{text}\n\n{table(['', 'default', '`ring`'], times)}\n\n{later}\n\n{table(heads, verdicts)}"
 
 
 def table_of_turns(page: Page, group: str) -> str:

@@ -51,10 +51,11 @@ def read(results: pathlib.Path) -> dict[str, Row]:
             continue
         for row in json.loads(file.read_text()):
             rows[row["id"]] = Row(row["unit"], row["samples"])
-    for file in sorted(results.glob("criterion/*/*/new/sample.json")):
-        sample = json.loads(file.read_text())
-        times = [time / count for time, count in zip(sample["times"], sample["iters"])]
-        rows["/".join(file.parts[-4:-2])] = Row("ns", times)
+    for prefix in ("", "ring-"):
+        for file in sorted(results.glob(f"{prefix}criterion/*/*/new/sample.json")):
+            sample = json.loads(file.read_text())
+            times = [time / count for time, count in zip(sample["times"], sample["iters"])]
+            rows[prefix + "/".join(file.parts[-4:-2])] = Row("ns", times)
     for reference in ("edit/overwrite", "edit/append"):
         if f"{reference}-before" in rows:
             rows[reference] = rows[f"{reference}-before"].also(rows[f"{reference}-after"])

@@ -152,28 +152,47 @@ def targets(rows: dict[str, Row], sizes: list[int]) -> list[Target]:
 
 
 def durable() -> list[Target]:
-    edit, reference = "durable one-line edit", "overwriting 4 KiB of a preallocated file + fdatasync"
     return [
-        Turns(f"{edit}, depth 1, to {reference}", "at most", 1.4, "turns/inmost-depth-1", "turns/overwrite"),
-        Turns(f"{edit}, depth 3, to the same", "at most", 1.5, "turns/inmost-depth-3", "turns/overwrite"),
-        Turns(f"{edit}, depth 1, to SQLCipher", "at most", 1.1, "turns/inmost-depth-1", "turns/sqlcipher-depth-1"),
-        Turns(f"{edit}, depth 3, to SQLCipher", "at most", 1.1, "turns/inmost-depth-3", "turns/sqlcipher-depth-3"),
+        *in_turns(),
+        Tail("p99 of durable edits to their median, in turns with the peers", "at most", 10, "latency/inmost"),
+        Tail("p99 of durable edits to their median, without turns", "at most", 10, "latency/inmost-alone"),
+        together(),
+        Ratio("SQLCipher with 8 threads to inmost with 8 threads", "at least", 3, "edit/sqlcipher-8-threads", "edit/inmost-8-threads"),
+        processor("inmost"),
+        processor("inmost-ring", "; with the feature `ring`"),
+    ]
+
+
+def in_turns(build: str = "") -> list[Target]:
+    edit, reference = "durable one-line edit", "overwriting 4 KiB of a preallocated file + fdatasync"
+    ours, theirs = f"{build}turns/inmost", f"{build}turns/sqlcipher"
+    return [
+        Turns(f"{edit}, depth 1, to {reference}", "at most", 1.4, f"{ours}-depth-1", f"{build}turns/overwrite"),
+        Turns(f"{edit}, depth 3, to the same", "at most", 1.5, f"{ours}-depth-3", f"{build}turns/overwrite"),
+        Turns(f"{edit}, depth 1, to SQLCipher", "at most", 1.1, f"{ours}-depth-1", f"{theirs}-depth-1"),
+        Turns(f"{edit}, depth 3, to SQLCipher", "at most", 1.1, f"{ours}-depth-3", f"{theirs}-depth-3"),
         *[
             Turns(
                 f"{sample} {edit} with a history, depth {depth}, to without",
                 "at most",
                 1.25,
-                f"{group}/inmost-history-depth-{depth}",
-                f"{group}/inmost-depth-{depth}",
+                f"{build}{group}/inmost-history-depth-{depth}",
+                f"{build}{group}/inmost-depth-{depth}",
             )
             for sample, group in (("median", "medians"), ("mean", "turns"))
             for depth in (1, 3)
         ],
-        Tail("p99 of durable edits to their median, in turns with the peers", "at most", 10, "latency/inmost"),
-        Tail("p99 of durable edits to their median, without turns", "at most", 10, "latency/inmost-alone"),
-        Ratio("one thread to 8 threads together, a durable edit", "at least", 5, "edit/inmost-depth-1", "edit/inmost-8-threads"),
-        Ratio("SQLCipher with 8 threads to inmost with 8 threads", "at least", 3, "edit/sqlcipher-8-threads", "edit/inmost-8-threads"),
     ]
+
+
+def together(build: str = "") -> Target:
+    one, eight = f"{build}edit/inmost-depth-1", f"{build}edit/inmost-8-threads"
+    return Ratio("one thread to 8 threads together, a durable edit", "at least", 5, one, eight)
+
+
+def processor(name: str, build: str = "") -> Target:
+    what = f"processor time of a durable one-line edit, depth 1, without system calls{build}"
+    return Target(what, "at most", 12e3, f"cpu/{name}-depth-1")
 
 
 def traces() -> list[Target]:

@@ -1,6 +1,7 @@
 //! Measurements that Criterion does not make: traces, sizes, and events that happen once per process.
 
 mod copies;
+pub mod cpu;
 pub mod import;
 pub mod latency;
 pub mod opening;

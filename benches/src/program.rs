@@ -3,7 +3,7 @@
 use std::error::Error;
 use std::path::Path;
 
-use inmost_benches::measure::{import, latency, opening, replay, space, stall, start, unlock};
+use inmost_benches::measure::{cpu, import, latency, opening, replay, space, stall, start, unlock};
 use inmost_benches::results::{self, Row};
 use inmost_benches::store;
 use inmost_benches::trace::Trace;
@@ -13,7 +13,8 @@ const USAGE: &str = "usage:
   measure fill STORE FILES                                  makes a store of so many files
   measure RESULTS replay NAME TRACE WORK
   measure RESULTS latency WORK EDITS [COMMAND...]           COMMAND makes edits of a peer that is not in this program
-  measure RESULTS turns WORK EDITS
+  measure RESULTS turns PREFIX WORK EDITS
+  measure RESULTS cpu NAME WORK EDITS
   measure RESULTS unlock STORE FILES TIMES
   measure RESULTS open STORE FILES TIMES WORK
   measure RESULTS stall STORE FILES ROUNDS WRITES WORK
@@ -63,8 +64,12 @@ fn measured(args: &[&str]) -> Result<Option<Measured>, Box<dyn Error>> {
         ["latency", work, edits, ref command @ ..] => {
             ("latency".into(), latency::run(Path::new(work), edits.parse()?, command)?)
         }
-        ["turns", work, edits] => {
-            ("turns".into(), latency::turns(Path::new(work), edits.parse()?)?)
+        ["turns", prefix, work, edits] => {
+            let rows = latency::turns(prefix, Path::new(work), edits.parse()?)?;
+            (format!("{prefix}turns"), rows)
+        }
+        ["cpu", name, work, edits] => {
+            (format!("cpu-{name}"), cpu::run(name, Path::new(work), edits.parse()?)?)
         }
         ["unlock", path, files, times] => {
             let rows = unlock::run(Path::new(path), files, times.parse()?)?;

@@ -61,10 +61,11 @@ pub fn run(work: &Path, edits: usize, command: &[&str]) -> Result<Vec<Row>, Box<
 
 /// Times what the targets of a durable edit compare, in turns: overwriting 4 KiB, inmost without and with a history, and SQLCipher.
 /// There are two rows of each: the means of the turns, in which edits that wait for background work count in full, and the medians.
+/// Their names begin with `prefix`.
 ///
 /// # Errors
 /// The errors of the peers.
-pub fn turns(work: &Path, edits: usize) -> Result<Vec<Row>, Box<dyn Error>> {
+pub fn turns(prefix: &str, work: &Path, edits: usize) -> Result<Vec<Row>, Box<dyn Error>> {
     std::fs::create_dir_all(work)?;
     let mut contestants = vec![overwrite(&work.join("overwritten"))?];
     for depth in [1, 3] {
@@ -77,7 +78,7 @@ pub fn turns(work: &Path, edits: usize) -> Result<Vec<Row>, Box<dyn Error>> {
         contestants.push(begin(Box::new(keeping), &name, depth)?);
     }
     play_in_turns(&mut contestants, edits)?;
-    Ok(contestants.iter().flat_map(Contestant::rows_of_turns).collect())
+    Ok(contestants.iter().flat_map(|contestant| contestant.rows_of_turns(prefix)).collect())
 }
 
 fn play_in_turns(contestants: &mut [Contestant<'_>], edits: usize) -> Result<(), Box<dyn Error>> {
@@ -110,10 +111,10 @@ impl<'a> Contestant<'a> {
         Row::of_times(format!("latency/{}", self.name), &self.times)
     }
 
-    fn rows_of_turns(&self) -> [Row; 2] {
+    fn rows_of_turns(&self, prefix: &str) -> [Row; 2] {
         let row = |group: &str, of_turn: fn(&[Duration]) -> Duration| {
             let samples: Vec<Duration> = self.times.chunks(TURN).map(of_turn).collect();
-            Row::of_times(format!("{group}/{}", self.name), &samples)
+            Row::of_times(format!("{prefix}{group}/{}", self.name), &samples)
         };
         [row("turns", mean), row("medians", median)]
     }

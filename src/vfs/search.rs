@@ -14,8 +14,6 @@ pub(crate) struct Searcher<'n> {
     /// reveals repetitions in the needle, so it is wiped. Entries have four bytes, because a needle may be as large as
     /// a file.
     borders: Wiped<Vec<u32>>,
-    /// The index of a byte of the needle that is rare in most texts.
-    rare: usize,
     needle_newlines: u64,
     /// The length of the needle's prefix that the text read so far ends with.
     matched: usize,
@@ -37,19 +35,20 @@ impl<'n> Searcher<'n> {
     pub(crate) fn new(needle: &'n str) -> Option<Self> {
         let needle = needle.as_bytes();
         let borders = borders(needle)?;
-        let rare = needle.iter().take(RARE_WITHIN).position(|byte| !is_common(*byte)).unwrap_or(0);
         let needle_newlines = newlines(needle);
         let (bytes_read, newlines_read) = (0, 0);
-        Some(Self { needle, borders, rare, needle_newlines, matched: 0, bytes_read, newlines_read })
+        Some(Self { needle, borders, needle_newlines, matched: 0, bytes_read, newlines_read })
     }
 
     /// Reads the next piece, cut anywhere, and reports the hits that end in it, by ascending offset.
     pub(crate) fn feed(&mut self, piece: &[u8], mut on_hit: impl FnMut(Hit)) {
+        let Some(first) = self.needle.first() else { return };
         // Newlines are counted up to the end of the last hit.
         let (mut at, mut counted) = (0, 0);
         while let Some(rest) = piece.get(at..).filter(|rest| !rest.is_empty()) {
             if self.matched == 0 {
-                at = at.saturating_add(self.skip(rest));
+                let Some(skip) = memchr::memchr(*first, rest) else { break };
+                at = at.saturating_add(skip);
             }
             let Some(byte) = piece.get(at) else { break };
             self.matched = step(self.needle, &self.borders, self.matched, *byte);
@@ -61,18 +60,6 @@ impl<'n> Searcher<'n> {
             }
         }
         self.count(piece.get(counted..).unwrap_or_default());
-    }
-
-    /// The number of bytes at the front of a piece where no occurrence begins.
-    fn skip(&self, piece: &[u8]) -> usize {
-        let find = |index, piece| memchr::memchr(*self.needle.get(index)?, piece);
-        if let Some(skip) = piece.get(self.rare..).and_then(|rest| find(self.rare, rest)) {
-            return skip;
-        }
-        // The rare byte may be in the next piece.
-        let tail = piece.len().saturating_sub(self.rare);
-        let rest = piece.get(tail..).unwrap_or_default();
-        tail.saturating_add(find(0, rest).unwrap_or(rest.len()))
     }
 
     fn count(&mut self, read: &[u8]) {
@@ -142,14 +129,6 @@ impl Occurrences {
         }
     }
 }
-
-/// Whether a byte occurs every few bytes of most texts.
-fn is_common(byte: u8) -> bool {
-    byte.is_ascii_lowercase() || byte == b' '
-}
-
-/// The part of a needle in which a rare byte is looked for. An occurrence that lies across pieces is looked for without it.
-const RARE_WITHIN: usize = 64;
 
 fn newlines(bytes: &[u8]) -> u64 {
     u64::try_from(text::newlines(bytes).count()).unwrap_or(u64::MAX)

@@ -171,7 +171,7 @@ fn size_of(entries: &Entries) -> Result<usize, RecordError> {
 }
 
 fn entry_size(entry: &Entry) -> Result<usize, RecordError> {
-    codec::encoded_len(entry).map_err(|_| RecordError::TooLarge)
+    codec::direct_len(entry).map_err(|_| RecordError::TooLarge)
 }
 
 /// Bytes of entries in a leaf: a node's body less the length.

@@ -13,7 +13,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use zeroize::Zeroize;
 
 use super::address::{Kind, ObjectId, RecordId};
-use super::codec;
+use super::codec::{self, CodecError, DirectEncode, Output, Sink};
 use super::folder::{Entry, Name};
 use super::sealed::Tag;
 use super::tree::Body;
@@ -167,6 +167,12 @@ pub struct Retired {
 /// Room for fields of later versions. Anything in it is refused.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug, Serialize)]
 pub struct Extension(u8);
+
+impl DirectEncode for Extension {
+    fn write(&self, output: &mut Output<impl Sink>) -> Result<(), CodecError> {
+        output.bytes(&[self.0])
+    }
+}
 
 impl<'de> Deserialize<'de> for Extension {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {

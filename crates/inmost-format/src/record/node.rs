@@ -196,9 +196,9 @@ impl Node {
     pub fn encoded_len(&self) -> Result<usize, CodecError> {
         match self {
             Self::Root(body) => codec::encoded_len(&**body),
-            Self::Folder(body) => codec::encoded_len(&**body),
-            Self::FolderInner(body) => codec::encoded_len(&**body),
-            Self::FolderLeaf(body) => codec::encoded_len(&**body),
+            Self::Folder(body) => codec::direct_len(&**body),
+            Self::FolderInner(body) => codec::direct_len(&**body),
+            Self::FolderLeaf(body) => codec::direct_len(&**body),
             Self::File(body) => codec::encoded_len(&**body),
             Self::FileInner(body) => codec::encoded_len(&**body),
             Self::Chunk(body) => codec::encoded_len(&**body),
@@ -223,9 +223,9 @@ impl Node {
     pub fn encode(&self, buffer: &mut [u8]) -> Result<usize, CodecError> {
         match self {
             Self::Root(body) => codec::encode(&**body, buffer),
-            Self::Folder(body) => codec::encode(&**body, buffer),
-            Self::FolderInner(body) => codec::encode(&**body, buffer),
-            Self::FolderLeaf(body) => codec::encode(&**body, buffer),
+            Self::Folder(body) => codec::encode_direct(&**body, buffer),
+            Self::FolderInner(body) => codec::encode_direct(&**body, buffer),
+            Self::FolderLeaf(body) => codec::encode_direct(&**body, buffer),
             Self::File(body) => codec::encode(&**body, buffer),
             Self::FileInner(body) => codec::encode(&**body, buffer),
             Self::Chunk(body) => codec::encode(&**body, buffer),

@@ -21,6 +21,7 @@ use std::sync::Arc;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use super::codec::{CodecError, DirectEncode, Output, Sink};
 use super::sealed::Tag;
 use super::size_class::NODE_BYTES;
 use super::{Flaw, Kind, Node, NodeSource, ObjectId, RecordError, RecordId};
@@ -95,6 +96,49 @@ impl<S> Ref<S> {
     /// The summary of everything below the child.
     pub fn summary(&self) -> &S {
         &self.summary
+    }
+}
+
+impl<L: Leaf + DirectEncode> DirectEncode for Body<L>
+where
+    L::Summary: DirectEncode,
+{
+    fn write(&self, output: &mut Output<impl Sink>) -> Result<(), CodecError> {
+        match self {
+            Self::Inline(leaf) => {
+                output.number(0)?;
+                leaf.write(output)
+            }
+            Self::Tree(inner) => {
+                output.number(1)?;
+                inner.write(output)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+impl<S> Inner<S> {
+    /// A node with these children: index, tag and summary of each.
+    pub(super) fn of(level: u8, children: Vec<(u64, Tag, S)>) -> Self {
+        let refs = children.into_iter();
+        Self {
+            level,
+            refs: refs.map(|(index, tag, summary)| Ref { index, tag, summary }).collect(),
+        }
+    }
+}
+
+impl<S: DirectEncode> DirectEncode for Inner<S> {
+    fn write(&self, output: &mut Output<impl Sink>) -> Result<(), CodecError> {
+        output.bytes(&[self.level])?;
+        output.count(self.refs.len())?;
+        for child in &self.refs {
+            output.number(child.index)?;
+            output.bytes(&child.tag.0)?;
+            child.summary.write(output)?;
+        }
+        Ok(())
     }
 }
 

@@ -89,6 +89,8 @@ place=${TMPDIR:-/tmp}
 real_disk "$place" || place=$target
 real_disk "$place" || { echo 'neither TMPDIR nor the build folder is on a disk, and syncs elsewhere would cost nothing' >&2; exit 1; }
 work=$(mktemp -d "$place/inmost-bench.XXXXXX")
+trap 'rm -rf "$work"' EXIT
+real_disk /dev/shm && { echo '/dev/shm is not in memory, where processor time is measured' >&2; exit 1; }
 in_memory=$(mktemp -d /dev/shm/inmost-bench.XXXXXX)
 trap 'rm -rf "$work" "$in_memory"' EXIT
 

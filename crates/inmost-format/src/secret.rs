@@ -14,6 +14,8 @@ mod wiped;
 pub use locked::Granted;
 pub use process::{PerProcess, Process};
 pub use protections::{Protections, harden_process, protections};
+#[cfg(all(test, target_os = "linux"))]
+pub use stack::stack_after;
 pub use stack::{DEEP, SHALLOW, on_wiped_stack};
 pub use wiped::{Wipe, Wiped, format, join};
 

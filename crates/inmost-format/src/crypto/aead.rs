@@ -221,6 +221,51 @@ mod tests {
         assert_eq!(buffer, plaintext);
     }
 
+    /// Whether bytes hold 16 in a row of a secret.
+    #[cfg(target_os = "linux")]
+    fn hold(bytes: &[u8], secret: &[u8]) -> bool {
+        let parts: std::collections::HashSet<_> = secret.windows(16).collect();
+        bytes.windows(16).any(|part| parts.contains(part))
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_message_leaves_nothing_on_the_stack() {
+        use crate::secret::stack_after;
+
+        const NONCE: Nonce = Nonce([7; 24]);
+        static TEXT: [u8; 2_000] = [b'x'; 2_000];
+        let subkey = chacha20::hchacha::<chacha20::R20>(&[9; 32].into(), &[7; 16].into());
+        // The key of the authenticator, and the first bytes of the keystream.
+        let mut stream = [0; 192];
+        XChaCha20::new(&[9; 32].into(), &NONCE.0.into()).apply_keystream(&mut stream);
+        let secrets: [&[u8]; 4] = [&[9; 32], &subkey, &stream, &TEXT];
+
+        let mut sealed = TEXT.to_vec();
+        let tag = key(9).dangerous_seal_with_nonce(&NONCE, &Any(b"context"), &mut sealed);
+        let unwiped = stack_after(|| {
+            let mut text = TEXT.to_vec();
+            std::hint::black_box(chosen::seal(&[9; 32], &NONCE.0, b"context", &mut text));
+        });
+        assert!(secrets.iter().any(|secret| hold(&unwiped, secret)), "the probe works");
+        let seal = stack_after(|| {
+            let mut text = TEXT.to_vec();
+            key(9).dangerous_seal_with_nonce(&NONCE, &Any(b"context"), &mut text);
+        });
+        let mut text = sealed.clone();
+        let open = stack_after(move || {
+            key(9).open(&NONCE, &Any(b"context"), &mut text, &tag).unwrap();
+        });
+        let refuse = stack_after(move || {
+            key(9).open(&NONCE, &Any(b"another"), &mut sealed, &tag).unwrap_err();
+        });
+        for (name, stack) in [("sealing", seal), ("opening", open), ("refusing", refuse)] {
+            for (number, secret) in secrets.iter().enumerate() {
+                assert!(!hold(&stack, secret), "{name} leaves secret {number}");
+            }
+        }
+    }
+
     #[test]
     fn no_two_messages_share_a_nonce() {
         let (one, _) = key(1).seal(&Any(b""), &mut []).unwrap();

@@ -87,7 +87,7 @@ mod tests {
     use crate::crypto::cost::KdfLimits;
     use crate::crypto::unhex;
     #[cfg(target_os = "linux")]
-    use crate::secret::peek;
+    use crate::secret::{peek, stack_after};
 
     const CHEAP: KdfCost = KdfCost::new(19_456, 2, 1);
 
@@ -183,19 +183,6 @@ mod tests {
         assert!(holds_window(), "the probe works");
         drop(memory);
         assert!(!holds_window());
-    }
-
-    /// The 128 KiB of stack below a frame that has just run `work`; bytes that it did not write are zero.
-    #[cfg(target_os = "linux")]
-    fn stack_after(work: impl FnOnce() + Send + 'static) -> Vec<u8> {
-        const SEEN: usize = 128 << 10;
-        let probe = move || {
-            zeroize::zeroize_stack::<SEEN>();
-            work();
-            let marker = 0_u8;
-            peek(std::ptr::from_ref(&marker).addr() - SEEN, SEEN).unwrap()
-        };
-        std::thread::Builder::new().stack_size(1 << 20).spawn(probe).unwrap().join().unwrap()
     }
 
     #[cfg(target_os = "linux")]

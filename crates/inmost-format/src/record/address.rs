@@ -118,7 +118,7 @@ pub struct RecordId {
 }
 
 /// Something by record, with a faster hash than the standard library's. That one withstands keys that an attacker chooses, and
-/// nobody chooses the names of objects.
+/// without the keys of a store nobody chooses the names of its objects.
 pub type ByRecord<V> = HashMap<RecordId, V, RandomState>;
 
 /// Hashes one number instead of 26 bytes, because a commit looks up every entry of the folders that it changes. Names of

@@ -1,5 +1,7 @@
-//! XChaCha20-Poly1305 of ring, two to three times as fast on x86-64. ring has ChaCha20-Poly1305 of RFC 8439 only, so the subkey
-//! and the nonce are made as section 2.3 of draft-irtf-cfrg-xchacha-03 says, with `hchacha` of the crate chacha20.
+//! XChaCha20-Poly1305 of ring: on x86-64, 1.7 times as fast for records of 256 bytes, and 2.5 times for those of 4 KiB.
+//!
+//! ring has ChaCha20-Poly1305 of RFC 8439 only, so the subkey and the nonce are made as section 2.3 of
+//! draft-irtf-cfrg-xchacha-03 says, with `hchacha` of the crate chacha20.
 //!
 //! ring wipes no key. Its copies are on the stack, which the caller wipes.
 

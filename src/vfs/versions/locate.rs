@@ -101,16 +101,12 @@ pub(super) fn locate<S: NodeSource>(past: &Past<'_, S>, number: u64) -> Result<L
     }
     let mut walk = Walk::from(number, entry.as_ref());
     // The tree says which version a file has. After a repair it may be older than the history.
-    match walk.is_current(past) {
-        Err(error) if !is_damage(&error) => return Err(error),
-        Ok(true) if let Some(path) = walk.path.take() => {
-            return Ok(Located {
-                place: Place::Current(path),
-                holder: None,
-                same_text: Vec::new(),
-            });
-        }
-        _ => {}
+    let is_current = match walk.is_current(past) {
+        Err(error) if is_damage(&error) => false,
+        is_current => is_current?,
+    };
+    if let Some(path) = walk.path.take_if(|_| is_current) {
+        return Ok(Located { place: Place::Current(path), holder: None, same_text: Vec::new() });
     }
     let mut held = None;
     past.visit_with_expired(number.saturating_add(1), &mut |found| {

@@ -52,7 +52,8 @@
 //! # Features
 //!
 //! `redb` adds a second engine for stores in folders, `postgres` stores in a database, and `serde` the serialization of reports
-//! and facts. `ring` encrypts the same bytes with ring instead of the crate chacha20poly1305, which is faster. All are off by default.
+//! and facts. `ring` encrypts the same bytes with ring instead of the crate chacha20poly1305, which is faster. All are off by
+//! default.
 #![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]
 
 mod host;

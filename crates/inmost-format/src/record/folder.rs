@@ -240,12 +240,13 @@ impl Entry {
 
 impl DirectEncode for Folder {
     fn write(&self, output: &mut Output<impl Sink>) -> Result<(), CodecError> {
+        let Self { next_index, totals, body } = self;
         let Totals { visible_children, visible_grandchildren, visible_bytes, files, bytes } =
-            self.totals;
-        let numbers = [visible_children, visible_grandchildren, visible_bytes, files, bytes];
-        output.bytes(&self.next_index.to_le_bytes())?;
+            *totals;
+        let numbers =
+            [*next_index, visible_children, visible_grandchildren, visible_bytes, files, bytes];
         output.bytes(numbers.map(u64::to_le_bytes).as_flattened())?;
-        self.body.write(output)
+        body.write(output)
     }
 }
 
@@ -258,20 +259,21 @@ impl DirectEncode for Entries {
 
 impl DirectEncode for Entry {
     fn write(&self, output: &mut Output<impl Sink>) -> Result<(), CodecError> {
-        output.text(self.name.as_str())?;
-        output.bytes(&self.id.0)?;
-        output.bytes(&self.tag.0)?;
-        match &self.what {
+        let Self { name, id, tag, what, writer } = self;
+        output.text(name.as_str())?;
+        output.bytes(&id.0)?;
+        output.bytes(&tag.0)?;
+        match what {
             What::Folder => output.number(0)?,
             What::File(info) => {
                 output.number(1)?;
                 info.write(output)?;
             }
         }
-        let Some(writer) = &self.writer else { return output.bytes(&[0]) };
+        let Some(Writer { session, time }) = writer else { return output.bytes(&[0]) };
         output.bytes(&[1])?;
-        output.bytes(&writer.session)?;
-        output.number(writer.time)
+        output.bytes(session)?;
+        output.number(*time)
     }
 }
 
@@ -287,8 +289,9 @@ impl DirectEncode for FileInfo {
 
 impl DirectEncode for EntryRange {
     fn write(&self, output: &mut Output<impl Sink>) -> Result<(), CodecError> {
-        output.number(self.count)?;
-        output.text(self.first.as_str())
+        let Self { count, first } = self;
+        output.number(*count)?;
+        output.text(first.as_str())
     }
 }
 

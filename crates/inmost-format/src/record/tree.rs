@@ -131,12 +131,13 @@ impl<S> Inner<S> {
 
 impl<S: DirectEncode> DirectEncode for Inner<S> {
     fn write(&self, output: &mut Output<impl Sink>) -> Result<(), CodecError> {
-        output.bytes(&[self.level])?;
-        output.count(self.refs.len())?;
-        for child in &self.refs {
-            output.number(child.index)?;
-            output.bytes(&child.tag.0)?;
-            child.summary.write(output)?;
+        let Self { level, refs } = self;
+        output.bytes(&[*level])?;
+        output.count(refs.len())?;
+        for Ref { index, tag, summary } in refs {
+            output.number(*index)?;
+            output.bytes(&tag.0)?;
+            summary.write(output)?;
         }
         Ok(())
     }

@@ -20,8 +20,8 @@ pub fn on_wiped_stack<const BYTES: usize, R>(work: impl FnOnce() -> R) -> R {
     result
 }
 
-/// Stack of a single use of the AEAD or the hash: at most 2.5 KiB were measured with optimisation, and 14.4 KiB without. Every
-/// record that is sealed or opened wipes it twice.
+/// Stack of a single use of the AEAD or the hash: at most 2.5 KiB were measured with full optimisation, and 14.4 KiB without
+/// any. Every record that is sealed or opened wipes it twice.
 pub const SHALLOW: usize = if cfg!(debug_assertions) { 16 << 10 } else { 4 << 10 };
 /// Several times the stack that Argon2 was measured to use; it uses the most of all primitives. It must also fit the
 /// small stacks of the threads of host programs.

@@ -8,7 +8,6 @@ mod commit;
 mod create;
 #[cfg(feature = "postgres")]
 mod database;
-mod early_seals;
 mod error;
 mod exclusive;
 mod expiry_settings;

@@ -39,11 +39,6 @@ impl CommitDelay {
             || self.full.load(Ordering::Relaxed)
     }
 
-    /// Whether more than one call is expected in the group.
-    pub(super) fn expects_others(&self) -> bool {
-        self.expected.load(Ordering::Relaxed) > 1
-    }
-
     /// The longest time to wait for the expected calls.
     pub(super) fn limit(&self) -> Duration {
         Duration::from_nanos(self.limit.load(Ordering::Relaxed))

@@ -4,7 +4,6 @@
 //! fails, the overlay is dropped and nothing has changed. Dirty nodes stay decoded until the group is sealed, so a
 //! folder that eight calls touch is sealed once.
 
-use super::early_seals::EarlySeals;
 use super::txn::VERSIONS_OF_GROUP;
 use inmost_format::record::{ByRecord, Node, RecordError, RecordId};
 use inmost_storage::HeaderChange;
@@ -13,8 +12,6 @@ use inmost_storage::HeaderChange;
 #[derive(Clone, Default)]
 pub(super) struct Overlay {
     pub(super) nodes: ByRecord<Option<Node>>,
-    /// Those of these nodes that are sealed early.
-    pub(super) early: EarlySeals,
     /// Calls that have a number of their own.
     pub(super) versions: u64,
     /// The header that these changes come with, on a shared store.
@@ -46,8 +43,6 @@ impl Overlay {
                 return Err(RecordError::TooLarge);
             }
         }
-        self.early.retain(|id, _| !other.nodes.contains_key(id));
-        self.early.extend(other.early);
         self.nodes.extend(other.nodes);
         self.versions = self.versions.saturating_add(other.versions);
         self.header = other.header.or_else(|| self.header.take());

@@ -1,6 +1,5 @@
 //! Seals the changes of a group and applies them to the engine.
 
-use super::early_seals::EarlySeals;
 use super::error::StoreError;
 use super::open::Open;
 use super::overlay::Overlay;
@@ -24,7 +23,7 @@ pub(super) struct SealedGroup {
 impl Open {
     /// Seals a group from its leaves to the root: each parent follows its children, whose tags it needs.
     pub(super) fn seal(&self, group: Overlay) -> Result<SealedGroup, StoreError> {
-        let Overlay { mut nodes, early, header, .. } = group;
+        let Overlay { mut nodes, header, .. } = group;
         let mut root = match nodes.remove(&RecordId::ROOT) {
             Some(Some(Node::Root(root))) => Root::clone(&root),
             _ => self.root.clone(),
@@ -39,7 +38,7 @@ impl Open {
             root.bytes = folder.totals.bytes;
         }
 
-        let mut work = Sealing::new(&self.sealer, nodes, early);
+        let mut work = Sealing::new(&self.sealer, nodes);
         let sealed = work.seal(RecordId::ROOT, root.into())?;
         let Sealing { dirty, done, mut puts, .. } = work;
         let root = match done.last() {
@@ -168,7 +167,7 @@ pub(super) fn first_batch(sealer: &Sealer, root: Root) -> Result<Batch, StoreErr
         .map(|id| (RecordId::folder(id), Some(Node::from(empty.clone()))))
         .collect();
     let revision = root.commit;
-    let mut work = Sealing::new(sealer, dirty, EarlySeals::default());
+    let mut work = Sealing::new(sealer, dirty);
     let top = work.seal(RecordId::ROOT, root.into())?;
     let mut puts = work.puts;
     puts.push((top.address, top.value));
@@ -179,7 +178,6 @@ pub(super) fn first_batch(sealer: &Sealer, root: Root) -> Result<Batch, StoreErr
 struct Sealing<'a> {
     sealer: &'a Sealer,
     dirty: ByRecord<Option<Node>>,
-    early: EarlySeals,
     done: Vec<Done>,
     /// The tags of the records that are done. The head of a file and an entry of the history may both lead to a record.
     tags: ByRecord<Tag>,
@@ -187,14 +185,11 @@ struct Sealing<'a> {
 }
 
 impl<'a> Sealing<'a> {
-    fn new(sealer: &'a Sealer, dirty: ByRecord<Option<Node>>, early: EarlySeals) -> Self {
-        Self { sealer, dirty, early, done: Vec::new(), tags: ByRecord::default(), puts: Vec::new() }
+    fn new(sealer: &'a Sealer, dirty: ByRecord<Option<Node>>) -> Self {
+        Self { sealer, dirty, done: Vec::new(), tags: ByRecord::default(), puts: Vec::new() }
     }
 
     fn seal(&mut self, id: RecordId, mut node: Node) -> Result<Sealed, RecordError> {
-        if let Some(sealed) = self.early.remove(&id).and_then(|leaf| leaf.take()) {
-            return Ok(self.finish(id, node, sealed));
-        }
         node.children_mut(id.object, |child, tag| {
             match self.dirty.get(&child) {
                 None => {
@@ -216,12 +211,8 @@ impl<'a> Sealing<'a> {
             Ok(())
         })?;
         let sealed = self.sealer.seal(id, &node)?;
-        Ok(self.finish(id, node, sealed))
-    }
-
-    fn finish(&mut self, id: RecordId, node: Node, sealed: Sealed) -> Sealed {
         self.tags.insert(id, sealed.tag);
         self.done.push(Done { id, tag: sealed.tag, node, bytes: sealed.body });
-        sealed
+        Ok(sealed)
     }
 }

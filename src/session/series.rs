@@ -149,7 +149,7 @@ impl<'env> Series<'_, 'env> {
                 continue;
             }
             let ran = session.run(&queue.group, &mut work);
-            let (value, mut changes) = match ran {
+            let (value, changes) = match ran {
                 Ok((value, changes)) if !changes.is_empty() => (value, changes),
                 unchanged => {
                     if !queue.group.is_empty() {
@@ -163,12 +163,8 @@ impl<'env> Series<'_, 'env> {
             if session.has_room(&queue.group, &changes)?
                 || (queue.group.is_empty() && records <= BATCH_RECORDS_MAX)
             {
-                let has_company = session.shared.commit_delay.expects_others();
-                let leaves = if has_company { changes.begin_early_seals() } else { Vec::new() };
                 queue.group.merge(changes).map_err(StoreError::from)?;
                 self.join(queue.number);
-                drop(queue);
-                session.seal_early(&leaves);
                 return Ok(value);
             }
             if queue.group.is_empty() {

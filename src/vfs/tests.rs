@@ -3,7 +3,6 @@
 mod batches;
 mod commit;
 mod crafted;
-mod early_seals;
 mod expiry;
 mod expiry_damage;
 mod expiry_model;

@@ -31,6 +31,13 @@ fn wait_for(runs: &AtomicUsize, count: usize) {
     }
 }
 
+/// Waits until so many calls have joined the open group.
+pub(super) fn wait_for_calls(session: &Session, count: usize) {
+    while session.joined_calls() < count {
+        thread::yield_now();
+    }
+}
+
 fn is_halted<T>(result: &Result<T, FileError>) -> bool {
     matches!(result, Err(FileError::Store(StoreError::Halted)))
 }
@@ -99,6 +106,28 @@ fn the_last_expected_call_commits_for_the_one_that_waits() {
     });
     assert_eq!(watch.seen().batches, 1);
     assert_eq!(dump(&session).unwrap().len(), 2);
+}
+
+/// The head of a short file is a leaf, and that of a long one is not. Both are in the same record.
+#[test]
+fn of_calls_that_change_one_file_in_one_group_the_last_text_is_stored() {
+    for later in ["y\n", &text("y", 20_000)] {
+        let store = TestStore::create();
+        let session = store.unlock().unwrap();
+        session.files().write("/memories/notes", "w\n").unwrap();
+        let append = |text| session.files().append("/memories/notes", text).unwrap();
+        session.expect_calls(3);
+        thread::scope(|scope| {
+            scope.spawn(|| append("x\n"));
+            wait_for_calls(&session, 1);
+            scope.spawn(|| append(later));
+            wait_for_calls(&session, 2);
+            session.files().write("/memories/last", "x").unwrap();
+        });
+        session.lock();
+        let read = store.unlock().unwrap().files().read("/memories/notes").unwrap();
+        assert_eq!(read.as_str(), format!("w\nx\n{later}"));
+    }
 }
 
 #[test]

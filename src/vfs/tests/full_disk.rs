@@ -2,7 +2,7 @@
 
 use std::thread;
 
-use super::early_seals::wait_for_seal;
+use super::commit::wait_for_calls;
 use super::versions::{assert_whole, keeps, log};
 use crate::session::tests::store::{TestStore, passphrase};
 use crate::session::tests::watched::Watch;
@@ -86,7 +86,6 @@ fn a_disk_that_takes_nothing_costs_no_text() {
     assert_eq!(texts(&session).len(), before.len() + 1);
 }
 
-/// A caller has sealed its text before the group was refused.
 #[test]
 fn a_group_that_makes_room_is_stored_as_a_whole() {
     let (_store, session, watch) = filled(30);
@@ -94,7 +93,7 @@ fn a_group_that_makes_room_is_stored_as_a_whole() {
     watch.be_full_for(1);
     thread::scope(|scope| {
         scope.spawn(|| session.files().write("/memories/first", "one").unwrap());
-        wait_for_seal(&session);
+        wait_for_calls(&session, 1);
         session.files().write("/memories/second", "two").unwrap();
     });
     for (path, text) in [("/memories/first", "one"), ("/memories/second", "two")] {
